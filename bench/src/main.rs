@@ -1,0 +1,2 @@
+//! Millstream beside its peers.
+fn main() {}

@@ -1,0 +1,37 @@
+//! The processor's name, for reports.
+
+/// The processor's own name, as in `AMD EPYC 9R14`: the brand string on x86-64, elsewhere what
+/// the operating system calls it; `unknown processor` where neither says.
+pub fn processor_name() -> String {
+    from_cpuinfo().unwrap_or_else(|| "unknown processor".to_owned())
+}
+
+/// The first `model name` (x86-64) or the implementer and part numbers (AArch64).
+fn from_cpuinfo() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
+    let field = |name: &str| {
+        text.lines()
+            .filter_map(|line| line.split_once(':'))
+            .find(|(key, _)| key.trim() == name)
+            .map(|(_, value)| value.trim().to_owned())
+    };
+    field("model name")
+        .filter(|name| !name.is_empty())
+        .map(|name| match (field("cpu family"), field("model"), field("stepping")) {
+            (Some(family), Some(model), Some(stepping)) => {
+                format!("{name} (family {family} model {model} stepping {stepping})")
+            }
+            _ => name,
+        })
+        .or_else(|| {
+            Some(format!("AArch64 implementer {} part {}", field("CPU implementer")?, field("CPU part")?))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn has_a_name() {
+        assert!(super::processor_name().len() > 3);
+    }
+}

@@ -1,0 +1,58 @@
+//! What the AEADs have in common.
+
+use crate::{Error, InOut};
+
+/// The length of a full tag, in bytes.
+pub const TAG: usize = 16;
+
+/// A keyed AEAD, one object at a time (RFC 5116 §2).
+pub trait Aead {
+    /// The name, as in `aes-gcm`.
+    const NAME: &'static str;
+
+    /// Encrypts `data` and computes the tag over it and `aad`.
+    ///
+    /// A nonce must never be used twice under one key.
+    ///
+    /// # Errors
+    /// A nonce of a length the algorithm does not take, or data longer than it allows.
+    fn seal(&self, nonce: &[u8], aad: &[u8], data: InOut<'_>, tag: &mut [u8; TAG]) -> Result<(), Error>;
+
+    /// Decrypts `data` if `tag` is right. The comparison takes the same time wherever the tags differ.
+    ///
+    /// # Errors
+    /// [`Error::Authentication`] when the tag does not match: a separate output is then zero, and a
+    /// buffer opened in place holds its ciphertext again. Otherwise as for [`Aead::seal`].
+    fn open(&self, nonce: &[u8], aad: &[u8], data: InOut<'_>, tag: &[u8]) -> Result<(), Error>;
+}
+
+/// One AEAD object in pieces: associated data first, then data, then the tag.
+pub trait AeadStream {
+    /// Adds associated data.
+    ///
+    /// # Errors
+    /// [`Error::Order`] after the first data.
+    fn aad(&mut self, aad: &[u8]) -> Result<(), Error>;
+
+    /// Encrypts the next piece, of any length.
+    ///
+    /// # Errors
+    /// [`Error::DataLength`] past the algorithm's limit; [`Error::Order`] after decrypting.
+    fn encrypt(&mut self, data: InOut<'_>) -> Result<(), Error>;
+
+    /// Decrypts the next piece, of any length. What it writes is unverified: nothing may act on
+    /// it before [`AeadStream::verify`] has returned `Ok`.
+    ///
+    /// # Errors
+    /// As for [`AeadStream::encrypt`].
+    fn decrypt_unverified(&mut self, data: InOut<'_>) -> Result<(), Error>;
+
+    /// The tag over all of it.
+    fn tag(self) -> [u8; TAG];
+
+    /// Compares the tag in constant time.
+    ///
+    /// # Errors
+    /// [`Error::Authentication`] when it differs: what was decrypted must then be discarded.
+    fn verify(self, tag: &[u8]) -> Result<(), Error>;
+}

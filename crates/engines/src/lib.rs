@@ -1,0 +1,26 @@
+//! Ciphers, hashes, MACs and checksums: for each a table of kernels, one of which is bound to
+//! the processor at hand.
+//!
+//! Every engine is a folder of the same shape: `mod.rs` (types, the table), `portable.rs`
+//! (constant-time, any processor), `arch/` (one file a processor tier). A key or a state is bound
+//! to a kernel when it is made, from a [`Features`](millstream_cpu::Features) value, and keeps
+//! that binding: an operation never detects anything.
+//!
+//! The types here ask for that value explicitly; the crate `millstream` supplies the process's own.
+#![deny(unsafe_code)]
+
+pub mod aead;
+pub mod aes;
+pub mod error;
+pub mod inout;
+pub mod kernel;
+pub mod modes;
+
+pub use error::Error;
+pub use inout::InOut;
+pub use kernel::{Algorithm, Bound, Engine, Kernel, Row, Standing, Table, Timing};
+
+/// Every engine of this crate, in the order in which reports list them.
+pub fn engines() -> &'static [&'static dyn Engine] {
+    &[]
+}

@@ -1,0 +1,1 @@
+//! Cryptographic acceleration for Linux: the public Rust API.

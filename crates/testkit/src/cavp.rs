@@ -1,0 +1,84 @@
+//! Vectors that are installed, not kept here: NIST's CAVP responses, as published in the PyPI
+//! package `cryptography_vectors`. `cargo xtask vectors` brings them to `target/vectors`.
+//!
+//! Ref. NIST CAVP, "Response file" format: `[Section]` lines, `NAME = value` lines, blank lines
+//! between cases.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// One case: its values by name, with those of the section headers it stands under.
+pub type Case = BTreeMap<String, String>;
+
+/// Where the vectors lie: `MILLSTREAM_VECTORS`, else `target/vectors` of this workspace.
+pub fn directory() -> PathBuf {
+    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/vectors");
+    std::env::var_os("MILLSTREAM_VECTORS").map_or(default, PathBuf::from).join("cryptography_vectors")
+}
+
+/// The text of a vector file, as in `ciphers/AES/GCM/gcmEncryptExtIV128.rsp`.
+///
+/// # Panics
+/// When the vectors are not installed, naming the command that installs them.
+pub fn text(file: &str) -> String {
+    let path = directory().join(file);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| {
+        panic!("{}: {error}; run `cargo xtask vectors` to install the published vectors", path.display())
+    })
+}
+
+/// The cases of a response file.
+///
+/// # Panics
+/// As [`text`].
+pub fn cases(file: &str) -> Vec<Case> {
+    parse(&text(file))
+}
+
+fn parse(text: &str) -> Vec<Case> {
+    let mut cases = Vec::new();
+    let mut section = Case::new();
+    let mut case = Case::new();
+    let mut in_headers = false;
+    for line in text.lines().map(str::trim).chain([""]) {
+        if line.starts_with('#') {
+            continue;
+        }
+        if let Some(header) = line.strip_prefix('[').and_then(|l| l.strip_suffix(']')) {
+            if !in_headers {
+                section.clear();
+            }
+            in_headers = true;
+            let (name, value) = header.split_once('=').unwrap_or((header, ""));
+            section.insert(name.trim().to_owned(), value.trim().to_owned());
+        } else if line.is_empty() {
+            if !case.is_empty() {
+                let mut whole = section.clone();
+                whole.append(&mut case);
+                cases.push(whole);
+            }
+        } else {
+            in_headers = false;
+            let (name, value) = line.split_once('=').unwrap_or((line, ""));
+            case.insert(name.trim().to_owned(), value.trim().to_owned());
+        }
+    }
+    cases
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sections_and_cases() {
+        let cases = parse(
+            "# head\n[ENCRYPT]\n\n[Keylen = 128]\n\nCOUNT = 0\nKEY = 00\n\nCOUNT = 1\nKEY = 01\nFAIL\n\n[DECRYPT]\n\nCOUNT = 0\n",
+        );
+        assert_eq!(cases.len(), 3);
+        assert_eq!(cases[1]["KEY"], "01");
+        assert!(cases[1].contains_key("FAIL"));
+        assert!(cases[0].contains_key("ENCRYPT") && cases[0]["Keylen"] == "128");
+        assert!(cases[2].contains_key("DECRYPT") && !cases[2].contains_key("ENCRYPT"));
+    }
+}

@@ -1,0 +1,33 @@
+//! What the tests share: buffers with guard pages, repeatable random bytes, readers for published
+//! vectors, and the account of which kernels a test ran.
+
+pub mod cavp;
+mod guard;
+mod ran;
+mod random;
+
+pub use guard::Guarded;
+pub use ran::{Ran, feature_subsets, skip};
+pub use random::Random;
+
+/// Bytes from hexadecimal text; blanks are ignored.
+///
+/// # Panics
+/// When the text is not hexadecimal.
+pub fn hex(text: &str) -> Vec<u8> {
+    let digits: Vec<u8> = text
+        .bytes()
+        .filter(|b| !b.is_ascii_whitespace())
+        .map(|b| (b as char).to_digit(16).unwrap_or_else(|| panic!("not hexadecimal: {text}")) as u8)
+        .collect();
+    assert!(digits.len().is_multiple_of(2), "half a byte: {text}");
+    digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
+}
+
+/// An array from hexadecimal text.
+///
+/// # Panics
+/// When the text is not `N` bytes of hexadecimal.
+pub fn hex_array<const N: usize>(text: &str) -> [u8; N] {
+    hex(text).try_into().unwrap_or_else(|v: Vec<u8>| panic!("{} bytes where {N} are needed", v.len()))
+}
