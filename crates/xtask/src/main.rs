@@ -1,2 +1,66 @@
-//! Development tasks.
-fn main() {}
+//! Millstream's development tasks. `cargo xtask ci` is the whole pipeline.
+
+mod ci;
+mod demo;
+mod deps;
+mod generate;
+mod run;
+mod setup;
+mod vectors;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Millstream's development tasks.
+#[derive(Parser)]
+#[command(bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Build the command and use it on a real file: encrypt, decrypt, digest, mac, caps.
+    Demo,
+    /// Run the whole pipeline: what a change must pass.
+    Ci {
+        /// Install what the pipeline needs first (apt, rustup, cargo).
+        #[arg(long)]
+        install: bool,
+        /// Run only the steps whose name contains this.
+        #[arg(long, value_name = "TEXT")]
+        only: Option<String>,
+    },
+    /// Install what the pipeline needs (apt, rustup, cargo).
+    Setup,
+    /// Bring the published test vectors to target/vectors.
+    Vectors,
+    /// Check that each crate depends only on those that DESIGN allows it.
+    Deps,
+    /// Write the files that are generated: the README's table of kernels, man pages, completions.
+    Generate {
+        /// Change nothing; fail if a file is not up to date.
+        #[arg(long)]
+        check: bool,
+    },
+}
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().task {
+        Task::Demo => demo::demo(),
+        Task::Ci { install, only } => ci::ci(install, only.as_deref()),
+        Task::Setup => setup::setup(),
+        Task::Vectors => vectors::install(),
+        Task::Deps => deps::check(),
+        Task::Generate { check } => generate::generate(check),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Running other programs.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The root of the workspace.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace exists")
+}
+
+/// A command that runs in the workspace's root.
+pub fn command(program: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(root());
+    // The toolchain that runs xtask must not be forced on nightly steps.
+    if arguments.first().is_some_and(|a| a.starts_with('+')) {
+        command.env_remove("RUSTUP_TOOLCHAIN");
+    }
+    command
+}
+
+/// Whether a program can be run at all with these arguments.
+pub fn works(program: &str, arguments: &[&str]) -> bool {
+    command(program, arguments)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+/// Runs a command to its end.
+///
+/// # Errors
+/// When it can't be started or fails, naming it.
+pub fn run(mut command: Command) -> Result<(), String> {
+    eprintln!("+ {}", shown(&command));
+    let status = command.status().map_err(|e| format!("{}: {e}", shown(&command)))?;
+    if status.success() { Ok(()) } else { Err(format!("{}: {status}", shown(&command))) }
+}
+
+/// Runs a command to its end, passes its output on, and returns the lines for which `keep` holds,
+/// of standard output and standard error.
+///
+/// # Errors
+/// When it can't be started or fails.
+pub fn run_keeping(mut command: Command, keep: fn(&str) -> bool) -> Result<Vec<String>, String> {
+    eprintln!("+ {}", shown(&command));
+    let text = shown(&command);
+    let mut child =
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|e| format!("{text}: {e}"))?;
+    let error = child.stderr.take().expect("stderr is piped");
+    let reader = std::thread::spawn(move || tee(error, std::io::stderr(), keep));
+    let output = child.stdout.take().expect("stdout is piped");
+    let mut kept = tee(output, std::io::stdout(), keep);
+    kept.extend(reader.join().expect("the reader does not panic"));
+    let status = child.wait().map_err(|e| format!("{text}: {e}"))?;
+    if status.success() { Ok(kept) } else { Err(format!("{text}: {status}")) }
+}
+
+fn tee(from: impl std::io::Read, mut to: impl Write, keep: fn(&str) -> bool) -> Vec<String> {
+    let mut kept = Vec::new();
+    for line in BufReader::new(from).split(b'\n').map_while(Result::ok) {
+        let line = String::from_utf8_lossy(&line).into_owned();
+        // A closed pipe must not end the step that is being watched.
+        let _ = writeln!(to, "{line}");
+        if keep(&line) {
+            kept.push(line);
+        }
+    }
+    kept
+}
+
+fn shown(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|w| w.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,73 @@
+//! What the pipeline needs beside Rust and a C compiler, on Debian 12 or 13.
+
+use crate::run::{command, run, works};
+
+/// Debian packages, each with what it is for.
+const PACKAGES: &[(&str, &str)] = &[
+    ("libssl-dev", "the OpenSSL that tests compare with"),
+    ("openssl", "the command that file formats are checked against"),
+    ("pkg-config", "finding OpenSSL"),
+    ("libipsec-mb-dev", "the multi-buffer peer, and the oracle for KASUMI"),
+    ("qemu-user-static", "running the AArch64 kernels"),
+    ("gcc-aarch64-linux-gnu", "linking the AArch64 kernels"),
+    ("libc6-dev-arm64-cross", "linking the AArch64 kernels"),
+    ("python3-pip", "published test vectors"),
+    ("python3-venv", "the real Tink"),
+    ("g++", "libFuzzer"),
+];
+
+/// Installs whatever is missing. Needs root or sudo where a Debian package is.
+///
+/// # Errors
+/// When apt fails. Rust components that can't be had only leave their step out: the pipeline
+/// says so in a counted line.
+pub fn setup() -> Result<(), String> {
+    let missing: Vec<&str> = PACKAGES
+        .iter()
+        .filter(|(package, _)| !works("dpkg", &["-s", package]))
+        .map(|(package, _)| *package)
+        .collect();
+    if !missing.is_empty() {
+        run(apt(&["update", "-q"]))?;
+        let mut arguments = vec!["install", "-y", "-q", "--no-install-recommends"];
+        arguments.extend(missing);
+        run(apt(&arguments))?;
+    }
+    optional(&["target", "add", "aarch64-unknown-linux-gnu"]);
+    if !works("rustup", &["toolchain", "list", "--verbose"]) {
+        return Ok(());
+    }
+    if !works("cargo", &["+nightly", "--version"]) {
+        optional(&["toolchain", "install", "nightly", "--profile", "minimal"]);
+    }
+    optional(&["+nightly", "component", "add", "rust-src", "miri"]);
+    for (tool, probe) in [("cargo-deny", "deny"), ("cargo-fuzz", "fuzz")] {
+        if !works("cargo", &[probe, "--version"])
+            && let Err(why) = run(command("cargo", &["install", "--locked", "--quiet", tool]))
+        {
+            eprintln!("xtask: {why}; its step will be left out");
+        }
+    }
+    Ok(())
+}
+
+fn apt(arguments: &[&str]) -> std::process::Command {
+    let root = is_root();
+    let mut command = if root { command("apt-get", &[]) } else { command("sudo", &["apt-get"]) };
+    command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
+    command
+}
+
+fn is_root() -> bool {
+    std::process::Command::new("id").arg("-u").output().is_ok_and(|out| out.stdout.trim_ascii() == b"0")
+}
+
+/// A rustup call that may fail: without it a step is left out, and says so.
+fn optional(arguments: &[&str]) {
+    // A download that hangs must not hang the pipeline.
+    let mut bounded = vec!["300", "rustup"];
+    bounded.extend(arguments);
+    if let Err(why) = run(command("timeout", &bounded)) {
+        eprintln!("xtask: {why}; the steps that need it will be left out");
+    }
+}
