@@ -1,7 +1,25 @@
 //! AES-128, AES-192 and AES-256 and their modes.
 //!
+//! Each mode's text is written once, in its own file, over the lanes of `lanes.rs`; a processor
+//! tier in `arch/` says what a lane is and compiles all modes for itself.
+//!
 //! Ref. FIPS 197.
 
+pub(crate) mod arch;
+mod cbc;
+mod cfb;
+mod cmac;
+mod ctr;
+mod ecb;
+mod lanes;
+pub(crate) mod portable;
 pub(crate) mod schedule;
+mod xts;
 
-pub use schedule::Schedule;
+pub use cbc::{CBC, Cbc, CbcOps};
+pub use cfb::{CFB, Cfb, CfbOps};
+pub use cmac::{CMAC, Cmac, CmacOps, CmacStream, MIN_TAG};
+pub use ctr::{CTR, Ctr, CtrOps};
+pub use ecb::{ECB, Ecb, EcbOps};
+pub use schedule::{Block, Schedule};
+pub use xts::{MAX_DATA_UNIT, XTS, Xts, XtsOps};

@@ -1,0 +1,148 @@
+//! The processor tiers, one file each: the lanes, and the modes compiled for them.
+
+#[cfg(target_arch = "aarch64")]
+pub(crate) mod aarch64_ce;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod x86_64_aesni;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod x86_64_vaes256;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod x86_64_vaes512;
+
+/// The modes' functions for one tier, compiled with its features: `$wide` lanes where blocks are
+/// independent, `$one` where each waits for the one before.
+macro_rules! tier {
+    ($wide:ty, $one:ty $(, $features:literal)?) => {
+        $(#[target_feature(enable = $features)])?
+        pub(crate) fn ecb_encrypt(schedule: &Schedule, data: InOut<'_>) {
+            // SAFETY: the features of the lanes are those of this function.
+            let keys = unsafe { Keys::<$wide>::new(schedule) };
+            ecb::crypt::<_, false>(keys, data)
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(crate) fn ecb_decrypt(schedule: &Schedule, data: InOut<'_>) {
+            // SAFETY: the features of the lanes are those of this function.
+            let keys = unsafe { Keys::<$wide>::new(schedule) };
+            ecb::crypt::<_, true>(keys, data)
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(crate) fn cbc_encrypt(schedule: &Schedule, chain: &mut Block, data: InOut<'_>) {
+            // SAFETY: the features of the lanes are those of this function.
+            let keys = unsafe { Keys::<$one>::new(schedule) };
+            cbc::encrypt(keys, chain, data)
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(crate) fn cbc_decrypt(schedule: &Schedule, chain: &mut Block, data: InOut<'_>) {
+            // SAFETY: the features of the lanes are those of this function.
+            let keys = unsafe { Keys::<$wide>::new(schedule) };
+            cbc::decrypt(keys, chain, data)
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(crate) fn ctr(schedule: &Schedule, counter: &mut Block, data: InOut<'_>) {
+            // SAFETY: the features of the lanes are those of this function.
+            let keys = unsafe { Keys::<$wide>::new(schedule) };
+            ctr::crypt(keys, counter, data)
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(crate) fn cfb_encrypt(schedule: &Schedule, chain: &mut Block, data: InOut<'_>) {
+            // SAFETY: the features of the lanes are those of this function.
+            let keys = unsafe { Keys::<$one>::new(schedule) };
+            cfb::encrypt(keys, chain, data)
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(crate) fn cfb_decrypt(schedule: &Schedule, chain: &mut Block, data: InOut<'_>) {
+            // SAFETY: the features of the lanes are those of this function.
+            let keys = unsafe { Keys::<$wide>::new(schedule) };
+            cfb::decrypt(keys, chain, data)
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(crate) fn xts_encrypt(schedule: &Schedule, tweak_schedule: &Schedule, tweak: &Block, data: InOut<'_>) {
+            // SAFETY: the features of the lanes are those of this function.
+            let keys = unsafe { (Keys::<$wide>::new(schedule), Keys::<$one>::new(schedule), Keys::<$one>::new(tweak_schedule)) };
+            xts::crypt::<_, _, false>((keys.0, keys.1), keys.2, tweak, data)
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(crate) fn xts_decrypt(schedule: &Schedule, tweak_schedule: &Schedule, tweak: &Block, data: InOut<'_>) {
+            // SAFETY: the features of the lanes are those of this function.
+            let keys = unsafe { (Keys::<$wide>::new(schedule), Keys::<$one>::new(schedule), Keys::<$one>::new(tweak_schedule)) };
+            xts::crypt::<_, _, true>((keys.0, keys.1), keys.2, tweak, data)
+        }
+    };
+}
+
+/// [`tier`] for the modes that have nothing to do side by side.
+macro_rules! serial_tier {
+    ($one:ty $(, $features:literal)?) => {
+        $(#[target_feature(enable = $features)])?
+        pub(crate) fn cmac_absorb(schedule: &Schedule, chain: &mut Block, blocks: &[u8], last: u128) {
+            // SAFETY: the features of the lanes are those of this function.
+            let keys = unsafe { Keys::<$one>::new(schedule) };
+            cmac::absorb(keys, chain, blocks, last)
+        }
+    };
+}
+
+/// The rows of a mode that has every tier, in the order of measurement: `field: function` for each
+/// of its operations.
+macro_rules! rows {
+    ($ops:ident { $($field:ident: $function:ident),* }) => {{
+        use $crate::aes::{arch, portable};
+        const {
+            &[
+                #[cfg(target_arch = "x86_64")]
+                Row {
+                    kernel: arch::x86_64_vaes512::KERNEL,
+                    ops: $ops { $($field: arch::x86_64_vaes512::$function),* },
+                },
+                #[cfg(target_arch = "x86_64")]
+                Row {
+                    kernel: arch::x86_64_vaes256::KERNEL,
+                    ops: $ops { $($field: arch::x86_64_vaes256::$function),* },
+                },
+                #[cfg(target_arch = "x86_64")]
+                Row {
+                    kernel: arch::x86_64_aesni::KERNEL,
+                    ops: $ops { $($field: arch::x86_64_aesni::$function),* },
+                },
+                #[cfg(target_arch = "aarch64")]
+                Row {
+                    kernel: arch::aarch64_ce::KERNEL,
+                    ops: $ops { $($field: arch::aarch64_ce::$function),* },
+                },
+                Row { kernel: portable::KERNEL, ops: $ops { $($field: portable::$function),* } },
+            ]
+        }
+    }};
+}
+
+/// The rows of a mode that works on one block at a time.
+macro_rules! serial_rows {
+    ($ops:ident { $($field:ident: $function:ident),* }) => {{
+        use $crate::aes::{arch, portable};
+        const {
+            &[
+                #[cfg(target_arch = "x86_64")]
+                Row {
+                    kernel: arch::x86_64_aesni::SERIAL,
+                    ops: $ops { $($field: arch::x86_64_aesni::$function),* },
+                },
+                #[cfg(target_arch = "aarch64")]
+                Row {
+                    kernel: arch::aarch64_ce::SERIAL,
+                    ops: $ops { $($field: arch::aarch64_ce::$function),* },
+                },
+                Row { kernel: portable::SERIAL, ops: $ops { $($field: portable::$function),* } },
+            ]
+        }
+    }};
+}
+
+pub(crate) use {rows, serial_rows, serial_tier, tier};

@@ -1,0 +1,203 @@
+//! VAES at 256 bits: two blocks a register, eight registers side by side.
+//!
+//! Ref. FIPS 197 §5.1, §5.3.5; Intel SDM volume 2, VAESENC and its kin.
+//!
+//! # Safety
+//! A [`Ymm`] is made from [`Keys`] only, whose maker vouches for the features in `REQUIRES`: that is
+//! the witness of every intrinsic on one. Memory is touched through safe references alone.
+#![allow(unsafe_code)]
+
+use std::arch::x86_64::*;
+
+use millstream_cpu::{Feature, FeatureSet};
+
+use super::tier;
+use super::x86_64_aesni::{Xmm, get, put, reversal};
+pub(crate) use super::x86_64_aesni::{expand, invert};
+use crate::aes::lanes::{self, Keys, Lane, Rounds, load_short, store_short};
+use crate::aes::{Block, Schedule, cbc, cfb, ctr, ecb, xts};
+use crate::{InOut, Kernel, Timing};
+
+const REQUIRES: FeatureSet =
+    FeatureSet::of(&[Feature::Aes, Feature::Pclmul, Feature::Vaes, Feature::Vpclmul, Feature::Avx2]);
+
+pub(crate) const KERNEL: Kernel = Kernel {
+    name: "x86_64-vaes256-by16",
+    requires: REQUIRES,
+    timing: Timing::Constant,
+    note: "VAES on eight 256-bit registers, for processors without AVX-512",
+};
+
+tier!(Ymm, Xmm, "aes,pclmulqdq,vaes,vpclmulqdq,avx2");
+
+/// Two blocks.
+#[derive(Clone, Copy)]
+pub(crate) struct Ymm(__m256i);
+
+impl Ymm {
+    /// Each block times x to the power in its two halves of `k`.
+    #[inline(always)]
+    fn times_x_each(self, k: __m256i) -> Self {
+        // SAFETY: see the head of this file; so below.
+        unsafe {
+            let shifted = _mm256_sllv_epi64(self.0, k);
+            let carry = _mm256_srlv_epi64(self.0, _mm256_sub_epi64(_mm256_set1_epi64x(64), k));
+            // Out of the low half into the high, and out of the high half reduced by x^128 = 0x87.
+            let reduced = _mm256_clmulepi64_epi128::<0x01>(carry, _mm256_set1_epi64x(0x87));
+            let across = _mm256_bslli_epi128::<8>(carry);
+            Ymm(_mm256_xor_si256(_mm256_xor_si256(shifted, across), reduced))
+        }
+    }
+
+    /// Each block times x to the power 8 `UP`, where `DOWN` is 16 - `UP`.
+    #[inline(always)]
+    fn times_x_bytes<const UP: i32, const DOWN: i32>(self) -> Self {
+        // SAFETY: as above.
+        unsafe {
+            let carry = _mm256_bsrli_epi128::<DOWN>(self.0);
+            let reduced = _mm256_clmulepi64_epi128::<0x00>(carry, _mm256_set1_epi64x(0x87));
+            Ymm(_mm256_xor_si256(_mm256_bslli_epi128::<UP>(self.0), reduced))
+        }
+    }
+}
+
+impl Lane for Ymm {
+    const BLOCKS: usize = 2;
+
+    #[inline(always)]
+    fn splat(_: &Keys<'_, Self>, block: &Block) -> Self {
+        // SAFETY: as above.
+        unsafe { Ymm(_mm256_broadcastsi128_si256(get(block))) }
+    }
+
+    #[inline(always)]
+    fn load(_: &Keys<'_, Self>, data: &InOut<'_>, at: usize) -> Self {
+        let bytes = data.load::<32>(at);
+        // SAFETY: as above; the load is of the 32 bytes of `bytes`.
+        unsafe { Ymm(_mm256_loadu_si256(bytes.as_ptr().cast())) }
+    }
+
+    #[inline(always)]
+    fn store(self, data: &mut InOut<'_>, at: usize) {
+        let mut bytes = [0; 32];
+        // SAFETY: as above; the store is to the 32 bytes of `bytes`.
+        unsafe { _mm256_storeu_si256(bytes.as_mut_ptr().cast(), self.0) };
+        data.store(at, bytes);
+    }
+
+    #[inline(always)]
+    fn load_part(_: &Keys<'_, Self>, data: &InOut<'_>) -> Self {
+        let (low, high) = if data.len() < 16 {
+            (load_short(data.input()).to_le_bytes(), [0; 16])
+        } else {
+            (data.load(0), load_short(&data.input()[16..]).to_le_bytes())
+        };
+        // SAFETY: as above.
+        unsafe { Ymm(_mm256_set_m128i(get(&high), get(&low))) }
+    }
+
+    #[inline(always)]
+    fn store_part(self, data: &mut InOut<'_>) {
+        if data.len() < 16 {
+            return store_short(data.output(), u128::from_le_bytes(self.first()));
+        }
+        data.store(0, self.first());
+        let mut second = [0; 16];
+        // SAFETY: as above.
+        put(&mut second, unsafe { _mm256_extracti128_si256::<1>(self.0) });
+        store_short(&mut data.output()[16..], u128::from_le_bytes(second));
+    }
+
+    #[inline(always)]
+    fn first(self) -> Block {
+        let mut block = [0; 16];
+        // SAFETY: as above.
+        put(&mut block, unsafe { _mm256_castsi256_si128(self.0) });
+        block
+    }
+
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { Ymm(_mm256_xor_si256(self.0, other.0)) }
+    }
+
+    #[inline(always)]
+    fn encrypt<const N: usize>(keys: &Keys<'_, Self>, lanes: [Self; N]) -> [Self; N] {
+        lanes::encrypt(keys, lanes)
+    }
+
+    #[inline(always)]
+    fn decrypt<const N: usize>(keys: &Keys<'_, Self>, lanes: [Self; N]) -> [Self; N] {
+        lanes::decrypt(keys, lanes)
+    }
+
+    #[inline(always)]
+    fn count(keys: &Keys<'_, Self>, start: u128) -> Self {
+        // SAFETY: as above.
+        let step = unsafe { _mm256_set_epi64x(0, 1, 0, 0) };
+        // SAFETY: as above.
+        unsafe { Ymm(_mm256_add_epi64(Self::splat(keys, &start.to_le_bytes()).0, step)) }
+    }
+
+    #[inline(always)]
+    fn add(self, n: u64) -> Self {
+        // SAFETY: as above.
+        unsafe { Ymm(_mm256_add_epi64(self.0, _mm256_broadcastsi128_si256(_mm_set_epi64x(0, n as i64)))) }
+    }
+
+    #[inline(always)]
+    fn reverse(self) -> Self {
+        // SAFETY: as above.
+        unsafe { Ymm(_mm256_shuffle_epi8(self.0, _mm256_broadcastsi128_si256(reversal()))) }
+    }
+
+    #[inline(always)]
+    fn after(self, previous: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { Ymm(_mm256_permute2x128_si256::<0x21>(previous.0, self.0)) }
+    }
+
+    #[inline(always)]
+    fn times_x(self, k: u32) -> Self {
+        match k {
+            0 => self,
+            8 => self.times_x_bytes::<1, 15>(),
+            16 => self.times_x_bytes::<2, 14>(),
+            // SAFETY: as above.
+            _ => self.times_x_each(unsafe { _mm256_set1_epi64x(k.into()) }),
+        }
+    }
+
+    #[inline(always)]
+    fn tweaks(keys: &Keys<'_, Self>, tweak: &Block) -> Self {
+        // SAFETY: as above.
+        Self::splat(keys, tweak).times_x_each(unsafe { _mm256_set_epi64x(1, 1, 0, 0) })
+    }
+}
+
+impl Rounds for Ymm {
+    #[inline(always)]
+    fn enc(self, key: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { Ymm(_mm256_aesenc_epi128(self.0, key.0)) }
+    }
+
+    #[inline(always)]
+    fn enc_last(self, key: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { Ymm(_mm256_aesenclast_epi128(self.0, key.0)) }
+    }
+
+    #[inline(always)]
+    fn dec(self, key: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { Ymm(_mm256_aesdec_epi128(self.0, key.0)) }
+    }
+
+    #[inline(always)]
+    fn dec_last(self, key: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { Ymm(_mm256_aesdeclast_epi128(self.0, key.0)) }
+    }
+}

@@ -1,0 +1,223 @@
+//! VAES at 512 bits: four blocks a register, eight registers side by side, masks at the ends.
+//!
+//! Ref. FIPS 197 §5.1, §5.3.5; Intel SDM volume 2, VAESENC and its kin.
+//!
+//! # Safety
+//! A [`Zmm`] is made from [`Keys`] only, whose maker vouches for the features in `REQUIRES`: that is
+//! the witness of every intrinsic on one. Partial loads and stores touch `data.len()` bytes of `data`.
+#![allow(unsafe_code)]
+
+use std::arch::x86_64::*;
+
+use millstream_cpu::{Feature, FeatureSet};
+
+use super::tier;
+use super::x86_64_aesni::{Xmm, get, put, reversal};
+pub(crate) use super::x86_64_aesni::{expand, invert};
+use crate::aes::lanes::{self, Keys, Lane, Rounds};
+use crate::aes::{Block, Schedule, cbc, cfb, ctr, ecb, xts};
+use crate::{InOut, Kernel, Timing};
+
+const REQUIRES: FeatureSet = FeatureSet::of(&[
+    Feature::Aes,
+    Feature::Pclmul,
+    Feature::Vaes,
+    Feature::Vpclmul,
+    Feature::Avx512f,
+    Feature::Avx512bw,
+    Feature::Avx512vl,
+]);
+
+pub(crate) const KERNEL: Kernel = Kernel {
+    name: "x86_64-vaes512-by32",
+    requires: REQUIRES,
+    timing: Timing::Constant,
+    note: "VAES on eight 512-bit registers, ends of data by mask",
+};
+
+tier!(Zmm, Xmm, "aes,pclmulqdq,vaes,vpclmulqdq,avx512f,avx512bw,avx512vl");
+
+/// Four blocks.
+#[derive(Clone, Copy)]
+pub(crate) struct Zmm(__m512i);
+
+impl Zmm {
+    /// The mask of the first `n` bytes.
+    #[inline(always)]
+    fn mask(n: usize) -> __mmask64 {
+        !(u64::MAX << (n & 63))
+    }
+
+    /// Each block times x to the power in its two halves of `k`.
+    #[inline(always)]
+    fn times_x_each(self, k: __m512i) -> Self {
+        // SAFETY: see the head of this file; so below.
+        unsafe {
+            let shifted = _mm512_sllv_epi64(self.0, k);
+            let carry = _mm512_srlv_epi64(self.0, _mm512_sub_epi64(_mm512_set1_epi64(64), k));
+            // Out of the low half into the high, and out of the high half reduced by x^128 = 0x87.
+            let reduced = _mm512_clmulepi64_epi128::<0x01>(carry, _mm512_set1_epi64(0x87));
+            let across = _mm512_bslli_epi128::<8>(carry);
+            Zmm(_mm512_ternarylogic_epi64::<0x96>(shifted, across, reduced))
+        }
+    }
+
+    /// Each block times x to the power 8 `UP`, where `DOWN` is 16 - `UP`.
+    #[inline(always)]
+    fn times_x_bytes<const UP: i32, const DOWN: i32>(self) -> Self {
+        // SAFETY: as above.
+        unsafe {
+            let carry = _mm512_bsrli_epi128::<DOWN>(self.0);
+            let reduced = _mm512_clmulepi64_epi128::<0x00>(carry, _mm512_set1_epi64(0x87));
+            Zmm(_mm512_xor_si512(_mm512_bslli_epi128::<UP>(self.0), reduced))
+        }
+    }
+}
+
+impl Lane for Zmm {
+    const BLOCKS: usize = 4;
+
+    #[inline(always)]
+    fn splat(_: &Keys<'_, Self>, block: &Block) -> Self {
+        // SAFETY: as above.
+        unsafe { Zmm(_mm512_broadcast_i32x4(get(block))) }
+    }
+
+    #[inline(always)]
+    fn load(_: &Keys<'_, Self>, data: &InOut<'_>, at: usize) -> Self {
+        let bytes = data.load::<64>(at);
+        // SAFETY: as above; the load is of the 64 bytes of `bytes`.
+        unsafe { Zmm(_mm512_loadu_si512(bytes.as_ptr().cast())) }
+    }
+
+    #[inline(always)]
+    fn store(self, data: &mut InOut<'_>, at: usize) {
+        let mut bytes = [0; 64];
+        // SAFETY: as above; the store is to the 64 bytes of `bytes`.
+        unsafe { _mm512_storeu_si512(bytes.as_mut_ptr().cast(), self.0) };
+        data.store(at, bytes);
+    }
+
+    /// One or two whole blocks are loaded as such, because a masked load waits for stores still under
+    /// way where a plain one takes their data.
+    #[inline(always)]
+    fn load_part(_: &Keys<'_, Self>, data: &InOut<'_>) -> Self {
+        let from = data.input_ptr();
+        // SAFETY: as above.
+        unsafe {
+            Zmm(match data.len() {
+                16 => _mm512_zextsi128_si512(_mm_loadu_si128(from.cast())),
+                32 => _mm512_zextsi256_si512(_mm256_loadu_si256(from.cast())),
+                n => _mm512_maskz_loadu_epi8(Self::mask(n), from.cast()),
+            })
+        }
+    }
+
+    #[inline(always)]
+    fn store_part(self, data: &mut InOut<'_>) {
+        let to = data.output_ptr();
+        // SAFETY: as above.
+        unsafe {
+            match data.len() {
+                16 => _mm_storeu_si128(to.cast(), _mm512_castsi512_si128(self.0)),
+                32 => _mm256_storeu_si256(to.cast(), _mm512_castsi512_si256(self.0)),
+                n => _mm512_mask_storeu_epi8(to.cast(), Self::mask(n), self.0),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn first(self) -> Block {
+        let mut block = [0; 16];
+        // SAFETY: as above.
+        put(&mut block, unsafe { _mm512_castsi512_si128(self.0) });
+        block
+    }
+
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { Zmm(_mm512_xor_si512(self.0, other.0)) }
+    }
+
+    #[inline(always)]
+    fn encrypt<const N: usize>(keys: &Keys<'_, Self>, lanes: [Self; N]) -> [Self; N] {
+        lanes::encrypt(keys, lanes)
+    }
+
+    #[inline(always)]
+    fn decrypt<const N: usize>(keys: &Keys<'_, Self>, lanes: [Self; N]) -> [Self; N] {
+        lanes::decrypt(keys, lanes)
+    }
+
+    #[inline(always)]
+    fn count(keys: &Keys<'_, Self>, start: u128) -> Self {
+        // SAFETY: as above.
+        let step = unsafe { _mm512_set_epi64(0, 3, 0, 2, 0, 1, 0, 0) };
+        // SAFETY: as above.
+        unsafe { Zmm(_mm512_add_epi64(Self::splat(keys, &start.to_le_bytes()).0, step)) }
+    }
+
+    #[inline(always)]
+    fn add(self, n: u64) -> Self {
+        // SAFETY: as above.
+        unsafe { Zmm(_mm512_add_epi64(self.0, _mm512_broadcast_i32x4(_mm_set_epi64x(0, n as i64)))) }
+    }
+
+    #[inline(always)]
+    fn reverse(self) -> Self {
+        // SAFETY: as above.
+        unsafe { Zmm(_mm512_shuffle_epi8(self.0, _mm512_broadcast_i32x4(reversal()))) }
+    }
+
+    #[inline(always)]
+    fn after(self, previous: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { Zmm(_mm512_alignr_epi64::<6>(self.0, previous.0)) }
+    }
+
+    #[inline(always)]
+    fn times_x(self, k: u32) -> Self {
+        match k {
+            0 => self,
+            8 => self.times_x_bytes::<1, 15>(),
+            16 => self.times_x_bytes::<2, 14>(),
+            24 => self.times_x_bytes::<3, 13>(),
+            32 => self.times_x_bytes::<4, 12>(),
+            // SAFETY: as above.
+            _ => self.times_x_each(unsafe { _mm512_set1_epi64(k.into()) }),
+        }
+    }
+
+    #[inline(always)]
+    fn tweaks(keys: &Keys<'_, Self>, tweak: &Block) -> Self {
+        // SAFETY: as above.
+        Self::splat(keys, tweak).times_x_each(unsafe { _mm512_set_epi64(3, 3, 2, 2, 1, 1, 0, 0) })
+    }
+}
+
+impl Rounds for Zmm {
+    #[inline(always)]
+    fn enc(self, key: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { Zmm(_mm512_aesenc_epi128(self.0, key.0)) }
+    }
+
+    #[inline(always)]
+    fn enc_last(self, key: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { Zmm(_mm512_aesenclast_epi128(self.0, key.0)) }
+    }
+
+    #[inline(always)]
+    fn dec(self, key: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { Zmm(_mm512_aesdec_epi128(self.0, key.0)) }
+    }
+
+    #[inline(always)]
+    fn dec_last(self, key: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { Zmm(_mm512_aesdeclast_epi128(self.0, key.0)) }
+    }
+}

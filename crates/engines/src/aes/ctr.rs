@@ -1,0 +1,174 @@
+//! AES-CTR: the data XOR the encryption of a counter.
+//!
+//! The counter block is one 128-bit big-endian number and wraps modulo 2^128.
+//!
+//! Ref. NIST SP 800-38A §6.5, appendix B.1.
+//!
+//! # Safety
+//! A kernel's functions are called through its [`Bound`], the witness that its features exist.
+#![allow(unsafe_code)]
+
+use millstream_cpu::Features;
+
+use super::arch::rows;
+use super::lanes::{Keys, Lane, Pass, walk};
+use super::schedule::{Block, Expand, KEY_BITS, Schedule};
+use crate::modes::{Direction, StreamMode};
+use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table};
+
+/// The kernels of AES-CTR.
+pub static CTR: Table<CtrOps> = Table::new(
+    Algorithm {
+        name: Ctr::NAME,
+        standing: Standing::Current,
+        standard: "NIST SP 800-38A §6.5",
+        key_bits: KEY_BITS,
+    },
+    rows!(CtrOps { expand: expand, crypt: ctr }),
+    known_answer,
+);
+
+/// What a kernel of AES-CTR offers: data of any length; the block holds the counter before, and
+/// after it that of the next whole block.
+pub struct CtrOps {
+    pub(crate) expand: Expand,
+    pub(crate) crypt: unsafe fn(&Schedule, &mut Block, InOut<'_>),
+}
+
+/// An AES key for CTR.
+///
+/// No counter block may be used twice under one key, and nothing protects the ciphertext against
+/// changes.
+///
+/// ```
+/// use millstream_cpu::Features;
+/// use millstream_engines::{InOut, aes::Ctr};
+///
+/// let key = Ctr::new(Features::hardware(), &[7; 16])?;
+/// let mut data = *b"any length";
+/// key.apply(&[9; 16], InOut::in_place(&mut data));
+/// key.apply(&[9; 16], InOut::in_place(&mut data));
+/// assert_eq!(&data, b"any length");
+/// # Ok::<(), millstream_engines::Error>(())
+/// ```
+pub struct Ctr {
+    schedule: Schedule,
+    kernel: Bound<CtrOps>,
+}
+
+impl Ctr {
+    /// A key of 16, 24 or 32 bytes on the best kernel that `features` allow.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`].
+    pub fn new(features: Features, key: &[u8]) -> Result<Self, Error> {
+        Ctr::with_kernel(CTR.best(features), key)
+    }
+
+    /// A key on the given kernel.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`].
+    #[inline]
+    pub fn with_kernel(kernel: Bound<CtrOps>, key: &[u8]) -> Result<Self, Error> {
+        // Expanded where it will stay: moving a schedule costs as much as making one.
+        let mut this = Schedule::blank(Ctr::NAME, key).map(|schedule| Ctr { schedule, kernel });
+        if let Ok(this) = &mut this {
+            // SAFETY: `kernel` is bound.
+            unsafe { (kernel.ops().expand)(&mut this.schedule, key) };
+        }
+        this
+    }
+
+    /// The kernel this key is bound to.
+    pub fn kernel(&self) -> &'static Kernel {
+        self.kernel.kernel()
+    }
+
+    /// Encrypts or decrypts one whole object of any length; `iv` is its first counter block.
+    #[inline]
+    pub fn apply(&self, iv: &Block, data: InOut<'_>) {
+        let mut counter = *iv;
+        // SAFETY: the kernel is bound.
+        unsafe { (self.kernel.ops().crypt)(&self.schedule, &mut counter, data) }
+    }
+}
+
+impl StreamMode for Ctr {
+    const NAME: &'static str = "aes-ctr";
+    const BLOCK: usize = 16;
+    const FEEDBACK: bool = false;
+
+    #[inline]
+    fn blocks(&self, _: Direction, chain: &mut [u8], data: InOut<'_>) {
+        assert!(data.len().is_multiple_of(16));
+        let chain = chain.try_into().expect("a chain of one block");
+        // SAFETY: the kernel is bound.
+        unsafe { (self.kernel.ops().crypt)(&self.schedule, chain, data) }
+    }
+
+    #[inline]
+    fn pad(&self, chain: &mut [u8], pad: &mut [u8]) {
+        assert!(pad.len() == 16);
+        pad.fill(0);
+        self.blocks(Direction::Encrypt, chain, InOut::in_place(pad));
+    }
+}
+
+/// Encrypts or decrypts data of any length.
+///
+/// Lanes count in the low 64 bits only. Where those wrap, which is once in 2^64 blocks, the data
+/// is cut in two.
+#[inline(always)]
+pub(crate) fn crypt<L: Lane>(keys: Keys<'_, L>, counter: &mut Block, mut data: InOut<'_>) {
+    let mut number = u128::from_be_bytes(*counter);
+    while !data.is_empty() {
+        let blocks = data.len().div_ceil(16) as u64;
+        // As many blocks as there are before the wrap, which are 2^64 when this is 0.
+        let room = (number as u64).wrapping_neg();
+        let run = if room.wrapping_sub(1) < blocks { room } else { blocks };
+        let bytes = data.len().min(run as usize * 16);
+        walk(&mut Counter { keys, number: L::count(&keys, number) }, data.take(bytes));
+        number = number.wrapping_add(run.into());
+    }
+    *counter = number.to_be_bytes();
+}
+
+struct Counter<'k, L> {
+    keys: Keys<'k, L>,
+    /// The counters of the next lane, little-endian.
+    number: L,
+}
+
+impl<L: Lane> Pass<L> for Counter<'_, L> {
+    #[inline(always)]
+    fn lanes<const N: usize>(&mut self, mut data: InOut<'_>) {
+        let mut lanes = [self.number.reverse(); N];
+        for i in 1..N {
+            lanes[i] = self.number.add((i * L::BLOCKS) as u64).reverse();
+        }
+        self.number = self.number.add((N * L::BLOCKS) as u64);
+        let lanes = L::encrypt(&self.keys, lanes);
+        for i in 0..N {
+            L::load(&self.keys, &data, i * L::BYTES).xor(lanes[i]).store(&mut data, i * L::BYTES);
+        }
+    }
+
+    #[inline(always)]
+    fn part(&mut self, mut data: InOut<'_>) {
+        let [lane] = L::encrypt(&self.keys, [self.number.reverse()]);
+        L::load_part(&self.keys, &data).xor(lane).store_part(&mut data);
+    }
+}
+
+/// NIST SP 800-38A F.5.1, the first two blocks.
+fn known_answer(kernel: Bound<CtrOps>) -> bool {
+    let key = 0x2b7e_1516_28ae_d2a6_abf7_1588_09cf_4f3c_u128.to_be_bytes();
+    let iv = 0xf0f1_f2f3_f4f5_f6f7_f8f9_fafb_fcfd_feff_u128.to_be_bytes();
+    let plain = [0x6bc1_bee2_2e40_9f96_e93d_7e11_7393_172a_u128, 0xae2d_8a57_1e03_ac9c_9eb7_6fac_45af_8e51];
+    let cipher = [0x874d_6191_b620_e326_1bef_6864_990d_b6ce_u128, 0x9806_f66b_7970_fdff_8617_187b_b9ff_fdff];
+    let mut data = plain.map(u128::to_be_bytes);
+    let Ok(ctr) = Ctr::with_kernel(kernel, &key) else { return false };
+    ctr.apply(&iv, InOut::in_place(data.as_flattened_mut()));
+    data == cipher.map(u128::to_be_bytes)
+}

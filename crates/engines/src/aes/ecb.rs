@@ -1,0 +1,160 @@
+//! AES-ECB: each block for itself. It hides no pattern in the data; it is here to build on.
+//!
+//! Ref. NIST SP 800-38A §6.1.
+//!
+//! # Safety
+//! A kernel's functions are called through its [`Bound`], the witness that its features exist.
+#![allow(unsafe_code)]
+
+use millstream_cpu::Features;
+
+use super::arch::rows;
+use super::lanes::{Keys, Lane, Pass, walk};
+use super::schedule::{Expand, Invert, KEY_BITS, Schedule};
+use crate::modes::BlockMode;
+use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table};
+
+/// The kernels of AES-ECB.
+pub static ECB: Table<EcbOps> = Table::new(
+    Algorithm {
+        name: Ecb::NAME,
+        standing: Standing::Current,
+        standard: "NIST SP 800-38A §6.1",
+        key_bits: KEY_BITS,
+    },
+    rows!(EcbOps { expand: expand, invert: invert, encrypt: ecb_encrypt, decrypt: ecb_decrypt }),
+    known_answer,
+);
+
+/// What a kernel of AES-ECB offers. The data is whole blocks.
+pub struct EcbOps {
+    pub(crate) expand: Expand,
+    pub(crate) invert: Invert,
+    pub(crate) encrypt: unsafe fn(&Schedule, InOut<'_>),
+    pub(crate) decrypt: unsafe fn(&Schedule, InOut<'_>),
+}
+
+/// An AES key for ECB.
+///
+/// ```
+/// use millstream_cpu::Features;
+/// use millstream_engines::{InOut, aes::Ecb, modes::BlockMode};
+///
+/// let key = Ecb::new(Features::hardware(), &[7; 16])?;
+/// let mut block = *b"sixteen bytes ok";
+/// key.encrypt(&mut [], InOut::in_place(&mut block));
+/// key.decrypt(&mut [], InOut::in_place(&mut block));
+/// assert_eq!(&block, b"sixteen bytes ok");
+/// # Ok::<(), millstream_engines::Error>(())
+/// ```
+pub struct Ecb {
+    forward: Schedule,
+    inverse: Schedule,
+    kernel: Bound<EcbOps>,
+}
+
+impl Ecb {
+    /// A key of 16, 24 or 32 bytes on the best kernel that `features` allow.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`].
+    pub fn new(features: Features, key: &[u8]) -> Result<Self, Error> {
+        Ecb::with_kernel(ECB.best(features), key)
+    }
+
+    /// A key on the given kernel.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`].
+    #[inline]
+    pub fn with_kernel(kernel: Bound<EcbOps>, key: &[u8]) -> Result<Self, Error> {
+        // Expanded where they will stay: moving a schedule costs as much as making one.
+        let mut this = Schedule::blank(Ecb::NAME, key).map(|blank| Ecb {
+            inverse: blank.clone(),
+            forward: blank,
+            kernel,
+        });
+        if let Ok(this) = &mut this {
+            // SAFETY: `kernel` is bound.
+            unsafe {
+                (kernel.ops().expand)(&mut this.forward, key);
+                (kernel.ops().invert)(&this.forward, &mut this.inverse);
+            }
+        }
+        this
+    }
+
+    /// The kernel this key is bound to.
+    pub fn kernel(&self) -> &'static Kernel {
+        self.kernel.kernel()
+    }
+}
+
+impl BlockMode for Ecb {
+    const NAME: &'static str = "aes-ecb";
+    const BLOCK: usize = 16;
+    const IV: usize = 0;
+
+    #[inline]
+    fn encrypt(&self, chain: &mut [u8], data: InOut<'_>) {
+        assert!(chain.is_empty() && data.len().is_multiple_of(16));
+        // SAFETY: the kernel is bound.
+        unsafe { (self.kernel.ops().encrypt)(&self.forward, data) }
+    }
+
+    #[inline]
+    fn decrypt(&self, chain: &mut [u8], data: InOut<'_>) {
+        assert!(chain.is_empty() && data.len().is_multiple_of(16));
+        // SAFETY: the kernel is bound.
+        unsafe { (self.kernel.ops().decrypt)(&self.inverse, data) }
+    }
+}
+
+/// Encrypts, or with the inverse keys decrypts, whole blocks.
+#[inline(always)]
+pub(crate) fn crypt<L: Lane, const DECRYPT: bool>(keys: Keys<'_, L>, data: InOut<'_>) {
+    walk(&mut Ecbs::<L, DECRYPT> { keys }, data);
+}
+
+struct Ecbs<'k, L, const DECRYPT: bool> {
+    keys: Keys<'k, L>,
+}
+
+impl<L: Lane, const DECRYPT: bool> Ecbs<'_, L, DECRYPT> {
+    #[inline(always)]
+    fn cipher<const N: usize>(&self, lanes: [L; N]) -> [L; N] {
+        if DECRYPT { L::decrypt(&self.keys, lanes) } else { L::encrypt(&self.keys, lanes) }
+    }
+}
+
+impl<L: Lane, const DECRYPT: bool> Pass<L> for Ecbs<'_, L, DECRYPT> {
+    #[inline(always)]
+    fn lanes<const N: usize>(&mut self, mut data: InOut<'_>) {
+        let mut lanes = [L::load(&self.keys, &data, 0); N];
+        for i in 1..N {
+            lanes[i] = L::load(&self.keys, &data, i * L::BYTES);
+        }
+        let lanes = self.cipher(lanes);
+        for i in 0..N {
+            lanes[i].store(&mut data, i * L::BYTES);
+        }
+    }
+
+    #[inline(always)]
+    fn part(&mut self, mut data: InOut<'_>) {
+        let [lane] = self.cipher([L::load_part(&self.keys, &data)]);
+        lane.store_part(&mut data);
+    }
+}
+
+/// FIPS 197 appendix C.1.
+fn known_answer(kernel: Bound<EcbOps>) -> bool {
+    let key: [u8; 16] = std::array::from_fn(|i| i as u8);
+    let plain: [u8; 16] = std::array::from_fn(|i| 0x11 * i as u8);
+    let mut block = plain;
+    let Ok(ecb) = Ecb::with_kernel(kernel, &key) else { return false };
+    ecb.encrypt(&mut [], InOut::in_place(&mut block));
+    let right = u128::from_be_bytes(block) == 0x69c4_e0d8_6a7b_0430_d8cd_b780_70b4_c55a;
+    ecb.decrypt(&mut [], InOut::in_place(&mut block));
+    right && block == plain
+}

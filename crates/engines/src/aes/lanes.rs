@@ -1,0 +1,275 @@
+//! What the modes ask of a processor tier: registers of whole blocks, and proof that their
+//! instructions exist.
+//!
+//! A mode is written once, over [`Lane`], and is safe code. A value of a lane type can only be
+//! made from a [`Keys`] of that type, and that only by someone who vouches for the tier's
+//! features; so a lane's own operations need no further proof.
+//!
+//! # Safety
+//! The one unsafe function is [`Keys::new`]. Everything here and in the modes is inlined into the
+//! tier's `#[target_feature]` functions, which are its only callers.
+#![allow(unsafe_code)]
+
+use std::marker::PhantomData;
+
+use super::{Block, Schedule};
+use crate::InOut;
+
+/// Round keys, and the proof that the lane type's features exist.
+pub(crate) struct Keys<'k, L> {
+    schedule: &'k Schedule,
+    lane: PhantomData<L>,
+}
+
+impl<L> Clone for Keys<'_, L> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<L> Copy for Keys<'_, L> {}
+
+impl<'k, L: Lane> Keys<'k, L> {
+    /// The round keys of `schedule`, which was expanded by the same tier.
+    ///
+    /// # Safety
+    /// The processor has the features of the lane type.
+    #[inline(always)]
+    pub(crate) unsafe fn new(schedule: &'k Schedule) -> Self {
+        Keys { schedule, lane: PhantomData }
+    }
+
+    #[inline(always)]
+    pub(crate) fn schedule(&self) -> &'k Schedule {
+        self.schedule
+    }
+
+    /// A round key in every block of a lane.
+    #[inline(always)]
+    fn round(&self, i: usize) -> L {
+        L::splat(self, &self.schedule.encrypt[i])
+    }
+
+    /// The last round key in every block of a lane.
+    #[inline(always)]
+    fn last_round(&self) -> L {
+        // Never more than 14; the mask spares the bounds check.
+        self.round((self.schedule.rounds & 15).min(14))
+    }
+}
+
+/// One register of whole blocks, or what stands for one.
+pub(crate) trait Lane: Copy {
+    /// Blocks in a lane.
+    const BLOCKS: usize;
+    /// Bytes in a lane.
+    const BYTES: usize = 16 * Self::BLOCKS;
+
+    /// `block` in every place.
+    fn splat(keys: &Keys<'_, Self>, block: &Block) -> Self;
+    /// A whole lane of input, `at` bytes in.
+    fn load(keys: &Keys<'_, Self>, data: &InOut<'_>, at: usize) -> Self;
+    /// A whole lane of output, `at` bytes in.
+    fn store(self, data: &mut InOut<'_>, at: usize);
+    /// All of the input, which is shorter than a lane; zeros follow.
+    fn load_part(keys: &Keys<'_, Self>, data: &InOut<'_>) -> Self;
+    /// All of the output, which is shorter than a lane.
+    fn store_part(self, data: &mut InOut<'_>);
+    /// The first block.
+    fn first(self) -> Block;
+
+    fn xor(self, other: Self) -> Self;
+    /// The cipher, on `N` lanes side by side.
+    fn encrypt<const N: usize>(keys: &Keys<'_, Self>, lanes: [Self; N]) -> [Self; N];
+    /// The inverse cipher, on `N` lanes side by side.
+    fn decrypt<const N: usize>(keys: &Keys<'_, Self>, lanes: [Self; N]) -> [Self; N];
+
+    /// The little-endian numbers `start`, `start + 1` and so on.
+    fn count(keys: &Keys<'_, Self>, start: u128) -> Self;
+    /// Adds `n` to the low 64 bits of each block.
+    fn add(self, n: u64) -> Self;
+    /// Reverses the bytes of each block.
+    fn reverse(self) -> Self;
+
+    /// The last block of `previous`, then all blocks of this lane but the last.
+    fn after(self, previous: Self) -> Self;
+
+    /// Each block times x^`k` in the field of XTS, for `k` up to 32.
+    fn times_x(self, k: u32) -> Self;
+    /// `tweak`, then it times x, x^2 and so on.
+    fn tweaks(keys: &Keys<'_, Self>, tweak: &Block) -> Self;
+}
+
+/// A lane of one block, for the modes where each block waits for the one before.
+pub(crate) trait Chain: Lane {
+    /// What the caller has to XOR into a block before [`Chain::encrypt_whitened`].
+    fn whitening(keys: &Keys<'_, Self>) -> Self;
+    /// For `self = x ^ whitening`, the cipher's output for `x`, XORed with `fold`. The XOR is not
+    /// on the path from one block to the next.
+    fn encrypt_whitened(self, keys: &Keys<'_, Self>, fold: Self) -> Self;
+}
+
+/// The processor's own AES instructions, on every block of a lane: FIPS 197 §5.1 and §5.3.5.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub(crate) trait Rounds: Lane {
+    /// SubBytes, ShiftRows, MixColumns, AddRoundKey.
+    fn enc(self, key: Self) -> Self;
+    /// SubBytes, ShiftRows, AddRoundKey.
+    fn enc_last(self, key: Self) -> Self;
+    /// InvSubBytes, InvShiftRows, InvMixColumns, AddRoundKey.
+    fn dec(self, key: Self) -> Self;
+    /// InvSubBytes, InvShiftRows, AddRoundKey.
+    fn dec_last(self, key: Self) -> Self;
+}
+
+/// [`Lane::encrypt`] from the processor's rounds.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[inline(always)]
+pub(crate) fn encrypt<L: Rounds, const N: usize>(keys: &Keys<'_, L>, mut lanes: [L; N]) -> [L; N] {
+    let key = keys.round(0);
+    for i in 0..N {
+        lanes[i] = lanes[i].xor(key);
+    }
+    macro_rules! rounds {
+        ($($round:literal)*) => {$(
+            let key = keys.round($round);
+            for i in 0..N {
+                lanes[i] = lanes[i].enc(key);
+            }
+        )*};
+    }
+    rounds!(1 2 3 4 5 6 7 8 9);
+    if keys.schedule.rounds > 10 {
+        rounds!(10 11);
+        if keys.schedule.rounds > 12 {
+            rounds!(12 13);
+        }
+    }
+    let key = keys.last_round();
+    for i in 0..N {
+        lanes[i] = lanes[i].enc_last(key);
+    }
+    lanes
+}
+
+/// [`Lane::decrypt`] from the processor's rounds.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[inline(always)]
+pub(crate) fn decrypt<L: Rounds, const N: usize>(keys: &Keys<'_, L>, mut lanes: [L; N]) -> [L; N] {
+    let key = keys.round(0);
+    for i in 0..N {
+        lanes[i] = lanes[i].xor(key);
+    }
+    macro_rules! rounds {
+        ($($round:literal)*) => {$(
+            let key = keys.round($round);
+            for i in 0..N {
+                lanes[i] = lanes[i].dec(key);
+            }
+        )*};
+    }
+    rounds!(1 2 3 4 5 6 7 8 9);
+    if keys.schedule.rounds > 10 {
+        rounds!(10 11);
+        if keys.schedule.rounds > 12 {
+            rounds!(12 13);
+        }
+    }
+    let key = keys.last_round();
+    for i in 0..N {
+        lanes[i] = lanes[i].dec_last(key);
+    }
+    lanes
+}
+
+/// [`Chain::whitening`] for the processor's rounds: the first round key.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[inline(always)]
+pub(crate) fn whitening<L: Rounds>(keys: &Keys<'_, L>) -> L {
+    keys.round(0)
+}
+
+/// [`Chain::encrypt_whitened`] from the processor's rounds. The last of them XORs a key anyway,
+/// so `fold` goes in with it.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[inline(always)]
+pub(crate) fn encrypt_whitened<L: Rounds>(mut block: L, keys: &Keys<'_, L>, fold: L) -> L {
+    macro_rules! rounds {
+        ($($round:literal)*) => {$(
+            block = block.enc(keys.round($round));
+        )*};
+    }
+    rounds!(1 2 3 4 5 6 7 8 9);
+    if keys.schedule.rounds > 10 {
+        rounds!(10 11);
+        if keys.schedule.rounds > 12 {
+            rounds!(12 13);
+        }
+    }
+    block.enc_last(keys.last_round().xor(fold))
+}
+
+/// Fewer than 16 bytes as a little-endian number: loads that overlap rather than a loop.
+#[inline(always)]
+pub(crate) fn load_short(bytes: &[u8]) -> u128 {
+    let n = bytes.len();
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        u128::from(u64::from_le_bytes(*first)) | u128::from(u64::from_le_bytes(*last)) << (8 * (n - 8))
+    } else if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        let last = u64::from(u32::from_le_bytes(*last)) << (8 * (n - 4));
+        u128::from(u64::from(u32::from_le_bytes(*first)) | last)
+    } else {
+        let mut number = 0;
+        for i in 0..n {
+            number |= u128::from(bytes[i]) << (8 * i);
+        }
+        number
+    }
+}
+
+/// Writes the first bytes of a little-endian number, fewer than 16, as [`load_short`] reads them.
+#[inline(always)]
+pub(crate) fn store_short(bytes: &mut [u8], number: u128) {
+    let n = bytes.len();
+    if n >= 8 {
+        bytes[..8].copy_from_slice(&(number as u64).to_le_bytes());
+        bytes[n - 8..].copy_from_slice(&((number >> (8 * (n - 8))) as u64).to_le_bytes());
+    } else if n >= 4 {
+        bytes[..4].copy_from_slice(&(number as u32).to_le_bytes());
+        bytes[n - 4..].copy_from_slice(&((number >> (8 * (n - 4))) as u32).to_le_bytes());
+    } else {
+        for i in 0..n {
+            bytes[i] = (number >> (8 * i)) as u8;
+        }
+    }
+}
+
+/// What a parallel mode does with lanes side by side.
+pub(crate) trait Pass<L: Lane> {
+    /// `N` whole lanes.
+    fn lanes<const N: usize>(&mut self, data: InOut<'_>);
+    /// The end of the data: fewer bytes than a lane, and at least one.
+    fn part(&mut self, data: InOut<'_>);
+}
+
+/// Takes a pass over all of `data`: eight lanes at a time, then what is left. The smaller groups
+/// don't wait for each other, so the processor overlaps them.
+#[inline(always)]
+pub(crate) fn walk<L: Lane>(pass: &mut impl Pass<L>, mut data: InOut<'_>) {
+    while data.len() >= 8 * L::BYTES {
+        pass.lanes::<8>(data.take(8 * L::BYTES));
+    }
+    if data.len() >= 4 * L::BYTES {
+        pass.lanes::<4>(data.take(4 * L::BYTES));
+    }
+    if data.len() >= 2 * L::BYTES {
+        pass.lanes::<2>(data.take(2 * L::BYTES));
+    }
+    if data.len() >= L::BYTES {
+        pass.lanes::<1>(data.take(L::BYTES));
+    }
+    if !data.is_empty() {
+        pass.part(data);
+    }
+}

@@ -1,0 +1,242 @@
+//! AES-XTS: blocks of a disk sector, each tied to its place by a tweak.
+//!
+//! Ref. IEEE 1619-2018 §5.3 (encryption) and §5.4 (decryption); NIST SP 800-38E.
+//!
+//! # Safety
+//! A kernel's functions are called through its [`Bound`], the witness that its features exist.
+#![allow(unsafe_code)]
+
+use millstream_cpu::Features;
+use subtle::ConstantTimeEq;
+
+use super::arch::rows;
+use super::lanes::{Chain, Keys, Lane, Pass, load_short, store_short, walk};
+use super::schedule::{Block, Expand, Invert, Schedule};
+use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table};
+
+const NAME: &str = "aes-xts";
+
+/// The longest data unit, in bytes: 2^20 blocks (SP 800-38E §4).
+pub const MAX_DATA_UNIT: usize = 16 << 20;
+
+/// The kernels of AES-XTS.
+pub static XTS: Table<XtsOps> = Table::new(
+    Algorithm {
+        name: NAME,
+        standing: Standing::Current,
+        standard: "IEEE 1619-2018, NIST SP 800-38E",
+        key_bits: &[256, 512],
+    },
+    rows!(XtsOps { expand: expand, invert: invert, encrypt: xts_encrypt, decrypt: xts_decrypt }),
+    known_answer,
+);
+
+/// What a kernel of AES-XTS offers: a data unit of at least one block, by the data key's and the
+/// tweak key's schedules and the tweak before its encryption.
+pub struct XtsOps {
+    pub(crate) expand: Expand,
+    pub(crate) invert: Invert,
+    pub(crate) encrypt: unsafe fn(&Schedule, &Schedule, &Block, InOut<'_>),
+    pub(crate) decrypt: unsafe fn(&Schedule, &Schedule, &Block, InOut<'_>),
+}
+
+/// A pair of AES keys for XTS.
+///
+/// ```
+/// use millstream_cpu::Features;
+/// use millstream_engines::{InOut, aes::Xts};
+///
+/// let keys: [u8; 32] = std::array::from_fn(|i| i as u8);
+/// let disk = Xts::new(Features::hardware(), &keys)?;
+/// let mut sector = [0x5a; 512];
+/// disk.encrypt(&Xts::sector(7), InOut::in_place(&mut sector))?;
+/// disk.decrypt(&Xts::sector(7), InOut::in_place(&mut sector))?;
+/// assert_eq!(sector, [0x5a; 512]);
+/// # Ok::<(), millstream_engines::Error>(())
+/// ```
+pub struct Xts {
+    forward: Schedule,
+    inverse: Schedule,
+    tweak: Schedule,
+    kernel: Bound<XtsOps>,
+}
+
+impl Xts {
+    /// The data key, then the tweak key: 32 bytes for AES-128, 64 for AES-256; on the best kernel
+    /// that `features` allow.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`]; [`Error::WeakKey`] when the two are equal.
+    pub fn new(features: Features, key: &[u8]) -> Result<Self, Error> {
+        Xts::with_kernel(XTS.best(features), key)
+    }
+
+    /// The keys on the given kernel.
+    ///
+    /// # Errors
+    /// As for [`Xts::new`].
+    #[inline]
+    pub fn with_kernel(kernel: Bound<XtsOps>, key: &[u8]) -> Result<Self, Error> {
+        if key.len() != 32 && key.len() != 64 {
+            return Err(Error::KeyLength { algorithm: NAME, given: key.len(), takes: "32 or 64 bytes" });
+        }
+        let (data_key, tweak_key) = key.split_at(key.len() / 2);
+        if data_key.ct_eq(tweak_key).into() {
+            return Err(Error::WeakKey { algorithm: NAME });
+        }
+        // Expanded where they will stay: moving a schedule costs as much as making one.
+        let mut this = Schedule::blank(NAME, data_key).map(|blank| Xts {
+            inverse: blank.clone(),
+            tweak: blank.clone(),
+            forward: blank,
+            kernel,
+        });
+        if let Ok(this) = &mut this {
+            // SAFETY: `kernel` is bound.
+            unsafe {
+                (kernel.ops().expand)(&mut this.forward, data_key);
+                (kernel.ops().expand)(&mut this.tweak, tweak_key);
+                (kernel.ops().invert)(&this.forward, &mut this.inverse);
+            }
+        }
+        this
+    }
+
+    /// The kernel these keys are bound to.
+    pub fn kernel(&self) -> &'static Kernel {
+        self.kernel.kernel()
+    }
+
+    /// The tweak of a sector with this number: the number, little-endian (IEEE 1619 §5.1).
+    pub fn sector(number: u128) -> Block {
+        number.to_le_bytes()
+    }
+
+    /// Encrypts one data unit of 16 bytes to [`MAX_DATA_UNIT`]; the length need not be whole blocks.
+    ///
+    /// # Errors
+    /// [`Error::DataLength`].
+    #[inline]
+    pub fn encrypt(&self, tweak: &Block, data: InOut<'_>) -> Result<(), Error> {
+        check_length(data.len())?;
+        // SAFETY: the kernel is bound.
+        unsafe { (self.kernel.ops().encrypt)(&self.forward, &self.tweak, tweak, data) };
+        Ok(())
+    }
+
+    /// Decrypts one data unit, as [`Xts::encrypt`].
+    ///
+    /// # Errors
+    /// [`Error::DataLength`].
+    #[inline]
+    pub fn decrypt(&self, tweak: &Block, data: InOut<'_>) -> Result<(), Error> {
+        check_length(data.len())?;
+        // SAFETY: the kernel is bound.
+        unsafe { (self.kernel.ops().decrypt)(&self.inverse, &self.tweak, tweak, data) };
+        Ok(())
+    }
+}
+
+#[inline(always)]
+fn check_length(len: usize) -> Result<(), Error> {
+    if (16..=MAX_DATA_UNIT).contains(&len) {
+        return Ok(());
+    }
+    Err(Error::DataLength { algorithm: NAME, given: len as u64, takes: "16 bytes to 2^20 blocks" })
+}
+
+/// Encrypts, or with the inverse keys decrypts, a data unit of at least one block. `keys` are the
+/// data key's on both lane types.
+#[inline(always)]
+pub(crate) fn crypt<L: Lane, One: Chain, const DECRYPT: bool>(
+    keys: (Keys<'_, L>, Keys<'_, One>),
+    tweak_keys: Keys<'_, One>,
+    tweak: &Block,
+    mut data: InOut<'_>,
+) {
+    let [tweak] = One::encrypt(&tweak_keys, [One::splat(&tweak_keys, tweak)]);
+    let mut pass = Tweaked::<L, DECRYPT> { keys: keys.0, tweaks: L::tweaks(&keys.0, &tweak.first()) };
+    let rest = data.len() % 16;
+    if rest == 0 {
+        return walk(&mut pass, data);
+    }
+    // All whole blocks but the last, which shares its ciphertext with the part after it.
+    let whole = data.len() - rest - 16;
+    walk(&mut pass, data.take(whole));
+    let first = One::splat(&keys.1, &pass.tweaks.first());
+    let second = first.times_x(1);
+    let in_order = if DECRYPT { [second, first] } else { [first, second] };
+    steal::<One, DECRYPT>(&keys.1, in_order, data);
+}
+
+/// The last whole block and the part of a block after it, with their tweaks in the order of use:
+/// IEEE 1619 §5.3.2 and §5.4.2.
+#[inline(always)]
+fn steal<One: Chain, const DECRYPT: bool>(keys: &Keys<'_, One>, tweaks: [One; 2], data: InOut<'_>) {
+    let (mut whole, mut part) = data.split_at(16);
+    let first = One::load(keys, &whole, 0);
+    let first = u128::from_le_bytes(tweaked::<_, DECRYPT>(keys, first, tweaks[0]).first());
+    // The part's bytes, then as many of the first result as make a block.
+    let kept = u128::MAX << (8 * part.len());
+    let padded = load_short(part.input()) | first & kept;
+    store_short(part.output(), first);
+    let padded = One::splat(keys, &padded.to_le_bytes());
+    tweaked::<_, DECRYPT>(keys, padded, tweaks[1]).store(&mut whole, 0);
+}
+
+/// The cipher of one lane between two XORs with its tweaks: IEEE 1619 §5.3.1 and §5.4.1.
+#[inline(always)]
+fn tweaked<L: Lane, const DECRYPT: bool>(keys: &Keys<'_, L>, lane: L, tweaks: L) -> L {
+    let lane = [lane.xor(tweaks)];
+    let [lane] = if DECRYPT { L::decrypt(keys, lane) } else { L::encrypt(keys, lane) };
+    lane.xor(tweaks)
+}
+
+struct Tweaked<'k, L, const DECRYPT: bool> {
+    keys: Keys<'k, L>,
+    /// Those of the next lane.
+    tweaks: L,
+}
+
+impl<L: Lane, const DECRYPT: bool> Pass<L> for Tweaked<'_, L, DECRYPT> {
+    #[inline(always)]
+    fn lanes<const N: usize>(&mut self, mut data: InOut<'_>) {
+        let mut tweaks = [self.tweaks; N];
+        let mut lanes = tweaks;
+        // Times x^8, a shift by a byte, is cheaper than by another power.
+        let stride = 8 / L::BLOCKS;
+        for i in 0..N {
+            if i > 0 && i < stride {
+                tweaks[i] = self.tweaks.times_x((i * L::BLOCKS) as u32);
+            } else if i > 0 {
+                tweaks[i] = tweaks[i % stride].times_x((i / stride * 8) as u32);
+            }
+            lanes[i] = L::load(&self.keys, &data, i * L::BYTES).xor(tweaks[i]);
+        }
+        self.tweaks = self.tweaks.times_x((N * L::BLOCKS) as u32);
+        let lanes = if DECRYPT { L::decrypt(&self.keys, lanes) } else { L::encrypt(&self.keys, lanes) };
+        for i in 0..N {
+            lanes[i].xor(tweaks[i]).store(&mut data, i * L::BYTES);
+        }
+    }
+
+    #[inline(always)]
+    fn part(&mut self, mut data: InOut<'_>) {
+        let lane = L::load_part(&self.keys, &data);
+        tweaked::<_, DECRYPT>(&self.keys, lane, self.tweaks).store_part(&mut data);
+        self.tweaks = self.tweaks.times_x(data.len() as u32 / 16);
+    }
+}
+
+/// IEEE 1619 annex B, vector 2.
+fn known_answer(kernel: Bound<XtsOps>) -> bool {
+    let mut key = [0x11; 32];
+    key[16..].fill(0x22);
+    let cipher = [0xc454_185e_6a16_936e_3933_4038_acef_838b_u128, 0xfb18_6fff_7480_adc4_2893_82ec_d6d3_94f0];
+    let tweak = Xts::sector(0x33_3333_3333);
+    let mut data = [0x44; 32];
+    let Ok(xts) = Xts::with_kernel(kernel, &key) else { return false };
+    let encrypted = xts.encrypt(&tweak, InOut::in_place(&mut data)).is_ok();
+    let right = data == *cipher.map(u128::to_be_bytes).as_flattened();
+    encrypted && right && xts.decrypt(&tweak, InOut::in_place(&mut data)).is_ok() && data == [0x44; 32]
+}
