@@ -12,6 +12,7 @@
 pub mod aead;
 pub mod aes;
 pub mod error;
+pub mod gcm;
 pub mod inout;
 pub mod kernel;
 pub mod modes;
@@ -27,6 +28,7 @@ pub fn engines() -> &'static [&'static dyn Engine] {
         &&aes::CBC,
         &&aes::CTR,
         &&aes::CFB,
+        &&gcm::GCM,
         &&aes::XTS,
         &&aes::CMAC,
     ];

@@ -1,0 +1,219 @@
+//! VAES and VPCLMULQDQ at 512 bits: four blocks a register, and masks for what is not four blocks.
+//!
+//! Ref. Intel SDM volume 2, VAESENC, VPCLMULQDQ, VPTERNLOGQ, VMOVDQU8.
+//!
+//! # Safety
+//! A [`Block512`] is made only inside functions that have `vaes`, `vpclmulqdq`, `avx512f`,
+//! `avx512bw`, `avx512vl` and `bmi2` ([`Vector`]'s contract), so one at hand is the witness that
+//! they may be used. Bytes that a mask leaves out are neither
+//! read nor written, and the processor does not fault on them.
+#![allow(unsafe_code)]
+
+use std::arch::x86_64::*;
+
+use super::x86_64_aesni::Block128;
+use crate::aes::arch::x86_64_aesni::expand as expand_key;
+use crate::gcm::lanes::{self, Vector, row};
+
+row!(Block512, 8, lanes::REACH, "aes,pclmulqdq,avx512f,avx512bw,avx512vl,vaes,vpclmulqdq,bmi2", expand_key);
+
+#[derive(Clone, Copy)]
+pub(super) struct Block512(__m512i);
+
+/// The lowest `n` bits; `n` is at most 64.
+#[inline(always)]
+unsafe fn bits(n: usize) -> __mmask64 {
+    // SAFETY: as the caller, who has `bmi2`.
+    unsafe { _bzhi_u64(u64::MAX, n as u32) }
+}
+
+/// See [`Vector::pin`].
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn pin(value: &mut __m512i) {
+    // SAFETY: the template is empty, so the value comes out as it went in.
+    #[cfg(not(miri))]
+    unsafe {
+        std::arch::asm!("/* {0} */", inout(zmm_reg) * value, options(nomem, nostack, preserves_flags))
+    };
+}
+
+impl Vector for Block512 {
+    const LANES: usize = 4;
+    type One = Block128;
+
+    #[inline(always)]
+    unsafe fn broadcast(block: &[u8; 16]) -> Self {
+        // SAFETY: an array of 16 bytes.
+        unsafe { Block512(_mm512_broadcast_i32x4(_mm_loadu_si128(block.as_ptr().cast()))) }
+    }
+
+    #[inline(always)]
+    unsafe fn load(from: *const u8) -> Self {
+        // SAFETY: as the caller.
+        unsafe { Block512(_mm512_loadu_si512(from.cast())) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_part(from: *const u8, n: usize) -> Self {
+        // SAFETY: as the caller.
+        unsafe { Block512(_mm512_maskz_loadu_epi8(bits(n), from.cast())) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_block(from: *const u8, n: usize) -> Block128 {
+        // SAFETY: as the caller.
+        unsafe { Block128(_mm_maskz_loadu_epi8(bits(n) as __mmask16, from.cast())) }
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: *mut u8) {
+        // SAFETY: as the caller.
+        unsafe { _mm512_storeu_si512(to.cast(), self.0) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_part(self, to: *mut u8, n: usize) {
+        // SAFETY: as the caller.
+        unsafe { _mm512_mask_storeu_epi8(to.cast(), bits(n), self.0) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_above(from: *const u8, n: usize) -> Self {
+        // SAFETY: as the caller; the 16 bytes before `from` are masked out.
+        unsafe { Block512(_mm512_maskz_loadu_epi8(bits(n) << 16, from.wrapping_sub(16).cast())) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_above(self, to: *mut u8, n: usize) {
+        // SAFETY: as the caller; the 16 bytes before `to` are masked out.
+        unsafe { _mm512_mask_storeu_epi8(to.wrapping_sub(16).cast(), bits(n) << 16, self.0) }
+    }
+
+    #[inline(always)]
+    fn keep(self, n: usize) -> Self {
+        // SAFETY: `self` is the witness.
+        unsafe { Block512(_mm512_maskz_mov_epi8(bits(n), self.0)) }
+    }
+
+    #[inline(always)]
+    fn keep_above(self, n: usize) -> Self {
+        // SAFETY: `self` is the witness.
+        unsafe { Block512(_mm512_maskz_mov_epi8(bits(n) << 16, self.0)) }
+    }
+
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        // SAFETY: `self` is the witness.
+        unsafe { Block512(_mm512_xor_si512(self.0, other.0)) }
+    }
+
+    #[inline(always)]
+    fn xor3(self, b: Self, c: Self) -> Self {
+        // SAFETY: `self` is the witness.
+        unsafe { Block512(_mm512_ternarylogic_epi64::<0x96>(self.0, b.0, c.0)) }
+    }
+
+    #[inline(always)]
+    fn round(self, key: Self) -> Self {
+        // SAFETY: `self` is the witness.
+        unsafe { Block512(_mm512_aesenc_epi128(self.0, key.0)) }
+    }
+
+    #[inline(always)]
+    fn pin(&mut self) {
+        // SAFETY: `self` is the witness.
+        unsafe { pin(&mut self.0) }
+    }
+
+    #[inline(always)]
+    fn last_round(self, key: Self) -> Self {
+        // SAFETY: `self` is the witness.
+        unsafe { Block512(_mm512_aesenclast_epi128(self.0, key.0)) }
+    }
+
+    #[inline(always)]
+    fn multiply<const A: i32, const B: i32>(self, other: Self) -> Self {
+        // SAFETY: `self` is the witness.
+        unsafe {
+            Block512(match (A, B) {
+                (0, 0) => _mm512_clmulepi64_epi128::<0x00>(self.0, other.0),
+                (1, 0) => _mm512_clmulepi64_epi128::<0x01>(self.0, other.0),
+                (0, 1) => _mm512_clmulepi64_epi128::<0x10>(self.0, other.0),
+                _ => _mm512_clmulepi64_epi128::<0x11>(self.0, other.0),
+            })
+        }
+    }
+
+    #[inline(always)]
+    fn reverse(self) -> Self {
+        // SAFETY: `self` is the witness.
+        unsafe {
+            let order = _mm_setr_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+            Block512(_mm512_shuffle_epi8(self.0, _mm512_broadcast_i32x4(order)))
+        }
+    }
+
+    #[inline(always)]
+    fn swap(self) -> Self {
+        // SAFETY: `self` is the witness.
+        unsafe { Block512(_mm512_shuffle_epi32::<0x4e>(self.0)) }
+    }
+
+    #[inline(always)]
+    fn add32(self, other: Self) -> Self {
+        // SAFETY: `self` is the witness.
+        unsafe { Block512(_mm512_add_epi32(self.0, other.0)) }
+    }
+
+    #[inline(always)]
+    fn sum(self) -> Block128 {
+        // SAFETY: `self` is the witness.
+        unsafe {
+            let two =
+                _mm256_xor_si256(_mm512_castsi512_si256(self.0), _mm512_extracti64x4_epi64::<1>(self.0));
+            Block128(_mm_xor_si128(_mm256_castsi256_si128(two), _mm256_extracti128_si256::<1>(two)))
+        }
+    }
+
+    #[inline(always)]
+    fn first(self) -> Block128 {
+        // SAFETY: `self` is the witness.
+        unsafe { Block128(_mm512_castsi512_si128(self.0)) }
+    }
+
+    #[inline(always)]
+    fn from_first(first: Block128) -> Self {
+        // SAFETY: `first` is the witness.
+        unsafe { Block512(_mm512_zextsi128_si512(first.0)) }
+    }
+
+    #[inline(always)]
+    fn with_first(self, first: Block128) -> Self {
+        // SAFETY: `self` is the witness.
+        unsafe { Block512(_mm512_inserti32x4::<0>(self.0, first.0)) }
+    }
+
+    #[inline(always)]
+    fn repeat(one: Block128) -> Self {
+        // SAFETY: `one` is the witness.
+        unsafe { Block512(_mm512_broadcast_i32x4(one.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn one(value: u128) -> Block128 {
+        // SAFETY: as the caller.
+        unsafe { Block128::one(value) }
+    }
+
+    #[inline(always)]
+    fn value(one: Block128) -> u128 {
+        Block128::value(one)
+    }
+
+    #[inline(always)]
+    unsafe fn indices() -> Self {
+        // SAFETY: as the caller.
+        unsafe { Block512(_mm512_setr_epi32(0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0)) }
+    }
+}
