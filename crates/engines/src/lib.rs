@@ -11,6 +11,7 @@
 
 pub mod aead;
 pub mod aes;
+pub mod chacha20poly1305;
 pub mod error;
 pub mod gcm;
 pub mod inout;
@@ -31,6 +32,7 @@ pub fn engines() -> &'static [&'static dyn Engine] {
         &&gcm::GCM,
         &&aes::XTS,
         &&aes::CMAC,
+        &&chacha20poly1305::CHACHA20_POLY1305,
     ];
     ENGINES
 }

@@ -1,0 +1,182 @@
+//! One object in pieces of any length.
+//!
+//! Ref. RFC 8439 §2.8.
+
+use subtle::ConstantTimeEq;
+use zeroize::Zeroize;
+
+use super::object::CHACHA_BLOCK;
+use super::poly1305::{BLOCK, Poly1305};
+use super::{ChaCha20Poly1305, NAME, Nonce, check_length, whole_tag};
+use crate::aead::{AeadStream, TAG};
+use crate::{Error, InOut};
+
+/// Pieces are encrypted and authenticated in parts that stay in the first-level cache.
+const PART: usize = 16 * 1024;
+
+/// What a stream has been used for so far.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Aad,
+    Encrypt,
+    Decrypt,
+}
+
+/// One object under a [`ChaCha20Poly1305`] key, in pieces: see [`AeadStream`].
+///
+/// ```
+/// use millstream_cpu::Features;
+/// use millstream_engines::aead::AeadStream;
+/// use millstream_engines::{InOut, chacha20poly1305::ChaCha20Poly1305};
+///
+/// let key = ChaCha20Poly1305::new(Features::hardware(), &[7; 32])?;
+/// let mut object = *b"in pieces of any length";
+/// let mut stream = key.stream(&[0; 12])?;
+/// let (first, second) = object.split_at_mut(5);
+/// stream.encrypt(InOut::in_place(first))?;
+/// stream.encrypt(InOut::in_place(second))?;
+/// let tag = stream.tag();
+///
+/// let mut stream = key.stream(&[0; 12])?;
+/// stream.decrypt_unverified(InOut::in_place(&mut object))?;
+/// stream.verify(&tag)?;
+/// assert_eq!(&object, b"in pieces of any length");
+/// # Ok::<(), millstream_engines::Error>(())
+/// ```
+pub struct Stream<'k> {
+    key: &'k ChaCha20Poly1305,
+    nonce: Nonce,
+    phase: Phase,
+    aad_len: u64,
+    data_len: u64,
+    mac: Poly1305,
+    /// Authenticated bytes that don't fill a block yet; their number is `aad_len` or `data_len`
+    /// modulo 16.
+    held: [u8; BLOCK],
+    /// The keystream block that byte `data_len` falls into, unless it falls on its beginning.
+    pad: [u8; CHACHA_BLOCK],
+}
+
+impl<'k> Stream<'k> {
+    pub(super) fn new(key: &'k ChaCha20Poly1305, nonce: Nonce) -> Self {
+        // RFC 8439 §2.6: the first half of block 0 is the one-time key.
+        let mut pad = [0; CHACHA_BLOCK];
+        key.keystream(&nonce, 0, InOut::in_place(&mut pad));
+        let mac = Poly1305::new(pad.first_chunk().expect("a block is longer than the key"));
+        Stream { key, nonce, phase: Phase::Aad, aad_len: 0, data_len: 0, mac, held: [0; BLOCK], pad }
+    }
+
+    /// Adds bytes to the MAC, of which `before` came before in this section.
+    fn absorb(&mut self, before: u64, mut bytes: &[u8]) {
+        let filled = (before % BLOCK as u64) as usize;
+        if filled > 0 {
+            let more = bytes.len().min(BLOCK - filled);
+            self.held[filled..filled + more].copy_from_slice(&bytes[..more]);
+            bytes = &bytes[more..];
+            if filled + more < BLOCK {
+                return;
+            }
+            self.mac.block(self.held);
+        }
+        let (whole, rest) = bytes.split_at(bytes.len() / BLOCK * BLOCK);
+        self.key.authenticate(&mut self.mac, whole);
+        self.held[..rest.len()].copy_from_slice(rest);
+    }
+
+    /// Ends a section of `len` bytes: fills the held block up with zeros.
+    fn end_section(&mut self, len: u64) {
+        let filled = (len % BLOCK as u64) as usize;
+        self.mac.padded(&self.held[..filled]);
+    }
+
+    /// Encrypts or decrypts the next bytes.
+    fn apply(&mut self, mut data: InOut<'_>) {
+        let offset = (self.data_len % CHACHA_BLOCK as u64) as usize;
+        let mut block = self.data_len / CHACHA_BLOCK as u64;
+        if offset > 0 {
+            let n = data.len().min(CHACHA_BLOCK - offset);
+            data.take(n).xor(&self.pad[offset..offset + n]);
+            block += 1;
+        }
+        // The check of the length keeps block numbers within 32 bits.
+        let counter = (block + 1) as u32;
+        let (whole, mut tail) = data.split_blocks(CHACHA_BLOCK);
+        let tail_counter = counter.wrapping_add((whole.len() / CHACHA_BLOCK) as u32);
+        if !whole.is_empty() {
+            self.key.keystream(&self.nonce, counter, whole);
+        }
+        if !tail.is_empty() {
+            self.pad = [0; CHACHA_BLOCK];
+            self.key.keystream(&self.nonce, tail_counter, InOut::in_place(&mut self.pad));
+            tail.xor(&self.pad[..tail.len()]);
+        }
+    }
+
+    fn data(&mut self, phase: Phase, mut data: InOut<'_>) -> Result<(), Error> {
+        if self.phase != Phase::Aad && self.phase != phase {
+            return Err(Error::Order { rule: "a stream either encrypts or decrypts" });
+        }
+        check_length(self.data_len.saturating_add(data.len() as u64))?;
+        if self.phase == Phase::Aad {
+            self.end_section(self.aad_len);
+            self.phase = phase;
+        }
+        while !data.is_empty() {
+            let n = data.len().min(PART);
+            let mut part = data.take(n);
+            if phase == Phase::Decrypt {
+                self.absorb(self.data_len, part.input());
+            }
+            self.apply(part.reborrow());
+            if phase == Phase::Encrypt {
+                self.absorb(self.data_len, part.output());
+            }
+            self.data_len += n as u64;
+        }
+        Ok(())
+    }
+}
+
+impl AeadStream for Stream<'_> {
+    fn aad(&mut self, aad: &[u8]) -> Result<(), Error> {
+        if self.phase != Phase::Aad {
+            return Err(Error::Order { rule: "associated data comes before data" });
+        }
+        self.absorb(self.aad_len, aad);
+        self.aad_len += aad.len() as u64;
+        Ok(())
+    }
+
+    fn encrypt(&mut self, data: InOut<'_>) -> Result<(), Error> {
+        self.data(Phase::Encrypt, data)
+    }
+
+    fn decrypt_unverified(&mut self, data: InOut<'_>) -> Result<(), Error> {
+        self.data(Phase::Decrypt, data)
+    }
+
+    fn tag(mut self) -> [u8; TAG] {
+        let len = if self.phase == Phase::Aad { self.aad_len } else { self.data_len };
+        self.end_section(len);
+        self.mac.lengths(self.aad_len, self.data_len);
+        self.mac.tag()
+    }
+
+    fn verify(self, tag: &[u8]) -> Result<(), Error> {
+        let given = *whole_tag(tag)?;
+        if self.tag().ct_eq(&given).into() { Ok(()) } else { Err(Error::Authentication) }
+    }
+}
+
+impl Drop for Stream<'_> {
+    fn drop(&mut self) {
+        self.pad.zeroize();
+        self.held.zeroize();
+    }
+}
+
+impl std::fmt::Debug for Stream<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Stream").field("algorithm", &NAME).finish_non_exhaustive()
+    }
+}
