@@ -12,9 +12,11 @@
 pub mod aead;
 pub mod aes;
 pub mod chacha20poly1305;
+pub mod crc;
 pub mod error;
 pub mod gcm;
 pub mod inout;
+pub mod ipsum;
 pub mod kernel;
 pub mod modes;
 
@@ -33,6 +35,9 @@ pub fn engines() -> &'static [&'static dyn Engine] {
         &&aes::XTS,
         &&aes::CMAC,
         &&chacha20poly1305::CHACHA20_POLY1305,
+        &&crc::CRC32,
+        &&crc::CRC32C,
+        &&ipsum::IP_CHECKSUM,
     ];
     ENGINES
 }
