@@ -15,10 +15,17 @@ pub mod chacha20poly1305;
 pub mod crc;
 pub mod error;
 pub mod gcm;
+pub mod hash;
+pub mod hkdf;
+pub mod hmac;
 pub mod inout;
 pub mod ipsum;
 pub mod kernel;
+pub mod md5;
 pub mod modes;
+pub mod sha1;
+pub mod sha256;
+pub mod sha512;
 
 pub use error::Error;
 pub use inout::InOut;
@@ -35,6 +42,10 @@ pub fn engines() -> &'static [&'static dyn Engine] {
         &&aes::XTS,
         &&aes::CMAC,
         &&chacha20poly1305::CHACHA20_POLY1305,
+        &&sha256::SHA256,
+        &&sha512::SHA512,
+        &&md5::MD5,
+        &&sha1::SHA1,
         &&crc::CRC32,
         &&crc::CRC32C,
         &&ipsum::IP_CHECKSUM,

@@ -1,0 +1,176 @@
+//! Merkle-Damgård: blocks folded into a chaining value, and the padding that ends them.
+//!
+//! MD5, SHA-1 and SHA-2 differ only in their compression function, the width of a word and the
+//! order of bytes in it, so the rest is written once.
+//!
+//! Ref. FIPS 180-4 §5.1 (padding) and §5.2 (parsing); RFC 1321 §3.1 and §3.2.
+//!
+//! # Safety
+//! A compression function may need processor features. It is called in one place, through the
+//! [`Bound`] that proves they are there.
+#![allow(unsafe_code)]
+
+use millstream_cpu::FeatureSet;
+use zeroize::Zeroize;
+
+use super::Hash;
+use crate::{Algorithm, Bound, Kernel, Row, Standing, Table, Timing};
+
+/// A compression function: what a kernel of a hash offers.
+#[derive(Debug)]
+pub struct CompressOps<S: 'static, const BLOCK: usize> {
+    /// Folds whole blocks into the chaining value, in order.
+    pub(crate) compress: unsafe fn(state: &mut S, blocks: &[[u8; BLOCK]]),
+}
+
+/// A chaining value: the words that a compression function updates.
+pub(crate) trait Chaining: Copy + Zeroize + 'static {
+    /// Bytes of the words together.
+    const LEN: usize;
+
+    /// Where a message begins.
+    fn initial(hash: Hash) -> Self;
+
+    /// Writes the words as bytes in the order of the standard, as many words as `out` has room for.
+    fn write(&self, out: &mut [u8]);
+
+    /// The words, from [`Chaining::LEN`] bytes as [`Chaining::write`] writes them.
+    fn read(bytes: &[u8]) -> Self;
+
+    /// Writes the length of the message, given in bytes, at the end of the last block, in bits.
+    fn write_length(last_block: &mut [u8], bytes: u64);
+}
+
+/// Implements [`Chaining`] for an array of big-endian words, as the SHA functions have.
+macro_rules! chaining_big_endian {
+    ($word:ty, $words:literal, $length:ty, $($hash:ident $initial:ident)+) => {
+        impl $crate::hash::chain::Chaining for [$word; $words] {
+            const LEN: usize = size_of::<Self>();
+
+            #[inline(always)]
+            fn initial(hash: $crate::hash::Hash) -> Self {
+                match hash {
+                    $($crate::hash::Hash::$hash => $initial,)+
+                    _ => unreachable!("{} has another compression function", hash.name()),
+                }
+            }
+
+            #[inline(always)]
+            fn write(&self, out: &mut [u8]) {
+                for (bytes, word) in out.as_chunks_mut().0.iter_mut().zip(self) {
+                    *bytes = word.to_be_bytes();
+                }
+            }
+
+            fn read(bytes: &[u8]) -> Self {
+                let mut words = [0; $words];
+                for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
+                    *word = <$word>::from_be_bytes(*bytes);
+                }
+                words
+            }
+
+            #[inline(always)]
+            fn write_length(last_block: &mut [u8], bytes: u64) {
+                let bits = <$length>::from(bytes) << 3;
+                if let Some(field) = last_block.last_chunk_mut() {
+                    *field = bits.to_be_bytes();
+                }
+            }
+        }
+    };
+}
+pub(crate) use chaining_big_endian;
+
+/// A chaining value and the kernel that advances it.
+#[derive(Debug)]
+pub(crate) struct Chain<S: 'static, const BLOCK: usize> {
+    pub(crate) kernel: Bound<CompressOps<S, BLOCK>>,
+    pub(crate) state: S,
+}
+
+impl<S: Chaining, const BLOCK: usize> Clone for Chain<S, BLOCK> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S: Chaining, const BLOCK: usize> Copy for Chain<S, BLOCK> {}
+
+impl<S: Chaining, const BLOCK: usize> Chain<S, BLOCK> {
+    /// Folds whole blocks in.
+    #[inline(always)]
+    pub(crate) fn absorb(&mut self, blocks: &[[u8; BLOCK]]) {
+        absorb(self.kernel, &mut self.state, blocks);
+    }
+
+    /// The hash of a message whose first `before` bytes, whole blocks, are already folded in.
+    #[inline(always)]
+    pub(crate) fn digest(&self, before: u64, data: &[u8]) -> S {
+        let (blocks, tail) = data.as_chunks::<BLOCK>();
+        let mut state = self.state;
+        if !blocks.is_empty() {
+            absorb(self.kernel, &mut state, blocks);
+        }
+        finish(self.kernel, state, tail, before + data.len() as u64)
+    }
+}
+
+#[inline(always)]
+fn absorb<S, const BLOCK: usize>(
+    kernel: Bound<CompressOps<S, BLOCK>>,
+    state: &mut S,
+    blocks: &[[u8; BLOCK]],
+) {
+    // SAFETY: `kernel` is the proof that the features of its function are there.
+    unsafe { (kernel.ops().compress)(state, blocks) }
+}
+
+/// Pads and folds in the end of the message: less than a block. `total` is its whole length in bytes.
+#[inline(always)]
+pub(crate) fn finish<S: Chaining, const BLOCK: usize>(
+    kernel: Bound<CompressOps<S, BLOCK>>,
+    mut state: S,
+    tail: &[u8],
+    total: u64,
+) -> S {
+    let mut last = [[0; BLOCK]; 2];
+    let bytes = last.as_flattened_mut();
+    bytes[..tail.len()].copy_from_slice(tail);
+    bytes[tail.len()] = 0x80;
+    let blocks = 1 + usize::from(tail.len() + 1 > BLOCK - BLOCK / 8);
+    S::write_length(&mut last[blocks - 1], total);
+    absorb(kernel, &mut state, &last[..blocks]);
+    wipe(&mut last);
+    state
+}
+
+/// Clears what may be secret, in whole registers rather than byte by byte.
+#[inline(always)]
+pub(crate) fn wipe<T: Copy + Default, const N: usize>(blocks: &mut [[T; N]]) {
+    for block in blocks.iter_mut() {
+        *block = [T::default(); N];
+    }
+    zeroize::optimization_barrier(blocks);
+}
+
+/// The table of a hash's kernels.
+pub(crate) const fn table<S, const BLOCK: usize>(
+    name: &'static str,
+    standing: Standing,
+    standard: &'static str,
+    rows: &'static [Row<CompressOps<S, BLOCK>>],
+    known_answer: fn(Bound<CompressOps<S, BLOCK>>) -> bool,
+) -> Table<CompressOps<S, BLOCK>> {
+    Table::new(Algorithm { name, standing, standard, key_bits: &[] }, rows, known_answer)
+}
+
+/// One row of such a table.
+pub(crate) const fn row<S, const BLOCK: usize>(
+    name: &'static str,
+    requires: FeatureSet,
+    compress: unsafe fn(&mut S, &[[u8; BLOCK]]),
+    note: &'static str,
+) -> Row<CompressOps<S, BLOCK>> {
+    Row { kernel: Kernel { name, requires, timing: Timing::Constant, note }, ops: CompressOps { compress } }
+}

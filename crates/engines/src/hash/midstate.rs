@@ -1,0 +1,122 @@
+//! The partial hash: a message left off at any byte, as bytes that can be stored and taken up
+//! again, by another kernel and on another processor.
+//!
+//! | bytes | contents |
+//! | --- | --- |
+//! | 1 | version: 1 |
+//! | 1 | hash: 1 MD5, 2 SHA-1, 3 SHA-224, 4 SHA-256, 5 SHA-384, 6 SHA-512, 7 SHA-512/256 |
+//! | 1 | kind: 0 a hash, 1 an HMAC |
+//! | 5 | zero |
+//! | 8 | bytes taken in so far, little-endian; an HMAC's begin with the block of its key |
+//! | 16, 20, 32 or 64 | chaining value, its words in the byte order of the digest |
+//! | the same | HMAC only: the chaining value of the outer hash after the block of its key |
+//! | count modulo the block | the last bytes taken in, which wait for the rest of their block |
+//!
+//! A saved mid-state is as secret as what was hashed; that of an HMAC is as good as its key.
+
+use std::fmt;
+use std::ops::Deref;
+
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use super::Hash;
+use super::chain::{Chain, Chaining};
+use super::stream::Stream;
+use crate::Error;
+
+const VERSION: u8 = 1;
+const HEADER: usize = 16;
+/// An HMAC-SHA-512 with all but one byte of a block.
+const MAX: usize = HEADER + 2 * 64 + 127;
+
+/// Whether a mid-state is of a hash or of an HMAC.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Hash = 0,
+    Hmac = 1,
+}
+
+/// A message left off at some byte: `&mid[..]` are the bytes to store.
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+pub struct MidState {
+    bytes: [u8; MAX],
+    len: usize,
+}
+
+impl MidState {
+    /// The state of `stream`, with the outer chaining value if it belongs to an HMAC.
+    pub(crate) fn save<S: Chaining, const BLOCK: usize>(
+        hash: Hash,
+        stream: &Stream<S, BLOCK>,
+        outer: Option<&S>,
+    ) -> Self {
+        let kind = if outer.is_some() { Kind::Hmac } else { Kind::Hash };
+        let mut saved = MidState { bytes: [0; MAX], len: 0 };
+        saved.push(&[VERSION, hash.code(), kind as u8, 0, 0, 0, 0, 0]);
+        saved.push(&stream.count.to_le_bytes());
+        for state in [Some(&stream.chain.state), outer].into_iter().flatten() {
+            let mut words = [0; 64];
+            state.write(&mut words[..S::LEN]);
+            saved.push(&words[..S::LEN]);
+            words.zeroize();
+        }
+        saved.push(stream.waiting());
+        saved
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        self.bytes[self.len..self.len + bytes.len()].copy_from_slice(bytes);
+        self.len += bytes.len();
+    }
+}
+
+/// The stream, and the outer chaining value of an HMAC, that `bytes` describe; `chain` brings the
+/// kernel.
+///
+/// # Errors
+/// [`Error::MidState`] when they are of another version, hash or kind, of the wrong length, or of
+/// a message longer than the hash allows.
+pub(crate) fn load<S: Chaining, const BLOCK: usize>(
+    hash: Hash,
+    kind: Kind,
+    chain: Chain<S, BLOCK>,
+    bytes: &[u8],
+) -> Result<(Stream<S, BLOCK>, Option<S>), Error> {
+    let (header, rest) = bytes.split_first_chunk::<8>().ok_or(Error::MidState)?;
+    let (count, rest) = rest.split_first_chunk().ok_or(Error::MidState)?;
+    let count = u64::from_le_bytes(*count);
+    let waiting = (count % BLOCK as u64) as usize;
+    let states = if kind == Kind::Hmac { 2 } else { 1 };
+    let fits = *header == [VERSION, hash.code(), kind as u8, 0, 0, 0, 0, 0]
+        && rest.len() == states * S::LEN + waiting
+        && count <= hash.max_bytes()
+        && (kind == Kind::Hash || count >= BLOCK as u64);
+    if !fits {
+        return Err(Error::MidState);
+    }
+    let (states, waiting) = rest.split_at(states * S::LEN);
+    let (inner, outer) = states.split_at(S::LEN);
+    let stream = Stream::resume(Chain { kernel: chain.kernel, state: S::read(inner) }, count, waiting);
+    Ok((stream, (kind == Kind::Hmac).then(|| S::read(outer))))
+}
+
+impl Deref for MidState {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+impl AsRef<[u8]> for MidState {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+/// Says how long it is and not what it holds.
+impl fmt::Debug for MidState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "MidState of {} bytes", self.len)
+    }
+}

@@ -1,0 +1,4 @@
+//! MD5 on particular processors.
+
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod x86_64_scalar;

@@ -1,0 +1,77 @@
+//! SHA-1 with the processor's own rounds, four at a time.
+//!
+//! Ref. FIPS 180-4 §6.1.2; Intel SDM volume 2, SHA1RNDS4, SHA1NEXTE, SHA1MSG1, SHA1MSG2.
+//!
+//! # Safety
+//! Loads and stores are of 16 bytes inside arrays: the first four words of the state, and a block.
+#![allow(unsafe_code)]
+
+use core::arch::x86_64::*;
+
+use millstream_cpu::{Feature, FeatureSet};
+
+use crate::Row;
+use crate::hash::chain;
+use crate::sha1::{BLOCK, CompressOps, State};
+
+pub(crate) const ROW: Row<CompressOps> = chain::row(
+    "x86_64-shani",
+    FeatureSet::of(&[Feature::Sha, Feature::Sse41]),
+    compress,
+    "bound by the latency of sha1rnds4",
+);
+
+/// Twenty rounds of one function, in groups of four. `$e` holds A of four rounds before, from which
+/// `sha1nexte` makes E.
+macro_rules! twenty {
+    ($function:literal $abcd:ident $e:ident $w:ident) => {
+        for i in 5 * $function..5 * $function + 5 {
+            // Words 4i..4i + 4 of the schedule take the place of those sixteen before.
+            if i >= 4 {
+                $w[i % 4] = schedule($w[i % 4], $w[(i + 1) % 4], $w[(i + 2) % 4], $w[(i + 3) % 4]);
+            }
+            let x = if i == 0 { _mm_add_epi32($e, $w[0]) } else { _mm_sha1nexte_epu32($e, $w[i % 4]) };
+            $e = $abcd;
+            $abcd = _mm_sha1rnds4_epu32::<$function>($abcd, x);
+        }
+    };
+}
+
+#[target_feature(enable = "sha,sse4.1")]
+fn compress(state: &mut State, blocks: &[[u8; BLOCK]]) {
+    let words = state.as_mut_ptr().cast::<__m128i>();
+    // SAFETY: the first 16 of the state's 20 bytes.
+    let mut abcd = _mm_shuffle_epi32::<0b00_01_10_11>(unsafe { _mm_loadu_si128(words) });
+    let mut e = _mm_set_epi32(state[4] as i32, 0, 0, 0);
+    for block in blocks {
+        let before = (abcd, e);
+        let mut w = load_block(block);
+        twenty!(0 abcd e w);
+        twenty!(1 abcd e w);
+        twenty!(2 abcd e w);
+        twenty!(3 abcd e w);
+        e = _mm_sha1nexte_epu32(e, before.1);
+        abcd = _mm_add_epi32(abcd, before.0);
+    }
+    // SAFETY: as above.
+    unsafe { _mm_storeu_si128(words, _mm_shuffle_epi32::<0b00_01_10_11>(abcd)) };
+    state[4] = _mm_extract_epi32::<3>(e) as u32;
+}
+
+/// FIPS 180-4 §6.1.2 step 1, four words.
+#[target_feature(enable = "sha,sse4.1")]
+fn schedule(w0: __m128i, w4: __m128i, w8: __m128i, w12: __m128i) -> __m128i {
+    _mm_sha1msg2_epu32(_mm_xor_si128(_mm_sha1msg1_epu32(w0, w4), w8), w12)
+}
+
+/// The words of a block, the first in the highest lane.
+#[target_feature(enable = "sse4.1")]
+fn load_block(block: &[u8; BLOCK]) -> [__m128i; 4] {
+    let reverse = _mm_set_epi64x(0x0001_0203_0405_0607, 0x0809_0a0b_0c0d_0e0f);
+    let mut w = [reverse; 4];
+    for i in 0..4 {
+        // SAFETY: `16 * i + 16 <= 64`.
+        w[i] = _mm_shuffle_epi8(unsafe { _mm_loadu_si128(block.as_ptr().add(16 * i).cast()) }, reverse);
+    }
+    w
+}

@@ -1,0 +1,12 @@
+//! SHA-512 on particular processors.
+
+#[cfg(target_arch = "aarch64")]
+pub(crate) mod aarch64_ce;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod x86_64_avx2;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod x86_64_avx512;
+#[cfg(target_arch = "x86_64")]
+mod x86_64_rounds;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod x86_64_sha512;
