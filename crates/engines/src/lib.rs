@@ -13,6 +13,7 @@ pub mod aead;
 pub mod aes;
 pub mod chacha20poly1305;
 pub mod crc;
+pub mod des;
 pub mod error;
 pub mod gcm;
 pub mod hash;
@@ -23,6 +24,7 @@ pub mod ipsum;
 pub mod kernel;
 pub mod md5;
 pub mod modes;
+pub mod rc4;
 pub mod sha1;
 pub mod sha256;
 pub mod sha512;
@@ -46,6 +48,14 @@ pub fn engines() -> &'static [&'static dyn Engine] {
         &&sha512::SHA512,
         &&md5::MD5,
         &&sha1::SHA1,
+        &&des::ECB,
+        &&des::CBC,
+        &&des::CFB,
+        &&des::MAC,
+        &&des::TRIPLE_ECB,
+        &&des::TRIPLE_CBC,
+        &&des::TRIPLE_CFB,
+        &&rc4::RC4,
         &&crc::CRC32,
         &&crc::CRC32C,
         &&ipsum::IP_CHECKSUM,

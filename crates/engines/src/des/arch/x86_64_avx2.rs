@@ -1,0 +1,285 @@
+//! AVX2: bitsliced across 256 blocks; one block by shifting truth tables, four to a register.
+//!
+//! Ref. FIPS 46-3, "Enciphering"; Intel SDM volume 2, VPSRLVQ.
+//!
+//! # Safety
+//! Inlined into entry points that have the features of [`ROW`].
+#![allow(unsafe_code)]
+
+use core::arch::x86_64::*;
+
+use millstream_cpu::{Feature, FeatureSet};
+use zeroize::DefaultIsZeroes;
+
+use crate::des::modes::Cipher;
+use crate::des::ops::{Ops, entry_points};
+use crate::des::schedule::{Groups, Schedule};
+use crate::des::slices::{self, Slice};
+use crate::des::tables::{EXPANSION, PLACE, TRUTH};
+use crate::des::{circuits, serial};
+use crate::kernel::{Kernel, Row, Timing};
+use crate::modes::Direction;
+
+pub(in crate::des) const ROW: Row<Ops> = Row {
+    kernel: Kernel {
+        name: "x86_64-avx2-by256",
+        requires: FeatureSet::of(&[Feature::Avx2]),
+        timing: Timing::Constant,
+        note: "circuits across 256 blocks; truth tables shifted for one or two",
+    },
+    ops: entry_points!(Avx2, "avx2"),
+};
+
+enum Avx2 {}
+
+/// 256 blocks.
+#[derive(Clone, Copy)]
+#[repr(C, align(32))]
+pub(in crate::des) struct Blocks([u64; 256]);
+
+impl AsRef<[u64]> for Blocks {
+    fn as_ref(&self) -> &[u64] {
+        &self.0
+    }
+}
+
+impl AsMut<[u64]> for Blocks {
+    fn as_mut(&mut self) -> &mut [u64] {
+        &mut self.0
+    }
+}
+
+impl Default for Blocks {
+    #[inline(always)]
+    fn default() -> Self {
+        Blocks([0; 256])
+    }
+}
+
+impl DefaultIsZeroes for Blocks {}
+
+impl Cipher for Avx2 {
+    type Wide = Blocks;
+    const WORTH: usize = 20;
+
+    #[inline(always)]
+    unsafe fn one(keys: &[Groups], block: u64) -> u64 {
+        // SAFETY: as the caller says.
+        let [block] = unsafe { several(keys, [block]) };
+        block
+    }
+
+    #[inline(always)]
+    unsafe fn two(keys: &[Groups], blocks: [u64; 2]) -> [u64; 2] {
+        // SAFETY: as the caller says.
+        unsafe { several(keys, blocks) }
+    }
+
+    #[inline(always)]
+    unsafe fn wide(schedule: &Schedule, direction: Direction, blocks: &mut Blocks, _: usize) {
+        // SAFETY: the features as the caller says; 256 aligned words are 64 registers of 256 bits,
+        // of which any bits are valid.
+        unsafe { slices::crypt(schedule, direction, &mut *blocks.0.as_mut_ptr().cast::<[__m256i; 64]>()) }
+    }
+}
+
+/// Slices of 256 blocks.
+impl Slice for __m256i {
+    #[inline(always)]
+    unsafe fn splat(mask: u32) -> Self {
+        // SAFETY: as the caller says; so in all functions below.
+        unsafe { _mm256_set1_epi32(mask as i32) }
+    }
+
+    #[inline(always)]
+    unsafe fn and(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { _mm256_and_si256(self, other) }
+    }
+
+    #[inline(always)]
+    unsafe fn or(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { _mm256_or_si256(self, other) }
+    }
+
+    #[inline(always)]
+    unsafe fn xor(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { _mm256_xor_si256(self, other) }
+    }
+
+    #[inline(always)]
+    unsafe fn without(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { _mm256_andnot_si256(other, self) }
+    }
+
+    #[inline(always)]
+    unsafe fn not(self) -> Self {
+        // SAFETY: as above.
+        unsafe { _mm256_xor_si256(self, _mm256_set1_epi32(-1)) }
+    }
+
+    #[inline(always)]
+    unsafe fn exchange<const SHIFT: u32>(a: Self, b: Self, mask: u64) -> (Self, Self) {
+        // SAFETY: as above.
+        unsafe {
+            let mask = _mm256_set1_epi64x(mask as i64);
+            let count = _mm_cvtsi32_si128(SHIFT as i32);
+            let t = _mm256_and_si256(_mm256_xor_si256(_mm256_srl_epi64(a, count), b), mask);
+            (_mm256_xor_si256(a, _mm256_sll_epi64(t, count)), _mm256_xor_si256(b, t))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn substitute<const BOX: usize>(input: [Self; 6]) -> [Self; 4] {
+        // SAFETY: as above.
+        unsafe { circuits::binary::substitute::<BOX, Self>(input) }
+    }
+}
+
+/// Four words, one for each of four S-boxes, as a register.
+type Lanes = [u64; 4];
+
+/// Truth tables for S1 to S4 and for S5 to S8, by output bit.
+const TABLES: [[Lanes; 4]; 2] = {
+    let mut tables = [[[0; 4]; 4]; 2];
+    let mut i = 0;
+    while i < 32 {
+        tables[i / 16][i % 4][i / 4 % 4] = TRUTH[i / 4][i % 4];
+        i += 1;
+    }
+    tables
+};
+
+/// Where P puts these bits.
+const PLACES: [[Lanes; 4]; 2] = {
+    let mut places = [[[0; 4]; 4]; 2];
+    let mut i = 0;
+    while i < 32 {
+        places[i / 16][i % 4][i / 4 % 4] = PLACE[i / 4][i % 4] as u64;
+        i += 1;
+    }
+    places
+};
+
+/// How far to shift a half block, given twice, for the four S-boxes of each half.
+const SHIFTS: [Lanes; 2] = {
+    let mut shifts = [[0; 4]; 2];
+    let mut s = 0;
+    while s < 8 {
+        shifts[s / 4][s % 4] = EXPANSION[s] as u64;
+        s += 1;
+    }
+    shifts
+};
+
+#[inline(always)]
+unsafe fn register(lanes: Lanes) -> __m256i {
+    // SAFETY: as above.
+    unsafe { _mm256_setr_epi64x(lanes[0] as i64, lanes[1] as i64, lanes[2] as i64, lanes[3] as i64) }
+}
+
+/// A half block as the eight S-boxes take it: six bits in each lane.
+type Expanded = [__m256i; 2];
+
+/// `N` blocks side by side through all rounds. A round waits mostly for itself, so a second block
+/// costs little.
+#[inline(always)]
+unsafe fn several<const N: usize>(keys: &[Groups], blocks: [u64; N]) -> [u64; N] {
+    // SAFETY: as above.
+    unsafe {
+        let mut l = [[_mm256_setzero_si256(); 2]; N];
+        let mut r = l;
+        for n in 0..N {
+            let (left, right) = serial::initial(blocks[n]);
+            l[n] = expand(_mm256_set1_epi32(left as i32));
+            r[n] = expand(_mm256_set1_epi32(right as i32));
+        }
+        for sixteen in keys.as_chunks::<16>().0 {
+            for key in sixteen.as_chunks::<2>().0 {
+                rounds(&mut l, &r, key[0]);
+                rounds(&mut r, &l, key[1]);
+            }
+            (l, r) = (r, l);
+        }
+        let mut out = blocks;
+        for n in 0..N {
+            out[n] = serial::last((contract(l[n]), contract(r[n])));
+        }
+        out
+    }
+}
+
+/// E: a half block, given twice in every lane, as the S-boxes take it.
+#[inline(always)]
+unsafe fn expand(half: __m256i) -> Expanded {
+    // SAFETY: as above.
+    unsafe {
+        let six = _mm256_set1_epi64x(63);
+        [
+            _mm256_and_si256(_mm256_srlv_epi64(half, register(SHIFTS[0])), six),
+            _mm256_and_si256(_mm256_srlv_epi64(half, register(SHIFTS[1])), six),
+        ]
+    }
+}
+
+/// The half block again: the middle four bits of each S-box's input.
+#[inline(always)]
+unsafe fn contract(half: Expanded) -> u32 {
+    let mut out = 0;
+    for lanes in half {
+        // SAFETY: as above; a register is four words of any bits.
+        let lanes: Lanes = unsafe { core::mem::transmute(lanes) };
+        for six in lanes {
+            out = out << 4 | (six >> 1 & 15) as u32;
+        }
+    }
+    out
+}
+
+/// One round of each block.
+#[inline(always)]
+unsafe fn rounds<const N: usize>(l: &mut [Expanded; N], r: &[Expanded; N], key: Groups) {
+    // SAFETY: as above.
+    unsafe {
+        let [a, b, c, d, e, f, g, h] = key.to_ne_bytes();
+        let key = [
+            _mm256_cvtepu8_epi64(_mm_cvtsi32_si128(i32::from_le_bytes([a, b, c, d]))),
+            _mm256_cvtepu8_epi64(_mm_cvtsi32_si128(i32::from_le_bytes([e, f, g, h]))),
+        ];
+        for n in 0..N {
+            let f = expand(self::f([_mm256_xor_si256(r[n][0], key[0]), _mm256_xor_si256(r[n][1], key[1])]));
+            l[n] = [_mm256_xor_si256(l[n][0], f[0]), _mm256_xor_si256(l[n][1], f[1])];
+        }
+    }
+}
+
+/// The S-boxes and P, twice in every lane.
+#[inline(always)]
+unsafe fn f(input: Expanded) -> __m256i {
+    // SAFETY: as above.
+    unsafe {
+        let two =
+            _mm256_or_si256(half(input[0], &TABLES[0], &PLACES[0]), half(input[1], &TABLES[1], &PLACES[1]));
+        // Lanes 0 and 1, 2 and 3; then the pairs.
+        let four = _mm256_or_si256(two, _mm256_shuffle_epi32::<0b01_00_11_10>(two));
+        let all = _mm256_or_si256(four, _mm256_permute4x64_epi64::<0b01_00_11_10>(four));
+        _mm256_shuffle_epi32::<0b10_10_00_00>(all)
+    }
+}
+
+/// Looks up four S-boxes' output bits, each at its place.
+#[inline(always)]
+unsafe fn half(input: __m256i, tables: &[Lanes; 4], places: &[Lanes; 4]) -> __m256i {
+    // SAFETY: as above.
+    unsafe {
+        let mut bits = [input; 4];
+        for q in 0..4 {
+            let bit = _mm256_and_si256(_mm256_srlv_epi64(register(tables[q]), input), _mm256_set1_epi64x(1));
+            bits[q] = _mm256_sllv_epi64(bit, register(places[q]));
+        }
+        _mm256_or_si256(_mm256_or_si256(bits[0], bits[1]), _mm256_or_si256(bits[2], bits[3]))
+    }
+}

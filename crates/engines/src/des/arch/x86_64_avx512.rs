@@ -1,0 +1,401 @@
+//! AVX-512: bitsliced with ternary logic across 512 or 256 blocks; one block by rotating truth
+//! tables, 32 of them in eight registers.
+//!
+//! Ref. FIPS 46-3, "Enciphering"; Intel SDM volume 2, VPTERNLOG, VPRORVQ.
+//!
+//! # Safety
+//! Inlined into entry points that have the features of [`ROW`].
+#![allow(unsafe_code)]
+
+use core::arch::x86_64::*;
+
+use millstream_cpu::{Feature, FeatureSet};
+use zeroize::DefaultIsZeroes;
+
+use crate::des::modes::Cipher;
+use crate::des::ops::{Ops, entry_points};
+use crate::des::schedule::{Groups, Schedule};
+use crate::des::slices::{self, Slice, Ternary};
+use crate::des::tables::{EXPANSION, PLACE, TRUTH};
+use crate::des::{circuits, serial};
+use crate::kernel::{Kernel, Row, Timing};
+use crate::modes::Direction;
+
+pub(in crate::des) const ROW: Row<Ops> = Row {
+    kernel: Kernel {
+        name: "x86_64-avx512-by512",
+        requires: FeatureSet::of(&[Feature::Avx512f, Feature::Avx512vl]),
+        timing: Timing::Constant,
+        note: "ternary-logic circuits across 512 or 256 blocks; truth tables rotated for one or two",
+    },
+    ops: entry_points!(Avx512, "avx2,avx512f,avx512vl"),
+};
+
+enum Avx512 {}
+
+/// 512 blocks.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+pub(in crate::des) struct Blocks([u64; 512]);
+
+impl AsRef<[u64]> for Blocks {
+    fn as_ref(&self) -> &[u64] {
+        &self.0
+    }
+}
+
+impl AsMut<[u64]> for Blocks {
+    fn as_mut(&mut self) -> &mut [u64] {
+        &mut self.0
+    }
+}
+
+impl Default for Blocks {
+    #[inline(always)]
+    fn default() -> Self {
+        Blocks([0; 512])
+    }
+}
+
+impl DefaultIsZeroes for Blocks {}
+
+impl Cipher for Avx512 {
+    type Wide = Blocks;
+    const WORTH: usize = 16;
+
+    #[inline(always)]
+    unsafe fn one(keys: &[Groups], block: u64) -> u64 {
+        // SAFETY: as the caller says.
+        let [block] = unsafe { several(keys, [block]) };
+        block
+    }
+
+    #[inline(always)]
+    unsafe fn two(keys: &[Groups], blocks: [u64; 2]) -> [u64; 2] {
+        // SAFETY: as the caller says.
+        unsafe { several(keys, blocks) }
+    }
+
+    #[inline(always)]
+    unsafe fn wide(schedule: &Schedule, direction: Direction, blocks: &mut Blocks, used: usize) {
+        let rows = blocks.0.as_mut_ptr();
+        // SAFETY: the features as the caller says; 512 aligned words are 64 registers of 512 bits,
+        // and 256 are 64 of 256 bits; any bits are valid in both.
+        unsafe {
+            if used > 256 {
+                slices::crypt(schedule, direction, &mut *rows.cast::<[__m512i; 64]>());
+            } else {
+                slices::crypt(schedule, direction, &mut *rows.cast::<[Ymm; 64]>());
+            }
+        }
+    }
+}
+
+/// The ternary function `a ? b : c`.
+const SELECT: i32 = 0xca;
+
+/// Slices of 512 blocks.
+impl Slice for __m512i {
+    #[inline(always)]
+    unsafe fn splat(mask: u32) -> Self {
+        // SAFETY: as the caller says; so in all functions below.
+        unsafe { _mm512_set1_epi32(mask as i32) }
+    }
+
+    #[inline(always)]
+    unsafe fn and(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { _mm512_and_si512(self, other) }
+    }
+
+    #[inline(always)]
+    unsafe fn or(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { _mm512_or_si512(self, other) }
+    }
+
+    #[inline(always)]
+    unsafe fn xor(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { _mm512_xor_si512(self, other) }
+    }
+
+    #[inline(always)]
+    unsafe fn without(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { _mm512_andnot_si512(other, self) }
+    }
+
+    #[inline(always)]
+    unsafe fn not(self) -> Self {
+        // SAFETY: as above.
+        unsafe { _mm512_ternarylogic_epi64::<0x0f>(self, self, self) }
+    }
+
+    #[inline(always)]
+    unsafe fn exchange<const SHIFT: u32>(a: Self, b: Self, mask: u64) -> (Self, Self) {
+        // SAFETY: as above.
+        unsafe {
+            let mask = _mm512_set1_epi64(mask as i64);
+            let (up, down) = (_mm512_slli_epi64::<SHIFT>(b), _mm512_srli_epi64::<SHIFT>(a));
+            (
+                _mm512_ternarylogic_epi64::<SELECT>(mask, a, up),
+                _mm512_ternarylogic_epi64::<SELECT>(mask, down, b),
+            )
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn substitute<const BOX: usize>(input: [Self; 6]) -> [Self; 4] {
+        // SAFETY: as above.
+        unsafe { circuits::ternary::substitute::<BOX, Self>(input) }
+    }
+}
+
+impl Ternary for __m512i {
+    #[inline(always)]
+    unsafe fn lut<const F: i32>(a: Self, b: Self, c: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { _mm512_ternarylogic_epi64::<F>(a, b, c) }
+    }
+}
+
+/// Slices of 256 blocks with ternary logic; plain `__m256i` is without.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+struct Ymm(__m256i);
+
+impl Slice for Ymm {
+    #[inline(always)]
+    unsafe fn splat(mask: u32) -> Self {
+        // SAFETY: as above.
+        unsafe { Ymm(_mm256_set1_epi32(mask as i32)) }
+    }
+
+    #[inline(always)]
+    unsafe fn and(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { Ymm(_mm256_and_si256(self.0, other.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn or(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { Ymm(_mm256_or_si256(self.0, other.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn xor(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { Ymm(_mm256_xor_si256(self.0, other.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn without(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { Ymm(_mm256_andnot_si256(other.0, self.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn not(self) -> Self {
+        // SAFETY: as above.
+        unsafe { Ymm(_mm256_ternarylogic_epi64::<0x0f>(self.0, self.0, self.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn exchange<const SHIFT: u32>(a: Self, b: Self, mask: u64) -> (Self, Self) {
+        // SAFETY: as above.
+        unsafe {
+            let mask = _mm256_set1_epi64x(mask as i64);
+            let count = _mm_cvtsi32_si128(SHIFT as i32);
+            let (up, down) = (_mm256_sll_epi64(b.0, count), _mm256_srl_epi64(a.0, count));
+            (Ymm(select(mask, a.0, up)), Ymm(select(mask, down, b.0)))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn substitute<const BOX: usize>(input: [Self; 6]) -> [Self; 4] {
+        // SAFETY: as above.
+        unsafe { circuits::ternary::substitute::<BOX, Self>(input) }
+    }
+}
+
+impl Ternary for Ymm {
+    #[inline(always)]
+    unsafe fn lut<const F: i32>(a: Self, b: Self, c: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { Ymm(_mm256_ternarylogic_epi64::<F>(a.0, b.0, c.0)) }
+    }
+}
+
+/// `mask ? a : b`, bit by bit.
+#[inline(always)]
+unsafe fn select(mask: __m256i, a: __m256i, b: __m256i) -> __m256i {
+    // SAFETY: as above.
+    unsafe { _mm256_ternarylogic_epi64::<SELECT>(mask, a, b) }
+}
+
+/// Four words, one for each of four S-boxes, as a register.
+type Lanes = [u64; 4];
+
+/// Truth tables for S1 to S4 and for S5 to S8, by output bit, with entry 0 at the bit's place.
+const TABLES: [[Lanes; 4]; 2] = {
+    let mut tables = [[[0; 4]; 4]; 2];
+    let mut i = 0;
+    while i < 32 {
+        let (s, q) = (i / 4, i % 4);
+        tables[s / 4][q][s % 4] = TRUTH[s][q].rotate_left(PLACE[s][q]);
+        i += 1;
+    }
+    tables
+};
+
+/// The places of some output bits, chosen by the bits of `q`, of S-box `s + 1`.
+const fn places(s: usize, q: u8) -> u64 {
+    let mut places = 0;
+    let mut i = 0;
+    while i < 4 {
+        places |= (q as u64 >> i & 1) << PLACE[s][i];
+        i += 1;
+    }
+    places
+}
+
+/// Masks for one half: where the first, the third, and the first two output bits go.
+const MASKS: [[Lanes; 3]; 2] = {
+    let mut masks = [[[0; 4]; 3]; 2];
+    let mut s = 0;
+    while s < 8 {
+        masks[s / 4][0][s % 4] = places(s, 0b0001);
+        masks[s / 4][1][s % 4] = places(s, 0b0100);
+        masks[s / 4][2][s % 4] = places(s, 0b0011);
+        s += 1;
+    }
+    masks
+};
+
+/// Masks for joining the lanes: what a lane's first S-box gives; what its two give; what its and
+/// its neighbour's give.
+const JOIN: [Lanes; 3] = {
+    let mut join = [[0; 4]; 3];
+    let mut lane = 0;
+    while lane < 4 {
+        let other = lane ^ 1;
+        join[0][lane] = places(lane, 0b1111);
+        join[1][lane] = places(lane, 0b1111) | places(lane + 4, 0b1111);
+        join[2][lane] = join[1][lane] | places(other, 0b1111) | places(other + 4, 0b1111);
+        lane += 1;
+    }
+    join
+};
+
+/// How far to rotate a half block for the four S-boxes of each half.
+const ROTATIONS: [Lanes; 2] = {
+    let mut rotations = [[0; 4]; 2];
+    let mut s = 0;
+    while s < 8 {
+        rotations[s / 4][s % 4] = EXPANSION[s] as u64;
+        s += 1;
+    }
+    rotations
+};
+
+#[inline(always)]
+unsafe fn register(lanes: Lanes) -> __m256i {
+    // SAFETY: as above.
+    unsafe { _mm256_setr_epi64x(lanes[0] as i64, lanes[1] as i64, lanes[2] as i64, lanes[3] as i64) }
+}
+
+/// A half block, rotated for each of the eight S-boxes: the low six bits of a lane are the S-box's
+/// input; what stands above them doesn't matter, because a rotation counts modulo 64.
+type Expanded = [__m256i; 2];
+
+/// `N` blocks side by side through all rounds. A round waits mostly for itself, so a second block
+/// costs little.
+#[inline(always)]
+unsafe fn several<const N: usize>(keys: &[Groups], blocks: [u64; N]) -> [u64; N] {
+    // SAFETY: as above.
+    unsafe {
+        let mut l = [[_mm256_setzero_si256(); 2]; N];
+        let mut r = l;
+        for n in 0..N {
+            let (left, right) = serial::initial(blocks[n]);
+            l[n] = expand(_mm256_set1_epi32(left as i32));
+            r[n] = expand(_mm256_set1_epi32(right as i32));
+        }
+        for sixteen in keys.as_chunks::<16>().0 {
+            for key in sixteen.as_chunks::<2>().0 {
+                rounds(&mut l, &r, key[0]);
+                rounds(&mut r, &l, key[1]);
+            }
+            (l, r) = (r, l);
+        }
+        let mut out = blocks;
+        for n in 0..N {
+            out[n] = serial::last((contract(l[n]), contract(r[n])));
+        }
+        out
+    }
+}
+
+/// E: a half block, given in the low 32 bits of every lane, as the S-boxes take it.
+#[inline(always)]
+unsafe fn expand(half: __m256i) -> Expanded {
+    // SAFETY: as above.
+    unsafe {
+        [_mm256_rorv_epi32(half, register(ROTATIONS[0])), _mm256_rorv_epi32(half, register(ROTATIONS[1]))]
+    }
+}
+
+/// The half block again.
+#[inline(always)]
+unsafe fn contract(half: Expanded) -> u32 {
+    // SAFETY: as above.
+    unsafe { (_mm256_cvtsi256_si32(half[0]) as u32).rotate_left(EXPANSION[0]) }
+}
+
+/// One round of each block.
+#[inline(always)]
+unsafe fn rounds<const N: usize>(l: &mut [Expanded; N], r: &[Expanded; N], key: Groups) {
+    // SAFETY: as above.
+    unsafe {
+        let [a, b, c, d, e, f, g, h] = key.to_ne_bytes();
+        let key = [
+            _mm256_cvtepu8_epi64(_mm_cvtsi32_si128(i32::from_le_bytes([a, b, c, d]))),
+            _mm256_cvtepu8_epi64(_mm_cvtsi32_si128(i32::from_le_bytes([e, f, g, h]))),
+        ];
+        for n in 0..N {
+            let f = expand(self::f([_mm256_xor_si256(r[n][0], key[0]), _mm256_xor_si256(r[n][1], key[1])]));
+            l[n] = [_mm256_xor_si256(l[n][0], f[0]), _mm256_xor_si256(l[n][1], f[1])];
+        }
+    }
+}
+
+/// The S-boxes and P, into the low 32 bits of every lane.
+#[inline(always)]
+unsafe fn f(input: Expanded) -> __m256i {
+    // SAFETY: as above.
+    unsafe {
+        let first = half(input[0], &TABLES[0], &MASKS[0]);
+        let second = half(input[1], &TABLES[1], &MASKS[1]);
+        let two = select(register(JOIN[0]), first, second);
+        // Lanes 0 and 1, 2 and 3; then the pairs.
+        let four = select(register(JOIN[1]), two, _mm256_shuffle_epi32::<0b01_00_11_10>(two));
+        select(register(JOIN[2]), four, _mm256_permute4x64_epi64::<0b01_00_11_10>(four))
+    }
+}
+
+/// Looks up four S-boxes' output bits, each at its place.
+#[inline(always)]
+unsafe fn half(input: __m256i, tables: &[Lanes; 4], masks: &[Lanes; 3]) -> __m256i {
+    // SAFETY: as above.
+    unsafe {
+        let mut bits = [input; 4];
+        for q in 0..4 {
+            bits[q] = _mm256_rorv_epi64(register(tables[q]), input);
+        }
+        let low = select(register(masks[0]), bits[0], bits[1]);
+        let high = select(register(masks[1]), bits[2], bits[3]);
+        select(register(masks[2]), low, high)
+    }
+}

@@ -1,0 +1,118 @@
+//! The DES MAC: CBC without its ciphertext, the left half of the last block.
+//!
+//! Ref. FIPS 113; PKCS #11 v3.1 §6.19 (CKM_DES_MAC: zero vector, zero padding, half a block).
+
+use millstream_cpu::Features;
+use zeroize::Zeroize;
+
+use super::MAC;
+use super::ops::{BLOCK, Keyed, Ops};
+use crate::Error;
+use crate::kernel::{Bound, Kernel};
+
+/// The MAC of one message, in pieces of any length. A message that isn't whole blocks is padded
+/// with zeros, and the empty message is none: its MAC is zero.
+///
+/// The MAC is weak: it is forged easily where messages of different lengths share a key, and 32
+/// bits are few.
+///
+/// ```
+/// use millstream_cpu::Features;
+/// use millstream_engines::des;
+///
+/// let mut mac = des::Mac::new(Features::hardware(), &[0x13; 8])?;
+/// mac.update(b"in pieces ");
+/// mac.update(b"of any length");
+/// assert_eq!(mac.finish(), des::mac(Features::hardware(), &[0x13; 8], b"in pieces of any length")?);
+/// # Ok::<(), millstream_engines::Error>(())
+/// ```
+pub struct Mac {
+    keyed: Keyed,
+    chain: [u8; BLOCK],
+    /// How many bytes of the block that is being filled are already added to `chain`.
+    filled: usize,
+}
+
+impl Mac {
+    /// Expands the key for the best kernel that `features` allow. Two or three keys give
+    /// CKM_DES3_MAC.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`] unless the key has 8, 16 or 24 bytes.
+    pub fn new(features: Features, key: &[u8]) -> Result<Self, Error> {
+        Self::with_kernel(MAC.best(features), key)
+    }
+
+    /// The same for a kernel of choice.
+    ///
+    /// # Errors
+    /// As for [`Mac::new`].
+    pub fn with_kernel(kernel: Bound<Ops>, key: &[u8]) -> Result<Self, Error> {
+        let keyed = Keyed::new(kernel, ["des-mac", "3des-mac"], key)?;
+        Ok(Mac { keyed, chain: [0; BLOCK], filled: 0 })
+    }
+
+    /// The kernel in use.
+    pub fn kernel(&self) -> &'static Kernel {
+        self.keyed.kernel.kernel()
+    }
+
+    /// Adds the next piece of the message.
+    pub fn update(&mut self, mut data: &[u8]) {
+        if self.filled > 0 {
+            let (head, rest) = data.split_at(data.len().min(BLOCK - self.filled));
+            self.add(head);
+            data = rest;
+        }
+        let (blocks, tail) = data.as_chunks();
+        self.keyed.mac(&mut self.chain, blocks);
+        self.add(tail);
+    }
+
+    /// Adds bytes to a block that is not full yet, and ciphers it when it is.
+    fn add(&mut self, bytes: &[u8]) {
+        for (c, b) in self.chain[self.filled..].iter_mut().zip(bytes) {
+            *c ^= b;
+        }
+        self.filled += bytes.len();
+        if self.filled == BLOCK {
+            self.pad();
+        }
+    }
+
+    /// Ciphers the block at hand. What it lacks counts as zeros.
+    fn pad(&mut self) {
+        self.keyed.mac(&mut self.chain, &[[0; BLOCK]]);
+        self.filled = 0;
+    }
+
+    /// The MAC: the left 32 bits of the last block.
+    pub fn finish(self) -> [u8; 4] {
+        let [a, b, c, d, ..] = self.finish_block();
+        [a, b, c, d]
+    }
+
+    /// The whole last block, of which FIPS 113 allows any number of bits from the left.
+    pub fn finish_block(mut self) -> [u8; BLOCK] {
+        if self.filled > 0 {
+            self.pad();
+        }
+        self.chain
+    }
+}
+
+impl Drop for Mac {
+    fn drop(&mut self) {
+        self.chain.zeroize();
+    }
+}
+
+/// The DES MAC of a whole message.
+///
+/// # Errors
+/// [`Error::KeyLength`] unless the key has 8, 16 or 24 bytes.
+pub fn mac(features: Features, key: &[u8], data: &[u8]) -> Result<[u8; 4], Error> {
+    let mut mac = Mac::new(features, key)?;
+    mac.update(data);
+    Ok(mac.finish())
+}

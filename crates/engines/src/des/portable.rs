@@ -1,0 +1,157 @@
+//! The kernel for any processor: constant-time, without tables in memory.
+//!
+//! Ref. FIPS 46-3, "Enciphering" and appendix 1.
+//!
+//! One block: each output bit of an S-box is a truth table of 64 bits, that is, one word. The word
+//! is rotated by the S-box's input, so that the bit looked up arrives where P wants it, and masked.
+//!
+//! # Safety
+//! Nothing here needs a feature; the functions are `unsafe` because every kernel's are.
+#![allow(unsafe_code)]
+
+use millstream_cpu::FeatureSet;
+use zeroize::DefaultIsZeroes;
+
+use super::modes::Cipher;
+use super::ops::{Ops, entry_points};
+use super::schedule::{Groups, Schedule};
+use super::slices::{self, Slice};
+use super::tables::{EXPANSION, PLACE, TRUTH};
+use super::{circuits, serial};
+use crate::kernel::{Kernel, Row, Timing};
+use crate::modes::Direction;
+
+pub(super) const ROW: Row<Ops> = Row {
+    kernel: Kernel {
+        name: "portable",
+        requires: FeatureSet::EMPTY,
+        timing: Timing::Constant,
+        note: "S-boxes as truth tables in one word, rotated; bitsliced across 64 blocks",
+    },
+    ops: entry_points!(Portable),
+};
+
+/// The tables of [`TRUTH`], each rotated so that entry 0 stands at its place in P.
+const PLACED: [[u64; 4]; 8] = {
+    let mut placed = [[0; 4]; 8];
+    let mut i = 0;
+    while i < 32 {
+        placed[i / 4][i % 4] = TRUTH[i / 4][i % 4].rotate_left(PLACE[i / 4][i % 4]);
+        i += 1;
+    }
+    placed
+};
+
+/// The function f of the standard.
+#[inline(always)]
+fn f(right: u32, key: Groups) -> u32 {
+    let key = key.to_ne_bytes();
+    let mut out = 0;
+    for s in 0..8 {
+        let input = right.rotate_right(EXPANSION[s]) ^ u32::from(key[s]);
+        for q in 0..4 {
+            out |= PLACED[s][q].rotate_right(input & 63) as u32 & 1 << PLACE[s][q];
+        }
+    }
+    out
+}
+
+enum Portable {}
+
+/// 64 blocks.
+#[derive(Clone, Copy)]
+struct Blocks([u64; 64]);
+
+impl AsRef<[u64]> for Blocks {
+    fn as_ref(&self) -> &[u64] {
+        &self.0
+    }
+}
+
+impl AsMut<[u64]> for Blocks {
+    fn as_mut(&mut self) -> &mut [u64] {
+        &mut self.0
+    }
+}
+
+impl Default for Blocks {
+    fn default() -> Self {
+        Blocks([0; 64])
+    }
+}
+
+impl DefaultIsZeroes for Blocks {}
+
+impl Cipher for Portable {
+    type Wide = Blocks;
+    const WORTH: usize = 16;
+
+    #[inline(always)]
+    unsafe fn one(keys: &[Groups], block: u64) -> u64 {
+        let (mut l, mut r) = serial::initial(block);
+        for sixteen in keys.chunks_exact(16) {
+            for &key in sixteen {
+                (l, r) = (r, l ^ f(r, key));
+            }
+            (l, r) = (r, l);
+        }
+        serial::last((l, r))
+    }
+
+    #[inline(always)]
+    unsafe fn wide(schedule: &Schedule, direction: Direction, blocks: &mut Blocks, _: usize) {
+        for block in blocks.0.iter_mut() {
+            *block = u64::from_le(*block);
+        }
+        // SAFETY: words need no feature.
+        unsafe { slices::crypt(schedule, direction, &mut blocks.0) };
+        for block in blocks.0.iter_mut() {
+            *block = block.to_le();
+        }
+    }
+}
+
+/// Slices of 64 blocks.
+impl Slice for u64 {
+    #[inline(always)]
+    unsafe fn splat(mask: u32) -> Self {
+        u64::from(mask) << 32 | u64::from(mask)
+    }
+
+    #[inline(always)]
+    unsafe fn and(self, other: Self) -> Self {
+        self & other
+    }
+
+    #[inline(always)]
+    unsafe fn or(self, other: Self) -> Self {
+        self | other
+    }
+
+    #[inline(always)]
+    unsafe fn xor(self, other: Self) -> Self {
+        self ^ other
+    }
+
+    #[inline(always)]
+    unsafe fn without(self, other: Self) -> Self {
+        self & !other
+    }
+
+    #[inline(always)]
+    unsafe fn not(self) -> Self {
+        !self
+    }
+
+    #[inline(always)]
+    unsafe fn exchange<const SHIFT: u32>(a: Self, b: Self, mask: u64) -> (Self, Self) {
+        let t = (a >> SHIFT ^ b) & mask;
+        (a ^ t << SHIFT, b ^ t)
+    }
+
+    #[inline(always)]
+    unsafe fn substitute<const BOX: usize>(input: [Self; 6]) -> [Self; 4] {
+        // SAFETY: words need no feature.
+        unsafe { circuits::binary::substitute::<BOX, Self>(input) }
+    }
+}
