@@ -21,6 +21,7 @@ pub mod hkdf;
 pub mod hmac;
 pub mod inout;
 pub mod ipsum;
+pub mod kasumi;
 pub mod kernel;
 pub mod md5;
 pub mod modes;
@@ -46,6 +47,8 @@ pub fn engines() -> &'static [&'static dyn Engine] {
         &&chacha20poly1305::CHACHA20_POLY1305,
         &&sha256::SHA256,
         &&sha512::SHA512,
+        &&kasumi::UEA1,
+        &&kasumi::UIA1,
         &&md5::MD5,
         &&sha1::SHA1,
         &&des::ECB,

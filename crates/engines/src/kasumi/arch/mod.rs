@@ -1,0 +1,4 @@
+//! Kernels for one processor tier each.
+
+#[cfg(target_arch = "x86_64")]
+pub(super) mod x86_64_vbmi;

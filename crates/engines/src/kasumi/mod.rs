@@ -1,0 +1,338 @@
+//! KASUMI and its two modes: f8, the confidentiality algorithm UEA1, and f9, the integrity
+//! algorithm UIA1, both on messages of any number of bits.
+//!
+//! Ref. TS 35.201 (f8, f9), TS 35.202 (KASUMI), TS 35.203 (test data).
+//!
+//! # Safety
+//! The functions of a kernel are called through a [`Bound`], which is the witness that their
+//! features exist; see [`crate::kernel`].
+#![allow(unsafe_code)]
+
+mod arch;
+mod cipher;
+mod portable;
+mod sbox;
+mod schedule;
+mod vartime;
+
+use std::fmt;
+
+use millstream_cpu::{FeatureSet, Features};
+use subtle::ConstantTimeEq;
+
+pub use cipher::Sums;
+pub use schedule::Schedule;
+
+use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table, Timing};
+
+/// The functions of one kernel.
+#[derive(Clone, Copy)]
+pub struct Ops {
+    expand: unsafe fn(key: &[u8; 16]) -> Schedule,
+    block: unsafe fn(&Schedule, u64) -> u64,
+    f8: unsafe fn(&Schedule, start: u64, InOut<'_>),
+    f9: unsafe fn(&Schedule, Sums, blocks: &[u8]) -> Sums,
+}
+
+static ROWS: &[Row<Ops>] = &[
+    #[cfg(target_arch = "x86_64")]
+    Row {
+        kernel: Kernel {
+            name: "x86_64-avx512vbmi",
+            requires: arch::x86_64_vbmi::REQUIRES,
+            timing: Timing::Constant,
+            note: "S7 and S9 in registers: byte permutes of 128 entries, GFNI for what depends on the other two bits",
+        },
+        ops: arch::x86_64_vbmi::OPS,
+    },
+    Row {
+        kernel: Kernel {
+            name: "portable",
+            requires: FeatureSet::EMPTY,
+            timing: Timing::Constant,
+            note: "S7 and S9 from their equations, four S-boxes in one 64-bit word",
+        },
+        ops: portable::OPS,
+    },
+    Row {
+        kernel: Kernel {
+            name: "vartime-s7s9-tables",
+            requires: FeatureSet::EMPTY,
+            timing: Timing::Variable,
+            note: "the S-boxes as tables of 128 and 512 entries",
+        },
+        ops: vartime::BOXES,
+    },
+    Row {
+        kernel: Kernel {
+            name: "vartime-merged-tables",
+            requires: FeatureSet::EMPTY,
+            timing: Timing::Variable,
+            note: "each half of FI as one table of 65,536 entries",
+        },
+        ops: vartime::MERGED_TABLES,
+    },
+];
+
+/// The kernels of f8.
+pub static UEA1: Table<Ops> = Table::new(
+    Algorithm { name: "kasumi-f8", standing: Standing::Telecom, standard: "TS 35.201 §3", key_bits: &[128] },
+    ROWS,
+    |kernel| {
+        // TS 35.203 §3.4, the first four bytes of test set 1.
+        let mut data = [0x7e, 0xc6, 0x12, 0x72];
+        let f8 = F8::with_kernel(kernel, &SELF_TEST_KEY).expect("sixteen bytes");
+        f8.apply(0x72a4_f20f, 0x0c, 1, InOut::in_place(&mut data), 32).is_ok()
+            && data == [0xd1, 0xe2, 0xde, 0x70]
+    },
+);
+
+/// The kernels of f9.
+pub static UIA1: Table<Ops> = Table::new(
+    Algorithm { name: "kasumi-f9", standing: Standing::Telecom, standard: "TS 35.201 §4", key_bits: &[128] },
+    ROWS,
+    |kernel| {
+        // TS 35.203 §4.4, test set 1.
+        let message = [
+            0x6b, 0x22, 0x77, 0x37, 0x29, 0x6f, 0x39, 0x3c, 0x80, 0x79, 0x35, 0x3e, 0xdc, 0x87, 0xe2, 0xe8,
+            0x05, 0xd2, 0xec, 0x49, 0xa4, 0xf2, 0xd8, 0xe0,
+        ];
+        let f9 = F9::with_kernel(kernel, &SELF_TEST_KEY).expect("sixteen bytes");
+        f9.verify(0x38a6_f056, 0x05d2_ec49, 0, &message, 189, &[0xf6, 0x3b, 0xd7, 0x2c]).is_ok()
+    },
+);
+
+/// The key of the first test sets of TS 35.203.
+const SELF_TEST_KEY: [u8; 16] =
+    [0x2b, 0xd6, 0x45, 0x9f, 0x82, 0xc5, 0xb3, 0x00, 0x95, 0x2c, 0x49, 0x10, 0x48, 0x81, 0xff, 0x48];
+
+/// Two expanded keys, and the kernel for which they were expanded.
+struct Keys {
+    kernel: Bound<Ops>,
+    plain: Schedule,
+    modified: Schedule,
+}
+
+impl Keys {
+    /// The key, and the key with every byte changed by `modifier` (KM of TS 35.201).
+    fn new(algorithm: &'static str, kernel: Bound<Ops>, key: &[u8], modifier: u8) -> Result<Self, Error> {
+        let key: &[u8; 16] = key.try_into().map_err(|_| Error::KeyLength {
+            algorithm,
+            given: key.len(),
+            takes: "16 bytes",
+        })?;
+        let mut other = zeroize::Zeroizing::new(*key);
+        for byte in other.iter_mut() {
+            *byte ^= modifier;
+        }
+        // SAFETY: `kernel` is a `Bound`.
+        let (plain, modified) = unsafe { ((kernel.ops().expand)(key), (kernel.ops().expand)(&other)) };
+        Ok(Keys { kernel, plain, modified })
+    }
+
+    fn block(&self, schedule: &Schedule, x: u64) -> u64 {
+        // SAFETY: `self.kernel` is a `Bound`.
+        unsafe { (self.kernel.ops().block)(schedule, x) }
+    }
+}
+
+/// The confidentiality algorithm f8, keyed.
+///
+/// ```
+/// use millstream_cpu::Features;
+/// use millstream_engines::{InOut, kasumi};
+///
+/// let f8 = kasumi::F8::new(Features::hardware(), &[7; 16])?;
+/// let mut message = *b"thirteen bits";
+/// f8.apply(1, 3, 0, InOut::in_place(&mut message), 8 * 13)?;
+/// f8.apply(1, 3, 0, InOut::in_place(&mut message), 8 * 13)?;
+/// assert_eq!(&message, b"thirteen bits");
+/// # Ok::<(), millstream_engines::Error>(())
+/// ```
+pub struct F8 {
+    keys: Keys,
+}
+
+impl F8 {
+    /// Expands a confidentiality key (CK) of 16 bytes for the best kernel.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`].
+    pub fn new(features: Features, key: &[u8]) -> Result<Self, Error> {
+        F8::with_kernel(UEA1.best(features), key)
+    }
+
+    /// As [`F8::new`], for the kernel given.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`].
+    pub fn with_kernel(kernel: Bound<Ops>, key: &[u8]) -> Result<Self, Error> {
+        Ok(F8 { keys: Keys::new(UEA1.algorithm.name, kernel, key, 0x55)? })
+    }
+
+    /// The kernel in use.
+    pub fn kernel(&self) -> &'static Kernel {
+        self.keys.kernel.kernel()
+    }
+
+    /// Enciphers or deciphers the first `bits` bits of `data`, most significant bit of each byte
+    /// first. Bits of the last byte beyond the length leave as they came.
+    ///
+    /// # Errors
+    /// [`Error::DataLength`] unless `data` is just the bytes that hold `bits` bits.
+    ///
+    /// # Panics
+    /// When `bearer` does not fit five bits, or `direction` one.
+    pub fn apply(
+        &self,
+        count: u32,
+        bearer: u8,
+        direction: u8,
+        mut data: InOut<'_>,
+        bits: usize,
+    ) -> Result<(), Error> {
+        check(UEA1.algorithm.name, data.len(), bits)?;
+        assert!(bearer < 32, "BEARER has five bits");
+        assert!(direction < 2, "DIRECTION has one bit");
+        let Some(last) = data.len().checked_sub(1) else {
+            return Ok(());
+        };
+        // TS 35.201 §3.4: A = COUNT || BEARER || DIRECTION || 0...0.
+        let a = (count as u64) << 32 | (bearer as u64) << 27 | (direction as u64) << 26;
+        let start = self.keys.block(&self.keys.modified, a);
+        let [before] = data.load::<1>(last);
+        // SAFETY: `kernel` is a `Bound`.
+        unsafe { (self.keys.kernel.ops().f8)(&self.keys.plain, start, data.reborrow()) };
+        let beyond = 0xff_u8.checked_shr((bits - 8 * last) as u32).unwrap_or(0);
+        let output = &mut data.output()[last];
+        *output = *output & !beyond | before & beyond;
+        Ok(())
+    }
+
+    /// KASUMI itself on one block under this key, for tests against TS 35.203.
+    pub fn block(&self, block: u64) -> u64 {
+        self.keys.block(&self.keys.plain, block)
+    }
+}
+
+/// The integrity algorithm f9, keyed.
+///
+/// ```
+/// use millstream_cpu::Features;
+/// use millstream_engines::kasumi;
+///
+/// let f9 = kasumi::F9::new(Features::hardware(), &[7; 16])?;
+/// let tag = f9.mac(1, 0x1234_5678, 0, b"message", 53)?;
+/// assert!(f9.verify(1, 0x1234_5678, 0, b"message", 53, &tag).is_ok());
+/// assert!(f9.verify(1, 0x1234_5678, 1, b"message", 53, &tag).is_err());
+/// # Ok::<(), millstream_engines::Error>(())
+/// ```
+pub struct F9 {
+    keys: Keys,
+}
+
+impl F9 {
+    /// Expands an integrity key (IK) of 16 bytes for the best kernel.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`].
+    pub fn new(features: Features, key: &[u8]) -> Result<Self, Error> {
+        F9::with_kernel(UIA1.best(features), key)
+    }
+
+    /// As [`F9::new`], for the kernel given.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`].
+    pub fn with_kernel(kernel: Bound<Ops>, key: &[u8]) -> Result<Self, Error> {
+        Ok(F9 { keys: Keys::new(UIA1.algorithm.name, kernel, key, 0xaa)? })
+    }
+
+    /// The kernel in use.
+    pub fn kernel(&self) -> &'static Kernel {
+        self.keys.kernel.kernel()
+    }
+
+    /// The authentication code of the first `bits` bits of `message`, most significant bit of each
+    /// byte first. Bits of the last byte beyond the length play no part.
+    ///
+    /// # Errors
+    /// [`Error::DataLength`] unless `message` is just the bytes that hold `bits` bits.
+    ///
+    /// # Panics
+    /// When `direction` does not fit one bit.
+    pub fn mac(
+        &self,
+        count: u32,
+        fresh: u32,
+        direction: u8,
+        message: &[u8],
+        bits: usize,
+    ) -> Result<[u8; 4], Error> {
+        check(UIA1.algorithm.name, message.len(), bits)?;
+        assert!(direction < 2, "DIRECTION has one bit");
+        // TS 35.201 §4.4: COUNT || FRESH || MESSAGE || DIRECTION || 1 || 0...0.
+        let first = ((count as u64) << 32 | fresh as u64).to_be_bytes();
+        let (blocks, rest) = message.split_at(bits / 64 * 8);
+        let sums = self.chain(Sums::default(), &first);
+        let sums = self.chain(sums, blocks);
+        let (end, len) = last_blocks(rest, bits % 64, direction);
+        let sums = self.chain(sums, &end[..len]);
+        let mac = self.keys.block(&self.keys.modified, sums.b);
+        Ok(((mac >> 32) as u32).to_be_bytes())
+    }
+
+    /// Compares the code of a message with `mac`, in constant time.
+    ///
+    /// # Errors
+    /// [`Error::Authentication`] when it differs; otherwise as [`F9::mac`].
+    pub fn verify(
+        &self,
+        count: u32,
+        fresh: u32,
+        direction: u8,
+        message: &[u8],
+        bits: usize,
+        mac: &[u8; 4],
+    ) -> Result<(), Error> {
+        let own = self.mac(count, fresh, direction, message, bits)?;
+        if own.ct_eq(mac).into() { Ok(()) } else { Err(Error::Authentication) }
+    }
+
+    fn chain(&self, sums: Sums, blocks: &[u8]) -> Sums {
+        // SAFETY: `kernel` is a `Bound`.
+        unsafe { (self.keys.kernel.ops().f9)(&self.keys.plain, sums, blocks) }
+    }
+}
+
+/// The one or two blocks that end the padded string: the last `bits` bits (fewer than 64), DIRECTION, a one, and zeros to the block's end; and their length.
+fn last_blocks(rest: &[u8], bits: usize, direction: u8) -> ([u8; 16], usize) {
+    let mut end = [0; 16];
+    end[..rest.len()].copy_from_slice(rest);
+    if bits % 8 != 0 {
+        end[bits / 8] &= !(0xff >> (bits % 8));
+    }
+    end[bits / 8] |= direction << (7 - bits % 8);
+    end[(bits + 1) / 8] |= 0x80 >> ((bits + 1) % 8);
+    (end, if bits + 2 > 64 { 16 } else { 8 })
+}
+
+/// Requires that `bytes` bytes are just those which hold `bits` bits.
+fn check(algorithm: &'static str, bytes: usize, bits: usize) -> Result<(), Error> {
+    if bytes == bits.div_ceil(8) {
+        return Ok(());
+    }
+    Err(Error::DataLength { algorithm, given: bits as u64, takes: "as many bits as the buffer's bytes hold" })
+}
+
+impl fmt::Debug for F8 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "kasumi::F8({})", self.kernel().name)
+    }
+}
+
+impl fmt::Debug for F9 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "kasumi::F9({})", self.kernel().name)
+    }
+}
