@@ -11,6 +11,7 @@
 
 pub mod aead;
 pub mod aes;
+pub mod camellia;
 pub mod chacha20poly1305;
 pub mod crc;
 pub mod des;
@@ -47,6 +48,9 @@ pub fn engines() -> &'static [&'static dyn Engine] {
         &&chacha20poly1305::CHACHA20_POLY1305,
         &&sha256::SHA256,
         &&sha512::SHA512,
+        &&camellia::ECB,
+        &&camellia::CBC,
+        &&camellia::CTR,
         &&kasumi::UEA1,
         &&kasumi::UIA1,
         &&md5::MD5,

@@ -1,0 +1,199 @@
+//! Camellia with AES-NI and AVX, 16 blocks at a time: AESENCLAST inverts in the AES field.
+//!
+//! Both fields of 256 elements being isomorphic, an S-box is an affine map, the AES S-box, and
+//! another affine map; a map of bytes is two shuffles used as tables of sixteen. AESENCLAST also
+//! shifts the rows of its block, which a shuffle takes back.
+//!
+//! Ref. RFC 3713 §2.4.1; FIPS 197 §5.1.1 and §5.1.2.
+//!
+//! # Safety
+//! [`REQUIRES`] names the features of everything here; the kernel's `Bound` is the witness.
+#![allow(unsafe_code)]
+
+use std::arch::x86_64::*;
+
+use millstream_cpu::{Feature, FeatureSet};
+
+use super::super::passes::{Cipher, MAX_WIDTH, passes};
+use super::super::schedule::Order;
+use super::super::{Block, Ops};
+use super::halves::{IN, IN_4, Map, OUT, OUT_2, OUT_3, UNSHIFT};
+use super::serial::{self, Boxes};
+use super::sliced::{self, Plane};
+
+pub(in super::super) const REQUIRES: FeatureSet = FeatureSet::of(&[Feature::Avx, Feature::Aes]);
+
+/// The halves of each byte.
+#[inline(always)]
+unsafe fn halves(x: __m128i) -> [__m128i; 2] {
+    // SAFETY: the caller's features; so below.
+    unsafe {
+        let low = _mm_set1_epi8(0x0f);
+        [_mm_and_si128(x, low), _mm_and_si128(_mm_srli_epi16::<4>(x), low)]
+    }
+}
+
+#[inline(always)]
+unsafe fn map(map: &'static Map, [low, high]: [__m128i; 2]) -> __m128i {
+    // SAFETY: as above; tables of sixteen bytes.
+    unsafe {
+        let tables = map.as_ptr().cast();
+        let low = _mm_shuffle_epi8(_mm_loadu_si128(tables), low);
+        _mm_xor_si128(low, _mm_shuffle_epi8(_mm_loadu_si128(tables.add(1)), high))
+    }
+}
+
+/// The AES S-box of each byte.
+#[inline(always)]
+unsafe fn sub_bytes(x: __m128i) -> __m128i {
+    // SAFETY: as above.
+    unsafe {
+        let x = _mm_aesenclast_si128(x, _mm_setzero_si128());
+        _mm_shuffle_epi8(x, _mm_loadu_si128(UNSHIFT.as_ptr().cast()))
+    }
+}
+
+#[inline(always)]
+unsafe fn s_box(x: __m128i, before: &'static Map, after: &'static Map) -> Plane16 {
+    // SAFETY: as above.
+    unsafe { Plane16(map(after, halves(sub_bytes(map(before, halves(x)))))) }
+}
+
+#[derive(Clone, Copy)]
+struct Plane16(__m128i);
+
+impl Plane for Plane16 {
+    const BYTES: usize = 16;
+
+    #[inline(always)]
+    unsafe fn load(from: *const u8) -> Self {
+        // SAFETY: the caller's.
+        unsafe { Plane16(_mm_loadu_si128(from.cast())) }
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: *mut u8) {
+        // SAFETY: the caller's.
+        unsafe { _mm_storeu_si128(to.cast(), self.0) }
+    }
+
+    #[inline(always)]
+    unsafe fn splat(byte: u32) -> Self {
+        // SAFETY: the caller's features; so below.
+        unsafe { Plane16(_mm_set1_epi32(byte as i32)) }
+    }
+
+    #[inline(always)]
+    unsafe fn xor(self, b: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { Plane16(_mm_xor_si128(self.0, b.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn xor3(self, b: Self, c: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { self.xor(b).xor(c) }
+    }
+
+    #[inline(always)]
+    unsafe fn and(self, b: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { Plane16(_mm_and_si128(self.0, b.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn or(self, b: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { Plane16(_mm_or_si128(self.0, b.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn interleave_low(self, b: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { Plane16(_mm_unpacklo_epi8(self.0, b.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn interleave_high(self, b: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { Plane16(_mm_unpackhi_epi8(self.0, b.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn double(self, next: Self) -> Self {
+        // SAFETY: as above. Less minus one where the top bit is set.
+        unsafe {
+            let top = _mm_cmpgt_epi8(_mm_setzero_si128(), next.0);
+            Plane16(_mm_sub_epi8(_mm_add_epi8(self.0, self.0), top))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn boxes(x: [Self; 8]) -> [Self; 8] {
+        // SAFETY: as above.
+        unsafe {
+            [
+                s_box(x[0].0, &IN, &OUT),
+                s_box(x[1].0, &IN, &OUT_2),
+                s_box(x[2].0, &IN, &OUT_3),
+                s_box(x[3].0, &IN_4, &OUT),
+                s_box(x[4].0, &IN, &OUT_2),
+                s_box(x[5].0, &IN, &OUT_3),
+                s_box(x[6].0, &IN_4, &OUT),
+                s_box(x[7].0, &IN, &OUT),
+            ]
+        }
+    }
+}
+
+impl Boxes for Plane16 {
+    #[inline(always)]
+    unsafe fn boxes(x: __m128i) -> [__m128i; 3] {
+        // SAFETY: as above.
+        unsafe {
+            let x = halves(x);
+            // s4 rotates its input: that is the high half.
+            let x = _mm_blend_epi16::<0xf0>(map(&IN, x), map(&IN_4, x));
+            let x = halves(sub_bytes(x));
+            [map(&OUT, x), map(&OUT_2, x), map(&OUT_3, x)]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn xor3(a: __m128i, b: __m128i, c: __m128i) -> __m128i {
+        // SAFETY: as above.
+        unsafe { _mm_xor_si128(a, _mm_xor_si128(b, c)) }
+    }
+}
+
+struct By16;
+
+impl Cipher for By16 {
+    const WIDTH: usize = 16;
+
+    #[inline(always)]
+    unsafe fn batch(order: &Order, blocks: &mut [Block; MAX_WIDTH], count: usize) {
+        // SAFETY: the caller's features.
+        unsafe {
+            if count == 1 {
+                blocks[0] = Self::one(order, blocks[0]);
+            } else {
+                many(order, blocks);
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn one(order: &Order, block: Block) -> Block {
+        // SAFETY: the caller's features.
+        unsafe { serial::crypt::<Plane16>(order, block) }
+    }
+}
+
+#[target_feature(enable = "avx,aes")]
+fn many(order: &Order, blocks: &mut [Block; MAX_WIDTH]) {
+    // SAFETY: this function has the features.
+    unsafe { sliced::crypt::<Plane16>(order, blocks.as_flattened_mut()) }
+}
+
+pub(in super::super) const OPS: Ops = passes!(By16, "avx,aes");

@@ -1,0 +1,290 @@
+//! Camellia with GFNI, whose one instruction inverts in the AES field and applies an affine map:
+//! 32 blocks in AVX2 registers, 64 in AVX-512 registers.
+//!
+//! Ref. RFC 3713 §2.4.1; Intel SDM, GF2P8AFFINEINVQB.
+//!
+//! # Safety
+//! [`REQUIRES_256`] and [`REQUIRES_512`] name the features of everything here; the kernels' `Bound`
+//! is the witness.
+#![allow(unsafe_code)]
+
+use std::arch::x86_64::*;
+
+use millstream_cpu::{Feature, FeatureSet};
+
+use super::super::passes::{Cipher, MAX_WIDTH, passes};
+use super::super::sbox::*;
+use super::super::schedule::Order;
+use super::super::{Block, Ops};
+use super::serial::{self, Boxes};
+use super::sliced::{self, Plane};
+
+pub(in super::super) const REQUIRES_256: FeatureSet = FeatureSet::of(&[Feature::Avx2, Feature::Gfni]);
+pub(in super::super) const REQUIRES_512: FeatureSet =
+    FeatureSet::of(&[Feature::Avx512bw, Feature::Avx512vl, Feature::Gfni]);
+
+/// Up to so many blocks go in 128-bit registers.
+const SOME: usize = 16;
+
+/// The affine maps as operands, and what is added after each.
+const M_BEFORE: i64 = BEFORE.matrix() as i64;
+const M_BEFORE_4: i64 = BEFORE_4.matrix() as i64;
+const M_AFTER: i64 = AFTER.matrix() as i64;
+const M_AFTER_2: i64 = AFTER_2.matrix() as i64;
+const M_AFTER_3: i64 = AFTER_3.matrix() as i64;
+const IN: i32 = BEFORE_CONSTANT as i32;
+const OUT: i32 = AFTER_CONSTANT as i32;
+const OUT_2: i32 = AFTER_2_CONSTANT as i32;
+const OUT_3: i32 = AFTER_3_CONSTANT as i32;
+
+/// The methods of a [`Plane`] that are one instruction at every width.
+macro_rules! plane {
+    ($vector:ty, $set1_32:ident, $set1_64:ident, $load:ident, $store:ident, $xor:ident, $and:ident,
+     $or:ident, $low:ident, $high:ident, $add:ident, $affine:ident, $affine_inverse:ident) => {
+        const BYTES: usize = size_of::<$vector>();
+
+        #[inline(always)]
+        unsafe fn load(from: *const u8) -> Self {
+            // SAFETY: the caller's.
+            unsafe { Self($load(from.cast())) }
+        }
+
+        #[inline(always)]
+        unsafe fn store(self, to: *mut u8) {
+            // SAFETY: the caller's.
+            unsafe { $store(to.cast(), self.0) }
+        }
+
+        #[inline(always)]
+        unsafe fn splat(byte: u32) -> Self {
+            // SAFETY: the caller's features; so below.
+            unsafe { Self($set1_32(byte as i32)) }
+        }
+
+        #[inline(always)]
+        unsafe fn xor(self, b: Self) -> Self {
+            // SAFETY: as above.
+            unsafe { Self($xor(self.0, b.0)) }
+        }
+
+        #[inline(always)]
+        unsafe fn and(self, b: Self) -> Self {
+            // SAFETY: as above.
+            unsafe { Self($and(self.0, b.0)) }
+        }
+
+        #[inline(always)]
+        unsafe fn or(self, b: Self) -> Self {
+            // SAFETY: as above.
+            unsafe { Self($or(self.0, b.0)) }
+        }
+
+        #[inline(always)]
+        unsafe fn interleave_low(self, b: Self) -> Self {
+            // SAFETY: as above.
+            unsafe { Self($low(self.0, b.0)) }
+        }
+
+        #[inline(always)]
+        unsafe fn interleave_high(self, b: Self) -> Self {
+            // SAFETY: as above.
+            unsafe { Self($high(self.0, b.0)) }
+        }
+
+        #[inline(always)]
+        unsafe fn double(self, next: Self) -> Self {
+            // Only output bit 0 has a row, and it is input bit 7.
+            const TOP_TO_BOTTOM: i64 = i64::MIN;
+            // SAFETY: as above.
+            unsafe {
+                let top = $affine::<0>(next.0, $set1_64(TOP_TO_BOTTOM));
+                Self($xor($add(self.0, self.0), top))
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn boxes(x: [Self; 8]) -> [Self; 8] {
+            // SAFETY: as above.
+            unsafe {
+                let before = $set1_64(M_BEFORE);
+                let before_4 = $set1_64(M_BEFORE_4);
+                let after = $set1_64(M_AFTER);
+                let after_2 = $set1_64(M_AFTER_2);
+                let after_3 = $set1_64(M_AFTER_3);
+                [
+                    Self($affine_inverse::<OUT>($affine::<IN>(x[0].0, before), after)),
+                    Self($affine_inverse::<OUT_2>($affine::<IN>(x[1].0, before), after_2)),
+                    Self($affine_inverse::<OUT_3>($affine::<IN>(x[2].0, before), after_3)),
+                    Self($affine_inverse::<OUT>($affine::<IN>(x[3].0, before_4), after)),
+                    Self($affine_inverse::<OUT_2>($affine::<IN>(x[4].0, before), after_2)),
+                    Self($affine_inverse::<OUT_3>($affine::<IN>(x[5].0, before), after_3)),
+                    Self($affine_inverse::<OUT>($affine::<IN>(x[6].0, before_4), after)),
+                    Self($affine_inverse::<OUT>($affine::<IN>(x[7].0, before), after)),
+                ]
+            }
+        }
+    };
+}
+
+#[derive(Clone, Copy)]
+struct Plane128(__m128i);
+
+impl Plane for Plane128 {
+    plane! {
+        __m128i, _mm_set1_epi32, _mm_set1_epi64x, _mm_loadu_si128, _mm_storeu_si128, _mm_xor_si128,
+        _mm_and_si128, _mm_or_si128, _mm_unpacklo_epi8, _mm_unpackhi_epi8, _mm_add_epi8,
+        _mm_gf2p8affine_epi64_epi8, _mm_gf2p8affineinv_epi64_epi8
+    }
+
+    #[inline(always)]
+    unsafe fn xor3(self, b: Self, c: Self) -> Self {
+        // SAFETY: the caller's features.
+        unsafe { self.xor(b).xor(c) }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Plane256(__m256i);
+
+impl Plane for Plane256 {
+    plane! {
+        __m256i, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_loadu_si256, _mm256_storeu_si256,
+        _mm256_xor_si256, _mm256_and_si256, _mm256_or_si256, _mm256_unpacklo_epi8,
+        _mm256_unpackhi_epi8, _mm256_add_epi8, _mm256_gf2p8affine_epi64_epi8,
+        _mm256_gf2p8affineinv_epi64_epi8
+    }
+
+    #[inline(always)]
+    unsafe fn xor3(self, b: Self, c: Self) -> Self {
+        // SAFETY: the caller's features.
+        unsafe { self.xor(b).xor(c) }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Plane512(__m512i);
+
+impl Plane for Plane512 {
+    plane! {
+        __m512i, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_loadu_si512, _mm512_storeu_si512,
+        _mm512_xor_si512, _mm512_and_si512, _mm512_or_si512, _mm512_unpacklo_epi8,
+        _mm512_unpackhi_epi8, _mm512_add_epi8, _mm512_gf2p8affine_epi64_epi8,
+        _mm512_gf2p8affineinv_epi64_epi8
+    }
+
+    #[inline(always)]
+    unsafe fn xor3(self, b: Self, c: Self) -> Self {
+        // SAFETY: the caller's features.
+        unsafe { Self(_mm512_ternarylogic_epi64::<0x96>(self.0, b.0, c.0)) }
+    }
+}
+
+/// The S-boxes of one block, with three-way additions where `TERNARY`.
+struct Gfni<const TERNARY: bool>;
+
+impl<const TERNARY: bool> Boxes for Gfni<TERNARY> {
+    #[inline(always)]
+    unsafe fn boxes(x: __m128i) -> [__m128i; 3] {
+        // SAFETY: the caller's features.
+        unsafe {
+            let before = _mm_set_epi64x(M_BEFORE_4, M_BEFORE);
+            let x = _mm_gf2p8affine_epi64_epi8::<IN>(x, before);
+            [
+                _mm_gf2p8affineinv_epi64_epi8::<OUT>(x, _mm_set1_epi64x(M_AFTER)),
+                _mm_gf2p8affineinv_epi64_epi8::<OUT_2>(x, _mm_set1_epi64x(M_AFTER_2)),
+                _mm_gf2p8affineinv_epi64_epi8::<OUT_3>(x, _mm_set1_epi64x(M_AFTER_3)),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn xor3(a: __m128i, b: __m128i, c: __m128i) -> __m128i {
+        // SAFETY: the caller's features; AVX-512VL where `TERNARY`.
+        unsafe {
+            if TERNARY {
+                _mm_ternarylogic_epi64::<0x96>(a, b, c)
+            } else {
+                _mm_xor_si128(a, _mm_xor_si128(b, c))
+            }
+        }
+    }
+}
+
+struct By32;
+
+impl Cipher for By32 {
+    const WIDTH: usize = 32;
+
+    #[inline(always)]
+    unsafe fn batch(order: &Order, blocks: &mut [Block; MAX_WIDTH], count: usize) {
+        // SAFETY: the caller's features.
+        unsafe {
+            if count == 1 {
+                blocks[0] = Self::one(order, blocks[0]);
+            } else if count <= SOME {
+                some_256(order, blocks);
+            } else {
+                many_256(order, blocks);
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn one(order: &Order, block: Block) -> Block {
+        // SAFETY: the caller's features.
+        unsafe { serial::crypt::<Gfni<false>>(order, block) }
+    }
+}
+
+struct By64;
+
+impl Cipher for By64 {
+    const WIDTH: usize = 64;
+
+    #[inline(always)]
+    unsafe fn batch(order: &Order, blocks: &mut [Block; MAX_WIDTH], count: usize) {
+        // SAFETY: the caller's features.
+        unsafe {
+            if count == 1 {
+                blocks[0] = Self::one(order, blocks[0]);
+            } else if count <= SOME {
+                some_512(order, blocks);
+            } else {
+                many_512(order, blocks);
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn one(order: &Order, block: Block) -> Block {
+        // SAFETY: the caller's features.
+        unsafe { serial::crypt::<Gfni<true>>(order, block) }
+    }
+}
+
+#[target_feature(enable = "avx2,gfni")]
+fn some_256(order: &Order, blocks: &mut [Block; MAX_WIDTH]) {
+    // SAFETY: this function has the features.
+    unsafe { sliced::crypt::<Plane128>(order, blocks.as_flattened_mut()) }
+}
+
+#[target_feature(enable = "avx2,gfni")]
+fn many_256(order: &Order, blocks: &mut [Block; MAX_WIDTH]) {
+    // SAFETY: this function has the features.
+    unsafe { sliced::crypt::<Plane256>(order, blocks.as_flattened_mut()) }
+}
+
+#[target_feature(enable = "avx512bw,avx512vl,gfni")]
+fn some_512(order: &Order, blocks: &mut [Block; MAX_WIDTH]) {
+    // SAFETY: this function has the features.
+    unsafe { sliced::crypt::<Plane128>(order, blocks.as_flattened_mut()) }
+}
+
+#[target_feature(enable = "avx512bw,avx512vl,gfni")]
+fn many_512(order: &Order, blocks: &mut [Block; MAX_WIDTH]) {
+    // SAFETY: this function has the features.
+    unsafe { sliced::crypt::<Plane512>(order, blocks.as_flattened_mut()) }
+}
+
+pub(in super::super) const OPS_256: Ops = passes!(By32, "avx2,gfni");
+pub(in super::super) const OPS_512: Ops = passes!(By64, "avx512bw,avx512vl,gfni");
