@@ -2,7 +2,7 @@
 //!
 //! # Safety
 //! A row's functions may need processor features; they are `unsafe fn` for that reason. A
-//! [`Bound`] is made in one place, [`Table::bind`], which checks the row's requirements against a
+//! [`Bound`] is made in one place, `Table::bind`, which checks the row's requirements against a
 //! [`Features`] value, itself proof that the features exist. Holding a `Bound` is therefore the
 //! witness that every call through it names in its `SAFETY` comment.
 

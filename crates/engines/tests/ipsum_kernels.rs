@@ -121,7 +121,7 @@ fn replacing_a_word() {
         let before = IpChecksum::of(Features::hardware(), &header);
         let at = 2 * random.below(10);
         let old = u16::from_be_bytes([header[at], header[at + 1]]);
-        let new = random.next() as u16;
+        let new = random.next_u64() as u16;
         header[at..at + 2].copy_from_slice(&new.to_be_bytes());
         let updated = IpChecksum::replace(before, old, new);
         assert_eq!(updated, IpChecksum::of(Features::hardware(), &header));

@@ -149,7 +149,7 @@ fn miri_test_sets_of_the_standard() {
 fn miri_kernels_agree_on_blocks() {
     let mut random = Random::new(1);
     for _ in 0..20 {
-        let (key, block) = (random.array::<16>(), random.next());
+        let (key, block) = (random.array::<16>(), random.next_u64());
         let want = F8::new(Features::none(), &key).unwrap().block(block);
         for kernel in UEA1.available(Features::hardware()) {
             assert_eq!(F8::with_kernel(kernel, &key).unwrap().block(block), want, "{kernel:?}");
@@ -294,7 +294,7 @@ mod intel {
         let mut random = Random::new(5);
         for bits in 1..=400_usize {
             let key = random.array::<16>();
-            let (count, fresh) = (random.next() as u32, random.next() as u32);
+            let (count, fresh) = (random.next_u64() as u32, random.next_u64() as u32);
             let (bearer, direction) = (random.below(32) as u8, random.below(2) as u8);
             let plain = random.bytes(bits.div_ceil(8));
             let mut theirs = plain.clone();

@@ -18,14 +18,42 @@ fn names_are_unique_and_say_their_tier() {
             assert!(kernels.insert(kernel.name), "{} has {} twice", algorithm.name, kernel.name);
             assert!(!kernel.note.is_empty(), "{} {} has no note", algorithm.name, kernel.name);
             let tiers = ["portable", "x86_64-", "aarch64-", "vartime-"];
-            assert!(tiers.iter().any(|tier| kernel.name.starts_with(tier)), "{}: {}", algorithm.name, kernel.name);
+            assert!(
+                tiers.iter().any(|tier| kernel.name.starts_with(tier)),
+                "{}: {}",
+                algorithm.name,
+                kernel.name
+            );
         }
     }
     // One for each algorithm and mode that the project offers.
     let all = [
-        "aes-ecb", "aes-cbc", "aes-ctr", "aes-cfb128", "aes-gcm", "aes-xts", "aes-cmac", "chacha20-poly1305",
-        "sha1", "sha256", "sha512", "md5", "camellia-ecb", "camellia-cbc", "camellia-ctr", "des-ecb", "des-cbc",
-        "des-cfb64", "3des-ecb", "3des-cbc", "3des-cfb64", "rc4", "kasumi-f8", "kasumi-f9", "crc-32", "crc32c",
+        "aes-ecb",
+        "aes-cbc",
+        "aes-ctr",
+        "aes-cfb128",
+        "aes-gcm",
+        "aes-xts",
+        "aes-cmac",
+        "chacha20-poly1305",
+        "sha1",
+        "sha256",
+        "sha512",
+        "md5",
+        "camellia-ecb",
+        "camellia-cbc",
+        "camellia-ctr",
+        "des-ecb",
+        "des-cbc",
+        "des-cfb64",
+        "3des-ecb",
+        "3des-cbc",
+        "3des-cfb64",
+        "rc4",
+        "kasumi-f8",
+        "kasumi-f9",
+        "crc-32",
+        "crc32c",
         "ip-checksum",
     ];
     for name in all {

@@ -36,7 +36,9 @@ use std::fmt;
 
 pub use millstream_cpu::{Feature, FeatureSet, Features, Mask, MaskError, processor_name};
 pub use millstream_engines::{
-    Algorithm, Bound, Engine, Error as EngineError, InOut, Kernel, Standing, Timing, aead, aes, engines, kernel, modes,
+    Algorithm, Bound, Engine, Error as EngineError, InOut, Kernel, Standing, Timing, aead, aes, camellia,
+    chacha20poly1305, crc, des, engines, gcm, hash, hkdf, hmac, ipsum, kasumi, kernel, md5, modes, rc4, sha1,
+    sha256, sha512,
 };
 
 /// The instructions this process may use: the processor's, less those that `MILLSTREAM_HWCAP` takes away.

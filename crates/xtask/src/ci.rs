@@ -130,7 +130,7 @@ fn aarch64(pipeline: &mut Pipeline) -> Result<(), String> {
     let mut tests = command("cargo", &arguments);
     tests.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc").env(
         "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER",
-        "qemu-aarch64-static -cpu max -L /usr/aarch64-linux-gnu",
+        "qemu-aarch64-static -cpu max -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=/usr/aarch64-linux-gnu/lib",
     );
     pipeline.tests(tests)
 }

@@ -99,7 +99,7 @@ const ROTATE_7: Linear = Linear([128, 1, 2, 4, 8, 16, 32, 64]);
 const fn multiply(a: u8, b: u8) -> u8 {
     let (mut power, mut product, mut i) = (a, 0, 0);
     while i < 8 {
-        product ^= power * (b >> i & 1);
+        product ^= power * ((b >> i) & 1);
         power = (power << 1) ^ AES * (power >> 7);
         i += 1;
     }

@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn transposes() {
         let mut random = millstream_testkit::Random::new(64);
-        let rows: [u64; 64] = std::array::from_fn(|_| random.next());
+        let rows: [u64; 64] = std::array::from_fn(|_| random.next_u64());
         let mut columns = rows;
         // SAFETY: no feature is needed.
         unsafe { transpose(&mut columns) };

@@ -309,7 +309,7 @@ impl F9 {
 fn last_blocks(rest: &[u8], bits: usize, direction: u8) -> ([u8; 16], usize) {
     let mut end = [0; 16];
     end[..rest.len()].copy_from_slice(rest);
-    if bits % 8 != 0 {
+    if !bits.is_multiple_of(8) {
         end[bits / 8] &= !(0xff >> (bits % 8));
     }
     end[bits / 8] |= direction << (7 - bits % 8);

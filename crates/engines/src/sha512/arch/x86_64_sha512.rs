@@ -170,7 +170,7 @@ mod tests {
         let mut random = Random::new(1);
         for count in 0..5 {
             let blocks: Vec<[u8; BLOCK]> = (0..count).map(|_| random.array()).collect();
-            let mut ours: State = [0; 8].map(|_: u64| random.next());
+            let mut ours: State = [0; 8].map(|_: u64| random.next_u64());
             let mut theirs = ours;
             // SAFETY: the processor has avx2.
             unsafe { compress_on_models(&mut ours, &blocks) };
