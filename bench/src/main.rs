@@ -1,2 +1,212 @@
-//! Millstream beside its peers.
-fn main() {}
+//! Millstream beside its peers, in one run: direct calls with one object at a time, and the file
+//! command beside `cp`. BENCHMARKING.md tells how to run it and how to read what it prints.
+#![deny(unsafe_code)]
+// A program: what it offers is its command line.
+#![allow(missing_docs)]
+
+mod case;
+mod clock;
+mod file;
+mod glob;
+mod measure;
+mod peers;
+mod plot;
+mod record;
+mod report;
+mod targets;
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use millstream_cpu::Features;
+
+use case::Case;
+use measure::{Cell, Effort, Setting};
+use peers::Peer;
+use record::Circumstances;
+
+/// Millstream beside its peers: direct calls, one object at a time.
+///
+/// Every row's output is compared before anything is timed; the rows of a cell then take turns.
+#[derive(Parser)]
+#[command(name = "millstream-bench", version, args_conflicts_with_subcommands = true)]
+struct Arguments {
+    #[command(subcommand)]
+    other: Option<Other>,
+    #[command(flatten)]
+    direct: Direct,
+}
+
+#[derive(Subcommand)]
+enum Other {
+    /// `millstream encrypt` beside `cp`, on the same file in turns
+    File(file::Arguments),
+}
+
+#[derive(clap::Args)]
+struct Direct {
+    /// Only cases whose name matches one of these patterns, as in 'aes-*-gcm-*'
+    #[arg(long, value_name = "GLOB", value_delimiter = ',')]
+    algorithms: Vec<String>,
+    /// Sizes in bytes
+    #[arg(long, value_name = "BYTES", value_delimiter = ',', default_values_t = case::SIZES)]
+    sizes: Vec<usize>,
+    /// Only peers whose name matches one of these patterns, as in 'openssl-*'
+    #[arg(long, value_name = "GLOB", value_delimiter = ',')]
+    peers: Vec<String>,
+    /// Turns each row has in each cell
+    #[arg(long, value_name = "N", default_value_t = 201, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// Time each row has in each cell
+    #[arg(long, value_name = "S", default_value_t = 0.03)]
+    seconds: f64,
+    /// Our kernel, by name; cases that don't have it are left out
+    #[arg(long, value_name = "NAME")]
+    kernel: Option<String>,
+    /// Rows for all our kernels that this processor can run
+    #[arg(long, conflicts_with = "kernel")]
+    all_kernels: bool,
+    /// Begin input and output that many bytes after a cache line's beginning
+    #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..64))]
+    offset: u16,
+    /// Compare the outputs of all rows and time nothing
+    #[arg(long, conflicts_with_all = ["json", "record", "plot", "rounds", "seconds"])]
+    check_only: bool,
+    /// Write every figure to this file
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write bench/records/<date>-<processor>.json and .md
+    #[arg(long)]
+    record: bool,
+    /// Draw throughput over size for the main algorithms into this SVG file
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+    /// List cases, peers and our kernels, and stop
+    #[arg(long)]
+    list: bool,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let done = match arguments.other {
+        Some(Other::File(arguments)) => file::run(&arguments),
+        None => direct(&arguments.direct),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("millstream-bench: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs the direct calls. Slowness is never an error; a wrong output always is.
+fn direct(arguments: &Direct) -> Result<(), String> {
+    let features = Features::active().map_err(|e| e.to_string())?;
+    let (mut present, absent) = peers::peers();
+    present.retain(|peer| glob::any(&arguments.peers, peer.name()));
+    let versions = present.iter().map(|peer| (peer.name().to_owned(), peer.version())).collect();
+    let about = Circumstances::now(features, versions, absent);
+    let cases: Vec<Case> =
+        Case::all().into_iter().filter(|case| glob::any(&arguments.algorithms, &case.name())).collect();
+    for line in about.lines() {
+        println!("{line}");
+    }
+    println!();
+    if arguments.list {
+        list(&cases, features);
+        return Ok(());
+    }
+    let effort = Effort { rounds: arguments.rounds, seconds: arguments.seconds };
+    let setting = Setting {
+        features,
+        kernel: arguments.kernel.as_deref(),
+        all_kernels: arguments.all_kernels,
+        offset: arguments.offset.into(),
+        effort: (!arguments.check_only).then_some(effort),
+    };
+    let cells = measure_all(&cases, &arguments.sizes, &present, &setting)?;
+    if cells.is_empty() {
+        return Err("nothing to measure: no case matches; --list shows them".to_owned());
+    }
+    if arguments.check_only {
+        let compared: usize = cells.iter().map(|cell| cell.rows.len().saturating_sub(1)).sum();
+        let ours = cells.iter().filter(|cell| cell.ours().is_some()).count();
+        println!("{} cells, {ours} with a row of ours; {compared} outputs compared, all equal", cells.len());
+        return Ok(());
+    }
+    let verdicts = targets::verdicts(&cells);
+    print!("{}", report::targets(&verdicts));
+    write_out(arguments, &about, effort, &cells, &verdicts)
+}
+
+/// Measures every case at every size, printing each case's table as it is done.
+fn measure_all(
+    cases: &[Case],
+    sizes: &[usize],
+    peers: &[Box<dyn Peer>],
+    setting: &Setting<'_>,
+) -> Result<Vec<Cell>, String> {
+    let mut cells = Vec::new();
+    for (done, case) in cases.iter().enumerate() {
+        if setting.kernel.is_some() && peers::ours::row(case, setting.features, setting.kernel).is_none() {
+            continue;
+        }
+        let first = cells.len();
+        for &size in sizes.iter().filter(|&&size| case.takes(size)) {
+            progress(&format!("{} of {}: {}, {size} bytes", done + 1, cases.len(), case.name()));
+            let cell = measure::cell(*case, size, peers, setting)?;
+            if !cell.rows.is_empty() {
+                cells.push(cell);
+            }
+        }
+        progress("");
+        if setting.effort.is_some() && cells.len() > first {
+            println!("{}", report::table(&cells[first..]));
+        }
+    }
+    Ok(cells)
+}
+
+/// Says on a terminal what is going on.
+fn progress(text: &str) {
+    if std::io::stderr().is_terminal() {
+        eprint!("\r\x1b[K{text}");
+    }
+}
+
+fn list(cases: &[Case], features: Features) {
+    for case in cases {
+        let kernel = peers::ours::row(case, features, None).map_or("-".to_owned(), |row| row.call);
+        println!("{:<28}{kernel}", case.name());
+    }
+}
+
+fn write_out(
+    arguments: &Direct,
+    about: &Circumstances,
+    effort: Effort,
+    cells: &[Cell],
+    verdicts: &[targets::Verdict],
+) -> Result<(), String> {
+    let value = record::direct(about, effort, cells, verdicts);
+    let json = serde_json::to_string_pretty(&value).expect("values without odd keys") + "\n";
+    if let Some(path) = &arguments.json {
+        std::fs::write(path, &json).map_err(|e| format!("{}: {e}", path.display()))?;
+    }
+    if let Some(path) = &arguments.plot {
+        plot::draw(path, cells).map_err(|e| format!("{}: {e}", path.display()))?;
+    }
+    if arguments.record {
+        let by_case: Vec<&[Cell]> = cells.chunk_by(|a, b| a.case == b.case).collect();
+        let markdown = record::markdown(about, effort, &by_case, verdicts);
+        let files = [("json", json), ("md", markdown)];
+        for path in record::write(record::FOLDER.as_ref(), &about.stem(), &files)? {
+            println!("recorded in {}", path.display());
+        }
+    }
+    Ok(())
+}

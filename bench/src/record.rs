@@ -1,0 +1,228 @@
+//! Records: what was measured, on what, with what, as JSON and as a table to read.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use millstream_cpu::Features;
+use serde_json::{Value, json};
+
+use crate::measure::{Cell, Effort, Measured, median};
+use crate::report;
+use crate::targets::Verdict;
+
+/// Where records are kept.
+pub const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/records");
+
+/// The circumstances of a run.
+pub struct Circumstances {
+    /// The run's own command line: a figure means nothing without it.
+    pub command: String,
+    pub date: String,
+    pub processor: String,
+    pub features: Features,
+    pub commit: String,
+    pub peers: Vec<(String, String)>,
+    pub absent: Vec<String>,
+}
+
+impl Circumstances {
+    pub fn now(features: Features, peers: Vec<(String, String)>, absent: Vec<String>) -> Self {
+        let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+        Circumstances {
+            command: std::env::args().skip(1).collect::<Vec<_>>().join(" "),
+            date: civil_date(seconds / 86_400),
+            processor: millstream_cpu::processor_name(),
+            features,
+            commit: commit(),
+            peers,
+            absent,
+        }
+    }
+
+    /// The heading of a report, one fact a line.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = vec![
+            format!("{}, commit {}", self.date, self.commit),
+            format!("options: {}", if self.command.is_empty() { "none" } else { &self.command }),
+            format!("processor: {}", self.processor),
+            format!("features: {}", self.features.set()),
+            format!("built by {} with flags: {}", env!("RUSTC_VERSION"), flags()),
+        ];
+        lines.extend(self.peers.iter().map(|(name, version)| format!("{name}: {version}")));
+        lines.extend(self.absent.iter().map(|why| format!("absent: {why}")));
+        lines
+    }
+
+    /// As in `2026-11-21-amd-epyc-family-25-model-17-stepping-1`.
+    pub fn stem(&self) -> String {
+        let mut slug = String::new();
+        for c in self.processor.to_lowercase().chars() {
+            match c {
+                'a'..='z' | '0'..='9' => slug.push(c),
+                _ if !slug.ends_with('-') => slug.push('-'),
+                _ => {}
+            }
+        }
+        format!("{}-{}", self.date, slug.trim_matches('-'))
+    }
+
+    pub fn json(&self) -> Value {
+        json!({
+            "date": self.date,
+            "commit": self.commit,
+            "options": self.command,
+            "processor": self.processor,
+            "features": self.features.set().to_string(),
+            "compiler": env!("RUSTC_VERSION"),
+            "flags": flags(),
+            "peers": self.peers.iter().map(|(name, version)| json!({"name": name, "version": version}))
+                .collect::<Vec<_>>(),
+            "absent": self.absent,
+        })
+    }
+}
+
+fn flags() -> &'static str {
+    match env!("COMPILER_FLAGS") {
+        "" => "none",
+        flags => flags,
+    }
+}
+
+/// The commit the working tree is at, and whether it has changes.
+fn commit() -> String {
+    let git = |arguments: &[&str]| {
+        let output =
+            Command::new("git").args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    let Some(head) = git(&["rev-parse", "--short=12", "HEAD"]) else { return "unknown".to_owned() };
+    let changed = git(&["status", "--porcelain", "--untracked-files=no"]).is_some_and(|s| !s.is_empty());
+    if changed { format!("{head} with changes") } else { head }
+}
+
+/// The date of a day counted from 1970-01-01, in the Gregorian calendar.
+fn civil_date(days: u64) -> String {
+    let leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let (mut year, mut left) = (1970, days);
+    while left >= 365 + u64::from(leap(year)) {
+        left -= 365 + u64::from(leap(year));
+        year += 1;
+    }
+    let february = 28 + u64::from(leap(year));
+    let months = [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let mut month = 0;
+    while left >= months[month] {
+        left -= months[month];
+        month += 1;
+    }
+    format!("{year}-{:02}-{:02}", month + 1, left + 1)
+}
+
+/// Everything about a run of direct calls.
+pub fn direct(about: &Circumstances, effort: Effort, cells: &[Cell], verdicts: &[Verdict]) -> Value {
+    json!({
+        "about": about.json(),
+        "effort": {"rounds": effort.rounds, "seconds_per_row": effort.seconds},
+        "cells": cells.iter().map(cell).collect::<Vec<_>>(),
+        "targets": verdicts.iter().map(target).collect::<Vec<_>>(),
+    })
+}
+
+fn cell(cell: &Cell) -> Value {
+    let ghz = (!cell.ghz.is_empty()).then(|| rounded(median(cell.ghz.clone())));
+    json!({
+        "case": cell.case.name(),
+        "bytes": cell.size,
+        "core_ghz": ghz,
+        "rows": cell.rows.iter().map(|row| measured(cell, row)).collect::<Vec<_>>(),
+    })
+}
+
+fn measured(cell: &Cell, row: &Measured) -> Value {
+    json!({
+        "name": row.name,
+        "call": row.call,
+        "median_ns": rounded(row.median_ns()),
+        "best_ns": rounded(row.best_ns()),
+        "median_cycles_per_byte": cell.median_cycles_per_byte(row).map(rounded),
+        "best_cycles_per_byte": cell.best_cycles_per_byte(row).map(rounded),
+        "ratio_to_ours": cell.ratio(row).map(rounded),
+        "best_ratio_to_ours": cell.best_ratio(row).map(rounded),
+    })
+}
+
+fn target(verdict: &Verdict) -> Value {
+    json!({
+        "target": verdict.target.text,
+        "at_least": verdict.target.at_least,
+        "compared": verdict.compared,
+        "missed": verdict.missed.iter().map(|finding| json!({
+            "case": finding.case,
+            "bytes": finding.size,
+            "peer": finding.peer,
+            "ratio": rounded(finding.ratio),
+            "best_ratio": rounded(finding.best_ratio),
+        })).collect::<Vec<_>>(),
+    })
+}
+
+/// Three decimals are more than the clock is good for.
+fn rounded(value: f64) -> f64 {
+    (value * 1000.0).round() / 1000.0
+}
+
+/// The same to read.
+pub fn markdown(about: &Circumstances, effort: Effort, by_case: &[&[Cell]], verdicts: &[Verdict]) -> String {
+    let mut text = String::from("# Direct calls, one object at a time\n\n");
+    for line in about.lines() {
+        writeln!(text, "- {line}").expect("a string takes everything");
+    }
+    writeln!(
+        text,
+        "- {} rounds, {} s for each row in each cell; a peer's figure is how many times as long as ours \
+         it takes, the median of each round's ratio; `*`: below its target\n\n## Targets\n\n```text\n{}```\n\n\
+         ## Tables\n\n```text",
+        effort.rounds,
+        effort.seconds,
+        report::targets(verdicts),
+    )
+    .expect("a string takes everything");
+    for cells in by_case {
+        text.push_str(&report::table(cells));
+        text.push('\n');
+    }
+    text.truncate(text.trim_end().len());
+    text.push_str("\n```\n");
+    text
+}
+
+/// Writes a record's files: `<stem>.json`, `<stem>.md` and others.
+///
+/// # Errors
+/// The file that could not be written, and why.
+pub fn write(folder: &Path, stem: &str, files: &[(&str, String)]) -> Result<Vec<PathBuf>, String> {
+    std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let mut written = Vec::new();
+    for (extension, contents) in files {
+        let path = folder.join(format!("{stem}.{extension}"));
+        std::fs::write(&path, contents).map_err(|e| format!("{}: {e}", path.display()))?;
+        written.push(path);
+    }
+    Ok(written)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates() {
+        assert_eq!(civil_date(0), "1970-01-01");
+        assert_eq!(civil_date(59), "1970-03-01");
+        assert_eq!(civil_date(11_016), "2000-02-29");
+        assert_eq!(civil_date(20_513), "2026-03-01");
+    }
+}
