@@ -1,0 +1,359 @@
+//! The ciphers that formats are made of, by name, and the workers that compute them.
+
+use std::fmt;
+
+use millstream_cpu::Features;
+use millstream_engines::Error as EngineError;
+use millstream_engines::InOut;
+use millstream_engines::aead::{Aead, TAG};
+use millstream_engines::gcm::Gcm;
+use millstream_engines::modes::{BlockMode, Direction, Padding, StreamMode, unpad};
+
+use crate::formats::Error;
+use crate::pipeline::{Cut, Piece, Worker};
+
+/// A family of ciphers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// AES, 16 bytes to a block.
+    Aes,
+    /// Camellia, 16 bytes to a block.
+    Camellia,
+    /// DES, 8 bytes to a block.
+    Des,
+    /// Triple DES, 8 bytes to a block.
+    TripleDes,
+    /// RC4.
+    Rc4,
+    /// ChaCha20-Poly1305.
+    ChaCha20Poly1305,
+}
+
+/// How a cipher is used on a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Electronic codebook.
+    Ecb,
+    /// Cipher block chaining.
+    Cbc,
+    /// Counter.
+    Ctr,
+    /// Cipher feedback of whole blocks.
+    Cfb,
+    /// XTS, the whole stream one data unit.
+    Xts,
+    /// Galois/counter mode.
+    Gcm,
+    /// The only way there is (RC4, ChaCha20-Poly1305).
+    Stream,
+}
+
+/// A cipher, with its key length where the name tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cipher {
+    family: Family,
+    mode: Mode,
+    bits: Option<usize>,
+}
+
+/// Every name without a key length, its cipher, and the bits of its shortest and longest key.
+const NAMES: &[(&str, Family, Mode, usize, usize)] = &[
+    ("aes-ecb", Family::Aes, Mode::Ecb, 128, 256),
+    ("aes-cbc", Family::Aes, Mode::Cbc, 128, 256),
+    ("aes-ctr", Family::Aes, Mode::Ctr, 128, 256),
+    ("aes-cfb", Family::Aes, Mode::Cfb, 128, 256),
+    ("aes-xts", Family::Aes, Mode::Xts, 256, 512),
+    ("aes-gcm", Family::Aes, Mode::Gcm, 128, 256),
+    ("chacha20-poly1305", Family::ChaCha20Poly1305, Mode::Stream, 256, 256),
+    ("camellia-ecb", Family::Camellia, Mode::Ecb, 128, 256),
+    ("camellia-cbc", Family::Camellia, Mode::Cbc, 128, 256),
+    ("camellia-ctr", Family::Camellia, Mode::Ctr, 128, 256),
+    ("des-ecb", Family::Des, Mode::Ecb, 64, 64),
+    ("des-cbc", Family::Des, Mode::Cbc, 64, 64),
+    ("des-cfb", Family::Des, Mode::Cfb, 64, 64),
+    ("3des-ecb", Family::TripleDes, Mode::Ecb, 128, 192),
+    ("3des-cbc", Family::TripleDes, Mode::Cbc, 128, 192),
+    ("3des-cfb", Family::TripleDes, Mode::Cfb, 128, 192),
+    ("rc4", Family::Rc4, Mode::Stream, 8, 2048),
+];
+
+/// One line of the list that `encrypt -l` prints.
+#[derive(Clone, Copy, Debug)]
+pub struct Listed {
+    /// The name for `-a`, without a key length.
+    pub name: &'static str,
+    /// The cipher.
+    pub cipher: Cipher,
+    /// Bits of the shortest key.
+    pub least_bits: usize,
+    /// Bits of the longest key.
+    pub most_bits: usize,
+}
+
+/// Every cipher that [`Cipher::from_name`] knows.
+pub fn list() -> impl Iterator<Item = Listed> {
+    NAMES.iter().map(|&(name, family, mode, least_bits, most_bits)| Listed {
+        name,
+        cipher: Cipher::new(family, mode),
+        least_bits,
+        most_bits,
+    })
+}
+
+impl Cipher {
+    /// The cipher; the key file's length tells how long its key is.
+    pub const fn new(family: Family, mode: Mode) -> Self {
+        Cipher { family, mode, bits: None }
+    }
+
+    /// The cipher of a name as in `aes-256-cbc`, `aes-cbc`, `des-ede3-cbc`, `rc4`: the names of
+    /// `openssl enc`, and the same without a key length. `cfb128` is `cfb`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let (name, bits) = match name.strip_prefix("des-ede3-") {
+            Some(mode) => (format!("3des-{mode}"), Some(192)),
+            None => match name.strip_prefix("des-ede-") {
+                Some(mode) => (format!("3des-{mode}"), Some(128)),
+                None => without_bits(name),
+            },
+        };
+        let name = name.strip_suffix("cfb128").map_or(name.clone(), |start| format!("{start}cfb"));
+        let listed = list().find(|listed| listed.name == name)?;
+        if listed.cipher.family == Family::TripleDes && bits.is_some() && without_bits(&name).1.is_some() {
+            return None;
+        }
+        Some(Cipher { bits, ..listed.cipher })
+    }
+
+    /// Whether it should not be chosen for anything new.
+    pub fn is_legacy(&self) -> bool {
+        matches!(self.family, Family::Des | Family::TripleDes | Family::Rc4) || self.mode == Mode::Ecb
+    }
+
+    /// Whether it authenticates.
+    pub fn is_aead(&self) -> bool {
+        self.mode == Mode::Gcm || self.family == Family::ChaCha20Poly1305
+    }
+
+    /// Whether padding is a question for it.
+    pub fn is_block_mode(&self) -> bool {
+        matches!(self.mode, Mode::Ecb | Mode::Cbc)
+    }
+
+    /// Whether `openssl enc` has it.
+    pub fn is_in_openssl_enc(&self) -> bool {
+        !self.is_aead() && self.mode != Mode::Xts
+    }
+
+    /// Bytes of its initialisation vector, counter block, nonce or tweak.
+    pub fn iv_bytes(&self) -> usize {
+        match (self.family, self.mode) {
+            (_, Mode::Ecb) | (Family::Rc4, _) => 0,
+            (_, Mode::Gcm) | (Family::ChaCha20Poly1305, _) => 12,
+            (Family::Des | Family::TripleDes, _) => 8,
+            _ => 16,
+        }
+    }
+
+    /// Bytes of its key where nothing tells: what its name says, else the longest, but 16 for RC4.
+    pub fn default_key_bytes(&self) -> usize {
+        let bits = self.bits.unwrap_or(match self.family {
+            Family::Aes | Family::Camellia | Family::ChaCha20Poly1305 => 256,
+            Family::Des => 64,
+            Family::TripleDes => 192,
+            Family::Rc4 => 128,
+        });
+        bits / 8 * if self.mode == Mode::Xts { 2 } else { 1 }
+    }
+
+    /// How its streams are cut: what must be computed as a whole comes as one piece.
+    pub fn cut(&self) -> Cut {
+        /// Whole blocks of every cipher, and little enough to stay in the second-level cache.
+        const PIECE: usize = 256 << 10;
+        match self.most_bytes() {
+            Some(most) => Cut { first: most + 1, rest: PIECE, growth: TAG },
+            None => Cut { first: PIECE, rest: PIECE, growth: TAG },
+        }
+    }
+
+    /// The longest stream of a mode that is computed as a whole, in bytes.
+    fn most_bytes(&self) -> Option<usize> {
+        match self.mode {
+            // IEEE 1619 §5.1: 2^20 blocks to a data unit.
+            Mode::Xts => Some(16 << 20),
+            // Nothing may be used before all of it is verified, so all of it is held.
+            _ if self.is_aead() => Some(1 << 30),
+            _ => None,
+        }
+    }
+
+    /// What computes the pieces of one stream, in order.
+    ///
+    /// # Errors
+    /// A key or a vector of the wrong length.
+    pub fn worker(
+        &self,
+        features: Features,
+        key: &[u8],
+        iv: &[u8],
+        associated_data: &[u8],
+        direction: Direction,
+        padding: Padding,
+    ) -> Result<Worker, Error> {
+        if self.bits.is_some() && key.len() != self.default_key_bytes() {
+            let (given, takes) = (key.len(), takes(self.default_key_bytes()));
+            return Err(EngineError::KeyLength { algorithm: self.algorithm(), given, takes }.into());
+        }
+        if iv.len() != self.iv_bytes() {
+            let takes = takes(self.iv_bytes());
+            return Err(EngineError::NonceLength { algorithm: self.algorithm(), given: iv.len(), takes }.into());
+        }
+        self.bound_worker(features, key, iv, associated_data, direction, padding)
+    }
+
+    fn bound_worker(
+        &self,
+        features: Features,
+        key: &[u8],
+        iv: &[u8],
+        associated_data: &[u8],
+        direction: Direction,
+        padding: Padding,
+    ) -> Result<Worker, Error> {
+        let most = self.most_bytes().unwrap_or(usize::MAX);
+        match (self.family, self.mode) {
+            (Family::Aes, Mode::Gcm) => Ok(whole_aead(Gcm::new(features, key)?, iv, associated_data, direction, most)),
+            _ => Err(EngineError::Order { rule: "this cipher is not built in" }.into()),
+        }
+    }
+
+    fn algorithm(&self) -> &'static str {
+        let named = |l: &Listed| l.cipher.family == self.family && l.cipher.mode == self.mode;
+        list().find(named).map_or("cipher", |listed| listed.name)
+    }
+}
+
+/// The name and the key length that stands inside or behind it: `aes-256-cbc`, `rc4-40`.
+fn without_bits(name: &str) -> (String, Option<usize>) {
+    let parts: Vec<&str> = name.split('-').collect();
+    let at = parts.iter().skip(1).position(|part| ["128", "192", "256"].contains(part));
+    let Some(at) = at else { return (name.to_owned(), None) };
+    let bits = parts[at + 1].parse().ok();
+    let rest: Vec<&str> = parts.iter().enumerate().filter(|&(i, _)| i != at + 1).map(|(_, part)| *part).collect();
+    (rest.join("-"), bits)
+}
+
+fn takes(bytes: usize) -> &'static str {
+    match bytes {
+        0 => "none",
+        8 => "8 bytes",
+        12 => "12 bytes",
+        16 => "16 bytes",
+        24 => "24 bytes",
+        32 => "32 bytes",
+        64 => "64 bytes",
+        _ => "another number of bytes",
+    }
+}
+
+/// The family and mode.
+impl fmt::Display for Cipher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.algorithm())
+    }
+}
+
+/// ECB and CBC. Every piece but the last is whole blocks.
+fn block_mode<M>(mode: M, iv: &[u8], direction: Direction, padding: Padding) -> Worker
+where
+    M: BlockMode + Send + 'static,
+{
+    let mut chain = iv.to_vec();
+    Box::new(move |piece: &mut Piece| {
+        let bytes = &mut piece.bytes;
+        let len = bytes.len();
+        let pads = piece.last && padding == Padding::Pkcs7;
+        if pads && direction == Direction::Encrypt {
+            let padded = len / M::BLOCK * M::BLOCK + M::BLOCK;
+            bytes.resize(padded, (padded - len) as u8);
+        } else if !len.is_multiple_of(M::BLOCK) || (pads && len == 0) {
+            let takes = if len == 0 { "at least one block" } else { "whole blocks" };
+            return Err(EngineError::DataLength { algorithm: M::NAME, given: len as u64, takes }.into());
+        }
+        mode.pass(direction, &mut chain, InOut::in_place(bytes));
+        if pads && direction == Direction::Decrypt {
+            let before_last = len - M::BLOCK;
+            bytes.truncate(before_last + unpad(&bytes[before_last..])?);
+        }
+        Ok(())
+    })
+}
+
+/// CTR and CFB. Every piece but the last is whole blocks.
+fn stream_mode<M>(mode: M, iv: &[u8], direction: Direction) -> Worker
+where
+    M: StreamMode + Send + 'static,
+{
+    let mut chain = iv.to_vec();
+    Box::new(move |piece: &mut Piece| {
+        let (blocks, mut tail) = InOut::in_place(&mut piece.bytes).split_blocks(M::BLOCK);
+        mode.blocks(direction, &mut chain, blocks);
+        if !tail.is_empty() {
+            let mut pad = [0; millstream_engines::modes::MAX_BLOCK];
+            mode.pad(&mut chain, &mut pad[..M::BLOCK]);
+            tail.xor(&pad[..tail.len()]);
+        }
+        Ok(())
+    })
+}
+
+/// An AEAD on one object; the tag follows the ciphertext.
+fn whole_aead<A>(aead: A, nonce: &[u8], associated_data: &[u8], direction: Direction, most: usize) -> Worker
+where
+    A: Aead + Send + 'static,
+{
+    let (nonce, associated_data) = (nonce.to_vec(), associated_data.to_vec());
+    Box::new(move |piece: &mut Piece| {
+        whole(piece, most)?;
+        let bytes = &mut piece.bytes;
+        if direction == Direction::Encrypt {
+            let mut tag = [0; TAG];
+            aead.seal(&nonce, &associated_data, InOut::in_place(bytes), &mut tag)?;
+            bytes.extend_from_slice(&tag);
+            return Ok(());
+        }
+        let Some(len) = bytes.len().checked_sub(TAG) else { return Err(Error::Truncated) };
+        let (data, tag) = bytes.split_at_mut(len);
+        aead.open(&nonce, &associated_data, InOut::in_place(data), tag)?;
+        bytes.truncate(len);
+        Ok(())
+    })
+}
+
+/// Refuses a stream that did not fit into one piece.
+fn whole(piece: &Piece, most: usize) -> Result<(), Error> {
+    let given = piece.bytes.len() as u64;
+    let what = "bytes (or more) of a cipher that takes its data as a whole";
+    if piece.last && given <= most as u64 { Ok(()) } else { Err(Error::Limit { what, given, most: most as u64 }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_openssl_enc_and_ours() {
+        let named = |name| Cipher::from_name(name).unwrap_or_else(|| panic!("{name}"));
+        let is = |name, family, mode, bits| assert_eq!(named(name), Cipher { family, mode, bits }, "{name}");
+        is("aes-256-cbc", Family::Aes, Mode::Cbc, Some(256));
+        is("aes-cbc", Family::Aes, Mode::Cbc, None);
+        is("aes-128-cfb128", Family::Aes, Mode::Cfb, Some(128));
+        is("camellia-192-ctr", Family::Camellia, Mode::Ctr, Some(192));
+        is("des-ede3-cbc", Family::TripleDes, Mode::Cbc, Some(192));
+        is("des-ede-cbc", Family::TripleDes, Mode::Cbc, Some(128));
+        is("3des-cbc", Family::TripleDes, Mode::Cbc, None);
+        is("chacha20-poly1305", Family::ChaCha20Poly1305, Mode::Stream, None);
+        for name in ["aes", "aes-512-cbc", "aes-256", "cbc", "", "-", "des-ede3", "aes-256-256-cbc", "AES-256-CBC"] {
+            assert_eq!(Cipher::from_name(name), None, "{name}");
+        }
+    }
+}

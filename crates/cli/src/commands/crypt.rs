@@ -1,0 +1,573 @@
+//! What `encrypt` and `decrypt` have in common: options, keys, and the way from input to output.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use millstream_cpu::Features;
+use millstream_engines::modes::{Direction, Padding};
+
+use crate::cipher::{self, Cipher};
+use crate::commands::{Context, print};
+use crate::error::Error;
+use crate::formats::passphrase::{self, Preamble};
+use crate::formats::tink::{self, Key};
+use crate::formats::{self, Format, Job, Pieces, keyset, openssl, raw, solaris};
+use crate::input::Input;
+use crate::output::Output;
+use crate::pipeline::{self, Layout};
+use crate::progress::Progress;
+use crate::secret::{self, Secret};
+
+/// The options of PKCS #11 tokens, which belong to the commands but not yet to this program.
+#[derive(clap::Args)]
+pub(super) struct Token {
+    /// The label of a key in a PKCS #11 token
+    #[arg(short = 'K', long, value_name = "LABEL", allow_hyphen_values = true)]
+    token_key: Option<OsString>,
+    /// The token, as name[:manufacturer[:serial]]
+    #[arg(short = 'T', long, value_name = "TOKEN", allow_hyphen_values = true)]
+    token: Option<OsString>,
+}
+
+impl Token {
+    pub(super) fn is_given(&self) -> bool {
+        self.token_key.is_some() || self.token.is_some()
+    }
+
+    /// The rules of the Solaris commands, and then that there are no tokens here.
+    pub(super) fn refuse(&self, with_key_file: bool) -> Result<(), Error> {
+        let why = match (&self.token_key, &self.token) {
+            (None, None) => return Ok(()),
+            (Some(_), _) if with_key_file => "-k and -K exclude each other",
+            (None, Some(_)) => "-T goes with -K",
+            (Some(_), _) => {
+                "keys in PKCS #11 tokens come with Millstream's PKCS #11 face, which is not part of this \
+                 version; name a key file with -k"
+            }
+        };
+        Err(Error::Usage(why.into()))
+    }
+}
+
+/// The options of `encrypt` and `decrypt`.
+#[derive(clap::Args)]
+pub(super) struct Options {
+    /// The algorithm; aes, arcfour, des and 3des mean the Solaris format; -l lists them
+    #[arg(short = 'a', long, value_name = "ALGORITHM", allow_hyphen_values = true)]
+    algorithm: Option<String>,
+    /// List the algorithms, their key sizes and the formats that use them; this option stands alone
+    #[arg(short = 'l', long)]
+    list: bool,
+    /// Draw the progress bar of the Solaris commands
+    #[arg(short = 'v', long)]
+    verbose: bool,
+    /// The file whose bytes are the key, or a cleartext Tink keyset in JSON
+    #[arg(short = 'k', long, value_name = "KEYFILE", allow_hyphen_values = true)]
+    key_file: Option<PathBuf>,
+    #[command(flatten)]
+    token: Token,
+    /// The file to read; without it, standard input
+    #[arg(short = 'i', long, value_name = "FILE", allow_hyphen_values = true)]
+    input: Option<PathBuf>,
+    /// The file to write, which may be the input; without it, standard output
+    #[arg(short = 'o', long, value_name = "FILE", allow_hyphen_values = true)]
+    output: Option<PathBuf>,
+    /// The file format; decrypt finds out where it can
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<FormatName>,
+    /// The file whose first line is the passphrase
+    #[arg(long, value_name = "FILE")]
+    passphrase_file: Option<PathBuf>,
+    /// Text that is authenticated but not stored: decrypt needs the same (formats tink, raw)
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    aad: Option<OsString>,
+    /// The initialisation vector, counter block, nonce or tweak, in hexadecimal (format raw)
+    #[arg(long, value_name = "HEX")]
+    iv: Option<String>,
+    /// The file whose bytes are the initialisation vector (format raw)
+    #[arg(long, value_name = "FILE", conflicts_with = "iv")]
+    iv_file: Option<PathBuf>,
+    /// Leave the last block as it is, in ECB and CBC (format raw)
+    #[arg(long)]
+    no_pad: bool,
+    /// Iterations of PBKDF2: 10000 in the format openssl, 1000 in the format solaris
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    iter: Option<u32>,
+    /// Show no progress bar and no warning
+    #[arg(short = 'q', long)]
+    quiet: bool,
+}
+
+/// The values of `--format`.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum FormatName {
+    /// Tink's streaming AEAD AES256-GCM-HKDF with 1 MB segments: authenticated, the default
+    Tink,
+    /// That of the Solaris commands, version 1
+    Solaris,
+    /// That of openssl enc -pbkdf2
+    Openssl,
+    /// Ciphertext alone
+    Raw,
+}
+
+impl From<FormatName> for Format {
+    fn from(name: FormatName) -> Self {
+        match name {
+            FormatName::Tink => Format::Tink,
+            FormatName::Solaris => Format::Solaris,
+            FormatName::Openssl => Format::OpenSsl,
+            FormatName::Raw => Format::Raw,
+        }
+    }
+}
+
+/// The name of the algorithm of the default format.
+const TINK: &str = "aes-gcm-hkdf";
+
+/// What is read, and how far it has been.
+struct Source {
+    reader: Box<dyn Read + Send>,
+    /// A second handle of the file, where it is a regular one read from its beginning.
+    file: Option<(File, u64)>,
+    /// Bytes that `reader` gives before the file's own position counts.
+    is_ahead: bool,
+}
+
+impl Options {
+    /// Does what the command line asks.
+    pub(super) fn run(self, context: &Context, direction: Direction) -> Result<(), Error> {
+        let command = if direction == Direction::Encrypt { "encrypt" } else { "decrypt" };
+        if self.list {
+            return if self.stands_alone() { list() } else { Err(Error::Usage("-l stands alone".into())) };
+        }
+        self.token.refuse(self.key_file.is_some())?;
+        let features = Features::active()?;
+        let asked = self.format_asked(command)?;
+        self.check(asked, command)?;
+        let input = match &self.input {
+            Some(path) => Input::named(path)?,
+            None => Input::standard()?,
+        };
+        let progress = |input: &Input| match self.verbose {
+            true => Progress::solaris(input.len),
+            false => Progress::bar(input.len, self.quiet),
+        };
+        let name = |source| Error::in_format(source, &input.name, "");
+        let mut source = Source::new(&input).map_err(name)?;
+        let mut job = match direction {
+            Direction::Encrypt => self.seal(context, features, asked.unwrap_or(Format::Tink), command, &input)?,
+            Direction::Decrypt => {
+                let head = source.peek(formats::DETECT_LEN).map_err(name)?;
+                let format = self.format_found(asked, &head, &input)?;
+                self.open(context, features, format, command, &input, &mut source, &head)?
+            }
+        };
+        let output = match &self.output {
+            Some(path) => Output::named(path)?,
+            None => Output::standard()?,
+        };
+        refuse_loop(&input, &output)?;
+        let progress = progress(&input);
+        let header = std::mem::take(&mut job.header);
+        let done = carry(job, header, source, &output, &progress);
+        progress.finish(done.is_ok());
+        done.map_err(|source| Error::in_format(source, &input.name, &output.name()))?;
+        if !input.is_unchanged() {
+            return Err(Error::Changed(input.name));
+        }
+        output.finish()
+    }
+
+    fn stands_alone(&self) -> bool {
+        let paths = [&self.key_file, &self.input, &self.output, &self.passphrase_file, &self.iv_file];
+        let given = self.algorithm.is_some() || self.verbose || self.format.is_some() || self.iter.is_some();
+        let raw = self.aad.is_some() || self.iv.is_some() || self.no_pad;
+        !given && !raw && !self.token.is_given() && paths.iter().all(|path| path.is_none())
+    }
+
+    /// The format that the options name, if they do.
+    fn format_asked(&self, command: &'static str) -> Result<Option<Format>, Error> {
+        match (self.format, self.algorithm.as_deref()) {
+            (Some(format), _) => Ok(Some(format.into())),
+            (None, None) => Ok(None),
+            (None, Some(TINK)) => Ok(Some(Format::Tink)),
+            (None, Some(name)) if solaris::Algorithm::from_name(name).is_some() => Ok(Some(Format::Solaris)),
+            (None, Some(name)) if Cipher::from_name(name).is_some() => {
+                Err(Error::Usage(format!("-a {name} goes with --format openssl or --format raw")))
+            }
+            (None, Some(name)) => Err(Error::UnknownAlgorithm { name: name.into(), command }),
+        }
+    }
+
+    /// The format to decrypt: the one asked for, or the one the file begins like.
+    fn format_found(&self, asked: Option<Format>, head: &[u8], input: &Input) -> Result<Format, Error> {
+        asked.or_else(|| formats::detect(head)).ok_or_else(|| {
+            let why = format!("{}: it begins like no known format; name it with --format", input.name);
+            Error::Usage(why)
+        })
+    }
+
+    /// Refuses options that the format has no use for, rather than ignoring them.
+    fn check(&self, asked: Option<Format>, command: &'static str) -> Result<(), Error> {
+        if self.key_file.is_some() && self.passphrase_file.is_some() {
+            return Err(Error::Usage("-k and --passphrase-file exclude each other".into()));
+        }
+        let is = |formats: &[Format]| asked.is_none_or(|asked| formats.contains(&asked)) && (asked.is_some() || formats.contains(&Format::Tink) || command == "decrypt");
+        let given = [
+            (self.iv.is_some() || self.iv_file.is_some(), &[Format::Raw][..], "--iv and --iv-file go with --format raw"),
+            (self.no_pad, &[Format::Raw], "--no-pad goes with --format raw"),
+            (self.aad.is_some(), &[Format::Tink, Format::Raw], "--aad goes with the formats tink and raw"),
+            (self.iter.is_some(), &[Format::OpenSsl, Format::Solaris], "--iter goes with the formats openssl and solaris"),
+        ];
+        match given.into_iter().find(|(given, formats, _)| *given && !is(formats)) {
+            Some((.., why)) => Err(Error::Usage(why.into())),
+            None => Ok(()),
+        }
+    }
+
+    fn aad(&self) -> &[u8] {
+        self.aad.as_ref().map_or(&[], |text| text.as_bytes())
+    }
+
+    /// The contents of the key file.
+    fn key(&self, context: &Context) -> Result<Option<(Secret, &Path)>, Error> {
+        let Some(path) = &self.key_file else { return Ok(None) };
+        let (key, warning) = secret::key_file(path)?;
+        self.warn(context, warning);
+        Ok(Some((key, path)))
+    }
+
+    fn passphrase(&self, context: &Context, twice: bool) -> Result<Secret, Error> {
+        let Some(path) = &self.passphrase_file else { return secret::ask(twice) };
+        let (passphrase, warning) = secret::passphrase_file(path)?;
+        self.warn(context, warning);
+        Ok(passphrase)
+    }
+
+    fn warn(&self, context: &Context, warning: Option<String>) {
+        if let Some(warning) = warning.filter(|_| !self.quiet) {
+            context.say(format_args!("warning: {warning}"));
+        }
+    }
+
+    fn seal(
+        &self,
+        context: &Context,
+        features: Features,
+        format: Format,
+        command: &'static str,
+        input: &Input,
+    ) -> Result<Job, Error> {
+        if format != Format::Tink {
+            return self.unauthenticated(context, features, Direction::Encrypt, format, command, input, None);
+        }
+        let named = |source| Error::in_format(source, &input.name, "");
+        self.tink_algorithm(command)?;
+        match self.tink_keys(context)? {
+            Some(keys) => tink::seal(features, &keys[0], self.aad()).map_err(named),
+            None => {
+                let preamble = Preamble::new().map_err(named)?;
+                let key = preamble.key(&self.passphrase(context, true)?).map_err(named)?;
+                let mut job = tink::seal(features, &key, &preamble.bind(self.aad())).map_err(named)?;
+                job.header.splice(0..0, preamble.to_bytes());
+                Ok(job)
+            }
+        }
+    }
+
+    fn open(
+        &self,
+        context: &Context,
+        features: Features,
+        format: Format,
+        command: &'static str,
+        input: &Input,
+        source: &mut Source,
+        head: &[u8],
+    ) -> Result<Job, Error> {
+        if format != Format::Tink {
+            return self.unauthenticated(context, features, Direction::Decrypt, format, command, input, Some(source));
+        }
+        let named = |source| Error::in_format(source, &input.name, "");
+        self.tink_algorithm(command)?;
+        let keys = self.tink_keys(context)?;
+        match (keys, head.starts_with(passphrase::MAGIC)) {
+            (Some(_), true) => Err(Error::Usage(format!(
+                "{}: was encrypted with a passphrase; leave out -k", input.name
+            ))),
+            (None, false) => Err(Error::Usage(format!(
+                "{}: was encrypted with a key, or with another program; name the key file with -k", input.name
+            ))),
+            (Some(keys), false) => {
+                let key = match &keys[..] {
+                    [key] => key,
+                    keys => {
+                        let longest = keys.iter().map(|key| key.parameters().segment_bytes).max().unwrap_or(0);
+                        let head = source.peek(longest + 1).map_err(named)?;
+                        tink::key_for(features, keys, &head, self.aad()).unwrap_or(&keys[0])
+                    }
+                };
+                tink::open(features, &mut source.reader, key, self.aad()).map_err(named)
+            }
+            (None, true) => {
+                let mut bytes = [0; passphrase::LEN];
+                formats::read_header(&mut source.reader, &mut bytes).map_err(named)?;
+                let preamble = Preamble::from_bytes(&bytes).map_err(named)?;
+                let key = preamble.key(&self.passphrase(context, false)?).map_err(named)?;
+                tink::open(features, &mut source.reader, &key, &preamble.bind(self.aad())).map_err(named)
+            }
+        }
+    }
+
+    fn tink_algorithm(&self, command: &'static str) -> Result<(), Error> {
+        match self.algorithm.as_deref() {
+            None | Some(TINK) => Ok(()),
+            Some(name) if Cipher::from_name(name).is_some() || solaris::Algorithm::from_name(name).is_some() => {
+                Err(Error::Usage(format!("--format tink has one algorithm, {TINK}; leave out -a {name}")))
+            }
+            Some(name) => Err(Error::UnknownAlgorithm { name: name.into(), command }),
+        }
+    }
+
+    /// The keys in the key file: 32 bytes, or a keyset.
+    fn tink_keys(&self, context: &Context) -> Result<Option<Vec<Key>>, Error> {
+        let Some((bytes, path)) = self.key(context)? else { return Ok(None) };
+        let keys = if keyset::is_keyset(&bytes) {
+            keyset::parse(&bytes)
+        } else {
+            Key::new(&bytes).map(|key| vec![key])
+        };
+        keys.map(Some).map_err(|error| Error::secret(path, error))
+    }
+
+    fn unauthenticated(
+        &self,
+        context: &Context,
+        features: Features,
+        direction: Direction,
+        format: Format,
+        command: &'static str,
+        input: &Input,
+        source: Option<&mut Source>,
+    ) -> Result<Job, Error> {
+        let mut empty = io::empty();
+        let reader: &mut dyn Read = match source {
+            Some(source) => &mut source.reader,
+            None => &mut empty,
+        };
+        match format {
+            Format::Solaris => self.solaris(context, features, direction, command, input, reader),
+            Format::OpenSsl => self.openssl(context, features, direction, command, input, reader),
+            _ => self.raw(context, features, direction, command),
+        }
+    }
+
+    fn solaris(
+        &self,
+        context: &Context,
+        features: Features,
+        direction: Direction,
+        command: &'static str,
+        input: &Input,
+        mut reader: &mut dyn Read,
+    ) -> Result<Job, Error> {
+        let Some(name) = self.algorithm.clone() else {
+            return Err(Error::Usage("the Solaris format does not name its algorithm; name it with -a: aes, arcfour, des or 3des".into()));
+        };
+        let Some(algorithm) = solaris::Algorithm::from_name(&name) else {
+            return Err(Error::UnknownAlgorithm { name, command });
+        };
+        let key = self.key(context)?;
+        let passphrase = match key {
+            Some(_) => Secret::default(),
+            None => self.passphrase(context, direction == Direction::Encrypt)?,
+        };
+        let secret = match &key {
+            Some((key, _)) => solaris::Secret::Key(key),
+            None => solaris::Secret::Passphrase(&passphrase),
+        };
+        let job = match direction {
+            Direction::Encrypt => {
+                let iterations = self.iter.unwrap_or(solaris::ITERATIONS);
+                solaris::seal(features, algorithm, secret, iterations)
+            }
+            Direction::Decrypt => solaris::open(features, &mut reader, algorithm, secret),
+        };
+        job.map_err(|error| key_or_input(error, key.as_ref().map(|(_, path)| *path), input))
+    }
+
+    fn openssl(
+        &self,
+        context: &Context,
+        features: Features,
+        direction: Direction,
+        command: &'static str,
+        input: &Input,
+        mut reader: &mut dyn Read,
+    ) -> Result<Job, Error> {
+        if self.key_file.is_some() {
+            let why = "the format openssl takes a passphrase, from --passphrase-file or the terminal; \
+                       for a key file use --format raw";
+            return Err(Error::Usage(why.into()));
+        }
+        let name = self.algorithm.as_deref().unwrap_or("aes-256-cbc");
+        let Some(cipher) = Cipher::from_name(name).filter(Cipher::is_in_openssl_enc) else {
+            return Err(Error::UnknownAlgorithm { name: name.into(), command });
+        };
+        let passphrase = self.passphrase(context, direction == Direction::Encrypt)?;
+        let iterations = self.iter.unwrap_or(openssl::ITERATIONS);
+        let job = match direction {
+            Direction::Encrypt => openssl::seal(features, cipher, &passphrase, iterations),
+            Direction::Decrypt => openssl::open(features, &mut reader, cipher, &passphrase, iterations),
+        };
+        job.map_err(|error| key_or_input(error, None, input))
+    }
+
+    fn raw(
+        &self,
+        context: &Context,
+        features: Features,
+        direction: Direction,
+        command: &'static str,
+    ) -> Result<Job, Error> {
+        let Some(name) = self.algorithm.clone() else {
+            return Err(Error::Usage("the format raw needs an algorithm with -a; -l lists them".into()));
+        };
+        let Some(cipher) = Cipher::from_name(&name) else {
+            return Err(Error::UnknownAlgorithm { name, command });
+        };
+        let Some((key, path)) = self.key(context)? else {
+            return Err(Error::Usage("the format raw needs a key file with -k".into()));
+        };
+        let iv = self.raw_iv(cipher)?;
+        if self.no_pad && !cipher.is_block_mode() {
+            return Err(Error::Usage(format!("--no-pad: {name} has no padding")));
+        }
+        if self.aad.is_some() && !cipher.is_aead() {
+            return Err(Error::Usage(format!("--aad: {name} does not authenticate")));
+        }
+        let padding = if self.no_pad { Padding::None } else { Padding::Pkcs7 };
+        let p = raw::Parameters { cipher, key: &key, iv: &iv, associated_data: self.aad(), padding };
+        raw::job(features, direction, &p).map_err(|error| match error {
+            formats::Error::Engine(error @ millstream_engines::Error::KeyLength { .. }) => Error::secret(path, error),
+            formats::Error::Engine(error) => Error::Engine(error),
+            other => Error::secret(path, other),
+        })
+    }
+
+    fn raw_iv(&self, cipher: Cipher) -> Result<Vec<u8>, Error> {
+        let bytes = cipher.iv_bytes();
+        match (&self.iv, &self.iv_file) {
+            (Some(text), _) => hex(text).ok_or_else(|| Error::Usage(format!("--iv {text}: not hexadecimal"))),
+            (None, Some(path)) => Ok(secret::key_file(path)?.0.to_vec()),
+            (None, None) if bytes == 0 => Ok(Vec::new()),
+            (None, None) => Err(Error::Usage(format!(
+                "the format raw needs an initialisation vector: --iv with {} hexadecimal digits, or --iv-file; \
+                 never use one twice with the same key",
+                2 * bytes
+            ))),
+        }
+    }
+}
+
+/// A key of the wrong length is the key file's fault, anything else the input's.
+fn key_or_input(error: formats::Error, key: Option<&Path>, input: &Input) -> Error {
+    match (error, key) {
+        (formats::Error::Engine(error @ millstream_engines::Error::KeyLength { .. }), Some(path)) => {
+            Error::secret(path, error)
+        }
+        (error, _) => Error::in_format(error, &input.name, ""),
+    }
+}
+
+fn hex(text: &str) -> Option<Vec<u8>> {
+    let digits: Option<Vec<u8>> = text.chars().map(|c| c.to_digit(16).map(|d| d as u8)).collect();
+    let digits = digits.filter(|digits| digits.len().is_multiple_of(2))?;
+    Some(digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
+}
+
+impl Source {
+    fn new(input: &Input) -> Result<Self, formats::Error> {
+        let clone = || input.file.try_clone().map_err(formats::Error::Read);
+        let file = input.len.map(|len| clone().map(|file| (file, len))).transpose()?;
+        Ok(Source { reader: Box::new(clone()?), file, is_ahead: false })
+    }
+
+    /// The next `len` bytes, or all there are, which stay to be read.
+    fn peek(&mut self, len: usize) -> Result<Vec<u8>, formats::Error> {
+        let mut head = Vec::new();
+        (&mut self.reader).take(len as u64).read_to_end(&mut head).map_err(formats::Error::Read)?;
+        let rest = std::mem::replace(&mut self.reader, Box::new(io::empty()));
+        self.reader = Box::new(io::Cursor::new(head.clone()).chain(rest));
+        self.is_ahead |= len > formats::DETECT_LEN;
+        Ok(head)
+    }
+}
+
+/// Takes the input through the job to the output: by position where both are regular files and
+/// the pieces are independent, else as a stream.
+fn carry(
+    job: Job,
+    header: Vec<u8>,
+    source: Source,
+    output: &Output,
+    progress: &Progress,
+) -> Result<(), formats::Error> {
+    let mut file = output.file();
+    file.write_all(&header).map_err(formats::Error::Write)?;
+    let (cut_out, worker) = match job.pieces {
+        Pieces::Chained(worker) => return pipeline::run(source.reader, file, job.cut, vec![worker], progress),
+        Pieces::Independent { output, worker } => (output, worker),
+    };
+    let workers = || (0..pipeline::parallelism()).map(|_| worker()).collect::<Vec<_>>();
+    match &source.file {
+        Some((input, len)) if output.is_seekable() && !source.is_ahead => {
+            // Headers are longer than what was looked at before, so the file stands behind its own.
+            let start = rustix::fs::tell(input).map_err(|error| formats::Error::Read(error.into()))?;
+            let from = Layout { start, cut: job.cut };
+            let to = Layout { start: header.len() as u64, cut: cut_out };
+            pipeline::run_at(input, *len, from, file, to, workers(), progress)
+        }
+        _ => pipeline::run(source.reader, file, job.cut, workers(), progress),
+    }
+}
+
+/// Refuses to write a file into itself through standard output, which would destroy it or never end.
+fn refuse_loop(input: &Input, output: &Output) -> Result<(), Error> {
+    let Output::Stream { file, .. } = output else { return Ok(()) };
+    let (Ok(a), Ok(b)) = (input.file.metadata(), file.metadata()) else { return Ok(()) };
+    if a.is_file() && (a.dev(), a.ino()) == (b.dev(), b.ino()) {
+        return Err(Error::Usage(format!("{}: is also the output; name it with -o to replace it", input.name)));
+    }
+    Ok(())
+}
+
+/// The head of the tables that `mac -l` and `encrypt -l` print.
+pub(super) const LIST_HEAD: &str =
+    "Algorithm       Keysize:  Min   Max (bits)\n------------------------------------------\n";
+
+/// A line of those tables: as on Solaris, and behind that a remark.
+pub(super) fn list_line(name: &str, least: usize, most: usize, remark: &str) -> String {
+    format!("{name:15}         {least:5} {most:5}  {remark}").trim_end().to_owned() + "\n"
+}
+
+fn list() -> Result<(), Error> {
+    let mut text = LIST_HEAD.to_owned();
+    for algorithm in solaris::Algorithm::ALL {
+        let (least, most) = algorithm.key_bits();
+        let remark = if algorithm == solaris::Algorithm::Aes { "solaris" } else { "solaris; legacy" };
+        text += &list_line(algorithm.name(), least, most, remark);
+    }
+    text += &list_line(TINK, 256, 256, "tink (the default)");
+    for listed in cipher::list() {
+        let formats = if listed.cipher.is_in_openssl_enc() { "openssl, raw" } else { "raw" };
+        let legacy = if listed.cipher.is_legacy() { "; legacy" } else { "" };
+        text += &list_line(listed.name, listed.least_bits, listed.most_bits, &format!("{formats}{legacy}"));
+    }
+    print(text)
+}

@@ -1,0 +1,28 @@
+//! `decrypt`: as decrypt(1) of Solaris, for every format that `encrypt` writes.
+
+use millstream_engines::modes::Direction;
+
+use crate::commands::{Context, crypt, man};
+use crate::error::Error;
+
+/// Decrypt a file or standard input
+///
+/// Finds out the format from the file's first bytes, unless -a or --format names it. Without -k a
+/// passphrase is asked for, where the file was encrypted with one.
+#[derive(clap::Args)]
+#[command(
+    args_override_self = true,
+    override_usage = "decrypt -l\n       decrypt [-v] [-a ALGORITHM] [--format FORMAT] [-k KEYFILE | \
+                      --passphrase-file FILE] [-i FILE] [-o FILE]",
+    after_long_help = man::help(man::DECRYPT)
+)]
+pub(super) struct Decrypt {
+    #[command(flatten)]
+    options: crypt::Options,
+}
+
+impl Decrypt {
+    pub(super) fn run(self, context: &Context) -> Result<(), Error> {
+        self.options.run(context, Direction::Decrypt)
+    }
+}

@@ -1,0 +1,29 @@
+//! `encrypt`: as encrypt(1) of Solaris, and authenticated where that is not asked for.
+
+use millstream_engines::modes::Direction;
+
+use crate::commands::{Context, crypt, man};
+use crate::error::Error;
+
+/// Encrypt a file or standard input
+///
+/// Without -a and --format the result is authenticated and in the format of Tink's streaming AEAD
+/// AES256-GCM-HKDF with 1 MB segments. -a aes, arcfour, des or 3des means the format of the
+/// Solaris command. Without -k a passphrase is asked for.
+#[derive(clap::Args)]
+#[command(
+    args_override_self = true,
+    override_usage = "encrypt -l\n       encrypt [-v] [-a ALGORITHM] [--format FORMAT] [-k KEYFILE | \
+                      --passphrase-file FILE] [-i FILE] [-o FILE]",
+    after_long_help = man::help(man::ENCRYPT)
+)]
+pub(super) struct Encrypt {
+    #[command(flatten)]
+    options: crypt::Options,
+}
+
+impl Encrypt {
+    pub(super) fn run(self, context: &Context) -> Result<(), Error> {
+        self.options.run(context, Direction::Encrypt)
+    }
+}

@@ -1,0 +1,163 @@
+//! `mac`: as mac(1) of Solaris.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::builder::OsStringValueParser;
+use millstream_cpu::Features;
+use millstream_engines::hash::Hash;
+use millstream_engines::hmac::{Hmac, HmacKey};
+use zeroize::Zeroizing;
+
+use crate::commands::sum::{self, Style, Sum};
+use crate::commands::{Context, crypt, man, print};
+use crate::error::Error;
+use crate::pbkdf2::pbkdf2;
+use crate::secret::{self, Secret};
+
+/// Compute the message authentication code of files or of standard input
+///
+/// Prints the code in hexadecimal. With several files each line has the form "(file) = code", with
+/// -v "algorithm (file) = code". Without -k a passphrase is asked for.
+#[derive(clap::Args)]
+#[command(
+    args_override_self = true,
+    override_usage = "mac -l\n       mac [-v] -a ALGORITHM [-k KEYFILE | --passphrase-file FILE] [FILE]...",
+    after_long_help = man::help(man::MAC)
+)]
+pub(super) struct Mac {
+    /// The algorithm; -l lists them
+    #[arg(short = 'a', long, value_name = "ALGORITHM", allow_hyphen_values = true)]
+    algorithm: Option<String>,
+    /// List the algorithms and their key sizes; this option stands alone
+    #[arg(short = 'l', long)]
+    list: bool,
+    /// Put the algorithm and the file's name before each code
+    #[arg(short = 'v', long)]
+    verbose: bool,
+    /// The file whose bytes are the key
+    #[arg(short = 'k', long, value_name = "KEYFILE", allow_hyphen_values = true)]
+    key_file: Option<PathBuf>,
+    #[command(flatten)]
+    token: crypt::Token,
+    /// The file whose first line is the passphrase
+    #[arg(long, value_name = "FILE")]
+    passphrase_file: Option<PathBuf>,
+    /// Write a line of JSON for each file
+    #[arg(long)]
+    json: bool,
+    /// Show no progress bar and no warning
+    #[arg(short = 'q', long)]
+    quiet: bool,
+    /// The files; without any, standard input
+    #[arg(value_name = "FILE", trailing_var_arg = true, value_parser = OsStringValueParser::new())]
+    files: Vec<OsString>,
+}
+
+/// What `mac` computes.
+#[derive(Clone, Copy)]
+enum Algorithm {
+    Hmac(Hash),
+}
+
+struct Known {
+    name: &'static str,
+    others: &'static [&'static str],
+    algorithm: Algorithm,
+    /// Bits of the shortest and the longest key (mac(1); a longer HMAC key is hashed first).
+    bits: (usize, usize),
+    legacy: bool,
+}
+
+const fn hmac(name: &'static str, others: &'static [&'static str], hash: Hash, most: usize, legacy: bool) -> Known {
+    Known { name, others, algorithm: Algorithm::Hmac(hash), bits: (8, most), legacy }
+}
+
+/// In the order of `mac -l`.
+const ALGORITHMS: &[Known] = &[
+    hmac("sha1_hmac", &["hmac-sha1", "hmac-sha-1"], Hash::Sha1, 512, true),
+    hmac("md5_hmac", &["hmac-md5"], Hash::Md5, 512, true),
+    hmac("sha224_hmac", &["hmac-sha224", "hmac-sha-224"], Hash::Sha224, 512, false),
+    hmac("sha256_hmac", &["hmac-sha256", "hmac-sha-256"], Hash::Sha256, 512, false),
+    hmac("sha384_hmac", &["hmac-sha384", "hmac-sha-384"], Hash::Sha384, 1024, false),
+    hmac("sha512_hmac", &["hmac-sha512", "hmac-sha-512"], Hash::Sha512, 1024, false),
+    hmac("sha512_256_hmac", &["hmac-sha512-256", "hmac-sha-512-256"], Hash::Sha512_256, 1024, false),
+];
+
+impl Mac {
+    pub(super) fn run(self, context: &Context) -> Result<(), Error> {
+        if self.list {
+            let others = self.algorithm.is_some() || self.verbose || self.json || !self.files.is_empty();
+            let key = self.key_file.is_some() || self.passphrase_file.is_some() || self.token.is_given();
+            return if others || key { Err(Error::Usage("-l stands alone".into())) } else { list() };
+        }
+        let Some(name) = &self.algorithm else {
+            return Err(Error::Usage("name an algorithm with -a, or list them with -l".into()));
+        };
+        self.token.refuse(self.key_file.is_some())?;
+        let named = |known: &&Known| known.name == name || known.others.contains(&name.as_str());
+        let Some(known) = ALGORITHMS.iter().find(named) else {
+            return Err(Error::UnknownAlgorithm { name: name.clone(), command: "mac" });
+        };
+        let features = Features::active()?;
+        let key = self.key(context, features, known.algorithm)?;
+        let begin = known.algorithm.keyed(features, &key)?;
+        let style =
+            Style { algorithm: name, what: "mac", verbose: self.verbose, json: self.json, quiet: self.quiet };
+        sum::files(context, &style, &self.files, || Ok(begin()))
+    }
+
+    fn key(&self, context: &Context, features: Features, algorithm: Algorithm) -> Result<Secret, Error> {
+        let (bytes, warning, is_key) = match (&self.key_file, &self.passphrase_file) {
+            (Some(_), Some(_)) => return Err(Error::Usage("-k and --passphrase-file exclude each other".into())),
+            (Some(path), None) => secret::key_file(path).map(|(bytes, warning)| (bytes, warning, true))?,
+            (None, Some(path)) => secret::passphrase_file(path).map(|(bytes, warning)| (bytes, warning, false))?,
+            (None, None) => (secret::ask(false)?, None, false),
+        };
+        if let Some(warning) = warning.filter(|_| !self.quiet) {
+            context.say(format_args!("warning: {warning}"));
+        }
+        Ok(if is_key { bytes } else { algorithm.key_from_passphrase(features, &bytes) })
+    }
+}
+
+impl Algorithm {
+    /// As mac(1): a fixed salt, so that the same passphrase gives the same code.
+    fn key_from_passphrase(self, features: Features, passphrase: &[u8]) -> Secret {
+        let bytes = match self {
+            Algorithm::Hmac(_) => 16,
+        };
+        let mut key = Zeroizing::new(vec![0; bytes]);
+        pbkdf2(features, Hash::Sha1, passphrase, &[0x0a; 16], 1000, &mut key);
+        key
+    }
+
+    /// What begins a message under this key.
+    fn keyed(self, features: Features, key: &[u8]) -> Result<Box<dyn Fn() -> Box<dyn Sum>>, Error> {
+        Ok(match self {
+            Algorithm::Hmac(hash) => {
+                let key = HmacKey::new(features, hash, key);
+                Box::new(move || Box::new(key.start()))
+            }
+        })
+    }
+}
+
+impl Sum for Hmac {
+    fn update(&mut self, data: &[u8]) {
+        Hmac::update(self, data);
+    }
+
+    fn finish(self: Box<Self>) -> Vec<u8> {
+        Hmac::finish(*self).to_vec()
+    }
+}
+
+fn list() -> Result<(), Error> {
+    let mut text = crypt::LIST_HEAD.to_owned();
+    for known in ALGORITHMS {
+        let remark = if known.legacy { "legacy" } else { "" };
+        text += &crypt::list_line(known.name, known.bits.0, known.bits.1, remark);
+    }
+    print(text)
+}

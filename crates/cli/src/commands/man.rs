@@ -1,0 +1,219 @@
+//! `millstream man`: manual pages, generated from the definitions, and the sections that options
+//! alone don't make.
+
+use std::io;
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory};
+
+use crate::commands::{Cli, decrypt, digest, encrypt, mac, standalone};
+use crate::error::Error;
+
+/// Write the manual pages into a directory
+#[derive(clap::Args)]
+pub(super) struct Man {
+    /// The directory, which must exist
+    directory: PathBuf,
+}
+
+/// A section of a page: paragraphs, or lines kept as they are where they are indented.
+pub(super) type Section = (&'static str, &'static str);
+
+
+pub(super) const DIGEST: &[Section] = &[
+    (
+        "EXIT STATUS",
+        "0
+  when every digest was printed.
+1
+  when a file could not be read or the algorithm is unknown.
+2
+  when the command was called wrongly, or a file could not be opened. The other files are digested.",
+    ),
+    (
+        "EXAMPLES",
+        "The digest of one file, of several, and of standard input:
+
+  digest -a sha256 disk.img
+  digest -v -a sha512 a.iso b.iso
+  tar c photos | digest -a sha256",
+    ),
+];
+
+pub(super) const MAC: &[Section] = &[
+    (
+        "EXIT STATUS",
+        "0
+  when every code was printed.
+1
+  when a file could not be read, the algorithm is unknown or the key can't be used.
+2
+  when the command was called wrongly, or a file could not be opened. The other files are done.",
+    ),
+    (
+        "KEYS",
+        "The bytes of the file named with -k are the key, all of them. A passphrase becomes a key by \
+PBKDF2 with HMAC-SHA-1, a fixed salt and 1000 iterations, as in the Solaris command, so that the same \
+passphrase gives the same code everywhere. That is weak; prefer a key file.",
+    ),
+    (
+        "EXAMPLES",
+        "Make a key, and authenticate two files with it:
+
+  head -c 32 /dev/urandom > key && chmod 600 key
+  mac -a sha256_hmac -k key a.iso b.iso",
+    ),
+];
+
+const CRYPT_STATUS: Section = (
+    "EXIT STATUS",
+    "0
+  when the output is complete.
+1
+  when it failed. No output is left under its final name, and the input is as it was. On standard \
+output what was written before the failure can't be taken back: with the tink format whole segments that \
+verified, so check the status before using them.
+2
+  when the command was called wrongly.",
+);
+
+const FORMATS: Section = (
+    "FORMATS",
+    "tink
+  Tink's streaming AEAD AES256-GCM-HKDF with 1 MB segments, the default. Authenticated: a change, a cut \
+and a wrong key are detected. -k names 32 random bytes, or a cleartext Tink keyset in JSON. With a \
+passphrase, 40 bytes precede the stream that tell how Argon2id makes the key from it.
+solaris
+  Version 1 of the format of the Solaris commands, with -a aes, arcfour, des or 3des. Not authenticated.
+openssl
+  That of openssl enc -pbkdf2, with a passphrase. -a has openssl's names, aes-256-cbc unless given. Not \
+authenticated.
+raw
+  Ciphertext alone, with -a, -k and --iv. aes-gcm and chacha20-poly1305 put a tag of 16 bytes behind it, \
+and take at most 1 GiB; aes-xts takes at most 16 MiB, as one data unit.",
+);
+
+const FILES: Section = (
+    "OUTPUT FILES",
+    "The output gets its name only when it is complete and verified. Until then it has none, or where the \
+file system does not allow that, a hidden one in the same directory that is removed on failure. So -i and -o \
+may name the same file. An existing file keeps its permissions; its other hard links keep the old contents.",
+);
+
+pub(super) const ENCRYPT: &[Section] = &[
+    FORMATS,
+    FILES,
+    CRYPT_STATUS,
+    (
+        "EXAMPLES",
+        "With a key file, and with a passphrase in place:
+
+  head -c 32 /dev/urandom > key && chmod 600 key
+  encrypt -k key -i disk.img -o disk.img.enc
+  encrypt -i letter -o letter
+
+For openssl, and for an old Solaris machine:
+
+  encrypt --format openssl -a aes-256-ctr -i a -o a.enc
+  encrypt -a aes -k key -i a -o a.enc",
+    ),
+];
+
+pub(super) const DECRYPT: &[Section] = &[
+    FORMATS,
+    FILES,
+    CRYPT_STATUS,
+    (
+        "EXAMPLES",
+        "With a key file, and from a pipe with a passphrase:
+
+  decrypt -k key -i disk.img.enc -o disk.img
+  ssh host cat backup.enc | decrypt | tar x
+
+What openssl enc -aes-256-cbc -pbkdf2 wrote, and what an old Solaris machine wrote:
+
+  decrypt --format openssl -a aes-256-cbc -i a.enc -o a
+  decrypt -a aes -k key -i a.enc -o a",
+    ),
+];
+
+/// The sections as `--help` shows them.
+pub(super) fn help(sections: &[Section]) -> String {
+    let section = |(title, text): &Section| {
+        let mut name = title.to_lowercase();
+        name[..1].make_ascii_uppercase();
+        let lines = text.lines().map(|line| if line.is_empty() { String::new() } else { format!("  {line}") });
+        format!("{name}:\n{}", lines.collect::<Vec<_>>().join("\n"))
+    };
+    sections.iter().map(section).collect::<Vec<_>>().join("\n\n")
+}
+
+impl Man {
+    pub(super) fn run(self) -> Result<(), Error> {
+        let mut cli = Cli::command();
+        cli.build();
+        self.page(clap::Command::clone(&cli), "millstream", &[])?;
+        for command in cli.get_subcommands().filter(|command| command.get_name() != "help") {
+            let name = format!("millstream-{}", command.get_name());
+            // The four have pages of their own names.
+            if ["digest", "mac", "encrypt", "decrypt"].contains(&command.get_name()) {
+                continue;
+            }
+            self.page(command.clone().display_name(name.clone()).name(name.clone()), &name, &[])?;
+        }
+        self.own::<digest::Digest>("digest", DIGEST)?;
+        self.own::<mac::Mac>("mac", MAC)?;
+        self.own::<encrypt::Encrypt>("encrypt", ENCRYPT)?;
+        self.own::<decrypt::Decrypt>("decrypt", DECRYPT)
+    }
+
+    /// A page named as the subcommand: `millstream-digest`, so as not to hide another's page.
+    fn own<A: Args>(&self, name: &'static str, sections: &[Section]) -> Result<(), Error> {
+        let command = standalone::<A>(name.to_owned()).after_long_help(None::<&str>).display_name(name);
+        self.page(command, &format!("millstream-{name}"), sections)
+    }
+
+    fn page(&self, command: clap::Command, name: &str, sections: &[Section]) -> Result<(), Error> {
+        let path = self.directory.join(format!("{name}.1"));
+        let failed = |source| Error::Write { name: path.display().to_string(), source };
+        let text = render(command, name, sections).map_err(failed)?;
+        std::fs::write(&path, text).map_err(failed)
+    }
+}
+
+fn render(command: clap::Command, name: &str, sections: &[Section]) -> io::Result<Vec<u8>> {
+    let page = clap_mangen::Man::new(command).title(name.to_uppercase()).section("1").manual("Millstream");
+    let mut text = Vec::new();
+    page.render_title(&mut text)?;
+    page.render_name_section(&mut text)?;
+    page.render_synopsis_section(&mut text)?;
+    page.render_description_section(&mut text)?;
+    page.render_options_section(&mut text)?;
+    page.render_subcommands_section(&mut text)?;
+    for (title, body) in sections {
+        text.extend_from_slice(roff(title, body).as_bytes());
+    }
+    Ok(text)
+}
+
+/// A section in roff: an indented line after a plain one is its item, others are kept as they are.
+fn roff(title: &str, body: &str) -> String {
+    let escape = |line: &str| {
+        let line = line.replace('\\', "\\e").replace('-', "\\-");
+        if line.starts_with(['.', '\'']) { format!("\\&{line}") } else { line }
+    };
+    let mut text = format!(".SH \"{title}\"\n");
+    let examples = title == "EXAMPLES";
+    let mut lines = body.lines().peekable();
+    while let Some(line) = lines.next() {
+        let item = !examples && lines.peek().is_some_and(|next| next.starts_with("  "));
+        text += &match line.strip_prefix("  ") {
+            Some(example) if examples => format!(".EX\n    {}\n.EE\n", escape(example)),
+            Some(definition) => format!("{}\n", escape(definition)),
+            None if item => format!(".TP\n\\fB{}\\fR\n", escape(line)),
+            None if line.is_empty() => ".PP\n".to_owned(),
+            None => format!("{}\n", escape(line)),
+        };
+    }
+    text
+}

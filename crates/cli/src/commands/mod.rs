@@ -1,0 +1,148 @@
+//! The subcommands, and how a call finds its own.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use crate::error::{Error, exit};
+use crate::signals;
+
+mod caps;
+mod check;
+mod completions;
+mod crypt;
+mod decrypt;
+mod digest;
+mod encrypt;
+mod mac;
+mod man;
+mod sum;
+
+/// Cryptographic acceleration for Linux
+///
+/// Encrypts, decrypts, digests and authenticates files on the fastest kernels this processor has,
+/// and tells which those are. The environment variable MILLSTREAM_HWCAP takes processor features
+/// away, as in MILLSTREAM_HWCAP="-aes -sha".
+#[derive(Parser)]
+#[command(name = "millstream", version, propagate_version = true, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Caps(caps::Caps),
+    Check(check::Check),
+    Digest(digest::Digest),
+    Mac(mac::Mac),
+    Encrypt(encrypt::Encrypt),
+    Decrypt(decrypt::Decrypt),
+    Man(man::Man),
+    Completions(completions::Completions),
+}
+
+impl Command {
+    fn run(self, context: &Context) -> Result<(), Error> {
+        match self {
+            Command::Caps(command) => command.run(),
+            Command::Check(command) => command.run(),
+            Command::Digest(command) => command.run(context),
+            Command::Mac(command) => command.run(context),
+            Command::Encrypt(command) => command.run(context),
+            Command::Decrypt(command) => command.run(context),
+            Command::Man(command) => command.run(),
+            Command::Completions(command) => command.run(),
+        }
+    }
+}
+
+/// What a command needs to know of its call.
+struct Context {
+    /// How messages begin: `millstream digest`, or `digest` when called by that name.
+    name: String,
+}
+
+impl Context {
+    /// Says something on standard error that does not end the command.
+    fn say(&self, what: impl std::fmt::Display) {
+        // Where standard error is closed there is nobody to tell.
+        let _ = writeln!(io::stderr(), "{}: {what}", self.name);
+    }
+}
+
+/// Runs the command line `args`, whose first word may be `digest`, `mac`, `encrypt` or `decrypt`.
+pub fn run(args: Vec<OsString>) -> ExitCode {
+    signals::install();
+    let (command, name) = match parse(&args) {
+        Ok(parsed) => parsed,
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(error.exit_code() as u8);
+        }
+    };
+    let context = Context { name };
+    match command.run(&context) {
+        Ok(()) => ExitCode::from(exit::SUCCESS),
+        Err(error) => {
+            if !matches!(error, Error::Reported(_)) {
+                context.say(&error);
+            }
+            if matches!(error, Error::Usage(_)) {
+                let _ = writeln!(io::stderr(), "Try '{} --help'.", context.name);
+            }
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+/// The command, and how its messages begin.
+fn parse(args: &[OsString]) -> Result<(Command, String), clap::Error> {
+    let called = args.first().and_then(|arg| Path::new(arg).file_name()).and_then(|name| name.to_str());
+    let called = called.unwrap_or_default();
+    let name = called.strip_prefix("millstream-").unwrap_or(called);
+    let own = called.to_owned();
+    match name {
+        "digest" => alone(name, args).map(|command| (Command::Digest(command), own)),
+        "mac" => alone(name, args).map(|command| (Command::Mac(command), own)),
+        "encrypt" => alone(name, args).map(|command| (Command::Encrypt(command), own)),
+        "decrypt" => alone(name, args).map(|command| (Command::Decrypt(command), own)),
+        _ => {
+            let matches = Cli::command().try_get_matches_from(args)?;
+            let name = format!("millstream {}", matches.subcommand_name().unwrap_or_default());
+            Ok((Cli::from_arg_matches(&matches)?.command, name))
+        }
+    }
+}
+
+/// The options of a command that was called by its own name.
+fn alone<A: Args>(name: &str, args: &[OsString]) -> Result<A, clap::Error> {
+    let mut command = standalone::<A>(name.to_owned());
+    let matches = command.try_get_matches_from_mut(args)?;
+    A::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// A command as it is when called by its own name.
+fn standalone<A: Args>(name: String) -> clap::Command {
+    A::augment_args(clap::Command::new(name).version(env!("CARGO_PKG_VERSION")).max_term_width(100))
+}
+
+/// Writes to standard output.
+fn print(text: impl AsRef<[u8]>) -> Result<(), Error> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_ref())
+        .and_then(|()| out.flush())
+        .map_err(|source| Error::Write { name: "standard output".into(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_definitions_are_sound() {
+        use clap::CommandFactory;
+        super::Cli::command().debug_assert();
+    }
+}

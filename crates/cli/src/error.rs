@@ -1,0 +1,174 @@
+//! What can go wrong in a command, and the exit code that says so.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use millstream_cpu::MaskError;
+
+use crate::formats;
+
+/// Exit codes, those of the Solaris commands (digest(1), encrypt(1)).
+pub mod exit {
+    /// All was done.
+    pub const SUCCESS: u8 = 0;
+    /// Something failed; no output was left under its final name.
+    pub const FAILURE: u8 = 1;
+    /// The command was called wrongly, or (`digest`, `mac`) an input could not be opened.
+    pub const USAGE: u8 = 2;
+}
+
+/// Why a command failed: names the thing and, where there is one, the remedy.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The command was called wrongly.
+    Usage(String),
+    /// No algorithm of that name is offered by this command.
+    UnknownAlgorithm {
+        /// The name given.
+        name: String,
+        /// The command whose `-l` lists the known ones.
+        command: &'static str,
+    },
+    /// A processor mask that can't be understood.
+    Mask(MaskError),
+    /// An input that can't be opened.
+    Open {
+        /// Its name.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A directory where a file is needed.
+    Directory(PathBuf),
+    /// Reading failed after it began.
+    Read {
+        /// What was read.
+        name: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// Writing failed.
+    Write {
+        /// What was written.
+        name: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The input has another length than when it was opened.
+    Changed(String),
+    /// A key, passphrase or vector file that can't be used.
+    Secret {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it and what to do.
+        why: String,
+    },
+    /// No passphrase could be asked for, or none was given.
+    Passphrase(String),
+    /// The system gives no random bytes.
+    Random(getrandom::Error),
+    /// A file's contents are not what the format says.
+    Format {
+        /// The input.
+        name: String,
+        /// Why.
+        source: formats::Error,
+    },
+    /// An engine refused.
+    Engine(millstream_engines::Error),
+    /// Known answers were wrong: the number of kernels that failed.
+    SelfTest(usize),
+    /// Some of the files failed; each was reported when it did.
+    Reported(u8),
+}
+
+impl Error {
+    /// The exit code that reports this error.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Error::Usage(_) | Error::Mask(_) => exit::USAGE,
+            Error::Reported(code) => *code,
+            _ => exit::FAILURE,
+        }
+    }
+
+    pub(crate) fn secret(path: &Path, why: impl fmt::Display) -> Self {
+        Error::Secret { path: path.to_owned(), why: why.to_string() }
+    }
+
+    /// A format's error, told with the names of what was read and written.
+    pub(crate) fn in_format(source: formats::Error, input: &str, output: &str) -> Self {
+        match source {
+            formats::Error::Read(source) => Error::Read { name: input.to_owned(), source },
+            formats::Error::Write(source) => Error::Write { name: output.to_owned(), source },
+            formats::Error::Changed => Error::Changed(input.to_owned()),
+            source => Error::Format { name: input.to_owned(), source },
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Usage(text) | Error::Passphrase(text) => f.write_str(text),
+            Error::UnknownAlgorithm { name, command } => {
+                write!(f, "unknown algorithm -- {name}; '{command} -l' lists the known ones")
+            }
+            Error::Mask(error) => error.fmt(f),
+            Error::Open { path, source } => {
+                write!(f, "can not open input file {}: {}", path.display(), plain(source))
+            }
+            Error::Directory(path) => {
+                write!(f, "{}: is a directory; name a file", path.display())
+            }
+            Error::Read { name, source } => write!(f, "error reading {name}: {}", plain(source)),
+            Error::Write { name, source } => write!(f, "error writing {name}: {}", plain(source)),
+            Error::Changed(name) => {
+                write!(f, "{name}: changed while it was read; run again when nothing writes to it")
+            }
+            Error::Secret { path, why } => write!(f, "{}: {why}", path.display()),
+            Error::Random(error) => write!(f, "the system gives no random bytes: {error}"),
+            Error::Format { name, source } => write!(f, "{name}: {source}"),
+            Error::Engine(error) => error.fmt(f),
+            Error::SelfTest(failed) => {
+                write!(
+                    f,
+                    "{failed} kernels gave a wrong answer; do not use this machine's results before \
+                     masking what they require with MILLSTREAM_HWCAP"
+                )
+            }
+            Error::Reported(_) => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<MaskError> for Error {
+    fn from(error: MaskError) -> Self {
+        Error::Mask(error)
+    }
+}
+
+impl From<millstream_engines::Error> for Error {
+    fn from(error: millstream_engines::Error) -> Self {
+        Error::Engine(error)
+    }
+}
+
+impl From<getrandom::Error> for Error {
+    fn from(error: getrandom::Error) -> Self {
+        Error::Random(error)
+    }
+}
+
+/// The system's message without the number that Rust puts after it.
+pub(crate) fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.find(" (os error ") {
+        Some(end) => text[..end].to_owned(),
+        None => text,
+    }
+}

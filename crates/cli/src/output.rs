@@ -1,0 +1,211 @@
+//! Where results go: standard output, a device, or a file that gets its name only when it is whole.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+
+use crate::error::Error;
+use crate::signals;
+
+/// Where a command writes.
+#[derive(Debug)]
+pub enum Output {
+    /// Standard output, or a device or pipe with a name: written as it comes.
+    Stream {
+        /// The open file.
+        file: File,
+        /// What messages call it.
+        name: String,
+    },
+    /// A file that doesn't have its name yet.
+    Pending(Pending),
+}
+
+/// A new file in the directory of its final name.
+///
+/// It has no name at all where the file system allows that (`O_TMPFILE`), so that nothing is left
+/// even by a `kill -9`; elsewhere a hidden one that a signal removes.
+#[derive(Debug)]
+pub struct Pending {
+    file: File,
+    path: PathBuf,
+    hidden: Option<PathBuf>,
+    /// The file that has the final name now, which the new one replaces.
+    replaces: Option<std::fs::Metadata>,
+}
+
+impl Output {
+    /// Standard output.
+    ///
+    /// # Errors
+    /// When it is closed.
+    pub fn standard() -> Result<Self, Error> {
+        let name = "standard output".to_owned();
+        match io::stdout().as_fd().try_clone_to_owned() {
+            Ok(fd) => Ok(Output::Stream { file: fd.into(), name }),
+            Err(source) => Err(Error::Write { name, source }),
+        }
+    }
+
+    /// The file of that name, which may be the input: it is replaced only by [`Output::finish`].
+    /// A symbolic link is followed; a device or a pipe is written directly.
+    ///
+    /// # Errors
+    /// When it is a directory or can't be written.
+    pub fn named(path: &Path) -> Result<Self, Error> {
+        let failed = |source| Error::Write { name: path.display().to_string(), source };
+        let pending = |found| Pending::new(&follow(path)?, found).map(Output::Pending);
+        match std::fs::metadata(path) {
+            Ok(found) if found.is_dir() => Err(Error::Directory(path.to_owned())),
+            Ok(found) => {
+                // Whoever may not write the file may not replace it either.
+                let file = OpenOptions::new().write(true).open(path).map_err(failed)?;
+                if is_stream(&found) {
+                    return Ok(Output::Stream { file, name: path.display().to_string() });
+                }
+                pending(Some(found)).map_err(failed)
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => pending(None).map_err(failed),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    /// What messages call it.
+    pub fn name(&self) -> String {
+        match self {
+            Output::Stream { name, .. } => name.clone(),
+            Output::Pending(pending) => pending.path.display().to_string(),
+        }
+    }
+
+    /// The open file.
+    pub fn file(&self) -> &File {
+        match self {
+            Output::Stream { file, .. } => file,
+            Output::Pending(pending) => &pending.file,
+        }
+    }
+
+    /// Whether parts may be written in any order.
+    pub fn is_seekable(&self) -> bool {
+        matches!(self, Output::Pending(_))
+    }
+
+    /// Gives a file its final name, now that it is whole.
+    ///
+    /// # Errors
+    /// When that fails; the file that had the name before is then intact.
+    pub fn finish(self) -> Result<(), Error> {
+        let name = self.name();
+        let done = match self {
+            Output::Stream { mut file, .. } => file.flush(),
+            Output::Pending(pending) => pending.finish(),
+        };
+        done.map_err(|source| Error::Write { name, source })
+    }
+}
+
+/// The path itself, or what the symbolic links at its end lead to, even where nothing is there.
+fn follow(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    // As many links as the kernel follows (path_resolution(7)).
+    for _ in 0..40 {
+        match std::fs::read_link(&path) {
+            Ok(target) => path = path.parent().unwrap_or(Path::new("")).join(target),
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(rustix::io::Errno::LOOP.into())
+}
+
+fn is_stream(found: &std::fs::Metadata) -> bool {
+    let kind = found.file_type();
+    kind.is_char_device() || kind.is_fifo() || kind.is_block_device() || kind.is_socket()
+}
+
+impl Pending {
+    fn new(path: &Path, replaces: Option<std::fs::Metadata>) -> io::Result<Self> {
+        let mode = replaces.as_ref().map_or(0o666, |found| found.mode() & 0o666);
+        let (file, hidden) = match nameless(directory(path), mode) {
+            Ok(file) => (file, None),
+            Err(_) => {
+                // Under the lock, so that a signal can't come between the file and the account of it.
+                let mut untidy = signals::untidy();
+                let (file, hidden) = with_hidden_name(path, |hidden| {
+                    OpenOptions::new().read(true).write(true).create_new(true).mode(mode).open(hidden)
+                })?;
+                untidy.temporary = Some(hidden.clone());
+                (file, Some(hidden))
+            }
+        };
+        Ok(Pending { file, path: path.to_owned(), hidden, replaces })
+    }
+
+    fn finish(mut self) -> io::Result<()> {
+        if let Some(old) = &self.replaces {
+            // The owner can be kept by root only; for anyone else the new file is theirs.
+            let _ = std::os::unix::fs::fchown(&self.file, Some(old.uid()), Some(old.gid()));
+            self.file.set_permissions(std::fs::Permissions::from_mode(old.mode() & 0o777))?;
+            // Until this returns, the old file is the only copy that survives a power failure.
+            self.file.sync_all()?;
+        }
+        let mut untidy = signals::untidy();
+        if self.hidden.is_none() {
+            let own = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+            let link = |name: &Path| rustix::fs::linkat(CWD, &own, CWD, name, AtFlags::SYMLINK_FOLLOW);
+            match link(&self.path) {
+                Ok(()) => return Ok(()),
+                Err(rustix::io::Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
+            // A link can't replace a name; only a rename can.
+            let ((), hidden) = with_hidden_name(&self.path, |hidden| Ok(link(hidden)?))?;
+            untidy.temporary = Some(hidden.clone());
+            self.hidden = Some(hidden);
+        }
+        if let Some(hidden) = &self.hidden {
+            std::fs::rename(hidden, &self.path)?;
+        }
+        self.hidden = None;
+        untidy.temporary = None;
+        Ok(())
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if let Some(hidden) = self.hidden.take() {
+            let _ = std::fs::remove_file(hidden);
+            signals::untidy().temporary = None;
+        }
+    }
+}
+
+fn directory(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+fn nameless(directory: &Path, mode: u32) -> io::Result<File> {
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    Ok(File::from(rustix::fs::open(directory, flags, Mode::from_raw_mode(mode))?))
+}
+
+/// Calls `make` with names beside `path` until it finds one that is free.
+fn with_hidden_name<T>(path: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io::Result<(T, PathBuf)> {
+    for _ in 0..100 {
+        let number = getrandom::u64().map_err(io::Error::other)?;
+        let hidden = directory(path).join(format!(".millstream-{number:016x}"));
+        match make(&hidden) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            made => return made.map(|made| (made, hidden)),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}

@@ -1,0 +1,152 @@
+//! How far a long run has come, on standard error.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// From this length on a bar is worth its place on the screen, in bytes.
+const LARGE: u64 = 64 << 20;
+
+/// Positions of the Solaris bar, its brackets among them.
+const POSITIONS: u64 = 79;
+
+/// Bytes for one dot of the Solaris commands where the length isn't known.
+const BYTES_PER_DOT: u64 = 40 * 1024;
+
+/// Told of every piece of work done.
+#[derive(Debug)]
+pub enum Progress {
+    /// Shows nothing.
+    Silent,
+    /// A bar, where standard error is a terminal.
+    Bar(ProgressBar),
+    /// The bar of `encrypt -v`.
+    Solaris(Mutex<Solaris>),
+}
+
+/// What `encrypt -v` has drawn.
+#[derive(Debug)]
+pub struct Solaris {
+    total: Option<u64>,
+    done: u64,
+    drawn: u64,
+}
+
+impl Progress {
+    /// A bar for `total` bytes (nothing where that is unknown) when there is a terminal to see it.
+    pub fn bar(total: Option<u64>, quiet: bool) -> Self {
+        if quiet || !io::stderr().is_terminal() || total.is_some_and(|total| total < LARGE) {
+            return Progress::Silent;
+        }
+        let bar = match total {
+            Some(total) => ProgressBar::new(total),
+            None => ProgressBar::no_length(),
+        };
+        let text = if total.is_some() {
+            "{bar:40} {binary_bytes} of {binary_total_bytes}, {binary_bytes_per_sec}, {eta} left"
+        } else {
+            "{spinner} {binary_bytes}, {binary_bytes_per_sec}"
+        };
+        bar.set_style(ProgressStyle::with_template(text).expect("a constant template"));
+        bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(5));
+        bar.enable_steady_tick(Duration::from_millis(200));
+        Progress::Bar(bar)
+    }
+
+    /// The bar of `encrypt -v`: 79 positions for a file, a dot for each 40 KB of a stream.
+    pub fn solaris(total: Option<u64>) -> Self {
+        Progress::Solaris(Mutex::new(Solaris { total, done: 0, drawn: 0 }))
+    }
+
+    /// Counts `bytes` more.
+    pub fn advance(&self, bytes: u64) {
+        match self {
+            Progress::Silent => {}
+            Progress::Bar(bar) => bar.inc(bytes),
+            Progress::Solaris(state) => {
+                let drawn = state.lock().unwrap_or_else(|e| e.into_inner()).advance(bytes);
+                let _ = io::stderr().write_all(drawn.as_bytes());
+            }
+        }
+    }
+
+    /// The work is over.
+    pub fn finish(&self, done: bool) {
+        match self {
+            Progress::Silent => {}
+            Progress::Bar(bar) => bar.finish_and_clear(),
+            Progress::Solaris(state) => {
+                let drawn = state.lock().unwrap_or_else(|e| e.into_inner()).finish(done);
+                let _ = io::stderr().write_all(drawn.as_bytes());
+            }
+        }
+    }
+}
+
+impl Solaris {
+    fn advance(&mut self, bytes: u64) -> String {
+        self.done += bytes;
+        match self.total {
+            // The closing bracket is the last position.
+            Some(total) => {
+                let due = (self.done.min(total) * POSITIONS / total.max(1)).min(POSITIONS - 1);
+                self.draw_to(due)
+            }
+            None => {
+                let due = 1 + self.done / BYTES_PER_DOT;
+                let dots = ".".repeat((due - self.drawn) as usize);
+                self.drawn = due;
+                dots
+            }
+        }
+    }
+
+    fn finish(&mut self, done: bool) -> String {
+        let rest = match self.total {
+            Some(_) if done => self.draw_to(POSITIONS - 1) + "]",
+            _ => String::new(),
+        };
+        rest + if done { "\nDone.\n" } else { "\n" }
+    }
+
+    fn draw_to(&mut self, due: u64) -> String {
+        let fresh = (self.drawn..due).map(|position| match position {
+            0 => '[',
+            19 | 39 | 59 => '|',
+            _ => '.',
+        });
+        let text = fresh.collect();
+        self.drawn = self.drawn.max(due);
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bar_has_79_positions_with_a_mark_at_each_quarter() {
+        for step in [1, 7, 4096, 1 << 20] {
+            let mut bar = Solaris { total: Some(1 << 20), done: 0, drawn: 0 };
+            let mut text = String::new();
+            for _ in 0..(1u64 << 20).div_ceil(step) {
+                text += &bar.advance(step);
+            }
+            text += &bar.finish(true);
+            let quarters = ["[..................", "...................", "...................", "..................]"];
+            assert_eq!(text, quarters.join("|") + "\nDone.\n", "step {step}");
+        }
+    }
+
+    #[test]
+    fn a_stream_gets_a_dot_at_once_and_one_for_each_40_kilobytes() {
+        let mut bar = Solaris { total: None, done: 0, drawn: 0 };
+        assert_eq!(bar.advance(1), ".");
+        assert_eq!(bar.advance(40 * 1024 - 2), "");
+        assert_eq!(bar.advance(1 + 80 * 1024), "...");
+        assert_eq!(bar.finish(true), "\nDone.\n");
+    }
+}

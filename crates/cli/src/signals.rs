@@ -1,0 +1,62 @@
+//! What an interrupted command leaves behind: nothing.
+//!
+//! One thread waits for SIGINT, SIGTERM and SIGHUP. When one comes it removes the temporary file, if
+//! there is one with a name, gives the terminal its echo back, and ends the process with 128 and the
+//! signal's number (130, 143, 129). An output gets its final name under the same lock, so that the
+//! name is either there with the whole file behind it or not at all.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustix::termios::Termios;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+/// What is to be put right before the process ends.
+#[derive(Default)]
+pub(crate) struct Untidy {
+    /// A file that has a name but not yet its final one.
+    pub(crate) temporary: Option<PathBuf>,
+    /// The terminal's settings from before echo was turned off.
+    pub(crate) terminal: Option<Termios>,
+}
+
+static UNTIDY: Mutex<Untidy> = Mutex::new(Untidy { temporary: None, terminal: None });
+
+/// The account of what is untidy, which the signal thread can't use meanwhile.
+pub(crate) fn untidy() -> MutexGuard<'static, Untidy> {
+    UNTIDY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Starts the thread. Signals that the caller ignores (`nohup`) stay ignored.
+pub(crate) fn install() {
+    let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| !ignored(signal));
+    // Without the thread a signal has its default effect: the process ends, as it should.
+    let Ok(mut signals) = signal_hook::iterator::Signals::new(wanted) else { return };
+    std::thread::spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            let untidy = untidy();
+            if let Some(path) = &untidy.temporary {
+                let _ = std::fs::remove_file(path);
+            }
+            if let Some(settings) = &untidy.terminal {
+                restore(settings);
+            }
+            std::process::exit(128 + signal);
+        }
+    });
+}
+
+/// Gives the controlling terminal its settings back.
+pub(crate) fn restore(settings: &Termios) {
+    if let Ok(tty) = std::fs::File::open("/dev/tty") {
+        let _ = rustix::termios::tcsetattr(tty, rustix::termios::OptionalActions::Flush, settings);
+    }
+}
+
+/// Whether the process was started with `signal` ignored (proc_pid_status(5), `SigIgn`).
+fn ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0);
+    mask >> (signal - 1) & 1 == 1
+}
