@@ -6,6 +6,8 @@ use millstream_cpu::Features;
 use millstream_engines::Error as EngineError;
 use millstream_engines::InOut;
 use millstream_engines::aead::{Aead, TAG};
+use millstream_engines::aes;
+use millstream_engines::chacha20poly1305::ChaCha20Poly1305;
 use millstream_engines::gcm::Gcm;
 use millstream_engines::modes::{BlockMode, Direction, Padding, StreamMode, unpad};
 
@@ -221,7 +223,17 @@ impl Cipher {
     ) -> Result<Worker, Error> {
         let most = self.most_bytes().unwrap_or(usize::MAX);
         match (self.family, self.mode) {
-            (Family::Aes, Mode::Gcm) => Ok(whole_aead(Gcm::new(features, key)?, iv, associated_data, direction, most)),
+            (Family::Aes, Mode::Ecb) => Ok(block_mode(aes::Ecb::new(features, key)?, iv, direction, padding)),
+            (Family::Aes, Mode::Cbc) => Ok(block_mode(aes::Cbc::new(features, key)?, iv, direction, padding)),
+            (Family::Aes, Mode::Ctr) => Ok(stream_mode(aes::Ctr::new(features, key)?, iv, direction)),
+            (Family::Aes, Mode::Cfb) => Ok(stream_mode(aes::Cfb::new(features, key)?, iv, direction)),
+            (Family::Aes, Mode::Xts) => Ok(xts(aes::Xts::new(features, key)?, iv, direction, most)),
+            (Family::Aes, _) => {
+                Ok(whole_aead(Gcm::new(features, key)?, iv, associated_data, direction, most))
+            }
+            (Family::ChaCha20Poly1305, _) => {
+                Ok(whole_aead(ChaCha20Poly1305::new(features, key)?, iv, associated_data, direction, most))
+            }
             _ => Err(EngineError::Order { rule: "this cipher is not built in" }.into()),
         }
     }
@@ -325,6 +337,21 @@ where
         let (data, tag) = bytes.split_at_mut(len);
         aead.open(&nonce, &associated_data, InOut::in_place(data), tag)?;
         bytes.truncate(len);
+        Ok(())
+    })
+}
+
+/// XTS on one data unit, whose tweak is given ready.
+fn xts(mode: aes::Xts, tweak: &[u8], direction: Direction, most: usize) -> Worker {
+    let mut block = [0; 16];
+    block.copy_from_slice(tweak);
+    Box::new(move |piece: &mut Piece| {
+        whole(piece, most)?;
+        let data = InOut::in_place(&mut piece.bytes);
+        match direction {
+            Direction::Encrypt => mode.encrypt(&block, data)?,
+            Direction::Decrypt => mode.decrypt(&block, data)?,
+        }
         Ok(())
     })
 }

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use clap::builder::OsStringValueParser;
 use millstream_cpu::Features;
 use millstream_engines::Standing;
+use millstream_engines::crc::{Castagnoli, Crc, Ieee, Polynomial};
 use millstream_engines::hash::{Hash, Hasher};
 
 use crate::commands::sum::{self, Style, Sum};
@@ -46,6 +47,8 @@ pub(super) struct Digest {
 #[derive(Clone, Copy)]
 enum Algorithm {
     Hash(Hash),
+    Crc32,
+    Crc32c,
 }
 
 /// Names in the order of `digest -l`: that of Solaris, other spellings, and what it is.
@@ -57,6 +60,8 @@ const ALGORITHMS: &[(&str, &[&str], Algorithm, Standing)] = &[
     ("sha384", &["sha-384"], Algorithm::Hash(Hash::Sha384), Standing::Current),
     ("sha512", &["sha-512"], Algorithm::Hash(Hash::Sha512), Standing::Current),
     ("sha512_256", &["sha512-256", "sha-512-256", "sha512_t256"], Algorithm::Hash(Hash::Sha512_256), Standing::Current),
+    ("crc32", &["crc-32"], Algorithm::Crc32, Standing::NotCryptographic),
+    ("crc32c", &["crc-32c"], Algorithm::Crc32c, Standing::NotCryptographic),
 ];
 
 impl Digest {
@@ -80,7 +85,7 @@ impl Digest {
             json: self.json,
             quiet: self.quiet,
         };
-        sum::files(context, &style, &self.files, || Ok(algorithm.begin(features)))
+        sum::files(context, &style, &self.files, || algorithm.begin(features))
     }
 }
 
@@ -88,6 +93,8 @@ impl Algorithm {
     fn begin(self, features: Features) -> Box<dyn Sum> {
         match self {
             Algorithm::Hash(hash) => Box::new(Hasher::new(features, hash)),
+            Algorithm::Crc32 => Box::new(Crc::<Ieee>::new(features)),
+            Algorithm::Crc32c => Box::new(Crc::<Castagnoli>::new(features)),
         }
     }
 }
@@ -99,6 +106,17 @@ impl Sum for Hasher {
 
     fn finish(self: Box<Self>) -> Vec<u8> {
         Hasher::finish(*self).to_vec()
+    }
+}
+
+/// Most significant byte first, as crc32(1) and everyone prints it.
+impl<P: Polynomial> Sum for Crc<P> {
+    fn update(&mut self, data: &[u8]) {
+        Crc::update(self, data);
+    }
+
+    fn finish(self: Box<Self>) -> Vec<u8> {
+        self.value().to_be_bytes().to_vec()
     }
 }
 

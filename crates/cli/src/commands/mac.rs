@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::builder::OsStringValueParser;
 use millstream_cpu::Features;
+use millstream_engines::aes::{Cmac, CmacStream};
 use millstream_engines::hash::Hash;
 use millstream_engines::hmac::{Hmac, HmacKey};
 use zeroize::Zeroizing;
@@ -58,6 +59,7 @@ pub(super) struct Mac {
 #[derive(Clone, Copy)]
 enum Algorithm {
     Hmac(Hash),
+    Cmac,
 }
 
 struct Known {
@@ -82,6 +84,7 @@ const ALGORITHMS: &[Known] = &[
     hmac("sha384_hmac", &["hmac-sha384", "hmac-sha-384"], Hash::Sha384, 1024, false),
     hmac("sha512_hmac", &["hmac-sha512", "hmac-sha-512"], Hash::Sha512, 1024, false),
     hmac("sha512_256_hmac", &["hmac-sha512-256", "hmac-sha-512-256"], Hash::Sha512_256, 1024, false),
+    Known { name: "aes_cmac", others: &["aes-cmac", "cmac"], algorithm: Algorithm::Cmac, bits: (128, 256), legacy: false },
 ];
 
 impl Mac {
@@ -101,10 +104,13 @@ impl Mac {
         };
         let features = Features::active()?;
         let key = self.key(context, features, known.algorithm)?;
-        let begin = known.algorithm.keyed(features, &key)?;
+        let keyed = Keyed::new(features, known.algorithm, &key).map_err(|error| match &self.key_file {
+            Some(path) => Error::secret(path, format!("invalid key. {error}")),
+            None => error.into(),
+        })?;
         let style =
             Style { algorithm: name, what: "mac", verbose: self.verbose, json: self.json, quiet: self.quiet };
-        sum::files(context, &style, &self.files, || Ok(begin()))
+        sum::files(context, &style, &self.files, || keyed.begin())
     }
 
     fn key(&self, context: &Context, features: Features, algorithm: Algorithm) -> Result<Secret, Error> {
@@ -125,21 +131,33 @@ impl Algorithm {
     /// As mac(1): a fixed salt, so that the same passphrase gives the same code.
     fn key_from_passphrase(self, features: Features, passphrase: &[u8]) -> Secret {
         let bytes = match self {
-            Algorithm::Hmac(_) => 16,
+            Algorithm::Hmac(_) | Algorithm::Cmac => 16,
         };
         let mut key = Zeroizing::new(vec![0; bytes]);
         pbkdf2(features, Hash::Sha1, passphrase, &[0x0a; 16], 1000, &mut key);
         key
     }
+}
 
-    /// What begins a message under this key.
-    fn keyed(self, features: Features, key: &[u8]) -> Result<Box<dyn Fn() -> Box<dyn Sum>>, Error> {
-        Ok(match self {
-            Algorithm::Hmac(hash) => {
-                let key = HmacKey::new(features, hash, key);
-                Box::new(move || Box::new(key.start()))
-            }
+/// A key, ready for any number of messages.
+enum Keyed {
+    Hmac(HmacKey),
+    Cmac(Box<Cmac>),
+}
+
+impl Keyed {
+    fn new(features: Features, algorithm: Algorithm, key: &[u8]) -> Result<Self, millstream_engines::Error> {
+        Ok(match algorithm {
+            Algorithm::Hmac(hash) => Keyed::Hmac(HmacKey::new(features, hash, key)),
+            Algorithm::Cmac => Keyed::Cmac(Box::new(Cmac::new(features, key)?)),
         })
+    }
+
+    fn begin(&self) -> Box<dyn Sum + '_> {
+        match self {
+            Keyed::Hmac(key) => Box::new(key.start()),
+            Keyed::Cmac(key) => Box::new(key.stream()),
+        }
     }
 }
 
@@ -150,6 +168,16 @@ impl Sum for Hmac {
 
     fn finish(self: Box<Self>) -> Vec<u8> {
         Hmac::finish(*self).to_vec()
+    }
+}
+
+impl Sum for CmacStream<'_> {
+    fn update(&mut self, data: &[u8]) {
+        CmacStream::update(self, data);
+    }
+
+    fn finish(self: Box<Self>) -> Vec<u8> {
+        CmacStream::finish(*self).to_vec()
     }
 }
 

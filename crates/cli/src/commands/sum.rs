@@ -31,19 +31,19 @@ pub(super) struct Style<'a> {
 
 /// Prints the sum of each file, or of standard input where there is none. A file that fails is
 /// reported and the next one follows; the exit code is that of the last failure (digest(1)).
-pub(super) fn files(
+pub(super) fn files<'k>(
     context: &Context,
     style: &Style<'_>,
     files: &[OsString],
-    begin: impl Fn() -> Result<Box<dyn Sum>, Error>,
+    begin: impl Fn() -> Box<dyn Sum + 'k>,
 ) -> Result<(), Error> {
     if files.is_empty() {
-        let sum = of(Input::standard()?, style, begin()?)?;
+        let sum = of(Input::standard()?, style, begin())?;
         return print(line(style, None, false, &sum));
     }
     let mut code = exit::SUCCESS;
     for file in files {
-        match Input::named(Path::new(file)).and_then(|input| of(input, style, begin()?)) {
+        match Input::named(Path::new(file)).and_then(|input| of(input, style, begin())) {
             Ok(sum) => print(line(style, Some(file), files.len() > 1, &sum))?,
             Err(error) => {
                 context.say(&error);
@@ -54,7 +54,7 @@ pub(super) fn files(
     if code == exit::SUCCESS { Ok(()) } else { Err(Error::Reported(code)) }
 }
 
-fn of(input: Input, style: &Style<'_>, mut sum: Box<dyn Sum>) -> Result<Vec<u8>, Error> {
+fn of(input: Input, style: &Style<'_>, mut sum: Box<dyn Sum + '_>) -> Result<Vec<u8>, Error> {
     let progress = Progress::bar(input.len, style.quiet);
     let done = pipeline::consume(input.file, input.len, &progress, |data| sum.update(data));
     progress.finish(done.is_ok());

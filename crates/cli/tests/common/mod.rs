@@ -1,0 +1,140 @@
+//! What the tests of the command share: a directory of their own, and ways to call it.
+#![allow(dead_code)]
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+pub const MILLSTREAM: &str = env!("CARGO_BIN_EXE_millstream");
+
+/// A directory that is gone when the test ends.
+pub struct Place(TempDir);
+
+impl Place {
+    pub fn new() -> Self {
+        Place(tempfile::tempdir().unwrap())
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    /// A file that only its owner may read, as keys should be.
+    pub fn key(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.write(name, bytes);
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        path
+    }
+
+    pub fn read(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path(name)).unwrap()
+    }
+
+    /// The names of all files, sorted: hidden ones too.
+    pub fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.0.path()).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    /// Runs `millstream` in this directory.
+    pub fn millstream<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Ended {
+        self.run(MILLSTREAM, args, b"")
+    }
+
+    pub fn run<S: AsRef<OsStr>>(
+        &self,
+        program: impl AsRef<OsStr>,
+        args: impl IntoIterator<Item = S>,
+        input: &[u8],
+    ) -> Ended {
+        let mut command = Command::new(program);
+        command.args(args).current_dir(self.0.path());
+        ended(&mut command, input)
+    }
+
+    /// A command line in words, for commands without blanks in their arguments.
+    pub fn words(&self, line: &str) -> Ended {
+        self.words_with(line, b"")
+    }
+
+    pub fn words_with(&self, line: &str, input: &[u8]) -> Ended {
+        self.run(MILLSTREAM, line.split_whitespace(), input)
+    }
+}
+
+/// How a command ended.
+#[derive(Debug)]
+pub struct Ended {
+    pub code: Option<i32>,
+    pub out: Vec<u8>,
+    pub err: String,
+}
+
+impl Ended {
+    /// Requires success, and nothing on standard error.
+    #[track_caller]
+    pub fn good(self) -> Vec<u8> {
+        assert_eq!((self.code, self.err.as_str()), (Some(0), ""), "{:?}", String::from_utf8_lossy(&self.out));
+        self.out
+    }
+
+    #[track_caller]
+    pub fn text(self) -> String {
+        String::from_utf8(self.good()).unwrap()
+    }
+
+    /// Requires this exit code, nothing on standard output, and these words on standard error.
+    #[track_caller]
+    pub fn bad(self, code: i32, words: &[&str]) -> String {
+        assert_eq!(self.code, Some(code), "{}", self.err);
+        assert_eq!(self.out, b"", "{}", self.err);
+        for word in words {
+            assert!(self.err.contains(word), "no '{word}' in: {}", self.err);
+        }
+        self.err
+    }
+}
+
+/// Runs a command with this standard input.
+pub fn ended(command: &mut Command, input: &[u8]) -> Ended {
+    let mut child = command
+        .env_remove("MILLSTREAM_HWCAP")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_vec();
+    // A command that fails early doesn't read what it is given.
+    let feeder = std::thread::spawn(move || drop(stdin.write_all(&input)));
+    let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+    feeder.join().unwrap();
+    Ended { code: status.code(), out: stdout, err: String::from_utf8(stderr).unwrap() }
+}
+
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// `len` bytes that look random and are the same in every run.
+pub fn bytes(len: usize) -> Vec<u8> {
+    millstream_testkit::Random::new(len as u64).bytes(len)
+}
+
+pub fn exists(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
