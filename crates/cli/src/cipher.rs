@@ -6,9 +6,10 @@ use millstream_cpu::Features;
 use millstream_engines::Error as EngineError;
 use millstream_engines::InOut;
 use millstream_engines::aead::{Aead, TAG};
-use millstream_engines::aes;
+use millstream_engines::{aes, camellia, des};
 use millstream_engines::chacha20poly1305::ChaCha20Poly1305;
 use millstream_engines::gcm::Gcm;
+use millstream_engines::rc4::Rc4;
 use millstream_engines::modes::{BlockMode, Direction, Padding, StreamMode, unpad};
 
 use crate::formats::Error;
@@ -106,6 +107,11 @@ impl Cipher {
     /// The cipher; the key file's length tells how long its key is.
     pub const fn new(family: Family, mode: Mode) -> Self {
         Cipher { family, mode, bits: None }
+    }
+
+    /// The same, with a key of this length only.
+    pub const fn with_bits(self, bits: usize) -> Self {
+        Cipher { bits: Some(bits), ..self }
     }
 
     /// The cipher of a name as in `aes-256-cbc`, `aes-cbc`, `des-ede3-cbc`, `rc4`: the names of
@@ -234,8 +240,41 @@ impl Cipher {
             (Family::ChaCha20Poly1305, _) => {
                 Ok(whole_aead(ChaCha20Poly1305::new(features, key)?, iv, associated_data, direction, most))
             }
-            _ => Err(EngineError::Order { rule: "this cipher is not built in" }.into()),
+            (Family::Camellia, Mode::Ecb) => {
+                Ok(block_mode(camellia::Ecb::new(features, key)?, iv, direction, padding))
+            }
+            (Family::Camellia, Mode::Cbc) => {
+                Ok(block_mode(camellia::Cbc::new(features, key)?, iv, direction, padding))
+            }
+            (Family::Camellia, _) => Ok(stream_mode(camellia::Ctr::new(features, key)?, iv, direction)),
+            (Family::Des | Family::TripleDes, mode) => {
+                self.check_des_key(key)?;
+                match mode {
+                    Mode::Ecb => Ok(block_mode(des::Ecb::new(features, key)?, iv, direction, padding)),
+                    Mode::Cbc => Ok(block_mode(des::Cbc::new(features, key)?, iv, direction, padding)),
+                    _ => Ok(stream_mode(des::Cfb::new(features, key)?, iv, direction)),
+                }
+            }
+            (Family::Rc4, _) => {
+                let mut rc4 = Rc4::new(features, key)?;
+                Ok(Box::new(move |piece: &mut Piece| {
+                    rc4.apply(InOut::in_place(&mut piece.bytes));
+                    Ok(())
+                }))
+            }
         }
+    }
+
+    /// One engine computes both: the key's length must be that of the cipher named.
+    fn check_des_key(&self, key: &[u8]) -> Result<(), Error> {
+        let (good, takes) = match self.family {
+            Family::Des => (key.len() == 8, "8 bytes"),
+            _ => (key.len() == 16 || key.len() == 24, "16 or 24 bytes"),
+        };
+        if good {
+            return Ok(());
+        }
+        Err(EngineError::KeyLength { algorithm: self.algorithm(), given: key.len(), takes }.into())
     }
 
     fn algorithm(&self) -> &'static str {

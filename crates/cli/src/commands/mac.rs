@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::builder::OsStringValueParser;
 use millstream_cpu::Features;
 use millstream_engines::aes::{Cmac, CmacStream};
+use millstream_engines::des;
 use millstream_engines::hash::Hash;
 use millstream_engines::hmac::{Hmac, HmacKey};
 use zeroize::Zeroizing;
@@ -60,6 +61,7 @@ pub(super) struct Mac {
 enum Algorithm {
     Hmac(Hash),
     Cmac,
+    Des,
 }
 
 struct Known {
@@ -77,6 +79,7 @@ const fn hmac(name: &'static str, others: &'static [&'static str], hash: Hash, m
 
 /// In the order of `mac -l`.
 const ALGORITHMS: &[Known] = &[
+    Known { name: "des_mac", others: &["des-mac"], algorithm: Algorithm::Des, bits: (64, 64), legacy: true },
     hmac("sha1_hmac", &["hmac-sha1", "hmac-sha-1"], Hash::Sha1, 512, true),
     hmac("md5_hmac", &["hmac-md5"], Hash::Md5, 512, true),
     hmac("sha224_hmac", &["hmac-sha224", "hmac-sha-224"], Hash::Sha224, 512, false),
@@ -132,6 +135,7 @@ impl Algorithm {
     fn key_from_passphrase(self, features: Features, passphrase: &[u8]) -> Secret {
         let bytes = match self {
             Algorithm::Hmac(_) | Algorithm::Cmac => 16,
+            Algorithm::Des => 8,
         };
         let mut key = Zeroizing::new(vec![0; bytes]);
         pbkdf2(features, Hash::Sha1, passphrase, &[0x0a; 16], 1000, &mut key);
@@ -143,6 +147,7 @@ impl Algorithm {
 enum Keyed {
     Hmac(HmacKey),
     Cmac(Box<Cmac>),
+    Des(Features, Secret),
 }
 
 impl Keyed {
@@ -150,6 +155,11 @@ impl Keyed {
         Ok(match algorithm {
             Algorithm::Hmac(hash) => Keyed::Hmac(HmacKey::new(features, hash, key)),
             Algorithm::Cmac => Keyed::Cmac(Box::new(Cmac::new(features, key)?)),
+            Algorithm::Des if key.len() == 8 => Keyed::Des(features, Zeroizing::new(key.to_vec())),
+            Algorithm::Des => {
+                let given = key.len();
+                return Err(millstream_engines::Error::KeyLength { algorithm: "des-mac", given, takes: "8 bytes" });
+            }
         })
     }
 
@@ -157,6 +167,9 @@ impl Keyed {
         match self {
             Keyed::Hmac(key) => Box::new(key.start()),
             Keyed::Cmac(key) => Box::new(key.stream()),
+            Keyed::Des(features, key) => {
+                Box::new(des::Mac::new(*features, key).expect("the key's length was checked"))
+            }
         }
     }
 }
@@ -178,6 +191,16 @@ impl Sum for CmacStream<'_> {
 
     fn finish(self: Box<Self>) -> Vec<u8> {
         CmacStream::finish(*self).to_vec()
+    }
+}
+
+impl Sum for des::Mac {
+    fn update(&mut self, data: &[u8]) {
+        des::Mac::update(self, data);
+    }
+
+    fn finish(self: Box<Self>) -> Vec<u8> {
+        des::Mac::finish(*self).to_vec()
     }
 }
 

@@ -94,7 +94,7 @@ impl Algorithm {
             Algorithm::Aes => Cipher::new(Family::Aes, Mode::Cbc),
             Algorithm::Arcfour => Cipher::new(Family::Rc4, Mode::Stream),
             Algorithm::Des => Cipher::new(Family::Des, Mode::Cbc),
-            Algorithm::TripleDes => Cipher::new(Family::TripleDes, Mode::Cbc),
+            Algorithm::TripleDes => Cipher::new(Family::TripleDes, Mode::Cbc).with_bits(192),
         }
     }
 }

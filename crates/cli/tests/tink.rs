@@ -1,0 +1,162 @@
+//! The default format, both ways against the real Tink (PyPI's package `tink`).
+//!
+//! The package is installed into `target/venv-tink` when it isn't there.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use common::{Place, bytes};
+
+const PROGRAM: &str = r#"
+import io, json, sys, tink
+from tink import secret_key_access, streaming_aead
+from tink.streaming_aead import streaming_aead_key_templates as templates
+
+streaming_aead.register()
+command, keyset, source, target, aad = sys.argv[1:6]
+access = secret_key_access.TOKEN
+
+def primitive():
+    handle = tink.json_proto_keyset_format.parse(open(keyset).read(), access)
+    return handle.primitive(streaming_aead.StreamingAead)
+
+if command == 'generate':
+    handle = tink.new_keyset_handle(getattr(templates, source))
+    open(keyset, 'w').write(tink.json_proto_keyset_format.serialize(handle, access))
+elif command == 'encrypt':
+    with primitive().new_encrypting_stream(open(target, 'wb'), aad.encode()) as out:
+        out.write(open(source, 'rb').read())
+elif command == 'decrypt':
+    with primitive().new_decrypting_stream(open(source, 'rb'), aad.encode()) as data:
+        open(target, 'wb').write(data.read())
+"#;
+
+/// The Python that has Tink.
+fn python() -> &'static Path {
+    static PYTHON: OnceLock<PathBuf> = OnceLock::new();
+    PYTHON.get_or_init(|| {
+        let venv = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/venv-tink");
+        let python = venv.join("bin/python3");
+        let has_tink = || Command::new(&python).args(["-c", "import tink"]).output().is_ok_and(|o| o.status.success());
+        if !has_tink() {
+            let run = |command: &mut Command| {
+                let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+                assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+            };
+            run(Command::new("python3").args(["-m", "venv"]).arg(&venv));
+            run(Command::new(venv.join("bin/pip")).args(["install", "--quiet", "tink>=1.10"]));
+            assert!(has_tink(), "tink is installed in {} and can't be imported", venv.display());
+        }
+        python
+    })
+}
+
+fn tink(place: &Place, args: [&str; 5]) {
+    place.write("program.py", PROGRAM);
+    let ended = place.run(python(), ["program.py"].iter().chain(&args), b"");
+    assert_eq!(ended.code, Some(0), "{args:?}: {}", ended.err);
+}
+
+fn both_ways(place: &Place, ours: &str, theirs: &str, lengths: &[usize], aad: &str) {
+    let option = if aad.is_empty() { String::new() } else { format!("--aad={aad}") };
+    for &len in lengths {
+        let data = bytes(len);
+        place.write("plain", &data);
+        for file in [true, false] {
+            if file {
+                place.words(&format!("encrypt -k {ours} {option} -i plain -o sealed")).good();
+            } else {
+                let sealed = place.words_with(&format!("encrypt -k {ours} {option}"), &data).good();
+                place.write("sealed", sealed);
+            }
+            tink(place, ["decrypt", theirs, "sealed", "opened", aad]);
+            assert!(place.read("opened") == data, "Tink does not read our {len} bytes");
+        }
+        tink(place, ["encrypt", theirs, "plain", "sealed", aad]);
+        place.words(&format!("decrypt -k {ours} {option} -i sealed -o opened")).good();
+        assert!(place.read("opened") == data, "we do not read Tink's {len} bytes");
+        let opened = place.words_with(&format!("decrypt -k {ours} {option}"), &place.read("sealed")).good();
+        assert!(opened == data, "we do not read Tink's {len} bytes from a pipe");
+    }
+}
+
+/// Plaintext around the segment boundaries.
+fn lengths(segment: usize, header: usize) -> [usize; 7] {
+    let first = segment - header - 16;
+    [0, 1, first - 1, first, first + 1, first + segment - 16, first + segment - 15]
+}
+
+#[test]
+fn a_bare_key_is_a_key_of_tinks_template() {
+    let place = Place::new();
+    let secret = bytes(32);
+    place.key("key", &secret);
+    // AesGcmHkdfStreamingKey: params { 1 MB, 32 bytes, SHA256 }, key_value.
+    let mut proto = vec![0x12, 0x08, 0x08, 0x80, 0x80, 0x40, 0x10, 0x20, 0x18, 0x03, 0x1a, 0x20];
+    proto.extend_from_slice(&secret);
+    let value = place.run("base64", ["-w0"], &proto).text();
+    let keyset = serde_json::json!({
+        "primaryKeyId": 7,
+        "key": [{
+            "keyData": {
+                "typeUrl": "type.googleapis.com/google.crypto.tink.AesGcmHkdfStreamingKey",
+                "value": value,
+                "keyMaterialType": "SYMMETRIC",
+            },
+            "status": "ENABLED",
+            "keyId": 7,
+            "outputPrefixType": "RAW",
+        }],
+    });
+    place.key("keyset", keyset.to_string());
+    both_ways(&place, "key", "keyset", &lengths(1 << 20, 40), "");
+    both_ways(&place, "key", "keyset", &[100, 3 << 20], "context");
+}
+
+#[test]
+fn keysets_of_tinks_templates() {
+    let place = Place::new();
+    for (template, segment, header) in [
+        ("AES256_GCM_HKDF_1MB", 1 << 20, 40),
+        ("AES256_GCM_HKDF_4KB", 4096, 40),
+        ("AES128_GCM_HKDF_4KB", 4096, 24),
+    ] {
+        tink(&place, ["generate", "keyset", template, "", ""]);
+        place.key("keyset", place.read("keyset"));
+        both_ways(&place, "keyset", "keyset", &lengths(segment, header)[2..], "aad");
+    }
+    tink(&place, ["generate", "keyset", "AES128_CTR_HMAC_SHA256_4KB", "", ""]);
+    place.words("encrypt -k keyset -i keyset").bad(1, &["keyset: ", "AesCtrHmacStreamingKey"]);
+}
+
+#[test]
+fn an_older_key_of_a_keyset_still_decrypts() {
+    let place = Place::new();
+    for name in ["old", "new"] {
+        tink(&place, ["generate", name, "AES256_GCM_HKDF_4KB", "", ""]);
+    }
+    let parse = |name| -> serde_json::Value { serde_json::from_slice(&place.read(name)).unwrap() };
+    let (old, mut new) = (parse("old"), parse("new"));
+    new["key"].as_array_mut().unwrap().push(old["key"][0].clone());
+    place.key("both", new.to_string());
+    for len in [0, 100, 4096 - 40 - 16, 100_000] {
+        place.write("plain", bytes(len));
+        for name in ["old", "new"] {
+            tink(&place, ["encrypt", name, "plain", "sealed", ""]);
+            place.words("decrypt -q -k both -i sealed -o opened").good();
+            assert!(place.read("opened") == bytes(len), "{name}, {len} bytes");
+        }
+        place.words("encrypt -q -k both -i plain -o sealed").good();
+        tink(&place, ["decrypt", "new", "sealed", "opened", ""]);
+        assert!(place.read("opened") == bytes(len));
+    }
+    let mut disabled = new.clone();
+    disabled["key"][0]["status"] = "DISABLED".into();
+    place.key("both", disabled.to_string());
+    place.words("encrypt -k both -i plain").bad(1, &["both: ", "primary key is not enabled"]);
+    place.key("both", "{\"encryptedKeyset\": \"abc\"}");
+    place.words("encrypt -k both -i plain").bad(1, &["both: an encrypted keyset"]);
+}
