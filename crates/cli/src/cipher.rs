@@ -6,11 +6,11 @@ use millstream_cpu::Features;
 use millstream_engines::Error as EngineError;
 use millstream_engines::InOut;
 use millstream_engines::aead::{Aead, TAG};
-use millstream_engines::{aes, camellia, des};
 use millstream_engines::chacha20poly1305::ChaCha20Poly1305;
 use millstream_engines::gcm::Gcm;
-use millstream_engines::rc4::Rc4;
 use millstream_engines::modes::{BlockMode, Direction, Padding, StreamMode, unpad};
+use millstream_engines::rc4::Rc4;
+use millstream_engines::{aes, camellia, des};
 
 use crate::formats::Error;
 use crate::pipeline::{Cut, Piece, Worker};
@@ -117,19 +117,25 @@ impl Cipher {
     /// The cipher of a name as in `aes-256-cbc`, `aes-cbc`, `des-ede3-cbc`, `rc4`: the names of
     /// `openssl enc`, and the same without a key length. `cfb128` is `cfb`.
     pub fn from_name(name: &str) -> Option<Self> {
-        let (name, bits) = match name.strip_prefix("des-ede3-") {
-            Some(mode) => (format!("3des-{mode}"), Some(192)),
-            None => match name.strip_prefix("des-ede-") {
-                Some(mode) => (format!("3des-{mode}"), Some(128)),
-                None => without_bits(name),
-            },
-        };
-        let name = name.strip_suffix("cfb128").map_or(name.clone(), |start| format!("{start}cfb"));
-        let listed = list().find(|listed| listed.name == name)?;
-        if listed.cipher.family == Family::TripleDes && bits.is_some() && without_bits(&name).1.is_some() {
-            return None;
+        let name = name.strip_suffix("cfb128").map_or(name.to_owned(), |start| format!("{start}cfb"));
+        list().find_map(|listed| listed.cipher.named(listed.name, &name))
+    }
+
+    /// This cipher, if `name` is its `own` name with or without a key length.
+    fn named(self, own: &str, name: &str) -> Option<Self> {
+        if name == own {
+            return Some(self);
         }
-        Some(Cipher { bits, ..listed.cipher })
+        let starts: &[(&str, usize)] = match (self.family, self.mode) {
+            (Family::Aes, Mode::Xts) => &[("aes-128", 128), ("aes-256", 256)],
+            (Family::Aes, _) => &[("aes-128", 128), ("aes-192", 192), ("aes-256", 256)],
+            (Family::Camellia, _) => &[("camellia-128", 128), ("camellia-192", 192), ("camellia-256", 256)],
+            (Family::TripleDes, _) => &[("des-ede", 128), ("des-ede3", 192)],
+            _ => &[],
+        };
+        let (_, mode) = own.split_once('-')?;
+        let start = name.strip_suffix(mode)?.strip_suffix('-')?;
+        starts.iter().find(|(known, _)| *known == start).map(|&(_, bits)| self.with_bits(bits))
     }
 
     /// Whether it should not be chosen for anything new.
@@ -213,7 +219,9 @@ impl Cipher {
         }
         if iv.len() != self.iv_bytes() {
             let takes = takes(self.iv_bytes());
-            return Err(EngineError::NonceLength { algorithm: self.algorithm(), given: iv.len(), takes }.into());
+            return Err(
+                EngineError::NonceLength { algorithm: self.algorithm(), given: iv.len(), takes }.into()
+            );
         }
         self.bound_worker(features, key, iv, associated_data, direction, padding)
     }
@@ -281,16 +289,6 @@ impl Cipher {
         let named = |l: &Listed| l.cipher.family == self.family && l.cipher.mode == self.mode;
         list().find(named).map_or("cipher", |listed| listed.name)
     }
-}
-
-/// The name and the key length that stands inside or behind it: `aes-256-cbc`, `rc4-40`.
-fn without_bits(name: &str) -> (String, Option<usize>) {
-    let parts: Vec<&str> = name.split('-').collect();
-    let at = parts.iter().skip(1).position(|part| ["128", "192", "256"].contains(part));
-    let Some(at) = at else { return (name.to_owned(), None) };
-    let bits = parts[at + 1].parse().ok();
-    let rest: Vec<&str> = parts.iter().enumerate().filter(|&(i, _)| i != at + 1).map(|(_, part)| *part).collect();
-    (rest.join("-"), bits)
 }
 
 fn takes(bytes: usize) -> &'static str {
@@ -399,7 +397,11 @@ fn xts(mode: aes::Xts, tweak: &[u8], direction: Direction, most: usize) -> Worke
 fn whole(piece: &Piece, most: usize) -> Result<(), Error> {
     let given = piece.bytes.len() as u64;
     let what = "bytes (or more) of a cipher that takes its data as a whole";
-    if piece.last && given <= most as u64 { Ok(()) } else { Err(Error::Limit { what, given, most: most as u64 }) }
+    if piece.last && given <= most as u64 {
+        Ok(())
+    } else {
+        Err(Error::Limit { what, given, most: most as u64 })
+    }
 }
 
 #[cfg(test)]
@@ -418,7 +420,20 @@ mod tests {
         is("des-ede-cbc", Family::TripleDes, Mode::Cbc, Some(128));
         is("3des-cbc", Family::TripleDes, Mode::Cbc, None);
         is("chacha20-poly1305", Family::ChaCha20Poly1305, Mode::Stream, None);
-        for name in ["aes", "aes-512-cbc", "aes-256", "cbc", "", "-", "des-ede3", "aes-256-256-cbc", "AES-256-CBC"] {
+        for name in [
+            "aes",
+            "aes-512-cbc",
+            "aes-256",
+            "cbc",
+            "",
+            "-",
+            "des-ede3",
+            "aes-256-256-cbc",
+            "AES-256-CBC",
+            "aes-192-xts",
+            "3des-192-cbc",
+            "rc4-128",
+        ] {
             assert_eq!(Cipher::from_name(name), None, "{name}");
         }
     }

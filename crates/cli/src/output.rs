@@ -34,8 +34,15 @@ pub struct Pending {
     file: File,
     path: PathBuf,
     hidden: Option<PathBuf>,
-    /// The file that has the final name now, which the new one replaces.
-    replaces: Option<std::fs::Metadata>,
+    /// Whose the file is that has the final name now, and what may be done with it.
+    replaces: Option<Access>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Access {
+    mode: u32,
+    owner: u32,
+    group: u32,
 }
 
 impl Output {
@@ -67,7 +74,8 @@ impl Output {
                 if is_stream(&found) {
                     return Ok(Output::Stream { file, name: path.display().to_string() });
                 }
-                pending(Some(found)).map_err(failed)
+                let access = Access { mode: found.mode() & 0o777, owner: found.uid(), group: found.gid() };
+                pending(Some(access)).map_err(failed)
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => pending(None).map_err(failed),
             Err(error) => Err(failed(error)),
@@ -128,8 +136,8 @@ fn is_stream(found: &std::fs::Metadata) -> bool {
 }
 
 impl Pending {
-    fn new(path: &Path, replaces: Option<std::fs::Metadata>) -> io::Result<Self> {
-        let mode = replaces.as_ref().map_or(0o666, |found| found.mode() & 0o666);
+    fn new(path: &Path, replaces: Option<Access>) -> io::Result<Self> {
+        let mode = replaces.map_or(0o666, |old| old.mode & 0o666);
         let (file, hidden) = match nameless(directory(path), mode) {
             Ok(file) => (file, None),
             Err(_) => {
@@ -146,10 +154,10 @@ impl Pending {
     }
 
     fn finish(mut self) -> io::Result<()> {
-        if let Some(old) = &self.replaces {
+        if let Some(old) = self.replaces {
             // The owner can be kept by root only; for anyone else the new file is theirs.
-            let _ = std::os::unix::fs::fchown(&self.file, Some(old.uid()), Some(old.gid()));
-            self.file.set_permissions(std::fs::Permissions::from_mode(old.mode() & 0o777))?;
+            let _ = std::os::unix::fs::fchown(&self.file, Some(old.owner), Some(old.group));
+            self.file.set_permissions(std::fs::Permissions::from_mode(old.mode))?;
             // Until this returns, the old file is the only copy that survives a power failure.
             self.file.sync_all()?;
         }

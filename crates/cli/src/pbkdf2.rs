@@ -9,7 +9,14 @@ use zeroize::Zeroize;
 
 /// Fills `key` from a passphrase and a salt. The time grows with `iterations` and with the
 /// number of digests that `key` takes.
-pub fn pbkdf2(features: Features, hash: Hash, passphrase: &[u8], salt: &[u8], iterations: u32, key: &mut [u8]) {
+pub fn pbkdf2(
+    features: Features,
+    hash: Hash,
+    passphrase: &[u8],
+    salt: &[u8],
+    iterations: u32,
+    key: &mut [u8],
+) {
     let hmac = HmacKey::new(features, hash, passphrase);
     for (chunk, number) in key.chunks_mut(hash.output_len()).zip(1u32..) {
         let mut u = hmac.sign(&[salt, &number.to_be_bytes()].concat());
@@ -31,7 +38,8 @@ mod tests {
 
     #[test]
     fn answers_of_rfc_6070_and_rfc_7914() {
-        let cases: [(Hash, &[u8], &[u8], u32, &str); 5] = [
+        type Case = (Hash, &'static [u8], &'static [u8], u32, &'static str);
+        let cases: [Case; 5] = [
             (Hash::Sha1, b"password", b"salt", 1, "0c60c80f961f0e71f3a9b524af6012062fe037a6"),
             (Hash::Sha1, b"password", b"salt", 4096, "4b007901b765489abead49d926f721d065a429c1"),
             (

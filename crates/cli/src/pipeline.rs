@@ -397,7 +397,9 @@ mod tests {
     #[test]
     fn nothing_is_written_after_a_piece_that_failed() {
         let fail_at = |bad: u64| -> Worker {
-            Box::new(move |piece| if piece.index == bad { Err(Error::Tampered { segment: bad }) } else { Ok(()) })
+            Box::new(
+                move |piece| if piece.index == bad { Err(Error::Tampered { segment: bad }) } else { Ok(()) },
+            )
         };
         for bad in 0..4 {
             let mut output = Vec::new();
@@ -420,7 +422,8 @@ mod tests {
         let error = run(Broken, Vec::new(), CUT, vec![mark()], &Progress::Silent).unwrap_err();
         assert!(matches!(error, Error::Read(_)));
         let full: &mut [u8] = &mut [];
-        let error = run(io::Cursor::new(vec![0; 100]), full, CUT, vec![mark()], &Progress::Silent).unwrap_err();
+        let error =
+            run(io::Cursor::new(vec![0; 100]), full, CUT, vec![mark()], &Progress::Silent).unwrap_err();
         assert!(matches!(error, Error::Write(_)));
     }
 
@@ -429,10 +432,12 @@ mod tests {
         for len in [0, 1, (256 << 10) - 1, 256 << 10, (256 << 10) + 1, 1_000_000] {
             let input: Vec<u8> = (0..len).map(|i| (i % 251) as u8).collect();
             for known in [None, Some(len as u64)] {
-            let mut seen = Vec::new();
-            consume(io::Cursor::new(input.clone()), known, &Progress::Silent, |piece| seen.extend_from_slice(piece))
+                let mut seen = Vec::new();
+                consume(io::Cursor::new(input.clone()), known, &Progress::Silent, |piece| {
+                    seen.extend_from_slice(piece)
+                })
                 .unwrap();
-            assert!(seen == input, "{len} bytes");
+                assert!(seen == input, "{len} bytes");
             }
         }
     }

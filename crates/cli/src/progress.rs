@@ -35,9 +35,12 @@ pub struct Solaris {
 }
 
 impl Progress {
-    /// A bar for `total` bytes (nothing where that is unknown) when there is a terminal to see it.
+    /// A bar for `total` bytes, or a count where that is unknown, when there is a terminal to see
+    /// it and nobody types the input there.
     pub fn bar(total: Option<u64>, quiet: bool) -> Self {
-        if quiet || !io::stderr().is_terminal() || total.is_some_and(|total| total < LARGE) {
+        let small = total.is_some_and(|total| total < LARGE);
+        let typed = total.is_none() && io::stdin().is_terminal();
+        if quiet || small || typed || !io::stderr().is_terminal() {
             return Progress::Silent;
         }
         let bar = match total {
@@ -136,7 +139,8 @@ mod tests {
                 text += &bar.advance(step);
             }
             text += &bar.finish(true);
-            let quarters = ["[..................", "...................", "...................", "..................]"];
+            let quarters =
+                ["[..................", "...................", "...................", "..................]"];
             assert_eq!(text, quarters.join("|") + "\nDone.\n", "step {step}");
         }
     }

@@ -42,7 +42,8 @@ pub fn passphrase_file(path: &Path) -> Result<(Secret, Option<String>), Error> {
     if bytes.is_empty() {
         return Err(Error::secret(path, "invalid passphrase. The first line is empty"));
     }
-    let warning = everyone.then(|| format!("{0}: everyone may read this passphrase; chmod 600 {0}", path.display()));
+    let warning =
+        everyone.then(|| format!("{0}: everyone may read this passphrase; chmod 600 {0}", path.display()));
     Ok((bytes, warning))
 }
 

@@ -56,7 +56,8 @@ fn files_and_streams_give_the_same_in_every_combination() {
 fn what_cat_has_read_of_standard_input_stays_read() {
     let place = place_with_key();
     place.write("data", b"HEADtail");
-    let shell = format!("{{ dd bs=4 count=1 status=none >/dev/null; exec {MILLSTREAM} encrypt -k key; }} < data");
+    let shell =
+        format!("{{ dd bs=4 count=1 status=none >/dev/null; exec {MILLSTREAM} encrypt -k key; }} < data");
     let sealed = place.run("sh", ["-c", &shell], b"").good();
     assert_eq!(place.words_with("decrypt -k key", &sealed).good(), b"tail");
 }
@@ -123,7 +124,11 @@ fn every_change_is_noticed_and_leaves_nothing() {
         let ended = place.words_with("decrypt -k key", changed);
         assert_eq!(ended.code, Some(1), "{what}");
         let written = (segment * (SEGMENT - TAG)).saturating_sub(HEADER);
-        assert!(ended.out == data[..written], "{what}: {} bytes where {written} are verified", ended.out.len());
+        assert!(
+            ended.out == data[..written],
+            "{what}: {} bytes where {written} are verified",
+            ended.out.len()
+        );
     };
     for (at, segment) in [
         (1, 0),
@@ -227,7 +232,10 @@ fn devices_and_pipes_are_written_directly() {
     place.words("encrypt -k key -i data -o /dev/null").good();
     place.words("encrypt -k key -i data -o /dev/full").bad(1, &["/dev/full", "No space left"]);
     let piped = place.words("encrypt -k key -i data -o /dev/stdout").good();
-    assert_eq!(place.words_with("decrypt -k key -i /dev/stdin -o /dev/stdout", &piped).good(), bytes(100_000));
+    assert_eq!(
+        place.words_with("decrypt -k key -i /dev/stdin -o /dev/stdout", &piped).good(),
+        bytes(100_000)
+    );
     let shell = format!("exec {MILLSTREAM} encrypt -k key -i data >/dev/full");
     place.run("sh", ["-c", &shell], b"").bad(1, &["standard output", "No space left"]);
     // The kernel's own files have no length.
@@ -299,7 +307,10 @@ fn a_passphrase_from_a_file() {
     place.key("empty", "\nx\n");
     let data = bytes(2 * SEGMENT);
     place.write("data", &data);
-    for line in ["encrypt --passphrase-file pass -i data -o sealed", "encrypt --passphrase-file pass --aad=a -i data -o bound"] {
+    for line in [
+        "encrypt --passphrase-file pass -i data -o sealed",
+        "encrypt --passphrase-file pass --aad=a -i data -o bound",
+    ] {
         place.words(line).good();
     }
     let sealed = place.read("sealed");
@@ -322,7 +333,9 @@ fn a_passphrase_from_a_file() {
     }
     for len in [8, 39, 40, 79] {
         place.write("changed", &sealed[..len]);
-        place.words("decrypt --passphrase-file pass -i changed -o new").bad(1, &["changed: ends inside its header"]);
+        place
+            .words("decrypt --passphrase-file pass -i changed -o new")
+            .bad(1, &["changed: ends inside its header"]);
     }
     assert!(!exists(&place.path("new")));
 }
@@ -392,7 +405,11 @@ fn options_that_a_format_has_no_use_for_are_refused() {
     ] {
         place.words(line).bad(2, words);
     }
-    for line in ["encrypt -k key -a idea", "decrypt --format raw -k key -a idea", "encrypt --format openssl -a aes-256-gcm"] {
+    for line in [
+        "encrypt -k key -a idea",
+        "decrypt --format raw -k key -a idea",
+        "encrypt --format openssl -a aes-256-gcm",
+    ] {
         place.words(line).bad(1, &["unknown algorithm -- ", "crypt -l"]);
     }
 }

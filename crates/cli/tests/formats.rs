@@ -10,7 +10,8 @@ use proptest::prelude::*;
 
 /// A key of short segments, so that a short stream has many.
 fn key(segment_bytes: usize, derived_key_bytes: usize) -> Key {
-    Key::with_parameters(&[7; 32], Parameters { segment_bytes, derived_key_bytes, hash: Hash::Sha256 }).unwrap()
+    Key::with_parameters(&[7; 32], Parameters { segment_bytes, derived_key_bytes, hash: Hash::Sha256 })
+        .unwrap()
 }
 
 fn sealed(key: &Key, data: &[u8], aad: &[u8]) -> Vec<u8> {

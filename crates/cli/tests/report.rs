@@ -84,7 +84,12 @@ fn check_runs_every_kernel_in_two_seconds() {
             });
             let available = millstream_cpu::Features::hardware().contains(kernel.requires);
             let word = if available { " ok" } else { " not available (needs " };
-            assert!(line.is_some_and(|line| line.contains(word)), "{} {}: {text}", engine.algorithm().name, kernel.name);
+            assert!(
+                line.is_some_and(|line| line.contains(word)),
+                "{} {}: {text}",
+                engine.algorithm().name,
+                kernel.name
+            );
         }
     }
     assert_eq!(text.lines().count(), kernels + 1);
@@ -92,7 +97,10 @@ fn check_runs_every_kernel_in_two_seconds() {
     assert_eq!(report["failed"], 0);
     assert_eq!(report["kernels"].as_array().unwrap().len(), kernels);
     let masked = json(masked("-crypto", &["check", "--json"]).text());
-    assert!(masked["ok"].as_u64() < report["ok"].as_u64() || report["not_available"].as_u64() == masked["not_available"].as_u64());
+    assert!(
+        masked["ok"].as_u64() < report["ok"].as_u64()
+            || report["not_available"].as_u64() == masked["not_available"].as_u64()
+    );
 }
 
 #[test]
@@ -136,7 +144,19 @@ fn completions_for_each_shell() {
 fn help_names_every_option_and_the_exit_codes() {
     let place = Place::new();
     let help = place.words("encrypt --help").text();
-    for word in ["-a", "-k", "-i", "-o", "-l", "-v", "--format", "--iv", "--passphrase-file", "Exit status", "openssl"] {
+    for word in [
+        "-a",
+        "-k",
+        "-i",
+        "-o",
+        "-l",
+        "-v",
+        "--format",
+        "--iv",
+        "--passphrase-file",
+        "Exit status",
+        "openssl",
+    ] {
         assert!(help.contains(word), "no '{word}' in {help}");
     }
     assert_eq!(place.words("--version").text(), format!("millstream {}\n", env!("CARGO_PKG_VERSION")));

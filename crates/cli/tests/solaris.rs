@@ -25,7 +25,8 @@ const ALL: [Spec; 4] = [
 impl Spec {
     fn cipher(&self, place: &Place, way: &str, key: &[u8], iv: &[u8], input: &[u8]) -> Vec<u8> {
         let iv = if iv.is_empty() { String::new() } else { format!("-iv {}", hex(iv)) };
-        let cipher = if self.name == "aes" { format!("aes-{}-cbc", key.len() * 8) } else { self.openssl.into() };
+        let cipher =
+            if self.name == "aes" { format!("aes-{}-cbc", key.len() * 8) } else { self.openssl.into() };
         let line = format!("enc -provider default -provider legacy {way} -{cipher} -K {} {iv}", hex(key));
         place.run("openssl", line.split_whitespace(), input).good()
     }
@@ -79,7 +80,10 @@ fn passphrases_both_ways() {
         }
         // Iterations are the file's.
         let other = spec.file(&place, None, 77, b"data");
-        assert_eq!(place.words_with(&format!("decrypt -a {} --passphrase-file pass", spec.name), &other).good(), b"data");
+        assert_eq!(
+            place.words_with(&format!("decrypt -a {} --passphrase-file pass", spec.name), &other).good(),
+            b"data"
+        );
     }
 }
 

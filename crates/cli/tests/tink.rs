@@ -40,7 +40,8 @@ fn python() -> &'static Path {
     PYTHON.get_or_init(|| {
         let venv = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/venv-tink");
         let python = venv.join("bin/python3");
-        let has_tink = || Command::new(&python).args(["-c", "import tink"]).output().is_ok_and(|o| o.status.success());
+        let has_tink =
+            || Command::new(&python).args(["-c", "import tink"]).output().is_ok_and(|o| o.status.success());
         if !has_tink() {
             let run = |command: &mut Command| {
                 let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));

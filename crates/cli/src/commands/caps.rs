@@ -62,7 +62,11 @@ impl Report {
                 masked: kernel.requires.intersection(hardware).difference(active_set),
                 variable_time: kernel.timing == Timing::Variable,
             };
-            Choice { engine: *engine, chosen, passed_over: before.map(|kernel| (kernel, why(kernel))).collect() }
+            Choice {
+                engine: *engine,
+                chosen,
+                passed_over: before.map(|kernel| (kernel, why(kernel))).collect(),
+            }
         };
         Report {
             processor: processor_name(),
@@ -83,12 +87,17 @@ impl Report {
         let names = self.engines.iter().map(|c| c.engine.algorithm().name.len());
         let kernels = self.engines.iter().map(|c| c.chosen.name.len());
         let (a, k) = (names.max().unwrap_or(0).max(9), kernels.max().unwrap_or(0).max(6));
-        let _ = writeln!(text, "\n{:a$}  {:17}  {:k$}  Faster ones not used", "Algorithm", "Standing", "Kernel");
+        let _ =
+            writeln!(text, "\n{:a$}  {:17}  {:k$}  Faster ones not used", "Algorithm", "Standing", "Kernel");
         for choice in &self.engines {
             let algorithm = choice.engine.algorithm();
             let standing = algorithm.standing.to_string();
             let line = format!("{:a$}  {standing:17}  {:k$}  ", algorithm.name, choice.chosen.name);
-            let reasons: Vec<_> = choice.passed_over.iter().map(|(kernel, why)| format!("{}: {}", kernel.name, why.text())).collect();
+            let reasons: Vec<_> = choice
+                .passed_over
+                .iter()
+                .map(|(kernel, why)| format!("{}: {}", kernel.name, why.text()))
+                .collect();
             let indent = format!("\n{}", " ".repeat(line.len()));
             let _ = writeln!(text, "{}", format!("{line}{}", reasons.join(&indent)).trim_end());
         }

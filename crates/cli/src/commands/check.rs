@@ -78,9 +78,9 @@ fn text(results: &[Outcome], verbose: bool, features: Features) -> String {
 }
 
 fn json(results: &[Outcome]) -> String {
-    let lines = results.iter().map(|r| {
-        json!({ "algorithm": r.algorithm, "kernel": r.kernel.name, "result": r.word() })
-    });
+    let lines = results
+        .iter()
+        .map(|r| json!({ "algorithm": r.algorithm, "kernel": r.kernel.name, "result": r.word() }));
     let report = json!({
         "version": 1,
         "ok": count(results, Some(true)),

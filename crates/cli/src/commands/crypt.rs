@@ -8,6 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use millstream_cpu::Features;
+use millstream_engines::Error as EngineError;
 use millstream_engines::modes::{Direction, Padding};
 
 use crate::cipher::{self, Cipher};
@@ -25,10 +26,10 @@ use crate::secret::{self, Secret};
 /// The options of PKCS #11 tokens, which belong to the commands but not yet to this program.
 #[derive(clap::Args)]
 pub(super) struct Token {
-    /// The label of a key in a PKCS #11 token
+    /// The label of a key in a PKCS #11 token (not in this version)
     #[arg(short = 'K', long, value_name = "LABEL", allow_hyphen_values = true)]
     token_key: Option<OsString>,
-    /// The token, as name[:manufacturer[:serial]]
+    /// The token, as name[:manufacturer[:serial]] (not in this version)
     #[arg(short = 'T', long, value_name = "TOKEN", allow_hyphen_values = true)]
     token: Option<OsString>,
 }
@@ -134,47 +135,71 @@ struct Source {
     reader: Box<dyn Read + Send>,
     /// A second handle of the file, where it is a regular one read from its beginning.
     file: Option<(File, u64)>,
-    /// Bytes that `reader` gives before the file's own position counts.
+    /// Whether more was looked at than the headers that will be read from `reader`.
     is_ahead: bool,
+}
+
+/// One call: what its options don't say.
+struct Call<'a> {
+    context: &'a Context,
+    features: Features,
+    direction: Direction,
+    input: &'a Input,
+}
+
+impl Call<'_> {
+    /// The command whose `-l` lists the algorithms.
+    fn command(&self) -> &'static str {
+        if self.direction == Direction::Encrypt { "encrypt" } else { "decrypt" }
+    }
+
+    fn unknown(&self, name: &str) -> Error {
+        Error::UnknownAlgorithm { name: name.to_owned(), command: self.command() }
+    }
+
+    /// A format's error before there is an output.
+    fn failed(&self, source: formats::Error) -> Error {
+        Error::in_format(source, &self.input.name, "")
+    }
+
+    /// As [`Call::failed`], but a key of the wrong length is the key file's fault.
+    fn failed_with_key(&self, error: formats::Error, key: Option<&Path>) -> Error {
+        match (error, key) {
+            (formats::Error::Engine(error @ EngineError::KeyLength { .. }), Some(path)) => {
+                Error::secret(path, error)
+            }
+            (error, _) => self.failed(error),
+        }
+    }
 }
 
 impl Options {
     /// Does what the command line asks.
     pub(super) fn run(self, context: &Context, direction: Direction) -> Result<(), Error> {
-        let command = if direction == Direction::Encrypt { "encrypt" } else { "decrypt" };
         if self.list {
             return if self.stands_alone() { list() } else { Err(Error::Usage("-l stands alone".into())) };
         }
         self.token.refuse(self.key_file.is_some())?;
         let features = Features::active()?;
-        let asked = self.format_asked(command)?;
-        self.check(asked, command)?;
+        let asked = self.format_asked(direction)?;
+        self.check(asked)?;
         let input = match &self.input {
             Some(path) => Input::named(path)?,
             None => Input::standard()?,
         };
-        let progress = |input: &Input| match self.verbose {
-            true => Progress::solaris(input.len),
-            false => Progress::bar(input.len, self.quiet),
-        };
-        let name = |source| Error::in_format(source, &input.name, "");
-        let mut source = Source::new(&input).map_err(name)?;
-        let mut job = match direction {
-            Direction::Encrypt => self.seal(context, features, asked.unwrap_or(Format::Tink), command, &input)?,
-            Direction::Decrypt => {
-                let head = source.peek(formats::DETECT_LEN).map_err(name)?;
-                let format = self.format_found(asked, &head, &input)?;
-                self.open(context, features, format, command, &input, &mut source, &head)?
-            }
-        };
+        let call = Call { context, features, direction, input: &input };
+        let mut source = Source::new(&input).map_err(|error| call.failed(error))?;
+        let job = self.job(&call, asked, &mut source)?;
         let output = match &self.output {
             Some(path) => Output::named(path)?,
             None => Output::standard()?,
         };
         refuse_loop(&input, &output)?;
-        let progress = progress(&input);
-        let header = std::mem::take(&mut job.header);
-        let done = carry(job, header, source, &output, &progress);
+        let progress = match self.verbose {
+            true => Progress::solaris(input.len),
+            false => Progress::bar(input.len, self.quiet),
+        };
+        let done = carry(job, source, &output, &progress);
         progress.finish(done.is_ok());
         done.map_err(|source| Error::in_format(source, &input.name, &output.name()))?;
         if !input.is_unchanged() {
@@ -190,43 +215,69 @@ impl Options {
         !given && !raw && !self.token.is_given() && paths.iter().all(|path| path.is_none())
     }
 
-    /// The format that the options name, if they do.
-    fn format_asked(&self, command: &'static str) -> Result<Option<Format>, Error> {
+    /// The format that the options name; without them the default to encrypt, and to decrypt
+    /// whatever the file is.
+    fn format_asked(&self, direction: Direction) -> Result<Option<Format>, Error> {
         match (self.format, self.algorithm.as_deref()) {
             (Some(format), _) => Ok(Some(format.into())),
-            (None, None) => Ok(None),
-            (None, Some(TINK)) => Ok(Some(Format::Tink)),
+            (None, None) if direction == Direction::Decrypt => Ok(None),
+            (None, None | Some(TINK)) => Ok(Some(Format::Tink)),
             (None, Some(name)) if solaris::Algorithm::from_name(name).is_some() => Ok(Some(Format::Solaris)),
             (None, Some(name)) if Cipher::from_name(name).is_some() => {
                 Err(Error::Usage(format!("-a {name} goes with --format openssl or --format raw")))
             }
-            (None, Some(name)) => Err(Error::UnknownAlgorithm { name: name.into(), command }),
+            (None, Some(name)) => {
+                let command = if direction == Direction::Encrypt { "encrypt" } else { "decrypt" };
+                Err(Error::UnknownAlgorithm { name: name.into(), command })
+            }
         }
-    }
-
-    /// The format to decrypt: the one asked for, or the one the file begins like.
-    fn format_found(&self, asked: Option<Format>, head: &[u8], input: &Input) -> Result<Format, Error> {
-        asked.or_else(|| formats::detect(head)).ok_or_else(|| {
-            let why = format!("{}: it begins like no known format; name it with --format", input.name);
-            Error::Usage(why)
-        })
     }
 
     /// Refuses options that the format has no use for, rather than ignoring them.
-    fn check(&self, asked: Option<Format>, command: &'static str) -> Result<(), Error> {
+    fn check(&self, asked: Option<Format>) -> Result<(), Error> {
         if self.key_file.is_some() && self.passphrase_file.is_some() {
             return Err(Error::Usage("-k and --passphrase-file exclude each other".into()));
         }
-        let is = |formats: &[Format]| asked.is_none_or(|asked| formats.contains(&asked)) && (asked.is_some() || formats.contains(&Format::Tink) || command == "decrypt");
-        let given = [
-            (self.iv.is_some() || self.iv_file.is_some(), &[Format::Raw][..], "--iv and --iv-file go with --format raw"),
+        let iv = self.iv.is_some() || self.iv_file.is_some();
+        let given: [(bool, &[Format], &str); 4] = [
+            (iv, &[Format::Raw], "--iv and --iv-file go with --format raw"),
             (self.no_pad, &[Format::Raw], "--no-pad goes with --format raw"),
             (self.aad.is_some(), &[Format::Tink, Format::Raw], "--aad goes with the formats tink and raw"),
-            (self.iter.is_some(), &[Format::OpenSsl, Format::Solaris], "--iter goes with the formats openssl and solaris"),
+            (
+                self.iter.is_some(),
+                &[Format::OpenSsl, Format::Solaris],
+                "--iter goes with the formats openssl and solaris",
+            ),
         ];
-        match given.into_iter().find(|(given, formats, _)| *given && !is(formats)) {
+        let useless = |(given, formats, _): &(bool, &[Format], _)| {
+            *given && asked.is_some_and(|asked| !formats.contains(&asked))
+        };
+        match given.into_iter().find(useless) {
             Some((.., why)) => Err(Error::Usage(why.into())),
             None => Ok(()),
+        }
+    }
+
+    /// What is to be done, with the keys for it.
+    fn job(&self, call: &Call<'_>, asked: Option<Format>, source: &mut Source) -> Result<Job, Error> {
+        let head = match call.direction {
+            Direction::Encrypt => Vec::new(),
+            Direction::Decrypt => source.peek(formats::DETECT_LEN).map_err(|error| call.failed(error))?,
+        };
+        let Some(format) = asked.or_else(|| formats::detect(&head)) else {
+            let name = &call.input.name;
+            return Err(Error::Usage(format!(
+                "{name}: it begins like no known format; name it with --format"
+            )));
+        };
+        // Options were checked against a format that was asked for; now it is known in any case.
+        self.check(Some(format))?;
+        match (format, call.direction) {
+            (Format::Tink, Direction::Encrypt) => self.tink_seal(call),
+            (Format::Tink, Direction::Decrypt) => self.tink_open(call, source, &head),
+            (Format::Solaris, _) => self.solaris(call, source),
+            (Format::OpenSsl, _) => self.openssl(call, source),
+            (Format::Raw, _) => self.raw(call),
         }
     }
 
@@ -235,108 +286,99 @@ impl Options {
     }
 
     /// The contents of the key file.
-    fn key(&self, context: &Context) -> Result<Option<(Secret, &Path)>, Error> {
+    fn key(&self, call: &Call<'_>) -> Result<Option<(Secret, &Path)>, Error> {
         let Some(path) = &self.key_file else { return Ok(None) };
         let (key, warning) = secret::key_file(path)?;
-        self.warn(context, warning);
+        self.warn(call, warning);
         Ok(Some((key, path)))
     }
 
-    fn passphrase(&self, context: &Context, twice: bool) -> Result<Secret, Error> {
-        let Some(path) = &self.passphrase_file else { return secret::ask(twice) };
+    /// The passphrase: from its file, or from the terminal, where it is asked for twice to encrypt.
+    fn passphrase(&self, call: &Call<'_>) -> Result<Secret, Error> {
+        let Some(path) = &self.passphrase_file else {
+            return secret::ask(call.direction == Direction::Encrypt);
+        };
         let (passphrase, warning) = secret::passphrase_file(path)?;
-        self.warn(context, warning);
+        self.warn(call, warning);
         Ok(passphrase)
     }
 
-    fn warn(&self, context: &Context, warning: Option<String>) {
+    fn warn(&self, call: &Call<'_>, warning: Option<String>) {
         if let Some(warning) = warning.filter(|_| !self.quiet) {
-            context.say(format_args!("warning: {warning}"));
+            call.context.say(format_args!("warning: {warning}"));
         }
     }
 
-    fn seal(
-        &self,
-        context: &Context,
-        features: Features,
-        format: Format,
-        command: &'static str,
-        input: &Input,
-    ) -> Result<Job, Error> {
-        if format != Format::Tink {
-            return self.unauthenticated(context, features, Direction::Encrypt, format, command, input, None);
+    fn tink_seal(&self, call: &Call<'_>) -> Result<Job, Error> {
+        self.tink_algorithm(call)?;
+        let failed = |error| call.failed(error);
+        if let Some(keys) = self.tink_keys(call)? {
+            return tink::seal(call.features, &keys[0], self.aad()).map_err(failed);
         }
-        let named = |source| Error::in_format(source, &input.name, "");
-        self.tink_algorithm(command)?;
-        match self.tink_keys(context)? {
-            Some(keys) => tink::seal(features, &keys[0], self.aad()).map_err(named),
-            None => {
-                let preamble = Preamble::new().map_err(named)?;
-                let key = preamble.key(&self.passphrase(context, true)?).map_err(named)?;
-                let mut job = tink::seal(features, &key, &preamble.bind(self.aad())).map_err(named)?;
-                job.header.splice(0..0, preamble.to_bytes());
-                Ok(job)
+        let preamble = Preamble::new().map_err(failed)?;
+        let key = preamble.key(&self.passphrase(call)?).map_err(failed)?;
+        let mut job = tink::seal(call.features, &key, &preamble.bind(self.aad())).map_err(failed)?;
+        job.header.splice(0..0, preamble.to_bytes());
+        Ok(job)
+    }
+
+    fn tink_open(&self, call: &Call<'_>, source: &mut Source, head: &[u8]) -> Result<Job, Error> {
+        self.tink_algorithm(call)?;
+        let failed = |error| call.failed(error);
+        let name = &call.input.name;
+        match (self.tink_keys(call)?, head.starts_with(passphrase::MAGIC)) {
+            (Some(_), true) => {
+                Err(Error::Usage(format!("{name}: was encrypted with a passphrase; leave out -k")))
             }
-        }
-    }
-
-    fn open(
-        &self,
-        context: &Context,
-        features: Features,
-        format: Format,
-        command: &'static str,
-        input: &Input,
-        source: &mut Source,
-        head: &[u8],
-    ) -> Result<Job, Error> {
-        if format != Format::Tink {
-            return self.unauthenticated(context, features, Direction::Decrypt, format, command, input, Some(source));
-        }
-        let named = |source| Error::in_format(source, &input.name, "");
-        self.tink_algorithm(command)?;
-        let keys = self.tink_keys(context)?;
-        match (keys, head.starts_with(passphrase::MAGIC)) {
-            (Some(_), true) => Err(Error::Usage(format!(
-                "{}: was encrypted with a passphrase; leave out -k", input.name
-            ))),
             (None, false) => Err(Error::Usage(format!(
-                "{}: was encrypted with a key, or with another program; name the key file with -k", input.name
+                "{name}: was encrypted with a key, or with another program; name the key file with -k"
             ))),
             (Some(keys), false) => {
-                let key = match &keys[..] {
-                    [key] => key,
-                    keys => {
-                        let longest = keys.iter().map(|key| key.parameters().segment_bytes).max().unwrap_or(0);
-                        let head = source.peek(longest + 1).map_err(named)?;
-                        tink::key_for(features, keys, &head, self.aad()).unwrap_or(&keys[0])
-                    }
-                };
-                tink::open(features, &mut source.reader, key, self.aad()).map_err(named)
+                let key = self.key_of_stream(call, &keys, source)?;
+                tink::open(call.features, &mut source.reader, key, self.aad()).map_err(failed)
             }
             (None, true) => {
                 let mut bytes = [0; passphrase::LEN];
-                formats::read_header(&mut source.reader, &mut bytes).map_err(named)?;
-                let preamble = Preamble::from_bytes(&bytes).map_err(named)?;
-                let key = preamble.key(&self.passphrase(context, false)?).map_err(named)?;
-                tink::open(features, &mut source.reader, &key, &preamble.bind(self.aad())).map_err(named)
+                formats::read_header(&mut source.reader, &mut bytes).map_err(failed)?;
+                let preamble = Preamble::from_bytes(&bytes).map_err(failed)?;
+                let key = preamble.key(&self.passphrase(call)?).map_err(failed)?;
+                let aad = preamble.bind(self.aad());
+                tink::open(call.features, &mut source.reader, &key, &aad).map_err(failed)
             }
         }
     }
 
-    fn tink_algorithm(&self, command: &'static str) -> Result<(), Error> {
+    /// The one of several keys that opens the first segment; where none does, the primary one, whose
+    /// error is then told.
+    fn key_of_stream<'k>(
+        &self,
+        call: &Call<'_>,
+        keys: &'k [Key],
+        source: &mut Source,
+    ) -> Result<&'k Key, Error> {
+        if keys.len() == 1 {
+            return Ok(&keys[0]);
+        }
+        let longest = keys.iter().map(|key| key.parameters().segment_bytes).max().unwrap_or(0);
+        let head = source.peek(longest + 1).map_err(|error| call.failed(error))?;
+        Ok(tink::key_for(call.features, keys, &head, self.aad()).unwrap_or(&keys[0]))
+    }
+
+    fn tink_algorithm(&self, call: &Call<'_>) -> Result<(), Error> {
         match self.algorithm.as_deref() {
             None | Some(TINK) => Ok(()),
-            Some(name) if Cipher::from_name(name).is_some() || solaris::Algorithm::from_name(name).is_some() => {
+            Some(name)
+                if Cipher::from_name(name).is_some() || solaris::Algorithm::from_name(name).is_some() =>
+            {
                 Err(Error::Usage(format!("--format tink has one algorithm, {TINK}; leave out -a {name}")))
             }
-            Some(name) => Err(Error::UnknownAlgorithm { name: name.into(), command }),
+            Some(name) => Err(call.unknown(name)),
         }
     }
 
     /// The keys in the key file: 32 bytes, or a keyset.
-    fn tink_keys(&self, context: &Context) -> Result<Option<Vec<Key>>, Error> {
-        let Some((bytes, path)) = self.key(context)? else { return Ok(None) };
+    fn tink_keys(&self, call: &Call<'_>) -> Result<Option<Vec<Key>>, Error> {
+        let Some((bytes, path)) = self.key(call)? else { return Ok(None) };
         let keys = if keyset::is_keyset(&bytes) {
             keyset::parse(&bytes)
         } else {
@@ -345,103 +387,58 @@ impl Options {
         keys.map(Some).map_err(|error| Error::secret(path, error))
     }
 
-    fn unauthenticated(
-        &self,
-        context: &Context,
-        features: Features,
-        direction: Direction,
-        format: Format,
-        command: &'static str,
-        input: &Input,
-        source: Option<&mut Source>,
-    ) -> Result<Job, Error> {
-        let mut empty = io::empty();
-        let reader: &mut dyn Read = match source {
-            Some(source) => &mut source.reader,
-            None => &mut empty,
+    fn solaris(&self, call: &Call<'_>, source: &mut Source) -> Result<Job, Error> {
+        let Some(name) = &self.algorithm else {
+            let why =
+                "the format solaris does not name its algorithm; name it with -a: aes, arcfour, des or 3des";
+            return Err(Error::Usage(why.into()));
         };
-        match format {
-            Format::Solaris => self.solaris(context, features, direction, command, input, reader),
-            Format::OpenSsl => self.openssl(context, features, direction, command, input, reader),
-            _ => self.raw(context, features, direction, command),
-        }
-    }
-
-    fn solaris(
-        &self,
-        context: &Context,
-        features: Features,
-        direction: Direction,
-        command: &'static str,
-        input: &Input,
-        mut reader: &mut dyn Read,
-    ) -> Result<Job, Error> {
-        let Some(name) = self.algorithm.clone() else {
-            return Err(Error::Usage("the Solaris format does not name its algorithm; name it with -a: aes, arcfour, des or 3des".into()));
-        };
-        let Some(algorithm) = solaris::Algorithm::from_name(&name) else {
-            return Err(Error::UnknownAlgorithm { name, command });
-        };
-        let key = self.key(context)?;
+        let algorithm = solaris::Algorithm::from_name(name).ok_or_else(|| call.unknown(name))?;
+        let key = self.key(call)?;
         let passphrase = match key {
             Some(_) => Secret::default(),
-            None => self.passphrase(context, direction == Direction::Encrypt)?,
+            None => self.passphrase(call)?,
         };
         let secret = match &key {
             Some((key, _)) => solaris::Secret::Key(key),
             None => solaris::Secret::Passphrase(&passphrase),
         };
-        let job = match direction {
+        let job = match call.direction {
             Direction::Encrypt => {
                 let iterations = self.iter.unwrap_or(solaris::ITERATIONS);
-                solaris::seal(features, algorithm, secret, iterations)
+                solaris::seal(call.features, algorithm, secret, iterations)
             }
-            Direction::Decrypt => solaris::open(features, &mut reader, algorithm, secret),
+            Direction::Decrypt => solaris::open(call.features, &mut source.reader, algorithm, secret),
         };
-        job.map_err(|error| key_or_input(error, key.as_ref().map(|(_, path)| *path), input))
+        job.map_err(|error| call.failed_with_key(error, key.as_ref().map(|(_, path)| *path)))
     }
 
-    fn openssl(
-        &self,
-        context: &Context,
-        features: Features,
-        direction: Direction,
-        command: &'static str,
-        input: &Input,
-        mut reader: &mut dyn Read,
-    ) -> Result<Job, Error> {
+    fn openssl(&self, call: &Call<'_>, source: &mut Source) -> Result<Job, Error> {
         if self.key_file.is_some() {
             let why = "the format openssl takes a passphrase, from --passphrase-file or the terminal; \
                        for a key file use --format raw";
             return Err(Error::Usage(why.into()));
         }
         let name = self.algorithm.as_deref().unwrap_or("aes-256-cbc");
-        let Some(cipher) = Cipher::from_name(name).filter(Cipher::is_in_openssl_enc) else {
-            return Err(Error::UnknownAlgorithm { name: name.into(), command });
-        };
-        let passphrase = self.passphrase(context, direction == Direction::Encrypt)?;
+        let cipher = Cipher::from_name(name).filter(Cipher::is_in_openssl_enc);
+        let cipher = cipher.ok_or_else(|| call.unknown(name))?;
+        let passphrase = self.passphrase(call)?;
         let iterations = self.iter.unwrap_or(openssl::ITERATIONS);
-        let job = match direction {
-            Direction::Encrypt => openssl::seal(features, cipher, &passphrase, iterations),
-            Direction::Decrypt => openssl::open(features, &mut reader, cipher, &passphrase, iterations),
+        let job = match call.direction {
+            Direction::Encrypt => openssl::seal(call.features, cipher, &passphrase, iterations),
+            Direction::Decrypt => {
+                openssl::open(call.features, &mut source.reader, cipher, &passphrase, iterations)
+            }
         };
-        job.map_err(|error| key_or_input(error, None, input))
+        job.map_err(|error| call.failed(error))
     }
 
-    fn raw(
-        &self,
-        context: &Context,
-        features: Features,
-        direction: Direction,
-        command: &'static str,
-    ) -> Result<Job, Error> {
-        let Some(name) = self.algorithm.clone() else {
+    fn raw(&self, call: &Call<'_>) -> Result<Job, Error> {
+        let Some(name) = &self.algorithm else {
             return Err(Error::Usage("the format raw needs an algorithm with -a; -l lists them".into()));
         };
-        let Some(cipher) = Cipher::from_name(&name) else {
-            return Err(Error::UnknownAlgorithm { name, command });
-        };
-        let Some((key, path)) = self.key(context)? else {
+        let cipher = Cipher::from_name(name).ok_or_else(|| call.unknown(name))?;
+        let Some((key, path)) = self.key(call)? else {
             return Err(Error::Usage("the format raw needs a key file with -k".into()));
         };
         let iv = self.raw_iv(cipher)?;
@@ -453,35 +450,23 @@ impl Options {
         }
         let padding = if self.no_pad { Padding::None } else { Padding::Pkcs7 };
         let p = raw::Parameters { cipher, key: &key, iv: &iv, associated_data: self.aad(), padding };
-        raw::job(features, direction, &p).map_err(|error| match error {
-            formats::Error::Engine(error @ millstream_engines::Error::KeyLength { .. }) => Error::secret(path, error),
-            formats::Error::Engine(error) => Error::Engine(error),
-            other => Error::secret(path, other),
+        raw::job(call.features, call.direction, &p).map_err(|error| match error {
+            formats::Error::Engine(error @ EngineError::NonceLength { .. }) => Error::Engine(error),
+            error => call.failed_with_key(error, Some(path)),
         })
     }
 
     fn raw_iv(&self, cipher: Cipher) -> Result<Vec<u8>, Error> {
-        let bytes = cipher.iv_bytes();
         match (&self.iv, &self.iv_file) {
             (Some(text), _) => hex(text).ok_or_else(|| Error::Usage(format!("--iv {text}: not hexadecimal"))),
             (None, Some(path)) => Ok(secret::key_file(path)?.0.to_vec()),
-            (None, None) if bytes == 0 => Ok(Vec::new()),
+            (None, None) if cipher.iv_bytes() == 0 => Ok(Vec::new()),
             (None, None) => Err(Error::Usage(format!(
                 "the format raw needs an initialisation vector: --iv with {} hexadecimal digits, or --iv-file; \
                  never use one twice with the same key",
-                2 * bytes
+                2 * cipher.iv_bytes()
             ))),
         }
-    }
-}
-
-/// A key of the wrong length is the key file's fault, anything else the input's.
-fn key_or_input(error: formats::Error, key: Option<&Path>, input: &Input) -> Error {
-    match (error, key) {
-        (formats::Error::Engine(error @ millstream_engines::Error::KeyLength { .. }), Some(path)) => {
-            Error::secret(path, error)
-        }
-        (error, _) => Error::in_format(error, &input.name, ""),
     }
 }
 
@@ -511,17 +496,13 @@ impl Source {
 
 /// Takes the input through the job to the output: by position where both are regular files and
 /// the pieces are independent, else as a stream.
-fn carry(
-    job: Job,
-    header: Vec<u8>,
-    source: Source,
-    output: &Output,
-    progress: &Progress,
-) -> Result<(), formats::Error> {
+fn carry(job: Job, source: Source, output: &Output, progress: &Progress) -> Result<(), formats::Error> {
     let mut file = output.file();
-    file.write_all(&header).map_err(formats::Error::Write)?;
+    file.write_all(&job.header).map_err(formats::Error::Write)?;
     let (cut_out, worker) = match job.pieces {
-        Pieces::Chained(worker) => return pipeline::run(source.reader, file, job.cut, vec![worker], progress),
+        Pieces::Chained(worker) => {
+            return pipeline::run(source.reader, file, job.cut, vec![worker], progress);
+        }
         Pieces::Independent { output, worker } => (output, worker),
     };
     let workers = || (0..pipeline::parallelism()).map(|_| worker()).collect::<Vec<_>>();
@@ -530,7 +511,7 @@ fn carry(
             // Headers are longer than what was looked at before, so the file stands behind its own.
             let start = rustix::fs::tell(input).map_err(|error| formats::Error::Read(error.into()))?;
             let from = Layout { start, cut: job.cut };
-            let to = Layout { start: header.len() as u64, cut: cut_out };
+            let to = Layout { start: job.header.len() as u64, cut: cut_out };
             pipeline::run_at(input, *len, from, file, to, workers(), progress)
         }
         _ => pipeline::run(source.reader, file, job.cut, workers(), progress),
@@ -542,7 +523,10 @@ fn refuse_loop(input: &Input, output: &Output) -> Result<(), Error> {
     let Output::Stream { file, .. } = output else { return Ok(()) };
     let (Ok(a), Ok(b)) = (input.file.metadata(), file.metadata()) else { return Ok(()) };
     if a.is_file() && (a.dev(), a.ino()) == (b.dev(), b.ino()) {
-        return Err(Error::Usage(format!("{}: is also the output; name it with -o to replace it", input.name)));
+        return Err(Error::Usage(format!(
+            "{}: is also the output; name it with -o to replace it",
+            input.name
+        )));
     }
     Ok(())
 }

@@ -59,7 +59,12 @@ const ALGORITHMS: &[(&str, &[&str], Algorithm, Standing)] = &[
     ("sha256", &["sha-256"], Algorithm::Hash(Hash::Sha256), Standing::Current),
     ("sha384", &["sha-384"], Algorithm::Hash(Hash::Sha384), Standing::Current),
     ("sha512", &["sha-512"], Algorithm::Hash(Hash::Sha512), Standing::Current),
-    ("sha512_256", &["sha512-256", "sha-512-256", "sha512_t256"], Algorithm::Hash(Hash::Sha512_256), Standing::Current),
+    (
+        "sha512_256",
+        &["sha512-256", "sha-512-256", "sha512_t256"],
+        Algorithm::Hash(Hash::Sha512_256),
+        Standing::Current,
+    ),
     ("crc32", &["crc-32"], Algorithm::Crc32, Standing::NotCryptographic),
     ("crc32c", &["crc-32c"], Algorithm::Crc32c, Standing::NotCryptographic),
 ];
@@ -73,7 +78,8 @@ impl Digest {
         let Some(name) = self.algorithm else {
             return Err(Error::Usage("name an algorithm with -a, or list them with -l".into()));
         };
-        let known = ALGORITHMS.iter().find(|(own, others, ..)| *own == name || others.contains(&name.as_str()));
+        let known =
+            ALGORITHMS.iter().find(|(own, others, ..)| *own == name || others.contains(&name.as_str()));
         let Some(&(.., algorithm, _)) = known else {
             return Err(Error::UnknownAlgorithm { name, command: "digest" });
         };

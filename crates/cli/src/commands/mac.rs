@@ -73,7 +73,13 @@ struct Known {
     legacy: bool,
 }
 
-const fn hmac(name: &'static str, others: &'static [&'static str], hash: Hash, most: usize, legacy: bool) -> Known {
+const fn hmac(
+    name: &'static str,
+    others: &'static [&'static str],
+    hash: Hash,
+    most: usize,
+    legacy: bool,
+) -> Known {
     Known { name, others, algorithm: Algorithm::Hmac(hash), bits: (8, most), legacy }
 }
 
@@ -87,7 +93,13 @@ const ALGORITHMS: &[Known] = &[
     hmac("sha384_hmac", &["hmac-sha384", "hmac-sha-384"], Hash::Sha384, 1024, false),
     hmac("sha512_hmac", &["hmac-sha512", "hmac-sha-512"], Hash::Sha512, 1024, false),
     hmac("sha512_256_hmac", &["hmac-sha512-256", "hmac-sha-512-256"], Hash::Sha512_256, 1024, false),
-    Known { name: "aes_cmac", others: &["aes-cmac", "cmac"], algorithm: Algorithm::Cmac, bits: (128, 256), legacy: false },
+    Known {
+        name: "aes_cmac",
+        others: &["aes-cmac", "cmac"],
+        algorithm: Algorithm::Cmac,
+        bits: (128, 256),
+        legacy: false,
+    },
 ];
 
 impl Mac {
@@ -118,9 +130,13 @@ impl Mac {
 
     fn key(&self, context: &Context, features: Features, algorithm: Algorithm) -> Result<Secret, Error> {
         let (bytes, warning, is_key) = match (&self.key_file, &self.passphrase_file) {
-            (Some(_), Some(_)) => return Err(Error::Usage("-k and --passphrase-file exclude each other".into())),
+            (Some(_), Some(_)) => {
+                return Err(Error::Usage("-k and --passphrase-file exclude each other".into()));
+            }
             (Some(path), None) => secret::key_file(path).map(|(bytes, warning)| (bytes, warning, true))?,
-            (None, Some(path)) => secret::passphrase_file(path).map(|(bytes, warning)| (bytes, warning, false))?,
+            (None, Some(path)) => {
+                secret::passphrase_file(path).map(|(bytes, warning)| (bytes, warning, false))?
+            }
             (None, None) => (secret::ask(false)?, None, false),
         };
         if let Some(warning) = warning.filter(|_| !self.quiet) {
@@ -158,7 +174,11 @@ impl Keyed {
             Algorithm::Des if key.len() == 8 => Keyed::Des(features, Zeroizing::new(key.to_vec())),
             Algorithm::Des => {
                 let given = key.len();
-                return Err(millstream_engines::Error::KeyLength { algorithm: "des-mac", given, takes: "8 bytes" });
+                return Err(millstream_engines::Error::KeyLength {
+                    algorithm: "des-mac",
+                    given,
+                    takes: "8 bytes",
+                });
             }
         })
     }

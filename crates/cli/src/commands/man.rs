@@ -19,7 +19,6 @@ pub(super) struct Man {
 /// A section of a page: paragraphs, or lines kept as they are where they are indented.
 pub(super) type Section = (&'static str, &'static str);
 
-
 pub(super) const DIGEST: &[Section] = &[
     (
         "EXIT STATUS",
@@ -74,7 +73,9 @@ const CRYPT_STATUS: Section = (
 output what was written before the failure can't be taken back: with the tink format whole segments that \
 verified, so check the status before using them.
 2
-  when the command was called wrongly.",
+  when the command was called wrongly.
+130, 143, 129
+  when SIGINT, SIGTERM or SIGHUP ended it. Nothing is left behind, and the input is as it was.",
 );
 
 const FORMATS: Section = (
@@ -142,7 +143,8 @@ pub(super) fn help(sections: &[Section]) -> String {
     let section = |(title, text): &Section| {
         let mut name = title.to_lowercase();
         name[..1].make_ascii_uppercase();
-        let lines = text.lines().map(|line| if line.is_empty() { String::new() } else { format!("  {line}") });
+        let lines =
+            text.lines().map(|line| if line.is_empty() { String::new() } else { format!("  {line}") });
         format!("{name}:\n{}", lines.collect::<Vec<_>>().join("\n"))
     };
     sections.iter().map(section).collect::<Vec<_>>().join("\n\n")
@@ -182,6 +184,7 @@ impl Man {
 }
 
 fn render(command: clap::Command, name: &str, sections: &[Section]) -> io::Result<Vec<u8>> {
+    let subcommands = command.has_subcommands();
     let page = clap_mangen::Man::new(command).title(name.to_uppercase()).section("1").manual("Millstream");
     let mut text = Vec::new();
     page.render_title(&mut text)?;
@@ -189,7 +192,9 @@ fn render(command: clap::Command, name: &str, sections: &[Section]) -> io::Resul
     page.render_synopsis_section(&mut text)?;
     page.render_description_section(&mut text)?;
     page.render_options_section(&mut text)?;
-    page.render_subcommands_section(&mut text)?;
+    if subcommands {
+        page.render_subcommands_section(&mut text)?;
+    }
     for (title, body) in sections {
         text.extend_from_slice(roff(title, body).as_bytes());
     }

@@ -22,7 +22,8 @@ pub fn is_keyset(bytes: &[u8]) -> bool {
 /// # Errors
 /// [`Error::Keyset`] when it is not a cleartext keyset of streaming keys with an enabled primary.
 pub fn parse(json: &[u8]) -> Result<Vec<Key>, Error> {
-    let keyset: Value = serde_json::from_slice(json).map_err(|error| bad(format!("not a JSON keyset: {error}")))?;
+    let keyset: Value =
+        serde_json::from_slice(json).map_err(|error| bad(format!("not a JSON keyset: {error}")))?;
     if keyset.get("encryptedKeyset").is_some() {
         return Err(bad("an encrypted keyset; write it out in clear text first (tinkey convert-keyset)"));
     }
@@ -180,7 +181,9 @@ mod tests {
     #[test]
     fn base64_as_in_the_rfc() {
         // RFC 4648 §10.
-        for (text, bytes) in [("", ""), ("Zg==", "f"), ("Zm8=", "fo"), ("Zm9v", "foo"), ("Zm9vYmFy", "foobar")] {
+        for (text, bytes) in
+            [("", ""), ("Zg==", "f"), ("Zm8=", "fo"), ("Zm9v", "foo"), ("Zm9vYmFy", "foobar")]
+        {
             assert_eq!(base64(text).unwrap().as_slice(), bytes.as_bytes());
         }
         for text in ["Z", "Zg=", "Zg", "Z===", "Zm9v\n", "Zm-_"] {

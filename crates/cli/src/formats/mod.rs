@@ -73,7 +73,9 @@ impl fmt::Display for Error {
                 "segment {segment} does not authenticate: the file was changed or cut off, or the key, \
                  the passphrase or the associated data is not the one it was encrypted with"
             ),
-            Error::Limit { what, given, most } => write!(f, "asks for {given} {what}; at most {most} are allowed"),
+            Error::Limit { what, given, most } => {
+                write!(f, "asks for {given} {what}; at most {most} are allowed")
+            }
             Error::Keyset(why) => f.write_str(why),
             Error::Engine(error) => error.fmt(f),
             Error::Random(error) => write!(f, "the system gives no random bytes: {error}"),
@@ -152,7 +154,10 @@ pub const DETECT_LEN: usize = 8;
 /// The format of a file that begins with `head`, [`DETECT_LEN`] bytes or all there are.
 pub fn detect(head: &[u8]) -> Option<Format> {
     let is = |magic: &[u8]| head.starts_with(magic);
-    if is(passphrase::MAGIC) || head.first() == Some(&tink::HEADER_LEN_256) || head.first() == Some(&tink::HEADER_LEN_128) {
+    if is(passphrase::MAGIC)
+        || head.first() == Some(&tink::HEADER_LEN_256)
+        || head.first() == Some(&tink::HEADER_LEN_128)
+    {
         Some(Format::Tink)
     } else if is(openssl::MAGIC) {
         Some(Format::OpenSsl)

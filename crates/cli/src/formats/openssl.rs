@@ -64,7 +64,10 @@ pub fn open(
     let mut magic = [0; MAGIC.len()];
     read_header(reader, &mut magic)?;
     if magic != *MAGIC {
-        return Err(Error::NotThisFormat { format: "openssl", why: "it does not begin with 'Salted__'".into() });
+        return Err(Error::NotThisFormat {
+            format: "openssl",
+            why: "it does not begin with 'Salted__'".into(),
+        });
     }
     let mut salt = [0; SALT];
     read_header(reader, &mut salt)?;

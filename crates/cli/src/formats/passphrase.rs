@@ -87,7 +87,10 @@ impl Preamble {
             return Err(not("it does not begin with 'Millstrm'".into()));
         }
         if bytes[8..12] != [VERSION, ARGON2ID, 0, 0] {
-            return Err(not(format!("version {} and key derivation {} are not known here", bytes[8], bytes[9])));
+            return Err(not(format!(
+                "version {} and key derivation {} are not known here",
+                bytes[8], bytes[9]
+            )));
         }
         let number = |at: usize| u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let mut salt = [0; 16];
@@ -110,8 +113,9 @@ impl Preamble {
     }
 
     fn parameters(&self) -> Result<Params, Error> {
-        Params::new(self.memory_kib, self.passes, self.lanes, Some(32))
-            .map_err(|error| Error::NotThisFormat { format: FORMAT, why: format!("Argon2 parameters: {error}") })
+        Params::new(self.memory_kib, self.passes, self.lanes, Some(32)).map_err(|error| {
+            Error::NotThisFormat { format: FORMAT, why: format!("Argon2 parameters: {error}") }
+        })
     }
 
     /// Makes the key: some tenths of a second and 64 MiB, for files made here.
@@ -150,9 +154,16 @@ mod tests {
 
     #[test]
     fn costly_numbers_are_refused_before_they_are_used() {
-        for (memory_kib, passes, lanes) in
-            [(u32::MAX, 1, 1), (64, u32::MAX, 1), (1 << 20, 5, 4), (1 << 20, 1, 17), (8, 1, 16), (0, 0, 0), (64, 0, 1), (64, 1, 0)]
-        {
+        for (memory_kib, passes, lanes) in [
+            (u32::MAX, 1, 1),
+            (64, u32::MAX, 1),
+            (1 << 20, 5, 4),
+            (1 << 20, 1, 17),
+            (8, 1, 16),
+            (0, 0, 0),
+            (64, 0, 1),
+            (64, 1, 0),
+        ] {
             let bytes = Preamble { memory_kib, passes, lanes, ..example() }.to_bytes();
             let error = Preamble::from_bytes(&bytes).unwrap_err();
             assert!(matches!(error, Error::Limit { .. } | Error::NotThisFormat { .. }), "{error}");

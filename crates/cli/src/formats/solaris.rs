@@ -53,7 +53,8 @@ pub enum Algorithm {
 
 impl Algorithm {
     /// All of them, in the order in which `encrypt -l` lists them.
-    pub const ALL: [Algorithm; 4] = [Algorithm::Aes, Algorithm::Arcfour, Algorithm::Des, Algorithm::TripleDes];
+    pub const ALL: [Algorithm; 4] =
+        [Algorithm::Aes, Algorithm::Arcfour, Algorithm::Des, Algorithm::TripleDes];
 
     /// The name for `-a`.
     pub const fn name(self) -> &'static str {

@@ -21,7 +21,6 @@ use zeroize::Zeroizing;
 use crate::formats::{Error, Job, Pieces, read_header};
 use crate::pipeline::{Cut, Worker};
 
-
 const NONCE_PREFIX: usize = 7;
 const FORMAT: &str = "Tink";
 
@@ -71,11 +70,17 @@ impl Parameters {
     /// [`Error::Keyset`] or [`Error::Limit`].
     pub fn check(&self) -> Result<(), Error> {
         if ![16, 32].contains(&self.derived_key_bytes) {
-            return Err(Error::Keyset(format!("a derived key of {} bytes; it takes 16 or 32", self.derived_key_bytes)));
+            return Err(Error::Keyset(format!(
+                "a derived key of {} bytes; it takes 16 or 32",
+                self.derived_key_bytes
+            )));
         }
         let least = self.header_len() + TAG + 1;
         if self.segment_bytes < least {
-            return Err(Error::Keyset(format!("segments of {} bytes; they need {least}", self.segment_bytes)));
+            return Err(Error::Keyset(format!(
+                "segments of {} bytes; they need {least}",
+                self.segment_bytes
+            )));
         }
         let (given, most) = (self.segment_bytes as u64, Parameters::MOST_SEGMENT_BYTES as u64);
         if given > most {
@@ -142,7 +147,8 @@ struct Stream {
 impl Stream {
     fn nonce(&self, segment: u64, last: bool) -> Result<[u8; 12], Error> {
         let most = u64::from(u32::MAX);
-        let number = u32::try_from(segment).map_err(|_| Error::Limit { what: "segments", given: segment, most })?;
+        let number =
+            u32::try_from(segment).map_err(|_| Error::Limit { what: "segments", given: segment, most })?;
         let mut nonce = [0; 12];
         nonce[..NONCE_PREFIX].copy_from_slice(&self.prefix);
         nonce[NONCE_PREFIX..11].copy_from_slice(&number.to_be_bytes());
@@ -193,7 +199,12 @@ pub fn seal(features: Features, key: &Key, associated_data: &[u8]) -> Result<Job
 ///
 /// # Errors
 /// [`Error::NotThisFormat`] and [`Error::Truncated`].
-pub fn open(features: Features, reader: &mut impl Read, key: &Key, associated_data: &[u8]) -> Result<Job, Error> {
+pub fn open(
+    features: Features,
+    reader: &mut impl Read,
+    key: &Key,
+    associated_data: &[u8],
+) -> Result<Job, Error> {
     let mut header = vec![0; key.parameters.header_len()];
     read_header(reader, &mut header[..1])?;
     if usize::from(header[0]) != header.len() {
@@ -212,7 +223,12 @@ pub fn open(features: Features, reader: &mut impl Read, key: &Key, associated_da
 
 /// Which of several keys a stream was encrypted with, by opening its first segment: `head` holds
 /// the stream's first [`Parameters::segment_bytes`] bytes and one more, or all there are.
-pub fn key_for<'k>(features: Features, keys: &'k [Key], head: &[u8], associated_data: &[u8]) -> Option<&'k Key> {
+pub fn key_for<'k>(
+    features: Features,
+    keys: &'k [Key],
+    head: &[u8],
+    associated_data: &[u8],
+) -> Option<&'k Key> {
     keys.iter().find(|key| {
         let (header_len, segment) = (key.parameters.header_len(), key.parameters.segment_bytes);
         if head.len() < header_len || usize::from(head[0]) != header_len {

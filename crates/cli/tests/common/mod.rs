@@ -87,7 +87,12 @@ impl Ended {
     /// Requires success, and nothing on standard error.
     #[track_caller]
     pub fn good(self) -> Vec<u8> {
-        assert_eq!((self.code, self.err.as_str()), (Some(0), ""), "with {} bytes on standard output", self.out.len());
+        assert_eq!(
+            (self.code, self.err.as_str()),
+            (Some(0), ""),
+            "with {} bytes on standard output",
+            self.out.len()
+        );
         self.out
     }
 
