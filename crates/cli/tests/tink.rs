@@ -4,34 +4,39 @@
 
 mod common;
 
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::OnceLock;
 
 use common::{Place, bytes};
 
+/// Does what each line of standard input says, and answers each with a line.
 const PROGRAM: &str = r#"
-import io, json, sys, tink
+import json, sys, tink
 from tink import secret_key_access, streaming_aead
 from tink.streaming_aead import streaming_aead_key_templates as templates
 
 streaming_aead.register()
-command, keyset, source, target, aad = sys.argv[1:6]
 access = secret_key_access.TOKEN
 
-def primitive():
+def primitive(keyset):
     handle = tink.json_proto_keyset_format.parse(open(keyset).read(), access)
     return handle.primitive(streaming_aead.StreamingAead)
 
-if command == 'generate':
-    handle = tink.new_keyset_handle(getattr(templates, source))
-    open(keyset, 'w').write(tink.json_proto_keyset_format.serialize(handle, access))
-elif command == 'encrypt':
-    with primitive().new_encrypting_stream(open(target, 'wb'), aad.encode()) as out:
-        out.write(open(source, 'rb').read())
-elif command == 'decrypt':
-    with primitive().new_decrypting_stream(open(source, 'rb'), aad.encode()) as data:
-        open(target, 'wb').write(data.read())
+for line in sys.stdin:
+    command, keyset, source, target, aad = json.loads(line)
+    if command == 'generate':
+        handle = tink.new_keyset_handle(getattr(templates, source))
+        with open(keyset, 'w') as out:
+            out.write(tink.json_proto_keyset_format.serialize(handle, access))
+    elif command == 'encrypt':
+        with primitive(keyset).new_encrypting_stream(open(target, 'wb'), aad.encode()) as out:
+            out.write(open(source, 'rb').read())
+    elif command == 'decrypt':
+        with primitive(keyset).new_decrypting_stream(open(source, 'rb'), aad.encode()) as data:
+            open(target, 'wb').write(data.read())
+    print('done', command, flush=True)
 "#;
 
 /// The Python that has Tink.
@@ -55,13 +60,43 @@ fn python() -> &'static Path {
     })
 }
 
-fn tink(place: &Place, args: [&str; 5]) {
-    place.write("program.py", PROGRAM);
-    let ended = place.run(python(), ["program.py"].iter().chain(&args), b"");
-    assert_eq!(ended.code, Some(0), "{args:?}: {}", ended.err);
+/// A Python with Tink that works in one place.
+struct Tink {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
 }
 
-fn both_ways(place: &Place, ours: &str, theirs: &str, lengths: &[usize], aad: &str) {
+impl Tink {
+    fn new(place: &Place) -> Self {
+        place.write("program.py", PROGRAM);
+        let mut child = Command::new(python())
+            .arg("program.py")
+            .current_dir(place.path(""))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        Tink { child, stdin, stdout: BufReader::new(stdout) }
+    }
+
+    fn run(&mut self, command: [&str; 5]) {
+        writeln!(self.stdin, "{}", serde_json::json!(command)).unwrap();
+        let mut answer = String::new();
+        self.stdout.read_line(&mut answer).unwrap();
+        assert_eq!(answer, format!("done {}\n", command[0]), "{command:?}");
+    }
+}
+
+impl Drop for Tink {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn both_ways(place: &Place, tink: &mut Tink, ours: &str, theirs: &str, lengths: &[usize], aad: &str) {
     let option = if aad.is_empty() { String::new() } else { format!("--aad={aad}") };
     for &len in lengths {
         let data = bytes(len);
@@ -73,10 +108,10 @@ fn both_ways(place: &Place, ours: &str, theirs: &str, lengths: &[usize], aad: &s
                 let sealed = place.words_with(&format!("encrypt -k {ours} {option}"), &data).good();
                 place.write("sealed", sealed);
             }
-            tink(place, ["decrypt", theirs, "sealed", "opened", aad]);
+            tink.run(["decrypt", theirs, "sealed", "opened", aad]);
             assert!(place.read("opened") == data, "Tink does not read our {len} bytes");
         }
-        tink(place, ["encrypt", theirs, "plain", "sealed", aad]);
+        tink.run(["encrypt", theirs, "plain", "sealed", aad]);
         place.words(&format!("decrypt -k {ours} {option} -i sealed -o opened")).good();
         assert!(place.read("opened") == data, "we do not read Tink's {len} bytes");
         let opened = place.words_with(&format!("decrypt -k {ours} {option}"), &place.read("sealed")).good();
@@ -93,6 +128,7 @@ fn lengths(segment: usize, header: usize) -> [usize; 7] {
 #[test]
 fn a_bare_key_is_a_key_of_tinks_template() {
     let place = Place::new();
+    let mut tink = Tink::new(&place);
     let secret = bytes(32);
     place.key("key", &secret);
     // AesGcmHkdfStreamingKey: params { 1 MB, 32 bytes, SHA256 }, key_value.
@@ -113,31 +149,33 @@ fn a_bare_key_is_a_key_of_tinks_template() {
         }],
     });
     place.key("keyset", keyset.to_string());
-    both_ways(&place, "key", "keyset", &lengths(1 << 20, 40), "");
-    both_ways(&place, "key", "keyset", &[100, 3 << 20], "context");
+    both_ways(&place, &mut tink, "key", "keyset", &lengths(1 << 20, 40), "");
+    both_ways(&place, &mut tink, "key", "keyset", &[100, 3 << 20], "context");
 }
 
 #[test]
 fn keysets_of_tinks_templates() {
     let place = Place::new();
+    let mut tink = Tink::new(&place);
     for (template, segment, header) in [
         ("AES256_GCM_HKDF_1MB", 1 << 20, 40),
         ("AES256_GCM_HKDF_4KB", 4096, 40),
         ("AES128_GCM_HKDF_4KB", 4096, 24),
     ] {
-        tink(&place, ["generate", "keyset", template, "", ""]);
+        tink.run(["generate", "keyset", template, "", ""]);
         place.key("keyset", place.read("keyset"));
-        both_ways(&place, "keyset", "keyset", &lengths(segment, header)[2..], "aad");
+        both_ways(&place, &mut tink, "keyset", "keyset", &lengths(segment, header)[2..], "aad");
     }
-    tink(&place, ["generate", "keyset", "AES128_CTR_HMAC_SHA256_4KB", "", ""]);
+    tink.run(["generate", "keyset", "AES128_CTR_HMAC_SHA256_4KB", "", ""]);
     place.words("encrypt -k keyset -i keyset").bad(1, &["keyset: ", "AesCtrHmacStreamingKey"]);
 }
 
 #[test]
 fn an_older_key_of_a_keyset_still_decrypts() {
     let place = Place::new();
+    let mut tink = Tink::new(&place);
     for name in ["old", "new"] {
-        tink(&place, ["generate", name, "AES256_GCM_HKDF_4KB", "", ""]);
+        tink.run(["generate", name, "AES256_GCM_HKDF_4KB", "", ""]);
     }
     let parse = |name| -> serde_json::Value { serde_json::from_slice(&place.read(name)).unwrap() };
     let (old, mut new) = (parse("old"), parse("new"));
@@ -146,12 +184,12 @@ fn an_older_key_of_a_keyset_still_decrypts() {
     for len in [0, 100, 4096 - 40 - 16, 100_000] {
         place.write("plain", bytes(len));
         for name in ["old", "new"] {
-            tink(&place, ["encrypt", name, "plain", "sealed", ""]);
+            tink.run(["encrypt", name, "plain", "sealed", ""]);
             place.words("decrypt -q -k both -i sealed -o opened").good();
             assert!(place.read("opened") == bytes(len), "{name}, {len} bytes");
         }
         place.words("encrypt -q -k both -i plain -o sealed").good();
-        tink(&place, ["decrypt", "new", "sealed", "opened", ""]);
+        tink.run(["decrypt", "new", "sealed", "opened", ""]);
         assert!(place.read("opened") == bytes(len));
     }
     let mut disabled = new.clone();
