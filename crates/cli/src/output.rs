@@ -137,20 +137,22 @@ fn is_stream(found: &std::fs::Metadata) -> bool {
 
 impl Pending {
     fn new(path: &Path, replaces: Option<Access>) -> io::Result<Self> {
-        let mode = replaces.map_or(0o666, |old| old.mode & 0o666);
-        let (file, hidden) = match nameless(directory(path), mode) {
-            Ok(file) => (file, None),
-            Err(_) => {
-                // Under the lock, so that a signal can't come between the file and the account of it.
-                let mut untidy = signals::untidy();
-                let (file, hidden) = with_hidden_name(path, |hidden| {
-                    OpenOptions::new().read(true).write(true).create_new(true).mode(mode).open(hidden)
-                })?;
-                untidy.temporary = Some(hidden.clone());
-                (file, Some(hidden))
-            }
+        match nameless(directory(path), mode(replaces)) {
+            Ok(file) => Ok(Pending { file, path: path.to_owned(), hidden: None, replaces }),
+            Err(_) => Pending::with_hidden_name(path, replaces),
+        }
+    }
+
+    /// For file systems that have only files with names.
+    fn with_hidden_name(path: &Path, replaces: Option<Access>) -> io::Result<Self> {
+        // Under the lock, so that a signal can't come between the file and the account of it.
+        let mut untidy = signals::untidy();
+        let create = |hidden: &Path| {
+            OpenOptions::new().read(true).write(true).create_new(true).mode(mode(replaces)).open(hidden)
         };
-        Ok(Pending { file, path: path.to_owned(), hidden, replaces })
+        let (file, hidden) = with_free_name(path, create)?;
+        untidy.temporary = Some(hidden.clone());
+        Ok(Pending { file, path: path.to_owned(), hidden: Some(hidden), replaces })
     }
 
     fn finish(mut self) -> io::Result<()> {
@@ -171,7 +173,7 @@ impl Pending {
                 Err(error) => return Err(error.into()),
             }
             // A link can't replace a name; only a rename can.
-            let ((), hidden) = with_hidden_name(&self.path, |hidden| Ok(link(hidden)?))?;
+            let ((), hidden) = with_free_name(&self.path, |hidden| Ok(link(hidden)?))?;
             untidy.temporary = Some(hidden.clone());
             self.hidden = Some(hidden);
         }
@@ -193,6 +195,11 @@ impl Drop for Pending {
     }
 }
 
+/// The mode to create the file with: no more than that of the file it replaces.
+fn mode(replaces: Option<Access>) -> u32 {
+    replaces.map_or(0o666, |old| old.mode & 0o666)
+}
+
 fn directory(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -200,13 +207,15 @@ fn directory(path: &Path) -> &Path {
     }
 }
 
+/// A file without a name, which can be given one through `/proc` (open(2), `O_TMPFILE`).
 fn nameless(directory: &Path, mode: u32) -> io::Result<File> {
+    std::fs::metadata("/proc/self/fd")?;
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     Ok(File::from(rustix::fs::open(directory, flags, Mode::from_raw_mode(mode))?))
 }
 
 /// Calls `make` with names beside `path` until it finds one that is free.
-fn with_hidden_name<T>(path: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io::Result<(T, PathBuf)> {
+fn with_free_name<T>(path: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io::Result<(T, PathBuf)> {
     for _ in 0..100 {
         let number = getrandom::u64().map_err(io::Error::other)?;
         let hidden = directory(path).join(format!(".millstream-{number:016x}"));
@@ -216,4 +225,50 @@ fn with_hidden_name<T>(path: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io
         }
     }
     Err(io::ErrorKind::AlreadyExists.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(directory: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(directory).unwrap();
+        let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    type Make = fn(&Path, Option<Access>) -> io::Result<Pending>;
+
+    /// With and without `O_TMPFILE`. One test, because the account of what is untidy is global.
+    #[test]
+    fn a_file_gets_its_name_when_it_is_whole_and_not_before() {
+        for make in [Pending::new as Make, Pending::with_hidden_name] {
+            let place = tempfile::tempdir().unwrap();
+            let path = place.path().join("out");
+
+            let mut pending = make(&path, None).unwrap();
+            pending.file.write_all(b"new").unwrap();
+            assert_eq!(signals::untidy().temporary, pending.hidden);
+            assert!(!path.exists());
+            drop(pending);
+            assert_eq!(names(place.path()), [""; 0]);
+
+            let mut pending = make(&path, None).unwrap();
+            pending.file.write_all(b"new").unwrap();
+            pending.finish().unwrap();
+            assert_eq!(std::fs::read(&path).unwrap(), b"new");
+
+            let old = path.metadata().unwrap();
+            let access = Access { mode: 0o600, owner: old.uid(), group: old.gid() };
+            let mut pending = make(&path, Some(access)).unwrap();
+            pending.file.write_all(b"newer").unwrap();
+            assert_eq!(std::fs::read(&path).unwrap(), b"new");
+            pending.finish().unwrap();
+            assert_eq!(std::fs::read(&path).unwrap(), b"newer");
+            assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o600);
+            assert_eq!(names(place.path()), ["out"]);
+            assert_eq!(signals::untidy().temporary, None);
+        }
+    }
 }
