@@ -168,7 +168,10 @@ impl Pending {
             let own = format!("/proc/self/fd/{}", self.file.as_raw_fd());
             let link = |name: &Path| rustix::fs::linkat(CWD, &own, CWD, name, AtFlags::SYMLINK_FOLLOW);
             match link(&self.path) {
-                Ok(()) => return Ok(()),
+                Ok(()) => {
+                    untidy.committed = true;
+                    return Ok(());
+                }
                 Err(rustix::io::Errno::EXIST) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -182,6 +185,7 @@ impl Pending {
         }
         self.hidden = None;
         untidy.temporary = None;
+        untidy.committed = true;
         Ok(())
     }
 }

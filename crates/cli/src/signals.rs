@@ -18,9 +18,11 @@ pub(crate) struct Untidy {
     pub(crate) temporary: Option<PathBuf>,
     /// The terminal's settings from before echo was turned off.
     pub(crate) terminal: Option<Termios>,
+    /// Whether the output has its final name: it is too late to say that nothing was done.
+    pub(crate) committed: bool,
 }
 
-static UNTIDY: Mutex<Untidy> = Mutex::new(Untidy { temporary: None, terminal: None });
+static UNTIDY: Mutex<Untidy> = Mutex::new(Untidy { temporary: None, terminal: None, committed: false });
 
 /// The account of what is untidy, which the signal thread can't use meanwhile.
 pub(crate) fn untidy() -> MutexGuard<'static, Untidy> {
@@ -35,6 +37,9 @@ pub(crate) fn install() {
     std::thread::spawn(move || {
         if let Some(signal) = signals.forever().next() {
             let untidy = untidy();
+            if untidy.committed {
+                return;
+            }
             if let Some(path) = &untidy.temporary {
                 let _ = std::fs::remove_file(path);
             }

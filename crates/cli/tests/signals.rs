@@ -96,3 +96,39 @@ fn a_signal_that_the_caller_ignores_stays_ignored() {
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     assert_eq!(place.names(), ["key", "new"]);
 }
+
+#[test]
+fn the_terminal_gets_its_echo_back() {
+    let place = Place::new();
+    place.write("data", "data");
+    let shell = format!(
+        "stty echo; (sleep 0.4; kill -INT $(cat pid)) & \
+         sh -c 'echo $$ > pid; exec {MILLSTREAM} encrypt -i data -o new'; echo code $?; stty -a"
+    );
+    let ended = place.run("script", ["-qec", &shell, "/dev/null"], b"");
+    let shown = String::from_utf8_lossy(&ended.out).into_owned();
+    assert!(shown.contains("Enter passphrase: ") && shown.contains("code 130"), "{shown}");
+    assert!(shown.contains(" echo ") && !shown.contains("-echo "), "{shown}");
+    assert_eq!(place.names(), ["data", "pid"]);
+}
+
+/// Without `/proc` a file can't be given its name later, so it has a hidden one from the start.
+#[test]
+fn a_hidden_name_is_removed_too() {
+    let place = Place::new();
+    place.key("key", bytes(32));
+    let shell = format!(
+        "mount -t tmpfs none /proc && mkfifo in || exit 99; sleep 9 > in & sleeper=$!; \
+         {MILLSTREAM} encrypt -k key -i in -o new & pid=$!; sleep 0.3; ls -A; \
+         kill -TERM $pid; wait $pid; echo code $?; ls -A; kill $sleeper"
+    );
+    let ended = place.run("unshare", ["-rm", "sh", "-c", &shell], b"");
+    let out = String::from_utf8(ended.out).unwrap();
+    if ended.code == Some(0) {
+        let (before, after) = out.split_once("code 143\n").unwrap_or_else(|| panic!("{out}{}", ended.err));
+        assert!(before.starts_with(".millstream-"), "{before}");
+        assert_eq!(after, "in\nkey\n");
+    } else {
+        millstream_testkit::skip(&format!("a hidden name: this user may not mount: {}", ended.err.trim()));
+    }
+}

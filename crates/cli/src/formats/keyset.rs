@@ -5,7 +5,7 @@
 
 use millstream_engines::hash::Hash;
 use serde_json::Value;
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::formats::Error;
 use crate::formats::tink::{Key, Parameters};
@@ -22,8 +22,8 @@ pub fn is_keyset(bytes: &[u8]) -> bool {
 /// # Errors
 /// [`Error::Keyset`] when it is not a cleartext keyset of streaming keys with an enabled primary.
 pub fn parse(json: &[u8]) -> Result<Vec<Key>, Error> {
-    let keyset: Value =
-        serde_json::from_slice(json).map_err(|error| bad(format!("not a JSON keyset: {error}")))?;
+    let parsed = serde_json::from_slice(json).map_err(|error| bad(format!("not a JSON keyset: {error}")))?;
+    let Wiped(keyset) = &Wiped(parsed);
     if keyset.get("encryptedKeyset").is_some() {
         return Err(bad("an encrypted keyset; write it out in clear text first (tinkey convert-keyset)"));
     }
@@ -41,6 +41,24 @@ pub fn parse(json: &[u8]) -> Result<Vec<Key>, Error> {
     match keys.first() {
         Some((true, _)) => Ok(keys.into_iter().map(|(_, key)| key).collect()),
         _ => Err(bad("a keyset whose primary key is not enabled")),
+    }
+}
+
+/// A document whose strings are keys: zeroised on drop.
+struct Wiped(Value);
+
+impl Drop for Wiped {
+    fn drop(&mut self) {
+        wipe(&mut self.0);
+    }
+}
+
+fn wipe(value: &mut Value) {
+    match value {
+        Value::String(text) => text.zeroize(),
+        Value::Array(values) => values.iter_mut().for_each(wipe),
+        Value::Object(fields) => fields.values_mut().for_each(wipe),
+        _ => {}
     }
 }
 
