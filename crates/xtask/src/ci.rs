@@ -107,7 +107,16 @@ fn deny(pipeline: &mut Pipeline) -> Result<(), String> {
 
 /// Every bench once, results compared, nothing timed.
 fn bench_once(pipeline: &mut Pipeline) -> Result<(), String> {
-    let bench = ["run", "--release", "--quiet", "--package", "millstream-bench", "--", "--check-only"];
+    let bench = [
+        "run",
+        "--release",
+        "--quiet",
+        "--package",
+        "millstream-bench",
+        "--",
+        "--check-only",
+        "--all-kernels",
+    ];
     pipeline.tests(command("cargo", &bench))
 }
 

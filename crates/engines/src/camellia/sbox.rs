@@ -100,7 +100,7 @@ const fn multiply(a: u8, b: u8) -> u8 {
     let (mut power, mut product, mut i) = (a, 0, 0);
     while i < 8 {
         product ^= power * ((b >> i) & 1);
-        power = (power << 1) ^ AES * (power >> 7);
+        power = (power << 1) ^ (AES * (power >> 7));
         i += 1;
     }
     product
