@@ -31,7 +31,7 @@ pub struct Arguments {
     /// Turns each has
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// Write bench/records/<date>-<processor>-file.json
+    /// Write bench/records/DATE-PROCESSOR-file.json
     #[arg(long)]
     record: bool,
 }

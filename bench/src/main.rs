@@ -77,7 +77,7 @@ struct Direct {
     /// Write every figure to this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write bench/records/<date>-<processor>.json and .md
+    /// Write bench/records/DATE-PROCESSOR.json and .md
     #[arg(long)]
     record: bool,
     /// Draw throughput over size for the main algorithms into this SVG file

@@ -6,7 +6,7 @@
 //!
 //! # Safety
 //! Contexts are made by the library and used by one row only. Inputs and outputs are slices of an
-//! [`Io`], which are of the same length; a tag has room for 64 bytes. [`Api`] states the types of
+//! `Io`, which are of the same length; a tag has room for 64 bytes. [`Api`] states the types of
 //! `openssl/evp.h`, `openssl/kdf.h` and `openssl/params.h`.
 #![allow(unsafe_code)]
 

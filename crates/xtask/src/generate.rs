@@ -25,6 +25,7 @@ pub fn generate(check: bool) -> Result<(), String> {
     let readme = std::fs::read_to_string(&path).map_err(|e| format!("README.md: {e}"))?;
     write(&path, with_kernels(&readme)?.as_bytes(), check, &mut stale)?;
 
+    std::fs::create_dir_all(fresh.join("man")).map_err(|e| format!("{}: {e}", fresh.display()))?;
     run(command("cargo", &["build", "--package", "millstream-cli"]))?;
     run(command("target/debug/millstream", &["man", "target/generated/man"]))?;
     copy_all(&fresh.join("man"), &root().join(MANUALS), check, &mut stale)?;

@@ -29,7 +29,7 @@ pub(super) struct Token {
     /// The label of a key in a PKCS #11 token (not in this version)
     #[arg(short = 'K', long, value_name = "LABEL", allow_hyphen_values = true)]
     token_key: Option<OsString>,
-    /// The token, as name[:manufacturer[:serial]] (not in this version)
+    /// The token, as `name[:manufacturer[:serial]]` (not in this version)
     #[arg(short = 'T', long, value_name = "TOKEN", allow_hyphen_values = true)]
     token: Option<OsString>,
 }

@@ -1,0 +1,117 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_millstream_global_optspecs
+    string join \n h/help V/version
+end
+
+function __fish_millstream_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_millstream_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_millstream_using_subcommand
+    set -l cmd (__fish_millstream_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c millstream -n "__fish_millstream_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c millstream -n "__fish_millstream_needs_command" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_needs_command" -f -a "caps" -d 'Show the processor\'s features and the kernel chosen for each algorithm'
+complete -c millstream -n "__fish_millstream_needs_command" -f -a "check" -d 'Test every kernel this processor can run against published answers'
+complete -c millstream -n "__fish_millstream_needs_command" -f -a "digest" -d 'Compute the digest of files or of standard input'
+complete -c millstream -n "__fish_millstream_needs_command" -f -a "mac" -d 'Compute the message authentication code of files or of standard input'
+complete -c millstream -n "__fish_millstream_needs_command" -f -a "encrypt" -d 'Encrypt a file or standard input'
+complete -c millstream -n "__fish_millstream_needs_command" -f -a "decrypt" -d 'Decrypt a file or standard input'
+complete -c millstream -n "__fish_millstream_needs_command" -f -a "man" -d 'Write the manual pages into a directory'
+complete -c millstream -n "__fish_millstream_needs_command" -f -a "completions" -d 'Write completions for a shell to standard output'
+complete -c millstream -n "__fish_millstream_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c millstream -n "__fish_millstream_using_subcommand caps" -l json -d 'Write JSON'
+complete -c millstream -n "__fish_millstream_using_subcommand caps" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c millstream -n "__fish_millstream_using_subcommand caps" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand check" -s v -l verbose -d 'Print a line for each kernel'
+complete -c millstream -n "__fish_millstream_using_subcommand check" -l json -d 'Write JSON'
+complete -c millstream -n "__fish_millstream_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c millstream -n "__fish_millstream_using_subcommand check" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand digest" -s a -l algorithm -d 'The algorithm; -l lists them' -r
+complete -c millstream -n "__fish_millstream_using_subcommand digest" -s l -l list -d 'List the algorithms; this option stands alone'
+complete -c millstream -n "__fish_millstream_using_subcommand digest" -s v -l verbose -d 'Put the algorithm and the file\'s name before each digest'
+complete -c millstream -n "__fish_millstream_using_subcommand digest" -l json -d 'Write a line of JSON for each file'
+complete -c millstream -n "__fish_millstream_using_subcommand digest" -s q -l quiet -d 'Show no progress bar'
+complete -c millstream -n "__fish_millstream_using_subcommand digest" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c millstream -n "__fish_millstream_using_subcommand digest" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand mac" -s a -l algorithm -d 'The algorithm; -l lists them' -r
+complete -c millstream -n "__fish_millstream_using_subcommand mac" -s k -l key-file -d 'The file whose bytes are the key' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand mac" -s K -l token-key -d 'The label of a key in a PKCS #11 token (not in this version)' -r
+complete -c millstream -n "__fish_millstream_using_subcommand mac" -s T -l token -d 'The token, as `name[:manufacturer[:serial]]` (not in this version)' -r
+complete -c millstream -n "__fish_millstream_using_subcommand mac" -l passphrase-file -d 'The file whose first line is the passphrase' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand mac" -s l -l list -d 'List the algorithms and their key sizes; this option stands alone'
+complete -c millstream -n "__fish_millstream_using_subcommand mac" -s v -l verbose -d 'Put the algorithm and the file\'s name before each code'
+complete -c millstream -n "__fish_millstream_using_subcommand mac" -l json -d 'Write a line of JSON for each file'
+complete -c millstream -n "__fish_millstream_using_subcommand mac" -s q -l quiet -d 'Show no progress bar and no warning'
+complete -c millstream -n "__fish_millstream_using_subcommand mac" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c millstream -n "__fish_millstream_using_subcommand mac" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s a -l algorithm -d 'The algorithm; aes, arcfour, des and 3des mean the Solaris format; -l lists them' -r
+complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s k -l key-file -d 'The file whose bytes are the key, or a cleartext Tink keyset in JSON' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s K -l token-key -d 'The label of a key in a PKCS #11 token (not in this version)' -r
+complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s T -l token -d 'The token, as `name[:manufacturer[:serial]]` (not in this version)' -r
+complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s i -l input -d 'The file to read; without it, standard input' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s o -l output -d 'The file to write, which may be the input; without it, standard output' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -l format -d 'The file format; decrypt finds out where it can' -r -f -a "tink\t'Tink\'s streaming AEAD AES256-GCM-HKDF with 1 MB segments: authenticated, the default'
+solaris\t'That of the Solaris commands, version 1'
+openssl\t'That of openssl enc -pbkdf2'
+raw\t'Ciphertext alone'"
+complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -l passphrase-file -d 'The file whose first line is the passphrase' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -l aad -d 'Text that is authenticated but not stored: decrypt needs the same (formats tink, raw)' -r
+complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -l iv -d 'The initialisation vector, counter block, nonce or tweak, in hexadecimal (format raw)' -r
+complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -l iv-file -d 'The file whose bytes are the initialisation vector (format raw)' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -l iter -d 'Iterations of PBKDF2: 10000 in the format openssl, 1000 in the format solaris' -r
+complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s l -l list -d 'List the algorithms, their key sizes and the formats that use them; this option stands alone'
+complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s v -l verbose -d 'Draw the progress bar of the Solaris commands'
+complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -l no-pad -d 'Leave the last block as it is, in ECB and CBC (format raw)'
+complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s q -l quiet -d 'Show no progress bar and no warning'
+complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s a -l algorithm -d 'The algorithm; aes, arcfour, des and 3des mean the Solaris format; -l lists them' -r
+complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s k -l key-file -d 'The file whose bytes are the key, or a cleartext Tink keyset in JSON' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s K -l token-key -d 'The label of a key in a PKCS #11 token (not in this version)' -r
+complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s T -l token -d 'The token, as `name[:manufacturer[:serial]]` (not in this version)' -r
+complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s i -l input -d 'The file to read; without it, standard input' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s o -l output -d 'The file to write, which may be the input; without it, standard output' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -l format -d 'The file format; decrypt finds out where it can' -r -f -a "tink\t'Tink\'s streaming AEAD AES256-GCM-HKDF with 1 MB segments: authenticated, the default'
+solaris\t'That of the Solaris commands, version 1'
+openssl\t'That of openssl enc -pbkdf2'
+raw\t'Ciphertext alone'"
+complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -l passphrase-file -d 'The file whose first line is the passphrase' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -l aad -d 'Text that is authenticated but not stored: decrypt needs the same (formats tink, raw)' -r
+complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -l iv -d 'The initialisation vector, counter block, nonce or tweak, in hexadecimal (format raw)' -r
+complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -l iv-file -d 'The file whose bytes are the initialisation vector (format raw)' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -l iter -d 'Iterations of PBKDF2: 10000 in the format openssl, 1000 in the format solaris' -r
+complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s l -l list -d 'List the algorithms, their key sizes and the formats that use them; this option stands alone'
+complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s v -l verbose -d 'Draw the progress bar of the Solaris commands'
+complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -l no-pad -d 'Leave the last block as it is, in ECB and CBC (format raw)'
+complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s q -l quiet -d 'Show no progress bar and no warning'
+complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand man" -s h -l help -d 'Print help'
+complete -c millstream -n "__fish_millstream_using_subcommand man" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand completions" -s h -l help -d 'Print help'
+complete -c millstream -n "__fish_millstream_using_subcommand completions" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check digest mac encrypt decrypt man completions help" -f -a "caps" -d 'Show the processor\'s features and the kernel chosen for each algorithm'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check digest mac encrypt decrypt man completions help" -f -a "check" -d 'Test every kernel this processor can run against published answers'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check digest mac encrypt decrypt man completions help" -f -a "digest" -d 'Compute the digest of files or of standard input'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check digest mac encrypt decrypt man completions help" -f -a "mac" -d 'Compute the message authentication code of files or of standard input'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check digest mac encrypt decrypt man completions help" -f -a "encrypt" -d 'Encrypt a file or standard input'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check digest mac encrypt decrypt man completions help" -f -a "decrypt" -d 'Decrypt a file or standard input'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check digest mac encrypt decrypt man completions help" -f -a "man" -d 'Write the manual pages into a directory'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check digest mac encrypt decrypt man completions help" -f -a "completions" -d 'Write completions for a shell to standard output'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check digest mac encrypt decrypt man completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

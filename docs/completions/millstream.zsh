@@ -1,0 +1,361 @@
+#compdef millstream
+
+autoload -U is-at-least
+
+_millstream() {
+    typeset -A opt_args
+    typeset -a _arguments_options
+    local ret=1
+
+    if is-at-least 5.2; then
+        _arguments_options=(-s -S -C)
+    else
+        _arguments_options=(-s -C)
+    fi
+
+    local context curcontext="$curcontext" state line
+    _arguments "${_arguments_options[@]}" : \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+":: :_millstream_commands" \
+"*::: :->millstream" \
+&& ret=0
+    case $state in
+    (millstream)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:millstream-command-$line[1]:"
+        case $line[1] in
+            (caps)
+_arguments "${_arguments_options[@]}" : \
+'--json[Write JSON]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+&& ret=0
+;;
+(check)
+_arguments "${_arguments_options[@]}" : \
+'-v[Print a line for each kernel]' \
+'--verbose[Print a line for each kernel]' \
+'--json[Write JSON]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+&& ret=0
+;;
+(digest)
+_arguments "${_arguments_options[@]}" : \
+'-a+[The algorithm; -l lists them]:ALGORITHM:_default' \
+'--algorithm=[The algorithm; -l lists them]:ALGORITHM:_default' \
+'-l[List the algorithms; this option stands alone]' \
+'--list[List the algorithms; this option stands alone]' \
+'-v[Put the algorithm and the file'\''s name before each digest]' \
+'--verbose[Put the algorithm and the file'\''s name before each digest]' \
+'--json[Write a line of JSON for each file]' \
+'-q[Show no progress bar]' \
+'--quiet[Show no progress bar]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+'*::files -- The files; without any, standard input:_default' \
+&& ret=0
+;;
+(mac)
+_arguments "${_arguments_options[@]}" : \
+'-a+[The algorithm; -l lists them]:ALGORITHM:_default' \
+'--algorithm=[The algorithm; -l lists them]:ALGORITHM:_default' \
+'-k+[The file whose bytes are the key]:KEYFILE:_files' \
+'--key-file=[The file whose bytes are the key]:KEYFILE:_files' \
+'-K+[The label of a key in a PKCS #11 token (not in this version)]:LABEL:_default' \
+'--token-key=[The label of a key in a PKCS #11 token (not in this version)]:LABEL:_default' \
+'-T+[The token, as \`name\[\:manufacturer\[\:serial\]\]\` (not in this version)]:TOKEN:_default' \
+'--token=[The token, as \`name\[\:manufacturer\[\:serial\]\]\` (not in this version)]:TOKEN:_default' \
+'--passphrase-file=[The file whose first line is the passphrase]:FILE:_files' \
+'-l[List the algorithms and their key sizes; this option stands alone]' \
+'--list[List the algorithms and their key sizes; this option stands alone]' \
+'-v[Put the algorithm and the file'\''s name before each code]' \
+'--verbose[Put the algorithm and the file'\''s name before each code]' \
+'--json[Write a line of JSON for each file]' \
+'-q[Show no progress bar and no warning]' \
+'--quiet[Show no progress bar and no warning]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+'*::files -- The files; without any, standard input:_default' \
+&& ret=0
+;;
+(encrypt)
+_arguments "${_arguments_options[@]}" : \
+'-a+[The algorithm; aes, arcfour, des and 3des mean the Solaris format; -l lists them]:ALGORITHM:_default' \
+'--algorithm=[The algorithm; aes, arcfour, des and 3des mean the Solaris format; -l lists them]:ALGORITHM:_default' \
+'-k+[The file whose bytes are the key, or a cleartext Tink keyset in JSON]:KEYFILE:_files' \
+'--key-file=[The file whose bytes are the key, or a cleartext Tink keyset in JSON]:KEYFILE:_files' \
+'-K+[The label of a key in a PKCS #11 token (not in this version)]:LABEL:_default' \
+'--token-key=[The label of a key in a PKCS #11 token (not in this version)]:LABEL:_default' \
+'-T+[The token, as \`name\[\:manufacturer\[\:serial\]\]\` (not in this version)]:TOKEN:_default' \
+'--token=[The token, as \`name\[\:manufacturer\[\:serial\]\]\` (not in this version)]:TOKEN:_default' \
+'-i+[The file to read; without it, standard input]:FILE:_files' \
+'--input=[The file to read; without it, standard input]:FILE:_files' \
+'-o+[The file to write, which may be the input; without it, standard output]:FILE:_files' \
+'--output=[The file to write, which may be the input; without it, standard output]:FILE:_files' \
+'--format=[The file format; decrypt finds out where it can]:FORMAT:((tink\:"Tink'\''s streaming AEAD AES256-GCM-HKDF with 1 MB segments\: authenticated, the default"
+solaris\:"That of the Solaris commands, version 1"
+openssl\:"That of openssl enc -pbkdf2"
+raw\:"Ciphertext alone"))' \
+'--passphrase-file=[The file whose first line is the passphrase]:FILE:_files' \
+'--aad=[Text that is authenticated but not stored\: decrypt needs the same (formats tink, raw)]:TEXT:_default' \
+'--iv=[The initialisation vector, counter block, nonce or tweak, in hexadecimal (format raw)]:HEX:_default' \
+'(--iv)--iv-file=[The file whose bytes are the initialisation vector (format raw)]:FILE:_files' \
+'--iter=[Iterations of PBKDF2\: 10000 in the format openssl, 1000 in the format solaris]:N:_default' \
+'-l[List the algorithms, their key sizes and the formats that use them; this option stands alone]' \
+'--list[List the algorithms, their key sizes and the formats that use them; this option stands alone]' \
+'-v[Draw the progress bar of the Solaris commands]' \
+'--verbose[Draw the progress bar of the Solaris commands]' \
+'--no-pad[Leave the last block as it is, in ECB and CBC (format raw)]' \
+'-q[Show no progress bar and no warning]' \
+'--quiet[Show no progress bar and no warning]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+&& ret=0
+;;
+(decrypt)
+_arguments "${_arguments_options[@]}" : \
+'-a+[The algorithm; aes, arcfour, des and 3des mean the Solaris format; -l lists them]:ALGORITHM:_default' \
+'--algorithm=[The algorithm; aes, arcfour, des and 3des mean the Solaris format; -l lists them]:ALGORITHM:_default' \
+'-k+[The file whose bytes are the key, or a cleartext Tink keyset in JSON]:KEYFILE:_files' \
+'--key-file=[The file whose bytes are the key, or a cleartext Tink keyset in JSON]:KEYFILE:_files' \
+'-K+[The label of a key in a PKCS #11 token (not in this version)]:LABEL:_default' \
+'--token-key=[The label of a key in a PKCS #11 token (not in this version)]:LABEL:_default' \
+'-T+[The token, as \`name\[\:manufacturer\[\:serial\]\]\` (not in this version)]:TOKEN:_default' \
+'--token=[The token, as \`name\[\:manufacturer\[\:serial\]\]\` (not in this version)]:TOKEN:_default' \
+'-i+[The file to read; without it, standard input]:FILE:_files' \
+'--input=[The file to read; without it, standard input]:FILE:_files' \
+'-o+[The file to write, which may be the input; without it, standard output]:FILE:_files' \
+'--output=[The file to write, which may be the input; without it, standard output]:FILE:_files' \
+'--format=[The file format; decrypt finds out where it can]:FORMAT:((tink\:"Tink'\''s streaming AEAD AES256-GCM-HKDF with 1 MB segments\: authenticated, the default"
+solaris\:"That of the Solaris commands, version 1"
+openssl\:"That of openssl enc -pbkdf2"
+raw\:"Ciphertext alone"))' \
+'--passphrase-file=[The file whose first line is the passphrase]:FILE:_files' \
+'--aad=[Text that is authenticated but not stored\: decrypt needs the same (formats tink, raw)]:TEXT:_default' \
+'--iv=[The initialisation vector, counter block, nonce or tweak, in hexadecimal (format raw)]:HEX:_default' \
+'(--iv)--iv-file=[The file whose bytes are the initialisation vector (format raw)]:FILE:_files' \
+'--iter=[Iterations of PBKDF2\: 10000 in the format openssl, 1000 in the format solaris]:N:_default' \
+'-l[List the algorithms, their key sizes and the formats that use them; this option stands alone]' \
+'--list[List the algorithms, their key sizes and the formats that use them; this option stands alone]' \
+'-v[Draw the progress bar of the Solaris commands]' \
+'--verbose[Draw the progress bar of the Solaris commands]' \
+'--no-pad[Leave the last block as it is, in ECB and CBC (format raw)]' \
+'-q[Show no progress bar and no warning]' \
+'--quiet[Show no progress bar and no warning]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+&& ret=0
+;;
+(man)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+'-V[Print version]' \
+'--version[Print version]' \
+':directory -- The directory, which must exist:_files' \
+&& ret=0
+;;
+(completions)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+'-V[Print version]' \
+'--version[Print version]' \
+':shell -- The shell:(bash elvish fish powershell zsh)' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_millstream__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:millstream-help-command-$line[1]:"
+        case $line[1] in
+            (caps)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(check)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(digest)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(mac)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(encrypt)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(decrypt)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(man)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(completions)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+}
+
+(( $+functions[_millstream_commands] )) ||
+_millstream_commands() {
+    local commands; commands=(
+'caps:Show the processor'\''s features and the kernel chosen for each algorithm' \
+'check:Test every kernel this processor can run against published answers' \
+'digest:Compute the digest of files or of standard input' \
+'mac:Compute the message authentication code of files or of standard input' \
+'encrypt:Encrypt a file or standard input' \
+'decrypt:Decrypt a file or standard input' \
+'man:Write the manual pages into a directory' \
+'completions:Write completions for a shell to standard output' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'millstream commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__caps_commands] )) ||
+_millstream__subcmd__caps_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream caps commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__check_commands] )) ||
+_millstream__subcmd__check_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream check commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__completions_commands] )) ||
+_millstream__subcmd__completions_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream completions commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__decrypt_commands] )) ||
+_millstream__subcmd__decrypt_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream decrypt commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__digest_commands] )) ||
+_millstream__subcmd__digest_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream digest commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__encrypt_commands] )) ||
+_millstream__subcmd__encrypt_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream encrypt commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help_commands] )) ||
+_millstream__subcmd__help_commands() {
+    local commands; commands=(
+'caps:Show the processor'\''s features and the kernel chosen for each algorithm' \
+'check:Test every kernel this processor can run against published answers' \
+'digest:Compute the digest of files or of standard input' \
+'mac:Compute the message authentication code of files or of standard input' \
+'encrypt:Encrypt a file or standard input' \
+'decrypt:Decrypt a file or standard input' \
+'man:Write the manual pages into a directory' \
+'completions:Write completions for a shell to standard output' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'millstream help commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__caps_commands] )) ||
+_millstream__subcmd__help__subcmd__caps_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help caps commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__check_commands] )) ||
+_millstream__subcmd__help__subcmd__check_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help check commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__completions_commands] )) ||
+_millstream__subcmd__help__subcmd__completions_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help completions commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__decrypt_commands] )) ||
+_millstream__subcmd__help__subcmd__decrypt_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help decrypt commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__digest_commands] )) ||
+_millstream__subcmd__help__subcmd__digest_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help digest commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__encrypt_commands] )) ||
+_millstream__subcmd__help__subcmd__encrypt_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help encrypt commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__help_commands] )) ||
+_millstream__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help help commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__mac_commands] )) ||
+_millstream__subcmd__help__subcmd__mac_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help mac commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__man_commands] )) ||
+_millstream__subcmd__help__subcmd__man_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help man commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__mac_commands] )) ||
+_millstream__subcmd__mac_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream mac commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__man_commands] )) ||
+_millstream__subcmd__man_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream man commands' commands "$@"
+}
+
+if [ "$funcstack[1]" = "_millstream" ]; then
+    _millstream "$@"
+else
+    compdef _millstream millstream
+fi
