@@ -101,7 +101,7 @@ const ROWS: &[Row<Ops>] = &[
             name: "portable",
             requires: FeatureSet::EMPTY,
             timing: Timing::Constant,
-            note: "four blocks in arrays of words; Poly1305 in 64-bit limbs",
+            note: "a block at a time in 32-bit words; Poly1305 in 64-bit limbs",
         },
         ops: portable::OPS,
     },

@@ -1,10 +1,11 @@
-//! ChaCha20 four blocks side by side in plain arrays, and Poly1305 a block at a time.
+//! ChaCha20 and Poly1305 a block at a time in plain words: four quarter rounds fill a processor's
+//! arithmetic units, and a short object pays for no block it doesn't use.
 //!
 //! Ref. RFC 8439 §2.3 and §2.4.
 //!
 //! # Safety
 //! Nothing here needs a processor feature; the functions are `unsafe` because rows of a table are.
-//! The pad's pointer is written within the blocks it has.
+//! The pad's pointer is written within the blocks it has room for.
 #![allow(unsafe_code)]
 
 use super::lanes::{SIGMA, Words, double_round_down};
@@ -22,86 +23,64 @@ pub(super) const OPS: Ops = Ops {
 
 struct Portable;
 
-const LANES: usize = 4;
-
-/// Four words, which compilers turn into vectors where they have them.
-#[derive(Clone, Copy)]
-struct Four([u32; LANES]);
-
-impl Words for Four {
+impl Words for u32 {
     #[inline(always)]
-    unsafe fn add(mut self, other: Self) -> Self {
-        for i in 0..LANES {
-            self.0[i] = self.0[i].wrapping_add(other.0[i]);
-        }
-        self
+    unsafe fn add(self, other: Self) -> Self {
+        self.wrapping_add(other)
     }
 
     #[inline(always)]
-    unsafe fn xor(mut self, other: Self) -> Self {
-        for i in 0..LANES {
-            self.0[i] ^= other.0[i];
-        }
-        self
+    unsafe fn xor(self, other: Self) -> Self {
+        self ^ other
     }
 
     #[inline(always)]
-    unsafe fn rotate<const LEFT: i32>(mut self) -> Self {
-        for i in 0..LANES {
-            self.0[i] = self.0[i].rotate_left(LEFT as u32);
-        }
-        self
+    unsafe fn rotate<const LEFT: i32>(self) -> Self {
+        self.rotate_left(LEFT as u32)
     }
 }
 
-/// The keystream of four blocks from `counter` on.
-fn four_blocks(key: &Key, nonce: &Nonce, counter: u32) -> [[u8; CHACHA_BLOCK]; LANES] {
-    let mut start = [Four([0; LANES]); 16];
-    for i in 0..4 {
-        start[i] = Four([SIGMA[i]; LANES]);
-    }
-    for i in 0..8 {
-        start[4 + i] = Four([key.0[i]; LANES]);
-    }
-    for lane in 0..LANES {
-        start[12].0[lane] = counter.wrapping_add(lane as u32);
-    }
-    for i in 0..3 {
-        start[13 + i] = Four([nonce[i]; LANES]);
-    }
+/// Block `counter` of the keystream (RFC 8439 §2.3).
+fn block(key: &Key, nonce: &Nonce, counter: u32) -> [u8; CHACHA_BLOCK] {
+    let mut start = [0; 16];
+    start[..4].copy_from_slice(&SIGMA);
+    start[4..12].copy_from_slice(&key.0);
+    start[12] = counter;
+    start[13..].copy_from_slice(nonce);
     let mut x = start;
-    let mut out = [[0; CHACHA_BLOCK]; LANES];
     for _ in 0..10 {
-        // SAFETY: arrays need no feature.
+        // SAFETY: plain words need no feature.
         unsafe { double_round_down(&mut x) };
     }
-    for i in 0..16 {
-        for lane in 0..LANES {
-            let word = x[i].0[lane].wrapping_add(start[i].0[lane]);
-            out[lane][4 * i..4 * i + 4].copy_from_slice(&word.to_le_bytes());
-        }
+    let mut out = [0; CHACHA_BLOCK];
+    for (i, bytes) in out.as_chunks_mut().0.iter_mut().enumerate() {
+        *bytes = x[i].wrapping_add(start[i]).to_le_bytes();
     }
     out
 }
 
 impl Tier for Portable {
-    const HEAD: usize = (LANES - 1) * CHACHA_BLOCK;
+    const HEAD: usize = 3 * CHACHA_BLOCK;
 
     #[inline(always)]
-    unsafe fn head(key: &Key, nonce: &Nonce, _len: usize, pad: &mut Pad) -> usize {
-        // SAFETY: a pad has room for four blocks.
-        unsafe { pad.as_mut_ptr().cast::<[[u8; CHACHA_BLOCK]; LANES]>().write(four_blocks(key, nonce, 0)) };
-        LANES * CHACHA_BLOCK
+    unsafe fn head(key: &Key, nonce: &Nonce, len: usize, pad: &mut Pad) -> usize {
+        let blocks = 1 + len.div_ceil(CHACHA_BLOCK);
+        let out = pad.as_mut_ptr().cast::<[u8; CHACHA_BLOCK]>();
+        for i in 0..blocks {
+            // SAFETY: a pad has room for the head and a block more.
+            unsafe { out.add(i).write(block(key, nonce, i as u32)) };
+        }
+        blocks * CHACHA_BLOCK
     }
 
     #[inline(always)]
     unsafe fn keystream(key: &Key, nonce: &Nonce, mut counter: u32, mut data: InOut<'_>) {
         while !data.is_empty() {
-            let pad = four_blocks(key, nonce, counter);
-            let n = data.len().min(LANES * CHACHA_BLOCK);
+            let pad = block(key, nonce, counter);
+            let n = data.len().min(CHACHA_BLOCK);
             // SAFETY: no feature is needed.
-            unsafe { Self::xor(data.take(n), &pad.as_flattened()[..n]) };
-            counter = counter.wrapping_add(LANES as u32);
+            unsafe { Self::xor(data.take(n), &pad[..n]) };
+            counter = counter.wrapping_add(1);
         }
     }
 
