@@ -82,7 +82,7 @@ const ROWS: &[Row<Ops>] = &[
             name: "x86_64-avx2-by8",
             requires: FeatureSet::of(&[Feature::Avx2, Feature::Bmi2]),
             timing: Timing::Constant,
-            note: "eight blocks in bulk; Poly1305 in 64-bit limbs",
+            note: "eight blocks in bulk; Poly1305 in 26-bit limbs by 4",
         },
         ops: arch::x86_64_avx2::OPS,
     },

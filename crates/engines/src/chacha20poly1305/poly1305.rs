@@ -87,7 +87,7 @@ impl Poly1305 {
 
 /// (h + block + 2^128 top) r, reduced to less than 5 * 2^128; `top` is 1 for a whole block.
 #[inline(always)]
-fn step(h: [u64; 3], r: [u64; 2], block: u128, top: u64) -> [u64; 3] {
+pub(crate) fn step(h: [u64; 3], r: [u64; 2], block: u128, top: u64) -> [u64; 3] {
     let (h0, carry) = h[0].overflowing_add(block as u64);
     let (h1, carry1) = h[1].overflowing_add((block >> 64) as u64);
     let (h1, carry2) = h1.overflowing_add(u64::from(carry));

@@ -1,5 +1,5 @@
 //! ChaCha20 with AVX2: eight blocks down the lanes in bulk, two or four across for short objects;
-//! Poly1305 in 64-bit limbs, whose multiplications run beside the vectors.
+//! Poly1305 by four.
 //!
 //! Ref. RFC 8439 §2.3, §2.4.
 //!
@@ -15,11 +15,12 @@ use super::super::lanes::{Rows, Words};
 use super::super::object::{self, CHACHA_BLOCK, Pad, Tier};
 use super::super::poly1305::Poly1305;
 use super::super::{Key, Nonce, Ops};
+use super::limbs26;
 use super::ymm::{self, Ymm};
 use crate::InOut;
 use crate::aead::TAG;
 
-pub(in super::super) const OPS: Ops = Ops { seal, open, keystream, authenticate };
+pub(in super::super) const OPS: Ops = Ops { seal, open, keystream, authenticate: limbs26::authenticate };
 
 #[target_feature(enable = "avx2,bmi2")]
 unsafe fn seal(key: &Key, nonce: &Nonce, aad: &[u8], data: InOut<'_>) -> [u8; TAG] {
@@ -31,12 +32,6 @@ unsafe fn seal(key: &Key, nonce: &Nonce, aad: &[u8], data: InOut<'_>) -> [u8; TA
 unsafe fn open(key: &Key, nonce: &Nonce, aad: &[u8], data: InOut<'_>, tag: &[u8; TAG]) -> bool {
     // SAFETY: the features are this function's.
     unsafe { object::open::<Avx2>(key, nonce, aad, data, tag) }
-}
-
-/// Multiplications without flags.
-#[target_feature(enable = "bmi2")]
-fn authenticate(mac: &mut Poly1305, blocks: &[u8]) {
-    mac.blocks(blocks);
 }
 
 /// Blocks that the bulk loop makes at once.
@@ -58,7 +53,7 @@ impl Tier for Avx2 {
                 0..=64 => ymm::across::<Vector, 1>(key, nonce, 0, out),
                 65..=192 => ymm::across::<Vector, 2>(key, nonce, 0, out),
                 _ => {
-                    ymm::down::<Vector>(key, nonce, 0, out.cast());
+                    out.cast::<[__m256i; 2 * WIDE]>().write(ymm::down::<Vector>(key, nonce, 0));
                     WIDE * CHACHA_BLOCK
                 }
             }
@@ -88,27 +83,41 @@ impl Tier for Avx2 {
 
     #[inline(always)]
     unsafe fn authenticate(mac: &mut Poly1305, blocks: &[u8]) {
-        mac.blocks(blocks);
+        // SAFETY: the caller has the features.
+        unsafe { limbs26::authenticate(mac, blocks) }
     }
 }
 
 /// Encrypts or decrypts `data` from block `counter` on.
 #[target_feature(enable = "avx2")]
 fn keystream(key: &Key, nonce: &Nonce, mut counter: u32, mut data: InOut<'_>) {
-    let mut pad = [_mm256_setzero_si256(); WIDE * CHACHA_BLOCK / VECTOR];
-    while !data.is_empty() {
-        let n = data.len().min(WIDE * CHACHA_BLOCK);
-        let out = pad.as_mut_ptr();
-        // SAFETY: there is room for eight blocks, all of which are written where `n` needs them.
+    while data.len() >= WIDE * CHACHA_BLOCK {
+        let mut chunk = data.take(WIDE * CHACHA_BLOCK);
+        let (input, output) = (chunk.input_ptr().cast::<__m256i>(), chunk.output_ptr().cast::<__m256i>());
+        // SAFETY: the features are this function's; a chunk is 16 vectors.
         unsafe {
-            match n {
-                0..=128 => _ = ymm::across::<Vector, 1>(key, nonce, counter, out.cast()),
-                129..=256 => _ = ymm::across::<Vector, 2>(key, nonce, counter, out.cast()),
-                _ => ymm::down::<Vector>(key, nonce, counter, out),
+            let pad = ymm::down::<Vector>(key, nonce, counter);
+            for i in 0..pad.len() {
+                _mm256_storeu_si256(
+                    output.add(i),
+                    _mm256_xor_si256(_mm256_loadu_si256(input.add(i)), pad[i]),
+                );
             }
-            xor(data.take(n), std::slice::from_raw_parts(out.cast(), n));
         }
         counter = counter.wrapping_add(WIDE as u32);
+    }
+    if !data.is_empty() {
+        let mut pad = [_mm256_setzero_si256(); 2 * WIDE];
+        let (out, len) = (&raw mut pad, data.len());
+        // SAFETY: there is room for eight blocks, all of which are written where `len` needs them.
+        unsafe {
+            match len {
+                0..=128 => _ = ymm::across::<Vector, 1>(key, nonce, counter, out.cast()),
+                129..=256 => _ = ymm::across::<Vector, 2>(key, nonce, counter, out.cast()),
+                _ => out.write(ymm::down::<Vector>(key, nonce, counter)),
+            }
+            xor(data, std::slice::from_raw_parts(out.cast::<u8>(), len));
+        }
     }
 }
 

@@ -116,12 +116,12 @@ unsafe fn columns<V: Ymm>(key: &Key, nonce: &Nonce, counter: u32) -> [V; 16] {
     }
 }
 
-/// Writes the keystream of eight blocks.
+/// The keystream of eight blocks, half a block a vector.
 ///
 /// # Safety
-/// `out` has room for 16 vectors; and as the file's head says.
+/// As the file's head says.
 #[inline(always)]
-pub(super) unsafe fn down<V: Ymm>(key: &Key, nonce: &Nonce, counter: u32, out: *mut __m256i) {
+pub(super) unsafe fn down<V: Ymm>(key: &Key, nonce: &Nonce, counter: u32) -> [__m256i; 2 * WIDE] {
     // SAFETY: the caller's.
     unsafe {
         let mut x = columns::<V>(key, nonce, counter);
@@ -132,16 +132,17 @@ pub(super) unsafe fn down<V: Ymm>(key: &Key, nonce: &Nonce, counter: u32, out: *
         for i in 0..16 {
             x[i] = x[i].add(start[i]);
         }
+        let mut out = [_mm256_setzero_si256(); 2 * WIDE];
         for half in 0..2 {
             let low = quads([x[8 * half], x[8 * half + 1], x[8 * half + 2], x[8 * half + 3]]);
             let high = quads([x[8 * half + 4], x[8 * half + 5], x[8 * half + 6], x[8 * half + 7]]);
             for k in 0..4 {
-                // A vector is half a block; lanes hold blocks k and 4 + k.
-                let (first, second) = (2 * k + half, 2 * (4 + k) + half);
-                _mm256_storeu_si256(out.add(first), _mm256_permute2x128_si256::<0x20>(low[k], high[k]));
-                _mm256_storeu_si256(out.add(second), _mm256_permute2x128_si256::<0x31>(low[k], high[k]));
+                // Lanes hold blocks k and 4 + k.
+                out[2 * k + half] = _mm256_permute2x128_si256::<0x20>(low[k], high[k]);
+                out[2 * (4 + k) + half] = _mm256_permute2x128_si256::<0x31>(low[k], high[k]);
             }
         }
+        out
     }
 }
 
