@@ -12,6 +12,7 @@
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
+use std::hint::black_box;
 
 use super::super::poly1305::{BLOCK, Poly1305, Powers, step};
 
@@ -40,13 +41,13 @@ pub(super) fn authenticate(mac: &mut Poly1305, data: &[u8]) {
     let (first, rest) = data.split_at(data.len() % (GROUP * BLOCK));
     mac.blocks(first);
     let Some(Powers(powers)) = &mac.powers else { return };
-    let mut lanes = [_mm256_setzero_si256(); 5];
-    let (mut r4, mut r8) = (lanes, lanes);
+    let mut limbs = [[_mm256_setzero_si256(); 5]; 3];
     for i in 0..5 {
-        lanes[i] = vector(&powers[i]);
-        r4[i] = splat(powers[i][0]);
-        r8[i] = splat(powers[i][4]);
+        limbs[0][i] = vector(&powers[i]);
+        limbs[1][i] = splat(powers[i][0]);
+        limbs[2][i] = splat(powers[i][4]);
     }
+    let [lanes, r4, r8] = [factor(limbs[0]), factor(limbs[1]), factor(limbs[2])];
 
     let (group, mut rest) = rest.split_at(GROUP * BLOCK);
     let h = limbs_of(mac.h);
@@ -56,15 +57,19 @@ pub(super) fn authenticate(mac: &mut Poly1305, data: &[u8]) {
     }
     if rest.len() / (GROUP * BLOCK) % 2 == 1 {
         let (group, tail) = rest.split_at(GROUP * BLOCK);
-        acc = add(reduce(multiply(acc, r4)), split(group));
+        acc = add(multiply(reduce(acc), &r4), split(group));
         rest = tail;
     }
     for pair in rest.as_chunks::<{ 2 * GROUP * BLOCK }>().0 {
         let (a, b) = pair.split_at(GROUP * BLOCK);
-        let product = add(multiply(split(a), r4), multiply(acc, r8));
-        acc = add(reduce(product), split(b));
+        // The compiler must see in the loop itself that 32 bits of each limb are enough, or it
+        // multiplies 64 by 64. So carries come right before the product, and the factors are
+        // loaded here, from memory that it can't see through.
+        let (r4, r8) = (black_box(&r4), black_box(&r8));
+        let product = add(multiply(reduce(acc), r8), multiply(split(a), r4));
+        acc = add(product, split(b));
     }
-    mac.h = sum(reduce(multiply(acc, lanes)));
+    mac.h = sum(reduce(multiply(reduce(acc), &lanes)));
 }
 
 /// The limbs of four blocks, which unpacking leaves in the order 0, 2, 1, 3.
@@ -89,18 +94,25 @@ fn split(group: &[u8]) -> Limbs {
     ]
 }
 
-/// a b modulo 2^130 - 5, not yet carried: below 2^58 with limbs of `a` below 2^27 and of `b` a
+/// What is multiplied by: limbs 0 to 4, then limbs 1 to 4 times 5, for what passes 2^130.
+type Factor = [__m256i; 9];
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn factor([b0, b1, b2, b3, b4]: Limbs) -> Factor {
+    [b0, b1, b2, b3, b4, five(b1), five(b2), five(b3), five(b4)]
+}
+
+/// a b modulo 2^130 - 5, not yet carried: below 2^58 with limbs of `a` below 2^28 and of `b` a
 /// little above 2^26.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn multiply(a: Limbs, b: Limbs) -> Limbs {
+fn multiply(a: Limbs, b: &Factor) -> Limbs {
     let mut product = [_mm256_setzero_si256(); 5];
     for i in 0..5 {
         for j in 0..5 {
-            // What passes 2^130 comes back times 5.
-            let k = (i + j) % 5;
-            let factor = if i + j < 5 { b[j] } else { five(b[j]) };
-            product[k] = _mm256_add_epi64(product[k], _mm256_mul_epu32(a[i], factor));
+            let (k, part) = if i + j < 5 { (i + j, b[j]) } else { (i + j - 5, b[4 + j]) };
+            product[k] = _mm256_add_epi64(product[k], _mm256_mul_epu32(a[i], part));
         }
     }
     product
