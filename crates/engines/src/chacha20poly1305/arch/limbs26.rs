@@ -103,8 +103,7 @@ fn factor([b0, b1, b2, b3, b4]: Limbs) -> Factor {
     [b0, b1, b2, b3, b4, five(b1), five(b2), five(b3), five(b4)]
 }
 
-/// a b modulo 2^130 - 5, not yet carried: below 2^58 with limbs of `a` below 2^28 and of `b` a
-/// little above 2^26.
+/// a b modulo 2^130 - 5, not yet carried: below 2^57 with limbs of both a little above 2^26.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn multiply(a: Limbs, b: &Factor) -> Limbs {
