@@ -54,8 +54,8 @@ pub(super) trait Tier {
     /// As the file's head says.
     unsafe fn xor(data: InOut<'_>, pad: &[u8]);
 
-    /// As [`Tier::xor`], and leaves what it wrote in `pad`, the last block of 16 filled up with
-    /// zeros. `pad` is that much longer than `data`.
+    /// As [`Tier::xor`], and leaves what it wrote in `pad`, filled up with zeros. `pad` is as long
+    /// as `data`, rounded up to whole blocks of keystream, so that a kernel may take it in vectors.
     ///
     /// # Safety
     /// As the file's head says.
@@ -144,10 +144,10 @@ pub(super) unsafe fn seal<T: Tier>(key: &Key, nonce: &Nonce, aad: &[u8], data: I
         if len <= T::HEAD {
             // The MAC reads the ciphertext from the pad, where it lies in whole vectors: reading
             // it back from the output would wait for the odd-sized stores there.
-            let pad = &mut pad.bytes()[CHACHA_BLOCK..CHACHA_BLOCK + len.next_multiple_of(BLOCK)];
+            let pad = &mut pad.bytes()[CHACHA_BLOCK..CHACHA_BLOCK + len.next_multiple_of(CHACHA_BLOCK)];
             T::xor_and_keep(data, pad);
-            if !pad.is_empty() {
-                T::authenticate(&mut mac, pad);
+            if len > 0 {
+                T::authenticate(&mut mac, &pad[..len.next_multiple_of(BLOCK)]);
             }
         } else {
             seal_long::<T>(key, nonce, data, &mut mac, &pad.bytes()[CHACHA_BLOCK..]);

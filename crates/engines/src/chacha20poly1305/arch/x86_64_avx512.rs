@@ -140,20 +140,21 @@ fn xor(mut data: InOut<'_>, pad: &[u8]) {
 }
 
 /// As [`xor`], and leaves what it wrote in `pad` (see [`Tier::xor_and_keep`]), which is part of a
-/// [`Pad`]: there whole vectors can be written, past the end of `pad` too.
+/// [`Pad`].
 ///
 /// # Safety
-/// After `pad` there is room up to a multiple of 64 bytes.
+/// `pad` is aligned to 64 bytes.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 unsafe fn xor_and_keep(mut data: InOut<'_>, pad: &mut [u8]) {
     let len = data.len();
-    assert!(pad.len() >= len);
+    assert!(pad.len() >= len.next_multiple_of(CHACHA_BLOCK));
     let (input, output, pad) = (data.input_ptr(), data.output_ptr(), pad.as_mut_ptr());
     let mut at = 0;
     while at < len {
         let mask = u64::MAX >> (CHACHA_BLOCK - (len - at).min(CHACHA_BLOCK));
-        // SAFETY: bytes past the end of the data are masked off; of the pad the caller says it.
+        // SAFETY: bytes past the end of the data are masked off; the pad has whole blocks, whose
+        // alignment the caller promises.
         unsafe {
             let pad = pad.add(at).cast::<__m512i>();
             let x = _mm512_maskz_loadu_epi8(mask, input.add(at).cast());
