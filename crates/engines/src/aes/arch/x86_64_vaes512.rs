@@ -58,7 +58,7 @@ impl Zmm {
             // Out of the low half into the high, and out of the high half reduced by x^128 = 0x87.
             let reduced = _mm512_clmulepi64_epi128::<0x01>(carry, _mm512_set1_epi64(0x87));
             let across = _mm512_bslli_epi128::<8>(carry);
-            Zmm(_mm512_ternarylogic_epi64::<0x96>(shifted, across, reduced))
+            Zmm(_mm512_ternarylogic_epi32::<0x96>(shifted, across, reduced))
         }
     }
 

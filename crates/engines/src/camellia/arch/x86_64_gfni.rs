@@ -175,7 +175,7 @@ impl Plane for Plane512 {
     #[inline(always)]
     unsafe fn xor3(self, b: Self, c: Self) -> Self {
         // SAFETY: the caller's features.
-        unsafe { Self(_mm512_ternarylogic_epi64::<0x96>(self.0, b.0, c.0)) }
+        unsafe { Self(_mm512_ternarylogic_epi32::<0x96>(self.0, b.0, c.0)) }
     }
 }
 
@@ -202,7 +202,7 @@ impl<const TERNARY: bool> Boxes for Gfni<TERNARY> {
         // SAFETY: the caller's features; AVX-512VL where `TERNARY`.
         unsafe {
             if TERNARY {
-                _mm_ternarylogic_epi64::<0x96>(a, b, c)
+                _mm_ternarylogic_epi32::<0x96>(a, b, c)
             } else {
                 _mm_xor_si128(a, _mm_xor_si128(b, c))
             }

@@ -102,7 +102,7 @@ fn fold(x: __m512i, constants: __m512i, next: __m512i) -> __m512i {
     let low = _mm512_clmulepi64_epi128::<0x00>(x, constants);
     let high = _mm512_clmulepi64_epi128::<0x11>(x, constants);
     // 0x96 is the exclusive or of three.
-    _mm512_ternarylogic_epi64::<0x96>(low, high, next)
+    _mm512_ternarylogic_epi32::<0x96>(low, high, next)
 }
 
 /// Four parts of 128 bits folded into one.

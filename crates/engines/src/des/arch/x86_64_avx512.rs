@@ -129,7 +129,7 @@ impl Slice for __m512i {
     #[inline(always)]
     unsafe fn not(self) -> Self {
         // SAFETY: as above.
-        unsafe { _mm512_ternarylogic_epi64::<0x0f>(self, self, self) }
+        unsafe { _mm512_ternarylogic_epi32::<0x0f>(self, self, self) }
     }
 
     #[inline(always)]
@@ -139,8 +139,8 @@ impl Slice for __m512i {
             let mask = _mm512_set1_epi64(mask as i64);
             let (up, down) = (_mm512_slli_epi64::<SHIFT>(b), _mm512_srli_epi64::<SHIFT>(a));
             (
-                _mm512_ternarylogic_epi64::<SELECT>(mask, a, up),
-                _mm512_ternarylogic_epi64::<SELECT>(mask, down, b),
+                _mm512_ternarylogic_epi32::<SELECT>(mask, a, up),
+                _mm512_ternarylogic_epi32::<SELECT>(mask, down, b),
             )
         }
     }
@@ -156,7 +156,7 @@ impl Ternary for __m512i {
     #[inline(always)]
     unsafe fn lut<const F: i32>(a: Self, b: Self, c: Self) -> Self {
         // SAFETY: as above.
-        unsafe { _mm512_ternarylogic_epi64::<F>(a, b, c) }
+        unsafe { _mm512_ternarylogic_epi32::<F>(a, b, c) }
     }
 }
 
@@ -199,7 +199,7 @@ impl Slice for Ymm {
     #[inline(always)]
     unsafe fn not(self) -> Self {
         // SAFETY: as above.
-        unsafe { Ymm(_mm256_ternarylogic_epi64::<0x0f>(self.0, self.0, self.0)) }
+        unsafe { Ymm(_mm256_ternarylogic_epi32::<0x0f>(self.0, self.0, self.0)) }
     }
 
     #[inline(always)]
@@ -224,7 +224,7 @@ impl Ternary for Ymm {
     #[inline(always)]
     unsafe fn lut<const F: i32>(a: Self, b: Self, c: Self) -> Self {
         // SAFETY: as above.
-        unsafe { Ymm(_mm256_ternarylogic_epi64::<F>(a.0, b.0, c.0)) }
+        unsafe { Ymm(_mm256_ternarylogic_epi32::<F>(a.0, b.0, c.0)) }
     }
 }
 
@@ -232,7 +232,7 @@ impl Ternary for Ymm {
 #[inline(always)]
 unsafe fn select(mask: __m256i, a: __m256i, b: __m256i) -> __m256i {
     // SAFETY: as above.
-    unsafe { _mm256_ternarylogic_epi64::<SELECT>(mask, a, b) }
+    unsafe { _mm256_ternarylogic_epi32::<SELECT>(mask, a, b) }
 }
 
 /// Four words, one for each of four S-boxes, as a register.

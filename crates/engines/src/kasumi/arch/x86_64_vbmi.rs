@@ -173,7 +173,7 @@ const XOR3: i32 = 0x96;
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,avx512vbmi2,gfni")]
 fn xor3(a: __m128i, b: __m128i, c: __m128i) -> __m128i {
-    _mm_ternarylogic_epi64::<XOR3>(a, b, c)
+    _mm_ternarylogic_epi32::<XOR3>(a, b, c)
 }
 
 /// One stage of FI. `t` has in both halves of the vector the bytes that hold seven bits of S9's
@@ -189,8 +189,8 @@ fn substitute(stage: &'static Stage, masks: Masks, t: __m128i, s: __m128i, key: 
     let v = _mm_cmpgt_epi8(zero, s);
     let by_u = _mm_gf2p8affine_epi64_epi8::<0>(t, halves(stage.u));
     let by_v = _mm_gf2p8affine_epi64_epi8::<0>(t, halves(stage.v));
-    let by_v = _mm_ternarylogic_epi64::<ADD_AND>(by_v, halves(stage.v_constant), v);
-    let changes = _mm_ternarylogic_epi64::<AND_ADD>(by_v, by_u, u);
+    let by_v = _mm_ternarylogic_epi32::<ADD_AND>(by_v, halves(stage.v_constant), v);
+    let changes = _mm_ternarylogic_epi32::<AND_ADD>(by_v, by_u, u);
     let changes = _mm_xor_si128(changes, key);
     // The low byte gets the other half as it is, the high byte what S7 adds to it.
     let index = _mm512_castsi128_si512(s);
@@ -243,7 +243,7 @@ fn fl(kl: [__m128i; 2], [l, r]: [__m128i; 2]) -> [__m128i; 2] {
     const XOR_OR: i32 = (0xf0 ^ 0xcc) | 0xaa;
     let x = _mm_and_si128(l, kl[0]);
     let x = _mm_shldi_epi16::<1>(x, x);
-    let y = _mm_ternarylogic_epi64::<XOR_OR>(r, x, kl[1]);
+    let y = _mm_ternarylogic_epi32::<XOR_OR>(r, x, kl[1]);
     let y = _mm_shldi_epi16::<1>(y, y);
     [_mm_xor_si128(l, y), _mm_xor_si128(r, x)]
 }

@@ -32,11 +32,11 @@ const XOR3: i32 = 0x96;
 #[target_feature(enable = "avx512f,avx512vl")]
 fn sigma0(w: __m256i) -> __m256i {
     let (x, y, z) = (_mm256_ror_epi64::<1>(w), _mm256_ror_epi64::<8>(w), _mm256_srli_epi64::<7>(w));
-    _mm256_ternarylogic_epi64::<XOR3>(x, y, z)
+    _mm256_ternarylogic_epi32::<XOR3>(x, y, z)
 }
 
 #[target_feature(enable = "avx512f,avx512vl")]
 fn sigma1(w: __m256i) -> __m256i {
     let (x, y, z) = (_mm256_ror_epi64::<19>(w), _mm256_ror_epi64::<61>(w), _mm256_srli_epi64::<6>(w));
-    _mm256_ternarylogic_epi64::<XOR3>(x, y, z)
+    _mm256_ternarylogic_epi32::<XOR3>(x, y, z)
 }
