@@ -352,13 +352,22 @@ fn agrees_with_openssl() {
 #[test]
 fn miri_each_path_of_each_kernel() {
     let (key, nonce) = ([3; 32], [4; 12]);
-    let text: Vec<u8> = (0..2500u32).map(|i| i as u8).collect();
-    for kernel in kernels() {
-        let cipher = cipher(kernel, &key);
-        for len in [0, 1, 65, 200, 460, 970, 1217, 2500] {
-            let (ct, tag) = seal(&cipher, &nonce, &text[..len / 3], &text[..len]);
-            assert_eq!((ct.clone(), tag), expected(&key, &nonce, &text[..len / 3], &text[..len]));
-            assert_eq!(open(&cipher, &nonce, &text[..len / 3], &ct, &tag).unwrap(), text[..len]);
+    let text: Vec<u8> = (0..1800u32).map(|i| i as u8).collect();
+    let mut ran = Ran::new("chacha20-poly1305");
+    for len in [0, 1, 65, 200, 460, 970, 1800] {
+        let (text, aad) = (&text[..len], &text[..len / 3]);
+        let (sealed, tag) = expected(&key, &nonce, aad, text);
+        for kernel in kernels() {
+            // The portable kernel has no path that is not in the shorter ones.
+            if cfg!(miri) && kernel.kernel().name == "portable" && len > 200 {
+                continue;
+            }
+            let cipher = cipher(kernel, &key);
+            assert_eq!(seal(&cipher, &nonce, aad, text), (sealed.clone(), tag), "{kernel:?} {len}");
+            assert_eq!(open(&cipher, &nonce, aad, &sealed, &tag).unwrap(), text, "{kernel:?} {len}");
+            ran.kernel(kernel.kernel().name);
         }
     }
+    ran.missing((&CHACHA20_POLY1305).kernels().iter().map(|k| (k.name, k.requires)));
+    ran.at_least(kernels().count());
 }

