@@ -19,8 +19,9 @@ use crate::{Algorithm, Bound, Kernel, Row, Standing, Table, Timing};
 /// A compression function: what a kernel of a hash offers.
 #[derive(Debug)]
 pub struct CompressOps<S: 'static, const BLOCK: usize> {
-    /// Folds whole blocks into the chaining value, in order.
-    pub(crate) compress: unsafe fn(state: &mut S, blocks: &[[u8; BLOCK]]),
+    /// Folds whole blocks into the chaining value, in order: those of a message where it lies, then
+    /// those that its end was padded to. One call, so that the state stays in registers.
+    pub(crate) compress: unsafe fn(state: &mut S, blocks: &[[u8; BLOCK]], last: &[[u8; BLOCK]]),
 }
 
 /// A chaining value: the words that a compression function updates.
@@ -101,48 +102,42 @@ impl<S: Chaining, const BLOCK: usize> Chain<S, BLOCK> {
     /// Folds whole blocks in.
     #[inline(always)]
     pub(crate) fn absorb(&mut self, blocks: &[[u8; BLOCK]]) {
-        absorb(self.kernel, &mut self.state, blocks);
+        compress(self.kernel, &mut self.state, blocks, &[]);
     }
 
     /// The hash of a message whose first `before` bytes, whole blocks, are already folded in.
     #[inline(always)]
     pub(crate) fn digest(&self, before: u64, data: &[u8]) -> S {
         let (blocks, tail) = data.as_chunks::<BLOCK>();
+        let mut last = [[0; BLOCK]; 2];
+        let bytes = last.as_flattened_mut();
+        bytes[..tail.len()].copy_from_slice(tail);
+        bytes[tail.len()] = 0x80;
+        let count = if length_fits::<BLOCK>(tail.len()) { 1 } else { 2 };
+        S::write_length(&mut last[count - 1], before + data.len() as u64);
         let mut state = self.state;
-        if !blocks.is_empty() {
-            absorb(self.kernel, &mut state, blocks);
-        }
-        finish(self.kernel, state, tail, before + data.len() as u64)
+        compress(self.kernel, &mut state, blocks, &last[..count]);
+        wipe(&mut last);
+        state
     }
 }
 
 #[inline(always)]
-fn absorb<S, const BLOCK: usize>(
+pub(crate) fn compress<S, const BLOCK: usize>(
     kernel: Bound<CompressOps<S, BLOCK>>,
     state: &mut S,
     blocks: &[[u8; BLOCK]],
+    last: &[[u8; BLOCK]],
 ) {
     // SAFETY: `kernel` is the proof that the features of its function are there.
-    unsafe { (kernel.ops().compress)(state, blocks) }
+    unsafe { (kernel.ops().compress)(state, blocks, last) }
 }
 
-/// Pads and folds in the end of the message: less than a block. `total` is its whole length in bytes.
+/// Whether the length of a message, an eighth of a block, fits behind `tail` bytes and the bit that
+/// ends them.
 #[inline(always)]
-pub(crate) fn finish<S: Chaining, const BLOCK: usize>(
-    kernel: Bound<CompressOps<S, BLOCK>>,
-    mut state: S,
-    tail: &[u8],
-    total: u64,
-) -> S {
-    let mut last = [[0; BLOCK]; 2];
-    let bytes = last.as_flattened_mut();
-    bytes[..tail.len()].copy_from_slice(tail);
-    bytes[tail.len()] = 0x80;
-    let blocks = 1 + usize::from(tail.len() + 1 > BLOCK - BLOCK / 8);
-    S::write_length(&mut last[blocks - 1], total);
-    absorb(kernel, &mut state, &last[..blocks]);
-    wipe(&mut last);
-    state
+pub(crate) fn length_fits<const BLOCK: usize>(tail: usize) -> bool {
+    tail < BLOCK - BLOCK / 8
 }
 
 /// Clears what may be secret, in whole registers rather than byte by byte.
@@ -169,7 +164,7 @@ pub(crate) const fn table<S, const BLOCK: usize>(
 pub(crate) const fn row<S, const BLOCK: usize>(
     name: &'static str,
     requires: FeatureSet,
-    compress: unsafe fn(&mut S, &[[u8; BLOCK]]),
+    compress: unsafe fn(&mut S, &[[u8; BLOCK]], &[[u8; BLOCK]]),
     note: &'static str,
 ) -> Row<CompressOps<S, BLOCK>> {
     Row { kernel: Kernel { name, requires, timing: Timing::Constant, note }, ops: CompressOps { compress } }

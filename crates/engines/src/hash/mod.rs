@@ -17,7 +17,7 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroize;
 
 pub use chain::CompressOps;
-pub(crate) use chain::{Chain, Chaining, finish};
+pub(crate) use chain::{Chain, Chaining, compress, wipe};
 pub use midstate::MidState;
 pub(crate) use midstate::{Kind, load};
 pub(crate) use stream::Stream;
@@ -76,15 +76,17 @@ impl Hash {
     /// Bytes in a digest.
     #[inline]
     pub const fn output_len(self) -> usize {
-        match self {
-            Hash::Md5 => md5::LEN,
-            Hash::Sha1 => sha1::LEN,
-            Hash::Sha224 => sha256::LEN_224,
-            Hash::Sha256 => sha256::LEN,
-            Hash::Sha384 => sha512::LEN_384,
-            Hash::Sha512 => sha512::LEN,
-            Hash::Sha512_256 => sha512::LEN_256,
-        }
+        // From a `match` the compiler makes a version of each caller for every length.
+        const LEN: [usize; 7] = [
+            md5::LEN,
+            sha1::LEN,
+            sha256::LEN_224,
+            sha256::LEN,
+            sha512::LEN_384,
+            sha512::LEN,
+            sha512::LEN_256,
+        ];
+        LEN[self as usize]
     }
 
     /// Bytes in a block.
@@ -167,7 +169,7 @@ impl Eq for Digest {}
 
 impl Zeroize for Digest {
     fn zeroize(&mut self) {
-        self.bytes.zeroize();
+        chain::wipe(std::slice::from_mut(&mut self.bytes));
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Ref. FIPS 180-4 §5.1 and §5.2.
 
-use super::chain::{Chain, Chaining, wipe};
+use super::chain::{Chain, Chaining, compress, length_fits, wipe};
 
 /// A chaining value, how far it has come, and the part of a block that waits for the rest.
 #[derive(Clone)]
@@ -65,12 +65,15 @@ impl<S: Chaining, const BLOCK: usize> Stream<S, BLOCK> {
         let used = self.used();
         self.buffer[used] = 0x80;
         self.buffer[used + 1..].fill(0);
-        if used + 1 > BLOCK - BLOCK / 8 {
-            self.chain.absorb(std::slice::from_ref(&self.buffer));
-            self.buffer = [0; BLOCK];
+        let first = std::slice::from_mut(&mut self.buffer);
+        if length_fits::<BLOCK>(used) {
+            S::write_length(&mut first[0], self.count);
+            compress(self.chain.kernel, &mut self.chain.state, first, &[]);
+        } else {
+            let mut second = [0; BLOCK];
+            S::write_length(&mut second, self.count);
+            compress(self.chain.kernel, &mut self.chain.state, first, &[second]);
         }
-        S::write_length(&mut self.buffer, self.count);
-        self.chain.absorb(std::slice::from_ref(&self.buffer));
         self.chain.state
     }
 

@@ -9,11 +9,10 @@ use std::{fmt, io};
 
 use millstream_cpu::Features;
 use subtle::ConstantTimeEq;
-use zeroize::Zeroize;
 
 use crate::hash::{
-    Chain, Chaining, CompressOps, Digest, Family, Hash, HashKernel, Kind, MAX_DIGEST, MidState, Stream, each,
-    finish, load, map,
+    Chain, Chaining, CompressOps, Digest, Family, Hash, HashKernel, Kind, MidState, Stream, compress, each,
+    load, map, wipe,
 };
 use crate::{Bound, Error, Kernel, md5, sha1, sha256, sha512};
 
@@ -22,14 +21,15 @@ pub const MIN_TAG: usize = 4;
 
 /// Both hashes after the block of the key.
 #[derive(Clone)]
-struct Pair<S: Chaining, const BLOCK: usize> {
+pub(crate) struct Pair<S: Chaining, const BLOCK: usize> {
     inner: Chain<S, BLOCK>,
     outer: S,
 }
 
 impl<S: Chaining, const BLOCK: usize> Pair<S, BLOCK> {
     /// FIPS 198-1 §4, steps 1 to 4 and 7, with the compressions of §6.
-    fn new(hash: Hash, start: Chain<S, BLOCK>, key: &[u8]) -> Self {
+    #[inline(always)]
+    pub(crate) fn new(hash: Hash, start: Chain<S, BLOCK>, key: &[u8]) -> Self {
         let mut block = [0; BLOCK];
         match block.get_mut(..key.len()) {
             Some(front) => front.copy_from_slice(key),
@@ -40,14 +40,20 @@ impl<S: Chaining, const BLOCK: usize> Pair<S, BLOCK> {
         inner.absorb(std::slice::from_ref(&block));
         xor(&mut block, 0x36 ^ 0x5c);
         outer.absorb(std::slice::from_ref(&block));
-        block.zeroize();
+        wipe(std::slice::from_mut(&mut block));
         Pair { inner, outer: outer.state }
     }
 
     #[inline(always)]
-    fn sign(&self, hash: Hash, data: &[u8]) -> S {
+    pub(crate) fn sign(&self, hash: Hash, data: &[u8]) -> S {
+        let mut outer = Outer::padded::<S>(hash);
         let digest = self.inner.digest(BLOCK as u64, data);
-        outer(hash, self.inner.kernel, self.outer, digest)
+        outer.finish(self.inner.kernel, self.outer, &digest)
+    }
+
+    #[inline(always)]
+    pub(crate) fn start(&self) -> Keyed<S, BLOCK> {
+        Keyed { stream: Stream::new(self.inner, BLOCK as u64), outer: self.outer }
     }
 }
 
@@ -64,21 +70,39 @@ fn xor<const N: usize>(block: &mut [u8; N], pad: u8) {
     }
 }
 
-/// FIPS 198-1 §4, steps 8 and 9: the hash of the inner digest.
-#[inline(always)]
-fn outer<S: Chaining, const BLOCK: usize>(
-    hash: Hash,
-    kernel: Bound<CompressOps<S, BLOCK>>,
-    outer: S,
-    digest: S,
-) -> S {
-    let mut bytes = [0; MAX_DIGEST];
-    digest.write(&mut bytes[..S::LEN]);
-    let len = hash.output_len();
-    finish(kernel, outer, &bytes[..len], (BLOCK + len) as u64)
+/// FIPS 198-1 §4, steps 8 and 9: the hash of the inner digest, which always fits in one block.
+///
+/// The padding is written before the inner hash ends: a processor forwards what was stored a moment
+/// ago only to loads that one store covers, and waits where bytes and words lie side by side.
+struct Outer<const BLOCK: usize> {
+    block: [u8; BLOCK],
+    len: usize,
 }
 
-type Pairs = Family<
+impl<const BLOCK: usize> Outer<BLOCK> {
+    #[inline(always)]
+    fn padded<S: Chaining>(hash: Hash) -> Self {
+        let len = hash.output_len();
+        let mut block = [0; BLOCK];
+        block[len] = 0x80;
+        S::write_length(&mut block, (BLOCK + len) as u64);
+        Outer { block, len }
+    }
+
+    #[inline(always)]
+    fn finish<S: Chaining>(&mut self, kernel: Bound<CompressOps<S, BLOCK>>, mut outer: S, inner: &S) -> S {
+        if self.len == S::LEN {
+            inner.write(&mut self.block[..S::LEN]);
+        } else {
+            inner.write(&mut self.block[..self.len]);
+        }
+        compress(kernel, &mut outer, &[], std::slice::from_ref(&self.block));
+        wipe(std::slice::from_mut(&mut self.block));
+        outer
+    }
+}
+
+pub(crate) type Pairs = Family<
     Pair<md5::State, { md5::BLOCK }>,
     Pair<sha1::State, { sha1::BLOCK }>,
     Pair<sha256::State, { sha256::BLOCK }>,
@@ -100,8 +124,8 @@ type Pairs = Family<
 /// ```
 #[derive(Clone)]
 pub struct HmacKey {
-    hash: Hash,
-    pair: Pairs,
+    pub(crate) hash: Hash,
+    pub(crate) pair: Pairs,
 }
 
 impl HmacKey {
@@ -146,10 +170,7 @@ impl HmacKey {
     /// Begins a message that comes in pieces.
     #[inline]
     pub fn start(&self) -> Hmac {
-        let stream = map!(&self.pair, pair => Keyed {
-            stream: Stream::new(pair.inner, self.hash.block_len() as u64),
-            outer: pair.outer,
-        });
+        let stream = map!(&self.pair, pair => pair.start());
         Hmac { hash: self.hash, stream }
     }
 }
@@ -177,16 +198,22 @@ fn compare(right: &Digest, tag: &[u8]) -> Result<(), Error> {
 
 /// The inner hash under way, and the outer one after the block of the key.
 #[derive(Clone)]
-struct Keyed<S: Chaining, const BLOCK: usize> {
+pub(crate) struct Keyed<S: Chaining, const BLOCK: usize> {
     stream: Stream<S, BLOCK>,
     outer: S,
 }
 
 impl<S: Chaining, const BLOCK: usize> Keyed<S, BLOCK> {
     #[inline(always)]
-    fn finish(&mut self, hash: Hash) -> S {
+    pub(crate) fn update(&mut self, data: &[u8]) {
+        self.stream.update(data);
+    }
+
+    #[inline(always)]
+    pub(crate) fn finish(&mut self, hash: Hash) -> S {
+        let mut outer = Outer::padded::<S>(hash);
         let digest = self.stream.finish();
-        outer(hash, self.stream.chain.kernel, self.outer, digest)
+        outer.finish(self.stream.chain.kernel, self.outer, &digest)
     }
 }
 
@@ -262,7 +289,7 @@ impl Hmac {
     /// Takes in the next piece, of any length.
     #[inline]
     pub fn update(&mut self, data: &[u8]) {
-        each!(&mut self.stream, keyed => keyed.stream.update(data));
+        each!(&mut self.stream, keyed => keyed.update(data));
     }
 
     /// The tag over all that was taken in.

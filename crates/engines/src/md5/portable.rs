@@ -29,7 +29,7 @@ macro_rules! step {
     };
 }
 
-/// Folds blocks into `state`.
-pub(crate) fn compress(state: &mut State, blocks: &[[u8; BLOCK]]) {
-    sixty_four_steps!(step state blocks);
+/// Folds blocks into `state`, those of `last` at the end.
+pub(crate) fn compress(state: &mut State, blocks: &[[u8; BLOCK]], last: &[[u8; BLOCK]]) {
+    sixty_four_steps!(step state blocks last);
 }

@@ -33,12 +33,12 @@ macro_rules! round {
     };
 }
 
-/// Folds `$blocks` into `$state` with the step that a kernel brings:
+/// Folds `$blocks` and `$last` into `$state` with the step that a kernel brings:
 /// `$step!(F a b c d word, rotation, place in T)`.
 macro_rules! sixty_four_steps {
-    ($step:ident $state:ident $blocks:ident) => {
+    ($step:ident $state:ident $blocks:ident $last:ident) => {
         let [mut a, mut b, mut c, mut d] = *$state;
-        for block in $blocks {
+        for block in $blocks.iter().chain($last) {
             let mut w = [0u32; 16];
             for (word, bytes) in w.iter_mut().zip(block.as_chunks().0) {
                 *word = u32::from_le_bytes(*bytes);

@@ -4,9 +4,9 @@
 
 use super::{BLOCK, K, State};
 
-/// Folds blocks into `state`.
-pub(crate) fn compress(state: &mut State, blocks: &[[u8; BLOCK]]) {
-    for block in blocks {
+/// Folds blocks into `state`, those of `last` at the end.
+pub(crate) fn compress(state: &mut State, blocks: &[[u8; BLOCK]], last: &[[u8; BLOCK]]) {
+    for block in blocks.iter().chain(last) {
         compress_block(state, block);
     }
 }

@@ -4,10 +4,10 @@
 
 use super::{BLOCK, K, State};
 
-/// Folds blocks into `state`.
+/// Folds blocks into `state`, those of `last` at the end.
 #[inline(always)]
-pub(crate) fn compress(state: &mut State, blocks: &[[u8; BLOCK]]) {
-    for block in blocks {
+pub(crate) fn compress(state: &mut State, blocks: &[[u8; BLOCK]], last: &[[u8; BLOCK]]) {
+    for block in blocks.iter().chain(last) {
         compress_block(state, block);
     }
 }

@@ -67,6 +67,6 @@ macro_rules! step {
     };
 }
 
-fn compress(state: &mut State, blocks: &[[u8; BLOCK]]) {
-    sixty_four_steps!(step state blocks);
+fn compress(state: &mut State, blocks: &[[u8; BLOCK]], last: &[[u8; BLOCK]]) {
+    sixty_four_steps!(step state blocks last);
 }

@@ -39,11 +39,11 @@ macro_rules! twenty {
 }
 
 #[target_feature(enable = "neon,sha2")]
-fn compress(state: &mut State, blocks: &[[u8; BLOCK]]) {
+fn compress(state: &mut State, blocks: &[[u8; BLOCK]], last: &[[u8; BLOCK]]) {
     // SAFETY: the first 16 of the state's 20 bytes.
     let mut abcd = unsafe { vld1q_u32(state.as_ptr()) };
     let mut e = state[4];
-    for block in blocks {
+    for block in blocks.iter().chain(last) {
         let before = (abcd, e);
         let mut w = [abcd; 4];
         for i in 0..4 {

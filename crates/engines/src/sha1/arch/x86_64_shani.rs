@@ -38,12 +38,12 @@ macro_rules! twenty {
 }
 
 #[target_feature(enable = "sha,sse4.1")]
-fn compress(state: &mut State, blocks: &[[u8; BLOCK]]) {
+fn compress(state: &mut State, blocks: &[[u8; BLOCK]], last: &[[u8; BLOCK]]) {
     let words = state.as_mut_ptr().cast::<__m128i>();
     // SAFETY: the first 16 of the state's 20 bytes.
     let mut abcd = _mm_shuffle_epi32::<0b00_01_10_11>(unsafe { _mm_loadu_si128(words) });
     let mut e = _mm_set_epi32(state[4] as i32, 0, 0, 0);
-    for block in blocks {
+    for block in blocks.iter().chain(last) {
         let before = (abcd, e);
         let mut w = load_block(block);
         twenty!(0 abcd e w);

@@ -22,10 +22,10 @@ pub(crate) const ROW: Row<CompressOps> = chain::row(
 );
 
 #[target_feature(enable = "neon,sha2")]
-fn compress(state: &mut State, blocks: &[[u8; BLOCK]]) {
+fn compress(state: &mut State, blocks: &[[u8; BLOCK]], last: &[[u8; BLOCK]]) {
     // SAFETY: the state is 32 bytes.
     let (mut abcd, mut efgh) = unsafe { (vld1q_u32(state.as_ptr()), vld1q_u32(state.as_ptr().add(4))) };
-    for block in blocks {
+    for block in blocks.iter().chain(last) {
         let before = (abcd, efgh);
         let mut w = [abcd; 4];
         for i in 0..4 {

@@ -17,6 +17,6 @@ pub(crate) const ROW: Row<CompressOps> = chain::row(
 );
 
 #[target_feature(enable = "bmi1,bmi2")]
-fn compress(state: &mut State, blocks: &[[u8; BLOCK]]) {
-    portable::compress(state, blocks);
+fn compress(state: &mut State, blocks: &[[u8; BLOCK]], last: &[[u8; BLOCK]]) {
+    portable::compress(state, blocks, last);
 }

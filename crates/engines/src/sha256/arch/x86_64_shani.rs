@@ -36,9 +36,9 @@ macro_rules! four_rounds {
 }
 
 #[target_feature(enable = "sha,sse4.1")]
-fn compress(state: &mut State, blocks: &[[u8; BLOCK]]) {
+fn compress(state: &mut State, blocks: &[[u8; BLOCK]], last: &[[u8; BLOCK]]) {
     let (mut abef, mut cdgh) = load_state(state);
-    for block in blocks {
+    for block in blocks.iter().chain(last) {
         let before = (abef, cdgh);
         let [mut w0, mut w1, mut w2, mut w3] = load_block(block);
         four_rounds!(0, w0, abef cdgh);

@@ -22,13 +22,13 @@ pub(crate) const ROW: Row<CompressOps> = chain::row(
 );
 
 #[target_feature(enable = "neon,sha3")]
-fn compress(state: &mut State, blocks: &[[u8; BLOCK]]) {
+fn compress(state: &mut State, blocks: &[[u8; BLOCK]], last: &[[u8; BLOCK]]) {
     let mut s = [vdupq_n_u64(0); 4];
     for i in 0..4 {
         // SAFETY: `16 * i + 16 <= 64`.
         s[i] = unsafe { vld1q_u64(state.as_ptr().add(2 * i)) };
     }
-    for block in blocks {
+    for block in blocks.iter().chain(last) {
         let [mut ab, mut cd, mut ef, mut gh] = s;
         let mut w = load_block(block);
         for i in 0..40 {

@@ -104,18 +104,20 @@ macro_rules! sixteen_rounds {
 macro_rules! compress {
     ($features:literal, $sigma0:ident, $sigma1:ident) => {
         #[target_feature(enable = $features)]
-        fn compress(state: &mut State, blocks: &[[u8; BLOCK]]) {
-            for pair in blocks.chunks(2) {
+        fn compress(state: &mut State, blocks: &[[u8; BLOCK]], last: &[[u8; BLOCK]]) {
+            let mut blocks = blocks.iter().chain(last);
+            while let Some(first) = blocks.next() {
+                let second = blocks.next();
                 // Four words of a line are rounds 2i and 2i + 1 of the first block, then of the second.
                 let mut schedule = MaybeUninit::<[[u64; 4]; 40]>::uninit();
                 let lines = schedule.as_mut_ptr().cast::<__m256i>();
                 let mut k = K.as_ptr().cast::<__m128i>();
-                let mut w = load(&pair[0], &pair[pair.len() - 1]);
+                let mut w = load(first, second.unwrap_or(first));
                 for i in 0..8 {
                     // SAFETY: the first 8 of 40 lines, and of 40 pairs of constants.
                     unsafe { store(lines.add(i), w[i], k.add(i)) };
                 }
-                for half in 0..pair.len() {
+                for half in 0..1 + usize::from(second.is_some()) {
                     let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = *state;
                     let mut bc = b ^ c;
                     let mut wk = lines.cast::<__m128i>().wrapping_add(half);
