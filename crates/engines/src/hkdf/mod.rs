@@ -7,8 +7,8 @@ use std::fmt;
 use millstream_cpu::Features;
 use zeroize::Zeroize;
 
-use crate::hash::{Digest, Hash, HashKernel};
-use crate::hmac::HmacKey;
+use crate::hash::{Chaining, Digest, Hash, HashKernel, each, map};
+use crate::hmac::{HmacKey, Pair};
 use crate::{Error, Kernel};
 
 /// A pseudorandom key, ready to be expanded for any number of purposes. Zeroised on drop.
@@ -38,10 +38,15 @@ impl Hkdf {
 
     /// As [`Hkdf::extract`], with a given kernel.
     pub fn extract_with_kernel(kernel: HashKernel, salt: &[u8], ikm: &[u8]) -> Self {
-        let mut prk = HmacKey::with_kernel(kernel, salt).sign(ikm);
-        let hkdf = Hkdf { prk: HmacKey::with_kernel(kernel, &prk) };
-        prk.zeroize();
-        hkdf
+        let hash = kernel.hash();
+        let pair = map!(*kernel.start(), start => {
+            // RFC 5869 §2.2: PRK = HMAC(salt, IKM), which is the key of what follows.
+            let mut prk = Digest::new(hash, &Pair::new(hash, start, salt).sign(hash, ikm));
+            let pair = Pair::new(hash, start, &prk);
+            prk.zeroize();
+            pair
+        });
+        Hkdf { prk: HmacKey { hash, pair } }
     }
 
     /// Takes a pseudorandom key that was extracted elsewhere.
@@ -71,22 +76,27 @@ impl Hkdf {
             let takes = "255 digests at most";
             return Err(Error::DataLength { algorithm: "hkdf", given: okm.len() as u64, takes });
         }
-        // RFC 5869 §2.3: T(i) = HMAC(PRK, T(i - 1) | info | i).
-        let mut previous: Option<Digest> = None;
-        for (i, out) in okm.chunks_mut(len).enumerate() {
-            let mut hmac = self.prk.start();
-            if let Some(previous) = &previous {
-                hmac.update(previous);
-            }
-            hmac.update(info);
-            hmac.update(&[i as u8 + 1]);
-            let digest = hmac.finish();
-            out.copy_from_slice(&digest[..out.len()]);
-            previous = Some(digest);
-        }
-        previous.zeroize();
+        each!(&self.prk.pair, pair => expand(pair, self.prk.hash, info, okm));
         Ok(())
     }
+}
+
+/// RFC 5869 §2.3: T(i) = HMAC(PRK, T(i - 1) | info | i).
+#[inline(always)]
+fn expand<S: Chaining, const BLOCK: usize>(prk: &Pair<S, BLOCK>, hash: Hash, info: &[u8], okm: &mut [u8]) {
+    let len = hash.output_len();
+    let mut digest: Option<Digest> = None;
+    for (i, out) in okm.chunks_mut(len).enumerate() {
+        let mut hmac = prk.start();
+        if let Some(previous) = &digest {
+            hmac.update(previous);
+        }
+        hmac.update(info);
+        hmac.update(&[i as u8 + 1]);
+        let digest = digest.insert(Digest::new(hash, &hmac.finish(hash)));
+        out.copy_from_slice(&digest[..out.len()]);
+    }
+    digest.zeroize();
 }
 
 impl fmt::Debug for Hkdf {
