@@ -16,12 +16,14 @@ use zeroize::Zeroize;
 use super::Hash;
 use crate::{Algorithm, Bound, Kernel, Row, Standing, Table, Timing};
 
+type Compress<S, const BLOCK: usize> = unsafe fn(state: &mut S, blocks: &[[u8; BLOCK]], last: &[[u8; BLOCK]]);
+
 /// A compression function: what a kernel of a hash offers.
 #[derive(Debug)]
 pub struct CompressOps<S: 'static, const BLOCK: usize> {
     /// Folds whole blocks into the chaining value, in order: those of a message where it lies, then
     /// those that its end was padded to. One call, so that the state stays in registers.
-    pub(crate) compress: unsafe fn(state: &mut S, blocks: &[[u8; BLOCK]], last: &[[u8; BLOCK]]),
+    pub(crate) compress: Compress<S, BLOCK>,
 }
 
 /// A chaining value: the words that a compression function updates.
@@ -164,7 +166,7 @@ pub(crate) const fn table<S, const BLOCK: usize>(
 pub(crate) const fn row<S, const BLOCK: usize>(
     name: &'static str,
     requires: FeatureSet,
-    compress: unsafe fn(&mut S, &[[u8; BLOCK]], &[[u8; BLOCK]]),
+    compress: Compress<S, BLOCK>,
     note: &'static str,
 ) -> Row<CompressOps<S, BLOCK>> {
     Row { kernel: Kernel { name, requires, timing: Timing::Constant, note }, ops: CompressOps { compress } }

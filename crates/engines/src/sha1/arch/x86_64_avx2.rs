@@ -117,11 +117,12 @@ fn compress(state: &mut State, blocks: &[[u8; BLOCK]], last: &[[u8; BLOCK]]) {
         }
         macro_rules! next_words {
             ($line:expr) => {
-                if $line < 20 {
-                    let i = $line % 4;
+                let line: usize = $line;
+                if line < 20 {
+                    let i = line % 4;
                     w[i] = next_four(w[i], w[(i + 1) % 4], w[(i + 2) % 4], w[(i + 3) % 4]);
                     // SAFETY: a line below 20.
-                    unsafe { store(lines.add($line), w[i], K[($line / 5) % 4]) };
+                    unsafe { store(lines.add(line), w[i], K[line / 5 % 4]) };
                 }
             };
         }

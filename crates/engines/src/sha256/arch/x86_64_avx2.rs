@@ -4,7 +4,7 @@
 //! As in SHA-512's kernel for AVX2, which says more: the schedule runs in the vector pipes during the
 //! rounds of the first block, with the words of the second block in the upper half of each register;
 //! its rounds then find their schedule ready. A last odd block is scheduled beside itself. The rounds
-//! are written out because the compiler's are a third slower.
+//! are written out for the same reason as there.
 //!
 //! Ref. FIPS 180-4 §6.2.2, §4.1.2.
 //!
