@@ -36,8 +36,7 @@ pub static SHA1: Table<CompressOps> =
 static ROWS: &[Row<CompressOps>] = &[
     #[cfg(target_arch = "x86_64")]
     arch::x86_64_shani::ROW,
-    // Nor the written rounds of this one.
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    #[cfg(target_arch = "x86_64")]
     arch::x86_64_avx2::ROW,
     #[cfg(target_arch = "aarch64")]
     arch::aarch64_ce::ROW,
