@@ -9,7 +9,7 @@
 use millstream_cpu::Features;
 
 use super::arch::rows;
-use super::lanes::{Chain, Keys, Lane, Pass, walk};
+use super::lanes::{Alone, Chain, Keys, Lane, Pass, walk};
 use super::schedule::{Block, Expand, Invert, KEY_BITS, Schedule};
 use crate::modes::BlockMode;
 use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table};
@@ -160,7 +160,7 @@ impl<L: Lane> Pass<L> for Decrypt<'_, L> {
         for i in 1..N {
             lanes[i] = L::load(&self.keys, &data, i * L::BYTES);
         }
-        let lanes = L::decrypt(&self.keys, lanes);
+        let lanes = L::decrypt(&self.keys, lanes, &mut Alone);
         for i in 0..N {
             // Loading it again costs less than keeping it over the rounds.
             let cipher = L::load(&self.keys, &data, i * L::BYTES);
@@ -172,7 +172,7 @@ impl<L: Lane> Pass<L> for Decrypt<'_, L> {
     #[inline(always)]
     fn part(&mut self, mut data: InOut<'_>) {
         let cipher = L::load_part(&self.keys, &data);
-        let [lane] = L::decrypt(&self.keys, [cipher]);
+        let [lane] = L::decrypt(&self.keys, [cipher], &mut Alone);
         lane.xor(cipher.after(self.previous)).store_part(&mut data);
     }
 }

@@ -9,7 +9,7 @@
 use millstream_cpu::Features;
 
 use super::arch::rows;
-use super::lanes::{Chain, Keys, Lane, Pass, walk};
+use super::lanes::{Alone, Chain, Keys, Lane, Onto, Pass, walk};
 use super::schedule::{Block, Expand, KEY_BITS, Schedule};
 use crate::modes::{Direction, StreamMode};
 use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table};
@@ -168,17 +168,17 @@ impl<L: Lane> Pass<L> for Decrypt<'_, L> {
             lanes[i] = cipher.after(self.previous);
             self.previous = cipher;
         }
-        let lanes = L::encrypt(&self.keys, lanes);
+        // Loading it again costs less than keeping it over the rounds.
+        let lanes = L::encrypt(&self.keys, lanes, &mut Onto { keys: self.keys, data: &data });
         for i in 0..N {
-            // Loading it again costs less than keeping it over the rounds.
-            L::load(&self.keys, &data, i * L::BYTES).xor(lanes[i]).store(&mut data, i * L::BYTES);
+            lanes[i].store(&mut data, i * L::BYTES);
         }
     }
 
     #[inline(always)]
     fn part(&mut self, mut data: InOut<'_>) {
         let cipher = L::load_part(&self.keys, &data);
-        let [lane] = L::encrypt(&self.keys, [cipher.after(self.previous)]);
+        let [lane] = L::encrypt(&self.keys, [cipher.after(self.previous)], &mut Alone);
         cipher.xor(lane).store_part(&mut data);
     }
 }

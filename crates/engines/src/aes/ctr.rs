@@ -11,7 +11,7 @@
 use millstream_cpu::Features;
 
 use super::arch::rows;
-use super::lanes::{Keys, Lane, Pass, walk};
+use super::lanes::{Alone, Beside, Keys, Lane, Onto, Pass, walk};
 use super::schedule::{Block, Expand, KEY_BITS, Schedule};
 use crate::modes::{Direction, StreamMode};
 use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table};
@@ -28,11 +28,11 @@ pub static CTR: Table<CtrOps> = Table::new(
     known_answer,
 );
 
-/// What a kernel of AES-CTR offers: data of any length; the block holds the counter before, and
-/// after it that of the next whole block.
+/// What a kernel of AES-CTR offers: data of any length, to be called until it has taken all of it;
+/// the block holds the counter before, and after it that of the next whole block.
 pub struct CtrOps {
     pub(crate) expand: Expand,
-    pub(crate) crypt: unsafe fn(&Schedule, &mut Block, InOut<'_>),
+    pub(crate) crypt: unsafe fn(&Schedule, &mut Block, &mut InOut<'_>),
 }
 
 /// An AES key for CTR.
@@ -88,9 +88,15 @@ impl Ctr {
     /// Encrypts or decrypts one whole object of any length; `iv` is its first counter block.
     #[inline]
     pub fn apply(&self, iv: &Block, data: InOut<'_>) {
-        let mut counter = *iv;
-        // SAFETY: the kernel is bound.
-        unsafe { (self.kernel.ops().crypt)(&self.schedule, &mut counter, data) }
+        self.run(&mut iv.clone(), data);
+    }
+
+    #[inline]
+    fn run(&self, counter: &mut Block, mut data: InOut<'_>) {
+        while !data.is_empty() {
+            // SAFETY: the kernel is bound.
+            unsafe { (self.kernel.ops().crypt)(&self.schedule, counter, &mut data) }
+        }
     }
 }
 
@@ -102,9 +108,7 @@ impl StreamMode for Ctr {
     #[inline]
     fn blocks(&self, _: Direction, chain: &mut [u8], data: InOut<'_>) {
         assert!(data.len().is_multiple_of(16));
-        let chain = chain.try_into().expect("a chain of one block");
-        // SAFETY: the kernel is bound.
-        unsafe { (self.kernel.ops().crypt)(&self.schedule, chain, data) }
+        self.run(chain.try_into().expect("a chain of one block"), data);
     }
 
     #[inline]
@@ -115,23 +119,21 @@ impl StreamMode for Ctr {
     }
 }
 
-/// Encrypts or decrypts data of any length.
+/// Encrypts or decrypts the data, takes it off `data`, and moves the counter on.
 ///
-/// Lanes count in the low 64 bits only. Where those wrap, which is once in 2^64 blocks, the data
-/// is cut in two.
+/// Lanes count in the low 64 bits only. Where those wrap, which is once in 2^64 blocks, this stops
+/// and wants another call. A loop here would have the compiler load all round keys ahead of it,
+/// which an object of one block would pay for.
 #[inline(always)]
-pub(crate) fn crypt<L: Lane>(keys: Keys<'_, L>, counter: &mut Block, mut data: InOut<'_>) {
-    let mut number = u128::from_be_bytes(*counter);
-    while !data.is_empty() {
-        let blocks = data.len().div_ceil(16) as u64;
-        // As many blocks as there are before the wrap, which are 2^64 when this is 0.
-        let room = (number as u64).wrapping_neg();
-        let run = if room.wrapping_sub(1) < blocks { room } else { blocks };
-        let bytes = data.len().min(run as usize * 16);
-        walk(&mut Counter { keys, number: L::count(&keys, number) }, data.take(bytes));
-        number = number.wrapping_add(run.into());
-    }
-    *counter = number.to_be_bytes();
+pub(crate) fn crypt<L: Lane>(keys: Keys<'_, L>, counter: &mut Block, data: &mut InOut<'_>) {
+    let number = u128::from_be_bytes(*counter);
+    let blocks = data.len().div_ceil(16) as u64;
+    // As many blocks as there are before the wrap, which are 2^64 when this is 0.
+    let room = (number as u64).wrapping_neg();
+    let run = if room.wrapping_sub(1) < blocks { room } else { blocks };
+    let bytes = data.len().min(run as usize * 16);
+    walk(&mut Counter { keys, number: L::count(&keys, number) }, data.take(bytes));
+    *counter = number.wrapping_add(run.into()).to_be_bytes();
 }
 
 struct Counter<'k, L> {
@@ -148,16 +150,59 @@ impl<L: Lane> Pass<L> for Counter<'_, L> {
             lanes[i] = self.number.add((i * L::BLOCKS) as u64).reverse();
         }
         self.number = self.number.add((N * L::BLOCKS) as u64);
-        let lanes = L::encrypt(&self.keys, lanes);
+        let lanes = L::encrypt(&self.keys, lanes, &mut Onto { keys: self.keys, data: &data });
         for i in 0..N {
-            L::load(&self.keys, &data, i * L::BYTES).xor(lanes[i]).store(&mut data, i * L::BYTES);
+            lanes[i].store(&mut data, i * L::BYTES);
         }
     }
 
     #[inline(always)]
     fn part(&mut self, mut data: InOut<'_>) {
-        let [lane] = L::encrypt(&self.keys, [self.number.reverse()]);
+        let [lane] = L::encrypt(&self.keys, [self.number.reverse()], &mut Alone);
         L::load_part(&self.keys, &data).xor(lane).store_part(&mut data);
+    }
+
+    #[inline(always)]
+    fn eights(&mut self, mut data: InOut<'_>) {
+        let step = L::BLOCKS as u64;
+        let after = self.number.add((data.len() / 16) as u64);
+        let mut ahead = [self.number.reverse(); 8];
+        for i in 1..8 {
+            self.number = self.number.add(step);
+            ahead[i] = self.number.reverse();
+        }
+        while !data.is_empty() {
+            let mut eight = data.take(8 * L::BYTES);
+            let mut beside = CountAhead { keys: self.keys, data: &eight, number: self.number, ahead };
+            let lanes = L::encrypt(&self.keys, ahead, &mut beside);
+            (self.number, ahead) = (beside.number, beside.ahead);
+            for i in 0..8 {
+                lanes[i].store(&mut eight, i * L::BYTES);
+            }
+        }
+        self.number = after;
+    }
+}
+
+/// The XOR of keystream onto data, while the next counter blocks are made.
+struct CountAhead<'a, 'k, L> {
+    keys: Keys<'k, L>,
+    data: &'a InOut<'a>,
+    /// The counters of the last lane in `ahead`, little-endian.
+    number: L,
+    ahead: [L; 8],
+}
+
+impl<L: Lane> Beside<L> for CountAhead<'_, '_, L> {
+    #[inline(always)]
+    fn prepare(&mut self, i: usize) {
+        self.number = self.number.add(L::BLOCKS as u64);
+        self.ahead[i] = self.number.reverse().now();
+    }
+
+    #[inline(always)]
+    fn fold(&self, i: usize, lane: L) -> L {
+        lane.xor(L::load(&self.keys, self.data, i * L::BYTES))
     }
 }
 

@@ -9,7 +9,7 @@
 use millstream_cpu::Features;
 
 use super::arch::rows;
-use super::lanes::{Keys, Lane, Pass, walk};
+use super::lanes::{Alone, Keys, Lane, Pass, walk};
 use super::schedule::{Expand, Invert, KEY_BITS, Schedule};
 use crate::modes::BlockMode;
 use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table};
@@ -123,7 +123,11 @@ struct Ecbs<'k, L, const DECRYPT: bool> {
 impl<L: Lane, const DECRYPT: bool> Ecbs<'_, L, DECRYPT> {
     #[inline(always)]
     fn cipher<const N: usize>(&self, lanes: [L; N]) -> [L; N] {
-        if DECRYPT { L::decrypt(&self.keys, lanes) } else { L::encrypt(&self.keys, lanes) }
+        if DECRYPT {
+            L::decrypt(&self.keys, lanes, &mut Alone)
+        } else {
+            L::encrypt(&self.keys, lanes, &mut Alone)
+        }
     }
 }
 

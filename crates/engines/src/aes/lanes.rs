@@ -80,10 +80,18 @@ pub(crate) trait Lane: Copy {
     fn first(self) -> Block;
 
     fn xor(self, other: Self) -> Self;
-    /// The cipher, on `N` lanes side by side.
-    fn encrypt<const N: usize>(keys: &Keys<'_, Self>, lanes: [Self; N]) -> [Self; N];
-    /// The inverse cipher, on `N` lanes side by side.
-    fn decrypt<const N: usize>(keys: &Keys<'_, Self>, lanes: [Self; N]) -> [Self; N];
+    /// The cipher, on `N` lanes side by side and with what goes on beside them.
+    fn encrypt<const N: usize>(
+        keys: &Keys<'_, Self>,
+        lanes: [Self; N],
+        beside: &mut impl Beside<Self>,
+    ) -> [Self; N];
+    /// The inverse cipher, on `N` lanes side by side and with what goes on beside them.
+    fn decrypt<const N: usize>(
+        keys: &Keys<'_, Self>,
+        lanes: [Self; N],
+        beside: &mut impl Beside<Self>,
+    ) -> [Self; N];
 
     /// The little-endian numbers `start`, `start + 1` and so on.
     fn count(keys: &Keys<'_, Self>, start: u128) -> Self;
@@ -92,6 +100,13 @@ pub(crate) trait Lane: Copy {
     /// Reverses the bytes of each block.
     fn reverse(self) -> Self;
 
+    /// The same, made at this place in the code: a compiler that sees no use for it yet would put
+    /// it off until after the rounds, where it costs time.
+    #[inline(always)]
+    fn now(self) -> Self {
+        self
+    }
+
     /// The last block of `previous`, then all blocks of this lane but the last.
     fn after(self, previous: Self) -> Self;
 
@@ -99,6 +114,39 @@ pub(crate) trait Lane: Copy {
     fn times_x(self, k: u32) -> Self;
     /// `tweak`, then it times x, x^2 and so on.
     fn tweaks(keys: &Keys<'_, Self>, tweak: &Block) -> Self;
+}
+
+/// What a mode does beside the cipher. The rounds leave half of the processor's vector units idle,
+/// so what is done between them costs little.
+pub(crate) trait Beside<L: Lane> {
+    /// Once for each lane `i`, between the rounds: work for the lanes to come.
+    #[inline(always)]
+    fn prepare(&mut self, _i: usize) {}
+
+    /// `lane` XOR what has to be in the output of lane `i`. It is asked for with the last round key,
+    /// which is XORed anyway, so that it is not on the path from input to output.
+    #[inline(always)]
+    fn fold(&self, _i: usize, lane: L) -> L {
+        lane
+    }
+}
+
+/// Nothing beside the cipher.
+pub(crate) struct Alone;
+
+impl<L: Lane> Beside<L> for Alone {}
+
+/// The XOR of the cipher's output onto data.
+pub(crate) struct Onto<'a, 'k, L> {
+    pub(crate) keys: Keys<'k, L>,
+    pub(crate) data: &'a InOut<'a>,
+}
+
+impl<L: Lane> Beside<L> for Onto<'_, '_, L> {
+    #[inline(always)]
+    fn fold(&self, i: usize, lane: L) -> L {
+        lane.xor(L::load(&self.keys, self.data, i * L::BYTES))
+    }
 }
 
 /// A lane of one block, for the modes where each block waits for the one before.
@@ -126,7 +174,12 @@ pub(crate) trait Rounds: Lane {
 /// [`Lane::encrypt`] from the processor's rounds.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline(always)]
-pub(crate) fn encrypt<L: Rounds, const N: usize>(keys: &Keys<'_, L>, mut lanes: [L; N]) -> [L; N] {
+pub(crate) fn encrypt<L: Rounds, const N: usize>(
+    keys: &Keys<'_, L>,
+    mut lanes: [L; N],
+    beside: &mut impl Beside<L>,
+) -> [L; N] {
+    const { assert!(N <= 8) };
     let key = keys.round(0);
     for i in 0..N {
         lanes[i] = lanes[i].xor(key);
@@ -137,35 +190,8 @@ pub(crate) fn encrypt<L: Rounds, const N: usize>(keys: &Keys<'_, L>, mut lanes: 
             for i in 0..N {
                 lanes[i] = lanes[i].enc(key);
             }
-        )*};
-    }
-    rounds!(1 2 3 4 5 6 7 8 9);
-    if keys.schedule.rounds > 10 {
-        rounds!(10 11);
-        if keys.schedule.rounds > 12 {
-            rounds!(12 13);
-        }
-    }
-    let key = keys.last_round();
-    for i in 0..N {
-        lanes[i] = lanes[i].enc_last(key);
-    }
-    lanes
-}
-
-/// [`Lane::decrypt`] from the processor's rounds.
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-#[inline(always)]
-pub(crate) fn decrypt<L: Rounds, const N: usize>(keys: &Keys<'_, L>, mut lanes: [L; N]) -> [L; N] {
-    let key = keys.round(0);
-    for i in 0..N {
-        lanes[i] = lanes[i].xor(key);
-    }
-    macro_rules! rounds {
-        ($($round:literal)*) => {$(
-            let key = keys.round($round);
-            for i in 0..N {
-                lanes[i] = lanes[i].dec(key);
+            if $round <= N {
+                beside.prepare($round - 1);
             }
         )*};
     }
@@ -178,7 +204,45 @@ pub(crate) fn decrypt<L: Rounds, const N: usize>(keys: &Keys<'_, L>, mut lanes: 
     }
     let key = keys.last_round();
     for i in 0..N {
-        lanes[i] = lanes[i].dec_last(key);
+        lanes[i] = lanes[i].enc_last(beside.fold(i, key));
+    }
+    lanes
+}
+
+/// [`Lane::decrypt`] from the processor's rounds.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[inline(always)]
+pub(crate) fn decrypt<L: Rounds, const N: usize>(
+    keys: &Keys<'_, L>,
+    mut lanes: [L; N],
+    beside: &mut impl Beside<L>,
+) -> [L; N] {
+    const { assert!(N <= 8) };
+    let key = keys.round(0);
+    for i in 0..N {
+        lanes[i] = lanes[i].xor(key);
+    }
+    macro_rules! rounds {
+        ($($round:literal)*) => {$(
+            let key = keys.round($round);
+            for i in 0..N {
+                lanes[i] = lanes[i].dec(key);
+            }
+            if $round <= N {
+                beside.prepare($round - 1);
+            }
+        )*};
+    }
+    rounds!(1 2 3 4 5 6 7 8 9);
+    if keys.schedule.rounds > 10 {
+        rounds!(10 11);
+        if keys.schedule.rounds > 12 {
+            rounds!(12 13);
+        }
+    }
+    let key = keys.last_round();
+    for i in 0..N {
+        lanes[i] = lanes[i].dec_last(beside.fold(i, key));
     }
     lanes
 }
@@ -251,14 +315,22 @@ pub(crate) trait Pass<L: Lane> {
     fn lanes<const N: usize>(&mut self, data: InOut<'_>);
     /// The end of the data: fewer bytes than a lane, and at least one.
     fn part(&mut self, data: InOut<'_>);
+
+    /// Groups of eight lanes, at least one.
+    #[inline(always)]
+    fn eights(&mut self, mut data: InOut<'_>) {
+        while !data.is_empty() {
+            self.lanes::<8>(data.take(8 * L::BYTES));
+        }
+    }
 }
 
 /// Takes a pass over all of `data`: eight lanes at a time, then what is left. The smaller groups
 /// don't wait for each other, so the processor overlaps them.
 #[inline(always)]
 pub(crate) fn walk<L: Lane>(pass: &mut impl Pass<L>, mut data: InOut<'_>) {
-    while data.len() >= 8 * L::BYTES {
-        pass.lanes::<8>(data.take(8 * L::BYTES));
+    if data.len() >= 8 * L::BYTES {
+        pass.eights(data.take(data.len() - data.len() % (8 * L::BYTES)));
     }
     if data.len() >= 4 * L::BYTES {
         pass.lanes::<4>(data.take(4 * L::BYTES));

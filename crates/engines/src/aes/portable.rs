@@ -14,7 +14,7 @@
 use millstream_cpu::FeatureSet;
 
 use super::arch::{serial_tier, tier};
-use super::lanes::{Chain, Keys, Lane, load_short, store_short};
+use super::lanes::{Alone, Beside, Chain, Keys, Lane, load_short, store_short};
 use super::schedule::expand_portable;
 use super::{Block, Schedule, cbc, cfb, cmac, ctr, ecb, xts};
 use crate::{InOut, Kernel, Timing};
@@ -450,19 +450,29 @@ impl Lane for Four {
         Four(std::array::from_fn(|i| self.0[i] ^ other.0[i]))
     }
 
-    fn encrypt<const N: usize>(keys: &Keys<'_, Self>, lanes: [Self; N]) -> [Self; N] {
-        lanes.map(|lane| {
-            let mut blocks = lane.0.map(u128::to_le_bytes);
+    fn encrypt<const N: usize>(
+        keys: &Keys<'_, Self>,
+        lanes: [Self; N],
+        beside: &mut impl Beside<Self>,
+    ) -> [Self; N] {
+        std::array::from_fn(|i| {
+            beside.prepare(i);
+            let mut blocks = lanes[i].0.map(u128::to_le_bytes);
             encrypt_blocks4(keys.schedule(), &mut blocks);
-            Four(blocks.map(u128::from_le_bytes))
+            beside.fold(i, Four(blocks.map(u128::from_le_bytes)))
         })
     }
 
-    fn decrypt<const N: usize>(keys: &Keys<'_, Self>, lanes: [Self; N]) -> [Self; N] {
-        lanes.map(|lane| {
-            let mut blocks = lane.0.map(u128::to_le_bytes);
+    fn decrypt<const N: usize>(
+        keys: &Keys<'_, Self>,
+        lanes: [Self; N],
+        beside: &mut impl Beside<Self>,
+    ) -> [Self; N] {
+        std::array::from_fn(|i| {
+            beside.prepare(i);
+            let mut blocks = lanes[i].0.map(u128::to_le_bytes);
             decrypt_blocks4(keys.schedule(), &mut blocks);
-            Four(blocks.map(u128::from_le_bytes))
+            beside.fold(i, Four(blocks.map(u128::from_le_bytes)))
         })
     }
 
@@ -522,19 +532,29 @@ impl Lane for One {
         One(self.0 ^ other.0)
     }
 
-    fn encrypt<const N: usize>(keys: &Keys<'_, Self>, lanes: [Self; N]) -> [Self; N] {
-        lanes.map(|lane| {
-            let mut blocks = [lane.first(), [0; 16], [0; 16], [0; 16]];
+    fn encrypt<const N: usize>(
+        keys: &Keys<'_, Self>,
+        lanes: [Self; N],
+        beside: &mut impl Beside<Self>,
+    ) -> [Self; N] {
+        std::array::from_fn(|i| {
+            beside.prepare(i);
+            let mut blocks = [lanes[i].first(), [0; 16], [0; 16], [0; 16]];
             encrypt_blocks4(keys.schedule(), &mut blocks);
-            One(u128::from_le_bytes(blocks[0]))
+            beside.fold(i, One(u128::from_le_bytes(blocks[0])))
         })
     }
 
-    fn decrypt<const N: usize>(keys: &Keys<'_, Self>, lanes: [Self; N]) -> [Self; N] {
-        lanes.map(|lane| {
-            let mut blocks = [lane.first(), [0; 16], [0; 16], [0; 16]];
+    fn decrypt<const N: usize>(
+        keys: &Keys<'_, Self>,
+        lanes: [Self; N],
+        beside: &mut impl Beside<Self>,
+    ) -> [Self; N] {
+        std::array::from_fn(|i| {
+            beside.prepare(i);
+            let mut blocks = [lanes[i].first(), [0; 16], [0; 16], [0; 16]];
             decrypt_blocks4(keys.schedule(), &mut blocks);
-            One(u128::from_le_bytes(blocks[0]))
+            beside.fold(i, One(u128::from_le_bytes(blocks[0])))
         })
     }
 
@@ -570,7 +590,7 @@ impl Chain for One {
     }
 
     fn encrypt_whitened(self, keys: &Keys<'_, Self>, fold: Self) -> Self {
-        let [block] = Self::encrypt(keys, [self]);
+        let [block] = Self::encrypt(keys, [self], &mut Alone);
         block.xor(fold)
     }
 }

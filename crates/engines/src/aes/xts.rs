@@ -10,7 +10,7 @@ use millstream_cpu::Features;
 use subtle::ConstantTimeEq;
 
 use super::arch::rows;
-use super::lanes::{Chain, Keys, Lane, Pass, load_short, store_short, walk};
+use super::lanes::{Alone, Beside, Chain, Keys, Lane, Pass, load_short, store_short, walk};
 use super::schedule::{Block, Expand, Invert, Schedule};
 use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table};
 
@@ -154,7 +154,7 @@ pub(crate) fn crypt<L: Lane, One: Chain, const DECRYPT: bool>(
     tweak: &Block,
     mut data: InOut<'_>,
 ) {
-    let [tweak] = One::encrypt(&tweak_keys, [One::splat(&tweak_keys, tweak)]);
+    let [tweak] = One::encrypt(&tweak_keys, [One::splat(&tweak_keys, tweak)], &mut Alone);
     let mut pass = Tweaked::<L, DECRYPT> { keys: keys.0, tweaks: L::tweaks(&keys.0, &tweak.first()) };
     let rest = data.len() % 16;
     if rest == 0 {
@@ -187,9 +187,48 @@ fn steal<One: Chain, const DECRYPT: bool>(keys: &Keys<'_, One>, tweaks: [One; 2]
 /// The cipher of one lane between two XORs with its tweaks: IEEE 1619 §5.3.1 and §5.4.1.
 #[inline(always)]
 fn tweaked<L: Lane, const DECRYPT: bool>(keys: &Keys<'_, L>, lane: L, tweaks: L) -> L {
-    let lane = [lane.xor(tweaks)];
-    let [lane] = if DECRYPT { L::decrypt(keys, lane) } else { L::encrypt(keys, lane) };
-    lane.xor(tweaks)
+    let [lane] = cipher::<_, _, DECRYPT>(keys, [lane.xor(tweaks)], &mut Under { tweaks: [tweaks] });
+    lane
+}
+
+/// The cipher, or its inverse.
+#[inline(always)]
+fn cipher<L: Lane, const N: usize, const DECRYPT: bool>(
+    keys: &Keys<'_, L>,
+    lanes: [L; N],
+    beside: &mut impl Beside<L>,
+) -> [L; N] {
+    if DECRYPT { L::decrypt(keys, lanes, beside) } else { L::encrypt(keys, lanes, beside) }
+}
+
+/// The XOR of the output with its tweaks.
+struct Under<L, const N: usize> {
+    tweaks: [L; N],
+}
+
+impl<L: Lane, const N: usize> Beside<L> for Under<L, N> {
+    #[inline(always)]
+    fn fold(&self, i: usize, lane: L) -> L {
+        lane.xor(self.tweaks[i])
+    }
+}
+
+/// The XOR of the output with its tweaks, while the next ones are made.
+struct TweakAhead<L> {
+    tweaks: [L; 8],
+    ahead: [L; 8],
+}
+
+impl<L: Lane> Beside<L> for TweakAhead<L> {
+    #[inline(always)]
+    fn prepare(&mut self, i: usize) {
+        self.ahead[i] = self.tweaks[i].times_x(8 * L::BLOCKS as u32);
+    }
+
+    #[inline(always)]
+    fn fold(&self, i: usize, lane: L) -> L {
+        lane.xor(self.tweaks[i])
+    }
 }
 
 struct Tweaked<'k, L, const DECRYPT: bool> {
@@ -198,11 +237,11 @@ struct Tweaked<'k, L, const DECRYPT: bool> {
     tweaks: L,
 }
 
-impl<L: Lane, const DECRYPT: bool> Pass<L> for Tweaked<'_, L, DECRYPT> {
+impl<L: Lane, const DECRYPT: bool> Tweaked<'_, L, DECRYPT> {
+    /// The tweaks of the next `N` lanes.
     #[inline(always)]
-    fn lanes<const N: usize>(&mut self, mut data: InOut<'_>) {
+    fn side_by_side<const N: usize>(&self) -> [L; N] {
         let mut tweaks = [self.tweaks; N];
-        let mut lanes = tweaks;
         // Times x^8, a shift by a byte, is cheaper than by another power.
         let stride = 8 / L::BLOCKS;
         for i in 0..N {
@@ -211,13 +250,41 @@ impl<L: Lane, const DECRYPT: bool> Pass<L> for Tweaked<'_, L, DECRYPT> {
             } else if i > 0 {
                 tweaks[i] = tweaks[i % stride].times_x((i / stride * 8) as u32);
             }
+        }
+        tweaks
+    }
+
+    /// The cipher of `N` lanes between two XORs with `tweaks`.
+    #[inline(always)]
+    fn cipher<const N: usize>(&self, tweaks: [L; N], mut data: InOut<'_>, beside: &mut impl Beside<L>) {
+        let mut lanes = tweaks;
+        for i in 0..N {
             lanes[i] = L::load(&self.keys, &data, i * L::BYTES).xor(tweaks[i]);
         }
-        self.tweaks = self.tweaks.times_x((N * L::BLOCKS) as u32);
-        let lanes = if DECRYPT { L::decrypt(&self.keys, lanes) } else { L::encrypt(&self.keys, lanes) };
+        let lanes = cipher::<_, _, DECRYPT>(&self.keys, lanes, beside);
         for i in 0..N {
-            lanes[i].xor(tweaks[i]).store(&mut data, i * L::BYTES);
+            lanes[i].store(&mut data, i * L::BYTES);
         }
+    }
+}
+
+impl<L: Lane, const DECRYPT: bool> Pass<L> for Tweaked<'_, L, DECRYPT> {
+    #[inline(always)]
+    fn lanes<const N: usize>(&mut self, data: InOut<'_>) {
+        let tweaks = self.side_by_side::<N>();
+        self.tweaks = self.tweaks.times_x((N * L::BLOCKS) as u32);
+        self.cipher(tweaks, data, &mut Under { tweaks });
+    }
+
+    #[inline(always)]
+    fn eights(&mut self, mut data: InOut<'_>) {
+        let mut tweaks = self.side_by_side::<8>();
+        while !data.is_empty() {
+            let mut beside = TweakAhead { tweaks, ahead: tweaks };
+            self.cipher(tweaks, data.take(8 * L::BYTES), &mut beside);
+            tweaks = beside.ahead;
+        }
+        self.tweaks = tweaks[0];
     }
 
     #[inline(always)]

@@ -16,7 +16,7 @@ use std::arch::aarch64::*;
 use millstream_cpu::{Feature, FeatureSet};
 
 use super::{serial_tier, tier};
-use crate::aes::lanes::{self, Chain, Keys, Lane, Rounds, load_short, store_short};
+use crate::aes::lanes::{self, Beside, Chain, Keys, Lane, Rounds, load_short, store_short};
 use crate::aes::{Block, Schedule, cbc, cfb, cmac, ctr, ecb, xts};
 use crate::{InOut, Kernel, Timing};
 
@@ -85,13 +85,21 @@ impl Lane for Vector {
     }
 
     #[inline(always)]
-    fn encrypt<const N: usize>(keys: &Keys<'_, Self>, lanes: [Self; N]) -> [Self; N] {
-        lanes::encrypt(keys, lanes)
+    fn encrypt<const N: usize>(
+        keys: &Keys<'_, Self>,
+        lanes: [Self; N],
+        beside: &mut impl Beside<Self>,
+    ) -> [Self; N] {
+        lanes::encrypt(keys, lanes, beside)
     }
 
     #[inline(always)]
-    fn decrypt<const N: usize>(keys: &Keys<'_, Self>, lanes: [Self; N]) -> [Self; N] {
-        lanes::decrypt(keys, lanes)
+    fn decrypt<const N: usize>(
+        keys: &Keys<'_, Self>,
+        lanes: [Self; N],
+        beside: &mut impl Beside<Self>,
+    ) -> [Self; N] {
+        lanes::decrypt(keys, lanes, beside)
     }
 
     #[inline(always)]

@@ -42,7 +42,7 @@ macro_rules! tier {
         }
 
         $(#[target_feature(enable = $features)])?
-        pub(crate) fn ctr(schedule: &Schedule, counter: &mut Block, data: InOut<'_>) {
+        pub(crate) fn ctr(schedule: &Schedule, counter: &mut Block, data: &mut InOut<'_>) {
             // SAFETY: the features of the lanes are those of this function.
             let keys = unsafe { Keys::<$wide>::new(schedule) };
             ctr::crypt(keys, counter, data)

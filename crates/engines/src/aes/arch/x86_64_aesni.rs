@@ -12,7 +12,7 @@ use std::arch::x86_64::*;
 
 use millstream_cpu::{Feature, FeatureSet};
 
-use crate::aes::lanes::{self, Chain, Keys, Lane, Rounds, load_short, store_short};
+use crate::aes::lanes::{self, Beside, Chain, Keys, Lane, Rounds, load_short, store_short};
 use crate::aes::{Block, Schedule, cbc, cfb, cmac, ctr, ecb, xts};
 use crate::{InOut, Kernel, Timing};
 
@@ -83,13 +83,21 @@ impl Lane for Xmm {
     }
 
     #[inline(always)]
-    fn encrypt<const N: usize>(keys: &Keys<'_, Self>, lanes: [Self; N]) -> [Self; N] {
-        lanes::encrypt(keys, lanes)
+    fn encrypt<const N: usize>(
+        keys: &Keys<'_, Self>,
+        lanes: [Self; N],
+        beside: &mut impl Beside<Self>,
+    ) -> [Self; N] {
+        lanes::encrypt(keys, lanes, beside)
     }
 
     #[inline(always)]
-    fn decrypt<const N: usize>(keys: &Keys<'_, Self>, lanes: [Self; N]) -> [Self; N] {
-        lanes::decrypt(keys, lanes)
+    fn decrypt<const N: usize>(
+        keys: &Keys<'_, Self>,
+        lanes: [Self; N],
+        beside: &mut impl Beside<Self>,
+    ) -> [Self; N] {
+        lanes::decrypt(keys, lanes, beside)
     }
 
     #[inline(always)]

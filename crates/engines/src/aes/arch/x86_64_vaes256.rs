@@ -14,7 +14,7 @@ use millstream_cpu::{Feature, FeatureSet};
 use super::tier;
 use super::x86_64_aesni::{Xmm, get, put, reversal};
 pub(crate) use super::x86_64_aesni::{expand, invert};
-use crate::aes::lanes::{self, Keys, Lane, Rounds, load_short, store_short};
+use crate::aes::lanes::{self, Beside, Keys, Lane, Rounds, load_short, store_short};
 use crate::aes::{Block, Schedule, cbc, cfb, ctr, ecb, xts};
 use crate::{InOut, Kernel, Timing};
 
@@ -123,13 +123,21 @@ impl Lane for Ymm {
     }
 
     #[inline(always)]
-    fn encrypt<const N: usize>(keys: &Keys<'_, Self>, lanes: [Self; N]) -> [Self; N] {
-        lanes::encrypt(keys, lanes)
+    fn encrypt<const N: usize>(
+        keys: &Keys<'_, Self>,
+        lanes: [Self; N],
+        beside: &mut impl Beside<Self>,
+    ) -> [Self; N] {
+        lanes::encrypt(keys, lanes, beside)
     }
 
     #[inline(always)]
-    fn decrypt<const N: usize>(keys: &Keys<'_, Self>, lanes: [Self; N]) -> [Self; N] {
-        lanes::decrypt(keys, lanes)
+    fn decrypt<const N: usize>(
+        keys: &Keys<'_, Self>,
+        lanes: [Self; N],
+        beside: &mut impl Beside<Self>,
+    ) -> [Self; N] {
+        lanes::decrypt(keys, lanes, beside)
     }
 
     #[inline(always)]
