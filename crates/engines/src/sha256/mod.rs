@@ -54,7 +54,6 @@ pub static SHA256: Table<CompressOps> =
 static ROWS: &[Row<CompressOps>] = &[
     #[cfg(target_arch = "x86_64")]
     arch::x86_64_shani::ROW,
-    // Miri does not execute its written rounds.
     #[cfg(target_arch = "x86_64")]
     arch::x86_64_avx2::ROW,
     #[cfg(target_arch = "x86_64")]
