@@ -101,7 +101,8 @@ pub(super) trait Vector: Copy {
     fn round(self, key: Self) -> Self;
     /// Does nothing, but the compiler keeps all such places in their order. Where registers are
     /// plenty this stops it from sorting the rounds of several blocks into those of one after the
-    /// other, which wait for each other.
+    /// other, which wait for each other, and from moving GHASH behind the rounds it stands between,
+    /// which would leave all the powers waiting for it on the stack.
     #[inline(always)]
     fn pin(&mut self) {}
     /// The last round of AES.
@@ -398,8 +399,10 @@ unsafe fn batches<'a, V: Vector, const ROUNDS: usize, const OPEN: bool, const LA
                 ($($round:literal)*) => {$(
                     if $round < ROUNDS {
                         round_of(key, &mut state, $round);
-                        if $round <= N {
-                            sum = sum.add(text[$round - 1], Powers::falling(key, (N + 1 - $round) * V::LANES));
+                        if $round > 1 && $round <= N + 1 {
+                            sum = sum.add(text[$round - 2], Powers::falling(key, (N + 2 - $round) * V::LANES));
+                            sum.low.pin();
+                            sum.high.pin();
                         }
                     }
                 )*};
