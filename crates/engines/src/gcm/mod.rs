@@ -21,7 +21,7 @@ pub use stream::Stream;
 
 use millstream_cpu::{Feature, FeatureSet, Features};
 use subtle::{Choice, ConstantTimeEq};
-use zeroize::{DefaultIsZeroes, Zeroize};
+use zeroize::optimization_barrier;
 
 use crate::aead::{Aead, TAG};
 use crate::aes::Schedule;
@@ -47,8 +47,6 @@ const PADDING: usize = 4;
 #[repr(transparent)]
 struct Power(u128);
 
-impl DefaultIsZeroes for Power {}
-
 /// What a row keeps of a key.
 #[repr(C, align(64))]
 pub struct Key {
@@ -61,8 +59,10 @@ pub struct Key {
 
 impl Drop for Key {
     fn drop(&mut self) {
-        self.powers.zeroize();
-        self.shifted.zeroize();
+        self.powers.fill(Power(0));
+        self.shifted.fill(Power(0));
+        // Without it the compiler would leave the stores out. Volatile ones go eight bytes at a time.
+        optimization_barrier(self);
     }
 }
 
@@ -181,6 +181,7 @@ impl Gcm {
     ///
     /// # Errors
     /// [`Error::KeyLength`].
+    #[inline]
     pub fn new(features: Features, key: &[u8]) -> Result<Self, Error> {
         Gcm::with_kernel(GCM.best(features), key)
     }
@@ -189,6 +190,7 @@ impl Gcm {
     ///
     /// # Errors
     /// [`Error::KeyLength`].
+    #[inline]
     pub fn with_kernel(kernel: Bound<GcmOps>, key: &[u8]) -> Result<Self, Error> {
         let blank = [Power(0); POWERS + PADDING];
         let schedule = Schedule::blank(NAME, key)?;
