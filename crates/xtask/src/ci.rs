@@ -177,7 +177,7 @@ fn fuzz(pipeline: &mut Pipeline) -> Result<(), String> {
         return Err("cargo fuzz list names no target".to_owned());
     }
     for target in targets.lines() {
-        let limits = ["--", "-max_total_time=20", "-max_len=4096", "-print_final_stats=1"];
+        let limits = ["--", "-max_total_time=20", "-max_len=4096", "-verbosity=0", "-print_final_stats=1"];
         let mut arguments = vec!["+nightly", "fuzz", "run", target];
         arguments.extend(limits);
         run(command("cargo", &arguments))?;
