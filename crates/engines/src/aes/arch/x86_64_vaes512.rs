@@ -81,13 +81,13 @@ impl Zmm {
         unsafe {
             let carry = _mm512_bsrli_epi128::<12>(self.0);
             // x^128 = x^7 + x^2 + x + 1.
-            let low = _mm512_ternarylogic_epi64::<0x96>(
+            let low = _mm512_ternarylogic_epi32::<0x96>(
                 carry,
                 _mm512_slli_epi64::<1>(carry),
                 _mm512_slli_epi64::<2>(carry),
             );
             let shifted = _mm512_bslli_epi128::<4>(self.0);
-            Zmm(_mm512_ternarylogic_epi64::<0x96>(shifted, low, _mm512_slli_epi64::<7>(carry)))
+            Zmm(_mm512_ternarylogic_epi32::<0x96>(shifted, low, _mm512_slli_epi64::<7>(carry)))
         }
     }
 }
