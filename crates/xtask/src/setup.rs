@@ -33,6 +33,7 @@ pub fn setup() -> Result<(), String> {
         arguments.extend(missing);
         run(apt(&arguments))?;
     }
+    optional(&["component", "add", "clippy", "rustfmt"]);
     optional(&["target", "add", "aarch64-unknown-linux-gnu"]);
     if !works("rustup", &["toolchain", "list", "--verbose"]) {
         return Ok(());
