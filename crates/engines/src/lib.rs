@@ -24,6 +24,8 @@ pub mod inout;
 pub mod ipsum;
 pub mod kasumi;
 pub mod kernel;
+#[allow(dead_code)] // until the first lane manager uses it
+pub mod lanes;
 pub mod md5;
 pub mod modes;
 pub mod rc4;
@@ -34,6 +36,7 @@ pub mod sha512;
 pub use error::Error;
 pub use inout::InOut;
 pub use kernel::{Algorithm, Bound, Engine, Kernel, Row, Standing, Table, Timing};
+pub use lanes::Crossover;
 
 /// Every engine of this crate, in the order in which reports list them.
 pub fn engines() -> &'static [&'static dyn Engine] {
