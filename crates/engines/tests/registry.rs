@@ -19,7 +19,7 @@ fn names_are_unique_and_say_their_tier() {
         for kernel in engine.kernels() {
             assert!(kernels.insert(kernel.name), "{} has {} twice", algorithm.name, kernel.name);
             assert!(!kernel.note.is_empty(), "{} {} has no note", algorithm.name, kernel.name);
-            let tiers = ["portable", "x86_64-", "aarch64-", "vartime-"];
+            let tiers = ["portable", "direct-", "x86_64-", "aarch64-", "vartime-"];
             assert!(
                 tiers.iter().any(|tier| kernel.name.starts_with(tier)),
                 "{}: {}",
@@ -57,6 +57,10 @@ fn names_are_unique_and_say_their_tier() {
         "crc-32",
         "crc32c",
         "ip-checksum",
+        "md5-lanes",
+        "sha1-lanes",
+        "sha256-lanes",
+        "sha512-lanes",
     ];
     for name in all {
         assert!(names.contains(name), "{name} is not in the registry; it has {names:?}");
