@@ -61,6 +61,10 @@ fn names_are_unique_and_say_their_tier() {
         "crc-32",
         "crc32c",
         "ip-checksum",
+        "md5-lanes",
+        "sha1-lanes",
+        "sha256-lanes",
+        "sha512-lanes",
     ];
     for name in all {
         assert!(names.contains(name), "{name} is not in the registry; it has {names:?}");
