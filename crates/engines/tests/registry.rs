@@ -19,7 +19,7 @@ fn names_are_unique_and_say_their_tier() {
         for kernel in engine.kernels() {
             assert!(kernels.insert(kernel.name), "{} has {} twice", algorithm.name, kernel.name);
             assert!(!kernel.note.is_empty(), "{} {} has no note", algorithm.name, kernel.name);
-            let tiers = ["portable", "x86_64-", "aarch64-", "vartime-"];
+            let tiers = ["portable", "x86_64-", "aarch64-", "vartime-", "direct-"];
             assert!(
                 tiers.iter().any(|tier| kernel.name.starts_with(tier)),
                 "{}: {}",
