@@ -59,9 +59,19 @@ pub struct Operation<'a> {
 pub(crate) enum Work<'a> {
     /// Nothing, or nothing more: the operation was refused.
     Null,
-    Copy { source: &'a [u8], destination: &'a mut [u8] },
-    CopyChecksum { checksum: Checksum, source: &'a [u8], destination: &'a mut [u8] },
-    Checksum { checksum: Checksum, data: &'a [u8] },
+    Copy {
+        source: &'a [u8],
+        destination: &'a mut [u8],
+    },
+    CopyChecksum {
+        checksum: Checksum,
+        source: &'a [u8],
+        destination: &'a mut [u8],
+    },
+    Checksum {
+        checksum: Checksum,
+        data: &'a [u8],
+    },
     /// A cipher that has no lanes in this direction: it works on many blocks of one object.
     Alone(Alone<'a>),
     AesCbcEncrypt(aes::CbcJob<'a>),
@@ -180,13 +190,25 @@ impl<'a> Operation<'a> {
             return Operation::refused(error);
         }
         Operation::new(match (key, direction) {
-            (CipherKey::AesCbc(key), Encrypt) => Work::AesCbcEncrypt(aes::CbcJob { key, iv: block(iv), data }),
-            (CipherKey::AesCbc(key), Decrypt) => Work::AesCbcDecrypt(aes::CbcJob { key, iv: block(iv), data }),
+            (CipherKey::AesCbc(key), Encrypt) => {
+                Work::AesCbcEncrypt(aes::CbcJob { key, iv: block(iv), data })
+            }
+            (CipherKey::AesCbc(key), Decrypt) => {
+                Work::AesCbcDecrypt(aes::CbcJob { key, iv: block(iv), data })
+            }
             (CipherKey::AesCtr(key), _) => Work::AesCtr(aes::CtrJob { key, counter: block(iv), data }),
-            (CipherKey::AesCfb(key), Encrypt) => Work::AesCfbEncrypt(aes::CfbJob { key, iv: block(iv), data }),
-            (CipherKey::DesCbc(key), Encrypt) => Work::DesCbcEncrypt(des::CbcJob { key, iv: block(iv), data }),
-            (CipherKey::DesCbc(key), Decrypt) => Work::DesCbcDecrypt(des::CbcJob { key, iv: block(iv), data }),
-            (CipherKey::DesCfb(key), Encrypt) => Work::DesCfbEncrypt(des::CfbJob { key, iv: block(iv), data }),
+            (CipherKey::AesCfb(key), Encrypt) => {
+                Work::AesCfbEncrypt(aes::CfbJob { key, iv: block(iv), data })
+            }
+            (CipherKey::DesCbc(key), Encrypt) => {
+                Work::DesCbcEncrypt(des::CbcJob { key, iv: block(iv), data })
+            }
+            (CipherKey::DesCbc(key), Decrypt) => {
+                Work::DesCbcDecrypt(des::CbcJob { key, iv: block(iv), data })
+            }
+            (CipherKey::DesCfb(key), Encrypt) => {
+                Work::DesCfbEncrypt(des::CfbJob { key, iv: block(iv), data })
+            }
             (CipherKey::CamelliaCbc(key), Encrypt) => {
                 Work::CamelliaCbcEncrypt(camellia::CbcJob { key, iv: block(iv), data })
             }
@@ -196,7 +218,8 @@ impl<'a> Operation<'a> {
             (CipherKey::KasumiF8(key), _) => {
                 // TS 35.201 §3.4: the first word of the keystream generator's input.
                 let a = u64::from_be_bytes(block(iv));
-                let (count, bearer, direction) = ((a >> 32) as u32, (a >> 27) as u8 & 31, (a >> 26) as u8 & 1);
+                let (count, bearer, direction) =
+                    ((a >> 32) as u32, (a >> 27) as u8 & 31, (a >> 26) as u8 & 1);
                 let bits = 8 * data.len();
                 return Operation::kasumi_f8(key, count, bearer, direction, data, bits);
             }
@@ -236,6 +259,28 @@ impl<'a> Operation<'a> {
     ) -> Self {
         let job = kasumi::F9Job { key, count, fresh, direction, message, bits, result: Ok([0; 4]) };
         Operation::new(Work::KasumiF9(job, None))
+    }
+
+    /// A KASUMI F9 operation that compares its code.
+    pub(crate) fn expecting(mut self, tag: Expected<'a>) -> Self {
+        if let Work::KasumiF9(_, expected) = &mut self.work {
+            *expected = tag;
+        }
+        self
+    }
+
+    /// Compares the KASUMI F9 code of the first `bits` bits of `message` with `code`, in constant time. Its
+    /// result may be [`Error::Authentication`], [`Error::DataLength`] or [`Error::Parameter`].
+    pub fn verify_kasumi_f9(
+        key: &'a kasumi::F9,
+        count: u32,
+        fresh: u32,
+        direction: u8,
+        message: &'a [u8],
+        bits: usize,
+        code: &'a [u8; 4],
+    ) -> Self {
+        Operation::kasumi_f9(key, count, fresh, direction, message, bits).expecting(Some(code))
     }
 
     /// Encrypts `data`; the tag over it and `aad` is [`Operation::tag`]. Its result may be
@@ -392,8 +437,7 @@ impl<'a> Operation<'a> {
                 takes: "at least the bytes that are not encrypted",
             }),
         };
-        let checked =
-            checked.and_then(|()| check_tag(mac.hash().name(), expected, mac.hash().output_len()));
+        let checked = checked.and_then(|()| check_tag(mac.hash().name(), expected, mac.hash().output_len()));
         if let Err(error) = checked {
             return Operation::refused(error);
         }

@@ -48,9 +48,7 @@ fn kind(work: &Work<'_>) -> Kind {
         Work::DesMac(..) => 20,
         Work::Hash(hash, _) => 21 + *hash as Kind,
         Work::Hmac(job, _) => 21 + HASHES + job.key.hash() as Kind,
-        Work::Chained(chained) if chained.expected.is_none() => {
-            21 + 2 * HASHES + chained.mac.hash() as Kind
-        }
+        Work::Chained(chained) if chained.expected.is_none() => 21 + 2 * HASHES + chained.mac.hash() as Kind,
         Work::Chained(chained) => 21 + 3 * HASHES + chained.mac.hash() as Kind,
     }
 }

@@ -44,7 +44,9 @@ codes! {
         Aead = 5,
         /// The digest of the source, to `mac`.
         Hash = 6,
-        /// A piece of a message whose mid-state is read from and written to `state`.
+        /// A piece of a message. The mid-state before is the `aad_len` bytes at `aad`, unless the message
+        /// begins; the one after goes to `state`, where 256 bytes are free, unless the message ends
+        /// and its digest goes to `mac`.
         PartialHash = 7,
         /// The HMAC of the source, to `mac` or compared with it.
         Hmac = 8,
@@ -56,6 +58,9 @@ codes! {
         /// The HMAC of all of the source is compared with `mac`; then the first `aad_len` bytes are
         /// copied and the rest decrypted, to the destination.
         MacThenDecrypt = 11,
+        /// Takes back the operation of this queue whose tag is `key` (low half) and `mac_key` (high half), if it
+        /// has not begun: that one completes as cancelled, and this one's value is 1 if it was found.
+        Cancel = 12,
     }
 }
 
@@ -130,7 +135,7 @@ mod tests {
     #[test]
     fn every_code_is_its_own() {
         for code in 0..=u8::MAX {
-            assert_eq!(Opcode::from_code(code).is_some(), code <= 11);
+            assert_eq!(Opcode::from_code(code).is_some(), code <= 12);
             if let Some(algorithm) = Algorithm::from_code(code) {
                 assert_eq!(algorithm as u8, code);
             }

@@ -20,6 +20,9 @@ use std::ops::Deref;
 
 use crate::sync::{AtomicU64, Ordering, fence};
 
+/// A word of a ring's memory: that of the standard library, or of the model checker.
+pub type Word = AtomicU64;
+
 /// Where things lie: a cache line for each that different sides write.
 const PUBLISHED: usize = 0;
 const TAKEN: usize = 8;
@@ -109,6 +112,21 @@ impl<M: Deref<Target = [AtomicU64]>, const W: usize> Producer<M, W> {
     /// How many entries the ring holds.
     pub fn capacity(&self) -> usize {
         self.mask as usize + 1
+    }
+
+    /// For how many entries there is room at least; where none is known of, it looks where the consumer is.
+    ///
+    /// # Errors
+    /// [`Corrupt`] when the consumer's index can't be.
+    #[inline]
+    pub fn room(&mut self) -> Result<usize, Corrupt> {
+        if self.pushed.wrapping_sub(self.taken) > self.mask {
+            match self.look() {
+                Ok(()) | Err(PushError::Full) => {}
+                Err(PushError::Corrupt) => return Err(Corrupt),
+            }
+        }
+        Ok((self.mask + 1).wrapping_sub(self.pushed.wrapping_sub(self.taken)) as usize)
     }
 
     /// Writes one entry, which the consumer sees after the next [`Producer::publish`].

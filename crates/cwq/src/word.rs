@@ -17,7 +17,7 @@ impl Flags {
     /// `source` is the offset of a list of `source_len` pieces, each an offset and a length of 32
     /// bits: their bytes one after the other are the source.
     pub const GATHER: u16 = 1 << 3;
-    /// Of a partial hash: the message begins here; there is no mid-state to read.
+    /// Of a partial hash: the message begins here; there is no mid-state before.
     pub const FIRST: u16 = 1 << 4;
     /// Of a partial hash: the message ends here; its digest goes to `mac`.
     pub const LAST: u16 = 1 << 5;
@@ -44,14 +44,14 @@ impl Flags {
 /// | 16 | 4 | `source`: offset |
 /// | 20 | 4 | `source_len`: bytes, or pieces of a gather list |
 /// | 24 | 4 | `destination`: offset |
-/// | 28 | 4 | `aad`: offset of associated data |
+/// | 28 | 4 | `aad`: offset of associated data, or of the mid-state before a piece |
 /// | 32 | 4 | `aad_len`: its bytes; of a combined operation the bytes that are not encrypted |
 /// | 36 | 4 | `iv`: offset of the initialisation vector or nonce |
 /// | 40 | 4 | `mac`: offset of the digest or tag |
 /// | 44 | 2 | `key_len`: bytes of a key in the arena |
 /// | 46 | 2 | `mac_key_len` |
-/// | 48 | 4 | `state`: offset of a mid-state |
-/// | 52 | 4 | `parameter`: of a mid-state its bytes; of KASUMI in bits 0 to 2 the unused bits of the last byte, and in bit 8 the DIRECTION of F9 |
+/// | 48 | 4 | `state`: offset of 256 bytes for a mid-state |
+/// | 52 | 4 | `parameter`: of KASUMI: bits 0 to 2 the unused bits of the last byte, bit 8 the DIRECTION of F9 |
 /// | 56 | 8 | `tag`: the caller's, given back in the completion |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C, align(64))]
@@ -80,7 +80,7 @@ pub struct ControlWord {
     pub source_len: u32,
     /// Offset of the destination.
     pub destination: u32,
-    /// Offset of associated data.
+    /// Offset of associated data, or of the mid-state before a piece.
     pub aad: u32,
     /// Bytes of associated data; of a combined operation the bytes that are not encrypted.
     pub aad_len: u32,
@@ -92,9 +92,9 @@ pub struct ControlWord {
     pub key_len: u16,
     /// Bytes of an HMAC key in the arena.
     pub mac_key_len: u16,
-    /// Offset of a mid-state.
+    /// Offset of the place for the mid-state after a piece: 256 bytes.
     pub state: u32,
-    /// Of a mid-state its bytes; of KASUMI its bits and direction.
+    /// Of KASUMI the unused bits of the last byte and the direction.
     pub parameter: u32,
     /// The caller's, given back in the completion.
     pub tag: u64,
@@ -112,6 +112,8 @@ const fn pair(low: u32, high: u32) -> u64 {
 }
 
 impl ControlWord {
+    /// Bytes of the place for a mid-state.
+    pub const STATE_BYTES: u32 = 256;
     /// Bytes in a control word.
     pub const BYTES: usize = 64;
     /// 64-bit words in a control word: the form in which it passes through a ring.
