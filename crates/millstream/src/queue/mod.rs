@@ -39,7 +39,6 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use arrayvec::ArrayVec;
 use millstream_accelerator::{Accelerator, FlushPolicy, GrantId, Key};
 use millstream_cpu::Features;
 use millstream_cwq::ring::{self, Consumer, Producer};
@@ -51,7 +50,7 @@ pub use shared::{Pending, SharedQueue};
 pub use thread::{AcceleratorThread, ThreadConfig};
 
 use crate::Error;
-use buffer::{Exclusive, Heap};
+use buffer::{Exclusive, Heap, SMALL};
 use thread::Client;
 
 type RingMemory = Arc<[AtomicU64]>;
@@ -150,33 +149,34 @@ pub struct Done {
     pub value: u32,
     /// What went with the request.
     pub buffers: Buffers,
-    tag: ArrayVec<u8, SMALL>,
-    state: Vec<u8>,
+    tag_len: u8,
+    state: Option<Box<[u8]>>,
 }
 
 impl Done {
-    /// The digest or tag, if it was to compute one.
+    /// The digest or tag, if it was to compute one. It lies beside the output, or the input where there is no
+    /// output: once that buffer is taken out, it is not here any more.
+    #[inline]
     pub fn tag(&self) -> &[u8] {
-        &self.tag
+        match self.buffers.home() {
+            Some(buffer) => &buffer.tag()[..usize::from(self.tag_len)],
+            None => &[],
+        }
     }
 
     /// The mid-state after a piece of a message.
     pub fn state(&self) -> &[u8] {
-        &self.state
+        self.state.as_deref().unwrap_or_default()
     }
 }
 
-/// Bytes of initialisation vector, and of tag, for each operation in flight.
-const SMALL: usize = 64;
 /// Bytes of associated data that need no buffer of their own.
 const AAD: usize = 128;
 const STATE: usize = ControlWord::STATE_BYTES as usize;
 
-/// Places in the arena for what is small: an array for each kind, so that those of neighbouring operations lie
-/// together. They are written and read by copies only.
+/// Places in the arena for associated data and for mid-states, one of each for each operation in flight. They are
+/// written and read by copies only.
 struct Places {
-    iv: Buffer,
-    mac: Buffer,
     aad: Buffer,
     state: Buffer,
 }
@@ -192,8 +192,11 @@ struct Slot {
     has_state: bool,
     buffers: Buffers,
     /// Keys that were carried, associated data that was too long for its place, a gather list.
-    extra: Vec<Buffer>,
+    extra: Extra,
 }
+
+/// Buffers that live as long as an operation. In a box because there are seldom any.
+type Extra = Option<Box<Vec<Buffer>>>;
 
 /// Who executes.
 enum Driver {
@@ -228,11 +231,11 @@ struct Parts {
 impl Parts {
     fn new(config: &Config) -> Result<Self, Error> {
         let depth = config.depth.next_power_of_two().clamp(1, 1 << 16);
-        let places = depth * (2 * SMALL + AAD + STATE);
+        let places = Heap::bytes_for(depth * AAD) + Heap::bytes_for(depth * STATE);
         let bytes = u32::try_from(places + config.arena_bytes as usize).map_err(|_| Refusal::ArenaFull)?;
         let heap = Heap::new(bytes);
         let place = |size: usize| heap.buffer(depth * size).ok_or(Refusal::ArenaFull);
-        let places = Places { iv: place(SMALL)?, mac: place(SMALL)?, aad: place(AAD)?, state: place(STATE)? };
+        let places = Places { aad: place(AAD)?, state: place(STATE)? };
         // Twice as deep, so that there is always room to cancel.
         let submissions = ring::memory::<{ ControlWord::WORDS }>(2 * depth).into();
         let completions = ring::memory::<{ Completion::WORDS }>(2 * depth).into();
@@ -317,10 +320,10 @@ impl Queue {
     ///
     /// # Errors
     /// [`Refused`], with the buffers: see [`Refusal`].
-    #[inline]
+    #[inline(always)]
     pub fn submit(&mut self, mut request: Request<'_>) -> Result<Ticket, Refused> {
         let Some(&slot) = self.free.last() else { return refused(Refusal::Full, request) };
-        let mut extra = Vec::new();
+        let mut extra = None;
         if let Err(why) = self.place(&mut request, slot, &mut extra) {
             return refused(why, request);
         }
@@ -341,8 +344,8 @@ impl Queue {
     }
 
     /// Copies what is small to its places in the arena, and writes where everything is into the word.
-    #[inline]
-    fn place(&self, request: &mut Request<'_>, slot: u32, extra: &mut Vec<Buffer>) -> Result<(), Refusal> {
+    #[inline(always)]
+    fn place(&self, request: &mut Request<'_>, slot: u32, extra: &mut Extra) -> Result<(), Refusal> {
         let Request { word, key, mac_key, iv, aad, tag, buffers } = request;
         if let Driver::Thread(client) = &self.driver
             && client.has_ended()
@@ -354,22 +357,26 @@ impl Queue {
         }
         if let Some(destination) = &buffers.destination {
             word.destination = self.own(destination)?;
-            let total = buffers.more.iter().map(|more| more.len()).sum::<usize>() + word.source_len as usize;
+            let total =
+                buffers.more().iter().map(|more| more.len()).sum::<usize>() + word.source_len as usize;
             if destination.len() != total {
                 return Err(Refusal::DestinationLength);
             }
         }
-        if !buffers.more.is_empty() {
+        if !buffers.more().is_empty() {
             self.gather(word, buffers, extra)?;
         }
-        if !iv.is_empty() {
-            word.iv = self.small(&self.places.iv, slot, iv)?;
-            word.iv_len = iv.len() as u8;
-        }
-        if !tag.is_empty() {
-            word.mac = self.small(&self.places.mac, slot, tag)?;
-        } else if word.mac_len > 0 {
-            word.mac = self.places.mac.at() + slot * SMALL as u32;
+        if let Some(home) = buffers.home() {
+            if iv.len() > SMALL || tag.len() > SMALL {
+                return Err(Refusal::TooLong);
+            }
+            if !iv.is_empty() {
+                (word.iv, word.iv_len) = (home.write_iv(iv), iv.len() as u8);
+            }
+            if word.mac_len > 0 {
+                word.mac = home.tag_at();
+                self.heap.write(word.mac, tag);
+            }
         }
         if !aad.is_empty() {
             word.aad_len = aad.len() as u32;
@@ -401,22 +408,13 @@ impl Queue {
         if buffer.is_of(&self.heap) { Ok(buffer.at()) } else { Err(Refusal::ForeignBuffer) }
     }
 
-    #[inline(always)]
-    fn small(&self, place: &Buffer, slot: u32, bytes: &[u8]) -> Result<u32, Refusal> {
-        if bytes.len() > SMALL {
-            return Err(Refusal::TooLong);
-        }
-        let at = place.at() + slot * SMALL as u32;
-        self.heap.write(at, bytes);
-        Ok(at)
-    }
-
     /// Copies bytes to a buffer that lives as long as the operation.
-    fn copy(&self, bytes: &[u8], extra: &mut Vec<Buffer>) -> Result<u32, Refusal> {
+    fn copy(&self, bytes: &[u8], extra: &mut Extra) -> Result<u32, Refusal> {
         let mut buffer = self.buffer(bytes.len())?;
         buffer.copy_from_slice(bytes);
-        extra.push(buffer);
-        Ok(extra[extra.len() - 1].at())
+        let at = buffer.at();
+        extra.get_or_insert_default().push(buffer);
+        Ok(at)
     }
 
     #[inline(always)]
@@ -425,7 +423,7 @@ impl Queue {
         key: RequestKey<'_>,
         at: &mut u32,
         len: &mut u16,
-        extra: &mut Vec<Buffer>,
+        extra: &mut Extra,
     ) -> Result<bool, Refusal> {
         match key {
             RequestKey::Slot(key) => *at = key.handle.to_bits(),
@@ -439,14 +437,9 @@ impl Queue {
     }
 
     /// Writes the gather list of a request with several buffers of input.
-    fn gather(
-        &self,
-        word: &mut ControlWord,
-        buffers: &Buffers,
-        extra: &mut Vec<Buffer>,
-    ) -> Result<(), Refusal> {
+    fn gather(&self, word: &mut ControlWord, buffers: &Buffers, extra: &mut Extra) -> Result<(), Refusal> {
         let mut list = Vec::new();
-        for buffer in buffers.source.iter().chain(&buffers.more) {
+        for buffer in buffers.source.iter().chain(buffers.more()) {
             list.extend_from_slice(&self.own(buffer)?.to_le_bytes());
             list.extend_from_slice(&(buffer.len() as u32).to_le_bytes());
         }
@@ -508,7 +501,7 @@ impl Queue {
     }
 
     /// The next completion in the ring, of an operation that somebody waits for.
-    #[inline]
+    #[inline(always)]
     fn reap(&mut self) -> Option<Done> {
         loop {
             let words = self.completions.pop().ok().flatten();
@@ -523,7 +516,7 @@ impl Queue {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn finish(&mut self, completion: Completion) -> Option<Done> {
         let (slot, generation) = (completion.tag as u32, (completion.tag >> 32) as u32);
         if completion.tag == CANCEL {
@@ -536,22 +529,16 @@ impl Queue {
         }
         let status = completion.status().unwrap_or(Status::Gone);
         let buffers = std::mem::take(&mut entry.buffers);
-        if !entry.extra.is_empty() {
-            entry.extra.clear();
-        }
-        let mut tag = ArrayVec::new();
-        let mut state = Vec::new();
+        entry.extra = None;
+        let (mut tag_len, mut state) = (0, None);
         if status == Status::Ok {
-            if entry.mac_len > 0 {
-                let mut bytes = [0; SMALL];
-                let bytes = &mut bytes[..usize::from(entry.mac_len).min(SMALL)];
-                self.heap.read(self.places.mac.at() + slot * SMALL as u32, bytes);
-                tag.extend(bytes.iter().copied());
-            }
+            tag_len = entry.mac_len;
             if entry.has_state {
-                state = vec![0; (completion.value as usize).min(STATE)];
-                self.heap.read(self.places.state.at() + slot * STATE as u32, &mut state);
-                self.heap.write(self.places.state.at() + slot * STATE as u32, &[0; STATE]);
+                let at = self.places.state.at() + slot * STATE as u32;
+                let mut bytes = vec![0; (completion.value as usize).min(STATE)];
+                self.heap.read(at, &mut bytes);
+                self.heap.write(at, &[0; STATE]);
+                state = Some(bytes.into_boxed_slice());
             }
         }
         let detached = std::mem::take(&mut entry.detached);
@@ -564,7 +551,7 @@ impl Queue {
             result,
             value: completion.value,
             buffers,
-            tag,
+            tag_len,
             state,
         };
         (!detached).then_some(done)
