@@ -70,8 +70,17 @@ pub struct Buffers {
     pub source: Option<Buffer>,
     /// The output.
     pub destination: Option<Buffer>,
-    /// In a box of its own, because it is seldom there and a request is moved often.
-    more: Option<Box<Vec<Buffer>>>,
+    pub(crate) rare: Option<Box<Rare>>,
+}
+
+/// In a box of its own, because it is seldom there and a request is moved often.
+#[derive(Debug, Default)]
+pub(crate) struct Rare {
+    /// More input.
+    pub(crate) more: Vec<Buffer>,
+    /// Keys that are carried, associated data that is too long for its place, a gather list: what lives as long as
+    /// the operation.
+    pub(crate) extra: Vec<Buffer>,
 }
 
 impl Buffers {
@@ -84,12 +93,12 @@ impl Buffers {
     /// More input, read after `source` as if it were one with it.
     #[inline(always)]
     pub fn more(&self) -> &[Buffer] {
-        self.more.as_ref().map_or(&[], |more| more.as_slice())
+        self.rare.as_ref().map_or(&[], |rare| rare.more.as_slice())
     }
 
     /// Takes the buffers of more input out.
     pub fn take_more(&mut self) -> Vec<Buffer> {
-        self.more.take().map_or_else(Vec::new, |more| *more)
+        self.rare.take().map_or_else(Vec::new, |rare| rare.more)
     }
 }
 
@@ -103,7 +112,7 @@ impl<'a> Request<'a> {
             iv: &[],
             aad: &[],
             tag: &[],
-            buffers: Buffers { source, destination, more: None },
+            buffers: Buffers { source, destination, rare: None },
         }
     }
 
@@ -321,7 +330,7 @@ impl<'a> Request<'a> {
     /// More input: these buffers are read after the source as if they were one with it. The destination is as
     /// long as all together.
     pub fn and_then(mut self, more: Vec<Buffer>) -> Self {
-        self.buffers.more = (!more.is_empty()).then(|| Box::new(more));
+        self.buffers.rare.get_or_insert_default().more = more;
         self
     }
 }
