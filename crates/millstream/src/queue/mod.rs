@@ -405,9 +405,10 @@ impl Queue {
         entry.live = true;
         entry.mac_len = if request.tag.is_empty() { word.mac_len } else { 0 };
         entry.has_state = word.state != 0;
-        entry.source = source;
-        entry.destination = destination;
-        entry.rare = rare;
+        // A free slot has no buffers, so there is nothing to drop: the compiler can't know.
+        std::mem::forget(std::mem::replace(&mut entry.source, source));
+        std::mem::forget(std::mem::replace(&mut entry.destination, destination));
+        std::mem::forget(std::mem::replace(&mut entry.rare, rare));
         Ok(Ticket { slot, generation })
     }
 
