@@ -206,6 +206,9 @@ pub(crate) trait Job<S: Chaining, const BLOCK: usize> {
     fn outer<'a>(&'a self, side: &'a Side<S, BLOCK>) -> &'a S;
 
     fn answer(&mut self) -> &mut Digest;
+
+    /// Works jobs off one after another, each with its direct kernel.
+    fn one_by_one(side: &Side<S, BLOCK>, jobs: &mut [&mut Self]);
 }
 
 impl<S: Chaining, const BLOCK: usize> Job<S, BLOCK> for HashJob<'_> {
@@ -229,6 +232,10 @@ impl<S: Chaining, const BLOCK: usize> Job<S, BLOCK> for HashJob<'_> {
     #[inline(always)]
     fn answer(&mut self) -> &mut Digest {
         &mut self.digest
+    }
+
+    fn one_by_one(side: &Side<S, BLOCK>, jobs: &mut [&mut Self]) {
+        digest_direct(side, jobs);
     }
 }
 
@@ -325,3 +332,64 @@ pub(crate) fn known_answer<S: Chaining, const BLOCK: usize>(
     unsafe { (lanes.ops().digest)(&side, &mut jobs.each_mut()) };
     jobs.iter().all(|job| *job.digest == *abc)
 }
+
+/// A kernel of lanes: a vector of words and the compression function over it.
+macro_rules! lane_kernel {
+    ($(#[$doc:meta])* $name:ident: $vector:ty, $lanes:literal lanes, $features:literal,
+     little endian $little:literal, fewest $fewest:literal) => {
+        $(#[$doc])*
+        pub(super) struct $name;
+
+        impl $crate::hash::side_by_side::LaneKernel<{ WORDS }, $lanes> for $name {
+            type Word = <$vector as Words<$lanes>>::Word;
+            type Words = $vector;
+
+            const LITTLE_ENDIAN: bool = $little;
+            const FEWEST: usize = $fewest;
+
+            #[inline(always)]
+            unsafe fn fold(state: &mut [$vector; WORDS], block: &mut [$vector; 16]) {
+                #[target_feature(enable = $features)]
+                #[inline(never)]
+                unsafe fn here(state: &mut [$vector; WORDS], block: &mut [$vector; 16]) {
+                    // SAFETY: the caller's.
+                    unsafe { fold::<$vector, $lanes>(state, block) }
+                }
+                // SAFETY: the caller's.
+                unsafe { here(state, block) }
+            }
+        }
+    };
+}
+pub(crate) use lane_kernel;
+
+/// A row whose kernels take over from one another as jobs get fewer, and for jobs of different
+/// lengths the first of them.
+macro_rules! lanes_row {
+    ($name:literal, $features:literal, $requires:expr, [$first:ident $first_lanes:literal $(, $more:ident $lanes:literal)*],
+     $crossover:expr, $hmac_crossover:expr, $note:literal) => {{
+        $crate::hash::lanes::lanes_row!(@work digest HashJob $features [$first $first_lanes $(, $more $lanes)*]);
+        $crate::hash::lanes::lanes_row!(@work sign HmacJob $features [$first $first_lanes $(, $more $lanes)*]);
+        $crate::hash::lanes::row(
+            $name,
+            millstream_cpu::FeatureSet::of($requires),
+            $crate::hash::lanes::LanesOps { crossover: $crossover, hmac_crossover: $hmac_crossover, digest, sign },
+            $note,
+        )
+    }};
+    (@work $function:ident $job:ident $features:literal [$first:ident $first_lanes:literal $(, $more:ident $lanes:literal)*]) => {
+        #[target_feature(enable = $features)]
+        unsafe fn $function(side: &Side<State, BLOCK>, jobs: &mut [&mut $job<'_>]) {
+            // SAFETY: the features are this function's own.
+            unsafe {
+                if !side_by_side::in_step::<State, _, BLOCK>(jobs) {
+                    return side_by_side::run_ragged::<$first, _, WORDS, $first_lanes, BLOCK>(side, jobs);
+                }
+                let rest = side_by_side::run_in_step::<$first, _, WORDS, $first_lanes, BLOCK>(side, jobs);
+                $(let rest = side_by_side::run_in_step::<$more, _, WORDS, $lanes, BLOCK>(side, rest);)*
+                Job::one_by_one(side, rest);
+            }
+        }
+    };
+}
+pub(crate) use lanes_row;

@@ -4,10 +4,14 @@
 //!
 //! Ref. RFC 1321; FIPS 180-4.
 
+pub(crate) mod arch;
 pub(crate) mod chain;
 pub(crate) mod lanes;
 mod midstate;
+pub(crate) mod sha2_lanes;
+pub(crate) mod side_by_side;
 mod stream;
+pub(crate) mod words;
 
 use std::fmt;
 use std::io;

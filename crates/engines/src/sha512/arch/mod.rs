@@ -7,6 +7,8 @@ pub(crate) mod x86_64_avx2;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod x86_64_avx512;
 #[cfg(target_arch = "x86_64")]
+pub(crate) mod x86_64_avx512_lanes;
+#[cfg(target_arch = "x86_64")]
 mod x86_64_rounds;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod x86_64_sha512;
