@@ -4,10 +4,12 @@
 
 /// One round; the caller rotates the names instead of the words.
 macro_rules! round {
-    ($w:ident $k:ident $i:literal [$a0:literal $a1:literal $a2:literal] [$e0:literal $e1:literal $e2:literal]
+    ($word:ident $w:ident $k:ident $i:literal
+     ([$a0:literal $a1:literal $a2:literal] [$e0:literal $e1:literal $e2:literal] $sigma0:tt $sigma1:tt)
      $a:ident $b:ident $c:ident $d:ident $e:ident $f:ident $g:ident $h:ident) => {
-        $h = $h.add($w[$i].add(V::splat($k[$i])));
-        $h = $h.add($e.choose($f, $g));
+        $h = $h.add($w[$i].add(V::splat($k[$i]))).settled();
+        $word!($w $i $sigma0 $sigma1);
+        $h = $h.add($e.choose($f, $g)).settled();
         let sum1 = $e.rotate_right::<$e0>().xor3($e.rotate_right::<$e1>(), $e.rotate_right::<$e2>());
         $h = $h.add(sum1);
         $d = $d.add($h);
@@ -16,39 +18,44 @@ macro_rules! round {
     };
 }
 
-/// Sixteen rounds, whose names end where they began.
+/// Sixteen rounds, whose names end where they began. `$word` is done in each: with
+/// [`next_word`] the words are those of the next sixteen rounds afterwards. So long before they are
+/// needed, they fill the time in which a round waits for itself.
 macro_rules! sixteen_rounds {
-    ($w:ident $k:ident $sum0:tt $sum1:tt
+    ($word:ident $w:ident $k:ident $bits:tt
      $a:ident $b:ident $c:ident $d:ident $e:ident $f:ident $g:ident $h:ident) => {
-        round!($w $k 0 $sum0 $sum1 $a $b $c $d $e $f $g $h);
-        round!($w $k 1 $sum0 $sum1 $h $a $b $c $d $e $f $g);
-        round!($w $k 2 $sum0 $sum1 $g $h $a $b $c $d $e $f);
-        round!($w $k 3 $sum0 $sum1 $f $g $h $a $b $c $d $e);
-        round!($w $k 4 $sum0 $sum1 $e $f $g $h $a $b $c $d);
-        round!($w $k 5 $sum0 $sum1 $d $e $f $g $h $a $b $c);
-        round!($w $k 6 $sum0 $sum1 $c $d $e $f $g $h $a $b);
-        round!($w $k 7 $sum0 $sum1 $b $c $d $e $f $g $h $a);
-        round!($w $k 8 $sum0 $sum1 $a $b $c $d $e $f $g $h);
-        round!($w $k 9 $sum0 $sum1 $h $a $b $c $d $e $f $g);
-        round!($w $k 10 $sum0 $sum1 $g $h $a $b $c $d $e $f);
-        round!($w $k 11 $sum0 $sum1 $f $g $h $a $b $c $d $e);
-        round!($w $k 12 $sum0 $sum1 $e $f $g $h $a $b $c $d);
-        round!($w $k 13 $sum0 $sum1 $d $e $f $g $h $a $b $c);
-        round!($w $k 14 $sum0 $sum1 $c $d $e $f $g $h $a $b);
-        round!($w $k 15 $sum0 $sum1 $b $c $d $e $f $g $h $a);
+        round!($word $w $k 0 $bits $a $b $c $d $e $f $g $h);
+        round!($word $w $k 1 $bits $h $a $b $c $d $e $f $g);
+        round!($word $w $k 2 $bits $g $h $a $b $c $d $e $f);
+        round!($word $w $k 3 $bits $f $g $h $a $b $c $d $e);
+        round!($word $w $k 4 $bits $e $f $g $h $a $b $c $d);
+        round!($word $w $k 5 $bits $d $e $f $g $h $a $b $c);
+        round!($word $w $k 6 $bits $c $d $e $f $g $h $a $b);
+        round!($word $w $k 7 $bits $b $c $d $e $f $g $h $a);
+        round!($word $w $k 8 $bits $a $b $c $d $e $f $g $h);
+        round!($word $w $k 9 $bits $h $a $b $c $d $e $f $g);
+        round!($word $w $k 10 $bits $g $h $a $b $c $d $e $f);
+        round!($word $w $k 11 $bits $f $g $h $a $b $c $d $e);
+        round!($word $w $k 12 $bits $e $f $g $h $a $b $c $d);
+        round!($word $w $k 13 $bits $d $e $f $g $h $a $b $c);
+        round!($word $w $k 14 $bits $c $d $e $f $g $h $a $b);
+        round!($word $w $k 15 $bits $b $c $d $e $f $g $h $a);
     };
 }
 
-/// The sixteen words of the schedule that follow these sixteen.
-macro_rules! next_words {
-    ($w:ident [$x0:literal $x1:literal $x2:literal] [$y0:literal $y1:literal $y2:literal]) => {
-        for i in 0..16 {
-            let (x, y) = ($w[(i + 1) % 16], $w[(i + 14) % 16]);
-            let sigma0 = x.rotate_right::<$x0>().xor3(x.rotate_right::<$x1>(), x.shift_right::<$x2>());
-            let sigma1 = y.rotate_right::<$y0>().xor3(y.rotate_right::<$y1>(), y.shift_right::<$y2>());
-            $w[i] = $w[i].add(sigma0).add($w[(i + 9) % 16].add(sigma1));
-        }
+/// The next word of the schedule, in the place of the one sixteen before.
+macro_rules! next_word {
+    ($w:ident $i:literal [$x0:literal $x1:literal $x2:literal] [$y0:literal $y1:literal $y2:literal]) => {
+        let (x, y) = ($w[($i + 1) % 16], $w[($i + 14) % 16]);
+        let sigma0 = x.rotate_right::<$x0>().xor3(x.rotate_right::<$x1>(), x.shift_right::<$x2>());
+        let sigma1 = y.rotate_right::<$y0>().xor3(y.rotate_right::<$y1>(), y.shift_right::<$y2>());
+        $w[$i] = $w[$i].add(sigma0).add($w[($i + 9) % 16].add(sigma1));
     };
 }
 
-pub(crate) use {next_words, round, sixteen_rounds};
+/// No more words are needed.
+macro_rules! no_word {
+    ($w:ident $i:literal $sigma0:tt $sigma1:tt) => {};
+}
+
+pub(crate) use {next_word, round, sixteen_rounds, no_word};

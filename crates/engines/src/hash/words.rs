@@ -49,6 +49,10 @@ pub(crate) trait Words<const N: usize>: Copy {
 
     unsafe fn add(self, other: Self) -> Self;
 
+    /// The same words, as a sum that the compiler does not take apart: it would add what is there early
+    /// last, at the end of the path that everything waits for.
+    unsafe fn settled(self) -> Self;
+
     unsafe fn rotate_right<const BITS: i32>(self) -> Self;
 
     unsafe fn shift_right<const BITS: i32>(self) -> Self;
@@ -124,6 +128,12 @@ macro_rules! two {
             unsafe fn xor(self, other: Self) -> Self {
                 // SAFETY: the caller's.
                 unsafe { Two([self.0[0].xor(other.0[0]), self.0[1].xor(other.0[1])]) }
+            }
+
+            #[inline(always)]
+            unsafe fn settled(self) -> Self {
+                // SAFETY: the caller's.
+                unsafe { Two([self.0[0].settled(), self.0[1].settled()]) }
             }
 
             #[inline(always)]

@@ -11,7 +11,7 @@ use crate::hash::words::Words;
 
 macro_rules! step {
     ($f:ident $a:ident $b:ident $c:ident $d:ident $x:expr, $s:literal, $t:expr) => {
-        $a = $a.add($x.add(V::splat(T[$t])));
+        $a = $a.add($x.add(V::splat(T[$t]))).settled();
         $a = $a.add(step!(@$f $b $c $d));
         $a = $a.rotate_right::<{ 32 - $s }>().add($b);
     };

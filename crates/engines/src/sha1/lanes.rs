@@ -16,8 +16,8 @@ macro_rules! round {
             let x = $w[($t + 13) % 16].xor3($w[($t + 8) % 16], $w[($t + 2) % 16]);
             $w[$t % 16] = x.xor($w[$t % 16]).rotate_right::<31>();
         }
-        $e = $e.add($w[$t % 16].add(V::splat(K[$t / 20])));
-        $e = $e.add($b.$f($c, $d));
+        $e = $e.add($w[$t % 16].add(V::splat(K[$t / 20]))).settled();
+        $e = $e.add($b.$f($c, $d)).settled();
         $e = $e.add($a.rotate_right::<27>());
         $b = $b.rotate_right::<2>();
     };

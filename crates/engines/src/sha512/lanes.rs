@@ -7,7 +7,7 @@
 #![allow(unsafe_code)]
 
 use super::K;
-use crate::hash::sha2_lanes::{next_words, round, sixteen_rounds};
+use crate::hash::sha2_lanes::{next_word, no_word, round, sixteen_rounds};
 use crate::hash::words::Words;
 
 /// Folds a block of every lane in.
@@ -20,12 +20,12 @@ pub(super) unsafe fn fold<V: Words<N, Word = u64>, const N: usize>(state: &mut [
     unsafe {
         let mut w = *w;
         let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = *state;
-        let (first, rest) = K.split_at(16);
-        sixteen_rounds!(w first [28 34 39] [14 18 41] a b c d e f g h);
-        for k in rest.as_chunks::<16>().0 {
-            next_words!(w [1 8 7] [19 61 6]);
-            sixteen_rounds!(w k [28 34 39] [14 18 41] a b c d e f g h);
+        let (last, before) = (K.len() / 16 - 1, K.as_chunks::<16>().0);
+        for k in &before[..last] {
+            sixteen_rounds!(next_word w k ([28 34 39] [14 18 41] [1 8 7] [19 61 6]) a b c d e f g h);
         }
+        let k = &before[last];
+        sixteen_rounds!(no_word w k ([28 34 39] [14 18 41] [1 8 7] [19 61 6]) a b c d e f g h);
         let end = [a, b, c, d, e, f, g, h];
         for i in 0..8 {
             state[i] = state[i].add(end[i]);

@@ -37,7 +37,7 @@ const MAJORITY: i32 = 0xe8;
 const MD5_I: i32 = 0x39;
 
 macro_rules! words {
-    ($name:ident $vector:ident $word:ident as $signed:ident $lanes:literal: $splat:ident $add:ident $xor:ident
+    ($name:ident $vector:ident $register:ident $word:ident as $signed:ident $lanes:literal: $splat:ident $add:ident $xor:ident
      $rotate:ident $shift:ident $ternary:ident $load:ident $store:ident $or:ident $zero:ident
      $load_part:ident $swap:ident $transpose:ident) => {
         impl Words<$lanes> for $name {
@@ -65,6 +65,19 @@ macro_rules! words {
             unsafe fn xor(self, other: Self) -> Self {
                 // SAFETY: the caller's.
                 unsafe { $name($xor(self.0, other.0)) }
+            }
+
+            #[inline]
+            #[target_feature(enable = "avx512f,avx512vl")]
+            unsafe fn settled(self) -> Self {
+                #[allow(unused_mut)]
+                let mut words = self.0;
+                // SAFETY: no instruction at all.
+                #[cfg(not(miri))]
+                unsafe {
+                    core::arch::asm!("/* {0} */", inout($register) words, options(pure, nomem, nostack, preserves_flags));
+                }
+                $name(words)
             }
 
             #[inline(always)]
@@ -175,16 +188,16 @@ macro_rules! words {
     };
 }
 
-words!(W32x16 __m512i u32 as i32 16: _mm512_set1_epi32 _mm512_add_epi32 _mm512_xor_si512 _mm512_ror_epi32 _mm512_srlv_epi32
+words!(W32x16 __m512i zmm_reg u32 as i32 16: _mm512_set1_epi32 _mm512_add_epi32 _mm512_xor_si512 _mm512_ror_epi32 _mm512_srlv_epi32
        _mm512_ternarylogic_epi32 _mm512_loadu_si512 _mm512_storeu_si512 _mm512_or_si512 _mm512_setzero_si512
        load_part_512 swap_32_512 transpose_32_512);
-words!(W32x8 __m256i u32 as i32 8: _mm256_set1_epi32 _mm256_add_epi32 _mm256_xor_si256 _mm256_ror_epi32 _mm256_srlv_epi32
+words!(W32x8 __m256i ymm_reg u32 as i32 8: _mm256_set1_epi32 _mm256_add_epi32 _mm256_xor_si256 _mm256_ror_epi32 _mm256_srlv_epi32
        _mm256_ternarylogic_epi32 _mm256_loadu_si256 _mm256_storeu_si256 _mm256_or_si256 _mm256_setzero_si256
        load_part_256 swap_32_256 transpose_32_256);
-words!(W64x8 __m512i u64 as i64 8: _mm512_set1_epi64 _mm512_add_epi64 _mm512_xor_si512 _mm512_ror_epi64 _mm512_srlv_epi64
+words!(W64x8 __m512i zmm_reg u64 as i64 8: _mm512_set1_epi64 _mm512_add_epi64 _mm512_xor_si512 _mm512_ror_epi64 _mm512_srlv_epi64
        _mm512_ternarylogic_epi64 _mm512_loadu_si512 _mm512_storeu_si512 _mm512_or_si512 _mm512_setzero_si512
        load_part_512 swap_64_512 transpose_64_512);
-words!(W64x4 __m256i u64 as i64 4: _mm256_set1_epi64x _mm256_add_epi64 _mm256_xor_si256 _mm256_ror_epi64 _mm256_srlv_epi64
+words!(W64x4 __m256i ymm_reg u64 as i64 4: _mm256_set1_epi64x _mm256_add_epi64 _mm256_xor_si256 _mm256_ror_epi64 _mm256_srlv_epi64
        _mm256_ternarylogic_epi64 _mm256_loadu_si256 _mm256_storeu_si256 _mm256_or_si256 _mm256_setzero_si256
        load_part_256 swap_64_256 transpose_64_256);
 
