@@ -9,14 +9,16 @@
 use super::K;
 use crate::hash::words::Words;
 
-/// One round; the caller rotates the names instead of the words.
+/// One round; the caller rotates the names instead of the words. The word of the schedule that takes
+/// the place of this round's is computed at once: so long before it is needed, it fills the time in
+/// which the round waits for itself.
 macro_rules! round {
     ($w:ident $t:expr, $f:ident, $a:ident $b:ident $c:ident $d:ident $e:ident) => {
-        if $t >= 16 {
+        $e = $e.add($w[$t % 16].add(V::splat(K[$t / 20]))).settled();
+        if $t < 64 {
             let x = $w[($t + 13) % 16].xor3($w[($t + 8) % 16], $w[($t + 2) % 16]);
             $w[$t % 16] = x.xor($w[$t % 16]).rotate_right::<31>();
         }
-        $e = $e.add($w[$t % 16].add(V::splat(K[$t / 20]))).settled();
         $e = $e.add($b.$f($c, $d)).settled();
         $e = $e.add($a.rotate_right::<27>());
         $b = $b.rotate_right::<2>();
