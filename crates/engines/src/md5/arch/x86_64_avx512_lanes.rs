@@ -19,14 +19,15 @@ use crate::md5::{BLOCK, LanesOps, State};
 
 const WORDS: usize = 4;
 
-lane_kernel!(X32: Two<W32x16>, 32 lanes, "avx512f,avx512bw,avx512vl,bmi2", little endian true, fewest 9);
-lane_kernel!(Narrow: W32x8, 8 lanes, "avx512f,avx512bw,avx512vl,bmi2", little endian true, fewest 2);
+lane_kernel!(X32: Two<W32x16>, 32 lanes, "avx512f,avx512bw,avx512vl,bmi2", little endian true, fewest 17);
+lane_kernel!(X16: Two<W32x8>, 16 lanes, "avx512f,avx512bw,avx512vl,bmi2", little endian true, fewest 9);
+lane_kernel!(X8: W32x8, 8 lanes, "avx512f,avx512bw,avx512vl,bmi2", little endian true, fewest 2);
 
 pub(crate) const ROW: Row<LanesOps> = lanes_row!(
     "x86_64-avx512-x32",
     "avx512f,avx512bw,avx512vl,bmi2",
     &[Feature::Avx512f, Feature::Avx512bw, Feature::Avx512vl, Feature::Bmi2],
-    [X32 32, Narrow 8],
+    [X32 32, X16 16, X8 8],
     Crossover(&[(usize::MAX, 2)]),
     Crossover(&[(usize::MAX, 2)]),
     "todo"
