@@ -336,7 +336,7 @@ pub(crate) fn known_answer<S: Chaining, const BLOCK: usize>(
 /// A kernel of lanes: a vector of words and the compression function over it.
 macro_rules! lane_kernel {
     ($(#[$doc:meta])* $name:ident: $vector:ty, $lanes:literal lanes, $features:literal,
-     little endian $little:literal, fewest $fewest:literal) => {
+     little endian $little:literal, fewest $fewest:literal, live $live:literal) => {
         $(#[$doc])*
         pub(super) struct $name;
 
@@ -346,6 +346,7 @@ macro_rules! lane_kernel {
 
             const LITTLE_ENDIAN: bool = $little;
             const FEWEST: usize = $fewest;
+            const LIVE: usize = $live;
 
             #[inline(always)]
             unsafe fn fold(state: &mut [$vector; WORDS], block: &mut [$vector; 16]) {
@@ -363,13 +364,13 @@ macro_rules! lane_kernel {
 }
 pub(crate) use lane_kernel;
 
-/// A row whose kernels take over from one another as jobs get fewer, and for jobs of different
-/// lengths the first of them.
+/// A row whose kernels take over from one another as messages get fewer: lanes, the widest first, then
+/// pairs.
 macro_rules! lanes_row {
-    ($name:literal, $features:literal, $requires:expr, [$first:ident $first_lanes:literal $(, $more:ident $lanes:literal)*],
+    ($name:literal, $features:literal, $requires:expr, [$($kernel:ident $lanes:literal),* $(; $pair:ident)?],
      $crossover:expr, $hmac_crossover:expr, $note:literal) => {{
-        $crate::hash::lanes::lanes_row!(@work digest HashJob $features [$first $first_lanes $(, $more $lanes)*]);
-        $crate::hash::lanes::lanes_row!(@work sign HmacJob $features [$first $first_lanes $(, $more $lanes)*]);
+        $crate::hash::lanes::lanes_row!(@work digest HashJob $features [$($kernel $lanes),* $(; $pair)?]);
+        $crate::hash::lanes::lanes_row!(@work sign HmacJob $features [$($kernel $lanes),* $(; $pair)?]);
         $crate::hash::lanes::row(
             $name,
             millstream_cpu::FeatureSet::of($requires),
@@ -377,17 +378,20 @@ macro_rules! lanes_row {
             $note,
         )
     }};
-    (@work $function:ident $job:ident $features:literal [$first:ident $first_lanes:literal $(, $more:ident $lanes:literal)*]) => {
+    (@work $function:ident $job:ident $features:literal [$($kernel:ident $lanes:literal),* $(; $pair:ident)?]) => {
         #[target_feature(enable = $features)]
         unsafe fn $function(side: &Side<State, BLOCK>, jobs: &mut [&mut $job<'_>]) {
+            let mut jobs = jobs;
             // SAFETY: the features are this function's own.
             unsafe {
-                if !side_by_side::in_step::<State, _, BLOCK>(jobs) {
-                    return side_by_side::run_ragged::<$first, _, WORDS, $first_lanes, BLOCK>(side, jobs);
+                if side_by_side::in_step::<State, _, BLOCK>(jobs) {
+                    $(jobs = side_by_side::run_in_step::<$kernel, _, WORDS, $lanes, BLOCK>(side, jobs);)*
+                } else {
+                    side_by_side::longest_first::<State, _, BLOCK>(jobs);
+                    $(jobs = side_by_side::run_ragged::<$kernel, _, WORDS, $lanes, BLOCK>(side, jobs);)*
                 }
-                let rest = side_by_side::run_in_step::<$first, _, WORDS, $first_lanes, BLOCK>(side, jobs);
-                $(let rest = side_by_side::run_in_step::<$more, _, WORDS, $lanes, BLOCK>(side, rest);)*
-                Job::one_by_one(side, rest);
+                $(jobs = side_by_side::run_in_pairs::<$pair, _, _, BLOCK>(side, jobs);)?
+                Job::one_by_one(side, jobs);
             }
         }
     };

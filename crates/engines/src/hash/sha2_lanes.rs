@@ -58,4 +58,4 @@ macro_rules! no_word {
     ($w:ident $i:literal $sigma0:tt $sigma1:tt) => {};
 }
 
-pub(crate) use {next_word, round, sixteen_rounds, no_word};
+pub(crate) use {next_word, no_word, round, sixteen_rounds};

@@ -11,6 +11,8 @@
 
 use std::cmp::Reverse;
 
+use zeroize::Zeroize;
+
 use super::Digest;
 use super::chain::{Chaining, compress, length_fits};
 use super::lanes::{Job, Side};
@@ -27,6 +29,8 @@ pub(crate) trait LaneKernel<const WORDS: usize, const N: usize> {
 
     /// From how many messages on the kernel is faster than what comes after it in its row.
     const FEWEST: usize;
+    /// From how many messages on it is faster than the direct kernel.
+    const LIVE: usize;
 
     /// Folds one block of every lane in, its words given. These are left in any state.
     ///
@@ -330,21 +334,117 @@ unsafe fn wipe<K: Words<N>, const N: usize>(words: &mut [K]) {
     zeroize::optimization_barrier(words);
 }
 
-/// Works jobs of any lengths off, the longest first, each lane with a message of its own as soon as
-/// the one before has ended.
+/// A compression function for two messages, interleaved: for instructions that have one message in a
+/// register, and wait for themselves.
+pub(crate) trait PairKernel<S, const BLOCK: usize> {
+    /// Folds the blocks of each in, in order, those of `last` at the end; as many for one as for the
+    /// other.
+    ///
+    /// # Safety
+    /// The processor has the kernel's features.
+    unsafe fn fold(states: &mut [S; 2], blocks: [&[[u8; BLOCK]]; 2], last: [&[[u8; BLOCK]]; 2]);
+}
+
+/// Takes jobs off the front, two at a time where they have as many blocks. Returns the rest, which is
+/// one or none.
 ///
 /// # Safety
 /// The processor has the features of `K`.
 #[inline(always)]
-pub(crate) unsafe fn run_ragged<K, J, const WORDS: usize, const N: usize, const BLOCK: usize>(
+pub(crate) unsafe fn run_in_pairs<'j, 'a, K, S, J, const BLOCK: usize>(
+    side: &Side<S, BLOCK>,
+    mut jobs: &'j mut [&'a mut J],
+) -> &'j mut [&'a mut J]
+where
+    S: Chaining,
+    K: PairKernel<S, BLOCK>,
+    J: Job<S, BLOCK>,
+{
+    let output = side.hash.output_len();
+    let before = if J::KEYED { BLOCK } else { 0 };
+    let mut last = [[[0; BLOCK]; 2]; 2];
+    while jobs.len() >= 2 {
+        if padded::<BLOCK>(jobs[0].data().len()) != padded::<BLOCK>(jobs[1].data().len()) {
+            let (now, later) = jobs.split_at_mut(1);
+            J::one_by_one(side, now);
+            jobs = later;
+            continue;
+        }
+        let (now, later) = jobs.split_at_mut(2);
+        let (one, two) = (now[0].data(), now[1].data());
+        let counts = [
+            pad(&mut last[0], one, before, S::write_length),
+            pad(&mut last[1], two, before, S::write_length),
+        ];
+        let blocks = [one.as_chunks().0, two.as_chunks().0];
+        let mut states = [now[0].inner(side).state, now[1].inner(side).state];
+        // SAFETY: the caller's.
+        unsafe { K::fold(&mut states, blocks, [&last[0][..counts[0]], &last[1][..counts[1]]]) };
+        if J::KEYED {
+            for i in 0..2 {
+                let digest = Digest::new(side.hash, &states[i]);
+                last[i] = [[0; BLOCK]; 2];
+                last[i][0][..output].copy_from_slice(&digest);
+                last[i][0][output] = 0x80;
+                S::write_length(&mut last[i][0], (BLOCK + output) as u64);
+                states[i] = *now[i].outer(side);
+            }
+            // SAFETY: the caller's.
+            unsafe { K::fold(&mut states, [&[], &[]], [&last[0][..1], &last[1][..1]]) };
+        }
+        for i in 0..2 {
+            *now[i].answer() = Digest::new(side.hash, &states[i]);
+        }
+        states.zeroize();
+        jobs = later;
+    }
+    for last in &mut last {
+        super::wipe(last);
+    }
+    jobs
+}
+
+/// Pads what is left of a message behind its whole blocks; returns to how many.
+#[inline(always)]
+fn pad<const BLOCK: usize>(
+    last: &mut [[u8; BLOCK]; 2],
+    data: &[u8],
+    before: usize,
+    write_length: fn(&mut [u8], u64),
+) -> usize {
+    let tail = data.as_chunks::<BLOCK>().1;
+    let count = padded::<BLOCK>(tail.len());
+    *last = [[0; BLOCK]; 2];
+    let bytes = last.as_flattened_mut();
+    bytes[..tail.len()].copy_from_slice(tail);
+    bytes[tail.len()] = 0x80;
+    write_length(&mut last[count - 1], (before + data.len()) as u64);
+    count
+}
+
+/// Puts jobs into the order in which lanes are best filled.
+pub(crate) fn longest_first<S: Chaining, J: Job<S, BLOCK>, const BLOCK: usize>(jobs: &mut [&mut J]) {
+    jobs.sort_unstable_by_key(|job| Reverse(job.data().len()));
+}
+
+/// Works jobs of any lengths off, the longest first, each lane with a message of its own as soon as
+/// the one before has ended; or returns them all, when there are too few.
+///
+/// # Safety
+/// The processor has the features of `K`.
+#[inline(always)]
+pub(crate) unsafe fn run_ragged<'j, 'a, K, J, const WORDS: usize, const N: usize, const BLOCK: usize>(
     side: &Side<[K::Word; WORDS], BLOCK>,
-    jobs: &mut [&mut J],
-) where
+    jobs: &'j mut [&'a mut J],
+) -> &'j mut [&'a mut J]
+where
     K: LaneKernel<WORDS, N>,
     J: Job<[K::Word; WORDS], BLOCK>,
     [K::Word; WORDS]: Chaining,
 {
-    jobs.sort_unstable_by_key(|job| Reverse(job.data().len()));
+    if jobs.len() < K::FEWEST {
+        return jobs;
+    }
     // SAFETY: the caller's.
     unsafe {
         let mut lanes = Ragged::<K, WORDS, N, BLOCK> {
@@ -355,12 +455,13 @@ pub(crate) unsafe fn run_ragged<K, J, const WORDS: usize, const N: usize, const 
             part: [Part::Message; N],
             last: [[[0; BLOCK]; 2]; N],
         };
-        schedule(&mut lanes, jobs, K::FEWEST);
+        schedule(&mut lanes, jobs, K::LIVE);
         wipe(&mut lanes.state);
         for last in &mut lanes.last {
             super::wipe(last);
         }
     }
+    &mut []
 }
 
 /// What of its message a lane is at.
@@ -416,15 +517,9 @@ where
 
     /// Puts the padded end of a message into the lane's own blocks.
     #[inline(always)]
-    fn pad(&mut self, lane: usize, tail: &[u8], bytes: u64) -> usize {
-        let count = padded::<BLOCK>(tail.len());
-        let last = &mut self.last[lane];
-        *last = [[0; BLOCK]; 2];
-        let flat = last.as_flattened_mut();
-        flat[..tail.len()].copy_from_slice(tail);
-        flat[tail.len()] = 0x80;
-        <[K::Word; WORDS]>::write_length(&mut last[count - 1], bytes);
-        self.from[lane] = last.as_ptr().cast();
+    fn end(&mut self, lane: usize, data: &[u8], before: usize) -> usize {
+        let count = pad(&mut self.last[lane], data, before, <[K::Word; WORDS]>::write_length);
+        self.from[lane] = self.last[lane].as_ptr().cast();
         self.stride[lane] = BLOCK;
         count
     }
@@ -464,19 +559,18 @@ where
 
     #[inline(always)]
     fn next(&mut self, lane: usize, job: &mut J) -> usize {
-        let (side, output) = (self.side, self.side.hash.output_len());
+        let side = self.side;
         let before = if J::KEYED { BLOCK } else { 0 };
         match self.part[lane] {
             Part::Message => {
                 self.part[lane] = Part::End;
-                let data = job.data();
-                self.pad(lane, data.as_chunks::<BLOCK>().1, (before + data.len()) as u64)
+                self.end(lane, job.data(), before)
             }
             Part::End if J::KEYED => {
                 self.part[lane] = Part::Outer;
                 let mut digest = Digest::new(side.hash, &self.get(lane));
                 self.set(lane, job.outer(side));
-                let count = self.pad(lane, &digest, (before + output) as u64);
+                let count = self.end(lane, &digest, before);
                 super::wipe(std::slice::from_mut(&mut digest.bytes));
                 count
             }

@@ -46,6 +46,7 @@ macro_rules! twenty {
 ///
 /// # Safety
 /// The processor has the features of `V`.
+#[allow(unused_assignments)] // `round` is written out for the last rounds too, which schedule nothing
 #[inline(always)]
 pub(super) unsafe fn fold<V: Words<N, Word = u32>, const N: usize>(state: &mut [V; 5], w: &mut [V; 16]) {
     // SAFETY: the caller's.

@@ -100,6 +100,8 @@ pub static SHA512_LANES: Table<LanesOps> =
 static LANES_ROWS: &[Row<LanesOps>] = &[
     #[cfg(target_arch = "x86_64")]
     arch::x86_64_avx512_lanes::ROW,
+    #[cfg(target_arch = "x86_64")]
+    arch::x86_64_avx2_lanes::ROW,
     lane_rows::direct_row!(),
 ];
 

@@ -7,6 +7,7 @@
 
 use core::arch::x86_64::*;
 
+use super::x86_64_avx2::{swap_32, swap_32_256, swap_64, swap_64_256, transpose_32_256, transpose_64_256};
 use crate::hash::words::Words;
 
 /// Sixteen words of 32 bits.
@@ -222,33 +223,9 @@ unsafe fn swap_32_512(x: __m512i) -> __m512i {
 }
 
 #[inline(always)]
-unsafe fn swap_32_256(x: __m256i) -> __m256i {
-    // SAFETY: the caller's.
-    unsafe { _mm256_shuffle_epi8(x, _mm256_broadcastsi128_si256(swap_32())) }
-}
-
-#[inline(always)]
 unsafe fn swap_64_512(x: __m512i) -> __m512i {
     // SAFETY: the caller's.
     unsafe { _mm512_shuffle_epi8(x, _mm512_broadcast_i32x4(swap_64())) }
-}
-
-#[inline(always)]
-unsafe fn swap_64_256(x: __m256i) -> __m256i {
-    // SAFETY: the caller's.
-    unsafe { _mm256_shuffle_epi8(x, _mm256_broadcastsi128_si256(swap_64())) }
-}
-
-#[inline(always)]
-unsafe fn swap_32() -> __m128i {
-    // SAFETY: every x86-64 processor has SSE2.
-    unsafe { _mm_set_epi64x(0x0c0d_0e0f_0809_0a0b, 0x0405_0607_0001_0203) }
-}
-
-#[inline(always)]
-unsafe fn swap_64() -> __m128i {
-    // SAFETY: every x86-64 processor has SSE2.
-    unsafe { _mm_set_epi64x(0x0809_0a0b_0c0d_0e0f, 0x0001_0203_0405_0607) }
 }
 
 /// Sixteen rows of sixteen words: in each row of 128-bit parts a 4x4, then the parts.
@@ -309,45 +286,5 @@ unsafe fn transpose_64_512(r: [__m512i; 8]) -> [__m512i; 8] {
         let even = transpose_parts([t[0], t[2], t[4], t[6]]);
         let odd = transpose_parts([t[1], t[3], t[5], t[7]]);
         [even[0], odd[0], even[1], odd[1], even[2], odd[2], even[3], odd[3]]
-    }
-}
-
-/// Eight rows of eight words of 32 bits.
-#[inline(always)]
-pub(super) unsafe fn transpose_32_256(r: [__m256i; 8]) -> [__m256i; 8] {
-    // SAFETY: the caller's.
-    unsafe {
-        let (mut t, mut u) = (r, r);
-        for i in 0..4 {
-            t[2 * i] = _mm256_unpacklo_epi32(r[2 * i], r[2 * i + 1]);
-            t[2 * i + 1] = _mm256_unpackhi_epi32(r[2 * i], r[2 * i + 1]);
-        }
-        for i in 0..2 {
-            u[4 * i] = _mm256_unpacklo_epi64(t[4 * i], t[4 * i + 2]);
-            u[4 * i + 1] = _mm256_unpackhi_epi64(t[4 * i], t[4 * i + 2]);
-            u[4 * i + 2] = _mm256_unpacklo_epi64(t[4 * i + 1], t[4 * i + 3]);
-            u[4 * i + 3] = _mm256_unpackhi_epi64(t[4 * i + 1], t[4 * i + 3]);
-        }
-        for j in 0..4 {
-            t[j] = _mm256_permute2x128_si256::<0x20>(u[j], u[4 + j]);
-            t[4 + j] = _mm256_permute2x128_si256::<0x31>(u[j], u[4 + j]);
-        }
-        t
-    }
-}
-
-/// Four rows of four words of 64 bits.
-#[inline(always)]
-pub(super) unsafe fn transpose_64_256(r: [__m256i; 4]) -> [__m256i; 4] {
-    // SAFETY: the caller's.
-    unsafe {
-        let low = [_mm256_unpacklo_epi64(r[0], r[1]), _mm256_unpacklo_epi64(r[2], r[3])];
-        let high = [_mm256_unpackhi_epi64(r[0], r[1]), _mm256_unpackhi_epi64(r[2], r[3])];
-        [
-            _mm256_permute2x128_si256::<0x20>(low[0], low[1]),
-            _mm256_permute2x128_si256::<0x20>(high[0], high[1]),
-            _mm256_permute2x128_si256::<0x31>(low[0], low[1]),
-            _mm256_permute2x128_si256::<0x31>(high[0], high[1]),
-        ]
     }
 }

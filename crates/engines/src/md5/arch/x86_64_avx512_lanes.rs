@@ -1,7 +1,7 @@
 //! MD5 of many messages with AVX-512.
 //!
 //! # Safety
-//! The row's functions are entered with its features.
+//! The rows' functions are entered with their features.
 #![allow(unsafe_code)]
 
 use millstream_cpu::Feature;
@@ -19,9 +19,9 @@ use crate::md5::{BLOCK, LanesOps, State};
 
 const WORDS: usize = 4;
 
-lane_kernel!(X32: Two<W32x16>, 32 lanes, "avx512f,avx512bw,avx512vl,bmi2", little endian true, fewest 17);
-lane_kernel!(X16: Two<W32x8>, 16 lanes, "avx512f,avx512bw,avx512vl,bmi2", little endian true, fewest 9);
-lane_kernel!(X8: W32x8, 8 lanes, "avx512f,avx512bw,avx512vl,bmi2", little endian true, fewest 2);
+lane_kernel!(X32: Two<W32x16>, 32 lanes, "avx512f,avx512bw,avx512vl,bmi2", little endian true, fewest 17, live 3);
+lane_kernel!(X16: Two<W32x8>, 16 lanes, "avx512f,avx512bw,avx512vl,bmi2", little endian true, fewest 9, live 2);
+lane_kernel!(X8: W32x8, 8 lanes, "avx512f,avx512bw,avx512vl,bmi2", little endian true, fewest 2, live 2);
 
 pub(crate) const ROW: Row<LanesOps> = lanes_row!(
     "x86_64-avx512-x32",
@@ -30,5 +30,5 @@ pub(crate) const ROW: Row<LanesOps> = lanes_row!(
     [X32 32, X16 16, X8 8],
     Crossover(&[(usize::MAX, 2)]),
     Crossover(&[(usize::MAX, 2)]),
-    "todo"
+    "two vectors of sixteen lanes interleaved, as one waits for its chain"
 );
