@@ -193,6 +193,7 @@ impl fmt::Debug for HashLanes {
 }
 
 /// A job of the lanes: a message, what it begins with and what comes after.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // no lanes but the direct row yet
 pub(crate) trait Job<S: Chaining, const BLOCK: usize> {
     /// Whether a hash of the digest follows.
     const KEYED: bool;
@@ -332,68 +333,3 @@ pub(crate) fn known_answer<S: Chaining, const BLOCK: usize>(
     unsafe { (lanes.ops().digest)(&side, &mut jobs.each_mut()) };
     jobs.iter().all(|job| *job.digest == *abc)
 }
-
-/// A kernel of lanes: a vector of words and the compression function over it.
-macro_rules! lane_kernel {
-    ($(#[$doc:meta])* $name:ident: $vector:ty, $lanes:literal lanes, $features:literal,
-     little endian $little:literal, fewest $fewest:literal, live $live:literal) => {
-        $(#[$doc])*
-        pub(super) struct $name;
-
-        impl $crate::hash::side_by_side::LaneKernel<{ WORDS }, $lanes> for $name {
-            type Word = <$vector as Words<$lanes>>::Word;
-            type Words = $vector;
-
-            const LITTLE_ENDIAN: bool = $little;
-            const FEWEST: usize = $fewest;
-            const LIVE: usize = $live;
-
-            #[inline(always)]
-            unsafe fn fold(state: &mut [$vector; WORDS], block: &mut [$vector; 16]) {
-                #[target_feature(enable = $features)]
-                #[inline(never)]
-                unsafe fn here(state: &mut [$vector; WORDS], block: &mut [$vector; 16]) {
-                    // SAFETY: the caller's.
-                    unsafe { fold::<$vector, $lanes>(state, block) }
-                }
-                // SAFETY: the caller's.
-                unsafe { here(state, block) }
-            }
-        }
-    };
-}
-pub(crate) use lane_kernel;
-
-/// A row whose kernels take over from one another as messages get fewer: lanes, the widest first, then
-/// pairs.
-macro_rules! lanes_row {
-    ($name:literal, $features:literal, $requires:expr, [$($kernel:ident $lanes:literal),* $(; $pair:ident)?],
-     $crossover:expr, $hmac_crossover:expr, $note:literal) => {{
-        $crate::hash::lanes::lanes_row!(@work digest HashJob $features [$($kernel $lanes),* $(; $pair)?]);
-        $crate::hash::lanes::lanes_row!(@work sign HmacJob $features [$($kernel $lanes),* $(; $pair)?]);
-        $crate::hash::lanes::row(
-            $name,
-            millstream_cpu::FeatureSet::of($requires),
-            $crate::hash::lanes::LanesOps { crossover: $crossover, hmac_crossover: $hmac_crossover, digest, sign },
-            $note,
-        )
-    }};
-    (@work $function:ident $job:ident $features:literal [$($kernel:ident $lanes:literal),* $(; $pair:ident)?]) => {
-        #[target_feature(enable = $features)]
-        unsafe fn $function(side: &Side<State, BLOCK>, jobs: &mut [&mut $job<'_>]) {
-            let mut jobs = jobs;
-            // SAFETY: the features are this function's own.
-            unsafe {
-                if side_by_side::in_step::<State, _, BLOCK>(jobs) {
-                    $(jobs = side_by_side::run_in_step::<$kernel, _, WORDS, $lanes, BLOCK>(side, jobs);)*
-                } else {
-                    side_by_side::longest_first::<State, _, BLOCK>(jobs);
-                    $(jobs = side_by_side::run_ragged::<$kernel, _, WORDS, $lanes, BLOCK>(side, jobs);)*
-                }
-                $(jobs = side_by_side::run_in_pairs::<$pair, _, _, BLOCK>(side, jobs);)?
-                Job::one_by_one(side, jobs);
-            }
-        }
-    };
-}
-pub(crate) use lanes_row;

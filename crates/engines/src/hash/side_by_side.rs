@@ -174,9 +174,7 @@ where
             }
             let len = [size_of::<[K::Word; WORDS]>(); N];
             let words = K::Words::load_part(&bytes, &len, &[PAD.as_ptr(); N]);
-            for i in 0..WORDS {
-                state[i] = words[i];
-            }
+            state.copy_from_slice(&words[..WORDS]);
         }
         state
     }
@@ -363,6 +361,14 @@ where
     let output = side.hash.output_len();
     let before = if J::KEYED { BLOCK } else { 0 };
     let mut last = [[[0; BLOCK]; 2]; 2];
+    // FIPS 198-1 §4, step 8: a digest goes in front of this.
+    let mut outer = [[0; BLOCK]; 2];
+    if J::KEYED {
+        for outer in &mut outer {
+            outer[output] = 0x80;
+            S::write_length(outer, (BLOCK + output) as u64);
+        }
+    }
     while jobs.len() >= 2 {
         if padded::<BLOCK>(jobs[0].data().len()) != padded::<BLOCK>(jobs[1].data().len()) {
             let (now, later) = jobs.split_at_mut(1);
@@ -382,15 +388,11 @@ where
         unsafe { K::fold(&mut states, blocks, [&last[0][..counts[0]], &last[1][..counts[1]]]) };
         if J::KEYED {
             for i in 0..2 {
-                let digest = Digest::new(side.hash, &states[i]);
-                last[i] = [[0; BLOCK]; 2];
-                last[i][0][..output].copy_from_slice(&digest);
-                last[i][0][output] = 0x80;
-                S::write_length(&mut last[i][0], (BLOCK + output) as u64);
+                states[i].write(&mut outer[i][..output]);
                 states[i] = *now[i].outer(side);
             }
             // SAFETY: the caller's.
-            unsafe { K::fold(&mut states, [&[], &[]], [&last[0][..1], &last[1][..1]]) };
+            unsafe { K::fold(&mut states, [&[], &[]], [&outer[..1], &outer[1..]]) };
         }
         for i in 0..2 {
             *now[i].answer() = Digest::new(side.hash, &states[i]);
@@ -400,6 +402,9 @@ where
     }
     for last in &mut last {
         super::wipe(last);
+    }
+    if J::KEYED {
+        super::wipe(&mut outer);
     }
     jobs
 }
@@ -606,3 +611,68 @@ where
         }
     }
 }
+
+/// A kernel of lanes: a vector of words and the compression function over it.
+macro_rules! lane_kernel {
+    ($(#[$doc:meta])* $name:ident: $vector:ty, $lanes:literal lanes, $features:literal,
+     little endian $little:literal, fewest $fewest:literal, live $live:literal) => {
+        $(#[$doc])*
+        pub(super) struct $name;
+
+        impl $crate::hash::side_by_side::LaneKernel<{ WORDS }, $lanes> for $name {
+            type Word = <$vector as Words<$lanes>>::Word;
+            type Words = $vector;
+
+            const LITTLE_ENDIAN: bool = $little;
+            const FEWEST: usize = $fewest;
+            const LIVE: usize = $live;
+
+            #[inline(always)]
+            unsafe fn fold(state: &mut [$vector; WORDS], block: &mut [$vector; 16]) {
+                #[target_feature(enable = $features)]
+                #[inline(never)]
+                unsafe fn here(state: &mut [$vector; WORDS], block: &mut [$vector; 16]) {
+                    // SAFETY: the caller's.
+                    unsafe { fold::<$vector, $lanes>(state, block) }
+                }
+                // SAFETY: the caller's.
+                unsafe { here(state, block) }
+            }
+        }
+    };
+}
+pub(crate) use lane_kernel;
+
+/// A row whose kernels take over from one another as messages get fewer: lanes, the widest first, then
+/// pairs.
+macro_rules! lanes_row {
+    ($name:literal, $features:literal, $requires:expr, [$($kernel:ident $lanes:literal),* $(; $pair:ident)?],
+     $crossover:expr, $hmac_crossover:expr, $note:literal) => {{
+        $crate::hash::side_by_side::lanes_row!(@work digest HashJob $features [$($kernel $lanes),* $(; $pair)?]);
+        $crate::hash::side_by_side::lanes_row!(@work sign HmacJob $features [$($kernel $lanes),* $(; $pair)?]);
+        $crate::hash::lanes::row(
+            $name,
+            millstream_cpu::FeatureSet::of($requires),
+            $crate::hash::lanes::LanesOps { crossover: $crossover, hmac_crossover: $hmac_crossover, digest, sign },
+            $note,
+        )
+    }};
+    (@work $function:ident $job:ident $features:literal [$($kernel:ident $lanes:literal),* $(; $pair:ident)?]) => {
+        #[target_feature(enable = $features)]
+        unsafe fn $function(side: &Side<State, BLOCK>, jobs: &mut [&mut $job<'_>]) {
+            let mut jobs = jobs;
+            // SAFETY: the features are this function's own.
+            unsafe {
+                if side_by_side::in_step::<State, _, BLOCK>(jobs) {
+                    $(jobs = side_by_side::run_in_step::<$kernel, _, WORDS, $lanes, BLOCK>(side, jobs);)*
+                } else {
+                    side_by_side::longest_first::<State, _, BLOCK>(jobs);
+                    $(jobs = side_by_side::run_ragged::<$kernel, _, WORDS, $lanes, BLOCK>(side, jobs);)*
+                }
+                $(jobs = side_by_side::run_in_pairs::<$pair, _, _, BLOCK>(side, jobs);)?
+                Job::one_by_one(side, jobs);
+            }
+        }
+    };
+}
+pub(crate) use lanes_row;

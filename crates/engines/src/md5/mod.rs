@@ -6,6 +6,7 @@
 //! Ref. RFC 1321.
 
 pub(crate) mod arch;
+#[cfg(target_arch = "x86_64")]
 mod lanes;
 mod portable;
 mod rounds;

@@ -6,6 +6,7 @@
 //! Ref. FIPS 180-4 §6.1.
 
 pub(crate) mod arch;
+#[cfg(target_arch = "x86_64")]
 mod lanes;
 mod portable;
 

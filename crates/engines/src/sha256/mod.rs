@@ -3,6 +3,7 @@
 //! Ref. FIPS 180-4 §6.2 and §6.3.
 
 pub(crate) mod arch;
+#[cfg(target_arch = "x86_64")]
 mod lanes;
 mod portable;
 

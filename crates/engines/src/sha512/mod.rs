@@ -3,6 +3,7 @@
 //! Ref. FIPS 180-4 §6.4, §6.5 and §6.7.
 
 pub(crate) mod arch;
+#[cfg(target_arch = "x86_64")]
 mod lanes;
 mod portable;
 

@@ -10,8 +10,8 @@ use crate::Crossover;
 use crate::Row;
 use crate::hash::HashJob;
 use crate::hash::arch::x86_64_avx512::{W32x8, W32x16};
-use crate::hash::lanes::{Job, Side, lane_kernel, lanes_row};
-use crate::hash::side_by_side;
+use crate::hash::lanes::{Job, Side};
+use crate::hash::side_by_side::{self, lane_kernel, lanes_row};
 use crate::hash::words::Words;
 use crate::hmac::HmacJob;
 use crate::sha1::arch::x86_64_shani::Pair;
@@ -21,7 +21,7 @@ use crate::sha1::{BLOCK, LanesOps, State};
 const WORDS: usize = 5;
 
 lane_kernel!(X16: W32x16, 16 lanes, "avx512f,avx512bw,avx512vl,bmi2", little endian false, fewest 12, live 5);
-lane_kernel!(X8: W32x8, 8 lanes, "avx512f,avx512bw,avx512vl,bmi2", little endian false, fewest 5, live 3);
+lane_kernel!(X8: W32x8, 8 lanes, "avx512f,avx512bw,avx512vl,bmi2", little endian false, fewest 4, live 3);
 
 pub(crate) const SHANI_ROW: Row<LanesOps> = lanes_row!(
     "x86_64-avx512-shani-x16",

@@ -13,8 +13,8 @@ use core::arch::x86_64::*;
 
 use millstream_cpu::{Feature, FeatureSet};
 
-use crate::hash::lanes::{Job, Side, lanes_row};
-use crate::hash::side_by_side::{self, PairKernel};
+use crate::hash::lanes::{Job, Side};
+use crate::hash::side_by_side::{self, PairKernel, lanes_row};
 use crate::hash::{HashJob, chain};
 use crate::hmac::HmacJob;
 use crate::sha256::{BLOCK, CompressOps, K, LanesOps, State};
