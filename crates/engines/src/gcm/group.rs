@@ -13,9 +13,13 @@
 //! from slices and [`InOut`](crate::InOut)s and stay within the lengths beside them.
 #![allow(unsafe_code)]
 
-use super::jobs::{CHUNK, Group as Jobs, LONGEST, MESSAGES, Tags};
+use super::jobs::{Group as Jobs, LONGEST, MESSAGES, Tags};
 use super::lanes::{BLOCK, POLYNOMIAL, Powers, Sum, Vector, round_key};
-use super::{Key, lengths};
+use super::{Key, POWERS, lengths};
+
+/// The text between two reductions, in bytes: with a block before it and one after it, no more
+/// blocks than a key has powers.
+const CHUNK: usize = (POWERS - 4) * BLOCK;
 
 /// Vectors that hold a block of several messages, one a lane.
 pub(super) trait Across: Vector {

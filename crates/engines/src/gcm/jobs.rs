@@ -7,9 +7,11 @@
 //! only where they do.
 #![allow(unsafe_code)]
 
-use millstream_cpu::{Feature, FeatureSet, Features};
+#[cfg(target_arch = "x86_64")]
+use millstream_cpu::Feature;
+use millstream_cpu::{FeatureSet, Features};
 
-use super::{Gcm, POWERS, check_tag_length, example, tag_length, tags_match};
+use super::{Gcm, check_tag_length, example, tag_length, tags_match};
 use crate::aead::{Aead, TAG};
 use crate::{Algorithm, Bound, Crossover, Error, InOut, Kernel, Row, Standing, Table, Timing};
 
@@ -19,10 +21,6 @@ pub(super) const MESSAGES: usize = 4;
 /// The longest text that stands beside others, in bytes: longer ones keep the direct kernel as
 /// busy. (Kernels count in the last byte of a counter block, which goes up to 253 blocks.)
 pub(super) const LONGEST: usize = 1024;
-
-/// The text between two reductions, in bytes: with a block before it and one after it, no more
-/// blocks than a key has powers.
-pub(super) const CHUNK: usize = (POWERS - 4) * BLOCK;
 
 const BLOCK: usize = 16;
 
