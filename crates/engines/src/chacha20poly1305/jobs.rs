@@ -7,14 +7,13 @@
 //! only where they do.
 #![allow(unsafe_code)]
 
+#[cfg(target_arch = "x86_64")]
+use millstream_cpu::Feature;
 use millstream_cpu::{FeatureSet, Features};
 
 use super::{ChaCha20Poly1305, NONCE, example};
 use crate::aead::{Aead, TAG};
 use crate::{Algorithm, Bound, Crossover, Error, InOut, Kernel, Row, Standing, Table, Timing};
-
-/// How many messages stand side by side.
-pub(super) const WIDTH: usize = 16;
 
 /// The longest text that stands beside others, in bytes: longer ones fill all lanes themselves.
 const LONGEST: usize = 2048;
@@ -86,7 +85,7 @@ impl<'a> ChaCha20Poly1305Job<'a> {
     /// The key, as the words of the state.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    pub(super) fn key_words(&self) -> &[u32; 8] {
+    pub(super) fn key_words(&self) -> &'a [u32; 8] {
         &self.key.key.0
     }
 
@@ -102,12 +101,14 @@ impl<'a> ChaCha20Poly1305Job<'a> {
     }
 }
 
-/// Seals or opens up to [`WIDTH`] messages that fit.
+/// Seals or opens messages that fit, as many as there are lanes or fewer.
 type GroupFn = unsafe fn(&mut [&mut ChaCha20Poly1305Job<'_>]);
 
 /// The functions of one row.
 #[derive(Debug)]
 pub struct ChaCha20Poly1305LanesOps {
+    /// How many messages stand side by side.
+    width: usize,
     /// From how many messages on they pay.
     crossover: Crossover,
     /// Encrypts and authenticates.
@@ -117,11 +118,10 @@ pub struct ChaCha20Poly1305LanesOps {
 }
 
 impl ChaCha20Poly1305LanesOps {
-    /// Of a kernel that works on a group at once.
+    /// Of a kernel that works on `width` messages at once.
     #[cfg(target_arch = "x86_64")]
-    pub(super) const fn new(seal: GroupFn, open: GroupFn) -> Self {
-        let crossover = Crossover(&[(256, 6), (1024, 9), (LONGEST, 14), (usize::MAX, usize::MAX)]);
-        ChaCha20Poly1305LanesOps { crossover, seal, open }
+    pub(super) const fn new(width: usize, crossover: Crossover, seal: GroupFn, open: GroupFn) -> Self {
+        ChaCha20Poly1305LanesOps { width, crossover, seal, open }
     }
 }
 
@@ -143,15 +143,25 @@ static ROWS: &[Row<ChaCha20Poly1305LanesOps>] = &[
         kernel: Kernel {
             name: "x86_64-avx512ifma-x16",
             requires: FeatureSet::of(&[
-                millstream_cpu::Feature::Avx512f,
-                millstream_cpu::Feature::Avx512bw,
-                millstream_cpu::Feature::Avx512vl,
-                millstream_cpu::Feature::Avx512ifma,
+                Feature::Avx512f,
+                Feature::Avx512bw,
+                Feature::Avx512vl,
+                Feature::Avx512ifma,
             ]),
             timing: Timing::Constant,
             note: "16 blocks of any messages; two times 8 MACs, a message a lane",
         },
         ops: super::arch::x16::LANES,
+    },
+    #[cfg(target_arch = "x86_64")]
+    Row {
+        kernel: Kernel {
+            name: "x86_64-avx2-x8",
+            requires: FeatureSet::of(&[Feature::Avx2, Feature::Bmi2]),
+            timing: Timing::Constant,
+            note: "8 blocks of any messages; two times 4 MACs, a message a lane",
+        },
+        ops: super::arch::x8::LANES,
     },
     Row {
         kernel: Kernel {
@@ -161,6 +171,7 @@ static ROWS: &[Row<ChaCha20Poly1305LanesOps>] = &[
             note: "one after another, each on its key's own kernel",
         },
         ops: ChaCha20Poly1305LanesOps {
+            width: 1,
             crossover: Crossover::NEVER,
             seal: direct::<false>,
             open: direct::<true>,
@@ -233,7 +244,7 @@ impl ChaCha20Poly1305Lanes {
         }
         let (jobs, alone) = jobs.split_at_mut(fitting);
         let work = if OPEN { ops.open } else { ops.seal };
-        for group in jobs.chunks_mut(WIDTH) {
+        for group in jobs.chunks_mut(ops.width) {
             let longest = group.last().map_or(0, |job| job.data.len());
             if group.len() < ops.crossover.objects(longest) {
                 direct::<OPEN>(group);

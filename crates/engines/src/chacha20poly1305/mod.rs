@@ -12,6 +12,8 @@ mod lanes;
 mod object;
 mod poly1305;
 mod portable;
+#[cfg(target_arch = "x86_64")]
+mod side;
 mod stream;
 
 use millstream_cpu::{Feature, FeatureSet, Features};

@@ -39,7 +39,7 @@ const WIDE: usize = 16;
 /// Blocks of one set of rows.
 const SET: usize = 4;
 
-struct Avx512;
+pub(super) struct Avx512;
 
 impl Tier for Avx512 {
     const HEAD: usize = (SET + WIDE - 1) * CHACHA_BLOCK;
