@@ -12,13 +12,16 @@
 use millstream_cpu::FeatureSet;
 use zeroize::DefaultIsZeroes;
 
+use super::lanes::{CbcJob, Job, LanesOps, lane_entry_points};
 use super::modes::Cipher;
 use super::ops::{Ops, entry_points};
 use super::schedule::{Groups, Schedule};
-use super::slices::{self, Slice};
+use super::slices::{self, OneKey, Slice};
 use super::tables::{EXPANSION, PLACE, TRUTH};
+use super::waves::{self, Decipher, Progress, Words, sliced};
 use super::{circuits, serial};
 use crate::kernel::{Kernel, Row, Timing};
+use crate::lanes::Crossover;
 use crate::modes::Direction;
 
 pub(super) const ROW: Row<Ops> = Row {
@@ -30,6 +33,42 @@ pub(super) const ROW: Row<Ops> = Row {
     },
     ops: entry_points!(Portable),
 };
+
+pub(super) const LANES: Row<LanesOps> = Row {
+    kernel: Kernel {
+        name: "portable-x64",
+        requires: FeatureSet::EMPTY,
+        timing: Timing::Constant,
+        note: "bitsliced across 64 messages",
+    },
+    ops: lane_entry_points!(Crossover(&[(usize::MAX, FEWEST)]), run, decrypt),
+};
+
+/// The least number of messages, or of blocks to decipher, that 64 lanes are worth.
+const FEWEST: usize = 16;
+
+sliced!(u64, 64, Words);
+
+unsafe fn run<'k, J: Job<'k>>(jobs: &mut [&mut J]) {
+    for wave in jobs.chunks_mut(64) {
+        let mut progress = Progress::new(wave);
+        // SAFETY: no feature is needed.
+        unsafe { waves::in_slices::<u64, J, 64>(wave, &mut progress, FEWEST) };
+        progress.finish(wave);
+    }
+}
+
+unsafe fn decrypt(jobs: &mut [&mut CbcJob<'_>]) {
+    // SAFETY: no feature is needed.
+    unsafe { waves::cbc_decrypt::<Portable, 64>(jobs, FEWEST) }
+}
+
+impl Decipher<64> for Portable {
+    unsafe fn decipher(schedules: &[&Schedule; 64], one_key: bool, blocks: &mut waves::Row<64>, _: usize) {
+        // SAFETY: no feature is needed.
+        unsafe { waves::decipher_sliced::<u64, 64>(schedules, one_key, blocks) }
+    }
+}
 
 /// The tables of [`TRUTH`], each rotated so that entry 0 stands at its place in P.
 const PLACED: [[u64; 4]; 8] = {
@@ -104,7 +143,7 @@ impl Cipher for Portable {
             *block = u64::from_le(*block);
         }
         // SAFETY: words need no feature.
-        unsafe { slices::crypt(schedule, direction, &mut blocks.0) };
+        unsafe { slices::crypt(OneKey { schedule, direction }, &mut blocks.0) };
         for block in blocks.0.iter_mut() {
             *block = block.to_le();
         }
