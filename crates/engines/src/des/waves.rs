@@ -50,13 +50,7 @@ impl<const W: usize> Default for Batch<W> {
     }
 }
 
-impl Row<512> {
-    #[inline(always)]
-    pub(super) fn first_half(&mut self) -> &mut Row<256> {
-        // SAFETY: aligned and laid out the same.
-        unsafe { &mut *self.0.as_mut_ptr().cast() }
-    }
-
+impl Row<256> {
     /// 32 blocks from `at`, itself a multiple of 32.
     #[inline(always)]
     pub(super) fn part(&mut self, at: usize) -> &mut Row<32> {
@@ -92,20 +86,26 @@ impl Transfer for Words {
     unsafe fn load<const W: usize>(batch: &mut Batch<W>, at: usize, lanes: &[(*const u8, usize); 8]) {
         for n in 0..8 {
             let (message, len) = lanes[n];
-            let mut i = 0;
-            while i < BATCH && BLOCK * (i + 1) <= len {
+            if len >= BATCH * BLOCK {
                 // SAFETY: within the message, as the caller says.
+                let line = unsafe { message.cast::<[u64; BATCH]>().read_unaligned() };
+                for i in 0..BATCH {
+                    batch.0[i].0[at + n] = line[i];
+                }
+                continue;
+            }
+            let mut i = 0;
+            while BLOCK * (i + 1) <= len {
+                // SAFETY: as above.
                 batch.0[i].0[at + n] = unsafe { message.add(BLOCK * i).cast::<u64>().read_unaligned() };
                 i += 1;
             }
-            if i < BATCH {
-                let mut last = [0; BLOCK];
-                for j in BLOCK * i..len {
-                    // SAFETY: as above.
-                    last[j % BLOCK] = unsafe { *message.add(j) };
-                }
-                batch.0[i].0[at + n] = u64::from_ne_bytes(last);
+            let mut last = [0; BLOCK];
+            for j in BLOCK * i..len {
+                // SAFETY: as above.
+                last[j % BLOCK] = unsafe { *message.add(j) };
             }
+            batch.0[i].0[at + n] = u64::from_ne_bytes(last);
         }
     }
 
@@ -113,18 +113,25 @@ impl Transfer for Words {
     unsafe fn store<const W: usize>(batch: &Batch<W>, at: usize, lanes: &[(*mut u8, usize); 8]) {
         for n in 0..8 {
             let (message, len) = lanes[n];
-            let mut i = 0;
-            while i < BATCH && BLOCK * (i + 1) <= len {
+            if len >= BATCH * BLOCK {
+                let mut line = [0; BATCH];
+                for i in 0..BATCH {
+                    line[i] = batch.0[i].0[at + n];
+                }
                 // SAFETY: within the message, as the caller says.
+                unsafe { message.cast::<[u64; BATCH]>().write_unaligned(line) };
+                continue;
+            }
+            let mut i = 0;
+            while BLOCK * (i + 1) <= len {
+                // SAFETY: as above.
                 unsafe { message.add(BLOCK * i).cast::<u64>().write_unaligned(batch.0[i].0[at + n]) };
                 i += 1;
             }
-            if i < BATCH {
-                let last = batch.0[i].0[at + n].to_ne_bytes();
-                for j in BLOCK * i..len {
-                    // SAFETY: as above.
-                    unsafe { *message.add(j) = last[j % BLOCK] };
-                }
+            let last = batch.0[i].0[at + n].to_ne_bytes();
+            for j in BLOCK * i..len {
+                // SAFETY: as above.
+                unsafe { *message.add(j) = last[j % BLOCK] };
             }
         }
     }
@@ -326,6 +333,12 @@ impl<const W: usize> Gathered<W> {
         }
     }
 
+    /// Whether all blocks have one key.
+    #[inline(always)]
+    fn one_key(&self, schedules: &[&Schedule; W]) -> bool {
+        schedules[1..self.used].iter().all(|schedule| std::ptr::eq(*schedule, schedules[0]))
+    }
+
     /// Writes the outputs where their inputs were.
     #[inline(always)]
     pub(super) fn scatter(&mut self, jobs: &mut [&mut CbcJob<'_>]) {
@@ -360,7 +373,6 @@ pub(super) unsafe fn cbc_decrypt<K: Decipher<W>, const W: usize>(
     if blocks < fewest.max(1) {
         return direct_decrypt(jobs);
     }
-    let shared = one_key(jobs);
     let mut gathered = Gathered::<W>::new();
     let mut schedules = [jobs[0].keyed().schedule(); W];
     loop {
@@ -368,6 +380,7 @@ pub(super) unsafe fn cbc_decrypt<K: Decipher<W>, const W: usize>(
         if gathered.used == 0 {
             break;
         }
+        let shared = gathered.one_key(&schedules);
         // SAFETY: as the caller says.
         unsafe { K::decipher(&schedules, shared, &mut gathered.blocks, gathered.used) };
         gathered.scatter(jobs);

@@ -36,10 +36,10 @@ pub(in crate::des) const ROW: Row<Ops> = Row {
 
 pub(in crate::des) const LANES: Row<LanesOps> = Row {
     kernel: Kernel {
-        name: "x86_64-avx512-x512",
+        name: "x86_64-avx512-x256",
         requires: FeatureSet::of(&[Feature::Avx512f, Feature::Avx512bw, Feature::Avx512vl]),
         timing: Timing::Constant,
-        note: "ternary-logic circuits across 512 or 256 messages",
+        note: "ternary-logic circuits across 256 messages",
     },
     ops: lane_entry_points!(Crossover(&[(usize::MAX, FEWEST)]), run, decrypt),
 };
@@ -47,18 +47,14 @@ pub(in crate::des) const LANES: Row<LanesOps> = Row {
 /// The least number of messages, or of blocks to decipher, that lanes are worth.
 const FEWEST: usize = 6;
 
-sliced!(__m512i, 512, Lines, "avx2,avx512f,avx512bw,avx512vl");
 sliced!(Ymm, 256, Lines, "avx2,avx512f,avx512bw,avx512vl");
 
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512vl")]
 unsafe fn run<'k, J: Job<'k>>(jobs: &mut [&mut J]) {
-    for wave in jobs.chunks_mut(512) {
+    for wave in jobs.chunks_mut(256) {
         let mut progress = Progress::new(wave);
         // SAFETY: the caller vouches for the kernel's features, which this function has.
-        unsafe {
-            waves::in_slices::<__m512i, J, 512>(wave, &mut progress, 257);
-            waves::in_slices::<Ymm, J, 256>(wave, &mut progress, FEWEST);
-        }
+        unsafe { waves::in_slices::<Ymm, J, 256>(wave, &mut progress, FEWEST) };
         progress.finish(wave);
     }
 }
@@ -66,26 +62,14 @@ unsafe fn run<'k, J: Job<'k>>(jobs: &mut [&mut J]) {
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512vl")]
 unsafe fn decrypt(jobs: &mut [&mut CbcJob<'_>]) {
     // SAFETY: as above.
-    unsafe { waves::cbc_decrypt::<Avx512, 512>(jobs, FEWEST) }
+    unsafe { waves::cbc_decrypt::<Avx512, 256>(jobs, FEWEST) }
 }
 
-impl Decipher<512> for Avx512 {
+impl Decipher<256> for Avx512 {
     #[inline(always)]
-    unsafe fn decipher(
-        schedules: &[&Schedule; 512],
-        one_key: bool,
-        blocks: &mut waves::Row<512>,
-        used: usize,
-    ) {
+    unsafe fn decipher(schedules: &[&Schedule; 256], one_key: bool, blocks: &mut waves::Row<256>, _: usize) {
         // SAFETY: as the caller says.
-        unsafe {
-            if used > 256 {
-                waves::decipher_sliced::<__m512i, 512>(schedules, one_key, blocks);
-            } else {
-                let schedules = schedules.first_chunk().expect("256 of 512");
-                waves::decipher_sliced::<Ymm, 256>(schedules, one_key, blocks.first_half());
-            }
-        }
+        unsafe { waves::decipher_sliced::<Ymm, 256>(schedules, one_key, blocks) }
     }
 }
 

@@ -8,6 +8,7 @@
 #![allow(unsafe_code)]
 
 use core::arch::x86_64::*;
+use core::mem::MaybeUninit;
 
 use millstream_cpu::{Feature, FeatureSet};
 
@@ -22,7 +23,7 @@ use crate::modes::Direction;
 
 pub(in crate::des) const LANES: kernel::Row<LanesOps> = kernel::Row {
     kernel: Kernel {
-        name: "x86_64-vbmi-x512",
+        name: "x86_64-vbmi-x256",
         requires: FeatureSet::of(&[
             Feature::Avx512f,
             Feature::Avx512bw,
@@ -31,9 +32,9 @@ pub(in crate::des) const LANES: kernel::Row<LanesOps> = kernel::Row {
             Feature::Gfni,
         ]),
         timing: Timing::Constant,
-        note: "S-boxes in registers for up to 128 messages, ternary-logic circuits across 512 or 256",
+        note: "S-boxes in registers for up to 128 messages, ternary-logic circuits across 256",
     },
-    ops: lane_entry_points!(Crossover(&[(usize::MAX, 2)]), run, decrypt),
+    ops: lane_entry_points!(Crossover(&[(16, 4), (usize::MAX, 2)]), run, decrypt),
 };
 
 /// The least number of messages, or of blocks to decipher, for which slices are faster.
@@ -41,11 +42,10 @@ const SLICES: usize = 129;
 
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512vl,avx512vbmi,gfni")]
 unsafe fn run<'k, J: Job<'k>>(jobs: &mut [&mut J]) {
-    for wave in jobs.chunks_mut(512) {
+    for wave in jobs.chunks_mut(256) {
         let mut progress = Progress::new(wave);
         // SAFETY: the caller vouches for the kernel's features, which this function has.
         unsafe {
-            waves::in_slices::<__m512i, J, 512>(wave, &mut progress, 257);
             waves::in_slices::<Ymm, J, 256>(wave, &mut progress, SLICES);
             for few in wave[..progress.live].chunks_mut(32) {
                 bytes(few, progress.done);
@@ -65,7 +65,8 @@ unsafe fn bytes<'k, J: Job<'k>>(jobs: &mut [&mut J], done: usize) {
             let key = OneKey { keys: jobs[0].keyed().schedule().ordered(), direction };
             waves::chain(&key, jobs, &mut progress, 1);
         } else {
-            let mut keys = ManyKeys::new(&waves::schedules(jobs), jobs.len(), direction);
+            let mut keys = ManyKeys::new(jobs[0].keyed().schedule().rounds());
+            keys.set(&waves::schedules(jobs), jobs.len(), direction);
             waves::chain(&keys, jobs, &mut progress, 1);
             keys.wipe();
         }
@@ -75,21 +76,18 @@ unsafe fn bytes<'k, J: Job<'k>>(jobs: &mut [&mut J], done: usize) {
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512vl,avx512vbmi,gfni")]
 unsafe fn decrypt(jobs: &mut [&mut CbcJob<'_>]) {
     // SAFETY: as above.
-    unsafe { waves::cbc_decrypt::<Vbmi, 512>(jobs, 1) }
+    unsafe { waves::cbc_decrypt::<Vbmi, 256>(jobs, 1) }
 }
 
 enum Vbmi {}
 
-impl Decipher<512> for Vbmi {
+impl Decipher<256> for Vbmi {
     #[inline(always)]
-    unsafe fn decipher(schedules: &[&Schedule; 512], one_key: bool, blocks: &mut Row<512>, used: usize) {
+    unsafe fn decipher(schedules: &[&Schedule; 256], one_key: bool, blocks: &mut Row<256>, used: usize) {
         // SAFETY: as the caller says.
         unsafe {
-            if used > 256 {
-                waves::decipher_sliced::<__m512i, 512>(schedules, one_key, blocks);
-            } else if used >= SLICES {
-                let schedules = schedules.first_chunk().expect("256 of 512");
-                waves::decipher_sliced::<Ymm, 256>(schedules, one_key, blocks.first_half());
+            if used >= SLICES {
+                waves::decipher_sliced::<Ymm, 256>(schedules, one_key, blocks);
             } else {
                 for at in (0..used).step_by(32) {
                     let schedules = schedules[at..].first_chunk().expect("whole rows");
@@ -108,7 +106,8 @@ unsafe fn decipher_bytes(schedules: &[&Schedule; 32], one_key: bool, blocks: &mu
         if one_key {
             OneKey { keys: schedules[0].ordered(), direction }.crypt(blocks, used);
         } else {
-            let mut keys = ManyKeys::new(schedules, used, direction);
+            let mut keys = ManyKeys::new(schedules[0].rounds());
+            keys.set(schedules, used, direction);
             keys.crypt(blocks, used);
             keys.wipe();
         }
@@ -183,48 +182,54 @@ impl Keys for OneKey<'_> {
     }
 }
 
-/// A key for each of 32 blocks.
-#[derive(Clone, Copy)]
+/// A key for each of 32 blocks; those of blocks that are not in use are not set.
 struct ManyKeys {
-    keys: [[__m512i; MAX_ROUNDS]; 4],
+    keys: [[MaybeUninit<__m512i>; MAX_ROUNDS]; 4],
     rounds: usize,
+    eights: usize,
 }
 
 impl ManyKeys {
-    /// The keys of the first `used` of 32 blocks.
+    /// No keys yet, for that many rounds.
     #[inline(always)]
-    unsafe fn new(schedules: &[&Schedule; 32], used: usize, direction: Direction) -> Self {
-        // SAFETY: as the caller says; an ordered schedule has room for all rounds.
-        unsafe {
-            let zero = _mm512_setzero_si512();
-            let rounds = schedules[0].rounds();
-            let mut keys = [[zero; MAX_ROUNDS]; 4];
-            for eight in 0..used.div_ceil(8) {
-                for at in (0..rounds).step_by(8) {
-                    let mut x = [zero; 8];
+    fn new(rounds: usize) -> Self {
+        ManyKeys { keys: [[MaybeUninit::uninit(); MAX_ROUNDS]; 4], rounds, eights: 0 }
+    }
+
+    /// Takes the keys of the first `used` of 32 blocks.
+    #[inline(always)]
+    unsafe fn set(&mut self, schedules: &[&Schedule; 32], used: usize, direction: Direction) {
+        self.eights = used.div_ceil(8);
+        for eight in 0..self.eights {
+            for at in (0..self.rounds).step_by(8) {
+                // SAFETY: as the caller says; eight rounds are a line.
+                unsafe {
+                    let mut x = [_mm512_setzero_si512(); 8];
                     for n in 0..8 {
-                        x[n] = _mm512_loadu_si512(
-                            schedules[8 * eight + n].ordered()[at..at + 8].as_ptr().cast(),
-                        );
+                        let keys: &[u64] = &schedules[8 * eight + n].ordered()[at..at + 8];
+                        x[n] = _mm512_loadu_si512(keys.as_ptr().cast());
                     }
                     transpose(&mut x);
                     for i in 0..8 {
                         let round = match direction {
                             Direction::Encrypt => at + i,
-                            Direction::Decrypt => rounds - 1 - at - i,
+                            Direction::Decrypt => self.rounds - 1 - at - i,
                         };
-                        keys[eight][round] = x[i];
+                        self.keys[eight][round].write(x[i]);
                     }
                 }
             }
-            ManyKeys { keys, rounds }
         }
     }
 
     #[inline(always)]
     unsafe fn wipe(&mut self) {
-        // SAFETY: as the caller says.
-        unsafe { (&raw mut self.keys).write_volatile([[_mm512_setzero_si512(); MAX_ROUNDS]; 4]) }
+        for eight in 0..self.eights {
+            for round in 0..self.rounds {
+                // SAFETY: as the caller says.
+                unsafe { self.keys[eight][round].as_mut_ptr().write_volatile(_mm512_setzero_si512()) }
+            }
+        }
     }
 }
 
@@ -236,7 +241,9 @@ impl Keys for ManyKeys {
 
     #[inline(always)]
     unsafe fn key(&self, eight: usize, round: usize) -> __m512i {
-        self.keys[eight][round]
+        debug_assert!(eight < self.eights && round < self.rounds);
+        // SAFETY: only blocks in use are ciphered, in groups of eight whose keys are all set.
+        unsafe { self.keys.get_unchecked(eight).get_unchecked(round).assume_init() }
     }
 }
 
@@ -273,8 +280,7 @@ unsafe fn crypt<const N: usize, K: Keys>(keys: &K, blocks: &mut Row<32>) {
 const SIX: u64 = u64::from_ne_bytes([0x3f; 8]);
 const AND_XOR: i32 = 0x6a;
 const AND_OR: i32 = 0xea;
-/// `a | b | c` and `a | b & c`.
-const OR: i32 = 0xfe;
+/// `a | b & c`.
 const OR_AND: i32 = 0xf8;
 
 #[inline(always)]
@@ -286,18 +292,22 @@ unsafe fn splat(word: u64) -> __m512i {
 /// For byte j the bit j: as the vector of an affine transform it makes of the matrix its transpose.
 const DIAGONAL: u64 = u64::from_ne_bytes([1, 2, 4, 8, 16, 32, 64, 128]);
 
-/// The function f of the standard, wired as [`crate::des::wiring`] says.
+/// The function f of the standard, wired as [`crate::des::wiring`] says. The look-ups follow one
+/// another, S1 and S2 first because theirs are to be copied.
 #[inline(always)]
 unsafe fn f(half: __m512i, key: __m512i) -> __m512i {
     // SAFETY: as above.
     unsafe {
         let index = _mm512_ternarylogic_epi64::<AND_XOR>(half, splat(SIX), key);
-        let matrix = look_up(&SUBSTITUTE, index);
-        let first = _mm512_shuffle_epi8(matrix, pairs(0, 8));
-        let second = _mm512_shuffle_epi8(matrix, pairs(1, 9));
-        let matrix = _mm512_ternarylogic_epi64::<OR_AND>(matrix, first, splat(u64::from_ne_bytes(COPIES[0])));
-        let matrix =
-            _mm512_ternarylogic_epi64::<OR_AND>(matrix, second, splat(u64::from_ne_bytes(COPIES[1])));
+        let out = look_up_pairs(&SUBSTITUTE, index);
+        let first = _mm512_shuffle_epi8(out[0], pairs(0, 8));
+        let second = _mm512_shuffle_epi8(out[0], pairs(1, 9));
+        let x = _mm512_and_si512(out[0], bytes_of(0));
+        let x = _mm512_ternarylogic_epi64::<OR_AND>(x, out[1], bytes_of(1));
+        let x = _mm512_ternarylogic_epi64::<OR_AND>(x, first, splat(u64::from_ne_bytes(COPIES[0])));
+        let x = _mm512_ternarylogic_epi64::<OR_AND>(x, out[2], bytes_of(2));
+        let x = _mm512_ternarylogic_epi64::<OR_AND>(x, second, splat(u64::from_ne_bytes(COPIES[1])));
+        let matrix = _mm512_ternarylogic_epi64::<OR_AND>(x, out[3], bytes_of(3));
         _mm512_gf2p8affine_epi64_epi8::<0>(splat(DIAGONAL), matrix)
     }
 }
@@ -312,19 +322,39 @@ unsafe fn pairs(low: u8, high: u8) -> __m512i {
     }
 }
 
-/// Looks every byte up in its S-box's table. Bit 6 of an index is as in [`SECOND`].
+/// Looks every byte up in the tables of each pair of S-boxes; only the bytes of that pair are of
+/// use. Bit 6 of an index is as in [`SECOND`].
 #[inline(always)]
-unsafe fn look_up(tables: &'static Tables, index: __m512i) -> __m512i {
+unsafe fn look_up_pairs(tables: &'static Tables, index: __m512i) -> [__m512i; 4] {
     // SAFETY: as above; a table is 64 bytes.
     unsafe {
         let mut out = [index; 4];
         for pair in 0..4 {
             let first = _mm512_loadu_si512(tables[2 * pair].as_ptr().cast());
             let second = _mm512_loadu_si512(tables[2 * pair + 1].as_ptr().cast());
-            let theirs = 0x0303_0303_0303_0303 << (2 * pair);
-            out[pair] = _mm512_maskz_permutex2var_epi8(theirs, first, index, second);
+            out[pair] = _mm512_permutex2var_epi8(first, index, second);
         }
-        _mm512_or_si512(_mm512_ternarylogic_epi64::<OR>(out[0], out[1], out[2]), out[3])
+        out
+    }
+}
+
+/// A mask of the bytes of one pair.
+#[inline(always)]
+unsafe fn bytes_of(pair: usize) -> __m512i {
+    // SAFETY: as above.
+    unsafe { splat(0xffff << (16 * pair)) }
+}
+
+/// Looks every byte up in its S-box's table.
+#[inline(always)]
+unsafe fn look_up(tables: &'static Tables, index: __m512i) -> __m512i {
+    // SAFETY: as above.
+    unsafe {
+        let out = look_up_pairs(tables, index);
+        let x = _mm512_and_si512(out[0], bytes_of(0));
+        let x = _mm512_ternarylogic_epi64::<OR_AND>(x, out[1], bytes_of(1));
+        let x = _mm512_ternarylogic_epi64::<OR_AND>(x, out[2], bytes_of(2));
+        _mm512_ternarylogic_epi64::<OR_AND>(x, out[3], bytes_of(3))
     }
 }
 
