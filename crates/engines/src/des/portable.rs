@@ -10,15 +10,14 @@
 #![allow(unsafe_code)]
 
 use millstream_cpu::FeatureSet;
-use zeroize::DefaultIsZeroes;
 
 use super::lanes::{CbcJob, Job, LanesOps, lane_entry_points};
 use super::modes::Cipher;
 use super::ops::{Ops, entry_points};
 use super::schedule::{Groups, Schedule};
-use super::slices::{self, OneKey, Slice};
+use super::slices::{OneKey, Slice};
 use super::tables::{EXPANSION, PLACE, TRUTH};
-use super::waves::{self, Decipher, Progress, Words, sliced};
+use super::waves::{self, Decipher, Progress, Sliced, Words, sliced};
 use super::{circuits, serial};
 use crate::kernel::{Kernel, Row, Timing};
 use crate::lanes::Crossover;
@@ -97,32 +96,8 @@ fn f(right: u32, key: Groups) -> u32 {
 
 enum Portable {}
 
-/// 64 blocks.
-#[derive(Clone, Copy)]
-struct Blocks([u64; 64]);
-
-impl AsRef<[u64]> for Blocks {
-    fn as_ref(&self) -> &[u64] {
-        &self.0
-    }
-}
-
-impl AsMut<[u64]> for Blocks {
-    fn as_mut(&mut self) -> &mut [u64] {
-        &mut self.0
-    }
-}
-
-impl Default for Blocks {
-    fn default() -> Self {
-        Blocks([0; 64])
-    }
-}
-
-impl DefaultIsZeroes for Blocks {}
-
 impl Cipher for Portable {
-    type Wide = Blocks;
+    type Wide = waves::Row<64>;
     const WORTH: usize = 16;
 
     #[inline(always)]
@@ -138,15 +113,9 @@ impl Cipher for Portable {
     }
 
     #[inline(always)]
-    unsafe fn wide(schedule: &Schedule, direction: Direction, blocks: &mut Blocks, _: usize) {
-        for block in blocks.0.iter_mut() {
-            *block = u64::from_le(*block);
-        }
+    unsafe fn wide(schedule: &Schedule, direction: Direction, blocks: &mut waves::Row<64>, _: usize) {
         // SAFETY: words need no feature.
-        unsafe { slices::crypt(OneKey { schedule, direction }, &mut blocks.0) };
-        for block in blocks.0.iter_mut() {
-            *block = block.to_le();
-        }
+        unsafe { u64::one_key(OneKey { schedule, direction }, blocks) }
     }
 }
 

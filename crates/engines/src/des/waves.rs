@@ -26,7 +26,7 @@ use crate::modes::Direction;
 /// Blocks of one message in a batch.
 pub(super) const BATCH: usize = 8;
 
-/// One block of each of `W` messages.
+/// Blocks, one of each of `W` messages or `W` of one.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 pub(super) struct Row<const W: usize>(pub(super) [u64; W]);
@@ -47,6 +47,28 @@ impl<const W: usize> Default for Batch<W> {
     #[inline(always)]
     fn default() -> Self {
         Batch([Row::default(); BATCH])
+    }
+}
+
+impl<const W: usize> AsRef<[u64]> for Row<W> {
+    #[inline(always)]
+    fn as_ref(&self) -> &[u64] {
+        &self.0
+    }
+}
+
+impl<const W: usize> AsMut<[u64]> for Row<W> {
+    #[inline(always)]
+    fn as_mut(&mut self) -> &mut [u64] {
+        &mut self.0
+    }
+}
+
+impl Row<512> {
+    #[inline(always)]
+    pub(super) fn first_half(&mut self) -> &mut Row<256> {
+        // SAFETY: aligned and laid out the same.
+        unsafe { &mut *self.0.as_mut_ptr().cast() }
     }
 }
 

@@ -9,15 +9,14 @@
 use core::arch::x86_64::*;
 
 use millstream_cpu::{Feature, FeatureSet};
-use zeroize::DefaultIsZeroes;
 
 use crate::des::lanes::{CbcJob, Job, LanesOps, lane_entry_points};
 use crate::des::modes::Cipher;
 use crate::des::ops::{Ops, entry_points};
 use crate::des::schedule::{Groups, Schedule};
-use crate::des::slices::{self, OneKey, Slice};
+use crate::des::slices::{OneKey, Slice};
 use crate::des::tables::{EXPANSION, PLACE, TRUTH};
-use crate::des::waves::{self, Decipher, Progress, Words, sliced};
+use crate::des::waves::{self, Decipher, Progress, Sliced, Words, sliced};
 use crate::des::{circuits, serial};
 use crate::kernel::{Kernel, Row, Timing};
 use crate::lanes::Crossover;
@@ -74,34 +73,8 @@ impl Decipher<256> for Avx2 {
 
 enum Avx2 {}
 
-/// 256 blocks.
-#[derive(Clone, Copy)]
-#[repr(C, align(32))]
-pub(in crate::des) struct Blocks([u64; 256]);
-
-impl AsRef<[u64]> for Blocks {
-    fn as_ref(&self) -> &[u64] {
-        &self.0
-    }
-}
-
-impl AsMut<[u64]> for Blocks {
-    fn as_mut(&mut self) -> &mut [u64] {
-        &mut self.0
-    }
-}
-
-impl Default for Blocks {
-    #[inline(always)]
-    fn default() -> Self {
-        Blocks([0; 256])
-    }
-}
-
-impl DefaultIsZeroes for Blocks {}
-
 impl Cipher for Avx2 {
-    type Wide = Blocks;
+    type Wide = waves::Row<256>;
     const WORTH: usize = 20;
 
     #[inline(always)]
@@ -118,12 +91,9 @@ impl Cipher for Avx2 {
     }
 
     #[inline(always)]
-    unsafe fn wide(schedule: &Schedule, direction: Direction, blocks: &mut Blocks, _: usize) {
-        // SAFETY: the features as the caller says; 256 aligned words are 64 registers of 256 bits,
-        // of which any bits are valid.
-        unsafe {
-            slices::crypt(OneKey { schedule, direction }, &mut *blocks.0.as_mut_ptr().cast::<[__m256i; 64]>())
-        }
+    unsafe fn wide(schedule: &Schedule, direction: Direction, blocks: &mut waves::Row<256>, _: usize) {
+        // SAFETY: as the caller says.
+        unsafe { __m256i::one_key(OneKey { schedule, direction }, blocks) }
     }
 }
 

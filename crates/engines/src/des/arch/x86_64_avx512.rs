@@ -10,15 +10,14 @@
 use core::arch::x86_64::*;
 
 use millstream_cpu::{Feature, FeatureSet};
-use zeroize::DefaultIsZeroes;
 
 use crate::des::lanes::{CbcJob, Job, LanesOps, lane_entry_points};
 use crate::des::modes::Cipher;
 use crate::des::ops::{Ops, entry_points};
 use crate::des::schedule::{Groups, Schedule};
-use crate::des::slices::{self, OneKey, Slice, Ternary};
+use crate::des::slices::{OneKey, Slice, Ternary};
 use crate::des::tables::{EXPANSION, PLACE, TRUTH};
-use crate::des::waves::{self, Batch, Decipher, Progress, Transfer, sliced};
+use crate::des::waves::{self, Batch, Decipher, Progress, Sliced, Transfer, sliced};
 use crate::des::{circuits, serial};
 use crate::kernel::{Kernel, Row, Timing};
 use crate::lanes::Crossover;
@@ -47,7 +46,8 @@ pub(in crate::des) const LANES: Row<LanesOps> = Row {
 /// The least number of messages, or of blocks to decipher, that lanes are worth.
 const FEWEST: usize = 6;
 
-sliced!(Ymm, 256, Lines, "avx2,avx512f,avx512bw,avx512vl");
+sliced!(__m512i, 512, Lines, "avx2,avx512f,avx512vl");
+sliced!(Ymm, 256, Lines, "avx2,avx512f,avx512vl");
 
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512vl")]
 unsafe fn run<'k, J: Job<'k>>(jobs: &mut [&mut J]) {
@@ -143,34 +143,8 @@ pub(in crate::des) unsafe fn transpose(x: &mut [__m512i; 8]) {
 
 enum Avx512 {}
 
-/// 512 blocks.
-#[derive(Clone, Copy)]
-#[repr(C, align(64))]
-pub(in crate::des) struct Blocks([u64; 512]);
-
-impl AsRef<[u64]> for Blocks {
-    fn as_ref(&self) -> &[u64] {
-        &self.0
-    }
-}
-
-impl AsMut<[u64]> for Blocks {
-    fn as_mut(&mut self) -> &mut [u64] {
-        &mut self.0
-    }
-}
-
-impl Default for Blocks {
-    #[inline(always)]
-    fn default() -> Self {
-        Blocks([0; 512])
-    }
-}
-
-impl DefaultIsZeroes for Blocks {}
-
 impl Cipher for Avx512 {
-    type Wide = Blocks;
+    type Wide = waves::Row<512>;
     const WORTH: usize = 16;
 
     #[inline(always)]
@@ -187,15 +161,14 @@ impl Cipher for Avx512 {
     }
 
     #[inline(always)]
-    unsafe fn wide(schedule: &Schedule, direction: Direction, blocks: &mut Blocks, used: usize) {
-        let rows = blocks.0.as_mut_ptr();
-        // SAFETY: the features as the caller says; 512 aligned words are 64 registers of 512 bits,
-        // and 256 are 64 of 256 bits; any bits are valid in both.
+    unsafe fn wide(schedule: &Schedule, direction: Direction, blocks: &mut waves::Row<512>, used: usize) {
+        let key = OneKey { schedule, direction };
+        // SAFETY: as the caller says.
         unsafe {
             if used > 256 {
-                slices::crypt(OneKey { schedule, direction }, &mut *rows.cast::<[__m512i; 64]>());
+                __m512i::one_key(key, blocks);
             } else {
-                slices::crypt(OneKey { schedule, direction }, &mut *rows.cast::<[Ymm; 64]>());
+                Ymm::one_key(key, blocks.first_half());
             }
         }
     }
