@@ -40,6 +40,8 @@ use ops::Keyed;
 /// Best first. Every mode has the same kernels.
 static ROWS: &[Row<Ops>] = &[
     #[cfg(target_arch = "x86_64")]
+    arch::x86_64_vbmi::ROW,
+    #[cfg(target_arch = "x86_64")]
     arch::x86_64_avx512::ROW,
     #[cfg(target_arch = "x86_64")]
     arch::x86_64_avx2::ROW,

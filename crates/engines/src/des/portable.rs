@@ -43,8 +43,8 @@ pub(super) const LANES: Row<LanesOps> = Row {
     ops: lane_entry_points!(Crossover(&[(usize::MAX, FEWEST)]), run, decrypt),
 };
 
-/// The least number of messages, or of blocks to decipher, that 64 lanes are worth.
-const FEWEST: usize = 16;
+/// The least number of messages, or of blocks to decipher, that lanes are worth.
+const FEWEST: usize = 7;
 
 sliced!(u64, 64, Words);
 

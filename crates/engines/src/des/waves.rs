@@ -72,7 +72,7 @@ impl Row<512> {
     }
 }
 
-impl Row<256> {
+impl<const W: usize> Row<W> {
     /// 32 blocks from `at`, itself a multiple of 32.
     #[inline(always)]
     pub(super) fn part(&mut self, at: usize) -> &mut Row<32> {

@@ -39,11 +39,12 @@ pub(in crate::des) const LANES: Row<LanesOps> = Row {
         timing: Timing::Constant,
         note: "bitsliced across 256 messages",
     },
-    ops: lane_entry_points!(Crossover(&[(usize::MAX, FEWEST)]), run, decrypt),
+    ops: lane_entry_points!(Crossover(&[(16, 10), (64, 8), (usize::MAX, FEWEST)]), run, decrypt),
 };
 
-/// The least number of messages, or of blocks to decipher, that 256 lanes are worth.
-const FEWEST: usize = 10;
+/// The least number of messages, and of blocks to decipher, that lanes are worth.
+const FEWEST: usize = 7;
+const FEWEST_BLOCKS: usize = 14;
 
 sliced!(__m256i, 256, Words, "avx2");
 
@@ -60,7 +61,7 @@ unsafe fn run<'k, J: Job<'k>>(jobs: &mut [&mut J]) {
 #[target_feature(enable = "avx2")]
 unsafe fn decrypt(jobs: &mut [&mut CbcJob<'_>]) {
     // SAFETY: as above.
-    unsafe { waves::cbc_decrypt::<Avx2, 256>(jobs, FEWEST) }
+    unsafe { waves::cbc_decrypt::<Avx2, 256>(jobs, FEWEST_BLOCKS) }
 }
 
 impl Decipher<256> for Avx2 {

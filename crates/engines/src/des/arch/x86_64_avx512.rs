@@ -40,11 +40,12 @@ pub(in crate::des) const LANES: Row<LanesOps> = Row {
         timing: Timing::Constant,
         note: "ternary-logic circuits across 256 messages",
     },
-    ops: lane_entry_points!(Crossover(&[(usize::MAX, FEWEST)]), run, decrypt),
+    ops: lane_entry_points!(Crossover(&[(16, 12), (64, 8), (usize::MAX, FEWEST)]), run, decrypt),
 };
 
-/// The least number of messages, or of blocks to decipher, that lanes are worth.
-const FEWEST: usize = 6;
+/// The least number of messages, and of blocks to decipher, that lanes are worth.
+const FEWEST: usize = 7;
+const FEWEST_BLOCKS: usize = 18;
 
 sliced!(__m512i, 512, Lines, "avx2,avx512f,avx512vl");
 sliced!(Ymm, 256, Lines, "avx2,avx512f,avx512vl");
@@ -62,7 +63,7 @@ unsafe fn run<'k, J: Job<'k>>(jobs: &mut [&mut J]) {
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512vl")]
 unsafe fn decrypt(jobs: &mut [&mut CbcJob<'_>]) {
     // SAFETY: as above.
-    unsafe { waves::cbc_decrypt::<Avx512, 256>(jobs, FEWEST) }
+    unsafe { waves::cbc_decrypt::<Avx512, 256>(jobs, FEWEST_BLOCKS) }
 }
 
 impl Decipher<256> for Avx512 {
@@ -141,7 +142,7 @@ pub(in crate::des) unsafe fn transpose(x: &mut [__m512i; 8]) {
     }
 }
 
-enum Avx512 {}
+pub(in crate::des) enum Avx512 {}
 
 impl Cipher for Avx512 {
     type Wide = waves::Row<512>;

@@ -12,33 +12,47 @@ use core::mem::MaybeUninit;
 
 use millstream_cpu::{Feature, FeatureSet};
 
-use super::x86_64_avx512::{Lines, Ymm, transpose};
+use super::x86_64_avx512::{Avx512, Lines, Ymm, transpose};
 use crate::des::lanes::{CbcJob, Job, LanesOps, lane_entry_points};
-use crate::des::schedule::{MAX_ROUNDS, Schedule};
+use crate::des::modes::Cipher;
+use crate::des::ops::{Ops, entry_points};
+use crate::des::schedule::{Groups, MAX_ROUNDS, Schedule};
 use crate::des::waves::{self, Decipher, Form, Progress, Row};
 use crate::des::wiring::{COPIES, ENTER, LEAVE, SECOND, SUBSTITUTE, Tables};
 use crate::kernel::{self, Kernel, Timing};
 use crate::lanes::Crossover;
 use crate::modes::Direction;
 
+const REQUIRES: FeatureSet = FeatureSet::of(&[
+    Feature::Avx512f,
+    Feature::Avx512bw,
+    Feature::Avx512vl,
+    Feature::Avx512vbmi,
+    Feature::Gfni,
+]);
+
+pub(in crate::des) const ROW: kernel::Row<Ops> = kernel::Row {
+    kernel: Kernel {
+        name: "x86_64-vbmi-by512",
+        requires: REQUIRES,
+        timing: Timing::Constant,
+        note: "S-boxes in registers for up to 110 blocks, beyond that and for one as avx512",
+    },
+    ops: entry_points!(Vbmi, "avx2,avx512f,avx512bw,avx512vl,avx512vbmi,gfni"),
+};
+
 pub(in crate::des) const LANES: kernel::Row<LanesOps> = kernel::Row {
     kernel: Kernel {
         name: "x86_64-vbmi-x256",
-        requires: FeatureSet::of(&[
-            Feature::Avx512f,
-            Feature::Avx512bw,
-            Feature::Avx512vl,
-            Feature::Avx512vbmi,
-            Feature::Gfni,
-        ]),
+        requires: REQUIRES,
         timing: Timing::Constant,
-        note: "S-boxes in registers for up to 128 messages, ternary-logic circuits across 256",
+        note: "S-boxes in registers for up to 110 messages, ternary-logic circuits across 256",
     },
-    ops: lane_entry_points!(Crossover(&[(16, 4), (usize::MAX, 2)]), run, decrypt),
+    ops: lane_entry_points!(Crossover(&[(16, 3), (usize::MAX, 2)]), run, decrypt),
 };
 
 /// The least number of messages, or of blocks to decipher, for which slices are faster.
-const SLICES: usize = 129;
+const SLICES: usize = 110;
 
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512vl,avx512vbmi,gfni")]
 unsafe fn run<'k, J: Job<'k>>(jobs: &mut [&mut J]) {
@@ -76,10 +90,40 @@ unsafe fn bytes<'k, J: Job<'k>>(jobs: &mut [&mut J], done: usize) {
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512vl,avx512vbmi,gfni")]
 unsafe fn decrypt(jobs: &mut [&mut CbcJob<'_>]) {
     // SAFETY: as above.
-    unsafe { waves::cbc_decrypt::<Vbmi, 256>(jobs, 1) }
+    unsafe { waves::cbc_decrypt::<Vbmi, 256>(jobs, 3) }
 }
 
 enum Vbmi {}
+
+impl Cipher for Vbmi {
+    type Wide = Row<512>;
+    const WORTH: usize = 3;
+
+    #[inline(always)]
+    unsafe fn one(keys: &[Groups], block: u64) -> u64 {
+        // SAFETY: as the caller says.
+        unsafe { Avx512::one(keys, block) }
+    }
+
+    #[inline(always)]
+    unsafe fn two(keys: &[Groups], blocks: [u64; 2]) -> [u64; 2] {
+        // SAFETY: as the caller says.
+        unsafe { Avx512::two(keys, blocks) }
+    }
+
+    #[inline(always)]
+    unsafe fn wide(schedule: &Schedule, direction: Direction, blocks: &mut Row<512>, used: usize) {
+        if used >= SLICES {
+            // SAFETY: as the caller says.
+            return unsafe { Avx512::wide(schedule, direction, blocks, used) };
+        }
+        let key = OneKey { keys: schedule.ordered(), direction };
+        for at in (0..used).step_by(32) {
+            // SAFETY: as the caller says.
+            unsafe { crypt_some(&key, blocks.part(at), 32.min(used - at)) }
+        }
+    }
+}
 
 impl Decipher<256> for Vbmi {
     #[inline(always)]
