@@ -8,6 +8,10 @@
 //! functions of [`Slice`] and [`Ternary`].
 #![allow(unsafe_code)]
 
+use std::mem::MaybeUninit;
+
+use zeroize::optimization_barrier;
+
 use super::schedule::{MAX_KEYS, Masks, Schedule};
 use super::tables::{IP, PC1, PC2, PLACE, ROTATION};
 use crate::modes::Direction;
@@ -87,24 +91,18 @@ impl<V: Slice> RoundKey<V> for &Masks {
 /// A key for each block: the halves C and D of each of up to three keys, bit by bit. All rounds
 /// choose from the same bits, rotated; each half stands there twice, so that the round's is a
 /// window of it.
-#[derive(Clone, Copy)]
 #[repr(C, align(64))]
 pub(super) struct KeySlices<V> {
-    keys: [[[V; 56]; 2]; MAX_KEYS],
+    keys: [[[MaybeUninit<V>; 56]; 2]; MAX_KEYS],
     ciphers: usize,
     direction: Direction,
 }
 
 impl<V: Slice> KeySlices<V> {
     /// No keys yet, for blocks that all go through that many ciphers.
-    ///
-    /// # Safety
-    /// The kernel's features exist.
     #[inline(always)]
-    pub(super) unsafe fn new(ciphers: usize, direction: Direction) -> Self {
-        // SAFETY: as the caller says.
-        let zero = unsafe { V::splat(0) };
-        KeySlices { keys: [[[zero; 56]; 2]; MAX_KEYS], ciphers, direction }
+    pub(super) fn new(ciphers: usize, direction: Direction) -> Self {
+        KeySlices { keys: [[[MaybeUninit::uninit(); 56]; 2]; MAX_KEYS], ciphers, direction }
     }
 
     /// Takes key `i` of each block's bundle, given in rows as blocks are in [`crypt`]: transposes
@@ -119,18 +117,18 @@ impl<V: Slice> KeySlices<V> {
         for half in 0..2 {
             for bit in 0..28 {
                 let value = rows[slice(PC1[28 * half + bit])];
-                self.keys[i][half][bit] = value;
-                self.keys[i][half][bit + 28] = value;
+                self.keys[i][half][bit].write(value);
+                self.keys[i][half][bit + 28].write(value);
             }
         }
     }
 
     #[inline(always)]
     pub(super) fn wipe(&mut self) {
-        let keys = &raw mut self.keys;
-        // SAFETY: all bits zero are a slice.
-        unsafe { keys.write_volatile(std::mem::zeroed()) }
-        std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
+        for key in &mut self.keys[..self.ciphers] {
+            *key = [[MaybeUninit::zeroed(); 56]; 2];
+        }
+        optimization_barrier(self);
     }
 }
 
@@ -150,7 +148,7 @@ impl<V: Slice> Keys<V> for &KeySlices<V> {
             Direction::Decrypt => (self.ciphers - 1 - cipher, cipher != 1),
         };
         let rotation = ROTATION[if backwards { 15 - round } else { round }] as usize;
-        Window(self.keys[key].each_ref().map(|half| &raw const half[rotation]))
+        Window(self.keys[key].each_ref().map(|half| half[rotation].as_ptr()))
     }
 }
 
@@ -161,7 +159,8 @@ impl<V: Slice> RoundKey<V> for Window<V> {
     #[inline(always)]
     unsafe fn get<const BOX: usize>(&self, bit: usize) -> V {
         let at = PC2[6 * BOX + bit] as usize - 1;
-        // SAFETY: at most 27 past a beginning that is at most 28 into an array of 56.
+        // SAFETY: at most 27 past a beginning that is at most 28 into an array of 56, all of which
+        // `KeySlices::set` has written.
         unsafe { *self.0[at / 28].add(at % 28) }
     }
 }

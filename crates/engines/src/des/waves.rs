@@ -15,7 +15,7 @@
 
 use std::marker::PhantomData;
 
-use zeroize::{DefaultIsZeroes, Zeroize};
+use zeroize::{Zeroize, optimization_barrier};
 
 use super::lanes::{CbcJob, Job, direct_decrypt};
 use super::ops::BLOCK;
@@ -82,8 +82,21 @@ impl<const W: usize> Row<W> {
     }
 }
 
-impl<const W: usize> DefaultIsZeroes for Row<W> {}
-impl<const W: usize> DefaultIsZeroes for Batch<W> {}
+impl<const W: usize> Zeroize for Row<W> {
+    #[inline(always)]
+    fn zeroize(&mut self) {
+        *self = Row::default();
+        optimization_barrier(self);
+    }
+}
+
+impl<const W: usize> Zeroize for Batch<W> {
+    #[inline(always)]
+    fn zeroize(&mut self) {
+        *self = Batch::default();
+        optimization_barrier(self);
+    }
+}
 
 /// How a kernel moves batches: eight messages between memory and the lanes.
 pub(super) trait Transfer {
@@ -321,14 +334,16 @@ pub(super) struct Gathered<const W: usize> {
     before: Row<W>,
     begin: Place,
     end: Place,
-    pub(super) used: usize,
+    used: usize,
+    /// Whether all blocks have one key.
+    one_key: bool,
 }
 
 impl<const W: usize> Gathered<W> {
     #[inline(always)]
     pub(super) fn new() -> Self {
         let begin = Place { job: 0, at: 0 };
-        Gathered { blocks: Row::default(), before: Row::default(), begin, end: begin, used: 0 }
+        Gathered { blocks: Row::default(), before: Row::default(), begin, end: begin, used: 0, one_key: true }
     }
 
     /// Takes the next blocks, as many as there are up to `W`, and says whose they are.
@@ -336,14 +351,17 @@ impl<const W: usize> Gathered<W> {
     pub(super) fn gather<'k>(&mut self, jobs: &mut [&mut CbcJob<'k>], schedules: &mut [&'k Schedule; W]) {
         self.begin = self.end;
         self.used = 0;
+        self.one_key = true;
         while self.used < W && self.end.job < jobs.len() {
             let job = &mut *jobs[self.end.job];
             let n = (W - self.used).min((job.data.len() - self.end.at) / BLOCK);
+            let schedule = job.keyed().schedule();
+            self.one_key &= self.used == 0 || std::ptr::eq(schedule, schedules[0]);
             let mut before = u64::from_ne_bytes(job.iv);
             for i in self.used..self.used + n {
                 let block = u64::from_ne_bytes(job.data.load(self.end.at));
                 (self.blocks.0[i], self.before.0[i]) = (block, before);
-                schedules[i] = job.keyed().schedule();
+                schedules[i] = schedule;
                 before = block;
                 self.end.at += BLOCK;
             }
@@ -353,12 +371,6 @@ impl<const W: usize> Gathered<W> {
                 self.end = Place { job: self.end.job + 1, at: 0 };
             }
         }
-    }
-
-    /// Whether all blocks have one key.
-    #[inline(always)]
-    fn one_key(&self, schedules: &[&Schedule; W]) -> bool {
-        schedules[1..self.used].iter().all(|schedule| std::ptr::eq(*schedule, schedules[0]))
     }
 
     /// Writes the outputs where their inputs were.
@@ -402,9 +414,8 @@ pub(super) unsafe fn cbc_decrypt<K: Decipher<W>, const W: usize>(
         if gathered.used == 0 {
             break;
         }
-        let shared = gathered.one_key(&schedules);
         // SAFETY: as the caller says.
-        unsafe { K::decipher(&schedules, shared, &mut gathered.blocks, gathered.used) };
+        unsafe { K::decipher(&schedules, gathered.one_key, &mut gathered.blocks, gathered.used) };
         gathered.scatter(jobs);
     }
     gathered.wipe();
@@ -521,20 +532,18 @@ pub(super) unsafe fn key_slices<V: Slice, const W: usize>(
     direction: Direction,
 ) -> KeySlices<V> {
     let ciphers = schedules[0].rounds() / 16;
-    // SAFETY: as the caller says.
-    unsafe {
-        let mut keys = KeySlices::new(ciphers, direction);
-        let mut row = Row::<W>::default();
-        for i in 0..ciphers {
-            for n in 0..W {
-                row.0[n] = schedules[n].keys()[i];
-            }
-            row.swap();
-            keys.set(i, row.slices());
+    let mut keys = KeySlices::new(ciphers, direction);
+    let mut row = Row::<W>::default();
+    for i in 0..ciphers {
+        for n in 0..W {
+            row.0[n] = schedules[n].keys()[i];
         }
-        row.zeroize();
-        keys
+        row.swap();
+        // SAFETY: as the caller says.
+        unsafe { keys.set(i, row.slices()) };
     }
+    row.zeroize();
+    keys
 }
 
 /// One key for all lanes, in slices.
