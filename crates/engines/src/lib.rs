@@ -24,7 +24,6 @@ pub mod inout;
 pub mod ipsum;
 pub mod kasumi;
 pub mod kernel;
-#[allow(dead_code)] // until the first lane manager uses it
 pub mod lanes;
 pub mod md5;
 pub mod modes;
