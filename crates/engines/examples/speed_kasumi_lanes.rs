@@ -19,8 +19,10 @@ fn main() {
     let args: Vec<usize> = std::env::args().skip(1).map(|a| a.parse().unwrap()).collect();
     let counts = if args.is_empty() { vec![64] } else { args };
     for same in [false, true] {
-        let f8: Vec<F8> = (0..512).map(|i| F8::new(hw, &[if same { 1 } else { i as u8 }; 16]).unwrap()).collect();
-        let f9: Vec<F9> = (0..512).map(|i| F9::new(hw, &[if same { 1 } else { i as u8 }; 16]).unwrap()).collect();
+        let f8: Vec<F8> =
+            (0..512).map(|i| F8::new(hw, &[if same { 1 } else { i as u8 }; 16]).unwrap()).collect();
+        let f9: Vec<F9> =
+            (0..512).map(|i| F9::new(hw, &[if same { 1 } else { i as u8 }; 16]).unwrap()).collect();
         for &count in &counts {
             for size in [16usize, 20, 64, 256, 1024, 8192] {
                 let mut buffers = vec![vec![0u8; size]; count];
@@ -28,18 +30,38 @@ fn main() {
                 print!("same key {same:5} x{count:3} {size:5} B  ");
                 for kernel in UEA1_LANES.available(hw) {
                     let lanes = F8Lanes::with_kernel(kernel);
-                    let mut jobs: Vec<F8Job> = buffers.iter_mut().enumerate()
-                        .map(|(i, b)| F8Job::new(&f8[i], 1, 2, 1, InOut::in_place(b), 8 * size)).collect();
+                    let mut jobs: Vec<F8Job> = buffers
+                        .iter_mut()
+                        .enumerate()
+                        .map(|(i, b)| F8Job::new(&f8[i], 1, 2, 1, InOut::in_place(b), 8 * size))
+                        .collect();
                     let mut refs: Vec<&mut F8Job> = jobs.iter_mut().collect();
-                    let ns = best(|| for _ in 0..reps { lanes.apply(&mut refs) }, reps * count);
+                    let ns = best(
+                        || {
+                            for _ in 0..reps {
+                                lanes.apply(&mut refs)
+                            }
+                        },
+                        reps * count,
+                    );
                     print!("f8 {:24} {ns:8.1} ns {:6.3} ns/B  ", kernel.kernel().name, ns / size as f64);
                 }
                 for kernel in UIA1_LANES.available(hw) {
                     let lanes = F9Lanes::with_kernel(kernel);
-                    let mut jobs: Vec<F9Job> = buffers.iter().enumerate()
-                        .map(|(i, b)| F9Job::new(&f9[i], 1, 2, 1, b, 8 * size)).collect();
+                    let mut jobs: Vec<F9Job> = buffers
+                        .iter()
+                        .enumerate()
+                        .map(|(i, b)| F9Job::new(&f9[i], 1, 2, 1, b, 8 * size))
+                        .collect();
                     let mut refs: Vec<&mut F9Job> = jobs.iter_mut().collect();
-                    let ns = best(|| for _ in 0..reps { lanes.mac(&mut refs) }, reps * count);
+                    let ns = best(
+                        || {
+                            for _ in 0..reps {
+                                lanes.mac(&mut refs)
+                            }
+                        },
+                        reps * count,
+                    );
                     print!("f9 {:8} {ns:8.1} ns {:6.3} ns/B  ", &kernel.kernel().name[..8], ns / size as f64);
                 }
                 println!();

@@ -149,6 +149,17 @@ const AVX512: Kernel = Kernel {
 };
 
 #[cfg(target_arch = "x86_64")]
+const AVX2: Kernel = Kernel {
+    name: "x86_64-avx2-x32",
+    requires: arch::x86_64_lanes256::REQUIRES,
+    timing: Timing::Constant,
+    note: "each byte of 32 blocks in one register; S7 and S9 by byte shuffles, sixteen entries at a time",
+};
+
+#[cfg(target_arch = "x86_64")]
+const CROSSOVER_256: Crossover = Crossover(&[(usize::MAX, 3)]);
+
+#[cfg(target_arch = "x86_64")]
 const CROSSOVER_512: Crossover = Crossover(&[(usize::MAX, 3)]);
 
 /// What both tables say of the row that has no lanes.
@@ -173,6 +184,8 @@ pub static UEA1_LANES: Table<F8LanesOps> = Table::new(
             kernel: AVX512,
             ops: F8LanesOps { crossover: CROSSOVER_512, apply: arch::x86_64_lanes512::f8 },
         },
+        #[cfg(target_arch = "x86_64")]
+        Row { kernel: AVX2, ops: F8LanesOps { crossover: CROSSOVER_256, apply: arch::x86_64_lanes256::f8 } },
         Row { kernel: DIRECT, ops: F8LanesOps { crossover: Crossover::NEVER, apply: apply_each } },
     ],
     |kernel| {
@@ -199,6 +212,8 @@ pub static UIA1_LANES: Table<F9LanesOps> = Table::new(
     &[
         #[cfg(target_arch = "x86_64")]
         Row { kernel: AVX512, ops: F9LanesOps { crossover: CROSSOVER_512, mac: arch::x86_64_lanes512::f9 } },
+        #[cfg(target_arch = "x86_64")]
+        Row { kernel: AVX2, ops: F9LanesOps { crossover: CROSSOVER_256, mac: arch::x86_64_lanes256::f9 } },
         Row { kernel: DIRECT, ops: F9LanesOps { crossover: Crossover::NEVER, mac: mac_each } },
     ],
     |kernel| {

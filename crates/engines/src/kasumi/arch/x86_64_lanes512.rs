@@ -43,33 +43,40 @@ fn xor3(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
     _mm512_ternarylogic_epi32::<0x96>(a, b, c)
 }
 
-/// One stage of FI: the low byte and the high byte of its output. `t` has seven bits of S9's input
-/// under `u`, and `s` S7's input under `v`.
+/// One stage of FI: the low byte and the high byte of its output, with a key added. `t` has seven
+/// bits of S9's input under `u`, and `s` S7's input under `v`.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vbmi,gfni")]
 fn substitute<const V_LOW: i32, const V_HIGH: i32>(
     stage: &'static Stage,
-    t: __m512i,
-    s: __m512i,
+    [t, s]: [__m512i; 2],
+    key: [__m512i; 2],
 ) -> [__m512i; 2] {
-    let matrix = |m: u64| _mm512_set1_epi64(m as i64);
+    let [u_low, u_high] = [matrix(stage.u[0]), matrix(stage.u[1])];
+    let [v_low, v_high] = [matrix(stage.v[0]), matrix(stage.v[1])];
     let u = _mm512_movepi8_mask(t);
     let v = _mm512_movepi8_mask(s);
-    let by_u = _mm512_maskz_gf2p8affine_epi64_epi8::<0>(u, t, matrix(stage.u[0]));
-    let by_v = _mm512_maskz_gf2p8affine_epi64_epi8::<V_LOW>(v, t, matrix(stage.v[0]));
-    let low = xor3(look_up(&stage.nine_low, t), xor3(by_u, by_v, s), _mm512_setzero_si512());
-    let by_u = _mm512_maskz_gf2p8affine_epi64_epi8::<0>(u, t, matrix(stage.u[1]));
-    let by_v = _mm512_maskz_gf2p8affine_epi64_epi8::<V_HIGH>(v, t, matrix(stage.v[1]));
-    let high = xor3(look_up(&stage.nine_high, t), by_u, by_v);
-    [low, _mm512_xor_si512(high, look_up(&stage.seven_high, s))]
+    let by_u = _mm512_maskz_gf2p8affine_epi64_epi8::<0>(u, t, u_low);
+    let by_v = _mm512_maskz_gf2p8affine_epi64_epi8::<V_LOW>(v, t, v_low);
+    let low = xor3(xor3(s, key[0], by_u), by_v, look_up(&stage.nine_low, t));
+    let by_u = _mm512_maskz_gf2p8affine_epi64_epi8::<0>(u, t, u_high);
+    let by_v = _mm512_maskz_gf2p8affine_epi64_epi8::<V_HIGH>(v, t, v_high);
+    let nine_high = xor3(by_u, by_v, look_up(&stage.nine_high, t));
+    [low, xor3(nine_high, key[1], look_up(&stage.seven_high, s))]
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn matrix(m: u64) -> __m512i {
+    _mm512_set1_epi64(m as i64)
 }
 
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vbmi,gfni")]
 fn fi([high, low]: Word<Plane64>, ki: Word<Plane64>) -> Word<Plane64> {
-    let [low, high] = substitute::<FIRST_LOW, FIRST_HIGH>(&FIRST, high.0, low.0);
-    let (low, high) = (_mm512_xor_si512(low, ki[1].0), _mm512_xor_si512(high, ki[0].0));
-    let [low, high] = substitute::<SECOND_LOW, SECOND_HIGH>(&SECOND, low, high);
+    let zero = _mm512_setzero_si512();
+    let [low, high] = substitute::<FIRST_LOW, FIRST_HIGH>(&FIRST, [high.0, low.0], [ki[1].0, ki[0].0]);
+    let [low, high] = substitute::<SECOND_LOW, SECOND_HIGH>(&SECOND, [low, high], [zero; 2]);
     [Plane64(high), Plane64(low)]
 }
 
