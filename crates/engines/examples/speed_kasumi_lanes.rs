@@ -15,14 +15,26 @@ fn best(mut f: impl FnMut(), objects: usize) -> f64 {
 }
 
 fn main() {
-    let hw = Features::hardware();
+    let hw = Features::hardware(); let kf = if std::env::var("PORTABLE").is_ok() { Features::none() } else { hw };
+    if std::env::var("PROFILE").is_ok() {
+        let key = F8::new(hw, &[1; 16]).unwrap();
+        let mut buffers = vec![vec![0u8; 1024]; 64];
+        let lanes = F8Lanes::new(hw);
+        let mut jobs: Vec<F8Job> =
+            buffers.iter_mut().map(|b| F8Job::new(&key, 1, 2, 1, InOut::in_place(b), 8192)).collect();
+        let mut refs: Vec<&mut F8Job> = jobs.iter_mut().collect();
+        for _ in 0..50_000 {
+            lanes.apply(&mut refs);
+        }
+        return;
+    }
     let args: Vec<usize> = std::env::args().skip(1).map(|a| a.parse().unwrap()).collect();
     let counts = if args.is_empty() { vec![64] } else { args };
     for same in [false, true] {
         let f8: Vec<F8> =
-            (0..512).map(|i| F8::new(hw, &[if same { 1 } else { i as u8 }; 16]).unwrap()).collect();
+            (0..512).map(|i| F8::new(kf, &[if same { 1 } else { i as u8 }; 16]).unwrap()).collect();
         let f9: Vec<F9> =
-            (0..512).map(|i| F9::new(hw, &[if same { 1 } else { i as u8 }; 16]).unwrap()).collect();
+            (0..512).map(|i| F9::new(kf, &[if same { 1 } else { i as u8 }; 16]).unwrap()).collect();
         for &count in &counts {
             for size in [16usize, 20, 64, 256, 1024, 8192] {
                 let mut buffers = vec![vec![0u8; size]; count];

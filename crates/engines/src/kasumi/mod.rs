@@ -270,11 +270,10 @@ impl F9 {
         check_f9(direction, message.len(), bits)?;
         // TS 35.201 §4.4: COUNT || FRESH || MESSAGE || DIRECTION || 1 || 0...0.
         let first = first_block_f9(count, fresh).to_be_bytes();
-        let (blocks, rest) = message.split_at(bits / 64 * 8);
         let sums = self.chain(Sums::default(), &first);
-        let sums = self.chain(sums, blocks);
-        let (end, len) = last_blocks(rest, bits % 64, direction);
-        let sums = self.chain(sums, &end[..len]);
+        let sums = self.chain(sums, &message[..bits / 64 * 8]);
+        let (end, blocks) = last_blocks(message, bits, direction);
+        let sums = self.chain(sums, end[..blocks].as_flattened());
         let mac = self.keys.block(&self.keys.modified, sums.b);
         Ok(((mac >> 32) as u32).to_be_bytes())
     }
@@ -302,16 +301,26 @@ impl F9 {
     }
 }
 
-/// The one or two blocks that end the padded string: the last `bits` bits (fewer than 64), DIRECTION, a one, and zeros to the block's end; and their length.
-fn last_blocks(rest: &[u8], bits: usize, direction: u8) -> ([u8; 16], usize) {
-    let mut end = [0; 16];
-    end[..rest.len()].copy_from_slice(rest);
-    if !bits.is_multiple_of(8) {
-        end[bits / 8] &= !(0xff >> (bits % 8));
+/// The one or two blocks that end the padded string, and how many they are: the message's last bits
+/// that fill no block, DIRECTION, a one, and zeros to the block's end.
+#[inline]
+fn last_blocks(message: &[u8], bits: usize, direction: u8) -> ([[u8; 8]; 2], usize) {
+    let rest = bits % 64;
+    let mut word = 0;
+    if let Some(&last) = message.last_chunk::<8>() {
+        let bytes = rest.div_ceil(8) as u32;
+        word = u64::from_be_bytes(last).checked_shl(64 - 8 * bytes).unwrap_or(0);
+    } else {
+        for (i, &byte) in message.iter().enumerate() {
+            word |= u64::from(byte) << (56 - 8 * i);
+        }
     }
-    end[bits / 8] |= direction << (7 - bits % 8);
-    end[(bits + 1) / 8] |= 0x80 >> ((bits + 1) % 8);
-    (end, if bits + 2 > 64 { 16 } else { 8 })
+    word = word & !(u64::MAX >> rest) | u64::from(direction) << (63 - rest);
+    if rest < 63 {
+        ([(word | 1 << (62 - rest)).to_be_bytes(), [0; 8]], 1)
+    } else {
+        ([word.to_be_bytes(), [0x80, 0, 0, 0, 0, 0, 0, 0]], 2)
+    }
 }
 
 /// COUNT || BEARER || DIRECTION || 0...0, which f8 enciphers first (TS 35.201 §3.4).

@@ -36,12 +36,6 @@ struct Keys<P, const N: usize> {
 
 impl<P: Plane, const N: usize> Keys<P, N> {
     #[inline(always)]
-    unsafe fn new() -> Self {
-        // SAFETY: see the head of this file; so below.
-        Keys { planes: unsafe { Subkeys::new() }, rows: [[0; 16]; N] }
-    }
-
-    #[inline(always)]
     fn set(&mut self, lane: usize, key: &[u8; 16]) {
         self.rows[key_row::<P>(lane)] = *key;
     }
@@ -75,11 +69,6 @@ struct Fresh<const N: usize> {
 
 impl<const N: usize> Fresh<N> {
     #[inline(always)]
-    fn none() -> Self {
-        Fresh { keep: [0xff; N], any: false }
-    }
-
-    #[inline(always)]
     fn mark(&mut self, place: usize) {
         self.keep[place] = 0;
         self.any = true;
@@ -101,25 +90,21 @@ impl<const N: usize> Fresh<N> {
 
 /// One block of each job under its modified key, `N` jobs at a time: from `block` to `put`.
 macro_rules! one_block {
-    ($plane:ty, $n:expr, $jobs:expr, |$job:ident| $block:expr, |$to:ident, $value:ident| $put:expr) => {{
-        let mut keys = Keys::<$plane, $n>::new();
-        let mut rows = [[0; 8]; $n];
-        for jobs in $jobs.chunks_mut($n) {
+    ($keys:expr, $rows:expr, $jobs:expr, |$job:ident| $block:expr, |$to:ident, $value:ident| $put:expr) => {
+        for jobs in $jobs.chunks_mut(N) {
             for (lane, $job) in jobs.iter().enumerate() {
-                keys.set(lane, &$job.key.keys.modified.key);
-                rows[lane] = u64::to_be_bytes($block);
+                $keys.set(lane, &$job.key.keys.modified.key);
+                $rows[lane] = u64::to_be_bytes($block);
             }
-            keys.expand();
-            let x = sliced::encrypt(&keys.planes, sliced::planes::<$plane>(&rows));
-            sliced::rows(x, &mut rows);
+            $keys.expand();
+            let x = sliced::encrypt(&$keys.planes, sliced::planes::<P>(&$rows));
+            sliced::rows(x, &mut $rows);
             for (lane, $to) in jobs.iter_mut().enumerate() {
-                let $value = u64::from_be_bytes(rows[lane]);
+                let $value = u64::from_be_bytes($rows[lane]);
                 $put;
             }
         }
-        wipe(&mut keys);
-        wipe(&mut rows);
-    }};
+    };
 }
 
 /// Enciphers all messages, whose parameters have been checked, on `N` lanes while `fewest` are live.
@@ -128,9 +113,9 @@ pub(super) unsafe fn f8<P: Plane, const N: usize>(jobs: &mut [&mut F8Job<'_>], f
     const { assert!(N == P::BYTES) };
     // SAFETY: see the head of this file.
     unsafe {
-        one_block!(P, N, jobs, |job| job.first_block(), |job, value| job.start = value);
         let mut tails = [[0; 8]; N];
         let mut lanes = F8Lanes::<P, N>::new(&raw mut tails);
+        one_block!(lanes.keys, lanes.pads, jobs, |job| job.first_block(), |job, value| job.start = value);
         schedule(&mut lanes, jobs, fewest);
         wipe(&mut lanes);
         wipe(&mut tails);
@@ -146,15 +131,15 @@ pub(super) unsafe fn f9<P: Plane, const N: usize>(jobs: &mut [&mut F9Job<'_>], f
     const { assert!(N == P::BYTES) };
     // SAFETY: see the head of this file.
     unsafe {
-        let mut own = [[0; OWN]; N];
+        let mut own = [[[0; 8]; 1 + SHORT + 2]; N];
         let mut lanes = F9Lanes::<P, N>::new(&raw mut own);
         schedule(&mut lanes, jobs, fewest);
-        wipe(&mut lanes);
-        wipe(&mut own);
-        one_block!(P, N, jobs, |job| job.sum, |job, value| {
+        one_block!(lanes.keys, lanes.blocks, jobs, |job| job.sum, |job, value| {
             job.sum = 0;
             job.result = Ok(((value >> 32) as u32).to_be_bytes());
         });
+        wipe(&mut lanes);
+        wipe(&mut own);
     }
 }
 
@@ -182,22 +167,8 @@ struct F8Lanes<P, const N: usize> {
 impl<P: Plane, const N: usize> F8Lanes<P, N> {
     #[inline(always)]
     unsafe fn new(tails: *mut [[u8; 8]; N]) -> Self {
-        // SAFETY: see the head of this file; so below.
-        let (zero, keys) = unsafe { (P::splat(0), Keys::new()) };
-        F8Lanes {
-            keys,
-            start: [zero; 8],
-            chain: [zero; 8],
-            number: [zero; 4],
-            start_rows: [[0; 8]; N],
-            pads: [[0; 8]; N],
-            fresh: Fresh::none(),
-            input: [std::ptr::null(); N],
-            output: [std::ptr::null_mut(); N],
-            moves: [0; N],
-            tails,
-            in_tail: [false; N],
-        }
+        // SAFETY: vectors, numbers, pointers and truth values that are zero.
+        F8Lanes { tails, ..unsafe { std::mem::zeroed() } }
     }
 
     /// The next block of keystream in each lane.
@@ -252,7 +223,7 @@ impl<P: Plane, const N: usize> Lanes<F8Job<'_>, N> for F8Lanes<P, N> {
                 self.start = sliced::planes(&self.start_rows);
                 self.fresh.clear(&mut self.chain);
                 self.fresh.clear(&mut self.number);
-                self.fresh = Fresh::none();
+                self.fresh = Fresh { keep: [0xff; N], any: false };
             }
             for step in 0..steps {
                 self.step();
@@ -312,7 +283,7 @@ impl<P: Plane, const N: usize> Lanes<F8Job<'_>, N> for F8Lanes<P, N> {
 const SHORT: usize = 8;
 
 /// A lane's own memory: the first block, the whole blocks of a short message, the last blocks.
-const OWN: usize = 8 * (1 + SHORT + 2);
+type Own = [[u8; 8]; 1 + SHORT + 2];
 
 #[repr(C, align(64))]
 struct F9Lanes<P, const N: usize> {
@@ -324,7 +295,7 @@ struct F9Lanes<P, const N: usize> {
     input: [*const u8; N],
     /// All ones for a lane that goes on through memory, 0 for one that is idle.
     moves: [usize; N],
-    own: *mut [[u8; OWN]; N],
+    own: *mut [Own; N],
     parts: [Part; N],
 }
 
@@ -341,25 +312,14 @@ enum Part {
 
 impl<P: Plane, const N: usize> F9Lanes<P, N> {
     #[inline(always)]
-    unsafe fn new(own: *mut [[u8; OWN]; N]) -> Self {
-        // SAFETY: see the head of this file; so below.
-        let (zero, keys) = unsafe { (P::splat(0), Keys::new()) };
-        F9Lanes {
-            keys,
-            a: [zero; 8],
-            b: [zero; 8],
-            blocks: [[0; 8]; N],
-            fresh: Fresh::none(),
-            input: [std::ptr::null(); N],
-            moves: [0; N],
-            own,
-            parts: [Part::Last; N],
-        }
+    unsafe fn new(own: *mut [Own; N]) -> Self {
+        // SAFETY: vectors, numbers, pointers and truth values that are zero, and the first part.
+        F9Lanes { own, ..unsafe { std::mem::zeroed() } }
     }
 
     #[inline(always)]
-    fn own(&mut self, lane: usize) -> *mut [u8; OWN] {
-        self.own.cast::<[u8; OWN]>().wrapping_add(lane)
+    fn own(&mut self, lane: usize) -> *mut Own {
+        self.own.cast::<Own>().wrapping_add(lane)
     }
 
     /// Goes to the lane's next part; its steps, or 0 after the last.
@@ -374,12 +334,12 @@ impl<P: Plane, const N: usize> F9Lanes<P, N> {
             }
             Part::Whole => {
                 self.parts[lane] = Part::Last;
-                let (end, len) = last_blocks(&job.message[8 * whole..], job.bits % 64, job.direction);
+                let (end, blocks) = last_blocks(job.message, job.bits, job.direction);
                 let own = self.own(lane);
                 // SAFETY: the lanes' own memory, which nothing else refers to here.
-                unsafe { own.cast::<[u8; 16]>().write(end) };
+                unsafe { own.cast::<[[u8; 8]; 2]>().write(end) };
                 self.input[lane] = own.cast();
-                len / 8
+                blocks
             }
             Part::Last => 0,
         }
@@ -396,18 +356,19 @@ impl<P: Plane, const N: usize> Lanes<F9Job<'_>, N> for F9Lanes<P, N> {
         self.input[lane] = own.cast();
         // SAFETY: the lanes' own memory, which nothing else refers to here.
         let own = unsafe { &mut *own };
-        own[..8].copy_from_slice(&first_block_f9(job.count, job.fresh).to_be_bytes());
+        own[0] = first_block_f9(job.count, job.fresh).to_be_bytes();
         let whole = job.bits / 64;
         if whole > SHORT {
             self.parts[lane] = Part::First;
             return 1;
         }
         self.parts[lane] = Part::Last;
-        let (blocks, rest) = job.message.split_at(8 * whole);
-        let (end, len) = last_blocks(rest, job.bits % 64, job.direction);
-        own[8..8 + 8 * whole].copy_from_slice(blocks);
-        own[8 + 8 * whole..][..16].copy_from_slice(&end);
-        1 + whole + len / 8
+        for (i, block) in job.message.as_chunks().0.iter().enumerate() {
+            own[1 + i] = *block;
+        }
+        let (end, blocks) = last_blocks(job.message, job.bits, job.direction);
+        [own[1 + whole], own[2 + whole]] = end;
+        1 + whole + blocks
     }
 
     #[inline(always)]
@@ -418,7 +379,7 @@ impl<P: Plane, const N: usize> Lanes<F9Job<'_>, N> for F9Lanes<P, N> {
                 self.keys.expand();
                 self.fresh.clear(&mut self.a);
                 self.fresh.clear(&mut self.b);
-                self.fresh = Fresh::none();
+                self.fresh = Fresh { keep: [0xff; N], any: false };
             }
             for step in 0..steps {
                 for lane in 0..N {

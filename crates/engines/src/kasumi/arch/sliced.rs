@@ -120,14 +120,6 @@ pub(super) struct Subkeys<P> {
 }
 
 impl<P: Plane> Subkeys<P> {
-    #[inline(always)]
-    pub unsafe fn new() -> Self {
-        // SAFETY: see the head of this file.
-        let zero = unsafe { P::splat(0) };
-        let words = [[zero; 2]; 8];
-        Subkeys { plain: words, one: words, five: words, primed: words, middle: [zero; 8] }
-    }
-
     /// Expands the keys whose rows [`key_row`] tells.
     #[inline(always)]
     pub unsafe fn expand(&mut self, keys: &[[u8; 16]]) {
