@@ -149,7 +149,7 @@ impl Cipher for By16 {
 #[target_feature(enable = "neon,aes")]
 fn many(order: &Order, blocks: &mut [Block; MAX_WIDTH]) {
     // SAFETY: this function has the features.
-    unsafe { sliced::crypt::<Plane16>(order, blocks.as_flattened_mut()) }
+    unsafe { sliced::crypt::<Plane16, Order>(order, blocks.as_flattened_mut()) }
 }
 
 pub(in super::super) const OPS: Ops = passes!(By16, "neon,aes");
