@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 
 use millstream_cpu::{FeatureSet, Features};
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use super::arch;
 use super::{ANSWER, Block, Cbc, Ctr, KEY, algorithm};
 use crate::modes::{BlockMode, ByteStream, Direction};
@@ -85,7 +85,7 @@ pub struct CtrLanesOps {
 }
 
 macro_rules! rows {
-    ($ops:ident, $field:ident, $gfni512:ident, $gfni256:ident, $aesni:ident, $each:ident, $crossover:expr) => {
+    ($ops:ident, $field:ident, $gfni512:ident, $gfni256:ident, $aes:ident, $each:ident, $crossover:expr) => {
         &[
             #[cfg(target_arch = "x86_64")]
             Row {
@@ -115,7 +115,17 @@ macro_rules! rows {
                     timing: Timing::Constant,
                     note: "each byte of 16 messages' blocks in one register; the AES S-box between affine maps",
                 },
-                ops: $ops { crossover: $crossover[1], $field: arch::x86_64_aesni::$aesni },
+                ops: $ops { crossover: $crossover[1], $field: arch::x86_64_aesni::$aes },
+            },
+            #[cfg(target_arch = "aarch64")]
+            Row {
+                kernel: Kernel {
+                    name: "aarch64-ce-x16",
+                    requires: arch::aarch64_ce::REQUIRES,
+                    timing: Timing::Constant,
+                    note: "each byte of 16 messages' blocks in one register; the AES S-box between affine maps",
+                },
+                ops: $ops { crossover: $crossover[1], $field: arch::aarch64_ce::$aes },
             },
             Row {
                 kernel: Kernel {
@@ -130,13 +140,13 @@ macro_rules! rows {
     };
 }
 
-/// With GFNI and with AES-NI, measured on Zen 4 with different keys.
-#[cfg(target_arch = "x86_64")]
+/// With GFNI and with AES instructions, measured on Zen 4 with different keys.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 const CBC_CROSSOVER: [Crossover; 2] =
     [Crossover(&[(16, 6), (usize::MAX, 2)]), Crossover(&[(16, 4), (usize::MAX, 3)])];
 
 /// Likewise. Longer messages fill the direct kernels' registers by themselves.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 const CTR_CROSSOVER: [Crossover; 2] = [
     Crossover(&[(16, 4), (64, 7), (256, 24), (usize::MAX, usize::MAX)]),
     Crossover(&[(16, 3), (64, 5), (usize::MAX, usize::MAX)]),

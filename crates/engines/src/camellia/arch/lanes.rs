@@ -102,10 +102,8 @@ impl<'k, P: Plane, const N: usize> Keys<'k, P, N> {
                     x[i] = P::load(rows.as_ptr().cast::<u8>().add(i * N));
                 }
                 x = sliced::transpose(x);
-                for i in 0..8 {
-                    self.planes.bytes[2 * pair][i] = x[i];
-                    self.planes.bytes[2 * pair + 1][i] = x[i + 8];
-                }
+                self.planes.bytes[2 * pair].copy_from_slice(&x[..8]);
+                self.planes.bytes[2 * pair + 1].copy_from_slice(&x[8..]);
             }
         }
         wipe(&mut rows);
@@ -155,14 +153,14 @@ impl<const N: usize> Cursors<N> {
 
     #[inline(always)]
     unsafe fn load(&self, lane: usize, step: usize) -> Block {
-        let at = 16 * step & self.moves[lane];
+        let at = (16 * step) & self.moves[lane];
         // SAFETY: see the head of this file.
         unsafe { self.input[lane].wrapping_add(at).cast::<Block>().read() }
     }
 
     #[inline(always)]
     unsafe fn store(&self, lane: usize, step: usize, block: Block) {
-        let at = 16 * step & self.moves[lane];
+        let at = (16 * step) & self.moves[lane];
         // SAFETY: see the head of this file.
         unsafe { self.output[lane].wrapping_add(at).cast::<Block>().write(block) }
     }
@@ -170,7 +168,7 @@ impl<const N: usize> Cursors<N> {
     #[inline(always)]
     fn advance(&mut self, steps: usize) {
         for lane in 0..N {
-            let by = 16 * steps & self.moves[lane];
+            let by = (16 * steps) & self.moves[lane];
             self.input[lane] = self.input[lane].wrapping_add(by);
             self.output[lane] = self.output[lane].wrapping_add(by);
         }

@@ -4,7 +4,7 @@
 pub(super) mod aarch64_ce;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod halves;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod lanes;
 #[cfg(target_arch = "x86_64")]
 mod serial;

@@ -59,7 +59,6 @@ impl<P: Plane> Subkeys<P> for Order {
 }
 
 /// Those of one key for each block, each byte in a vector.
-#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 pub(super) struct Planes<P> {
     pub groups: usize,
     pub bytes: [[P; 8]; SUBKEYS],

@@ -228,7 +228,7 @@ impl<P: Plane, const N: usize> Lanes<F8Job<'_>, N> for F8Lanes<P, N> {
             for step in 0..steps {
                 self.step();
                 for lane in 0..N {
-                    let at = 8 * step & self.moves[lane];
+                    let at = (8 * step) & self.moves[lane];
                     let from = self.input[lane].wrapping_add(at).cast::<[u8; 8]>();
                     let to = self.output[lane].wrapping_add(at).cast::<[u8; 8]>();
                     let data = u64::from_ne_bytes(from.read()) ^ u64::from_ne_bytes(self.pads[lane]);
@@ -237,7 +237,7 @@ impl<P: Plane, const N: usize> Lanes<F8Job<'_>, N> for F8Lanes<P, N> {
             }
         }
         for lane in 0..N {
-            let by = 8 * steps & self.moves[lane];
+            let by = (8 * steps) & self.moves[lane];
             self.input[lane] = self.input[lane].wrapping_add(by);
             self.output[lane] = self.output[lane].wrapping_add(by);
         }
@@ -383,7 +383,7 @@ impl<P: Plane, const N: usize> Lanes<F9Job<'_>, N> for F9Lanes<P, N> {
             }
             for step in 0..steps {
                 for lane in 0..N {
-                    let at = 8 * step & self.moves[lane];
+                    let at = (8 * step) & self.moves[lane];
                     self.blocks[lane] = self.input[lane].wrapping_add(at).cast::<[u8; 8]>().read();
                 }
                 let mut x = sliced::planes::<P>(&self.blocks);
@@ -397,7 +397,7 @@ impl<P: Plane, const N: usize> Lanes<F9Job<'_>, N> for F9Lanes<P, N> {
             }
         }
         for lane in 0..N {
-            let by = 8 * steps & self.moves[lane];
+            let by = (8 * steps) & self.moves[lane];
             self.input[lane] = self.input[lane].wrapping_add(by);
         }
     }
