@@ -69,6 +69,7 @@ pub(crate) fn in_step<S: Chaining, J: Job<S, BLOCK>, const BLOCK: usize>(jobs: &
 unsafe fn together<K, J, const WORDS: usize, const N: usize, const BLOCK: usize>(
     side: &Side<[K::Word; WORDS], BLOCK>,
     jobs: &mut [&mut J],
+    in_step: bool,
 ) where
     K: LaneKernel<WORDS, N>,
     J: Job<[K::Word; WORDS], BLOCK>,
@@ -76,16 +77,21 @@ unsafe fn together<K, J, const WORDS: usize, const N: usize, const BLOCK: usize>
 {
     let mut from = [std::ptr::null(); N];
     let mut len = [0; N];
-    let mut blocks = [0; N];
-    let (mut whole, mut least, mut most) = (usize::MAX, usize::MAX, 0);
+    let mut whole = usize::MAX;
     for lane in 0..N {
         let data = jobs[if lane < jobs.len() { lane } else { 0 }].data();
         from[lane] = data.as_ptr();
         len[lane] = data.len();
-        blocks[lane] = padded::<BLOCK>(data.len());
         whole = whole.min(data.len() / BLOCK);
-        least = least.min(blocks[lane]);
-        most = most.max(blocks[lane]);
+    }
+    let mut blocks = [padded::<BLOCK>(len[0]); N];
+    // The longest comes first.
+    let (mut least, most) = (blocks[0], blocks[0]);
+    if !in_step {
+        for lane in 0..N {
+            blocks[lane] = padded::<BLOCK>(len[lane]);
+            least = least.min(blocks[lane]);
+        }
     }
     let output = side.hash.output_len() / size_of::<K::Word>();
     let before = if J::KEYED { BLOCK } else { 0 };
@@ -105,9 +111,11 @@ unsafe fn together<K, J, const WORDS: usize, const N: usize, const BLOCK: usize>
             if at + 1 >= least {
                 write_length::<K, WORDS, N>(&mut block, &len, before, &blocks, at + 1);
             }
-            let ended = state;
-            K::fold(&mut state, &mut block);
-            if at >= least {
+            if at < least {
+                K::fold(&mut state, &mut block);
+            } else {
+                let ended = state;
+                K::fold(&mut state, &mut block);
                 keep::<K, WORDS, N>(&mut state, &ended, &blocks, at);
             }
             for lane in 0..N {
@@ -472,7 +480,7 @@ where
         }
         let (now, later) = jobs.split_at_mut(count);
         // SAFETY: the caller's.
-        unsafe { together::<K, J, WORDS, N, BLOCK>(side, now) };
+        unsafe { together::<K, J, WORDS, N, BLOCK>(side, now, in_step) };
         jobs = later;
     }
     jobs
