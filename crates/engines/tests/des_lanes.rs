@@ -251,7 +251,7 @@ fn published_vectors_in_every_lane() {
     ran("des-lanes: vectors");
 }
 
-/// FIPS 113's MAC through every number of lanes of the small forms.
+/// Every number of messages up to where slices begin, and those around whole waves.
 #[test]
 fn any_number_of_messages() {
     let mut random = Random::new(1);
