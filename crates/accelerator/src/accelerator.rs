@@ -300,16 +300,24 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         }
     }
 
-    /// Deficit round-robin: each queue in turn takes words up to what it has saved up. As long as any queue
-    /// offers words, some are taken.
+    /// Deficit round-robin: in each round every queue takes words up to what it has saved up, and rounds go on
+    /// until no more words are offered or no more can be held. So queues share when there is more than enough, and
+    /// lanes fill when there is not.
     #[inline]
     fn take(&mut self) {
-        let before = (self.held.len(), self.ended);
-        self.round(1);
-        if (self.held.len(), self.ended) == before
-            && let Some(rounds) = self.rounds_to_wait()
-        {
-            self.round(rounds);
+        loop {
+            let before = (self.held.len(), self.ended);
+            self.round(1);
+            if (self.held.len(), self.ended) == before {
+                let Some(rounds) = self.rounds_to_wait() else { return };
+                self.round(rounds);
+                if (self.held.len(), self.ended) == before {
+                    return;
+                }
+            }
+            if self.held.len() >= MOST_HELD || !self.has_work() {
+                return;
+            }
         }
     }
 

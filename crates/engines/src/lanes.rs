@@ -3,7 +3,7 @@
 //! A *lane manager* (`aes::CbcLanes`, `hash::HashLanes` ...) takes any number of jobs at once. Where
 //! so few of them are there that empty lanes would cost more than they bring, it calls the direct
 //! kernel for each: that point is the row's [`Crossover`]. Otherwise one call enters the tier's
-//! function, and in it [`schedule`] owns a fixed number of lanes: it fills them, runs all of them as
+//! function, and in it the scheduler owns a fixed number of lanes: it fills them, runs all of them as
 //! far as the shortest goes, retires what has ended, fills its lane anew, and lets the direct kernel
 //! end what is left when too few lanes are live. Nothing stays behind in a lane between calls.
 

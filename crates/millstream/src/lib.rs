@@ -42,7 +42,7 @@ pub mod queue;
 use std::fmt;
 use std::sync::OnceLock;
 
-pub use millstream_accelerator::{AeadKey, Checksum, CipherKey, Key, MacKey, Operation, Unit};
+pub use millstream_accelerator::{AeadKey, Checksum, CipherKey, Key, MacKey, Operation, Unit, algorithm_of};
 pub use millstream_cpu::{Feature, FeatureSet, Features, Mask, MaskError, processor_name};
 pub use millstream_cwq as cwq;
 pub use millstream_engines::{

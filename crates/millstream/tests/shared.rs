@@ -1,0 +1,167 @@
+//! Queues shared by threads and by the tasks of an executor.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use millstream::Features;
+use millstream::cwq::Algorithm;
+use millstream::hash::{Hash, HashKernel};
+use millstream::hmac::HmacKey;
+use millstream::queue::{
+    AcceleratorThread, Buffer, Config, Done, Queue, Refusal, Request, SharedQueue, ThreadConfig,
+};
+
+const CONFIG: Config = Config { depth: 64, arena_bytes: 4 << 20, key_slots: 8, weight: 1 };
+
+fn features() -> Features {
+    millstream::features().unwrap()
+}
+
+fn filled(queue: &SharedQueue, bytes: &[u8]) -> Buffer {
+    let mut buffer = queue.buffer(bytes.len()).unwrap();
+    buffer.copy_from_slice(bytes);
+    buffer
+}
+
+fn inline() -> SharedQueue {
+    SharedQueue::new(Queue::inline(features(), CONFIG).unwrap())
+}
+
+fn on_thread() -> (SharedQueue, AcceleratorThread) {
+    let thread = AcceleratorThread::spawn(features(), ThreadConfig::default()).unwrap();
+    (SharedQueue::new(thread.queue(CONFIG).unwrap()), thread)
+}
+
+/// Waits for room as a program would, by letting others go on.
+async fn call(queue: &SharedQueue, message: &[u8]) -> Done {
+    loop {
+        match queue.submit(Request::digest(Hash::Sha256, filled(queue, message))) {
+            Ok(pending) => return pending.await,
+            Err(refused) => assert_eq!(refused.why, Refusal::Full),
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+fn check(done: &Done, message: &[u8]) {
+    assert_eq!(
+        (done.result, done.tag()),
+        (Ok(()), &*HashKernel::best(features(), Hash::Sha256).digest(message))
+    );
+}
+
+#[test]
+fn many_threads_use_one_queue() {
+    let (threaded, _thread) = on_thread();
+    for queue in [inline(), threaded] {
+        let key = queue.import_key(Algorithm::Sha1, b"secret").unwrap();
+        let hmac = HmacKey::new(features(), Hash::Sha1, b"secret");
+        std::thread::scope(|scope| {
+            for i in 0..8_u8 {
+                let (queue, hmac) = (&queue, &hmac);
+                scope.spawn(move || {
+                    for round in 0..100 {
+                        let message = [i; 200];
+                        let request = Request::mac(key, filled(queue, &message[..100 + round]));
+                        let done = queue.run(request).unwrap();
+                        assert_eq!(done.tag(), &*hmac.sign(&message[..100 + round]));
+                    }
+                });
+            }
+        });
+        assert_eq!(queue.in_flight(), 0);
+    }
+}
+
+/// Tasks on one thread and on two, many more than the queue is deep.
+#[test]
+fn many_tasks_use_one_queue() {
+    for workers in [1, 2] {
+        let (threaded, _thread) = on_thread();
+        for queue in [inline(), threaded] {
+            let runtime = tokio::runtime::Builder::new_multi_thread()
+                .worker_threads(workers)
+                .enable_time()
+                .build()
+                .unwrap();
+            let ended = Arc::new(AtomicUsize::new(0));
+            runtime.block_on(async {
+                let tasks: Vec<_> = (0..500_usize)
+                    .map(|i| {
+                        let (queue, ended) = (queue.clone(), ended.clone());
+                        tokio::spawn(async move {
+                            let message = vec![i as u8; i];
+                            check(&call(&queue, &message).await, &message);
+                            ended.fetch_add(1, Ordering::Relaxed);
+                        })
+                    })
+                    .collect();
+                for task in tasks {
+                    tokio::time::timeout(Duration::from_secs(60), task)
+                        .await
+                        .expect("a wake-up was lost")
+                        .unwrap();
+                }
+            });
+            assert_eq!(ended.load(Ordering::Relaxed), 500);
+            assert_eq!(queue.in_flight(), 0);
+        }
+    }
+}
+
+/// Futures that are dropped, or whose tasks panic, leave the queue to the others; their buffers come back.
+#[test]
+fn dropped_and_panicking_tasks_leave_nothing_behind() {
+    let (threaded, _thread) = on_thread();
+    for queue in [inline(), threaded] {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();
+        runtime.block_on(async {
+            let tasks: Vec<_> = (0..300_usize)
+                .map(|i| {
+                    let queue = queue.clone();
+                    tokio::spawn(async move {
+                        let message = vec![i as u8; 64 + i];
+                        if i % 3 == 1 {
+                            // Polled at most once, then dropped.
+                            let _ = tokio::time::timeout(Duration::ZERO, call(&queue, &message)).await;
+                        } else if i % 3 == 2 {
+                            let pending =
+                                queue.submit(Request::digest(Hash::Sha256, filled(&queue, &message)));
+                            std::panic::panic_any(pending.is_ok());
+                        } else {
+                            check(&call(&queue, &message).await, &message);
+                        }
+                    })
+                })
+                .collect();
+            for (i, task) in tasks.into_iter().enumerate() {
+                let ended =
+                    tokio::time::timeout(Duration::from_secs(60), task).await.expect("a wake-up was lost");
+                assert_eq!(ended.is_err(), i % 3 == 2);
+            }
+        });
+        // One more, so that the ends of those that nobody waited for are taken too.
+        for _ in 0..4 {
+            check(&queue.run(Request::digest(Hash::Sha256, filled(&queue, b"last"))).unwrap(), b"last");
+        }
+        assert_eq!(queue.in_flight(), 0);
+        assert!(queue.buffer(1 << 20).is_ok(), "no buffer was lost");
+    }
+}
+
+#[test]
+fn an_accelerator_that_ends_ends_what_is_awaited() {
+    let (queue, thread) = on_thread();
+    let pending: Vec<_> = (0..32_u8)
+        .map(|i| queue.submit(Request::digest(Hash::Sha256, filled(&queue, &[i; 999]))).unwrap())
+        .collect();
+    drop(thread);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    for (i, pending) in pending.into_iter().enumerate() {
+        let done = runtime.block_on(async { tokio::time::timeout(Duration::from_secs(60), pending).await });
+        check(&done.expect("it ended"), &[i as u8; 999]);
+    }
+    assert_eq!(queue.submit(Request::null()).unwrap_err().why, Refusal::Gone);
+}
