@@ -228,7 +228,7 @@ fn miri_mixed_lengths() {
     let data = Random::new(7).bytes(300);
     for hash in [Hash::Md5, Hash::Sha1, Hash::Sha256, Hash::Sha512] {
         for lanes in kernels(hash) {
-            let messages: Vec<_> = (0..WIDTH).map(|i| &data[i..i + 4 * i]).collect();
+            let messages: Vec<_> = (0..WIDTH).map(|i| &data[i..i + 3 * i]).collect();
             check(&lanes, &portable(hash), &messages);
         }
     }

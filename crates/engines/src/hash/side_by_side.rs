@@ -510,17 +510,18 @@ unsafe fn scheduled<K, J, const WORDS: usize, const N: usize, const BLOCK: usize
 {
     // SAFETY: the caller's.
     unsafe {
+        let mut last = [[[0; BLOCK]; 2]; N];
         let mut lanes = Ragged::<K, WORDS, N, BLOCK> {
             side,
             state: [K::Words::splat(K::Word::default()); WORDS],
             from: [PAD.as_ptr(); N],
             stride: [0; N],
             part: [Part::Message; N],
-            last: [[[0; BLOCK]; 2]; N],
+            last: last.as_mut_ptr(),
         };
         schedule(&mut lanes, jobs, K::LIVE);
         wipe(&mut lanes.state);
-        for last in &mut lanes.last {
+        for last in &mut last {
             super::wipe(last);
         }
     }
@@ -549,7 +550,8 @@ where
     /// Bytes to the block after that: none in an idle lane, which reads the same again.
     stride: [usize; N],
     part: [Part; N],
-    last: [[[u8; BLOCK]; 2]; N],
+    /// The blocks for the ends of messages, N lanes' of them. They lie elsewhere, as `from` points to them.
+    last: *mut [[u8; BLOCK]; 2],
 }
 
 impl<K, const WORDS: usize, const N: usize, const BLOCK: usize> Ragged<'_, K, WORDS, N, BLOCK>
@@ -580,8 +582,10 @@ where
     /// Puts the padded end of a message into the lane's own blocks.
     #[inline(always)]
     fn end(&mut self, lane: usize, data: &[u8], before: usize) -> usize {
-        let count = pad(&mut self.last[lane], data, before, <[K::Word; WORDS]>::write_length);
-        self.from[lane] = self.last[lane].as_ptr().cast();
+        // SAFETY: there are N of them, and none is borrowed.
+        let last = unsafe { &mut *self.last.add(lane) };
+        let count = pad(last, data, before, <[K::Word; WORDS]>::write_length);
+        self.from[lane] = self.last.wrapping_add(lane).cast();
         self.stride[lane] = BLOCK;
         count
     }
@@ -661,8 +665,10 @@ where
         }
         while steps > 0 {
             state = self.get(lane);
-            let at = (self.from[lane] as usize - self.last[lane].as_ptr() as usize) / BLOCK;
-            compress(kernel, &mut state, &[], &self.last[lane][at..at + steps]);
+            // SAFETY: as in `end`.
+            let last = unsafe { &*self.last.add(lane) };
+            let at = (self.from[lane] as usize - last.as_ptr() as usize) / BLOCK;
+            compress(kernel, &mut state, &[], &last[at..at + steps]);
             self.set(lane, &state);
             steps = self.next(lane, job);
         }

@@ -196,10 +196,10 @@ words!(W32x8 __m256i ymm_reg u32 as i32 8: _mm256_set1_epi32 _mm256_add_epi32 _m
        _mm256_ternarylogic_epi32 _mm256_loadu_si256 _mm256_storeu_si256 _mm256_or_si256 _mm256_setzero_si256
        load_part_256 swap_32_256 transpose_32_256);
 words!(W64x8 __m512i zmm_reg u64 as i64 8: _mm512_set1_epi64 _mm512_add_epi64 _mm512_xor_si512 _mm512_ror_epi64 _mm512_srlv_epi64
-       _mm512_ternarylogic_epi64 _mm512_loadu_si512 _mm512_storeu_si512 _mm512_or_si512 _mm512_setzero_si512
+       _mm512_ternarylogic_epi32 _mm512_loadu_si512 _mm512_storeu_si512 _mm512_or_si512 _mm512_setzero_si512
        load_part_512 swap_64_512 transpose_64_512);
 words!(W64x4 __m256i ymm_reg u64 as i64 4: _mm256_set1_epi64x _mm256_add_epi64 _mm256_xor_si256 _mm256_ror_epi64 _mm256_srlv_epi64
-       _mm256_ternarylogic_epi64 _mm256_loadu_si256 _mm256_storeu_si256 _mm256_or_si256 _mm256_setzero_si256
+       _mm256_ternarylogic_epi32 _mm256_loadu_si256 _mm256_storeu_si256 _mm256_or_si256 _mm256_setzero_si256
        load_part_256 swap_64_256 transpose_64_256);
 
 /// The first `len` bytes, less than 256, or the whole vector, and zeros after them.
