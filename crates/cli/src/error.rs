@@ -76,6 +76,20 @@ pub enum Error {
         /// Why.
         source: formats::Error,
     },
+    /// A library that was to be measured can't be used.
+    Library {
+        /// The library.
+        path: Box<Path>,
+        /// What is wrong with it.
+        why: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// Something measured computed another result than our direct call.
+    Mismatch {
+        /// Who gave which result for what.
+        what: String,
+    },
     /// An engine refused.
     Engine(millstream_engines::Error),
     /// Known answers were wrong: the number of kernels that failed.
@@ -131,6 +145,8 @@ impl fmt::Display for Error {
             Error::Secret { path, why } => write!(f, "{}: {why}", path.display()),
             Error::Random(error) => write!(f, "the system gives no random bytes: {error}"),
             Error::Format { name, source } => write!(f, "{name}: {source}"),
+            Error::Library { path, why, remedy } => write!(f, "{}: {why}; {remedy}", path.display()),
+            Error::Mismatch { what } => write!(f, "{what}; nothing was timed"),
             Error::Engine(error) => error.fmt(f),
             Error::SelfTest(failed) => {
                 write!(

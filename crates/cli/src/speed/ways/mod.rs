@@ -1,0 +1,5 @@
+//! The ways, one file each.
+
+pub mod direct;
+pub mod openssl;
+pub mod pkcs11;
