@@ -48,6 +48,17 @@ pub enum Error {
         /// What it takes, in words.
         takes: &'static str,
     },
+    /// A parameter has a value the algorithm does not take.
+    Parameter {
+        /// The algorithm.
+        algorithm: &'static str,
+        /// The parameter's name in the standard, as in `BEARER`.
+        name: &'static str,
+        /// The value given.
+        given: u64,
+        /// What it takes, in words.
+        takes: &'static str,
+    },
     /// The output buffer is too short, or not as long as the input where it must be.
     OutputLength {
         /// Bytes given.
@@ -88,6 +99,9 @@ impl fmt::Display for Error {
             }
             Error::DataLength { algorithm, given, takes } => {
                 write!(f, "{algorithm}: data of length {given}; it takes {takes}")
+            }
+            Error::Parameter { algorithm, name, given, takes } => {
+                write!(f, "{algorithm}: {name} is {given}; it takes {takes}")
             }
             Error::OutputLength { given, needed } => {
                 write!(f, "an output of {given} bytes where {needed} are needed")

@@ -252,6 +252,20 @@ fn refuses_lengths_that_do_not_fit() {
     assert!(F9::new(Features::none(), &[0; 16]).unwrap().mac(0, 0, 0, &[0; 4], 33).is_err());
 }
 
+#[test]
+fn refuses_parameters_of_too_many_bits() {
+    let f8 = F8::new(Features::none(), &[0; 16]).unwrap();
+    for (bearer, direction, name) in [(32, 0, "BEARER"), (31, 2, "DIRECTION")] {
+        let mut data = *b"as it was";
+        let error = f8.apply(0, bearer, direction, InOut::in_place(&mut data), 72).unwrap_err();
+        assert!(matches!(error, Error::Parameter { algorithm: "kasumi-f8", name: n, .. } if n == name));
+        assert_eq!(&data, b"as it was");
+    }
+    let error = F9::new(Features::none(), &[0; 16]).unwrap().mac(0, 0, 2, b"", 0).unwrap_err();
+    let named = Error::Parameter { algorithm: "kasumi-f9", name: "DIRECTION", given: 2, takes: "0 or 1" };
+    assert_eq!(error, named);
+}
+
 /// Random messages through every kernel and through Intel's library, where it is installed.
 ///
 /// # Safety

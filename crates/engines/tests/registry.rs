@@ -19,7 +19,7 @@ fn names_are_unique_and_say_their_tier() {
         for kernel in engine.kernels() {
             assert!(kernels.insert(kernel.name), "{} has {} twice", algorithm.name, kernel.name);
             assert!(!kernel.note.is_empty(), "{} {} has no note", algorithm.name, kernel.name);
-            let tiers = ["portable", "x86_64-", "aarch64-", "vartime-"];
+            let tiers = ["portable", "x86_64-", "aarch64-", "vartime-", "direct-"];
             assert!(
                 tiers.iter().any(|tier| kernel.name.starts_with(tier)),
                 "{}: {}",
@@ -37,6 +37,10 @@ fn names_are_unique_and_say_their_tier() {
         "aes-gcm",
         "aes-xts",
         "aes-cmac",
+        "aes-cbc-lanes",
+        "aes-ctr-lanes",
+        "aes-cfb128-lanes",
+        "aes-cmac-lanes",
         "chacha20-poly1305",
         "sha1",
         "sha256",
@@ -57,6 +61,10 @@ fn names_are_unique_and_say_their_tier() {
         "crc-32",
         "crc32c",
         "ip-checksum",
+        "md5-lanes",
+        "sha1-lanes",
+        "sha256-lanes",
+        "sha512-lanes",
     ];
     for name in all {
         assert!(names.contains(name), "{name} is not in the registry; it has {names:?}");

@@ -9,8 +9,13 @@ use crate::run::command;
 const ALLOWED: &[(&str, &[&str])] = &[
     ("millstream-cpu", &[]),
     ("millstream-engines", &["millstream-cpu"]),
-    ("millstream", &["millstream-engines", "millstream-cpu"]),
-    ("millstream-cli", &["millstream", "millstream-engines", "millstream-cpu"]),
+    ("millstream-cwq", &[]),
+    ("millstream-accelerator", &["millstream-engines", "millstream-cpu", "millstream-cwq"]),
+    ("millstream", &["millstream-accelerator", "millstream-cwq", "millstream-engines", "millstream-cpu"]),
+    (
+        "millstream-cli",
+        &["millstream", "millstream-accelerator", "millstream-cwq", "millstream-engines", "millstream-cpu"],
+    ),
 ];
 
 /// Crates for development only, which may depend on any.

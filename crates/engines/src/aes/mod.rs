@@ -1,7 +1,8 @@
 //! AES-128, AES-192 and AES-256 and their modes.
 //!
 //! Each mode's text is written once, in its own file, over the lanes of `lanes.rs`; a processor
-//! tier in `arch/` says what a lane is and compiles all modes for itself.
+//! tier in `arch/` says what a lane is and compiles all modes for itself. `many/` takes many objects
+//! at once.
 //!
 //! Ref. FIPS 197.
 
@@ -12,6 +13,7 @@ mod cmac;
 mod ctr;
 mod ecb;
 mod lanes;
+mod many;
 pub(crate) mod portable;
 pub(crate) mod schedule;
 mod xts;
@@ -21,5 +23,9 @@ pub use cfb::{CFB, Cfb, CfbOps};
 pub use cmac::{CMAC, Cmac, CmacOps, CmacStream, MIN_TAG};
 pub use ctr::{CTR, Ctr, CtrOps};
 pub use ecb::{ECB, Ecb, EcbOps};
+pub use many::{
+    CBC_LANES, CFB_LANES, CMAC_LANES, CTR_LANES, CbcJob, CbcLanes, CbcLanesOps, CfbJob, CfbLanes,
+    CfbLanesOps, CmacJob, CmacLanes, CmacLanesOps, CtrJob, CtrLanes, CtrLanesOps,
+};
 pub use schedule::{Block, Schedule};
 pub use xts::{MAX_DATA_UNIT, XTS, Xts, XtsOps};

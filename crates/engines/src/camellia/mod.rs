@@ -8,6 +8,7 @@
 #![allow(unsafe_code)]
 
 mod arch;
+mod jobs;
 mod passes;
 mod portable;
 #[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), allow(dead_code))]
@@ -18,6 +19,7 @@ use std::fmt;
 
 use millstream_cpu::{FeatureSet, Features};
 
+pub use jobs::{CBC_LANES, CTR_LANES, CbcJob, CbcLanes, CbcLanesOps, CtrJob, CtrLanes, CtrLanesOps};
 pub use schedule::{Order, Schedule};
 
 use crate::modes::{BlockMode, Direction, StreamMode};

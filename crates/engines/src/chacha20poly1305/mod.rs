@@ -7,6 +7,7 @@
 #![allow(unsafe_code)]
 
 mod arch;
+mod jobs;
 mod lanes;
 mod object;
 mod poly1305;
@@ -14,13 +15,15 @@ mod portable;
 mod stream;
 
 use millstream_cpu::{Feature, FeatureSet, Features};
-use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::aead::{Aead, TAG};
 use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table, Timing};
 use poly1305::Poly1305;
 
+pub use jobs::{
+    CHACHA20_POLY1305_LANES, ChaCha20Poly1305Job, ChaCha20Poly1305Lanes, ChaCha20Poly1305LanesOps,
+};
 pub use stream::Stream;
 
 const NAME: &str = "chacha20-poly1305";
@@ -234,24 +237,29 @@ fn check_length(given: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// RFC 8439 §2.8.2.
+/// The example of RFC 8439 §2.8.2.
+mod example {
+    pub(super) const KEY: [u8; super::KEY] = {
+        let mut key = [0; super::KEY];
+        let mut i = 0;
+        while i < key.len() {
+            key[i] = 0x80 + i as u8;
+            i += 1;
+        }
+        key
+    };
+    pub(super) const NONCE: [u8; super::NONCE] = [7, 0, 0, 0, 0x40, 0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47];
+    pub(super) const AAD: [u8; 12] = [0x50, 0x51, 0x52, 0x53, 0xc0, 0xc1, 0xc2, 0xc3, 0xc4, 0xc5, 0xc6, 0xc7];
+    pub(super) const PLAIN: [u8; 114] = *b"Ladies and Gentlemen of the class of '99: If I could \
+        offer you only one tip for the future, sunscreen would be it.";
+    /// It is over the ciphertext, so it vouches for that too.
+    pub(super) const TAG: [u8; 16] = 0x1ae1_0b59_4f09_e26a_7e90_2ecb_d060_0691_u128.to_be_bytes();
+}
+
 fn known_answer(kernel: Bound<Ops>) -> bool {
-    const TAG_EXPECTED: [u8; TAG] = 0x1ae1_0b59_4f09_e26a_7e90_2ecb_d060_0691_u128.to_be_bytes();
-    let mut key = [0; KEY];
-    for (i, byte) in key.iter_mut().enumerate() {
-        *byte = 0x80 + i as u8;
-    }
-    let nonce = [7, 0, 0, 0, 0x40, 0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47];
-    let aad = [0x50, 0x51, 0x52, 0x53, 0xc0, 0xc1, 0xc2, 0xc3, 0xc4, 0xc5, 0xc6, 0xc7];
-    let mut text = *b"Ladies and Gentlemen of the class of '99: If I could offer you only one tip \
-        for the future, sunscreen would be it.";
-    let plain = text;
-    let Ok(cipher) = ChaCha20Poly1305::with_kernel(kernel, &key) else { return false };
-    let mut tag = [0; TAG];
-    let sealed = cipher.seal(&nonce, &aad, InOut::in_place(&mut text), &mut tag);
-    // The tag is over the ciphertext, so it vouches for that too.
-    sealed.is_ok()
-        && bool::from(tag.ct_eq(&TAG_EXPECTED))
-        && cipher.open(&nonce, &aad, InOut::in_place(&mut text), &tag).is_ok()
-        && text == plain
+    let Ok(cipher) = ChaCha20Poly1305::with_kernel(kernel, &example::KEY) else { return false };
+    let (mut text, mut tag) = (example::PLAIN, [0; TAG]);
+    let sealed = cipher.seal(&example::NONCE, &example::AAD, InOut::in_place(&mut text), &mut tag);
+    let opened = cipher.open(&example::NONCE, &example::AAD, InOut::in_place(&mut text), &tag);
+    sealed.is_ok() && tag == example::TAG && opened.is_ok() && text == example::PLAIN
 }

@@ -3,7 +3,9 @@
 //! Ref. FIPS 81, appendices B to D; SP 800-67 rev. 2, appendix B; NIST CAVP, TCBCMMT3 and
 //! TCFB64MMT3, count 2.
 
-use super::{BLOCK, Cbc, Cfb, Ecb, Mac, Ops};
+use millstream_cpu::Features;
+
+use super::{BLOCK, Cbc, CbcJob, CbcLanes, Cfb, CfbJob, CfbLanes, Ecb, LanesOps, Mac, MacJob, MacLanes, Ops};
 use crate::InOut;
 use crate::kernel::Bound;
 use crate::modes::{BlockMode, Direction, StreamMode};
@@ -131,4 +133,83 @@ pub(super) fn mac(kernel: Bound<Ops>) -> bool {
         mac.update(&bytes(&rest));
         mac.finish_block() == ciphertext[2].to_be_bytes()
     })
+}
+
+/// Messages in one call: enough for every form of every kernel, and not a whole number of any.
+const LANES: usize = 700;
+
+/// Runs a call for each of the numbers of messages that may take another form of a kernel, and
+/// checks every message's result.
+fn in_lanes<T>(results: impl Fn(usize) -> Vec<T>, right: impl Fn(&T) -> bool) -> bool {
+    [1, 7, 20, 40, 100, 300, LANES].into_iter().all(|messages| {
+        let results = results(messages);
+        results.len() == messages && results.iter().all(&right)
+    })
+}
+
+impl Vector {
+    fn cbc_lanes(&self, kernel: Bound<LanesOps>) -> bool {
+        let Ok(key) = Cbc::new(Features::none(), &bytes(self.key)) else { return false };
+        let lanes = CbcLanes::with_kernel(kernel);
+        let pass = |decrypt: bool, from: &[u64; 3], messages: usize| {
+            let mut data = vec![bytes(from); messages];
+            let job = |data| CbcJob { key: &key, iv: self.iv.to_be_bytes(), data: InOut::in_place(data) };
+            let mut jobs: Vec<_> = data.iter_mut().map(|data| job(data)).collect();
+            let mut jobs: Vec<_> = jobs.iter_mut().collect();
+            if decrypt {
+                lanes.decrypt(&mut jobs)
+            } else {
+                lanes.encrypt(&mut jobs)
+            }
+            let chained = jobs.iter().all(|job| job.iv == self.ciphertext[2].to_be_bytes());
+            if chained { data } else { Vec::new() }
+        };
+        in_lanes(|messages| pass(false, &self.plaintext, messages), |data| *data == bytes(&self.ciphertext))
+            && in_lanes(
+                |messages| pass(true, &self.ciphertext, messages),
+                |data| *data == bytes(&self.plaintext),
+            )
+    }
+
+    fn cfb_lanes(&self, kernel: Bound<LanesOps>) -> bool {
+        let Ok(key) = Cfb::new(Features::none(), &bytes(self.key)) else { return false };
+        let pass = |messages: usize| {
+            let mut data = vec![bytes(&self.plaintext); messages];
+            let job = |data| CfbJob { key: &key, iv: self.iv.to_be_bytes(), data: InOut::in_place(data) };
+            let mut jobs: Vec<_> = data.iter_mut().map(|data| job(data)).collect();
+            CfbLanes::with_kernel(kernel).encrypt(&mut jobs.iter_mut().collect::<Vec<_>>());
+            data
+        };
+        in_lanes(pass, |data| *data == bytes(&self.ciphertext))
+    }
+}
+
+pub(super) fn cbc_lanes(kernel: Bound<LanesOps>) -> bool {
+    SINGLE_CBC.cbc_lanes(kernel)
+}
+
+pub(super) fn cfb_lanes(kernel: Bound<LanesOps>) -> bool {
+    SINGLE_CFB.cfb_lanes(kernel)
+}
+
+pub(super) fn triple_cbc_lanes(kernel: Bound<LanesOps>) -> bool {
+    TRIPLE_CBC.cbc_lanes(kernel)
+}
+
+pub(super) fn triple_cfb_lanes(kernel: Bound<LanesOps>) -> bool {
+    TRIPLE_CFB.cfb_lanes(kernel)
+}
+
+/// As [`mac`].
+pub(super) fn mac_lanes(kernel: Bound<LanesOps>) -> bool {
+    let Vector { key, iv, plaintext: [first, rest @ ..], ciphertext } = SINGLE_CBC;
+    let Ok(key) = Mac::new(Features::none(), &bytes(key)) else { return false };
+    let message = bytes(&[first ^ iv, rest[0], rest[1]]);
+    let pass = |messages: usize| {
+        let job = || MacJob { key: &key, message: &message, mac: [0; BLOCK] };
+        let mut jobs: Vec<_> = (0..messages).map(|_| job()).collect();
+        MacLanes::with_kernel(kernel).mac(&mut jobs.iter_mut().collect::<Vec<_>>());
+        jobs.into_iter().map(|job| job.mac).collect()
+    };
+    in_lanes(pass, |mac| *mac == ciphertext[2].to_be_bytes())
 }

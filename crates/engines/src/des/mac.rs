@@ -57,6 +57,10 @@ impl Mac {
         self.keyed.kernel.kernel()
     }
 
+    pub(super) fn keyed(&self) -> &Keyed {
+        &self.keyed
+    }
+
     /// Adds the next piece of the message.
     pub fn update(&mut self, mut data: &[u8]) {
         if self.filled > 0 {

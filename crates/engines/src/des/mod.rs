@@ -11,6 +11,7 @@
 mod arch;
 mod circuits;
 mod known_answer;
+mod lanes;
 mod mac;
 mod modes;
 mod ops;
@@ -23,6 +24,7 @@ mod tables;
 use millstream_cpu::Features;
 use subtle::ConstantTimeEq;
 
+pub use self::lanes::{CbcJob, CbcLanes, CfbJob, CfbLanes, LanesOps, MacJob, MacLanes};
 pub use self::mac::{Mac, mac};
 pub use ops::{BLOCK, Ops};
 pub use schedule::Schedule;
@@ -41,18 +43,23 @@ static ROWS: &[Row<Ops>] = &[
     portable::ROW,
 ];
 
+/// The same for the lanes.
+static LANE_ROWS: &[Row<LanesOps>] = &[lanes::DIRECT];
+
 macro_rules! tables {
-    ($($(#[$doc:meta])* $table:ident $name:literal, $standard:literal, $bits:expr, $known:path;)*) => {
+    ($ops:ty, $rows:ident;
+     $($(#[$doc:meta])* $table:ident $name:literal, $standard:literal, $bits:expr, $known:path;)*) => {
         $($(#[$doc])*
-        pub static $table: Table<Ops> = Table::new(
+        pub static $table: Table<$ops> = Table::new(
             Algorithm { name: $name, standing: Standing::Legacy, standard: $standard, key_bits: $bits },
-            ROWS,
+            $rows,
             $known,
         );)*
     };
 }
 
 tables! {
+    Ops, ROWS;
     /// DES in ECB.
     ECB "des-ecb", "FIPS 46-3; SP 800-38A §6.1", &[64], known_answer::ecb;
     /// DES in CBC.
@@ -67,6 +74,20 @@ tables! {
     TRIPLE_CBC "3des-cbc", "SP 800-67; SP 800-38A §6.2", &[128, 192], known_answer::triple_cbc;
     /// Triple DES in CFB with 64-bit feedback.
     TRIPLE_CFB "3des-cfb64", "SP 800-67; SP 800-38A §6.3", &[128, 192], known_answer::triple_cfb;
+}
+
+tables! {
+    LanesOps, LANE_ROWS;
+    /// DES in CBC, many messages at a time.
+    CBC_LANES "des-cbc-lanes", "FIPS 46-3; SP 800-38A §6.2", &[64], known_answer::cbc_lanes;
+    /// DES in CFB with 64-bit feedback, many messages at a time.
+    CFB_LANES "des-cfb64-lanes", "FIPS 46-3; SP 800-38A §6.3", &[64], known_answer::cfb_lanes;
+    /// The DES MAC of many messages at a time.
+    MAC_LANES "des-mac-lanes", "FIPS 113", &[64], known_answer::mac_lanes;
+    /// Triple DES in CBC, many messages at a time.
+    TRIPLE_CBC_LANES "3des-cbc-lanes", "SP 800-67; SP 800-38A §6.2", &[128, 192], known_answer::triple_cbc_lanes;
+    /// Triple DES in CFB with 64-bit feedback, many messages at a time.
+    TRIPLE_CFB_LANES "3des-cfb64-lanes", "SP 800-67; SP 800-38A §6.3", &[128, 192], known_answer::triple_cfb_lanes;
 }
 
 macro_rules! mode {

@@ -73,6 +73,11 @@ impl Keyed {
         Ok(Keyed { kernel, schedule: Schedule::new(name, key)? })
     }
 
+    #[inline(always)]
+    pub(super) fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+
     pub(super) fn ecb(&self, direction: Direction, data: InOut<'_>) {
         assert!(data.len().is_multiple_of(BLOCK), "not whole blocks");
         // SAFETY: `kernel` is the proof of its features.

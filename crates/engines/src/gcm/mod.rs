@@ -12,11 +12,13 @@
 #![allow(unsafe_code)]
 
 mod arch;
+mod jobs;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod lanes;
 mod portable;
 mod stream;
 
+pub use jobs::{GCM_LANES, GcmJob, GcmLanes, GcmLanesOps};
 pub use stream::Stream;
 
 use millstream_cpu::{Feature, FeatureSet, Features};
@@ -297,8 +299,13 @@ fn check_length(bytes: u64) -> Result<(), Error> {
 fn check_tag_length(tag: &[u8]) -> Result<(), Error> {
     match tag.len() {
         12..=16 | 8 | 4 => Ok(()),
-        given => Err(Error::TagLength { algorithm: NAME, given, takes: "12 to 16 bytes, 8 or 4" }),
+        given => Err(tag_length(given)),
     }
+}
+
+#[cold]
+fn tag_length(given: usize) -> Error {
+    Error::TagLength { algorithm: NAME, given, takes: "12 to 16 bytes, 8 or 4" }
 }
 
 /// Whether `tag` is the beginning of the tag `value`. The time depends on the length alone.
@@ -328,35 +335,46 @@ const fn increment(counter: u128, blocks: u32) -> u128 {
 
 /// Test case 4 of the specification submitted to NIST (McGrew and Viega, "The Galois/Counter Mode
 /// of Operation", appendix B).
-fn known_answer(kernel: Bound<GcmOps>) -> bool {
-    const KEY: u128 = 0xfeffe9928665731c6d6a8f9467308308;
-    const PLAIN: [u128; 4] = [
+mod example {
+    pub(super) const KEY: [u8; 16] = 0xfeffe9928665731c6d6a8f9467308308_u128.to_be_bytes();
+    pub(super) const NONCE: [u8; 12] =
+        [0xca, 0xfe, 0xba, 0xbe, 0xfa, 0xce, 0xdb, 0xad, 0xde, 0xca, 0xf8, 0x88];
+    pub(super) const AAD: [u8; 20] = [
+        0xfe, 0xed, 0xfa, 0xce, 0xde, 0xad, 0xbe, 0xef, 0xfe, 0xed, 0xfa, 0xce, 0xde, 0xad, 0xbe, 0xef, 0xab,
+        0xad, 0xda, 0xd2,
+    ];
+    pub(super) const PLAIN: [u8; 60] = bytes([
         0xd9313225f88406e5a55909c5aff5269a,
         0x86a7a9531534f7da2e4c303d8a318a72,
         0x1c3c0c95956809532fcf0e2449a6b525,
         0xb16aedf5aa0de657ba637b3900000000,
-    ];
-    const CIPHER: [u128; 4] = [
+    ]);
+    pub(super) const CIPHER: [u8; 60] = bytes([
         0x42831ec2217774244b7221b784d0d49c,
         0xe3aa212f2c02a4e035c17e2329aca12e,
         0x21d514b25466931c7d8f6a5aac84aa05,
         0x1ba30b396a0aac973d58e09100000000,
-    ];
-    const NONCE: [u8; 12] = [0xca, 0xfe, 0xba, 0xbe, 0xfa, 0xce, 0xdb, 0xad, 0xde, 0xca, 0xf8, 0x88];
-    const AAD: [u8; 20] = [
-        0xfe, 0xed, 0xfa, 0xce, 0xde, 0xad, 0xbe, 0xef, 0xfe, 0xed, 0xfa, 0xce, 0xde, 0xad, 0xbe, 0xef, 0xab,
-        0xad, 0xda, 0xd2,
-    ];
-    const TAG_VALUE: u128 = 0x5bc94fbc3221a5db94fae95ae7121a47;
+    ]);
+    pub(super) const TAG: [u8; 16] = 0x5bc94fbc3221a5db94fae95ae7121a47_u128.to_be_bytes();
 
-    let bytes = |blocks: [u128; 4]| blocks.map(u128::to_be_bytes).concat();
-    let Ok(gcm) = Gcm::with_kernel(kernel, &KEY.to_be_bytes()) else { return false };
-    let (mut buffer, mut tag) = (bytes(PLAIN), [0; TAG]);
-    let data = &mut buffer[..60];
-    let sealed = gcm.seal(&NONCE, &AAD, InOut::in_place(data), &mut tag);
-    let right = *data == bytes(CIPHER)[..60] && u128::from_be_bytes(tag) == TAG_VALUE;
-    let opened = gcm.open(&NONCE, &AAD, InOut::in_place(data), &tag);
-    sealed.is_ok() && right && opened.is_ok() && *data == bytes(PLAIN)[..60]
+    const fn bytes(blocks: [u128; 4]) -> [u8; 60] {
+        let mut bytes = [0; 60];
+        let mut i = 0;
+        while i < bytes.len() {
+            bytes[i] = blocks[i / 16].to_be_bytes()[i % 16];
+            i += 1;
+        }
+        bytes
+    }
+}
+
+fn known_answer(kernel: Bound<GcmOps>) -> bool {
+    let Ok(gcm) = Gcm::with_kernel(kernel, &example::KEY) else { return false };
+    let (mut buffer, mut tag) = (example::PLAIN, [0; TAG]);
+    let sealed = gcm.seal(&example::NONCE, &example::AAD, InOut::in_place(&mut buffer), &mut tag);
+    let right = buffer == example::CIPHER && tag == example::TAG;
+    let opened = gcm.open(&example::NONCE, &example::AAD, InOut::in_place(&mut buffer), &tag);
+    sealed.is_ok() && right && opened.is_ok() && buffer == example::PLAIN
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! Ref. RFC 1321; FIPS 180-4.
 
 pub(crate) mod chain;
+pub(crate) mod lanes;
 mod midstate;
 mod stream;
 
@@ -18,6 +19,7 @@ use zeroize::Zeroize;
 
 pub use chain::CompressOps;
 pub(crate) use chain::{Chain, Chaining, compress, wipe};
+pub use lanes::{HashJob, HashLanes, LanesOps};
 pub use midstate::MidState;
 pub(crate) use midstate::{Kind, load};
 pub(crate) use stream::Stream;
@@ -135,6 +137,9 @@ pub struct Digest {
 }
 
 impl Digest {
+    /// No digest yet.
+    pub const EMPTY: Digest = Digest { bytes: [0; MAX_DIGEST], len: 0 };
+
     /// The first bytes of a chaining value, as many as the hash gives out.
     #[inline(always)]
     pub(crate) fn new<S: Chaining>(hash: Hash, state: &S) -> Self {

@@ -5,6 +5,8 @@
 //!
 //! Ref. RFC 2104 §2 and §4 (the precomputed key); FIPS 198-1 §4 and §6.
 
+pub(crate) mod lanes;
+
 use std::{fmt, io};
 
 use millstream_cpu::Features;
@@ -15,6 +17,8 @@ use crate::hash::{
     load, map, wipe,
 };
 use crate::{Bound, Error, Kernel, md5, sha1, sha256, sha512};
+
+pub use lanes::{HmacJob, HmacLanes};
 
 /// SP 800-107 §5.3.3: no tag is shorter, in bytes.
 pub const MIN_TAG: usize = 4;

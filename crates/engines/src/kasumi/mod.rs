@@ -10,6 +10,7 @@
 
 mod arch;
 mod cipher;
+mod jobs;
 mod portable;
 mod sbox;
 mod schedule;
@@ -21,6 +22,7 @@ use millstream_cpu::{FeatureSet, Features};
 use subtle::ConstantTimeEq;
 
 pub use cipher::Sums;
+pub use jobs::{F8Job, F8Lanes, F8LanesOps, F9Job, F9Lanes, F9LanesOps, UEA1_LANES, UIA1_LANES};
 pub use schedule::Schedule;
 
 use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table, Timing};
@@ -179,10 +181,8 @@ impl F8 {
     /// first. Bits of the last byte beyond the length leave as they came.
     ///
     /// # Errors
-    /// [`Error::DataLength`] unless `data` is just the bytes that hold `bits` bits.
-    ///
-    /// # Panics
-    /// When `bearer` does not fit five bits, or `direction` one.
+    /// [`Error::DataLength`] unless `data` is just the bytes that hold `bits` bits;
+    /// [`Error::Parameter`] when `bearer` does not fit five bits, or `direction` one.
     pub fn apply(
         &self,
         count: u32,
@@ -192,13 +192,10 @@ impl F8 {
         bits: usize,
     ) -> Result<(), Error> {
         check(UEA1.algorithm.name, data.len(), bits)?;
-        assert!(bearer < 32, "BEARER has five bits");
-        assert!(direction < 2, "DIRECTION has one bit");
+        let a = first_block(count, bearer, direction)?;
         let Some(last) = data.len().checked_sub(1) else {
             return Ok(());
         };
-        // TS 35.201 §3.4: A = COUNT || BEARER || DIRECTION || 0...0.
-        let a = (count as u64) << 32 | (bearer as u64) << 27 | (direction as u64) << 26;
         let start = self.keys.block(&self.keys.modified, a);
         let [before] = data.load::<1>(last);
         // SAFETY: `kernel` is a `Bound`.
@@ -257,10 +254,8 @@ impl F9 {
     /// byte first. Bits of the last byte beyond the length play no part.
     ///
     /// # Errors
-    /// [`Error::DataLength`] unless `message` is just the bytes that hold `bits` bits.
-    ///
-    /// # Panics
-    /// When `direction` does not fit one bit.
+    /// [`Error::DataLength`] unless `message` is just the bytes that hold `bits` bits;
+    /// [`Error::Parameter`] when `direction` does not fit one bit.
     pub fn mac(
         &self,
         count: u32,
@@ -270,7 +265,7 @@ impl F9 {
         bits: usize,
     ) -> Result<[u8; 4], Error> {
         check(UIA1.algorithm.name, message.len(), bits)?;
-        assert!(direction < 2, "DIRECTION has one bit");
+        check_direction(UIA1.algorithm.name, direction)?;
         // TS 35.201 §4.4: COUNT || FRESH || MESSAGE || DIRECTION || 1 || 0...0.
         let first = ((count as u64) << 32 | fresh as u64).to_be_bytes();
         let (blocks, rest) = message.split_at(bits / 64 * 8);
@@ -323,6 +318,24 @@ fn check(algorithm: &'static str, bytes: usize, bits: usize) -> Result<(), Error
         return Ok(());
     }
     Err(Error::DataLength { algorithm, given: bits as u64, takes: "as many bits as the buffer's bytes hold" })
+}
+
+/// Requires one bit.
+fn check_direction(algorithm: &'static str, direction: u8) -> Result<(), Error> {
+    match direction {
+        0 | 1 => Ok(()),
+        _ => Err(Error::Parameter { algorithm, name: "DIRECTION", given: direction.into(), takes: "0 or 1" }),
+    }
+}
+
+/// COUNT || BEARER || DIRECTION || 0...0, which f8 enciphers first (TS 35.201 §3.4).
+fn first_block(count: u32, bearer: u8, direction: u8) -> Result<u64, Error> {
+    let algorithm = UEA1.algorithm.name;
+    if bearer > 31 {
+        return Err(Error::Parameter { algorithm, name: "BEARER", given: bearer.into(), takes: "0 to 31" });
+    }
+    check_direction(algorithm, direction)?;
+    Ok((count as u64) << 32 | (bearer as u64) << 27 | (direction as u64) << 26)
 }
 
 impl fmt::Debug for F8 {

@@ -11,8 +11,8 @@ mod rounds;
 
 use millstream_cpu::{FeatureSet, Features};
 
-use crate::hash::Hash;
 use crate::hash::chain::{self, Chain, Chaining};
+use crate::hash::{Hash, lanes};
 use crate::{Bound, Row, Standing, Table};
 
 /// Bytes in a block.
@@ -24,6 +24,9 @@ pub(crate) type State = [u32; 4];
 
 /// What a kernel offers: the compression function.
 pub type CompressOps = crate::hash::CompressOps<[u32; 4], BLOCK>;
+
+/// What a kernel for many messages at once offers.
+pub type LanesOps = crate::hash::LanesOps<[u32; 4], BLOCK>;
 
 /// RFC 1321 §3.3.
 pub(crate) const INITIAL: State = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
@@ -37,11 +40,23 @@ static ROWS: &[Row<CompressOps>] = &[
     chain::row("portable", FeatureSet::EMPTY, portable::compress, "bound by the latency of its one chain"),
 ];
 
+/// The kernels for many messages, best first.
+pub static MD5_LANES: Table<LanesOps> =
+    lanes::table("md5-lanes", Standing::Legacy, "RFC 1321", LANES_ROWS, lanes_known_answer);
+
+static LANES_ROWS: &[Row<LanesOps>] = &[lanes::direct_row!()];
+
 /// RFC 1321 §A.5.
+const ABC: &[u8; LEN] = b"\x90\x01\x50\x98\x3c\xd2\x4f\xb0\xd6\x96\x3f\x7d\x28\xe1\x7f\x72";
+
 fn known_answer(kernel: Bound<CompressOps>) -> bool {
     let mut out = [0; LEN];
     Chain { kernel, state: INITIAL }.digest(0, b"abc").write(&mut out);
-    out == *b"\x90\x01\x50\x98\x3c\xd2\x4f\xb0\xd6\x96\x3f\x7d\x28\xe1\x7f\x72"
+    out == *ABC
+}
+
+fn lanes_known_answer(kernel: Bound<LanesOps>) -> bool {
+    lanes::known_answer(kernel, &MD5, Hash::Md5, ABC)
 }
 
 /// The MD5 digest of a message.

@@ -56,6 +56,7 @@ pub static RC4: Table<Ops> = Table::new(
 /// assert_eq!(data, [0xbb, 0xf3, 0x16, 0xe8, 0xd9, 0x40, 0xaf, 0x0a, 0xd3]);
 /// # Ok::<(), millstream_engines::Error>(())
 /// ```
+#[derive(Clone)]
 pub struct Rc4 {
     kernel: Bound<Ops>,
     state: State,

@@ -8,7 +8,7 @@ use crate::InOut;
 
 /// The permutation and the two indices. In words, because processors forward a narrow store to a
 /// load of another width late or not at all.
-#[derive(Zeroize, ZeroizeOnDrop)]
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub(super) struct State {
     s: [u32; 256],
     i: u8,

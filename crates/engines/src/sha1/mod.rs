@@ -11,6 +11,7 @@ mod portable;
 use millstream_cpu::{FeatureSet, Features};
 
 use crate::hash::chain::{self, Chain, Chaining, chaining_big_endian};
+use crate::hash::{Hash, lanes};
 use crate::{Bound, Row, Standing, Table};
 
 /// Bytes in a block.
@@ -22,6 +23,9 @@ pub(crate) type State = [u32; 5];
 
 /// What a kernel offers: the compression function.
 pub type CompressOps = crate::hash::CompressOps<[u32; 5], BLOCK>;
+
+/// What a kernel for many messages at once offers.
+pub type LanesOps = crate::hash::LanesOps<[u32; 5], BLOCK>;
 
 /// FIPS 180-4 §5.3.1.
 pub(crate) const INITIAL: State = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476, 0xc3d2_e1f0];
@@ -45,11 +49,23 @@ static ROWS: &[Row<CompressOps>] = &[
 
 chaining_big_endian!(u32, 5, u64, Sha1 INITIAL);
 
+/// The kernels for many messages, best first.
+pub static SHA1_LANES: Table<LanesOps> =
+    lanes::table("sha1-lanes", Standing::Legacy, "FIPS 180-4 §6.1", LANES_ROWS, lanes_known_answer);
+
+static LANES_ROWS: &[Row<LanesOps>] = &[lanes::direct_row!()];
+
 /// FIPS 180-4's example "abc".
+const ABC: &[u8; LEN] = b"\xa9\x99\x3e\x36\x47\x06\x81\x6a\xba\x3e\x25\x71\x78\x50\xc2\x6c\x9c\xd0\xd8\x9d";
+
 fn known_answer(kernel: Bound<CompressOps>) -> bool {
     let mut out = [0; LEN];
     Chain { kernel, state: INITIAL }.digest(0, b"abc").write(&mut out);
-    out == *b"\xa9\x99\x3e\x36\x47\x06\x81\x6a\xba\x3e\x25\x71\x78\x50\xc2\x6c\x9c\xd0\xd8\x9d"
+    out == *ABC
+}
+
+fn lanes_known_answer(kernel: Bound<LanesOps>) -> bool {
+    lanes::known_answer(kernel, &SHA1, Hash::Sha1, ABC)
 }
 
 /// The SHA-1 digest of a message.

@@ -8,6 +8,7 @@ mod portable;
 use millstream_cpu::{FeatureSet, Features};
 
 use crate::hash::chain::{self, Chain, Chaining, chaining_big_endian};
+use crate::hash::{Hash, lanes};
 use crate::{Bound, Row, Standing, Table};
 
 /// Bytes in a block.
@@ -21,6 +22,9 @@ pub(crate) type State = [u32; 8];
 
 /// What a kernel offers: the compression function.
 pub type CompressOps = crate::hash::CompressOps<[u32; 8], BLOCK>;
+
+/// What a kernel for many messages at once offers.
+pub type LanesOps = crate::hash::LanesOps<[u32; 8], BLOCK>;
 
 /// FIPS 180-4 §5.3.3.
 #[rustfmt::skip]
@@ -65,12 +69,24 @@ static ROWS: &[Row<CompressOps>] = &[
 
 chaining_big_endian!(u32, 8, u64, Sha224 INITIAL_224 Sha256 INITIAL);
 
+/// The kernels for many messages of SHA-256 and SHA-224, best first.
+pub static SHA256_LANES: Table<LanesOps> =
+    lanes::table("sha256-lanes", Standing::Current, "FIPS 180-4 §6.2", LANES_ROWS, lanes_known_answer);
+
+static LANES_ROWS: &[Row<LanesOps>] = &[lanes::direct_row!()];
+
 /// FIPS 180-4's example "abc".
+const ABC: &[u8; LEN] = b"\xba\x78\x16\xbf\x8f\x01\xcf\xea\x41\x41\x40\xde\x5d\xae\x22\x23\
+    \xb0\x03\x61\xa3\x96\x17\x7a\x9c\xb4\x10\xff\x61\xf2\x00\x15\xad";
+
 fn known_answer(kernel: Bound<CompressOps>) -> bool {
     let mut out = [0; LEN];
     Chain { kernel, state: INITIAL }.digest(0, b"abc").write(&mut out);
-    out == *b"\xba\x78\x16\xbf\x8f\x01\xcf\xea\x41\x41\x40\xde\x5d\xae\x22\x23\
-          \xb0\x03\x61\xa3\x96\x17\x7a\x9c\xb4\x10\xff\x61\xf2\x00\x15\xad"
+    out == *ABC
+}
+
+fn lanes_known_answer(kernel: Bound<LanesOps>) -> bool {
+    lanes::known_answer(kernel, &SHA256, Hash::Sha256, ABC)
 }
 
 /// The SHA-256 digest of a message.

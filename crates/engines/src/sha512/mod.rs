@@ -8,6 +8,7 @@ mod portable;
 use millstream_cpu::{FeatureSet, Features};
 
 use crate::hash::chain::{self, Chain, Chaining, chaining_big_endian};
+use crate::hash::{Hash, lanes};
 use crate::{Bound, Row, Standing, Table};
 
 /// Bytes in a block.
@@ -23,6 +24,9 @@ pub(crate) type State = [u64; 8];
 
 /// What a kernel offers: the compression function.
 pub type CompressOps = crate::hash::CompressOps<[u64; 8], BLOCK>;
+
+/// What a kernel for many messages at once offers.
+pub type LanesOps = crate::hash::LanesOps<[u64; 8], BLOCK>;
 
 /// FIPS 180-4 §5.3.5.
 #[rustfmt::skip]
@@ -88,14 +92,26 @@ static ROWS: &[Row<CompressOps>] = &[
 
 chaining_big_endian!(u64, 8, u128, Sha384 INITIAL_384 Sha512 INITIAL Sha512_256 INITIAL_256);
 
+/// The kernels for many messages of SHA-512, SHA-384 and SHA-512/256, best first.
+pub static SHA512_LANES: Table<LanesOps> =
+    lanes::table("sha512-lanes", Standing::Current, "FIPS 180-4 §6.4", LANES_ROWS, lanes_known_answer);
+
+static LANES_ROWS: &[Row<LanesOps>] = &[lanes::direct_row!()];
+
 /// FIPS 180-4's example "abc".
+const ABC: &[u8; LEN] = b"\xdd\xaf\x35\xa1\x93\x61\x7a\xba\xcc\x41\x73\x49\xae\x20\x41\x31\
+    \x12\xe6\xfa\x4e\x89\xa9\x7e\xa2\x0a\x9e\xee\xe6\x4b\x55\xd3\x9a\
+    \x21\x92\x99\x2a\x27\x4f\xc1\xa8\x36\xba\x3c\x23\xa3\xfe\xeb\xbd\
+    \x45\x4d\x44\x23\x64\x3c\xe8\x0e\x2a\x9a\xc9\x4f\xa5\x4c\xa4\x9f";
+
 fn known_answer(kernel: Bound<CompressOps>) -> bool {
     let mut out = [0; LEN];
     Chain { kernel, state: INITIAL }.digest(0, b"abc").write(&mut out);
-    out == *b"\xdd\xaf\x35\xa1\x93\x61\x7a\xba\xcc\x41\x73\x49\xae\x20\x41\x31\
-          \x12\xe6\xfa\x4e\x89\xa9\x7e\xa2\x0a\x9e\xee\xe6\x4b\x55\xd3\x9a\
-          \x21\x92\x99\x2a\x27\x4f\xc1\xa8\x36\xba\x3c\x23\xa3\xfe\xeb\xbd\
-          \x45\x4d\x44\x23\x64\x3c\xe8\x0e\x2a\x9a\xc9\x4f\xa5\x4c\xa4\x9f"
+    out == *ABC
+}
+
+fn lanes_known_answer(kernel: Bound<LanesOps>) -> bool {
+    lanes::known_answer(kernel, &SHA512, Hash::Sha512, ABC)
 }
 
 /// The SHA-512 digest of a message.

@@ -1,0 +1,410 @@
+//! The accelerator: takes control words from queues, executes them, posts completions.
+
+use std::fmt;
+use std::ops::Deref;
+
+use millstream_cpu::Features;
+use millstream_cwq::ring::{Consumer, Corrupt, Producer, Word};
+use millstream_cwq::{Completion, ControlWord, Opcode, Status};
+
+use crate::arena::Arena;
+use crate::execute::{Executor, Taken};
+use crate::key::{Handle, Key, KeySlots, SlotsFull};
+use crate::unit::Unit;
+
+/// What one word costs beside its bytes, in bytes: so a flood of small words is counted too.
+const WORD_COST: i64 = 64;
+
+/// What a queue of weight 1 may take in one turn, in bytes of source and [`WORD_COST`]s.
+const QUANTUM: i64 = 64 * 1024;
+
+/// The most words taken before any is executed.
+const MOST_HELD: usize = 512;
+
+/// When words that were taken are executed. Lanes that are only partly filled take as long as full ones, so
+/// it may pay to wait for more; an operation then ends later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlushPolicy {
+    /// At once when that many are held.
+    pub full: usize,
+    /// Else when the first of them was taken so long ago, in the unit of [`Accelerator::step`]'s `now`. With 0
+    /// every step executes what it took.
+    pub deadline: u64,
+}
+
+impl Default for FlushPolicy {
+    fn default() -> Self {
+        FlushPolicy { full: MOST_HELD, deadline: 0 }
+    }
+}
+
+/// One of an accelerator's grants: an arena and the keys for what lies in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct GrantId(usize);
+
+/// One of an accelerator's queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct QueueId(usize);
+
+pub(crate) struct Grant<A> {
+    pub(crate) arena: A,
+    pub(crate) keys: KeySlots,
+}
+
+struct Queue<M> {
+    grant: usize,
+    submissions: Consumer<M, { ControlWord::WORDS }>,
+    completions: Producer<M, { Completion::WORDS }>,
+    weight: u32,
+    /// What it may still take in this turn; less than nothing after a big object.
+    deficit: i64,
+    /// Bytes in its arena.
+    arena_len: u32,
+    /// Words taken whose completions have no place in the ring yet.
+    held: usize,
+    /// Whether a completion was pushed since the last publication.
+    dirty: bool,
+}
+
+/// An accelerator without a thread, a clock or a system call: it works when it is told to.
+///
+/// ```
+/// use std::sync::Arc;
+/// use millstream_accelerator::{Accelerator, FlushPolicy, LocalArena};
+/// use millstream_cpu::Features;
+/// use millstream_cwq::{Completion, ControlWord, Opcode, Algorithm, Status, ring};
+///
+/// let (submissions, completions): (Arc<[_]>, Arc<[_]>) =
+///     (ring::memory::<{ ControlWord::WORDS }>(8).into(), ring::memory::<{ Completion::WORDS }>(8).into());
+/// let arena = Arc::new(LocalArena::new(4096));
+///
+/// let mut accelerator = Accelerator::new(Features::hardware(), FlushPolicy::default());
+/// let grant = accelerator.add_grant(arena.clone(), 16);
+/// accelerator.add_queue(grant, submissions.clone(), completions.clone(), 1)?;
+///
+/// // Another side of it all: the SHA-256 digest of the 3 bytes at 0, to 64.
+/// use millstream_accelerator::Arena;
+/// arena.write(0, b"abc");
+/// let word = ControlWord {
+///     opcode: Opcode::Hash as u8, hash: Algorithm::Sha256 as u8, source_len: 3, mac: 64, mac_len: 32, tag: 1,
+///     ..ControlWord::default()
+/// };
+/// let mut queue = ring::Producer::new(submissions)?;
+/// queue.push(&word.to_words())?;
+/// queue.publish();
+///
+/// assert_eq!(accelerator.step(0), 1);
+/// let mut done = ring::Consumer::new(completions)?;
+/// let completion = Completion::from_words(done.pop()?.unwrap());
+/// assert_eq!((completion.tag, completion.status()), (1, Some(Status::Ok)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Accelerator<A, M> {
+    features: Features,
+    policy: FlushPolicy,
+    grants: Vec<Option<Grant<A>>>,
+    queues: Vec<Option<Queue<M>>>,
+    /// Whose turn it is.
+    turn: usize,
+    /// Words taken and not executed.
+    held: Vec<Taken>,
+    /// When the first of them was taken.
+    held_since: u64,
+    executor: Executor,
+}
+
+impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
+    /// An accelerator with the best kernels that `features` allow.
+    pub fn new(features: Features, policy: FlushPolicy) -> Self {
+        Accelerator {
+            features,
+            policy,
+            grants: Vec::new(),
+            queues: Vec::new(),
+            turn: 0,
+            held: Vec::with_capacity(MOST_HELD),
+            held_since: 0,
+            executor: Executor::new(Unit::new(features)),
+        }
+    }
+
+    /// The features its kernels were chosen for.
+    pub fn features(&self) -> Features {
+        self.features
+    }
+
+    /// Adds an arena, with room for that many keys.
+    pub fn add_grant(&mut self, arena: A, key_slots: usize) -> GrantId {
+        let grant = Grant { arena, keys: KeySlots::new(key_slots) };
+        GrantId(insert(&mut self.grants, grant))
+    }
+
+    /// Takes a grant and its queues away. Its keys are zeroised; words that were taken and not executed
+    /// complete as revoked, as far as the completion rings have room.
+    pub fn remove_grant(&mut self, id: GrantId) {
+        for index in 0..self.queues.len() {
+            if self.queues[index].as_ref().is_some_and(|queue| queue.grant == id.0) {
+                self.remove_queue(QueueId(index));
+            }
+        }
+        if let Some(grant) = self.grants.get_mut(id.0) {
+            *grant = None;
+        }
+    }
+
+    /// Adds a queue to a grant. Its share is `weight` among the weights of all queues.
+    ///
+    /// # Errors
+    /// [`Corrupt`] when the memory is not that of rings, there is no such grant, or the completion ring
+    /// has less room than the submission ring.
+    pub fn add_queue(
+        &mut self,
+        grant: GrantId,
+        submissions: M,
+        completions: M,
+        weight: u32,
+    ) -> Result<QueueId, Corrupt> {
+        let Some(Some(of)) = self.grants.get(grant.0) else { return Err(Corrupt) };
+        let queue = Queue {
+            grant: grant.0,
+            submissions: Consumer::new(submissions)?,
+            completions: Producer::new(completions)?,
+            weight: weight.max(1),
+            deficit: 0,
+            arena_len: of.arena.len(),
+            held: 0,
+            dirty: false,
+        };
+        if queue.completions.capacity() < queue.submissions.capacity() {
+            return Err(Corrupt);
+        }
+        Ok(QueueId(insert(&mut self.queues, queue)))
+    }
+
+    /// Takes a queue away. Words that were taken from it and not executed complete as revoked.
+    pub fn remove_queue(&mut self, id: QueueId) {
+        let mut held = std::mem::take(&mut self.held);
+        held.retain(|taken| {
+            if taken.queue == id.0 {
+                self.complete(id.0, failed(taken.word.tag, Status::Revoked));
+            }
+            taken.queue != id.0
+        });
+        self.held = held;
+        self.publish();
+        if let Some(queue) = self.queues.get_mut(id.0) {
+            *queue = None;
+        }
+    }
+
+    /// Puts a key in a slot of a grant.
+    ///
+    /// # Errors
+    /// [`SlotsFull`]; also where there is no such grant.
+    pub fn insert_key(&mut self, grant: GrantId, key: Key) -> Result<Handle, SlotsFull> {
+        match self.grants.get_mut(grant.0) {
+            Some(Some(grant)) => grant.keys.insert(key),
+            _ => Err(SlotsFull),
+        }
+    }
+
+    /// Zeroises a key of a grant; whether there was one. Words in flight that name it fail with
+    /// [`Status::Key`].
+    pub fn remove_key(&mut self, grant: GrantId, handle: Handle) -> bool {
+        match self.grants.get_mut(grant.0) {
+            Some(Some(grant)) => grant.keys.remove(handle),
+            _ => false,
+        }
+    }
+
+    /// Takes what the queues offer, each its share, and executes it unless the flush policy says to wait
+    /// for more. `now` counts in any unit, the policy's. Returns how many operations ended.
+    #[inline]
+    pub fn step(&mut self, now: u64) -> usize {
+        if self.held.is_empty() {
+            self.held_since = now;
+        }
+        self.take();
+        let waited = now.saturating_sub(self.held_since) >= self.policy.deadline;
+        let full = self.held.len() >= self.policy.full.min(MOST_HELD);
+        let ended = if waited || full { self.execute() } else { 0 };
+        self.publish();
+        ended
+    }
+
+    /// Executes all that is held, however few. Returns how many operations ended.
+    pub fn flush(&mut self) -> usize {
+        let ended = self.execute();
+        self.publish();
+        ended
+    }
+
+    /// How many words are held, waiting for lanes to fill.
+    pub fn held(&self) -> usize {
+        self.held.len()
+    }
+
+    /// Whether any queue has words to take.
+    pub fn has_work(&mut self) -> bool {
+        self.queues.iter_mut().flatten().any(|queue| matches!(queue.submissions.ready(), Ok(1..)))
+    }
+
+    /// Whether a producer filled a queue's ring with nonsense: it is not served any more.
+    pub fn is_corrupt(&mut self, id: QueueId) -> bool {
+        match self.queues.get_mut(id.0) {
+            Some(Some(queue)) => queue.submissions.ready().is_err() || queue.completions.room().is_err(),
+            _ => true,
+        }
+    }
+
+    /// Says on every ring that nobody looks at it, unless one has words. Whoever gets `true` waits for a
+    /// wake-up, and calls [`Accelerator::wake`] after it.
+    pub fn sleep(&mut self) -> bool {
+        for queue in self.queues.iter_mut().flatten() {
+            if queue.submissions.sleep() == Ok(false) {
+                self.wake();
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Says on every ring that it is looked at again.
+    pub fn wake(&mut self) {
+        for queue in self.queues.iter_mut().flatten() {
+            queue.submissions.wake();
+        }
+    }
+
+    /// Deficit round-robin: each queue in turn takes words up to what it has saved up. As long as any queue
+    /// offers words, some are taken.
+    fn take(&mut self) {
+        let before = self.held.len();
+        self.round(1);
+        if self.held.len() == before
+            && let Some(rounds) = self.rounds_to_wait()
+        {
+            self.round(rounds);
+        }
+    }
+
+    /// Gives every queue that many quanta, and takes from each.
+    fn round(&mut self, quanta: i64) {
+        let queues = self.queues.len();
+        for offset in 0..queues {
+            let index = (self.turn + offset) % queues;
+            self.take_from(index, quanta);
+            if self.held.len() >= MOST_HELD {
+                // The next turn begins with whoever had none in this.
+                self.turn = index + 1;
+                return;
+            }
+        }
+    }
+
+    /// After how many rounds the first queue that offers words has saved up enough, where big objects have
+    /// left all of them in debt.
+    #[cold]
+    fn rounds_to_wait(&mut self) -> Option<i64> {
+        let offering = self.queues.iter_mut().flatten().filter_map(|queue| {
+            let offers = matches!(queue.submissions.ready(), Ok(1..)) && queue.deficit <= 0;
+            offers.then(|| 1 - queue.deficit / (QUANTUM * i64::from(queue.weight)))
+        });
+        offering.min()
+    }
+
+    #[inline]
+    fn take_from(&mut self, index: usize, quanta: i64) {
+        let Some(Some(queue)) = self.queues.get_mut(index) else { return };
+        // Every word that is taken must find room for its completion. A corrupt ring is not served.
+        let (Ok(ready), Ok(room)) = (queue.submissions.ready(), queue.completions.room()) else { return };
+        if ready == 0 {
+            queue.deficit = queue.deficit.min(0);
+            return;
+        }
+        queue.deficit = queue.deficit.saturating_add(quanta * QUANTUM * i64::from(queue.weight));
+        let left = ready.min(room.saturating_sub(queue.held)).min(MOST_HELD - self.held.len());
+        for _ in 0..left {
+            if queue.deficit <= 0 {
+                break;
+            }
+            let Ok(Some(words)) = queue.submissions.pop() else { break };
+            let word = ControlWord::from_words(words);
+            // The length is not checked yet; what is longer than the arena will be refused, and cheap.
+            queue.deficit -= WORD_COST + i64::from(word.source_len.min(queue.arena_len));
+            let cancelled = word.opcode == Opcode::Cancel as u8 && cancel(&mut self.held, index, &word);
+            queue.held += 1;
+            self.held.push(Taken { queue: index, grant: queue.grant, word, cancelled });
+        }
+        queue.submissions.release();
+    }
+
+    /// Executes what is held and posts the completions.
+    fn execute(&mut self) -> usize {
+        let count = self.held.len();
+        if count == 0 {
+            return 0;
+        }
+        let Accelerator { executor, grants, queues, held, .. } = self;
+        executor.run(self.features, grants, held, |queue, completion| post(queues, queue, completion));
+        held.clear();
+        count
+    }
+
+    fn complete(&mut self, queue: usize, completion: Completion) {
+        post(&mut self.queues, queue, completion);
+    }
+
+    /// Shows the completions that were posted.
+    #[inline]
+    fn publish(&mut self) {
+        for queue in self.queues.iter_mut().flatten() {
+            if queue.dirty {
+                queue.dirty = false;
+                queue.completions.publish();
+            }
+        }
+    }
+}
+
+/// Marks the word with the tag that another names, if the same queue has it held; whether it was found.
+fn cancel(held: &mut [Taken], queue: usize, word: &ControlWord) -> bool {
+    let tag = u64::from(word.key) | u64::from(word.mac_key) << 32;
+    let found = held.iter_mut().find(|taken| {
+        let same = taken.queue == queue && taken.word.tag == tag && !taken.cancelled;
+        same && taken.word.opcode != Opcode::Cancel as u8
+    });
+    found.map(|taken| taken.cancelled = true).is_some()
+}
+
+/// Writes a completion; there is room, because no more words were taken than there was.
+#[inline(always)]
+fn post<M: Deref<Target = [Word]>>(queues: &mut [Option<Queue<M>>], index: usize, completion: Completion) {
+    if let Some(Some(queue)) = queues.get_mut(index) {
+        // A ring that its other side made corrupt gets no completions, as it gets no service.
+        let _ = queue.completions.push(&completion.to_words());
+        queue.held = queue.held.saturating_sub(1);
+        queue.dirty = true;
+    }
+}
+
+pub(crate) fn failed(tag: u64, status: Status) -> Completion {
+    Completion { tag, status: status as u16, ..Completion::default() }
+}
+
+/// The first free place, or a new one.
+fn insert<T>(places: &mut Vec<Option<T>>, value: T) -> usize {
+    let index = places.iter().position(Option::is_none).unwrap_or(places.len());
+    if index == places.len() {
+        places.push(None);
+    }
+    places[index] = Some(value);
+    index
+}
+
+impl<A, M> fmt::Debug for Accelerator<A, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let queues = self.queues.iter().flatten().count();
+        write!(f, "Accelerator({queues} queues, {} words held)", self.held.len())
+    }
+}

@@ -1,0 +1,194 @@
+//! The memory in which the objects of a grant lie.
+//!
+//! # Safety
+//! An accelerator touches an arena through the functions here only. Bytes are reached in one of two ways.
+//! *Staged*: [`Arena::read`] and [`Arena::write`] copy whole spans between the arena and private memory, so
+//! no reference to the arena ever exists and it does not matter who writes there meanwhile. *Direct*: where
+//! [`Arena::exclusive`] vouches that nobody else touches the spans of words in flight, slices of the arena
+//! itself are lent to the engines.
+#![allow(unsafe_code)]
+
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ptr::NonNull;
+
+use millstream_cwq::ControlWord;
+
+/// A part of an arena, or of staging memory: offset and length in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) at: u32,
+    pub(crate) len: u32,
+}
+
+impl Span {
+    #[inline(always)]
+    pub(crate) fn overlaps(self, other: Span) -> bool {
+        let (a, b) = (u64::from(self.at), u64::from(other.at));
+        a < b + u64::from(other.len) && b < a + u64::from(self.len) && self.len > 0 && other.len > 0
+    }
+}
+
+/// Memory that control words name by offset and length.
+///
+/// # Safety
+/// `base` is valid for reads and writes of `len` bytes for as long as the value lives, wherever it is
+/// moved. Where `exclusive` returns `true`: from the moment a control word is published until its
+/// completion is, nobody but the accelerator reads or writes the spans that the word writes, nobody
+/// writes those it reads, and no two words in flight name overlapping spans of which one is written.
+pub unsafe trait Arena {
+    /// Where it begins.
+    fn base(&self) -> NonNull<u8>;
+
+    /// How many bytes it has.
+    fn len(&self) -> u32;
+
+    /// Whether it has no bytes.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether the spans of words in flight are the accelerator's alone.
+    fn exclusive(&self) -> bool;
+
+    /// Copies bytes out of the arena.
+    ///
+    /// # Panics
+    /// When they are not all inside.
+    fn read(&self, at: u32, out: &mut [u8]) {
+        assert!(at as usize + out.len() <= self.len() as usize, "a read inside the arena");
+        // SAFETY: the bytes are inside the arena, and `out` is not in it: no reference to it exists.
+        unsafe { out.as_mut_ptr().copy_from_nonoverlapping(self.base().as_ptr().add(at as usize), out.len()) }
+    }
+
+    /// Copies bytes into the arena.
+    ///
+    /// # Panics
+    /// When they would not all be inside.
+    fn write(&self, at: u32, bytes: &[u8]) {
+        assert!(at as usize + bytes.len() <= self.len() as usize, "a write inside the arena");
+        // SAFETY: as in `read`.
+        unsafe { self.base().as_ptr().add(at as usize).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) }
+    }
+}
+
+/// A span as a slice.
+///
+/// # Safety
+/// The span is inside the arena, which is exclusive, and belongs to a word in flight; it does not overlap
+/// any span that a [`slice_mut`] lent is of.
+#[inline(always)]
+pub(crate) unsafe fn slice<A: Arena>(arena: &A, span: Span) -> &[u8] {
+    // SAFETY: as the caller says.
+    unsafe { std::slice::from_raw_parts(arena.base().as_ptr().add(span.at as usize), span.len as usize) }
+}
+
+/// A span as a slice to write to.
+///
+/// # Safety
+/// As for [`slice`]; the word writes the span, and nothing else lent overlaps it.
+#[inline(always)]
+#[allow(clippy::mut_from_ref)]
+pub(crate) unsafe fn slice_mut<A: Arena>(arena: &A, span: Span) -> &mut [u8] {
+    // SAFETY: as the caller says.
+    unsafe { std::slice::from_raw_parts_mut(arena.base().as_ptr().add(span.at as usize), span.len as usize) }
+}
+
+/// An arena in this process's own memory, zeroed at first, in whole cache lines.
+///
+/// Words over it may come from anybody: objects are staged.
+#[derive(Debug)]
+pub struct LocalArena {
+    base: NonNull<u8>,
+    len: u32,
+}
+
+// SAFETY: plain bytes that are reached by copies only, wherever the value is.
+unsafe impl Send for LocalArena {}
+// SAFETY: `write` takes `&self`, so two threads might copy to the same bytes at once; that the bytes are
+// then of either is what an arena is: whoever owns a span must not share it.
+unsafe impl Sync for LocalArena {}
+
+impl LocalArena {
+    /// An arena of that many bytes, rounded up to whole cache lines.
+    pub fn new(len: u32) -> Self {
+        let layout = LocalArena::layout(len);
+        // SAFETY: the layout's size is not zero.
+        let base = unsafe { alloc_zeroed(layout) };
+        let Some(base) = NonNull::new(base) else { handle_alloc_error(layout) };
+        LocalArena { base, len: layout.size().min(u32::MAX as usize) as u32 }
+    }
+
+    fn layout(len: u32) -> Layout {
+        let lines = (len as usize).div_ceil(ControlWord::BYTES).max(1);
+        Layout::array::<[u8; ControlWord::BYTES]>(lines)
+            .and_then(|layout| layout.align_to(4096))
+            .expect("less than 4 GiB fits any address space")
+    }
+}
+
+impl Drop for LocalArena {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `new` with this layout: a length rounded up rounds up to itself.
+        unsafe { dealloc(self.base.as_ptr(), LocalArena::layout(self.len)) }
+    }
+}
+
+// SAFETY: `base` is an allocation of at least `len` bytes that lives until the value is dropped.
+unsafe impl Arena for LocalArena {
+    fn base(&self) -> NonNull<u8> {
+        self.base
+    }
+
+    fn len(&self) -> u32 {
+        self.len
+    }
+
+    fn exclusive(&self) -> bool {
+        false
+    }
+}
+
+// SAFETY: whoever shares an arena keeps it alive; the rest is the arena's own promise.
+unsafe impl<A: Arena> Arena for std::sync::Arc<A> {
+    fn base(&self) -> NonNull<u8> {
+        A::base(self)
+    }
+
+    fn len(&self) -> u32 {
+        A::len(self)
+    }
+
+    fn exclusive(&self) -> bool {
+        A::exclusive(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_come_back_and_lengths_are_whole_lines() {
+        let arena = LocalArena::new(100);
+        assert_eq!(arena.len(), 128);
+        arena.write(120, b"at last!");
+        let mut out = [0; 9];
+        arena.read(119, &mut out);
+        assert_eq!(&out, b"\0at last!");
+    }
+
+    #[test]
+    #[should_panic(expected = "inside the arena")]
+    fn writes_stay_inside() {
+        LocalArena::new(64).write(60, b"too long");
+    }
+
+    #[test]
+    fn spans_overlap_only_where_both_have_bytes() {
+        let span = |at, len| Span { at, len };
+        assert!(span(0, 10).overlaps(span(9, 1)));
+        assert!(!span(0, 10).overlaps(span(10, 1)));
+        assert!(!span(0, 10).overlaps(span(5, 0)));
+        assert!(span(u32::MAX - 1, 1).overlaps(span(0, u32::MAX)));
+    }
+}

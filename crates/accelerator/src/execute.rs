@@ -1,0 +1,473 @@
+//! From control words to operations, and from their results to completions.
+//!
+//! # Safety
+//! Slices of an arena are lent to operations only where the arena is exclusive: its promise, and the
+//! overlap rule that [`plan`] checked, are the witness.
+#![allow(unsafe_code)]
+
+use millstream_cpu::Features;
+use millstream_cwq::{Algorithm, Completion, ControlWord, Opcode, Status};
+use millstream_engines::modes::Direction;
+use millstream_engines::{Error, InOut};
+use zeroize::{Zeroizing, optimization_barrier};
+
+use crate::accelerator::{Grant, failed};
+use crate::arena::{Arena, Span, slice, slice_mut};
+use crate::key::{Handle, Key, hash_of};
+use crate::operation::{Checksum, Operation};
+use crate::plan::{KeyAt, Pieces, Plan, Source, plan};
+use crate::unit::Unit;
+
+/// A word that an accelerator took from a queue: its own copy, read once.
+pub(crate) struct Taken {
+    pub(crate) queue: usize,
+    pub(crate) grant: usize,
+    pub(crate) word: ControlWord,
+    /// Taken back; of [`Opcode::Cancel`], that it found what it looked for.
+    pub(crate) cancelled: bool,
+}
+
+/// What is known of a word before it is executed.
+struct Entry {
+    plan: Result<Plan, Status>,
+    /// Why no operation could be made from the plan.
+    refused: Option<Status>,
+    /// Where its inputs begin in staging memory, if any lie there.
+    staged_at: Option<usize>,
+    /// The index of its keys among those that words brought with them.
+    carried: Option<usize>,
+}
+
+/// Keys that came with a word.
+#[derive(Default)]
+struct Carried {
+    key: Option<Box<Key>>,
+    mac_key: Option<Box<Key>>,
+}
+
+/// The sub-unit, and memory that is used again and again.
+pub(crate) struct Executor {
+    unit: Unit,
+    entries: Vec<Entry>,
+    carried: Vec<Carried>,
+    operations: Vec<Operation<'static>>,
+    completions: Vec<Completion>,
+    /// Copies of inputs that can't be used where they lie.
+    staging: Vec<u8>,
+    /// Outputs that can't be written where they belong at once.
+    outputs: Vec<u8>,
+}
+
+impl Executor {
+    pub(crate) fn new(unit: Unit) -> Self {
+        Executor {
+            unit,
+            entries: Vec::new(),
+            carried: Vec::new(),
+            operations: Vec::new(),
+            completions: Vec::new(),
+            staging: Vec::new(),
+            outputs: Vec::new(),
+        }
+    }
+
+    /// Executes words and posts a completion for each, with the index of its queue.
+    pub(crate) fn run<A: Arena>(
+        &mut self,
+        features: Features,
+        grants: &[Option<Grant<A>>],
+        taken: &[Taken],
+        mut post: impl FnMut(usize, Completion),
+    ) {
+        for word in taken {
+            let entry = self.enter(features, grants, word);
+            self.entries.push(entry);
+        }
+        self.execute(grants, taken);
+        for (word, completion) in taken.iter().zip(self.completions.drain(..)) {
+            post(word.queue, completion);
+        }
+        self.entries.clear();
+        self.carried.clear();
+        wipe(&mut self.staging);
+        wipe(&mut self.outputs);
+    }
+
+    /// Checks a word, and stages what must be staged.
+    #[inline]
+    fn enter<A: Arena>(&mut self, features: Features, grants: &[Option<Grant<A>>], taken: &Taken) -> Entry {
+        let mut entry = Entry { plan: Err(Status::Revoked), refused: None, staged_at: None, carried: None };
+        let Some(Some(grant)) = grants.get(taken.grant) else { return entry };
+        if taken.cancelled && taken.word.opcode != Opcode::Cancel as u8 {
+            entry.plan = Err(Status::Cancelled);
+            return entry;
+        }
+        let mut pieces = Pieces::new();
+        entry.plan = plan(&taken.word, &grant.arena, &mut pieces);
+        let Ok(plan) = &entry.plan else { return entry };
+        let gathers = matches!(plan.source, Source::Gather { .. });
+        let exclusive = grant.arena.exclusive();
+        let carries = matches!(plan.key, KeyAt::Arena(_)) || matches!(plan.mac_key, KeyAt::Arena(_));
+        if exclusive && !gathers && !carries {
+            return entry;
+        }
+        if carries {
+            match carry(features, &grant.arena, plan) {
+                Ok(carried) => self.carried.push(carried),
+                Err(status) => {
+                    entry.plan = Err(status);
+                    return entry;
+                }
+            }
+            entry.carried = Some(self.carried.len() - 1);
+        }
+        if gathers || !exclusive {
+            entry.staged_at = Some(self.stage(&grant.arena, plan, &pieces));
+        }
+        entry
+    }
+
+    /// Copies a word's inputs to staging memory, in the order in which `Inputs` takes them, and makes
+    /// room for its output.
+    fn stage<A: Arena>(&mut self, arena: &A, plan: &Plan, pieces: &Pieces) -> usize {
+        let begin = self.staging.len();
+        let mut copy = |span: Span| {
+            let at = self.staging.len();
+            self.staging.resize(at + span.len as usize, 0);
+            arena.read(span.at, &mut self.staging[at..]);
+        };
+        match plan.source {
+            Source::Span(span) => copy(span),
+            Source::Gather { .. } => pieces.iter().for_each(|piece| copy(*piece)),
+        }
+        if !arena.exclusive() {
+            [plan.aad, plan.iv, plan.mac].into_iter().for_each(copy);
+            self.outputs.resize(self.outputs.len() + output_len(plan), 0);
+        }
+        begin
+    }
+
+    fn execute<A: Arena>(&mut self, grants: &[Option<Grant<A>>], taken: &[Taken]) {
+        let mut operations = recycle(std::mem::take(&mut self.operations));
+        let mut room = self.outputs.as_mut_slice();
+        for (entry, word) in self.entries.iter_mut().zip(taken) {
+            let (Ok(plan), Some(grant)) = (&entry.plan, &grants[word.grant]) else { continue };
+            let carried = entry.carried.and_then(|index| self.carried.get(index));
+            let keys = keys(plan, grant, carried);
+            let inputs = Inputs::locate(&grant.arena, plan, entry.staged_at.map(|at| &self.staging[at..]));
+            let outputs = Outputs::locate(&grant.arena, plan, &mut room);
+            match keys.and_then(|keys| build(plan, keys, inputs, outputs)) {
+                Ok(operation) => operations.push(operation),
+                Err(status) => entry.refused = Some(status),
+            }
+        }
+        self.unit.run(&mut operations);
+        let mut done = operations.iter();
+        for (entry, word) in self.entries.iter().zip(taken) {
+            let tag = word.word.tag;
+            self.completions.push(match (&entry.plan, &entry.refused, &grants[word.grant]) {
+                (Err(status), _, _) | (Ok(_), Some(status), _) => failed(tag, *status),
+                (Ok(plan), None, Some(grant)) => match done.next() {
+                    Some(operation) => complete(plan, word, operation, &grant.arena),
+                    None => failed(tag, Status::Gone),
+                },
+                (Ok(_), None, None) => failed(tag, Status::Revoked),
+            });
+        }
+        self.operations = recycle(operations);
+        self.unstage(grants, taken);
+    }
+
+    /// Copies staged outputs to where they belong.
+    fn unstage<A: Arena>(&mut self, grants: &[Option<Grant<A>>], taken: &[Taken]) {
+        let mut outputs = self.outputs.as_slice();
+        for ((entry, word), completion) in self.entries.iter().zip(taken).zip(&self.completions) {
+            let (Ok(plan), Some(grant)) = (&entry.plan, &grants[word.grant]) else { continue };
+            if grant.arena.exclusive() {
+                continue;
+            }
+            let (destination, rest) = outputs.split_at(plan.destination.len as usize);
+            let (state, rest) = rest.split_at(plan.state.len as usize);
+            outputs = rest;
+            let status = completion.status();
+            // After a failed authentication the engine has left zeros.
+            if matches!(status, Some(Status::Ok | Status::Authentication)) {
+                grant.arena.write(plan.destination.at, destination);
+            }
+            if status == Some(Status::Ok) && plan.state.len > 0 {
+                grant.arena.write(plan.state.at, &state[..completion.value as usize]);
+            }
+        }
+    }
+}
+
+/// Bytes that a word's output takes in staging memory.
+fn output_len(plan: &Plan) -> usize {
+    plan.destination.len as usize + plan.state.len as usize
+}
+
+/// An empty list in the same memory, for operations that borrow from something else.
+fn recycle<'b>(mut operations: Vec<Operation<'_>>) -> Vec<Operation<'b>> {
+    operations.clear();
+    operations.into_iter().map(|_| unreachable!("it is empty")).collect()
+}
+
+/// Clears memory that held data of others, and empties it.
+fn wipe(bytes: &mut Vec<u8>) {
+    if !bytes.is_empty() {
+        bytes.fill(0);
+        optimization_barrier(bytes.as_slice());
+        bytes.clear();
+    }
+}
+
+/// What a word reads.
+struct Inputs<'a> {
+    source: &'a [u8],
+    aad: &'a [u8],
+    iv: &'a [u8],
+    /// The tag to compare with; empty where none is.
+    mac: &'a [u8],
+}
+
+impl<'a> Inputs<'a> {
+    #[inline(always)]
+    fn locate<A: Arena>(arena: &'a A, plan: &Plan, staged: Option<&'a [u8]>) -> Self {
+        let len = plan.source.len() as usize;
+        if let Some(staged) = staged.filter(|_| !arena.exclusive()) {
+            let (source, rest) = staged.split_at(len);
+            let (aad, rest) = rest.split_at(plan.aad.len as usize);
+            let (iv, rest) = rest.split_at(plan.iv.len as usize);
+            return Inputs { source, aad, iv, mac: &rest[..plan.mac.len as usize] };
+        }
+        let read_mac = if plan.reverse { plan.mac } else { Span::default() };
+        // SAFETY: a word that is not staged is of an exclusive arena, its spans were checked, and what is
+        // lent here is only read.
+        unsafe {
+            let source = match (plan.source, staged) {
+                (Source::Span(span), _) => slice(arena, span),
+                (Source::Gather { .. }, staged) => &staged.unwrap_or_default()[..len],
+            };
+            Inputs {
+                source,
+                aad: slice(arena, plan.aad),
+                iv: slice(arena, plan.iv),
+                mac: slice(arena, read_mac),
+            }
+        }
+    }
+}
+
+/// What a word writes while it is executed; a digest or tag is written after.
+struct Outputs<'a> {
+    destination: &'a mut [u8],
+    state: &'a mut [u8],
+}
+
+impl<'a> Outputs<'a> {
+    /// `room` is what is left of the staged outputs.
+    #[inline(always)]
+    fn locate<A: Arena>(arena: &'a A, plan: &Plan, room: &mut &'a mut [u8]) -> Self {
+        if !arena.exclusive() {
+            let (own, rest) = std::mem::take(room).split_at_mut(output_len(plan));
+            *room = rest;
+            let (destination, state) = own.split_at_mut(plan.destination.len as usize);
+            return Outputs { destination, state };
+        }
+        // SAFETY: the arena is exclusive, the spans were checked, and the word writes them: nothing else that
+        // it names overlaps them.
+        unsafe {
+            Outputs { destination: slice_mut(arena, plan.destination), state: slice_mut(arena, plan.state) }
+        }
+    }
+}
+
+/// The keys that a word brings with it.
+fn carry<A: Arena>(features: Features, arena: &A, plan: &Plan) -> Result<Carried, Status> {
+    let expand = |at: KeyAt, algorithm: Algorithm| {
+        let KeyAt::Arena(span) = at else { return Ok(None) };
+        let mut bytes = Zeroizing::new(vec![0; span.len as usize]);
+        arena.read(span.at, &mut bytes);
+        match Key::new(features, algorithm, &bytes) {
+            Ok(key) => Ok(Some(Box::new(key))),
+            Err(_) => Err(Status::KeyLength),
+        }
+    };
+    Ok(Carried { key: expand(plan.key, plan.algorithm)?, mac_key: expand(plan.mac_key, plan.hash)? })
+}
+
+/// The keys that a word names.
+#[derive(Clone, Copy)]
+struct Keys<'a> {
+    key: Option<&'a Key>,
+    mac_key: Option<&'a Key>,
+}
+
+#[inline(always)]
+fn keys<'a, A>(plan: &Plan, grant: &'a Grant<A>, carried: Option<&'a Carried>) -> Result<Keys<'a>, Status> {
+    let find = |at: KeyAt, carried: Option<&'a Box<Key>>, algorithm: Algorithm| {
+        let key = match at {
+            KeyAt::None => return Ok(None),
+            KeyAt::Slot(bits) => grant.keys.get(Handle::from_bits(bits)),
+            KeyAt::Arena(_) => carried.map(Box::as_ref),
+        };
+        // A key of another algorithm is as good as none.
+        match key {
+            Some(key) if key.algorithm() == algorithm => Ok(Some(key)),
+            _ => Err(Status::Key),
+        }
+    };
+    Ok(Keys {
+        key: find(plan.key, carried.and_then(|c| c.key.as_ref()), plan.algorithm)?,
+        mac_key: find(plan.mac_key, carried.and_then(|c| c.mac_key.as_ref()), plan.hash)?,
+    })
+}
+
+/// The operation that a word describes.
+#[inline(always)]
+fn build<'a>(
+    plan: &Plan,
+    keys: Keys<'a>,
+    inputs: Inputs<'a>,
+    outputs: Outputs<'a>,
+) -> Result<Operation<'a>, Status> {
+    let Inputs { source, aad, iv, mac } = inputs;
+    let Outputs { destination, state } = outputs;
+    let hash = || hash_of(plan.algorithm).ok_or(Status::Algorithm);
+    let pass = |destination| InOut::separate(source, destination).map_err(|_| Status::DestinationRange);
+    Ok(match plan.opcode {
+        Opcode::Copy => Operation::copy(source, destination),
+        Opcode::CopyChecksum => Operation::copy_checksum(checksum(plan.algorithm)?, source, destination),
+        Opcode::Checksum => Operation::checksum(checksum(plan.algorithm)?, source),
+        Opcode::Cipher => cipher(plan, keys.key, iv, pass(destination)?)?,
+        Opcode::Aead => {
+            let key = keys.key.and_then(Key::as_aead).ok_or(Status::Key)?;
+            match plan.reverse {
+                false => Operation::seal(key, iv, aad, pass(destination)?),
+                true => Operation::open(key, iv, aad, pass(destination)?, mac),
+            }
+        }
+        Opcode::Hash => Operation::digest(hash()?, source),
+        Opcode::PartialHash => {
+            let before = (!plan.first).then_some(aad);
+            match plan.state.len {
+                0 => Operation::last_hash(hash()?, before, source),
+                _ => Operation::partial_hash(hash()?, before, source, state),
+            }
+        }
+        Opcode::Hmac => {
+            let key = keys.key.and_then(Key::as_mac).ok_or(Status::Key)?;
+            Operation::keyed(key, source, plan.reverse.then_some(mac))
+        }
+        Opcode::Mac => other_mac(plan, keys.key, iv, source, plan.reverse.then_some(mac))?,
+        Opcode::EncryptThenMac | Opcode::MacThenDecrypt => {
+            let cipher = keys.key.and_then(Key::as_cipher).ok_or(Status::Key)?;
+            let Some(Key::Hmac(hmac)) = keys.mac_key else { return Err(Status::Key) };
+            let clear = plan.clear as usize;
+            Operation::chained(cipher, iv, hmac, clear, pass(destination)?, plan.reverse.then_some(mac))
+        }
+        _ => Operation::null(),
+    })
+}
+
+fn checksum(algorithm: Algorithm) -> Result<Checksum, Status> {
+    match algorithm {
+        Algorithm::Crc32 => Ok(Checksum::Crc32),
+        Algorithm::Crc32c => Ok(Checksum::Crc32c),
+        Algorithm::IpChecksum => Ok(Checksum::Ip),
+        _ => Err(Status::Algorithm),
+    }
+}
+
+#[inline(always)]
+fn cipher<'a>(
+    plan: &Plan,
+    key: Option<&'a Key>,
+    iv: &[u8],
+    data: InOut<'a>,
+) -> Result<Operation<'a>, Status> {
+    if let Some(Key::KasumiF8(key)) = key {
+        // TS 35.201 §3.4: COUNT || BEARER || DIRECTION || 0...0.
+        let start = u64::from_be_bytes(iv.try_into().map_err(|_| Status::IvLength)?);
+        if start & ((1 << 26) - 1) != 0 {
+            return Err(Status::Parameter);
+        }
+        let (count, bearer, direction) =
+            ((start >> 32) as u32, (start >> 27) as u8 & 31, (start >> 26) as u8 & 1);
+        let bits = 8 * data.len() - (plan.parameter & 7) as usize;
+        return Ok(Operation::kasumi_f8(key, count, bearer, direction, data, bits));
+    }
+    let key = key.and_then(Key::as_cipher).ok_or(Status::Key)?;
+    let direction = if plan.reverse { Direction::Decrypt } else { Direction::Encrypt };
+    Ok(Operation::cipher(key, direction, iv, data))
+}
+
+fn other_mac<'a>(
+    plan: &Plan,
+    key: Option<&'a Key>,
+    iv: &[u8],
+    data: &'a [u8],
+    expected: Option<&'a [u8]>,
+) -> Result<Operation<'a>, Status> {
+    let key = key.ok_or(Status::Key)?;
+    if let Key::KasumiF9(key) = key {
+        // TS 35.201 §4.4: COUNT || FRESH.
+        let start = u64::from_be_bytes(iv.try_into().map_err(|_| Status::IvLength)?);
+        let direction = (plan.parameter >> 8) as u8;
+        let bits = 8 * data.len() - (plan.parameter & 7) as usize;
+        let (count, fresh) = ((start >> 32) as u32, start as u32);
+        return Ok(Operation::kasumi_f9(key, count, fresh, direction, data, bits).expecting(expected));
+    }
+    if !iv.is_empty() {
+        return Err(Status::IvLength);
+    }
+    Ok(Operation::keyed(key.as_mac().ok_or(Status::Key)?, data, expected))
+}
+
+/// Writes the digest or tag, and says what came of the word.
+#[inline(always)]
+fn complete<A: Arena>(plan: &Plan, taken: &Taken, operation: &Operation<'_>, arena: &A) -> Completion {
+    let tag = taken.word.tag;
+    let mut value = operation.value();
+    if let Err(error) = operation.result() {
+        return failed(tag, status_of(error));
+    }
+    if plan.mac.len > 0 && !plan.reverse {
+        arena.write(plan.mac.at, &operation.tag()[..plan.mac.len as usize]);
+        value = plan.mac.len;
+    }
+    if plan.opcode == Opcode::Cancel {
+        value = u32::from(taken.cancelled);
+    }
+    Completion { tag, status: Status::Ok as u16, value, ..Completion::default() }
+}
+
+/// The status that an engine's error is.
+#[cold]
+pub fn status_of(error: Error) -> Status {
+    match error {
+        Error::KeyLength { .. } | Error::WeakKey { .. } => Status::KeyLength,
+        Error::NonceLength { .. } => Status::IvLength,
+        Error::TagLength { .. } => Status::MacLength,
+        Error::DataLength { .. } => Status::DataLength,
+        Error::OutputLength { .. } => Status::DestinationRange,
+        Error::Authentication => Status::Authentication,
+        Error::MidState => Status::MidState,
+        _ => Status::Parameter,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recycled_memory_is_the_same_memory() {
+        let data = [1, 2, 3];
+        let mut operations = Vec::with_capacity(100);
+        operations.push(Operation::checksum(Checksum::Ip, &data));
+        let place = operations.as_ptr() as usize;
+        let recycled: Vec<Operation<'static>> = recycle(operations);
+        assert_eq!((recycled.as_ptr() as usize, recycled.capacity(), recycled.len()), (place, 100, 0));
+    }
+}

@@ -1,0 +1,26 @@
+//! The accelerator: takes control words from queues, fills lanes, runs engines, posts completions.
+//!
+//! Three things can be used on their own. An [`Operation`] describes one piece of work over borrowed bytes. A
+//! [`Unit`] executes any number of them, those of one kind side by side. An [`Accelerator`] makes operations
+//! from the control words of its queues, over the arena and the keys of each queue's grant: it checks
+//! every word before it believes it, and a malformed one harms nobody but its own queue.
+//!
+//! An accelerator has two sub-units in mind, as its ancestors had: cipher and hash, which [`Unit`] is, and
+//! modular arithmetic, which will take its place beside it. Nothing here makes a system call or asks a clock.
+#![deny(unsafe_code)]
+
+mod accelerator;
+mod arena;
+mod execute;
+mod key;
+mod operation;
+mod plan;
+mod unit;
+
+pub use accelerator::{Accelerator, FlushPolicy, GrantId, QueueId};
+pub use arena::{Arena, LocalArena};
+pub use execute::status_of;
+pub use key::{AeadKey, CipherKey, Handle, Key, KeySlots, MacKey, SlotsFull, algorithm_of};
+pub use operation::{Checksum, Operation};
+pub use plan::MAX_PIECES;
+pub use unit::Unit;

@@ -1,0 +1,540 @@
+//! One operation: what a control word says, over borrowed bytes.
+
+use std::fmt;
+
+use millstream_engines::chacha20poly1305::ChaCha20Poly1305Job;
+use millstream_engines::gcm::GcmJob;
+use millstream_engines::hash::{Digest, Hash, HashJob, MAX_DIGEST};
+use millstream_engines::hmac::{HmacJob, HmacKey, MIN_TAG};
+use millstream_engines::modes::Direction;
+use millstream_engines::{Error, InOut, aes, camellia, des, kasumi};
+
+use crate::key::{AeadKey, CipherKey, MacKey};
+
+/// The longest initialisation vector of a cipher, in bytes.
+pub(crate) const MAX_IV: usize = 16;
+
+/// Which checksum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checksum {
+    /// CRC-32 as in Ethernet and gzip.
+    Crc32,
+    /// CRC-32C as in iSCSI and SCTP.
+    Crc32c,
+    /// The checksum of IP, in the low 16 bits.
+    Ip,
+}
+
+/// One operation on borrowed bytes, with its result in place.
+///
+/// It is the same thing whether it is executed directly ([`Unit::run_one`](crate::Unit::run_one)), in a
+/// batch ([`Unit::run`](crate::Unit::run)) or from a control word. Whatever was wrong with its arguments is
+/// its own result, and no other operation's affair.
+///
+/// ```
+/// use millstream_accelerator::{Operation, Unit};
+/// use millstream_cpu::Features;
+/// use millstream_engines::{InOut, aes, hash::Hash};
+///
+/// let key = aes::Ctr::new(Features::hardware(), &[7; 16])?;
+/// let mut packets = [[0; 160]; 8];
+/// let mut operations: Vec<_> = packets
+///     .iter_mut()
+///     .map(|packet| Operation::encrypt(&key, &[1; 16], InOut::in_place(packet)))
+///     .collect();
+/// operations.push(Operation::digest(Hash::Sha256, b"abc"));
+///
+/// Unit::new(Features::hardware()).run(&mut operations);
+/// assert!(operations.iter().all(|operation| operation.result().is_ok()));
+/// assert_eq!(operations[8].tag()[..4], [0xba, 0x78, 0x16, 0xbf]);
+/// # Ok::<(), millstream_engines::Error>(())
+/// ```
+pub struct Operation<'a> {
+    pub(crate) work: Work<'a>,
+    pub(crate) result: Result<(), Error>,
+    pub(crate) value: u32,
+}
+
+/// What is to be done, in the form in which its engine takes it.
+pub(crate) enum Work<'a> {
+    /// Nothing, or nothing more: the operation was refused.
+    Null,
+    Copy {
+        source: &'a [u8],
+        destination: &'a mut [u8],
+    },
+    CopyChecksum {
+        checksum: Checksum,
+        source: &'a [u8],
+        destination: &'a mut [u8],
+    },
+    Checksum {
+        checksum: Checksum,
+        data: &'a [u8],
+    },
+    /// A cipher that has no lanes in this direction: it works on many blocks of one object.
+    Alone(Alone<'a>),
+    AesCbcEncrypt(aes::CbcJob<'a>),
+    AesCbcDecrypt(aes::CbcJob<'a>),
+    AesCtr(aes::CtrJob<'a>),
+    AesCfbEncrypt(aes::CfbJob<'a>),
+    DesCbcEncrypt(des::CbcJob<'a>),
+    DesCbcDecrypt(des::CbcJob<'a>),
+    DesCfbEncrypt(des::CfbJob<'a>),
+    CamelliaCbcEncrypt(camellia::CbcJob<'a>),
+    CamelliaCtr(camellia::CtrJob<'a>),
+    KasumiF8(kasumi::F8Job<'a>),
+    GcmSeal(GcmJob<'a>),
+    GcmOpen(GcmJob<'a>),
+    ChaChaSeal(ChaCha20Poly1305Job<'a>),
+    ChaChaOpen(ChaCha20Poly1305Job<'a>),
+    Hash(Hash, HashJob<'a>),
+    Hmac(HmacJob<'a>, Expected<'a>),
+    Cmac(aes::CmacJob<'a>, Expected<'a>),
+    DesMac(des::MacJob<'a>, Expected<'a>),
+    KasumiF9(kasumi::F9Job<'a>, Expected<'a>),
+    Partial(Partial<'a>),
+    Chained(Chained<'a>),
+}
+
+/// The tag to compare with, where a MAC is verified.
+pub(crate) type Expected<'a> = Option<&'a [u8]>;
+
+pub(crate) struct Alone<'a> {
+    pub(crate) key: CipherKey<'a>,
+    pub(crate) iv: [u8; MAX_IV],
+    pub(crate) direction: Direction,
+    pub(crate) data: InOut<'a>,
+}
+
+/// A piece of a message: the mid-state before, and where it goes after; after the last piece there is
+/// a digest instead.
+pub(crate) struct Partial<'a> {
+    pub(crate) hash: Hash,
+    pub(crate) before: Option<&'a [u8]>,
+    pub(crate) data: &'a [u8],
+    pub(crate) after: Option<&'a mut [u8]>,
+    pub(crate) digest: Option<Digest>,
+}
+
+/// A cipher and an HMAC over the same bytes.
+pub(crate) struct Chained<'a> {
+    pub(crate) cipher: CipherKey<'a>,
+    pub(crate) iv: [u8; MAX_IV],
+    pub(crate) mac: &'a HmacKey,
+    /// Bytes in front that are authenticated and not encrypted.
+    pub(crate) clear: usize,
+    pub(crate) data: InOut<'a>,
+    pub(crate) tag: Option<Digest>,
+    /// `Some` decrypts.
+    pub(crate) expected: Expected<'a>,
+}
+
+impl<'a> Operation<'a> {
+    #[inline(always)]
+    pub(crate) fn new(work: Work<'a>) -> Self {
+        Operation { work, result: Ok(()), value: 0 }
+    }
+
+    #[cold]
+    pub(crate) fn refused(error: Error) -> Self {
+        Operation { work: Work::Null, result: Err(error), value: 0 }
+    }
+
+    /// Nothing: what the way to an engine and back costs.
+    pub fn null() -> Self {
+        Operation::new(Work::Null)
+    }
+
+    /// Copies `source` to `destination`. Its result may be [`Error::OutputLength`].
+    pub fn copy(source: &'a [u8], destination: &'a mut [u8]) -> Self {
+        match same_length(source, destination) {
+            Ok(()) => Operation::new(Work::Copy { source, destination }),
+            Err(error) => Operation::refused(error),
+        }
+    }
+
+    /// Copies `source` to `destination` and takes its checksum, in one pass over the data. Its result may be
+    /// [`Error::OutputLength`].
+    pub fn copy_checksum(checksum: Checksum, source: &'a [u8], destination: &'a mut [u8]) -> Self {
+        match same_length(source, destination) {
+            Ok(()) => Operation::new(Work::CopyChecksum { checksum, source, destination }),
+            Err(error) => Operation::refused(error),
+        }
+    }
+
+    /// Takes the checksum of `data`: see [`Operation::value`].
+    pub fn checksum(checksum: Checksum, data: &'a [u8]) -> Self {
+        Operation::new(Work::Checksum { checksum, data })
+    }
+
+    /// Encrypts `data`. `iv` is the initialisation vector, the first counter block, or the tweak: as many
+    /// bytes as the mode takes. For KASUMI F8 it is COUNT, BEARER, DIRECTION and zeros (32, 5, 1 and 26 bits).
+    ///
+    /// Its result may be [`Error::NonceLength`], [`Error::DataLength`] or [`Error::Parameter`].
+    #[inline]
+    pub fn encrypt(key: impl Into<CipherKey<'a>>, iv: &[u8], data: InOut<'a>) -> Self {
+        Operation::cipher(key.into(), Direction::Encrypt, iv, data)
+    }
+
+    /// Decrypts `data`, as [`Operation::encrypt`].
+    #[inline]
+    pub fn decrypt(key: impl Into<CipherKey<'a>>, iv: &[u8], data: InOut<'a>) -> Self {
+        Operation::cipher(key.into(), Direction::Decrypt, iv, data)
+    }
+
+    #[inline]
+    pub(crate) fn cipher(key: CipherKey<'a>, direction: Direction, iv: &[u8], data: InOut<'a>) -> Self {
+        use Direction::{Decrypt, Encrypt};
+        if let Err(error) = check_cipher(key, iv, data.len()) {
+            return Operation::refused(error);
+        }
+        Operation::new(match (key, direction) {
+            (CipherKey::AesCbc(key), Encrypt) => {
+                Work::AesCbcEncrypt(aes::CbcJob { key, iv: block(iv), data })
+            }
+            (CipherKey::AesCbc(key), Decrypt) => {
+                Work::AesCbcDecrypt(aes::CbcJob { key, iv: block(iv), data })
+            }
+            (CipherKey::AesCtr(key), _) => Work::AesCtr(aes::CtrJob { key, counter: block(iv), data }),
+            (CipherKey::AesCfb(key), Encrypt) => {
+                Work::AesCfbEncrypt(aes::CfbJob { key, iv: block(iv), data })
+            }
+            (CipherKey::DesCbc(key), Encrypt) => {
+                Work::DesCbcEncrypt(des::CbcJob { key, iv: block(iv), data })
+            }
+            (CipherKey::DesCbc(key), Decrypt) => {
+                Work::DesCbcDecrypt(des::CbcJob { key, iv: block(iv), data })
+            }
+            (CipherKey::DesCfb(key), Encrypt) => {
+                Work::DesCfbEncrypt(des::CfbJob { key, iv: block(iv), data })
+            }
+            (CipherKey::CamelliaCbc(key), Encrypt) => {
+                Work::CamelliaCbcEncrypt(camellia::CbcJob { key, iv: block(iv), data })
+            }
+            (CipherKey::CamelliaCtr(key), _) => {
+                Work::CamelliaCtr(camellia::CtrJob { key, counter: block(iv), data })
+            }
+            (CipherKey::KasumiF8(key), _) => {
+                // TS 35.201 §3.4: the first word of the keystream generator's input.
+                let a = u64::from_be_bytes(block(iv));
+                let (count, bearer, direction) =
+                    ((a >> 32) as u32, (a >> 27) as u8 & 31, (a >> 26) as u8 & 1);
+                let bits = 8 * data.len();
+                return Operation::kasumi_f8(key, count, bearer, direction, data, bits);
+            }
+            (key, direction) => {
+                let mut padded = [0; MAX_IV];
+                padded[..iv.len()].copy_from_slice(iv);
+                Work::Alone(Alone { key, iv: padded, direction, data })
+            }
+        })
+    }
+
+    /// Enciphers or deciphers the first `bits` bits of `data` with KASUMI F8 (3GPP TS 35.201 §3). Its result
+    /// may be [`Error::DataLength`] or [`Error::Parameter`].
+    #[inline]
+    pub fn kasumi_f8(
+        key: &'a kasumi::F8,
+        count: u32,
+        bearer: u8,
+        direction: u8,
+        data: InOut<'a>,
+        bits: usize,
+    ) -> Self {
+        let job = kasumi::F8Job { key, count, bearer, direction, data, bits, result: Ok(()) };
+        Operation::new(Work::KasumiF8(job))
+    }
+
+    /// The KASUMI F9 code of the first `bits` bits of `message` (3GPP TS 35.201 §4). Its result may be
+    /// [`Error::DataLength`] or [`Error::Parameter`].
+    #[inline]
+    pub fn kasumi_f9(
+        key: &'a kasumi::F9,
+        count: u32,
+        fresh: u32,
+        direction: u8,
+        message: &'a [u8],
+        bits: usize,
+    ) -> Self {
+        let job = kasumi::F9Job { key, count, fresh, direction, message, bits, result: Ok([0; 4]) };
+        Operation::new(Work::KasumiF9(job, None))
+    }
+
+    /// A KASUMI F9 operation that compares its code.
+    pub(crate) fn expecting(mut self, tag: Expected<'a>) -> Self {
+        if let Work::KasumiF9(_, expected) = &mut self.work {
+            *expected = tag;
+        }
+        self
+    }
+
+    /// Compares the KASUMI F9 code of the first `bits` bits of `message` with `code`, in constant time. Its
+    /// result may be [`Error::Authentication`], [`Error::DataLength`] or [`Error::Parameter`].
+    pub fn verify_kasumi_f9(
+        key: &'a kasumi::F9,
+        count: u32,
+        fresh: u32,
+        direction: u8,
+        message: &'a [u8],
+        bits: usize,
+        code: &'a [u8; 4],
+    ) -> Self {
+        Operation::kasumi_f9(key, count, fresh, direction, message, bits).expecting(Some(code))
+    }
+
+    /// Encrypts `data`; the tag over it and `aad` is [`Operation::tag`]. Its result may be
+    /// [`Error::NonceLength`] or [`Error::DataLength`].
+    #[inline]
+    pub fn seal(key: impl Into<AeadKey<'a>>, nonce: &'a [u8], aad: &'a [u8], data: InOut<'a>) -> Self {
+        Operation::new(match key.into() {
+            AeadKey::AesGcm(key) => Work::GcmSeal(GcmJob::new(key, nonce, aad, data)),
+            AeadKey::ChaCha20Poly1305(key) => {
+                Work::ChaChaSeal(ChaCha20Poly1305Job::new(key, nonce, aad, data))
+            }
+        })
+    }
+
+    /// Decrypts `data` if `tag` is right; a failure leaves no plaintext, as
+    /// [`Aead::open`](millstream_engines::aead::Aead::open) says.
+    #[inline]
+    pub fn open(
+        key: impl Into<AeadKey<'a>>,
+        nonce: &'a [u8],
+        aad: &'a [u8],
+        data: InOut<'a>,
+        tag: &[u8],
+    ) -> Self {
+        let key = key.into();
+        let mut whole = [0; 16];
+        match whole.get_mut(..tag.len()) {
+            Some(front) => front.copy_from_slice(tag),
+            None => {
+                return Operation::refused(Error::TagLength {
+                    algorithm: key.name(),
+                    given: tag.len(),
+                    takes: "at most 16 bytes",
+                });
+            }
+        }
+        Operation::new(match key {
+            AeadKey::AesGcm(key) => {
+                let mut job = GcmJob::new(key, nonce, aad, data);
+                (job.tag, job.tag_len) = (whole, tag.len());
+                Work::GcmOpen(job)
+            }
+            AeadKey::ChaCha20Poly1305(key) if tag.len() == 16 => {
+                let mut job = ChaCha20Poly1305Job::new(key, nonce, aad, data);
+                job.tag = whole;
+                Work::ChaChaOpen(job)
+            }
+            AeadKey::ChaCha20Poly1305(_) => {
+                return Operation::refused(Error::TagLength {
+                    algorithm: key.name(),
+                    given: tag.len(),
+                    takes: "16 bytes",
+                });
+            }
+        })
+    }
+
+    /// The digest of `data`: see [`Operation::tag`].
+    #[inline]
+    pub fn digest(hash: Hash, data: &'a [u8]) -> Self {
+        Operation::new(Work::Hash(hash, HashJob::new(data)))
+    }
+
+    /// Takes up a message at `before`, or begins one, adds `data`, and leaves it off: the mid-state is
+    /// written to the front of `after`, and [`Operation::value`] is its length in bytes.
+    ///
+    /// Its result may be [`Error::MidState`] or [`Error::OutputLength`].
+    pub fn partial_hash(hash: Hash, before: Option<&'a [u8]>, data: &'a [u8], after: &'a mut [u8]) -> Self {
+        Operation::new(Work::Partial(Partial { hash, before, data, after: Some(after), digest: None }))
+    }
+
+    /// Takes up a message at `before`, or begins one, adds `data`, and ends it: see [`Operation::tag`]. Its
+    /// result may be [`Error::MidState`].
+    pub fn last_hash(hash: Hash, before: Option<&'a [u8]>, data: &'a [u8]) -> Self {
+        Operation::new(Work::Partial(Partial { hash, before, data, after: None, digest: None }))
+    }
+
+    /// The MAC of `data`: see [`Operation::tag`].
+    #[inline]
+    pub fn mac(key: impl Into<MacKey<'a>>, data: &'a [u8]) -> Self {
+        Operation::keyed(key.into(), data, None)
+    }
+
+    /// Compares the MAC of `data`, or as much of it as is given, in constant time. Its result may be
+    /// [`Error::Authentication`] or [`Error::TagLength`].
+    #[inline]
+    pub fn verify(key: impl Into<MacKey<'a>>, data: &'a [u8], tag: &'a [u8]) -> Self {
+        Operation::keyed(key.into(), data, Some(tag))
+    }
+
+    #[inline]
+    pub(crate) fn keyed(key: MacKey<'a>, data: &'a [u8], expected: Expected<'a>) -> Self {
+        let (name, longest) = match key {
+            MacKey::Hmac(key) => (key.hash().name(), key.hash().output_len()),
+            MacKey::AesCmac(_) => ("aes-cmac", 16),
+            MacKey::DesMac(_) => ("des-mac", 8),
+        };
+        if let Err(error) = check_tag(name, expected, longest) {
+            return Operation::refused(error);
+        }
+        Operation::new(match key {
+            MacKey::Hmac(key) => Work::Hmac(HmacJob::new(key, data), expected),
+            MacKey::AesCmac(key) => Work::Cmac(aes::CmacJob { key, data, tag: [0; 16] }, expected),
+            MacKey::DesMac(key) => Work::DesMac(des::MacJob { key, message: data, mac: [0; 8] }, expected),
+        })
+    }
+
+    /// Copies the first `clear` bytes and encrypts the rest; then takes the HMAC of all the output. A packet
+    /// with its header in front is one such object.
+    ///
+    /// Its result may be [`Error::NonceLength`] or [`Error::DataLength`].
+    #[inline]
+    pub fn encrypt_then_mac(
+        cipher: impl Into<CipherKey<'a>>,
+        iv: &[u8],
+        mac: &'a HmacKey,
+        clear: usize,
+        data: InOut<'a>,
+    ) -> Self {
+        Operation::chained(cipher.into(), iv, mac, clear, data, None)
+    }
+
+    /// Compares the HMAC of all the input with `tag`, or as much of it as is given; only if it is right,
+    /// copies the first `clear` bytes and decrypts the rest. Else a separate output is zero.
+    ///
+    /// Its result may be [`Error::Authentication`], [`Error::TagLength`], [`Error::NonceLength`] or
+    /// [`Error::DataLength`].
+    #[inline]
+    pub fn mac_then_decrypt(
+        cipher: impl Into<CipherKey<'a>>,
+        iv: &[u8],
+        mac: &'a HmacKey,
+        clear: usize,
+        data: InOut<'a>,
+        tag: &'a [u8],
+    ) -> Self {
+        Operation::chained(cipher.into(), iv, mac, clear, data, Some(tag))
+    }
+
+    #[inline]
+    pub(crate) fn chained(
+        cipher: CipherKey<'a>,
+        iv: &[u8],
+        mac: &'a HmacKey,
+        clear: usize,
+        data: InOut<'a>,
+        expected: Expected<'a>,
+    ) -> Self {
+        let checked = match data.len().checked_sub(clear) {
+            Some(secret) => check_cipher(cipher, iv, secret),
+            None => Err(Error::DataLength {
+                algorithm: cipher.name(),
+                given: data.len() as u64,
+                takes: "at least the bytes that are not encrypted",
+            }),
+        };
+        let checked = checked.and_then(|()| check_tag(mac.hash().name(), expected, mac.hash().output_len()));
+        if let Err(error) = checked {
+            return Operation::refused(error);
+        }
+        let mut padded = [0; MAX_IV];
+        padded[..iv.len()].copy_from_slice(iv);
+        Operation::new(Work::Chained(Chained { cipher, iv: padded, mac, clear, data, tag: None, expected }))
+    }
+
+    /// What came of it. Before it was executed that is `Ok`, or what is wrong with its arguments.
+    #[inline]
+    pub fn result(&self) -> Result<(), Error> {
+        match &self.work {
+            Work::GcmSeal(job) | Work::GcmOpen(job) => job.result,
+            Work::ChaChaSeal(job) | Work::ChaChaOpen(job) => job.result,
+            Work::KasumiF8(job) => job.result,
+            Work::KasumiF9(job, _) => job.result.and(self.result),
+            _ => self.result,
+        }
+    }
+
+    /// The digest or tag that was computed; nothing where none was, or where one was compared.
+    #[inline]
+    pub fn tag(&self) -> &[u8] {
+        match &self.work {
+            Work::GcmSeal(job) if job.result.is_ok() => &job.tag,
+            Work::ChaChaSeal(job) if job.result.is_ok() => &job.tag,
+            Work::Hash(_, job) => &job.digest,
+            Work::Hmac(job, None) => &job.tag,
+            Work::Cmac(job, None) => &job.tag,
+            Work::DesMac(job, None) => &job.mac,
+            Work::KasumiF9(job, None) => job.result.as_ref().map_or(&[], |mac| mac.as_slice()),
+            Work::Partial(Partial { digest: Some(digest), .. }) => digest,
+            Work::Chained(Chained { tag: Some(tag), .. }) => tag,
+            _ => &[],
+        }
+    }
+
+    /// The checksum that was taken, or the bytes of the mid-state that was written.
+    #[inline]
+    pub fn value(&self) -> u32 {
+        self.value
+    }
+}
+
+/// Says what it is and what came of it, and shows no data.
+impl fmt::Debug for Operation<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Operation({:?})", self.result())
+    }
+}
+
+fn same_length(source: &[u8], destination: &[u8]) -> Result<(), Error> {
+    if source.len() == destination.len() {
+        return Ok(());
+    }
+    Err(Error::OutputLength { given: destination.len(), needed: source.len() })
+}
+
+/// An initialisation vector whose length was checked.
+#[inline(always)]
+fn block<const N: usize>(iv: &[u8]) -> [u8; N] {
+    match iv.first_chunk() {
+        Some(block) => *block,
+        None => [0; N],
+    }
+}
+
+/// Whether a cipher takes an initialisation vector and data of these lengths.
+#[inline(always)]
+fn check_cipher(key: CipherKey<'_>, iv: &[u8], data: usize) -> Result<(), Error> {
+    if iv.len() != key.iv_len() {
+        return Err(iv_length(key, iv.len()));
+    }
+    if data % key.block() != 0 {
+        return Err(Error::DataLength { algorithm: key.name(), given: data as u64, takes: "whole blocks" });
+    }
+    Ok(())
+}
+
+#[cold]
+fn iv_length(key: CipherKey<'_>, given: usize) -> Error {
+    let takes = match key.iv_len() {
+        0 => "none",
+        8 => "8 bytes",
+        _ => "16 bytes",
+    };
+    Error::NonceLength { algorithm: key.name(), given, takes }
+}
+
+/// Whether a tag that is to be compared has a length there is.
+#[inline(always)]
+fn check_tag(algorithm: &'static str, expected: Expected<'_>, longest: usize) -> Result<(), Error> {
+    debug_assert!(longest <= MAX_DIGEST);
+    match expected {
+        Some(tag) if !(MIN_TAG..=longest).contains(&tag.len()) => {
+            Err(Error::TagLength { algorithm, given: tag.len(), takes: "4 bytes to the whole tag" })
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,404 @@
+//! Checking a control word: nothing of it is believed before.
+//!
+//! What comes out is a [`Plan`]: every span inside the arena, no output over anything else that the word
+//! names, every field that the opcode has no use for zero. It is a function of the word, the arena's length
+//! and, for a gather list, its entries, and of nothing else.
+
+use arrayvec::ArrayVec;
+use millstream_cwq::{Algorithm, ControlWord, Flags, Opcode, Status, VERSION};
+
+use crate::arena::{Arena, Span};
+use crate::key::hash_of;
+
+/// The most pieces of a gather list.
+pub const MAX_PIECES: usize = 64;
+
+/// The pieces of a gather list, read once.
+pub(crate) type Pieces = ArrayVec<Span, MAX_PIECES>;
+
+/// The bits of a word that an opcode uses.
+struct Uses {
+    words: [u64; ControlWord::WORDS],
+    flags: u16,
+}
+
+/// A word with ones in the fields that the opcode uses.
+const fn uses(fields: ControlWord) -> Uses {
+    let mut words = fields.to_words();
+    // In every word: version, opcode, and the caller's tag. Flags are looked at on their own.
+    words[0] |= 0xffff | 0xffff << 32;
+    words[7] = u64::MAX;
+    Uses { words, flags: fields.flags }
+}
+
+const NOTHING: ControlWord = ControlWord::from_words([0; ControlWord::WORDS]);
+
+const SOURCE: ControlWord =
+    ControlWord { source: u32::MAX, source_len: u32::MAX, flags: Flags::GATHER, ..NOTHING };
+const COPY: ControlWord = ControlWord { destination: u32::MAX, ..SOURCE };
+const CIPHER: ControlWord = ControlWord {
+    algorithm: 0xff,
+    key: u32::MAX,
+    key_len: u16::MAX,
+    iv: u32::MAX,
+    iv_len: 0xff,
+    parameter: u32::MAX,
+    flags: Flags::GATHER | Flags::REVERSE | Flags::KEY_IN_ARENA,
+    ..COPY
+};
+const AEAD: ControlWord =
+    ControlWord { aad: u32::MAX, aad_len: u32::MAX, mac: u32::MAX, mac_len: 0xff, parameter: 0, ..CIPHER };
+const HASH: ControlWord = ControlWord { hash: 0xff, mac: u32::MAX, mac_len: 0xff, ..SOURCE };
+const PARTIAL: ControlWord = ControlWord {
+    aad: u32::MAX,
+    aad_len: u32::MAX,
+    state: u32::MAX,
+    flags: Flags::GATHER | Flags::FIRST | Flags::LAST,
+    ..HASH
+};
+const HMAC: ControlWord = ControlWord {
+    key: u32::MAX,
+    key_len: u16::MAX,
+    flags: Flags::GATHER | Flags::REVERSE | Flags::KEY_IN_ARENA,
+    ..HASH
+};
+const MAC: ControlWord =
+    ControlWord { algorithm: 0xff, hash: 0, iv: u32::MAX, iv_len: 0xff, parameter: u32::MAX, ..HMAC };
+const CHAINED: ControlWord = ControlWord {
+    algorithm: 0xff,
+    destination: u32::MAX,
+    mac_key: u32::MAX,
+    mac_key_len: u16::MAX,
+    aad_len: u32::MAX,
+    iv: u32::MAX,
+    iv_len: 0xff,
+    flags: Flags::GATHER | Flags::KEY_IN_ARENA | Flags::MAC_KEY_IN_ARENA,
+    ..HMAC
+};
+
+/// By opcode.
+static USES: [Uses; 13] = [
+    uses(NOTHING),
+    uses(COPY),
+    uses(ControlWord { algorithm: 0xff, ..COPY }),
+    uses(ControlWord { algorithm: 0xff, ..SOURCE }),
+    uses(CIPHER),
+    uses(AEAD),
+    uses(HASH),
+    uses(PARTIAL),
+    uses(HMAC),
+    uses(MAC),
+    uses(CHAINED),
+    uses(CHAINED),
+    uses(ControlWord { key: u32::MAX, mac_key: u32::MAX, ..NOTHING }),
+];
+
+/// Where a key is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeyAt {
+    None,
+    Slot(u32),
+    Arena(Span),
+}
+
+/// Where the source is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    Span(Span),
+    /// In pieces, of so many bytes together.
+    Gather {
+        total: u32,
+    },
+}
+
+impl Source {
+    pub(crate) fn len(self) -> u32 {
+        match self {
+            Source::Span(span) => span.len,
+            Source::Gather { total } => total,
+        }
+    }
+}
+
+/// A control word that was checked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plan {
+    pub(crate) opcode: Opcode,
+    /// Of a hash or HMAC: that.
+    pub(crate) algorithm: Algorithm,
+    /// The HMAC's hash in a combined operation.
+    pub(crate) hash: Algorithm,
+    pub(crate) reverse: bool,
+    pub(crate) key: KeyAt,
+    pub(crate) mac_key: KeyAt,
+    pub(crate) source: Source,
+    /// Empty where the opcode writes none.
+    pub(crate) destination: Span,
+    /// Associated data, or the mid-state before.
+    pub(crate) aad: Span,
+    pub(crate) iv: Span,
+    pub(crate) mac: Span,
+    /// Empty unless a mid-state is to be written.
+    pub(crate) state: Span,
+    /// Bytes in front that a combined operation does not encrypt.
+    pub(crate) clear: u32,
+    pub(crate) parameter: u32,
+    /// Of a partial hash: there is no mid-state before.
+    pub(crate) first: bool,
+}
+
+/// Checks a word against an arena. Of a gather list it reads the entries, just once, into `pieces`.
+///
+/// # Errors
+/// The status that says which rule it breaks.
+#[inline]
+pub(crate) fn plan<A: Arena>(word: &ControlWord, arena: &A, pieces: &mut Pieces) -> Result<Plan, Status> {
+    if word.version != VERSION {
+        return Err(Status::Version);
+    }
+    let opcode = Opcode::from_code(word.opcode).ok_or(Status::Opcode)?;
+    let uses = USES.get(opcode as usize).ok_or(Status::Opcode)?;
+    if word.flags & !uses.flags != 0 {
+        return Err(Status::Flags);
+    }
+    let mut unused = 0;
+    for (bits, used) in word.to_words().iter().zip(&uses.words) {
+        unused |= bits & !used;
+    }
+    if unused != 0 {
+        return Err(Status::Reserved);
+    }
+    let len = arena.len();
+    let algorithms = algorithms(opcode, word)?;
+    let plan = Plan {
+        opcode,
+        algorithm: algorithms.0,
+        hash: algorithms.1,
+        reverse: word.has(Flags::REVERSE) || opcode == Opcode::MacThenDecrypt,
+        key: key(opcode, word.has(Flags::KEY_IN_ARENA), word.key, word.key_len, len)?,
+        mac_key: match opcode {
+            Opcode::EncryptThenMac | Opcode::MacThenDecrypt => {
+                key(opcode, word.has(Flags::MAC_KEY_IN_ARENA), word.mac_key, word.mac_key_len, len)?
+            }
+            _ => KeyAt::None,
+        },
+        source: source(word, arena, pieces)?,
+        destination: Span::default(),
+        aad: Span::default(),
+        iv: span(word.iv, u32::from(word.iv_len), len, Status::IvRange)?,
+        mac: span(word.mac, u32::from(word.mac_len), len, Status::MacRange)?,
+        state: Span::default(),
+        clear: 0,
+        parameter: word.parameter,
+        first: word.has(Flags::FIRST),
+    };
+    let plan = with_outputs(plan, word, len)?;
+    no_overlap(&plan, word, pieces)?;
+    Ok(plan)
+}
+
+/// The algorithm and the hash, where the opcode has them.
+#[inline(always)]
+fn algorithms(opcode: Opcode, word: &ControlWord) -> Result<(Algorithm, Algorithm), Status> {
+    let algorithm = Algorithm::from_code(word.algorithm).ok_or(Status::Algorithm)?;
+    let hash = Algorithm::from_code(word.hash).ok_or(Status::Algorithm)?;
+    let is_hash = hash_of(hash).is_some();
+    let fits = match opcode {
+        Opcode::Null | Opcode::Copy | Opcode::Cancel => true,
+        Opcode::Checksum | Opcode::CopyChecksum => {
+            matches!(algorithm, Algorithm::Crc32 | Algorithm::Crc32c | Algorithm::IpChecksum)
+        }
+        Opcode::Hash | Opcode::PartialHash | Opcode::Hmac => is_hash,
+        Opcode::Cipher => is_cipher(algorithm),
+        Opcode::Aead => matches!(algorithm, Algorithm::AesGcm | Algorithm::ChaCha20Poly1305),
+        Opcode::Mac => {
+            matches!(algorithm, Algorithm::AesCmac | Algorithm::DesMac | Algorithm::KasumiF9)
+        }
+        // F8's length in bits has no meaning beside an HMAC's in bytes.
+        Opcode::EncryptThenMac | Opcode::MacThenDecrypt => {
+            is_cipher(algorithm) && algorithm != Algorithm::KasumiF8 && is_hash
+        }
+        _ => false,
+    };
+    if !fits {
+        return Err(Status::Algorithm);
+    }
+    Ok(match opcode {
+        Opcode::Hash | Opcode::PartialHash | Opcode::Hmac => (hash, hash),
+        _ => (algorithm, hash),
+    })
+}
+
+#[inline(always)]
+fn is_cipher(algorithm: Algorithm) -> bool {
+    use Algorithm::*;
+    matches!(
+        algorithm,
+        AesEcb
+            | AesCbc
+            | AesCtr
+            | AesCfb
+            | AesXts
+            | CamelliaEcb
+            | CamelliaCbc
+            | CamelliaCtr
+            | DesEcb
+            | DesCbc
+            | DesCfb
+            | Rc4
+            | KasumiF8
+    )
+}
+
+/// A span that is inside the arena.
+#[inline(always)]
+fn span(at: u32, len: u32, arena: u32, outside: Status) -> Result<Span, Status> {
+    if u64::from(at) + u64::from(len) > u64::from(arena) {
+        return Err(outside);
+    }
+    Ok(Span { at, len })
+}
+
+#[inline(always)]
+fn key(opcode: Opcode, in_arena: bool, key: u32, key_len: u16, arena: u32) -> Result<KeyAt, Status> {
+    if in_arena {
+        return Ok(KeyAt::Arena(span(key, u32::from(key_len), arena, Status::KeyRange)?));
+    }
+    if key_len != 0 {
+        return Err(Status::Reserved);
+    }
+    Ok(match opcode {
+        Opcode::Cipher
+        | Opcode::Aead
+        | Opcode::Hmac
+        | Opcode::Mac
+        | Opcode::EncryptThenMac
+        | Opcode::MacThenDecrypt => KeyAt::Slot(key),
+        _ => KeyAt::None,
+    })
+}
+
+#[inline(always)]
+fn source<A: Arena>(word: &ControlWord, arena: &A, pieces: &mut Pieces) -> Result<Source, Status> {
+    pieces.clear();
+    if !word.has(Flags::GATHER) {
+        return Ok(Source::Span(span(word.source, word.source_len, arena.len(), Status::SourceRange)?));
+    }
+    if word.source_len as usize > MAX_PIECES {
+        return Err(Status::Gather);
+    }
+    let list = gather_list(word);
+    span(list.at, list.len, arena.len(), Status::Gather)?;
+    let mut bytes = [0; 8 * MAX_PIECES];
+    let bytes = &mut bytes[..list.len as usize];
+    arena.read(list.at, bytes);
+    let mut total = 0;
+    for entry in bytes.as_chunks::<8>().0 {
+        let [a, b, c, d, e, f, g, h] = *entry;
+        let (at, len) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
+        pieces.push(span(at, len, arena.len(), Status::Gather)?);
+        total += u64::from(len);
+    }
+    Ok(Source::Gather { total: u32::try_from(total).map_err(|_| Status::Gather)? })
+}
+
+/// Where the list of a word with [`Flags::GATHER`] lies, if it has no more than [`MAX_PIECES`] entries.
+fn gather_list(word: &ControlWord) -> Span {
+    Span { at: word.source, len: word.source_len * 8 }
+}
+
+/// What the word writes, and what depends on it.
+#[inline(always)]
+fn with_outputs(mut plan: Plan, word: &ControlWord, arena: u32) -> Result<Plan, Status> {
+    match plan.opcode {
+        Opcode::Copy | Opcode::CopyChecksum | Opcode::Cipher | Opcode::Aead => {
+            plan.destination = span(word.destination, plan.source.len(), arena, Status::DestinationRange)?;
+        }
+        Opcode::EncryptThenMac | Opcode::MacThenDecrypt => {
+            plan.destination = span(word.destination, plan.source.len(), arena, Status::DestinationRange)?;
+            if word.aad_len > plan.source.len() {
+                return Err(Status::DataLength);
+            }
+            plan.clear = word.aad_len;
+        }
+        _ => {}
+    }
+    if matches!(plan.opcode, Opcode::Aead | Opcode::PartialHash) {
+        plan.aad = span(word.aad, word.aad_len, arena, Status::AadRange)?;
+    }
+    if plan.opcode == Opcode::PartialHash {
+        if plan.first != (word.aad_len == 0) {
+            return Err(Status::MidState);
+        }
+        if word.has(Flags::LAST) {
+            if word.state != 0 {
+                return Err(Status::Reserved);
+            }
+        } else {
+            plan.state = span(word.state, ControlWord::STATE_BYTES, arena, Status::StateRange)?;
+        }
+    }
+    if !mac_fits(&plan, u32::from(word.mac_len), word.has(Flags::LAST)) {
+        return Err(Status::MacLength);
+    }
+    if !parameter_fits(&plan) {
+        return Err(Status::Parameter);
+    }
+    Ok(plan)
+}
+
+/// Whether the digest or tag has a length there is.
+#[inline(always)]
+fn mac_fits(plan: &Plan, len: u32, last: bool) -> bool {
+    let digest = |algorithm| hash_of(algorithm).map_or(0, |hash| hash.output_len() as u32);
+    match plan.opcode {
+        Opcode::Hash => len == digest(plan.algorithm),
+        Opcode::PartialHash => len == if last { digest(plan.algorithm) } else { 0 },
+        Opcode::Hmac => (4..=digest(plan.algorithm)).contains(&len),
+        Opcode::EncryptThenMac | Opcode::MacThenDecrypt => (4..=digest(plan.hash)).contains(&len),
+        Opcode::Mac => match plan.algorithm {
+            Algorithm::AesCmac => (4..=16).contains(&len),
+            Algorithm::DesMac => (4..=8).contains(&len),
+            _ => len == 4,
+        },
+        // SP 800-38D §5.2.1.2.
+        Opcode::Aead if plan.algorithm == Algorithm::AesGcm => matches!(len, 4 | 8 | 12..=16),
+        Opcode::Aead => len == 16,
+        _ => len == 0,
+    }
+}
+
+/// Whether the parameter is zero, or one of KASUMI's.
+#[inline(always)]
+fn parameter_fits(plan: &Plan) -> bool {
+    let unused_bits = plan.parameter & 7;
+    match plan.algorithm {
+        Algorithm::KasumiF8 => plan.parameter < 8 && (unused_bits == 0 || plan.source.len() > 0),
+        Algorithm::KasumiF9 => plan.parameter & !0x107 == 0 && (unused_bits == 0 || plan.source.len() > 0),
+        _ => plan.parameter == 0,
+    }
+}
+
+/// Whether nothing that is written overlaps anything else that is named: so a word can be executed again.
+#[inline(always)]
+fn no_overlap(plan: &Plan, word: &ControlWord, pieces: &Pieces) -> Result<(), Status> {
+    let (written_mac, read_mac) =
+        if plan.reverse { (Span::default(), plan.mac) } else { (plan.mac, Span::default()) };
+    let source = match plan.source {
+        Source::Span(span) => span,
+        Source::Gather { .. } => gather_list(word),
+    };
+    let in_arena = |key| if let KeyAt::Arena(span) = key { span } else { Span::default() };
+    let inputs = [source, plan.iv, plan.aad, read_mac, in_arena(plan.key), in_arena(plan.mac_key)];
+    let outputs = [plan.destination, written_mac, plan.state];
+    let mut overlap =
+        outputs[0].overlaps(outputs[1]) | outputs[0].overlaps(outputs[2]) | outputs[1].overlaps(outputs[2]);
+    for output in outputs {
+        if output.len > 0 {
+            for input in inputs.iter().chain(pieces) {
+                overlap |= output.overlaps(*input);
+            }
+        }
+    }
+    if overlap { Err(Status::Overlap) } else { Ok(()) }
+}

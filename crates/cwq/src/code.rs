@@ -1,0 +1,145 @@
+//! The numbers that stand for operations and algorithms in a control word. They never change.
+
+/// Declares an enumeration of bytes that can be made from a byte.
+macro_rules! codes {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $code:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        #[repr(u8)]
+        pub enum $name {
+            $($(#[$variant_doc])* $variant = $code,)+
+        }
+
+        impl $name {
+            /// All of them, in the order of their numbers.
+            pub const ALL: &[$name] = &[$($name::$variant),+];
+
+            /// What a byte stands for, if anything.
+            #[inline]
+            pub const fn from_code(code: u8) -> Option<Self> {
+                match code {
+                    $($code => Some($name::$variant),)+
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    /// What to do.
+    Opcode {
+        /// Nothing; it completes as any other.
+        Null = 0,
+        /// The source to the destination.
+        Copy = 1,
+        /// The source to the destination, and its checksum as the completion's value.
+        CopyChecksum = 2,
+        /// The checksum of the source as the completion's value.
+        Checksum = 3,
+        /// A cipher without authentication, source to destination.
+        Cipher = 4,
+        /// An AEAD, source to destination; the tag is written to, or read from, `mac`.
+        Aead = 5,
+        /// The digest of the source, to `mac`.
+        Hash = 6,
+        /// A piece of a message. The mid-state before is the `aad_len` bytes at `aad`, unless the message
+        /// begins; the one after goes to `state`, where 256 bytes are free, unless the message ends
+        /// and its digest goes to `mac`.
+        PartialHash = 7,
+        /// The HMAC of the source, to `mac` or compared with it.
+        Hmac = 8,
+        /// Another MAC of the source: CMAC, the MAC of DES, KASUMI F9.
+        Mac = 9,
+        /// The first `aad_len` bytes of the source are copied and the rest encrypted, to the
+        /// destination; then the HMAC of all of the destination, to `mac`.
+        EncryptThenMac = 10,
+        /// The HMAC of all of the source is compared with `mac`; then the first `aad_len` bytes are
+        /// copied and the rest decrypted, to the destination.
+        MacThenDecrypt = 11,
+        /// Takes back the operation of this queue whose tag is `key` (low half) and `mac_key` (high half), if it
+        /// has not begun: that one completes as cancelled, and this one's value is 1 if it was found.
+        Cancel = 12,
+    }
+}
+
+codes! {
+    /// Which algorithm: a cipher with its mode, a hash, a MAC or a checksum.
+    Algorithm {
+        /// None: the field is not used.
+        None = 0,
+        /// AES in ECB mode.
+        AesEcb = 0x10,
+        /// AES in CBC mode; whole blocks.
+        AesCbc = 0x11,
+        /// AES in counter mode.
+        AesCtr = 0x12,
+        /// AES in 128-bit CFB mode.
+        AesCfb = 0x13,
+        /// AES in XTS mode; the initialisation vector is the tweak of the data unit.
+        AesXts = 0x14,
+        /// AES-GCM.
+        AesGcm = 0x15,
+        /// AES-CMAC.
+        AesCmac = 0x16,
+        /// ChaCha20-Poly1305.
+        ChaCha20Poly1305 = 0x20,
+        /// Camellia in ECB mode.
+        CamelliaEcb = 0x28,
+        /// Camellia in CBC mode.
+        CamelliaCbc = 0x29,
+        /// Camellia in counter mode.
+        CamelliaCtr = 0x2a,
+        /// DES or, by the key's length, 3DES in ECB mode.
+        DesEcb = 0x30,
+        /// DES or 3DES in CBC mode.
+        DesCbc = 0x31,
+        /// DES or 3DES in 64-bit CFB mode.
+        DesCfb = 0x32,
+        /// The MAC of DES or 3DES.
+        DesMac = 0x33,
+        /// RC4; every operation begins its keystream anew.
+        Rc4 = 0x38,
+        /// KASUMI F8; `iv` is COUNT, BEARER, DIRECTION and zeros: 32, 5, 1 and 26 bits.
+        KasumiF8 = 0x40,
+        /// KASUMI F9; `iv` is COUNT and FRESH, 32 bits each.
+        KasumiF9 = 0x41,
+        /// MD5.
+        Md5 = 0x50,
+        /// SHA-1.
+        Sha1 = 0x51,
+        /// SHA-224.
+        Sha224 = 0x52,
+        /// SHA-256.
+        Sha256 = 0x53,
+        /// SHA-384.
+        Sha384 = 0x54,
+        /// SHA-512.
+        Sha512 = 0x55,
+        /// SHA-512/256.
+        Sha512_256 = 0x56,
+        /// CRC-32 as in Ethernet and gzip.
+        Crc32 = 0x60,
+        /// CRC-32C as in iSCSI and SCTP.
+        Crc32c = 0x61,
+        /// The checksum of IP.
+        IpChecksum = 0x62,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_is_its_own() {
+        for code in 0..=u8::MAX {
+            assert_eq!(Opcode::from_code(code).is_some(), code <= 12);
+            if let Some(algorithm) = Algorithm::from_code(code) {
+                assert_eq!(algorithm as u8, code);
+            }
+        }
+        assert_eq!(Algorithm::ALL.len(), 29);
+    }
+}

@@ -1,0 +1,175 @@
+//! The completion: what became of a control word.
+
+use std::fmt;
+
+/// What comes back for each control word: 16 bytes, little-endian.
+///
+/// | at | bytes | field |
+/// | --- | --- | --- |
+/// | 0 | 8 | `tag`: the control word's |
+/// | 8 | 2 | `status` |
+/// | 10 | 2 | zero |
+/// | 12 | 4 | `value`: a checksum, or the bytes written as digest, tag or mid-state |
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C, align(16))]
+pub struct Completion {
+    /// The control word's tag.
+    pub tag: u64,
+    /// A [`Status`].
+    pub status: u16,
+    /// Zero.
+    pub reserved: u16,
+    /// A checksum, or the bytes written as digest, tag or mid-state.
+    pub value: u32,
+}
+
+impl Completion {
+    /// Bytes in a completion.
+    pub const BYTES: usize = 16;
+    /// 64-bit words in a completion.
+    pub const WORDS: usize = Self::BYTES / 8;
+
+    /// The completion as it passes through a ring.
+    #[inline(always)]
+    pub const fn to_words(&self) -> [u64; Self::WORDS] {
+        [self.tag, self.status as u64 | (self.reserved as u64) << 16 | (self.value as u64) << 32]
+    }
+
+    /// The completion that came through a ring.
+    #[inline(always)]
+    pub const fn from_words(words: [u64; Self::WORDS]) -> Self {
+        Completion {
+            tag: words[0],
+            status: words[1] as u16,
+            reserved: (words[1] >> 16) as u16,
+            value: (words[1] >> 32) as u32,
+        }
+    }
+
+    /// What the status says; none for a number this version does not know.
+    #[inline]
+    pub fn status(&self) -> Option<Status> {
+        Status::from_code(self.status)
+    }
+}
+
+macro_rules! statuses {
+    ($($(#[$doc:meta])* $name:ident = $code:literal $text:literal,)+) => {
+        /// How an operation ended. All but [`Status::Ok`] mean that nothing was done, except where the
+        /// doc says what was written; the input is intact always.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        #[repr(u16)]
+        pub enum Status {
+            $($(#[$doc])* $name = $code,)+
+        }
+
+        impl Status {
+            /// All of them, in the order of their numbers.
+            pub const ALL: &[Status] = &[$(Status::$name),+];
+
+            /// What a number stands for, if anything.
+            #[inline]
+            pub const fn from_code(code: u16) -> Option<Self> {
+                match code {
+                    $($code => Some(Status::$name),)+
+                    _ => None,
+                }
+            }
+        }
+
+        impl fmt::Display for Status {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self {
+                    $(Status::$name => $text,)+
+                })
+            }
+        }
+    };
+}
+
+statuses! {
+    /// Done.
+    Ok = 0 "done",
+    /// A tag does not match. The destination is zero.
+    Authentication = 1 "authentication failed: the data was changed, or the key or nonce is not the one it was sealed with",
+    /// The word's version is not [`VERSION`](crate::VERSION).
+    Version = 16 "a control word of another version; this accelerator knows version 1",
+    /// There is no such opcode.
+    Opcode = 17 "no such opcode",
+    /// The opcode has no such algorithm, or no such hash.
+    Algorithm = 18 "the opcode takes no such algorithm or hash",
+    /// A flag that is reserved, or that the opcode does not use, is set.
+    Flags = 19 "a flag is set that is reserved or that the opcode does not use",
+    /// A field that the opcode does not use is not zero.
+    Reserved = 20 "a field that the opcode does not use is not zero",
+    /// The source is not inside the arena.
+    SourceRange = 32 "the source is not inside the arena",
+    /// The destination is not inside the arena.
+    DestinationRange = 33 "the destination is not inside the arena",
+    /// The associated data is not inside the arena.
+    AadRange = 34 "the associated data is not inside the arena",
+    /// The initialisation vector is not inside the arena.
+    IvRange = 35 "the initialisation vector is not inside the arena",
+    /// The tag or digest is not inside the arena.
+    MacRange = 36 "the place of the tag or digest is not inside the arena",
+    /// A key in the arena is not inside it.
+    KeyRange = 37 "the key is not inside the arena",
+    /// The mid-state is not inside the arena.
+    StateRange = 38 "the mid-state is not inside the arena",
+    /// A gather list, or one of its pieces, is not inside the arena, or the list is too long.
+    Gather = 39 "the gather list or one of its pieces is not inside the arena, or it has too many pieces",
+    /// Something that is written overlaps something else that the word names.
+    Overlap = 40 "an output overlaps another part of the operation",
+    /// There is no such key, or it is not one for this algorithm.
+    Key = 48 "no such key for this algorithm",
+    /// The key's length is not one the algorithm takes, or it is weak.
+    KeyLength = 49 "the algorithm takes no such key",
+    /// The initialisation vector's or nonce's length is not one the algorithm takes.
+    IvLength = 50 "the algorithm takes no initialisation vector of that length",
+    /// The tag's or digest's length is not one the algorithm produces.
+    MacLength = 51 "the algorithm has no tag or digest of that length",
+    /// The data's length does not fit the algorithm.
+    DataLength = 52 "the data's length does not fit the algorithm",
+    /// What was given is not a mid-state of this hash.
+    MidState = 53 "not a mid-state of this hash",
+    /// A parameter is out of its range.
+    Parameter = 54 "a parameter is out of its range",
+    /// Cancelled before it began.
+    Cancelled = 64 "cancelled before it began",
+    /// The grant was taken away before it began.
+    Revoked = 65 "the grant was revoked before it began",
+    /// The accelerator ended before it was done.
+    Gone = 66 "the accelerator has ended; the input is intact",
+}
+
+impl std::error::Error for Status {}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::{align_of, offset_of, size_of};
+
+    use super::*;
+
+    #[test]
+    fn every_field_has_its_place() {
+        assert_eq!((size_of::<Completion>(), align_of::<Completion>()), (16, 16));
+        assert_eq!(offset_of!(Completion, tag), 0);
+        assert_eq!(offset_of!(Completion, status), 8);
+        assert_eq!(offset_of!(Completion, value), 12);
+        let done =
+            Completion { tag: 0x0706_0504_0302_0100, status: 0x0908, reserved: 0x0b0a, value: 0x0f0e_0d0c };
+        assert_eq!(done.to_words(), [0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908]);
+        assert_eq!(Completion::from_words(done.to_words()), done);
+    }
+
+    #[test]
+    fn every_status_has_a_number_and_a_text_of_its_own() {
+        for status in Status::ALL {
+            assert_eq!(Status::from_code(*status as u16), Some(*status));
+            let same = Status::ALL.iter().filter(|other| other.to_string() == status.to_string());
+            assert_eq!(same.count(), 1, "{status}");
+        }
+        assert_eq!(Status::from_code(2), None);
+    }
+}

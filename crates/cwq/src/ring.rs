@@ -1,0 +1,304 @@
+//! The ring: entries of `W` words from one producer to one consumer, in memory that both see.
+//!
+//! Indices run freely and wrap at 2^64; an entry lies at its index modulo the capacity. Each side
+//! keeps its own index to itself, writes it out for the other, and never reads it back; what it reads of
+//! the other's index it checks, so that a peer that writes nonsense is an [`Corrupt`] error and nothing
+//! worse. Entries are read word by word, once.
+//!
+//! Pushing and popping are wait-free. A consumer that has nothing to do may say that it goes to sleep;
+//! [`Producer::publish`] tells whether to wake it. How is not the ring's affair.
+//!
+//! | words from the beginning | contents |
+//! | --- | --- |
+//! | 0 | the producer's index: entries published |
+//! | 8 | the consumer's index: entries taken |
+//! | 16 | 1 while the consumer sleeps |
+//! | 24 | the entries |
+
+use std::fmt;
+use std::ops::Deref;
+
+use crate::sync::{AtomicU64, Ordering, fence};
+
+/// A word of a ring's memory: that of the standard library, or of the model checker.
+pub type Word = AtomicU64;
+
+/// Where things lie: a cache line for each that different sides write.
+const PUBLISHED: usize = 0;
+const TAKEN: usize = 8;
+const ASLEEP: usize = 16;
+const ENTRIES: usize = 24;
+
+/// The most entries a ring may have.
+pub const MAX_CAPACITY: usize = 1 << 20;
+
+/// The words of an empty ring for `capacity` entries of `W` words.
+///
+/// # Panics
+/// When `capacity` is not a power of two or more than [`MAX_CAPACITY`].
+pub fn memory<const W: usize>(capacity: usize) -> Vec<AtomicU64> {
+    assert!(capacity.is_power_of_two() && capacity <= MAX_CAPACITY, "a power of two, at most 2^20");
+    (0..words::<W>(capacity)).map(|_| AtomicU64::new(0)).collect()
+}
+
+/// How many words a ring for `capacity` entries of `W` words takes.
+pub const fn words<const W: usize>(capacity: usize) -> usize {
+    ENTRIES + capacity * W
+}
+
+/// The memory is not that of a ring: its size is not right, or the peer wrote an index that can't be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Corrupt;
+
+impl fmt::Display for Corrupt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the ring's memory is not a ring, or its other side wrote an impossible index")
+    }
+}
+
+impl std::error::Error for Corrupt {}
+
+/// Why nothing was pushed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PushError {
+    /// The ring is full: take what has come back, then push again.
+    Full,
+    /// See [`Corrupt`].
+    Corrupt,
+}
+
+impl fmt::Display for PushError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PushError::Full => f.write_str("the ring is full: take what has come back, then push again"),
+            PushError::Corrupt => Corrupt.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for PushError {}
+
+/// The capacity of a ring in that many words.
+fn capacity<const W: usize>(words: usize) -> Result<u64, Corrupt> {
+    let entries = words.checked_sub(ENTRIES).ok_or(Corrupt)?;
+    let capacity = entries / W;
+    let whole = entries.is_multiple_of(W) && capacity.is_power_of_two() && capacity <= MAX_CAPACITY;
+    if whole { Ok(capacity as u64) } else { Err(Corrupt) }
+}
+
+/// The side that pushes. There is one for each ring.
+#[derive(Debug)]
+pub struct Producer<M, const W: usize> {
+    memory: M,
+    mask: u64,
+    /// Entries pushed, published or not.
+    pushed: u64,
+    /// Entries published.
+    published: u64,
+    /// Entries the consumer had taken when last looked.
+    taken: u64,
+}
+
+impl<M: Deref<Target = [AtomicU64]>, const W: usize> Producer<M, W> {
+    /// The producer of an empty ring.
+    ///
+    /// # Errors
+    /// [`Corrupt`] when the memory is not that of a ring of such entries.
+    pub fn new(memory: M) -> Result<Self, Corrupt> {
+        let mask = capacity::<W>(memory.len())? - 1;
+        Ok(Producer { memory, mask, pushed: 0, published: 0, taken: 0 })
+    }
+
+    /// How many entries the ring holds.
+    pub fn capacity(&self) -> usize {
+        self.mask as usize + 1
+    }
+
+    /// For how many entries there is room at least; where none is known of, it looks where the consumer is.
+    ///
+    /// # Errors
+    /// [`Corrupt`] when the consumer's index can't be.
+    #[inline]
+    pub fn room(&mut self) -> Result<usize, Corrupt> {
+        if self.pushed.wrapping_sub(self.taken) > self.mask {
+            match self.look() {
+                Ok(()) | Err(PushError::Full) => {}
+                Err(PushError::Corrupt) => return Err(Corrupt),
+            }
+        }
+        Ok((self.mask + 1).wrapping_sub(self.pushed.wrapping_sub(self.taken)) as usize)
+    }
+
+    /// Writes one entry, which the consumer sees after the next [`Producer::publish`].
+    ///
+    /// # Errors
+    /// [`PushError::Full`]; [`PushError::Corrupt`].
+    #[inline]
+    pub fn push(&mut self, entry: &[u64; W]) -> Result<(), PushError> {
+        if self.pushed.wrapping_sub(self.taken) > self.mask {
+            self.look()?;
+        }
+        let at = ENTRIES + (self.pushed & self.mask) as usize * W;
+        let Some(slots) = self.memory.get(at..at + W) else { return Err(PushError::Corrupt) };
+        for (slot, word) in slots.iter().zip(entry) {
+            // Relaxed: the consumer reads it only after the index that `publish` stores.
+            slot.store(*word, Ordering::Relaxed);
+        }
+        self.pushed = self.pushed.wrapping_add(1);
+        Ok(())
+    }
+
+    /// Looks where the consumer is.
+    #[cold]
+    fn look(&mut self) -> Result<(), PushError> {
+        // Acquire pairs with the release in `Consumer::release`: what the consumer read of an entry it
+        // read before we write there again.
+        let taken = self.memory[TAKEN].load(Ordering::Acquire);
+        // It can't have taken more than was published, nor give entries back.
+        if self.published.wrapping_sub(taken) > self.mask + 1 {
+            return Err(PushError::Corrupt);
+        }
+        self.taken = taken;
+        if self.pushed.wrapping_sub(taken) > self.mask { Err(PushError::Full) } else { Ok(()) }
+    }
+
+    /// Shows the consumer what was pushed.
+    #[inline]
+    pub fn publish(&mut self) {
+        if self.published != self.pushed {
+            self.published = self.pushed;
+            // Release pairs with the acquire in `Consumer::look`: the entries come with the index.
+            self.memory[PUBLISHED].store(self.pushed, Ordering::Release);
+        }
+    }
+
+    /// Whether the consumer sleeps and must be woken, after [`Producer::publish`]. It answers `true` once
+    /// for each time the consumer went to sleep.
+    ///
+    /// Not needed where the consumer never sleeps: it costs a full fence.
+    #[inline]
+    pub fn must_wake(&mut self) -> bool {
+        // Pairs with the fence in `Consumer::sleep`: either we see that it sleeps, or it sees our index.
+        fence(Ordering::SeqCst);
+        self.memory[ASLEEP].load(Ordering::Relaxed) != 0
+            && self.memory[ASLEEP].swap(0, Ordering::Relaxed) != 0
+    }
+
+    /// The memory.
+    pub fn memory(&self) -> &M {
+        &self.memory
+    }
+}
+
+/// The side that pops. There is one for each ring.
+#[derive(Debug)]
+pub struct Consumer<M, const W: usize> {
+    memory: M,
+    mask: u64,
+    /// Entries popped, given back or not.
+    popped: u64,
+    /// Entries given back.
+    released: u64,
+    /// Entries the producer had published when last looked.
+    published: u64,
+}
+
+impl<M: Deref<Target = [AtomicU64]>, const W: usize> Consumer<M, W> {
+    /// The consumer of an empty ring.
+    ///
+    /// # Errors
+    /// [`Corrupt`] when the memory is not that of a ring of such entries.
+    pub fn new(memory: M) -> Result<Self, Corrupt> {
+        let mask = capacity::<W>(memory.len())? - 1;
+        Ok(Consumer { memory, mask, popped: 0, released: 0, published: 0 })
+    }
+
+    /// How many entries the ring holds.
+    pub fn capacity(&self) -> usize {
+        self.mask as usize + 1
+    }
+
+    /// How many entries are there to pop.
+    ///
+    /// # Errors
+    /// [`Corrupt`] when the producer's index can't be.
+    #[inline]
+    pub fn ready(&mut self) -> Result<usize, Corrupt> {
+        if self.popped == self.published {
+            self.look()?;
+        }
+        Ok(self.published.wrapping_sub(self.popped) as usize)
+    }
+
+    /// Looks how far the producer has come.
+    #[inline]
+    fn look(&mut self) -> Result<(), Corrupt> {
+        // Acquire pairs with the release in `Producer::publish`: with the index come the entries.
+        let published = self.memory[PUBLISHED].load(Ordering::Acquire);
+        // More than fits, or fewer than there were.
+        let new = published.wrapping_sub(self.released);
+        if new > self.mask + 1 || new < self.popped.wrapping_sub(self.released) {
+            return Err(Corrupt);
+        }
+        self.published = published;
+        Ok(())
+    }
+
+    /// Reads the next entry, if there is one. Its place is the producer's again after the next
+    /// [`Consumer::release`].
+    ///
+    /// # Errors
+    /// [`Corrupt`] when the producer's index can't be.
+    #[inline]
+    pub fn pop(&mut self) -> Result<Option<[u64; W]>, Corrupt> {
+        if self.ready()? == 0 {
+            return Ok(None);
+        }
+        let at = ENTRIES + (self.popped & self.mask) as usize * W;
+        let slots = self.memory.get(at..at + W).ok_or(Corrupt)?;
+        let mut entry = [0; W];
+        for (word, slot) in entry.iter_mut().zip(slots) {
+            // Each word is read just once: what a peer writes there later is not seen.
+            *word = slot.load(Ordering::Relaxed);
+        }
+        self.popped = self.popped.wrapping_add(1);
+        Ok(Some(entry))
+    }
+
+    /// Gives the places of the popped entries back to the producer.
+    #[inline]
+    pub fn release(&mut self) {
+        if self.released != self.popped {
+            self.released = self.popped;
+            // Release pairs with the acquire in `Producer::look`.
+            self.memory[TAKEN].store(self.popped, Ordering::Release);
+        }
+    }
+
+    /// Says that the consumer goes to sleep, unless there is something to pop. Whoever gets `true`
+    /// must wait until it is woken by a producer whose [`Producer::must_wake`] said so, and call
+    /// [`Consumer::wake`] when it goes on.
+    ///
+    /// # Errors
+    /// [`Corrupt`] when the producer's index can't be.
+    pub fn sleep(&mut self) -> Result<bool, Corrupt> {
+        self.memory[ASLEEP].store(1, Ordering::Relaxed);
+        // Pairs with the fence in `Producer::must_wake`.
+        fence(Ordering::SeqCst);
+        let nothing = self.ready();
+        if nothing != Ok(0) {
+            self.wake();
+        }
+        Ok(nothing? == 0)
+    }
+
+    /// Says that the consumer is awake.
+    pub fn wake(&mut self) {
+        self.memory[ASLEEP].store(0, Ordering::Relaxed);
+    }
+
+    /// The memory.
+    pub fn memory(&self) -> &M {
+        &self.memory
+    }
+}

@@ -1,0 +1,150 @@
+//! The ring against a queue that is known to be right, against a peer that writes nonsense, and
+//! between two real threads.
+#![cfg(not(loom))]
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use millstream_cwq::ring::{Consumer, Corrupt, Producer, PushError, memory};
+use proptest::prelude::*;
+
+type Memory = Arc<[AtomicU64]>;
+
+fn ring<const W: usize>(capacity: usize) -> (Producer<Memory, W>, Consumer<Memory, W>, Memory) {
+    let words: Memory = memory::<W>(capacity).into();
+    (Producer::new(words.clone()).unwrap(), Consumer::new(words.clone()).unwrap(), words)
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Push,
+    Publish,
+    Pop,
+    Release,
+}
+
+proptest! {
+    #[test]
+    fn it_behaves_as_a_bounded_queue(
+        order in 0u32..6,
+        steps in proptest::collection::vec(
+            prop_oneof![Just(Step::Push), Just(Step::Push), Just(Step::Publish), Just(Step::Pop), Just(Step::Pop), Just(Step::Release)],
+            0..400,
+        ),
+    ) {
+        let capacity = 1usize << order;
+        let (mut producer, mut consumer, _) = ring::<2>(capacity);
+        let (mut hidden, mut shown, mut unreleased) = (VecDeque::new(), VecDeque::new(), 0usize);
+        for (i, step) in (0u64..).zip(steps) {
+            match step {
+                Step::Push => {
+                    let full = hidden.len() + shown.len() + unreleased == capacity;
+                    let pushed = producer.push(&[i, !i]);
+                    prop_assert_eq!(pushed, if full { Err(PushError::Full) } else { Ok(()) });
+                    if !full {
+                        hidden.push_back(i);
+                    }
+                }
+                Step::Publish => {
+                    producer.publish();
+                    shown.append(&mut hidden);
+                }
+                Step::Pop => {
+                    let popped = consumer.pop().unwrap();
+                    prop_assert_eq!(popped, shown.pop_front().map(|i: u64| [i, !i]));
+                    unreleased += usize::from(popped.is_some());
+                }
+                Step::Release => {
+                    consumer.release();
+                    unreleased = 0;
+                }
+            }
+        }
+    }
+
+    /// Whatever a peer writes where its index is, the other side takes no entry that is not there and
+    /// pushes none where it has no room.
+    #[test]
+    fn an_impossible_index_is_an_error(index: u64, pushed in 0usize..8) {
+        let (mut producer, mut consumer, words) = ring::<2>(8);
+        for i in 0..pushed {
+            producer.push(&[i as u64; 2]).unwrap();
+        }
+        producer.publish();
+        words[0].store(index, Ordering::Relaxed);
+        match consumer.ready() {
+            Ok(ready) => prop_assert!(ready <= 8 && ready as u64 == index),
+            Err(Corrupt) => prop_assert!(index > 8),
+        }
+        words[8].store(index, Ordering::Relaxed);
+        for i in pushed..8 {
+            prop_assert_eq!(producer.push(&[i as u64; 2]), Ok(()));
+        }
+        match producer.push(&[0; 2]) {
+            Ok(()) => prop_assert!(index >= 1 && index <= pushed as u64),
+            Err(PushError::Full) => prop_assert_eq!(index, 0),
+            Err(PushError::Corrupt) => prop_assert!(index > pushed as u64),
+        }
+    }
+}
+
+#[test]
+fn a_producer_index_that_goes_back_is_an_error() {
+    let (mut producer, mut consumer, words) = ring::<2>(8);
+    for _ in 0..4 {
+        producer.push(&[0; 2]).unwrap();
+    }
+    producer.publish();
+    for _ in 0..4 {
+        consumer.pop().unwrap().unwrap();
+    }
+    words[0].store(2, Ordering::Relaxed);
+    assert_eq!(consumer.pop(), Err(Corrupt));
+}
+
+#[test]
+fn memory_of_another_size_is_refused() {
+    for (words, fits) in
+        [(0, false), (24, false), (24 + 8, true), (24 + 24, false), (24 + 16, true), (25, false)]
+    {
+        let memory: Memory = (0..words).map(|_| AtomicU64::new(0)).collect();
+        assert_eq!(Producer::<_, 8>::new(memory.clone()).is_ok(), fits, "{words} words");
+        assert_eq!(Consumer::<_, 8>::new(memory).is_ok(), fits, "{words} words");
+    }
+}
+
+#[test]
+fn a_million_entries_pass_between_two_threads_in_order() {
+    const ENTRIES: u64 = 1_000_000;
+    let (mut producer, mut consumer, _) = ring::<8>(64);
+    let sender = std::thread::spawn(move || {
+        for i in 0..ENTRIES {
+            let entry = std::array::from_fn(|word| i.wrapping_mul(2 * word as u64 + 1));
+            while producer.push(&entry).is_err() {
+                producer.publish();
+                std::thread::yield_now();
+            }
+            if i % 7 == 0 {
+                producer.publish();
+            }
+        }
+        producer.publish();
+    });
+    for i in 0..ENTRIES {
+        let entry = loop {
+            match consumer.pop().unwrap() {
+                Some(entry) => break entry,
+                None => {
+                    consumer.release();
+                    std::thread::yield_now();
+                }
+            }
+        };
+        assert_eq!(entry, std::array::from_fn(|word| i.wrapping_mul(2 * word as u64 + 1)));
+        if i % 5 == 0 {
+            consumer.release();
+        }
+    }
+    sender.join().unwrap();
+}

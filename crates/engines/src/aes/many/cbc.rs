@@ -1,0 +1,148 @@
+//! AES-CBC of many objects at once.
+//!
+//! Ref. NIST SP 800-38A §6.2.
+//!
+//! # Safety
+//! A kernel's functions are called through its [`Bound`], the witness that its features exist.
+#![allow(unsafe_code)]
+
+use millstream_cpu::Features;
+
+use super::{DIRECT, EVERY_LANE, features_of};
+use crate::aes::schedule::{Block, KEY_BITS};
+use crate::aes::{CBC, Cbc};
+use crate::modes::BlockMode;
+use crate::{Algorithm, Bound, Crossover, InOut, Kernel, Row, Standing, Table};
+
+/// The kernels of AES-CBC in lanes.
+pub static CBC_LANES: Table<CbcLanesOps> = Table::new(
+    Algorithm {
+        name: "aes-cbc-lanes",
+        standing: Standing::Current,
+        standard: "NIST SP 800-38A §6.2",
+        key_bits: KEY_BITS,
+    },
+    &[Row {
+        kernel: DIRECT,
+        ops: CbcLanesOps { crossover: Crossover::NEVER, encrypt: direct_encrypt, decrypt: direct_decrypt },
+    }],
+    known_answer,
+);
+
+/// What a kernel of AES-CBC in lanes offers.
+pub struct CbcLanesOps {
+    pub(crate) crossover: Crossover,
+    pub(crate) encrypt: unsafe fn(&mut [&mut CbcJob<'_>]),
+    pub(crate) decrypt: unsafe fn(&mut [&mut CbcJob<'_>]),
+}
+
+/// One object to pass through CBC: whole blocks, of which there may be none.
+pub struct CbcJob<'a> {
+    /// The key, on any kernel.
+    pub key: &'a Cbc,
+    /// The initialisation vector before, the last block of ciphertext after.
+    pub iv: Block,
+    /// The object; not moved or shortened, so that the result can be read through it.
+    pub data: InOut<'a>,
+}
+
+/// AES-CBC of many objects at once, under one key or many.
+///
+/// ```
+/// use millstream_cpu::Features;
+/// use millstream_engines::{InOut, aes::{Cbc, CbcJob, CbcLanes}, modes::BlockMode};
+///
+/// let key = Cbc::new(Features::hardware(), &[7; 32])?;
+/// let mut objects = [[1; 32]; 20];
+/// let mut jobs: Vec<_> =
+///     objects.iter_mut().map(|o| CbcJob { key: &key, iv: [9; 16], data: InOut::in_place(o) }).collect();
+/// CbcLanes::new(Features::hardware()).encrypt(&mut jobs.iter_mut().collect::<Vec<_>>());
+///
+/// let mut alone = [1; 32];
+/// key.encrypt(&mut [9; 16], InOut::in_place(&mut alone));
+/// assert_eq!(objects, [alone; 20]);
+/// # Ok::<(), millstream_engines::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct CbcLanes {
+    kernel: Bound<CbcLanesOps>,
+}
+
+impl CbcLanes {
+    /// The best kernel that `features` allow.
+    pub fn new(features: Features) -> Self {
+        CbcLanes::with_kernel(CBC_LANES.best(features))
+    }
+
+    /// The given kernel.
+    pub fn with_kernel(kernel: Bound<CbcLanesOps>) -> Self {
+        CbcLanes { kernel }
+    }
+
+    /// The kernel in use.
+    pub fn kernel(&self) -> &'static Kernel {
+        self.kernel.kernel()
+    }
+
+    /// From how many objects on, by their length, they are encrypted in lanes.
+    pub fn crossover(&self) -> Crossover {
+        self.kernel.ops().crossover
+    }
+
+    /// Encrypts every object. The order of `jobs` may be another after.
+    ///
+    /// # Panics
+    /// When an object is not whole blocks; none has been encrypted then.
+    pub fn encrypt(&self, jobs: &mut [&mut CbcJob<'_>]) {
+        whole_blocks(jobs);
+        // SAFETY: the kernel is bound.
+        unsafe { (self.kernel.ops().encrypt)(jobs) }
+    }
+
+    /// Decrypts every object, as [`CbcLanes::encrypt`].
+    ///
+    /// # Panics
+    /// When an object is not whole blocks; none has been decrypted then.
+    pub fn decrypt(&self, jobs: &mut [&mut CbcJob<'_>]) {
+        whole_blocks(jobs);
+        // SAFETY: the kernel is bound.
+        unsafe { (self.kernel.ops().decrypt)(jobs) }
+    }
+}
+
+fn whole_blocks(jobs: &[&mut CbcJob<'_>]) {
+    let bits = jobs.iter().fold(0, |bits, job| bits | job.data.len());
+    assert!(bits.is_multiple_of(16), "an object that is not whole blocks");
+}
+
+pub(super) fn direct_encrypt(jobs: &mut [&mut CbcJob<'_>]) {
+    for job in jobs {
+        job.key.encrypt(&mut job.iv, job.data.reborrow());
+    }
+}
+
+pub(super) fn direct_decrypt(jobs: &mut [&mut CbcJob<'_>]) {
+    for job in jobs {
+        job.key.decrypt(&mut job.iv, job.data.reborrow());
+    }
+}
+
+/// NIST SP 800-38A F.2.1, the first two blocks, in every lane.
+fn known_answer(kernel: Bound<CbcLanesOps>) -> bool {
+    let key = 0x2b7e_1516_28ae_d2a6_abf7_1588_09cf_4f3c_u128.to_be_bytes();
+    let iv: Block = std::array::from_fn(|i| i as u8);
+    let plain = [0x6bc1_bee2_2e40_9f96_e93d_7e11_7393_172a_u128, 0xae2d_8a57_1e03_ac9c_9eb7_6fac_45af_8e51];
+    let cipher = [0x7649_abac_8119_b246_cee9_8e9b_12e9_197d_u128, 0x5086_cb9b_5072_19ee_95db_113a_9176_78b2];
+    let (plain, cipher) = (plain.map(u128::to_be_bytes), cipher.map(u128::to_be_bytes));
+    let Ok(cbc) = Cbc::with_kernel(CBC.best(features_of(kernel.kernel())), &key) else { return false };
+    let run = |lanes: unsafe fn(&mut [&mut CbcJob<'_>]), objects: &mut [[Block; 2]; EVERY_LANE]| {
+        let mut jobs =
+            objects.each_mut().map(|o| CbcJob { key: &cbc, iv, data: InOut::in_place(o.as_flattened_mut()) });
+        // SAFETY: the kernel is bound.
+        unsafe { lanes(&mut jobs.each_mut()) };
+        jobs.iter().all(|job| job.iv == cipher[1])
+    };
+    let mut objects = [plain; EVERY_LANE];
+    let right = run(kernel.ops().encrypt, &mut objects) && objects == [cipher; EVERY_LANE];
+    right && run(kernel.ops().decrypt, &mut objects) && objects == [plain; EVERY_LANE]
+}

@@ -1,0 +1,207 @@
+//! Many messages through Camellia in CBC or CTR at once, with equal or different keys.
+//!
+//! Ref. RFC 3713; NIST SP 800-38A §6.2 (CBC), §6.5 (CTR).
+//!
+//! # Safety
+//! The functions of a row need its features. Every call goes through a [`Bound`], which exists only
+//! where they do.
+#![allow(unsafe_code)]
+
+use millstream_cpu::{FeatureSet, Features};
+
+use super::{ANSWER, Block, Cbc, Ctr, KEY, algorithm};
+use crate::modes::{BlockMode, ByteStream, Direction};
+use crate::{Bound, Crossover, InOut, Kernel, Row, Table, Timing};
+
+/// One message for [`CbcLanes`].
+///
+/// ```
+/// use millstream_cpu::Features;
+/// use millstream_engines::InOut;
+/// use millstream_engines::camellia::{Cbc, CbcJob, CbcLanes};
+///
+/// let features = Features::hardware();
+/// let (lanes, key) = (CbcLanes::new(features), Cbc::new(features, &[7; 16])?);
+/// let mut buffers = [[1; 32]; 5];
+/// let mut jobs = buffers.each_mut().map(|b| CbcJob { key: &key, iv: [0; 16], data: InOut::in_place(b) });
+/// lanes.encrypt(&mut jobs.each_mut());
+/// assert_eq!(jobs[4].iv, jobs[4].data.load(16));
+/// # Ok::<(), millstream_engines::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct CbcJob<'a> {
+    /// The key, of any size and on any kernel.
+    pub key: &'a Cbc,
+    /// The initialisation vector; afterwards the last ciphertext block.
+    pub iv: Block,
+    /// What is encrypted, in whole blocks.
+    pub data: InOut<'a>,
+}
+
+/// One message for [`CtrLanes`].
+///
+/// ```
+/// use millstream_cpu::Features;
+/// use millstream_engines::InOut;
+/// use millstream_engines::camellia::{Ctr, CtrJob, CtrLanes};
+///
+/// let features = Features::hardware();
+/// let (lanes, key) = (CtrLanes::new(features), Ctr::new(features, &[7; 16])?);
+/// let mut buffers = [*b"of any length"; 5];
+/// let mut jobs = buffers.each_mut().map(|b| CtrJob { key: &key, counter: [0; 16], data: InOut::in_place(b) });
+/// lanes.apply(&mut jobs.each_mut());
+/// lanes.apply(&mut [&mut CtrJob { key: &key, counter: [0; 16], data: InOut::in_place(&mut buffers[3]) }]);
+/// assert_eq!(&buffers[3], b"of any length");
+/// # Ok::<(), millstream_engines::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct CtrJob<'a> {
+    /// The key, of any size and on any kernel.
+    pub key: &'a Ctr,
+    /// The first counter block, which stays as it is.
+    pub counter: Block,
+    /// What is encrypted or decrypted, any number of bytes.
+    pub data: InOut<'a>,
+}
+
+/// The functions of one row of [`CBC_LANES`].
+#[derive(Clone, Copy, Debug)]
+pub struct CbcLanesOps {
+    /// From how many messages on they pay.
+    crossover: Crossover,
+    encrypt: unsafe fn(&mut [&mut CbcJob<'_>]),
+}
+
+/// The functions of one row of [`CTR_LANES`].
+#[derive(Clone, Copy, Debug)]
+pub struct CtrLanesOps {
+    /// From how many messages on they pay.
+    crossover: Crossover,
+    apply: unsafe fn(&mut [&mut CtrJob<'_>]),
+}
+
+/// What both tables say of the row that has no lanes.
+const DIRECT: Kernel = Kernel {
+    name: "direct-x1",
+    requires: FeatureSet::EMPTY,
+    timing: Timing::Constant,
+    note: "one after another, each on its key's own kernel",
+};
+
+/// The kernels of CBC encryption over many messages.
+pub static CBC_LANES: Table<CbcLanesOps> = Table::new(
+    algorithm("camellia-cbc-lanes", "RFC 3713; SP 800-38A §6.2"),
+    &[Row { kernel: DIRECT, ops: CbcLanesOps { crossover: Crossover::NEVER, encrypt: encrypt_each } }],
+    |kernel| {
+        let key = Cbc::new(Features::hardware(), &KEY).expect("sixteen bytes");
+        let mut buffers = [KEY; 67];
+        let mut jobs =
+            buffers.each_mut().map(|b| CbcJob { key: &key, iv: [0; 16], data: InOut::in_place(b) });
+        CbcLanes::with_kernel(kernel).encrypt(&mut jobs.each_mut());
+        jobs.iter().all(|job| job.iv == ANSWER) && buffers == [ANSWER; 67]
+    },
+);
+
+/// The kernels of CTR over many messages.
+pub static CTR_LANES: Table<CtrLanesOps> = Table::new(
+    algorithm("camellia-ctr-lanes", "RFC 5528; SP 800-38A §6.5"),
+    &[Row { kernel: DIRECT, ops: CtrLanesOps { crossover: Crossover::NEVER, apply: apply_each } }],
+    |kernel| {
+        let key = Ctr::new(Features::hardware(), &KEY).expect("sixteen bytes");
+        let mut buffers = [[0; 16]; 67];
+        let mut jobs =
+            buffers.each_mut().map(|b| CtrJob { key: &key, counter: KEY, data: InOut::in_place(b) });
+        CtrLanes::with_kernel(kernel).apply(&mut jobs.each_mut());
+        buffers == [ANSWER; 67]
+    },
+);
+
+fn encrypt_each(jobs: &mut [&mut CbcJob<'_>]) {
+    for job in jobs {
+        job.key.encrypt(&mut job.iv, job.data.reborrow());
+    }
+}
+
+fn apply_each(jobs: &mut [&mut CtrJob<'_>]) {
+    for job in jobs {
+        let mut stream =
+            ByteStream::new(job.key, &job.counter, Direction::Encrypt).expect("a counter block of 16 bytes");
+        stream.update(job.data.reborrow());
+    }
+}
+
+/// CBC encryption of many messages at once. (Decryption has no chain to wait for: the direct kernels
+/// pass many blocks of one message side by side.)
+#[derive(Clone, Copy, Debug)]
+pub struct CbcLanes {
+    kernel: Bound<CbcLanesOps>,
+}
+
+impl CbcLanes {
+    /// The best kernel that `features` allow.
+    pub fn new(features: Features) -> Self {
+        CbcLanes::with_kernel(CBC_LANES.best(features))
+    }
+
+    /// The kernel given.
+    pub fn with_kernel(kernel: Bound<CbcLanesOps>) -> Self {
+        CbcLanes { kernel }
+    }
+
+    /// The kernel in use.
+    pub fn kernel(&self) -> &'static Kernel {
+        self.kernel.kernel()
+    }
+
+    /// From how many messages of a length on lanes are used.
+    pub fn crossover(&self) -> Crossover {
+        self.kernel.ops().crossover
+    }
+
+    /// Encrypts every message and leaves its last ciphertext block in `iv`. The jobs may be put into
+    /// another order.
+    ///
+    /// # Panics
+    /// When a message is not whole blocks; nothing is encrypted then.
+    pub fn encrypt(&self, jobs: &mut [&mut CbcJob<'_>]) {
+        for job in jobs.iter() {
+            super::whole_blocks(&job.data);
+        }
+        // SAFETY: `kernel` is a `Bound`.
+        unsafe { (self.kernel.ops().encrypt)(jobs) }
+    }
+}
+
+/// CTR over many messages at once.
+#[derive(Clone, Copy, Debug)]
+pub struct CtrLanes {
+    kernel: Bound<CtrLanesOps>,
+}
+
+impl CtrLanes {
+    /// The best kernel that `features` allow.
+    pub fn new(features: Features) -> Self {
+        CtrLanes::with_kernel(CTR_LANES.best(features))
+    }
+
+    /// The kernel given.
+    pub fn with_kernel(kernel: Bound<CtrLanesOps>) -> Self {
+        CtrLanes { kernel }
+    }
+
+    /// The kernel in use.
+    pub fn kernel(&self) -> &'static Kernel {
+        self.kernel.kernel()
+    }
+
+    /// From how many messages of a length on lanes are used.
+    pub fn crossover(&self) -> Crossover {
+        self.kernel.ops().crossover
+    }
+
+    /// Encrypts or decrypts every message. The jobs may be put into another order.
+    pub fn apply(&self, jobs: &mut [&mut CtrJob<'_>]) {
+        // SAFETY: `kernel` is a `Bound`.
+        unsafe { (self.kernel.ops().apply)(jobs) }
+    }
+}

@@ -1,0 +1,186 @@
+//! Many messages signed side by side, with one key or with a key each.
+//!
+//! Ref. RFC 2104 §2 and §4.
+//!
+//! # Safety
+//! As the hashes' lanes: a row's functions are called through the [`Bound`](crate::Bound) that proves
+//! that their features are there.
+#![allow(unsafe_code)]
+
+use std::fmt;
+
+use millstream_cpu::Features;
+
+use super::{HmacKey, check_length, compare};
+use crate::hash::lanes::{Job, Length, Side, Sides, pays};
+use crate::hash::{Chain, Digest, Family, Hash, each};
+use crate::{Crossover, Error, Kernel, md5, sha1, sha256, sha512};
+
+/// A message to sign, and its tag once that is done.
+#[derive(Debug)]
+pub struct HmacJob<'a> {
+    /// The key, of the hash for which the [`HmacLanes`] are.
+    pub key: &'a HmacKey,
+    /// The message.
+    pub data: &'a [u8],
+    /// Empty before. A protocol that truncates takes its first bytes.
+    pub tag: Digest,
+}
+
+impl<'a> HmacJob<'a> {
+    /// A message not signed yet.
+    #[inline(always)]
+    pub const fn new(key: &'a HmacKey, data: &'a [u8]) -> Self {
+        HmacJob { key, data, tag: Digest::EMPTY }
+    }
+
+    /// Compares the tag that was computed with as much of one as is given, in constant time.
+    ///
+    /// # Errors
+    /// As [`HmacKey::verify`].
+    pub fn verify(&self, tag: &[u8]) -> Result<(), Error> {
+        check_length(self.key.hash, tag)?;
+        if self.tag.len() < tag.len() {
+            return Err(Error::Authentication);
+        }
+        compare(&self.tag, tag)
+    }
+}
+
+/// Signs many messages at once.
+///
+/// ```
+/// use millstream_cpu::Features;
+/// use millstream_engines::hash::Hash;
+/// use millstream_engines::hmac::{HmacJob, HmacKey, HmacLanes};
+///
+/// let features = Features::hardware();
+/// let key = HmacKey::new(features, Hash::Sha256, b"Jefe");
+/// let mut jobs = [HmacJob::new(&key, b"what do ya want for nothing?"), HmacJob::new(&key, b"")];
+/// HmacLanes::new(features, Hash::Sha256).sign(&mut jobs.each_mut());
+/// assert_eq!(jobs[0].tag[..4], [0x5b, 0xdc, 0xc1, 0x46]);
+/// // What was received is compared with what it should be.
+/// jobs[0].verify(&[0x5b, 0xdc, 0xc1, 0x46])?;
+/// # Ok::<(), millstream_engines::Error>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct HmacLanes {
+    sides: Sides,
+}
+
+impl HmacLanes {
+    /// With the fastest kernel that `features` allow.
+    pub fn new(features: Features, hash: Hash) -> Self {
+        HmacLanes { sides: Sides::best(features, hash) }
+    }
+
+    /// One for every lane kernel that `features` allow, best first.
+    pub fn available(features: Features, hash: Hash) -> Vec<Self> {
+        Sides::available(features, hash).into_iter().map(|sides| HmacLanes { sides }).collect()
+    }
+
+    /// With the lane kernel of that name, if `features` allow it.
+    pub fn named(features: Features, hash: Hash, name: &str) -> Option<Self> {
+        Sides::named(features, hash, name).map(|sides| HmacLanes { sides })
+    }
+
+    /// The hash.
+    pub fn hash(&self) -> Hash {
+        self.sides.hash()
+    }
+
+    /// The lane kernel in use.
+    pub fn kernel(&self) -> &'static Kernel {
+        self.sides.kernel()
+    }
+
+    /// From how many messages on it is used.
+    pub fn crossover(&self) -> Crossover {
+        each!(&self.sides, side => side.lanes.ops().hmac_crossover)
+    }
+
+    /// Writes every job's tag. The references may be in another order afterwards.
+    ///
+    /// # Panics
+    /// When a key is of another hash.
+    #[inline]
+    pub fn sign(&self, jobs: &mut [&mut HmacJob<'_>]) {
+        let hash = self.hash();
+        assert!(jobs.iter().all(|job| job.key.hash == hash), "a key of another hash");
+        each!(&self.sides, side => {
+            let ops = side.lanes.ops();
+            if pays(&ops.hmac_crossover, jobs) {
+                // SAFETY: `side.lanes` is the proof that the features of its functions are there.
+                unsafe { (ops.sign)(side, jobs) }
+            } else {
+                sign_direct(side, jobs);
+            }
+        });
+    }
+}
+
+impl fmt::Debug for HmacLanes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HMAC, {} on {}", self.hash(), self.kernel().name)
+    }
+}
+
+/// Signs one message after another, each with its key's own kernel.
+pub(crate) fn sign_direct<S, const BLOCK: usize>(_: &Side<S, BLOCK>, jobs: &mut [&mut HmacJob<'_>]) {
+    for job in jobs {
+        job.tag = job.key.sign(job.data);
+    }
+}
+
+impl Length for HmacJob<'_> {
+    #[inline(always)]
+    fn bytes(&self) -> usize {
+        self.data.len()
+    }
+}
+
+/// A job of the lanes, for each of the four compression functions.
+macro_rules! job {
+    ($module:ident $family:ident) => {
+        impl Job<$module::State, { $module::BLOCK }> for HmacJob<'_> {
+            const KEYED: bool = true;
+
+            #[inline(always)]
+            fn data(&self) -> &[u8] {
+                self.data
+            }
+
+            #[inline(always)]
+            fn inner<'a>(
+                &'a self,
+                _: &'a Side<$module::State, { $module::BLOCK }>,
+            ) -> &'a Chain<$module::State, { $module::BLOCK }> {
+                &pair!(self, $family).inner
+            }
+
+            #[inline(always)]
+            fn outer<'a>(&'a self, _: &'a Side<$module::State, { $module::BLOCK }>) -> &'a $module::State {
+                &pair!(self, $family).outer
+            }
+
+            #[inline(always)]
+            fn answer(&mut self) -> &mut Digest {
+                &mut self.tag
+            }
+        }
+    };
+}
+
+macro_rules! pair {
+    ($job:ident, $family:ident) => {
+        match &$job.key.pair {
+            Family::$family(pair) => pair,
+            _ => unreachable!("the lanes are entered with keys of their hash"),
+        }
+    };
+}
+
+job!(md5 Md5);
+job!(sha1 Sha1);
+job!(sha256 Sha256);
+job!(sha512 Sha512);

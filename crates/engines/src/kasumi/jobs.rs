@@ -1,0 +1,263 @@
+//! Many messages through f8 or f9 at once, each under a key of its own.
+//!
+//! Both modes are chains, so one message keeps a processor waiting; many of them side by side do not.
+//!
+//! Ref. TS 35.201 §3 (f8), §4 (f9).
+//!
+//! # Safety
+//! The functions of a row need its features. Every call goes through a [`Bound`], which exists only
+//! where they do.
+#![allow(unsafe_code)]
+
+use millstream_cpu::{FeatureSet, Features};
+
+use super::{F8, F9, SELF_TEST_KEY};
+use crate::{Algorithm, Bound, Crossover, Error, InOut, Kernel, Row, Standing, Table, Timing};
+
+/// One message for [`F8Lanes`].
+///
+/// ```
+/// use millstream_cpu::Features;
+/// use millstream_engines::kasumi::{F8, F8Job, F8Lanes};
+/// use millstream_engines::{Error, InOut};
+///
+/// let features = Features::hardware();
+/// let (lanes, keys) = (F8Lanes::new(features), [F8::new(features, &[7; 16])?, F8::new(features, &[8; 16])?]);
+/// let mut buffers = [*b"thirteen bits", *b"and some more"];
+///
+/// let [first, other] = &mut buffers;
+/// let mut first = F8Job::new(&keys[0], 1, 3, 0, InOut::in_place(first), 13);
+/// let mut other = F8Job::new(&keys[1], 9, 3, 1, InOut::in_place(other), 8 * 13);
+/// lanes.apply(&mut [&mut first, &mut other]);
+/// assert_eq!(first.result.unwrap_err().to_string(), "kasumi-f8: data of length 13; it takes as many bits as the buffer's bytes hold");
+/// assert_eq!(other.result, Ok(()));
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Debug)]
+pub struct F8Job<'a> {
+    /// The key, on any kernel.
+    pub key: &'a F8,
+    /// COUNT.
+    pub count: u32,
+    /// BEARER, five bits.
+    pub bearer: u8,
+    /// DIRECTION, one bit.
+    pub direction: u8,
+    /// What is enciphered or deciphered.
+    pub data: InOut<'a>,
+    /// Its length in bits.
+    pub bits: usize,
+    /// What came of it, as [`F8::apply`].
+    pub result: Result<(), Error>,
+}
+
+impl<'a> F8Job<'a> {
+    /// The message's parameters, in the order of [`F8::apply`].
+    #[inline]
+    pub const fn new(
+        key: &'a F8,
+        count: u32,
+        bearer: u8,
+        direction: u8,
+        data: InOut<'a>,
+        bits: usize,
+    ) -> Self {
+        F8Job { key, count, bearer, direction, data, bits, result: Ok(()) }
+    }
+}
+
+/// One message for [`F9Lanes`].
+///
+/// ```
+/// use millstream_cpu::Features;
+/// use millstream_engines::kasumi::{F9, F9Job, F9Lanes};
+///
+/// let features = Features::hardware();
+/// let (lanes, key) = (F9Lanes::new(features), F9::new(features, &[7; 16])?);
+/// let mut jobs = [1, 2, 3].map(|count| F9Job::new(&key, count, 0x1234_5678, 0, b"message", 53));
+/// lanes.mac(&mut jobs.each_mut());
+/// assert_eq!(jobs[2].result, key.mac(3, 0x1234_5678, 0, b"message", 53));
+/// # Ok::<(), millstream_engines::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct F9Job<'a> {
+    /// The key, on any kernel.
+    pub key: &'a F9,
+    /// COUNT.
+    pub count: u32,
+    /// FRESH.
+    pub fresh: u32,
+    /// DIRECTION, one bit.
+    pub direction: u8,
+    /// The message.
+    pub message: &'a [u8],
+    /// Its length in bits.
+    pub bits: usize,
+    /// The authentication code, once it is computed, as [`F9::mac`] gives it.
+    pub result: Result<[u8; 4], Error>,
+}
+
+impl<'a> F9Job<'a> {
+    /// The message's parameters, in the order of [`F9::mac`]; a code of zeros.
+    #[inline]
+    pub const fn new(
+        key: &'a F9,
+        count: u32,
+        fresh: u32,
+        direction: u8,
+        message: &'a [u8],
+        bits: usize,
+    ) -> Self {
+        F9Job { key, count, fresh, direction, message, bits, result: Ok([0; 4]) }
+    }
+}
+
+/// The functions of one row of [`UEA1_LANES`].
+#[derive(Clone, Copy, Debug)]
+pub struct F8LanesOps {
+    /// From how many messages on they pay.
+    crossover: Crossover,
+    apply: unsafe fn(&mut [&mut F8Job<'_>]),
+}
+
+/// The functions of one row of [`UIA1_LANES`].
+#[derive(Clone, Copy, Debug)]
+pub struct F9LanesOps {
+    /// From how many messages on they pay.
+    crossover: Crossover,
+    mac: unsafe fn(&mut [&mut F9Job<'_>]),
+}
+
+/// What both tables say of the row that has no lanes.
+const DIRECT: Kernel = Kernel {
+    name: "direct-x1",
+    requires: FeatureSet::EMPTY,
+    timing: Timing::Constant,
+    note: "one after another, each on its key's own kernel",
+};
+
+/// The kernels of f8 over many messages.
+pub static UEA1_LANES: Table<F8LanesOps> = Table::new(
+    Algorithm {
+        name: "kasumi-f8-lanes",
+        standing: Standing::Telecom,
+        standard: "TS 35.201 §3",
+        key_bits: &[128],
+    },
+    &[Row { kernel: DIRECT, ops: F8LanesOps { crossover: Crossover::NEVER, apply: apply_each } }],
+    |kernel| {
+        // TS 35.203 §3.4, the first twelve bytes of test set 1, in every lane and some more.
+        let mut buffers = [[0x7e, 0xc6, 0x12, 0x72, 0x74, 0x3b, 0xf1, 0x61, 0x47, 0x26, 0x44, 0x6a]; 67];
+        let key = F8::new(Features::hardware(), &SELF_TEST_KEY).expect("sixteen bytes");
+        let mut jobs = buffers
+            .each_mut()
+            .map(|buffer| F8Job::new(&key, 0x72a4_f20f, 0x0c, 1, InOut::in_place(buffer), 8 * 12));
+        F8Lanes::with_kernel(kernel).apply(&mut jobs.each_mut());
+        jobs.iter().all(|job| job.result.is_ok())
+            && buffers == [[0xd1, 0xe2, 0xde, 0x70, 0xee, 0xf8, 0x6c, 0x69, 0x64, 0xfb, 0x54, 0x2b]; 67]
+    },
+);
+
+/// The kernels of f9 over many messages.
+pub static UIA1_LANES: Table<F9LanesOps> = Table::new(
+    Algorithm {
+        name: "kasumi-f9-lanes",
+        standing: Standing::Telecom,
+        standard: "TS 35.201 §4",
+        key_bits: &[128],
+    },
+    &[Row { kernel: DIRECT, ops: F9LanesOps { crossover: Crossover::NEVER, mac: mac_each } }],
+    |kernel| {
+        // TS 35.203 §4.4, test set 1, in every lane and some more.
+        let message = [
+            0x6b, 0x22, 0x77, 0x37, 0x29, 0x6f, 0x39, 0x3c, 0x80, 0x79, 0x35, 0x3e, 0xdc, 0x87, 0xe2, 0xe8,
+            0x05, 0xd2, 0xec, 0x49, 0xa4, 0xf2, 0xd8, 0xe0,
+        ];
+        let key = F9::new(Features::hardware(), &SELF_TEST_KEY).expect("sixteen bytes");
+        let mut jobs = [(); 67].map(|()| F9Job::new(&key, 0x38a6_f056, 0x05d2_ec49, 0, &message, 189));
+        F9Lanes::with_kernel(kernel).mac(&mut jobs.each_mut());
+        jobs.iter().all(|job| job.result == Ok([0xf6, 0x3b, 0xd7, 0x2c]))
+    },
+);
+
+fn apply_each(jobs: &mut [&mut F8Job<'_>]) {
+    for job in jobs {
+        job.result = job.key.apply(job.count, job.bearer, job.direction, job.data.reborrow(), job.bits);
+    }
+}
+
+fn mac_each(jobs: &mut [&mut F9Job<'_>]) {
+    for job in jobs {
+        job.result = job.key.mac(job.count, job.fresh, job.direction, job.message, job.bits);
+    }
+}
+
+/// f8 over many messages at once.
+#[derive(Clone, Copy, Debug)]
+pub struct F8Lanes {
+    kernel: Bound<F8LanesOps>,
+}
+
+impl F8Lanes {
+    /// The best kernel that `features` allow.
+    pub fn new(features: Features) -> Self {
+        F8Lanes::with_kernel(UEA1_LANES.best(features))
+    }
+
+    /// The kernel given.
+    pub fn with_kernel(kernel: Bound<F8LanesOps>) -> Self {
+        F8Lanes { kernel }
+    }
+
+    /// The kernel in use.
+    pub fn kernel(&self) -> &'static Kernel {
+        self.kernel.kernel()
+    }
+
+    /// From how many messages of a length on lanes are used.
+    pub fn crossover(&self) -> Crossover {
+        self.kernel.ops().crossover
+    }
+
+    /// Enciphers or deciphers every message, as [`F8::apply`] does. What is wrong with one is in its
+    /// result and does not touch the others. The jobs may be put into another order.
+    pub fn apply(&self, jobs: &mut [&mut F8Job<'_>]) {
+        // SAFETY: `kernel` is a `Bound`.
+        unsafe { (self.kernel.ops().apply)(jobs) }
+    }
+}
+
+/// f9 over many messages at once.
+#[derive(Clone, Copy, Debug)]
+pub struct F9Lanes {
+    kernel: Bound<F9LanesOps>,
+}
+
+impl F9Lanes {
+    /// The best kernel that `features` allow.
+    pub fn new(features: Features) -> Self {
+        F9Lanes::with_kernel(UIA1_LANES.best(features))
+    }
+
+    /// The kernel given.
+    pub fn with_kernel(kernel: Bound<F9LanesOps>) -> Self {
+        F9Lanes { kernel }
+    }
+
+    /// The kernel in use.
+    pub fn kernel(&self) -> &'static Kernel {
+        self.kernel.kernel()
+    }
+
+    /// From how many messages of a length on lanes are used.
+    pub fn crossover(&self) -> Crossover {
+        self.kernel.ops().crossover
+    }
+
+    /// Computes the code of every message, as [`F9::mac`] does. What is wrong with one is in its
+    /// result and does not touch the others. The jobs may be put into another order.
+    pub fn mac(&self, jobs: &mut [&mut F9Job<'_>]) {
+        // SAFETY: `kernel` is a `Bound`.
+        unsafe { (self.kernel.ops().mac)(jobs) }
+    }
+}
