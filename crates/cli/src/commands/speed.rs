@@ -17,6 +17,7 @@ use crate::speed::algorithm::{self, Algorithm, Case};
 use crate::speed::measure::{self, Measured, Setting};
 use crate::speed::report::{self, Measure};
 use crate::speed::sizes::{self, Size};
+use crate::speed::ways::batch::Batch;
 use crate::speed::ways::direct::Direct;
 use crate::speed::ways::openssl::{self, OpenSsl};
 use crate::speed::ways::pkcs11::Pkcs11;
@@ -95,6 +96,8 @@ pub(super) struct Speed {
 enum Name {
     /// One object a call
     Direct,
+    /// Many objects a call, side by side in lanes
+    Batch,
     /// OpenSSL, everything fetched and set up beforehand
     Openssl,
     /// OpenSSL, everything fetched and set up for each object
@@ -311,6 +314,7 @@ fn about_json(about: &About) -> Value {
 /// Everything that can compute.
 struct Ways {
     direct: Direct,
+    batch: Batch,
     openssl: Option<[OpenSsl; 2]>,
     pkcs11: Option<Pkcs11>,
     /// Why there is no OpenSSL, where nobody insisted on it.
@@ -341,12 +345,12 @@ impl Ways {
             }
             None => None,
         };
-        Ok(Ways { direct: Direct { features }, openssl, pkcs11, absent })
+        Ok(Ways { direct: Direct { features }, batch: Batch { features }, openssl, pkcs11, absent })
     }
 
     /// The ways of these names that are there, or all.
     fn chosen(&self, names: &[Name]) -> Vec<&dyn Way> {
-        let mut all: Vec<(Name, &dyn Way)> = vec![(Name::Direct, &self.direct)];
+        let mut all: Vec<(Name, &dyn Way)> = vec![(Name::Direct, &self.direct), (Name::Batch, &self.batch)];
         if let Some([prefetched, one_shot]) = &self.openssl {
             all.push((Name::Openssl, prefetched));
             all.push((Name::OpensslOneshot, one_shot));

@@ -24,7 +24,7 @@ pub mod kasumi {
 /// A function of one object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
-    /// A cipher, AEADs among them. RC4 sets its key for each object: no keystream may serve two.
+    /// A cipher, AEADs among them. RC4 begins its keystream anew for each object.
     Cipher(Cipher),
     /// A cipher in CBC, and an HMAC over the ciphertext under another key.
     CipherMac(Cipher, Hash),

@@ -77,17 +77,16 @@ impl Objects {
         }
     }
 
-    /// All of `which` at once.
-    pub fn several(&mut self, which: Range<usize>) -> Vec<Io<'_>> {
-        let (mut rest, mut at) = (&mut self.result[..], 0);
-        let mut ios = Vec::with_capacity(which.len());
-        for span in &self.spans[which] {
-            let (_, from_here) = rest.split_at_mut(span.result.start - at);
+    /// Those of `which`, so that several can be held at the same time.
+    #[inline(always)]
+    pub fn ios(&mut self, which: Range<usize>) -> impl Iterator<Item = Io<'_>> {
+        let (input, mut rest, mut at) = (&self.input, &mut self.result[..], 0);
+        self.spans[which].iter().map(move |span| {
+            let from_here = std::mem::take(&mut rest).split_at_mut(span.result.start - at).1;
             let (result, after) = from_here.split_at_mut(span.result.len());
             (rest, at) = (after, span.result.end);
-            ios.push(Io { iv: &span.iv, input: &self.input[span.input.clone()], result });
-        }
-        ios
+            Io { iv: &span.iv, input: &input[span.input.clone()], result }
+        })
     }
 
     /// The result of one of them.
@@ -147,7 +146,8 @@ mod tests {
     #[test]
     fn several_at_once_are_the_same_as_one_after_another() {
         let mut objects = Objects::new(&case(Direction::Encrypt), Size::Imix, 24);
-        for (i, io) in objects.several(3..20).into_iter().enumerate() {
+        let several: Vec<Io<'_>> = objects.ios(3..20).collect();
+        for (i, io) in several.into_iter().enumerate() {
             io.result.fill(i as u8 + 1);
         }
         for i in 3..20 {

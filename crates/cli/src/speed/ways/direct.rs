@@ -10,7 +10,7 @@ use millstream_engines::hmac::HmacKey;
 use millstream_engines::ipsum::IpChecksum;
 use millstream_engines::kasumi::{F8, F9};
 use millstream_engines::modes::{BlockMode, ByteStream, Direction, StreamMode};
-use millstream_engines::rc4::{RC4, Rc4};
+use millstream_engines::rc4::Rc4;
 use millstream_engines::{Error as EngineError, InOut, Kernel, aes, camellia, des};
 
 use crate::cipher::{Cipher, Family, Mode};
@@ -132,13 +132,10 @@ fn cipher(features: Features, case: &Case, cipher: Cipher, key: &[u8]) -> Result
         }
         (Family::Des | Family::TripleDes, _) => stream(des::Cfb::new(features, key)?, des::Cfb::kernel, way),
         (Family::Rc4, _) => {
-            let (kernel, key) = (RC4.best(features), key.to_vec());
-            pass(kernel.kernel(), move |_, data| match Rc4::with_kernel(kernel, &key) {
-                Ok(mut keystream) => {
-                    keystream.apply(data);
-                    true
-                }
-                Err(_) => false,
+            let fresh = Rc4::new(features, key)?;
+            pass(fresh.kernel(), move |_, data| {
+                fresh.clone().apply(data);
+                true
             })
         }
     })

@@ -1,5 +1,6 @@
 //! The ways, one file each.
 
+pub mod batch;
 pub mod direct;
 pub mod openssl;
 pub mod pkcs11;

@@ -65,7 +65,7 @@ impl Way for OpenSsl {
             Algorithm::Cipher(cipher) if cipher.is_aead() => self.aead(case, cipher),
             Algorithm::Cipher(cipher) => {
                 let keyed = KeyedCipher::new(case, cipher);
-                // A fresh keystream needs the key again.
+                // To begin the keystream anew takes the key again.
                 let rekeys = cipher.family() == Family::Rc4;
                 let make = make_cipher(library, cipher);
                 self.each("EVP_Cipher", make, move |context, io, first| {
