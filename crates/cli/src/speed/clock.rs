@@ -45,11 +45,18 @@ impl Clock {
     }
 }
 
+/// The fences keep the processor from doing before or after it what it is to time.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn ticks() -> u64 {
+    use std::arch::x86_64::{_mm_lfence, _rdtsc};
     // SAFETY: as the heading says.
-    unsafe { std::arch::x86_64::_rdtsc() }
+    unsafe {
+        _mm_lfence();
+        let ticks = _rdtsc();
+        _mm_lfence();
+        ticks
+    }
 }
 
 /// Nanoseconds, where no counter is known that a process may read.
