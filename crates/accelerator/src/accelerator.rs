@@ -64,6 +64,8 @@ struct Queue<M> {
     held: usize,
     /// Whether a completion was pushed since the last publication.
     dirty: bool,
+    /// Whether completions were published since clients were last woken.
+    told: bool,
 }
 
 /// An accelerator without a thread, a clock or a system call: it works when it is told to.
@@ -174,6 +176,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             arena_len: of.arena.len(),
             held: 0,
             dirty: false,
+            told: false,
         };
         if queue.completions.capacity() < queue.submissions.capacity() {
             return Err(Corrupt);
@@ -230,6 +233,19 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         let ended = if waited || full { self.execute() } else { 0 };
         self.publish();
         ended
+    }
+
+    /// Calls `wake` for each queue whose client sleeps and has completions since the last call. Costs a fence for
+    /// each queue that had completions.
+    pub fn wake_clients(&mut self, mut wake: impl FnMut(QueueId)) {
+        for (index, queue) in self.queues.iter_mut().enumerate() {
+            if let Some(queue) = queue
+                && std::mem::take(&mut queue.told)
+                && queue.completions.must_wake()
+            {
+                wake(QueueId(index));
+            }
+        }
     }
 
     /// Executes all that is held, however few. Returns how many operations ended.
@@ -361,6 +377,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         for queue in self.queues.iter_mut().flatten() {
             if queue.dirty {
                 queue.dirty = false;
+                queue.told = true;
                 queue.completions.publish();
             }
         }

@@ -272,7 +272,7 @@ impl fmt::Debug for Key {
 
 /// The hash that an algorithm is.
 #[inline(always)]
-pub(crate) const fn hash_of(algorithm: Algorithm) -> Option<Hash> {
+pub const fn hash_of(algorithm: Algorithm) -> Option<Hash> {
     Some(match algorithm {
         Algorithm::Md5 => Hash::Md5,
         Algorithm::Sha1 => Hash::Sha1,

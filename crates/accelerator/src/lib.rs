@@ -20,7 +20,7 @@ mod unit;
 pub use accelerator::{Accelerator, FlushPolicy, GrantId, QueueId};
 pub use arena::{Arena, LocalArena};
 pub use execute::status_of;
-pub use key::{AeadKey, CipherKey, Handle, Key, KeySlots, MacKey, SlotsFull, algorithm_of};
+pub use key::{AeadKey, CipherKey, Handle, Key, KeySlots, MacKey, SlotsFull, algorithm_of, hash_of};
 pub use operation::{Checksum, Operation};
 pub use plan::MAX_PIECES;
 pub use unit::Unit;

@@ -22,6 +22,11 @@
 //! # Ok(()) }
 //! ```
 //!
+//! # Many objects
+//! [`batch`] executes any number of [`Operation`]s side by side in vector lanes. Where many objects of one
+//! algorithm are at hand, its lane manager ([`aes::CbcLanes`], [`hash::HashLanes`] ...) takes them without the
+//! detour. A [`queue`] keeps operations in flight while the application does something else.
+//!
 //! # Turning hardware off
 //! `MILLSTREAM_HWCAP="-aes -sha"` takes instructions away from every program that uses this crate, so that
 //! their worth can be measured. An unknown name is an error that lists the known ones:
@@ -30,11 +35,16 @@
 //! # Safety of keys
 //! Keys and states are zeroised when dropped. Kernels that are picked by default do not branch on, or
 //! index memory by, keys or data; [`Kernel::timing`](kernel::Kernel::timing) tells.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
+
+pub mod queue;
 
 use std::fmt;
+use std::sync::OnceLock;
 
+pub use millstream_accelerator::{AeadKey, Checksum, CipherKey, Key, MacKey, Operation, Unit};
 pub use millstream_cpu::{Feature, FeatureSet, Features, Mask, MaskError, processor_name};
+pub use millstream_cwq as cwq;
 pub use millstream_engines::{
     Algorithm, Bound, Engine, Error as EngineError, InOut, Kernel, Standing, Timing, aead, aes, camellia,
     chacha20poly1305, crc, des, engines, gcm, hash, hkdf, hmac, ipsum, kasumi, kernel, md5, modes, rc4, sha1,
@@ -49,6 +59,42 @@ pub fn features() -> Result<Features, Error> {
     Ok(Features::active()?)
 }
 
+/// Executes all operations; those of one kind go side by side wherever that pays. All are done on return, with
+/// results and errors in place; no operation allocates.
+///
+/// ```
+/// use millstream::{InOut, Operation, gcm::Gcm};
+///
+/// let key = Gcm::new(millstream::features()?, &[7; 32])?;
+/// let nonces: Vec<[u8; 12]> = (0..32).map(|i| [i; 12]).collect();
+/// let mut records = [[0; 100]; 32];
+/// let mut operations: Vec<_> = std::iter::zip(&nonces, &mut records)
+///     .map(|(nonce, record)| Operation::seal(&key, nonce, b"header", InOut::in_place(record)))
+///     .collect();
+/// millstream::batch(&mut operations)?;
+/// for operation in &operations {
+///     operation.result()?;
+///     assert_eq!(operation.tag().len(), 16);
+/// }
+/// # Ok::<(), millstream::Error>(())
+/// ```
+///
+/// # Errors
+/// When `MILLSTREAM_HWCAP` names an unknown feature; nothing has been executed then. What is wrong with one
+/// operation is that operation's result.
+pub fn batch(operations: &mut [Operation<'_>]) -> Result<(), Error> {
+    static UNIT: OnceLock<Unit> = OnceLock::new();
+    let unit = match UNIT.get() {
+        Some(unit) => unit,
+        None => {
+            let unit = Unit::new(features()?);
+            UNIT.get_or_init(|| unit)
+        }
+    };
+    unit.run(operations);
+    Ok(())
+}
+
 /// What can go wrong, from the environment or in an engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -57,6 +103,14 @@ pub enum Error {
     Mask(MaskError),
     /// An engine refused or failed.
     Engine(EngineError),
+    /// A queue refused a request, or could not be made.
+    Queue(queue::Refusal),
+    /// Every key slot is taken: remove a key first.
+    KeySlots,
+    /// An operation of a queue failed.
+    Operation(cwq::Status),
+    /// The thread of an accelerator could not be started, or not be pinned to its processor.
+    Thread(std::io::ErrorKind),
 }
 
 impl fmt::Display for Error {
@@ -64,6 +118,17 @@ impl fmt::Display for Error {
         match self {
             Error::Mask(error) => error.fmt(f),
             Error::Engine(error) => error.fmt(f),
+            Error::Queue(refusal) => refusal.fmt(f),
+            Error::KeySlots => {
+                f.write_str("every key slot is taken: remove a key first, or configure more key_slots")
+            }
+            Error::Operation(status) => status.fmt(f),
+            Error::Thread(kind) => {
+                write!(
+                    f,
+                    "the accelerator's thread could not be started or pinned: {kind}; choose another cpu"
+                )
+            }
         }
     }
 }
@@ -73,6 +138,24 @@ impl std::error::Error for Error {}
 impl From<MaskError> for Error {
     fn from(error: MaskError) -> Self {
         Error::Mask(error)
+    }
+}
+
+impl From<queue::Refusal> for Error {
+    fn from(refusal: queue::Refusal) -> Self {
+        Error::Queue(refusal)
+    }
+}
+
+impl From<queue::Refused> for Error {
+    fn from(refused: queue::Refused) -> Self {
+        Error::Queue(refused.why)
+    }
+}
+
+impl From<cwq::Status> for Error {
+    fn from(status: cwq::Status) -> Self {
+        Error::Operation(status)
     }
 }
 

@@ -1,0 +1,194 @@
+//! The arena of a queue, and the buffers that are handed out of it.
+//!
+//! # Safety
+//! The heap hands out every span at most once at a time, so a [`Buffer`] is the only way to its bytes; a
+//! queue owns the buffers of what it has in flight. That is what lets [`Heap`] promise the accelerator that the
+//! spans of words in flight are its alone.
+#![allow(unsafe_code)]
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use buddy_system_allocator::FrameAllocator;
+use millstream_accelerator::{Arena, LocalArena};
+use zeroize::optimization_barrier;
+
+/// What is handed out is whole cache lines.
+const LINE: usize = 64;
+
+/// An arena and what of it is free. Free memory is zero.
+pub(crate) struct Heap {
+    arena: LocalArena,
+    free: Mutex<FrameAllocator<32>>,
+}
+
+impl Heap {
+    pub(crate) fn new(bytes: u32) -> Arc<Self> {
+        let arena = LocalArena::new(bytes);
+        let mut free = FrameAllocator::new();
+        free.add_frame(0, arena.len() as usize / LINE);
+        Arc::new(Heap { arena, free: Mutex::new(free) })
+    }
+
+    /// Copies bytes into a place of the arena that no [`Buffer`] lends.
+    #[inline(always)]
+    pub(crate) fn write(&self, at: u32, bytes: &[u8]) {
+        self.arena.write(at, bytes);
+    }
+
+    /// Copies bytes out of a place of the arena.
+    #[inline(always)]
+    pub(crate) fn read(&self, at: u32, out: &mut [u8]) {
+        self.arena.read(at, out);
+    }
+
+    /// A buffer of zeros.
+    pub(crate) fn buffer(self: &Arc<Self>, len: usize) -> Option<Buffer> {
+        let lines = len.div_ceil(LINE).max(1);
+        let line = self.free.lock().unwrap_or_else(PoisonError::into_inner).alloc(lines)?;
+        // Inside the arena, so it fits 32 bits.
+        Some(Buffer { heap: self.clone(), at: (line * LINE) as u32, len: len as u32, lines: lines as u32 })
+    }
+}
+
+/// The arena as an accelerator has it.
+#[derive(Clone)]
+pub(crate) struct Exclusive(pub(crate) Arc<Heap>);
+
+// SAFETY: the allocation is the heap's, which this keeps alive. A word in flight names only spans of buffers
+// that its queue owns until the completion has come: nobody else can reach them, and no two buffers overlap.
+// A queue that is dropped first takes its words back.
+unsafe impl Arena for Exclusive {
+    fn base(&self) -> NonNull<u8> {
+        self.0.arena.base()
+    }
+
+    fn len(&self) -> u32 {
+        self.0.arena.len()
+    }
+
+    fn exclusive(&self) -> bool {
+        true
+    }
+}
+
+/// Bytes in a queue's arena, where its operations find their input and leave their output. Zero at first;
+/// wiped when dropped.
+///
+/// ```
+/// use millstream::queue::{Config, Queue};
+///
+/// let queue = Queue::inline(millstream::features()?, Config::default())?;
+/// let mut buffer = queue.buffer(5)?;
+/// buffer.copy_from_slice(b"hello");
+/// assert_eq!(&buffer[..], b"hello");
+/// # Ok::<(), millstream::Error>(())
+/// ```
+pub struct Buffer {
+    heap: Arc<Heap>,
+    at: u32,
+    len: u32,
+    /// What was taken from the heap, in cache lines.
+    lines: u32,
+}
+
+impl Buffer {
+    /// Its offset in the arena.
+    #[inline(always)]
+    pub(crate) fn at(&self) -> u32 {
+        self.at
+    }
+
+    /// Whether it is of this heap.
+    #[inline(always)]
+    pub(crate) fn is_of(&self, heap: &Arc<Heap>) -> bool {
+        Arc::ptr_eq(&self.heap, heap)
+    }
+
+    /// The most bytes it can have.
+    pub fn capacity(&self) -> usize {
+        self.lines as usize * LINE
+    }
+
+    /// Makes it so many bytes long. What comes to it is what was there before, or zero.
+    ///
+    /// # Panics
+    /// When `len` is more than [`Buffer::capacity`].
+    #[inline]
+    pub fn set_len(&mut self, len: usize) {
+        assert!(len <= self.capacity(), "a length within the capacity");
+        self.len = len as u32;
+    }
+}
+
+impl Deref for Buffer {
+    type Target = [u8];
+
+    #[inline(always)]
+    fn deref(&self) -> &[u8] {
+        // SAFETY: the span is this buffer's, and inside the arena.
+        unsafe {
+            let base = self.heap.arena.base().as_ptr().add(self.at as usize);
+            std::slice::from_raw_parts(base, self.len as usize)
+        }
+    }
+}
+
+impl DerefMut for Buffer {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: the span is this buffer's alone, and inside the arena.
+        unsafe {
+            let base = self.heap.arena.base().as_ptr().add(self.at as usize);
+            std::slice::from_raw_parts_mut(base, self.len as usize)
+        }
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        self.len = (self.lines as usize * LINE) as u32;
+        self.fill(0);
+        optimization_barrier(&**self);
+        let (line, lines) = (self.at as usize / LINE, self.lines as usize);
+        self.heap.free.lock().unwrap_or_else(PoisonError::into_inner).dealloc(line, lines);
+    }
+}
+
+impl AsRef<[u8]> for Buffer {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+/// Says where it is and shows no data.
+impl fmt::Debug for Buffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Buffer({} bytes at {})", self.len, self.at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_never_overlap_and_come_back_as_zeros() {
+        let heap = Heap::new(64 * 1024);
+        let mut buffers: Vec<Buffer> = (1..200).map_while(|i| heap.buffer(i * 7)).collect();
+        assert!(buffers.len() > 50, "{}", buffers.len());
+        for (i, buffer) in buffers.iter_mut().enumerate() {
+            assert!(buffer.iter().all(|b| *b == 0));
+            buffer.fill(i as u8 + 1);
+        }
+        for (i, buffer) in buffers.iter().enumerate() {
+            assert!(buffer.iter().all(|b| *b == i as u8 + 1));
+        }
+        drop(buffers);
+        let whole = heap.buffer(64 * 1024).expect("all of it is free again, in one piece");
+        assert!(whole.iter().all(|b| *b == 0));
+        assert!(heap.buffer(1).is_none());
+    }
+}

@@ -1,0 +1,331 @@
+//! What a queue is asked to do.
+
+use std::fmt;
+
+use millstream_accelerator::{Checksum, Handle, algorithm_of, hash_of};
+use millstream_cwq::{Algorithm, ControlWord, Flags, Opcode};
+
+use super::buffer::Buffer;
+use crate::hash::Hash;
+
+/// A key in a slot of a queue's accelerator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct KeyHandle {
+    pub(crate) handle: Handle,
+    pub(crate) algorithm: Algorithm,
+}
+
+impl KeyHandle {
+    /// What it is a key for.
+    pub fn algorithm(&self) -> Algorithm {
+        self.algorithm
+    }
+}
+
+/// Which key a request is under.
+#[derive(Clone, Copy)]
+pub enum RequestKey<'a> {
+    /// One that was imported before.
+    Slot(KeyHandle),
+    /// One that goes with the request and is forgotten after it: the control word is self-contained.
+    Carried(Algorithm, &'a [u8]),
+}
+
+impl From<KeyHandle> for RequestKey<'_> {
+    fn from(handle: KeyHandle) -> Self {
+        RequestKey::Slot(handle)
+    }
+}
+
+impl RequestKey<'_> {
+    #[inline(always)]
+    fn algorithm(&self) -> Algorithm {
+        match self {
+            RequestKey::Slot(key) => key.algorithm,
+            RequestKey::Carried(algorithm, _) => *algorithm,
+        }
+    }
+}
+
+/// One operation for a queue: the same as an [`Operation`](crate::Operation), with buffers of the queue's
+/// arena in place of borrowed bytes. What is small is copied when it is submitted.
+///
+/// Output never goes over input: where an operation has a destination, it is a buffer of its own.
+pub struct Request<'a> {
+    pub(crate) word: ControlWord,
+    pub(crate) key: Option<RequestKey<'a>>,
+    pub(crate) mac_key: Option<RequestKey<'a>>,
+    pub(crate) iv: &'a [u8],
+    /// Associated data, or the mid-state before.
+    pub(crate) aad: &'a [u8],
+    /// The tag to compare with.
+    pub(crate) tag: &'a [u8],
+    pub(crate) buffers: Buffers,
+}
+
+/// The buffers that go with a request, and come back with its end.
+#[derive(Debug, Default)]
+pub struct Buffers {
+    /// The input.
+    pub source: Option<Buffer>,
+    /// The output.
+    pub destination: Option<Buffer>,
+    /// More input, read after `source` as if it were one.
+    pub more: Vec<Buffer>,
+}
+
+impl<'a> Request<'a> {
+    #[inline(always)]
+    fn new(opcode: Opcode, source: Option<Buffer>, destination: Option<Buffer>) -> Self {
+        Request {
+            word: ControlWord { opcode: opcode as u8, ..ControlWord::default() },
+            key: None,
+            mac_key: None,
+            iv: &[],
+            aad: &[],
+            tag: &[],
+            buffers: Buffers { source, destination, more: Vec::new() },
+        }
+    }
+
+    #[inline(always)]
+    fn keyed(mut self, key: RequestKey<'a>) -> Self {
+        self.word.algorithm = key.algorithm() as u8;
+        self.key = Some(key);
+        self
+    }
+
+    /// Nothing: what the way to an accelerator and back costs.
+    #[inline]
+    pub fn null() -> Self {
+        Request::new(Opcode::Null, None, None)
+    }
+
+    /// Copies `source` to `destination`.
+    #[inline]
+    pub fn copy(source: Buffer, destination: Buffer) -> Self {
+        Request::new(Opcode::Copy, Some(source), Some(destination))
+    }
+
+    /// Copies `source` to `destination` and takes its checksum: [`Done::value`](super::Done::value).
+    #[inline]
+    pub fn copy_checksum(checksum: Checksum, source: Buffer, destination: Buffer) -> Self {
+        let mut request = Request::new(Opcode::CopyChecksum, Some(source), Some(destination));
+        request.word.algorithm = checksum_code(checksum) as u8;
+        request
+    }
+
+    /// Takes the checksum of `source`: [`Done::value`](super::Done::value).
+    #[inline]
+    pub fn checksum(checksum: Checksum, source: Buffer) -> Self {
+        let mut request = Request::new(Opcode::Checksum, Some(source), None);
+        request.word.algorithm = checksum_code(checksum) as u8;
+        request
+    }
+
+    /// Encrypts `source` to `destination`, as [`Operation::encrypt`](crate::Operation::encrypt).
+    #[inline]
+    pub fn encrypt(
+        key: impl Into<RequestKey<'a>>,
+        iv: &'a [u8],
+        source: Buffer,
+        destination: Buffer,
+    ) -> Self {
+        let mut request = Request::new(Opcode::Cipher, Some(source), Some(destination)).keyed(key.into());
+        request.iv = iv;
+        request
+    }
+
+    /// Decrypts `source` to `destination`.
+    #[inline]
+    pub fn decrypt(
+        key: impl Into<RequestKey<'a>>,
+        iv: &'a [u8],
+        source: Buffer,
+        destination: Buffer,
+    ) -> Self {
+        let mut request = Request::encrypt(key, iv, source, destination);
+        request.word.flags |= Flags::REVERSE;
+        request
+    }
+
+    /// Encrypts `source` to `destination`; the tag over it and `aad` is [`Done::tag`](super::Done::tag).
+    #[inline]
+    pub fn seal(
+        key: impl Into<RequestKey<'a>>,
+        nonce: &'a [u8],
+        aad: &'a [u8],
+        source: Buffer,
+        destination: Buffer,
+    ) -> Self {
+        let mut request = Request::new(Opcode::Aead, Some(source), Some(destination)).keyed(key.into());
+        request.word.mac_len = 16;
+        Request { iv: nonce, aad, ..request }
+    }
+
+    /// Decrypts `source` to `destination` if `tag` is right; else the destination is zero.
+    #[inline]
+    pub fn open(
+        key: impl Into<RequestKey<'a>>,
+        nonce: &'a [u8],
+        aad: &'a [u8],
+        source: Buffer,
+        destination: Buffer,
+        tag: &'a [u8],
+    ) -> Self {
+        let mut request = Request::seal(key, nonce, aad, source, destination).expecting(tag);
+        request.word.flags |= Flags::REVERSE;
+        request
+    }
+
+    #[inline(always)]
+    fn expecting(mut self, tag: &'a [u8]) -> Self {
+        // A length that is too great for the field is too great for any tag.
+        self.word.mac_len = tag.len().min(255) as u8;
+        self.tag = tag;
+        self
+    }
+
+    /// The digest of `source`: [`Done::tag`](super::Done::tag).
+    #[inline]
+    pub fn digest(hash: Hash, source: Buffer) -> Self {
+        let mut request = Request::new(Opcode::Hash, Some(source), None);
+        (request.word.hash, request.word.mac_len) = (algorithm_of(hash) as u8, hash.output_len() as u8);
+        request
+    }
+
+    /// Takes up a message at the mid-state `before`, or begins one, and adds `source`; the mid-state after it is
+    /// [`Done::state`](super::Done::state).
+    pub fn partial_hash(hash: Hash, before: Option<&'a [u8]>, source: Buffer) -> Self {
+        let mut request = Request::new(Opcode::PartialHash, Some(source), None);
+        request.word.hash = algorithm_of(hash) as u8;
+        match before {
+            Some(state) => request.aad = state,
+            None => request.word.flags |= Flags::FIRST,
+        }
+        request
+    }
+
+    /// Takes up a message at the mid-state `before`, or begins one, adds `source`, and ends it:
+    /// [`Done::tag`](super::Done::tag).
+    pub fn last_hash(hash: Hash, before: Option<&'a [u8]>, source: Buffer) -> Self {
+        let mut request = Request::partial_hash(hash, before, source);
+        request.word.flags |= Flags::LAST;
+        request.word.mac_len = hash.output_len() as u8;
+        request
+    }
+
+    /// The MAC of `source`, all of it: [`Done::tag`](super::Done::tag). The key says which: one for a hash is an
+    /// HMAC's.
+    #[inline]
+    pub fn mac(key: impl Into<RequestKey<'a>>, source: Buffer) -> Self {
+        let key = key.into();
+        let mut request = Request::new(Opcode::Hmac, Some(source), None).keyed(key);
+        match hash_len(key.algorithm()) {
+            Some(len) => {
+                (request.word.hash, request.word.algorithm) = (key.algorithm() as u8, 0);
+                request.word.mac_len = len;
+            }
+            None => {
+                request.word.opcode = Opcode::Mac as u8;
+                request.word.mac_len = match key.algorithm() {
+                    Algorithm::AesCmac => 16,
+                    Algorithm::DesMac => 8,
+                    _ => 4,
+                };
+            }
+        }
+        request
+    }
+
+    /// Compares the MAC of `source`, or as much of it as is given.
+    #[inline]
+    pub fn verify(key: impl Into<RequestKey<'a>>, source: Buffer, tag: &'a [u8]) -> Self {
+        let mut request = Request::mac(key, source).expecting(tag);
+        request.word.flags |= Flags::REVERSE;
+        request
+    }
+
+    /// Copies the first `clear` bytes of `source` and encrypts the rest, to `destination`; the HMAC of all of
+    /// that is [`Done::tag`](super::Done::tag).
+    #[inline]
+    pub fn encrypt_then_mac(
+        cipher: impl Into<RequestKey<'a>>,
+        iv: &'a [u8],
+        mac: impl Into<RequestKey<'a>>,
+        clear: u32,
+        source: Buffer,
+        destination: Buffer,
+    ) -> Self {
+        let mac = mac.into();
+        let mut request =
+            Request::new(Opcode::EncryptThenMac, Some(source), Some(destination)).keyed(cipher.into());
+        request.word.hash = mac.algorithm() as u8;
+        request.word.mac_len = hash_len(mac.algorithm()).unwrap_or(0);
+        request.word.aad_len = clear;
+        Request { iv, mac_key: Some(mac), ..request }
+    }
+
+    /// Compares the HMAC of all of `source` with `tag`; if it is right, copies the first `clear` bytes and
+    /// decrypts the rest, to `destination`, which else is zero.
+    #[inline]
+    pub fn mac_then_decrypt(
+        cipher: impl Into<RequestKey<'a>>,
+        iv: &'a [u8],
+        mac: impl Into<RequestKey<'a>>,
+        clear: u32,
+        source: Buffer,
+        destination: Buffer,
+        tag: &'a [u8],
+    ) -> Self {
+        let mut request =
+            Request::encrypt_then_mac(cipher, iv, mac, clear, source, destination).expecting(tag);
+        request.word.opcode = Opcode::MacThenDecrypt as u8;
+        request
+    }
+
+    /// Of KASUMI: how many bits of the last byte are no part of the message, and the DIRECTION of F9. COUNT,
+    /// FRESH, BEARER and the DIRECTION of F8 are in `iv`: see [`Algorithm`].
+    #[inline]
+    pub fn with_parameter(mut self, unused_bits: u8, direction: u8) -> Self {
+        self.word.parameter = u32::from(unused_bits) | u32::from(direction) << 8;
+        self
+    }
+
+    /// The initialisation vector, for what takes one and was not asked for it: COUNT and FRESH of KASUMI F9.
+    #[inline]
+    pub fn with_iv(mut self, iv: &'a [u8]) -> Self {
+        self.iv = iv;
+        self
+    }
+
+    /// More input: these buffers are read after the source as if they were one with it. The destination is as
+    /// long as all together.
+    pub fn and_then(mut self, more: Vec<Buffer>) -> Self {
+        self.buffers.more = more;
+        self
+    }
+}
+
+fn checksum_code(checksum: Checksum) -> Algorithm {
+    match checksum {
+        Checksum::Crc32 => Algorithm::Crc32,
+        Checksum::Crc32c => Algorithm::Crc32c,
+        Checksum::Ip => Algorithm::IpChecksum,
+    }
+}
+
+/// Bytes of a digest, if the algorithm is a hash.
+#[inline(always)]
+fn hash_len(algorithm: Algorithm) -> Option<u8> {
+    hash_of(algorithm).map(|hash| hash.output_len() as u8)
+}
+
+/// Says what it is and shows neither data nor keys.
+impl fmt::Debug for Request<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (opcode, algorithm) =
+            (Opcode::from_code(self.word.opcode), Algorithm::from_code(self.word.algorithm));
+        write!(f, "Request({opcode:?}, {algorithm:?}, {:?})", self.buffers)
+    }
+}

@@ -1,0 +1,314 @@
+//! A queue for many threads, and for `async` code on any executor.
+//!
+//! Whoever waits also works: a thread or task that polls takes all completions there are, keeps them for their
+//! owners, and wakes those. With an inline accelerator a task first lets the others submit, then executes what
+//! all of them have submitted, side by side.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+
+use millstream_cwq::Algorithm;
+
+use super::{Buffer, Done, Driver, KeyHandle, Queue, Refusal, Refused, Request, Ticket};
+use crate::Error;
+
+/// What became of an operation whose owner is elsewhere.
+#[derive(Default)]
+struct Owner {
+    done: Option<Done>,
+    waker: Option<Waker>,
+}
+
+struct Inner {
+    queue: Queue,
+    /// By slot.
+    owners: Vec<Owner>,
+    /// The slot at which the search for another task begins.
+    next: usize,
+}
+
+/// A queue that many threads and tasks use at once.
+///
+/// ```
+/// use millstream::cwq::Algorithm;
+/// use millstream::queue::{Config, Queue, Request, SharedQueue};
+///
+/// let queue = SharedQueue::new(Queue::inline(millstream::features()?, Config::default())?);
+/// let key = queue.import_key(Algorithm::Sha256, b"Jefe")?;
+/// std::thread::scope(|scope| {
+///     for _ in 0..4 {
+///         scope.spawn(|| {
+///             let mut message = queue.buffer(28).unwrap();
+///             message.copy_from_slice(b"what do ya want for nothing?");
+///             let done = queue.run(Request::mac(key, message)).unwrap();
+///             assert_eq!(done.tag()[..4], [0x5b, 0xdc, 0xc1, 0x46]);
+///         });
+///     }
+/// });
+/// # Ok::<(), millstream::Error>(())
+/// ```
+///
+/// In `async` code, on any executor: `queue.submit(request)?.await`.
+#[derive(Clone)]
+pub struct SharedQueue {
+    inner: Arc<Mutex<Inner>>,
+}
+
+impl SharedQueue {
+    /// Shares a queue. Operations that are in flight already are forgotten when they end.
+    pub fn new(mut queue: Queue) -> Self {
+        for slot in &mut queue.slots {
+            slot.detached |= slot.live;
+        }
+        let owners = (0..queue.depth()).map(|_| Owner::default()).collect();
+        SharedQueue { inner: Arc::new(Mutex::new(Inner { queue, owners, next: 0 })) }
+    }
+
+    /// No code of others runs while it is locked, so a panic elsewhere leaves it as it should be.
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// As [`Queue::buffer`].
+    ///
+    /// # Errors
+    /// [`Refusal::ArenaFull`].
+    pub fn buffer(&self, len: usize) -> Result<Buffer, Refusal> {
+        self.lock().queue.buffer(len)
+    }
+
+    /// As [`Queue::import_key`].
+    ///
+    /// # Errors
+    /// As [`Queue::import_key`].
+    pub fn import_key(&self, algorithm: Algorithm, key: &[u8]) -> Result<KeyHandle, Error> {
+        self.lock().queue.import_key(algorithm, key)
+    }
+
+    /// As [`Queue::remove_key`].
+    pub fn remove_key(&self, key: KeyHandle) -> bool {
+        self.lock().queue.remove_key(key)
+    }
+
+    /// How many operations are in flight.
+    pub fn in_flight(&self) -> usize {
+        self.lock().queue.in_flight()
+    }
+
+    /// Puts an operation in flight, for its end to be awaited. If what this returns is dropped, the operation
+    /// is cancelled.
+    ///
+    /// # Errors
+    /// [`Refused`], with the buffers: see [`Refusal`]. When the queue is full, await something first.
+    pub fn submit(&self, request: Request<'_>) -> Result<Pending, Refused> {
+        let mut inner = self.lock();
+        let ticket = match inner.queue.submit(request) {
+            Ok(ticket) => ticket,
+            Err(refused) if refused.why == Refusal::Full => {
+                // What has come back makes room for the next call.
+                let wakers = inner.collect();
+                drop(inner);
+                wakers.into_iter().for_each(Waker::wake);
+                return Err(refused);
+            }
+            Err(refused) => return Err(refused),
+        };
+        Ok(Pending { queue: self.clone(), ticket: Some(ticket), yielded: false })
+    }
+
+    /// Executes an operation and waits for its end on this thread. When the queue is full it waits for room.
+    ///
+    /// # Errors
+    /// [`Refused`], as for [`SharedQueue::submit`], but never because the queue is full.
+    pub fn run(&self, request: Request<'_>) -> Result<Done, Refused> {
+        let mut request = request;
+        loop {
+            let Request { word, key, mac_key, iv, aad, tag, buffers } = request;
+            let again = Request { word, key, mac_key, iv, aad, tag, buffers };
+            match self.submit(again) {
+                Ok(pending) => return Ok(block_on(pending)),
+                Err(Refused { why: Refusal::Full, buffers }) => {
+                    request = Request { word, key, mac_key, iv, aad, tag, buffers };
+                    thread::yield_now();
+                }
+                Err(refused) => return Err(refused),
+            }
+        }
+    }
+}
+
+impl Inner {
+    /// Lets the accelerator work and takes all completions; whom to wake for them.
+    fn collect(&mut self) -> Vec<Waker> {
+        let mut wakers = Vec::new();
+        self.queue.drive();
+        while let Some(done) = self.queue.reap() {
+            self.keep(done, &mut wakers);
+        }
+        if let Driver::Thread(client) = &self.queue.driver
+            && client.has_ended()
+        {
+            while let Some(done) = self.queue.reap().or_else(|| self.queue.give_up()) {
+                self.keep(done, &mut wakers);
+            }
+        }
+        wakers
+    }
+
+    fn keep(&mut self, done: Done, wakers: &mut Vec<Waker>) {
+        let owner = &mut self.owners[done.ticket.slot as usize];
+        wakers.extend(owner.waker.take());
+        owner.done = Some(done);
+    }
+
+    /// The end of an operation, if it has come.
+    fn take(&mut self, ticket: Ticket) -> Option<Done> {
+        let owner = &mut self.owners[ticket.slot as usize];
+        let own = owner.done.as_ref().is_some_and(|done| done.ticket == ticket);
+        if own { owner.done.take() } else { None }
+    }
+}
+
+/// An operation of a [`SharedQueue`] in flight: a future of its end.
+#[must_use = "an operation that nobody waits for is cancelled"]
+pub struct Pending {
+    queue: SharedQueue,
+    /// None once its end was told.
+    ticket: Option<Ticket>,
+    /// Whether others were let in before the accelerator was.
+    yielded: bool,
+}
+
+impl Future for Pending {
+    type Output = Done;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Done> {
+        let ticket = self.ticket.expect("a future is not polled after its end");
+        let queue = self.queue.clone();
+        let mut inner = queue.lock();
+        if let Some(done) = inner.take(ticket) {
+            self.ticket = None;
+            return Poll::Ready(done);
+        }
+        let inline = matches!(inner.queue.driver, Driver::Inline(..));
+        if inline && !self.yielded {
+            self.yielded = true;
+            inner.owners[ticket.slot as usize].waker = Some(context.waker().clone());
+            drop(inner);
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let mut wakers = inner.collect();
+        let mut done = inner.take(ticket);
+        if done.is_none() {
+            inner.owners[ticket.slot as usize].waker = Some(context.waker().clone());
+            if inline {
+                // Its turn comes with the next step.
+                wakers.push(context.waker().clone());
+            } else if inner.sleep(context.waker()) {
+                // Completions came in between.
+                wakers.extend(inner.collect());
+                done = inner.take(ticket);
+                if done.is_none() {
+                    wakers.push(context.waker().clone());
+                }
+            }
+        }
+        drop(inner);
+        wakers.into_iter().for_each(Waker::wake);
+        match done {
+            Some(done) => {
+                self.ticket = None;
+                Poll::Ready(done)
+            }
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl Inner {
+    /// Has a task woken when completions come; whether some are there already.
+    fn sleep(&mut self, waker: &Waker) -> bool {
+        match &self.queue.driver {
+            Driver::Thread(client) => client.clone().wake_task(&mut self.queue.completions, waker),
+            Driver::Inline(..) => false,
+        }
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        let mut inner = self.queue.lock();
+        let mut done = None;
+        if let Some(ticket) = self.ticket.take() {
+            inner.owners[ticket.slot as usize].waker = None;
+            done = inner.take(ticket);
+            if done.is_none() {
+                inner.queue.detach(ticket);
+            }
+        }
+        let another = inner.another_sleeper();
+        drop(inner);
+        // Buffers and wakers go outside the lock.
+        drop(done);
+        if let Some(waker) = another {
+            waker.wake();
+        }
+    }
+}
+
+impl Inner {
+    /// The accelerator wakes one task, the last that went to sleep. When that one goes away, another must
+    /// look: which.
+    fn another_sleeper(&mut self) -> Option<Waker> {
+        let Driver::Thread(client) = &self.queue.driver else { return None };
+        if self.queue.in_flight() == 0 || client.has_sleeper() {
+            return None;
+        }
+        let slots = self.owners.len();
+        for _ in 0..slots {
+            self.next = (self.next + 1) % slots;
+            if let Some(waker) = self.owners[self.next].waker.take() {
+                return Some(waker);
+            }
+        }
+        None
+    }
+}
+
+impl fmt::Debug for Pending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Pending({:?})", self.ticket)
+    }
+}
+
+impl fmt::Debug for SharedQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Shared{:?}", self.lock().queue)
+    }
+}
+
+/// Wakes a thread that waits for a future.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Waits for a future on this thread.
+fn block_on(mut pending: Pending) -> Done {
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    loop {
+        match Pin::new(&mut pending).poll(&mut context) {
+            Poll::Ready(done) => return done,
+            Poll::Pending => thread::park(),
+        }
+    }
+}

@@ -1,0 +1,446 @@
+//! An accelerator on a thread of its own.
+//!
+//! The thread looks at the rings of its queues; operations and completions pass without a lock and without a
+//! system call while it is awake. Everything else (new queues, keys) goes as commands through a mutex that it
+//! looks into only when it is told to.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Waker;
+use std::thread::{self, JoinHandle, Thread};
+use std::time::{Duration, Instant};
+
+use millstream_accelerator::{Accelerator, FlushPolicy, GrantId, Handle, Key, QueueId};
+use millstream_cpu::Features;
+use millstream_cwq::Algorithm;
+use millstream_cwq::ring::Consumer;
+use rustix::thread::{CpuSet, sched_setaffinity};
+
+use super::buffer::Exclusive;
+use super::{Config, Driver, LocalAccelerator, Parts, Queue, Refusal, RingMemory};
+use crate::Error;
+
+/// How an accelerator's thread behaves.
+#[derive(Clone, Copy, Debug)]
+pub struct ThreadConfig {
+    /// The processor it is pinned to.
+    pub cpu: Option<usize>,
+    /// How long it looks at empty rings before it sleeps. Waking it costs its client a system call.
+    pub spin: Duration,
+    /// How long an operation may wait for others to fill lanes with.
+    pub flush_deadline: Duration,
+}
+
+impl Default for ThreadConfig {
+    fn default() -> Self {
+        ThreadConfig { cpu: None, spin: Duration::from_micros(50), flush_deadline: Duration::ZERO }
+    }
+}
+
+/// What a thread is asked for beside operations. Each is answered.
+enum Command {
+    AddQueue {
+        parts: Box<(Exclusive, RingMemory, RingMemory, Config)>,
+        client: Arc<Client>,
+        reply: Reply<Ids>,
+    },
+    RemoveQueue {
+        grant: GrantId,
+        reply: Reply<()>,
+    },
+    InsertKey {
+        grant: GrantId,
+        key: Box<Key>,
+        reply: Reply<Option<Handle>>,
+    },
+    RemoveKey {
+        grant: GrantId,
+        handle: Handle,
+        reply: Reply<bool>,
+    },
+}
+
+type Reply<T> = SyncSender<T>;
+type Ids = Option<GrantId>;
+
+/// What the thread and its clients share.
+struct Shared {
+    features: Features,
+    commands: Mutex<Vec<Command>>,
+    /// Whether there are commands, or an end is wanted.
+    told: AtomicBool,
+    stop: AtomicBool,
+    ended: AtomicBool,
+}
+
+impl Shared {
+    /// Sends a command and waits for the answer; none when the thread has ended.
+    fn ask<T>(&self, thread: &Thread, command: impl FnOnce(Reply<T>) -> Command) -> Option<T> {
+        let (reply, answer) = sync_channel(1);
+        {
+            let mut commands = self.commands.lock().unwrap_or_else(PoisonError::into_inner);
+            if self.ended.load(Ordering::Acquire) {
+                return None;
+            }
+            commands.push(command(reply));
+        }
+        self.told.store(true, Ordering::Release);
+        thread.unpark();
+        answer.recv().ok()
+    }
+}
+
+/// Whom to wake when completions have come.
+enum Sleeper {
+    Thread(Thread),
+    Task(Waker),
+}
+
+/// A queue's side of an accelerator's thread.
+pub(super) struct Client {
+    shared: Arc<Shared>,
+    thread: Thread,
+    grant: Mutex<Option<GrantId>>,
+    sleeper: Mutex<Option<Sleeper>>,
+}
+
+impl Client {
+    fn grant(&self) -> Option<GrantId> {
+        *self.grant.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn insert_key(&self, algorithm: Algorithm, key: &[u8]) -> Result<Handle, Error> {
+        let key = Box::new(Key::new(self.shared.features, algorithm, key)?);
+        let grant = self.grant().ok_or(Refusal::Gone)?;
+        let answer = self.shared.ask(&self.thread, |reply| Command::InsertKey { grant, key, reply });
+        answer.ok_or(Refusal::Gone)?.ok_or(Error::KeySlots)
+    }
+
+    pub(super) fn remove_key(&self, handle: Handle) -> bool {
+        let Some(grant) = self.grant() else { return false };
+        let answer = self.shared.ask(&self.thread, |reply| Command::RemoveKey { grant, handle, reply });
+        answer.unwrap_or(false)
+    }
+
+    /// Takes the queue away. After it the accelerator touches none of its memory.
+    pub(super) fn leave(&self) {
+        let grant = self.grant.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(grant) = grant {
+            self.shared.ask(&self.thread, |reply| Command::RemoveQueue { grant, reply });
+        }
+    }
+
+    /// Whether the thread has ended: no completion will come any more.
+    #[inline]
+    pub(super) fn has_ended(&self) -> bool {
+        self.shared.ended.load(Ordering::Acquire)
+    }
+
+    /// Wakes the accelerator.
+    #[cold]
+    pub(super) fn ring(&self) {
+        self.thread.unpark();
+    }
+
+    /// Waits until completions come: for a while by looking, then asleep.
+    pub(super) fn park<const W: usize>(&self, completions: &mut Consumer<RingMemory, W>) {
+        const LOOKS: u32 = 2000;
+        for _ in 0..LOOKS {
+            if completions.ready() != Ok(0) || self.has_ended() {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+        self.set_sleeper(Sleeper::Thread(thread::current()));
+        if completions.sleep() == Ok(true) && !self.has_ended() {
+            // The accelerator says when; the limit is for one that has ended meanwhile.
+            thread::park_timeout(Duration::from_millis(100));
+        }
+        completions.wake();
+    }
+
+    /// Has a task woken when completions come; whether some are there already.
+    pub(super) fn wake_task<const W: usize>(
+        &self,
+        completions: &mut Consumer<RingMemory, W>,
+        waker: &Waker,
+    ) -> bool {
+        self.set_sleeper(Sleeper::Task(waker.clone()));
+        completions.sleep() != Ok(true) || self.has_ended()
+    }
+
+    fn set_sleeper(&self, sleeper: Sleeper) {
+        *self.sleeper.lock().unwrap_or_else(PoisonError::into_inner) = Some(sleeper);
+    }
+
+    /// Whether somebody will be woken when completions come.
+    pub(super) fn has_sleeper(&self) -> bool {
+        self.sleeper.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    fn wake(&self) {
+        // Not under the lock: a waker is somebody else's code.
+        let sleeper = self.sleeper.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match sleeper {
+            Some(Sleeper::Thread(thread)) => thread.unpark(),
+            Some(Sleeper::Task(waker)) => waker.wake(),
+            None => {}
+        }
+    }
+}
+
+/// An accelerator on a thread of its own, which serves any number of queues. When it is dropped it ends what was
+/// submitted, and the thread; operations submitted later are refused.
+///
+/// ```
+/// use millstream::hash::Hash;
+/// use millstream::queue::{AcceleratorThread, Config, Request, ThreadConfig};
+///
+/// let accelerator = AcceleratorThread::spawn(millstream::features()?, ThreadConfig::default())?;
+/// let mut queue = accelerator.queue(Config::default())?;
+/// let mut message = queue.buffer(3)?;
+/// message.copy_from_slice(b"abc");
+/// queue.submit(Request::digest(Hash::Sha256, message))?;
+/// let done = queue.wait().unwrap();
+/// assert_eq!(done.tag()[..4], [0xba, 0x78, 0x16, 0xbf]);
+/// # Ok::<(), millstream::Error>(())
+/// ```
+pub struct AcceleratorThread {
+    shared: Arc<Shared>,
+    handle: Option<JoinHandle<()>>,
+}
+
+impl AcceleratorThread {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// [`Error::Thread`] when it can't be started, or not be pinned.
+    pub fn spawn(features: Features, config: ThreadConfig) -> Result<Self, Error> {
+        let shared = Arc::new(Shared {
+            features,
+            commands: Mutex::new(Vec::new()),
+            told: AtomicBool::new(false),
+            stop: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
+        });
+        let (ready, started) = sync_channel(1);
+        let of_thread = shared.clone();
+        let body = move || {
+            let pinned = pin(config.cpu);
+            let go = pinned.is_ok();
+            let _ = ready.send(pinned);
+            let _end = End(of_thread.clone());
+            if go {
+                Worker::new(of_thread, config).run();
+            }
+        };
+        let handle = thread::Builder::new()
+            .name("millstream".to_owned())
+            .spawn(body)
+            .map_err(|error| Error::Thread(error.kind()))?;
+        let this = AcceleratorThread { shared, handle: Some(handle) };
+        match started.recv() {
+            Ok(Ok(())) => Ok(this),
+            Ok(Err(kind)) => Err(Error::Thread(kind)),
+            Err(_) => Err(Error::Thread(std::io::ErrorKind::Other)),
+        }
+    }
+
+    /// A new queue.
+    ///
+    /// # Errors
+    /// [`Refusal::ArenaFull`] when arena and depth together are more than 4 GiB; [`Refusal::Gone`].
+    pub fn queue(&self, config: Config) -> Result<Queue, Error> {
+        let parts = Parts::new(&config)?;
+        let thread = self.handle.as_ref().map(JoinHandle::thread).ok_or(Refusal::Gone)?.clone();
+        let client = Arc::new(Client {
+            shared: self.shared.clone(),
+            thread,
+            grant: Mutex::new(None),
+            sleeper: Mutex::new(None),
+        });
+        let memory =
+            (Exclusive(parts.heap.clone()), parts.submissions.clone(), parts.completions.clone(), config);
+        let of_command = client.clone();
+        let grant = self.shared.ask(&client.thread, |reply| Command::AddQueue {
+            parts: Box::new(memory),
+            client: of_command,
+            reply,
+        });
+        let grant = grant.flatten().ok_or(Refusal::Gone)?;
+        *client.grant.lock().unwrap_or_else(PoisonError::into_inner) = Some(grant);
+        Ok(parts.queue(Driver::Thread(client)))
+    }
+}
+
+impl Drop for AcceleratorThread {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Release);
+        self.shared.told.store(true, Ordering::Release);
+        if let Some(handle) = self.handle.take() {
+            handle.thread().unpark();
+            // A panic of the thread has been told to its clients already.
+            let _ = handle.join();
+        }
+    }
+}
+
+impl fmt::Debug for AcceleratorThread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ended = self.shared.ended.load(Ordering::Relaxed);
+        write!(f, "AcceleratorThread({})", if ended { "ended" } else { "running" })
+    }
+}
+
+fn pin(cpu: Option<usize>) -> Result<(), std::io::ErrorKind> {
+    let Some(cpu) = cpu else { return Ok(()) };
+    if cpu >= CpuSet::MAX_CPU {
+        return Err(std::io::ErrorKind::InvalidInput);
+    }
+    let mut set = CpuSet::new();
+    set.set(cpu);
+    sched_setaffinity(None, &set).map_err(|error| error.kind())
+}
+
+/// Says that the thread has ended, however that came. No command is left without an answer.
+struct End(Arc<Shared>);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        let mut commands = self.0.commands.lock().unwrap_or_else(PoisonError::into_inner);
+        self.0.ended.store(true, Ordering::Release);
+        // Their answers can't come any more: who waits for one gets an error.
+        commands.clear();
+    }
+}
+
+/// What the thread has.
+struct Worker {
+    shared: Arc<Shared>,
+    config: ThreadConfig,
+    accelerator: LocalAccelerator,
+    clients: Vec<(GrantId, QueueId, Arc<Client>)>,
+    began: Instant,
+}
+
+impl Worker {
+    fn new(shared: Arc<Shared>, config: ThreadConfig) -> Self {
+        let deadline = u64::try_from(config.flush_deadline.as_nanos()).unwrap_or(u64::MAX);
+        let policy = FlushPolicy { deadline, ..FlushPolicy::default() };
+        let accelerator = Accelerator::new(shared.features, policy);
+        Worker { shared, config, accelerator, clients: Vec::new(), began: Instant::now() }
+    }
+
+    fn run(mut self) {
+        let mut idle_since = None;
+        loop {
+            if self.shared.told.load(Ordering::Relaxed) && self.shared.told.swap(false, Ordering::Acquire) {
+                self.obey();
+                if self.shared.stop.load(Ordering::Acquire) {
+                    break;
+                }
+            }
+            let ended = self.accelerator.step(self.now());
+            if ended > 0 {
+                self.wake_clients();
+                idle_since = None;
+            } else if self.accelerator.held() == 0 {
+                self.idle(&mut idle_since);
+            } else {
+                std::hint::spin_loop();
+            }
+        }
+        // What was submitted before the end is done.
+        while self.accelerator.step(u64::MAX) > 0 || self.accelerator.flush() > 0 {}
+        let clients = std::mem::take(&mut self.clients);
+        drop(self);
+        for (_, _, client) in clients {
+            client.wake();
+        }
+    }
+
+    /// Nanoseconds, where anything depends on them: asking costs more than an empty step.
+    #[inline]
+    fn now(&self) -> u64 {
+        if self.config.flush_deadline.is_zero() { 0 } else { self.began.elapsed().as_nanos() as u64 }
+    }
+
+    /// Nothing to do: looks again for a while, then sleeps.
+    fn idle(&mut self, since: &mut Option<Instant>) {
+        // A clock is asked once for many looks.
+        const LOOKS: u32 = 32;
+        for _ in 0..LOOKS {
+            if self.accelerator.has_work() || self.shared.told.load(Ordering::Relaxed) {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+        let now = Instant::now();
+        if now.duration_since(*since.get_or_insert(now)) < self.config.spin {
+            return;
+        }
+        if self.accelerator.sleep() {
+            if !self.shared.told.load(Ordering::Acquire) {
+                thread::park();
+            }
+            self.accelerator.wake();
+        }
+        *since = None;
+    }
+
+    fn wake_clients(&mut self) {
+        let clients = &self.clients;
+        self.accelerator.wake_clients(|queue| {
+            for (_, of, client) in clients {
+                if *of == queue {
+                    client.wake();
+                }
+            }
+        });
+    }
+
+    #[cold]
+    fn obey(&mut self) {
+        let commands =
+            std::mem::take(&mut *self.shared.commands.lock().unwrap_or_else(PoisonError::into_inner));
+        for command in commands {
+            // Who asked may have gone; that is its affair.
+            match command {
+                Command::AddQueue { parts, client, reply } => {
+                    let _ = reply.send(self.add_queue(*parts, client));
+                }
+                Command::RemoveQueue { grant, reply } => {
+                    self.accelerator.remove_grant(grant);
+                    self.clients.retain(|(of, _, _)| *of != grant);
+                    let _ = reply.send(());
+                }
+                Command::InsertKey { grant, key, reply } => {
+                    let _ = reply.send(self.accelerator.insert_key(grant, *key).ok());
+                }
+                Command::RemoveKey { grant, handle, reply } => {
+                    let _ = reply.send(self.accelerator.remove_key(grant, handle));
+                }
+            }
+        }
+    }
+
+    fn add_queue(
+        &mut self,
+        (arena, submissions, completions, config): (Exclusive, RingMemory, RingMemory, Config),
+        client: Arc<Client>,
+    ) -> Option<GrantId> {
+        let grant = self.accelerator.add_grant(arena, config.key_slots);
+        match self.accelerator.add_queue(grant, submissions, completions, config.weight) {
+            Ok(queue) => {
+                self.clients.push((grant, queue, client));
+                Some(grant)
+            }
+            Err(_) => {
+                self.accelerator.remove_grant(grant);
+                None
+            }
+        }
+    }
+}
