@@ -90,6 +90,8 @@ pub enum Error {
         /// Who gave which result for what.
         what: String,
     },
+    /// A queue could not be made, or refused.
+    Queue(millstream::Error),
     /// An engine refused.
     Engine(millstream_engines::Error),
     /// Known answers were wrong: the number of kernels that failed.
@@ -147,6 +149,7 @@ impl fmt::Display for Error {
             Error::Format { name, source } => write!(f, "{name}: {source}"),
             Error::Library { path, why, remedy } => write!(f, "{}: {why}; {remedy}", path.display()),
             Error::Mismatch { what } => write!(f, "{what}; nothing was timed"),
+            Error::Queue(error) => error.fmt(f),
             Error::Engine(error) => error.fmt(f),
             Error::SelfTest(failed) => {
                 write!(
@@ -165,6 +168,16 @@ impl std::error::Error for Error {}
 impl From<MaskError> for Error {
     fn from(error: MaskError) -> Self {
         Error::Mask(error)
+    }
+}
+
+impl From<millstream::Error> for Error {
+    fn from(error: millstream::Error) -> Self {
+        match error {
+            millstream::Error::Mask(error) => Error::Mask(error),
+            millstream::Error::Engine(error) => Error::Engine(error),
+            error => Error::Queue(error),
+        }
     }
 }
 

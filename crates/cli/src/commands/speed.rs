@@ -21,6 +21,7 @@ use crate::speed::ways::batch::Batch;
 use crate::speed::ways::direct::Direct;
 use crate::speed::ways::openssl::{self, OpenSsl};
 use crate::speed::ways::pkcs11::Pkcs11;
+use crate::speed::ways::queue::{Place, Queue};
 use crate::speed::{Way, history, plot};
 
 /// Measure how fast objects are computed, beside OpenSSL and PKCS #11 modules
@@ -53,7 +54,7 @@ pub(super) struct Speed {
     /// Time for each way at each length
     #[arg(long, value_name = "S", default_value_t = 0.2, value_parser = seconds)]
     seconds: f64,
-    /// Only these ways [default: all that are there]
+    /// Only these ways [default: all that are there but queue-thread]
     #[arg(long, value_name = "WAY", value_delimiter = ',')]
     ways: Vec<Name>,
     /// What to show [default: all but kb]
@@ -98,6 +99,10 @@ enum Name {
     Direct,
     /// Many objects a call, side by side in lanes
     Batch,
+    /// Operations in flight, computed on the thread that polls for results
+    Queue,
+    /// Operations in flight, computed on a thread beside
+    QueueThread,
     /// OpenSSL, everything fetched and set up beforehand
     Openssl,
     /// OpenSSL, everything fetched and set up for each object
@@ -315,6 +320,7 @@ fn about_json(about: &About) -> Value {
 struct Ways {
     direct: Direct,
     batch: Batch,
+    queues: [Queue; 2],
     openssl: Option<[OpenSsl; 2]>,
     pkcs11: Option<Pkcs11>,
     /// Why there is no OpenSSL, where nobody insisted on it.
@@ -345,18 +351,23 @@ impl Ways {
             }
             None => None,
         };
-        Ok(Ways { direct: Direct { features }, batch: Batch { features }, openssl, pkcs11, absent })
+        let queues = [Place::Inline, Place::Thread].map(|place| Queue { features, place });
+        Ok(Ways { direct: Direct { features }, batch: Batch { features }, queues, openssl, pkcs11, absent })
     }
 
     /// The ways of these names that are there, or all.
     fn chosen(&self, names: &[Name]) -> Vec<&dyn Way> {
         let mut all: Vec<(Name, &dyn Way)> = vec![(Name::Direct, &self.direct), (Name::Batch, &self.batch)];
+        all.extend(
+            [Name::Queue, Name::QueueThread].into_iter().zip(self.queues.iter().map(|q| q as &dyn Way)),
+        );
         if let Some([prefetched, one_shot]) = &self.openssl {
             all.push((Name::Openssl, prefetched));
             all.push((Name::OpensslOneshot, one_shot));
         }
         all.extend(self.pkcs11.iter().map(|way| (Name::Pkcs11, way as &dyn Way)));
-        let chosen = all.into_iter().filter(|(name, _)| names.is_empty() || names.contains(name));
+        let usual = |name: &Name| names.is_empty() && *name != Name::QueueThread;
+        let chosen = all.into_iter().filter(|(name, _)| usual(name) || names.contains(name));
         chosen.map(|(_, way)| way).collect()
     }
 }

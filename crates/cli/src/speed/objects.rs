@@ -94,6 +94,11 @@ impl Objects {
         &self.result[self.spans[i].result.clone()]
     }
 
+    /// The initialisation vector of one of them.
+    pub fn iv(&self, i: usize) -> &[u8; 16] {
+        &self.spans[i].iv
+    }
+
     /// The input of one of them.
     pub fn input(&self, i: usize) -> &[u8] {
         &self.input[self.spans[i].input.clone()]

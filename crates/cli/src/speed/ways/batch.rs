@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use millstream_accelerator::{AeadKey, Checksum, CipherKey, MacKey, Operation, Unit};
+use millstream::{AeadKey, Checksum, CipherKey, MacKey, Operation, Unit};
 use millstream_cpu::Features;
 use millstream_engines::chacha20poly1305::ChaCha20Poly1305;
 use millstream_engines::gcm::Gcm;
@@ -35,11 +35,16 @@ impl Way for Batch {
     }
 
     fn prepare(&self, case: &Case, _: &mut Objects, depth: usize) -> Result<Option<Prepared>, Error> {
-        let call = match lanes(case.algorithm) {
-            Some(name) => kernel(self.features, name),
-            None => "no lanes".to_owned(),
-        };
+        let call = call(self.features, case.algorithm);
         Ok(Some(Prepared { call, runner: runner(self.features, case, depth)? }))
+    }
+}
+
+/// The lane kernels of an algorithm's operations.
+pub fn call(features: Features, algorithm: Algorithm) -> String {
+    match lanes(algorithm) {
+        Some(name) => kernel(features, name),
+        None => "no lanes".to_owned(),
     }
 }
 
@@ -273,7 +278,7 @@ where
 }
 
 /// A checksum, most significant byte first.
-fn put_value(value: u32, place: &mut [u8]) {
+pub fn put_value(value: u32, place: &mut [u8]) {
     let bytes = value.to_be_bytes();
     let from = bytes.len().saturating_sub(place.len());
     place.copy_from_slice(&bytes[from..]);

@@ -4,3 +4,4 @@ pub mod batch;
 pub mod direct;
 pub mod openssl;
 pub mod pkcs11;
+pub mod queue;
