@@ -191,6 +191,26 @@ fn a_mask_is_told_and_takes_effect() {
 }
 
 #[test]
+fn batches_and_queues_agree_on_everything_at_every_depth() {
+    let place = Place::new();
+    let all = place.words("speed --list").text();
+    for direction in ["", "-d"] {
+        // 65 objects fill the lanes and leave one over.
+        let line = format!("--ways direct,batch,queue --depth 1,5,65 --bytes 48,imix {direction} all");
+        let report = json(&place, &line);
+        assert_eq!(distinct(&report, "way"), ["direct", "batch", "queue"]);
+        assert_eq!(distinct(&report, "in_flight"), ["1", "5", "65"]);
+        let names = distinct(&report, "algorithm");
+        assert_eq!(report["results"].as_array().unwrap().len(), names.len() * 2 * (1 + 2 * 3));
+        assert!(direction == "-d" || names == all.lines().collect::<Vec<_>>(), "{names:?}");
+    }
+    let report = json(&place, "--ways queue-thread --threads 2 --depth 4 --bytes 64 aes-128-gcm sha1 crc32c");
+    assert_eq!(distinct(&report, "way"), ["queue-thread"]);
+    place.words("speed --depth 0 sha256").bad(2, &["--depth"]);
+    place.words("speed --depth 4001,4003 --bytes 16384 sha256").bad(2, &["multiples of each other"]);
+}
+
+#[test]
 fn openssl_agrees_on_everything_it_knows() {
     let place = Place::new();
     if !has_openssl(&place) {
@@ -348,7 +368,14 @@ fn history_has_their_figures_beside_ours() {
     for figure in ["4.7 times", "1019", "89.0", "487777", "993599", "11.4", "15.4", "almost linear"] {
         assert!(text.contains(figure), "no '{figure}' in {text}");
     }
-    for row in ["direct, with", "MILLSTREAM_HWCAP=-aes", "over one thread", "outstanding"] {
+    for row in [
+        "queue over direct",
+        "batch over direct",
+        "direct, with",
+        "MILLSTREAM_HWCAP=-aes",
+        "over one thread",
+        "outstanding",
+    ] {
         assert!(text.contains(row), "no '{row}' in {text}");
     }
     assert!(String::from_utf8(place.read("h.svg")).unwrap().contains("Sun, built in"));

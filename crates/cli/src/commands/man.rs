@@ -69,6 +69,13 @@ pub(super) const SPEED: &[Section] = &[
         "WAYS",
         "direct
   A call for each object, with the key kept.
+batch
+  A call for as many objects as --depth says, side by side in the lanes of vectors where that pays.
+queue
+  As many operations in flight as --depth says, with their objects in the queue's arena. The thread that \
+polls for results computes them.
+queue-thread
+  The same, with a thread beside that computes. Only where it is named, for it takes another core.
 openssl
   OpenSSL 3, everything fetched and every key set beforehand.
 openssl-oneshot

@@ -164,8 +164,13 @@ struct Line {
     prepared: Prepared,
     /// Objects that are in flight together.
     depth: usize,
-    /// Times that all objects are computed in a turn.
+    /// The least number of objects of which the mean length is that of all.
+    least: usize,
+    /// How many are computed in a turn, and how many times.
+    part: usize,
     times: usize,
+    /// The first of the next turn.
+    next: usize,
     timed: Timed,
 }
 
@@ -244,7 +249,8 @@ impl Shared<'_> {
                 let good = prepared.runner.run(objects, 0..self.objects, 1);
                 prepared.runner.collect(objects);
                 self.compare(way.name(), &prepared.call, &ours.call, good, objects, &expected)?;
-                lines.push(Line::new(way.name(), depth, prepared));
+                let pattern = self.size.pattern(self.case.algorithm.block_bytes()).len();
+                lines.push(Line::new(way.name(), depth, pattern, prepared));
             }
         }
         Ok(lines)
@@ -288,26 +294,28 @@ impl Shared<'_> {
 }
 
 impl Line {
-    fn new(way: &'static str, depth: usize, prepared: Prepared) -> Line {
+    fn new(way: &'static str, depth: usize, pattern: usize, prepared: Prepared) -> Line {
         let call = prepared.call.clone();
         let timed = Timed { way, depth, call, speeds: Vec::new(), samples: Vec::new(), ghz: Vec::new() };
-        Line { prepared, depth, times: 1, timed }
+        let least = depth / gcd(depth, pattern) * pattern;
+        Line { prepared, depth, least, part: least, times: 1, next: 0, timed }
     }
 
-    /// Finds out how many times all objects can be computed in `turn_ns`, which warms everything up
-    /// too. Returns how long a turn will take, in nanoseconds.
+    /// Finds out how much can be computed in `turn_ns`, which warms everything up too. Returns how long
+    /// a turn will take, in nanoseconds.
     fn calibrate(&mut self, objects: &mut Objects, turn_ns: f64) -> f64 {
+        self.part = self.least;
+        let least_ns = self.quickest_of_three(objects, turn_ns);
+        let parts = ((turn_ns / least_ns) as usize).max(1);
+        if parts * self.least < objects.len() {
+            self.part = parts * self.least;
+            return parts as f64 * least_ns;
+        }
+        self.part = objects.len();
         loop {
-            // The least of three, so that an interruption does not pass for slowness.
-            let mut least = f64::INFINITY;
-            for _ in 0..3 {
-                least = least.min(self.all(objects).1);
-                if least > turn_ns {
-                    break;
-                }
-            }
-            if least > turn_ns / 8.0 || self.times >= 1 << 28 {
-                let one_ns = least.max(1.0) / self.times as f64;
+            let ns = self.quickest_of_three(objects, turn_ns);
+            if ns > turn_ns / 8.0 || self.times >= 1 << 28 {
+                let one_ns = ns / self.times as f64;
                 self.times = ((turn_ns / one_ns) as usize).max(1);
                 return one_ns * self.times as f64;
             }
@@ -315,18 +323,32 @@ impl Line {
         }
     }
 
-    /// Computes all objects, `times` times. Whether that succeeded, and nanoseconds.
-    fn all(&mut self, objects: &mut Objects) -> (bool, f64) {
+    /// Of three, so that an interruption does not pass for slowness; of fewer where one takes too long.
+    fn quickest_of_three(&mut self, objects: &mut Objects, turn_ns: f64) -> f64 {
+        let mut least = f64::INFINITY;
+        for _ in 0..3 {
+            least = least.min(self.several(objects).1).max(1.0);
+            if least > turn_ns {
+                break;
+            }
+        }
+        least
+    }
+
+    /// Computes the next part of the objects, `times` times. Whether that succeeded, and nanoseconds.
+    fn several(&mut self, objects: &mut Objects) -> (bool, f64) {
+        let first = if self.next + self.part > objects.len() { 0 } else { self.next };
+        self.next = first + self.part;
         let begin = Instant::now();
-        let good = self.prepared.runner.run(objects, 0..objects.len(), self.times);
+        let good = self.prepared.runner.run(objects, first..self.next, self.times);
         (good, begin.elapsed().as_nanos() as f64)
     }
 
     /// Times many operations together, and then some one by one.
     fn turn(&mut self, objects: &mut Objects, clock: &Clock, latency_ns: f64) -> bool {
         self.timed.ghz.extend(core_ghz());
-        let (mut good, ns) = self.all(objects);
-        self.timed.speeds.push((self.times * objects.len()) as f64 * 1e9 / ns);
+        let (mut good, ns) = self.several(objects);
+        self.timed.speeds.push((self.times * self.part) as f64 * 1e9 / ns);
         let (begin, mut at) = (Instant::now(), 0);
         let ns_per_tick = clock.ns_per_tick();
         for _ in 0..MOST_SAMPLES {
