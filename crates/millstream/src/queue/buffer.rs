@@ -18,6 +18,13 @@ use zeroize::optimization_barrier;
 /// What is handed out is whole cache lines.
 const LINE: usize = 64;
 
+/// Before the bytes of a buffer: a line for an initialisation vector and one for a tag, so that what belongs to an
+/// operation lies together and needs no copy to come back.
+const HEAD: usize = 2 * LINE;
+
+/// The longest initialisation vector, and the longest tag, in bytes.
+pub(crate) const SMALL: usize = LINE;
+
 /// An arena and what of it is free. Free memory is zero.
 pub(crate) struct Heap {
     arena: LocalArena,
@@ -30,6 +37,11 @@ impl Heap {
         let mut free = FrameAllocator::new();
         free.add_frame(0, arena.len() as usize / LINE);
         Arc::new(Heap { arena, free: Mutex::new(free) })
+    }
+
+    /// What a buffer of that many bytes takes of the arena: it is handed out in powers of two.
+    pub(crate) fn bytes_for(len: usize) -> usize {
+        (HEAD + len).next_power_of_two()
     }
 
     /// Copies bytes into a place of the arena that no [`Buffer`] lends.
@@ -46,10 +58,11 @@ impl Heap {
 
     /// A buffer of zeros.
     pub(crate) fn buffer(self: &Arc<Self>, len: usize) -> Option<Buffer> {
-        let lines = len.div_ceil(LINE).max(1);
+        let lines = (HEAD + len).div_ceil(LINE);
         let line = self.free.lock().unwrap_or_else(PoisonError::into_inner).alloc(lines)?;
         // Inside the arena, so it fits 32 bits.
-        Some(Buffer { heap: self.clone(), at: (line * LINE) as u32, len: len as u32, lines: lines as u32 })
+        let at = (line * LINE + HEAD) as u32;
+        Some(Buffer { heap: self.clone(), at, len: len as u32, lines: lines as u32 })
     }
 }
 
@@ -107,9 +120,30 @@ impl Buffer {
         Arc::ptr_eq(&self.heap, heap)
     }
 
+    /// Copies an initialisation vector to its line; its offset.
+    #[inline(always)]
+    pub(crate) fn write_iv(&self, iv: &[u8]) -> u32 {
+        let at = self.at - HEAD as u32;
+        self.heap.write(at, &iv[..iv.len().min(SMALL)]);
+        at
+    }
+
+    /// The offset of the line for a tag.
+    #[inline(always)]
+    pub(crate) fn tag_at(&self) -> u32 {
+        self.at - LINE as u32
+    }
+
+    /// The line for a tag.
+    #[inline(always)]
+    pub(crate) fn tag(&self) -> &[u8; SMALL] {
+        // SAFETY: the line is this buffer's, inside the arena, and written only while a queue owns the buffer.
+        unsafe { &*self.heap.arena.base().as_ptr().add(self.at as usize - LINE).cast() }
+    }
+
     /// The most bytes it can have.
     pub fn capacity(&self) -> usize {
-        self.lines as usize * LINE
+        self.lines as usize * LINE - HEAD
     }
 
     /// Makes it so many bytes long. What comes to it is what was there before, or zero.
@@ -149,7 +183,8 @@ impl DerefMut for Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        self.len = (self.lines as usize * LINE) as u32;
+        // The whole of it, head and all.
+        (self.at, self.len) = (self.at - HEAD as u32, self.lines * LINE as u32);
         self.fill(0);
         optimization_barrier(&**self);
         let (line, lines) = (self.at as usize / LINE, self.lines as usize);
@@ -178,7 +213,7 @@ mod tests {
     fn buffers_never_overlap_and_come_back_as_zeros() {
         let heap = Heap::new(64 * 1024);
         let mut buffers: Vec<Buffer> = (1..200).map_while(|i| heap.buffer(i * 7)).collect();
-        assert!(buffers.len() > 50, "{}", buffers.len());
+        assert!(buffers.len() > 40, "{}", buffers.len());
         for (i, buffer) in buffers.iter_mut().enumerate() {
             assert!(buffer.iter().all(|b| *b == 0));
             buffer.fill(i as u8 + 1);
@@ -187,7 +222,7 @@ mod tests {
             assert!(buffer.iter().all(|b| *b == i as u8 + 1));
         }
         drop(buffers);
-        let whole = heap.buffer(64 * 1024).expect("all of it is free again, in one piece");
+        let whole = heap.buffer(64 * 1024 - HEAD).expect("all of it is free again, in one piece");
         assert!(whole.iter().all(|b| *b == 0));
         assert!(heap.buffer(1).is_none());
     }
