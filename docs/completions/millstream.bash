@@ -574,7 +574,7 @@ _millstream() {
                     return 0
                     ;;
                 --ways)
-                    COMPREPLY=($(compgen -W "direct batch openssl openssl-oneshot pkcs11" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "direct batch queue queue-thread openssl openssl-oneshot pkcs11" -- "${cur}"))
                     return 0
                     ;;
                 --show)

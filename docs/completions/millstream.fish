@@ -47,8 +47,10 @@ complete -c millstream -n "__fish_millstream_using_subcommand speed" -l bytes -d
 complete -c millstream -n "__fish_millstream_using_subcommand speed" -l depth -d 'Objects in flight, for the ways that can have several' -r
 complete -c millstream -n "__fish_millstream_using_subcommand speed" -l threads -d 'Threads that compute at the same time' -r
 complete -c millstream -n "__fish_millstream_using_subcommand speed" -l seconds -d 'Time for each way at each length' -r
-complete -c millstream -n "__fish_millstream_using_subcommand speed" -l ways -d 'Only these ways [default: all that are there]' -r -f -a "direct\t'One object a call'
+complete -c millstream -n "__fish_millstream_using_subcommand speed" -l ways -d 'Only these ways [default: all that are there but queue-thread]' -r -f -a "direct\t'One object a call'
 batch\t'Many objects a call, side by side in lanes'
+queue\t'Operations in flight, computed on the thread that polls for results'
+queue-thread\t'Operations in flight, computed on a thread beside'
 openssl\t'OpenSSL, everything fetched and set up beforehand'
 openssl-oneshot\t'OpenSSL, everything fetched and set up for each object'
 pkcs11\t'The PKCS #11 module'"

@@ -54,8 +54,10 @@ _arguments "${_arguments_options[@]}" : \
 '*--depth=[Objects in flight, for the ways that can have several]:N:_default' \
 '--threads=[Threads that compute at the same time]:N:_default' \
 '--seconds=[Time for each way at each length]:S:_default' \
-'*--ways=[Only these ways \[default\: all that are there\]]:WAY:((direct\:"One object a call"
+'*--ways=[Only these ways \[default\: all that are there but queue-thread\]]:WAY:((direct\:"One object a call"
 batch\:"Many objects a call, side by side in lanes"
+queue\:"Operations in flight, computed on the thread that polls for results"
+queue-thread\:"Operations in flight, computed on a thread beside"
 openssl\:"OpenSSL, everything fetched and set up beforehand"
 openssl-oneshot\:"OpenSSL, everything fetched and set up for each object"
 pkcs11\:"The PKCS #11 module"))' \

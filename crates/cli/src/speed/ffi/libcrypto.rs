@@ -60,6 +60,8 @@ api! {
     fn ERR_clear_error();
     fn EVP_CIPHER_fetch(library: Ptr, name: *const c_char, properties: *const c_char) -> Ptr;
     fn EVP_CIPHER_free(cipher: Ptr);
+    fn EVP_CIPHER_get_key_length(cipher: *const c_void) -> c_int;
+    fn EVP_CIPHER_get_iv_length(cipher: *const c_void) -> c_int;
     fn EVP_CIPHER_CTX_new() -> Ptr;
     fn EVP_CIPHER_CTX_free(ctx: Ptr);
     fn EVP_CIPHER_CTX_set_padding(ctx: Ptr, pad: c_int) -> c_int;
@@ -69,6 +71,7 @@ api! {
     fn EVP_CipherFinal_ex(ctx: Ptr, out: *mut u8, written: *mut c_int) -> c_int;
     fn EVP_MD_fetch(library: Ptr, name: *const c_char, properties: *const c_char) -> Ptr;
     fn EVP_MD_free(digest: Ptr);
+    fn EVP_MD_get_size(digest: *const c_void) -> c_int;
     fn EVP_MD_CTX_new() -> Ptr;
     fn EVP_MD_CTX_free(ctx: Ptr);
     fn EVP_DigestInit_ex2(ctx: Ptr, digest: Ptr, params: *const Param) -> c_int;
@@ -89,7 +92,7 @@ pub struct LibCrypto {
     api: &'static Api,
 }
 
-/// The longest digest, which a digest's output must have room for whatever the library's.
+/// The longest digest, in bytes.
 const MOST_DIGEST: usize = 64;
 
 impl LibCrypto {
@@ -127,10 +130,14 @@ pub struct CipherContext {
     api: &'static Api,
     cipher: NonNull<c_void>,
     ctx: NonNull<c_void>,
+    key_bytes: usize,
 }
 
 impl CipherContext {
     /// Fetches the cipher. Nothing, where the library doesn't have it.
+    ///
+    /// # Panics
+    /// When its initialisation vectors have more than 16 bytes.
     pub fn new(library: LibCrypto, name: &CStr) -> Option<Self> {
         let api = library.api;
         // SAFETY: `name` is a C string, null the default context.
@@ -142,15 +149,25 @@ impl CipherContext {
             unsafe { (api.EVP_CIPHER_free)(cipher.as_ptr()) };
             return library.absent();
         };
-        Some(CipherContext { api, cipher, ctx })
+        // SAFETY: fetched above.
+        let (key_bytes, iv_bytes) = unsafe {
+            let cipher = cipher.as_ptr();
+            ((api.EVP_CIPHER_get_key_length)(cipher), (api.EVP_CIPHER_get_iv_length)(cipher))
+        };
+        assert!((0..=16).contains(&iv_bytes), "a vector of {iv_bytes} bytes");
+        Some(CipherContext { api, cipher, ctx, key_bytes: key_bytes.max(0) as usize })
     }
 
     /// Sets a key and begins an object under it. Padding is off, also where the cipher would pad.
+    ///
+    /// # Panics
+    /// When it is not the length that the cipher takes.
     #[inline(always)]
     pub fn start_with_key(&mut self, key: &[u8], iv: &[u8; 16], encrypts: bool, pads: bool) -> bool {
+        assert_eq!(key.len(), self.key_bytes);
         let way = c_int::from(encrypts);
-        // SAFETY: both pointers are the library's own. The callers' keys have the length that the
-        // cipher's name says, and no IV here is longer than 16 bytes.
+        // SAFETY: both pointers are the library's own, the key has the length that is read, and `new` saw
+        // that no more than 16 bytes of vector are.
         unsafe {
             let (cipher, ctx) = (self.cipher.as_ptr(), self.ctx.as_ptr());
             (self.api.EVP_CipherInit_ex2)(ctx, cipher, key.as_ptr(), iv.as_ptr(), way, null()) == 1
@@ -181,7 +198,7 @@ impl CipherContext {
     /// Passes all of an object's data and ends it; for AEADs between [`CipherContext::aad`] and the tag.
     #[inline(always)]
     pub fn pass(&mut self, input: &[u8], output: &mut [u8]) -> bool {
-        assert_eq!(input.len(), output.len());
+        assert!(input.len() == output.len() && input.len() <= c_int::MAX as usize);
         let (mut written, mut last) = (0, 0);
         // SAFETY: without padding as much is written as is read, and nothing is left at the end.
         unsafe {
@@ -227,6 +244,9 @@ pub struct DigestContext {
 
 impl DigestContext {
     /// Fetches the digest. Nothing, where the library doesn't have it.
+    ///
+    /// # Panics
+    /// When it has more than 64 bytes.
     pub fn new(library: LibCrypto, name: &CStr) -> Option<Self> {
         let api = library.api;
         // SAFETY: `name` is a C string, null the default context.
@@ -238,6 +258,9 @@ impl DigestContext {
             unsafe { (api.EVP_MD_free)(digest.as_ptr()) };
             return library.absent();
         };
+        // SAFETY: fetched above.
+        let bytes = unsafe { (api.EVP_MD_get_size)(digest.as_ptr()) };
+        assert!((0..=MOST_DIGEST as c_int).contains(&bytes), "a digest of {bytes} bytes");
         Some(DigestContext { api, digest, ctx })
     }
 
@@ -245,15 +268,18 @@ impl DigestContext {
     #[inline(always)]
     pub fn digest(&mut self, input: &[u8], output: &mut [u8]) -> bool {
         let (ctx, mut all, mut written) = (self.ctx.as_ptr(), [0; MOST_DIGEST], 0);
-        // SAFETY: no digest is longer than `all`.
+        // SAFETY: `new` saw that the digest is no longer than `all`.
         let good = unsafe {
             (self.api.EVP_DigestInit_ex2)(ctx, self.digest.as_ptr(), null()) == 1
                 && (self.api.EVP_DigestUpdate)(ctx, input.as_ptr(), input.len()) == 1
                 && (self.api.EVP_DigestFinal_ex)(ctx, all.as_mut_ptr(), &mut written) == 1
         };
-        // Short enough not to matter beside the digest.
-        output.copy_from_slice(&all[..output.len()]);
-        good && written as usize == output.len()
+        // A copy so short does not matter beside the digest.
+        let fits = written as usize == output.len();
+        if fits {
+            output.copy_from_slice(&all[..output.len()]);
+        }
+        good && fits
     }
 }
 
