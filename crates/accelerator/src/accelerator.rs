@@ -348,25 +348,30 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             queue.deficit = queue.deficit.min(0);
             return;
         }
-        queue.deficit = queue.deficit.saturating_add(quanta * QUANTUM * i64::from(queue.weight));
+        let mut deficit = queue.deficit.saturating_add(quanta * QUANTUM * i64::from(queue.weight));
         let left = ready.min(room.saturating_sub(queue.held)).min(MOST_HELD - self.held.len());
+        let (held_before, mut ended) = (self.held.len(), 0);
         for _ in 0..left {
-            if queue.deficit <= 0 {
+            if deficit <= 0 {
                 break;
             }
             let Ok(Some(words)) = queue.submissions.pop() else { break };
             let word = ControlWord::from_words(words);
             // The length is not checked yet; what is longer than the arena will be refused, and cheap.
-            queue.deficit -= WORD_COST + i64::from(word.source_len.min(queue.arena_len));
-            queue.held += 1;
+            deficit -= WORD_COST + i64::from(word.source_len.min(queue.arena_len));
             if is_null(&words) {
-                queue.post(Completion { tag: word.tag, ..Completion::default() });
-                self.ended += 1;
+                let done = Completion { tag: word.tag, ..Completion::default() };
+                let _ = queue.completions.push(&done.to_words());
+                ended += 1;
                 continue;
             }
             let cancelled = word.opcode == Opcode::Cancel as u8 && cancel(&mut self.held, index, &word);
             self.held.push(Taken { words, queue: index as u32, grant: queue.grant as u32, cancelled });
         }
+        queue.deficit = deficit;
+        queue.held += self.held.len() - held_before;
+        queue.dirty |= ended > 0;
+        self.ended += ended;
         queue.submissions.release();
     }
 

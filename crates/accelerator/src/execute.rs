@@ -15,7 +15,7 @@ use zeroize::{Zeroizing, optimization_barrier};
 use crate::accelerator::{Grant, failed};
 use crate::arena::{Arena, Span, slice, slice_mut};
 use crate::key::{Handle, Key, hash_of};
-use crate::operation::{Checksum, Expected, Operation, Partial, Work, aead, chained, cipher, keyed};
+use crate::operation::{Checksum, Expected, Operation, Partial, Sink, Work, aead, chained, cipher, keyed};
 use crate::plan::{KeyAt, Pieces, Plan, Source, plan};
 use crate::unit::Unit;
 
@@ -410,6 +410,24 @@ fn keys<'a, A>(plan: &Plan, grant: &'a Grant<A>, carried: Option<&'a Carried>) -
     })
 }
 
+/// Makes operations in their places in a list.
+struct Added<'v, 'a>(&'v mut Vec<Operation<'a>>);
+
+impl<'a> Sink<'a> for Added<'_, 'a> {
+    type Taken = Result<(), Status>;
+
+    #[inline(always)]
+    fn accept(self, work: Work<'a>) -> Result<(), Status> {
+        self.0.push(Operation::new(work));
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn refuse(self, error: Error) -> Result<(), Status> {
+        Err(status_of(error))
+    }
+}
+
 /// Adds the operation that a word describes.
 #[inline(always)]
 fn build<'a>(
@@ -424,58 +442,52 @@ fn build<'a>(
     let hash = || hash_of(plan.algorithm).ok_or(Status::Algorithm);
     let pass = |destination| InOut::separate(source, destination).map_err(|_| Status::DestinationRange);
     let expected = plan.reverse.then_some(mac);
-    // In each case the operation is made in its place in the list: moving it would cost more than all the
-    // checks.
-    let mut accept = |work| {
-        operations.push(Operation::new(work));
-        Ok(())
-    };
-    let refuse = |error| Err(status_of(error));
+    let sink = Added(operations);
     match plan.opcode {
-        Opcode::Copy => accept(Work::Copy { source, destination }),
+        Opcode::Copy => sink.accept(Work::Copy { source, destination }),
         Opcode::CopyChecksum => {
             let checksum = checksum(plan.algorithm)?;
-            accept(Work::CopyChecksum { checksum, source, destination })
+            sink.accept(Work::CopyChecksum { checksum, source, destination })
         }
-        Opcode::Checksum => accept(Work::Checksum { checksum: checksum(plan.algorithm)?, data: source }),
+        Opcode::Checksum => sink.accept(Work::Checksum { checksum: checksum(plan.algorithm)?, data: source }),
         Opcode::Cipher => {
             if let Some(Key::KasumiF8(key)) = keys.key {
-                return kasumi_f8(plan, key, iv, pass(destination)?, accept);
+                return kasumi_f8(plan, key, iv, pass(destination)?, sink);
             }
             let key = keys.key.and_then(Key::as_cipher).ok_or(Status::Key)?;
             let direction = if plan.reverse { Direction::Decrypt } else { Direction::Encrypt };
-            cipher(key, direction, iv, pass(destination)?, accept, refuse)
+            cipher(key, direction, iv, pass(destination)?, sink)
         }
         Opcode::Aead => {
             let key = keys.key.and_then(Key::as_aead).ok_or(Status::Key)?;
-            aead(key, iv, aad, pass(destination)?, expected, accept, refuse)
+            aead(key, iv, aad, pass(destination)?, expected, sink)
         }
-        Opcode::Hash => accept(Work::Hash(hash()?, HashJob::new(source))),
+        Opcode::Hash => sink.accept(Work::Hash(hash()?, HashJob::new(source))),
         Opcode::PartialHash => {
             let before = (!plan.first).then_some(aad);
             let after = (plan.state.len > 0).then_some(state);
-            accept(Work::Partial(Partial { hash: hash()?, before, data: source, after, digest: None }))
+            sink.accept(Work::Partial(Partial { hash: hash()?, before, data: source, after, digest: None }))
         }
         Opcode::Hmac => {
             let key = keys.key.and_then(Key::as_mac).ok_or(Status::Key)?;
-            keyed(key, source, expected, accept, refuse)
+            keyed(key, source, expected, sink)
         }
         Opcode::Mac => match keys.key {
-            Some(Key::KasumiF9(key)) => kasumi_f9(plan, key, iv, source, expected, accept),
+            Some(Key::KasumiF9(key)) => kasumi_f9(plan, key, iv, source, expected, sink),
             key => {
                 if !iv.is_empty() {
                     return Err(Status::IvLength);
                 }
                 let key = key.and_then(Key::as_mac).ok_or(Status::Key)?;
-                keyed(key, source, expected, accept, refuse)
+                keyed(key, source, expected, sink)
             }
         },
         Opcode::EncryptThenMac | Opcode::MacThenDecrypt => {
             let cipher = keys.key.and_then(Key::as_cipher).ok_or(Status::Key)?;
             let Some(Key::Hmac(hmac)) = keys.mac_key else { return Err(Status::Key) };
-            chained(cipher, iv, hmac, plan.clear as usize, pass(destination)?, expected, accept, refuse)
+            chained(cipher, iv, hmac, plan.clear as usize, pass(destination)?, expected, sink)
         }
-        _ => accept(Work::Null),
+        _ => sink.accept(Work::Null),
     }
 }
 
@@ -489,13 +501,13 @@ fn checksum(algorithm: Algorithm) -> Result<Checksum, Status> {
 }
 
 #[inline(always)]
-fn kasumi_f8<'a, R>(
+fn kasumi_f8<'a>(
     plan: &Plan,
     key: &'a kasumi::F8,
     iv: &[u8],
     data: InOut<'a>,
-    accept: impl FnOnce(Work<'a>) -> Result<R, Status>,
-) -> Result<R, Status> {
+    sink: Added<'_, 'a>,
+) -> Result<(), Status> {
     // TS 35.201 §3.4: COUNT || BEARER || DIRECTION || 0...0.
     let start = u64::from_be_bytes(iv.try_into().map_err(|_| Status::IvLength)?);
     if start & ((1 << 26) - 1) != 0 {
@@ -504,24 +516,24 @@ fn kasumi_f8<'a, R>(
     let (count, bearer, direction) =
         ((start >> 32) as u32, (start >> 27) as u8 & 31, (start >> 26) as u8 & 1);
     let bits = 8 * data.len() - (plan.parameter & 7) as usize;
-    accept(Work::KasumiF8(kasumi::F8Job { key, count, bearer, direction, data, bits, result: Ok(()) }))
+    sink.accept(Work::KasumiF8(kasumi::F8Job { key, count, bearer, direction, data, bits, result: Ok(()) }))
 }
 
 #[inline(always)]
-fn kasumi_f9<'a, R>(
+fn kasumi_f9<'a>(
     plan: &Plan,
     key: &'a kasumi::F9,
     iv: &[u8],
     message: &'a [u8],
     expected: Expected<'a>,
-    accept: impl FnOnce(Work<'a>) -> Result<R, Status>,
-) -> Result<R, Status> {
+    sink: Added<'_, 'a>,
+) -> Result<(), Status> {
     // TS 35.201 §4.4: COUNT || FRESH.
     let start = u64::from_be_bytes(iv.try_into().map_err(|_| Status::IvLength)?);
     let (count, fresh, direction) = ((start >> 32) as u32, start as u32, (plan.parameter >> 8) as u8);
     let bits = 8 * message.len() - (plan.parameter & 7) as usize;
     let job = kasumi::F9Job { key, count, fresh, direction, message, bits, result: Ok([0; 4]) };
-    accept(Work::KasumiF9(job, expected))
+    sink.accept(Work::KasumiF9(job, expected))
 }
 
 /// Where a digest or tag is to be written; nowhere where one is read.

@@ -185,7 +185,7 @@ impl<'a> Operation<'a> {
 
     #[inline(always)]
     pub(crate) fn cipher(key: CipherKey<'a>, direction: Direction, iv: &[u8], data: InOut<'a>) -> Self {
-        cipher(key, direction, iv, data, Operation::new, Operation::refused)
+        cipher(key, direction, iv, data, Returned)
     }
 
     /// Enciphers or deciphers the first `bits` bits of `data` with KASUMI F8 (3GPP TS 35.201 §3). Its result
@@ -244,7 +244,7 @@ impl<'a> Operation<'a> {
     /// [`Error::NonceLength`] or [`Error::DataLength`].
     #[inline]
     pub fn seal(key: impl Into<AeadKey<'a>>, nonce: &'a [u8], aad: &'a [u8], data: InOut<'a>) -> Self {
-        aead(key.into(), nonce, aad, data, None, Operation::new, Operation::refused)
+        aead(key.into(), nonce, aad, data, None, Returned)
     }
 
     /// Decrypts `data` if `tag` is right; a failure leaves no plaintext, as
@@ -257,7 +257,7 @@ impl<'a> Operation<'a> {
         data: InOut<'a>,
         tag: &[u8],
     ) -> Self {
-        aead(key.into(), nonce, aad, data, Some(tag), Operation::new, Operation::refused)
+        aead(key.into(), nonce, aad, data, Some(tag), Returned)
     }
 
     /// The digest of `data`: see [`Operation::tag`].
@@ -283,14 +283,14 @@ impl<'a> Operation<'a> {
     /// The MAC of `data`: see [`Operation::tag`].
     #[inline]
     pub fn mac(key: impl Into<MacKey<'a>>, data: &'a [u8]) -> Self {
-        keyed(key.into(), data, None, Operation::new, Operation::refused)
+        keyed(key.into(), data, None, Returned)
     }
 
     /// Compares the MAC of `data`, or as much of it as is given, in constant time. Its result may be
     /// [`Error::Authentication`] or [`Error::TagLength`].
     #[inline]
     pub fn verify(key: impl Into<MacKey<'a>>, data: &'a [u8], tag: &'a [u8]) -> Self {
-        keyed(key.into(), data, Some(tag), Operation::new, Operation::refused)
+        keyed(key.into(), data, Some(tag), Returned)
     }
 
     /// Copies the first `clear` bytes and encrypts the rest; then takes the HMAC of all the output. A packet
@@ -305,7 +305,7 @@ impl<'a> Operation<'a> {
         clear: usize,
         data: InOut<'a>,
     ) -> Self {
-        chained(cipher.into(), iv, mac, clear, data, None, Operation::new, Operation::refused)
+        chained(cipher.into(), iv, mac, clear, data, None, Returned)
     }
 
     /// Compares the HMAC of all the input with `tag`, or as much of it as is given; only if it is right,
@@ -322,7 +322,7 @@ impl<'a> Operation<'a> {
         data: InOut<'a>,
         tag: &'a [u8],
     ) -> Self {
-        chained(cipher.into(), iv, mac, clear, data, Some(tag), Operation::new, Operation::refused)
+        chained(cipher.into(), iv, mac, clear, data, Some(tag), Returned)
     }
 
     /// What came of it. Before it was executed that is `Ok`, or what is wrong with its arguments.
@@ -368,55 +368,79 @@ impl fmt::Debug for Operation<'_> {
     }
 }
 
-// Each of these makes the work of one kind of operation and gives it to `accept`, or the reason against it to
-// `refuse`. `accept` is inlined wherever a work is made, so that it is made where it will stay: an operation is
-// some 200 bytes, and to move it costs more than to make it.
+/// Takes the work of an operation, or the reason why there is none.
+///
+/// Its methods are inlined wherever a work is made, so that it is made where it will stay: an operation is some 200
+/// bytes, and to move it costs more than to make it.
+pub(crate) trait Sink<'a> {
+    type Taken;
+    fn accept(self, work: Work<'a>) -> Self::Taken;
+    fn refuse(self, error: Error) -> Self::Taken;
+}
+
+/// Makes an operation that is returned.
+struct Returned;
+
+impl<'a> Sink<'a> for Returned {
+    type Taken = Operation<'a>;
+
+    #[inline(always)]
+    fn accept(self, work: Work<'a>) -> Operation<'a> {
+        Operation::new(work)
+    }
+
+    #[inline(always)]
+    fn refuse(self, error: Error) -> Operation<'a> {
+        Operation::refused(error)
+    }
+}
 
 #[inline(always)]
-pub(crate) fn cipher<'a, R>(
+pub(crate) fn cipher<'a, S: Sink<'a>>(
     key: CipherKey<'a>,
     direction: Direction,
     iv: &[u8],
     data: InOut<'a>,
-    accept: impl FnOnce(Work<'a>) -> R,
-    refuse: impl FnOnce(Error) -> R,
-) -> R {
+    sink: S,
+) -> S::Taken {
     use Direction::{Decrypt, Encrypt};
     if let Err(error) = check_cipher(key, iv, data.len()) {
-        return refuse(error);
+        return sink.refuse(error);
     }
     match (key, direction) {
         (CipherKey::AesCbc(key), Encrypt) => {
-            accept(Work::AesCbcEncrypt(aes::CbcJob { key, iv: block(iv), data }))
+            sink.accept(Work::AesCbcEncrypt(aes::CbcJob { key, iv: block(iv), data }))
         }
         (CipherKey::AesCbc(key), Decrypt) => {
-            accept(Work::AesCbcDecrypt(aes::CbcJob { key, iv: block(iv), data }))
+            sink.accept(Work::AesCbcDecrypt(aes::CbcJob { key, iv: block(iv), data }))
         }
-        (CipherKey::AesCtr(key), _) => accept(Work::AesCtr(aes::CtrJob { key, counter: block(iv), data })),
+        (CipherKey::AesCtr(key), _) => {
+            sink.accept(Work::AesCtr(aes::CtrJob { key, counter: block(iv), data }))
+        }
         (CipherKey::AesCfb(key), Encrypt) => {
-            accept(Work::AesCfbEncrypt(aes::CfbJob { key, iv: block(iv), data }))
+            sink.accept(Work::AesCfbEncrypt(aes::CfbJob { key, iv: block(iv), data }))
         }
         (CipherKey::DesCbc(key), Encrypt) => {
-            accept(Work::DesCbcEncrypt(des::CbcJob { key, iv: block(iv), data }))
+            sink.accept(Work::DesCbcEncrypt(des::CbcJob { key, iv: block(iv), data }))
         }
         (CipherKey::DesCbc(key), Decrypt) => {
-            accept(Work::DesCbcDecrypt(des::CbcJob { key, iv: block(iv), data }))
+            sink.accept(Work::DesCbcDecrypt(des::CbcJob { key, iv: block(iv), data }))
         }
         (CipherKey::DesCfb(key), Encrypt) => {
-            accept(Work::DesCfbEncrypt(des::CfbJob { key, iv: block(iv), data }))
+            sink.accept(Work::DesCfbEncrypt(des::CfbJob { key, iv: block(iv), data }))
         }
         (CipherKey::CamelliaCbc(key), Encrypt) => {
-            accept(Work::CamelliaCbcEncrypt(camellia::CbcJob { key, iv: block(iv), data }))
+            sink.accept(Work::CamelliaCbcEncrypt(camellia::CbcJob { key, iv: block(iv), data }))
         }
         (CipherKey::CamelliaCtr(key), _) => {
-            accept(Work::CamelliaCtr(camellia::CtrJob { key, counter: block(iv), data }))
+            sink.accept(Work::CamelliaCtr(camellia::CtrJob { key, counter: block(iv), data }))
         }
         (CipherKey::KasumiF8(key), _) => {
             // TS 35.201 §3.4: the first word of the keystream generator's input.
             let a = u64::from_be_bytes(block(iv));
             let (count, bearer, direction) = ((a >> 32) as u32, (a >> 27) as u8 & 31, (a >> 26) as u8 & 1);
             let bits = 8 * data.len();
-            accept(Work::KasumiF8(kasumi::F8Job {
+            sink.accept(Work::KasumiF8(kasumi::F8Job {
                 key,
                 count,
                 bearer,
@@ -426,26 +450,25 @@ pub(crate) fn cipher<'a, R>(
                 result: Ok(()),
             }))
         }
-        (key, direction) => accept(Work::Alone(Alone { key, iv: padded(iv), direction, data })),
+        (key, direction) => sink.accept(Work::Alone(Alone { key, iv: padded(iv), direction, data })),
     }
 }
 
 /// With a tag it opens, without one it seals.
 #[inline(always)]
-pub(crate) fn aead<'a, R>(
+pub(crate) fn aead<'a, S: Sink<'a>>(
     key: AeadKey<'a>,
     nonce: &'a [u8],
     aad: &'a [u8],
     data: InOut<'a>,
     tag: Option<&[u8]>,
-    accept: impl FnOnce(Work<'a>) -> R,
-    refuse: impl FnOnce(Error) -> R,
-) -> R {
+    sink: S,
+) -> S::Taken {
     let Some(tag) = tag else {
         return match key {
-            AeadKey::AesGcm(key) => accept(Work::GcmSeal(GcmJob::new(key, nonce, aad, data))),
+            AeadKey::AesGcm(key) => sink.accept(Work::GcmSeal(GcmJob::new(key, nonce, aad, data))),
             AeadKey::ChaCha20Poly1305(key) => {
-                accept(Work::ChaChaSeal(ChaCha20Poly1305Job::new(key, nonce, aad, data)))
+                sink.accept(Work::ChaChaSeal(ChaCha20Poly1305Job::new(key, nonce, aad, data)))
             }
         };
     };
@@ -453,14 +476,14 @@ pub(crate) fn aead<'a, R>(
         AeadKey::AesGcm(key) if tag.len() <= 16 => {
             let mut job = GcmJob::new(key, nonce, aad, data);
             (job.tag, job.tag_len) = (padded(tag), tag.len());
-            accept(Work::GcmOpen(job))
+            sink.accept(Work::GcmOpen(job))
         }
         AeadKey::ChaCha20Poly1305(key) if tag.len() == 16 => {
             let mut job = ChaCha20Poly1305Job::new(key, nonce, aad, data);
             job.tag = padded(tag);
-            accept(Work::ChaChaOpen(job))
+            sink.accept(Work::ChaChaOpen(job))
         }
-        AeadKey::AesGcm(_) | AeadKey::ChaCha20Poly1305(_) => refuse(Error::TagLength {
+        AeadKey::AesGcm(_) | AeadKey::ChaCha20Poly1305(_) => sink.refuse(Error::TagLength {
             algorithm: key.name(),
             given: tag.len(),
             takes: if matches!(key, AeadKey::AesGcm(_)) { "at most 16 bytes" } else { "16 bytes" },
@@ -469,42 +492,40 @@ pub(crate) fn aead<'a, R>(
 }
 
 #[inline(always)]
-pub(crate) fn keyed<'a, R>(
+pub(crate) fn keyed<'a, S: Sink<'a>>(
     key: MacKey<'a>,
     data: &'a [u8],
     expected: Expected<'a>,
-    accept: impl FnOnce(Work<'a>) -> R,
-    refuse: impl FnOnce(Error) -> R,
-) -> R {
+    sink: S,
+) -> S::Taken {
     let (name, longest) = match key {
         MacKey::Hmac(key) => (key.hash().name(), key.hash().output_len()),
         MacKey::AesCmac(_) => ("aes-cmac", 16),
         MacKey::DesMac(_) => ("des-mac", 8),
     };
     if let Err(error) = check_tag(name, expected, longest) {
-        return refuse(error);
+        return sink.refuse(error);
     }
     match key {
-        MacKey::Hmac(key) => accept(Work::Hmac(HmacJob::new(key, data), expected)),
-        MacKey::AesCmac(key) => accept(Work::Cmac(aes::CmacJob { key, data, tag: [0; 16] }, expected)),
+        MacKey::Hmac(key) => sink.accept(Work::Hmac(HmacJob::new(key, data), expected)),
+        MacKey::AesCmac(key) => sink.accept(Work::Cmac(aes::CmacJob { key, data, tag: [0; 16] }, expected)),
         MacKey::DesMac(key) => {
-            accept(Work::DesMac(des::MacJob { key, message: data, mac: [0; 8] }, expected))
+            sink.accept(Work::DesMac(des::MacJob { key, message: data, mac: [0; 8] }, expected))
         }
     }
 }
 
 /// With a tag it decrypts, without one it encrypts.
 #[inline(always)]
-pub(crate) fn chained<'a, R>(
+pub(crate) fn chained<'a, S: Sink<'a>>(
     cipher: CipherKey<'a>,
     iv: &[u8],
     mac: &'a HmacKey,
     clear: usize,
     data: InOut<'a>,
     expected: Expected<'a>,
-    accept: impl FnOnce(Work<'a>) -> R,
-    refuse: impl FnOnce(Error) -> R,
-) -> R {
+    sink: S,
+) -> S::Taken {
     let checked = match data.len().checked_sub(clear) {
         Some(secret) => check_cipher(cipher, iv, secret),
         None => Err(Error::DataLength {
@@ -515,9 +536,9 @@ pub(crate) fn chained<'a, R>(
     };
     if let Err(error) = checked.and_then(|()| check_tag(mac.hash().name(), expected, mac.hash().output_len()))
     {
-        return refuse(error);
+        return sink.refuse(error);
     }
-    accept(Work::Chained(Chained { cipher, iv: padded(iv), mac, clear, data, tag: None, expected }))
+    sink.accept(Work::Chained(Chained { cipher, iv: padded(iv), mac, clear, data, tag: None, expected }))
 }
 
 /// The bytes, and zeros.

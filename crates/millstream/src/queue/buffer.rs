@@ -62,7 +62,8 @@ impl Heap {
         let line = self.free.lock().unwrap_or_else(PoisonError::into_inner).alloc(lines)?;
         // Inside the arena, so it fits 32 bits.
         let at = (line * LINE + HEAD) as u32;
-        Some(Buffer { heap: self.clone(), at, len: len as u32, lines: lines as u32 })
+        let place = Place { heap: self.clone(), at, len: len as u32, lines: lines as u32 };
+        Some(Buffer(Box::new(place)))
     }
 }
 
@@ -99,7 +100,10 @@ unsafe impl Arena for Exclusive {
 /// assert_eq!(&buffer[..], b"hello");
 /// # Ok::<(), millstream::Error>(())
 /// ```
-pub struct Buffer {
+pub struct Buffer(Box<Place>);
+
+/// Where a buffer is. In a box, because a buffer is moved into a request, a queue and out again for every operation.
+struct Place {
     heap: Arc<Heap>,
     at: u32,
     len: u32,
@@ -111,39 +115,39 @@ impl Buffer {
     /// Its offset in the arena.
     #[inline(always)]
     pub(crate) fn at(&self) -> u32 {
-        self.at
+        self.0.at
     }
 
     /// Whether it is of this heap.
     #[inline(always)]
     pub(crate) fn is_of(&self, heap: &Arc<Heap>) -> bool {
-        Arc::ptr_eq(&self.heap, heap)
+        Arc::ptr_eq(&self.0.heap, heap)
     }
 
     /// Copies an initialisation vector to its line; its offset.
     #[inline(always)]
     pub(crate) fn write_iv(&self, iv: &[u8]) -> u32 {
-        let at = self.at - HEAD as u32;
-        self.heap.write(at, &iv[..iv.len().min(SMALL)]);
+        let at = self.0.at - HEAD as u32;
+        self.0.heap.write(at, &iv[..iv.len().min(SMALL)]);
         at
     }
 
     /// The offset of the line for a tag.
     #[inline(always)]
     pub(crate) fn tag_at(&self) -> u32 {
-        self.at - LINE as u32
+        self.0.at - LINE as u32
     }
 
     /// The line for a tag.
     #[inline(always)]
     pub(crate) fn tag(&self) -> &[u8; SMALL] {
         // SAFETY: the line is this buffer's, inside the arena, and written only while a queue owns the buffer.
-        unsafe { &*self.heap.arena.base().as_ptr().add(self.at as usize - LINE).cast() }
+        unsafe { &*self.0.heap.arena.base().as_ptr().add(self.0.at as usize - LINE).cast() }
     }
 
     /// The most bytes it can have.
     pub fn capacity(&self) -> usize {
-        self.lines as usize * LINE - HEAD
+        self.0.lines as usize * LINE - HEAD
     }
 
     /// Makes it so many bytes long. What comes to it is what was there before, or zero.
@@ -153,7 +157,7 @@ impl Buffer {
     #[inline]
     pub fn set_len(&mut self, len: usize) {
         assert!(len <= self.capacity(), "a length within the capacity");
-        self.len = len as u32;
+        self.0.len = len as u32;
     }
 }
 
@@ -164,8 +168,8 @@ impl Deref for Buffer {
     fn deref(&self) -> &[u8] {
         // SAFETY: the span is this buffer's, and inside the arena.
         unsafe {
-            let base = self.heap.arena.base().as_ptr().add(self.at as usize);
-            std::slice::from_raw_parts(base, self.len as usize)
+            let base = self.0.heap.arena.base().as_ptr().add(self.0.at as usize);
+            std::slice::from_raw_parts(base, self.0.len as usize)
         }
     }
 }
@@ -175,8 +179,8 @@ impl DerefMut for Buffer {
     fn deref_mut(&mut self) -> &mut [u8] {
         // SAFETY: the span is this buffer's alone, and inside the arena.
         unsafe {
-            let base = self.heap.arena.base().as_ptr().add(self.at as usize);
-            std::slice::from_raw_parts_mut(base, self.len as usize)
+            let base = self.0.heap.arena.base().as_ptr().add(self.0.at as usize);
+            std::slice::from_raw_parts_mut(base, self.0.len as usize)
         }
     }
 }
@@ -184,11 +188,11 @@ impl DerefMut for Buffer {
 impl Drop for Buffer {
     fn drop(&mut self) {
         // The whole of it, head and all.
-        (self.at, self.len) = (self.at - HEAD as u32, self.lines * LINE as u32);
+        (self.0.at, self.0.len) = (self.0.at - HEAD as u32, self.0.lines * LINE as u32);
         self.fill(0);
         optimization_barrier(&**self);
-        let (line, lines) = (self.at as usize / LINE, self.lines as usize);
-        self.heap.free.lock().unwrap_or_else(PoisonError::into_inner).dealloc(line, lines);
+        let (line, lines) = (self.0.at as usize / LINE, self.0.lines as usize);
+        self.0.heap.free.lock().unwrap_or_else(PoisonError::into_inner).dealloc(line, lines);
     }
 }
 
@@ -201,7 +205,7 @@ impl AsRef<[u8]> for Buffer {
 /// Says where it is and shows no data.
 impl fmt::Debug for Buffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Buffer({} bytes at {})", self.len, self.at)
+        write!(f, "Buffer({} bytes at {})", self.0.len, self.0.at)
     }
 }
 

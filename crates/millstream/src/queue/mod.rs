@@ -151,7 +151,6 @@ pub struct Done {
     /// What went with the request.
     pub buffers: Buffers,
     tag_len: u8,
-    state: Option<Box<[u8]>>,
 }
 
 impl Done {
@@ -167,7 +166,7 @@ impl Done {
 
     /// The mid-state after a piece of a message.
     pub fn state(&self) -> &[u8] {
-        self.state.as_deref().unwrap_or_default()
+        self.buffers.state()
     }
 }
 
@@ -406,9 +405,10 @@ impl Queue {
         entry.live = true;
         entry.mac_len = if request.tag.is_empty() { word.mac_len } else { 0 };
         entry.has_state = word.state != 0;
-        entry.source = source;
-        entry.destination = destination;
-        entry.rare = rare;
+        // A free slot has no buffers, so there is nothing to drop: the compiler can't know.
+        std::mem::forget(std::mem::replace(&mut entry.source, source));
+        std::mem::forget(std::mem::replace(&mut entry.destination, destination));
+        std::mem::forget(std::mem::replace(&mut entry.rare, rare));
         Ok(Ticket { slot, generation })
     }
 
@@ -539,15 +539,16 @@ impl Queue {
             } else {
                 Some(completion.status().unwrap_or(Status::Gone))
             };
-            let mut rare = entry.rare.take();
+            let (source, destination, mut rare) =
+                (entry.source.take(), entry.destination.take(), entry.rare.take());
+            let tag_len = if status.is_none() { entry.mac_len } else { 0 };
             if let Some(rare) = &mut rare {
                 rare.extra.clear();
             }
-            let state =
-                if entry.has_state { self.state(ticket.slot, completion.value, status) } else { None };
-            let entry = &mut self.slots[ticket.slot as usize];
-            let buffers =
-                Buffers { source: entry.source.take(), destination: entry.destination.take(), rare };
+            if std::mem::take(&mut entry.has_state) {
+                let len = if status.is_none() { completion.value } else { 0 };
+                rare.get_or_insert_default().state = self.take_state(ticket.slot, len);
+            }
             if detached {
                 continue;
             }
@@ -558,9 +559,8 @@ impl Queue {
                     Some(status) => Err(status),
                 },
                 value: completion.value,
-                tag_len: if status.is_none() { entry.mac_len } else { 0 },
-                buffers,
-                state,
+                tag_len,
+                buffers: Buffers { source, destination, rare },
             });
         }
     }
@@ -579,12 +579,12 @@ impl Queue {
 
     /// Takes the mid-state of an operation from its place.
     #[cold]
-    fn state(&self, slot: u32, len: u32, status: Option<Status>) -> Option<Box<[u8]>> {
+    fn take_state(&self, slot: u32, len: u32) -> Vec<u8> {
         let at = self.places.state.at() + slot * STATE as u32;
-        let mut bytes = vec![0; (len as usize).min(STATE)];
-        self.heap.read(at, &mut bytes);
+        let mut state = vec![0; (len as usize).min(STATE)];
+        self.heap.read(at, &mut state);
         self.heap.write(at, &[0; STATE]);
-        status.is_none().then(|| bytes.into_boxed_slice())
+        state
     }
 
     /// The accelerator has ended: an operation in flight ends too. Its input is intact.
@@ -604,7 +604,7 @@ impl Queue {
             self.free.push(ticket.slot);
             if !detached {
                 let result = Err(Status::Gone);
-                return Some(Done { ticket, result, value: 0, tag_len: 0, buffers, state: None });
+                return Some(Done { ticket, result, value: 0, tag_len: 0, buffers });
             }
         }
     }

@@ -81,6 +81,8 @@ pub(crate) struct Rare {
     /// Keys that are carried, associated data that is too long for its place, a gather list: what lives as long as
     /// the operation.
     pub(crate) extra: Vec<Buffer>,
+    /// The mid-state after a piece of a message.
+    pub(crate) state: Vec<u8>,
 }
 
 impl Buffers {
@@ -88,6 +90,10 @@ impl Buffers {
     #[inline(always)]
     pub(crate) fn home(&self) -> Option<&Buffer> {
         self.destination.as_ref().or(self.source.as_ref())
+    }
+
+    pub(crate) fn state(&self) -> &[u8] {
+        self.rare.as_ref().map_or(&[], |rare| rare.state.as_slice())
     }
 
     /// More input, read after `source` as if it were one with it.
