@@ -85,10 +85,10 @@ pkcs11
     ),
     (
         "FIGURES",
-        "Bytes are those of the data, without tags. GB are 10^9 bytes. Each figure is the median of about \
-200 short turns, in which the ways take turns. With several threads, GB and operations a second are those of all \
-together, ns and cycles those that one thread spends on an object. Cycles follow from the core's clock, which \
-is measured in each turn. Latencies are those of single operations, from handing over to result; of a \
+        "Bytes are those of the data, without tags. GB are 10^9 bytes. The ways take about 200 short turns \
+each; a figure is what the fastest tenth of them reached, for in the others the machine had something else to \
+do. With several threads, GB and operations a second are those of all together, ns and cycles those that one \
+thread spends on an object. Cycles follow from the core's clock, which is measured in each turn. Latencies are those of single operations, from handing over to result; of a \
 batch, all of its objects have the same.",
     ),
     (

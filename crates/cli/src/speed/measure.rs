@@ -19,7 +19,7 @@ use crate::error::Error;
 /// between two interruptions.
 const TURNS: usize = 201;
 
-/// The fewest turns of which a median is taken.
+/// The fewest turns of which one is taken for the figure.
 const FEWEST_TURNS: usize = 3;
 
 /// Of the time for a line, the part in which single operations are timed.
@@ -64,7 +64,7 @@ pub struct Measured {
     pub threads: usize,
     /// The kernel or the calls.
     pub call: String,
-    /// Objects a second, over all threads: the median of the turns.
+    /// Objects a second, over all threads, in the fastest tenth of the turns.
     pub objects_per_s: f64,
     /// The core's clock in GHz, where it could be measured.
     pub ghz: Option<f64>,
@@ -103,6 +103,7 @@ pub fn cell(setting: &Setting<'_>, case: &Case, size: Size) -> Result<Vec<Measur
         objects: objects_in_cell(setting, case, size)?,
         barrier: Barrier::new(setting.threads),
         turns: AtomicUsize::new(TURNS),
+        work: Mutex::new(Vec::new()),
         failure: Mutex::new(None),
     };
     let mut threads: Vec<Vec<Timed>> = std::thread::scope(|scope| {
@@ -156,6 +157,9 @@ struct Shared<'a> {
     barrier: Barrier,
     /// Turns that the slowest thread can afford.
     turns: AtomicUsize,
+    /// The part of the objects that each line computes in a turn, and how many times: the least that any
+    /// thread found, and the same for all, so that none waits for the others.
+    work: Mutex<Vec<(usize, usize)>>,
     failure: Mutex<Option<Error>>,
 }
 
@@ -174,13 +178,20 @@ struct Line {
     timed: Timed,
 }
 
+/// So many objects, from then to then.
+#[derive(Clone, Copy)]
+struct Turn {
+    objects: usize,
+    begin: Instant,
+    end: Instant,
+}
+
 /// What was found out about a line, on one thread and then on all.
 struct Timed {
     way: &'static str,
     depth: usize,
     call: String,
-    /// Objects a second in each turn.
-    speeds: Vec<f64>,
+    turns: Vec<Turn>,
     /// Nanoseconds of single operations.
     samples: Vec<f64>,
     ghz: Vec<f64>,
@@ -206,7 +217,7 @@ impl Shared<'_> {
         let budget_ns = self.setting.seconds * 1e9 * lines.len() as f64;
         let affordable = (budget_ns / all_ns.max(1.0)) as usize;
         self.turns.fetch_min(affordable.max(FEWEST_TURNS), Ordering::Relaxed);
-        self.barrier.wait();
+        self.agree(&mut lines);
         let clock = Clock::start();
         let mut good = true;
         for turn in 0..self.turns.load(Ordering::Relaxed) {
@@ -277,6 +288,22 @@ impl Shared<'_> {
         Err(Error::Mismatch { what })
     }
 
+    /// Every thread computes as much in a turn as the others.
+    fn agree(&self, lines: &mut [Line]) {
+        {
+            let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
+            work.resize(lines.len(), (usize::MAX, usize::MAX));
+            for (least, line) in work.iter_mut().zip(&*lines) {
+                *least = (*least).min((line.part, line.times));
+            }
+        }
+        self.barrier.wait();
+        let work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
+        for (line, &(part, times)) in lines.iter_mut().zip(&*work) {
+            (line.part, line.times) = (part, times);
+        }
+    }
+
     fn what(&self) -> String {
         let unit = if matches!(self.size, Size::Bytes(_)) { " bytes" } else { "" };
         let way = if self.case.decrypts() { ", decrypting" } else { "" };
@@ -296,7 +323,7 @@ impl Shared<'_> {
 impl Line {
     fn new(way: &'static str, depth: usize, pattern: usize, prepared: Prepared) -> Line {
         let call = prepared.call.clone();
-        let timed = Timed { way, depth, call, speeds: Vec::new(), samples: Vec::new(), ghz: Vec::new() };
+        let timed = Timed { way, depth, call, turns: Vec::new(), samples: Vec::new(), ghz: Vec::new() };
         let least = depth / gcd(depth, pattern) * pattern;
         Line { prepared, depth, least, part: least, times: 1, next: 0, timed }
     }
@@ -327,7 +354,7 @@ impl Line {
     fn quickest_of_three(&mut self, objects: &mut Objects, turn_ns: f64) -> f64 {
         let mut least = f64::INFINITY;
         for _ in 0..3 {
-            least = least.min(self.several(objects).1).max(1.0);
+            least = least.min(self.several(objects).1.ns());
             if least > turn_ns {
                 break;
             }
@@ -335,20 +362,20 @@ impl Line {
         least
     }
 
-    /// Computes the next part of the objects, `times` times. Whether that succeeded, and nanoseconds.
-    fn several(&mut self, objects: &mut Objects) -> (bool, f64) {
+    /// Computes the next part of the objects, `times` times. Whether that succeeded.
+    fn several(&mut self, objects: &mut Objects) -> (bool, Turn) {
         let first = if self.next + self.part > objects.len() { 0 } else { self.next };
         self.next = first + self.part;
         let begin = Instant::now();
         let good = self.prepared.runner.run(objects, first..self.next, self.times);
-        (good, begin.elapsed().as_nanos() as f64)
+        (good, Turn { objects: self.part * self.times, begin, end: Instant::now() })
     }
 
     /// Times many operations together, and then some one by one.
     fn turn(&mut self, objects: &mut Objects, clock: &Clock, latency_ns: f64) -> bool {
         self.timed.ghz.extend(core_ghz());
-        let (mut good, ns) = self.several(objects);
-        self.timed.speeds.push((self.times * self.part) as f64 * 1e9 / ns);
+        let (mut good, turn) = self.several(objects);
+        self.timed.turns.push(turn);
         let (begin, mut at) = (Instant::now(), 0);
         let ns_per_tick = clock.ns_per_tick();
         for _ in 0..MOST_SAMPLES {
@@ -365,18 +392,28 @@ impl Line {
     }
 }
 
+impl Turn {
+    fn ns(&self) -> f64 {
+        (self.end.duration_since(self.begin).as_nanos() as f64).max(1.0)
+    }
+}
+
 impl Timed {
     /// Adds what another thread did at the same time.
     fn add(&mut self, other: &Timed) {
-        for (own, others) in self.speeds.iter_mut().zip(&other.speeds) {
-            *own += others;
+        for (own, others) in self.turns.iter_mut().zip(&other.turns) {
+            own.objects += others.objects;
+            (own.begin, own.end) = (own.begin.min(others.begin), own.end.max(others.end));
         }
         self.samples.extend(&other.samples);
         self.ghz.extend(&other.ghz);
     }
 
     fn measured(mut self, setting: &Setting<'_>, case: &Case, size: Size) -> Measured {
-        self.samples.sort_by(f64::total_cmp);
+        let mut speeds: Vec<f64> = self.turns.iter().map(|t| t.objects as f64 * 1e9 / t.ns()).collect();
+        for values in [&mut speeds, &mut self.ghz, &mut self.samples] {
+            values.sort_by(f64::total_cmp);
+        }
         Measured {
             algorithm: case.name.clone(),
             decrypts: case.decrypts(),
@@ -386,18 +423,13 @@ impl Timed {
             depth: self.depth,
             threads: setting.threads,
             call: self.call,
-            objects_per_s: middle(self.speeds).unwrap_or(f64::NAN),
-            ghz: middle(self.ghz),
+            // The rest is what else the machine had to do.
+            objects_per_s: quantile(&speeds, 0.9),
+            ghz: (!self.ghz.is_empty()).then(|| quantile(&self.ghz, 0.9)),
             p50_ns: quantile(&self.samples, 0.50),
             p99_ns: quantile(&self.samples, 0.99),
         }
     }
-}
-
-/// The median, if there is any value.
-fn middle(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
 }
 
 /// The least of the sorted values that so great a part of them does not exceed.
@@ -413,6 +445,7 @@ mod tests {
     use crate::speed::objects::Io;
     use crate::speed::ways::direct::Direct;
     use millstream_engines::modes::Direction;
+    use std::time::Duration;
 
     fn case(name: &str, direction: Direction) -> Case {
         Case { name: name.to_owned(), algorithm: Algorithm::from_name(name).unwrap(), direction }
@@ -508,9 +541,28 @@ mod tests {
     }
 
     #[test]
-    fn middles_and_quantiles() {
-        assert_eq!(middle(vec![3.0, 1.0, 2.0]), Some(2.0));
-        assert_eq!(middle(Vec::new()), None);
+    fn threads_together_take_from_the_first_begin_to_the_last_end() {
+        let begin = Instant::now();
+        let turn = |from: u64, to: u64| Turn {
+            objects: 10,
+            begin: begin + Duration::from_nanos(from),
+            end: begin + Duration::from_nanos(to),
+        };
+        let timed = |turn| Timed {
+            way: "",
+            depth: 1,
+            call: String::new(),
+            turns: vec![turn],
+            samples: vec![],
+            ghz: vec![],
+        };
+        let mut one = timed(turn(5, 100));
+        one.add(&timed(turn(0, 60)));
+        assert_eq!((one.turns[0].objects, one.turns[0].ns()), (20, 100.0));
+    }
+
+    #[test]
+    fn quantiles() {
         let hundred: Vec<f64> = (1..=100).map(f64::from).collect();
         assert_eq!((quantile(&hundred, 0.5), quantile(&hundred, 0.99)), (50.0, 99.0));
         assert_eq!(quantile(&[7.0], 0.99), 7.0);
