@@ -516,7 +516,7 @@ fn kasumi_f8<'a>(
     let (count, bearer, direction) =
         ((start >> 32) as u32, (start >> 27) as u8 & 31, (start >> 26) as u8 & 1);
     let bits = 8 * data.len() - (plan.parameter & 7) as usize;
-    sink.accept(Work::KasumiF8(kasumi::F8Job { key, count, bearer, direction, data, bits, result: Ok(()) }))
+    sink.accept(Work::KasumiF8(kasumi::F8Job::new(key, count, bearer, direction, data, bits)))
 }
 
 #[inline(always)]
@@ -532,7 +532,7 @@ fn kasumi_f9<'a>(
     let start = u64::from_be_bytes(iv.try_into().map_err(|_| Status::IvLength)?);
     let (count, fresh, direction) = ((start >> 32) as u32, start as u32, (plan.parameter >> 8) as u8);
     let bits = 8 * message.len() - (plan.parameter & 7) as usize;
-    let job = kasumi::F9Job { key, count, fresh, direction, message, bits, result: Ok([0; 4]) };
+    let job = kasumi::F9Job::new(key, count, fresh, direction, message, bits);
     sink.accept(Work::KasumiF9(job, expected))
 }
 

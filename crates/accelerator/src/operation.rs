@@ -199,7 +199,7 @@ impl<'a> Operation<'a> {
         data: InOut<'a>,
         bits: usize,
     ) -> Self {
-        let job = kasumi::F8Job { key, count, bearer, direction, data, bits, result: Ok(()) };
+        let job = kasumi::F8Job::new(key, count, bearer, direction, data, bits);
         Operation::new(Work::KasumiF8(job))
     }
 
@@ -214,7 +214,7 @@ impl<'a> Operation<'a> {
         message: &'a [u8],
         bits: usize,
     ) -> Self {
-        let job = kasumi::F9Job { key, count, fresh, direction, message, bits, result: Ok([0; 4]) };
+        let job = kasumi::F9Job::new(key, count, fresh, direction, message, bits);
         Operation::new(Work::KasumiF9(job, None))
     }
 
@@ -440,15 +440,7 @@ pub(crate) fn cipher<'a, S: Sink<'a>>(
             let a = u64::from_be_bytes(block(iv));
             let (count, bearer, direction) = ((a >> 32) as u32, (a >> 27) as u8 & 31, (a >> 26) as u8 & 1);
             let bits = 8 * data.len();
-            sink.accept(Work::KasumiF8(kasumi::F8Job {
-                key,
-                count,
-                bearer,
-                direction,
-                data,
-                bits,
-                result: Ok(()),
-            }))
+            sink.accept(Work::KasumiF8(kasumi::F8Job::new(key, count, bearer, direction, data, bits)))
         }
         (key, direction) => sink.accept(Work::Alone(Alone { key, iv: padded(iv), direction, data })),
     }

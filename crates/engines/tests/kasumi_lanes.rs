@@ -182,6 +182,21 @@ fn every_number_of_messages() {
     }
 }
 
+/// A message that takes another's lane and is ended by the direct kernel before the lane runs again, because too few
+/// are left.
+#[test]
+fn a_lane_that_is_filled_and_never_run() {
+    let mut random = Random::new(12);
+    for bits in [64, 128, 1000] {
+        for more in 1..=3 {
+            let messages: Vec<Message> =
+                (0..WIDTH + more).map(|_| Message::random(&mut random, bits)).collect();
+            check(&messages);
+            check(&messages[..WIDTH / 2 + more]);
+        }
+    }
+}
+
 /// Every length in bits to a few blocks, all in one call and each as that of all messages.
 #[test]
 fn every_length() {

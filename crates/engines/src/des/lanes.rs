@@ -3,10 +3,8 @@
 //!
 //! Ref. FIPS 81 and NIST SP 800-38A §6.2 (CBC), §6.3 (CFB with 64-bit segments); FIPS 113 (the MAC).
 //!
-//! The messages are put in order, the longest first, and go in waves as wide as the kernel. A wave
-//! goes by batches of [`BATCH`] bytes of every message: so each line of memory is touched once, and
-//! a lane whose message has ended costs nothing but its place. Between batches all that is kept
-//! is in the jobs, so a wave may become narrower whenever enough of its messages have ended.
+//! The messages are put in order, the longest first, and go in waves as wide as the kernel, see
+//! `waves.rs`. Triple DES and DES go apart.
 //!
 //! # Safety
 //! The entry points need their kernel's features; the managers hold a [`Bound`], the proof that

@@ -148,7 +148,8 @@ impl<V: Slice> Keys<V> for &KeySlices<V> {
             Direction::Decrypt => (self.ciphers - 1 - cipher, cipher != 1),
         };
         let rotation = ROTATION[if backwards { 15 - round } else { round }] as usize;
-        Window(self.keys[key].each_ref().map(|half| half[rotation].as_ptr()))
+        let [c, d] = &self.keys[key];
+        Window([c[rotation..].as_ptr().cast(), d[rotation..].as_ptr().cast()])
     }
 }
 

@@ -64,6 +64,7 @@ impl<const W: usize> AsMut<[u64]> for Row<W> {
     }
 }
 
+#[cfg(target_arch = "x86_64")]
 impl Row<512> {
     #[inline(always)]
     pub(super) fn first_half(&mut self) -> &mut Row<256> {
@@ -72,6 +73,7 @@ impl Row<512> {
     }
 }
 
+#[cfg(target_arch = "x86_64")]
 impl<const W: usize> Row<W> {
     /// 32 blocks from `at`, itself a multiple of 32.
     #[inline(always)]

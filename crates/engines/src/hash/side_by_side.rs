@@ -64,35 +64,12 @@ pub(crate) fn in_step<S: Chaining, J: Job<S, BLOCK>, const BLOCK: usize>(jobs: &
     same
 }
 
-/// Takes jobs off the front, `N` at a time, all of as many blocks, as long as there are enough of them.
-/// Returns the rest.
-///
-/// # Safety
-/// The processor has the features of `K`.
-#[inline(always)]
-pub(crate) unsafe fn run_in_step<'j, 'a, K, J, const WORDS: usize, const N: usize, const BLOCK: usize>(
-    side: &Side<[K::Word; WORDS], BLOCK>,
-    mut jobs: &'j mut [&'a mut J],
-) -> &'j mut [&'a mut J]
-where
-    K: LaneKernel<WORDS, N>,
-    J: Job<[K::Word; WORDS], BLOCK>,
-    [K::Word; WORDS]: Chaining,
-{
-    while jobs.len() >= K::FEWEST {
-        let (now, later) = jobs.split_at_mut(jobs.len().min(N));
-        // SAFETY: the caller's.
-        unsafe { together::<K, J, WORDS, N, BLOCK>(side, now) };
-        jobs = later;
-    }
-    jobs
-}
-
 /// One message in each lane; a lane without one does what the first does, to no effect.
 #[inline(always)]
 unsafe fn together<K, J, const WORDS: usize, const N: usize, const BLOCK: usize>(
     side: &Side<[K::Word; WORDS], BLOCK>,
     jobs: &mut [&mut J],
+    in_step: bool,
 ) where
     K: LaneKernel<WORDS, N>,
     J: Job<[K::Word; WORDS], BLOCK>,
@@ -107,6 +84,15 @@ unsafe fn together<K, J, const WORDS: usize, const N: usize, const BLOCK: usize>
         len[lane] = data.len();
         whole = whole.min(data.len() / BLOCK);
     }
+    let mut blocks = [padded::<BLOCK>(len[0]); N];
+    // The longest comes first.
+    let (mut least, most) = (blocks[0], blocks[0]);
+    if !in_step {
+        for lane in 0..N {
+            blocks[lane] = padded::<BLOCK>(len[lane]);
+            least = least.min(blocks[lane]);
+        }
+    }
     let output = side.hash.output_len() / size_of::<K::Word>();
     let before = if J::KEYED { BLOCK } else { 0 };
     // SAFETY: the caller's; each message has `whole` blocks at least, and what follows them is read by
@@ -120,13 +106,18 @@ unsafe fn together<K, J, const WORDS: usize, const N: usize, const BLOCK: usize>
                 from[lane] = from[lane].add(BLOCK);
             }
         }
-        let blocks = padded::<BLOCK>(len[0]);
-        for at in whole..blocks {
+        for at in whole..most {
             let mut block = end_of_message::<K, WORDS, N, BLOCK>(&from, &len, at * BLOCK);
-            if at + 1 == blocks {
-                write_length::<K, WORDS, N>(&mut block, &len, before);
+            if at + 1 >= least {
+                write_length::<K, WORDS, N>(&mut block, &len, before, &blocks, at + 1);
             }
-            K::fold(&mut state, &mut block);
+            if at < least {
+                K::fold(&mut state, &mut block);
+            } else {
+                let ended = state;
+                K::fold(&mut state, &mut block);
+                keep::<K, WORDS, N>(&mut state, &ended, &blocks, at);
+            }
             for lane in 0..N {
                 from[lane] = from[lane].wrapping_add(BLOCK);
             }
@@ -222,9 +213,9 @@ where
     for lane in 0..N {
         left[lane] = len[lane].saturating_sub(at).min(BLOCK);
         // Behind the bytes left: at 128 - left, the byte that ends the message is where it belongs; in
-        // a whole block, or a block that has the length alone, it is out of sight.
-        let end = (len[lane] as isize - at as isize).min(BLOCK as isize);
-        // SAFETY: -BLOCK < end <= BLOCK <= 128, so that the block is inside.
+        // a whole block, or one behind that byte, it is out of sight.
+        let end = (len[lane] as isize - at as isize).clamp(-1, BLOCK as isize);
+        // SAFETY: -1 <= end <= BLOCK <= 128, so that the block is inside.
         pad[lane] = unsafe { PAD.as_ptr().offset(128 - end) };
     }
     // SAFETY: the caller's.
@@ -235,26 +226,55 @@ where
     }
 }
 
-/// Adds the length of the messages, and of the `before` bytes folded in before them, to their last
-/// block.
+/// Adds the length of the messages, and of the `before` bytes folded in before them, to the block of
+/// those that have `now` blocks: their last.
 #[inline(always)]
 unsafe fn write_length<K, const WORDS: usize, const N: usize>(
     block: &mut [K::Words; 16],
     len: &[usize; N],
     before: usize,
+    blocks: &[usize; N],
+    now: usize,
 ) where
     K: LaneKernel<WORDS, N>,
 {
     let mut low = [K::Word::default(); N];
     let mut high = low;
     for lane in 0..N {
-        (low[lane], high[lane]) = K::Word::bits((before + len[lane]) as u64);
+        if blocks[lane] == now {
+            (low[lane], high[lane]) = K::Word::bits((before + len[lane]) as u64);
+        }
     }
     let places = if K::LITTLE_ENDIAN { [14, 15] } else { [15, 14] };
     // SAFETY: the caller's. The words are zero in front of a length, so that to add is to write.
     unsafe {
         block[places[0]] = block[places[0]].add(K::Words::from_array(&low));
         block[places[1]] = block[places[1]].add(K::Words::from_array(&high));
+    }
+}
+
+/// Puts the chaining values of messages back that had ended before block `at`.
+#[inline(always)]
+unsafe fn keep<K, const WORDS: usize, const N: usize>(
+    state: &mut [K::Words; WORDS],
+    ended: &[K::Words; WORDS],
+    blocks: &[usize; N],
+    at: usize,
+) where
+    K: LaneKernel<WORDS, N>,
+{
+    let mut mask = [K::Word::default(); N];
+    for lane in 0..N {
+        if blocks[lane] > at {
+            mask[lane] = K::Word::MAX;
+        }
+    }
+    // SAFETY: the caller's.
+    unsafe {
+        let mask = K::Words::from_array(&mask);
+        for i in 0..WORDS {
+            state[i] = mask.choose(state[i], ended[i]);
+        }
     }
 }
 
@@ -432,24 +452,62 @@ pub(crate) fn longest_first<S: Chaining, J: Job<S, BLOCK>, const BLOCK: usize>(j
     jobs.sort_unstable_by_key(|job| Reverse(job.data().len()));
 }
 
-/// Works jobs of any lengths off, the longest first, each lane with a message of its own as soon as
-/// the one before has ended; or returns them all, when there are too few.
+/// Works jobs off, `N` at a time from the front, as long as there are enough of them; returns the rest.
+///
+/// If they are not `in_step`, of as many blocks each, the longest come first. Jobs then run together as
+/// long as lanes that have ended don't wait too long for others; when they would, all that are left go
+/// through the scheduler, which gives a lane another message as soon as one has ended.
 ///
 /// # Safety
 /// The processor has the features of `K`.
 #[inline(always)]
-pub(crate) unsafe fn run_ragged<'j, 'a, K, J, const WORDS: usize, const N: usize, const BLOCK: usize>(
+pub(crate) unsafe fn run<'j, 'a, K, J, const WORDS: usize, const N: usize, const BLOCK: usize>(
     side: &Side<[K::Word; WORDS], BLOCK>,
-    jobs: &'j mut [&'a mut J],
+    mut jobs: &'j mut [&'a mut J],
+    in_step: bool,
 ) -> &'j mut [&'a mut J]
 where
     K: LaneKernel<WORDS, N>,
     J: Job<[K::Word; WORDS], BLOCK>,
     [K::Word; WORDS]: Chaining,
 {
-    if jobs.len() < K::FEWEST {
-        return jobs;
+    while jobs.len() >= K::FEWEST {
+        let count = jobs.len().min(N);
+        if !in_step && too_ragged::<_, J, BLOCK>(&jobs[..count]) {
+            // SAFETY: the caller's.
+            unsafe { scheduled::<K, J, WORDS, N, BLOCK>(side, jobs) };
+            return &mut [];
+        }
+        let (now, later) = jobs.split_at_mut(count);
+        // SAFETY: the caller's.
+        unsafe { together::<K, J, WORDS, N, BLOCK>(side, now, in_step) };
+        jobs = later;
     }
+    jobs
+}
+
+/// Whether jobs, the longest first, would wait for that one for more than a block each, and more than
+/// an eighth of the time: the scheduler costs a job about as much.
+fn too_ragged<S: Chaining, J: Job<S, BLOCK>, const BLOCK: usize>(jobs: &[&mut J]) -> bool {
+    let longest = padded::<BLOCK>(jobs[0].data().len());
+    let mut waits = 0;
+    for job in jobs {
+        waits += longest - padded::<BLOCK>(job.data().len());
+    }
+    waits > jobs.len() * (1 + longest / 8)
+}
+
+/// Works jobs of any lengths off, the longest first, each lane with a message of its own as soon as
+/// the one before has ended.
+#[inline(always)]
+unsafe fn scheduled<K, J, const WORDS: usize, const N: usize, const BLOCK: usize>(
+    side: &Side<[K::Word; WORDS], BLOCK>,
+    jobs: &mut [&mut J],
+) where
+    K: LaneKernel<WORDS, N>,
+    J: Job<[K::Word; WORDS], BLOCK>,
+    [K::Word; WORDS]: Chaining,
+{
     // SAFETY: the caller's.
     unsafe {
         let mut lanes = Ragged::<K, WORDS, N, BLOCK> {
@@ -466,7 +524,6 @@ where
             super::wipe(last);
         }
     }
-    &mut []
 }
 
 /// What of its message a lane is at.
@@ -663,12 +720,11 @@ macro_rules! lanes_row {
             let mut jobs = jobs;
             // SAFETY: the features are this function's own.
             unsafe {
-                if side_by_side::in_step::<State, _, BLOCK>(jobs) {
-                    $(jobs = side_by_side::run_in_step::<$kernel, _, WORDS, $lanes, BLOCK>(side, jobs);)*
-                } else {
+                let in_step = side_by_side::in_step::<State, _, BLOCK>(jobs);
+                if !in_step {
                     side_by_side::longest_first::<State, _, BLOCK>(jobs);
-                    $(jobs = side_by_side::run_ragged::<$kernel, _, WORDS, $lanes, BLOCK>(side, jobs);)*
                 }
+                $(jobs = side_by_side::run::<$kernel, _, WORDS, $lanes, BLOCK>(side, jobs, in_step);)*
                 $(jobs = side_by_side::run_in_pairs::<$pair, _, _, BLOCK>(side, jobs);)?
                 Job::one_by_one(side, jobs);
             }

@@ -13,6 +13,8 @@
 pub(crate) trait Word: Copy + Default + Eq + 'static {
     /// The byte that ends a message, in front of zeros, in a word that is read big-endian.
     const END: Self;
+    /// All bits.
+    const MAX: Self;
 
     /// As the low word and the high word, a number of bytes counted in bits.
     fn bits(bytes: u64) -> (Self, Self);
@@ -20,6 +22,7 @@ pub(crate) trait Word: Copy + Default + Eq + 'static {
 
 impl Word for u32 {
     const END: Self = 1 << 31;
+    const MAX: Self = u32::MAX;
 
     #[inline(always)]
     fn bits(bytes: u64) -> (Self, Self) {
@@ -29,6 +32,7 @@ impl Word for u32 {
 
 impl Word for u64 {
     const END: Self = 1 << 63;
+    const MAX: Self = u64::MAX;
 
     #[inline(always)]
     fn bits(bytes: u64) -> (Self, Self) {

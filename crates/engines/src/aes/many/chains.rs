@@ -6,11 +6,12 @@
 //!
 //! Lanes in use are always the first ones: where an object ends and none follows, the last lane
 //! moves into its place. The lanes that remain in the last register do once more what the first lane
-//! does, and so need no memory of their own.
+//! does, and so need no memory of their own. (The scheduler of `lanes.rs` leaves lanes where they are;
+//! here the last few objects run on fewer registers.)
 //!
 //! # Safety
 //! The pointers of a lane come from the [`InOut`](crate::InOut) or the slice of its job, or point to
-//! the lane's own tail, and are valid for `left` blocks from `at`. The jobs outlive the call. Within a
+//! the lane's own tail, and are valid for the `left` blocks that the lane has to go. The jobs outlive the call. Within a
 //! step all lanes read before any writes, so that a lane that repeats another finds the same data.
 #![allow(unsafe_code)]
 
@@ -22,7 +23,7 @@ use super::Job;
 use crate::aes::lanes::{Keys, Rounds};
 use crate::aes::{Block, Schedule};
 
-/// Rounds whose keys are held in registers, if any are.
+/// Rounds whose keys are held in registers, if any are: as many as four registers' lanes leave room for.
 const HELD: usize = 6;
 
 /// The most lanes that any tier has.
@@ -272,7 +273,7 @@ where
     }
 }
 
-/// Works off all jobs, the longest first, on eight registers as long as there are so many.
+/// Works off all jobs, which come the longest first, on `N` lanes; on fewer registers when few are left.
 #[inline(always)]
 fn work_off<'k, J: Chained<'k>, G: Group, const N: usize>(
     mut keys: impl RoundKeys<'k, G>,
@@ -302,8 +303,8 @@ fn work_off<'k, J: Chained<'k>, G: Group, const N: usize>(
                 1 => lanes.run::<J, G, _, 1>(&mut keys, steps),
                 2 => lanes.run::<J, G, _, 2>(&mut keys, steps),
                 3..=4 => lanes.run::<J, G, _, 4>(&mut keys, steps),
-                _ if N == 4 * G::BLOCKS => {}
-                _ => lanes.run::<J, G, _, 8>(&mut keys, steps),
+                5..=8 if N > 4 * G::BLOCKS => lanes.run::<J, G, _, 8>(&mut keys, steps),
+                _ => unreachable!("more registers than lanes"),
             }
         }
         let mut lane = lanes.live;
@@ -464,8 +465,9 @@ impl<const N: usize> Chains<N> {
         macro_rules! rounds {
             ($($round:literal)*) => {$(
                 for i in 0..R {
-                    let key = if K::HOLD && $round < HELD { held[$round % HELD][i] } else { keys.round($round, i) };
- state[i] = state[i].enc(key);
+                    let hold = K::HOLD && $round < HELD;
+                    let key = if hold { held[$round % HELD][i] } else { keys.round($round, i) };
+                    state[i] = state[i].enc(key);
                 }
             )*};
         }

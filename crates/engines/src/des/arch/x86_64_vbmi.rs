@@ -1,7 +1,7 @@
 //! AVX-512 with byte permutations and affine transforms: eight blocks to a register, an S-box a
 //! table in one register; for some dozens of messages at a time.
 //!
-//! Ref. FIPS 46-3, "Enciphering"; Intel SDM volume 2, VPERMI2B, GF2P8AFFINEQB, VPMULTISHIFTQB.
+//! Ref. FIPS 46-3, "Enciphering"; Intel SDM volume 2, VPERMI2B, GF2P8AFFINEQB.
 //!
 //! # Safety
 //! Inlined into entry points that have the features of [`LANES`].
@@ -342,27 +342,27 @@ const DIAGONAL: u64 = u64::from_ne_bytes([1, 2, 4, 8, 16, 32, 64, 128]);
 unsafe fn f(half: __m512i, key: __m512i) -> __m512i {
     // SAFETY: as above.
     unsafe {
-        let index = _mm512_ternarylogic_epi64::<AND_XOR>(half, splat(SIX), key);
+        let index = _mm512_ternarylogic_epi32::<AND_XOR>(half, splat(SIX), key);
         let out = look_up_pairs(&SUBSTITUTE, index);
-        let first = _mm512_shuffle_epi8(out[0], pairs(0, 8));
-        let second = _mm512_shuffle_epi8(out[0], pairs(1, 9));
+        let first = _mm512_shuffle_epi8(out[0], eights(0));
+        let second = _mm512_shuffle_epi8(out[0], eights(u64::from_ne_bytes([1; 8])));
         let x = _mm512_and_si512(out[0], bytes_of(0));
-        let x = _mm512_ternarylogic_epi64::<OR_AND>(x, out[1], bytes_of(1));
-        let x = _mm512_ternarylogic_epi64::<OR_AND>(x, first, splat(u64::from_ne_bytes(COPIES[0])));
-        let x = _mm512_ternarylogic_epi64::<OR_AND>(x, out[2], bytes_of(2));
-        let x = _mm512_ternarylogic_epi64::<OR_AND>(x, second, splat(u64::from_ne_bytes(COPIES[1])));
-        let matrix = _mm512_ternarylogic_epi64::<OR_AND>(x, out[3], bytes_of(3));
+        let x = _mm512_ternarylogic_epi32::<OR_AND>(x, out[1], bytes_of(1));
+        let x = _mm512_ternarylogic_epi32::<OR_AND>(x, first, splat(u64::from_ne_bytes(COPIES[0])));
+        let x = _mm512_ternarylogic_epi32::<OR_AND>(x, out[2], bytes_of(2));
+        let x = _mm512_ternarylogic_epi32::<OR_AND>(x, second, splat(u64::from_ne_bytes(COPIES[1])));
+        let matrix = _mm512_ternarylogic_epi32::<OR_AND>(x, out[3], bytes_of(3));
         _mm512_gf2p8affine_epi64_epi8::<0>(splat(DIAGONAL), matrix)
     }
 }
 
-/// Eight bytes of one number and eight of another, in every 128 bits.
+/// Byte numbers within eight bytes as byte numbers within sixteen.
 #[inline(always)]
-unsafe fn pairs(low: u8, high: u8) -> __m512i {
+unsafe fn eights(bytes: u64) -> __m512i {
     // SAFETY: as above.
     unsafe {
-        let ones = 0x0101_0101_0101_0101;
-        _mm512_broadcast_i32x4(_mm_set_epi64x(ones * i64::from(high), ones * i64::from(low)))
+        let upper = bytes | u64::from_ne_bytes([8; 8]);
+        _mm512_broadcast_i32x4(_mm_set_epi64x(upper as i64, bytes as i64))
     }
 }
 
@@ -396,9 +396,9 @@ unsafe fn look_up(tables: &'static Tables, index: __m512i) -> __m512i {
     unsafe {
         let out = look_up_pairs(tables, index);
         let x = _mm512_and_si512(out[0], bytes_of(0));
-        let x = _mm512_ternarylogic_epi64::<OR_AND>(x, out[1], bytes_of(1));
-        let x = _mm512_ternarylogic_epi64::<OR_AND>(x, out[2], bytes_of(2));
-        _mm512_ternarylogic_epi64::<OR_AND>(x, out[3], bytes_of(3))
+        let x = _mm512_ternarylogic_epi32::<OR_AND>(x, out[1], bytes_of(1));
+        let x = _mm512_ternarylogic_epi32::<OR_AND>(x, out[2], bytes_of(2));
+        _mm512_ternarylogic_epi32::<OR_AND>(x, out[3], bytes_of(3))
     }
 }
 
@@ -407,8 +407,7 @@ unsafe fn look_up(tables: &'static Tables, index: __m512i) -> __m512i {
 unsafe fn enter(block: __m512i) -> (__m512i, __m512i) {
     // SAFETY: as above.
     unsafe {
-        let reverse = _mm512_broadcast_i32x4(_mm_set_epi64x(0x0809_0a0b_0c0d_0e0f, 0x0001_0203_0405_0607));
-        let reversed = _mm512_shuffle_epi8(block, reverse);
+        let reversed = _mm512_shuffle_epi8(block, eights(u64::from_ne_bytes([7, 6, 5, 4, 3, 2, 1, 0])));
         (expand(reversed, COLUMNS[0]), expand(reversed, COLUMNS[1]))
     }
 }
@@ -426,26 +425,28 @@ unsafe fn expand(reversed: __m512i, columns: u64) -> __m512i {
     // SAFETY: as above.
     unsafe {
         let half = _mm512_gf2p8affine_epi64_epi8::<0>(splat(columns), reversed);
-        let inputs = _mm512_multishift_epi64_epi8(splat(ROTATIONS), half);
-        look_up(&ENTER, _mm512_ternarylogic_epi64::<AND_OR>(inputs, splat(SIX), splat(SECOND)))
+        let rotated = _mm512_rorv_epi32(half, splat(7 << 32 | 3));
+        let inputs = _mm512_shuffle_epi8(rotated, eights(INPUTS));
+        look_up(&ENTER, _mm512_ternarylogic_epi32::<AND_OR>(inputs, splat(SIX), splat(SECOND)))
     }
 }
 
-/// How far a half block is to be rotated for each S-box (E).
-const ROTATIONS: u64 = u64::from_ne_bytes([27, 23, 19, 15, 11, 7, 3, 31]);
+/// Where each S-box finds its input (E) when the half stands there twice, rotated by 3 and by 7: in
+/// the low six bits of a byte.
+const INPUTS: u64 = u64::from_ne_bytes([3, 6, 2, 5, 1, 4, 0, 7]);
 
 /// The blocks again: the inverse of IP.
 #[inline(always)]
 unsafe fn leave(l: __m512i, r: __m512i) -> __m512i {
     // SAFETY: as above.
     unsafe {
-        let l = look_up(&LEAVE, _mm512_ternarylogic_epi64::<AND_OR>(l, splat(SIX), splat(SECOND)));
-        let r = look_up(&LEAVE, _mm512_ternarylogic_epi64::<AND_OR>(r, splat(SIX), splat(SECOND)));
+        let l = look_up(&LEAVE, _mm512_ternarylogic_epi32::<AND_OR>(l, splat(SIX), splat(SECOND)));
+        let r = look_up(&LEAVE, _mm512_ternarylogic_epi32::<AND_OR>(r, splat(SIX), splat(SECOND)));
         // The bytes of the halves by turns, the right half's first.
         let r = _mm512_or_si512(r, _mm512_srli_epi64::<8>(r));
         let l = _mm512_or_si512(l, _mm512_slli_epi64::<8>(l));
         let even = splat(u64::from_ne_bytes([0xff, 0, 0xff, 0, 0xff, 0, 0xff, 0]));
-        let halves = _mm512_ternarylogic_epi64::<0xca>(even, r, l);
+        let halves = _mm512_ternarylogic_epi32::<0xca>(even, r, l);
         _mm512_gf2p8affine_epi64_epi8::<0>(splat(DIAGONAL), halves)
     }
 }

@@ -74,6 +74,12 @@ impl<const N: usize> Fresh<N> {
         self.any = true;
     }
 
+    /// Whether the lane was filled and has not been run since: what planes hold of it is its last job's.
+    #[inline(always)]
+    fn is(&self, place: usize) -> bool {
+        self.keep[place] == 0
+    }
+
     /// Clears those lanes.
     #[inline(always)]
     unsafe fn clear<P: Plane, const K: usize>(&self, planes: &mut [P; K]) {
@@ -272,8 +278,12 @@ impl<P: Plane, const N: usize> Lanes<F8Job<'_>, N> for F8Lanes<P, N> {
 
     #[inline(always)]
     fn finish(&mut self, lane: usize, job: &mut F8Job<'_>, _: usize) {
-        let number = of_lane(&self.number, lane);
-        let stream = Keystream { start: job.start, number, last: of_lane(&self.chain, lane) };
+        let (number, last) = if self.fresh.is(place::<P>(lane)) {
+            (0, 0)
+        } else {
+            (of_lane(&self.number, lane), of_lane(&self.chain, lane))
+        };
+        let stream = Keystream { start: job.start, number, last };
         let (_, rest) = job.data.reborrow().split_at(8 * number as usize);
         job.key.pour(stream, rest, job.bits - 64 * number as usize);
     }
@@ -419,7 +429,11 @@ impl<P: Plane, const N: usize> Lanes<F9Job<'_>, N> for F9Lanes<P, N> {
 
     #[inline(always)]
     fn finish(&mut self, lane: usize, job: &mut F9Job<'_>, mut steps: usize) {
-        let mut sums = Sums { a: of_lane(&self.a, lane), b: of_lane(&self.b, lane) };
+        let mut sums = if self.fresh.is(place::<P>(lane)) {
+            Sums::default()
+        } else {
+            Sums { a: of_lane(&self.a, lane), b: of_lane(&self.b, lane) }
+        };
         while steps > 0 {
             // SAFETY: the lane has so many steps to go from there.
             let blocks = unsafe { std::slice::from_raw_parts(self.input[lane], 8 * steps) };
