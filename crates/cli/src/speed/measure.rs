@@ -19,6 +19,9 @@ use crate::error::Error;
 /// between two interruptions.
 const TURNS: usize = 201;
 
+/// The same with several threads, which don't begin at quite the same time.
+const TURNS_TOGETHER: usize = 41;
+
 /// The fewest turns of which one is taken for the figure.
 const FEWEST_TURNS: usize = 3;
 
@@ -102,7 +105,8 @@ pub fn cell(setting: &Setting<'_>, case: &Case, size: Size) -> Result<Vec<Measur
         size,
         objects: objects_in_cell(setting, case, size)?,
         barrier: Barrier::new(setting.threads),
-        turns: AtomicUsize::new(TURNS),
+        turns: AtomicUsize::new(if setting.threads == 1 { TURNS } else { TURNS_TOGETHER }),
+        ready: AtomicUsize::new(0),
         work: Mutex::new(Vec::new()),
         failure: Mutex::new(None),
     };
@@ -157,6 +161,8 @@ struct Shared<'a> {
     barrier: Barrier,
     /// Turns that the slowest thread can afford.
     turns: AtomicUsize,
+    /// How often a thread was ready for a turn.
+    ready: AtomicUsize,
     /// The part of the objects that each line computes in a turn, and how many times: the least that any
     /// thread found, and the same for all, so that none waits for the others.
     work: Mutex<Vec<(usize, usize)>>,
@@ -208,7 +214,8 @@ impl Shared<'_> {
         if self.failed() {
             return Vec::new();
         }
-        let turn_ns = self.setting.seconds * 1e9 / TURNS as f64;
+        let turn_ns = self.setting.seconds * 1e9 / self.turns.load(Ordering::Relaxed) as f64;
+        self.barrier.wait();
         let mut all_ns = 0.0;
         for line in &mut lines {
             self.barrier.wait();
@@ -224,7 +231,7 @@ impl Shared<'_> {
             for i in 0..lines.len() {
                 // Another one begins each time.
                 let i = (turn + i) % lines.len();
-                self.barrier.wait();
+                self.begin_together();
                 good &= lines[i].turn(&mut objects, &clock, turn_ns * LATENCY_PART);
             }
         }
@@ -286,6 +293,23 @@ impl Shared<'_> {
         let at = objects.result(i).iter().zip(&expected[i]).position(|(a, b)| a != b).unwrap_or(0);
         let what = format!("{who} and direct ({ours}) gave different results: object {i}, byte {at}");
         Err(Error::Mismatch { what })
+    }
+
+    /// Waits for the other threads, at the end without sleeping: to be woken takes a good part of a turn.
+    fn begin_together(&self) {
+        self.barrier.wait();
+        let threads = self.setting.threads;
+        let ready = self.ready.fetch_add(1, Ordering::AcqRel) + 1;
+        let all = ready.next_multiple_of(threads);
+        let mut spins = 0;
+        while self.ready.load(Ordering::Acquire) < all {
+            spins += 1;
+            match spins % 1000 {
+                // There may be more threads than processors.
+                0 => std::thread::yield_now(),
+                _ => std::hint::spin_loop(),
+            }
+        }
     }
 
     /// Every thread computes as much in a turn as the others.
