@@ -345,6 +345,8 @@ fn softhsm_agrees_on_everything_it_knows() {
     let text =
         with_token(&config, "--pin 1234 --threads 2 --bytes 64 --ways direct,pkcs11 aes-128-cbc").text();
     assert!(text.contains("SoftHSM") && text.contains("C_EncryptInit C_Encrypt"), "{text}");
+    let text = with_token(&config, "--pin 1234 --history").text();
+    assert!(text.contains("direct over pkcs11"), "{text}");
 }
 
 #[test]

@@ -42,7 +42,7 @@ pub(super) struct Speed {
     #[arg(short = 'd', long)]
     decrypt: bool,
     /// Lengths of objects: 16,64,1024, ranges as 64-1500:4 or 16-16384:x2, or imix
-    #[arg(long, value_name = "LENGTHS", default_value = sizes::USUAL, hide_default_value = true)]
+    #[arg(long, value_name = "LENGTHS", default_value = sizes::USUAL)]
     bytes: String,
     /// Objects in flight, for the ways that can have several
     #[arg(long, value_name = "N", value_delimiter = ',', default_value = "64",

@@ -3,7 +3,7 @@
 //! A *case* is an algorithm in one direction. A *cell* is a case at one length of objects. In a
 //! cell the [`Way`]s of computing it (our own calls, OpenSSL, a PKCS #11 module) take turns on the
 //! same objects in the same memory, after the results of each were compared with those of our direct
-//! calls. To add a way, implement [`Way`] and list it in `ways`.
+//! calls. To add a way, implement [`Way`] in a file of [`ways`] and give it a name in the command.
 
 pub mod algorithm;
 pub mod clock;
