@@ -43,6 +43,9 @@ _millstream() {
             millstream,man)
                 cmd="millstream__subcmd__man"
                 ;;
+            millstream,speed)
+                cmd="millstream__subcmd__speed"
+                ;;
             millstream__subcmd__help,caps)
                 cmd="millstream__subcmd__help__subcmd__caps"
                 ;;
@@ -70,6 +73,9 @@ _millstream() {
             millstream__subcmd__help,man)
                 cmd="millstream__subcmd__help__subcmd__man"
                 ;;
+            millstream__subcmd__help,speed)
+                cmd="millstream__subcmd__help__subcmd__speed"
+                ;;
             *)
                 ;;
         esac
@@ -77,7 +83,7 @@ _millstream() {
 
     case "${cmd}" in
         millstream)
-            opts="-h -V --help --version caps check digest mac encrypt decrypt man completions help"
+            opts="-h -V --help --version caps check speed digest mac encrypt decrypt man completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -327,7 +333,7 @@ _millstream() {
             return 0
             ;;
         millstream__subcmd__help)
-            opts="caps check digest mac encrypt decrypt man completions help"
+            opts="caps check speed digest mac encrypt decrypt man completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -466,6 +472,20 @@ _millstream() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        millstream__subcmd__help__subcmd__speed)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         millstream__subcmd__mac)
             opts="-a -l -v -k -K -T -q -h -V --algorithm --list --verbose --key-file --token-key --token --passphrase-file --json --quiet --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -523,6 +543,68 @@ _millstream() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__speed)
+            opts="-l -d -q -h -V --list --decrypt --bytes --depth --threads --seconds --ways --show --openssl --pkcs11 --token --pin --pin-file --history --json --csv --plot --quiet --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --bytes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --depth)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seconds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ways)
+                    COMPREPLY=($(compgen -W "direct batch queue queue-thread openssl openssl-oneshot pkcs11" -- "${cur}"))
+                    return 0
+                    ;;
+                --show)
+                    COMPREPLY=($(compgen -W "kb gb ops ns cycles p50 p99" -- "${cur}"))
+                    return 0
+                    ;;
+                --openssl)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pkcs11)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pin)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pin-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --plot)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

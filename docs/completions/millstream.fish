@@ -28,6 +28,7 @@ complete -c millstream -n "__fish_millstream_needs_command" -s h -l help -d 'Pri
 complete -c millstream -n "__fish_millstream_needs_command" -s V -l version -d 'Print version'
 complete -c millstream -n "__fish_millstream_needs_command" -f -a "caps" -d 'Show the processor\'s features and the kernel chosen for each algorithm'
 complete -c millstream -n "__fish_millstream_needs_command" -f -a "check" -d 'Test every kernel this processor can run against published answers'
+complete -c millstream -n "__fish_millstream_needs_command" -f -a "speed" -d 'Measure how fast objects are computed, beside OpenSSL and PKCS #11 modules'
 complete -c millstream -n "__fish_millstream_needs_command" -f -a "digest" -d 'Compute the digest of files or of standard input'
 complete -c millstream -n "__fish_millstream_needs_command" -f -a "mac" -d 'Compute the message authentication code of files or of standard input'
 complete -c millstream -n "__fish_millstream_needs_command" -f -a "encrypt" -d 'Encrypt a file or standard input'
@@ -42,6 +43,38 @@ complete -c millstream -n "__fish_millstream_using_subcommand check" -s v -l ver
 complete -c millstream -n "__fish_millstream_using_subcommand check" -l json -d 'Write JSON'
 complete -c millstream -n "__fish_millstream_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c millstream -n "__fish_millstream_using_subcommand check" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand speed" -l bytes -d 'Lengths of objects: 16,64,1024, ranges as 64-1500:4 or 16-16384:x2, or imix' -r
+complete -c millstream -n "__fish_millstream_using_subcommand speed" -l depth -d 'Objects in flight, for the ways that can have several' -r
+complete -c millstream -n "__fish_millstream_using_subcommand speed" -l threads -d 'Threads that compute at the same time' -r
+complete -c millstream -n "__fish_millstream_using_subcommand speed" -l seconds -d 'Time for each way at each length' -r
+complete -c millstream -n "__fish_millstream_using_subcommand speed" -l ways -d 'Only these ways [default: all that are there but queue-thread]' -r -f -a "direct\t'One object a call'
+batch\t'Many objects a call, side by side in lanes'
+queue\t'Operations in flight, computed on the thread that polls for results'
+queue-thread\t'Operations in flight, computed on a thread beside'
+openssl\t'OpenSSL, everything fetched and set up beforehand'
+openssl-oneshot\t'OpenSSL, everything fetched and set up for each object'
+pkcs11\t'The PKCS #11 module'"
+complete -c millstream -n "__fish_millstream_using_subcommand speed" -l show -d 'What to show [default: all but kb]' -r -f -a "kb\t'1000s of bytes a second, as `openssl speed` prints them'
+gb\t'Gigabytes (10^9 bytes) a second'
+ops\t'Operations a second'
+ns\t'Nanoseconds of a thread for an object'
+cycles\t'Cycles of the core for an object'
+p50\t'Nanoseconds that half of the operations took at most, from handing over to result'
+p99\t'The same for 99 of 100 operations'"
+complete -c millstream -n "__fish_millstream_using_subcommand speed" -l openssl -d 'The libcrypto of OpenSSL 3 to measure [default: libcrypto.so.3 if it is there]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand speed" -l pkcs11 -d 'A PKCS #11 module to measure' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand speed" -l token -d 'The label of its token [default: the only one]' -r
+complete -c millstream -n "__fish_millstream_using_subcommand speed" -l pin -d 'The token\'s PIN, for everyone on this machine to see; better a file' -r
+complete -c millstream -n "__fish_millstream_using_subcommand speed" -l pin-file -d 'The file whose first line is the token\'s PIN' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand speed" -l plot -d 'Draw throughput over length into this SVG file' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand speed" -s l -l list -d 'List the algorithms'
+complete -c millstream -n "__fish_millstream_using_subcommand speed" -s d -l decrypt -d 'Decrypt, verify and decrypt, or open'
+complete -c millstream -n "__fish_millstream_using_subcommand speed" -l history -d 'Repeat the experiments of 2008 to 2012 and print their figures beside ours'
+complete -c millstream -n "__fish_millstream_using_subcommand speed" -l json -d 'Write JSON'
+complete -c millstream -n "__fish_millstream_using_subcommand speed" -l csv -d 'Write comma-separated values'
+complete -c millstream -n "__fish_millstream_using_subcommand speed" -s q -l quiet -d 'Show no progress'
+complete -c millstream -n "__fish_millstream_using_subcommand speed" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c millstream -n "__fish_millstream_using_subcommand speed" -s V -l version -d 'Print version'
 complete -c millstream -n "__fish_millstream_using_subcommand digest" -s a -l algorithm -d 'The algorithm; -l lists them' -r
 complete -c millstream -n "__fish_millstream_using_subcommand digest" -s l -l list -d 'List the algorithms; this option stands alone'
 complete -c millstream -n "__fish_millstream_using_subcommand digest" -s v -l verbose -d 'Put the algorithm and the file\'s name before each digest'
@@ -106,12 +139,13 @@ complete -c millstream -n "__fish_millstream_using_subcommand man" -s h -l help 
 complete -c millstream -n "__fish_millstream_using_subcommand man" -s V -l version -d 'Print version'
 complete -c millstream -n "__fish_millstream_using_subcommand completions" -s h -l help -d 'Print help'
 complete -c millstream -n "__fish_millstream_using_subcommand completions" -s V -l version -d 'Print version'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check digest mac encrypt decrypt man completions help" -f -a "caps" -d 'Show the processor\'s features and the kernel chosen for each algorithm'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check digest mac encrypt decrypt man completions help" -f -a "check" -d 'Test every kernel this processor can run against published answers'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check digest mac encrypt decrypt man completions help" -f -a "digest" -d 'Compute the digest of files or of standard input'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check digest mac encrypt decrypt man completions help" -f -a "mac" -d 'Compute the message authentication code of files or of standard input'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check digest mac encrypt decrypt man completions help" -f -a "encrypt" -d 'Encrypt a file or standard input'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check digest mac encrypt decrypt man completions help" -f -a "decrypt" -d 'Decrypt a file or standard input'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check digest mac encrypt decrypt man completions help" -f -a "man" -d 'Write the manual pages into a directory'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check digest mac encrypt decrypt man completions help" -f -a "completions" -d 'Write completions for a shell to standard output'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check digest mac encrypt decrypt man completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed digest mac encrypt decrypt man completions help" -f -a "caps" -d 'Show the processor\'s features and the kernel chosen for each algorithm'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed digest mac encrypt decrypt man completions help" -f -a "check" -d 'Test every kernel this processor can run against published answers'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed digest mac encrypt decrypt man completions help" -f -a "speed" -d 'Measure how fast objects are computed, beside OpenSSL and PKCS #11 modules'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed digest mac encrypt decrypt man completions help" -f -a "digest" -d 'Compute the digest of files or of standard input'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed digest mac encrypt decrypt man completions help" -f -a "mac" -d 'Compute the message authentication code of files or of standard input'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed digest mac encrypt decrypt man completions help" -f -a "encrypt" -d 'Encrypt a file or standard input'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed digest mac encrypt decrypt man completions help" -f -a "decrypt" -d 'Decrypt a file or standard input'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed digest mac encrypt decrypt man completions help" -f -a "man" -d 'Write the manual pages into a directory'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed digest mac encrypt decrypt man completions help" -f -a "completions" -d 'Write completions for a shell to standard output'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed digest mac encrypt decrypt man completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

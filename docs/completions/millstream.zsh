@@ -48,6 +48,48 @@ _arguments "${_arguments_options[@]}" : \
 '--version[Print version]' \
 && ret=0
 ;;
+(speed)
+_arguments "${_arguments_options[@]}" : \
+'--bytes=[Lengths of objects\: 16,64,1024, ranges as 64-1500\:4 or 16-16384\:x2, or imix]:LENGTHS:_default' \
+'*--depth=[Objects in flight, for the ways that can have several]:N:_default' \
+'--threads=[Threads that compute at the same time]:N:_default' \
+'--seconds=[Time for each way at each length]:S:_default' \
+'*--ways=[Only these ways \[default\: all that are there but queue-thread\]]:WAY:((direct\:"One object a call"
+batch\:"Many objects a call, side by side in lanes"
+queue\:"Operations in flight, computed on the thread that polls for results"
+queue-thread\:"Operations in flight, computed on a thread beside"
+openssl\:"OpenSSL, everything fetched and set up beforehand"
+openssl-oneshot\:"OpenSSL, everything fetched and set up for each object"
+pkcs11\:"The PKCS #11 module"))' \
+'*--show=[What to show \[default\: all but kb\]]:MEASURE:((kb\:"1000s of bytes a second, as \`openssl speed\` prints them"
+gb\:"Gigabytes (10^9 bytes) a second"
+ops\:"Operations a second"
+ns\:"Nanoseconds of a thread for an object"
+cycles\:"Cycles of the core for an object"
+p50\:"Nanoseconds that half of the operations took at most, from handing over to result"
+p99\:"The same for 99 of 100 operations"))' \
+'--openssl=[The libcrypto of OpenSSL 3 to measure \[default\: libcrypto.so.3 if it is there\]]:PATH:_files' \
+'--pkcs11=[A PKCS #11 module to measure]:PATH:_files' \
+'--token=[The label of its token \[default\: the only one\]]:LABEL:_default' \
+'(--pin-file)--pin=[The token'\''s PIN, for everyone on this machine to see; better a file]:PIN:_default' \
+'--pin-file=[The file whose first line is the token'\''s PIN]:FILE:_files' \
+'--plot=[Draw throughput over length into this SVG file]:FILE:_files' \
+'-l[List the algorithms]' \
+'--list[List the algorithms]' \
+'-d[Decrypt, verify and decrypt, or open]' \
+'--decrypt[Decrypt, verify and decrypt, or open]' \
+'(-d --decrypt --bytes --depth --threads --ways --show --csv)--history[Repeat the experiments of 2008 to 2012 and print their figures beside ours]' \
+'(--csv)--json[Write JSON]' \
+'--csv[Write comma-separated values]' \
+'-q[Show no progress]' \
+'--quiet[Show no progress]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+'*::algorithms -- What to measure, as in aes-128-gcm, sha256, hmac-sha256, 3des-cbc+hmac-md5, '\''aes-*-cbc'\'':_default' \
+&& ret=0
+;;
 (digest)
 _arguments "${_arguments_options[@]}" : \
 '-a+[The algorithm; -l lists them]:ALGORITHM:_default' \
@@ -201,6 +243,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(speed)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (digest)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -243,6 +289,7 @@ _millstream_commands() {
     local commands; commands=(
 'caps:Show the processor'\''s features and the kernel chosen for each algorithm' \
 'check:Test every kernel this processor can run against published answers' \
+'speed:Measure how fast objects are computed, beside OpenSSL and PKCS #11 modules' \
 'digest:Compute the digest of files or of standard input' \
 'mac:Compute the message authentication code of files or of standard input' \
 'encrypt:Encrypt a file or standard input' \
@@ -288,6 +335,7 @@ _millstream__subcmd__help_commands() {
     local commands; commands=(
 'caps:Show the processor'\''s features and the kernel chosen for each algorithm' \
 'check:Test every kernel this processor can run against published answers' \
+'speed:Measure how fast objects are computed, beside OpenSSL and PKCS #11 modules' \
 'digest:Compute the digest of files or of standard input' \
 'mac:Compute the message authentication code of files or of standard input' \
 'encrypt:Encrypt a file or standard input' \
@@ -343,6 +391,11 @@ _millstream__subcmd__help__subcmd__man_commands() {
     local commands; commands=()
     _describe -t commands 'millstream help man commands' commands "$@"
 }
+(( $+functions[_millstream__subcmd__help__subcmd__speed_commands] )) ||
+_millstream__subcmd__help__subcmd__speed_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help speed commands' commands "$@"
+}
 (( $+functions[_millstream__subcmd__mac_commands] )) ||
 _millstream__subcmd__mac_commands() {
     local commands; commands=()
@@ -352,6 +405,11 @@ _millstream__subcmd__mac_commands() {
 _millstream__subcmd__man_commands() {
     local commands; commands=()
     _describe -t commands 'millstream man commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__speed_commands] )) ||
+_millstream__subcmd__speed_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream speed commands' commands "$@"
 }
 
 if [ "$funcstack[1]" = "_millstream" ]; then

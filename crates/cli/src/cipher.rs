@@ -138,6 +138,16 @@ impl Cipher {
         starts.iter().find(|(known, _)| *known == start).map(|&(_, bits)| self.with_bits(bits))
     }
 
+    /// The cipher itself.
+    pub const fn family(&self) -> Family {
+        self.family
+    }
+
+    /// How it is used.
+    pub const fn mode(&self) -> Mode {
+        self.mode
+    }
+
     /// Whether it should not be chosen for anything new.
     pub fn is_legacy(&self) -> bool {
         matches!(self.family, Family::Des | Family::TripleDes | Family::Rc4) || self.mode == Mode::Ecb

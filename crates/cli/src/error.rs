@@ -76,6 +76,22 @@ pub enum Error {
         /// Why.
         source: formats::Error,
     },
+    /// A library that was to be measured can't be used.
+    Library {
+        /// The library.
+        path: Box<Path>,
+        /// What is wrong with it.
+        why: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// Something measured computed another result than our direct call.
+    Mismatch {
+        /// Who gave which result for what.
+        what: String,
+    },
+    /// A queue could not be made, or refused.
+    Queue(millstream::Error),
     /// An engine refused.
     Engine(millstream_engines::Error),
     /// Known answers were wrong: the number of kernels that failed.
@@ -131,6 +147,9 @@ impl fmt::Display for Error {
             Error::Secret { path, why } => write!(f, "{}: {why}", path.display()),
             Error::Random(error) => write!(f, "the system gives no random bytes: {error}"),
             Error::Format { name, source } => write!(f, "{name}: {source}"),
+            Error::Library { path, why, remedy } => write!(f, "{}: {why}; {remedy}", path.display()),
+            Error::Mismatch { what } => write!(f, "{what}; nothing was timed"),
+            Error::Queue(error) => error.fmt(f),
             Error::Engine(error) => error.fmt(f),
             Error::SelfTest(failed) => {
                 write!(
@@ -149,6 +168,16 @@ impl std::error::Error for Error {}
 impl From<MaskError> for Error {
     fn from(error: MaskError) -> Self {
         Error::Mask(error)
+    }
+}
+
+impl From<millstream::Error> for Error {
+    fn from(error: millstream::Error) -> Self {
+        match error {
+            millstream::Error::Mask(error) => Error::Mask(error),
+            millstream::Error::Engine(error) => Error::Engine(error),
+            error => Error::Queue(error),
+        }
     }
 }
 

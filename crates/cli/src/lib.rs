@@ -16,7 +16,7 @@
 //! assert_eq!(opened, b"an object");
 //! # Ok::<(), millstream_cli::formats::Error>(())
 //! ```
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod cipher;
 mod commands;
@@ -29,5 +29,6 @@ pub mod pipeline;
 pub mod progress;
 pub mod secret;
 mod signals;
+mod speed;
 
 pub use commands::run;

@@ -58,6 +58,25 @@ impl Progress {
         Progress::Bar(bar)
     }
 
+    /// A bar for `total` steps, each of which [`Progress::say`] names, when there is a terminal to see it.
+    pub fn cells(total: u64, quiet: bool) -> Self {
+        if quiet || !io::stderr().is_terminal() {
+            return Progress::Silent;
+        }
+        let bar = ProgressBar::new(total);
+        let text = "{bar:40} {pos} of {len}, {eta} left: {msg}";
+        bar.set_style(ProgressStyle::with_template(text).expect("a constant template"));
+        bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(5));
+        Progress::Bar(bar)
+    }
+
+    /// Names what is being done, where there is a place for it.
+    pub fn say(&self, what: &str) {
+        if let Progress::Bar(bar) = self {
+            bar.set_message(what.to_owned());
+        }
+    }
+
     /// The bar of `encrypt -v`: 79 positions for a file, a dot for each 40 KB of a stream.
     pub fn solaris(total: Option<u64>) -> Self {
         Progress::Solaris(Mutex::new(Solaris { total, done: 0, drawn: 0 }))

@@ -8,6 +8,7 @@ const PACKAGES: &[(&str, &str)] = &[
     ("openssl", "the command that file formats are checked against"),
     ("pkg-config", "finding OpenSSL"),
     ("libipsec-mb-dev", "the multi-buffer peer, and the oracle for KASUMI"),
+    ("softhsm2", "the PKCS #11 module that `millstream speed` is tested with"),
     ("qemu-user-static", "running the AArch64 kernels"),
     ("gcc-aarch64-linux-gnu", "linking the AArch64 kernels"),
     ("libc6-dev-arm64-cross", "linking the AArch64 kernels"),

@@ -64,6 +64,56 @@ passphrase gives the same code everywhere. That is weak; prefer a key file.",
     ),
 ];
 
+pub(super) const SPEED: &[Section] = &[
+    (
+        "WAYS",
+        "direct
+  A call for each object, with the key kept.
+batch
+  A call for as many objects as --depth says, side by side in the lanes of vectors where that pays.
+queue
+  As many operations in flight as --depth says, with their objects in the queue's arena. The thread that \
+polls for results computes them.
+queue-thread
+  The same, with a thread beside that computes. Only where it is named, for it takes another core.
+openssl
+  OpenSSL 3, everything fetched and every key set beforehand.
+openssl-oneshot
+  The same, everything fetched, made and freed for each object.
+pkcs11
+  Two calls of the module for each object, with a session and a key kept.",
+    ),
+    (
+        "FIGURES",
+        "Bytes are those of the data, without tags. GB are 10^9 bytes. The ways take about 200 short turns \
+each; a figure is what the fastest tenth of them reached, for in the others the machine had something else to \
+do. With several threads, GB and operations a second are those of all together, ns and cycles those that one \
+thread spends on an object. Cycles follow from the core's clock, which is measured in each turn. Latencies are those of single operations, from handing over to result; of a \
+batch, all of its objects have the same.",
+    ),
+    (
+        "EXIT STATUS",
+        "0
+  when everything was measured.
+1
+  when results differ, an algorithm is unknown or a library can't be used. Nothing is printed then.
+2
+  when the command was called wrongly.",
+    ),
+    (
+        "EXAMPLES",
+        "AES-GCM as openssl speed would show it, then packets of a mix of lengths, opened:
+
+  millstream speed --show kb aes-128-gcm
+  millstream speed --bytes imix --decrypt aes-128-gcm chacha20-poly1305
+
+A curve over packet lengths, and what the same costs through SoftHSM:
+
+  millstream speed --bytes 64-1500:4 --plot cbc.svg aes-128-cbc
+  millstream speed --pkcs11 /usr/lib/softhsm/libsofthsm2.so --pin-file pin aes-128-cbc",
+    ),
+];
+
 const CRYPT_STATUS: Section = (
     "EXIT STATUS",
     "0
@@ -161,7 +211,11 @@ impl Man {
             if ["digest", "mac", "encrypt", "decrypt"].contains(&command.get_name()) {
                 continue;
             }
-            self.page(command.clone().display_name(name.clone()).name(name.clone()), &name, &[])?;
+            let (sections, command) = match command.get_name() {
+                "speed" => (SPEED, command.clone().after_long_help(None::<&str>)),
+                _ => (&[][..], command.clone()),
+            };
+            self.page(command.display_name(name.clone()).name(name.clone()), &name, sections)?;
         }
         self.own::<digest::Digest>("digest", DIGEST)?;
         self.own::<mac::Mac>("mac", MAC)?;

@@ -19,6 +19,7 @@ mod digest;
 mod encrypt;
 mod mac;
 mod man;
+mod speed;
 mod sum;
 
 /// Cryptographic acceleration for Linux
@@ -37,6 +38,7 @@ struct Cli {
 enum Command {
     Caps(caps::Caps),
     Check(check::Check),
+    Speed(Box<speed::Speed>),
     Digest(digest::Digest),
     Mac(mac::Mac),
     Encrypt(encrypt::Encrypt),
@@ -50,6 +52,7 @@ impl Command {
         match self {
             Command::Caps(command) => command.run(),
             Command::Check(command) => command.run(),
+            Command::Speed(command) => command.run(context),
             Command::Digest(command) => command.run(context),
             Command::Mac(command) => command.run(context),
             Command::Encrypt(command) => command.run(context),

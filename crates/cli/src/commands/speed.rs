@@ -1,0 +1,384 @@
+//! `millstream speed`: the table of `openssl speed`, for every way of computing there is.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use millstream_cpu::{FeatureSet, Features, processor_name};
+use millstream_engines::modes::Direction;
+use serde_json::{Value, json};
+use zeroize::Zeroizing;
+
+use crate::commands::{Context, man, print};
+use crate::error::Error;
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::secret;
+use crate::speed::algorithm::{self, Algorithm, Case};
+use crate::speed::measure::{self, Measured, Setting};
+use crate::speed::report::{self, Measure};
+use crate::speed::sizes::{self, Size};
+use crate::speed::ways::batch::Batch;
+use crate::speed::ways::direct::Direct;
+use crate::speed::ways::openssl::{self, OpenSsl};
+use crate::speed::ways::pkcs11::Pkcs11;
+use crate::speed::ways::queue::{Place, Queue};
+use crate::speed::{Way, history, plot};
+
+/// Measure how fast objects are computed, beside OpenSSL and PKCS #11 modules
+///
+/// Every way of computing an algorithm works on the same objects in turns with the others, after
+/// its results were compared with those of the direct calls. A difference is an error. Without an
+/// ALGORITHM the most used ones are measured; `all` means all, and a name may have * in it.
+#[derive(clap::Args)]
+#[command(after_long_help = man::help(man::SPEED))]
+pub(super) struct Speed {
+    /// What to measure, as in aes-128-gcm, sha256, hmac-sha256, 3des-cbc+hmac-md5, 'aes-*-cbc'
+    #[arg(value_name = "ALGORITHM")]
+    algorithms: Vec<String>,
+    /// List the algorithms
+    #[arg(short = 'l', long)]
+    list: bool,
+    /// Decrypt, verify and decrypt, or open
+    #[arg(short = 'd', long)]
+    decrypt: bool,
+    /// Lengths of objects: 16,64,1024, ranges as 64-1500:4 or 16-16384:x2, or imix
+    #[arg(long, value_name = "LENGTHS", default_value = sizes::USUAL)]
+    bytes: String,
+    /// Objects in flight, for the ways that can have several
+    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "64",
+          value_parser = clap::value_parser!(u32).range(1..=65536))]
+    depth: Vec<u32>,
+    /// Threads that compute at the same time
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    threads: u32,
+    /// Time for each way at each length
+    #[arg(long, value_name = "S", default_value_t = 0.2, value_parser = seconds)]
+    seconds: f64,
+    /// Only these ways [default: all that are there but queue-thread]
+    #[arg(long, value_name = "WAY", value_delimiter = ',')]
+    ways: Vec<Name>,
+    /// What to show [default: all but kb]
+    #[arg(long, value_name = "MEASURE", value_delimiter = ',')]
+    show: Vec<Measure>,
+    /// The libcrypto of OpenSSL 3 to measure [default: libcrypto.so.3 if it is there]
+    #[arg(long, value_name = "PATH")]
+    openssl: Option<PathBuf>,
+    /// A PKCS #11 module to measure
+    #[arg(long, value_name = "PATH")]
+    pkcs11: Option<PathBuf>,
+    /// The label of its token [default: the only one]
+    #[arg(long, value_name = "LABEL", requires = "pkcs11")]
+    token: Option<String>,
+    /// The token's PIN, for everyone on this machine to see; better a file
+    #[arg(long, value_name = "PIN", requires = "pkcs11", conflicts_with = "pin_file")]
+    pin: Option<String>,
+    /// The file whose first line is the token's PIN
+    #[arg(long, value_name = "FILE", requires = "pkcs11")]
+    pin_file: Option<PathBuf>,
+    /// Repeat the experiments of 2008 to 2012 and print their figures beside ours
+    #[arg(long, conflicts_with_all = ["algorithms", "decrypt", "bytes", "depth", "threads", "ways", "show", "csv"])]
+    history: bool,
+    /// Write JSON
+    #[arg(long, conflicts_with = "csv")]
+    json: bool,
+    /// Write comma-separated values
+    #[arg(long)]
+    csv: bool,
+    /// Draw throughput over length into this SVG file
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+    /// Show no progress
+    #[arg(short = 'q', long)]
+    quiet: bool,
+}
+
+/// A way of computing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Name {
+    /// One object a call
+    Direct,
+    /// Many objects a call, side by side in lanes
+    Batch,
+    /// Operations in flight, computed on the thread that polls for results
+    Queue,
+    /// Operations in flight, computed on a thread beside
+    QueueThread,
+    /// OpenSSL, everything fetched and set up beforehand
+    Openssl,
+    /// OpenSSL, everything fetched and set up for each object
+    OpensslOneshot,
+    /// The PKCS #11 module
+    Pkcs11,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds > 0.0 && seconds <= 3600.0 => Ok(seconds),
+        _ => Err("more than 0 and at most 3600 seconds".to_owned()),
+    }
+}
+
+impl Speed {
+    pub(super) fn run(self, context: &Context) -> Result<(), Error> {
+        if self.list {
+            return print(algorithm::names().join("\n") + "\n");
+        }
+        let features = Features::active()?;
+        let cases = self.cases()?;
+        let sizes = sizes::parse(&self.bytes).map_err(Error::Usage)?;
+        let ways = Ways::load(&self, features, context)?;
+        // Before minutes of work, not after.
+        let picture = self.plot.as_deref().map(Output::named).transpose()?;
+        let (text, panels) = if self.history {
+            self.history(features, &ways)?
+        } else {
+            self.tables(features, &ways, &cases, &sizes)?
+        };
+        let picture = match picture {
+            Some(output) => {
+                let name = output.name();
+                let svg = plot::svg(&panels).map_err(Error::Usage)?;
+                let write = |source| Error::Write { name, source };
+                std::io::Write::write_all(&mut output.file(), svg.as_bytes()).map_err(write)?;
+                Some(output)
+            }
+            None => None,
+        };
+        print(text)?;
+        picture.map_or(Ok(()), Output::finish)
+    }
+
+    /// What was named, once each.
+    fn cases(&self) -> Result<Vec<Case>, Error> {
+        let direction = if self.decrypt { Direction::Decrypt } else { Direction::Encrypt };
+        let mut names: Vec<String> = Vec::new();
+        for pattern in &self.algorithms {
+            let found = algorithm::matching(pattern);
+            if found.is_empty() {
+                return Err(Error::UnknownAlgorithm { name: pattern.clone(), command: "millstream speed" });
+            }
+            names.extend(found);
+        }
+        if self.algorithms.is_empty() {
+            names = algorithm::USUAL.iter().map(|name| name.to_string()).collect();
+        }
+        let mut cases: Vec<Case> = Vec::new();
+        for name in names {
+            let Some(algorithm) = Algorithm::from_name(&name) else { continue };
+            let possible = !self.decrypt || algorithm.has_two_directions();
+            if possible && !cases.iter().any(|case| case.name == name) {
+                cases.push(Case { name, algorithm, direction });
+            }
+        }
+        if cases.is_empty() {
+            let what = self.algorithms.join(", ");
+            return Err(Error::Usage(format!("nothing of {what} can be decrypted; leave out --decrypt")));
+        }
+        Ok(cases)
+    }
+
+    /// Measures every case at every length.
+    fn tables(
+        &self,
+        features: Features,
+        ways: &Ways,
+        cases: &[Case],
+        sizes: &[Size],
+    ) -> Result<(String, Vec<plot::Panel>), Error> {
+        let setting = Setting {
+            features,
+            ways: ways.chosen(&self.ways),
+            depths: self.depth.iter().map(|&depth| depth as usize).collect(),
+            threads: self.threads as usize,
+            seconds: self.seconds,
+        };
+        let takes = |case: &Case, size: Size| match size {
+            Size::Bytes(bytes) => case.algorithm.takes(bytes),
+            Size::Imix => true,
+        };
+        let todo: Vec<(&Case, Size)> = cases
+            .iter()
+            .flat_map(|case| sizes.iter().map(move |&size| (case, size)))
+            .filter(|&(case, size)| takes(case, size))
+            .collect();
+        if todo.is_empty() {
+            return Err(Error::Usage("no algorithm takes objects of these lengths; try --bytes 64".into()));
+        }
+        let progress = Progress::cells(todo.len() as u64, self.quiet);
+        let mut cells: Vec<Measured> = Vec::new();
+        for (case, size) in todo {
+            progress.say(&format!("{}, {size} bytes", case.name));
+            match measure::cell(&setting, case, size) {
+                Ok(lines) => cells.extend(lines),
+                Err(error) => {
+                    progress.finish(false);
+                    return Err(error);
+                }
+            }
+            progress.advance(1);
+        }
+        progress.finish(true);
+        if cells.is_empty() {
+            let what = "none of these ways knows any of these algorithms; try --ways direct";
+            return Err(Error::Usage(what.into()));
+        }
+        let about = self.about(features, &setting.ways, ways);
+        let panels = if self.plot.is_some() { plot::panels(&cells) } else { Vec::new() };
+        let text = if self.json {
+            let mut value = about_json(&about);
+            value["results"] = report::json(&cells);
+            format!("{value:#}\n")
+        } else if self.csv {
+            report::csv(&cells)
+        } else {
+            let mut text = about_text(&about);
+            let all = Measure::value_variants().iter().copied().filter(|&measure| measure != Measure::Kb);
+            let shown = if self.show.is_empty() { all.collect() } else { self.show.clone() };
+            let by_case = cells.chunk_by(|a, b| (&a.algorithm, a.decrypts) == (&b.algorithm, b.decrypts));
+            by_case.for_each(|cells| text += &format!("\n{}", report::tables(cells, &shown)));
+            text
+        };
+        Ok((text, panels))
+    }
+
+    fn history(&self, features: Features, ways: &Ways) -> Result<(String, Vec<plot::Panel>), Error> {
+        let progress = Progress::cells(history::cells(), self.quiet);
+        let done = history::run(features, &ways.chosen(&[]), self.seconds, &progress);
+        progress.finish(done.is_ok());
+        let experiments = done?;
+        let about = self.about(features, &ways.chosen(&[]), ways);
+        let text = if self.json {
+            let mut value = about_json(&about);
+            value["experiments"] = history::json(&experiments);
+            format!("{value:#}\n")
+        } else {
+            about_text(&about) + &history::text(&experiments)
+        };
+        Ok((text, history::panels(&experiments)))
+    }
+
+    /// What a figure is worth nothing without.
+    fn about(&self, features: Features, chosen: &[&dyn Way], ways: &Ways) -> About {
+        let masked = Features::hardware().set().difference(features.set());
+        let libraries = chosen.iter().filter_map(|way| Some((way.name(), way.about()?))).collect();
+        About {
+            processor: processor_name(),
+            masked,
+            threads: self.threads,
+            seconds: self.seconds,
+            libraries,
+            absent: ways.absent.clone(),
+        }
+    }
+}
+
+/// What stands above the tables.
+struct About {
+    processor: String,
+    masked: FeatureSet,
+    threads: u32,
+    seconds: f64,
+    libraries: Vec<(&'static str, String)>,
+    absent: Option<String>,
+}
+
+fn about_text(about: &About) -> String {
+    let mut text = format!("Processor  {}\n", about.processor);
+    if !about.masked.is_empty() {
+        text += &format!("Masked     {}\n", about.masked);
+    }
+    let mut told: Vec<&str> = Vec::new();
+    for (way, library) in &about.libraries {
+        if !told.contains(&library.as_str()) {
+            text += &format!("{:11}{library}\n", if *way == "pkcs11" { "PKCS #11" } else { "OpenSSL" });
+            told.push(library);
+        }
+    }
+    if let Some(absent) = &about.absent {
+        text += &format!("OpenSSL    not measured: {absent}\n");
+    }
+    let threads =
+        if about.threads == 1 { "one thread".to_owned() } else { format!("{} threads", about.threads) };
+    text + &format!("Measured   {threads}, {} s a figure, results compared before\n", about.seconds)
+}
+
+fn about_json(about: &About) -> Value {
+    let masked: Vec<&str> = about.masked.iter().map(|feature| feature.name()).collect();
+    let libraries: serde_json::Map<String, Value> =
+        about.libraries.iter().map(|(way, library)| (way.to_string(), json!(library))).collect();
+    json!({
+        "version": 1,
+        "processor": about.processor,
+        "masked": masked,
+        "threads": about.threads,
+        "seconds": about.seconds,
+        "libraries": libraries,
+    })
+}
+
+/// Everything that can compute.
+struct Ways {
+    direct: Direct,
+    batch: Batch,
+    queues: [Queue; 2],
+    openssl: Option<[OpenSsl; 2]>,
+    pkcs11: Option<Pkcs11>,
+    /// Why there is no OpenSSL, where nobody insisted on it.
+    absent: Option<String>,
+}
+
+impl Ways {
+    fn load(speed: &Speed, features: Features, context: &Context) -> Result<Ways, Error> {
+        let names = |name| speed.ways.contains(&name);
+        let insisted = names(Name::Openssl) || names(Name::OpensslOneshot) || speed.openssl.is_some();
+        let wanted = insisted || speed.ways.is_empty();
+        let (mut openssl, mut absent) = (None, None);
+        if wanted {
+            match openssl::load(speed.openssl.as_deref()) {
+                Ok(ways) => openssl = Some(ways),
+                Err(error) if insisted => return Err(error),
+                Err(error) => absent = Some(error.to_string()),
+            }
+        }
+        let pkcs11 = match &speed.pkcs11 {
+            Some(path) => {
+                let pin = pin(speed, context)?;
+                let pin = pin.as_ref().map(|pin| pin.as_slice());
+                Some(Pkcs11::open(path, speed.token.as_deref(), pin)?)
+            }
+            None if names(Name::Pkcs11) => {
+                return Err(Error::Usage("name the module with --pkcs11".into()));
+            }
+            None => None,
+        };
+        let queues = [Place::Inline, Place::Thread].map(|place| Queue { features, place });
+        Ok(Ways { direct: Direct { features }, batch: Batch { features }, queues, openssl, pkcs11, absent })
+    }
+
+    /// The ways of these names that are there, or all.
+    fn chosen(&self, names: &[Name]) -> Vec<&dyn Way> {
+        let mut all: Vec<(Name, &dyn Way)> = vec![(Name::Direct, &self.direct), (Name::Batch, &self.batch)];
+        all.extend(
+            [Name::Queue, Name::QueueThread].into_iter().zip(self.queues.iter().map(|q| q as &dyn Way)),
+        );
+        if let Some([prefetched, one_shot]) = &self.openssl {
+            all.push((Name::Openssl, prefetched));
+            all.push((Name::OpensslOneshot, one_shot));
+        }
+        all.extend(self.pkcs11.iter().map(|way| (Name::Pkcs11, way as &dyn Way)));
+        let usual = |name: &Name| names.is_empty() && *name != Name::QueueThread;
+        let chosen = all.into_iter().filter(|(name, _)| usual(name) || names.contains(name));
+        chosen.map(|(_, way)| way).collect()
+    }
+}
+
+fn pin(speed: &Speed, context: &Context) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
+    let Some(path) = &speed.pin_file else {
+        return Ok(speed.pin.as_ref().map(|pin| Zeroizing::new(pin.clone().into_bytes())));
+    };
+    let (pin, warning) = secret::passphrase_file(path)?;
+    if let Some(warning) = warning {
+        context.say(warning);
+    }
+    Ok(Some(pin))
+}

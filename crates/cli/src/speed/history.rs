@@ -1,0 +1,307 @@
+//! The experiments with which Sun and Oracle showed what their accelerators and instructions were worth,
+//! and the same here.
+//!
+//! Their figures: notes on UltraSPARC T2 cryptography (2008), on turning the SPARC T4's instructions off
+//! (2011), and on seeing whether the hardware is used (2012).
+
+use std::fmt::Write;
+use std::num::NonZero;
+
+use millstream_cpu::{Feature, Features};
+use millstream_engines::modes::Direction;
+use serde_json::{Value, json};
+
+use super::Way;
+use super::algorithm::{Algorithm, Case};
+use super::measure::{self, Measured, Setting};
+use super::plot::Panel;
+use super::report::{rounded, significant};
+use super::sizes::Size;
+use super::ways::direct::Direct;
+use crate::error::Error;
+use crate::progress::Progress;
+
+/// Lengths of objects in 2011 and 2012.
+const SIZES: [usize; 5] = [16, 64, 256, 1024, 8192];
+/// The length of objects in 2008.
+const LARGE: usize = 8192;
+/// Operations outstanding in 2008.
+const OUTSTANDING: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
+/// Operations outstanding where their number is not the question.
+const DEEP: usize = 64;
+/// More threads say nothing more.
+const MOST_THREADS: usize = 64;
+
+/// Cells of a run, for its progress.
+pub fn cells() -> u64 {
+    (1 + 2 * SIZES.len() + threads().len()) as u64
+}
+
+/// Numbers of threads: powers of two, and as many as there are cores.
+fn threads() -> Vec<usize> {
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
+    let doubled = std::iter::successors(Some(1), |n| Some(2 * n));
+    doubled.take_while(|&n| n < cores).chain([cores]).collect()
+}
+
+/// AES-128-CBC through PKCS #11 on a SPARC T4, with its instructions and without, in MB a second.
+const T4_WITH: [f64; 5] = [54.0, 187.0, 490.0, 805.0, 1019.0];
+const T4_WITHOUT: [f64; 5] = [29.0, 58.0, 79.0, 87.0, 89.0];
+/// `openssl speed -evp aes-128-cbc` on a SPARC T4, with the built-in engine and through PKCS #11, in
+/// 1000s of bytes a second.
+const T4_BUILT_IN: [f64; 5] = [487_777.0, 816_822.0, 986_013.0, 1_017_030.0, 1_053_543.0];
+const T4_PKCS11: [f64; 5] = [31_704.0, 116_636.0, 350_673.0, 696_170.0, 993_599.0];
+
+/// One of the experiments, as a table.
+pub struct Experiment {
+    title: &'static str,
+    /// What they found, where they gave no figures for a row.
+    found: &'static str,
+    /// What the columns count, and their numbers.
+    columns: (&'static str, Vec<usize>),
+    rows: Vec<Row>,
+}
+
+struct Row {
+    name: String,
+    unit: &'static str,
+    /// One for each column.
+    values: Vec<Option<f64>>,
+}
+
+impl Row {
+    fn new(
+        name: impl Into<String>,
+        unit: &'static str,
+        values: impl IntoIterator<Item = Option<f64>>,
+    ) -> Row {
+        Row { name: name.into(), unit, values: values.into_iter().collect() }
+    }
+
+    fn given(name: &str, unit: &'static str, values: &[f64]) -> Row {
+        Row::new(name, unit, values.iter().copied().map(Some))
+    }
+
+    /// How many times as much as another row.
+    fn over(&self, other: &Row, name: impl Into<String>) -> Row {
+        let values = self.values.iter().zip(&other.values).map(|(a, b)| Some((*a)? / (*b)?));
+        Row::new(name, TIMES, values)
+    }
+}
+
+const TIMES: &str = "times";
+
+/// Runs them all.
+///
+/// # Errors
+/// As [`measure::cell`].
+pub fn run(
+    features: Features,
+    ways: &[&dyn Way],
+    seconds: f64,
+    progress: &Progress,
+) -> Result<Vec<Experiment>, Error> {
+    let run = Run { features, ways, seconds, progress };
+    Ok(vec![run.outstanding()?, run.hwcap()?, run.pkcs11()?, run.cores()?])
+}
+
+struct Run<'a> {
+    features: Features,
+    ways: &'a [&'a dyn Way],
+    seconds: f64,
+    progress: &'a Progress,
+}
+
+impl Run<'_> {
+    fn cell(
+        &self,
+        name: &str,
+        bytes: usize,
+        ways: Vec<&dyn Way>,
+        depths: &[usize],
+        threads: usize,
+    ) -> Result<Vec<Measured>, Error> {
+        let algorithm = Algorithm::from_name(name).expect("a name of ours");
+        let case = Case { name: name.to_owned(), algorithm, direction: Direction::Encrypt };
+        let (features, depths, seconds) = (self.features, depths.to_vec(), self.seconds);
+        self.progress.say(&format!("{name}, {bytes} bytes"));
+        let lines =
+            measure::cell(&Setting { features, ways, depths, threads, seconds }, &case, Size::Bytes(bytes));
+        self.progress.advance(1);
+        lines
+    }
+
+    /// Asynchronous beside synchronous operations, by how many are outstanding (2008).
+    fn outstanding(&self) -> Result<Experiment, Error> {
+        let cells = self.cell("3des-cbc+hmac-md5", LARGE, self.ways.to_vec(), &OUTSTANDING, 1)?;
+        let row = |way: &str, name: &str| {
+            let values: Vec<Option<f64>> = OUTSTANDING
+                .iter()
+                .map(|&depth| {
+                    let mut lines = cells.iter().filter(|cell| cell.way == way);
+                    let at_depth = lines.clone().find(|cell| cell.depth == depth);
+                    // One way of computing never has more than one in flight.
+                    let only = lines.next().filter(|cell| !self.has_depth(cell.way));
+                    at_depth.or(only).map(|cell| cell.gb_per_s() * 1e3)
+                })
+                .collect();
+            values.iter().any(Option::is_some).then(|| Row::new(name, "MB/s", values))
+        };
+        let direct = row("direct", "direct: synchronous");
+        let openssl = row("openssl", "openssl: synchronous");
+        let batch = row("batch", "batch: all in one call");
+        let queue = row("queue", "queue: asynchronous");
+        let over = |a: &Option<Row>, b: &Option<Row>, name: &str| Some(a.as_ref()?.over(b.as_ref()?, name));
+        let ratios = [
+            over(&batch, &direct, "batch over direct"),
+            over(&queue, &direct, "queue over direct"),
+            over(&queue, &openssl, "queue over openssl"),
+        ];
+        Ok(Experiment {
+            title: "Asynchronous over synchronous: 3DES-CBC + MD5, 8192 bytes",
+            found: "Sun, UltraSPARC T2, 2008: up to 4.7 times, one thread with several operations outstanding",
+            columns: ("outstanding", OUTSTANDING.to_vec()),
+            rows: [direct, openssl, batch, queue].into_iter().chain(ratios).flatten().collect(),
+        })
+    }
+
+    fn has_depth(&self, way: &str) -> bool {
+        self.ways.iter().any(|own| own.name() == way && own.has_depth())
+    }
+
+    /// AES-128-CBC with and without the instructions for it (2011).
+    fn hwcap(&self) -> Result<Experiment, Error> {
+        let without = self.features.without(Feature::Aes.into());
+        let (with, without) = (Direct { features: self.features }, Direct { features: without });
+        let mut rows: [Vec<Option<f64>>; 2] = Default::default();
+        for bytes in SIZES {
+            let cells = self.cell("aes-128-cbc", bytes, vec![&with, &without], &[1], 1)?;
+            for (row, cell) in rows.iter_mut().zip(&cells) {
+                row.push(Some(cell.gb_per_s() * 1e3));
+            }
+        }
+        let [with, without] = rows;
+        let sun = Row::given("Sun, with", "MB/s", &T4_WITH);
+        let sun_without = Row::given("Sun, LD_HWCAP=-aes", "MB/s", &T4_WITHOUT);
+        let with = Row::new("direct, with", "MB/s", with);
+        let without = Row::new("direct, MILLSTREAM_HWCAP=-aes", "MB/s", without);
+        let ratios = [
+            sun.over(&sun_without, "Sun, with over without"),
+            with.over(&without, "direct, with over without"),
+        ];
+        Ok(Experiment {
+            title: "Turning it off: AES-128-CBC without the instructions for it",
+            found: "Sun measured through PKCS #11 on a SPARC T4, 2011",
+            columns: ("bytes", SIZES.to_vec()),
+            rows: [sun, sun_without, with, without].into_iter().chain(ratios).collect(),
+        })
+    }
+
+    /// `openssl speed -evp aes-128-cbc`, and the same through PKCS #11 (2012).
+    fn pkcs11(&self) -> Result<Experiment, Error> {
+        let ways: Vec<&dyn Way> = self.ways.iter().copied().filter(|way| !way.has_depth()).collect();
+        let mut values: Vec<Vec<Option<f64>>> = vec![Vec::new(); ways.len()];
+        for bytes in SIZES {
+            let cells = self.cell("aes-128-cbc", bytes, ways.clone(), &[1], 1)?;
+            for (row, way) in values.iter_mut().zip(&ways) {
+                let cell = cells.iter().find(|cell| cell.way == way.name());
+                row.push(cell.map(|cell| cell.gb_per_s() * 1e6));
+            }
+        }
+        let sun = Row::given("Sun, built in", "kB/s", &T4_BUILT_IN);
+        let sun_pkcs11 = Row::given("Sun, PKCS #11", "kB/s", &T4_PKCS11);
+        let ours: Vec<Row> =
+            ways.iter().zip(values).map(|(way, values)| Row::new(way.name(), "kB/s", values)).collect();
+        let named = |name: &str| ours.iter().find(|row| row.name == name);
+        let mut ratios = vec![sun.over(&sun_pkcs11, "Sun, built in over PKCS #11")];
+        for way in ["direct", "openssl"] {
+            if let (Some(way), Some(pkcs11)) = (named(way), named("pkcs11")) {
+                ratios.push(way.over(pkcs11, format!("{} over pkcs11", way.name)));
+            }
+        }
+        Ok(Experiment {
+            title: "The same instructions through other doors: AES-128-CBC",
+            found: "Sun, SPARC T4, 2012: openssl speed -evp aes-128-cbc with the built-in engine and through PKCS #11",
+            columns: ("bytes", SIZES.to_vec()),
+            rows: [sun, sun_pkcs11].into_iter().chain(ours).chain(ratios).collect(),
+        })
+    }
+
+    /// Bulk encryption on one core, and on more (2008).
+    fn cores(&self) -> Result<Experiment, Error> {
+        let threads = threads();
+        let ways: Vec<&dyn Way> =
+            self.ways.iter().copied().filter(|way| ["direct", "queue"].contains(&way.name())).collect();
+        let mut values: Vec<Vec<Option<f64>>> = vec![Vec::new(); ways.len()];
+        for &threads in &threads {
+            let cells = self.cell("aes-128-cbc", LARGE, ways.clone(), &[DEEP], threads)?;
+            for (row, cell) in values.iter_mut().zip(&cells) {
+                row.push(Some(cell.gb_per_s() * 1e3));
+            }
+        }
+        let mut rows = Vec::new();
+        let mut ratios = Vec::new();
+        for (way, values) in ways.iter().zip(values) {
+            let one = Row::new("", "MB/s", vec![values[0]; values.len()]);
+            let row = Row::new(way.name(), "MB/s", values);
+            ratios.push(row.over(&one, format!("{}, over one thread", way.name())));
+            rows.push(row);
+        }
+        Ok(Experiment {
+            title: "Scaling over cores: AES-128-CBC, 8192 bytes",
+            found: "Sun, UltraSPARC T2, 2008: almost linear; about 9 GB/s from two sockets",
+            columns: ("threads", threads),
+            rows: rows.into_iter().chain(ratios).collect(),
+        })
+    }
+}
+
+/// Tables with their rows and ours.
+pub fn text(experiments: &[Experiment]) -> String {
+    let mut text = String::new();
+    for Experiment { title, found, columns: (what, columns), rows } in experiments {
+        let _ = write!(text, "\n{title}\n{found}\n{what:>40}");
+        for column in columns {
+            let _ = write!(text, "{column:>11}");
+        }
+        text.push('\n');
+        for row in rows {
+            let _ = write!(text, "  {:30}{:>8}", row.name, row.unit);
+            for value in &row.values {
+                let _ = write!(text, "{:>11}", value.map_or("-".to_owned(), significant));
+            }
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// The same for other programs.
+pub fn json(experiments: &[Experiment]) -> Value {
+    let row = |row: &Row| json!({ "name": row.name, "unit": row.unit, "values": row.values.iter().map(|value| value.map(rounded)).collect::<Vec<_>>() });
+    let experiment = |e: &Experiment| {
+        json!({
+            "title": e.title,
+            "found": e.found,
+            "columns": { "name": e.columns.0, "values": e.columns.1 },
+            "rows": e.rows.iter().map(row).collect::<Vec<_>>(),
+        })
+    };
+    experiments.iter().map(experiment).collect()
+}
+
+/// A panel for each: speeds, not the ratios between them.
+pub fn panels(experiments: &[Experiment]) -> Vec<Panel> {
+    let panel = |e: &Experiment| {
+        let (what, columns) = &e.columns;
+        let speeds = e.rows.iter().filter(|row| row.unit != TIMES);
+        let curve = |row: &Row| {
+            let points = columns.iter().zip(&row.values);
+            let points = points.filter_map(|(&x, y)| Some((x as f64, (*y)?)));
+            (row.name.clone(), points.collect())
+        };
+        let y = e.rows.first().map_or("", |row| row.unit);
+        Panel { title: e.title.to_owned(), x: what, y, curves: speeds.map(curve).collect() }
+    };
+    experiments.iter().map(panel).collect()
+}

@@ -1,0 +1,594 @@
+//! A cell: every way prepared on the same objects, its results compared with ours, and then all of
+//! them timed in turns.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Barrier, Mutex, PoisonError};
+use std::time::Instant;
+
+use millstream_cpu::Features;
+
+use super::algorithm::Case;
+use super::clock::{Clock, core_ghz};
+use super::objects::Objects;
+use super::sizes::Size;
+use super::ways::direct;
+use super::{Prepared, Way};
+use crate::error::Error;
+
+/// Turns that each line has, if its objects are quick enough: short ones, so that most of them pass
+/// between two interruptions.
+const TURNS: usize = 201;
+
+/// The same with several threads, which don't begin at quite the same time.
+const TURNS_TOGETHER: usize = 41;
+
+/// The fewest turns of which one is taken for the figure.
+const FEWEST_TURNS: usize = 3;
+
+/// Of the time for a line, the part in which single operations are timed.
+const LATENCY_PART: f64 = 0.25;
+
+/// Single operations timed in one turn, at most.
+const MOST_SAMPLES: usize = 512;
+
+/// The most memory for the objects of a cell, in bytes.
+const MOST_BYTES: usize = 256 << 20;
+
+/// What is the same in every cell of a run.
+pub struct Setting<'a> {
+    /// What our kernels may use.
+    pub features: Features,
+    /// What is measured.
+    pub ways: Vec<&'a dyn Way>,
+    /// Numbers of objects in flight, for the ways to which that matters.
+    pub depths: Vec<usize>,
+    /// Threads that compute at the same time.
+    pub threads: usize,
+    /// Time for each line of each cell, in seconds.
+    pub seconds: f64,
+}
+
+/// One way, with so many objects in flight, in one cell.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// The algorithm's name.
+    pub algorithm: String,
+    /// Whether it was undone or opened.
+    pub decrypts: bool,
+    /// The objects' length.
+    pub size: Size,
+    /// The mean of it, in bytes.
+    pub bytes: f64,
+    /// The way's name.
+    pub way: &'static str,
+    /// Objects in flight.
+    pub depth: usize,
+    /// Threads.
+    pub threads: usize,
+    /// The kernel or the calls.
+    pub call: String,
+    /// Objects a second, over all threads, in the fastest tenth of the turns.
+    pub objects_per_s: f64,
+    /// The core's clock in GHz, where it could be measured.
+    pub ghz: Option<f64>,
+    /// Half of the operations took no longer, in nanoseconds.
+    pub p50_ns: f64,
+    /// 99 of 100 operations took no longer, in nanoseconds.
+    pub p99_ns: f64,
+}
+
+impl Measured {
+    /// What each thread spent on an object, in nanoseconds.
+    pub fn ns(&self) -> f64 {
+        1e9 * self.threads as f64 / self.objects_per_s
+    }
+
+    /// The same in cycles of the core.
+    pub fn cycles(&self) -> Option<f64> {
+        self.ghz.map(|ghz| self.ns() * ghz)
+    }
+
+    /// Data without tags, in gigabytes (10^9 bytes) a second over all threads.
+    pub fn gb_per_s(&self) -> f64 {
+        self.objects_per_s * self.bytes / 1e9
+    }
+}
+
+/// Compares and times one cell. Nothing comes back for ways that don't know the algorithm.
+///
+/// # Errors
+/// When a result differs from that of our direct call, or a way can't be used.
+pub fn cell(setting: &Setting<'_>, case: &Case, size: Size) -> Result<Vec<Measured>, Error> {
+    let shared = Shared {
+        setting,
+        case,
+        size,
+        objects: objects_in_cell(setting, case, size)?,
+        barrier: Barrier::new(setting.threads),
+        turns: AtomicUsize::new(if setting.threads == 1 { TURNS } else { TURNS_TOGETHER }),
+        ready: AtomicUsize::new(0),
+        work: Mutex::new(Vec::new()),
+        failure: Mutex::new(None),
+    };
+    let mut threads: Vec<Vec<Timed>> = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..setting.threads).map(|_| scope.spawn(|| shared.thread())).collect();
+        let own = shared.thread();
+        let others = others.into_iter().map(|other| match other.join() {
+            Ok(timed) => timed,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        std::iter::once(own).chain(others).collect()
+    });
+    if let Some(error) = shared.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(error);
+    }
+    let first = std::mem::take(&mut threads[0]);
+    let lines = first.into_iter().enumerate().map(|(i, mut timed)| {
+        for other in &threads[1..] {
+            timed.add(&other[i]);
+        }
+        timed.measured(setting, case, size)
+    });
+    Ok(lines.collect())
+}
+
+/// Objects that every depth divides, and the mix of lengths too.
+fn objects_in_cell(setting: &Setting<'_>, case: &Case, size: Size) -> Result<usize, Error> {
+    let pattern = size.pattern(case.algorithm.block_bytes());
+    let count = setting.depths.iter().try_fold(pattern.len(), |a, &b| (a / gcd(a, b)).checked_mul(b));
+    let bytes = pattern.iter().max().unwrap_or(&0) + 256;
+    match count {
+        Some(count) if count.saturating_mul(2 * bytes) <= MOST_BYTES => Ok(count),
+        _ => Err(Error::Usage(format!(
+            "{} bytes with these numbers in flight would need more than {} MB; take fewer or shorter \
+             objects, and numbers that are multiples of each other",
+            size,
+            MOST_BYTES >> 20
+        ))),
+    }
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// What the threads of a cell share.
+struct Shared<'a> {
+    setting: &'a Setting<'a>,
+    case: &'a Case,
+    size: Size,
+    objects: usize,
+    barrier: Barrier,
+    /// Turns that the slowest thread can afford.
+    turns: AtomicUsize,
+    /// How often a thread was ready for a turn.
+    ready: AtomicUsize,
+    /// The part of the objects that each line computes in a turn, and how many times: the least that any
+    /// thread found, and the same for all, so that none waits for the others.
+    work: Mutex<Vec<(usize, usize)>>,
+    failure: Mutex<Option<Error>>,
+}
+
+/// A line of the cell on one thread: what computes it.
+struct Line {
+    prepared: Prepared,
+    /// Objects that are in flight together.
+    depth: usize,
+    /// The least number of objects of which the mean length is that of all.
+    least: usize,
+    /// How many are computed in a turn, and how many times.
+    part: usize,
+    times: usize,
+    /// The first of the next turn.
+    next: usize,
+    timed: Timed,
+}
+
+/// So many objects, from then to then.
+#[derive(Clone, Copy)]
+struct Turn {
+    objects: usize,
+    begin: Instant,
+    end: Instant,
+}
+
+/// What was found out about a line, on one thread and then on all.
+struct Timed {
+    way: &'static str,
+    depth: usize,
+    call: String,
+    turns: Vec<Turn>,
+    /// Nanoseconds of single operations.
+    samples: Vec<f64>,
+    ghz: Vec<f64>,
+}
+
+impl Shared<'_> {
+    /// All that one thread does in the cell. Every thread has the same lines, so that line by line all
+    /// of them wait for each other.
+    fn thread(&self) -> Vec<Timed> {
+        let mut objects = Objects::new(self.case, self.size, self.objects);
+        let lines = self.prepare(&mut objects);
+        let mut lines = lines.unwrap_or_else(|error| self.fail(error));
+        self.barrier.wait();
+        if self.failed() {
+            return Vec::new();
+        }
+        let turn_ns = self.setting.seconds * 1e9 / self.turns.load(Ordering::Relaxed) as f64;
+        self.barrier.wait();
+        let mut all_ns = 0.0;
+        for line in &mut lines {
+            self.barrier.wait();
+            all_ns += line.calibrate(&mut objects, turn_ns * (1.0 - LATENCY_PART)).max(turn_ns);
+        }
+        let budget_ns = self.setting.seconds * 1e9 * lines.len() as f64;
+        let affordable = (budget_ns / all_ns.max(1.0)) as usize;
+        self.turns.fetch_min(affordable.max(FEWEST_TURNS), Ordering::Relaxed);
+        self.agree(&mut lines);
+        let clock = Clock::start();
+        let mut good = true;
+        for turn in 0..self.turns.load(Ordering::Relaxed) {
+            for i in 0..lines.len() {
+                // Another one begins each time.
+                let i = (turn + i) % lines.len();
+                self.begin_together();
+                good &= lines[i].turn(&mut objects, &clock, turn_ns * LATENCY_PART);
+            }
+        }
+        if !good {
+            let what = format!("{}: an operation failed that had succeeded before", self.what());
+            return self.fail(Error::Mismatch { what });
+        }
+        lines.into_iter().map(|line| line.timed).collect()
+    }
+
+    /// Every way that knows the case, its results compared with ours.
+    fn prepare(&self, objects: &mut Objects) -> Result<Vec<Line>, Error> {
+        let features = self.setting.features;
+        if self.case.decrypts() {
+            let reversed = self.case.reversed();
+            let mut encrypted = Objects::new(&reversed, self.size, self.objects);
+            direct::prepare(features, &reversed)?.runner.run(&mut encrypted, 0..self.objects, 1);
+            objects.take_inputs(&encrypted);
+        }
+        let mut ours = direct::prepare(features, self.case)?;
+        objects.forget_results();
+        if !ours.runner.run(objects, 0..self.objects, 1) {
+            let what = format!("{}: direct ({}) refused an object", self.what(), ours.call);
+            return Err(Error::Mismatch { what });
+        }
+        let expected: Vec<Vec<u8>> = (0..self.objects).map(|i| objects.result(i).to_vec()).collect();
+        let mut lines = Vec::new();
+        for way in &self.setting.ways {
+            let depths = if way.has_depth() { &self.setting.depths[..] } else { &[1] };
+            for &depth in depths {
+                let Some(mut prepared) = way.prepare(self.case, objects, depth)? else { continue };
+                objects.forget_results();
+                let good = prepared.runner.run(objects, 0..self.objects, 1);
+                prepared.runner.collect(objects);
+                self.compare(way.name(), &prepared.call, &ours.call, good, objects, &expected)?;
+                let pattern = self.size.pattern(self.case.algorithm.block_bytes()).len();
+                lines.push(Line::new(way.name(), depth, pattern, prepared));
+            }
+        }
+        Ok(lines)
+    }
+
+    fn compare(
+        &self,
+        way: &str,
+        call: &str,
+        ours: &str,
+        good: bool,
+        objects: &Objects,
+        expected: &[Vec<u8>],
+    ) -> Result<(), Error> {
+        let who = format!("{}: {way} ({call})", self.what());
+        if !good {
+            let what = format!("{who} refused an object that direct ({ours}) computed");
+            return Err(Error::Mismatch { what });
+        }
+        let differs = (0..self.objects).find(|&i| objects.result(i) != expected[i]);
+        let Some(i) = differs else { return Ok(()) };
+        let at = objects.result(i).iter().zip(&expected[i]).position(|(a, b)| a != b).unwrap_or(0);
+        let what = format!("{who} and direct ({ours}) gave different results: object {i}, byte {at}");
+        Err(Error::Mismatch { what })
+    }
+
+    /// Waits for the other threads, at the end without sleeping: to be woken takes a good part of a turn.
+    fn begin_together(&self) {
+        self.barrier.wait();
+        let threads = self.setting.threads;
+        let ready = self.ready.fetch_add(1, Ordering::AcqRel) + 1;
+        let all = ready.next_multiple_of(threads);
+        let mut spins = 0;
+        while self.ready.load(Ordering::Acquire) < all {
+            spins += 1;
+            match spins % 1000 {
+                // There may be more threads than processors.
+                0 => std::thread::yield_now(),
+                _ => std::hint::spin_loop(),
+            }
+        }
+    }
+
+    /// Every thread computes as much in a turn as the others.
+    fn agree(&self, lines: &mut [Line]) {
+        {
+            let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
+            work.resize(lines.len(), (usize::MAX, usize::MAX));
+            for (least, line) in work.iter_mut().zip(&*lines) {
+                *least = (*least).min((line.part, line.times));
+            }
+        }
+        self.barrier.wait();
+        let work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
+        for (line, &(part, times)) in lines.iter_mut().zip(&*work) {
+            (line.part, line.times) = (part, times);
+        }
+    }
+
+    fn what(&self) -> String {
+        let unit = if matches!(self.size, Size::Bytes(_)) { " bytes" } else { "" };
+        let way = if self.case.decrypts() { ", decrypting" } else { "" };
+        format!("{} of {}{unit}{way}", self.case.name, self.size)
+    }
+
+    fn fail<T>(&self, error: Error) -> Vec<T> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        Vec::new()
+    }
+
+    fn failed(&self) -> bool {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+}
+
+impl Line {
+    fn new(way: &'static str, depth: usize, pattern: usize, prepared: Prepared) -> Line {
+        let call = prepared.call.clone();
+        let timed = Timed { way, depth, call, turns: Vec::new(), samples: Vec::new(), ghz: Vec::new() };
+        let least = depth / gcd(depth, pattern) * pattern;
+        Line { prepared, depth, least, part: least, times: 1, next: 0, timed }
+    }
+
+    /// Finds out how much can be computed in `turn_ns`, which warms everything up too. Returns how long
+    /// a turn will take, in nanoseconds.
+    fn calibrate(&mut self, objects: &mut Objects, turn_ns: f64) -> f64 {
+        self.part = self.least;
+        let least_ns = self.quickest_of_three(objects, turn_ns);
+        let parts = ((turn_ns / least_ns) as usize).max(1);
+        if parts * self.least < objects.len() {
+            self.part = parts * self.least;
+            return parts as f64 * least_ns;
+        }
+        self.part = objects.len();
+        loop {
+            let ns = self.quickest_of_three(objects, turn_ns);
+            if ns > turn_ns / 8.0 || self.times >= 1 << 28 {
+                let one_ns = ns / self.times as f64;
+                self.times = ((turn_ns / one_ns) as usize).max(1);
+                return one_ns * self.times as f64;
+            }
+            self.times *= 2;
+        }
+    }
+
+    /// Of three, so that an interruption does not pass for slowness; of fewer where one takes too long.
+    fn quickest_of_three(&mut self, objects: &mut Objects, turn_ns: f64) -> f64 {
+        let mut least = f64::INFINITY;
+        for _ in 0..3 {
+            least = least.min(self.several(objects).1.ns());
+            if least > turn_ns {
+                break;
+            }
+        }
+        least
+    }
+
+    /// Computes the next part of the objects, `times` times. Whether that succeeded.
+    fn several(&mut self, objects: &mut Objects) -> (bool, Turn) {
+        let first = if self.next + self.part > objects.len() { 0 } else { self.next };
+        self.next = first + self.part;
+        let begin = Instant::now();
+        let good = self.prepared.runner.run(objects, first..self.next, self.times);
+        (good, Turn { objects: self.part * self.times, begin, end: Instant::now() })
+    }
+
+    /// Times many operations together, and then some one by one.
+    fn turn(&mut self, objects: &mut Objects, clock: &Clock, latency_ns: f64) -> bool {
+        self.timed.ghz.extend(core_ghz());
+        let (mut good, turn) = self.several(objects);
+        self.timed.turns.push(turn);
+        let (begin, mut at) = (Instant::now(), 0);
+        let ns_per_tick = clock.ns_per_tick();
+        for _ in 0..MOST_SAMPLES {
+            let which = at..at + self.depth;
+            let runner = &mut self.prepared.runner;
+            let ticks = clock.ticks_of(|| good &= runner.run(objects, which, 1));
+            self.timed.samples.push(ticks as f64 * ns_per_tick);
+            at = (at + self.depth) % objects.len();
+            if begin.elapsed().as_nanos() as f64 > latency_ns {
+                break;
+            }
+        }
+        good
+    }
+}
+
+impl Turn {
+    fn ns(&self) -> f64 {
+        (self.end.duration_since(self.begin).as_nanos() as f64).max(1.0)
+    }
+}
+
+impl Timed {
+    /// Adds what another thread did at the same time.
+    fn add(&mut self, other: &Timed) {
+        for (own, others) in self.turns.iter_mut().zip(&other.turns) {
+            own.objects += others.objects;
+            (own.begin, own.end) = (own.begin.min(others.begin), own.end.max(others.end));
+        }
+        self.samples.extend(&other.samples);
+        self.ghz.extend(&other.ghz);
+    }
+
+    fn measured(mut self, setting: &Setting<'_>, case: &Case, size: Size) -> Measured {
+        let mut speeds: Vec<f64> = self.turns.iter().map(|t| t.objects as f64 * 1e9 / t.ns()).collect();
+        for values in [&mut speeds, &mut self.ghz, &mut self.samples] {
+            values.sort_by(f64::total_cmp);
+        }
+        Measured {
+            algorithm: case.name.clone(),
+            decrypts: case.decrypts(),
+            size,
+            bytes: size.mean_bytes(case.algorithm.block_bytes()),
+            way: self.way,
+            depth: self.depth,
+            threads: setting.threads,
+            call: self.call,
+            // The rest is what else the machine had to do.
+            objects_per_s: quantile(&speeds, 0.9),
+            ghz: (!self.ghz.is_empty()).then(|| quantile(&self.ghz, 0.9)),
+            p50_ns: quantile(&self.samples, 0.50),
+            p99_ns: quantile(&self.samples, 0.99),
+        }
+    }
+}
+
+/// The least of the sorted values that so great a part of them does not exceed.
+fn quantile(sorted: &[f64], part: f64) -> f64 {
+    let place = (sorted.len() as f64 * part).ceil() as usize;
+    sorted.get(place.saturating_sub(1)).copied().unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::speed::algorithm::{Algorithm, names};
+    use crate::speed::objects::Io;
+    use crate::speed::ways::direct::Direct;
+    use millstream_engines::modes::Direction;
+    use std::time::Duration;
+
+    fn case(name: &str, direction: Direction) -> Case {
+        Case { name: name.to_owned(), algorithm: Algorithm::from_name(name).unwrap(), direction }
+    }
+
+    fn setting<'a>(ways: Vec<&'a dyn Way>, threads: usize) -> Setting<'a> {
+        let features = Features::hardware();
+        Setting { features, ways, depths: vec![1, 4], threads, seconds: 1e-6 }
+    }
+
+    /// Computes something else for one object of four.
+    struct Wrong(fn(&mut Io<'_>) -> bool);
+
+    impl Way for Wrong {
+        fn name(&self) -> &'static str {
+            "wrong"
+        }
+
+        fn has_depth(&self) -> bool {
+            true
+        }
+
+        fn prepare(&self, case: &Case, _: &mut Objects, _: usize) -> Result<Option<Prepared>, Error> {
+            let mut right = direct::prepare(Features::hardware(), case)?;
+            let (wrong, mut count) = (self.0, 0);
+            struct Runs<F>(F);
+            impl<F: FnMut(&mut Objects, usize) -> bool> super::super::Runner for Runs<F> {
+                fn run(&mut self, objects: &mut Objects, which: std::ops::Range<usize>, _: usize) -> bool {
+                    which.fold(true, |good, i| (self.0)(objects, i) & good)
+                }
+            }
+            let run = move |objects: &mut Objects, i: usize| {
+                count += 1;
+                let good = right.runner.run(objects, i..i + 1, 1);
+                good & (count != 4 || wrong(&mut objects.io(i)))
+            };
+            Ok(Some(Prepared { call: "by mistake".to_owned(), runner: Box::new(Runs(run)) }))
+        }
+    }
+
+    #[test]
+    fn a_wrong_result_is_an_error_that_names_all_there_is_to_know() {
+        let wrong = Wrong(|io| {
+            io.result[5] ^= 1;
+            true
+        });
+        let direct = Direct { features: Features::hardware() };
+        let ways: Vec<&dyn Way> = vec![&direct, &wrong];
+        let case = case("sha256", Direction::Encrypt);
+        for threads in [1, 3] {
+            let error =
+                cell(&setting(ways.clone(), threads), &case, Size::Bytes(64)).unwrap_err().to_string();
+            for word in ["sha256", "64 bytes", "wrong", "by mistake", "direct", "object 3", "byte 5"] {
+                assert!(error.contains(word), "no '{word}' in {error}");
+            }
+        }
+        let refuses = Wrong(|_| false);
+        let error = cell(&setting(vec![&refuses], 1), &case, Size::Bytes(64)).unwrap_err().to_string();
+        assert!(error.contains("wrong") && error.contains("refused"), "{error}");
+    }
+
+    #[test]
+    fn every_algorithm_both_ways_and_through_all_lengths() {
+        let direct = Direct { features: Features::hardware() };
+        for name in names() {
+            let algorithm = Algorithm::from_name(&name).unwrap();
+            let sizes = [Size::Bytes(16), Size::Bytes(1040), Size::Imix];
+            for direction in [Direction::Encrypt, Direction::Decrypt] {
+                if direction == Direction::Decrypt && !algorithm.has_two_directions() {
+                    continue;
+                }
+                for size in sizes {
+                    let lines = cell(&setting(vec![&direct], 1), &case(&name, direction), size).unwrap();
+                    assert_eq!(lines.len(), 1, "{name}");
+                    let line = &lines[0];
+                    assert!(line.objects_per_s > 0.0 && line.p50_ns <= line.p99_ns, "{name} {line:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn depths_must_fit_together() {
+        let direct = Direct { features: Features::hardware() };
+        let mut setting = setting(vec![&direct], 1);
+        let case = case("aes-128-ctr", Direction::Encrypt);
+        setting.depths = vec![1, 3, 4];
+        assert_eq!(objects_in_cell(&setting, &case, Size::Bytes(64)).unwrap(), 12);
+        assert_eq!(objects_in_cell(&setting, &case, Size::Imix).unwrap(), 12);
+        setting.depths = vec![4001, 4003, 4007];
+        let error = cell(&setting, &case, Size::Bytes(64)).unwrap_err();
+        assert!(error.to_string().contains("multiples"), "{error}");
+    }
+
+    #[test]
+    fn threads_together_take_from_the_first_begin_to_the_last_end() {
+        let begin = Instant::now();
+        let turn = |from: u64, to: u64| Turn {
+            objects: 10,
+            begin: begin + Duration::from_nanos(from),
+            end: begin + Duration::from_nanos(to),
+        };
+        let timed = |turn| Timed {
+            way: "",
+            depth: 1,
+            call: String::new(),
+            turns: vec![turn],
+            samples: vec![],
+            ghz: vec![],
+        };
+        let mut one = timed(turn(5, 100));
+        one.add(&timed(turn(0, 60)));
+        assert_eq!((one.turns[0].objects, one.turns[0].ns()), (20, 100.0));
+    }
+
+    #[test]
+    fn quantiles() {
+        let hundred: Vec<f64> = (1..=100).map(f64::from).collect();
+        assert_eq!((quantile(&hundred, 0.5), quantile(&hundred, 0.99)), (50.0, 99.0));
+        assert_eq!(quantile(&[7.0], 0.99), 7.0);
+    }
+}

@@ -1,0 +1,279 @@
+//! What was measured, as tables, JSON and CSV.
+
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+
+use super::measure::Measured;
+use super::sizes::Size;
+
+/// More columns than this and the table is turned: a line for each length.
+const MOST_COLUMNS: usize = 8;
+
+/// One figure of a [`Measured`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Measure {
+    /// 1000s of bytes a second, as `openssl speed` prints them
+    Kb,
+    /// Gigabytes (10^9 bytes) a second
+    Gb,
+    /// Operations a second
+    Ops,
+    /// Nanoseconds of a thread for an object
+    Ns,
+    /// Cycles of the core for an object
+    Cycles,
+    /// Nanoseconds that half of the operations took at most, from handing over to result
+    P50,
+    /// The same for 99 of 100 operations
+    P99,
+}
+
+impl Measure {
+    fn title(self) -> &'static str {
+        match self {
+            Measure::Kb => "1000s of bytes a second",
+            Measure::Gb => "GB a second",
+            Measure::Ops => "operations a second",
+            Measure::Ns => "ns an object",
+            Measure::Cycles => "cycles an object",
+            Measure::P50 => "latency p50, ns",
+            Measure::P99 => "latency p99, ns",
+        }
+    }
+
+    fn of(self, cell: &Measured) -> String {
+        match self {
+            Measure::Kb => format!("{:.2}k", cell.gb_per_s() * 1e6),
+            Measure::Gb => significant(cell.gb_per_s()),
+            Measure::Ops => thousands(cell.objects_per_s),
+            Measure::Ns => significant(cell.ns()),
+            Measure::Cycles => cell.cycles().map_or("-".to_owned(), significant),
+            Measure::P50 => significant(cell.p50_ns),
+            Measure::P99 => significant(cell.p99_ns),
+        }
+    }
+}
+
+/// Three digits that matter, and no more than a screen needs.
+pub fn significant(value: f64) -> String {
+    match value {
+        _ if !value.is_finite() => "-".to_owned(),
+        _ if value < 1.0 => format!("{value:.3}"),
+        _ if value < 10.0 => format!("{value:.2}"),
+        _ if value < 100.0 => format!("{value:.1}"),
+        _ => format!("{value:.0}"),
+    }
+}
+
+/// Five digits, which is more than two runs agree in.
+pub fn rounded(value: f64) -> f64 {
+    format!("{value:.4e}").parse().unwrap_or(value)
+}
+
+/// As in `37.2 M`.
+fn thousands(value: f64) -> String {
+    match value {
+        _ if value >= 1e9 => format!("{} G", significant(value / 1e9)),
+        _ if value >= 1e6 => format!("{} M", significant(value / 1e6)),
+        _ if value >= 1e3 => format!("{} k", significant(value / 1e3)),
+        _ => significant(value),
+    }
+}
+
+/// A line of a table: a way, with so many objects in flight.
+type Line = (&'static str, usize);
+
+/// The tables of one algorithm, one for each measure.
+pub fn tables(cells: &[Measured], measures: &[Measure]) -> String {
+    let Some(first) = cells.first() else { return String::new() };
+    let (mut lines, mut sizes) = (Vec::<Line>::new(), Vec::<Size>::new());
+    for cell in cells {
+        let line = (cell.way, cell.depth);
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+        if !sizes.contains(&cell.size) {
+            sizes.push(cell.size);
+        }
+    }
+    let mut text = format!("{}{}\n", first.algorithm, if first.decrypts { ", decrypting" } else { "" });
+    for &(way, depth) in &lines {
+        let calls = calls(cells, (way, depth)).join("; ");
+        let _ = writeln!(text, "  {:16} {depth:>5} in flight  {calls}", way);
+    }
+    for &measure in measures {
+        let table = if sizes.len() > MOST_COLUMNS { turned } else { upright };
+        text += &table(cells, measure, &lines, &sizes);
+    }
+    text
+}
+
+/// The kernels or calls of a line, over all lengths.
+fn calls(cells: &[Measured], (way, depth): Line) -> Vec<&str> {
+    let mut calls = Vec::new();
+    for cell in cells.iter().filter(|cell| cell.way == way && cell.depth == depth) {
+        if !calls.contains(&cell.call.as_str()) {
+            calls.push(&cell.call);
+        }
+    }
+    calls
+}
+
+fn figure(cells: &[Measured], measure: Measure, (way, depth): Line, size: Size) -> String {
+    let found = cells.iter().find(|cell| cell.way == way && cell.depth == depth && cell.size == size);
+    found.map_or("-".to_owned(), |cell| measure.of(cell))
+}
+
+/// A line for each way, a column for each length.
+fn upright(cells: &[Measured], measure: Measure, lines: &[Line], sizes: &[Size]) -> String {
+    let width = if measure == Measure::Kb { 14 } else { 10 };
+    let mut text = format!("\n{:24}", measure.title());
+    for size in sizes {
+        let _ = write!(text, "{size:>width$}");
+    }
+    text += " bytes\n";
+    for &line in lines {
+        let _ = write!(text, "  {:16}{:>6}", line.0, line.1);
+        for &size in sizes {
+            let _ = write!(text, "{:>width$}", figure(cells, measure, line, size));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// A line for each length, a column for each way.
+fn turned(cells: &[Measured], measure: Measure, lines: &[Line], sizes: &[Size]) -> String {
+    let mut text = format!("\n{:>10}", "bytes");
+    for (way, depth) in lines {
+        let _ = write!(text, "{:>20}", format!("{way} {depth}"));
+    }
+    let _ = writeln!(text, "  {}", measure.title());
+    for &size in sizes {
+        let _ = write!(text, "{size:>10}");
+        for &line in lines {
+            let _ = write!(text, "{:>20}", figure(cells, measure, line, size));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// A cell's figures for other programs.
+fn value(cell: &Measured) -> Value {
+    let bytes = match cell.size {
+        Size::Bytes(bytes) => json!(bytes),
+        Size::Imix => json!("imix"),
+    };
+    json!({
+        "algorithm": cell.algorithm,
+        "direction": if cell.decrypts { "decrypt" } else { "encrypt" },
+        "bytes": bytes,
+        "mean_bytes": rounded(cell.bytes),
+        "way": cell.way,
+        "in_flight": cell.depth,
+        "threads": cell.threads,
+        "call": cell.call,
+        "gb_per_s": rounded(cell.gb_per_s()),
+        "objects_per_s": rounded(cell.objects_per_s),
+        "ns_per_object": rounded(cell.ns()),
+        "cycles_per_object": cell.cycles().map(rounded),
+        "p50_ns": rounded(cell.p50_ns),
+        "p99_ns": rounded(cell.p99_ns),
+        "core_ghz": cell.ghz.map(rounded),
+    })
+}
+
+/// An array of all cells.
+pub fn json(cells: &[Measured]) -> Value {
+    cells.iter().map(value).collect()
+}
+
+const COLUMNS: [&str; 15] = [
+    "algorithm",
+    "direction",
+    "bytes",
+    "mean_bytes",
+    "way",
+    "in_flight",
+    "threads",
+    "call",
+    "gb_per_s",
+    "objects_per_s",
+    "ns_per_object",
+    "cycles_per_object",
+    "p50_ns",
+    "p99_ns",
+    "core_ghz",
+];
+
+/// A line of names and one for each cell (RFC 4180).
+pub fn csv(cells: &[Measured]) -> String {
+    let mut text = COLUMNS.join(",") + "\r\n";
+    for cell in cells {
+        let value = value(cell);
+        let fields = COLUMNS.map(|column| match &value[column] {
+            Value::Null => String::new(),
+            Value::String(text) if text.contains([',', '"']) => format!("\"{}\"", text.replace('"', "\"\"")),
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        });
+        text += &fields.join(",");
+        text += "\r\n";
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(size: Size, way: &'static str, depth: usize) -> Measured {
+        Measured {
+            algorithm: "aes-128-gcm".into(),
+            decrypts: false,
+            size,
+            bytes: size.mean_bytes(1),
+            way,
+            depth,
+            threads: 2,
+            call: "a, \"b\"".into(),
+            objects_per_s: 5e7,
+            ghz: Some(3.0),
+            p50_ns: 40.0,
+            p99_ns: f64::NAN,
+        }
+    }
+
+    #[test]
+    fn figures_follow_from_each_other() {
+        let cell = cell(Size::Bytes(64), "direct", 1);
+        assert_eq!((cell.ns(), cell.cycles(), cell.gb_per_s()), (40.0, Some(120.0), 3.2));
+        let shown = [Measure::Kb, Measure::Gb, Measure::Ops, Measure::Ns, Measure::Cycles, Measure::P99];
+        assert_eq!(shown.map(|m| m.of(&cell)), ["3200000.00k", "3.20", "50.0 M", "40.0", "120", "-"]);
+    }
+
+    #[test]
+    fn a_table_has_a_line_a_way_and_a_long_one_a_line_a_length() {
+        let sizes = [Size::Bytes(16), Size::Imix];
+        let cells: Vec<Measured> =
+            sizes.iter().flat_map(|&size| [cell(size, "direct", 1), cell(size, "batch", 64)]).collect();
+        let text = tables(&cells, &[Measure::Ns]);
+        assert!(
+            text.contains("        16      imix bytes\n  direct               1      40.0      40.0\n"),
+            "{text}"
+        );
+        let many: Vec<Measured> = (1..=9).map(|n| cell(Size::Bytes(n), "direct", 1)).collect();
+        let text = tables(&many, &[Measure::Ns]);
+        assert!(text.contains("\n         9                40.0\n"), "{text}");
+    }
+
+    #[test]
+    fn fields_with_commas_are_quoted() {
+        let text = csv(&[cell(Size::Imix, "direct", 1)]);
+        let line = text.split("\r\n").nth(1).unwrap();
+        assert!(line.starts_with("aes-128-gcm,encrypt,imix,"), "{line}");
+        assert!(line.contains(",\"a, \"\"b\"\"\",") && line.ends_with(",40.0,,3.0"), "{line}");
+    }
+}

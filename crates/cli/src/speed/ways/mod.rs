@@ -1,0 +1,7 @@
+//! The ways, one file each.
+
+pub mod batch;
+pub mod direct;
+pub mod openssl;
+pub mod pkcs11;
+pub mod queue;

@@ -1,0 +1,324 @@
+//! Operations kept in flight in a queue, whose accelerator works on the thread that polls or on one of
+//! its own. Objects lie in the queue's arena.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use millstream::cwq;
+use millstream::queue::{
+    AcceleratorThread, Buffer, Config, Done, KeyHandle, Queue as OneQueue, Request, ThreadConfig,
+};
+use millstream::{Checksum, Features, hash::Hash};
+
+use super::batch::{call, put_value};
+use crate::cipher::{Cipher, Family, Mode};
+use crate::error::Error;
+use crate::speed::algorithm::{AAD, Algorithm, Case, kasumi};
+use crate::speed::objects::Objects;
+use crate::speed::{Prepared, Runner, Way};
+
+/// Where the accelerator works.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// On the thread that polls.
+    Inline,
+    /// On a thread of its own.
+    Thread,
+}
+
+/// Queues, one for each thread that computes.
+pub struct Queue {
+    /// What the kernels may use.
+    pub features: Features,
+    /// Where the accelerator works.
+    pub place: Place,
+}
+
+impl Way for Queue {
+    fn name(&self) -> &'static str {
+        match self.place {
+            Place::Inline => "queue",
+            Place::Thread => "queue-thread",
+        }
+    }
+
+    fn has_depth(&self) -> bool {
+        true
+    }
+
+    fn prepare(&self, case: &Case, objects: &mut Objects, depth: usize) -> Result<Option<Prepared>, Error> {
+        let config = Config { depth, arena_bytes: arena_bytes(case, objects)?, ..Config::default() };
+        let (thread, queue) = match self.place {
+            Place::Inline => (None, OneQueue::inline(self.features, config)?),
+            Place::Thread => {
+                let thread = AcceleratorThread::spawn(self.features, ThreadConfig::default())?;
+                let queue = thread.queue(config)?;
+                (Some(thread), queue)
+            }
+        };
+        let call = call(self.features, case.algorithm);
+        let runner = InFlight::new(case, objects, queue, thread, depth)?;
+        Ok(Some(Prepared { call, runner: Box::new(runner) }))
+    }
+}
+
+/// Room for every object's input and output, each of which takes a power of two.
+fn arena_bytes(case: &Case, objects: &Objects) -> Result<u32, Error> {
+    let room = |bytes: usize| bytes.max(64).next_power_of_two();
+    let both = |i: usize| {
+        let data = data_bytes(case, objects, i);
+        room(data) + if case.algorithm.has_two_directions() { room(data) } else { 0 }
+    };
+    let bytes = (0..objects.len()).map(both).sum::<usize>();
+    // Twice, for the arena's own places come first and a span begins at a multiple of its size.
+    u32::try_from(2 * bytes + (1 << 20)).map_err(|_| {
+        Error::Usage("these objects don't fit into the arena of a queue; take fewer in flight".into())
+    })
+}
+
+/// Bytes of an object without its tag.
+fn data_bytes(case: &Case, objects: &Objects, i: usize) -> usize {
+    let tag = if case.decrypts() { case.algorithm.tag_bytes() } else { 0 };
+    objects.input(i).len() - tag
+}
+
+/// What every request of a case asks for.
+enum Work {
+    Cipher { key: KeyHandle, iv: Iv },
+    Aead { key: KeyHandle },
+    CipherMac { key: KeyHandle, mac: KeyHandle, iv_bytes: usize },
+    Digest(Hash),
+    Mac { key: KeyHandle },
+    KasumiF9 { key: KeyHandle, iv: [u8; 8] },
+    Checksum(Checksum),
+}
+
+/// An initialisation vector: that many bytes of each object's own, or the same for all.
+enum Iv {
+    Own(usize),
+    Same([u8; 8]),
+}
+
+impl Work {
+    fn new(case: &Case, queue: &mut OneQueue) -> Result<Work, Error> {
+        let key = &case.algorithm.key();
+        let mut import = |algorithm| queue.import_key(algorithm, key);
+        Ok(match case.algorithm {
+            Algorithm::Cipher(cipher) if cipher.is_aead() => Work::Aead { key: import(code(cipher))? },
+            Algorithm::Cipher(cipher) => {
+                Work::Cipher { key: import(code(cipher))?, iv: Iv::Own(cipher.iv_bytes()) }
+            }
+            Algorithm::CipherMac(cipher, hash) => {
+                let key = import(code(cipher))?;
+                let mac = queue.import_key(hash_code(hash), &case.algorithm.mac_key())?;
+                Work::CipherMac { key, mac, iv_bytes: cipher.iv_bytes() }
+            }
+            Algorithm::Digest(hash) => Work::Digest(hash),
+            Algorithm::Hmac(hash) => Work::Mac { key: import(hash_code(hash))? },
+            Algorithm::Cmac(_) => Work::Mac { key: import(cwq::Algorithm::AesCmac)? },
+            Algorithm::KasumiF8 => {
+                // TS 35.201 §3.4: COUNT || BEARER || DIRECTION || 0...0.
+                let low = u32::from(kasumi::BEARER) << 27 | u32::from(kasumi::DIRECTION) << 26;
+                let iv = (u64::from(kasumi::COUNT) << 32 | u64::from(low)).to_be_bytes();
+                Work::Cipher { key: import(cwq::Algorithm::KasumiF8)?, iv: Iv::Same(iv) }
+            }
+            Algorithm::KasumiF9 => {
+                let iv = (u64::from(kasumi::COUNT) << 32 | u64::from(kasumi::FRESH)).to_be_bytes();
+                Work::KasumiF9 { key: import(cwq::Algorithm::KasumiF9)?, iv }
+            }
+            Algorithm::Crc32 => Work::Checksum(Checksum::Crc32),
+            Algorithm::Crc32c => Work::Checksum(Checksum::Crc32c),
+            Algorithm::IpChecksum => Work::Checksum(Checksum::Ip),
+        })
+    }
+
+    /// The request for an object: forwards, or back with the tag that is expected.
+    #[inline(always)]
+    fn request<'a>(&'a self, buffers: Pair, iv: &'a [u8; 16], back: Option<&'a [u8]>) -> Request<'a> {
+        const TWO: &str = "what has output has a buffer for it";
+        let Pair { source, destination } = buffers;
+        match self {
+            Work::Cipher { key, iv: which } => {
+                let iv = match which {
+                    Iv::Own(bytes) => &iv[..*bytes],
+                    Iv::Same(iv) => iv,
+                };
+                match back {
+                    None => Request::encrypt(*key, iv, source, destination.expect(TWO)),
+                    Some(_) => Request::decrypt(*key, iv, source, destination.expect(TWO)),
+                }
+            }
+            Work::Aead { key } => match back {
+                None => Request::seal(*key, &iv[..12], &AAD, source, destination.expect(TWO)),
+                Some(tag) => Request::open(*key, &iv[..12], &AAD, source, destination.expect(TWO), tag),
+            },
+            Work::CipherMac { key, mac, iv_bytes } => {
+                let iv = &iv[..*iv_bytes];
+                match back {
+                    None => Request::encrypt_then_mac(*key, iv, *mac, 0, source, destination.expect(TWO)),
+                    Some(tag) => {
+                        Request::mac_then_decrypt(*key, iv, *mac, 0, source, destination.expect(TWO), tag)
+                    }
+                }
+            }
+            Work::Digest(hash) => Request::digest(*hash, source),
+            Work::Mac { key } => Request::mac(*key, source),
+            Work::KasumiF9 { key, iv } => {
+                Request::mac(*key, source).with_iv(iv).with_parameter(0, kasumi::DIRECTION)
+            }
+            Work::Checksum(checksum) => Request::checksum(*checksum, source),
+        }
+    }
+}
+
+fn code(cipher: Cipher) -> cwq::Algorithm {
+    use cwq::Algorithm as Code;
+    match (cipher.family(), cipher.mode()) {
+        (Family::Aes, Mode::Ecb) => Code::AesEcb,
+        (Family::Aes, Mode::Cbc) => Code::AesCbc,
+        (Family::Aes, Mode::Ctr) => Code::AesCtr,
+        (Family::Aes, Mode::Cfb) => Code::AesCfb,
+        (Family::Aes, Mode::Xts) => Code::AesXts,
+        (Family::Aes, _) => Code::AesGcm,
+        (Family::ChaCha20Poly1305, _) => Code::ChaCha20Poly1305,
+        (Family::Camellia, Mode::Ecb) => Code::CamelliaEcb,
+        (Family::Camellia, Mode::Cbc) => Code::CamelliaCbc,
+        (Family::Camellia, _) => Code::CamelliaCtr,
+        (Family::Des | Family::TripleDes, Mode::Ecb) => Code::DesEcb,
+        (Family::Des | Family::TripleDes, Mode::Cbc) => Code::DesCbc,
+        (Family::Des | Family::TripleDes, _) => Code::DesCfb,
+        (Family::Rc4, _) => Code::Rc4,
+    }
+}
+
+fn hash_code(hash: Hash) -> cwq::Algorithm {
+    use cwq::Algorithm as Code;
+    match hash {
+        Hash::Md5 => Code::Md5,
+        Hash::Sha1 => Code::Sha1,
+        Hash::Sha224 => Code::Sha224,
+        Hash::Sha256 => Code::Sha256,
+        Hash::Sha384 => Code::Sha384,
+        Hash::Sha512 => Code::Sha512,
+        Hash::Sha512_256 => Code::Sha512_256,
+    }
+}
+
+/// The buffers of an object.
+struct Pair {
+    source: Buffer,
+    destination: Option<Buffer>,
+}
+
+/// A queue that is kept as full as was asked for.
+struct InFlight {
+    // Before the thread that serves it.
+    queue: OneQueue,
+    _thread: Option<AcceleratorThread>,
+    work: Work,
+    depth: usize,
+    decrypts: bool,
+    /// The buffers of every object that is not in flight.
+    here: Vec<Option<Pair>>,
+    /// Which object's source begins on a cache line of the arena, counted from the first.
+    by_line: Vec<u32>,
+    first_line: usize,
+    /// Objects whose turn comes next.
+    next: VecDeque<usize>,
+}
+
+fn line(buffer: &Buffer) -> usize {
+    buffer.as_ptr().addr() / 64
+}
+
+impl InFlight {
+    fn new(
+        case: &Case,
+        objects: &Objects,
+        mut queue: OneQueue,
+        thread: Option<AcceleratorThread>,
+        depth: usize,
+    ) -> Result<InFlight, Error> {
+        let work = Work::new(case, &mut queue)?;
+        let mut here = Vec::with_capacity(objects.len());
+        for i in 0..objects.len() {
+            let bytes = data_bytes(case, objects, i);
+            let mut source = queue.buffer(bytes).map_err(millstream::Error::from)?;
+            source.copy_from_slice(&objects.input(i)[..bytes]);
+            let destination = match case.algorithm.has_two_directions() {
+                true => Some(queue.buffer(bytes).map_err(millstream::Error::from)?),
+                false => None,
+            };
+            here.push(Some(Pair { source, destination }));
+        }
+        let lines: Vec<usize> = here.iter().flatten().map(|pair| line(&pair.source)).collect();
+        let first_line = lines.iter().copied().min().unwrap_or(0);
+        let last_line = lines.iter().copied().max().unwrap_or(0);
+        let mut by_line = vec![0; last_line - first_line + 1];
+        for (i, line) in lines.iter().enumerate() {
+            by_line[line - first_line] = i as u32;
+        }
+        let (decrypts, next) = (case.decrypts(), VecDeque::with_capacity(objects.len()));
+        Ok(InFlight { queue, _thread: thread, work, depth, decrypts, here, by_line, first_line, next })
+    }
+
+    /// Puts an object in flight.
+    #[inline(always)]
+    fn submit(&mut self, objects: &Objects, i: usize) -> bool {
+        let Some(pair) = self.here[i].take() else { return false };
+        let tag = &objects.input(i)[pair.source.len()..];
+        let request = self.work.request(pair, objects.iv(i), self.decrypts.then_some(tag));
+        self.queue.submit(request).is_ok()
+    }
+
+    /// Takes an object's result, and its buffers back. Which it was, if it succeeded.
+    #[inline(always)]
+    fn finish(&mut self, objects: &mut Objects, done: Done) -> Option<usize> {
+        let source = done.buffers.source.as_ref()?;
+        let i = self.by_line[line(source) - self.first_line] as usize;
+        done.result.ok()?;
+        let made = objects.io(i).result;
+        let data = done.buffers.destination.as_ref().map_or(0, |data| data.len());
+        match (&mut made[data..], done.tag()) {
+            (place, tag) if place.len() == tag.len() => place.copy_from_slice(tag),
+            (place, _) => put_value(done.value, place),
+        }
+        let (source, destination) = (done.buffers.source?, done.buffers.destination);
+        self.here[i] = Some(Pair { source, destination });
+        Some(i)
+    }
+}
+
+impl Runner for InFlight {
+    fn run(&mut self, objects: &mut Objects, which: Range<usize>, times: usize) -> bool {
+        let mut to_submit = which.len() * times;
+        let mut to_finish = to_submit;
+        self.next.clear();
+        self.next.extend(which);
+        while to_finish > 0 {
+            while to_submit > 0
+                && self.queue.in_flight() < self.depth
+                && let Some(i) = self.next.pop_front()
+            {
+                if !self.submit(objects, i) {
+                    return false;
+                }
+                to_submit -= 1;
+            }
+            let Some(done) = self.queue.wait() else { return false };
+            let Some(i) = self.finish(objects, done) else { return false };
+            self.next.push_back(i);
+            to_finish -= 1;
+        }
+        true
+    }
+
+    /// Data lies in the arena; tags were put where they belong when they came.
+    fn collect(&mut self, objects: &mut Objects) {
+        for (i, pair) in self.here.iter().enumerate() {
+            if let Some(Pair { destination: Some(data), .. }) = pair {
+                objects.io(i).result[..data.len()].copy_from_slice(data);
+            }
+        }
+    }
+}
