@@ -27,7 +27,10 @@ struct Inner {
     queue: Queue,
     /// By slot.
     owners: Vec<Owner>,
-    /// The slot at which the search for another task begins.
+    /// Who is woken by an accelerator's thread when completions come, or was and has yet to look. As long as any
+    /// task waits, one that waits is this one, or is on its way to be.
+    leader: Option<Ticket>,
+    /// The slot at which the search for another leader begins.
     next: usize,
 }
 
@@ -65,7 +68,7 @@ impl SharedQueue {
             slot.detached |= slot.live;
         }
         let owners = (0..queue.depth()).map(|_| Owner::default()).collect();
-        SharedQueue { inner: Arc::new(Mutex::new(Inner { queue, owners, next: 0 })) }
+        SharedQueue { inner: Arc::new(Mutex::new(Inner { queue, owners, leader: None, next: 0 })) }
     }
 
     /// No code of others runs while it is locked, so a panic elsewhere leaves it as it should be.
@@ -117,7 +120,7 @@ impl SharedQueue {
             }
             Err(refused) => return Err(refused),
         };
-        Ok(Pending { queue: self.clone(), ticket: Some(ticket), yielded: false })
+        Ok(Pending { queue: self.clone(), ticket, ended: false, yielded: false })
     }
 
     /// Executes an operation and waits for its end on this thread. When the queue is full it waits for room.
@@ -177,8 +180,9 @@ impl Inner {
 #[must_use = "an operation that nobody waits for is cancelled"]
 pub struct Pending {
     queue: SharedQueue,
-    /// None once its end was told.
-    ticket: Option<Ticket>,
+    ticket: Ticket,
+    /// Whether its end was told.
+    ended: bool,
     /// Whether others were let in before the accelerator was.
     yielded: bool,
 }
@@ -187,11 +191,12 @@ impl Future for Pending {
     type Output = Done;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Done> {
-        let ticket = self.ticket.expect("a future is not polled after its end");
+        assert!(!self.ended, "a future is not polled after its end");
+        let ticket = self.ticket;
         let queue = self.queue.clone();
         let mut inner = queue.lock();
         if let Some(done) = inner.take(ticket) {
-            self.ticket = None;
+            self.ended = true;
             return Poll::Ready(done);
         }
         let inline = matches!(inner.queue.driver, Driver::Inline(..));
@@ -209,7 +214,7 @@ impl Future for Pending {
             if inline {
                 // Its turn comes with the next step.
                 wakers.push(context.waker().clone());
-            } else if inner.sleep(context.waker()) {
+            } else if inner.lead(ticket, context.waker()) {
                 // Completions came in between.
                 wakers.extend(inner.collect());
                 done = inner.take(ticket);
@@ -222,7 +227,7 @@ impl Future for Pending {
         wakers.into_iter().for_each(Waker::wake);
         match done {
             Some(done) => {
-                self.ticket = None;
+                self.ended = true;
                 Poll::Ready(done)
             }
             None => Poll::Pending,
@@ -232,7 +237,8 @@ impl Future for Pending {
 
 impl Inner {
     /// Has a task woken when completions come; whether some are there already.
-    fn sleep(&mut self, waker: &Waker) -> bool {
+    fn lead(&mut self, ticket: Ticket, waker: &Waker) -> bool {
+        self.leader = Some(ticket);
         match &self.queue.driver {
             Driver::Thread(client) => client.clone().wake_task(&mut self.queue.completions, waker),
             Driver::Inline(..) => false,
@@ -244,14 +250,14 @@ impl Drop for Pending {
     fn drop(&mut self) {
         let mut inner = self.queue.lock();
         let mut done = None;
-        if let Some(ticket) = self.ticket.take() {
-            inner.owners[ticket.slot as usize].waker = None;
-            done = inner.take(ticket);
+        if !self.ended {
+            inner.owners[self.ticket.slot as usize].waker = None;
+            done = inner.take(self.ticket);
             if done.is_none() {
-                inner.queue.detach(ticket);
+                inner.queue.detach(self.ticket);
             }
         }
-        let another = inner.another_sleeper();
+        let another = inner.another_leader(self.ticket);
         drop(inner);
         // Buffers and wakers go outside the lock.
         drop(done);
@@ -262,13 +268,12 @@ impl Drop for Pending {
 }
 
 impl Inner {
-    /// The accelerator wakes one task, the last that went to sleep. When that one goes away, another must
-    /// look: which.
-    fn another_sleeper(&mut self) -> Option<Waker> {
-        let Driver::Thread(client) = &self.queue.driver else { return None };
-        if self.queue.in_flight() == 0 || client.has_sleeper() {
+    /// When the leader goes away another must look: which.
+    fn another_leader(&mut self, gone: Ticket) -> Option<Waker> {
+        if self.leader != Some(gone) {
             return None;
         }
+        self.leader = None;
         let slots = self.owners.len();
         for _ in 0..slots {
             self.next = (self.next + 1) % slots;
@@ -282,7 +287,7 @@ impl Inner {
 
 impl fmt::Debug for Pending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Pending({:?})", self.ticket)
+        write!(f, "Pending({:?}{})", self.ticket, if self.ended { ", ended" } else { "" })
     }
 }
 

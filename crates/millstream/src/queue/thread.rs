@@ -175,11 +175,6 @@ impl Client {
         *self.sleeper.lock().unwrap_or_else(PoisonError::into_inner) = Some(sleeper);
     }
 
-    /// Whether somebody will be woken when completions come.
-    pub(super) fn has_sleeper(&self) -> bool {
-        self.sleeper.lock().unwrap_or_else(PoisonError::into_inner).is_some()
-    }
-
     fn wake(&self) {
         // Not under the lock: a waker is somebody else's code.
         let sleeper = self.sleeper.lock().unwrap_or_else(PoisonError::into_inner).take();
