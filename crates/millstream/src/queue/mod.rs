@@ -212,6 +212,8 @@ pub struct Queue {
     places: Places,
     slots: Vec<Slot>,
     free: Vec<u32>,
+    /// Whether a slot stays taken until whoever waits for its operation has been told.
+    shared: bool,
     /// Requests that were taken to be cancelled and whose own completions are to come.
     cancels: usize,
 }
@@ -250,6 +252,7 @@ impl Parts {
             slots: (0..self.depth).map(|_| Slot::default()).collect(),
             // The first to be taken is the last.
             free: (0..self.depth as u32).rev().collect(),
+            shared: false,
             cancels: 0,
         }
     }
@@ -533,7 +536,9 @@ impl Queue {
             entry.live = false;
             entry.detached = false;
             entry.generation = entry.generation.wrapping_add(1);
-            self.free.push(ticket.slot);
+            if detached || !self.shared {
+                self.free.push(ticket.slot);
+            }
             let status = if completion.status == Status::Ok as u16 {
                 None
             } else {
@@ -601,7 +606,9 @@ impl Queue {
                 destination: entry.destination.take(),
                 rare: entry.rare.take(),
             };
-            self.free.push(ticket.slot);
+            if detached || !self.shared {
+                self.free.push(ticket.slot);
+            }
             if !detached {
                 let result = Err(Status::Gone);
                 return Some(Done { ticket, result, value: 0, tag_len: 0, buffers });

@@ -67,6 +67,7 @@ impl SharedQueue {
         for slot in &mut queue.slots {
             slot.detached |= slot.live;
         }
+        queue.shared = true;
         let owners = (0..queue.depth()).map(|_| Owner::default()).collect();
         SharedQueue { inner: Arc::new(Mutex::new(Inner { queue, owners, leader: None, next: 0 })) }
     }
@@ -172,7 +173,11 @@ impl Inner {
     fn take(&mut self, ticket: Ticket) -> Option<Done> {
         let owner = &mut self.owners[ticket.slot as usize];
         let own = owner.done.as_ref().is_some_and(|done| done.ticket == ticket);
-        if own { owner.done.take() } else { None }
+        if !own {
+            return None;
+        }
+        self.queue.free.push(ticket.slot);
+        owner.done.take()
     }
 }
 
