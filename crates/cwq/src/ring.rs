@@ -155,7 +155,7 @@ impl<M: Deref<Target = [AtomicU64]>, const W: usize> Producer<M, W> {
         // read before we write there again.
         let taken = self.memory[TAKEN].load(Ordering::Acquire);
         // It can't have taken more than was published, nor give entries back.
-        if self.published.wrapping_sub(taken) > self.mask + 1 {
+        if taken.wrapping_sub(self.taken) > self.published.wrapping_sub(self.taken) {
             return Err(PushError::Corrupt);
         }
         self.taken = taken;
