@@ -23,6 +23,8 @@ pub(crate) struct Taken {
     pub(crate) queue: usize,
     pub(crate) grant: usize,
     pub(crate) word: ControlWord,
+    /// The bytes that its gather list named when its cost was reckoned.
+    pub(crate) gathered: u32,
     /// Taken back; of [`Opcode::Cancel`], that it found what it looked for.
     pub(crate) cancelled: bool,
 }
@@ -106,6 +108,11 @@ impl Executor {
         entry.plan = plan(&taken.word, &grant.arena, &mut pieces);
         let Ok(plan) = &entry.plan else { return entry };
         let gathers = matches!(plan.source, Source::Gather { .. });
+        if gathers && plan.source.len() > taken.gathered {
+            // The list has changed since: what it names now was not paid for.
+            entry.plan = Err(Status::Gather);
+            return entry;
+        }
         let exclusive = grant.arena.exclusive();
         let carries = matches!(plan.key, KeyAt::Arena(_)) || matches!(plan.mac_key, KeyAt::Arena(_));
         if exclusive && !gathers && !carries {

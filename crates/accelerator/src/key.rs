@@ -299,7 +299,7 @@ pub const fn algorithm_of(hash: Hash) -> Algorithm {
 }
 
 /// A key in a slot: its number, and which of the slot's keys it is, so that a handle that was given up
-/// never names the slot's next key.
+/// does not name the slot's next key, nor any of the 32,766 after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Handle(u32);
 
