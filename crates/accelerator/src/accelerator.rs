@@ -71,6 +71,14 @@ struct Queue<M> {
     told: bool,
 }
 
+impl<M: Deref<Target = [Word]>> Queue<M> {
+    /// For how many more words' completions there is room.
+    #[inline]
+    fn room(&mut self) -> usize {
+        self.completions.room_for(self.held + 1).map_or(0, |room| room.saturating_sub(self.held))
+    }
+}
+
 /// An accelerator without a thread, a clock or a system call: it works when it is told to.
 ///
 /// ```
@@ -327,8 +335,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     #[cold]
     fn rounds_to_wait(&mut self) -> Option<i64> {
         let offering = self.queues.iter_mut().flatten().filter_map(|queue| {
-            let offers = matches!(queue.submissions.ready(), Ok(1..))
-                && matches!(queue.completions.room(), Ok(room) if room > queue.held);
+            let offers = matches!(queue.submissions.ready(), Ok(1..)) && queue.room() > 0;
             (offers && queue.deficit <= 0).then(|| 1 - queue.deficit / (QUANTUM * i64::from(queue.weight)))
         });
         offering.min()
@@ -341,18 +348,23 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         let Accelerator { queues, grants, held, .. } = self;
         let Some(Some(queue)) = queues.get_mut(index) else { return false };
         let Some(Some(grant)) = grants.get(queue.grant) else { return false };
-        // Every word that is taken must find room for its completion. A corrupt ring is not served.
-        let (Ok(ready), Ok(room)) = (queue.submissions.ready(), queue.completions.room()) else {
-            return false;
-        };
+        // A corrupt ring is not served.
+        let (Ok(ready), Ok(_)) = (queue.submissions.ready(), queue.completions.room()) else { return false };
         if !std::mem::take(&mut queue.in_turn) {
             let share = quanta.saturating_mul(QUANTUM * i64::from(queue.weight));
             queue.deficit = queue.deficit.saturating_add(share);
         }
-        let mut room = if ready == 0 { 0 } else { room.saturating_sub(queue.held) };
-        while room > 0 && queue.deficit > 0 {
+        let mut room = 0;
+        while ready > 0 && queue.deficit > 0 {
             if held.len() >= MOST_HELD {
                 queue.in_turn = true;
+                break;
+            }
+            if room == 0 {
+                room = queue.room();
+            }
+            // Every word that is taken must find room for its completion.
+            if room == 0 {
                 break;
             }
             let Ok(Some(words)) = queue.submissions.pop() else { break };

@@ -5,4 +5,5 @@ mod case;
 mod kinds;
 mod queue;
 mod rules;
+mod schedule;
 mod vectors;
