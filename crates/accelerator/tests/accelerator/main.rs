@@ -3,7 +3,9 @@
 
 mod case;
 mod kinds;
+mod miri;
 mod queue;
 mod rules;
 mod schedule;
+mod soak;
 mod vectors;

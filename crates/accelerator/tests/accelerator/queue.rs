@@ -7,7 +7,7 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use millstream_accelerator::{Accelerator, Arena, FlushPolicy, GrantId, Handle, Key, LocalArena, QueueId};
+use millstream_accelerator::{Accelerator, Arena, FlushPolicy, GrantId, Handle, Key, LocalArena};
 use millstream_cpu::Features;
 use millstream_cwq::ring::{self, Consumer, Producer, Word};
 use millstream_cwq::{Completion, ControlWord, Flags, Opcode, Status};
@@ -86,12 +86,17 @@ pub struct Station<A> {
     pub accelerator: Accelerator<A, Memory>,
     pub arena: A,
     pub grant: GrantId,
-    pub queue: QueueId,
     pub client: Client,
+    pub layout: Layout<A>,
+    handles: Vec<Handle>,
+}
+
+/// Where in an arena cases are laid out.
+pub struct Layout<A> {
+    arena: A,
     random: Random,
     /// What of the arena is in use.
-    end: u32,
-    handles: Vec<Handle>,
+    pub end: u32,
 }
 
 /// What a case becomes: its word, and what must lie where after it.
@@ -105,17 +110,76 @@ impl<A: Arena + Clone> Station<A> {
         let (client, submissions, completions) = Client::new(capacity);
         let mut accelerator = Accelerator::new(Features::hardware(), FlushPolicy::default());
         let grant = accelerator.add_grant(arena.clone(), 2 * capacity);
-        let queue = accelerator.add_queue(grant, submissions, completions, 1).expect("rings");
-        let random = Random::new(u64::from(arena.len()));
-        Station { accelerator, arena, grant, queue, client, random, end: 0, handles: vec![] }
+        accelerator.add_queue(grant, submissions, completions, 1).expect("rings");
+        let layout = Layout::new(arena.clone());
+        Station { accelerator, arena, grant, client, layout, handles: vec![] }
     }
 
     /// Forgets what was laid out, and the keys.
     pub fn clear(&mut self) {
-        self.end = 0;
+        self.layout.end = 0;
         for handle in self.handles.drain(..) {
             assert!(self.accelerator.remove_key(self.grant, handle));
         }
+    }
+
+    /// Lays a case out in the arena, its keys there or in slots.
+    pub fn lay(&mut self, case: &Case, tag: u64, form: Form) -> Laid {
+        let Station { accelerator, grant, layout, handles, .. } = self;
+        layout.lay(case, tag, form, |key| {
+            let handle = accelerator.insert_key(*grant, key).expect("a free slot");
+            handles.push(handle);
+            handle
+        })
+    }
+
+    /// The arena as far as it is in use, and a little after.
+    pub fn snapshot(&self) -> Vec<u8> {
+        let mut bytes = vec![0; (self.layout.end + 64).min(self.arena.len()) as usize];
+        self.arena.read(0, &mut bytes);
+        bytes
+    }
+
+    /// Runs cases as control words and compares completions and the whole arena.
+    pub fn run(&mut self, cases: &[&Case], form: Form) {
+        self.clear();
+        let laid: Vec<_> = cases.iter().zip(1000..).map(|(case, tag)| self.lay(case, tag, form)).collect();
+        let mut expected = self.snapshot();
+        for laid in &laid {
+            self.client.submissions.push(&laid.word.to_words()).expect("room in the ring");
+            for (at, bytes) in &laid.expected {
+                expected[*at as usize..*at as usize + bytes.len()].copy_from_slice(bytes);
+            }
+        }
+        self.client.submissions.publish();
+        let mut seen = vec![false; cases.len()];
+        while self.accelerator.step(0) > 0 {}
+        while let Some(done) = self.client.completed() {
+            let index = (done.tag - 1000) as usize;
+            assert!(!std::mem::replace(&mut seen[index], true), "one completion for each word");
+            let case = cases[index];
+            assert_eq!(done.status(), Some(case.status), "{form:?} {case:?}");
+            assert_eq!(done.value, case.completion_value(), "{form:?} {case:?}");
+        }
+        assert!(seen.iter().all(|seen| *seen), "every word completes");
+        let after = self.snapshot();
+        if after == expected {
+            return;
+        }
+        for (case, laid) in cases.iter().zip(&laid) {
+            for (at, bytes) in &laid.expected {
+                let found = &after[*at as usize..*at as usize + bytes.len()];
+                assert_eq!(found, bytes, "{form:?} {case:?}");
+            }
+        }
+        panic!("bytes changed that no word writes");
+    }
+}
+
+impl<A: Arena> Layout<A> {
+    pub fn new(arena: A) -> Self {
+        let random = Random::new(u64::from(arena.len()));
+        Layout { arena, random, end: 0 }
     }
 
     /// Puts bytes at an odd place of the arena, with untouched ones between it and the next.
@@ -129,20 +193,24 @@ impl<A: Arena + Clone> Station<A> {
         at
     }
 
-    fn key(&mut self, case: &Case, mac: bool, carried: bool) -> (u32, u16) {
+    fn key(
+        &mut self,
+        case: &Case,
+        mac: bool,
+        carried: bool,
+        insert: &mut impl FnMut(Key) -> Handle,
+    ) -> (u32, u16) {
         let (bytes, algorithm) =
             if mac { (&case.mac_key, case.hash) } else { (&case.key, case.key_algorithm()) };
         if carried {
             return (self.put(bytes), bytes.len() as u16);
         }
         let key = Key::new(Features::hardware(), algorithm, bytes).expect("a good key");
-        let handle = self.accelerator.insert_key(self.grant, key).expect("a free slot");
-        self.handles.push(handle);
-        (handle.to_bits(), 0)
+        (insert(key).to_bits(), 0)
     }
 
     /// Lays a case out in the arena.
-    pub fn lay(&mut self, case: &Case, tag: u64, form: Form) -> Laid {
+    pub fn lay(&mut self, case: &Case, tag: u64, form: Form, mut insert: impl FnMut(Key) -> Handle) -> Laid {
         let mut word = ControlWord {
             opcode: case.opcode as u8,
             algorithm: case.algorithm as u8,
@@ -157,11 +225,11 @@ impl<A: Arena + Clone> Station<A> {
         // A key that can't be made can only be carried.
         let carried = form.carried || case.status == Status::KeyLength;
         if case.has_key() {
-            (word.key, word.key_len) = self.key(case, false, carried);
+            (word.key, word.key_len) = self.key(case, false, carried, &mut insert);
             word.flags |= if carried { Flags::KEY_IN_ARENA } else { 0 };
         }
         if case.is_chained() {
-            (word.mac_key, word.mac_key_len) = self.key(case, true, carried);
+            (word.mac_key, word.mac_key_len) = self.key(case, true, carried, &mut insert);
             word.flags |= if carried { Flags::MAC_KEY_IN_ARENA } else { 0 };
             word.aad_len = case.clear as u32;
         } else if case.reverse {
@@ -217,47 +285,5 @@ impl<A: Arena + Clone> Station<A> {
         }
         word.flags |= Flags::GATHER;
         (word.source, word.source_len) = (self.put(&list), list.len() as u32 / 8);
-    }
-
-    /// The arena as far as it is in use, and a little after.
-    pub fn snapshot(&self) -> Vec<u8> {
-        let mut bytes = vec![0; (self.end + 64).min(self.arena.len()) as usize];
-        self.arena.read(0, &mut bytes);
-        bytes
-    }
-
-    /// Runs cases as control words and compares completions and the whole arena.
-    pub fn run(&mut self, cases: &[&Case], form: Form) {
-        self.clear();
-        let laid: Vec<_> = cases.iter().zip(1000..).map(|(case, tag)| self.lay(case, tag, form)).collect();
-        let mut expected = self.snapshot();
-        for laid in &laid {
-            self.client.submissions.push(&laid.word.to_words()).expect("room in the ring");
-            for (at, bytes) in &laid.expected {
-                expected[*at as usize..*at as usize + bytes.len()].copy_from_slice(bytes);
-            }
-        }
-        self.client.submissions.publish();
-        let mut seen = vec![false; cases.len()];
-        while self.accelerator.step(0) > 0 {}
-        while let Some(done) = self.client.completed() {
-            let index = (done.tag - 1000) as usize;
-            assert!(!std::mem::replace(&mut seen[index], true), "one completion for each word");
-            let case = cases[index];
-            assert_eq!(done.status(), Some(case.status), "{form:?} {case:?}");
-            assert_eq!(done.value, case.completion_value(), "{form:?} {case:?}");
-        }
-        assert!(seen.iter().all(|seen| *seen), "every word completes");
-        let after = self.snapshot();
-        if after == expected {
-            return;
-        }
-        for (case, laid) in cases.iter().zip(&laid) {
-            for (at, bytes) in &laid.expected {
-                let found = &after[*at as usize..*at as usize + bytes.len()];
-                assert_eq!(found, bytes, "{form:?} {case:?}");
-            }
-        }
-        panic!("bytes changed that no word writes");
     }
 }
