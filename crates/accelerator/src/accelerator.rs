@@ -420,8 +420,8 @@ fn cost(word: &ControlWord, gathered: u32, arena_len: u32) -> i64 {
     let source = if word.has(Flags::GATHER) { gathered } else { word.source_len };
     // Of a combined operation the length of the associated data is a part of the source's.
     let aad = if word.opcode == Opcode::Aead as u8 { word.aad_len } else { 0 };
-    let keys = i64::from(word.key_len) + i64::from(word.mac_key_len);
-    WORD_COST + i64::from(source.min(arena_len)) + i64::from(aad.min(arena_len)) + keys
+    let spans = [source, aad, u32::from(word.key_len), u32::from(word.mac_key_len)];
+    WORD_COST + spans.iter().map(|len| i64::from(*len.min(&arena_len))).sum::<i64>()
 }
 
 /// Whether a word cancels another, and nothing is wrong with it.

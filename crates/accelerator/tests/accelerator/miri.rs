@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use millstream_accelerator::{Arena, LocalArena, Operation, Unit};
-use millstream_cpu::Features;
 use millstream_cwq::{Algorithm, ControlWord, Opcode, Status};
 use millstream_testkit::Random;
 
-use crate::case::{Case, Keys, Outcome, Room, every_kind, operation, random_case};
+use crate::case::{Case, Keys, Outcome, Room, every_kind, features, operation, random_case};
 use crate::queue::{Exclusive, FORMS, Station};
 
 /// Two short cases of each kind whose portable kernel is quick enough.
@@ -16,10 +15,14 @@ fn cases() -> Vec<Case> {
         use Algorithm::*;
         let cipher =
             matches!(case.algorithm, None | AesCbc | AesCtr | AesGcm | AesCmac | ChaCha20Poly1305 | Rc4);
-        (cipher || matches!(case.algorithm, Crc32 | IpChecksum)) && matches!(case.hash, None | Md5 | Sha256)
+        (cipher || matches!(case.algorithm, Crc32 | IpChecksum)) && matches!(case.hash, None | Sha256)
     };
     let mut random = Random::new(41);
-    let kinds = every_kind();
+    let mut kinds = every_kind();
+    for kind in kinds.iter_mut().filter(|kind| kind.is_chained()) {
+        // Else it might be MD5, whose kernel is in assembly.
+        kind.hash = Algorithm::Sha256;
+    }
     kinds
         .iter()
         .filter(|kind| quick(kind))
@@ -38,8 +41,7 @@ fn cases() -> Vec<Case> {
 #[test]
 fn miri_batches() {
     let cases = cases();
-    let keys: Vec<_> =
-        cases.iter().map(|case| Keys::of(Features::hardware(), case).expect("good keys")).collect();
+    let keys: Vec<_> = cases.iter().map(|case| Keys::of(features(), case).expect("good keys")).collect();
     let mut rooms: Vec<_> = cases.iter().enumerate().map(|(i, case)| Room::of(case, i % 2 == 0)).collect();
     let mut operations: Vec<Operation<'_>> = cases
         .iter()
@@ -47,7 +49,7 @@ fn miri_batches() {
         .zip(&mut rooms)
         .map(|((case, keys), room)| operation(case, keys, room))
         .collect();
-    Unit::new(Features::hardware()).run(&mut operations);
+    Unit::new(features()).run(&mut operations);
     let outcomes: Vec<_> = operations.iter().map(Outcome::of).collect();
     drop(operations);
     for ((case, room), outcome) in cases.iter().zip(&rooms).zip(outcomes) {

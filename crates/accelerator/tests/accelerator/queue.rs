@@ -8,12 +8,11 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use millstream_accelerator::{Accelerator, Arena, FlushPolicy, GrantId, Handle, Key, LocalArena};
-use millstream_cpu::Features;
 use millstream_cwq::ring::{self, Consumer, Producer, Word};
 use millstream_cwq::{Completion, ControlWord, Flags, Opcode, Status};
 use millstream_testkit::Random;
 
-use crate::case::{Case, UNTOUCHED};
+use crate::case::{Case, UNTOUCHED, features};
 
 pub type Memory = Arc<[Word]>;
 
@@ -108,7 +107,7 @@ pub struct Laid {
 impl<A: Arena + Clone> Station<A> {
     pub fn new(arena: A, capacity: usize) -> Self {
         let (client, submissions, completions) = Client::new(capacity);
-        let mut accelerator = Accelerator::new(Features::hardware(), FlushPolicy::default());
+        let mut accelerator = Accelerator::new(features(), FlushPolicy::default());
         let grant = accelerator.add_grant(arena.clone(), 2 * capacity);
         accelerator.add_queue(grant, submissions, completions, 1).expect("rings");
         let layout = Layout::new(arena.clone());
@@ -205,7 +204,7 @@ impl<A: Arena> Layout<A> {
         if carried {
             return (self.put(bytes), bytes.len() as u16);
         }
-        let key = Key::new(Features::hardware(), algorithm, bytes).expect("a good key");
+        let key = Key::new(features(), algorithm, bytes).expect("a good key");
         (insert(key).to_bits(), 0)
     }
 
