@@ -294,24 +294,24 @@ impl Buffers {
 const PAGE: usize = 4096;
 
 /// Bytes that begin at a chosen place within a page.
-struct Placed {
+pub struct Placed {
     memory: Vec<u8>,
     at: usize,
     len: usize,
 }
 
 impl Placed {
-    fn new(len: usize, offset_in_page: usize) -> Placed {
+    pub fn new(len: usize, offset_in_page: usize) -> Placed {
         let memory = vec![0; len + 2 * PAGE];
         let at = memory.as_ptr().align_offset(PAGE) + offset_in_page;
         Placed { memory, at, len }
     }
 
-    fn bytes(&self) -> &[u8] {
+    pub fn bytes(&self) -> &[u8] {
         &self.memory[self.at..self.at + self.len]
     }
 
-    fn bytes_mut(&mut self) -> &mut [u8] {
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.memory[self.at..self.at + self.len]
     }
 }

@@ -151,7 +151,7 @@ fn timed(command: &mut Command, output: &Path) -> Result<f64, String> {
     }
     let name = command.get_program().to_string_lossy().into_owned();
     let mut status = None;
-    let ns = clock::time_ns(|| status = Some(command.stdin(Stdio::null()).status()));
+    let ns = clock::elapsed_ns(|| status = Some(command.stdin(Stdio::null()).status()));
     match status.expect("the command was run") {
         Ok(status) if status.success() => Ok(ns / 1e9),
         Ok(status) => Err(format!("{name}: {status}")),

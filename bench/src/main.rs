@@ -1,5 +1,6 @@
-//! Millstream beside its peers, in one run: direct calls with one object at a time, and the file
-//! command beside `cp`. BENCHMARKING.md tells how to run it and how to read what it prints.
+//! Millstream beside its peers, in one run: direct calls with one object at a time, many objects in
+//! flight, and the file command beside `cp`. BENCHMARKING.md tells how to run it and how to read what
+//! it prints.
 #![deny(unsafe_code)]
 // A program: what it offers is its command line.
 #![allow(missing_docs)]
@@ -8,6 +9,7 @@ mod case;
 mod clock;
 mod file;
 mod glob;
+mod many;
 mod measure;
 mod peers;
 mod plot;
@@ -43,6 +45,8 @@ struct Arguments {
 enum Other {
     /// `millstream encrypt` beside `cp`, on the same file in turns
     File(file::Arguments),
+    /// Many objects in flight, in lanes, beside libraries made for that
+    Many(many::Arguments),
 }
 
 #[derive(clap::Args)]
@@ -92,6 +96,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let done = match arguments.other {
         Some(Other::File(arguments)) => file::run(&arguments),
+        Some(Other::Many(arguments)) => many::run(&arguments),
         None => direct(&arguments.direct),
     };
     match done {

@@ -179,7 +179,7 @@ fn take_turns(
 
 /// Where one object outlasts a batch (64 KB of triple DES), fewer rounds: as many as take four times
 /// as long as the cell should, but at least seven.
-fn affordable(effort: Effort, rows: usize, round_ns: f64) -> usize {
+pub fn affordable(effort: Effort, rows: usize, round_ns: f64) -> usize {
     let budget_ns = 4.0 * effort.seconds * 1e9 * rows as f64;
     let rounds = (budget_ns / round_ns) as usize;
     rounds.max(7).min(effort.rounds as usize)
@@ -204,7 +204,7 @@ fn object_ns(buffers: &mut Buffers, row: &mut Row, batch_ns: f64) -> f64 {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -56,7 +56,7 @@ pub fn draw<'a>(path: &'a Path, cells: &[Cell]) -> Result<(), Box<dyn Error + 'a
     Ok(())
 }
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+pub type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 
 fn panel<'a>(area: &Area<'a>, name: &str, cells: &[&Cell]) -> Result<(), Box<dyn Error + 'a>> {
     let sizes = cells.iter().map(|cell| cell.size as f64);

@@ -170,7 +170,7 @@ fn target(verdict: &Verdict) -> Value {
 }
 
 /// Three decimals are more than the clock is good for.
-fn rounded(value: f64) -> f64 {
+pub fn rounded(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }
 

@@ -1,7 +1,7 @@
 //! intel-ipsec-mb, Debian's shared library: its direct calls where it has them, and otherwise
 //! jobs with one outstanding, that is, submitted and flushed object by object.
 //!
-//! Its many-job speed is not measured here: these are direct calls, one object at a time. The
+//! These are direct calls, one object at a time; `many/rows/ipsec_mb.rs` keeps its lanes full. The
 //! library gives out its functions in a structure; `ipsec_mb_layout.c` tells the offsets.
 //!
 //! # Safety
@@ -18,62 +18,66 @@ use super::dl::Library;
 use super::{Peer, Row};
 use crate::case::{AAD, Algorithm, Case, Cipher, Hash, Io, Mode, kasumi};
 
-mod layout {
+pub mod layout {
     #![allow(dead_code, missing_docs)]
     include!(concat!(env!("OUT_DIR"), "/ipsec_mb_layout.rs"));
 }
 use layout::*;
 
-type Ptr = *mut c_void;
-type In = *const c_void;
+pub type Ptr = *mut c_void;
+pub type In = *const c_void;
 
 /// Keys and contexts as the library wants them: aligned to a cache line, at a fixed address.
 #[repr(C, align(64))]
-struct Aligned<const N: usize>([u8; N]);
+pub struct Aligned<const N: usize>([u8; N]);
 
 impl<const N: usize> Aligned<N> {
-    fn zeroed() -> Box<Self> {
+    pub fn zeroed() -> Box<Self> {
         Box::new(Aligned([0; N]))
     }
 
-    fn as_in(&self) -> In {
+    pub fn as_in(&self) -> In {
         self.0.as_ptr().cast()
     }
 
-    fn as_out(&mut self) -> Ptr {
+    pub fn as_out(&mut self) -> Ptr {
         self.0.as_mut_ptr().cast()
     }
 }
 
 /// The library's structure of functions and job slots.
 #[derive(Clone, Copy)]
-struct Manager(*mut u8);
+pub struct Manager(pub *mut u8);
+
+/// An AES key's schedules for encryption and decryption.
+pub type AesKey = (Box<Aligned<240>>, Box<Aligned<240>>);
 
 type KeyExpansion = unsafe extern "C" fn(In, Ptr, Ptr);
 type OneBlock = unsafe extern "C" fn(In, Ptr);
-type Digest = unsafe extern "C" fn(In, u64, Ptr);
-type Gcm = unsafe extern "C" fn(In, Ptr, *mut u8, *const u8, u64, *const u8, *const u8, u64, *mut u8, u64);
-type ChaChaInit = unsafe extern "C" fn(In, Ptr, In, In, u64);
-type ChaChaUpdate = unsafe extern "C" fn(In, Ptr, Ptr, In, u64);
-type ChaChaFinal = unsafe extern "C" fn(Ptr, Ptr, u64);
+pub type Digest = unsafe extern "C" fn(In, u64, Ptr);
+pub type Gcm =
+    unsafe extern "C" fn(In, Ptr, *mut u8, *const u8, u64, *const u8, *const u8, u64, *mut u8, u64);
+pub type ChaChaInit = unsafe extern "C" fn(In, Ptr, In, In, u64);
+pub type ChaChaUpdate = unsafe extern "C" fn(In, Ptr, Ptr, In, u64);
+pub type ChaChaFinal = unsafe extern "C" fn(Ptr, Ptr, u64);
 type KasumiKey = unsafe extern "C" fn(In, Ptr) -> c_int;
-type KasumiF8 = unsafe extern "C" fn(In, u64, In, Ptr, u32);
-type KasumiF9 = unsafe extern "C" fn(In, u64, In, u32, Ptr, u32);
-type Crc = unsafe extern "C" fn(In, u64) -> u32;
-type JobCall = unsafe extern "C" fn(Ptr) -> *mut u8;
+pub type KasumiF8 = unsafe extern "C" fn(In, u64, In, Ptr, u32);
+pub type KasumiF9 = unsafe extern "C" fn(In, u64, In, u32, Ptr, u32);
+pub type Crc = unsafe extern "C" fn(In, u64) -> u32;
+pub type JobCall = unsafe extern "C" fn(Ptr) -> *mut u8;
 
 impl Manager {
     /// The function at that offset.
     ///
     /// # Safety
     /// `F` is the type the header gives the field.
-    unsafe fn function<F: Copy>(self, offset: usize) -> F {
+    pub unsafe fn function<F: Copy>(self, offset: usize) -> F {
         const { assert!(size_of::<F>() == size_of::<Ptr>()) };
         // SAFETY: the offset is the header's, and the library filled the structure.
         unsafe { self.0.add(offset).cast::<F>().read() }
     }
 
-    fn expand_aes(self, key: &[u8]) -> (Box<Aligned<240>>, Box<Aligned<240>>) {
+    pub fn aes_key(self, key: &[u8]) -> AesKey {
         let offset = if key.len() == 16 { MANAGER_keyexp_128 } else { MANAGER_keyexp_256 };
         let (mut encrypt, mut decrypt) = (Aligned::zeroed(), Aligned::zeroed());
         // SAFETY: 15 round keys fit.
@@ -81,6 +85,67 @@ impl Manager {
             self.function::<KeyExpansion>(offset)(key.as_ptr().cast(), encrypt.as_out(), decrypt.as_out());
         }
         (encrypt, decrypt)
+    }
+
+    /// The schedule of each of a key's one or three DES keys.
+    pub fn des_key(self, key: &[u8]) -> Vec<Aligned<128>> {
+        // SAFETY: the type is the header's.
+        let expand: unsafe extern "C" fn(Ptr, In) -> c_int = unsafe { self.function(MANAGER_des_key_sched) };
+        let schedule = |key: &[u8]| {
+            let mut schedule = Aligned([0; 128]);
+            // SAFETY: 16 rounds of 8 bytes fit.
+            unsafe { expand(schedule.as_out(), key.as_ptr().cast()) };
+            schedule
+        };
+        key.chunks(8).map(schedule).collect()
+    }
+
+    pub fn gcm_key(self, key: &[u8]) -> Box<Aligned<GCM_KEY>> {
+        let offset = if key.len() == 16 { MANAGER_gcm128_pre } else { MANAGER_gcm256_pre };
+        let mut expanded = Aligned::zeroed();
+        // SAFETY: the type and the size are the header's.
+        unsafe { self.function::<OneBlock>(offset)(key.as_ptr().cast(), expanded.as_out()) };
+        expanded
+    }
+
+    /// The AES schedule and the two subkeys (RFC 4493 §2.3).
+    pub fn cmac_key(self, key: &[u8]) -> (AesKey, [Box<Aligned<16>>; 2]) {
+        let offset = if key.len() == 16 { MANAGER_cmac_subkey_gen_128 } else { MANAGER_cmac_subkey_gen_256 };
+        let schedule = self.aes_key(key);
+        let (mut first, mut second) = (Aligned::zeroed(), Aligned::zeroed());
+        // SAFETY: the type is the header's, the subkeys are of one block.
+        unsafe {
+            self.function::<KeyExpansion>(offset)(schedule.0.as_in(), first.as_out(), second.as_out());
+        }
+        (schedule, [first, second])
+    }
+
+    /// The mid-states after the key's block, inner and outer (RFC 2104 §4).
+    pub fn hmac_key(self, hash: Hash, key: &[u8]) -> [Box<Aligned<64>>; 2] {
+        let (one_block, block) = match hash {
+            Hash::Md5 => (MANAGER_md5_one_block, 64),
+            Hash::Sha1 => (MANAGER_sha1_one_block, 64),
+            Hash::Sha256 => (MANAGER_sha256_one_block, 64),
+            Hash::Sha512 => (MANAGER_sha512_one_block, 128),
+        };
+        [0x36, 0x5c].map(|pad| {
+            let mut padded = vec![pad; block];
+            for (padded, key) in padded.iter_mut().zip(key) {
+                *padded ^= key;
+            }
+            let mut state = Aligned::zeroed();
+            // SAFETY: one block goes in, a state of at most 64 bytes comes out.
+            unsafe { self.function::<OneBlock>(one_block)(padded.as_ptr().cast(), state.as_out()) };
+            state
+        })
+    }
+
+    /// A KASUMI key expanded by the function at that offset: for F8 or for F9.
+    pub fn kasumi_key(self, offset: usize, key: &[u8]) -> Box<Aligned<KASUMI_KEY>> {
+        let mut expanded = Aligned::zeroed();
+        // SAFETY: the type and the size are the header's, the key has 16 bytes.
+        unsafe { self.function::<KasumiKey>(offset)(key.as_ptr().cast(), expanded.as_out()) };
+        expanded
     }
 
     /// One object as a job: filled, submitted, and flushed if it waits for others.
@@ -123,11 +188,11 @@ impl JobCalls {
 
 /// A job slot being filled.
 #[derive(Clone, Copy)]
-struct Job(*mut u8);
+pub struct Job(pub *mut u8);
 
 impl Job {
     #[inline(always)]
-    fn set<T>(self, offset: usize, value: T) {
+    pub fn set<T>(self, offset: usize, value: T) {
         // SAFETY: the offset is the header's, the field is of `T`'s size, the slot is ours.
         unsafe { self.0.add(offset).cast::<T>().write(value) }
     }
@@ -160,38 +225,48 @@ impl Job {
 }
 
 /// The library, loaded and initialised for this processor.
-struct IpsecMb {
-    manager: Manager,
-    version: String,
+pub struct IpsecMb {
+    pub manager: Manager,
+    pub version: String,
     kasumi_f8_iv: unsafe extern "C" fn(u32, u8, u8, Ptr) -> c_int,
 }
 
-/// Loads the library.
+/// The library as a peer of direct calls.
 pub fn load() -> Result<Box<dyn Peer>, String> {
-    let absent = |why: String| format!("ipsec-mb: {why}");
-    let library = Library::open("libIPSec_MB.so.1").map_err(absent)?;
-    // SAFETY: the types are the header's; the manager is initialised before anything else.
-    unsafe {
-        let number: unsafe extern "C" fn() -> u32 = library.symbol("imb_get_version").map_err(absent)?;
-        let text: unsafe extern "C" fn() -> *const c_char =
-            library.symbol("imb_get_version_str").map_err(absent)?;
-        let version = CStr::from_ptr(text()).to_string_lossy().into_owned();
-        if number() != IMB_VERSION_NUM {
-            return Err(format!("ipsec-mb: the library is {version}, the header at build time was not"));
+    Ok(Box::new(IpsecMb::load()?))
+}
+
+impl IpsecMb {
+    /// Loads the library and makes a manager of its own.
+    ///
+    /// # Errors
+    /// One line that says why it can't be had.
+    pub fn load() -> Result<IpsecMb, String> {
+        let absent = |why: String| format!("ipsec-mb: {why}");
+        let library = Library::open("libIPSec_MB.so.1").map_err(absent)?;
+        // SAFETY: the types are the header's; the manager is initialised before anything else.
+        unsafe {
+            let number: unsafe extern "C" fn() -> u32 = library.symbol("imb_get_version").map_err(absent)?;
+            let text: unsafe extern "C" fn() -> *const c_char =
+                library.symbol("imb_get_version_str").map_err(absent)?;
+            let version = CStr::from_ptr(text()).to_string_lossy().into_owned();
+            if number() != IMB_VERSION_NUM {
+                return Err(format!("ipsec-mb: the library is {version}, the header at build time was not"));
+            }
+            let allocate: unsafe extern "C" fn(u64) -> *mut u8 =
+                library.symbol("alloc_mb_mgr").map_err(absent)?;
+            let initialise: unsafe extern "C" fn(*mut u8, *mut u32) =
+                library.symbol("init_mb_mgr_auto").map_err(absent)?;
+            let manager = allocate(0);
+            if manager.is_null() {
+                return Err("ipsec-mb: alloc_mb_mgr failed".to_owned());
+            }
+            let mut tier = 0;
+            initialise(manager, &mut tier);
+            let kasumi_f8_iv = library.symbol("kasumi_f8_iv_gen").map_err(absent)?;
+            let version = format!("ipsec-mb {version}, tier {}", tier_name(tier));
+            Ok(IpsecMb { manager: Manager(manager), version, kasumi_f8_iv })
         }
-        let allocate: unsafe extern "C" fn(u64) -> *mut u8 =
-            library.symbol("alloc_mb_mgr").map_err(absent)?;
-        let initialise: unsafe extern "C" fn(*mut u8, *mut u32) =
-            library.symbol("init_mb_mgr_auto").map_err(absent)?;
-        let manager = allocate(0);
-        if manager.is_null() {
-            return Err("ipsec-mb: alloc_mb_mgr failed".to_owned());
-        }
-        let mut tier = 0;
-        initialise(manager, &mut tier);
-        let kasumi_f8_iv = library.symbol("kasumi_f8_iv_gen").map_err(absent)?;
-        let version = format!("ipsec-mb {version}, tier {}", tier_name(tier));
-        Ok(Box::new(IpsecMb { manager: Manager(manager), version, kasumi_f8_iv }))
     }
 }
 
@@ -210,7 +285,7 @@ impl IpsecMb {
         let manager = self.manager;
         let calls = JobCalls::of(manager);
         let (key, iv, direction) = (case.key(), case.iv(), direction(case));
-        let (encrypt, decrypt) = manager.expand_aes(&key);
+        let (encrypt, decrypt) = manager.aes_key(&key);
         Row::new("job, one outstanding", move |io| {
             manager.process(&calls, |job| {
                 job.cipher(mode, direction, parts(io));
@@ -227,16 +302,7 @@ impl IpsecMb {
         let manager = self.manager;
         let calls = JobCalls::of(manager);
         let (iv, direction) = (case.iv(), direction(case));
-        let mut schedules = Vec::new();
-        for key in case.key().chunks(8) {
-            let mut schedule = Aligned::<128>::zeroed();
-            // SAFETY: 16 rounds of 8 bytes fit.
-            unsafe {
-                let expand: unsafe extern "C" fn(Ptr, In) -> c_int = manager.function(MANAGER_des_key_sched);
-                expand(schedule.as_out(), key.as_ptr().cast());
-            }
-            schedules.push(schedule);
-        }
+        let schedules = manager.des_key(&case.key());
         let pointers: Vec<In> = schedules.iter().map(|schedule| schedule.as_in()).collect();
         let mode = if triple { IMB_CIPHER_DES3 } else { IMB_CIPHER_DES };
         Row::new("job, one outstanding", move |io| {
@@ -253,18 +319,12 @@ impl IpsecMb {
     }
 
     fn gcm(&self, case: &Case, bits: usize) -> Option<Row> {
-        let (expand, encrypt, decrypt) = match bits {
-            128 => (MANAGER_gcm128_pre, MANAGER_gcm128_enc, MANAGER_gcm128_dec),
-            _ => (MANAGER_gcm256_pre, MANAGER_gcm256_enc, MANAGER_gcm256_dec),
-        };
         let opens = case.opens();
-        let (key, nonce) = (case.key(), case.iv());
-        let (mut expanded, mut context) = (Aligned::<GCM_KEY>::zeroed(), Aligned::<GCM_CONTEXT>::zeroed());
-        // SAFETY: the types and sizes are the header's.
-        let call = unsafe {
-            self.manager.function::<OneBlock>(expand)(key.as_ptr().cast(), expanded.as_out());
-            self.manager.function::<Gcm>(if opens { decrypt } else { encrypt })
-        };
+        let nonce = case.iv();
+        let expanded = self.manager.gcm_key(&case.key());
+        let mut context = Aligned::<GCM_CONTEXT>::zeroed();
+        // SAFETY: the type is the header's.
+        let call = unsafe { self.manager.function::<Gcm>(gcm_call(bits, opens)) };
         Row::new("direct", move |io| {
             let (input, output, len) = parts(io);
             let mut tag = [0u8; 16];
@@ -319,16 +379,8 @@ impl IpsecMb {
     fn cmac(&self, case: &Case, bits: usize) -> Option<Row> {
         let manager = self.manager;
         let calls = JobCalls::of(manager);
-        let (subkeys, algorithm) = match bits {
-            128 => (MANAGER_cmac_subkey_gen_128, IMB_AUTH_AES_CMAC),
-            _ => (MANAGER_cmac_subkey_gen_256, IMB_AUTH_AES_CMAC_256),
-        };
-        let (expanded, _) = manager.expand_aes(&case.key());
-        let (mut first, mut second) = (Aligned::<16>::zeroed(), Aligned::<16>::zeroed());
-        // SAFETY: the type is the header's, the subkeys are of one block.
-        unsafe {
-            manager.function::<KeyExpansion>(subkeys)(expanded.as_in(), first.as_out(), second.as_out());
-        }
+        let algorithm = if bits == 128 { IMB_AUTH_AES_CMAC } else { IMB_AUTH_AES_CMAC_256 };
+        let ((expanded, _), [first, second]) = manager.cmac_key(&case.key());
         Row::new("job, one outstanding", move |io| {
             manager.process(&calls, |job| {
                 job.hash(algorithm, io.input.as_ptr(), io.input.len() as u64, io.tag.as_mut_ptr(), 16);
@@ -355,25 +407,8 @@ impl IpsecMb {
     fn hmac(&self, case: &Case, hash: Hash) -> Option<Row> {
         let manager = self.manager;
         let calls = JobCalls::of(manager);
-        let (one_block, algorithm, block) = match hash {
-            Hash::Md5 => (MANAGER_md5_one_block, IMB_AUTH_MD5, 64),
-            Hash::Sha1 => (MANAGER_sha1_one_block, IMB_AUTH_HMAC_SHA_1, 64),
-            Hash::Sha256 => (MANAGER_sha256_one_block, IMB_AUTH_HMAC_SHA_256, 64),
-            Hash::Sha512 => (MANAGER_sha512_one_block, IMB_AUTH_HMAC_SHA_512, 128),
-        };
-        let key = case.key();
-        // The mid-states after the key's block (RFC 2104 §4).
-        let mid_state = |pad: u8| {
-            let mut padded = vec![pad; block];
-            for (padded, key) in padded.iter_mut().zip(&key) {
-                *padded ^= key;
-            }
-            let mut state = Aligned::<64>::zeroed();
-            // SAFETY: one block goes in, a state of at most 64 bytes comes out.
-            unsafe { manager.function::<OneBlock>(one_block)(padded.as_ptr().cast(), state.as_out()) };
-            state
-        };
-        let (inner, outer) = (mid_state(0x36), mid_state(0x5c));
+        let algorithm = hmac_algorithm(hash);
+        let [inner, outer] = manager.hmac_key(hash, &case.key());
         let tag_len = hash.digest_len();
         Row::new("job, one outstanding", move |io| {
             manager.process(&calls, |job| {
@@ -384,17 +419,8 @@ impl IpsecMb {
         })
     }
 
-    fn kasumi_key(&self, case: &Case, offset: usize) -> Box<Aligned<KASUMI_KEY>> {
-        let mut expanded = Aligned::zeroed();
-        // SAFETY: the type and the size are the header's, the key has 16 bytes.
-        unsafe {
-            self.manager.function::<KasumiKey>(offset)(case.key().as_ptr().cast(), expanded.as_out());
-        }
-        expanded
-    }
-
     fn kasumi_f8(&self, case: &Case) -> Option<Row> {
-        let key = self.kasumi_key(case, MANAGER_kasumi_init_f8_key_sched);
+        let key = self.manager.kasumi_key(MANAGER_kasumi_init_f8_key_sched, &case.key());
         let mut iv = 0u64;
         // SAFETY: the types are the header's; the IV has 8 bytes.
         let call: KasumiF8 = unsafe {
@@ -410,7 +436,7 @@ impl IpsecMb {
     }
 
     fn kasumi_f9(&self, case: &Case) -> Option<Row> {
-        let key = self.kasumi_key(case, MANAGER_kasumi_init_f9_key_sched);
+        let key = self.manager.kasumi_key(MANAGER_kasumi_init_f9_key_sched, &case.key());
         // SAFETY: the type is the header's.
         let call: KasumiF9 = unsafe { self.manager.function(MANAGER_f9_1_buffer_user) };
         // COUNT and FRESH, each big-endian, in the order of memory.
@@ -470,7 +496,26 @@ impl Peer for IpsecMb {
     }
 }
 
-fn direction(case: &Case) -> u32 {
+pub fn hmac_algorithm(hash: Hash) -> u32 {
+    match hash {
+        Hash::Md5 => IMB_AUTH_MD5,
+        Hash::Sha1 => IMB_AUTH_HMAC_SHA_1,
+        Hash::Sha256 => IMB_AUTH_HMAC_SHA_256,
+        Hash::Sha512 => IMB_AUTH_HMAC_SHA_512,
+    }
+}
+
+/// Where the function for GCM in one call is.
+pub fn gcm_call(bits: usize, opens: bool) -> usize {
+    match (bits, opens) {
+        (128, false) => MANAGER_gcm128_enc,
+        (128, true) => MANAGER_gcm128_dec,
+        (_, false) => MANAGER_gcm256_enc,
+        (_, true) => MANAGER_gcm256_dec,
+    }
+}
+
+pub fn direction(case: &Case) -> u32 {
     match case.direction {
         Direction::Encrypt => IMB_DIR_ENCRYPT,
         Direction::Decrypt => IMB_DIR_DECRYPT,

@@ -14,7 +14,15 @@ int main(void)
 
     MANAGER(get_next_job);
     MANAGER(submit_job_nocheck);
+    MANAGER(get_completed_job);
     MANAGER(flush_job);
+    MANAGER(get_next_burst);
+    MANAGER(submit_burst_nocheck);
+    MANAGER(flush_burst);
+    MANAGER(submit_cipher_burst);
+    MANAGER(submit_cipher_burst_nocheck);
+    MANAGER(submit_hash_burst);
+    MANAGER(submit_hash_burst_nocheck);
     MANAGER(keyexp_128);
     MANAGER(keyexp_256);
     MANAGER(cmac_subkey_gen_128);
@@ -40,6 +48,7 @@ int main(void)
     MANAGER(kasumi_init_f8_key_sched);
     MANAGER(kasumi_init_f9_key_sched);
     MANAGER(f8_1_buffer);
+    MANAGER(f8_n_buffer);
     MANAGER(f9_1_buffer_user);
     MANAGER(crc32_ethernet_fcs);
 
@@ -69,6 +78,9 @@ int main(void)
     NUMBER(IMB_CIPHER_DES);
     NUMBER(IMB_CIPHER_DES3);
     NUMBER(IMB_CIPHER_NULL);
+    NUMBER(IMB_CIPHER_GCM);
+    NUMBER(IMB_CIPHER_CHACHA20_POLY1305);
+    NUMBER(IMB_CIPHER_KASUMI_UEA1_BITLEN);
     NUMBER(IMB_DIR_ENCRYPT);
     NUMBER(IMB_DIR_DECRYPT);
     NUMBER(IMB_AUTH_NULL);
@@ -76,12 +88,20 @@ int main(void)
     NUMBER(IMB_AUTH_HMAC_SHA_1);
     NUMBER(IMB_AUTH_HMAC_SHA_256);
     NUMBER(IMB_AUTH_HMAC_SHA_512);
+    NUMBER(IMB_AUTH_SHA_1);
+    NUMBER(IMB_AUTH_SHA_256);
+    NUMBER(IMB_AUTH_SHA_512);
+    NUMBER(IMB_AUTH_AES_GMAC);
+    NUMBER(IMB_AUTH_CHACHA20_POLY1305);
+    NUMBER(IMB_AUTH_CRC32_ETHERNET_FCS);
     NUMBER(IMB_AUTH_AES_CMAC);
     NUMBER(IMB_AUTH_AES_CMAC_256);
     NUMBER(IMB_ORDER_CIPHER_HASH);
     NUMBER(IMB_ORDER_HASH_CIPHER);
     NUMBER(IMB_STATUS_COMPLETED);
+    NUMBER(IMB_MAX_BURST_SIZE);
 
+    SIZE("JOB_SIZE", IMB_JOB);
     SIZE("GCM_KEY", struct gcm_key_data);
     SIZE("GCM_CONTEXT", struct gcm_context_data);
     SIZE("CHACHA_CONTEXT", struct chacha20_poly1305_context_data);

@@ -11,7 +11,7 @@ pub mod ring;
 pub mod rustcrypto;
 
 #[cfg(not(ipsec_mb))]
-mod ipsec_mb {
+pub mod ipsec_mb {
     /// Says why the library has no rows.
     pub fn load() -> Result<Box<dyn super::Peer>, String> {
         Err(concat!("ipsec-mb: ", env!("IPSEC_MB_ABSENT")).to_owned())
@@ -71,8 +71,8 @@ pub fn peers() -> (Vec<Box<dyn Peer>>, Vec<String>) {
         Ok(peer) => present.push(peer),
         Err(why) => absent.push(why),
     };
-    add(openssl::system());
-    add(openssl::built());
+    add(openssl::system().map(|peer| Box::new(peer) as Box<dyn Peer>));
+    add(openssl::built().map(|peer| Box::new(peer) as Box<dyn Peer>));
     add(Ok(Box::new(aws_lc::AwsLc)));
     add(Ok(Box::new(ring::Ring)));
     add(Ok(Box::new(rustcrypto::RustCrypto)));

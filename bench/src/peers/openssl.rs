@@ -5,9 +5,8 @@
 //! that knows the library well pays for it.
 //!
 //! # Safety
-//! Contexts are made by the library and used by one row only. Inputs and outputs are slices of an
-//! `Io`, which are of the same length; a tag has room for 64 bytes. [`Api`] states the types of
-//! `openssl/evp.h`, `openssl/kdf.h` and `openssl/params.h`.
+//! Contexts are made by the library, belong to one value each and are freed with it. [`Api`] states
+//! the types of `openssl/evp.h`, `openssl/kdf.h` and `openssl/params.h`.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
@@ -52,7 +51,7 @@ impl Param {
 macro_rules! api {
     ($(fn $name:ident($($argument:ident: $kind:ty),*) -> $result:ty;)*) => {
         #[allow(non_snake_case)]
-        struct Api { $($name: unsafe extern "C" fn($($kind),*) -> $result,)* }
+        pub struct Api { $($name: unsafe extern "C" fn($($kind),*) -> $result,)* }
 
         impl Api {
             fn loaded(library: Library) -> Result<Api, String> {
@@ -74,6 +73,7 @@ api! {
     fn OSSL_PROVIDER_load(library: Ptr, name: *const c_char) -> Ptr;
     fn EVP_CIPHER_fetch(library: Ptr, name: *const c_char, properties: *const c_char) -> Ptr;
     fn EVP_CIPHER_CTX_new() -> Ptr;
+    fn EVP_CIPHER_CTX_free(ctx: Ptr) -> ();
     fn EVP_CIPHER_CTX_set_padding(ctx: Ptr, pad: c_int) -> c_int;
     fn EVP_CIPHER_CTX_ctrl(ctx: Ptr, what: c_int, number: c_int, data: Ptr) -> c_int;
     fn EVP_CipherInit_ex2(ctx: Ptr, cipher: Ptr, key: Bytes, iv: Bytes, encrypt: c_int, params: *const Param) -> c_int;
@@ -81,11 +81,13 @@ api! {
     fn EVP_CipherFinal_ex(ctx: Ptr, out: *mut u8, written: *mut c_int) -> c_int;
     fn EVP_MD_fetch(library: Ptr, name: *const c_char, properties: *const c_char) -> Ptr;
     fn EVP_MD_CTX_new() -> Ptr;
+    fn EVP_MD_CTX_free(ctx: Ptr) -> ();
     fn EVP_DigestInit_ex2(ctx: Ptr, digest: Ptr, params: *const Param) -> c_int;
     fn EVP_DigestUpdate(ctx: Ptr, input: Bytes, len: usize) -> c_int;
     fn EVP_DigestFinal_ex(ctx: Ptr, out: *mut u8, written: *mut c_uint) -> c_int;
     fn EVP_MAC_fetch(library: Ptr, name: *const c_char, properties: *const c_char) -> Ptr;
     fn EVP_MAC_CTX_new(mac: Ptr) -> Ptr;
+    fn EVP_MAC_CTX_free(ctx: Ptr) -> ();
     fn EVP_MAC_init(ctx: Ptr, key: Bytes, len: usize, params: *const Param) -> c_int;
     fn EVP_MAC_update(ctx: Ptr, input: Bytes, len: usize) -> c_int;
     fn EVP_MAC_final(ctx: Ptr, out: *mut u8, written: *mut usize, size: usize) -> c_int;
@@ -96,27 +98,27 @@ api! {
 }
 
 /// One of the two libraries.
-struct OpenSsl {
+pub struct OpenSsl {
     api: &'static Api,
     name: &'static str,
 }
 
 /// The system's OpenSSL 3.
-pub fn system() -> Result<Box<dyn Peer>, String> {
+pub fn system() -> Result<OpenSsl, String> {
     let library = Library::open("libcrypto.so.3").map_err(|e| format!("openssl (system): {e}"))?;
     let api = Api::loaded(library).map_err(|e| format!("openssl (system): {e}"))?;
-    Ok(Box::new(OpenSsl::new(api, "openssl-system")))
+    Ok(OpenSsl::new(api, "openssl-system"))
 }
 
 /// OpenSSL 3.6, where this program was built with it.
 #[cfg(feature = "openssl-src")]
-pub fn built() -> Result<Box<dyn Peer>, String> {
-    Ok(Box::new(OpenSsl::new(Api::linked(), "openssl-3.6")))
+pub fn built() -> Result<OpenSsl, String> {
+    Ok(OpenSsl::new(Api::linked(), "openssl-3.6"))
 }
 
 /// OpenSSL 3.6, where this program was built with it.
 #[cfg(not(feature = "openssl-src"))]
-pub fn built() -> Result<Box<dyn Peer>, String> {
+pub fn built() -> Result<OpenSsl, String> {
     Err("openssl-3.6: not built in; build with --features openssl-src (four minutes)".to_owned())
 }
 
@@ -136,12 +138,24 @@ impl OpenSsl {
         OpenSsl { api, name }
     }
 
-    fn cipher(&self, case: &Case, name: &str) -> Option<Row> {
+    /// As in `openssl-3.0`.
+    pub fn family(&self) -> &'static str {
+        self.name
+    }
+
+    /// A cipher or AEAD in one direction, without padding, its key set up.
+    pub fn keyed_cipher(
+        &self,
+        name: &str,
+        direction: Direction,
+        key: &[u8],
+        iv: &[u8],
+    ) -> Option<KeyedCipher> {
         let api = self.api;
         let name = CString::new(name).ok()?;
-        let (key, iv) = (case.key(), case.iv());
-        let encrypts = (case.direction == Direction::Encrypt) as c_int;
-        // SAFETY: fetched and made by the library; key and IV have the cipher's lengths.
+        let encrypts = (direction == Direction::Encrypt) as c_int;
+        // SAFETY: fetched and made by the library; key and IV have the cipher's lengths. Both AEADs
+        // take a nonce of 12 bytes by default.
         let ctx = unsafe {
             let cipher = (api.EVP_CIPHER_fetch)(null_mut(), name.as_ptr(), null());
             if cipher.is_null() {
@@ -152,87 +166,33 @@ impl OpenSsl {
             (api.EVP_CIPHER_CTX_set_padding)(ctx, 0);
             ctx
         };
-        if case.algorithm == Algorithm::Rc4 {
-            return Row::new("EVP Update", move |io| {
-                let mut written = 0;
-                // SAFETY: input and output have the same length.
-                ok(unsafe {
-                    let len = io.input.len() as c_int;
-                    let out = io.output.as_mut_ptr();
-                    (api.EVP_CipherUpdate)(ctx, out, &mut written, io.input.as_ptr(), len)
-                });
-            });
-        }
-        Row::new("EVP Init(iv) Update Final", move |io| {
-            let (mut written, mut last) = (0, 0);
-            // SAFETY: the key is kept; output has room for whole blocks of input.
-            unsafe {
-                let out = io.output.as_mut_ptr();
-                ok((api.EVP_CipherInit_ex2)(ctx, null_mut(), null(), iv.as_ptr(), -1, null()));
-                let len = io.input.len() as c_int;
-                ok((api.EVP_CipherUpdate)(ctx, out, &mut written, io.input.as_ptr(), len));
-                ok((api.EVP_CipherFinal_ex)(ctx, out.add(written as usize), &mut last));
-            }
-        })
+        Some(KeyedCipher { api, ctx, encrypts: encrypts == 1 })
     }
 
-    fn aead(&self, case: &Case, name: &str) -> Option<Row> {
-        let api = self.api;
-        let name = CString::new(name).ok()?;
-        let (key, iv) = (case.key(), case.iv());
-        let encrypts = case.direction == Direction::Encrypt;
-        // SAFETY: as in `cipher`; both AEADs take a nonce of 12 bytes by default.
-        let ctx = unsafe {
-            let cipher = (api.EVP_CIPHER_fetch)(null_mut(), name.as_ptr(), null());
-            let ctx = (api.EVP_CIPHER_CTX_new)();
-            let way = encrypts as c_int;
-            ok((api.EVP_CipherInit_ex2)(ctx, cipher, key.as_ptr(), iv.as_ptr(), way, null()));
-            ctx
-        };
-        Row::new("EVP Init(iv) Update(aad) Update Final tag", move |io| {
-            let mut written = 0;
-            let aad = AAD.len() as c_int;
-            // SAFETY: output has the input's length, the tag more than 16 bytes.
-            unsafe {
-                let (out, tag) = (io.output.as_mut_ptr(), io.tag.as_mut_ptr().cast());
-                ok((api.EVP_CipherInit_ex2)(ctx, null_mut(), null(), iv.as_ptr(), -1, null()));
-                ok((api.EVP_CipherUpdate)(ctx, null_mut(), &mut written, AAD.as_ptr(), aad));
-                let len = io.input.len() as c_int;
-                ok((api.EVP_CipherUpdate)(ctx, out, &mut written, io.input.as_ptr(), len));
-                if !encrypts {
-                    ok((api.EVP_CIPHER_CTX_ctrl)(ctx, CTRL_AEAD_SET_TAG, 16, tag));
-                }
-                ok((api.EVP_CipherFinal_ex)(ctx, out.add(written as usize), &mut written));
-                if encrypts {
-                    ok((api.EVP_CIPHER_CTX_ctrl)(ctx, CTRL_AEAD_GET_TAG, 16, tag));
-                }
-            }
-        })
-    }
-
-    fn digest(&self, hash: Hash) -> Option<Row> {
+    /// A digest, fetched.
+    pub fn fetched_digest(&self, hash: Hash) -> Option<Digest> {
         let api = self.api;
         // SAFETY: fetched and made by the library; the first object is the first use.
         let (digest, ctx) = unsafe {
             let digest = (api.EVP_MD_fetch)(null_mut(), hash_name(hash).as_ptr(), null());
             (digest, (api.EVP_MD_CTX_new)())
         };
-        if digest.is_null() {
-            return None;
-        }
-        Row::new("EVP Init Update Final", move |io| {
-            // SAFETY: a tag has room for the longest digest.
-            unsafe {
-                ok((api.EVP_DigestInit_ex2)(ctx, digest, null()));
-                ok((api.EVP_DigestUpdate)(ctx, io.input.as_ptr(), io.input.len()));
-                ok((api.EVP_DigestFinal_ex)(ctx, io.tag.as_mut_ptr(), null_mut()));
-            }
-        })
+        (!digest.is_null()).then_some(Digest { api, digest, ctx })
     }
 
-    fn mac(&self, case: &Case, mac: &'static CStr, parameter: &'static CStr, value: &CStr) -> Option<Row> {
+    /// HMAC, its key set up.
+    pub fn hmac(&self, hash: Hash, key: &[u8]) -> Mac {
+        self.mac(c"HMAC", c"digest", hash_name(hash), key)
+    }
+
+    /// AES-CMAC, its key set up.
+    pub fn cmac(&self, key: &[u8]) -> Mac {
+        let cipher = if key.len() == 16 { c"AES-128-CBC" } else { c"AES-256-CBC" };
+        self.mac(c"CMAC", c"cipher", cipher, key)
+    }
+
+    fn mac(&self, mac: &'static CStr, parameter: &'static CStr, value: &CStr, key: &[u8]) -> Mac {
         let api = self.api;
-        let key = case.key();
         let params = [Param::new(parameter, UTF8_STRING, value.to_bytes()), Param::END];
         // SAFETY: `params` and `key` outlive the call, which copies them.
         let ctx = unsafe {
@@ -241,15 +201,43 @@ impl OpenSsl {
             ok((api.EVP_MAC_init)(ctx, key.as_ptr(), key.len(), params.as_ptr()));
             ctx
         };
-        Row::new("EVP_MAC init update final", move |io| {
-            let mut written = 0;
-            // SAFETY: no key means the same key; the tag has room for 64 bytes.
+        Mac { api, ctx }
+    }
+
+    fn cipher_row(&self, case: &Case, name: &str) -> Option<Row> {
+        let iv = case.iv();
+        let cipher = self.keyed_cipher(name, case.direction, &case.key(), &iv)?;
+        if case.algorithm == Algorithm::Rc4 {
+            return Row::new("EVP Update", move |io| {
+                // SAFETY: input and output have the same length.
+                unsafe { cipher.update(io.input.as_ptr(), io.output.as_mut_ptr(), io.input.len()) };
+            });
+        }
+        Row::new("EVP Init(iv) Update Final", move |io| {
+            // SAFETY: as above.
+            unsafe { cipher.apply(&iv, io.input.as_ptr(), io.output.as_mut_ptr(), io.input.len()) }
+        })
+    }
+
+    fn aead_row(&self, case: &Case, name: &str) -> Option<Row> {
+        let nonce = case.iv();
+        let cipher = self.keyed_cipher(name, case.direction, &case.key(), &nonce)?;
+        Row::new("EVP Init(iv) Update(aad) Update Final tag", move |io| {
+            // SAFETY: input and output have the same length.
             unsafe {
-                ok((api.EVP_MAC_init)(ctx, null(), 0, null()));
-                ok((api.EVP_MAC_update)(ctx, io.input.as_ptr(), io.input.len()));
-                ok((api.EVP_MAC_final)(ctx, io.tag.as_mut_ptr(), &mut written, io.tag.len()));
+                let out = io.output.as_mut_ptr();
+                cipher.seal_or_open(&nonce, &AAD, io.input.as_ptr(), out, io.input.len(), io.tag);
             }
         })
+    }
+
+    fn digest_row(&self, hash: Hash) -> Option<Row> {
+        let digest = self.fetched_digest(hash)?;
+        Row::new("EVP Init Update Final", move |io| digest.compute(io.input, io.tag))
+    }
+
+    fn mac_row(&self, mac: Mac) -> Option<Row> {
+        Row::new("EVP_MAC init update final", move |io| mac.compute(io.input, io.tag))
     }
 
     fn hkdf(&self, case: &Case) -> Option<Row> {
@@ -278,6 +266,133 @@ impl OpenSsl {
     }
 }
 
+/// A cipher or AEAD with its key.
+pub struct KeyedCipher {
+    api: &'static Api,
+    ctx: Ptr,
+    encrypts: bool,
+}
+
+impl KeyedCipher {
+    /// The next bytes of a stream; returns how many came out.
+    ///
+    /// # Safety
+    /// `input` and `output` are valid for `len` bytes, and equal or apart.
+    #[inline(always)]
+    unsafe fn update(&self, input: Bytes, output: *mut u8, len: usize) -> usize {
+        let mut written = 0;
+        // SAFETY: the caller's.
+        ok(unsafe { (self.api.EVP_CipherUpdate)(self.ctx, output, &mut written, input, len as c_int) });
+        written as usize
+    }
+
+    /// One object of whole blocks under its own IV.
+    ///
+    /// # Safety
+    /// As [`KeyedCipher::update`].
+    #[inline(always)]
+    pub unsafe fn apply(&self, iv: &[u8], input: Bytes, output: *mut u8, len: usize) {
+        let (api, mut last) = (self.api, 0);
+        // SAFETY: the key is kept; the rest is the caller's.
+        unsafe {
+            ok((api.EVP_CipherInit_ex2)(self.ctx, null_mut(), null(), iv.as_ptr(), -1, null()));
+            let written = self.update(input, output, len);
+            ok((api.EVP_CipherFinal_ex)(self.ctx, output.add(written), &mut last));
+        }
+    }
+
+    /// One object of an AEAD; its tag is written or compared.
+    ///
+    /// # Safety
+    /// As [`KeyedCipher::update`].
+    #[inline(always)]
+    pub unsafe fn seal_or_open(
+        &self,
+        nonce: &[u8],
+        aad: &[u8],
+        input: Bytes,
+        output: *mut u8,
+        len: usize,
+        tag: &mut [u8; 64],
+    ) {
+        let (api, ctx, tag) = (self.api, self.ctx, tag.as_mut_ptr().cast());
+        let mut last = 0;
+        // SAFETY: 16 bytes of the tag are read or written; the rest is the caller's.
+        unsafe {
+            ok((api.EVP_CipherInit_ex2)(ctx, null_mut(), null(), nonce.as_ptr(), -1, null()));
+            self.update(aad.as_ptr(), null_mut(), aad.len());
+            let written = self.update(input, output, len);
+            if !self.encrypts {
+                ok((api.EVP_CIPHER_CTX_ctrl)(ctx, CTRL_AEAD_SET_TAG, 16, tag));
+            }
+            ok((api.EVP_CipherFinal_ex)(ctx, output.add(written), &mut last));
+            if self.encrypts {
+                ok((api.EVP_CIPHER_CTX_ctrl)(ctx, CTRL_AEAD_GET_TAG, 16, tag));
+            }
+        }
+    }
+}
+
+impl Drop for KeyedCipher {
+    fn drop(&mut self) {
+        // SAFETY: ours alone.
+        unsafe { (self.api.EVP_CIPHER_CTX_free)(self.ctx) }
+    }
+}
+
+/// A digest and the context it is computed in.
+pub struct Digest {
+    api: &'static Api,
+    digest: Ptr,
+    ctx: Ptr,
+}
+
+impl Digest {
+    #[inline(always)]
+    pub fn compute(&self, input: &[u8], out: &mut [u8; 64]) {
+        let api = self.api;
+        // SAFETY: there is room for the longest digest.
+        unsafe {
+            ok((api.EVP_DigestInit_ex2)(self.ctx, self.digest, null()));
+            ok((api.EVP_DigestUpdate)(self.ctx, input.as_ptr(), input.len()));
+            ok((api.EVP_DigestFinal_ex)(self.ctx, out.as_mut_ptr(), null_mut()));
+        }
+    }
+}
+
+impl Drop for Digest {
+    fn drop(&mut self) {
+        // SAFETY: ours alone.
+        unsafe { (self.api.EVP_MD_CTX_free)(self.ctx) }
+    }
+}
+
+/// A MAC with its key.
+pub struct Mac {
+    api: &'static Api,
+    ctx: Ptr,
+}
+
+impl Mac {
+    #[inline(always)]
+    pub fn compute(&self, input: &[u8], out: &mut [u8; 64]) {
+        let (api, mut written) = (self.api, 0);
+        // SAFETY: no key means the same key; there is room for 64 bytes.
+        unsafe {
+            ok((api.EVP_MAC_init)(self.ctx, null(), 0, null()));
+            ok((api.EVP_MAC_update)(self.ctx, input.as_ptr(), input.len()));
+            ok((api.EVP_MAC_final)(self.ctx, out.as_mut_ptr(), &mut written, out.len()));
+        }
+    }
+}
+
+impl Drop for Mac {
+    fn drop(&mut self) {
+        // SAFETY: ours alone.
+        unsafe { (self.api.EVP_MAC_CTX_free)(self.ctx) }
+    }
+}
+
 impl Peer for OpenSsl {
     fn name(&self) -> &str {
         self.name
@@ -289,34 +404,42 @@ impl Peer for OpenSsl {
 
     fn row(&self, case: &Case, _size: usize) -> Option<Row> {
         match case.algorithm {
-            Algorithm::Cipher(cipher, mode) => {
-                let cipher = match cipher {
-                    Cipher::Aes(bits) => format!("AES-{bits}"),
-                    Cipher::Camellia(bits) => format!("CAMELLIA-{bits}"),
-                    Cipher::Des => "DES".to_owned(),
-                    Cipher::Tdes => "DES-EDE3".to_owned(),
-                };
-                let mode = match mode {
-                    Mode::Ecb => "ECB",
-                    Mode::Cbc => "CBC",
-                    Mode::Ctr => "CTR",
-                    Mode::Cfb => "CFB",
-                    Mode::Xts => "XTS",
-                };
-                self.cipher(case, &format!("{cipher}-{mode}"))
-            }
-            Algorithm::Rc4 => self.cipher(case, "RC4"),
-            Algorithm::Gcm(bits) => self.aead(case, &format!("AES-{bits}-GCM")),
-            Algorithm::ChaCha20Poly1305 => self.aead(case, "ChaCha20-Poly1305"),
-            Algorithm::Digest(hash) => self.digest(hash),
-            Algorithm::Hmac(hash) => self.mac(case, c"HMAC", c"digest", hash_name(hash)),
-            Algorithm::Cmac(128) => self.mac(case, c"CMAC", c"cipher", c"AES-128-CBC"),
-            Algorithm::Cmac(_) => self.mac(case, c"CMAC", c"cipher", c"AES-256-CBC"),
+            Algorithm::Cipher(cipher, mode) => self.cipher_row(case, &cipher_name(cipher, mode)),
+            Algorithm::Rc4 => self.cipher_row(case, "RC4"),
+            Algorithm::Gcm(bits) => self.aead_row(case, &gcm_name(bits)),
+            Algorithm::ChaCha20Poly1305 => self.aead_row(case, CHACHA20_POLY1305),
+            Algorithm::Digest(hash) => self.digest_row(hash),
+            Algorithm::Hmac(hash) => self.mac_row(self.hmac(hash, &case.key())),
+            Algorithm::Cmac(_) => self.mac_row(self.cmac(&case.key())),
             Algorithm::HkdfSha256 => self.hkdf(case),
             _ => None,
         }
     }
 }
+
+/// The name by which a cipher in a mode is fetched.
+pub fn cipher_name(cipher: Cipher, mode: Mode) -> String {
+    let cipher = match cipher {
+        Cipher::Aes(bits) => format!("AES-{bits}"),
+        Cipher::Camellia(bits) => format!("CAMELLIA-{bits}"),
+        Cipher::Des => "DES".to_owned(),
+        Cipher::Tdes => "DES-EDE3".to_owned(),
+    };
+    let mode = match mode {
+        Mode::Ecb => "ECB",
+        Mode::Cbc => "CBC",
+        Mode::Ctr => "CTR",
+        Mode::Cfb => "CFB",
+        Mode::Xts => "XTS",
+    };
+    format!("{cipher}-{mode}")
+}
+
+pub fn gcm_name(bits: usize) -> String {
+    format!("AES-{bits}-GCM")
+}
+
+pub const CHACHA20_POLY1305: &str = "ChaCha20-Poly1305";
 
 fn hash_name(hash: Hash) -> &'static CStr {
     match hash {

@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 use millstream_cpu::Features;
 use millstream_cwq::ring::{Consumer, Corrupt, Producer, Word};
-use millstream_cwq::{Completion, ControlWord, Flags, Opcode, Status};
+use millstream_cwq::{Completion, ControlWord, Flags, Opcode, Status, VERSION};
 
 use crate::arena::Arena;
 use crate::execute::{Executor, Taken};
@@ -121,6 +121,8 @@ pub struct Accelerator<A, M> {
     turn: usize,
     /// Words taken and not executed.
     held: Vec<Taken>,
+    /// How many operations ended, ever.
+    ended: usize,
     /// When the first of them was taken.
     held_since: u64,
     executor: Executor,
@@ -136,6 +138,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             queues: Vec::new(),
             turn: 0,
             held: Vec::with_capacity(MOST_HELD),
+            ended: 0,
             held_since: 0,
             executor: Executor::new(Unit::new(features)),
         }
@@ -200,10 +203,12 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     pub fn remove_queue(&mut self, id: QueueId) {
         let mut held = std::mem::take(&mut self.held);
         held.retain(|taken| {
-            if taken.queue == id.0 {
-                self.complete(id.0, failed(taken.word.tag, Status::Revoked));
+            let gone = taken.queue as usize == id.0;
+            if gone && let Some(Some(queue)) = self.queues.get_mut(id.0) {
+                queue.post(failed(taken.tag(), Status::Revoked));
+                self.ended += 1;
             }
-            taken.queue != id.0
+            !gone
         });
         self.held = held;
         self.publish();
@@ -236,15 +241,17 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     /// for more. `now` counts in any unit, the policy's. Returns how many operations ended.
     #[inline]
     pub fn step(&mut self, now: u64) -> usize {
+        let before = self.ended;
         if self.held.is_empty() {
             self.held_since = now;
         }
         self.take();
         let waited = now.saturating_sub(self.held_since) >= self.policy.deadline;
-        let full = self.held.len() >= self.policy.full.min(MOST_HELD);
-        let ended = if waited || full { self.execute() } else { 0 };
+        if waited || self.held.len() >= self.policy.full.min(MOST_HELD) {
+            self.execute();
+        }
         self.publish();
-        ended
+        self.ended.wrapping_sub(before)
     }
 
     /// Calls `wake` for each queue whose client sleeps and has completions since the last call. Costs a fence for
@@ -262,9 +269,10 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
 
     /// Executes all that is held, however few. Returns how many operations ended.
     pub fn flush(&mut self) -> usize {
-        let ended = self.execute();
+        let before = self.ended;
+        self.execute();
         self.publish();
-        ended
+        self.ended.wrapping_sub(before)
     }
 
     /// How many words are held, waiting for lanes to fill.
@@ -306,10 +314,11 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
 
     /// Deficit round-robin: each queue in turn takes words up to what it has saved up. As long as any queue
     /// offers words, some are taken.
+    #[inline]
     fn take(&mut self) {
-        let before = self.held.len();
+        let before = (self.held.len(), self.ended);
         self.round(1);
-        if self.held.len() == before
+        if (self.held.len(), self.ended) == before
             && let Some(rounds) = self.rounds_to_wait()
         {
             self.round(rounds);
@@ -317,6 +326,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     }
 
     /// Gives every queue that many quanta, and takes from each.
+    #[inline]
     fn round(&mut self, quanta: i64) {
         let queues = self.queues.len();
         for offset in 0..queues {
@@ -354,7 +364,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             let share = quanta.saturating_mul(QUANTUM * i64::from(queue.weight));
             queue.deficit = queue.deficit.saturating_add(share);
         }
-        let mut room = 0;
+        let (mut room, mut ended) = (0, 0);
         while ready > 0 && queue.deficit > 0 {
             if held.len() >= MOST_HELD {
                 queue.in_turn = true;
@@ -369,35 +379,45 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             }
             let Ok(Some(words)) = queue.submissions.pop() else { break };
             let word = ControlWord::from_words(words);
+            room -= 1;
+            if is_null(&words) {
+                let done = Completion { tag: word.tag, ..Completion::default() };
+                let _ = queue.completions.push(&done.to_words());
+                queue.deficit -= WORD_COST;
+                ended += 1;
+                continue;
+            }
             let gathered = if word.has(Flags::GATHER) { gathered_len(&word, &grant.arena) } else { 0 };
             queue.deficit -= cost(&word, gathered, queue.arena_len);
             let cancelled = is_cancel(&word) && cancel(held, index, &word);
             queue.held += 1;
-            room -= 1;
-            held.push(Taken { queue: index, grant: queue.grant, word, gathered, cancelled });
+            held.push(Taken { words, gathered, queue: index as u32, grant: queue.grant as u32, cancelled });
         }
         if !queue.in_turn {
             // What it had no use for is not saved up, so that no queue can take much at once; a debt stays.
             queue.deficit = queue.deficit.min(0);
         }
+        queue.dirty |= ended > 0;
         queue.submissions.release();
-        queue.in_turn
+        let cut_short = queue.in_turn;
+        self.ended += ended;
+        cut_short
     }
 
     /// Executes what is held and posts the completions.
-    fn execute(&mut self) -> usize {
-        let count = self.held.len();
-        if count == 0 {
-            return 0;
+    #[inline]
+    fn execute(&mut self) {
+        if self.held.is_empty() {
+            return;
         }
+        self.ended += self.held.len();
         let Accelerator { executor, grants, queues, held, .. } = self;
-        executor.run(self.features, grants, held, |queue, completion| post(queues, queue, completion));
+        executor.run(self.features, grants, held, |queue, completion| {
+            if let Some(Some(queue)) = queues.get_mut(queue as usize) {
+                queue.post(completion);
+            }
+        });
         held.clear();
-        count
-    }
-
-    fn complete(&mut self, queue: usize, completion: Completion) {
-        post(&mut self.queues, queue, completion);
     }
 
     /// Shows the completions that were posted.
@@ -431,25 +451,37 @@ fn is_cancel(word: &ControlWord) -> bool {
         && *word == ControlWord { opcode: Opcode::Cancel as u8, key, mac_key, tag, ..ControlWord::default() }
 }
 
+impl<M: Deref<Target = [Word]>> Queue<M> {
+    /// Writes a completion; there is room, because no more words were taken than there was.
+    #[inline(always)]
+    fn post(&mut self, completion: Completion) {
+        // A ring that its other side made corrupt gets no completions, as it gets no service.
+        let _ = self.completions.push(&completion.to_words());
+        self.held = self.held.saturating_sub(1);
+        self.dirty = true;
+    }
+}
+
+/// Whether a word asks for nothing, in a way that breaks no rule: it needs no engine.
+#[inline(always)]
+fn is_null(words: &[u64; ControlWord::WORDS]) -> bool {
+    const NULL: u64 = ControlWord { version: VERSION, ..ControlWord::from_words([0; 8]) }.to_words()[0];
+    let [first, middle @ .., _tag] = words;
+    let mut rest = 0;
+    for word in middle {
+        rest |= word;
+    }
+    *first == NULL && rest == 0
+}
+
 /// Marks the word with the tag that another names, if the same queue has it held; whether it was found.
 fn cancel(held: &mut [Taken], queue: usize, word: &ControlWord) -> bool {
     let tag = u64::from(word.key) | u64::from(word.mac_key) << 32;
     let found = held.iter_mut().find(|taken| {
-        let same = taken.queue == queue && taken.word.tag == tag && !taken.cancelled;
-        same && taken.word.opcode != Opcode::Cancel as u8
+        let same = taken.queue as usize == queue && taken.tag() == tag && !taken.cancelled;
+        same && taken.word().opcode != Opcode::Cancel as u8
     });
     found.map(|taken| taken.cancelled = true).is_some()
-}
-
-/// Writes a completion; there is room, because no more words were taken than there was.
-#[inline(always)]
-fn post<M: Deref<Target = [Word]>>(queues: &mut [Option<Queue<M>>], index: usize, completion: Completion) {
-    if let Some(Some(queue)) = queues.get_mut(index) {
-        // A ring that its other side made corrupt gets no completions, as it gets no service.
-        let _ = queue.completions.push(&completion.to_words());
-        queue.held = queue.held.saturating_sub(1);
-        queue.dirty = true;
-    }
 }
 
 pub(crate) fn failed(tag: u64, status: Status) -> Completion {

@@ -6,28 +6,56 @@
 #![allow(unsafe_code)]
 
 use millstream_cpu::Features;
-use millstream_cwq::{Algorithm, Completion, ControlWord, Opcode, Status};
+use millstream_cwq::{Algorithm, Completion, ControlWord, Flags, Opcode, Status};
+use millstream_engines::hash::HashJob;
 use millstream_engines::modes::Direction;
-use millstream_engines::{Error, InOut};
+use millstream_engines::{Error, InOut, kasumi};
 use zeroize::{Zeroizing, optimization_barrier};
 
 use crate::accelerator::{Grant, failed};
 use crate::arena::{Arena, Span, slice, slice_mut};
 use crate::kept::{Kept, wipe_stack};
 use crate::key::{Handle, Key, hash_of};
-use crate::operation::{Checksum, Operation};
+use crate::operation::{Checksum, Expected, Operation, Partial, Sink, Work, aead, chained, cipher, keyed};
 use crate::plan::{KeyAt, Pieces, Plan, Source, plan};
 use crate::unit::Unit;
 
 /// A word that an accelerator took from a queue: its own copy, read once.
+#[derive(Clone, Copy)]
 pub(crate) struct Taken {
-    pub(crate) queue: usize,
-    pub(crate) grant: usize,
-    pub(crate) word: ControlWord,
+    pub(crate) words: [u64; ControlWord::WORDS],
     /// The bytes that its gather list named when its cost was reckoned.
     pub(crate) gathered: u32,
+    pub(crate) queue: u32,
+    pub(crate) grant: u32,
     /// Taken back; of [`Opcode::Cancel`], that it found what it looked for.
     pub(crate) cancelled: bool,
+}
+
+impl Taken {
+    #[inline(always)]
+    pub(crate) fn word(&self) -> ControlWord {
+        ControlWord::from_words(self.words)
+    }
+
+    #[inline(always)]
+    pub(crate) fn tag(&self) -> u64 {
+        self.words[ControlWord::WORDS - 1]
+    }
+
+    /// The grant it is of, while there is one.
+    #[inline(always)]
+    fn of<'g, A>(&self, grants: &'g [Option<Grant<A>>]) -> Option<&'g Grant<A>> {
+        grants.get(self.grant as usize)?.as_ref()
+    }
+}
+
+/// An operation under way whose word needs nothing staged: what its completion is made from.
+struct Direct {
+    tag: u64,
+    queue: u32,
+    grant: u32,
+    mac: Span,
 }
 
 /// What is known of a word before it is executed.
@@ -54,6 +82,9 @@ pub(crate) struct Executor {
     entries: Vec<Entry>,
     carried: Vec<Carried>,
     operations: Vec<Operation<'static>>,
+    direct: Vec<Direct>,
+    /// The words that need something staged.
+    staged: Vec<Taken>,
     completions: Vec<Completion>,
     /// Copies of inputs that can't be used where they lie.
     staging: Vec<u8>,
@@ -68,25 +99,76 @@ impl Executor {
             entries: Vec::new(),
             carried: Vec::new(),
             operations: Vec::new(),
+            direct: Vec::new(),
+            staged: Vec::new(),
             completions: Vec::new(),
             staging: Vec::new(),
             outputs: Vec::new(),
         }
     }
 
-    /// Executes words and posts a completion for each, with the index of its queue.
+    /// Executes words and posts a completion for each, with the number of its queue.
     pub(crate) fn run<A: Arena>(
         &mut self,
         features: Features,
         grants: &[Option<Grant<A>>],
         taken: &[Taken],
-        mut post: impl FnMut(usize, Completion),
+        mut post: impl FnMut(u32, Completion),
     ) {
-        for word in taken {
+        self.run_direct(grants, taken, &mut post);
+        if !self.staged.is_empty() {
+            self.run_staged(features, grants, &mut post);
+        }
+    }
+
+    /// Executes the words whose objects can be used where they lie, and leaves the others to
+    /// [`Executor::run_staged`].
+    #[inline]
+    fn run_direct<A: Arena>(
+        &mut self,
+        grants: &[Option<Grant<A>>],
+        taken: &[Taken],
+        post: &mut impl FnMut(u32, Completion),
+    ) {
+        const STAGED: u16 = Flags::GATHER | Flags::KEY_IN_ARENA | Flags::MAC_KEY_IN_ARENA;
+        let mut operations = recycle(std::mem::take(&mut self.operations));
+        for taken in taken {
+            let word = taken.word();
+            let direct = taken.of(grants).filter(|grant| grant.arena.exclusive());
+            let direct = direct.filter(|_| word.flags & STAGED == 0 && word.opcode != Opcode::Cancel as u8);
+            let Some(grant) = direct.filter(|_| !taken.cancelled) else {
+                self.staged.push(*taken);
+                continue;
+            };
+            let Taken { queue, grant: of, .. } = *taken;
+            match direct_operation(&word, grant, &mut operations) {
+                Ok(mac) => self.direct.push(Direct { tag: word.tag, queue, grant: of, mac }),
+                Err(status) => post(queue, failed(word.tag, status)),
+            }
+        }
+        self.unit.run(&mut operations);
+        for (operation, direct) in operations.iter().zip(&self.direct) {
+            let Some(Some(grant)) = grants.get(direct.grant as usize) else { continue };
+            post(direct.queue, complete(direct.tag, direct.mac, operation, &grant.arena));
+        }
+        self.direct.clear();
+        self.operations = recycle(operations);
+    }
+
+    /// Executes words for which inputs are copied, keys expanded, or outputs held back.
+    #[cold]
+    fn run_staged<A: Arena>(
+        &mut self,
+        features: Features,
+        grants: &[Option<Grant<A>>],
+        post: &mut impl FnMut(u32, Completion),
+    ) {
+        let taken = std::mem::take(&mut self.staged);
+        for word in &taken {
             let entry = self.enter(features, grants, word);
             self.entries.push(entry);
         }
-        self.execute(grants, taken);
+        self.execute(grants, &taken);
         for (word, completion) in taken.iter().zip(self.completions.drain(..)) {
             post(word.queue, completion);
         }
@@ -94,19 +176,23 @@ impl Executor {
         self.carried.clear();
         wipe(&mut self.staging);
         wipe(&mut self.outputs);
+        self.staged = taken;
+        self.staged.clear();
     }
 
     /// Checks a word, and stages what must be staged.
     #[inline]
     fn enter<A: Arena>(&mut self, features: Features, grants: &[Option<Grant<A>>], taken: &Taken) -> Entry {
         let mut entry = Entry { plan: Err(Status::Revoked), refused: None, staged_at: None, carried: None };
-        let Some(Some(grant)) = grants.get(taken.grant) else { return entry };
-        if taken.cancelled && taken.word.opcode != Opcode::Cancel as u8 {
+        let Some(grant) = taken.of(grants) else { return entry };
+        let word = taken.word();
+        if taken.cancelled && word.opcode != Opcode::Cancel as u8 {
             entry.plan = Err(Status::Cancelled);
             return entry;
         }
         let mut pieces = Pieces::new();
-        entry.plan = plan(&taken.word, &grant.arena, &mut pieces);
+        let mut checked = Plan::NOTHING;
+        entry.plan = plan(&word, &grant.arena, &mut pieces, &mut checked).map(|()| checked);
         let Ok(plan) = &entry.plan else { return entry };
         let gathers = matches!(plan.source, Source::Gather { .. });
         if gathers && plan.source.len() > taken.gathered {
@@ -162,24 +248,25 @@ impl Executor {
         let mut operations = recycle(std::mem::take(&mut self.operations));
         let mut room = self.outputs.as_mut_slice();
         for (entry, word) in self.entries.iter_mut().zip(taken) {
-            let (Ok(plan), Some(grant)) = (&entry.plan, &grants[word.grant]) else { continue };
+            let (Ok(plan), Some(grant)) = (&entry.plan, word.of(grants)) else { continue };
             let carried = entry.carried.and_then(|index| self.carried.get(index));
             let keys = keys(plan, grant, carried);
             let inputs = Inputs::locate(&grant.arena, plan, entry.staged_at.map(|at| &self.staging[at..]));
             let outputs = Outputs::locate(&grant.arena, plan, &mut room);
-            match keys.and_then(|keys| build(plan, keys, inputs, outputs)) {
-                Ok(operation) => operations.push(operation),
-                Err(status) => entry.refused = Some(status),
-            }
+            let built = keys.and_then(|keys| build(plan, keys, inputs, outputs, &mut operations));
+            entry.refused = built.err();
         }
         self.unit.run(&mut operations);
         let mut done = operations.iter();
         for (entry, word) in self.entries.iter().zip(taken) {
-            let tag = word.word.tag;
-            self.completions.push(match (&entry.plan, &entry.refused, &grants[word.grant]) {
+            let tag = word.tag();
+            self.completions.push(match (&entry.plan, &entry.refused, word.of(grants)) {
                 (Err(status), _, _) | (Ok(_), Some(status), _) => failed(tag, *status),
                 (Ok(plan), None, Some(grant)) => match done.next() {
-                    Some(operation) => complete(plan, word, operation, &grant.arena),
+                    Some(_) if plan.opcode == Opcode::Cancel => {
+                        Completion { tag, value: u32::from(word.cancelled), ..Completion::default() }
+                    }
+                    Some(operation) => complete(tag, written_mac(plan), operation, &grant.arena),
                     None => failed(tag, Status::Gone),
                 },
                 (Ok(_), None, None) => failed(tag, Status::Revoked),
@@ -193,7 +280,7 @@ impl Executor {
     fn unstage<A: Arena>(&mut self, grants: &[Option<Grant<A>>], taken: &[Taken]) {
         let mut outputs = self.outputs.as_slice();
         for ((entry, word), completion) in self.entries.iter().zip(taken).zip(&self.completions) {
-            let (Ok(plan), Some(grant)) = (&entry.plan, &grants[word.grant]) else { continue };
+            let (Ok(plan), Some(grant)) = (&entry.plan, word.of(grants)) else { continue };
             if grant.arena.exclusive() {
                 continue;
             }
@@ -335,51 +422,85 @@ fn keys<'a, A>(plan: &Plan, grant: &'a Grant<A>, carried: Option<&'a Carried>) -
     })
 }
 
-/// The operation that a word describes.
+/// Makes operations in their places in a list.
+struct Added<'v, 'a>(&'v mut Vec<Operation<'a>>);
+
+impl<'a> Sink<'a> for Added<'_, 'a> {
+    type Taken = Result<(), Status>;
+
+    #[inline(always)]
+    fn accept(self, work: Work<'a>) -> Result<(), Status> {
+        self.0.push(Operation::new(work));
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn refuse(self, error: Error) -> Result<(), Status> {
+        Err(status_of(error))
+    }
+}
+
+/// Adds the operation that a word describes.
 #[inline(always)]
 fn build<'a>(
     plan: &Plan,
     keys: Keys<'a>,
     inputs: Inputs<'a>,
     outputs: Outputs<'a>,
-) -> Result<Operation<'a>, Status> {
+    operations: &mut Vec<Operation<'a>>,
+) -> Result<(), Status> {
     let Inputs { source, aad, iv, mac } = inputs;
     let Outputs { destination, state } = outputs;
     let hash = || hash_of(plan.algorithm).ok_or(Status::Algorithm);
     let pass = |destination| InOut::separate(source, destination).map_err(|_| Status::DestinationRange);
-    Ok(match plan.opcode {
-        Opcode::Copy => Operation::copy(source, destination),
-        Opcode::CopyChecksum => Operation::copy_checksum(checksum(plan.algorithm)?, source, destination),
-        Opcode::Checksum => Operation::checksum(checksum(plan.algorithm)?, source),
-        Opcode::Cipher => cipher(plan, keys.key, iv, pass(destination)?)?,
+    let expected = plan.reverse.then_some(mac);
+    let sink = Added(operations);
+    match plan.opcode {
+        Opcode::Copy => sink.accept(Work::Copy { source, destination }),
+        Opcode::CopyChecksum => {
+            let checksum = checksum(plan.algorithm)?;
+            sink.accept(Work::CopyChecksum { checksum, source, destination })
+        }
+        Opcode::Checksum => sink.accept(Work::Checksum { checksum: checksum(plan.algorithm)?, data: source }),
+        Opcode::Cipher => {
+            if let Some(Key::KasumiF8(key)) = keys.key {
+                return kasumi_f8(plan, key, iv, pass(destination)?, sink);
+            }
+            let key = keys.key.and_then(Key::as_cipher).ok_or(Status::Key)?;
+            let direction = if plan.reverse { Direction::Decrypt } else { Direction::Encrypt };
+            cipher(key, direction, iv, pass(destination)?, sink)
+        }
         Opcode::Aead => {
             let key = keys.key.and_then(Key::as_aead).ok_or(Status::Key)?;
-            match plan.reverse {
-                false => Operation::seal(key, iv, aad, pass(destination)?),
-                true => Operation::open(key, iv, aad, pass(destination)?, mac),
-            }
+            aead(key, iv, aad, pass(destination)?, expected, sink)
         }
-        Opcode::Hash => Operation::digest(hash()?, source),
+        Opcode::Hash => sink.accept(Work::Hash(hash()?, HashJob::new(source))),
         Opcode::PartialHash => {
             let before = (!plan.first).then_some(aad);
-            match plan.state.len {
-                0 => Operation::last_hash(hash()?, before, source),
-                _ => Operation::partial_hash(hash()?, before, source, state),
-            }
+            let after = (plan.state.len > 0).then_some(state);
+            sink.accept(Work::Partial(Partial { hash: hash()?, before, data: source, after, digest: None }))
         }
         Opcode::Hmac => {
             let key = keys.key.and_then(Key::as_mac).ok_or(Status::Key)?;
-            Operation::keyed(key, source, plan.reverse.then_some(mac))
+            keyed(key, source, expected, sink)
         }
-        Opcode::Mac => other_mac(plan, keys.key, iv, source, plan.reverse.then_some(mac))?,
+        Opcode::Mac => match keys.key {
+            Some(Key::KasumiF9(key)) => kasumi_f9(plan, key, iv, source, expected, sink),
+            key => {
+                if !iv.is_empty() {
+                    return Err(Status::IvLength);
+                }
+                let key = key.and_then(Key::as_mac).ok_or(Status::Key)?;
+                keyed(key, source, expected, sink)
+            }
+        },
         Opcode::EncryptThenMac | Opcode::MacThenDecrypt => {
             let cipher = keys.key.and_then(Key::as_cipher).ok_or(Status::Key)?;
             let Some(Key::Hmac(hmac)) = keys.mac_key else { return Err(Status::Key) };
-            let clear = plan.clear as usize;
-            Operation::chained(cipher, iv, hmac, clear, pass(destination)?, plan.reverse.then_some(mac))
+            chained(cipher, iv, hmac, plan.clear as usize, pass(destination)?, expected, sink)
         }
-        _ => Operation::null(),
-    })
+        _ => sink.accept(Work::Null),
+    }
 }
 
 fn checksum(algorithm: Algorithm) -> Result<Checksum, Status> {
@@ -392,64 +513,73 @@ fn checksum(algorithm: Algorithm) -> Result<Checksum, Status> {
 }
 
 #[inline(always)]
-fn cipher<'a>(
+fn kasumi_f8<'a>(
     plan: &Plan,
-    key: Option<&'a Key>,
+    key: &'a kasumi::F8,
     iv: &[u8],
     data: InOut<'a>,
-) -> Result<Operation<'a>, Status> {
-    if let Some(Key::KasumiF8(key)) = key {
-        // TS 35.201 §3.4: COUNT || BEARER || DIRECTION || 0...0.
-        let start = u64::from_be_bytes(iv.try_into().map_err(|_| Status::IvLength)?);
-        if start & ((1 << 26) - 1) != 0 {
-            return Err(Status::Parameter);
-        }
-        let (count, bearer, direction) =
-            ((start >> 32) as u32, (start >> 27) as u8 & 31, (start >> 26) as u8 & 1);
-        let bits = 8 * data.len() - (plan.parameter & 7) as usize;
-        return Ok(Operation::kasumi_f8(key, count, bearer, direction, data, bits));
+    sink: Added<'_, 'a>,
+) -> Result<(), Status> {
+    // TS 35.201 §3.4: COUNT || BEARER || DIRECTION || 0...0.
+    let start = u64::from_be_bytes(iv.try_into().map_err(|_| Status::IvLength)?);
+    if start & ((1 << 26) - 1) != 0 {
+        return Err(Status::Parameter);
     }
-    let key = key.and_then(Key::as_cipher).ok_or(Status::Key)?;
-    let direction = if plan.reverse { Direction::Decrypt } else { Direction::Encrypt };
-    Ok(Operation::cipher(key, direction, iv, data))
+    let (count, bearer, direction) =
+        ((start >> 32) as u32, (start >> 27) as u8 & 31, (start >> 26) as u8 & 1);
+    let bits = 8 * data.len() - (plan.parameter & 7) as usize;
+    sink.accept(Work::KasumiF8(kasumi::F8Job::new(key, count, bearer, direction, data, bits)))
 }
 
-fn other_mac<'a>(
-    plan: &Plan,
-    key: Option<&'a Key>,
-    iv: &[u8],
-    data: &'a [u8],
-    expected: Option<&'a [u8]>,
-) -> Result<Operation<'a>, Status> {
-    let key = key.ok_or(Status::Key)?;
-    if let Key::KasumiF9(key) = key {
-        // TS 35.201 §4.4: COUNT || FRESH.
-        let start = u64::from_be_bytes(iv.try_into().map_err(|_| Status::IvLength)?);
-        let direction = (plan.parameter >> 8) as u8;
-        let bits = 8 * data.len() - (plan.parameter & 7) as usize;
-        let (count, fresh) = ((start >> 32) as u32, start as u32);
-        return Ok(Operation::kasumi_f9(key, count, fresh, direction, data, bits).expecting(expected));
-    }
-    if !iv.is_empty() {
-        return Err(Status::IvLength);
-    }
-    Ok(Operation::keyed(key.as_mac().ok_or(Status::Key)?, data, expected))
-}
-
-/// Writes the digest or tag, and says what came of the word.
 #[inline(always)]
-fn complete<A: Arena>(plan: &Plan, taken: &Taken, operation: &Operation<'_>, arena: &A) -> Completion {
-    let tag = taken.word.tag;
+fn kasumi_f9<'a>(
+    plan: &Plan,
+    key: &'a kasumi::F9,
+    iv: &[u8],
+    message: &'a [u8],
+    expected: Expected<'a>,
+    sink: Added<'_, 'a>,
+) -> Result<(), Status> {
+    // TS 35.201 §4.4: COUNT || FRESH.
+    let start = u64::from_be_bytes(iv.try_into().map_err(|_| Status::IvLength)?);
+    let (count, fresh, direction) = ((start >> 32) as u32, start as u32, (plan.parameter >> 8) as u8);
+    let bits = 8 * message.len() - (plan.parameter & 7) as usize;
+    let job = kasumi::F9Job::new(key, count, fresh, direction, message, bits);
+    sink.accept(Work::KasumiF9(job, expected))
+}
+
+/// Where a digest or tag is to be written; nowhere where one is read.
+#[inline(always)]
+fn written_mac(plan: &Plan) -> Span {
+    if plan.reverse { Span::default() } else { plan.mac }
+}
+
+/// Checks a word of an exclusive arena that stages nothing, and adds its operation; where its digest or tag goes.
+#[inline(always)]
+fn direct_operation<'a, A: Arena>(
+    word: &ControlWord,
+    grant: &'a Grant<A>,
+    operations: &mut Vec<Operation<'a>>,
+) -> Result<Span, Status> {
+    let mut checked = Plan::NOTHING;
+    plan(word, &grant.arena, &mut Pieces::new(), &mut checked)?;
+    let keys = keys(&checked, grant, None)?;
+    let inputs = Inputs::locate(&grant.arena, &checked, None);
+    let outputs = Outputs::locate(&grant.arena, &checked, &mut [].as_mut_slice());
+    build(&checked, keys, inputs, outputs, operations)?;
+    Ok(written_mac(&checked))
+}
+
+/// Writes the digest or tag, and says what came of the operation.
+#[inline(always)]
+fn complete<A: Arena>(tag: u64, mac: Span, operation: &Operation<'_>, arena: &A) -> Completion {
     let mut value = operation.value();
     if let Err(error) = operation.result() {
         return failed(tag, status_of(error));
     }
-    if plan.mac.len > 0 && !plan.reverse {
-        arena.write(plan.mac.at, &operation.tag()[..plan.mac.len as usize]);
-        value = plan.mac.len;
-    }
-    if plan.opcode == Opcode::Cancel {
-        value = u32::from(taken.cancelled);
+    if mac.len > 0 {
+        arena.write(mac.at, &operation.tag()[..mac.len as usize]);
+        value = mac.len;
     }
     Completion { tag, status: Status::Ok as u16, value, ..Completion::default() }
 }

@@ -183,52 +183,9 @@ impl<'a> Operation<'a> {
         Operation::cipher(key.into(), Direction::Decrypt, iv, data)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn cipher(key: CipherKey<'a>, direction: Direction, iv: &[u8], data: InOut<'a>) -> Self {
-        use Direction::{Decrypt, Encrypt};
-        if let Err(error) = check_cipher(key, iv, data.len()) {
-            return Operation::refused(error);
-        }
-        Operation::new(match (key, direction) {
-            (CipherKey::AesCbc(key), Encrypt) => {
-                Work::AesCbcEncrypt(aes::CbcJob { key, iv: block(iv), data })
-            }
-            (CipherKey::AesCbc(key), Decrypt) => {
-                Work::AesCbcDecrypt(aes::CbcJob { key, iv: block(iv), data })
-            }
-            (CipherKey::AesCtr(key), _) => Work::AesCtr(aes::CtrJob { key, counter: block(iv), data }),
-            (CipherKey::AesCfb(key), Encrypt) => {
-                Work::AesCfbEncrypt(aes::CfbJob { key, iv: block(iv), data })
-            }
-            (CipherKey::DesCbc(key), Encrypt) => {
-                Work::DesCbcEncrypt(des::CbcJob { key, iv: block(iv), data })
-            }
-            (CipherKey::DesCbc(key), Decrypt) => {
-                Work::DesCbcDecrypt(des::CbcJob { key, iv: block(iv), data })
-            }
-            (CipherKey::DesCfb(key), Encrypt) => {
-                Work::DesCfbEncrypt(des::CfbJob { key, iv: block(iv), data })
-            }
-            (CipherKey::CamelliaCbc(key), Encrypt) => {
-                Work::CamelliaCbcEncrypt(camellia::CbcJob { key, iv: block(iv), data })
-            }
-            (CipherKey::CamelliaCtr(key), _) => {
-                Work::CamelliaCtr(camellia::CtrJob { key, counter: block(iv), data })
-            }
-            (CipherKey::KasumiF8(key), _) => {
-                // TS 35.201 §3.4: the first word of the keystream generator's input.
-                let a = u64::from_be_bytes(block(iv));
-                let (count, bearer, direction) =
-                    ((a >> 32) as u32, (a >> 27) as u8 & 31, (a >> 26) as u8 & 1);
-                let bits = 8 * data.len();
-                return Operation::kasumi_f8(key, count, bearer, direction, data, bits);
-            }
-            (key, direction) => {
-                let mut padded = [0; MAX_IV];
-                padded[..iv.len()].copy_from_slice(iv);
-                Work::Alone(Alone { key, iv: padded, direction, data })
-            }
-        })
+        cipher(key, direction, iv, data, Returned)
     }
 
     /// Enciphers or deciphers the first `bits` bits of `data` with KASUMI F8 (3GPP TS 35.201 §3). Its result
@@ -242,7 +199,7 @@ impl<'a> Operation<'a> {
         data: InOut<'a>,
         bits: usize,
     ) -> Self {
-        let job = kasumi::F8Job { key, count, bearer, direction, data, bits, result: Ok(()) };
+        let job = kasumi::F8Job::new(key, count, bearer, direction, data, bits);
         Operation::new(Work::KasumiF8(job))
     }
 
@@ -257,12 +214,12 @@ impl<'a> Operation<'a> {
         message: &'a [u8],
         bits: usize,
     ) -> Self {
-        let job = kasumi::F9Job { key, count, fresh, direction, message, bits, result: Ok([0; 4]) };
+        let job = kasumi::F9Job::new(key, count, fresh, direction, message, bits);
         Operation::new(Work::KasumiF9(job, None))
     }
 
     /// A KASUMI F9 operation that compares its code.
-    pub(crate) fn expecting(mut self, tag: Expected<'a>) -> Self {
+    fn expecting(mut self, tag: Expected<'a>) -> Self {
         if let Work::KasumiF9(_, expected) = &mut self.work {
             *expected = tag;
         }
@@ -287,12 +244,7 @@ impl<'a> Operation<'a> {
     /// [`Error::NonceLength`] or [`Error::DataLength`].
     #[inline]
     pub fn seal(key: impl Into<AeadKey<'a>>, nonce: &'a [u8], aad: &'a [u8], data: InOut<'a>) -> Self {
-        Operation::new(match key.into() {
-            AeadKey::AesGcm(key) => Work::GcmSeal(GcmJob::new(key, nonce, aad, data)),
-            AeadKey::ChaCha20Poly1305(key) => {
-                Work::ChaChaSeal(ChaCha20Poly1305Job::new(key, nonce, aad, data))
-            }
-        })
+        aead(key.into(), nonce, aad, data, None, Returned)
     }
 
     /// Decrypts `data` if `tag` is right; a failure leaves no plaintext, as
@@ -305,37 +257,7 @@ impl<'a> Operation<'a> {
         data: InOut<'a>,
         tag: &[u8],
     ) -> Self {
-        let key = key.into();
-        let mut whole = [0; 16];
-        match whole.get_mut(..tag.len()) {
-            Some(front) => front.copy_from_slice(tag),
-            None => {
-                return Operation::refused(Error::TagLength {
-                    algorithm: key.name(),
-                    given: tag.len(),
-                    takes: "at most 16 bytes",
-                });
-            }
-        }
-        Operation::new(match key {
-            AeadKey::AesGcm(key) => {
-                let mut job = GcmJob::new(key, nonce, aad, data);
-                (job.tag, job.tag_len) = (whole, tag.len());
-                Work::GcmOpen(job)
-            }
-            AeadKey::ChaCha20Poly1305(key) if tag.len() == 16 => {
-                let mut job = ChaCha20Poly1305Job::new(key, nonce, aad, data);
-                job.tag = whole;
-                Work::ChaChaOpen(job)
-            }
-            AeadKey::ChaCha20Poly1305(_) => {
-                return Operation::refused(Error::TagLength {
-                    algorithm: key.name(),
-                    given: tag.len(),
-                    takes: "16 bytes",
-                });
-            }
-        })
+        aead(key.into(), nonce, aad, data, Some(tag), Returned)
     }
 
     /// The digest of `data`: see [`Operation::tag`].
@@ -361,31 +283,14 @@ impl<'a> Operation<'a> {
     /// The MAC of `data`: see [`Operation::tag`].
     #[inline]
     pub fn mac(key: impl Into<MacKey<'a>>, data: &'a [u8]) -> Self {
-        Operation::keyed(key.into(), data, None)
+        keyed(key.into(), data, None, Returned)
     }
 
     /// Compares the MAC of `data`, or as much of it as is given, in constant time. Its result may be
     /// [`Error::Authentication`] or [`Error::TagLength`].
     #[inline]
     pub fn verify(key: impl Into<MacKey<'a>>, data: &'a [u8], tag: &'a [u8]) -> Self {
-        Operation::keyed(key.into(), data, Some(tag))
-    }
-
-    #[inline]
-    pub(crate) fn keyed(key: MacKey<'a>, data: &'a [u8], expected: Expected<'a>) -> Self {
-        let (name, longest) = match key {
-            MacKey::Hmac(key) => (key.hash().name(), key.hash().output_len()),
-            MacKey::AesCmac(_) => ("aes-cmac", 16),
-            MacKey::DesMac(_) => ("des-mac", 8),
-        };
-        if let Err(error) = check_tag(name, expected, longest) {
-            return Operation::refused(error);
-        }
-        Operation::new(match key {
-            MacKey::Hmac(key) => Work::Hmac(HmacJob::new(key, data), expected),
-            MacKey::AesCmac(key) => Work::Cmac(aes::CmacJob { key, data, tag: [0; 16] }, expected),
-            MacKey::DesMac(key) => Work::DesMac(des::MacJob { key, message: data, mac: [0; 8] }, expected),
-        })
+        keyed(key.into(), data, Some(tag), Returned)
     }
 
     /// Copies the first `clear` bytes and encrypts the rest; then takes the HMAC of all the output. A packet
@@ -400,7 +305,7 @@ impl<'a> Operation<'a> {
         clear: usize,
         data: InOut<'a>,
     ) -> Self {
-        Operation::chained(cipher.into(), iv, mac, clear, data, None)
+        chained(cipher.into(), iv, mac, clear, data, None, Returned)
     }
 
     /// Compares the HMAC of all the input with `tag`, or as much of it as is given; only if it is right,
@@ -417,33 +322,7 @@ impl<'a> Operation<'a> {
         data: InOut<'a>,
         tag: &'a [u8],
     ) -> Self {
-        Operation::chained(cipher.into(), iv, mac, clear, data, Some(tag))
-    }
-
-    #[inline]
-    pub(crate) fn chained(
-        cipher: CipherKey<'a>,
-        iv: &[u8],
-        mac: &'a HmacKey,
-        clear: usize,
-        data: InOut<'a>,
-        expected: Expected<'a>,
-    ) -> Self {
-        let checked = match data.len().checked_sub(clear) {
-            Some(secret) => check_cipher(cipher, iv, secret),
-            None => Err(Error::DataLength {
-                algorithm: cipher.name(),
-                given: data.len() as u64,
-                takes: "at least the bytes that are not encrypted",
-            }),
-        };
-        let checked = checked.and_then(|()| check_tag(mac.hash().name(), expected, mac.hash().output_len()));
-        if let Err(error) = checked {
-            return Operation::refused(error);
-        }
-        let mut padded = [0; MAX_IV];
-        padded[..iv.len()].copy_from_slice(iv);
-        Operation::new(Work::Chained(Chained { cipher, iv: padded, mac, clear, data, tag: None, expected }))
+        chained(cipher.into(), iv, mac, clear, data, Some(tag), Returned)
     }
 
     /// What came of it. Before it was executed that is `Ok`, or what is wrong with its arguments.
@@ -487,6 +366,180 @@ impl fmt::Debug for Operation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Operation({:?})", self.result())
     }
+}
+
+/// Takes the work of an operation, or the reason why there is none.
+///
+/// Its methods are inlined wherever a work is made, so that it is made where it will stay: an operation is some 200
+/// bytes, and to move it costs more than to make it.
+pub(crate) trait Sink<'a> {
+    type Taken;
+    fn accept(self, work: Work<'a>) -> Self::Taken;
+    fn refuse(self, error: Error) -> Self::Taken;
+}
+
+/// Makes an operation that is returned.
+struct Returned;
+
+impl<'a> Sink<'a> for Returned {
+    type Taken = Operation<'a>;
+
+    #[inline(always)]
+    fn accept(self, work: Work<'a>) -> Operation<'a> {
+        Operation::new(work)
+    }
+
+    #[inline(always)]
+    fn refuse(self, error: Error) -> Operation<'a> {
+        Operation::refused(error)
+    }
+}
+
+#[inline(always)]
+pub(crate) fn cipher<'a, S: Sink<'a>>(
+    key: CipherKey<'a>,
+    direction: Direction,
+    iv: &[u8],
+    data: InOut<'a>,
+    sink: S,
+) -> S::Taken {
+    use Direction::{Decrypt, Encrypt};
+    if let Err(error) = check_cipher(key, iv, data.len()) {
+        return sink.refuse(error);
+    }
+    match (key, direction) {
+        (CipherKey::AesCbc(key), Encrypt) => {
+            sink.accept(Work::AesCbcEncrypt(aes::CbcJob { key, iv: block(iv), data }))
+        }
+        (CipherKey::AesCbc(key), Decrypt) => {
+            sink.accept(Work::AesCbcDecrypt(aes::CbcJob { key, iv: block(iv), data }))
+        }
+        (CipherKey::AesCtr(key), _) => {
+            sink.accept(Work::AesCtr(aes::CtrJob { key, counter: block(iv), data }))
+        }
+        (CipherKey::AesCfb(key), Encrypt) => {
+            sink.accept(Work::AesCfbEncrypt(aes::CfbJob { key, iv: block(iv), data }))
+        }
+        (CipherKey::DesCbc(key), Encrypt) => {
+            sink.accept(Work::DesCbcEncrypt(des::CbcJob { key, iv: block(iv), data }))
+        }
+        (CipherKey::DesCbc(key), Decrypt) => {
+            sink.accept(Work::DesCbcDecrypt(des::CbcJob { key, iv: block(iv), data }))
+        }
+        (CipherKey::DesCfb(key), Encrypt) => {
+            sink.accept(Work::DesCfbEncrypt(des::CfbJob { key, iv: block(iv), data }))
+        }
+        (CipherKey::CamelliaCbc(key), Encrypt) => {
+            sink.accept(Work::CamelliaCbcEncrypt(camellia::CbcJob { key, iv: block(iv), data }))
+        }
+        (CipherKey::CamelliaCtr(key), _) => {
+            sink.accept(Work::CamelliaCtr(camellia::CtrJob { key, counter: block(iv), data }))
+        }
+        (CipherKey::KasumiF8(key), _) => {
+            // TS 35.201 §3.4: the first word of the keystream generator's input.
+            let a = u64::from_be_bytes(block(iv));
+            let (count, bearer, direction) = ((a >> 32) as u32, (a >> 27) as u8 & 31, (a >> 26) as u8 & 1);
+            let bits = 8 * data.len();
+            sink.accept(Work::KasumiF8(kasumi::F8Job::new(key, count, bearer, direction, data, bits)))
+        }
+        (key, direction) => sink.accept(Work::Alone(Alone { key, iv: padded(iv), direction, data })),
+    }
+}
+
+/// With a tag it opens, without one it seals.
+#[inline(always)]
+pub(crate) fn aead<'a, S: Sink<'a>>(
+    key: AeadKey<'a>,
+    nonce: &'a [u8],
+    aad: &'a [u8],
+    data: InOut<'a>,
+    tag: Option<&[u8]>,
+    sink: S,
+) -> S::Taken {
+    let Some(tag) = tag else {
+        return match key {
+            AeadKey::AesGcm(key) => sink.accept(Work::GcmSeal(GcmJob::new(key, nonce, aad, data))),
+            AeadKey::ChaCha20Poly1305(key) => {
+                sink.accept(Work::ChaChaSeal(ChaCha20Poly1305Job::new(key, nonce, aad, data)))
+            }
+        };
+    };
+    match key {
+        AeadKey::AesGcm(key) if tag.len() <= 16 => {
+            let mut job = GcmJob::new(key, nonce, aad, data);
+            (job.tag, job.tag_len) = (padded(tag), tag.len());
+            sink.accept(Work::GcmOpen(job))
+        }
+        AeadKey::ChaCha20Poly1305(key) if tag.len() == 16 => {
+            let mut job = ChaCha20Poly1305Job::new(key, nonce, aad, data);
+            job.tag = padded(tag);
+            sink.accept(Work::ChaChaOpen(job))
+        }
+        AeadKey::AesGcm(_) | AeadKey::ChaCha20Poly1305(_) => sink.refuse(Error::TagLength {
+            algorithm: key.name(),
+            given: tag.len(),
+            takes: if matches!(key, AeadKey::AesGcm(_)) { "at most 16 bytes" } else { "16 bytes" },
+        }),
+    }
+}
+
+#[inline(always)]
+pub(crate) fn keyed<'a, S: Sink<'a>>(
+    key: MacKey<'a>,
+    data: &'a [u8],
+    expected: Expected<'a>,
+    sink: S,
+) -> S::Taken {
+    let (name, longest) = match key {
+        MacKey::Hmac(key) => (key.hash().name(), key.hash().output_len()),
+        MacKey::AesCmac(_) => ("aes-cmac", 16),
+        MacKey::DesMac(_) => ("des-mac", 8),
+    };
+    if let Err(error) = check_tag(name, expected, longest) {
+        return sink.refuse(error);
+    }
+    match key {
+        MacKey::Hmac(key) => sink.accept(Work::Hmac(HmacJob::new(key, data), expected)),
+        MacKey::AesCmac(key) => sink.accept(Work::Cmac(aes::CmacJob { key, data, tag: [0; 16] }, expected)),
+        MacKey::DesMac(key) => {
+            sink.accept(Work::DesMac(des::MacJob { key, message: data, mac: [0; 8] }, expected))
+        }
+    }
+}
+
+/// With a tag it decrypts, without one it encrypts.
+#[inline(always)]
+pub(crate) fn chained<'a, S: Sink<'a>>(
+    cipher: CipherKey<'a>,
+    iv: &[u8],
+    mac: &'a HmacKey,
+    clear: usize,
+    data: InOut<'a>,
+    expected: Expected<'a>,
+    sink: S,
+) -> S::Taken {
+    let checked = match data.len().checked_sub(clear) {
+        Some(secret) => check_cipher(cipher, iv, secret),
+        None => Err(Error::DataLength {
+            algorithm: cipher.name(),
+            given: data.len() as u64,
+            takes: "at least the bytes that are not encrypted",
+        }),
+    };
+    if let Err(error) = checked.and_then(|()| check_tag(mac.hash().name(), expected, mac.hash().output_len()))
+    {
+        return sink.refuse(error);
+    }
+    sink.accept(Work::Chained(Chained { cipher, iv: padded(iv), mac, clear, data, tag: None, expected }))
+}
+
+/// The bytes, and zeros.
+#[inline(always)]
+fn padded(bytes: &[u8]) -> [u8; 16] {
+    let mut padded = [0; 16];
+    let len = bytes.len().min(16);
+    padded[..len].copy_from_slice(&bytes[..len]);
+    padded
 }
 
 fn same_length(source: &[u8], destination: &[u8]) -> Result<(), Error> {

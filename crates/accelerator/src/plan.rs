@@ -147,12 +147,40 @@ pub(crate) struct Plan {
     pub(crate) first: bool,
 }
 
+impl Plan {
+    /// The plan of a word that does nothing.
+    pub(crate) const NOTHING: Plan = Plan {
+        opcode: Opcode::Null,
+        algorithm: Algorithm::None,
+        hash: Algorithm::None,
+        reverse: false,
+        key: KeyAt::None,
+        mac_key: KeyAt::None,
+        source: Source::Span(Span { at: 0, len: 0 }),
+        destination: Span { at: 0, len: 0 },
+        aad: Span { at: 0, len: 0 },
+        iv: Span { at: 0, len: 0 },
+        mac: Span { at: 0, len: 0 },
+        state: Span { at: 0, len: 0 },
+        clear: 0,
+        parameter: 0,
+        first: false,
+    };
+}
+
 /// Checks a word against an arena. Of a gather list it reads the entries, just once, into `pieces`.
 ///
+/// The plan is filled in where it is, because to move it costs as much as to make it.
+///
 /// # Errors
-/// The status that says which rule it breaks.
-#[inline]
-pub(crate) fn plan<A: Arena>(word: &ControlWord, arena: &A, pieces: &mut Pieces) -> Result<Plan, Status> {
+/// The status that says which rule the word breaks.
+#[inline(always)]
+pub(crate) fn plan<A: Arena>(
+    word: &ControlWord,
+    arena: &A,
+    pieces: &mut Pieces,
+    plan: &mut Plan,
+) -> Result<(), Status> {
     if word.version != VERSION {
         return Err(Status::Version);
     }
@@ -169,32 +197,20 @@ pub(crate) fn plan<A: Arena>(word: &ControlWord, arena: &A, pieces: &mut Pieces)
         return Err(Status::Reserved);
     }
     let len = arena.len();
-    let algorithms = algorithms(opcode, word)?;
-    let plan = Plan {
-        opcode,
-        algorithm: algorithms.0,
-        hash: algorithms.1,
-        reverse: word.has(Flags::REVERSE) || opcode == Opcode::MacThenDecrypt,
-        key: key(opcode, word.has(Flags::KEY_IN_ARENA), word.key, word.key_len, len)?,
-        mac_key: match opcode {
-            Opcode::EncryptThenMac | Opcode::MacThenDecrypt => {
-                key(opcode, word.has(Flags::MAC_KEY_IN_ARENA), word.mac_key, word.mac_key_len, len)?
-            }
-            _ => KeyAt::None,
-        },
-        source: source(word, arena, pieces)?,
-        destination: Span::default(),
-        aad: Span::default(),
-        iv: span(word.iv, u32::from(word.iv_len), len, Status::IvRange)?,
-        mac: span(word.mac, u32::from(word.mac_len), len, Status::MacRange)?,
-        state: Span::default(),
-        clear: 0,
-        parameter: word.parameter,
-        first: word.has(Flags::FIRST),
-    };
-    let plan = with_outputs(plan, word, len)?;
-    no_overlap(&plan, word, pieces)?;
-    Ok(plan)
+    plan.opcode = opcode;
+    (plan.algorithm, plan.hash) = algorithms(opcode, word)?;
+    plan.reverse = word.has(Flags::REVERSE) || opcode == Opcode::MacThenDecrypt;
+    plan.key = key(opcode, word.has(Flags::KEY_IN_ARENA), word.key, word.key_len, len)?;
+    if matches!(opcode, Opcode::EncryptThenMac | Opcode::MacThenDecrypt) {
+        plan.mac_key = key(opcode, word.has(Flags::MAC_KEY_IN_ARENA), word.mac_key, word.mac_key_len, len)?;
+    }
+    plan.source = source(word, arena, pieces)?;
+    plan.iv = span(word.iv, u32::from(word.iv_len), len, Status::IvRange)?;
+    plan.mac = span(word.mac, u32::from(word.mac_len), len, Status::MacRange)?;
+    plan.parameter = word.parameter;
+    plan.first = word.has(Flags::FIRST);
+    outputs(plan, word, len)?;
+    no_overlap(plan, word, pieces)
 }
 
 /// The algorithm and the hash, where the opcode has them.
@@ -321,7 +337,7 @@ fn gather_list(word: &ControlWord) -> Span {
 
 /// What the word writes, and what depends on it.
 #[inline(always)]
-fn with_outputs(mut plan: Plan, word: &ControlWord, arena: u32) -> Result<Plan, Status> {
+fn outputs(plan: &mut Plan, word: &ControlWord, arena: u32) -> Result<(), Status> {
     match plan.opcode {
         Opcode::Copy | Opcode::CopyChecksum | Opcode::Cipher | Opcode::Aead => {
             plan.destination = span(word.destination, plan.source.len(), arena, Status::DestinationRange)?;
@@ -350,13 +366,13 @@ fn with_outputs(mut plan: Plan, word: &ControlWord, arena: u32) -> Result<Plan, 
             plan.state = span(word.state, ControlWord::STATE_BYTES, arena, Status::StateRange)?;
         }
     }
-    if !mac_fits(&plan, u32::from(word.mac_len), word.has(Flags::LAST)) {
+    if !mac_fits(plan, u32::from(word.mac_len), word.has(Flags::LAST)) {
         return Err(Status::MacLength);
     }
-    if !parameter_fits(&plan) {
+    if !parameter_fits(plan) {
         return Err(Status::Parameter);
     }
-    Ok(plan)
+    Ok(())
 }
 
 /// Whether the digest or tag has a length there is.

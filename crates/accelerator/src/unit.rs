@@ -77,19 +77,42 @@ pub struct Unit {
     hmac: [HmacLanes; Hash::ALL.len()],
 }
 
-/// The jobs of one kind among operations, in a list on the stack.
-macro_rules! jobs {
-    ($operations:expr, $kinds:expr, $kind:expr, $job:pat => $body:expr) => {{
-        let mut jobs = ArrayVec::<_, CHUNK>::new();
-        for (operation, kind) in $operations.iter_mut().zip($kinds.iter()) {
-            if *kind == $kind
-                && let $job = &mut operation.work
-            {
-                jobs.push($body);
-            }
+/// Lists the jobs of one kind among operations and hands them to their lanes.
+///
+/// Each use is a function of its own, so that none pays for the stack of the others.
+#[inline(never)]
+fn gather<'o, 'a, J: 'o>(
+    operations: &'o mut [Operation<'a>],
+    kinds: &[Kind],
+    kind: Kind,
+    pick: impl Fn(&'o mut Work<'a>) -> Option<&'o mut J>,
+    run: impl FnOnce(&mut [&'o mut J]),
+) {
+    let mut jobs = ArrayVec::<&'o mut J, CHUNK>::new();
+    for (operation, found) in operations.iter_mut().zip(kinds) {
+        if *found == kind
+            && let Some(job) = pick(&mut operation.work)
+        {
+            jobs.push(job);
         }
-        jobs
-    }};
+    }
+    run(&mut jobs);
+}
+
+/// Those operations of one kind that are a given variant of [`Work`], to a function of their jobs.
+macro_rules! lanes {
+    ($operations:expr, $kinds:expr, $kind:expr, $variant:pat => $job:expr, $run:expr) => {
+        gather(
+            $operations,
+            $kinds,
+            $kind,
+            |work| match work {
+                $variant => Some($job),
+                _ => None,
+            },
+            $run,
+        )
+    };
 }
 
 impl Unit {
@@ -122,6 +145,7 @@ impl Unit {
 
     /// Executes all operations. Those of one kind go side by side wherever that pays; results and errors
     /// are in the operations.
+    #[inline]
     pub fn run(&self, operations: &mut [Operation<'_>]) {
         if let [operation] = operations {
             return self.run_one(operation);
@@ -131,6 +155,7 @@ impl Unit {
         }
     }
 
+    #[inline(never)]
     fn run_chunk(&self, operations: &mut [Operation<'_>]) {
         let mut kinds = ArrayVec::<Kind, CHUNK>::new();
         let mut present = 0_u64;
@@ -148,53 +173,46 @@ impl Unit {
 
     /// Executes the operations of one kind.
     fn run_kind(&self, kind: Kind, kinds: &[Kind], operations: &mut [Operation<'_>]) {
+        let o = &mut *operations;
         match kind {
             0 => {}
             1..=3 => {
-                for (operation, _) in operations.iter_mut().zip(kinds).filter(|(_, k)| **k == kind) {
+                for (operation, _) in o.iter_mut().zip(kinds).filter(|(_, k)| **k == kind) {
                     self.run_one(operation);
                 }
             }
-            4 => self.aes_cbc.encrypt(&mut jobs!(operations, kinds, kind, Work::AesCbcEncrypt(job) => job)),
-            5 => self.aes_cbc.decrypt(&mut jobs!(operations, kinds, kind, Work::AesCbcDecrypt(job) => job)),
-            6 => self.aes_ctr.apply(&mut jobs!(operations, kinds, kind, Work::AesCtr(job) => job)),
-            7 => self.aes_cfb.encrypt(&mut jobs!(operations, kinds, kind, Work::AesCfbEncrypt(job) => job)),
-            8 => self.des_cbc.encrypt(&mut jobs!(operations, kinds, kind, Work::DesCbcEncrypt(job) => job)),
-            9 => self.des_cbc.decrypt(&mut jobs!(operations, kinds, kind, Work::DesCbcDecrypt(job) => job)),
-            10 => self.des_cfb.encrypt(&mut jobs!(operations, kinds, kind, Work::DesCfbEncrypt(job) => job)),
-            11 => {
-                let mut jobs = jobs!(operations, kinds, kind, Work::CamelliaCbcEncrypt(job) => job);
-                self.camellia_cbc.encrypt(&mut jobs);
-            }
-            12 => self.camellia_ctr.apply(&mut jobs!(operations, kinds, kind, Work::CamelliaCtr(job) => job)),
-            13 => self.kasumi_f8.apply(&mut jobs!(operations, kinds, kind, Work::KasumiF8(job) => job)),
-            14 => {
-                self.kasumi_f9.mac(&mut jobs!(operations, kinds, kind, Work::KasumiF9(job, _) => job));
-                compare(kind, kinds, operations);
-            }
-            15 => self.gcm.seal(&mut jobs!(operations, kinds, kind, Work::GcmSeal(job) => job)),
-            16 => self.gcm.open(&mut jobs!(operations, kinds, kind, Work::GcmOpen(job) => job)),
-            17 => self.chacha.seal(&mut jobs!(operations, kinds, kind, Work::ChaChaSeal(job) => job)),
-            18 => self.chacha.open(&mut jobs!(operations, kinds, kind, Work::ChaChaOpen(job) => job)),
-            19 => {
-                self.aes_cmac.sign(&mut jobs!(operations, kinds, kind, Work::Cmac(job, _) => job));
-                compare(kind, kinds, operations);
-            }
-            20 => {
-                self.des_mac.mac(&mut jobs!(operations, kinds, kind, Work::DesMac(job, _) => job));
-                compare(kind, kinds, operations);
-            }
+            4 => lanes!(o, kinds, kind, Work::AesCbcEncrypt(job) => job, |jobs| self.aes_cbc.encrypt(jobs)),
+            5 => lanes!(o, kinds, kind, Work::AesCbcDecrypt(job) => job, |jobs| self.aes_cbc.decrypt(jobs)),
+            6 => lanes!(o, kinds, kind, Work::AesCtr(job) => job, |jobs| self.aes_ctr.apply(jobs)),
+            7 => lanes!(o, kinds, kind, Work::AesCfbEncrypt(job) => job, |jobs| self.aes_cfb.encrypt(jobs)),
+            8 => lanes!(o, kinds, kind, Work::DesCbcEncrypt(job) => job, |jobs| self.des_cbc.encrypt(jobs)),
+            9 => lanes!(o, kinds, kind, Work::DesCbcDecrypt(job) => job, |jobs| self.des_cbc.decrypt(jobs)),
+            10 => lanes!(o, kinds, kind, Work::DesCfbEncrypt(job) => job, |jobs| self.des_cfb.encrypt(jobs)),
+            11 => lanes!(o, kinds, kind, Work::CamelliaCbcEncrypt(job) => job, |jobs| {
+                self.camellia_cbc.encrypt(jobs)
+            }),
+            12 => lanes!(o, kinds, kind, Work::CamelliaCtr(job) => job, |jobs| self.camellia_ctr.apply(jobs)),
+            13 => lanes!(o, kinds, kind, Work::KasumiF8(job) => job, |jobs| self.kasumi_f8.apply(jobs)),
+            14 => lanes!(o, kinds, kind, Work::KasumiF9(job, _) => job, |jobs| self.kasumi_f9.mac(jobs)),
+            15 => lanes!(o, kinds, kind, Work::GcmSeal(job) => job, |jobs| self.gcm.seal(jobs)),
+            16 => lanes!(o, kinds, kind, Work::GcmOpen(job) => job, |jobs| self.gcm.open(jobs)),
+            17 => lanes!(o, kinds, kind, Work::ChaChaSeal(job) => job, |jobs| self.chacha.seal(jobs)),
+            18 => lanes!(o, kinds, kind, Work::ChaChaOpen(job) => job, |jobs| self.chacha.open(jobs)),
+            19 => lanes!(o, kinds, kind, Work::Cmac(job, _) => job, |jobs| self.aes_cmac.sign(jobs)),
+            20 => lanes!(o, kinds, kind, Work::DesMac(job, _) => job, |jobs| self.des_mac.mac(jobs)),
             21..28 => {
-                let lanes = self.hash[usize::from(kind - 21)];
-                lanes.digest(&mut jobs!(operations, kinds, kind, Work::Hash(_, job) => job));
+                let hash = &self.hash[usize::from(kind - 21)];
+                lanes!(o, kinds, kind, Work::Hash(_, job) => job, |jobs| hash.digest(jobs));
             }
             28..35 => {
-                let lanes = self.hmac[usize::from(kind - 28)];
-                lanes.sign(&mut jobs!(operations, kinds, kind, Work::Hmac(job, _) => job));
-                compare(kind, kinds, operations);
+                let hmac = &self.hmac[usize::from(kind - 28)];
+                lanes!(o, kinds, kind, Work::Hmac(job, _) => job, |jobs| hmac.sign(jobs));
             }
-            35..42 => self.encrypt_then_mac(kind, kinds, operations),
-            _ => self.mac_then_decrypt(kind, kinds, operations),
+            35..42 => self.encrypt_then_mac(kind, kinds, o),
+            _ => self.mac_then_decrypt(kind, kinds, o),
+        }
+        if matches!(kind, 14 | 19 | 20 | 28..35) {
+            compare(kind, kinds, operations);
         }
     }
 
@@ -316,11 +334,7 @@ impl Unit {
     /// Encrypts all objects of one kind, side by side where that pays, then authenticates them so.
     fn encrypt_then_mac(&self, kind: Kind, kinds: &[Kind], operations: &mut [Operation<'_>]) {
         self.ciphers(kind, kinds, operations);
-        let lanes = self.hmac[usize::from(kind - 35)];
-        let mut macs = jobs!(operations, kinds, kind,
-            Work::Chained(chained) => HmacJob::new(chained.mac, chained.data.output()));
-        lanes.sign(&mut macs.iter_mut().collect::<ArrayVec<_, CHUNK>>());
-        let tags: ArrayVec<Digest, CHUNK> = macs.into_iter().map(|job| job.tag).collect();
+        let tags = self.macs(kind, kinds, operations, &self.hmac[usize::from(kind - 35)]);
         let mut tags = tags.into_iter();
         for_kind(kind, kinds, operations, |chained, result| {
             let tag = tags.next();
@@ -330,11 +344,7 @@ impl Unit {
 
     /// Authenticates all objects of one kind, then decrypts those whose tag is right.
     fn mac_then_decrypt(&self, kind: Kind, kinds: &[Kind], operations: &mut [Operation<'_>]) {
-        let lanes = self.hmac[usize::from(kind - 42)];
-        let mut macs = jobs!(operations, kinds, kind,
-            Work::Chained(chained) => HmacJob::new(chained.mac, chained.data.input()));
-        lanes.sign(&mut macs.iter_mut().collect::<ArrayVec<_, CHUNK>>());
-        let tags: ArrayVec<Digest, CHUNK> = macs.into_iter().map(|job| job.tag).collect();
+        let tags = self.macs(kind, kinds, operations, &self.hmac[usize::from(kind - 42)]);
         let mut tags = tags.into_iter();
         for_kind(kind, kinds, operations, |chained, result| {
             if let Some(tag) = tags.next() {
@@ -342,6 +352,31 @@ impl Unit {
             }
         });
         self.ciphers(kind, kinds, operations);
+    }
+
+    /// The tags of the combined operations of one kind: over their outputs, or over their inputs where they
+    /// decrypt.
+    fn macs(
+        &self,
+        kind: Kind,
+        kinds: &[Kind],
+        operations: &mut [Operation<'_>],
+        lanes: &HmacLanes,
+    ) -> Vec<Digest> {
+        let mut jobs = Vec::with_capacity(operations.len());
+        for (operation, found) in operations.iter_mut().zip(kinds) {
+            if *found == kind
+                && let Work::Chained(chained) = &mut operation.work
+            {
+                let data = match chained.expected {
+                    None => chained.data.output(),
+                    Some(_) => chained.data.input(),
+                };
+                jobs.push(HmacJob::new(chained.mac, data));
+            }
+        }
+        lanes.sign(&mut jobs.iter_mut().collect::<Vec<_>>());
+        jobs.into_iter().map(|job| job.tag).collect()
     }
 
     /// The ciphers of those combined operations of one kind that have not failed.

@@ -16,7 +16,7 @@ macro_rules! codes {
             pub const ALL: &[$name] = &[$($name::$variant),+];
 
             /// What a byte stands for, if anything.
-            #[inline]
+            #[inline(always)]
             pub const fn from_code(code: u8) -> Option<Self> {
                 match code {
                     $($code => Some($name::$variant),)+

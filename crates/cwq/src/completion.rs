@@ -69,7 +69,7 @@ macro_rules! statuses {
             pub const ALL: &[Status] = &[$(Status::$name),+];
 
             /// What a number stands for, if anything.
-            #[inline]
+            #[inline(always)]
             pub const fn from_code(code: u16) -> Option<Self> {
                 match code {
                     $($code => Some(Status::$name),)+

@@ -101,8 +101,9 @@ pub struct ControlWord {
 }
 
 impl Default for ControlWord {
+    #[inline(always)]
     fn default() -> Self {
-        ControlWord { version: VERSION, ..ControlWord::from_words([0; ControlWord::WORDS]) }
+        ControlWord::EMPTY
     }
 }
 
@@ -112,6 +113,9 @@ const fn pair(low: u32, high: u32) -> u64 {
 }
 
 impl ControlWord {
+    /// A word of this version that says nothing else.
+    pub const EMPTY: ControlWord =
+        ControlWord { version: VERSION, ..ControlWord::from_words([0; ControlWord::WORDS]) };
     /// Bytes of the place for a mid-state.
     pub const STATE_BYTES: u32 = 256;
     /// Bytes in a control word.

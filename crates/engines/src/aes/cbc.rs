@@ -52,8 +52,8 @@ pub struct CbcOps {
 /// # Ok::<(), millstream_engines::Error>(())
 /// ```
 pub struct Cbc {
-    forward: Schedule,
-    inverse: Schedule,
+    pub(super) forward: Schedule,
+    pub(super) inverse: Schedule,
     kernel: Bound<CbcOps>,
 }
 

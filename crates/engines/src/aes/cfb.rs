@@ -50,7 +50,7 @@ pub struct CfbOps {
 /// # Ok::<(), millstream_engines::Error>(())
 /// ```
 pub struct Cfb {
-    schedule: Schedule,
+    pub(super) schedule: Schedule,
     kernel: Bound<CfbOps>,
 }
 

@@ -55,7 +55,7 @@ pub struct CmacOps {
 /// # Ok::<(), millstream_engines::Error>(())
 /// ```
 pub struct Cmac {
-    schedule: Schedule,
+    pub(super) schedule: Schedule,
     /// For a last block that is whole.
     k1: Block,
     /// For one that is padded.
@@ -131,7 +131,7 @@ impl Cmac {
 
     /// At most 16 bytes, padded where they are fewer, with the subkey: SP 800-38B §6.2 step 4.
     #[inline(always)]
-    fn last_block(&self, bytes: &[u8]) -> u128 {
+    pub(super) fn last_block(&self, bytes: &[u8]) -> u128 {
         let (block, subkey) = match <Block>::try_from(bytes) {
             Ok(whole) => (u128::from_le_bytes(whole), &self.k1),
             Err(_) => (load_short(bytes) | 0x80 << (8 * bytes.len()), &self.k2),

@@ -52,7 +52,7 @@ pub struct CtrOps {
 /// # Ok::<(), millstream_engines::Error>(())
 /// ```
 pub struct Ctr {
-    schedule: Schedule,
+    pub(super) schedule: Schedule,
     kernel: Bound<CtrOps>,
 }
 
@@ -92,7 +92,7 @@ impl Ctr {
     }
 
     #[inline]
-    fn run(&self, counter: &mut Block, mut data: InOut<'_>) {
+    pub(super) fn run(&self, counter: &mut Block, mut data: InOut<'_>) {
         while !data.is_empty() {
             // SAFETY: the kernel is bound.
             unsafe { (self.kernel.ops().crypt)(&self.schedule, counter, &mut data) }
@@ -134,6 +134,74 @@ pub(crate) fn crypt<L: Lane>(keys: Keys<'_, L>, counter: &mut Block, data: &mut 
     let bytes = data.len().min(run as usize * 16);
     walk(&mut Counter { keys, number: L::count(&keys, number) }, data.take(bytes));
     *counter = number.wrapping_add(run.into()).to_be_bytes();
+}
+
+/// Encrypts or decrypts one of many objects. What is less than eight lanes goes through the rounds
+/// all at once, so that the processor has several objects under way.
+#[inline(always)]
+pub(crate) fn crypt_one<L: Lane>(keys: Keys<'_, L>, key: &Ctr, counter: &Block, mut data: InOut<'_>) {
+    let number = u128::from_be_bytes(*counter);
+    if (number as u64).checked_add(data.len() as u64 / 16 + 8 * L::BLOCKS as u64).is_none() {
+        return key.apply(counter, data);
+    }
+    let mut pass = Counter { keys, number: L::count(&keys, number) };
+    if data.len() >= 8 * L::BYTES {
+        pass.eights(data.take(data.len() - data.len() % (8 * L::BYTES)));
+    }
+    match data.len().div_ceil(L::BYTES) {
+        0 => {}
+        1 => pass.short::<1>(data),
+        2 => pass.short::<2>(data),
+        3 => pass.short::<3>(data),
+        4 => pass.short::<4>(data),
+        5..=6 => pass.short::<6>(data),
+        _ => pass.short::<8>(data),
+    }
+}
+
+impl<L: Lane> Counter<'_, L> {
+    /// At most `N` lanes, of which the last need not be whole; they end the object.
+    #[inline(always)]
+    fn short<const N: usize>(&self, data: InOut<'_>) {
+        let mut lanes = [self.number.reverse(); N];
+        for i in 1..N {
+            lanes[i] = self.number.add((i * L::BLOCKS) as u64).reverse();
+        }
+        let whole = data.len() - data.len() % L::BYTES;
+        let (mut whole, mut end) = data.split_at(whole);
+        let mut onto = OntoShort { keys: self.keys, whole: &whole, end: &end };
+        let lanes = L::encrypt(&self.keys, lanes, &mut onto);
+        for i in 0..N {
+            if !whole.is_empty() {
+                lanes[i].store(&mut whole.take(L::BYTES), 0);
+            } else {
+                if !end.is_empty() {
+                    lanes[i].store_part(&mut end);
+                }
+                return;
+            }
+        }
+    }
+}
+
+/// As [`Onto`], where the data ends in any lane.
+struct OntoShort<'a, 'k, L> {
+    keys: Keys<'k, L>,
+    whole: &'a InOut<'a>,
+    end: &'a InOut<'a>,
+}
+
+impl<L: Lane> Beside<L> for OntoShort<'_, '_, L> {
+    #[inline(always)]
+    fn fold(&self, i: usize, lane: L) -> L {
+        if (i + 1) * L::BYTES <= self.whole.len() {
+            lane.xor(L::load(&self.keys, self.whole, i * L::BYTES))
+        } else if i * L::BYTES == self.whole.len() && !self.end.is_empty() {
+            lane.xor(L::load_part(&self.keys, self.end))
+        } else {
+            lane
+        }
+    }
 }
 
 struct Counter<'k, L> {

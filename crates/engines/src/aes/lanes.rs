@@ -47,7 +47,7 @@ impl<'k, L: Lane> Keys<'k, L> {
 
     /// A round key in every block of a lane.
     #[inline(always)]
-    fn round(&self, i: usize) -> L {
+    pub(crate) fn round(&self, i: usize) -> L {
         L::splat(self, &self.schedule.encrypt[i])
     }
 

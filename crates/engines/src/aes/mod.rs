@@ -6,6 +6,7 @@
 //!
 //! Ref. FIPS 197.
 
+mod ahead;
 pub(crate) mod arch;
 mod cbc;
 mod cfb;
@@ -18,6 +19,7 @@ pub(crate) mod portable;
 pub(crate) mod schedule;
 mod xts;
 
+pub use ahead::{KeystreamAhead, srtp_counter};
 pub use cbc::{CBC, Cbc, CbcOps};
 pub use cfb::{CFB, Cfb, CfbOps};
 pub use cmac::{CMAC, Cmac, CmacOps, CmacStream, MIN_TAG};

@@ -40,12 +40,14 @@ pub(crate) fn expand(schedule: &mut Schedule, key: &[u8]) {
     for i in 0..=schedule.rounds {
         schedule.encrypt[i] = compress(&slice(&[schedule.encrypt[i]; 4]));
     }
+    schedule.sliced = true;
 }
 
 /// The inverse cipher here takes the same round keys, last first.
 pub(crate) fn invert(schedule: &Schedule, inverse: &mut Schedule) {
     let keys = schedule.round_keys();
     inverse.encrypt[..keys.len()].copy_from_slice(keys);
+    inverse.sliced = true;
 }
 
 /// Encrypts four blocks.

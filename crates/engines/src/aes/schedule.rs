@@ -36,6 +36,8 @@ pub struct Schedule {
     pub(crate) encrypt: [Block; 15],
     /// 10, 12 or 14.
     pub(crate) rounds: usize,
+    /// Whether the round keys are bitsliced.
+    pub(crate) sliced: bool,
 }
 
 /// Expands a key of 16, 24 or 32 bytes into a blank schedule.
@@ -52,7 +54,7 @@ impl Schedule {
     #[inline]
     pub(crate) fn blank(algorithm: &'static str, key: &[u8]) -> Result<Self, Error> {
         match key.len() {
-            16 | 24 | 32 => Ok(Schedule { encrypt: [[0; 16]; 15], rounds: key.len() / 4 + 6 }),
+            16 | 24 | 32 => Ok(Schedule { encrypt: [[0; 16]; 15], rounds: key.len() / 4 + 6, sliced: false }),
             given => Err(Error::KeyLength { algorithm, given, takes: "16, 24 or 32 bytes" }),
         }
     }

@@ -9,7 +9,7 @@ use crate::Error;
 use crate::modes::Direction;
 
 /// A 128-bit key has 26 subkeys, a longer one 34.
-const SUBKEYS: usize = 34;
+pub(super) const SUBKEYS: usize = 34;
 
 /// The subkeys of one direction: two that whiten, then groups of six rounds with the two of the
 /// FL layer between groups, then two that whiten.

@@ -7,11 +7,16 @@
 //! only where they do.
 #![allow(unsafe_code)]
 
+#[cfg(target_arch = "x86_64")]
+use millstream_cpu::Feature;
 use millstream_cpu::{FeatureSet, Features};
 
-use super::{ChaCha20Poly1305, example};
+use super::{ChaCha20Poly1305, NONCE, example};
 use crate::aead::{Aead, TAG};
 use crate::{Algorithm, Bound, Crossover, Error, InOut, Kernel, Row, Standing, Table, Timing};
+
+/// The longest text that stands beside others, in bytes: longer ones fill all lanes themselves.
+const LONGEST: usize = 2048;
 
 /// One message for [`ChaCha20Poly1305Lanes`].
 ///
@@ -61,26 +66,63 @@ impl<'a> ChaCha20Poly1305Job<'a> {
         ChaCha20Poly1305Job { key, nonce, aad, data, tag: [0; TAG], result: Ok(()) }
     }
 
-    /// Seals it with the key's own kernel.
-    fn seal(&mut self) {
-        self.result = self.key.seal(self.nonce, self.aad, self.data.reborrow(), &mut self.tag);
+    /// Whether the message can stand beside others.
+    #[inline(always)]
+    fn fits(&self) -> bool {
+        self.nonce.len() == NONCE && self.data.len() <= LONGEST
     }
 
-    /// Opens it with the key's own kernel.
-    fn open(&mut self) {
-        self.result = self.key.open(self.nonce, self.aad, self.data.reborrow(), &self.tag);
+    /// Works on this message alone, with its key's own kernel.
+    fn direct<const OPEN: bool>(&mut self) {
+        let data = self.data.reborrow();
+        self.result = if OPEN {
+            self.key.open(self.nonce, self.aad, data, &self.tag)
+        } else {
+            self.key.seal(self.nonce, self.aad, data, &mut self.tag)
+        };
+    }
+
+    /// The key, as the words of the state.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(super) fn key_words(&self) -> &'a [u32; 8] {
+        &self.key.key.0
+    }
+
+    /// What comes of a tag that does not match: nothing was decrypted, so in place the ciphertext is
+    /// still there.
+    #[cfg(target_arch = "x86_64")]
+    #[cold]
+    pub(super) fn refuse(&mut self) -> Error {
+        if !self.data.is_in_place() {
+            self.data.output().fill(0);
+        }
+        Error::Authentication
     }
 }
+
+/// Seals or opens messages that fit, as many as there are lanes or fewer.
+type GroupFn = unsafe fn(&mut [&mut ChaCha20Poly1305Job<'_>]);
 
 /// The functions of one row.
 #[derive(Debug)]
 pub struct ChaCha20Poly1305LanesOps {
+    /// How many messages stand side by side.
+    width: usize,
     /// From how many messages on they pay.
     crossover: Crossover,
-    /// Seals all messages.
-    seal: unsafe fn(&mut [&mut ChaCha20Poly1305Job<'_>]),
-    /// Opens all messages.
-    open: unsafe fn(&mut [&mut ChaCha20Poly1305Job<'_>]),
+    /// Encrypts and authenticates.
+    seal: GroupFn,
+    /// Authenticates, and decrypts what is authentic.
+    open: GroupFn,
+}
+
+impl ChaCha20Poly1305LanesOps {
+    /// Of a kernel that works on `width` messages at once.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) const fn new(width: usize, crossover: Crossover, seal: GroupFn, open: GroupFn) -> Self {
+        ChaCha20Poly1305LanesOps { width, crossover, seal, open }
+    }
 }
 
 /// The kernels of ChaCha20-Poly1305 over many messages.
@@ -95,25 +137,52 @@ pub static CHACHA20_POLY1305_LANES: Table<ChaCha20Poly1305LanesOps> = Table::new
     known_answer,
 );
 
-static ROWS: &[Row<ChaCha20Poly1305LanesOps>] = &[Row {
-    kernel: Kernel {
-        name: "direct-x1",
-        requires: FeatureSet::EMPTY,
-        timing: Timing::Constant,
-        note: "one after another, each on its key's own kernel",
+static ROWS: &[Row<ChaCha20Poly1305LanesOps>] = &[
+    #[cfg(target_arch = "x86_64")]
+    Row {
+        kernel: Kernel {
+            name: "x86_64-avx512ifma-x16",
+            requires: FeatureSet::of(&[
+                Feature::Avx512f,
+                Feature::Avx512bw,
+                Feature::Avx512vl,
+                Feature::Avx512ifma,
+            ]),
+            timing: Timing::Constant,
+            note: "16 blocks of any messages; two times 8 MACs, a message a lane",
+        },
+        ops: super::arch::x16::LANES,
     },
-    ops: ChaCha20Poly1305LanesOps { crossover: Crossover::NEVER, seal: seal_each, open: open_each },
-}];
+    #[cfg(target_arch = "x86_64")]
+    Row {
+        kernel: Kernel {
+            name: "x86_64-avx2-x8",
+            requires: FeatureSet::of(&[Feature::Avx2, Feature::Bmi2]),
+            timing: Timing::Constant,
+            note: "8 blocks of any messages; two times 4 MACs, a message a lane",
+        },
+        ops: super::arch::x8::LANES,
+    },
+    Row {
+        kernel: Kernel {
+            name: "direct-x1",
+            requires: FeatureSet::EMPTY,
+            timing: Timing::Constant,
+            note: "one after another, each on its key's own kernel",
+        },
+        ops: ChaCha20Poly1305LanesOps {
+            width: 1,
+            crossover: Crossover::NEVER,
+            seal: direct::<false>,
+            open: direct::<true>,
+        },
+    },
+];
 
-fn seal_each(jobs: &mut [&mut ChaCha20Poly1305Job<'_>]) {
+/// One after another, each on its key's own kernel.
+fn direct<const OPEN: bool>(jobs: &mut [&mut ChaCha20Poly1305Job<'_>]) {
     for job in jobs {
-        job.seal();
-    }
-}
-
-fn open_each(jobs: &mut [&mut ChaCha20Poly1305Job<'_>]) {
-    for job in jobs {
-        job.open();
+        job.direct::<OPEN>();
     }
 }
 
@@ -147,19 +216,44 @@ impl ChaCha20Poly1305Lanes {
     }
 
     /// Encrypts every message and computes its tag. What goes wrong with one does not touch the
-    /// others.
-    #[inline]
+    /// others. The references may change places.
     pub fn seal(&self, jobs: &mut [&mut ChaCha20Poly1305Job<'_>]) {
-        // SAFETY: `kernel` is bound.
-        unsafe { (self.kernel.ops().seal)(jobs) }
+        self.all::<false>(jobs);
     }
 
     /// Decrypts every message whose tag is right. What goes wrong with one does not touch the
-    /// others.
-    #[inline]
+    /// others. The references may change places.
     pub fn open(&self, jobs: &mut [&mut ChaCha20Poly1305Job<'_>]) {
-        // SAFETY: `kernel` is bound.
-        unsafe { (self.kernel.ops().open)(jobs) }
+        self.all::<true>(jobs);
+    }
+
+    fn all<const OPEN: bool>(&self, jobs: &mut [&mut ChaCha20Poly1305Job<'_>]) {
+        let ops = self.kernel.ops();
+        if jobs.len() < ops.crossover.objects(0) {
+            return direct::<OPEN>(jobs);
+        }
+        let (first, mut equal) = (jobs[0].data.len(), true);
+        for job in jobs.iter() {
+            equal &= job.fits() && job.data.len() == first;
+        }
+        let mut fitting = jobs.len();
+        if !equal {
+            // The MACs of a group go as far as its longest message.
+            jobs.sort_unstable_by_key(|job| if job.fits() { job.data.len() } else { usize::MAX });
+            fitting = jobs.partition_point(|job| job.fits());
+        }
+        let (jobs, alone) = jobs.split_at_mut(fitting);
+        let work = if OPEN { ops.open } else { ops.seal };
+        for group in jobs.chunks_mut(ops.width) {
+            let longest = group.last().map_or(0, |job| job.data.len());
+            if group.len() < ops.crossover.objects(longest) {
+                direct::<OPEN>(group);
+            } else {
+                // SAFETY: `kernel` is bound.
+                unsafe { work(group) };
+            }
+        }
+        direct::<OPEN>(alone);
     }
 }
 

@@ -109,7 +109,7 @@ pub(crate) fn step(h: [u64; 3], r: [u64; 2], block: u128, top: u64) -> [u64; 3] 
 /// Fewer than 16 bytes, but not none, as a little-endian number. Two overlapping loads make it; a
 /// copy of so few bytes would cost a call.
 #[inline(always)]
-fn filled_up(tail: &[u8]) -> u128 {
+pub(crate) fn filled_up(tail: &[u8]) -> u128 {
     let n = tail.len();
     let upper_half = |low: u64, high: u64, size: usize| {
         // The second load holds the last `size` bytes, of which the first load has some already.

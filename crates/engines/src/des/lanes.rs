@@ -3,10 +3,8 @@
 //!
 //! Ref. FIPS 81 and NIST SP 800-38A §6.2 (CBC), §6.3 (CFB with 64-bit segments); FIPS 113 (the MAC).
 //!
-//! The messages are put in order, the longest first, and go in waves as wide as the kernel. A wave
-//! goes by batches of [`BATCH`] bytes of every message: so each line of memory is touched once, and
-//! a lane whose message has ended costs nothing but its place. Between batches all that is kept
-//! is in the jobs, so a wave may become narrower whenever enough of its messages have ended.
+//! The messages are put in order, the longest first, and go in waves as wide as the kernel, see
+//! `waves.rs`. Triple DES and DES go apart.
 //!
 //! # Safety
 //! The entry points need their kernel's features; the managers hold a [`Bound`], the proof that
@@ -32,6 +30,25 @@ pub struct LanesOps {
     pub(super) mac: unsafe fn(&mut [&mut MacJob<'_>]),
     pub(super) cbc_decrypt: unsafe fn(&mut [&mut CbcJob<'_>]),
 }
+
+/// The functions of a kernel with lanes: `run` and `decrypt` compiled for the features named.
+macro_rules! lane_entry_points {
+    ($crossover:expr, $run:ident, $decrypt:ident) => {{
+        use $crate::des::lanes::LanesOps;
+        LanesOps {
+            crossover: $crossover,
+            // SAFETY: the caller vouches for the kernel's features; so in the others.
+            cbc: |jobs| unsafe { $run(jobs) },
+            // SAFETY: as above.
+            cfb: |jobs| unsafe { $run(jobs) },
+            // SAFETY: as above.
+            mac: |jobs| unsafe { $run(jobs) },
+            // SAFETY: as above.
+            cbc_decrypt: |jobs| unsafe { $decrypt(jobs) },
+        }
+    }};
+}
+pub(super) use lane_entry_points;
 
 /// One message for [`CbcLanes`].
 pub struct CbcJob<'a> {
@@ -63,27 +80,46 @@ pub struct MacJob<'a> {
     pub mac: [u8; BLOCK],
 }
 
-/// What the lanes need to know of a job.
-pub(super) trait Job {
+/// What the lanes need to know of a job. Its pointers are valid for its length; the output's is
+/// the input's or that of other memory.
+pub(super) trait Job<'k> {
+    /// Whether the ciphertext is the cipher's output plus the plaintext (CFB) or the cipher's output
+    /// for the plaintext plus the chaining value.
+    const FEEDBACK: bool = false;
+    /// Whether a block that is not whole is padded with zeros and is one.
+    const PADDED: bool = false;
     /// The schedule and the direct kernel.
-    fn keyed(&self) -> &Keyed;
+    fn keyed(&self) -> &'k Keyed;
     /// Bytes of message.
     fn len(&self) -> usize;
+    fn input(&self) -> *const u8;
+    /// Where the ciphertext goes, if anywhere: the same answer for all jobs of a type.
+    fn output(&mut self) -> Option<*mut u8>;
     /// The chaining value.
     fn chain(&mut self) -> &mut [u8; BLOCK];
     /// Does the rest, `at` bytes from the beginning, with the direct kernel.
     fn finish(&mut self, at: usize);
 }
 
-impl Job for CbcJob<'_> {
+impl<'k> Job<'k> for CbcJob<'k> {
     #[inline(always)]
-    fn keyed(&self) -> &Keyed {
+    fn keyed(&self) -> &'k Keyed {
         &self.key.0
     }
 
     #[inline(always)]
     fn len(&self) -> usize {
         self.data.len()
+    }
+
+    #[inline(always)]
+    fn input(&self) -> *const u8 {
+        self.data.input_ptr()
+    }
+
+    #[inline(always)]
+    fn output(&mut self) -> Option<*mut u8> {
+        Some(self.data.output_ptr())
     }
 
     #[inline(always)]
@@ -96,15 +132,27 @@ impl Job for CbcJob<'_> {
     }
 }
 
-impl Job for CfbJob<'_> {
+impl<'k> Job<'k> for CfbJob<'k> {
+    const FEEDBACK: bool = true;
+
     #[inline(always)]
-    fn keyed(&self) -> &Keyed {
+    fn keyed(&self) -> &'k Keyed {
         &self.key.0
     }
 
     #[inline(always)]
     fn len(&self) -> usize {
         self.data.len()
+    }
+
+    #[inline(always)]
+    fn input(&self) -> *const u8 {
+        self.data.input_ptr()
+    }
+
+    #[inline(always)]
+    fn output(&mut self) -> Option<*mut u8> {
+        Some(self.data.output_ptr())
     }
 
     #[inline(always)]
@@ -123,15 +171,27 @@ impl Job for CfbJob<'_> {
     }
 }
 
-impl Job for MacJob<'_> {
+impl<'k> Job<'k> for MacJob<'k> {
+    const PADDED: bool = true;
+
     #[inline(always)]
-    fn keyed(&self) -> &Keyed {
+    fn keyed(&self) -> &'k Keyed {
         self.key.keyed()
     }
 
     #[inline(always)]
     fn len(&self) -> usize {
         self.message.len()
+    }
+
+    #[inline(always)]
+    fn input(&self) -> *const u8 {
+        self.message.as_ptr()
+    }
+
+    #[inline(always)]
+    fn output(&mut self) -> Option<*mut u8> {
+        None
     }
 
     #[inline(always)]
@@ -167,13 +227,13 @@ pub(super) const DIRECT: Row<LanesOps> = Row {
     },
 };
 
-fn direct<J: Job>(jobs: &mut [&mut J]) {
+fn direct<'k, J: Job<'k>>(jobs: &mut [&mut J]) {
     for job in jobs {
         job.finish(0);
     }
 }
 
-fn direct_decrypt(jobs: &mut [&mut CbcJob<'_>]) {
+pub(super) fn direct_decrypt(jobs: &mut [&mut CbcJob<'_>]) {
     for job in jobs {
         job.key.0.cbc(Direction::Decrypt, &mut job.iv, job.data.reborrow());
     }
@@ -181,7 +241,7 @@ fn direct_decrypt(jobs: &mut [&mut CbcJob<'_>]) {
 
 /// Puts the jobs into the order that the kernels take, and calls `run` for those of triple DES and
 /// for those of DES.
-fn in_order<J: Job>(jobs: &mut [&mut J], mut run: impl FnMut(&mut [&mut J])) {
+fn in_order<'k, J: Job<'k>>(jobs: &mut [&mut J], mut run: impl FnMut(&mut [&mut J])) {
     let order = |job: &&mut J| (job.keyed().schedule().rounds(), job.len());
     if !jobs.is_sorted_by(|a, b| order(a) >= order(b)) {
         jobs.sort_unstable_by_key(|job| std::cmp::Reverse(order(job)));

@@ -20,6 +20,9 @@ mod schedule;
 mod serial;
 mod slices;
 mod tables;
+mod waves;
+#[cfg(target_arch = "x86_64")]
+mod wiring;
 
 use millstream_cpu::Features;
 use subtle::ConstantTimeEq;
@@ -37,6 +40,8 @@ use ops::Keyed;
 /// Best first. Every mode has the same kernels.
 static ROWS: &[Row<Ops>] = &[
     #[cfg(target_arch = "x86_64")]
+    arch::x86_64_vbmi::ROW,
+    #[cfg(target_arch = "x86_64")]
     arch::x86_64_avx512::ROW,
     #[cfg(target_arch = "x86_64")]
     arch::x86_64_avx2::ROW,
@@ -44,7 +49,16 @@ static ROWS: &[Row<Ops>] = &[
 ];
 
 /// The same for the lanes.
-static LANE_ROWS: &[Row<LanesOps>] = &[lanes::DIRECT];
+static LANE_ROWS: &[Row<LanesOps>] = &[
+    #[cfg(target_arch = "x86_64")]
+    arch::x86_64_vbmi::LANES,
+    #[cfg(target_arch = "x86_64")]
+    arch::x86_64_avx512::LANES,
+    #[cfg(target_arch = "x86_64")]
+    arch::x86_64_avx2::LANES,
+    portable::LANES,
+    lanes::DIRECT,
+];
 
 macro_rules! tables {
     ($ops:ty, $rows:ident;

@@ -10,15 +10,17 @@
 #![allow(unsafe_code)]
 
 use millstream_cpu::FeatureSet;
-use zeroize::DefaultIsZeroes;
 
+use super::lanes::{CbcJob, Job, LanesOps, lane_entry_points};
 use super::modes::Cipher;
 use super::ops::{Ops, entry_points};
 use super::schedule::{Groups, Schedule};
-use super::slices::{self, Slice};
+use super::slices::{OneKey, Slice};
 use super::tables::{EXPANSION, PLACE, TRUTH};
+use super::waves::{self, Decipher, Progress, Sliced, Words, sliced};
 use super::{circuits, serial};
 use crate::kernel::{Kernel, Row, Timing};
+use crate::lanes::Crossover;
 use crate::modes::Direction;
 
 pub(super) const ROW: Row<Ops> = Row {
@@ -30,6 +32,42 @@ pub(super) const ROW: Row<Ops> = Row {
     },
     ops: entry_points!(Portable),
 };
+
+pub(super) const LANES: Row<LanesOps> = Row {
+    kernel: Kernel {
+        name: "portable-x64",
+        requires: FeatureSet::EMPTY,
+        timing: Timing::Constant,
+        note: "bitsliced across 64 messages",
+    },
+    ops: lane_entry_points!(Crossover(&[(usize::MAX, FEWEST)]), run, decrypt),
+};
+
+/// The least number of messages, or of blocks to decipher, that lanes are worth.
+const FEWEST: usize = 7;
+
+sliced!(u64, 64, Words);
+
+unsafe fn run<'k, J: Job<'k>>(jobs: &mut [&mut J]) {
+    for wave in jobs.chunks_mut(64) {
+        let mut progress = Progress::new(wave);
+        // SAFETY: no feature is needed.
+        unsafe { waves::in_slices::<u64, J, 64>(wave, &mut progress, FEWEST) };
+        progress.finish(wave);
+    }
+}
+
+unsafe fn decrypt(jobs: &mut [&mut CbcJob<'_>]) {
+    // SAFETY: no feature is needed.
+    unsafe { waves::cbc_decrypt::<Portable, 64>(jobs, FEWEST) }
+}
+
+impl Decipher<64> for Portable {
+    unsafe fn decipher(schedules: &[&Schedule; 64], one_key: bool, blocks: &mut waves::Row<64>, _: usize) {
+        // SAFETY: no feature is needed.
+        unsafe { waves::decipher_sliced::<u64, 64>(schedules, one_key, blocks) }
+    }
+}
 
 /// The tables of [`TRUTH`], each rotated so that entry 0 stands at its place in P.
 const PLACED: [[u64; 4]; 8] = {
@@ -58,32 +96,8 @@ fn f(right: u32, key: Groups) -> u32 {
 
 enum Portable {}
 
-/// 64 blocks.
-#[derive(Clone, Copy)]
-struct Blocks([u64; 64]);
-
-impl AsRef<[u64]> for Blocks {
-    fn as_ref(&self) -> &[u64] {
-        &self.0
-    }
-}
-
-impl AsMut<[u64]> for Blocks {
-    fn as_mut(&mut self) -> &mut [u64] {
-        &mut self.0
-    }
-}
-
-impl Default for Blocks {
-    fn default() -> Self {
-        Blocks([0; 64])
-    }
-}
-
-impl DefaultIsZeroes for Blocks {}
-
 impl Cipher for Portable {
-    type Wide = Blocks;
+    type Wide = waves::Row<64>;
     const WORTH: usize = 16;
 
     #[inline(always)]
@@ -99,15 +113,9 @@ impl Cipher for Portable {
     }
 
     #[inline(always)]
-    unsafe fn wide(schedule: &Schedule, direction: Direction, blocks: &mut Blocks, _: usize) {
-        for block in blocks.0.iter_mut() {
-            *block = u64::from_le(*block);
-        }
+    unsafe fn wide(schedule: &Schedule, direction: Direction, blocks: &mut waves::Row<64>, _: usize) {
         // SAFETY: words need no feature.
-        unsafe { slices::crypt(schedule, direction, &mut blocks.0) };
-        for block in blocks.0.iter_mut() {
-            *block = block.to_le();
-        }
+        unsafe { u64::one_key(OneKey { schedule, direction }, blocks) }
     }
 }
 

@@ -5,11 +5,16 @@
 use zeroize::{DefaultIsZeroes, Zeroize};
 
 use super::tables::SPREAD;
+#[cfg(target_arch = "x86_64")]
+use super::wiring::order_key;
 use crate::Error;
 use crate::modes::Direction;
 
 /// The most rounds there are: three times sixteen.
 pub(super) const MAX_ROUNDS: usize = 48;
+
+/// The most keys in a bundle.
+pub(super) const MAX_KEYS: usize = 3;
 
 /// Which of the three ciphers runs backwards (SP 800-67 rev. 2 §3.1: E, D, E).
 const DECIPHERING: usize = 1;
@@ -24,6 +29,11 @@ pub struct Schedule {
     groups: [[Groups; MAX_ROUNDS]; 2],
     /// The same bits as masks, in the order of encryption.
     masks: [Masks; MAX_ROUNDS],
+    /// `groups[0]` with each S-box's bits in another order, see [`order_key`].
+    #[cfg(target_arch = "x86_64")]
+    ordered: [Groups; MAX_ROUNDS],
+    /// The key of each cipher as it was given, a word in the byte order of memory.
+    keys: [u64; MAX_KEYS],
     /// 16 or 48.
     rounds: usize,
 }
@@ -68,15 +78,21 @@ impl Schedule {
         let mut schedule = Box::new(Schedule {
             groups: [[0; MAX_ROUNDS]; 2],
             masks: [Masks::default(); MAX_ROUNDS],
+            #[cfg(target_arch = "x86_64")]
+            ordered: [0; MAX_ROUNDS],
+            keys: [0; MAX_KEYS],
             rounds,
         });
         for (i, &start) in starts.iter().enumerate() {
+            schedule.keys[i] = u64::from_ne_bytes(*key[start..].first_chunk().expect("8 bytes"));
             let mut keys = round_keys(&key[start..start + 8]);
             for (r, &groups) in keys.iter().enumerate() {
                 let round = 16 * i + if i == DECIPHERING { 15 - r } else { r };
                 schedule.groups[0][round] = groups;
                 schedule.groups[1][rounds - 1 - round] = groups;
                 schedule.masks[round] = Masks::new(groups);
+                #[cfg(target_arch = "x86_64")]
+                (schedule.ordered[round] = order_key(groups));
             }
             keys.zeroize();
         }
@@ -98,6 +114,19 @@ impl Schedule {
         }
     }
 
+    /// For each round in the order of encryption what [`order_key`] makes of it.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(super) fn ordered(&self) -> &[Groups] {
+        &self.ordered[..self.rounds]
+    }
+
+    /// The keys as they were given, one for each cipher.
+    #[inline(always)]
+    pub(super) fn keys(&self) -> &[u64; MAX_KEYS] {
+        &self.keys
+    }
+
     /// 16, or 48 for triple encryption.
     #[inline(always)]
     pub(super) fn rounds(&self) -> usize {
@@ -107,6 +136,9 @@ impl Schedule {
 
 impl Drop for Schedule {
     fn drop(&mut self) {
+        self.keys.zeroize();
+        #[cfg(target_arch = "x86_64")]
+        self.ordered.zeroize();
         self.groups.zeroize();
         self.masks[..self.rounds].zeroize();
     }

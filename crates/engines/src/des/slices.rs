@@ -8,8 +8,12 @@
 //! functions of [`Slice`] and [`Ternary`].
 #![allow(unsafe_code)]
 
-use super::schedule::{Masks, Schedule};
-use super::tables::{IP, PLACE};
+use std::mem::MaybeUninit;
+
+use zeroize::optimization_barrier;
+
+use super::schedule::{MAX_KEYS, Masks, Schedule};
+use super::tables::{IP, PC1, PC2, PLACE, ROTATION};
 use crate::modes::Direction;
 
 /// As many blocks as it has bits, one bit of each. All functions need the kernel's features.
@@ -38,9 +42,133 @@ pub(super) trait Ternary: Slice {
     unsafe fn lut<const F: i32>(a: Self, b: Self, c: Self) -> Self;
 }
 
+/// The keys of all rounds, in the order of use.
+pub(super) trait Keys<V> {
+    type Round: RoundKey<V>;
+    /// 16, or 48 for triple encryption.
+    fn rounds(&self) -> usize;
+    fn round(&self, i: usize) -> Self::Round;
+}
+
+/// The key of one round.
+pub(super) trait RoundKey<V> {
+    /// Bit `bit + 1` of what is added to the input of S-box `BOX + 1`.
+    ///
+    /// # Safety
+    /// The kernel's features exist.
+    unsafe fn get<const BOX: usize>(&self, bit: usize) -> V;
+}
+
+/// One key for all blocks.
+#[derive(Clone, Copy)]
+pub(super) struct OneKey<'a> {
+    pub(super) schedule: &'a Schedule,
+    pub(super) direction: Direction,
+}
+
+impl<'a, V: Slice> Keys<V> for OneKey<'a> {
+    type Round = &'a Masks;
+
+    #[inline(always)]
+    fn rounds(&self) -> usize {
+        self.schedule.rounds()
+    }
+
+    #[inline(always)]
+    fn round(&self, i: usize) -> &'a Masks {
+        self.schedule.masks(self.direction, i)
+    }
+}
+
+impl<V: Slice> RoundKey<V> for &Masks {
+    #[inline(always)]
+    unsafe fn get<const BOX: usize>(&self, bit: usize) -> V {
+        // SAFETY: as the caller says.
+        unsafe { V::splat(self.0[bit][BOX]) }
+    }
+}
+
+/// A key for each block: the halves C and D of each of up to three keys, bit by bit. All rounds
+/// choose from the same bits, rotated; each half stands there twice, so that the round's is a
+/// window of it.
+#[repr(C, align(64))]
+pub(super) struct KeySlices<V> {
+    keys: [[[MaybeUninit<V>; 56]; 2]; MAX_KEYS],
+    ciphers: usize,
+    direction: Direction,
+}
+
+impl<V: Slice> KeySlices<V> {
+    /// No keys yet, for blocks that all go through that many ciphers.
+    #[inline(always)]
+    pub(super) fn new(ciphers: usize, direction: Direction) -> Self {
+        KeySlices { keys: [[[MaybeUninit::uninit(); 56]; 2]; MAX_KEYS], ciphers, direction }
+    }
+
+    /// Takes key `i` of each block's bundle, given in rows as blocks are in [`crypt`]: transposes
+    /// them and puts the bits into the order of PC-1.
+    ///
+    /// # Safety
+    /// The kernel's features exist.
+    #[inline(always)]
+    pub(super) unsafe fn set(&mut self, i: usize, rows: &mut [V; 64]) {
+        // SAFETY: as the caller says.
+        unsafe { transpose(rows) };
+        for half in 0..2 {
+            for bit in 0..28 {
+                let value = rows[slice(PC1[28 * half + bit])];
+                self.keys[i][half][bit].write(value);
+                self.keys[i][half][bit + 28].write(value);
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn wipe(&mut self) {
+        for key in &mut self.keys[..self.ciphers] {
+            *key = [[MaybeUninit::zeroed(); 56]; 2];
+        }
+        optimization_barrier(self);
+    }
+}
+
+impl<V: Slice> Keys<V> for &KeySlices<V> {
+    type Round = Window<V>;
+
+    #[inline(always)]
+    fn rounds(&self) -> usize {
+        16 * self.ciphers
+    }
+
+    #[inline(always)]
+    fn round(&self, i: usize) -> Window<V> {
+        let (cipher, round) = (i / 16, i % 16);
+        let (key, backwards) = match self.direction {
+            Direction::Encrypt => (cipher, cipher == 1),
+            Direction::Decrypt => (self.ciphers - 1 - cipher, cipher != 1),
+        };
+        let rotation = ROTATION[if backwards { 15 - round } else { round }] as usize;
+        let [c, d] = &self.keys[key];
+        Window([c[rotation..].as_ptr().cast(), d[rotation..].as_ptr().cast()])
+    }
+}
+
+/// C and D, rotated for one round: 28 slices from each pointer.
+pub(super) struct Window<V>([*const V; 2]);
+
+impl<V: Slice> RoundKey<V> for Window<V> {
+    #[inline(always)]
+    unsafe fn get<const BOX: usize>(&self, bit: usize) -> V {
+        let at = PC2[6 * BOX + bit] as usize - 1;
+        // SAFETY: at most 27 past a beginning that is at most 28 into an array of 56, all of which
+        // `KeySlices::set` has written.
+        unsafe { *self.0[at / 28].add(at % 28) }
+    }
+}
+
 /// Enciphers or deciphers blocks: word `q` of row `i` is block `i * lanes + q`.
 #[inline(always)]
-pub(super) unsafe fn crypt<V: Slice>(schedule: &Schedule, direction: Direction, rows: &mut [V; 64]) {
+pub(super) unsafe fn crypt<V: Slice>(keys: impl Keys<V>, rows: &mut [V; 64]) {
     // SAFETY: as the caller says.
     unsafe {
         transpose(rows);
@@ -51,10 +179,10 @@ pub(super) unsafe fn crypt<V: Slice>(schedule: &Schedule, direction: Direction, 
             right[i] = rows[slice(IP[32 + i])];
         }
         let (mut l, mut r) = (&mut left, &mut right);
-        for sixteen in (0..schedule.rounds()).step_by(16) {
+        for sixteen in (0..keys.rounds()).step_by(16) {
             for i in (sixteen..sixteen + 16).step_by(2) {
-                round(l, r, schedule.masks(direction, i));
-                round(r, l, schedule.masks(direction, i + 1));
+                round(l, r, keys.round(i));
+                round(r, l, keys.round(i + 1));
             }
             (l, r) = (r, l);
         }
@@ -78,28 +206,28 @@ const fn slice(bit: u8) -> usize {
 }
 
 #[inline(always)]
-unsafe fn round<V: Slice>(l: &mut [V; 32], r: &[V; 32], key: &Masks) {
+unsafe fn round<V: Slice, K: RoundKey<V>>(l: &mut [V; 32], r: &[V; 32], key: K) {
     // SAFETY: as the caller says.
     unsafe {
-        substitute::<0, V>(l, r, key);
-        substitute::<1, V>(l, r, key);
-        substitute::<2, V>(l, r, key);
-        substitute::<3, V>(l, r, key);
-        substitute::<4, V>(l, r, key);
-        substitute::<5, V>(l, r, key);
-        substitute::<6, V>(l, r, key);
-        substitute::<7, V>(l, r, key);
+        substitute::<0, V, K>(l, r, &key);
+        substitute::<1, V, K>(l, r, &key);
+        substitute::<2, V, K>(l, r, &key);
+        substitute::<3, V, K>(l, r, &key);
+        substitute::<4, V, K>(l, r, &key);
+        substitute::<5, V, K>(l, r, &key);
+        substitute::<6, V, K>(l, r, &key);
+        substitute::<7, V, K>(l, r, &key);
     }
 }
 
 /// Adds one S-box of f to the left half: E, the key, the S-box, P.
 #[inline(always)]
-unsafe fn substitute<const BOX: usize, V: Slice>(l: &mut [V; 32], r: &[V; 32], key: &Masks) {
+unsafe fn substitute<const BOX: usize, V: Slice, K: RoundKey<V>>(l: &mut [V; 32], r: &[V; 32], key: &K) {
     // SAFETY: as the caller says.
     unsafe {
         let mut input = [V::splat(0); 6];
         for j in 0..6 {
-            input[j] = r[(4 * BOX + 31 + j) % 32].xor(V::splat(key.0[j][BOX]));
+            input[j] = r[(4 * BOX + 31 + j) % 32].xor(key.get::<BOX>(j));
         }
         let output = V::substitute::<BOX>(input);
         for q in 0..4 {

@@ -18,7 +18,7 @@ const P: [u8; 32] = [
 ];
 
 /// Permuted choice 1: the 28 bits of C, then those of D.
-const PC1: [u8; 56] = [
+pub(super) const PC1: [u8; 56] = [
     57, 49, 41, 33, 25, 17, 9, 1, 58, 50, 42, 34, 26, 18, //
     10, 2, 59, 51, 43, 35, 27, 19, 11, 3, 60, 52, 44, 36, //
     63, 55, 47, 39, 31, 23, 15, 7, 62, 54, 46, 38, 30, 22, //
@@ -26,13 +26,13 @@ const PC1: [u8; 56] = [
 ];
 
 /// Permuted choice 2.
-const PC2: [u8; 48] = [
+pub(super) const PC2: [u8; 48] = [
     14, 17, 11, 24, 1, 5, 3, 28, 15, 6, 21, 10, 23, 19, 12, 4, 26, 8, 16, 7, 27, 20, 13, 2, //
     41, 52, 31, 37, 47, 55, 30, 40, 51, 45, 33, 48, 44, 49, 39, 56, 34, 53, 46, 42, 50, 36, 29, 32,
 ];
 
 /// How far C and D are rotated before each round's choice, in all.
-const ROTATION: [u8; 16] = [1, 2, 4, 6, 8, 10, 12, 14, 15, 17, 19, 21, 23, 25, 27, 28];
+pub(super) const ROTATION: [u8; 16] = [1, 2, 4, 6, 8, 10, 12, 14, 15, 17, 19, 21, 23, 25, 27, 28];
 
 /// The S-boxes, row after row; bits 1 and 6 of the input choose the row, 2 to 5 the column.
 #[rustfmt::skip]

@@ -7,11 +7,37 @@
 //! only where they do.
 #![allow(unsafe_code)]
 
+#[cfg(target_arch = "x86_64")]
+use millstream_cpu::Feature;
 use millstream_cpu::{FeatureSet, Features};
 
-use super::{Gcm, example};
+use super::{Gcm, check_tag_length, example, tag_length, tags_match};
 use crate::aead::{Aead, TAG};
 use crate::{Algorithm, Bound, Crossover, Error, InOut, Kernel, Row, Standing, Table, Timing};
+
+/// How many messages stand side by side.
+pub(super) const MESSAGES: usize = 4;
+
+/// The longest text that stands beside others, in bytes: longer ones keep the direct kernel as
+/// busy. (Kernels count in the last byte of a counter block, which goes up to 253 blocks.)
+pub(super) const LONGEST: usize = 1024;
+
+const BLOCK: usize = 16;
+
+/// The most blocks of text for which messages of different keys or lengths gain.
+const UNEQUAL_BLOCKS: u32 = 12;
+
+/// How many messages are sorted at a time.
+const WINDOW: usize = 64;
+
+/// The shape of a message that can't stand beside others.
+const ALONE: u32 = 0;
+
+/// The messages of a group.
+pub(super) type Group<'a, 'b> = [&'a mut GcmJob<'b>; MESSAGES];
+
+/// The tags of a group.
+pub(super) type Tags = [[u8; TAG]; MESSAGES];
 
 /// One message for [`GcmLanes`].
 ///
@@ -63,30 +89,70 @@ impl<'a> GcmJob<'a> {
         GcmJob { key, nonce, aad, data, tag: [0; TAG], tag_len: TAG, result: Ok(()) }
     }
 
-    /// Seals it with the key's own kernel.
-    fn seal(&mut self) {
-        self.result = self.key.seal(self.nonce, self.aad, self.data.reborrow(), &mut self.tag);
+    /// The rounds of AES and the blocks of text, in the upper and the lower byte, or [`ALONE`] if the
+    /// message can't stand beside others. (AES-192 is not used so much that its code would pay.)
+    #[inline(always)]
+    fn shape<const OPEN: bool>(&self) -> u32 {
+        let fits = self.nonce.len() == 12
+            && self.data.len() <= LONGEST
+            && self.key.kernel.ops().powers
+            && self.key.key.schedule.rounds != 12
+            && (!OPEN || self.tag.get(..self.tag_len).is_some_and(|tag| check_tag_length(tag).is_ok()));
+        let blocks = self.data.len().div_ceil(BLOCK);
+        if fits { (self.key.key.schedule.rounds << 8 | blocks) as u32 } else { ALONE }
     }
 
-    /// Opens it with the key's own kernel.
-    fn open(&mut self) {
-        let tag = self.tag.get(..self.tag_len);
-        self.result = match tag {
-            Some(tag) => self.key.open(self.nonce, self.aad, self.data.reborrow(), tag),
-            None => Err(super::tag_length(self.tag_len)),
+    /// The associated data up to its last block, and that.
+    #[inline(always)]
+    pub(super) fn split_aad(&self) -> (&'a [u8], &'a [u8]) {
+        self.aad.split_at(self.aad.len().saturating_sub(1) / BLOCK * BLOCK)
+    }
+
+    /// Works on this message alone, with its key's own kernel.
+    fn direct<const OPEN: bool>(&mut self) {
+        let data = self.data.reborrow();
+        self.result = if !OPEN {
+            self.key.seal(self.nonce, self.aad, data, &mut self.tag)
+        } else if let Some(tag) = self.tag.get(..self.tag_len) {
+            self.key.open(self.nonce, self.aad, data, tag)
+        } else {
+            Err(tag_length(self.tag_len))
         };
     }
+
+    /// Takes back what was opened in vain.
+    #[cold]
+    fn withdraw(&mut self) -> Error {
+        match self.key.pre_counter(self.nonce) {
+            Ok(j0) => self.key.withdraw(j0, self.data.reborrow()),
+            Err(error) => error,
+        }
+    }
 }
+
+/// Encrypts or decrypts a group of messages, and returns the tags they should have. Given is what
+/// GHASH comes to before the last block of each one's associated data, and whether all have the
+/// same key and the same length.
+type GroupFn = unsafe fn(&mut Group<'_, '_>, &[u128; MESSAGES], bool) -> Tags;
 
 /// The functions of one row.
 #[derive(Debug)]
 pub struct GcmLanesOps {
     /// From how many messages on they pay.
     crossover: Crossover,
-    /// Seals all messages.
-    seal: unsafe fn(&mut [&mut GcmJob<'_>]),
-    /// Opens all messages.
-    open: unsafe fn(&mut [&mut GcmJob<'_>]),
+    /// Encrypts a group and computes its tags.
+    seal: GroupFn,
+    /// Decrypts a group and computes its tags.
+    open: GroupFn,
+}
+
+impl GcmLanesOps {
+    /// Of a kernel that works on a group at once.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) const fn new(seal: GroupFn, open: GroupFn) -> Self {
+        let crossover = Crossover(&[(LONGEST, MESSAGES), (usize::MAX, usize::MAX)]);
+        GcmLanesOps { crossover, seal, open }
+    }
 }
 
 /// The kernels of AES-GCM over many messages.
@@ -101,26 +167,56 @@ pub static GCM_LANES: Table<GcmLanesOps> = Table::new(
     known_answer,
 );
 
-static ROWS: &[Row<GcmLanesOps>] = &[Row {
-    kernel: Kernel {
-        name: "direct-x1",
-        requires: FeatureSet::EMPTY,
-        timing: Timing::Constant,
-        note: "one after another, each on its key's own kernel",
+static ROWS: &[Row<GcmLanesOps>] = &[
+    #[cfg(target_arch = "x86_64")]
+    Row {
+        kernel: Kernel {
+            name: "x86_64-vaes512-x4",
+            requires: FeatureSet::of(&[
+                Feature::Vaes,
+                Feature::Vpclmul,
+                Feature::Avx512bw,
+                Feature::Avx512vl,
+                Feature::Bmi2,
+            ]),
+            timing: Timing::Constant,
+            note: "2 registers of text of each message; tags and reductions of 4 in one register",
+        },
+        ops: super::arch::x86_64_vaes512::LANES,
     },
-    ops: GcmLanesOps { crossover: Crossover::NEVER, seal: seal_each, open: open_each },
-}];
+    #[cfg(target_arch = "x86_64")]
+    Row {
+        kernel: Kernel {
+            name: "x86_64-vaes256-x4",
+            requires: FeatureSet::of(&[Feature::Vaes, Feature::Vpclmul, Feature::Avx2]),
+            timing: Timing::Constant,
+            note: "2 registers of text of each message; tags and reductions of 4 in two registers",
+        },
+        ops: super::arch::x86_64_vaes256::LANES,
+    },
+    #[cfg(target_arch = "x86_64")]
+    Row {
+        kernel: Kernel {
+            name: "x86_64-aesni-pclmul-x4",
+            requires: FeatureSet::of(&[Feature::Aes, Feature::Pclmul, Feature::Sse41]),
+            timing: Timing::Constant,
+            note: "2 blocks of text of each message; tags and reductions of 4 side by side",
+        },
+        ops: super::arch::x86_64_aesni::LANES,
+    },
+    Row {
+        kernel: Kernel {
+            name: "direct-x1",
+            requires: FeatureSet::EMPTY,
+            timing: Timing::Constant,
+            note: "one after another, each on its key's own kernel",
+        },
+        ops: GcmLanesOps { crossover: Crossover::NEVER, seal: no_group, open: no_group },
+    },
+];
 
-fn seal_each(jobs: &mut [&mut GcmJob<'_>]) {
-    for job in jobs {
-        job.seal();
-    }
-}
-
-fn open_each(jobs: &mut [&mut GcmJob<'_>]) {
-    for job in jobs {
-        job.open();
-    }
+fn no_group(_: &mut Group<'_, '_>, _: &[u128; MESSAGES], _: bool) -> Tags {
+    unreachable!("lanes that never pay are never used")
 }
 
 /// Seals and opens many messages at once.
@@ -156,17 +252,125 @@ impl GcmLanes {
     /// others.
     #[inline]
     pub fn seal(&self, jobs: &mut [&mut GcmJob<'_>]) {
-        // SAFETY: `kernel` is bound.
-        unsafe { (self.kernel.ops().seal)(jobs) }
+        self.all::<false>(jobs);
     }
 
     /// Decrypts every message whose tag is right. What goes wrong with one does not touch the
     /// others.
     #[inline]
     pub fn open(&self, jobs: &mut [&mut GcmJob<'_>]) {
-        // SAFETY: `kernel` is bound.
-        unsafe { (self.kernel.ops().open)(jobs) }
+        self.all::<true>(jobs);
     }
+
+    fn all<const OPEN: bool>(&self, jobs: &mut [&mut GcmJob<'_>]) {
+        if jobs.len() < self.crossover().objects(0) {
+            return direct::<OPEN>(jobs);
+        }
+        // As long as messages come in the same shape, they need no sorting.
+        let mut done = 0;
+        while let Some(four) = jobs[done..].first_chunk_mut() {
+            let Some(shape) = common_shape::<OPEN>(four) else { break };
+            self.group::<OPEN>(four, [shape; 2]);
+            done += MESSAGES;
+        }
+        for window in jobs[done..].chunks_mut(WINDOW) {
+            self.window::<OPEN>(window);
+        }
+    }
+
+    /// Forms groups of messages of about the same shape.
+    fn window<const OPEN: bool>(&self, jobs: &mut [&mut GcmJob<'_>]) {
+        let mut order = [0; WINDOW];
+        let mut n = 0;
+        for (i, job) in jobs.iter_mut().enumerate() {
+            let shape = job.shape::<OPEN>();
+            if shape == ALONE {
+                job.direct::<OPEN>();
+            } else {
+                order[n] = shape << 8 | i as u32;
+                n += 1;
+            }
+        }
+        let order = &mut order[..n];
+        order.sort_unstable();
+        let (groups, rest) = order.as_chunks::<MESSAGES>();
+        for entries in groups {
+            let indices = entries.map(|entry| (entry & 0xff) as usize);
+            let Ok([a, b, c, d]) = jobs.get_disjoint_mut(indices) else {
+                unreachable!("each index occurs once")
+            };
+            let shapes = [entries[0] >> 8, entries[MESSAGES - 1] >> 8];
+            self.group::<OPEN>(&mut [&mut **a, &mut **b, &mut **c, &mut **d], shapes);
+        }
+        for entry in rest {
+            jobs[(entry & 0xff) as usize].direct::<OPEN>();
+        }
+    }
+
+    /// Four messages of the shapes `least` to `most`.
+    #[inline(always)]
+    fn group<const OPEN: bool>(&self, jobs: &mut Group<'_, '_>, [least, most]: [u32; 2]) {
+        let equal = equal(jobs);
+        if !equal && !alike(least, most) {
+            return direct::<OPEN>(jobs);
+        }
+        let mut before = [0; MESSAGES];
+        for (job, before) in jobs.iter().zip(&mut before) {
+            if job.aad.len() > BLOCK {
+                // SAFETY: the key's kernel is bound.
+                *before = unsafe { (job.key.kernel.ops().ghash)(&job.key.key, 0, job.split_aad().0) };
+            }
+        }
+        let ops = self.kernel.ops();
+        let work = if OPEN { ops.open } else { ops.seal };
+        // SAFETY: `kernel` is bound.
+        let tags = unsafe { work(jobs, &before, equal) };
+        for (job, tag) in jobs.iter_mut().zip(tags) {
+            job.result = Ok(());
+            if !OPEN {
+                job.tag = tag;
+            } else if !tags_match(u128::from_be_bytes(tag), &job.tag[..job.tag_len]) {
+                job.result = Err(job.withdraw());
+            }
+        }
+    }
+}
+
+/// One after another, each on its key's own kernel.
+fn direct<const OPEN: bool>(jobs: &mut [&mut GcmJob<'_>]) {
+    for job in jobs {
+        job.direct::<OPEN>();
+    }
+}
+
+/// The shape that all have, if they do and can stand side by side.
+#[inline(always)]
+fn common_shape<const OPEN: bool>(jobs: &Group<'_, '_>) -> Option<u32> {
+    let shape = jobs[0].shape::<OPEN>();
+    let mut common = shape != ALONE;
+    for job in &jobs[1..] {
+        common &= job.shape::<OPEN>() == shape;
+    }
+    common.then_some(shape)
+}
+
+/// Whether all have one key and one length.
+#[inline(always)]
+fn equal(jobs: &Group<'_, '_>) -> bool {
+    let (key, bytes) = (jobs[0].key, jobs[0].data.len());
+    let mut equal = true;
+    for job in jobs {
+        equal &= std::ptr::eq(job.key, key) && job.data.len() == bytes;
+    }
+    equal
+}
+
+/// Whether messages of the shapes `least` to `most`, which are not all of one key and length, gain
+/// by standing side by side: they need as many rounds, and lengths not so different that most lanes
+/// would be idle; one block is faster alone, and so are many, which share less of the work.
+fn alike(least: u32, most: u32) -> bool {
+    let (few, many) = (least & 0xff, most & 0xff);
+    least >> 8 == most >> 8 && few > 2 && many <= UNEQUAL_BLOCKS && many <= 2 * few
 }
 
 /// Test case 4 of the specification submitted to NIST, in every lane and some more.

@@ -28,7 +28,7 @@
 use super::{Key, POWERS, lengths};
 use crate::InOut;
 
-const BLOCK: usize = 16;
+pub(super) const BLOCK: usize = 16;
 
 /// The longest message that can go without the loop over batches, in bytes: with the pre-counter
 /// block and the lengths it has as many blocks as there are powers.
@@ -212,19 +212,19 @@ pub(super) static KEEP: [u8; 64] = {
 };
 
 /// What the reduction multiplies with: x^7 + x^2 + x + 1 in the place of a fold.
-const POLYNOMIAL: u128 = 0xc2 << 56;
+pub(super) const POLYNOMIAL: u128 = 0xc2 << 56;
 
 /// A sum of products, not yet reduced: `low + L·high`.
 #[derive(Clone, Copy)]
-struct Sum<V> {
-    low: V,
-    high: V,
+pub(super) struct Sum<V> {
+    pub(super) low: V,
+    pub(super) high: V,
 }
 
 impl<V: Vector> Sum<V> {
     /// `blocks` times the powers.
     #[inline(always)]
-    fn product(blocks: V, powers: Powers<V>) -> Self {
+    pub(super) fn product(blocks: V, powers: Powers<V>) -> Self {
         Sum {
             low: blocks.multiply::<0, 0>(powers.shifted).xor(blocks.multiply::<1, 0>(powers.h)),
             high: blocks.multiply::<0, 1>(powers.shifted).xor(blocks.multiply::<1, 1>(powers.h)),
@@ -233,7 +233,7 @@ impl<V: Vector> Sum<V> {
 
     /// The sum with one more product.
     #[inline(always)]
-    fn add(self, blocks: V, powers: Powers<V>) -> Self {
+    pub(super) fn add(self, blocks: V, powers: Powers<V>) -> Self {
         let low = blocks.multiply::<0, 0>(powers.shifted);
         let high = blocks.multiply::<0, 1>(powers.shifted);
         Sum {
@@ -244,7 +244,7 @@ impl<V: Vector> Sum<V> {
 
     /// Folds the lowest limb: low.0 ≡ L·(low.0·2^64 + low.0 × 0xc2·2^56).
     #[inline(always)]
-    fn reduce(self, polynomial: V) -> V {
+    pub(super) fn reduce(self, polynomial: V) -> V {
         self.high.xor3(self.low.swap(), self.low.multiply::<0, 0>(polynomial))
     }
 
@@ -255,13 +255,13 @@ impl<V: Vector> Sum<V> {
     }
 
     #[inline(always)]
-    fn plus(self, other: Self) -> Self {
+    pub(super) fn plus(self, other: Self) -> Self {
         Sum { low: self.low.xor(other.low), high: self.high.xor(other.high) }
     }
 
     /// The empty sum.
     #[inline(always)]
-    unsafe fn zero() -> Self {
+    pub(super) unsafe fn zero() -> Self {
         // SAFETY: as the caller.
         let zero = unsafe { V::from_first(V::one(0)) };
         Sum { low: zero, high: zero }
@@ -270,15 +270,15 @@ impl<V: Vector> Sum<V> {
 
 /// Powers of the hash subkey, one for each lane, in both forms.
 #[derive(Clone, Copy)]
-struct Powers<V> {
-    h: V,
-    shifted: V,
+pub(super) struct Powers<V> {
+    pub(super) h: V,
+    pub(super) shifted: V,
 }
 
 impl<V: Vector> Powers<V> {
     /// H^`highest` and the next lower ones, the last of them not below H.
     #[inline(always)]
-    unsafe fn falling(key: &Key, highest: usize) -> Self {
+    pub(super) unsafe fn falling(key: &Key, highest: usize) -> Self {
         debug_assert!((1..=POWERS).contains(&highest));
         let at = POWERS - highest;
         // SAFETY: the table goes on for `PADDING` entries after the lowest power.
@@ -292,7 +292,7 @@ impl<V: Vector> Powers<V> {
 
     /// H^`n` in every lane.
     #[inline(always)]
-    unsafe fn repeated(key: &Key, n: usize) -> Self {
+    pub(super) unsafe fn repeated(key: &Key, n: usize) -> Self {
         let at = POWERS - n;
         // SAFETY: a power is a block's 16 bytes.
         unsafe {
@@ -323,7 +323,7 @@ fn afresh(key: &Key) -> &Key {
 
 /// Round key `round` in every lane.
 #[inline(always)]
-unsafe fn round_key<V: Vector>(key: &Key, round: usize) -> V {
+pub(super) unsafe fn round_key<V: Vector>(key: &Key, round: usize) -> V {
     // SAFETY: as the caller.
     unsafe { V::broadcast(&key.schedule.encrypt[round]) }
 }
@@ -742,7 +742,8 @@ macro_rules! row {
         use crate::InOut;
         use crate::gcm::{GcmOps, Key};
 
-        pub(in crate::gcm) const OPS: GcmOps = GcmOps { expand, seal, open, encrypt, decrypt, ghash };
+        pub(in crate::gcm) const OPS: GcmOps =
+            GcmOps { powers: true, expand, seal, open, encrypt, decrypt, ghash };
 
         #[target_feature(enable = $features)]
         fn expand(key: &mut Key, bytes: &[u8]) {

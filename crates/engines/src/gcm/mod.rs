@@ -12,6 +12,8 @@
 #![allow(unsafe_code)]
 
 mod arch;
+#[cfg(target_arch = "x86_64")]
+mod group;
 mod jobs;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod lanes;
@@ -72,6 +74,9 @@ impl Drop for Key {
 /// inside a block.
 #[derive(Debug)]
 pub struct GcmOps {
+    /// Whether the row keeps round keys and powers in the form of `lanes.rs`, as a group of
+    /// messages needs them.
+    powers: bool,
     /// Fills the schedule and the powers of the hash subkey from the key's bytes.
     expand: unsafe fn(&mut Key, &[u8]),
     /// Encrypts a whole message whose pre-counter block is given; returns the tag.

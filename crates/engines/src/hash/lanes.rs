@@ -193,6 +193,7 @@ impl fmt::Debug for HashLanes {
 }
 
 /// A job of the lanes: a message, what it begins with and what comes after.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // no lanes but the direct row yet
 pub(crate) trait Job<S: Chaining, const BLOCK: usize> {
     /// Whether a hash of the digest follows.
     const KEYED: bool;
@@ -206,6 +207,9 @@ pub(crate) trait Job<S: Chaining, const BLOCK: usize> {
     fn outer<'a>(&'a self, side: &'a Side<S, BLOCK>) -> &'a S;
 
     fn answer(&mut self) -> &mut Digest;
+
+    /// Works jobs off one after another, each with its direct kernel.
+    fn one_by_one(side: &Side<S, BLOCK>, jobs: &mut [&mut Self]);
 }
 
 impl<S: Chaining, const BLOCK: usize> Job<S, BLOCK> for HashJob<'_> {
@@ -229,6 +233,10 @@ impl<S: Chaining, const BLOCK: usize> Job<S, BLOCK> for HashJob<'_> {
     #[inline(always)]
     fn answer(&mut self) -> &mut Digest {
         &mut self.digest
+    }
+
+    fn one_by_one(side: &Side<S, BLOCK>, jobs: &mut [&mut Self]) {
+        digest_direct(side, jobs);
     }
 }
 

@@ -4,10 +4,18 @@
 //!
 //! Ref. RFC 1321; FIPS 180-4.
 
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod arch;
 pub(crate) mod chain;
 pub(crate) mod lanes;
 mod midstate;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod sha2_lanes;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod side_by_side;
 mod stream;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod words;
 
 use std::fmt;
 use std::io;

@@ -167,6 +167,10 @@ macro_rules! job {
             fn answer(&mut self) -> &mut Digest {
                 &mut self.tag
             }
+
+            fn one_by_one(side: &Side<$module::State, { $module::BLOCK }>, jobs: &mut [&mut Self]) {
+                sign_direct(side, jobs);
+            }
         }
     };
 }

@@ -58,21 +58,45 @@ fn fl(round: &Round, [l, r]: [u16; 2]) -> [u16; 2] {
     [l ^ (r | round.kl[1]).rotate_left(1), r]
 }
 
-/// The keystream of f8 over whole bytes; `start` is the enciphered first block A (TS 35.201 §3.4).
+/// Where a keystream of f8 stands (TS 35.201 §3.4).
+#[derive(Clone, Copy)]
+pub struct Keystream {
+    /// The enciphered first block A.
+    pub(super) start: u64,
+    /// BLKCNT, the number of the next block.
+    pub(super) number: u64,
+    /// The block before it, zero for the first.
+    pub(super) last: u64,
+}
+
+impl Keystream {
+    /// The keystream's next block, which the block cipher made of [`Keystream::input`].
+    #[inline(always)]
+    pub fn advance(&mut self, block: u64) {
+        self.last = block;
+        self.number += 1;
+    }
+
+    /// What the block cipher makes the next block of.
+    #[inline(always)]
+    pub fn input(&self) -> u64 {
+        self.start ^ self.number ^ self.last
+    }
+}
+
+/// The keystream of f8 over whole bytes.
 #[inline(always)]
-pub(super) fn f8<C: Cipher>(cipher: C, schedule: &Schedule, start: u64, mut data: InOut<'_>) {
-    let mut feedback = 0;
-    let mut n = 0;
+pub(super) fn f8<C: Cipher>(cipher: C, schedule: &Schedule, mut stream: Keystream, mut data: InOut<'_>) {
     while !data.is_empty() {
-        feedback = cipher.block(schedule, start ^ n ^ feedback);
+        let pad = cipher.block(schedule, stream.input());
+        stream.advance(pad);
         let len = data.len().min(8);
         let mut part = data.take(len);
         if len == 8 {
-            part.store(0, (u64::from_be_bytes(part.load(0)) ^ feedback).to_be_bytes());
+            part.store(0, (u64::from_be_bytes(part.load(0)) ^ pad).to_be_bytes());
         } else {
-            part.xor(&feedback.to_be_bytes()[..len]);
+            part.xor(&pad.to_be_bytes()[..len]);
         }
-        n += 1;
     }
 }
 

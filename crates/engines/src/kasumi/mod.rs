@@ -21,7 +21,7 @@ use std::fmt;
 use millstream_cpu::{FeatureSet, Features};
 use subtle::ConstantTimeEq;
 
-pub use cipher::Sums;
+pub use cipher::{Keystream, Sums};
 pub use jobs::{F8Job, F8Lanes, F8LanesOps, F9Job, F9Lanes, F9LanesOps, UEA1_LANES, UIA1_LANES};
 pub use schedule::Schedule;
 
@@ -32,7 +32,7 @@ use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table, Timing
 pub struct Ops {
     expand: unsafe fn(key: &[u8; 16]) -> Schedule,
     block: unsafe fn(&Schedule, u64) -> u64,
-    f8: unsafe fn(&Schedule, start: u64, InOut<'_>),
+    f8: unsafe fn(&Schedule, Keystream, InOut<'_>),
     f9: unsafe fn(&Schedule, Sums, blocks: &[u8]) -> Sums,
 }
 
@@ -188,22 +188,25 @@ impl F8 {
         count: u32,
         bearer: u8,
         direction: u8,
-        mut data: InOut<'_>,
+        data: InOut<'_>,
         bits: usize,
     ) -> Result<(), Error> {
-        check(UEA1.algorithm.name, data.len(), bits)?;
-        let a = first_block(count, bearer, direction)?;
-        let Some(last) = data.len().checked_sub(1) else {
-            return Ok(());
-        };
-        let start = self.keys.block(&self.keys.modified, a);
+        check_f8(bearer, direction, data.len(), bits)?;
+        if bits > 0 {
+            let start = self.keys.block(&self.keys.modified, first_block_f8(count, bearer, direction));
+            self.pour(Keystream { start, number: 0, last: 0 }, data, bits);
+        }
+        Ok(())
+    }
+
+    /// Adds the keystream, from where it stands, to `bits` bits, at least one.
+    fn pour(&self, stream: Keystream, mut data: InOut<'_>, bits: usize) {
+        let last = data.len() - 1;
         let [before] = data.load::<1>(last);
         // SAFETY: `kernel` is a `Bound`.
-        unsafe { (self.keys.kernel.ops().f8)(&self.keys.plain, start, data.reborrow()) };
-        let beyond = 0xff_u8.checked_shr((bits - 8 * last) as u32).unwrap_or(0);
+        unsafe { (self.keys.kernel.ops().f8)(&self.keys.plain, stream, data.reborrow()) };
         let output = &mut data.output()[last];
-        *output = *output & !beyond | before & beyond;
-        Ok(())
+        *output = keep_beyond(bits, before, *output);
     }
 
     /// KASUMI itself on one block under this key, for tests against TS 35.203.
@@ -264,15 +267,13 @@ impl F9 {
         message: &[u8],
         bits: usize,
     ) -> Result<[u8; 4], Error> {
-        check(UIA1.algorithm.name, message.len(), bits)?;
-        check_direction(UIA1.algorithm.name, direction)?;
+        check_f9(direction, message.len(), bits)?;
         // TS 35.201 §4.4: COUNT || FRESH || MESSAGE || DIRECTION || 1 || 0...0.
-        let first = ((count as u64) << 32 | fresh as u64).to_be_bytes();
-        let (blocks, rest) = message.split_at(bits / 64 * 8);
+        let first = first_block_f9(count, fresh).to_be_bytes();
         let sums = self.chain(Sums::default(), &first);
-        let sums = self.chain(sums, blocks);
-        let (end, len) = last_blocks(rest, bits % 64, direction);
-        let sums = self.chain(sums, &end[..len]);
+        let sums = self.chain(sums, &message[..bits / 64 * 8]);
+        let (end, blocks) = last_blocks(message, bits, direction);
+        let sums = self.chain(sums, end[..blocks].as_flattened());
         let mac = self.keys.block(&self.keys.modified, sums.b);
         Ok(((mac >> 32) as u32).to_be_bytes())
     }
@@ -300,20 +301,61 @@ impl F9 {
     }
 }
 
-/// The one or two blocks that end the padded string: the last `bits` bits (fewer than 64), DIRECTION, a one, and zeros to the block's end; and their length.
-fn last_blocks(rest: &[u8], bits: usize, direction: u8) -> ([u8; 16], usize) {
-    let mut end = [0; 16];
-    end[..rest.len()].copy_from_slice(rest);
-    if !bits.is_multiple_of(8) {
-        end[bits / 8] &= !(0xff >> (bits % 8));
+/// The one or two blocks that end the padded string, and how many they are: the message's last bits
+/// that fill no block, DIRECTION, a one, and zeros to the block's end.
+#[inline]
+fn last_blocks(message: &[u8], bits: usize, direction: u8) -> ([[u8; 8]; 2], usize) {
+    let rest = bits % 64;
+    let mut word = 0;
+    if let Some(&last) = message.last_chunk::<8>() {
+        let bytes = rest.div_ceil(8) as u32;
+        word = u64::from_be_bytes(last).checked_shl(64 - 8 * bytes).unwrap_or(0);
+    } else {
+        for (i, &byte) in message.iter().enumerate() {
+            word |= u64::from(byte) << (56 - 8 * i);
+        }
     }
-    end[bits / 8] |= direction << (7 - bits % 8);
-    end[(bits + 1) / 8] |= 0x80 >> ((bits + 1) % 8);
-    (end, if bits + 2 > 64 { 16 } else { 8 })
+    word = word & !(u64::MAX >> rest) | u64::from(direction) << (63 - rest);
+    if rest < 63 {
+        ([(word | 1 << (62 - rest)).to_be_bytes(), [0; 8]], 1)
+    } else {
+        ([word.to_be_bytes(), [0x80, 0, 0, 0, 0, 0, 0, 0]], 2)
+    }
+}
+
+/// COUNT || BEARER || DIRECTION || 0...0, which f8 enciphers first (TS 35.201 §3.4).
+fn first_block_f8(count: u32, bearer: u8, direction: u8) -> u64 {
+    (count as u64) << 32 | (bearer as u64) << 27 | (direction as u64) << 26
+}
+
+/// COUNT || FRESH, with which f9 begins (TS 35.201 §4.4).
+fn first_block_f9(count: u32, fresh: u32) -> u64 {
+    (count as u64) << 32 | fresh as u64
+}
+
+/// The last byte of `bits` bits as it is `after`, but for the bits beyond the length.
+fn keep_beyond(bits: usize, before: u8, after: u8) -> u8 {
+    let beyond = if bits.is_multiple_of(8) { 0 } else { 0xff >> (bits % 8) };
+    after & !beyond | before & beyond
+}
+
+/// Requires what [`F8::apply`] does.
+fn check_f8(bearer: u8, direction: u8, bytes: usize, bits: usize) -> Result<(), Error> {
+    let algorithm = UEA1.algorithm.name;
+    check_length(algorithm, bytes, bits)?;
+    check_bearer(algorithm, bearer)?;
+    check_direction(algorithm, direction)
+}
+
+/// Requires what [`F9::mac`] does.
+fn check_f9(direction: u8, bytes: usize, bits: usize) -> Result<(), Error> {
+    let algorithm = UIA1.algorithm.name;
+    check_length(algorithm, bytes, bits)?;
+    check_direction(algorithm, direction)
 }
 
 /// Requires that `bytes` bytes are just those which hold `bits` bits.
-fn check(algorithm: &'static str, bytes: usize, bits: usize) -> Result<(), Error> {
+fn check_length(algorithm: &'static str, bytes: usize, bits: usize) -> Result<(), Error> {
     if bytes == bits.div_ceil(8) {
         return Ok(());
     }
@@ -328,14 +370,12 @@ fn check_direction(algorithm: &'static str, direction: u8) -> Result<(), Error> 
     }
 }
 
-/// COUNT || BEARER || DIRECTION || 0...0, which f8 enciphers first (TS 35.201 §3.4).
-fn first_block(count: u32, bearer: u8, direction: u8) -> Result<u64, Error> {
-    let algorithm = UEA1.algorithm.name;
-    if bearer > 31 {
-        return Err(Error::Parameter { algorithm, name: "BEARER", given: bearer.into(), takes: "0 to 31" });
+/// Requires five bits.
+fn check_bearer(algorithm: &'static str, bearer: u8) -> Result<(), Error> {
+    match bearer {
+        0..32 => Ok(()),
+        _ => Err(Error::Parameter { algorithm, name: "BEARER", given: bearer.into(), takes: "0 to 31" }),
     }
-    check_direction(algorithm, direction)?;
-    Ok((count as u64) << 32 | (bearer as u64) << 27 | (direction as u64) << 26)
 }
 
 impl fmt::Debug for F8 {

@@ -8,7 +8,7 @@
 //! Ref. TS 35.202 §4.5.
 
 use super::Ops;
-use super::cipher::{self, Fi, Sums};
+use super::cipher::{self, Fi, Keystream, Sums};
 use super::sbox::{S7, S9};
 use super::schedule::{Schedule, expand};
 use crate::InOut;
@@ -128,8 +128,8 @@ fn block(schedule: &Schedule, x: u64) -> u64 {
     cipher::Cipher::block(Arithmetic, schedule, x)
 }
 
-fn f8(schedule: &Schedule, start: u64, data: InOut<'_>) {
-    cipher::f8(Arithmetic, schedule, start, data);
+fn f8(schedule: &Schedule, stream: Keystream, data: InOut<'_>) {
+    cipher::f8(Arithmetic, schedule, stream, data);
 }
 
 fn f9(schedule: &Schedule, sums: Sums, blocks: &[u8]) -> Sums {

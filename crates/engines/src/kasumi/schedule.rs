@@ -22,6 +22,8 @@ pub(super) const WIDE: usize = 10;
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 #[repr(C, align(64))]
 pub struct Schedule {
+    /// The key itself, for kernels that expand many at once.
+    pub(super) key: [u8; 16],
     pub(super) rounds: [Round; 8],
     /// The same subkeys as a vector kernel lays them out; portable kernels leave it blank.
     pub(super) wide: [[[u8; 16]; WIDE]; 4],
@@ -46,5 +48,5 @@ pub(super) fn expand(key: &[u8; 16]) -> Schedule {
         };
     }
     k.zeroize();
-    Schedule { rounds, wide: [[[0; 16]; WIDE]; 4] }
+    Schedule { key: *key, rounds, wide: [[[0; 16]; WIDE]; 4] }
 }

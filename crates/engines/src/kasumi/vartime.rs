@@ -9,7 +9,7 @@
 use std::sync::LazyLock;
 
 use super::Ops;
-use super::cipher::{self, Cipher, Fi, Sums};
+use super::cipher::{self, Cipher, Fi, Keystream, Sums};
 use super::sbox;
 use super::schedule::{Schedule, expand};
 use crate::InOut;
@@ -67,8 +67,8 @@ fn boxes_block(schedule: &Schedule, x: u64) -> u64 {
     Boxes.block(schedule, x)
 }
 
-fn boxes_f8(schedule: &Schedule, start: u64, data: InOut<'_>) {
-    cipher::f8(Boxes, schedule, start, data);
+fn boxes_f8(schedule: &Schedule, stream: Keystream, data: InOut<'_>) {
+    cipher::f8(Boxes, schedule, stream, data);
 }
 
 fn boxes_f9(schedule: &Schedule, sums: Sums, blocks: &[u8]) -> Sums {
@@ -79,8 +79,8 @@ fn merged_block(schedule: &Schedule, x: u64) -> u64 {
     (&*MERGED).block(schedule, x)
 }
 
-fn merged_f8(schedule: &Schedule, start: u64, data: InOut<'_>) {
-    cipher::f8(&*MERGED, schedule, start, data);
+fn merged_f8(schedule: &Schedule, stream: Keystream, data: InOut<'_>) {
+    cipher::f8(&*MERGED, schedule, stream, data);
 }
 
 fn merged_f9(schedule: &Schedule, sums: Sums, blocks: &[u8]) -> Sums {

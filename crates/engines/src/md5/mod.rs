@@ -6,13 +6,15 @@
 //! Ref. RFC 1321.
 
 pub(crate) mod arch;
+#[cfg(target_arch = "x86_64")]
+mod lanes;
 mod portable;
 mod rounds;
 
 use millstream_cpu::{FeatureSet, Features};
 
 use crate::hash::chain::{self, Chain, Chaining};
-use crate::hash::{Hash, lanes};
+use crate::hash::{Hash, lanes as lane_rows};
 use crate::{Bound, Row, Standing, Table};
 
 /// Bytes in a block.
@@ -42,9 +44,15 @@ static ROWS: &[Row<CompressOps>] = &[
 
 /// The kernels for many messages, best first.
 pub static MD5_LANES: Table<LanesOps> =
-    lanes::table("md5-lanes", Standing::Legacy, "RFC 1321", LANES_ROWS, lanes_known_answer);
+    lane_rows::table("md5-lanes", Standing::Legacy, "RFC 1321", LANES_ROWS, lanes_known_answer);
 
-static LANES_ROWS: &[Row<LanesOps>] = &[lanes::direct_row!()];
+static LANES_ROWS: &[Row<LanesOps>] = &[
+    #[cfg(target_arch = "x86_64")]
+    arch::x86_64_avx512_lanes::ROW,
+    #[cfg(target_arch = "x86_64")]
+    arch::x86_64_avx2_lanes::ROW,
+    lane_rows::direct_row!(),
+];
 
 /// RFC 1321 §A.5.
 const ABC: &[u8; LEN] = b"\x90\x01\x50\x98\x3c\xd2\x4f\xb0\xd6\x96\x3f\x7d\x28\xe1\x7f\x72";
@@ -56,7 +64,7 @@ fn known_answer(kernel: Bound<CompressOps>) -> bool {
 }
 
 fn lanes_known_answer(kernel: Bound<LanesOps>) -> bool {
-    lanes::known_answer(kernel, &MD5, Hash::Md5, ABC)
+    lane_rows::known_answer(kernel, &MD5, Hash::Md5, ABC)
 }
 
 /// The MD5 digest of a message.

@@ -6,12 +6,14 @@
 //! Ref. FIPS 180-4 §6.1.
 
 pub(crate) mod arch;
+#[cfg(target_arch = "x86_64")]
+mod lanes;
 mod portable;
 
 use millstream_cpu::{FeatureSet, Features};
 
 use crate::hash::chain::{self, Chain, Chaining, chaining_big_endian};
-use crate::hash::{Hash, lanes};
+use crate::hash::{Hash, lanes as lane_rows};
 use crate::{Bound, Row, Standing, Table};
 
 /// Bytes in a block.
@@ -51,9 +53,19 @@ chaining_big_endian!(u32, 5, u64, Sha1 INITIAL);
 
 /// The kernels for many messages, best first.
 pub static SHA1_LANES: Table<LanesOps> =
-    lanes::table("sha1-lanes", Standing::Legacy, "FIPS 180-4 §6.1", LANES_ROWS, lanes_known_answer);
+    lane_rows::table("sha1-lanes", Standing::Legacy, "FIPS 180-4 §6.1", LANES_ROWS, lanes_known_answer);
 
-static LANES_ROWS: &[Row<LanesOps>] = &[lanes::direct_row!()];
+static LANES_ROWS: &[Row<LanesOps>] = &[
+    #[cfg(target_arch = "x86_64")]
+    arch::x86_64_avx512_lanes::SHANI_ROW,
+    #[cfg(target_arch = "x86_64")]
+    arch::x86_64_avx512_lanes::ROW,
+    #[cfg(target_arch = "x86_64")]
+    arch::x86_64_avx2_lanes::SHANI_ROW,
+    #[cfg(target_arch = "x86_64")]
+    arch::x86_64_avx2_lanes::ROW,
+    lane_rows::direct_row!(),
+];
 
 /// FIPS 180-4's example "abc".
 const ABC: &[u8; LEN] = b"\xa9\x99\x3e\x36\x47\x06\x81\x6a\xba\x3e\x25\x71\x78\x50\xc2\x6c\x9c\xd0\xd8\x9d";
@@ -65,7 +77,7 @@ fn known_answer(kernel: Bound<CompressOps>) -> bool {
 }
 
 fn lanes_known_answer(kernel: Bound<LanesOps>) -> bool {
-    lanes::known_answer(kernel, &SHA1, Hash::Sha1, ABC)
+    lane_rows::known_answer(kernel, &SHA1, Hash::Sha1, ABC)
 }
 
 /// The SHA-1 digest of a message.

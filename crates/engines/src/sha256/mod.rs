@@ -3,12 +3,14 @@
 //! Ref. FIPS 180-4 §6.2 and §6.3.
 
 pub(crate) mod arch;
+#[cfg(target_arch = "x86_64")]
+mod lanes;
 mod portable;
 
 use millstream_cpu::{FeatureSet, Features};
 
 use crate::hash::chain::{self, Chain, Chaining, chaining_big_endian};
-use crate::hash::{Hash, lanes};
+use crate::hash::{Hash, lanes as lane_rows};
 use crate::{Bound, Row, Standing, Table};
 
 /// Bytes in a block.
@@ -71,9 +73,19 @@ chaining_big_endian!(u32, 8, u64, Sha224 INITIAL_224 Sha256 INITIAL);
 
 /// The kernels for many messages of SHA-256 and SHA-224, best first.
 pub static SHA256_LANES: Table<LanesOps> =
-    lanes::table("sha256-lanes", Standing::Current, "FIPS 180-4 §6.2", LANES_ROWS, lanes_known_answer);
+    lane_rows::table("sha256-lanes", Standing::Current, "FIPS 180-4 §6.2", LANES_ROWS, lanes_known_answer);
 
-static LANES_ROWS: &[Row<LanesOps>] = &[lanes::direct_row!()];
+static LANES_ROWS: &[Row<LanesOps>] = &[
+    #[cfg(target_arch = "x86_64")]
+    arch::x86_64_avx512_lanes::SHANI_ROW,
+    #[cfg(target_arch = "x86_64")]
+    arch::x86_64_shani::PAIRS_ROW,
+    #[cfg(target_arch = "x86_64")]
+    arch::x86_64_avx512_lanes::ROW,
+    #[cfg(target_arch = "x86_64")]
+    arch::x86_64_avx2_lanes::ROW,
+    lane_rows::direct_row!(),
+];
 
 /// FIPS 180-4's example "abc".
 const ABC: &[u8; LEN] = b"\xba\x78\x16\xbf\x8f\x01\xcf\xea\x41\x41\x40\xde\x5d\xae\x22\x23\
@@ -86,7 +98,7 @@ fn known_answer(kernel: Bound<CompressOps>) -> bool {
 }
 
 fn lanes_known_answer(kernel: Bound<LanesOps>) -> bool {
-    lanes::known_answer(kernel, &SHA256, Hash::Sha256, ABC)
+    lane_rows::known_answer(kernel, &SHA256, Hash::Sha256, ABC)
 }
 
 /// The SHA-256 digest of a message.

@@ -3,12 +3,14 @@
 //! Ref. FIPS 180-4 §6.4, §6.5 and §6.7.
 
 pub(crate) mod arch;
+#[cfg(target_arch = "x86_64")]
+mod lanes;
 mod portable;
 
 use millstream_cpu::{FeatureSet, Features};
 
 use crate::hash::chain::{self, Chain, Chaining, chaining_big_endian};
-use crate::hash::{Hash, lanes};
+use crate::hash::{Hash, lanes as lane_rows};
 use crate::{Bound, Row, Standing, Table};
 
 /// Bytes in a block.
@@ -94,9 +96,15 @@ chaining_big_endian!(u64, 8, u128, Sha384 INITIAL_384 Sha512 INITIAL Sha512_256 
 
 /// The kernels for many messages of SHA-512, SHA-384 and SHA-512/256, best first.
 pub static SHA512_LANES: Table<LanesOps> =
-    lanes::table("sha512-lanes", Standing::Current, "FIPS 180-4 §6.4", LANES_ROWS, lanes_known_answer);
+    lane_rows::table("sha512-lanes", Standing::Current, "FIPS 180-4 §6.4", LANES_ROWS, lanes_known_answer);
 
-static LANES_ROWS: &[Row<LanesOps>] = &[lanes::direct_row!()];
+static LANES_ROWS: &[Row<LanesOps>] = &[
+    #[cfg(target_arch = "x86_64")]
+    arch::x86_64_avx512_lanes::ROW,
+    #[cfg(target_arch = "x86_64")]
+    arch::x86_64_avx2_lanes::ROW,
+    lane_rows::direct_row!(),
+];
 
 /// FIPS 180-4's example "abc".
 const ABC: &[u8; LEN] = b"\xdd\xaf\x35\xa1\x93\x61\x7a\xba\xcc\x41\x73\x49\xae\x20\x41\x31\
@@ -111,7 +119,7 @@ fn known_answer(kernel: Bound<CompressOps>) -> bool {
 }
 
 fn lanes_known_answer(kernel: Bound<LanesOps>) -> bool {
-    lanes::known_answer(kernel, &SHA512, Hash::Sha512, ABC)
+    lane_rows::known_answer(kernel, &SHA512, Hash::Sha512, ABC)
 }
 
 /// The SHA-512 digest of a message.

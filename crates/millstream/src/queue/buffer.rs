@@ -18,6 +18,13 @@ use zeroize::optimization_barrier;
 /// What is handed out is whole cache lines.
 const LINE: usize = 64;
 
+/// Before the bytes of a buffer: a line for an initialisation vector and one for a tag, so that what belongs to an
+/// operation lies together and needs no copy to come back.
+const HEAD: usize = 2 * LINE;
+
+/// The longest initialisation vector, and the longest tag, in bytes.
+pub(crate) const SMALL: usize = LINE;
+
 /// An arena and what of it is free. Free memory is zero.
 pub(crate) struct Heap {
     arena: LocalArena,
@@ -30,6 +37,11 @@ impl Heap {
         let mut free = FrameAllocator::new();
         free.add_frame(0, arena.len() as usize / LINE);
         Arc::new(Heap { arena, free: Mutex::new(free) })
+    }
+
+    /// What a buffer of that many bytes takes of the arena: it is handed out in powers of two.
+    pub(crate) fn bytes_for(len: usize) -> usize {
+        (HEAD + len).next_power_of_two()
     }
 
     /// Copies bytes into a place of the arena that no [`Buffer`] lends.
@@ -46,10 +58,12 @@ impl Heap {
 
     /// A buffer of zeros.
     pub(crate) fn buffer(self: &Arc<Self>, len: usize) -> Option<Buffer> {
-        let lines = len.div_ceil(LINE).max(1);
+        let lines = (HEAD + len).div_ceil(LINE);
         let line = self.free.lock().unwrap_or_else(PoisonError::into_inner).alloc(lines)?;
         // Inside the arena, so it fits 32 bits.
-        Some(Buffer { heap: self.clone(), at: (line * LINE) as u32, len: len as u32, lines: lines as u32 })
+        let at = (line * LINE + HEAD) as u32;
+        let place = Place { heap: self.clone(), at, len: len as u32, lines: lines as u32 };
+        Some(Buffer(Box::new(place)))
     }
 }
 
@@ -86,7 +100,10 @@ unsafe impl Arena for Exclusive {
 /// assert_eq!(&buffer[..], b"hello");
 /// # Ok::<(), millstream::Error>(())
 /// ```
-pub struct Buffer {
+pub struct Buffer(Box<Place>);
+
+/// Where a buffer is. In a box, because a buffer is moved into a request, a queue and out again for every operation.
+struct Place {
     heap: Arc<Heap>,
     at: u32,
     len: u32,
@@ -98,18 +115,39 @@ impl Buffer {
     /// Its offset in the arena.
     #[inline(always)]
     pub(crate) fn at(&self) -> u32 {
-        self.at
+        self.0.at
     }
 
     /// Whether it is of this heap.
     #[inline(always)]
     pub(crate) fn is_of(&self, heap: &Arc<Heap>) -> bool {
-        Arc::ptr_eq(&self.heap, heap)
+        Arc::ptr_eq(&self.0.heap, heap)
+    }
+
+    /// Copies an initialisation vector to its line; its offset.
+    #[inline(always)]
+    pub(crate) fn write_iv(&self, iv: &[u8]) -> u32 {
+        let at = self.0.at - HEAD as u32;
+        self.0.heap.write(at, &iv[..iv.len().min(SMALL)]);
+        at
+    }
+
+    /// The offset of the line for a tag.
+    #[inline(always)]
+    pub(crate) fn tag_at(&self) -> u32 {
+        self.0.at - LINE as u32
+    }
+
+    /// The line for a tag.
+    #[inline(always)]
+    pub(crate) fn tag(&self) -> &[u8; SMALL] {
+        // SAFETY: the line is this buffer's, inside the arena, and written only while a queue owns the buffer.
+        unsafe { &*self.0.heap.arena.base().as_ptr().add(self.0.at as usize - LINE).cast() }
     }
 
     /// The most bytes it can have.
     pub fn capacity(&self) -> usize {
-        self.lines as usize * LINE
+        self.0.lines as usize * LINE - HEAD
     }
 
     /// Makes it so many bytes long. What comes to it is what was there before, or zero.
@@ -119,7 +157,7 @@ impl Buffer {
     #[inline]
     pub fn set_len(&mut self, len: usize) {
         assert!(len <= self.capacity(), "a length within the capacity");
-        self.len = len as u32;
+        self.0.len = len as u32;
     }
 }
 
@@ -130,8 +168,8 @@ impl Deref for Buffer {
     fn deref(&self) -> &[u8] {
         // SAFETY: the span is this buffer's, and inside the arena.
         unsafe {
-            let base = self.heap.arena.base().as_ptr().add(self.at as usize);
-            std::slice::from_raw_parts(base, self.len as usize)
+            let base = self.0.heap.arena.base().as_ptr().add(self.0.at as usize);
+            std::slice::from_raw_parts(base, self.0.len as usize)
         }
     }
 }
@@ -141,19 +179,20 @@ impl DerefMut for Buffer {
     fn deref_mut(&mut self) -> &mut [u8] {
         // SAFETY: the span is this buffer's alone, and inside the arena.
         unsafe {
-            let base = self.heap.arena.base().as_ptr().add(self.at as usize);
-            std::slice::from_raw_parts_mut(base, self.len as usize)
+            let base = self.0.heap.arena.base().as_ptr().add(self.0.at as usize);
+            std::slice::from_raw_parts_mut(base, self.0.len as usize)
         }
     }
 }
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        self.len = (self.lines as usize * LINE) as u32;
+        // The whole of it, head and all.
+        (self.0.at, self.0.len) = (self.0.at - HEAD as u32, self.0.lines * LINE as u32);
         self.fill(0);
         optimization_barrier(&**self);
-        let (line, lines) = (self.at as usize / LINE, self.lines as usize);
-        self.heap.free.lock().unwrap_or_else(PoisonError::into_inner).dealloc(line, lines);
+        let (line, lines) = (self.0.at as usize / LINE, self.0.lines as usize);
+        self.0.heap.free.lock().unwrap_or_else(PoisonError::into_inner).dealloc(line, lines);
     }
 }
 
@@ -166,7 +205,7 @@ impl AsRef<[u8]> for Buffer {
 /// Says where it is and shows no data.
 impl fmt::Debug for Buffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Buffer({} bytes at {})", self.len, self.at)
+        write!(f, "Buffer({} bytes at {})", self.0.len, self.0.at)
     }
 }
 
@@ -178,7 +217,7 @@ mod tests {
     fn buffers_never_overlap_and_come_back_as_zeros() {
         let heap = Heap::new(64 * 1024);
         let mut buffers: Vec<Buffer> = (1..200).map_while(|i| heap.buffer(i * 7)).collect();
-        assert!(buffers.len() > 50, "{}", buffers.len());
+        assert!(buffers.len() > 40, "{}", buffers.len());
         for (i, buffer) in buffers.iter_mut().enumerate() {
             assert!(buffer.iter().all(|b| *b == 0));
             buffer.fill(i as u8 + 1);
@@ -187,7 +226,7 @@ mod tests {
             assert!(buffer.iter().all(|b| *b == i as u8 + 1));
         }
         drop(buffers);
-        let whole = heap.buffer(64 * 1024).expect("all of it is free again, in one piece");
+        let whole = heap.buffer(64 * 1024 - HEAD).expect("all of it is free again, in one piece");
         assert!(whole.iter().all(|b| *b == 0));
         assert!(heap.buffer(1).is_none());
     }

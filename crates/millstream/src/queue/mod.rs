@@ -39,19 +39,19 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use arrayvec::ArrayVec;
-use millstream_accelerator::{Accelerator, FlushPolicy, GrantId, Key};
+use millstream_accelerator::{Accelerator, FlushPolicy, GrantId, Key, MAX_PIECES};
 use millstream_cpu::Features;
 use millstream_cwq::ring::{self, Consumer, Producer};
 use millstream_cwq::{Algorithm, Completion, ControlWord, Flags, Opcode, Status};
 
 pub use buffer::Buffer;
+use request::Rare;
 pub use request::{Buffers, KeyHandle, Request, RequestKey};
 pub use shared::{Pending, SharedQueue};
 pub use thread::{AcceleratorThread, ThreadConfig};
 
 use crate::Error;
-use buffer::{Exclusive, Heap};
+use buffer::{Exclusive, Heap, SMALL};
 use thread::Client;
 
 type RingMemory = Arc<[AtomicU64]>;
@@ -150,33 +150,33 @@ pub struct Done {
     pub value: u32,
     /// What went with the request.
     pub buffers: Buffers,
-    tag: ArrayVec<u8, SMALL>,
-    state: Vec<u8>,
+    tag_len: u8,
 }
 
 impl Done {
-    /// The digest or tag, if it was to compute one.
+    /// The digest or tag, if it was to compute one. It lies beside the output, or the input where there is no
+    /// output: once that buffer is taken out, it is not here any more.
+    #[inline]
     pub fn tag(&self) -> &[u8] {
-        &self.tag
+        match self.buffers.home() {
+            Some(buffer) => &buffer.tag()[..usize::from(self.tag_len)],
+            None => &[],
+        }
     }
 
     /// The mid-state after a piece of a message.
     pub fn state(&self) -> &[u8] {
-        &self.state
+        self.buffers.state()
     }
 }
 
-/// Bytes of initialisation vector, and of tag, for each operation in flight.
-const SMALL: usize = 64;
 /// Bytes of associated data that need no buffer of their own.
 const AAD: usize = 128;
 const STATE: usize = ControlWord::STATE_BYTES as usize;
 
-/// Places in the arena for what is small: an array for each kind, so that those of neighbouring operations lie
-/// together. They are written and read by copies only.
+/// Places in the arena for associated data and for mid-states, one of each for each operation in flight. They are
+/// written and read by copies only.
 struct Places {
-    iv: Buffer,
-    mac: Buffer,
     aad: Buffer,
     state: Buffer,
 }
@@ -190,9 +190,9 @@ struct Slot {
     detached: bool,
     mac_len: u8,
     has_state: bool,
-    buffers: Buffers,
-    /// Keys that were carried, associated data that was too long for its place, a gather list.
-    extra: Vec<Buffer>,
+    source: Option<Buffer>,
+    destination: Option<Buffer>,
+    rare: Option<Box<Rare>>,
 }
 
 /// Who executes.
@@ -228,11 +228,11 @@ struct Parts {
 impl Parts {
     fn new(config: &Config) -> Result<Self, Error> {
         let depth = config.depth.next_power_of_two().clamp(1, 1 << 16);
-        let places = depth * (2 * SMALL + AAD + STATE);
+        let places = Heap::bytes_for(depth * AAD) + Heap::bytes_for(depth * STATE);
         let bytes = u32::try_from(places + config.arena_bytes as usize).map_err(|_| Refusal::ArenaFull)?;
         let heap = Heap::new(bytes);
         let place = |size: usize| heap.buffer(depth * size).ok_or(Refusal::ArenaFull);
-        let places = Places { iv: place(SMALL)?, mac: place(SMALL)?, aad: place(AAD)?, state: place(STATE)? };
+        let places = Places { aad: place(AAD)?, state: place(STATE)? };
         // Twice as deep, so that there is always room to cancel.
         let submissions = ring::memory::<{ ControlWord::WORDS }>(2 * depth).into();
         let completions = ring::memory::<{ Completion::WORDS }>(2 * depth).into();
@@ -317,164 +317,174 @@ impl Queue {
     ///
     /// # Errors
     /// [`Refused`], with the buffers: see [`Refusal`].
-    #[inline]
-    pub fn submit(&mut self, mut request: Request<'_>) -> Result<Ticket, Refused> {
-        let Some(&slot) = self.free.last() else { return refused(Refusal::Full, request) };
-        let mut extra = Vec::new();
-        if let Err(why) = self.place(&mut request, slot, &mut extra) {
-            return refused(why, request);
+    #[inline(always)]
+    pub fn submit(&mut self, request: Request<'_>) -> Result<Ticket, Refused> {
+        // The word stays in registers until the ring takes it: written to memory field by field and read back
+        // by the word, it would cost more than all the rest.
+        let mut word = request.word;
+        let Buffers { source, destination, mut rare } = request.buffers;
+        macro_rules! refuse {
+            ($why:expr) => {
+                return Err(Refused { why: $why, buffers: Buffers { source, destination, rare } })
+            };
         }
-        let generation = self.slots[slot as usize].generation;
-        request.word.tag = u64::from(slot) | u64::from(generation) << 32;
-        if self.submissions.push(&request.word.to_words()).is_err() {
-            return refused(Refusal::Gone, request);
+        let Some(&slot) = self.free.last() else { refuse!(Refusal::Full) };
+        if self.has_ended() {
+            refuse!(Refusal::Gone);
         }
-        self.submissions.publish();
-        self.free.pop();
-        let entry = &mut self.slots[slot as usize];
-        entry.live = true;
-        entry.mac_len = if request.tag.is_empty() { request.word.mac_len } else { 0 };
-        entry.has_state = request.word.state != 0;
-        entry.buffers = request.buffers;
-        entry.extra = extra;
-        Ok(Ticket { slot, generation })
-    }
-
-    /// Copies what is small to its places in the arena, and writes where everything is into the word.
-    #[inline]
-    fn place(&self, request: &mut Request<'_>, slot: u32, extra: &mut Vec<Buffer>) -> Result<(), Refusal> {
-        let Request { word, key, mac_key, iv, aad, tag, buffers } = request;
-        if let Driver::Thread(client) = &self.driver
-            && client.has_ended()
+        let mut total = 0;
+        if let Some(source) = &source {
+            total = source.len();
+            (word.source, word.source_len) = (source.at(), total as u32);
+        }
+        if let Some(rare) = &mut rare
+            && !rare.more.is_empty()
         {
-            return Err(Refusal::Gone);
+            match self.gather(word.source, word.source_len, rare) {
+                Ok(list) => (word.source, word.source_len, total) = list,
+                Err(why) => refuse!(why),
+            }
+            word.flags |= Flags::GATHER;
         }
-        if let Some(source) = &buffers.source {
-            (word.source, word.source_len) = (self.own(source)?, source.len() as u32);
-        }
-        if let Some(destination) = &buffers.destination {
-            word.destination = self.own(destination)?;
-            let total = buffers.more.iter().map(|more| more.len()).sum::<usize>() + word.source_len as usize;
+        if let Some(destination) = &destination {
+            word.destination = destination.at();
             if destination.len() != total {
-                return Err(Refusal::DestinationLength);
+                refuse!(Refusal::DestinationLength);
             }
         }
-        if !buffers.more.is_empty() {
-            self.gather(word, buffers, extra)?;
+        let foreign = |buffer: &Buffer| !buffer.is_of(&self.heap);
+        if source.as_ref().is_some_and(foreign) || destination.as_ref().is_some_and(foreign) {
+            refuse!(Refusal::ForeignBuffer);
         }
-        if !iv.is_empty() {
-            word.iv = self.small(&self.places.iv, slot, iv)?;
-            word.iv_len = iv.len() as u8;
+        if let Some(home) = destination.as_ref().or(source.as_ref()) {
+            if request.iv.len() > SMALL || request.tag.len() > SMALL {
+                refuse!(Refusal::TooLong);
+            }
+            if !request.iv.is_empty() {
+                (word.iv, word.iv_len) = (home.write_iv(request.iv), request.iv.len() as u8);
+            }
+            if word.mac_len > 0 {
+                word.mac = home.tag_at();
+                self.heap.write(word.mac, request.tag);
+            }
         }
-        if !tag.is_empty() {
-            word.mac = self.small(&self.places.mac, slot, tag)?;
-        } else if word.mac_len > 0 {
-            word.mac = self.places.mac.at() + slot * SMALL as u32;
-        }
-        if !aad.is_empty() {
-            word.aad_len = aad.len() as u32;
-            word.aad = if aad.len() <= AAD {
-                let at = self.places.aad.at() + slot * AAD as u32;
-                self.heap.write(at, aad);
-                at
-            } else {
-                self.copy(aad, extra)?
-            };
+        if !request.aad.is_empty() {
+            match self.place_aad(request.aad, slot, &mut rare) {
+                Ok(at) => (word.aad, word.aad_len) = (at, request.aad.len() as u32),
+                Err(why) => refuse!(why),
+            }
         }
         if word.opcode == Opcode::PartialHash as u8 && !word.has(Flags::LAST) {
             word.state = self.places.state.at() + slot * STATE as u32;
         }
-        if let Some(key) = key {
-            let in_arena = self.key(*key, &mut word.key, &mut word.key_len, extra)?;
-            word.flags |= if in_arena { Flags::KEY_IN_ARENA } else { 0 };
+        macro_rules! place_key {
+            ($given:expr, $key:ident, $len:ident, $flag:expr) => {
+                match $given {
+                    None => {}
+                    Some(RequestKey::Slot(key)) => word.$key = key.handle.to_bits(),
+                    Some(RequestKey::Carried(_, bytes)) => match self.carry(bytes, &mut rare) {
+                        Ok(at) => {
+                            (word.$key, word.$len) = (at, bytes.len() as u16);
+                            word.flags |= $flag;
+                        }
+                        Err(why) => refuse!(why),
+                    },
+                }
+            };
         }
-        if let Some(key) = mac_key {
-            let in_arena = self.key(*key, &mut word.mac_key, &mut word.mac_key_len, extra)?;
-            word.flags |= if in_arena { Flags::MAC_KEY_IN_ARENA } else { 0 };
+        place_key!(request.key, key, key_len, Flags::KEY_IN_ARENA);
+        place_key!(request.mac_key, mac_key, mac_key_len, Flags::MAC_KEY_IN_ARENA);
+        let entry = &mut self.slots[slot as usize];
+        let generation = entry.generation;
+        word.tag = u64::from(slot) | u64::from(generation) << 32;
+        if self.submissions.push(&word.to_words()).is_err() {
+            refuse!(Refusal::Gone);
         }
-        Ok(())
+        self.submissions.publish();
+        self.free.pop();
+        entry.live = true;
+        entry.mac_len = if request.tag.is_empty() { word.mac_len } else { 0 };
+        entry.has_state = word.state != 0;
+        // A free slot has no buffers, so there is nothing to drop: the compiler can't know.
+        std::mem::forget(std::mem::replace(&mut entry.source, source));
+        std::mem::forget(std::mem::replace(&mut entry.destination, destination));
+        std::mem::forget(std::mem::replace(&mut entry.rare, rare));
+        Ok(Ticket { slot, generation })
     }
 
-    /// Where one of this queue's buffers is.
+    /// Whether the accelerator's thread has ended.
     #[inline(always)]
-    fn own(&self, buffer: &Buffer) -> Result<u32, Refusal> {
-        if buffer.is_of(&self.heap) { Ok(buffer.at()) } else { Err(Refusal::ForeignBuffer) }
+    fn has_ended(&self) -> bool {
+        match &self.driver {
+            Driver::Inline(..) => false,
+            Driver::Thread(client) => client.has_ended(),
+        }
     }
 
+    /// Copies associated data to its place, or to a buffer that lives as long as the operation.
     #[inline(always)]
-    fn small(&self, place: &Buffer, slot: u32, bytes: &[u8]) -> Result<u32, Refusal> {
-        if bytes.len() > SMALL {
-            return Err(Refusal::TooLong);
+    fn place_aad(&self, aad: &[u8], slot: u32, rare: &mut Option<Box<Rare>>) -> Result<u32, Refusal> {
+        if aad.len() > AAD {
+            return self.carry(aad, rare);
         }
-        let at = place.at() + slot * SMALL as u32;
-        self.heap.write(at, bytes);
+        let at = self.places.aad.at() + slot * AAD as u32;
+        self.heap.write(at, aad);
         Ok(at)
     }
 
     /// Copies bytes to a buffer that lives as long as the operation.
-    fn copy(&self, bytes: &[u8], extra: &mut Vec<Buffer>) -> Result<u32, Refusal> {
-        let mut buffer = self.buffer(bytes.len())?;
-        buffer.copy_from_slice(bytes);
-        extra.push(buffer);
-        Ok(extra[extra.len() - 1].at())
-    }
-
-    #[inline(always)]
-    fn key(
-        &self,
-        key: RequestKey<'_>,
-        at: &mut u32,
-        len: &mut u16,
-        extra: &mut Vec<Buffer>,
-    ) -> Result<bool, Refusal> {
-        match key {
-            RequestKey::Slot(key) => *at = key.handle.to_bits(),
-            RequestKey::Carried(_, bytes) => {
-                *len = u16::try_from(bytes.len()).map_err(|_| Refusal::TooLong)?;
-                *at = self.copy(bytes, extra)?;
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Writes the gather list of a request with several buffers of input.
-    fn gather(
-        &self,
-        word: &mut ControlWord,
-        buffers: &Buffers,
-        extra: &mut Vec<Buffer>,
-    ) -> Result<(), Refusal> {
-        let mut list = Vec::new();
-        for buffer in buffers.source.iter().chain(&buffers.more) {
-            list.extend_from_slice(&self.own(buffer)?.to_le_bytes());
-            list.extend_from_slice(&(buffer.len() as u32).to_le_bytes());
-        }
-        word.source_len = (list.len() / 8) as u32;
-        if word.source_len as usize > millstream_accelerator::MAX_PIECES {
+    #[cold]
+    fn carry(&self, bytes: &[u8], rare: &mut Option<Box<Rare>>) -> Result<u32, Refusal> {
+        if bytes.len() > usize::from(u16::MAX) {
             return Err(Refusal::TooLong);
         }
-        word.source = self.copy(&list, extra)?;
-        word.flags |= Flags::GATHER;
-        Ok(())
+        let mut buffer = self.buffer(bytes.len())?;
+        buffer.copy_from_slice(bytes);
+        let at = buffer.at();
+        rare.get_or_insert_default().extra.push(buffer);
+        Ok(at)
+    }
+
+    /// Writes the gather list of a request with several buffers of input: where it is, how many pieces it has, and
+    /// how many bytes they have.
+    #[cold]
+    fn gather(&self, at: u32, len: u32, rare: &mut Rare) -> Result<(u32, u32, usize), Refusal> {
+        let mut pieces = vec![(at, len)];
+        for more in &rare.more {
+            if !more.is_of(&self.heap) {
+                return Err(Refusal::ForeignBuffer);
+            }
+            pieces.push((more.at(), more.len() as u32));
+        }
+        if pieces.len() > MAX_PIECES {
+            return Err(Refusal::TooLong);
+        }
+        let mut list = self.buffer(8 * pieces.len())?;
+        for (entry, (at, len)) in list.as_chunks_mut().0.iter_mut().zip(&pieces) {
+            *entry = (u64::from(*at) | u64::from(*len) << 32).to_le_bytes();
+        }
+        let total = pieces.iter().map(|(_, len)| *len as usize).sum();
+        let place = list.at();
+        rare.extra.push(list);
+        Ok((place, pieces.len() as u32, total))
     }
 
     /// The next operation that has ended, if there is one. An inline accelerator executes what was submitted
     /// first; one on a thread is woken if it sleeps.
-    #[inline]
+    #[inline(always)]
     pub fn poll(&mut self) -> Option<Done> {
-        if let Some(done) = self.reap() {
-            return Some(done);
+        if self.completions.ready() == Ok(0) {
+            self.completions.release();
+            if self.in_flight() == 0 && self.cancels == 0 {
+                return None;
+            }
+            self.drive();
         }
-        if self.in_flight() == 0 && self.cancels == 0 {
-            return None;
-        }
-        self.drive();
         self.reap()
     }
 
     /// Lets an inline accelerator work, or wakes one that sleeps.
-    #[inline]
+    #[inline(never)]
     fn drive(&mut self) {
         match &mut self.driver {
             Driver::Inline(accelerator, _) => {
@@ -507,82 +517,96 @@ impl Queue {
         }
     }
 
-    /// The next completion in the ring, of an operation that somebody waits for.
-    #[inline]
+    /// The end of the next operation in the ring that somebody waits for.
+    #[inline(always)]
     fn reap(&mut self) -> Option<Done> {
         loop {
-            let words = self.completions.pop().ok().flatten();
-            // Places go back in one store for all that were popped.
-            let Some(words) = words else {
+            let Ok(Some(words)) = self.completions.pop() else {
+                // Places go back in one store for all that were popped.
                 self.completions.release();
                 return None;
             };
-            if let Some(done) = self.finish(Completion::from_words(words)) {
-                return Some(done);
+            let completion = Completion::from_words(words);
+            let Some(ticket) = self.ended(completion.tag) else { continue };
+            let entry = &mut self.slots[ticket.slot as usize];
+            let detached = entry.detached;
+            entry.live = false;
+            entry.detached = false;
+            entry.generation = entry.generation.wrapping_add(1);
+            self.free.push(ticket.slot);
+            let status = if completion.status == Status::Ok as u16 {
+                None
+            } else {
+                Some(completion.status().unwrap_or(Status::Gone))
+            };
+            let (source, destination, mut rare) =
+                (entry.source.take(), entry.destination.take(), entry.rare.take());
+            let tag_len = if status.is_none() { entry.mac_len } else { 0 };
+            if let Some(rare) = &mut rare {
+                rare.extra.clear();
             }
+            if std::mem::take(&mut entry.has_state) {
+                let len = if status.is_none() { completion.value } else { 0 };
+                rare.get_or_insert_default().state = self.take_state(ticket.slot, len);
+            }
+            if detached {
+                continue;
+            }
+            return Some(Done {
+                ticket,
+                result: match status {
+                    None => Ok(()),
+                    Some(status) => Err(status),
+                },
+                value: completion.value,
+                tag_len,
+                buffers: Buffers { source, destination, rare },
+            });
         }
     }
 
-    #[inline]
-    fn finish(&mut self, completion: Completion) -> Option<Done> {
-        let (slot, generation) = (completion.tag as u32, (completion.tag >> 32) as u32);
-        if completion.tag == CANCEL {
+    /// The operation in flight that a completion is of.
+    #[inline(always)]
+    fn ended(&mut self, tag: u64) -> Option<Ticket> {
+        let (slot, generation) = (tag as u32, (tag >> 32) as u32);
+        if tag == CANCEL {
             self.cancels = self.cancels.saturating_sub(1);
             return None;
         }
-        let entry = self.slots.get_mut(slot as usize)?;
-        if !entry.live || entry.generation != generation {
-            return None;
-        }
-        let status = completion.status().unwrap_or(Status::Gone);
-        let buffers = std::mem::take(&mut entry.buffers);
-        if !entry.extra.is_empty() {
-            entry.extra.clear();
-        }
-        let mut tag = ArrayVec::new();
-        let mut state = Vec::new();
-        if status == Status::Ok {
-            if entry.mac_len > 0 {
-                let mut bytes = [0; SMALL];
-                let bytes = &mut bytes[..usize::from(entry.mac_len).min(SMALL)];
-                self.heap.read(self.places.mac.at() + slot * SMALL as u32, bytes);
-                tag.extend(bytes.iter().copied());
-            }
-            if entry.has_state {
-                state = vec![0; (completion.value as usize).min(STATE)];
-                self.heap.read(self.places.state.at() + slot * STATE as u32, &mut state);
-                self.heap.write(self.places.state.at() + slot * STATE as u32, &[0; STATE]);
-            }
-        }
-        let detached = std::mem::take(&mut entry.detached);
-        entry.live = false;
-        entry.generation = entry.generation.wrapping_add(1);
-        self.free.push(slot);
-        let result = if status == Status::Ok { Ok(()) } else { Err(status) };
-        let done = Done {
-            ticket: Ticket { slot, generation },
-            result,
-            value: completion.value,
-            buffers,
-            tag,
-            state,
-        };
-        (!detached).then_some(done)
+        let entry = self.slots.get(slot as usize)?;
+        (entry.live && entry.generation == generation).then_some(Ticket { slot, generation })
+    }
+
+    /// Takes the mid-state of an operation from its place.
+    #[cold]
+    fn take_state(&self, slot: u32, len: u32) -> Vec<u8> {
+        let at = self.places.state.at() + slot * STATE as u32;
+        let mut state = vec![0; (len as usize).min(STATE)];
+        self.heap.read(at, &mut state);
+        self.heap.write(at, &[0; STATE]);
+        state
     }
 
     /// The accelerator has ended: an operation in flight ends too. Its input is intact.
     fn give_up(&mut self) -> Option<Done> {
-        for slot in 0..self.slots.len() {
-            let entry = &self.slots[slot];
-            if entry.live {
-                let tag = slot as u64 | u64::from(entry.generation) << 32;
-                let gone = Completion { tag, status: Status::Gone as u16, ..Completion::default() };
-                if let Some(done) = self.finish(gone) {
-                    return Some(done);
-                }
+        loop {
+            let slot = self.slots.iter().position(|slot| slot.live)?;
+            let entry = &mut self.slots[slot];
+            let ticket = Ticket { slot: slot as u32, generation: entry.generation };
+            let detached = std::mem::take(&mut entry.detached);
+            entry.live = false;
+            entry.generation = entry.generation.wrapping_add(1);
+            let buffers = Buffers {
+                source: entry.source.take(),
+                destination: entry.destination.take(),
+                rare: entry.rare.take(),
+            };
+            self.free.push(ticket.slot);
+            if !detached {
+                let result = Err(Status::Gone);
+                return Some(Done { ticket, result, value: 0, tag_len: 0, buffers });
             }
         }
-        None
     }
 
     /// Takes an operation back if it has not begun: it ends all the same, with [`Status::Cancelled`].
@@ -622,11 +646,6 @@ impl Queue {
 
 /// The tag of cancels: no slot has this number.
 const CANCEL: u64 = u64::MAX;
-
-#[cold]
-fn refused(why: Refusal, request: Request<'_>) -> Result<Ticket, Refused> {
-    Err(Refused { why, buffers: request.buffers })
-}
 
 impl Drop for Queue {
     /// Operations in flight are taken back, or end, before their buffers go.

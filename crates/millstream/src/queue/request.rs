@@ -70,21 +70,55 @@ pub struct Buffers {
     pub source: Option<Buffer>,
     /// The output.
     pub destination: Option<Buffer>,
-    /// More input, read after `source` as if it were one.
-    pub more: Vec<Buffer>,
+    pub(crate) rare: Option<Box<Rare>>,
+}
+
+/// In a box of its own, because it is seldom there and a request is moved often.
+#[derive(Debug, Default)]
+pub(crate) struct Rare {
+    /// More input.
+    pub(crate) more: Vec<Buffer>,
+    /// Keys that are carried, associated data that is too long for its place, a gather list: what lives as long as
+    /// the operation.
+    pub(crate) extra: Vec<Buffer>,
+    /// The mid-state after a piece of a message.
+    pub(crate) state: Vec<u8>,
+}
+
+impl Buffers {
+    /// The buffer beside whose bytes an initialisation vector and a tag lie.
+    #[inline(always)]
+    pub(crate) fn home(&self) -> Option<&Buffer> {
+        self.destination.as_ref().or(self.source.as_ref())
+    }
+
+    pub(crate) fn state(&self) -> &[u8] {
+        self.rare.as_ref().map_or(&[], |rare| rare.state.as_slice())
+    }
+
+    /// More input, read after `source` as if it were one with it.
+    #[inline(always)]
+    pub fn more(&self) -> &[Buffer] {
+        self.rare.as_ref().map_or(&[], |rare| rare.more.as_slice())
+    }
+
+    /// Takes the buffers of more input out.
+    pub fn take_more(&mut self) -> Vec<Buffer> {
+        self.rare.take().map_or_else(Vec::new, |rare| rare.more)
+    }
 }
 
 impl<'a> Request<'a> {
     #[inline(always)]
     fn new(opcode: Opcode, source: Option<Buffer>, destination: Option<Buffer>) -> Self {
         Request {
-            word: ControlWord { opcode: opcode as u8, ..ControlWord::default() },
+            word: ControlWord { opcode: opcode as u8, ..ControlWord::EMPTY },
             key: None,
             mac_key: None,
             iv: &[],
             aad: &[],
             tag: &[],
-            buffers: Buffers { source, destination, more: Vec::new() },
+            buffers: Buffers { source, destination, rare: None },
         }
     }
 
@@ -96,19 +130,19 @@ impl<'a> Request<'a> {
     }
 
     /// Nothing: what the way to an accelerator and back costs.
-    #[inline]
+    #[inline(always)]
     pub fn null() -> Self {
         Request::new(Opcode::Null, None, None)
     }
 
     /// Copies `source` to `destination`.
-    #[inline]
+    #[inline(always)]
     pub fn copy(source: Buffer, destination: Buffer) -> Self {
         Request::new(Opcode::Copy, Some(source), Some(destination))
     }
 
     /// Copies `source` to `destination` and takes its checksum: [`Done::value`](super::Done::value).
-    #[inline]
+    #[inline(always)]
     pub fn copy_checksum(checksum: Checksum, source: Buffer, destination: Buffer) -> Self {
         let mut request = Request::new(Opcode::CopyChecksum, Some(source), Some(destination));
         request.word.algorithm = checksum_code(checksum) as u8;
@@ -116,7 +150,7 @@ impl<'a> Request<'a> {
     }
 
     /// Takes the checksum of `source`: [`Done::value`](super::Done::value).
-    #[inline]
+    #[inline(always)]
     pub fn checksum(checksum: Checksum, source: Buffer) -> Self {
         let mut request = Request::new(Opcode::Checksum, Some(source), None);
         request.word.algorithm = checksum_code(checksum) as u8;
@@ -124,7 +158,7 @@ impl<'a> Request<'a> {
     }
 
     /// Encrypts `source` to `destination`, as [`Operation::encrypt`](crate::Operation::encrypt).
-    #[inline]
+    #[inline(always)]
     pub fn encrypt(
         key: impl Into<RequestKey<'a>>,
         iv: &'a [u8],
@@ -137,7 +171,7 @@ impl<'a> Request<'a> {
     }
 
     /// Decrypts `source` to `destination`.
-    #[inline]
+    #[inline(always)]
     pub fn decrypt(
         key: impl Into<RequestKey<'a>>,
         iv: &'a [u8],
@@ -150,7 +184,7 @@ impl<'a> Request<'a> {
     }
 
     /// Encrypts `source` to `destination`; the tag over it and `aad` is [`Done::tag`](super::Done::tag).
-    #[inline]
+    #[inline(always)]
     pub fn seal(
         key: impl Into<RequestKey<'a>>,
         nonce: &'a [u8],
@@ -164,7 +198,7 @@ impl<'a> Request<'a> {
     }
 
     /// Decrypts `source` to `destination` if `tag` is right; else the destination is zero.
-    #[inline]
+    #[inline(always)]
     pub fn open(
         key: impl Into<RequestKey<'a>>,
         nonce: &'a [u8],
@@ -187,7 +221,7 @@ impl<'a> Request<'a> {
     }
 
     /// The digest of `source`: [`Done::tag`](super::Done::tag).
-    #[inline]
+    #[inline(always)]
     pub fn digest(hash: Hash, source: Buffer) -> Self {
         let mut request = Request::new(Opcode::Hash, Some(source), None);
         (request.word.hash, request.word.mac_len) = (algorithm_of(hash) as u8, hash.output_len() as u8);
@@ -217,7 +251,7 @@ impl<'a> Request<'a> {
 
     /// The MAC of `source`, all of it: [`Done::tag`](super::Done::tag). The key says which: one for a hash is an
     /// HMAC's.
-    #[inline]
+    #[inline(always)]
     pub fn mac(key: impl Into<RequestKey<'a>>, source: Buffer) -> Self {
         let key = key.into();
         let mut request = Request::new(Opcode::Hmac, Some(source), None).keyed(key);
@@ -239,7 +273,7 @@ impl<'a> Request<'a> {
     }
 
     /// Compares the MAC of `source`, or as much of it as is given.
-    #[inline]
+    #[inline(always)]
     pub fn verify(key: impl Into<RequestKey<'a>>, source: Buffer, tag: &'a [u8]) -> Self {
         let mut request = Request::mac(key, source).expecting(tag);
         request.word.flags |= Flags::REVERSE;
@@ -248,7 +282,7 @@ impl<'a> Request<'a> {
 
     /// Copies the first `clear` bytes of `source` and encrypts the rest, to `destination`; the HMAC of all of
     /// that is [`Done::tag`](super::Done::tag).
-    #[inline]
+    #[inline(always)]
     pub fn encrypt_then_mac(
         cipher: impl Into<RequestKey<'a>>,
         iv: &'a [u8],
@@ -268,7 +302,7 @@ impl<'a> Request<'a> {
 
     /// Compares the HMAC of all of `source` with `tag`; if it is right, copies the first `clear` bytes and
     /// decrypts the rest, to `destination`, which else is zero.
-    #[inline]
+    #[inline(always)]
     pub fn mac_then_decrypt(
         cipher: impl Into<RequestKey<'a>>,
         iv: &'a [u8],
@@ -286,14 +320,14 @@ impl<'a> Request<'a> {
 
     /// Of KASUMI: how many bits of the last byte are no part of the message, and the DIRECTION of F9. COUNT,
     /// FRESH, BEARER and the DIRECTION of F8 are in `iv`: see [`Algorithm`].
-    #[inline]
+    #[inline(always)]
     pub fn with_parameter(mut self, unused_bits: u8, direction: u8) -> Self {
         self.word.parameter = u32::from(unused_bits) | u32::from(direction) << 8;
         self
     }
 
     /// The initialisation vector, for what takes one and was not asked for it: COUNT and FRESH of KASUMI F9.
-    #[inline]
+    #[inline(always)]
     pub fn with_iv(mut self, iv: &'a [u8]) -> Self {
         self.iv = iv;
         self
@@ -302,7 +336,7 @@ impl<'a> Request<'a> {
     /// More input: these buffers are read after the source as if they were one with it. The destination is as
     /// long as all together.
     pub fn and_then(mut self, more: Vec<Buffer>) -> Self {
-        self.buffers.more = more;
+        self.buffers.rare.get_or_insert_default().more = more;
         self
     }
 }

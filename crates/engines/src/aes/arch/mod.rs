@@ -90,6 +90,70 @@ macro_rules! serial_tier {
     };
 }
 
+/// The modes of many objects, compiled for one tier with its features, on `$lanes` lanes in
+/// registers `$group`.
+macro_rules! lanes_tier {
+    ($group:ty, $lanes:literal, $features:literal) => {
+        #[target_feature(enable = $features)]
+        pub(crate) fn cbc_lanes(jobs: &mut [&mut CbcJob<'_>], one_key: bool) {
+            // SAFETY: the features of the lanes are those of this function.
+            unsafe { chains::encrypt::<_, $group, Xmm, $lanes>(jobs, one_key) }
+        }
+
+        #[target_feature(enable = $features)]
+        pub(crate) fn cfb_lanes(jobs: &mut [&mut CfbJob<'_>], one_key: bool) {
+            // SAFETY: the features of the lanes are those of this function.
+            unsafe { chains::encrypt::<_, $group, Xmm, $lanes>(jobs, one_key) }
+        }
+
+        #[target_feature(enable = $features)]
+        pub(crate) fn cmac_lanes(jobs: &mut [&mut CmacJob<'_>], one_key: bool) {
+            // SAFETY: the features of the lanes are those of this function.
+            unsafe { chains::encrypt::<_, $group, Xmm, $lanes>(jobs, one_key) }
+        }
+
+        #[target_feature(enable = $features)]
+        pub(crate) fn ctr_many(jobs: &mut [&mut CtrJob<'_>], _: bool) {
+            for job in jobs {
+                // SAFETY: the features of the lanes are those of this function.
+                let keys = unsafe { Keys::<$group>::new(&job.key.schedule) };
+                ctr::crypt_one(keys, job.key, &job.counter, job.data.reborrow());
+            }
+        }
+    };
+}
+
+/// The rows of a mode in lanes: `field: function for lanes, direct function` for each of its
+/// operations.
+macro_rules! lane_rows {
+    ($ops:ident { crossover: $crossover:expr, $($field:ident: $function:ident, $direct:ident),* }) => {{
+        use $crate::aes::{arch, many};
+        const {
+            &[
+                #[cfg(target_arch = "x86_64")]
+                Row {
+                    kernel: arch::x86_64_vaes512::LANES,
+                    ops: $ops { crossover: $crossover, $($field: arch::x86_64_vaes512::$function),* },
+                },
+                #[cfg(target_arch = "x86_64")]
+                Row {
+                    kernel: arch::x86_64_vaes256::LANES,
+                    ops: $ops { crossover: $crossover, $($field: arch::x86_64_vaes256::$function),* },
+                },
+                #[cfg(target_arch = "x86_64")]
+                Row {
+                    kernel: arch::x86_64_aesni::LANES,
+                    ops: $ops { crossover: $crossover, $($field: arch::x86_64_aesni::$function),* },
+                },
+                Row {
+                    kernel: many::DIRECT,
+                    ops: $ops { crossover: Crossover::NEVER, $($field: |jobs, _| $direct(jobs)),* },
+                },
+            ]
+        }
+    }};
+}
+
 /// The rows of a mode that has every tier, in the order of measurement: `field: function` for each
 /// of its operations.
 macro_rules! rows {
@@ -145,4 +209,4 @@ macro_rules! serial_rows {
     }};
 }
 
-pub(crate) use {rows, serial_rows, serial_tier, tier};
+pub(crate) use {lane_rows, lanes_tier, rows, serial_rows, serial_tier, tier};

@@ -13,10 +13,12 @@ use std::arch::x86_64::*;
 use millstream_cpu::{Feature, FeatureSet};
 
 use crate::aes::lanes::{self, Beside, Chain, Keys, Lane, Rounds, load_short, store_short};
+use crate::aes::many::chains::{self, Group};
+use crate::aes::many::{CbcJob, CfbJob, CmacJob, CtrJob};
 use crate::aes::{Block, Schedule, cbc, cfb, cmac, ctr, ecb, xts};
 use crate::{InOut, Kernel, Timing};
 
-use super::{serial_tier, tier};
+use super::{lanes_tier, serial_tier, tier};
 
 const REQUIRES: FeatureSet = FeatureSet::of(&[Feature::Aes, Feature::Pclmul, Feature::Sse41]);
 
@@ -36,6 +38,15 @@ pub(crate) const SERIAL: Kernel = Kernel {
 
 tier!(Xmm, Xmm, "aes,pclmulqdq,sse4.1");
 serial_tier!(Xmm, "aes,pclmulqdq,sse4.1");
+
+pub(crate) const LANES: Kernel = Kernel {
+    name: "x86_64-aesni-x8",
+    requires: REQUIRES,
+    timing: Timing::Constant,
+    note: "AES-NI on eight objects side by side",
+};
+
+lanes_tier!(Xmm, 8, "aes,pclmulqdq,sse4.1");
 
 /// One block.
 #[derive(Clone, Copy)]
@@ -300,6 +311,35 @@ fn expand256(schedule: &mut Schedule, key: &[u8]) {
     rounds!(2 0x01  4 0x02  6 0x04  8 0x08  10 0x10  12 0x20);
     a = _mm_xor_si128(running_xor(a), sub_word::<3, true>(b, 0x40));
     put(&mut schedule.encrypt[14], a);
+}
+
+impl Group for Xmm {
+    #[inline(always)]
+    unsafe fn gather(_: &Keys<'_, Self>, from: &[*const u8], at: usize) -> Self {
+        // SAFETY: the caller's promise, and the head of this file.
+        unsafe { Xmm(_mm_loadu_si128(from[0].wrapping_add(at).cast())) }
+    }
+
+    #[inline(always)]
+    unsafe fn scatter(self, to: &[*mut u8], at: usize) {
+        // SAFETY: the caller's promise, and the head of this file.
+        unsafe { _mm_storeu_si128(to[0].wrapping_add(at).cast(), self.0) }
+    }
+
+    #[inline(always)]
+    fn just_written(keys: &Keys<'_, Self>, blocks: &[Block]) -> Self {
+        Self::column(keys, blocks)
+    }
+
+    #[inline(always)]
+    fn column(_: &Keys<'_, Self>, blocks: &[Block]) -> Self {
+        Xmm(get(&blocks[0]))
+    }
+
+    #[inline(always)]
+    fn put(self, blocks: &mut [Block]) {
+        put(&mut blocks[0], self.0);
+    }
 }
 
 #[cfg(test)]

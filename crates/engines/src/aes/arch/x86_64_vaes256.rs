@@ -11,10 +11,12 @@ use std::arch::x86_64::*;
 
 use millstream_cpu::{Feature, FeatureSet};
 
-use super::tier;
 use super::x86_64_aesni::{Xmm, get, put, reversal};
 pub(crate) use super::x86_64_aesni::{expand, invert};
+use super::{lanes_tier, tier};
 use crate::aes::lanes::{self, Beside, Keys, Lane, Rounds, load_short, store_short};
+use crate::aes::many::chains::{self, Group};
+use crate::aes::many::{CbcJob, CfbJob, CmacJob, CtrJob};
 use crate::aes::{Block, Schedule, cbc, cfb, ctr, ecb, xts};
 use crate::{InOut, Kernel, Timing};
 
@@ -29,6 +31,14 @@ pub(crate) const KERNEL: Kernel = Kernel {
 };
 
 tier!(Ymm, Xmm, "aes,pclmulqdq,vaes,vpclmulqdq,avx2");
+
+pub(crate) const LANES: Kernel = Kernel {
+    name: "x86_64-vaes256-x16",
+    note: "VAES on eight 256-bit registers, each of two objects",
+    ..KERNEL
+};
+
+lanes_tier!(Ymm, 16, "aes,pclmulqdq,vaes,vpclmulqdq,avx2");
 
 /// Two blocks.
 #[derive(Clone, Copy)]
@@ -207,5 +217,49 @@ impl Rounds for Ymm {
     fn dec_last(self, key: Self) -> Self {
         // SAFETY: as above.
         unsafe { Ymm(_mm256_aesdeclast_epi128(self.0, key.0)) }
+    }
+}
+
+impl Group for Ymm {
+    #[inline(always)]
+    unsafe fn gather(_: &Keys<'_, Self>, from: &[*const u8], at: usize) -> Self {
+        assert!(from.len() == 2);
+        // SAFETY: the caller's promise, and the head of this file.
+        unsafe {
+            let low = _mm_loadu_si128(from[0].wrapping_add(at).cast());
+            let high = _mm_loadu_si128(from[1].wrapping_add(at).cast());
+            Ymm(_mm256_inserti128_si256::<1>(_mm256_castsi128_si256(low), high))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn scatter(self, to: &[*mut u8], at: usize) {
+        assert!(to.len() == 2);
+        // SAFETY: the caller's promise, and the head of this file.
+        unsafe {
+            _mm_storeu_si128(to[0].wrapping_add(at).cast(), _mm256_castsi256_si128(self.0));
+            _mm_storeu_si128(to[1].wrapping_add(at).cast(), _mm256_extracti128_si256::<1>(self.0));
+        }
+    }
+
+    #[inline(always)]
+    fn just_written(keys: &Keys<'_, Self>, blocks: &[Block]) -> Self {
+        let [a, b]: &[Block; 2] = blocks.first_chunk().expect("two blocks");
+        // SAFETY: two blocks are there.
+        unsafe { Self::gather(keys, &[a.as_ptr(), b.as_ptr()], 0) }
+    }
+
+    #[inline(always)]
+    fn column(_: &Keys<'_, Self>, blocks: &[Block]) -> Self {
+        let two: &[Block; 2] = blocks.first_chunk().expect("two blocks");
+        // SAFETY: as above; the load is of the 32 bytes of `two`.
+        unsafe { Ymm(_mm256_loadu_si256(two.as_ptr().cast())) }
+    }
+
+    #[inline(always)]
+    fn put(self, blocks: &mut [Block]) {
+        let two: &mut [Block; 2] = blocks.first_chunk_mut().expect("two blocks");
+        // SAFETY: as above; the store is to the 32 bytes of `two`.
+        unsafe { _mm256_storeu_si256(two.as_mut_ptr().cast(), self.0) }
     }
 }

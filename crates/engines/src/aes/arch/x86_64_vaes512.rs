@@ -12,10 +12,12 @@ use std::arch::x86_64::*;
 
 use millstream_cpu::{Feature, FeatureSet};
 
-use super::tier;
 use super::x86_64_aesni::{Xmm, get, put, reversal};
 pub(crate) use super::x86_64_aesni::{expand, invert};
+use super::{lanes_tier, tier};
 use crate::aes::lanes::{self, Beside, Keys, Lane, Rounds};
+use crate::aes::many::chains::{self, Group};
+use crate::aes::many::{CbcJob, CfbJob, CmacJob, CtrJob};
 use crate::aes::{Block, Schedule, cbc, cfb, ctr, ecb, xts};
 use crate::{InOut, Kernel, Timing};
 
@@ -37,6 +39,14 @@ pub(crate) const KERNEL: Kernel = Kernel {
 };
 
 tier!(Zmm, Xmm, "aes,pclmulqdq,vaes,vpclmulqdq,avx512f,avx512bw,avx512vl");
+
+pub(crate) const LANES: Kernel = Kernel {
+    name: "x86_64-vaes512-x16",
+    note: "VAES on four 512-bit registers, each of four objects",
+    ..KERNEL
+};
+
+lanes_tier!(Zmm, 16, "aes,pclmulqdq,vaes,vpclmulqdq,avx512f,avx512bw,avx512vl");
 
 /// Four blocks.
 #[derive(Clone, Copy)]
@@ -262,5 +272,71 @@ impl Rounds for Zmm {
     fn dec_last(self, key: Self) -> Self {
         // SAFETY: as above.
         unsafe { Zmm(_mm512_aesdeclast_epi128(self.0, key.0)) }
+    }
+}
+
+impl Group for Zmm {
+    #[inline(always)]
+    unsafe fn gather(_: &Keys<'_, Self>, from: &[*const u8], at: usize) -> Self {
+        assert!(from.len() == 4);
+        // SAFETY: the caller's promise, and the head of this file.
+        unsafe {
+            let block = |i: usize| _mm_loadu_si128(from[i].wrapping_add(at).cast());
+            let low = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(block(0)), block(1));
+            let high = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(block(2)), block(3));
+            Zmm(_mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high))
+        }
+    }
+
+    /// The upper blocks go by way of memory: the processor measured has load and store units to spare
+    /// here, but the shuffles that would take them out of the register hold up the rounds.
+    #[inline(always)]
+    unsafe fn scatter(self, to: &[*mut u8], at: usize) {
+        assert!(to.len() == 4);
+        let mut blocks = Blocks([[0; 16]; 4]);
+        // SAFETY: the caller's promise, and the head of this file.
+        unsafe {
+            _mm512_store_si512((&raw mut blocks).cast(), self.0);
+            by_memory(&mut blocks);
+            _mm_storeu_si128(to[0].wrapping_add(at).cast(), _mm512_castsi512_si128(self.0));
+            for i in 1..4 {
+                _mm_storeu_si128(to[i].wrapping_add(at).cast(), get(&blocks.0[i]));
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn just_written(keys: &Keys<'_, Self>, blocks: &[Block]) -> Self {
+        let [a, b, c, d] = blocks.first_chunk().expect("four blocks").each_ref().map(|b| b.as_ptr());
+        // SAFETY: four blocks are there.
+        unsafe { Self::gather(keys, &[a, b, c, d], 0) }
+    }
+
+    #[inline(always)]
+    fn column(_: &Keys<'_, Self>, blocks: &[Block]) -> Self {
+        let four: &[Block; 4] = blocks.first_chunk().expect("four blocks");
+        // SAFETY: as above; the load is of the 64 bytes of `four`.
+        unsafe { Zmm(_mm512_loadu_si512(four.as_ptr().cast())) }
+    }
+
+    #[inline(always)]
+    fn put(self, blocks: &mut [Block]) {
+        let four: &mut [Block; 4] = blocks.first_chunk_mut().expect("four blocks");
+        // SAFETY: as above; the store is to the 64 bytes of `four`.
+        unsafe { _mm512_storeu_si512(four.as_mut_ptr().cast(), self.0) }
+    }
+}
+
+/// A register's blocks in memory.
+#[repr(C, align(64))]
+struct Blocks([Block; 4]);
+
+/// No instruction, which may change the blocks as far as the compiler knows: so they are loaded where the
+/// code says so. Miri knows none.
+#[inline(always)]
+fn by_memory(blocks: &mut Blocks) {
+    if !cfg!(miri) {
+        // SAFETY: it does nothing.
+        unsafe { asm!("/* {0} */", in(reg) blocks, options(nostack, preserves_flags)) };
     }
 }

@@ -8,8 +8,10 @@
 
 use millstream_cpu::Features;
 
-use super::{DIRECT, EVERY_LANE, features_of};
-use crate::aes::schedule::{Block, KEY_BITS};
+use super::chains::{Chained, Part};
+use super::{CHAINS, EVERY_LANE, Job, distribute, features_of};
+use crate::aes::arch::lane_rows;
+use crate::aes::schedule::{Block, KEY_BITS, Schedule};
 use crate::aes::{CBC, Cbc};
 use crate::modes::BlockMode;
 use crate::{Algorithm, Bound, Crossover, InOut, Kernel, Row, Standing, Table};
@@ -22,18 +24,14 @@ pub static CBC_LANES: Table<CbcLanesOps> = Table::new(
         standard: "NIST SP 800-38A §6.2",
         key_bits: KEY_BITS,
     },
-    &[Row {
-        kernel: DIRECT,
-        ops: CbcLanesOps { crossover: Crossover::NEVER, encrypt: direct_encrypt, decrypt: direct_decrypt },
-    }],
+    lane_rows!(CbcLanesOps { crossover: CHAINS, encrypt: cbc_lanes, direct }),
     known_answer,
 );
 
 /// What a kernel of AES-CBC in lanes offers.
 pub struct CbcLanesOps {
     pub(crate) crossover: Crossover,
-    pub(crate) encrypt: unsafe fn(&mut [&mut CbcJob<'_>]),
-    pub(crate) decrypt: unsafe fn(&mut [&mut CbcJob<'_>]),
+    pub(crate) encrypt: unsafe fn(&mut [&mut CbcJob<'_>], bool),
 }
 
 /// One object to pass through CBC: whole blocks, of which there may be none.
@@ -95,18 +93,21 @@ impl CbcLanes {
     /// When an object is not whole blocks; none has been encrypted then.
     pub fn encrypt(&self, jobs: &mut [&mut CbcJob<'_>]) {
         whole_blocks(jobs);
+        let ops = self.kernel.ops();
         // SAFETY: the kernel is bound.
-        unsafe { (self.kernel.ops().encrypt)(jobs) }
+        let lanes = |jobs: &mut [&mut CbcJob<'_>], one_key| unsafe { (ops.encrypt)(jobs, one_key) };
+        distribute(jobs, ops.crossover, lanes, direct);
     }
 
-    /// Decrypts every object, as [`CbcLanes::encrypt`].
+    /// Decrypts every object: one after another, because a block does not wait for the one before.
     ///
     /// # Panics
     /// When an object is not whole blocks; none has been decrypted then.
     pub fn decrypt(&self, jobs: &mut [&mut CbcJob<'_>]) {
         whole_blocks(jobs);
-        // SAFETY: the kernel is bound.
-        unsafe { (self.kernel.ops().decrypt)(jobs) }
+        for job in jobs {
+            job.key.decrypt(&mut job.iv, job.data.reborrow());
+        }
     }
 }
 
@@ -115,15 +116,46 @@ fn whole_blocks(jobs: &[&mut CbcJob<'_>]) {
     assert!(bits.is_multiple_of(16), "an object that is not whole blocks");
 }
 
-pub(super) fn direct_encrypt(jobs: &mut [&mut CbcJob<'_>]) {
+fn direct(jobs: &mut [&mut CbcJob<'_>]) {
     for job in jobs {
         job.key.encrypt(&mut job.iv, job.data.reborrow());
     }
 }
 
-pub(super) fn direct_decrypt(jobs: &mut [&mut CbcJob<'_>]) {
-    for job in jobs {
-        job.key.decrypt(&mut job.iv, job.data.reborrow());
+impl<'a> Job<'a> for CbcJob<'a> {
+    #[inline(always)]
+    fn schedule(&self) -> &'a Schedule {
+        &self.key.forward
+    }
+
+    #[inline(always)]
+    fn bytes(&self) -> usize {
+        self.data.len()
+    }
+}
+
+impl<'a> Chained<'a> for CbcJob<'a> {
+    const BEFORE: bool = true;
+    const WRITES: bool = true;
+
+    #[inline(always)]
+    fn begin(&mut self) -> Part {
+        Part {
+            chain: self.iv,
+            input: self.data.input_ptr(),
+            output: self.data.output_ptr(),
+            blocks: self.data.len() / 16,
+        }
+    }
+
+    #[inline(always)]
+    fn tail(&mut self, _: &mut Block, _: &mut Block) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn finish(&mut self, chain: &Block, _: Option<&Block>) {
+        self.iv = *chain;
     }
 }
 
@@ -135,14 +167,16 @@ fn known_answer(kernel: Bound<CbcLanesOps>) -> bool {
     let cipher = [0x7649_abac_8119_b246_cee9_8e9b_12e9_197d_u128, 0x5086_cb9b_5072_19ee_95db_113a_9176_78b2];
     let (plain, cipher) = (plain.map(u128::to_be_bytes), cipher.map(u128::to_be_bytes));
     let Ok(cbc) = Cbc::with_kernel(CBC.best(features_of(kernel.kernel())), &key) else { return false };
-    let run = |lanes: unsafe fn(&mut [&mut CbcJob<'_>]), objects: &mut [[Block; 2]; EVERY_LANE]| {
-        let mut jobs =
-            objects.each_mut().map(|o| CbcJob { key: &cbc, iv, data: InOut::in_place(o.as_flattened_mut()) });
-        // SAFETY: the kernel is bound.
-        unsafe { lanes(&mut jobs.each_mut()) };
-        jobs.iter().all(|job| job.iv == cipher[1])
-    };
+    let lanes = CbcLanes::with_kernel(kernel);
     let mut objects = [plain; EVERY_LANE];
-    let right = run(kernel.ops().encrypt, &mut objects) && objects == [cipher; EVERY_LANE];
-    right && run(kernel.ops().decrypt, &mut objects) && objects == [plain; EVERY_LANE]
+    let mut jobs =
+        objects.each_mut().map(|o| CbcJob { key: &cbc, iv, data: InOut::in_place(o.as_flattened_mut()) });
+    lanes.encrypt(&mut jobs.each_mut());
+    if jobs.iter().any(|job| job.iv != cipher[1]) || objects != [cipher; EVERY_LANE] {
+        return false;
+    }
+    let mut jobs =
+        objects.each_mut().map(|o| CbcJob { key: &cbc, iv, data: InOut::in_place(o.as_flattened_mut()) });
+    lanes.decrypt(&mut jobs.each_mut());
+    jobs.iter().all(|job| job.iv == cipher[1]) && objects == [plain; EVERY_LANE]
 }

@@ -9,8 +9,11 @@
 
 use millstream_cpu::Features;
 
-use super::{DIRECT, EVERY_LANE, features_of};
-use crate::aes::schedule::{Block, KEY_BITS};
+use super::chains::{Chained, Part};
+use super::{CHAINS, EVERY_LANE, Job, distribute, features_of};
+use crate::aes::arch::lane_rows;
+use crate::aes::lanes::{load_short, store_short};
+use crate::aes::schedule::{Block, KEY_BITS, Schedule};
 use crate::aes::{CFB, Cfb};
 use crate::{Algorithm, Bound, Crossover, InOut, Kernel, Row, Standing, Table};
 
@@ -22,14 +25,14 @@ pub static CFB_LANES: Table<CfbLanesOps> = Table::new(
         standard: "NIST SP 800-38A §6.3",
         key_bits: KEY_BITS,
     },
-    &[Row { kernel: DIRECT, ops: CfbLanesOps { crossover: Crossover::NEVER, encrypt: direct } }],
+    lane_rows!(CfbLanesOps { crossover: CHAINS, encrypt: cfb_lanes, direct }),
     known_answer,
 );
 
 /// What a kernel of AES-CFB128 in lanes offers.
 pub struct CfbLanesOps {
     pub(crate) crossover: Crossover,
-    pub(crate) encrypt: unsafe fn(&mut [&mut CfbJob<'_>]),
+    pub(crate) encrypt: unsafe fn(&mut [&mut CfbJob<'_>], bool),
 }
 
 /// One object to encrypt with CFB: any number of bytes.
@@ -87,16 +90,61 @@ impl CfbLanes {
 
     /// Encrypts every object. The order of `jobs` may be another after.
     pub fn encrypt(&self, jobs: &mut [&mut CfbJob<'_>]) {
+        let ops = self.kernel.ops();
         // SAFETY: the kernel is bound.
-        unsafe { (self.kernel.ops().encrypt)(jobs) }
+        let lanes = |jobs: &mut [&mut CfbJob<'_>], one_key| unsafe { (ops.encrypt)(jobs, one_key) };
+        distribute(jobs, ops.crossover, lanes, direct);
     }
 }
 
-pub(super) fn direct(jobs: &mut [&mut CfbJob<'_>]) {
+fn direct(jobs: &mut [&mut CfbJob<'_>]) {
     for job in jobs {
         job.key.encrypt(&job.iv, job.data.reborrow());
         if let Some(last) = job.data.output().as_chunks().0.last() {
             job.iv = *last;
+        }
+    }
+}
+
+impl<'a> Job<'a> for CfbJob<'a> {
+    #[inline(always)]
+    fn schedule(&self) -> &'a Schedule {
+        &self.key.schedule
+    }
+
+    #[inline(always)]
+    fn bytes(&self) -> usize {
+        self.data.len()
+    }
+}
+
+impl<'a> Chained<'a> for CfbJob<'a> {
+    const BEFORE: bool = false;
+    const WRITES: bool = true;
+
+    #[inline(always)]
+    fn begin(&mut self) -> Part {
+        Part {
+            chain: self.iv,
+            input: self.data.input_ptr(),
+            output: self.data.output_ptr(),
+            blocks: self.data.len() / 16,
+        }
+    }
+
+    #[inline(always)]
+    fn tail(&mut self, chain: &mut Block, tail: &mut Block) -> bool {
+        let whole = self.data.len() & !15;
+        self.iv = *chain;
+        *tail = load_short(&self.data.input()[whole..]).to_le_bytes();
+        self.data.len() > whole
+    }
+
+    #[inline(always)]
+    fn finish(&mut self, _: &Block, tail: Option<&Block>) {
+        if let Some(tail) = tail {
+            let whole = self.data.len() & !15;
+            store_short(&mut self.data.output()[whole..], u128::from_le_bytes(*tail));
         }
     }
 }

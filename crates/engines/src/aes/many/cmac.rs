@@ -6,10 +6,14 @@
 //! A kernel's functions are called through its [`Bound`], the witness that its features exist.
 #![allow(unsafe_code)]
 
+use std::ptr;
+
 use millstream_cpu::Features;
 
-use super::{DIRECT, EVERY_LANE, features_of};
-use crate::aes::schedule::{Block, KEY_BITS};
+use super::chains::{Chained, Part};
+use super::{EVERY_LANE, Job, MACS, distribute, features_of};
+use crate::aes::arch::lane_rows;
+use crate::aes::schedule::{Block, KEY_BITS, Schedule};
 use crate::aes::{CMAC, Cmac};
 use crate::{Algorithm, Bound, Crossover, Kernel, Row, Standing, Table};
 
@@ -21,14 +25,14 @@ pub static CMAC_LANES: Table<CmacLanesOps> = Table::new(
         standard: "NIST SP 800-38B, RFC 4493",
         key_bits: KEY_BITS,
     },
-    &[Row { kernel: DIRECT, ops: CmacLanesOps { crossover: Crossover::NEVER, sign: direct } }],
+    lane_rows!(CmacLanesOps { crossover: MACS, sign: cmac_lanes, direct }),
     known_answer,
 );
 
 /// What a kernel of AES-CMAC in lanes offers.
 pub struct CmacLanesOps {
     pub(crate) crossover: Crossover,
-    pub(crate) sign: unsafe fn(&mut [&mut CmacJob<'_>]),
+    pub(crate) sign: unsafe fn(&mut [&mut CmacJob<'_>], bool),
 }
 
 /// One message to authenticate.
@@ -84,14 +88,55 @@ impl CmacLanes {
 
     /// Computes every tag. The order of `jobs` may be another after.
     pub fn sign(&self, jobs: &mut [&mut CmacJob<'_>]) {
+        let ops = self.kernel.ops();
         // SAFETY: the kernel is bound.
-        unsafe { (self.kernel.ops().sign)(jobs) }
+        let lanes = |jobs: &mut [&mut CmacJob<'_>], one_key| unsafe { (ops.sign)(jobs, one_key) };
+        distribute(jobs, ops.crossover, lanes, direct);
     }
 }
 
-pub(super) fn direct(jobs: &mut [&mut CmacJob<'_>]) {
+fn direct(jobs: &mut [&mut CmacJob<'_>]) {
     for job in jobs {
         job.tag = job.key.mac(job.data);
+    }
+}
+
+impl<'a> Job<'a> for CmacJob<'a> {
+    #[inline(always)]
+    fn schedule(&self) -> &'a Schedule {
+        &self.key.schedule
+    }
+
+    #[inline(always)]
+    fn bytes(&self) -> usize {
+        self.data.len()
+    }
+}
+
+impl<'a> Chained<'a> for CmacJob<'a> {
+    const BEFORE: bool = true;
+    const WRITES: bool = false;
+
+    #[inline(always)]
+    fn begin(&mut self) -> Part {
+        Part {
+            chain: [0; 16],
+            input: self.data.as_ptr(),
+            output: ptr::null_mut(),
+            blocks: self.data.len().saturating_sub(1) / 16,
+        }
+    }
+
+    #[inline(always)]
+    fn tail(&mut self, _: &mut Block, tail: &mut Block) -> bool {
+        let whole = self.data.len().saturating_sub(1) & !15;
+        *tail = self.key.last_block(&self.data[whole..]).to_le_bytes();
+        true
+    }
+
+    #[inline(always)]
+    fn finish(&mut self, chain: &Block, _: Option<&Block>) {
+        self.tag = *chain;
     }
 }
 

@@ -9,8 +9,9 @@
 
 use millstream_cpu::Features;
 
-use super::{DIRECT, EVERY_LANE, features_of};
-use crate::aes::schedule::{Block, KEY_BITS};
+use super::{EVERY_LANE, INDEPENDENT, Job, distribute, features_of};
+use crate::aes::arch::lane_rows;
+use crate::aes::schedule::{Block, KEY_BITS, Schedule};
 use crate::aes::{CTR, Ctr};
 use crate::{Algorithm, Bound, Crossover, InOut, Kernel, Row, Standing, Table};
 
@@ -22,14 +23,14 @@ pub static CTR_LANES: Table<CtrLanesOps> = Table::new(
         standard: "NIST SP 800-38A §6.5",
         key_bits: KEY_BITS,
     },
-    &[Row { kernel: DIRECT, ops: CtrLanesOps { crossover: Crossover::NEVER, apply: direct } }],
+    lane_rows!(CtrLanesOps { crossover: INDEPENDENT, apply: ctr_many, direct }),
     known_answer,
 );
 
 /// What a kernel of AES-CTR in lanes offers.
 pub struct CtrLanesOps {
     pub(crate) crossover: Crossover,
-    pub(crate) apply: unsafe fn(&mut [&mut CtrJob<'_>]),
+    pub(crate) apply: unsafe fn(&mut [&mut CtrJob<'_>], bool),
 }
 
 /// One object to encrypt or decrypt with CTR: any number of bytes.
@@ -89,14 +90,28 @@ impl CtrLanes {
 
     /// Encrypts or decrypts every object. The order of `jobs` may be another after.
     pub fn apply(&self, jobs: &mut [&mut CtrJob<'_>]) {
+        let ops = self.kernel.ops();
         // SAFETY: the kernel is bound.
-        unsafe { (self.kernel.ops().apply)(jobs) }
+        let lanes = |jobs: &mut [&mut CtrJob<'_>], one_key| unsafe { (ops.apply)(jobs, one_key) };
+        distribute(jobs, ops.crossover, lanes, direct);
     }
 }
 
-pub(super) fn direct(jobs: &mut [&mut CtrJob<'_>]) {
+fn direct(jobs: &mut [&mut CtrJob<'_>]) {
     for job in jobs {
         job.key.apply(&job.counter, job.data.reborrow());
+    }
+}
+
+impl<'a> Job<'a> for CtrJob<'a> {
+    #[inline(always)]
+    fn schedule(&self) -> &'a Schedule {
+        &self.key.schedule
+    }
+
+    #[inline(always)]
+    fn bytes(&self) -> usize {
+        self.data.len()
     }
 }
 

@@ -11,7 +11,7 @@
 #![allow(unsafe_code)]
 #![allow(clippy::missing_safety_doc, reason = "the head of this file says it for all")]
 
-use super::super::schedule::Order;
+use super::super::schedule::{Order, SUBKEYS};
 
 /// A vector of bytes, in lanes of sixteen.
 pub(super) trait Plane: Copy {
@@ -36,10 +36,50 @@ pub(super) trait Plane: Copy {
     unsafe fn boxes(x: [Self; 8]) -> [Self; 8];
 }
 
+/// The subkeys of every block.
+pub(super) trait Subkeys<P> {
+    /// Groups of six rounds.
+    fn groups(&self) -> usize;
+    /// One byte of a subkey, for every block.
+    unsafe fn byte(&self, subkey: usize, byte: usize) -> P;
+}
+
+/// The same for all blocks.
+impl<P: Plane> Subkeys<P> for Order {
+    #[inline(always)]
+    fn groups(&self) -> usize {
+        self.groups
+    }
+
+    #[inline(always)]
+    unsafe fn byte(&self, subkey: usize, byte: usize) -> P {
+        // SAFETY: see the head of this file.
+        unsafe { P::splat(self.wide[subkey][byte]) }
+    }
+}
+
+/// Those of one key for each block, each byte in a vector.
+pub(super) struct Planes<P> {
+    pub groups: usize,
+    pub bytes: [[P; 8]; SUBKEYS],
+}
+
+impl<P: Plane> Subkeys<P> for Planes<P> {
+    #[inline(always)]
+    fn groups(&self) -> usize {
+        self.groups
+    }
+
+    #[inline(always)]
+    unsafe fn byte(&self, subkey: usize, byte: usize) -> P {
+        self.bytes[subkey][byte]
+    }
+}
+
 /// Between blocks in vectors and bytes in vectors: in each lane, byte `j` of vector `i` becomes
 /// byte `i` of vector `j`. Each step turns the eight-bit index of a byte (vector, byte) by one bit.
 #[inline(always)]
-unsafe fn transpose<P: Plane>(mut x: [P; 16]) -> [P; 16] {
+pub(super) unsafe fn transpose<P: Plane>(mut x: [P; 16]) -> [P; 16] {
     for _ in 0..4 {
         let old = x;
         for i in 0..8 {
@@ -53,16 +93,16 @@ unsafe fn transpose<P: Plane>(mut x: [P; 16]) -> [P; 16] {
     x
 }
 
-/// `y += F(x, key)`, RFC 3713 §2.4.1. With `a` the S-boxes' first four bytes and `b` the last, P
+/// `y += F(x, key)` with the subkey of that number, RFC 3713 §2.4.1. With `a` the S-boxes' first four bytes and `b` the last, P
 /// sums all of `a` and `b` for the first half of its output and all of `b` for the last, less or
 /// plus a few.
 #[inline(always)]
-unsafe fn round<P: Plane>(x: &[P; 8], y: &mut [P; 8], key: &[u32; 8]) {
+unsafe fn round<P: Plane, K: Subkeys<P>>(x: &[P; 8], y: &mut [P; 8], keys: &K, subkey: usize) {
     let mut s = *x;
     // SAFETY: see the head of this file.
     unsafe {
         for i in 0..8 {
-            s[i] = s[i].xor(P::splat(key[i]));
+            s[i] = s[i].xor(keys.byte(subkey, i));
         }
         let s = P::boxes(s);
         let all_b = s[4].xor3(s[5], s[6]).xor(s[7]);
@@ -77,12 +117,12 @@ unsafe fn round<P: Plane>(x: &[P; 8], y: &mut [P; 8], key: &[u32; 8]) {
 
 /// The second half of `x` gains the first under the key, rotated left by one bit as a word.
 #[inline(always)]
-unsafe fn fl_right<P: Plane>(x: &mut [P; 8], key: &[u32; 8]) {
+unsafe fn fl_right<P: Plane, K: Subkeys<P>>(x: &mut [P; 8], keys: &K, subkey: usize) {
     // SAFETY: see the head of this file.
     unsafe {
         let mut product = [x[0]; 4];
         for i in 0..4 {
-            product[i] = x[i].and(P::splat(key[i]));
+            product[i] = x[i].and(keys.byte(subkey, i));
         }
         for i in 0..4 {
             x[i + 4] = x[i + 4].xor(product[i].double(product[(i + 1) % 4]));
@@ -92,24 +132,24 @@ unsafe fn fl_right<P: Plane>(x: &mut [P; 8], key: &[u32; 8]) {
 
 /// The first half of `x` gains the second or the key.
 #[inline(always)]
-unsafe fn fl_left<P: Plane>(x: &mut [P; 8], key: &[u32; 8]) {
+unsafe fn fl_left<P: Plane, K: Subkeys<P>>(x: &mut [P; 8], keys: &K, subkey: usize) {
     for i in 0..4 {
         // SAFETY: see the head of this file.
-        unsafe { x[i] = x[i].xor(x[i + 4].or(P::splat(key[i + 4]))) }
+        unsafe { x[i] = x[i].xor(x[i + 4].or(keys.byte(subkey, i + 4))) }
     }
 }
 
 #[inline(always)]
-unsafe fn whiten<P: Plane>(x: &mut [P; 8], key: &[u32; 8]) {
+unsafe fn whiten<P: Plane, K: Subkeys<P>>(x: &mut [P; 8], keys: &K, subkey: usize) {
     for i in 0..8 {
         // SAFETY: see the head of this file.
-        unsafe { x[i] = x[i].xor(P::splat(key[i])) }
+        unsafe { x[i] = x[i].xor(keys.byte(subkey, i)) }
     }
 }
 
 /// RFC 3713 §2.3 on as many blocks as a vector has bytes.
 #[inline(always)]
-pub(super) unsafe fn crypt<P: Plane>(order: &Order, blocks: &mut [u8]) {
+pub(super) unsafe fn crypt<P: Plane, K: Subkeys<P>>(keys: &K, blocks: &mut [u8]) {
     assert!(blocks.len() >= 16 * P::BYTES);
     // SAFETY: sixteen vectors fit the blocks; for the features see the head of this file.
     unsafe {
@@ -123,7 +163,7 @@ pub(super) unsafe fn crypt<P: Plane>(order: &Order, blocks: &mut [u8]) {
         for i in 0..8 {
             (left[i], right[i]) = (x[i], x[i + 8]);
         }
-        rounds(order, &mut left, &mut right);
+        rounds(keys, &mut left, &mut right);
         for i in 0..8 {
             (x[i], x[i + 8]) = (right[i], left[i]);
         }
@@ -135,27 +175,26 @@ pub(super) unsafe fn crypt<P: Plane>(order: &Order, blocks: &mut [u8]) {
 }
 
 #[inline(always)]
-unsafe fn rounds<P: Plane>(order: &Order, left: &mut [P; 8], right: &mut [P; 8]) {
-    let keys = &order.wide;
-    let last = 8 * order.groups;
+unsafe fn rounds<P: Plane, K: Subkeys<P>>(keys: &K, left: &mut [P; 8], right: &mut [P; 8]) {
+    let last = 8 * keys.groups();
     // SAFETY: see the head of this file.
     unsafe {
-        whiten(left, &keys[0]);
-        whiten(right, &keys[1]);
-        for group in 0..order.groups {
+        whiten(left, keys, 0);
+        whiten(right, keys, 1);
+        for group in 0..keys.groups() {
             let at = 8 * group + 2;
             if group > 0 {
-                fl_right(left, &keys[at - 2]);
-                fl_left(left, &keys[at - 2]);
-                fl_left(right, &keys[at - 1]);
-                fl_right(right, &keys[at - 1]);
+                fl_right(left, keys, at - 2);
+                fl_left(left, keys, at - 2);
+                fl_left(right, keys, at - 1);
+                fl_right(right, keys, at - 1);
             }
             for i in 0..3 {
-                round(left, right, &keys[at + 2 * i]);
-                round(right, left, &keys[at + 2 * i + 1]);
+                round(left, right, keys, at + 2 * i);
+                round(right, left, keys, at + 2 * i + 1);
             }
         }
-        whiten(right, &keys[last]);
-        whiten(left, &keys[last + 1]);
+        whiten(right, keys, last);
+        whiten(left, keys, last + 1);
     }
 }

@@ -14,10 +14,12 @@ use std::arch::x86_64::*;
 
 use millstream_cpu::{Feature, FeatureSet};
 
+use super::super::jobs::{CbcJob, CtrJob};
 use super::super::passes::{Cipher, MAX_WIDTH, passes};
 use super::super::schedule::Order;
 use super::super::{Block, Ops};
 use super::halves::{IN, IN_4, Map, OUT, OUT_2, OUT_3, UNSHIFT};
+use super::lanes;
 use super::serial::{self, Boxes};
 use super::sliced::{self, Plane};
 
@@ -193,7 +195,22 @@ impl Cipher for By16 {
 #[target_feature(enable = "avx,aes")]
 fn many(order: &Order, blocks: &mut [Block; MAX_WIDTH]) {
     // SAFETY: this function has the features.
-    unsafe { sliced::crypt::<Plane16>(order, blocks.as_flattened_mut()) }
+    unsafe { sliced::crypt::<Plane16, Order>(order, blocks.as_flattened_mut()) }
 }
 
 pub(in super::super) const OPS: Ops = passes!(By16, "avx,aes");
+
+/// With fewer live lanes the direct kernel is faster.
+const FEWEST: usize = 3;
+
+#[target_feature(enable = "avx,aes")]
+pub(in super::super) fn cbc_lanes(jobs: &mut [&mut CbcJob<'_>]) {
+    // SAFETY: this function has the features.
+    unsafe { lanes::cbc::<Plane16, 16>(jobs, FEWEST) }
+}
+
+#[target_feature(enable = "avx,aes")]
+pub(in super::super) fn ctr_lanes(jobs: &mut [&mut CtrJob<'_>]) {
+    // SAFETY: this function has the features.
+    unsafe { lanes::ctr::<Plane16, 16>(jobs) }
+}

@@ -12,10 +12,12 @@ use std::arch::x86_64::*;
 
 use millstream_cpu::{Feature, FeatureSet};
 
+use super::super::jobs::{CbcJob, CtrJob};
 use super::super::passes::{Cipher, MAX_WIDTH, passes};
 use super::super::sbox::*;
 use super::super::schedule::Order;
 use super::super::{Block, Ops};
+use super::lanes;
 use super::serial::{self, Boxes};
 use super::sliced::{self, Plane};
 
@@ -265,26 +267,80 @@ impl Cipher for By64 {
 #[target_feature(enable = "avx2,gfni")]
 fn some_256(order: &Order, blocks: &mut [Block; MAX_WIDTH]) {
     // SAFETY: this function has the features.
-    unsafe { sliced::crypt::<Plane128>(order, blocks.as_flattened_mut()) }
+    unsafe { sliced::crypt::<Plane128, Order>(order, blocks.as_flattened_mut()) }
 }
 
 #[target_feature(enable = "avx2,gfni")]
 fn many_256(order: &Order, blocks: &mut [Block; MAX_WIDTH]) {
     // SAFETY: this function has the features.
-    unsafe { sliced::crypt::<Plane256>(order, blocks.as_flattened_mut()) }
+    unsafe { sliced::crypt::<Plane256, Order>(order, blocks.as_flattened_mut()) }
 }
 
 #[target_feature(enable = "avx512bw,avx512vl,gfni")]
 fn some_512(order: &Order, blocks: &mut [Block; MAX_WIDTH]) {
     // SAFETY: this function has the features.
-    unsafe { sliced::crypt::<Plane128>(order, blocks.as_flattened_mut()) }
+    unsafe { sliced::crypt::<Plane128, Order>(order, blocks.as_flattened_mut()) }
 }
 
 #[target_feature(enable = "avx512bw,avx512vl,gfni")]
 fn many_512(order: &Order, blocks: &mut [Block; MAX_WIDTH]) {
     // SAFETY: this function has the features.
-    unsafe { sliced::crypt::<Plane512>(order, blocks.as_flattened_mut()) }
+    unsafe { sliced::crypt::<Plane512, Order>(order, blocks.as_flattened_mut()) }
 }
 
 pub(in super::super) const OPS_256: Ops = passes!(By32, "avx2,gfni");
 pub(in super::super) const OPS_512: Ops = passes!(By64, "avx512bw,avx512vl,gfni");
+
+/// With fewer live lanes, of 16 and of 32, the direct kernel is faster.
+const FEWEST: usize = 2;
+const FEWEST_OF_32: usize = 3;
+
+#[target_feature(enable = "avx2,gfni")]
+pub(in super::super) fn cbc_lanes_256(jobs: &mut [&mut CbcJob<'_>]) {
+    // SAFETY: this function has the features.
+    unsafe {
+        if jobs.len() <= SOME {
+            lanes::cbc::<Plane128, 16>(jobs, FEWEST);
+        } else {
+            lanes::cbc::<Plane256, 32>(jobs, FEWEST_OF_32);
+        }
+    }
+}
+
+#[target_feature(enable = "avx2,gfni")]
+pub(in super::super) fn ctr_lanes_256(jobs: &mut [&mut CtrJob<'_>]) {
+    // SAFETY: this function has the features.
+    unsafe {
+        if jobs.len() <= SOME {
+            lanes::ctr::<Plane128, 16>(jobs);
+        } else {
+            lanes::ctr::<Plane256, 32>(jobs);
+        }
+    }
+}
+
+/// As [`cbc_lanes_256`], with three-way additions and twice the registers.
+#[target_feature(enable = "avx512bw,avx512vl,gfni")]
+pub(in super::super) fn cbc_lanes_512(jobs: &mut [&mut CbcJob<'_>]) {
+    // SAFETY: this function has the features.
+    unsafe {
+        if jobs.len() <= SOME {
+            lanes::cbc::<Plane128, 16>(jobs, FEWEST);
+        } else {
+            lanes::cbc::<Plane256, 32>(jobs, FEWEST_OF_32);
+        }
+    }
+}
+
+/// As [`ctr_lanes_256`], with three-way additions and twice the registers.
+#[target_feature(enable = "avx512bw,avx512vl,gfni")]
+pub(in super::super) fn ctr_lanes_512(jobs: &mut [&mut CtrJob<'_>]) {
+    // SAFETY: this function has the features.
+    unsafe {
+        if jobs.len() <= SOME {
+            lanes::ctr::<Plane128, 16>(jobs);
+        } else {
+            lanes::ctr::<Plane256, 32>(jobs);
+        }
+    }
+}

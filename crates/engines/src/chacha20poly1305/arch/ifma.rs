@@ -15,7 +15,7 @@ use std::arch::x86_64::*;
 use super::super::poly1305::{BLOCK, Poly1305, Powers};
 
 /// Blocks in a group, one a lane.
-const GROUP: usize = 8;
+pub(super) const GROUP: usize = 8;
 
 /// From this many blocks on, powers of r and the final sum are paid for.
 const VECTOR_BLOCKS: usize = 24;
@@ -24,10 +24,10 @@ const MASK44: u64 = (1 << 44) - 1;
 const MASK42: u64 = (1 << 42) - 1;
 
 /// Which block of a group is in each lane: the order in which unpacking leaves them.
-const BLOCK_OF_LANE: [u64; GROUP] = [0, 4, 1, 5, 2, 6, 3, 7];
+pub(super) const BLOCK_OF_LANE: [u64; GROUP] = [0, 4, 1, 5, 2, 6, 3, 7];
 
 /// Three limbs of eight numbers.
-type Limbs = [__m512i; 3];
+pub(super) type Limbs = [__m512i; 3];
 
 /// Adds whole blocks to the MAC.
 #[inline]
@@ -103,7 +103,7 @@ fn whole_group(group: &[u8]) -> Limbs {
 /// the third limb.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn split(blocks0: __m512i, blocks4: __m512i, top: __m512i) -> Limbs {
+pub(super) fn split(blocks0: __m512i, blocks4: __m512i, top: __m512i) -> Limbs {
     let low = _mm512_unpacklo_epi64(blocks0, blocks4);
     let high = _mm512_unpackhi_epi64(blocks0, blocks4);
     let mask = splat(MASK44);
@@ -121,7 +121,7 @@ type Product = [Limbs; 2];
 /// a b modulo 2^130 - 5, limbs of `a` below 2^47.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn multiply(a: Limbs, b: Limbs) -> Product {
+pub(super) fn multiply(a: Limbs, b: Limbs) -> Product {
     // Limbs that pass 2^132 come back times 20: 2^132 = 4 * 2^130 = 4 * 5.
     let s1 = twenty(b[1]);
     let s2 = twenty(b[2]);
@@ -147,7 +147,7 @@ fn add_products(a: Product, b: Product) -> Product {
 /// Carries a product: limbs of 44, 44 and 42 bits, the second up to 2^10 more.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn reduce([low, high]: Product) -> Limbs {
+pub(super) fn reduce([low, high]: Product) -> Limbs {
     let (mask44, mask42) = (splat(MASK44), splat(MASK42));
     // The upper part of limb i weighs 2^52, which is 2^8 in limb i + 1.
     let l1 = _mm512_add_epi64(low[1], _mm512_slli_epi64::<8>(high[0]));
@@ -167,7 +167,7 @@ fn reduce([low, high]: Product) -> Limbs {
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn add(a: Limbs, b: Limbs) -> Limbs {
+pub(super) fn add(a: Limbs, b: Limbs) -> Limbs {
     [_mm512_add_epi64(a[0], b[0]), _mm512_add_epi64(a[1], b[1]), _mm512_add_epi64(a[2], b[2])]
 }
 
@@ -217,11 +217,16 @@ fn choose(exponent: __m512i, bit: u64, clear: Limbs, set: Limbs) -> Limbs {
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn sum(limbs: Limbs) -> [u64; 3] {
-    let [l0, l1, l2] = [
+    join([
         _mm512_reduce_add_epi64(limbs[0]) as u64,
         _mm512_reduce_add_epi64(limbs[1]) as u64,
         _mm512_reduce_add_epi64(limbs[2]) as u64,
-    ];
+    ])
+}
+
+/// Limbs of 44, 44 and 42 bits, with what they have above, in the limbs of [`Poly1305`].
+#[inline(always)]
+pub(super) fn join([l0, l1, l2]: [u64; 3]) -> [u64; 3] {
     // Bits from 2^130 on come back times 5, so that what is left is below 2^130 + 2^97.
     let low = u128::from(l0) + (u128::from(l1) << 44) + u128::from(l2 >> 42) * 5;
     let (low, carry) = low.overflowing_add(u128::from(l2 & MASK42) << 88);
@@ -237,20 +242,20 @@ fn limbs_of(h: [u64; 3]) -> [u64; 3] {
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn splat(word: u64) -> __m512i {
+pub(super) fn splat(word: u64) -> __m512i {
     _mm512_set1_epi64(word as i64)
 }
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn vector(words: &[u64; 8]) -> __m512i {
+pub(super) fn vector(words: &[u64; 8]) -> __m512i {
     // SAFETY: eight words of an array.
     unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
 }
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn array(vector: __m512i) -> [u64; 8] {
+pub(super) fn array(vector: __m512i) -> [u64; 8] {
     let mut words = [0; 8];
     // SAFETY: eight words of an array.
     unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), vector) };

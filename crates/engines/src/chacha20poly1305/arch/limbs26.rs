@@ -17,7 +17,7 @@ use std::hint::black_box;
 use super::super::poly1305::{BLOCK, Poly1305, Powers, step};
 
 /// Blocks in a group, one a lane.
-const GROUP: usize = 4;
+pub(super) const GROUP: usize = 4;
 
 /// From this many blocks on, powers of r and the final sum are paid for.
 const VECTOR_BLOCKS: usize = 24;
@@ -25,7 +25,7 @@ const VECTOR_BLOCKS: usize = 24;
 const MASK26: u64 = (1 << 26) - 1;
 
 /// Five limbs of four numbers.
-type Limbs = [__m256i; 5];
+pub(super) type Limbs = [__m256i; 5];
 
 /// Adds whole blocks to the MAC.
 #[inline]
@@ -75,7 +75,7 @@ pub(super) fn authenticate(mac: &mut Poly1305, data: &[u8]) {
 /// The limbs of four blocks, which unpacking leaves in the order 0, 2, 1, 3.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn split(group: &[u8]) -> Limbs {
+pub(super) fn split(group: &[u8]) -> Limbs {
     assert!(group.len() == GROUP * BLOCK);
     let start = group.as_ptr().cast::<__m256i>();
     // SAFETY: two vectors of 32 bytes, loaded without alignment.
@@ -95,18 +95,18 @@ fn split(group: &[u8]) -> Limbs {
 }
 
 /// What is multiplied by: limbs 0 to 4, then limbs 1 to 4 times 5, for what passes 2^130.
-type Factor = [__m256i; 9];
+pub(super) type Factor = [__m256i; 9];
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn factor([b0, b1, b2, b3, b4]: Limbs) -> Factor {
+pub(super) fn factor([b0, b1, b2, b3, b4]: Limbs) -> Factor {
     [b0, b1, b2, b3, b4, five(b1), five(b2), five(b3), five(b4)]
 }
 
 /// a b modulo 2^130 - 5, not yet carried: below 2^57 with limbs of both a little above 2^26.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn multiply(a: Limbs, b: &Factor) -> Limbs {
+pub(super) fn multiply(a: Limbs, b: &Factor) -> Limbs {
     let mut product = [_mm256_setzero_si256(); 5];
     for i in 0..5 {
         for j in 0..5 {
@@ -120,7 +120,7 @@ fn multiply(a: Limbs, b: &Factor) -> Limbs {
 /// Carries a product: limbs of 26 bits, the second and the last a little more.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn reduce([d0, d1, d2, d3, d4]: Limbs) -> Limbs {
+pub(super) fn reduce([d0, d1, d2, d3, d4]: Limbs) -> Limbs {
     // Two chains side by side: 0 to 3, and 3 to 0 and 1.
     let (d0, d1) = carry(d0, d1);
     let (d3, d4) = carry(d3, d4);
@@ -143,7 +143,7 @@ fn carry(limb: __m256i, next: __m256i) -> (__m256i, __m256i) {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn add(mut a: Limbs, b: Limbs) -> Limbs {
+pub(super) fn add(mut a: Limbs, b: Limbs) -> Limbs {
     for i in 0..5 {
         a[i] = _mm256_add_epi64(a[i], b[i]);
     }
@@ -187,6 +187,12 @@ fn sum(limbs: Limbs) -> [u64; 3] {
         let halves = _mm_add_epi64(_mm256_castsi256_si128(limbs[i]), _mm256_extracti128_si256::<1>(limbs[i]));
         l[i] = _mm_cvtsi128_si64(_mm_add_epi64(halves, _mm_unpackhi_epi64(halves, halves))) as u64;
     }
+    join(l)
+}
+
+/// Limbs of 26 bits, with what they have above, in the limbs of [`Poly1305`].
+#[inline(always)]
+pub(super) fn join(l: [u64; 5]) -> [u64; 3] {
     let part = |limb: u64, at: u32| u128::from(limb) << at;
     // Bits from 2^130 on come back times 5, so that what is left is below 2^130 + 2^107.
     let low = part(l[0], 0) + part(l[1], 26) + part(l[2], 52) + part(l[3], 78) + part((l[4] >> 26) * 5, 0);

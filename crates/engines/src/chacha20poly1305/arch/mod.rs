@@ -7,6 +7,10 @@ mod ifma;
 #[cfg(target_arch = "x86_64")]
 mod limbs26;
 #[cfg(target_arch = "x86_64")]
+pub(super) mod x16;
+#[cfg(target_arch = "x86_64")]
+pub(super) mod x8;
+#[cfg(target_arch = "x86_64")]
 pub(super) mod x86_64_avx2;
 #[cfg(target_arch = "x86_64")]
 pub(super) mod x86_64_avx512;

@@ -39,7 +39,7 @@ const WIDE: usize = ymm::WIDE;
 /// Bytes in a vector.
 const VECTOR: usize = 32;
 
-struct Avx2;
+pub(super) struct Avx2;
 
 impl Tier for Avx2 {
     const HEAD: usize = (WIDE - 1) * CHACHA_BLOCK;
@@ -150,7 +150,7 @@ fn xor(mut data: InOut<'_>, pad: &[u8]) {
 }
 
 #[derive(Clone, Copy)]
-struct Vector(__m256i);
+pub(super) struct Vector(__m256i);
 
 impl Words for Vector {
     #[inline(always)]

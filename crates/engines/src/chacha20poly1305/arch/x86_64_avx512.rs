@@ -39,7 +39,7 @@ const WIDE: usize = 16;
 /// Blocks of one set of rows.
 const SET: usize = 4;
 
-struct Avx512;
+pub(super) struct Avx512;
 
 impl Tier for Avx512 {
     const HEAD: usize = (SET + WIDE - 1) * CHACHA_BLOCK;
@@ -196,7 +196,7 @@ fn xor_blocks(mut data: InOut<'_>, pad: &[__m512i; WIDE]) {
 }
 
 #[derive(Clone, Copy)]
-struct Vector(__m512i);
+pub(super) struct Vector(pub(super) __m512i);
 
 impl Words for Vector {
     #[inline(always)]
@@ -400,7 +400,7 @@ fn finish(mut x: [Vector; 16], key: &Key, nonce: &Nonce, counter: u32) -> [__m51
 /// A 16 by 16 matrix of words, its rows and columns exchanged.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn transpose(x: [Vector; 16]) -> [__m512i; 16] {
+pub(super) fn transpose(x: [Vector; 16]) -> [__m512i; 16] {
     // Words 4 g to 4 g + 3 of block 4 l + k, in part l of `quads[g][k]`.
     let mut quads = [[_mm512_setzero_si512(); 4]; 4];
     for g in 0..4 {

@@ -122,13 +122,34 @@ unsafe fn columns<V: Ymm>(key: &Key, nonce: &Nonce, counter: u32) -> [V; 16] {
 /// As the file's head says.
 #[inline(always)]
 pub(super) unsafe fn down<V: Ymm>(key: &Key, nonce: &Nonce, counter: u32) -> [__m256i; 2 * WIDE] {
+    // SAFETY: the caller's. What the rounds began with is made again: it would not fit in registers.
+    unsafe { finish(rounds(columns::<V>(key, nonce, counter)), columns(key, nonce, counter)) }
+}
+
+/// The keystream of eight blocks from their states, a word a vector.
+///
+/// # Safety
+/// As the file's head says.
+#[inline(always)]
+pub(super) unsafe fn from_columns<V: Ymm>(start: [V; 16]) -> [__m256i; 2 * WIDE] {
+    // SAFETY: the caller's.
+    unsafe { finish(rounds(start), start) }
+}
+
+#[inline(always)]
+unsafe fn rounds<V: Ymm>(mut x: [V; 16]) -> [V; 16] {
+    for _ in 0..10 {
+        // SAFETY: the caller's.
+        unsafe { double_round_down(&mut x) };
+    }
+    x
+}
+
+/// Adds the state to what the rounds made of it, and turns words into blocks.
+#[inline(always)]
+unsafe fn finish<V: Ymm>(mut x: [V; 16], start: [V; 16]) -> [__m256i; 2 * WIDE] {
     // SAFETY: the caller's.
     unsafe {
-        let mut x = columns::<V>(key, nonce, counter);
-        for _ in 0..10 {
-            double_round_down(&mut x);
-        }
-        let start = columns::<V>(key, nonce, counter);
         for i in 0..16 {
             x[i] = x[i].add(start[i]);
         }
@@ -151,7 +172,7 @@ pub(super) unsafe fn down<V: Ymm>(key: &Key, nonce: &Nonce, counter: u32) -> [__
 /// # Safety
 /// As the file's head says.
 #[inline(always)]
-unsafe fn quads<V: Ymm>(x: [V; 4]) -> [__m256i; 4] {
+pub(super) unsafe fn quads<V: Ymm>(x: [V; 4]) -> [__m256i; 4] {
     let [a, b, c, d] = [x[0].vector(), x[1].vector(), x[2].vector(), x[3].vector()];
     // SAFETY: the caller's.
     unsafe {

@@ -9,15 +9,17 @@
 use core::arch::x86_64::*;
 
 use millstream_cpu::{Feature, FeatureSet};
-use zeroize::DefaultIsZeroes;
 
+use crate::des::lanes::{CbcJob, Job, LanesOps, lane_entry_points};
 use crate::des::modes::Cipher;
 use crate::des::ops::{Ops, entry_points};
 use crate::des::schedule::{Groups, Schedule};
-use crate::des::slices::{self, Slice};
+use crate::des::slices::{OneKey, Slice};
 use crate::des::tables::{EXPANSION, PLACE, TRUTH};
+use crate::des::waves::{self, Decipher, Progress, Sliced, Words, sliced};
 use crate::des::{circuits, serial};
 use crate::kernel::{Kernel, Row, Timing};
+use crate::lanes::Crossover;
 use crate::modes::Direction;
 
 pub(in crate::des) const ROW: Row<Ops> = Row {
@@ -30,36 +32,50 @@ pub(in crate::des) const ROW: Row<Ops> = Row {
     ops: entry_points!(Avx2, "avx2"),
 };
 
+pub(in crate::des) const LANES: Row<LanesOps> = Row {
+    kernel: Kernel {
+        name: "x86_64-avx2-x256",
+        requires: FeatureSet::of(&[Feature::Avx2]),
+        timing: Timing::Constant,
+        note: "bitsliced across 256 messages",
+    },
+    ops: lane_entry_points!(Crossover(&[(16, 10), (64, 8), (usize::MAX, FEWEST)]), run, decrypt),
+};
+
+/// The least number of messages, and of blocks to decipher, that lanes are worth.
+const FEWEST: usize = 7;
+const FEWEST_BLOCKS: usize = 14;
+
+sliced!(__m256i, 256, Words, "avx2");
+
+#[target_feature(enable = "avx2")]
+unsafe fn run<'k, J: Job<'k>>(jobs: &mut [&mut J]) {
+    for wave in jobs.chunks_mut(256) {
+        let mut progress = Progress::new(wave);
+        // SAFETY: the caller vouches for the kernel's features, which this function has.
+        unsafe { waves::in_slices::<__m256i, J, 256>(wave, &mut progress, FEWEST) };
+        progress.finish(wave);
+    }
+}
+
+#[target_feature(enable = "avx2")]
+unsafe fn decrypt(jobs: &mut [&mut CbcJob<'_>]) {
+    // SAFETY: as above.
+    unsafe { waves::cbc_decrypt::<Avx2, 256>(jobs, FEWEST_BLOCKS) }
+}
+
+impl Decipher<256> for Avx2 {
+    #[inline(always)]
+    unsafe fn decipher(schedules: &[&Schedule; 256], one_key: bool, blocks: &mut waves::Row<256>, _: usize) {
+        // SAFETY: as the caller says.
+        unsafe { waves::decipher_sliced::<__m256i, 256>(schedules, one_key, blocks) }
+    }
+}
+
 enum Avx2 {}
 
-/// 256 blocks.
-#[derive(Clone, Copy)]
-#[repr(C, align(32))]
-pub(in crate::des) struct Blocks([u64; 256]);
-
-impl AsRef<[u64]> for Blocks {
-    fn as_ref(&self) -> &[u64] {
-        &self.0
-    }
-}
-
-impl AsMut<[u64]> for Blocks {
-    fn as_mut(&mut self) -> &mut [u64] {
-        &mut self.0
-    }
-}
-
-impl Default for Blocks {
-    #[inline(always)]
-    fn default() -> Self {
-        Blocks([0; 256])
-    }
-}
-
-impl DefaultIsZeroes for Blocks {}
-
 impl Cipher for Avx2 {
-    type Wide = Blocks;
+    type Wide = waves::Row<256>;
     const WORTH: usize = 20;
 
     #[inline(always)]
@@ -76,10 +92,9 @@ impl Cipher for Avx2 {
     }
 
     #[inline(always)]
-    unsafe fn wide(schedule: &Schedule, direction: Direction, blocks: &mut Blocks, _: usize) {
-        // SAFETY: the features as the caller says; 256 aligned words are 64 registers of 256 bits,
-        // of which any bits are valid.
-        unsafe { slices::crypt(schedule, direction, &mut *blocks.0.as_mut_ptr().cast::<[__m256i; 64]>()) }
+    unsafe fn wide(schedule: &Schedule, direction: Direction, blocks: &mut waves::Row<256>, _: usize) {
+        // SAFETY: as the caller says.
+        unsafe { __m256i::one_key(OneKey { schedule, direction }, blocks) }
     }
 }
 

@@ -10,15 +10,17 @@
 use core::arch::x86_64::*;
 
 use millstream_cpu::{Feature, FeatureSet};
-use zeroize::DefaultIsZeroes;
 
+use crate::des::lanes::{CbcJob, Job, LanesOps, lane_entry_points};
 use crate::des::modes::Cipher;
 use crate::des::ops::{Ops, entry_points};
 use crate::des::schedule::{Groups, Schedule};
-use crate::des::slices::{self, Slice, Ternary};
+use crate::des::slices::{OneKey, Slice, Ternary};
 use crate::des::tables::{EXPANSION, PLACE, TRUTH};
+use crate::des::waves::{self, Batch, Decipher, Progress, Sliced, Transfer, sliced};
 use crate::des::{circuits, serial};
 use crate::kernel::{Kernel, Row, Timing};
+use crate::lanes::Crossover;
 use crate::modes::Direction;
 
 pub(in crate::des) const ROW: Row<Ops> = Row {
@@ -31,36 +33,119 @@ pub(in crate::des) const ROW: Row<Ops> = Row {
     ops: entry_points!(Avx512, "avx2,avx512f,avx512vl"),
 };
 
-enum Avx512 {}
+pub(in crate::des) const LANES: Row<LanesOps> = Row {
+    kernel: Kernel {
+        name: "x86_64-avx512-x256",
+        requires: FeatureSet::of(&[Feature::Avx512f, Feature::Avx512bw, Feature::Avx512vl]),
+        timing: Timing::Constant,
+        note: "ternary-logic circuits across 256 messages",
+    },
+    ops: lane_entry_points!(Crossover(&[(16, 12), (64, 8), (usize::MAX, FEWEST)]), run, decrypt),
+};
 
-/// 512 blocks.
-#[derive(Clone, Copy)]
-#[repr(C, align(64))]
-pub(in crate::des) struct Blocks([u64; 512]);
+/// The least number of messages, and of blocks to decipher, that lanes are worth.
+const FEWEST: usize = 7;
+const FEWEST_BLOCKS: usize = 18;
 
-impl AsRef<[u64]> for Blocks {
-    fn as_ref(&self) -> &[u64] {
-        &self.0
+sliced!(__m512i, 512, Lines, "avx2,avx512f,avx512vl");
+sliced!(Ymm, 256, Lines, "avx2,avx512f,avx512vl");
+
+#[target_feature(enable = "avx2,avx512f,avx512bw,avx512vl")]
+unsafe fn run<'k, J: Job<'k>>(jobs: &mut [&mut J]) {
+    for wave in jobs.chunks_mut(256) {
+        let mut progress = Progress::new(wave);
+        // SAFETY: the caller vouches for the kernel's features, which this function has.
+        unsafe { waves::in_slices::<Ymm, J, 256>(wave, &mut progress, FEWEST) };
+        progress.finish(wave);
     }
 }
 
-impl AsMut<[u64]> for Blocks {
-    fn as_mut(&mut self) -> &mut [u64] {
-        &mut self.0
-    }
+#[target_feature(enable = "avx2,avx512f,avx512bw,avx512vl")]
+unsafe fn decrypt(jobs: &mut [&mut CbcJob<'_>]) {
+    // SAFETY: as above.
+    unsafe { waves::cbc_decrypt::<Avx512, 256>(jobs, FEWEST_BLOCKS) }
 }
 
-impl Default for Blocks {
+impl Decipher<256> for Avx512 {
     #[inline(always)]
-    fn default() -> Self {
-        Blocks([0; 512])
+    unsafe fn decipher(schedules: &[&Schedule; 256], one_key: bool, blocks: &mut waves::Row<256>, _: usize) {
+        // SAFETY: as the caller says.
+        unsafe { waves::decipher_sliced::<Ymm, 256>(schedules, one_key, blocks) }
     }
 }
 
-impl DefaultIsZeroes for Blocks {}
+/// Batches by lines of 64 bytes.
+pub(in crate::des) struct Lines;
+
+impl Transfer for Lines {
+    #[inline(always)]
+    unsafe fn load<const W: usize>(batch: &mut Batch<W>, at: usize, lanes: &[(*const u8, usize); 8]) {
+        // SAFETY: a masked load reads only what is inside the message, as the caller says; eight
+        // lanes are inside a row.
+        unsafe {
+            let mut x = [_mm512_setzero_si512(); 8];
+            for n in 0..8 {
+                x[n] = _mm512_maskz_loadu_epi8(first(lanes[n].1), lanes[n].0.cast());
+            }
+            transpose(&mut x);
+            for i in 0..8 {
+                _mm512_storeu_si512(batch.0[i].0[at..at + 8].as_mut_ptr().cast(), x[i]);
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn store<const W: usize>(batch: &Batch<W>, at: usize, lanes: &[(*mut u8, usize); 8]) {
+        // SAFETY: as above.
+        unsafe {
+            let mut x = [_mm512_setzero_si512(); 8];
+            for i in 0..8 {
+                x[i] = _mm512_loadu_si512(batch.0[i].0[at..at + 8].as_ptr().cast());
+            }
+            transpose(&mut x);
+            for n in 0..8 {
+                _mm512_mask_storeu_epi8(lanes[n].0.cast(), first(lanes[n].1), x[n]);
+            }
+        }
+    }
+}
+
+/// A mask of the first `n` bytes of a line, or of all.
+#[inline(always)]
+fn first(n: usize) -> u64 {
+    if n < 64 { (1 << n) - 1 } else { u64::MAX }
+}
+
+/// Transposes 8 by 8 words.
+#[inline(always)]
+pub(in crate::des) unsafe fn transpose(x: &mut [__m512i; 8]) {
+    // SAFETY: as the caller says.
+    unsafe {
+        let mut y = *x;
+        for i in 0..4 {
+            y[2 * i] = _mm512_unpacklo_epi64(x[2 * i], x[2 * i + 1]);
+            y[2 * i + 1] = _mm512_unpackhi_epi64(x[2 * i], x[2 * i + 1]);
+        }
+        // y[2i + p] has words p, p + 2, p + 4, p + 6 of rows 2i and 2i + 1.
+        let mut z = y;
+        for i in 0..2 {
+            for p in 0..2 {
+                z[4 * i + p] = _mm512_shuffle_i64x2::<0b10_00_10_00>(y[4 * i + p], y[4 * i + p + 2]);
+                z[4 * i + p + 2] = _mm512_shuffle_i64x2::<0b11_01_11_01>(y[4 * i + p], y[4 * i + p + 2]);
+            }
+        }
+        // z[4i + p + 2v] has words p + 2v and p + 2v + 4 of rows 4i to 4i + 3.
+        for p in 0..4 {
+            x[p] = _mm512_shuffle_i64x2::<0b10_00_10_00>(z[p], z[4 + p]);
+            x[p + 4] = _mm512_shuffle_i64x2::<0b11_01_11_01>(z[p], z[4 + p]);
+        }
+    }
+}
+
+pub(in crate::des) enum Avx512 {}
 
 impl Cipher for Avx512 {
-    type Wide = Blocks;
+    type Wide = waves::Row<512>;
     const WORTH: usize = 16;
 
     #[inline(always)]
@@ -77,15 +162,14 @@ impl Cipher for Avx512 {
     }
 
     #[inline(always)]
-    unsafe fn wide(schedule: &Schedule, direction: Direction, blocks: &mut Blocks, used: usize) {
-        let rows = blocks.0.as_mut_ptr();
-        // SAFETY: the features as the caller says; 512 aligned words are 64 registers of 512 bits,
-        // and 256 are 64 of 256 bits; any bits are valid in both.
+    unsafe fn wide(schedule: &Schedule, direction: Direction, blocks: &mut waves::Row<512>, used: usize) {
+        let key = OneKey { schedule, direction };
+        // SAFETY: as the caller says.
         unsafe {
             if used > 256 {
-                slices::crypt(schedule, direction, &mut *rows.cast::<[__m512i; 64]>());
+                __m512i::one_key(key, blocks);
             } else {
-                slices::crypt(schedule, direction, &mut *rows.cast::<[Ymm; 64]>());
+                Ymm::one_key(key, blocks.first_half());
             }
         }
     }
@@ -163,7 +247,7 @@ impl Ternary for __m512i {
 /// Slices of 256 blocks with ternary logic; plain `__m256i` is without.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-struct Ymm(__m256i);
+pub(in crate::des) struct Ymm(__m256i);
 
 impl Slice for Ymm {
     #[inline(always)]

@@ -10,9 +10,11 @@
 use std::arch::x86_64::*;
 
 use crate::aes::arch::x86_64_aesni::expand as expand_key;
+use crate::gcm::group::{self, Across, group_row};
 use crate::gcm::lanes::{self, Vector, row};
 
 row!(Block128, 8, 256, "aes,pclmulqdq,sse4.1", expand_key);
+group_row!(Block128, 4, "aes,pclmulqdq,sse4.1");
 
 #[derive(Clone, Copy)]
 pub(super) struct Block128(pub(super) __m128i);
@@ -180,5 +182,17 @@ impl Vector for Block128 {
     unsafe fn indices() -> Self {
         // SAFETY: as the caller.
         unsafe { Self::one(0) }
+    }
+}
+
+impl Across for Block128 {
+    #[inline(always)]
+    fn join(blocks: &[Block128]) -> Self {
+        blocks[0]
+    }
+
+    #[inline(always)]
+    fn sums(vectors: &[Self]) -> Self {
+        vectors[0]
     }
 }

@@ -11,9 +11,11 @@ use std::arch::x86_64::*;
 
 use super::x86_64_aesni::Block128;
 use crate::aes::arch::x86_64_aesni::expand as expand_key;
+use crate::gcm::group::{self, Across, group_row};
 use crate::gcm::lanes::{self, Vector, row};
 
 row!(Block256, 8, 256, "aes,pclmulqdq,avx2,vaes,vpclmulqdq", expand_key);
+group_row!(Block256, 2, "aes,pclmulqdq,avx2,vaes,vpclmulqdq");
 
 #[derive(Clone, Copy)]
 pub(super) struct Block256(__m256i);
@@ -203,5 +205,25 @@ impl Vector for Block256 {
     unsafe fn indices() -> Self {
         // SAFETY: as the caller.
         unsafe { Block256(_mm256_setr_epi32(0, 0, 0, 0, 1, 0, 0, 0)) }
+    }
+}
+
+impl Across for Block256 {
+    #[inline(always)]
+    fn join(blocks: &[Block128]) -> Self {
+        // SAFETY: called only where `Self` may exist, by the trait's contract.
+        unsafe { Block256(_mm256_set_m128i(blocks[1].0, blocks[0].0)) }
+    }
+
+    #[inline(always)]
+    fn sums(vectors: &[Self]) -> Self {
+        let [a, b] = [vectors[0].0, vectors[1].0];
+        // SAFETY: `vectors` are the witness.
+        unsafe {
+            Block256(_mm256_xor_si256(
+                _mm256_permute2x128_si256::<0x20>(a, b),
+                _mm256_permute2x128_si256::<0x31>(a, b),
+            ))
+        }
     }
 }

@@ -13,9 +13,11 @@ use std::arch::x86_64::*;
 
 use super::x86_64_aesni::Block128;
 use crate::aes::arch::x86_64_aesni::expand as expand_key;
+use crate::gcm::group::{self, Across, group_row};
 use crate::gcm::lanes::{self, Vector, row};
 
 row!(Block512, 8, lanes::REACH, "aes,pclmulqdq,avx512f,avx512bw,avx512vl,vaes,vpclmulqdq,bmi2", expand_key);
+group_row!(Block512, 1, "aes,pclmulqdq,avx512f,avx512bw,avx512vl,vaes,vpclmulqdq,bmi2");
 
 #[derive(Clone, Copy)]
 pub(super) struct Block512(__m512i);
@@ -217,5 +219,29 @@ impl Vector for Block512 {
     unsafe fn indices() -> Self {
         // SAFETY: as the caller.
         unsafe { Block512(_mm512_setr_epi32(0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0)) }
+    }
+}
+
+impl Across for Block512 {
+    #[inline(always)]
+    fn join(blocks: &[Block128]) -> Self {
+        // SAFETY: `blocks` are the witness; the trait is used only where `Self` may exist.
+        unsafe {
+            let lower = _mm256_set_m128i(blocks[1].0, blocks[0].0);
+            let upper = _mm256_set_m128i(blocks[3].0, blocks[2].0);
+            Block512(_mm512_inserti64x4::<1>(_mm512_castsi256_si512(lower), upper))
+        }
+    }
+
+    #[inline(always)]
+    fn sums(vectors: &[Self]) -> Self {
+        // SAFETY: `vectors` are the witness.
+        unsafe {
+            let [a, b, c, d] = [vectors[0].0, vectors[1].0, vectors[2].0, vectors[3].0];
+            // Lanes 0 and 2, and 1 and 3, of two vectors each.
+            let a = _mm512_xor_si512(_mm512_shuffle_i64x2::<0x44>(a, b), _mm512_shuffle_i64x2::<0xee>(a, b));
+            let b = _mm512_xor_si512(_mm512_shuffle_i64x2::<0x44>(c, d), _mm512_shuffle_i64x2::<0xee>(c, d));
+            Block512(_mm512_xor_si512(_mm512_shuffle_i64x2::<0x88>(a, b), _mm512_shuffle_i64x2::<0xdd>(a, b)))
+        }
     }
 }

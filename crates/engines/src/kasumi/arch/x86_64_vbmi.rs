@@ -1,17 +1,7 @@
 //! KASUMI with both S-boxes in AVX-512 registers, in constant time and for low latency.
 //!
-//! # The S-boxes
-//! A byte permute over two registers (VPERMI2B) looks up one of 128 entries: all of S7, and S9 as
-//! far as it depends on seven of its nine input bits. S9 is quadratic, so what the other two bits
-//! change is affine in those seven: with `t` the seven bits and `u`, `v` the two,
-//!
-//! ```text
-//! S9(t, u, v) = S9(t, 0, 0) + u·U(t) + v·V(t, u)     U, V affine
-//! ```
-//!
-//! and GF2P8AFFINEQB computes U and V while the permutes are under way. Since any two bits may be
-//! the two, a 16-bit word is simply its two bytes: the seven low bits of each byte index a permute
-//! and the top bits are `u` and `v`, at the input of FI and again in its middle.
+//! A byte permute over two registers (VPERMI2B) looks up one of 128 entries, and GF2P8AFFINEQB computes
+//! the affine maps beside it: the [`stage`](super::stage)s of FI.
 //!
 //! # Layout
 //! Two FI run side by side. In a *split* vector byte `j` of the low half is the low byte of lane
@@ -30,9 +20,9 @@ use std::hint::black_box;
 use millstream_cpu::{Feature, FeatureSet};
 
 use super::super::Ops;
-use super::super::cipher::Sums;
-use super::super::sbox::{s7, s9};
+use super::super::cipher::{Keystream, Sums};
 use super::super::schedule::{self, Schedule, WIDE};
+use super::stage::{FIRST, SECOND, Stage};
 use crate::InOut;
 
 pub(in super::super) const REQUIRES: FeatureSet = FeatureSet::of(&[
@@ -42,97 +32,6 @@ pub(in super::super) const REQUIRES: FeatureSet = FeatureSet::of(&[
     Feature::Avx512vbmi2,
     Feature::Gfni,
 ]);
-
-/// What one stage of FI (S9 on one half, S7 on the other) looks up and computes.
-#[repr(C, align(64))]
-struct Stage {
-    /// S9(t, 0, 0), as it enters the low byte.
-    nine_low: [u8; 128],
-    /// S9(t, 0, 0), as it enters the high byte.
-    nine_high: [u8; 128],
-    /// S7(s) + s, as it enters the high byte.
-    seven_high: [u8; 128],
-    /// U for the low byte and for the high byte: GF2P8AFFINEQB matrices. Bit 7 of the input is `u`
-    /// and brings the constant.
-    u: [u64; 2],
-    /// V, likewise; bit 7 brings the term in `u·v`.
-    v: [u64; 2],
-    /// The constant of V, for either half.
-    v_constant: [u64; 2],
-}
-
-/// The first stage: S9 takes bits 15 to 7 of the word. Its result is kept with the seven-bit half
-/// in the high byte under bit 8 of the nine-bit half, whose other bits are the low byte.
-static FIRST: Stage = stage(true);
-
-/// The second stage, from that form to the plain word, seven bits above nine.
-static SECOND: Stage = stage(false);
-
-/// S9 of the bits as a stage finds them: in the first `u` is the high byte's top bit and `v` the
-/// low byte's, in the second the other way round.
-const fn nine(first: bool, t: u16, u: u16, v: u16) -> u16 {
-    if first { s9(u << 8 | t << 1 | v) } else { s9(v << 8 | u << 7 | t) }
-}
-
-/// How a nine-bit result enters the high byte: its low seven bits are added to the seven-bit half,
-/// and bit 8 goes beside them.
-const fn high(first: bool, y: u16) -> u8 {
-    if first { ((y >> 8) << 7 | y & 0x7f) as u8 } else { (y >> 8 | (y & 0x7f) << 1) as u8 }
-}
-
-const fn stage(first: bool) -> Stage {
-    let mut s = Stage {
-        nine_low: [0; 128],
-        nine_high: [0; 128],
-        seven_high: [0; 128],
-        u: [0; 2],
-        v: [0; 2],
-        v_constant: [0; 2],
-    };
-    let mut t = 0;
-    while t < 128 {
-        s.nine_low[t as usize] = nine(first, t, 0, 0) as u8;
-        s.nine_high[t as usize] = high(first, nine(first, t, 0, 0));
-        let seven = s7(t) ^ t;
-        s.seven_high[t as usize] = if first { seven as u8 } else { (seven << 1) as u8 };
-        t += 1;
-    }
-    let u0 = nine(first, 0, 1, 0) ^ nine(first, 0, 0, 0);
-    let v0 = nine(first, 0, 0, 1) ^ nine(first, 0, 0, 0);
-    let mut bit = 0;
-    while bit < 7 {
-        let t = 1 << bit;
-        let u = nine(first, t, 1, 0) ^ nine(first, t, 0, 0) ^ u0;
-        let v = nine(first, t, 0, 1) ^ nine(first, t, 0, 0) ^ v0;
-        s.u[0] |= column(bit, u as u8);
-        s.u[1] |= column(bit, high(first, u));
-        s.v[0] |= column(bit, v as u8);
-        s.v[1] |= column(bit, high(first, v));
-        bit += 1;
-    }
-    let uv = nine(first, 0, 1, 1) ^ nine(first, 0, 0, 0) ^ u0 ^ v0;
-    s.u[0] |= column(7, u0 as u8);
-    s.u[1] |= column(7, high(first, u0));
-    s.v[0] |= column(7, uv as u8);
-    s.v[1] |= column(7, high(first, uv));
-    // The low byte takes the other half's seven bits with `v` above them; this takes `v` out again.
-    s.v_constant = [(v0 as u8 ^ 0x80) as u64 * EVERY_BYTE, high(first, v0) as u64 * EVERY_BYTE];
-    s
-}
-
-const EVERY_BYTE: u64 = 0x0101_0101_0101_0101;
-
-/// What input bit `bit` adds to a GF2P8AFFINEQB matrix if it maps to `image`: output bit `i` is the
-/// parity of byte `7 - i` of the matrix and the input.
-const fn column(bit: u32, image: u8) -> u64 {
-    let mut matrix = 0;
-    let mut i = 0;
-    while i < 8 {
-        matrix |= ((image >> i & 1) as u64) << (8 * (7 - i) + bit);
-        i += 1;
-    }
-    matrix
-}
 
 /// Which bytes of a split vector are low and high ones.
 #[derive(Clone, Copy)]
@@ -311,20 +210,18 @@ fn block(schedule: &Schedule, x: u64) -> u64 {
 }
 
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,avx512vbmi2,gfni")]
-fn f8(schedule: &Schedule, start: u64, mut data: InOut<'_>) {
+fn f8(schedule: &Schedule, mut stream: Keystream, mut data: InOut<'_>) {
     let masks = masks();
-    let mut feedback = 0;
-    let mut n = 0;
     while !data.is_empty() {
-        feedback = kasumi(masks, schedule, start ^ n ^ feedback);
+        let pad = kasumi(masks, schedule, stream.input());
+        stream.advance(pad);
         let len = data.len().min(8);
         let mut part = data.take(len);
         if len == 8 {
-            part.store(0, (u64::from_be_bytes(part.load(0)) ^ feedback).to_be_bytes());
+            part.store(0, (u64::from_be_bytes(part.load(0)) ^ pad).to_be_bytes());
         } else {
-            part.xor(&feedback.to_be_bytes()[..len]);
+            part.xor(&pad.to_be_bytes()[..len]);
         }
-        n += 1;
     }
 }
 

@@ -1,4 +1,8 @@
 //! MD5 on particular processors.
 
 #[cfg(target_arch = "x86_64")]
+pub(crate) mod x86_64_avx2_lanes;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod x86_64_avx512_lanes;
+#[cfg(target_arch = "x86_64")]
 pub(crate) mod x86_64_scalar;

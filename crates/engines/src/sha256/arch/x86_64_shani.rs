@@ -13,9 +13,12 @@ use core::arch::x86_64::*;
 
 use millstream_cpu::{Feature, FeatureSet};
 
-use crate::Row;
-use crate::hash::chain;
-use crate::sha256::{BLOCK, CompressOps, K, State};
+use crate::hash::lanes::{Job, Side};
+use crate::hash::side_by_side::{self, PairKernel, lanes_row};
+use crate::hash::{HashJob, chain};
+use crate::hmac::HmacJob;
+use crate::sha256::{BLOCK, CompressOps, K, LanesOps, State};
+use crate::{Crossover, Row};
 
 pub(crate) const ROW: Row<CompressOps> = chain::row(
     "x86_64-shani",
@@ -59,6 +62,67 @@ fn compress(state: &mut State, blocks: &[[u8; BLOCK]], last: &[[u8; BLOCK]]) {
         cdgh = _mm_add_epi32(cdgh, before.1);
     }
     store_state(state, abef, cdgh);
+}
+
+pub(crate) const PAIRS_ROW: Row<LanesOps> = lanes_row!(
+    "x86_64-shani-x2",
+    "sha,sse4.1",
+    &[Feature::Sha, Feature::Sse41],
+    [; Pair],
+    Crossover(&[(usize::MAX, 2)]),
+    Crossover(&[(usize::MAX, 2)]),
+    "two messages interleaved, as one waits for sha256rnds2"
+);
+
+/// Two messages at once: while one waits for its rounds, those of the other run.
+pub(crate) struct Pair;
+
+impl PairKernel<State, BLOCK> for Pair {
+    #[inline(always)]
+    unsafe fn fold(states: &mut [State; 2], blocks: [&[[u8; BLOCK]]; 2], last: [&[[u8; BLOCK]]; 2]) {
+        // SAFETY: the caller's.
+        unsafe { compress_pair(states, blocks, last) }
+    }
+}
+
+#[target_feature(enable = "sha,sse4.1")]
+fn compress_pair(states: &mut [State; 2], blocks: [&[[u8; BLOCK]]; 2], last: [&[[u8; BLOCK]]; 2]) {
+    let (mut abef, mut cdgh) = load_state(&states[0]);
+    let (mut abef_2, mut cdgh_2) = load_state(&states[1]);
+    let ours = blocks[0].iter().chain(last[0]);
+    for (block, block_2) in ours.zip(blocks[1].iter().chain(last[1])) {
+        let before = (abef, cdgh, abef_2, cdgh_2);
+        let [mut w0, mut w1, mut w2, mut w3] = load_block(block);
+        let [mut x0, mut x1, mut x2, mut x3] = load_block(block_2);
+        four_rounds!(0, w0, abef cdgh);
+        four_rounds!(0, x0, abef_2 cdgh_2);
+        four_rounds!(1, w1, abef cdgh);
+        four_rounds!(1, x1, abef_2 cdgh_2);
+        four_rounds!(2, w2, abef cdgh);
+        four_rounds!(2, x2, abef_2 cdgh_2);
+        four_rounds!(3, w3, abef cdgh);
+        four_rounds!(3, x3, abef_2 cdgh_2);
+        for i in [4, 8, 12] {
+            (w0, x0) = (schedule(w0, w1, w2, w3), schedule(x0, x1, x2, x3));
+            four_rounds!(i, w0, abef cdgh);
+            four_rounds!(i, x0, abef_2 cdgh_2);
+            (w1, x1) = (schedule(w1, w2, w3, w0), schedule(x1, x2, x3, x0));
+            four_rounds!(i + 1, w1, abef cdgh);
+            four_rounds!(i + 1, x1, abef_2 cdgh_2);
+            (w2, x2) = (schedule(w2, w3, w0, w1), schedule(x2, x3, x0, x1));
+            four_rounds!(i + 2, w2, abef cdgh);
+            four_rounds!(i + 2, x2, abef_2 cdgh_2);
+            (w3, x3) = (schedule(w3, w0, w1, w2), schedule(x3, x0, x1, x2));
+            four_rounds!(i + 3, w3, abef cdgh);
+            four_rounds!(i + 3, x3, abef_2 cdgh_2);
+        }
+        abef = _mm_add_epi32(abef, before.0);
+        cdgh = _mm_add_epi32(cdgh, before.1);
+        abef_2 = _mm_add_epi32(abef_2, before.2);
+        cdgh_2 = _mm_add_epi32(cdgh_2, before.3);
+    }
+    store_state(&mut states[0], abef, cdgh);
+    store_state(&mut states[1], abef_2, cdgh_2);
 }
 
 /// FIPS 180-4 §6.2.2 step 1: the four words that follow these sixteen.

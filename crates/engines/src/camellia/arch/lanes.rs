@@ -1,0 +1,332 @@
+//! CBC encryption and CTR over as many messages as a plane has bytes, under equal or different keys.
+//!
+//! Ref. NIST SP 800-38A §6.2 (CBC), §6.5 (CTR).
+//!
+//! # Safety
+//! As in [`sliced`]. Pointers come from the jobs, which are borrowed for as long as the lanes exist;
+//! a lane reads and writes `16 * steps` bytes of its message when it is run for as many steps as its
+//! job needs, and otherwise only the lanes' own memory.
+#![allow(unsafe_code)]
+#![allow(clippy::missing_safety_doc, reason = "the head of this file says it for all")]
+
+use super::super::Block;
+use super::super::jobs::{CbcJob, CtrJob};
+use super::super::schedule::{Order, SUBKEYS};
+use super::sliced::{self, Plane, Planes};
+use crate::lanes::{Lanes, schedule};
+use crate::modes::BlockMode;
+
+/// Up to so many newly filled lanes get their subkeys byte by byte, more of them all together.
+const FEW: u32 = 4;
+
+/// Overwrites what held keys or chaining values.
+#[inline(always)]
+fn wipe<T>(secret: &mut T) {
+    // SAFETY: plain data that is not used again.
+    unsafe { std::ptr::from_mut(secret).write_bytes(0, 1) };
+    zeroize::optimization_barrier(secret);
+}
+
+#[inline(always)]
+fn xor(a: Block, b: Block) -> Block {
+    (u128::from_ne_bytes(a) ^ u128::from_ne_bytes(b)).to_ne_bytes()
+}
+
+/// The keys of `N` lanes, all of one length.
+#[repr(C, align(64))]
+struct Keys<'k, P, const N: usize> {
+    planes: Planes<P>,
+    /// The one key of all lanes, if they have the same.
+    common: Option<&'k Order>,
+    of: [Option<&'k Order>; N],
+    /// A bit for each lane filled since the last run.
+    fresh: u64,
+}
+
+impl<'k, P: Plane, const N: usize> Keys<'k, P, N> {
+    #[inline(always)]
+    fn set(&mut self, lane: usize, order: &'k Order) {
+        self.of[lane] = Some(order);
+        self.fresh |= 1 << lane;
+    }
+
+    /// Takes the subkeys of the lanes that were filled.
+    #[inline(always)]
+    unsafe fn take(&mut self) {
+        if self.common.is_some() || self.fresh == 0 {
+            return;
+        }
+        if self.fresh.count_ones() > FEW {
+            // SAFETY: see the head of this file.
+            unsafe { self.take_all() };
+        } else {
+            while self.fresh != 0 {
+                self.take_one(self.fresh.trailing_zeros() as usize);
+                self.fresh &= self.fresh - 1;
+            }
+        }
+        self.fresh = 0;
+    }
+
+    #[inline(always)]
+    fn take_one(&mut self, lane: usize) {
+        let Some(order) = self.of[lane] else { return };
+        // Row `r` of a batch of blocks is byte `r / (N / 16)` of part `r % (N / 16)` of a plane.
+        let place = lane % (N / 16) * 16 + lane / (N / 16);
+        self.planes.groups = order.groups;
+        for subkey in 0..8 * order.groups + 2 {
+            for (plane, byte) in self.planes.bytes[subkey].iter_mut().zip(order.keys[subkey]) {
+                // SAFETY: a plane is `N` bytes, and `place` is less.
+                unsafe { std::ptr::from_mut(plane).cast::<u8>().add(place).write(byte) };
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn take_all(&mut self) {
+        let mut rows = [[0; 16]; N];
+        for pair in 0..SUBKEYS / 2 {
+            for lane in 0..N {
+                let Some(order) = self.of[lane] else { continue };
+                self.planes.groups = order.groups;
+                // SAFETY: two subkeys of eight bytes each.
+                rows[lane] = unsafe { order.keys.as_ptr().add(2 * pair).cast::<Block>().read() };
+            }
+            if 2 * pair >= 8 * self.planes.groups + 2 {
+                break;
+            }
+            // SAFETY: sixteen vectors are the rows; for the features see the head of this file.
+            unsafe {
+                let mut x = [P::splat(0); 16];
+                for i in 0..16 {
+                    x[i] = P::load(rows.as_ptr().cast::<u8>().add(i * N));
+                }
+                x = sliced::transpose(x);
+                self.planes.bytes[2 * pair].copy_from_slice(&x[..8]);
+                self.planes.bytes[2 * pair + 1].copy_from_slice(&x[8..]);
+            }
+        }
+        wipe(&mut rows);
+    }
+
+    #[inline(always)]
+    unsafe fn crypt(&self, blocks: &mut [Block; N]) {
+        // SAFETY: see the head of this file.
+        unsafe {
+            match self.common {
+                Some(order) => sliced::crypt::<P, _>(order, blocks.as_flattened_mut()),
+                None => sliced::crypt::<P, _>(&self.planes, blocks.as_flattened_mut()),
+            }
+        }
+    }
+}
+
+/// The messages of the lanes.
+#[repr(C, align(64))]
+struct Cursors<const N: usize> {
+    input: [*const u8; N],
+    output: [*mut u8; N],
+    /// All ones for a lane that goes on through memory, 0 for one that stays at a block of its own.
+    moves: [usize; N],
+    own: *mut [Block; N],
+}
+
+impl<const N: usize> Cursors<N> {
+    #[inline(always)]
+    fn set(&mut self, lane: usize, data: &mut crate::InOut<'_>) {
+        self.input[lane] = data.input_ptr();
+        self.output[lane] = data.output_ptr();
+        self.moves[lane] = usize::MAX;
+    }
+
+    #[inline(always)]
+    fn own(&self, lane: usize) -> *mut Block {
+        self.own.cast::<Block>().wrapping_add(lane)
+    }
+
+    #[inline(always)]
+    fn stay(&mut self, lane: usize) {
+        let own = self.own(lane).cast::<u8>();
+        (self.input[lane], self.output[lane]) = (own, own);
+        self.moves[lane] = 0;
+    }
+
+    #[inline(always)]
+    unsafe fn load(&self, lane: usize, step: usize) -> Block {
+        let at = (16 * step) & self.moves[lane];
+        // SAFETY: see the head of this file.
+        unsafe { self.input[lane].wrapping_add(at).cast::<Block>().read() }
+    }
+
+    #[inline(always)]
+    unsafe fn store(&self, lane: usize, step: usize, block: Block) {
+        let at = (16 * step) & self.moves[lane];
+        // SAFETY: see the head of this file.
+        unsafe { self.output[lane].wrapping_add(at).cast::<Block>().write(block) }
+    }
+
+    #[inline(always)]
+    fn advance(&mut self, steps: usize) {
+        for lane in 0..N {
+            let by = (16 * steps) & self.moves[lane];
+            self.input[lane] = self.input[lane].wrapping_add(by);
+            self.output[lane] = self.output[lane].wrapping_add(by);
+        }
+    }
+}
+
+/// CBC encryption of all messages, whose keys are of one length.
+#[inline(always)]
+pub(super) unsafe fn cbc<P: Plane, const N: usize>(jobs: &mut [&mut CbcJob<'_>], fewest: usize) {
+    const { assert!(N == P::BYTES && N <= 64) };
+    let mut own = [[0; 16]; N];
+    // SAFETY: vectors, numbers, pointers and references that may be missing.
+    let mut lanes: CbcLanes<'_, P, N> = unsafe { std::mem::zeroed() };
+    lanes.cursors.own = &raw mut own;
+    let first: Option<&Order> = jobs.first().map(|job| &job.key.schedule.encrypt);
+    if let Some(first) = first
+        && jobs.iter().all(|job| std::ptr::eq(&job.key.schedule.encrypt, first))
+    {
+        lanes.keys.common = Some(first);
+    }
+    schedule(&mut lanes, jobs, fewest);
+    wipe(&mut lanes);
+    wipe(&mut own);
+}
+
+#[repr(C, align(64))]
+struct CbcLanes<'k, P, const N: usize> {
+    keys: Keys<'k, P, N>,
+    chains: [Block; N],
+    cursors: Cursors<N>,
+}
+
+impl<'k, P: Plane, const N: usize> Lanes<CbcJob<'k>, N> for CbcLanes<'k, P, N> {
+    #[inline(always)]
+    fn fill(&mut self, lane: usize, job: &mut CbcJob<'k>) -> usize {
+        self.keys.set(lane, &job.key.schedule.encrypt);
+        self.chains[lane] = job.iv;
+        self.cursors.set(lane, &mut job.data);
+        job.data.len() / 16
+    }
+
+    #[inline(always)]
+    fn run(&mut self, steps: usize) {
+        // SAFETY: see the head of this file.
+        unsafe {
+            self.keys.take();
+            for step in 0..steps {
+                for lane in 0..N {
+                    self.chains[lane] = xor(self.chains[lane], self.cursors.load(lane, step));
+                }
+                self.keys.crypt(&mut self.chains);
+                for lane in 0..N {
+                    self.cursors.store(lane, step, self.chains[lane]);
+                }
+            }
+        }
+        self.cursors.advance(steps);
+    }
+
+    #[inline(always)]
+    fn next(&mut self, lane: usize, job: &mut CbcJob<'k>) -> usize {
+        job.iv = self.chains[lane];
+        0
+    }
+
+    #[inline(always)]
+    fn idle(&mut self, lane: usize) {
+        self.cursors.stay(lane);
+    }
+
+    #[inline(always)]
+    fn finish(&mut self, lane: usize, job: &mut CbcJob<'k>, steps: usize) {
+        job.iv = self.chains[lane];
+        let done = job.data.len() - 16 * steps;
+        job.key.encrypt(&mut job.iv, job.data.reborrow().split_at(done).1);
+    }
+}
+
+/// CTR over all messages, whose keys are of one length.
+#[inline(always)]
+pub(super) unsafe fn ctr<P: Plane, const N: usize>(jobs: &mut [&mut CtrJob<'_>]) {
+    const { assert!(N == P::BYTES && N <= 64) };
+    let mut own = [[0; 16]; N];
+    // SAFETY: vectors, numbers, pointers and references that may be missing.
+    let mut lanes: CtrLanes<'_, P, N> = unsafe { std::mem::zeroed() };
+    lanes.cursors.own = &raw mut own;
+    let first: Option<&Order> = jobs.first().map(|job| &job.key.schedule.encrypt);
+    if let Some(first) = first
+        && jobs.iter().all(|job| std::ptr::eq(&job.key.schedule.encrypt, first))
+    {
+        lanes.keys.common = Some(first);
+    }
+    schedule(&mut lanes, jobs, 1);
+    wipe(&mut lanes);
+    wipe(&mut own);
+}
+
+#[repr(C, align(64))]
+struct CtrLanes<'k, P, const N: usize> {
+    keys: Keys<'k, P, N>,
+    counters: [u128; N],
+    pads: [Block; N],
+    cursors: Cursors<N>,
+}
+
+impl<'k, P: Plane, const N: usize> Lanes<CtrJob<'k>, N> for CtrLanes<'k, P, N> {
+    #[inline(always)]
+    fn fill(&mut self, lane: usize, job: &mut CtrJob<'k>) -> usize {
+        self.keys.set(lane, &job.key.schedule.encrypt);
+        self.counters[lane] = u128::from_be_bytes(job.counter);
+        self.cursors.set(lane, &mut job.data);
+        job.data.len() / 16
+    }
+
+    #[inline(always)]
+    fn run(&mut self, steps: usize) {
+        // SAFETY: see the head of this file.
+        unsafe {
+            self.keys.take();
+            for step in 0..steps {
+                for lane in 0..N {
+                    self.pads[lane] = self.counters[lane].to_be_bytes();
+                    self.counters[lane] = self.counters[lane].wrapping_add(1);
+                }
+                self.keys.crypt(&mut self.pads);
+                for lane in 0..N {
+                    let block = xor(self.cursors.load(lane, step), self.pads[lane]);
+                    self.cursors.store(lane, step, block);
+                }
+            }
+        }
+        self.cursors.advance(steps);
+    }
+
+    #[inline(always)]
+    fn next(&mut self, lane: usize, job: &mut CtrJob<'k>) -> usize {
+        let (whole, len) = (job.data.len() / 16 * 16, job.data.len() % 16);
+        if len == 0 {
+            return 0;
+        }
+        // SAFETY: the lanes' own memory, which nothing else refers to here.
+        let own = unsafe { &mut *self.cursors.own(lane) };
+        if self.cursors.moves[lane] == 0 {
+            job.data.output()[whole..].copy_from_slice(&own[..len]);
+            return 0;
+        }
+        own[..len].copy_from_slice(&job.data.input()[whole..]);
+        self.cursors.stay(lane);
+        1
+    }
+
+    #[inline(always)]
+    fn idle(&mut self, lane: usize) {
+        self.cursors.stay(lane);
+    }
+
+    #[inline(always)]
+    fn finish(&mut self, _: usize, _: &mut CtrJob<'k>, _: usize) {
+        unreachable!("one live lane is enough to run");
+    }
+}

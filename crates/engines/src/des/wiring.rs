@@ -1,0 +1,195 @@
+//! How the rounds are wired when an S-box is one byte: from each output bit of the S-boxes through
+//! P and E to the inputs it becomes part of.
+//!
+//! An S-box has four output bits, and P and E take each to one S-box or two: to six in all, and to
+//! none of them twice. So let the look-up in S-box s give a byte with the bit for S-box t in place
+//! t. The eight bytes are a matrix of 8 by 8 bits, and its transpose has in byte t what S-box t
+//! takes in: bit i of it from the byte `7 - i`, as the transposing instruction has it. Two of its
+//! eight bits are empty, because no S-box feeds itself and one other. An index has room for six,
+//! so what S1 and S2 give, which would be bits 7 and 6, is copied into the empty ones before.
+//!
+//! All this only permutes the six bits of each S-box's input, which the tables and the keys follow.
+
+use super::schedule::Groups;
+use super::tables::{EXPANSION, PLACE, TRUTH};
+
+/// `feed(s, t)`: which output bit of S-box `s + 1` S-box `t + 1` takes in, and as which bit of its
+/// input, read as a number.
+const fn feed(s: usize, t: usize) -> Option<(usize, usize)> {
+    let mut i = 0;
+    while i < 4 * 6 {
+        let (q, bit) = (i / 6, i % 6);
+        if PLACE[s][q] == (EXPANSION[t] + bit as u32) % 32 {
+            return Some((q, bit));
+        }
+        i += 1;
+    }
+    None
+}
+
+/// `ORDER[t][i]`: which bit of S-box `t + 1`'s input, as the standard has it, is bit `i` here.
+const ORDER: [[usize; 6]; 8] = {
+    let mut order = [[0; 6]; 8];
+    let mut t = 0;
+    while t < 8 {
+        let mut i = 0;
+        while i < 6 {
+            let from = match copied(7 - i, t) {
+                Some(s) => feed(s, t),
+                None => feed(7 - i, t),
+            };
+            order[t][i] = match from {
+                Some((_, bit)) => bit,
+                None => panic!("six S-boxes feed each"),
+            };
+            i += 1;
+        }
+        t += 1;
+    }
+    order
+};
+
+/// Whether byte `s` of the matrix is to be given the bit for S-box `t + 1` that S1 (0) or S2 (1)
+/// has: the first empty one takes it from the first that feeds `t`.
+const fn copied(s: usize, t: usize) -> Option<usize> {
+    if s < 2 || feed(s, t).is_some() {
+        return None;
+    }
+    let mut from = 0;
+    let mut before = 2;
+    loop {
+        while feed(from, t).is_none() {
+            from += 1;
+        }
+        while feed(before, t).is_some() {
+            before += 1;
+        }
+        if before == s {
+            return Some(from);
+        }
+        from += 1;
+        before += 1;
+    }
+}
+
+/// `COPIES[m]`: the bits of the matrix that are copied from byte `m`.
+pub(super) const COPIES: [[u8; 8]; 2] = {
+    let mut copies = [[0; 8]; 2];
+    let mut i = 0;
+    while i < 64 {
+        let (s, t) = (i / 8, i % 8);
+        if let Some(from) = copied(s, t) {
+            copies[from][s] |= 1 << t;
+        }
+        i += 1;
+    }
+    copies
+};
+
+/// The input of S-box `t + 1` in the standard's order from that here.
+const fn standard(t: usize, index: usize) -> usize {
+    let mut x = 0;
+    let mut i = 0;
+    while i < 6 {
+        x |= (index >> i & 1) << ORDER[t][i];
+        i += 1;
+    }
+    x
+}
+
+/// A table for each S-box.
+pub(super) type Tables = [[u8; 64]; 8];
+
+/// The S-boxes: byte s of the matrix by S-box s's index.
+pub(super) const SUBSTITUTE: Tables = {
+    let mut tables = [[0; 64]; 8];
+    let mut i = 0;
+    while i < 8 * 64 * 8 {
+        let (s, index, t) = (i / 512, i / 8 % 64, i % 8);
+        if let Some((q, _)) = feed(s, t) {
+            tables[s][index] |= ((TRUTH[s][q] >> standard(s, index) & 1) as u8) << t;
+        }
+        i += 1;
+    }
+    tables
+};
+
+/// From an input in the standard's order to the index.
+pub(super) const ENTER: Tables = {
+    let mut tables = [[0; 64]; 8];
+    let mut i = 0;
+    while i < 8 * 64 {
+        tables[i / 64][standard(i / 64, i % 64)] = (i % 64) as u8;
+        i += 1;
+    }
+    tables
+};
+
+/// From an index to the four bits of the half block that the S-box's input stands for, the middle
+/// ones: of odd S-boxes as the upper half of a byte.
+pub(super) const LEAVE: Tables = {
+    let mut tables = [[0; 64]; 8];
+    let mut i = 0;
+    while i < 8 * 64 {
+        let (s, index) = (i / 64, i % 64);
+        tables[s][index] = ((standard(s, index) >> 1 & 15) << if s % 2 == 0 { 4 } else { 0 }) as u8;
+        i += 1;
+    }
+    tables
+};
+
+/// In the index of every second S-box bit 6 is set: it chooses the second of two tables.
+pub(super) const SECOND: u64 = u64::from_ne_bytes([0, 0x40, 0, 0x40, 0, 0x40, 0, 0x40]);
+
+/// `MOVES[5 + d]`: the key bits that go up by `d` places.
+const MOVES: [Groups; 11] = {
+    let mut moves = [[0u8; 8]; 11];
+    let mut i = 0;
+    while i < 48 {
+        let (t, to) = (i / 6, i % 6);
+        moves[5 + to - ORDER[t][to]][t] |= 1 << ORDER[t][to];
+        i += 1;
+    }
+    let mut words = [0; 11];
+    let mut d = 0;
+    while d < 11 {
+        words[d] = u64::from_ne_bytes(moves[d]);
+        d += 1;
+    }
+    words
+};
+
+/// A round key in the order of the indices, with [`SECOND`].
+pub(super) fn order_key(groups: Groups) -> Groups {
+    let mut ordered = SECOND;
+    for (d, mask) in MOVES.iter().enumerate() {
+        let moved = groups & mask;
+        ordered |= if d < 5 { moved >> (5 - d) } else { moved << (d - 5) };
+    }
+    ordered
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_is_a_permutation() {
+        for order in ORDER {
+            assert_eq!(order.iter().fold(0, |seen, bit| seen | 1 << bit), 0b111111);
+        }
+    }
+
+    #[test]
+    fn keys_follow_the_order() {
+        for t in 0..8 {
+            for x in 0..64 {
+                let mut key = [0; 8];
+                key[t] = x;
+                let ordered = (order_key(u64::from_ne_bytes(key)) ^ SECOND).to_ne_bytes();
+                assert_eq!(ordered[t], ENTER[t][usize::from(x)]);
+                assert_eq!(ordered.iter().filter(|&&byte| byte != 0).count(), usize::from(x != 0));
+            }
+        }
+    }
+}

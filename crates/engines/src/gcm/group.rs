@@ -1,0 +1,369 @@
+//! Four AES-GCM messages side by side, written once for vectors of one, two and four blocks.
+//!
+//! Ref. NIST SP 800-38D §7.
+//!
+//! One short message waits for one latency after the other: the rounds of AES, the products of
+//! GHASH, their reduction. Four messages fill each other's waiting. What a message has one of (the
+//! pre-counter block, a block of associated data, the lengths, the reduction) stands *across*: a
+//! block of each message a lane. Its text stands *along*, successive blocks a vector, so that
+//! messages may differ in length and vectors are loaded and stored whole.
+//!
+//! # Safety
+//! As in `lanes.rs`: a [`Vector`] at hand is the witness for its instructions, and pointers come
+//! from slices and [`InOut`](crate::InOut)s and stay within the lengths beside them.
+#![allow(unsafe_code)]
+
+use super::jobs::{Group as Jobs, LONGEST, MESSAGES, Tags};
+use super::lanes::{BLOCK, POLYNOMIAL, Powers, Sum, Vector, round_key};
+use super::{Key, POWERS, lengths};
+
+/// The text between two reductions, in bytes: with a block before it and one after it, no more
+/// blocks than a key has powers.
+const CHUNK: usize = (POWERS - 4) * BLOCK;
+
+/// Vectors that hold a block of several messages, one a lane.
+pub(super) trait Across: Vector {
+    /// A block a lane, as many as there are lanes.
+    fn join(blocks: &[Self::One]) -> Self;
+
+    /// The lanes' sums of as many vectors as there are lanes, one a lane.
+    fn sums(vectors: &[Self]) -> Self;
+}
+
+/// The blocks of all messages, across.
+#[inline(always)]
+fn join<V: Across, const Q: usize>(blocks: [V::One; MESSAGES]) -> [V; Q] {
+    let mut joined = [V::join(&blocks[..V::LANES]); Q];
+    for q in 1..Q {
+        joined[q] = V::join(&blocks[q * V::LANES..][..V::LANES]);
+    }
+    joined
+}
+
+/// What a group's messages need at every step. Where they are `EQUAL`, they have one key and one
+/// length.
+struct Group<'k, V: Vector, const EQUAL: bool, const ROUNDS: usize> {
+    keys: [&'k Key; MESSAGES],
+    /// The nonces, followed by zeros, in memory's order.
+    nonces: [V::One; MESSAGES],
+    from: [*const u8; MESSAGES],
+    to: [*mut u8; MESSAGES],
+    /// Bytes of text that are left in this chunk.
+    left: [usize; MESSAGES],
+    /// Blocks that follow the chunk's text up to the reduction.
+    after: usize,
+    /// The counters of the next vector of text, alone in their blocks, in memory's order.
+    counters: V,
+}
+
+/// Encrypts or decrypts the texts of four messages whose keys have `ROUNDS` rounds, whose nonces
+/// have twelve bytes, and whose texts have as many chunks; returns the tags.
+///
+/// `Q` is how many vectors hold four blocks.
+#[inline(always)]
+pub(super) unsafe fn messages<
+    V: Across,
+    const OPEN: bool,
+    const EQUAL: bool,
+    const ROUNDS: usize,
+    const Q: usize,
+>(
+    jobs: &mut Jobs<'_, '_>,
+    before: &[u128; MESSAGES],
+) -> Tags {
+    // SAFETY: as the caller.
+    unsafe {
+        let none = V::one(0);
+        let mut group = Group::<V, EQUAL, ROUNDS> {
+            keys: [&jobs[0].key.key, &jobs[1].key.key, &jobs[2].key.key, &jobs[3].key.key],
+            nonces: [none; MESSAGES],
+            from: [std::ptr::null(); MESSAGES],
+            to: [std::ptr::null_mut(); MESSAGES],
+            left: [0; MESSAGES],
+            after: 0,
+            // The first block of text has the counter 2.
+            counters: V::indices().add32(V::repeat(V::one(2))).reverse(),
+        };
+        let (mut heads, mut ends) = ([none; MESSAGES], [none; MESSAGES]);
+        let mut bytes = [0; MESSAGES];
+        for m in 0..MESSAGES {
+            let job = &mut *jobs[m];
+            debug_assert!(job.nonce.len() == 12 && job.data.len() <= LONGEST);
+            group.nonces[m] = V::load_block(job.nonce.as_ptr(), 12);
+            (group.from[m], group.to[m]) = (job.data.input_ptr(), job.data.output_ptr());
+            let (_, last) = job.split_aad();
+            heads[m] = V::load_block(last.as_ptr(), last.len()).reverse().xor(V::one(before[m]));
+            bytes[m] = if EQUAL && m > 0 { bytes[0] } else { job.data.len() };
+            ends[m] = V::one(lengths(job.aad.len() as u64, bytes[m] as u64));
+        }
+        let masks = group.masks::<Q>();
+        let mut state = join::<V, Q>(heads);
+        // Associated data has a block of its own; what a chunk leaves goes into the next's first.
+        let mut apart = 1;
+        while bytes[0] > CHUNK {
+            group.left = [CHUNK; MESSAGES];
+            let sum = group.begin::<Q>(state, apart);
+            state = group.chunk::<OPEN, Q>(sum);
+            apart = 0;
+            for m in 0..MESSAGES {
+                bytes[m] -= CHUNK;
+            }
+        }
+        (group.left, group.after) = (bytes, 1);
+        let mut sum = group.begin::<Q>(state, apart);
+        let lowest = group.powers::<Q>([1; MESSAGES]);
+        let ends = join::<V, Q>(ends);
+        for q in 0..Q {
+            sum[q] = sum[q].add(ends[q], lowest[q]);
+        }
+        let hashes = group.chunk::<OPEN, Q>(sum);
+        let mut tags = [[0; BLOCK]; MESSAGES];
+        for q in 0..Q {
+            hashes[q].reverse().xor(masks[q]).store(tags[q * V::LANES].as_mut_ptr());
+        }
+        tags
+    }
+}
+
+impl<'k, V: Across, const EQUAL: bool, const ROUNDS: usize> Group<'k, V, EQUAL, ROUNDS> {
+    /// The key of a message.
+    #[inline(always)]
+    fn key(&self, m: usize) -> &'k Key {
+        self.keys[if EQUAL { 0 } else { m }]
+    }
+
+    /// The bytes of text that are left of a message.
+    #[inline(always)]
+    fn left(&self, m: usize) -> usize {
+        self.left[if EQUAL { 0 } else { m }]
+    }
+
+    /// A power of each message's hash subkey, across.
+    #[inline(always)]
+    unsafe fn powers<const Q: usize>(&self, n: [usize; MESSAGES]) -> [Powers<V>; Q] {
+        // SAFETY: as the caller.
+        unsafe {
+            if EQUAL {
+                return [Powers::repeated(self.keys[0], n[0]); Q];
+            }
+            let (mut h, mut shifted) = ([V::one(0); MESSAGES], [V::one(0); MESSAGES]);
+            for m in 0..MESSAGES {
+                let powers = Powers::<V::One>::repeated(self.keys[m], n[m]);
+                (h[m], shifted[m]) = (powers.h, powers.shifted);
+            }
+            let (h, shifted) = (join::<V, Q>(h), join::<V, Q>(shifted));
+            let mut powers = [Powers { h: h[0], shifted: shifted[0] }; Q];
+            for q in 1..Q {
+                powers[q] = Powers { h: h[q], shifted: shifted[q] };
+            }
+            powers
+        }
+    }
+
+    /// The encrypted pre-counter blocks, across: what covers the tags (§7.1 step 6). With different
+    /// keys they are not worth joining before.
+    #[inline(always)]
+    unsafe fn masks<const Q: usize>(&self) -> [V; Q] {
+        // SAFETY: as the caller.
+        unsafe {
+            if EQUAL {
+                let key = self.keys[0];
+                let mut state = join::<V, Q>(self.nonces);
+                self.encrypt::<V, Q>([key; Q], &mut state);
+                state
+            } else {
+                let mut state = self.nonces;
+                self.encrypt::<V::One, MESSAGES>(self.keys, &mut state);
+                join::<V, Q>(state)
+            }
+        }
+    }
+
+    /// From nonces to encrypted pre-counter blocks.
+    #[inline(always)]
+    unsafe fn encrypt<W: Vector, const N: usize>(&self, keys: [&Key; N], state: &mut [W; N]) {
+        // SAFETY: as the caller.
+        unsafe {
+            let one = W::repeat(W::one(1)).reverse();
+            for i in 0..N {
+                state[i] = state[i].xor3(one, round_key::<W>(keys[i], 0));
+            }
+            for round in 1..ROUNDS {
+                for i in 0..N {
+                    state[i] = state[i].round(round_key::<W>(keys[i], round));
+                }
+            }
+            for i in 0..N {
+                state[i] = state[i].last_round(round_key::<W>(keys[i], ROUNDS));
+            }
+        }
+    }
+
+    /// A chunk's sum with the blocks before its text: `apart` is 1 where they come before it in
+    /// GHASH, 0 where they are added to its first blocks.
+    #[inline(always)]
+    unsafe fn begin<const Q: usize>(&self, before: [V; Q], apart: usize) -> [Sum<V>; Q] {
+        // SAFETY: as the caller.
+        unsafe {
+            let mut n = [0; MESSAGES];
+            for m in 0..MESSAGES {
+                n[m] = self.left(m).div_ceil(BLOCK) + self.after + apart;
+            }
+            let powers = self.powers::<Q>(n);
+            let mut sum = [Sum::product(before[0], powers[0]); Q];
+            for q in 1..Q {
+                sum[q] = Sum::product(before[q], powers[q]);
+            }
+            sum
+        }
+    }
+
+    /// The texts of one chunk, and GHASH's state after it, across. `sum` is that of what comes
+    /// beside the texts.
+    #[inline(always)]
+    unsafe fn chunk<const OPEN: bool, const Q: usize>(&mut self, mut sum: [Sum<V>; Q]) -> [V; Q] {
+        // SAFETY: as the caller.
+        unsafe {
+            let along = self.texts::<OPEN>();
+            let polynomial = V::repeat(V::one(POLYNOMIAL));
+            let mut hashes = [polynomial; Q];
+            for q in 0..Q {
+                let mut low = [polynomial; MESSAGES];
+                let mut high = [polynomial; MESSAGES];
+                for l in 0..V::LANES {
+                    (low[l], high[l]) = (along[q * V::LANES + l].low, along[q * V::LANES + l].high);
+                }
+                let texts = Sum { low: V::sums(&low[..V::LANES]), high: V::sums(&high[..V::LANES]) };
+                sum[q] = sum[q].plus(texts);
+                hashes[q] = sum[q].reduce(polynomial);
+            }
+            hashes
+        }
+    }
+
+    /// All texts of one chunk; returns their sums, along.
+    #[inline(always)]
+    unsafe fn texts<const OPEN: bool>(&mut self) -> [Sum<V>; MESSAGES] {
+        let vector = BLOCK * V::LANES;
+        // SAFETY: as the caller.
+        unsafe {
+            let mut along = [Sum::zero(); MESSAGES];
+            loop {
+                let (a, b) = (self.left(0).min(self.left(1)), self.left(2).min(self.left(3)));
+                let least = a.min(b);
+                if least >= 2 * vector {
+                    self.step::<OPEN, true, 2>(&mut along);
+                } else if least >= vector {
+                    self.step::<OPEN, true, 1>(&mut along);
+                } else if self.left(0) | self.left(1) | self.left(2) | self.left(3) != 0 {
+                    self.step::<OPEN, false, 1>(&mut along);
+                } else {
+                    return along;
+                }
+            }
+        }
+    }
+
+    /// The next `N` vectors of each text, or what is left of them unless all are `WHOLE`.
+    #[inline(always)]
+    unsafe fn step<const OPEN: bool, const WHOLE: bool, const N: usize>(
+        &mut self,
+        along: &mut [Sum<V>; MESSAGES],
+    ) {
+        let vector = BLOCK * V::LANES;
+        // SAFETY: as the caller; `n` bytes of a text are touched, which are left of it.
+        unsafe {
+            let mut state = self.states::<N>();
+            for m in 0..MESSAGES {
+                let last = round_key::<V>(self.key(m), ROUNDS);
+                for j in 0..N {
+                    let n = if WHOLE { vector } else { self.left(m).min(vector) };
+                    let (from, to) =
+                        (self.from[m].wrapping_add(j * vector), self.to[m].wrapping_add(j * vector));
+                    let input = if WHOLE { V::load(from) } else { V::load_part(from, n) };
+                    let output = state[m][j].last_round(last.xor(input));
+                    let mut text = if OPEN { input } else { output };
+                    if WHOLE {
+                        output.store(to);
+                    } else {
+                        output.store_part(to, n);
+                        text = text.keep(n);
+                    }
+                    state[m][j] = text.reverse();
+                }
+            }
+            for m in 0..MESSAGES {
+                // Where no text is left, any power does.
+                let power = (self.left(m).div_ceil(BLOCK) + self.after).max(1);
+                for j in 0..N {
+                    let powers = Powers::falling(self.key(m), power - j * V::LANES);
+                    along[m] = along[m].add(state[m][j], powers);
+                }
+            }
+            for m in 0..MESSAGES {
+                self.left[m] = self.left(m).saturating_sub(N * vector);
+                self.from[m] = self.from[m].wrapping_add(N * vector);
+                self.to[m] = self.to[m].wrapping_add(N * vector);
+            }
+        }
+    }
+
+    /// The next `N` vectors of counter blocks of each message, before the last round of AES.
+    #[inline(always)]
+    unsafe fn states<const N: usize>(&mut self) -> [[V; N]; MESSAGES] {
+        // SAFETY: as the caller.
+        unsafe {
+            let step = V::repeat(V::one(V::LANES as u128)).reverse();
+            let mut state = [[self.counters; N]; MESSAGES];
+            for j in 0..N {
+                for m in 0..MESSAGES {
+                    let nonce = V::repeat(self.nonces[m]);
+                    state[m][j] = self.counters.xor3(nonce, round_key::<V>(self.key(m), 0));
+                }
+                self.counters = self.counters.add32(step);
+            }
+            for round in 1..ROUNDS {
+                for m in 0..MESSAGES {
+                    let key = round_key::<V>(self.key(m), round);
+                    for j in 0..N {
+                        state[m][j] = state[m][j].round(key);
+                        state[m][j].pin();
+                    }
+                }
+            }
+            state
+        }
+    }
+}
+
+/// Defines the functions of a row for one vector type, `$vectors` of which hold four blocks.
+/// `$features` are those the row requires.
+macro_rules! group_row {
+    ($vector:ty, $vectors:literal, $features:literal) => {
+        use crate::gcm::GcmLanesOps;
+        use crate::gcm::jobs::{Group, MESSAGES, Tags};
+
+        pub(in crate::gcm) const LANES: GcmLanesOps = GcmLanesOps::new(group::<false>, group::<true>);
+
+        #[target_feature(enable = $features)]
+        fn group<const OPEN: bool>(jobs: &mut Group<'_, '_>, before: &[u128; MESSAGES], equal: bool) -> Tags {
+            match (equal, jobs[0].key.key.schedule.rounds) {
+                (true, 10) => rounds::<OPEN, true, 10>(jobs, before),
+                (true, _) => rounds::<OPEN, true, 14>(jobs, before),
+                (false, 10) => rounds::<OPEN, false, 10>(jobs, before),
+                (false, _) => rounds::<OPEN, false, 14>(jobs, before),
+            }
+        }
+
+        #[target_feature(enable = $features)]
+        fn rounds<const OPEN: bool, const EQUAL: bool, const ROUNDS: usize>(
+            jobs: &mut Group<'_, '_>,
+            before: &[u128; MESSAGES],
+        ) -> Tags {
+            // SAFETY: this function has the instructions.
+            unsafe { group::messages::<$vector, OPEN, EQUAL, ROUNDS, $vectors>(jobs, before) }
+        }
+    };
+}
+
+pub(super) use group_row;

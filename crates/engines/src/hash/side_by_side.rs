@@ -1,0 +1,734 @@
+//! What happens in the lanes: messages of as many blocks in step, or of any lengths by the scheduler.
+//!
+//! Ref. FIPS 180-4 §5.1 (padding); RFC 1321 §3.1; FIPS 198-1 §4 (the outer hash).
+//!
+//! # Safety
+//! A [`LaneKernel`] may need processor features: every function here that names one is inlined into a
+//! row's function, which is entered through the proof that they are there. Pointers into a message
+//! stay inside it: a block is read only where a whole one is left, and what is left after that by its
+//! length.
+#![allow(unsafe_code)]
+
+use std::cmp::Reverse;
+
+use zeroize::Zeroize;
+
+use super::Digest;
+use super::chain::{Chaining, compress, length_fits};
+use super::lanes::{Job, Side};
+use super::words::{Word, Words};
+use crate::lanes::{Lanes, schedule};
+
+/// A compression function for `N` lanes.
+pub(crate) trait LaneKernel<const WORDS: usize, const N: usize> {
+    type Word: Word;
+    type Words: Words<N, Word = Self::Word>;
+
+    /// Whether words are read from a message with the lowest byte first.
+    const LITTLE_ENDIAN: bool;
+
+    /// From how many messages on the kernel is faster than what comes after it in its row.
+    const FEWEST: usize;
+    /// From how many messages on it is faster than the direct kernel.
+    const LIVE: usize;
+
+    /// Folds one block of every lane in, its words given. These are left in any state.
+    ///
+    /// # Safety
+    /// The processor has the kernel's features.
+    unsafe fn fold(state: &mut [Self::Words; WORDS], block: &mut [Self::Words; 16]);
+}
+
+/// How many blocks a message of `len` bytes is padded to.
+#[inline(always)]
+fn padded<const BLOCK: usize>(len: usize) -> usize {
+    // The byte that ends it and its length, an eighth of a block.
+    len / BLOCK + if length_fits::<BLOCK>(len % BLOCK) { 1 } else { 2 }
+}
+
+/// The end of a message at 128, and zeros for two blocks before and after it.
+static PAD: [u8; 384] = {
+    let mut pad = [0; 384];
+    pad[128] = 0x80;
+    pad
+};
+
+/// Whether all messages are padded to as many blocks.
+#[inline(always)]
+pub(crate) fn in_step<S: Chaining, J: Job<S, BLOCK>, const BLOCK: usize>(jobs: &[&mut J]) -> bool {
+    let blocks = padded::<BLOCK>(jobs[0].data().len());
+    let mut same = true;
+    for job in jobs {
+        same &= padded::<BLOCK>(job.data().len()) == blocks;
+    }
+    same
+}
+
+/// One message in each lane; a lane without one does what the first does, to no effect.
+#[inline(always)]
+unsafe fn together<K, J, const WORDS: usize, const N: usize, const BLOCK: usize>(
+    side: &Side<[K::Word; WORDS], BLOCK>,
+    jobs: &mut [&mut J],
+    in_step: bool,
+) where
+    K: LaneKernel<WORDS, N>,
+    J: Job<[K::Word; WORDS], BLOCK>,
+    [K::Word; WORDS]: Chaining,
+{
+    let mut from = [std::ptr::null(); N];
+    let mut len = [0; N];
+    let mut whole = usize::MAX;
+    for lane in 0..N {
+        let data = jobs[if lane < jobs.len() { lane } else { 0 }].data();
+        from[lane] = data.as_ptr();
+        len[lane] = data.len();
+        whole = whole.min(data.len() / BLOCK);
+    }
+    let mut blocks = [padded::<BLOCK>(len[0]); N];
+    // The longest comes first.
+    let (mut least, most) = (blocks[0], blocks[0]);
+    if !in_step {
+        for lane in 0..N {
+            blocks[lane] = padded::<BLOCK>(len[lane]);
+            least = least.min(blocks[lane]);
+        }
+    }
+    let output = side.hash.output_len() / size_of::<K::Word>();
+    let before = if J::KEYED { BLOCK } else { 0 };
+    // SAFETY: the caller's; each message has `whole` blocks at least, and what follows them is read by
+    // its length.
+    unsafe {
+        let mut state = chaining_values::<K, J, WORDS, N, BLOCK>(side, jobs, false);
+        for _ in 0..whole {
+            let mut block = K::Words::load_block(&from);
+            fold_bytes::<K, WORDS, N>(&mut state, &mut block);
+            for lane in 0..N {
+                from[lane] = from[lane].add(BLOCK);
+            }
+        }
+        for at in whole..most {
+            let mut block = end_of_message::<K, WORDS, N, BLOCK>(&from, &len, at * BLOCK);
+            if at + 1 >= least {
+                write_length::<K, WORDS, N>(&mut block, &len, before, &blocks, at + 1);
+            }
+            if at < least {
+                K::fold(&mut state, &mut block);
+            } else {
+                let ended = state;
+                K::fold(&mut state, &mut block);
+                keep::<K, WORDS, N>(&mut state, &ended, &blocks, at);
+            }
+            for lane in 0..N {
+                from[lane] = from[lane].wrapping_add(BLOCK);
+            }
+        }
+        if J::KEYED {
+            let mut block = outer_block::<K, WORDS, N>(&state, output, BLOCK);
+            state = chaining_values::<K, J, WORDS, N, BLOCK>(side, jobs, true);
+            K::fold(&mut state, &mut block);
+        }
+        answer::<K, J, WORDS, N, BLOCK>(&state, output, jobs);
+        wipe(&mut state);
+    }
+}
+
+/// The chaining values with which the messages begin, or those of their outer hashes.
+#[inline(always)]
+unsafe fn chaining_values<K, J, const WORDS: usize, const N: usize, const BLOCK: usize>(
+    side: &Side<[K::Word; WORDS], BLOCK>,
+    jobs: &[&mut J],
+    outer: bool,
+) -> [K::Words; WORDS]
+where
+    K: LaneKernel<WORDS, N>,
+    J: Job<[K::Word; WORDS], BLOCK>,
+    [K::Word; WORDS]: Chaining,
+{
+    let mut from = [std::ptr::null::<[K::Word; WORDS]>(); N];
+    let mut same = true;
+    for lane in 0..N {
+        let job = &jobs[if lane < jobs.len() { lane } else { 0 }];
+        from[lane] = if outer { job.outer(side) } else { &job.inner(side).state };
+        same &= from[lane] == from[0];
+    }
+    // SAFETY: the caller's; the pointers were references a moment ago, to as many bytes as `len` says.
+    unsafe {
+        let mut state = [K::Words::splat(K::Word::default()); WORDS];
+        if !J::KEYED || same {
+            for i in 0..WORDS {
+                state[i] = K::Words::splat((*from[0])[i]);
+            }
+        } else {
+            let mut bytes = [std::ptr::null(); N];
+            for lane in 0..N {
+                bytes[lane] = from[lane].cast();
+            }
+            let len = [size_of::<[K::Word; WORDS]>(); N];
+            let words = K::Words::load_part(&bytes, &len, &[PAD.as_ptr(); N]);
+            state.copy_from_slice(&words[..WORDS]);
+        }
+        state
+    }
+}
+
+/// Folds in one block of every lane, as its bytes lie.
+#[inline(always)]
+unsafe fn fold_bytes<K, const WORDS: usize, const N: usize>(
+    state: &mut [K::Words; WORDS],
+    block: &mut [K::Words; 16],
+) where
+    K: LaneKernel<WORDS, N>,
+{
+    // SAFETY: the caller's.
+    unsafe {
+        to_words::<K, WORDS, N>(block);
+        K::fold(state, block);
+    }
+}
+
+/// From the order of bytes of the processor to that of the hash.
+#[inline(always)]
+unsafe fn to_words<K: LaneKernel<WORDS, N>, const WORDS: usize, const N: usize>(block: &mut [K::Words]) {
+    if !K::LITTLE_ENDIAN {
+        for word in block {
+            // SAFETY: the caller's.
+            *word = unsafe { word.swap_bytes() };
+        }
+    }
+}
+
+/// The block at `at` of padded messages of which not every one has a whole block there; without their
+/// lengths.
+#[inline(always)]
+unsafe fn end_of_message<K, const WORDS: usize, const N: usize, const BLOCK: usize>(
+    from: &[*const u8; N],
+    len: &[usize; N],
+    at: usize,
+) -> [K::Words; 16]
+where
+    K: LaneKernel<WORDS, N>,
+{
+    let mut left = [0; N];
+    let mut pad = [PAD.as_ptr(); N];
+    for lane in 0..N {
+        left[lane] = len[lane].saturating_sub(at).min(BLOCK);
+        // Behind the bytes left: at 128 - left, the byte that ends the message is where it belongs; in
+        // a whole block, or one behind that byte, it is out of sight.
+        let end = (len[lane] as isize - at as isize).clamp(-1, BLOCK as isize);
+        // SAFETY: -1 <= end <= BLOCK <= 128, so that the block is inside.
+        pad[lane] = unsafe { PAD.as_ptr().offset(128 - end) };
+    }
+    // SAFETY: the caller's.
+    unsafe {
+        let mut block = K::Words::load_part(from, &left, &pad);
+        to_words::<K, WORDS, N>(&mut block);
+        block
+    }
+}
+
+/// Adds the length of the messages, and of the `before` bytes folded in before them, to the block of
+/// those that have `now` blocks: their last.
+#[inline(always)]
+unsafe fn write_length<K, const WORDS: usize, const N: usize>(
+    block: &mut [K::Words; 16],
+    len: &[usize; N],
+    before: usize,
+    blocks: &[usize; N],
+    now: usize,
+) where
+    K: LaneKernel<WORDS, N>,
+{
+    let mut low = [K::Word::default(); N];
+    let mut high = low;
+    for lane in 0..N {
+        if blocks[lane] == now {
+            (low[lane], high[lane]) = K::Word::bits((before + len[lane]) as u64);
+        }
+    }
+    let places = if K::LITTLE_ENDIAN { [14, 15] } else { [15, 14] };
+    // SAFETY: the caller's. The words are zero in front of a length, so that to add is to write.
+    unsafe {
+        block[places[0]] = block[places[0]].add(K::Words::from_array(&low));
+        block[places[1]] = block[places[1]].add(K::Words::from_array(&high));
+    }
+}
+
+/// Puts the chaining values of messages back that had ended before block `at`.
+#[inline(always)]
+unsafe fn keep<K, const WORDS: usize, const N: usize>(
+    state: &mut [K::Words; WORDS],
+    ended: &[K::Words; WORDS],
+    blocks: &[usize; N],
+    at: usize,
+) where
+    K: LaneKernel<WORDS, N>,
+{
+    let mut mask = [K::Word::default(); N];
+    for lane in 0..N {
+        if blocks[lane] > at {
+            mask[lane] = K::Word::MAX;
+        }
+    }
+    // SAFETY: the caller's.
+    unsafe {
+        let mask = K::Words::from_array(&mask);
+        for i in 0..WORDS {
+            state[i] = mask.choose(state[i], ended[i]);
+        }
+    }
+}
+
+/// FIPS 198-1 §4, step 8: the digest of the inner hash, `output` words, after the block of the key.
+#[inline(always)]
+unsafe fn outer_block<K, const WORDS: usize, const N: usize>(
+    digest: &[K::Words; WORDS],
+    output: usize,
+    before: usize,
+) -> [K::Words; 16]
+where
+    K: LaneKernel<WORDS, N>,
+{
+    let bytes = output * size_of::<K::Word>();
+    // SAFETY: the caller's.
+    unsafe {
+        let mut block = [K::Words::splat(K::Word::default()); 16];
+        for i in 0..WORDS {
+            if i < output {
+                block[i] = digest[i];
+            }
+        }
+        let (low, _) = K::Word::bits((before + bytes) as u64);
+        if K::LITTLE_ENDIAN {
+            block[output] = K::Words::splat(K::Word::END).swap_bytes();
+            block[14] = K::Words::splat(low);
+        } else {
+            block[output] = K::Words::splat(K::Word::END);
+            block[15] = K::Words::splat(low);
+        }
+        block
+    }
+}
+
+/// Writes the digests, `output` words each.
+#[inline(always)]
+unsafe fn answer<K, J, const WORDS: usize, const N: usize, const BLOCK: usize>(
+    state: &[K::Words; WORDS],
+    output: usize,
+    jobs: &mut [&mut J],
+) where
+    K: LaneKernel<WORDS, N>,
+    J: Job<[K::Word; WORDS], BLOCK>,
+    [K::Word; WORDS]: Chaining,
+{
+    let mut nowhere = [0; super::MAX_DIGEST];
+    let mut to = [nowhere.as_mut_ptr(); N];
+    for lane in 0..N {
+        if let Some(job) = jobs.get_mut(lane) {
+            let digest = job.answer();
+            digest.len = (output * size_of::<K::Word>()) as u8;
+            to[lane] = digest.bytes.as_mut_ptr();
+        }
+    }
+    // SAFETY: the caller's; a digest has room for 64 bytes.
+    unsafe {
+        let mut words = [K::Words::splat(K::Word::default()); 8];
+        for i in 0..WORDS {
+            if i < output {
+                words[i] = state[i];
+            }
+        }
+        to_words::<K, WORDS, N>(&mut words);
+        K::Words::store_rows(&words, &to);
+    }
+}
+
+/// Chaining values may be those of a key, and blocks are of messages.
+#[inline(always)]
+unsafe fn wipe<K: Words<N>, const N: usize>(words: &mut [K]) {
+    for word in words.iter_mut() {
+        // SAFETY: the caller's.
+        *word = unsafe { K::splat(K::Word::default()) };
+    }
+    zeroize::optimization_barrier(words);
+}
+
+/// A compression function for two messages, interleaved: for instructions that have one message in a
+/// register, and wait for themselves.
+pub(crate) trait PairKernel<S, const BLOCK: usize> {
+    /// Folds the blocks of each in, in order, those of `last` at the end; as many for one as for the
+    /// other.
+    ///
+    /// # Safety
+    /// The processor has the kernel's features.
+    unsafe fn fold(states: &mut [S; 2], blocks: [&[[u8; BLOCK]]; 2], last: [&[[u8; BLOCK]]; 2]);
+}
+
+/// Takes jobs off the front, two at a time where they have as many blocks. Returns the rest, which is
+/// one or none.
+///
+/// # Safety
+/// The processor has the features of `K`.
+#[inline(always)]
+pub(crate) unsafe fn run_in_pairs<'j, 'a, K, S, J, const BLOCK: usize>(
+    side: &Side<S, BLOCK>,
+    mut jobs: &'j mut [&'a mut J],
+) -> &'j mut [&'a mut J]
+where
+    S: Chaining,
+    K: PairKernel<S, BLOCK>,
+    J: Job<S, BLOCK>,
+{
+    let output = side.hash.output_len();
+    let before = if J::KEYED { BLOCK } else { 0 };
+    let mut last = [[[0; BLOCK]; 2]; 2];
+    // FIPS 198-1 §4, step 8: a digest goes in front of this.
+    let mut outer = [[0; BLOCK]; 2];
+    if J::KEYED {
+        for outer in &mut outer {
+            outer[output] = 0x80;
+            S::write_length(outer, (BLOCK + output) as u64);
+        }
+    }
+    while jobs.len() >= 2 {
+        if padded::<BLOCK>(jobs[0].data().len()) != padded::<BLOCK>(jobs[1].data().len()) {
+            let (now, later) = jobs.split_at_mut(1);
+            J::one_by_one(side, now);
+            jobs = later;
+            continue;
+        }
+        let (now, later) = jobs.split_at_mut(2);
+        let (one, two) = (now[0].data(), now[1].data());
+        let counts = [
+            pad(&mut last[0], one, before, S::write_length),
+            pad(&mut last[1], two, before, S::write_length),
+        ];
+        let blocks = [one.as_chunks().0, two.as_chunks().0];
+        let mut states = [now[0].inner(side).state, now[1].inner(side).state];
+        // SAFETY: the caller's.
+        unsafe { K::fold(&mut states, blocks, [&last[0][..counts[0]], &last[1][..counts[1]]]) };
+        if J::KEYED {
+            for i in 0..2 {
+                states[i].write(&mut outer[i][..output]);
+                states[i] = *now[i].outer(side);
+            }
+            // SAFETY: the caller's.
+            unsafe { K::fold(&mut states, [&[], &[]], [&outer[..1], &outer[1..]]) };
+        }
+        for i in 0..2 {
+            *now[i].answer() = Digest::new(side.hash, &states[i]);
+        }
+        states.zeroize();
+        jobs = later;
+    }
+    for last in &mut last {
+        super::wipe(last);
+    }
+    if J::KEYED {
+        super::wipe(&mut outer);
+    }
+    jobs
+}
+
+/// Pads what is left of a message behind its whole blocks; returns to how many.
+#[inline(always)]
+fn pad<const BLOCK: usize>(
+    last: &mut [[u8; BLOCK]; 2],
+    data: &[u8],
+    before: usize,
+    write_length: fn(&mut [u8], u64),
+) -> usize {
+    let tail = data.as_chunks::<BLOCK>().1;
+    let count = padded::<BLOCK>(tail.len());
+    *last = [[0; BLOCK]; 2];
+    let bytes = last.as_flattened_mut();
+    bytes[..tail.len()].copy_from_slice(tail);
+    bytes[tail.len()] = 0x80;
+    write_length(&mut last[count - 1], (before + data.len()) as u64);
+    count
+}
+
+/// Puts jobs into the order in which lanes are best filled.
+pub(crate) fn longest_first<S: Chaining, J: Job<S, BLOCK>, const BLOCK: usize>(jobs: &mut [&mut J]) {
+    jobs.sort_unstable_by_key(|job| Reverse(job.data().len()));
+}
+
+/// Works jobs off, `N` at a time from the front, as long as there are enough of them; returns the rest.
+///
+/// If they are not `in_step`, of as many blocks each, the longest come first. Jobs then run together as
+/// long as lanes that have ended don't wait too long for others; when they would, all that are left go
+/// through the scheduler, which gives a lane another message as soon as one has ended.
+///
+/// # Safety
+/// The processor has the features of `K`.
+#[inline(always)]
+pub(crate) unsafe fn run<'j, 'a, K, J, const WORDS: usize, const N: usize, const BLOCK: usize>(
+    side: &Side<[K::Word; WORDS], BLOCK>,
+    mut jobs: &'j mut [&'a mut J],
+    in_step: bool,
+) -> &'j mut [&'a mut J]
+where
+    K: LaneKernel<WORDS, N>,
+    J: Job<[K::Word; WORDS], BLOCK>,
+    [K::Word; WORDS]: Chaining,
+{
+    while jobs.len() >= K::FEWEST {
+        let count = jobs.len().min(N);
+        if !in_step && too_ragged::<_, J, BLOCK>(&jobs[..count]) {
+            // SAFETY: the caller's.
+            unsafe { scheduled::<K, J, WORDS, N, BLOCK>(side, jobs) };
+            return &mut [];
+        }
+        let (now, later) = jobs.split_at_mut(count);
+        // SAFETY: the caller's.
+        unsafe { together::<K, J, WORDS, N, BLOCK>(side, now, in_step) };
+        jobs = later;
+    }
+    jobs
+}
+
+/// Whether jobs, the longest first, would wait for that one for more than a block each, and more than
+/// an eighth of the time: the scheduler costs a job about as much.
+fn too_ragged<S: Chaining, J: Job<S, BLOCK>, const BLOCK: usize>(jobs: &[&mut J]) -> bool {
+    let longest = padded::<BLOCK>(jobs[0].data().len());
+    let mut waits = 0;
+    for job in jobs {
+        waits += longest - padded::<BLOCK>(job.data().len());
+    }
+    waits > jobs.len() * (1 + longest / 8)
+}
+
+/// Works jobs of any lengths off, the longest first, each lane with a message of its own as soon as
+/// the one before has ended.
+#[inline(always)]
+unsafe fn scheduled<K, J, const WORDS: usize, const N: usize, const BLOCK: usize>(
+    side: &Side<[K::Word; WORDS], BLOCK>,
+    jobs: &mut [&mut J],
+) where
+    K: LaneKernel<WORDS, N>,
+    J: Job<[K::Word; WORDS], BLOCK>,
+    [K::Word; WORDS]: Chaining,
+{
+    // SAFETY: the caller's.
+    unsafe {
+        let mut lanes = Ragged::<K, WORDS, N, BLOCK> {
+            side,
+            state: [K::Words::splat(K::Word::default()); WORDS],
+            from: [PAD.as_ptr(); N],
+            stride: [0; N],
+            part: [Part::Message; N],
+            last: [[[0; BLOCK]; 2]; N],
+        };
+        schedule(&mut lanes, jobs, K::LIVE);
+        wipe(&mut lanes.state);
+        for last in &mut lanes.last {
+            super::wipe(last);
+        }
+    }
+}
+
+/// What of its message a lane is at.
+#[derive(Clone, Copy)]
+enum Part {
+    /// The whole blocks.
+    Message,
+    /// The blocks that the rest was padded to.
+    End,
+    /// The outer hash.
+    Outer,
+}
+
+/// Lanes for the scheduler.
+struct Ragged<'s, K, const WORDS: usize, const N: usize, const BLOCK: usize>
+where
+    K: LaneKernel<WORDS, N>,
+{
+    side: &'s Side<[K::Word; WORDS], BLOCK>,
+    state: [K::Words; WORDS],
+    /// The next block of each lane.
+    from: [*const u8; N],
+    /// Bytes to the block after that: none in an idle lane, which reads the same again.
+    stride: [usize; N],
+    part: [Part; N],
+    last: [[[u8; BLOCK]; 2]; N],
+}
+
+impl<K, const WORDS: usize, const N: usize, const BLOCK: usize> Ragged<'_, K, WORDS, N, BLOCK>
+where
+    K: LaneKernel<WORDS, N>,
+    [K::Word; WORDS]: Chaining,
+{
+    #[inline(always)]
+    fn set(&mut self, lane: usize, state: &[K::Word; WORDS]) {
+        let words = self.state.as_mut_ptr().cast::<K::Word>();
+        for i in 0..WORDS {
+            // SAFETY: the state is WORDS times the words of N lanes.
+            unsafe { words.add(i * N + lane).write(state[i]) };
+        }
+    }
+
+    #[inline(always)]
+    fn get(&self, lane: usize) -> [K::Word; WORDS] {
+        let words = self.state.as_ptr().cast::<K::Word>();
+        let mut state = [K::Word::default(); WORDS];
+        for i in 0..WORDS {
+            // SAFETY: as in `set`.
+            state[i] = unsafe { words.add(i * N + lane).read() };
+        }
+        state
+    }
+
+    /// Puts the padded end of a message into the lane's own blocks.
+    #[inline(always)]
+    fn end(&mut self, lane: usize, data: &[u8], before: usize) -> usize {
+        let count = pad(&mut self.last[lane], data, before, <[K::Word; WORDS]>::write_length);
+        self.from[lane] = self.last[lane].as_ptr().cast();
+        self.stride[lane] = BLOCK;
+        count
+    }
+}
+
+impl<K, J, const WORDS: usize, const N: usize, const BLOCK: usize> Lanes<J, N>
+    for Ragged<'_, K, WORDS, N, BLOCK>
+where
+    K: LaneKernel<WORDS, N>,
+    J: Job<[K::Word; WORDS], BLOCK>,
+    [K::Word; WORDS]: Chaining,
+{
+    #[inline(always)]
+    fn fill(&mut self, lane: usize, job: &mut J) -> usize {
+        let side = self.side;
+        self.set(lane, &job.inner(side).state);
+        self.from[lane] = job.data().as_ptr();
+        self.stride[lane] = BLOCK;
+        self.part[lane] = Part::Message;
+        job.data().len() / BLOCK
+    }
+
+    #[inline(always)]
+    fn run(&mut self, steps: usize) {
+        for _ in 0..steps {
+            // SAFETY: `Ragged` is made where the processor has the features; each lane has `steps`
+            // blocks, or is idle.
+            unsafe {
+                let mut block = K::Words::load_block(&self.from);
+                fold_bytes::<K, WORDS, N>(&mut self.state, &mut block);
+            }
+            for lane in 0..N {
+                self.from[lane] = self.from[lane].wrapping_add(self.stride[lane]);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn next(&mut self, lane: usize, job: &mut J) -> usize {
+        let side = self.side;
+        let before = if J::KEYED { BLOCK } else { 0 };
+        match self.part[lane] {
+            Part::Message => {
+                self.part[lane] = Part::End;
+                self.end(lane, job.data(), before)
+            }
+            Part::End if J::KEYED => {
+                self.part[lane] = Part::Outer;
+                let mut digest = Digest::new(side.hash, &self.get(lane));
+                self.set(lane, job.outer(side));
+                let count = self.end(lane, &digest, before);
+                super::wipe(std::slice::from_mut(&mut digest.bytes));
+                count
+            }
+            _ => {
+                *job.answer() = Digest::new(side.hash, &self.get(lane));
+                0
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn idle(&mut self, lane: usize) {
+        self.from[lane] = PAD.as_ptr();
+        self.stride[lane] = 0;
+    }
+
+    fn finish(&mut self, lane: usize, job: &mut J, steps: usize) {
+        let kernel = job.inner(self.side).kernel;
+        let mut state = self.get(lane);
+        let mut steps = steps;
+        if let Part::Message = self.part[lane] {
+            let (blocks, _) = job.data().as_chunks::<BLOCK>();
+            compress(kernel, &mut state, &blocks[blocks.len() - steps..], &[]);
+            self.set(lane, &state);
+            steps = self.next(lane, job);
+        }
+        while steps > 0 {
+            state = self.get(lane);
+            let at = (self.from[lane] as usize - self.last[lane].as_ptr() as usize) / BLOCK;
+            compress(kernel, &mut state, &[], &self.last[lane][at..at + steps]);
+            self.set(lane, &state);
+            steps = self.next(lane, job);
+        }
+    }
+}
+
+/// A kernel of lanes: a vector of words and the compression function over it.
+macro_rules! lane_kernel {
+    ($(#[$doc:meta])* $name:ident: $vector:ty, $lanes:literal lanes, $features:literal,
+     little endian $little:literal, fewest $fewest:literal, live $live:literal) => {
+        $(#[$doc])*
+        pub(super) struct $name;
+
+        impl $crate::hash::side_by_side::LaneKernel<{ WORDS }, $lanes> for $name {
+            type Word = <$vector as Words<$lanes>>::Word;
+            type Words = $vector;
+
+            const LITTLE_ENDIAN: bool = $little;
+            const FEWEST: usize = $fewest;
+            const LIVE: usize = $live;
+
+            #[inline(always)]
+            unsafe fn fold(state: &mut [$vector; WORDS], block: &mut [$vector; 16]) {
+                #[target_feature(enable = $features)]
+                #[inline(never)]
+                unsafe fn here(state: &mut [$vector; WORDS], block: &mut [$vector; 16]) {
+                    // SAFETY: the caller's.
+                    unsafe { fold::<$vector, $lanes>(state, block) }
+                }
+                // SAFETY: the caller's.
+                unsafe { here(state, block) }
+            }
+        }
+    };
+}
+pub(crate) use lane_kernel;
+
+/// A row whose kernels take over from one another as messages get fewer: lanes, the widest first, then
+/// pairs.
+macro_rules! lanes_row {
+    ($name:literal, $features:literal, $requires:expr, [$($kernel:ident $lanes:literal),* $(; $pair:ident)?],
+     $crossover:expr, $hmac_crossover:expr, $note:literal) => {{
+        $crate::hash::side_by_side::lanes_row!(@work digest HashJob $features [$($kernel $lanes),* $(; $pair)?]);
+        $crate::hash::side_by_side::lanes_row!(@work sign HmacJob $features [$($kernel $lanes),* $(; $pair)?]);
+        $crate::hash::lanes::row(
+            $name,
+            millstream_cpu::FeatureSet::of($requires),
+            $crate::hash::lanes::LanesOps { crossover: $crossover, hmac_crossover: $hmac_crossover, digest, sign },
+            $note,
+        )
+    }};
+    (@work $function:ident $job:ident $features:literal [$($kernel:ident $lanes:literal),* $(; $pair:ident)?]) => {
+        #[target_feature(enable = $features)]
+        unsafe fn $function(side: &Side<State, BLOCK>, jobs: &mut [&mut $job<'_>]) {
+            let mut jobs = jobs;
+            // SAFETY: the features are this function's own.
+            unsafe {
+                let in_step = side_by_side::in_step::<State, _, BLOCK>(jobs);
+                if !in_step {
+                    side_by_side::longest_first::<State, _, BLOCK>(jobs);
+                }
+                $(jobs = side_by_side::run::<$kernel, _, WORDS, $lanes, BLOCK>(side, jobs, in_step);)*
+                $(jobs = side_by_side::run_in_pairs::<$pair, _, _, BLOCK>(side, jobs);)?
+                Job::one_by_one(side, jobs);
+            }
+        }
+    };
+}
+pub(crate) use lanes_row;
