@@ -564,7 +564,7 @@ fn check_cipher(key: CipherKey<'_>, iv: &[u8], data: usize) -> Result<(), Error>
     if iv.len() != key.iv_len() {
         return Err(iv_length(key, iv.len()));
     }
-    if data % key.block() != 0 {
+    if !data.is_multiple_of(key.block()) {
         return Err(Error::DataLength { algorithm: key.name(), given: data as u64, takes: "whole blocks" });
     }
     // IEEE 1619 §5.1. Looked at here so that a combined operation has written nothing when it is refused.

@@ -280,13 +280,13 @@ fn finds(stack: &mut [u128]) {
     assert!(!scan(&bytes, &needles).is_empty());
 }
 
-/// What direct kernels are known to spill to the stack and leave there, and nobody else may: AES in vector
-/// registers, Camellia, and the outer state of HMAC with SHA-512.
+/// What kernels are known to spill to the stack and leave there, and nobody else may: AES in vector registers,
+/// Camellia, KASUMI, and the outer state of HMAC with SHA-512. Of AES some gets to the heap, where values with
+/// uninitialised parts are copied over what was spilled.
 fn of_an_engine(leak: &str) -> bool {
-    let [stack, aes, camellia, opad] =
-        [": stack: ", "stack: AES round keys", "stack: key from", "stack: state after opad"]
-            .map(|text| leak.contains(text));
-    stack && (aes || camellia && leak.contains(" Camellia") || opad)
+    let [aes, key, opad] =
+        [": AES round keys", "stack: key from", "stack: state after opad"].map(|text| leak.contains(text));
+    aes || opad || key && (leak.contains(" Camellia") || leak.contains(" Kasumi"))
 }
 
 #[test]

@@ -353,7 +353,7 @@ fn each_rule<A: Arena + Clone>(arena: impl Fn() -> A) {
         let word = ControlWord {
             algorithm: algorithm as u8,
             key: 800,
-            key_len: key_len,
+            key_len,
             flags: Flags::KEY_IN_ARENA | mac_flag,
             ..change
         };

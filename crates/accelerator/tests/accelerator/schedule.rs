@@ -35,7 +35,7 @@ enum Step {
         back: usize,
     },
     /// Time passes, and the accelerator works.
-    Step {
+    Work {
         later: u64,
     },
     Flush,
@@ -63,7 +63,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => queue.clone().prop_map(|queue| Step::Nonsense { queue }),
         2 => queue.clone().prop_map(|queue| Step::Keyed { queue }),
         2 => (queue.clone(), 0..5_usize).prop_map(|(queue, back)| Step::Cancel { queue, back }),
-        6 => (0..30_u64).prop_map(|later| Step::Step { later }),
+        6 => (0..30_u64).prop_map(|later| Step::Work { later }),
         1 => Just(Step::Flush),
         4 => (queue.clone(), 1..20_usize).prop_map(|(queue, most)| Step::Collect { queue, most }),
         1 => (0..2_usize).prop_map(|grant| Step::RemoveKey { grant }),
@@ -195,7 +195,7 @@ impl World {
                 };
                 self.submit(queue, word, Opcode::Cancel);
             }
-            Step::Step { later } => {
+            Step::Work { later } => {
                 self.now += later;
                 let held = self.accelerator.held();
                 let ended = self.accelerator.step(self.now);

@@ -397,7 +397,7 @@ fn kasumi() -> Vec<Case> {
             algorithm: Algorithm::KasumiF9,
             key: hex(key),
             iv: hex(iv),
-            parameter: direction << 8 | (8 - bits % 8) % 8,
+            parameter: (direction << 8) | ((8 - bits % 8) % 8),
             source: hex(message),
             mac: hex(mac),
             ..Case::new("TS 35.203 f9", Opcode::Mac)
