@@ -5,11 +5,12 @@ use std::ops::Deref;
 
 use millstream_cpu::Features;
 use millstream_cwq::ring::{Consumer, Corrupt, Producer, Word};
-use millstream_cwq::{Completion, ControlWord, Opcode, Status, VERSION};
+use millstream_cwq::{Completion, ControlWord, Flags, Opcode, Status, VERSION};
 
 use crate::arena::Arena;
 use crate::execute::{Executor, Taken};
 use crate::key::{Handle, Key, KeySlots, SlotsFull};
+use crate::plan::gathered_len;
 use crate::unit::Unit;
 
 /// What one word costs beside its bytes, in bytes: so a flood of small words is counted too.
@@ -58,6 +59,8 @@ struct Queue<M> {
     weight: u32,
     /// What it may still take in this turn; less than nothing after a big object.
     deficit: i64,
+    /// Whether its turn was cut short because no more words could be held: it goes on with it.
+    in_turn: bool,
     /// Bytes in its arena.
     arena_len: u32,
     /// Words taken whose completions have no place in the ring yet.
@@ -66,6 +69,14 @@ struct Queue<M> {
     dirty: bool,
     /// Whether completions were published since clients were last woken.
     told: bool,
+}
+
+impl<M: Deref<Target = [Word]>> Queue<M> {
+    /// For how many more words' completions there is room.
+    #[inline]
+    fn room(&mut self) -> usize {
+        self.completions.room_for(self.held + 1).map_or(0, |room| room.saturating_sub(self.held))
+    }
 }
 
 /// An accelerator without a thread, a clock or a system call: it works when it is told to.
@@ -176,6 +187,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             completions: Producer::new(completions)?,
             weight: weight.max(1),
             deficit: 0,
+            in_turn: false,
             arena_len: of.arena.len(),
             held: 0,
             dirty: false,
@@ -327,10 +339,10 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         let queues = self.queues.len();
         for offset in 0..queues {
             let index = (self.turn + offset) % queues;
-            self.take_from(index, quanta);
+            let cut_short = self.take_from(index, quanta);
             if self.held.len() >= MOST_HELD {
-                // The next turn begins with whoever had none in this.
-                self.turn = index + 1;
+                // Who was cut short goes on; else it begins with whoever had no turn.
+                self.turn = if cut_short { index } else { index + 1 };
                 return;
             }
         }
@@ -341,46 +353,63 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     #[cold]
     fn rounds_to_wait(&mut self) -> Option<i64> {
         let offering = self.queues.iter_mut().flatten().filter_map(|queue| {
-            let offers = matches!(queue.submissions.ready(), Ok(1..)) && queue.deficit <= 0;
-            offers.then(|| 1 - queue.deficit / (QUANTUM * i64::from(queue.weight)))
+            let offers = matches!(queue.submissions.ready(), Ok(1..)) && queue.room() > 0;
+            (offers && queue.deficit <= 0).then(|| 1 - queue.deficit / (QUANTUM * i64::from(queue.weight)))
         });
         offering.min()
     }
 
+    /// Takes words from a queue up to what it has saved up; whether it had to stop before that because no more
+    /// can be held.
     #[inline]
-    fn take_from(&mut self, index: usize, quanta: i64) {
-        let Some(Some(queue)) = self.queues.get_mut(index) else { return };
-        // Every word that is taken must find room for its completion. A corrupt ring is not served.
-        let (Ok(ready), Ok(room)) = (queue.submissions.ready(), queue.completions.room()) else { return };
-        if ready == 0 {
-            queue.deficit = queue.deficit.min(0);
-            return;
+    fn take_from(&mut self, index: usize, quanta: i64) -> bool {
+        let Accelerator { queues, grants, held, .. } = self;
+        let Some(Some(queue)) = queues.get_mut(index) else { return false };
+        let Some(Some(grant)) = grants.get(queue.grant) else { return false };
+        // A corrupt ring is not served.
+        let (Ok(ready), Ok(_)) = (queue.submissions.ready(), queue.completions.room()) else { return false };
+        if !std::mem::take(&mut queue.in_turn) {
+            let share = quanta.saturating_mul(QUANTUM * i64::from(queue.weight));
+            queue.deficit = queue.deficit.saturating_add(share);
         }
-        let mut deficit = queue.deficit.saturating_add(quanta * QUANTUM * i64::from(queue.weight));
-        let left = ready.min(room.saturating_sub(queue.held)).min(MOST_HELD - self.held.len());
-        let (held_before, mut ended) = (self.held.len(), 0);
-        for _ in 0..left {
-            if deficit <= 0 {
+        let (mut room, mut ended) = (0, 0);
+        while ready > 0 && queue.deficit > 0 {
+            if held.len() >= MOST_HELD {
+                queue.in_turn = true;
+                break;
+            }
+            if room == 0 {
+                room = queue.room();
+            }
+            // Every word that is taken must find room for its completion.
+            if room == 0 {
                 break;
             }
             let Ok(Some(words)) = queue.submissions.pop() else { break };
             let word = ControlWord::from_words(words);
-            // The length is not checked yet; what is longer than the arena will be refused, and cheap.
-            deficit -= WORD_COST + i64::from(word.source_len.min(queue.arena_len));
+            room -= 1;
             if is_null(&words) {
                 let done = Completion { tag: word.tag, ..Completion::default() };
                 let _ = queue.completions.push(&done.to_words());
+                queue.deficit -= WORD_COST;
                 ended += 1;
                 continue;
             }
-            let cancelled = word.opcode == Opcode::Cancel as u8 && cancel(&mut self.held, index, &word);
-            self.held.push(Taken { words, queue: index as u32, grant: queue.grant as u32, cancelled });
+            let gathered = if word.has(Flags::GATHER) { gathered_len(&word, &grant.arena) } else { 0 };
+            queue.deficit -= cost(&word, gathered, queue.arena_len);
+            let cancelled = is_cancel(&word) && cancel(held, index, &word);
+            queue.held += 1;
+            held.push(Taken { words, gathered, queue: index as u32, grant: queue.grant as u32, cancelled });
         }
-        queue.deficit = deficit;
-        queue.held += self.held.len() - held_before;
+        if !queue.in_turn {
+            // What it had no use for is not saved up, so that no queue can take much at once; a debt stays.
+            queue.deficit = queue.deficit.min(0);
+        }
         queue.dirty |= ended > 0;
-        self.ended += ended;
         queue.submissions.release();
+        let cut_short = queue.in_turn;
+        self.ended += ended;
+        cut_short
     }
 
     /// Executes what is held and posts the completions.
@@ -410,6 +439,24 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             }
         }
     }
+}
+
+/// What a word costs, in bytes. Nothing of it is checked yet: what is longer than the arena will be refused, and
+/// is cheap.
+#[inline]
+fn cost(word: &ControlWord, gathered: u32, arena_len: u32) -> i64 {
+    let source = if word.has(Flags::GATHER) { gathered } else { word.source_len };
+    // Of a combined operation the length of the associated data is a part of the source's.
+    let aad = if word.opcode == Opcode::Aead as u8 { word.aad_len } else { 0 };
+    let spans = [source, aad, u32::from(word.key_len), u32::from(word.mac_key_len)];
+    WORD_COST + spans.iter().map(|len| i64::from(*len.min(&arena_len))).sum::<i64>()
+}
+
+/// Whether a word cancels another, and nothing is wrong with it.
+fn is_cancel(word: &ControlWord) -> bool {
+    let ControlWord { key, mac_key, tag, .. } = *word;
+    word.opcode == Opcode::Cancel as u8
+        && *word == ControlWord { opcode: Opcode::Cancel as u8, key, mac_key, tag, ..ControlWord::default() }
 }
 
 impl<M: Deref<Target = [Word]>> Queue<M> {

@@ -14,6 +14,7 @@ use zeroize::{Zeroizing, optimization_barrier};
 
 use crate::accelerator::{Grant, failed};
 use crate::arena::{Arena, Span, slice, slice_mut};
+use crate::kept::{Kept, wipe_stack};
 use crate::key::{Handle, Key, hash_of};
 use crate::operation::{Checksum, Expected, Operation, Partial, Sink, Work, aead, chained, cipher, keyed};
 use crate::plan::{KeyAt, Pieces, Plan, Source, plan};
@@ -23,6 +24,8 @@ use crate::unit::Unit;
 #[derive(Clone, Copy)]
 pub(crate) struct Taken {
     pub(crate) words: [u64; ControlWord::WORDS],
+    /// The bytes that its gather list named when its cost was reckoned.
+    pub(crate) gathered: u32,
     pub(crate) queue: u32,
     pub(crate) grant: u32,
     /// Taken back; of [`Opcode::Cancel`], that it found what it looked for.
@@ -69,8 +72,8 @@ struct Entry {
 /// Keys that came with a word.
 #[derive(Default)]
 struct Carried {
-    key: Option<Box<Key>>,
-    mac_key: Option<Box<Key>>,
+    key: Option<Kept>,
+    mac_key: Option<Kept>,
 }
 
 /// The sub-unit, and memory that is used again and again.
@@ -192,13 +195,21 @@ impl Executor {
         entry.plan = plan(&word, &grant.arena, &mut pieces, &mut checked).map(|()| checked);
         let Ok(plan) = &entry.plan else { return entry };
         let gathers = matches!(plan.source, Source::Gather { .. });
+        if gathers && plan.source.len() > taken.gathered {
+            // The list has changed since: what it names now was not paid for.
+            entry.plan = Err(Status::Gather);
+            return entry;
+        }
         let exclusive = grant.arena.exclusive();
         let carries = matches!(plan.key, KeyAt::Arena(_)) || matches!(plan.mac_key, KeyAt::Arena(_));
         if exclusive && !gathers && !carries {
             return entry;
         }
         if carries {
-            match carry(features, &grant.arena, plan) {
+            let carried = carry(features, &grant.arena, plan);
+            // What is copied from here on has no business with what a key has left.
+            wipe_stack();
+            match carried {
                 Ok(carried) => self.carried.push(carried),
                 Err(status) => {
                     entry.plan = Err(status);
@@ -369,14 +380,15 @@ impl<'a> Outputs<'a> {
     }
 }
 
-/// The keys that a word brings with it.
+/// The keys that a word brings with it. In a frame of its own, to be wiped.
+#[inline(never)]
 fn carry<A: Arena>(features: Features, arena: &A, plan: &Plan) -> Result<Carried, Status> {
     let expand = |at: KeyAt, algorithm: Algorithm| {
         let KeyAt::Arena(span) = at else { return Ok(None) };
         let mut bytes = Zeroizing::new(vec![0; span.len as usize]);
         arena.read(span.at, &mut bytes);
         match Key::new(features, algorithm, &bytes) {
-            Ok(key) => Ok(Some(Box::new(key))),
+            Ok(key) => Ok(Some(Kept::new(key))),
             Err(_) => Err(Status::KeyLength),
         }
     };
@@ -392,11 +404,11 @@ struct Keys<'a> {
 
 #[inline(always)]
 fn keys<'a, A>(plan: &Plan, grant: &'a Grant<A>, carried: Option<&'a Carried>) -> Result<Keys<'a>, Status> {
-    let find = |at: KeyAt, carried: Option<&'a Box<Key>>, algorithm: Algorithm| {
+    let find = |at: KeyAt, carried: Option<&'a Kept>, algorithm: Algorithm| {
         let key = match at {
             KeyAt::None => return Ok(None),
             KeyAt::Slot(bits) => grant.keys.get(Handle::from_bits(bits)),
-            KeyAt::Arena(_) => carried.map(Box::as_ref),
+            KeyAt::Arena(_) => carried.map(Kept::key),
         };
         // A key of another algorithm is as good as none.
         match key {

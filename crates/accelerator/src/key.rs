@@ -12,6 +12,8 @@ use millstream_engines::hmac::HmacKey;
 use millstream_engines::rc4::Rc4;
 use millstream_engines::{Error, aes, camellia, des, kasumi};
 
+use crate::kept::Kept;
+
 /// Declares the enumeration of keys of one kind, by reference, and how it is made from each engine's.
 macro_rules! references {
     ($(#[$doc:meta])* $name:ident { $($variant:ident: $engine:ty,)+ }) => {
@@ -299,7 +301,7 @@ pub const fn algorithm_of(hash: Hash) -> Algorithm {
 }
 
 /// A key in a slot: its number, and which of the slot's keys it is, so that a handle that was given up
-/// never names the slot's next key.
+/// does not name the slot's next key, nor any of the 32,766 after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Handle(u32);
 
@@ -337,8 +339,7 @@ impl std::error::Error for SlotsFull {}
 struct Slot {
     /// Changes with each key, so that old handles don't fit. Odd while a key is there.
     generation: u16,
-    /// In a box, so that a key stays where it was expanded.
-    key: Option<Box<Key>>,
+    key: Option<Kept>,
 }
 
 /// Where the keys of one grant are. Outside there are only handles.
@@ -381,7 +382,7 @@ impl KeySlots {
         };
         let slot = &mut self.slots[index];
         slot.generation = slot.generation.wrapping_add(1);
-        slot.key = Some(Box::new(key));
+        slot.key = Some(Kept::new(key));
         Ok(Handle(u32::from(slot.generation) << Handle::INDEX_BITS | index as u32))
     }
 
@@ -403,7 +404,7 @@ impl KeySlots {
         if u32::from(slot.generation) != handle.0 >> Handle::INDEX_BITS {
             return None;
         }
-        slot.key.as_deref()
+        slot.key.as_ref().map(Kept::key)
     }
 
     /// How many keys are there.

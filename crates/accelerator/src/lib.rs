@@ -12,6 +12,7 @@
 mod accelerator;
 mod arena;
 mod execute;
+mod kept;
 mod key;
 mod operation;
 mod plan;

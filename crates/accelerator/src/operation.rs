@@ -567,6 +567,11 @@ fn check_cipher(key: CipherKey<'_>, iv: &[u8], data: usize) -> Result<(), Error>
     if !data.is_multiple_of(key.block()) {
         return Err(Error::DataLength { algorithm: key.name(), given: data as u64, takes: "whole blocks" });
     }
+    // IEEE 1619 §5.1. Looked at here so that a combined operation has written nothing when it is refused.
+    if matches!(key, CipherKey::AesXts(_)) && !(16..=16 << 20).contains(&data) {
+        let (algorithm, given) = (key.name(), data as u64);
+        return Err(Error::DataLength { algorithm, given, takes: "16 bytes to 2^20 blocks" });
+    }
     Ok(())
 }
 

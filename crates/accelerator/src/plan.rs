@@ -315,7 +315,19 @@ fn source<A: Arena>(word: &ControlWord, arena: &A, pieces: &mut Pieces) -> Resul
         pieces.push(span(at, len, arena.len(), Status::Gather)?);
         total += u64::from(len);
     }
-    Ok(Source::Gather { total: u32::try_from(total).map_err(|_| Status::Gather)? })
+    // No more than the arena holds, so that what is staged for a word is bounded.
+    if total > u64::from(arena.len()) {
+        return Err(Status::Gather);
+    }
+    Ok(Source::Gather { total: total as u32 })
+}
+
+/// How many bytes a gather list names, if it is one: what its word costs. [`plan`] reads the list again and
+/// believes only that.
+#[cold]
+pub(crate) fn gathered_len<A: Arena>(word: &ControlWord, arena: &A) -> u32 {
+    let mut pieces = Pieces::new();
+    source(word, arena, &mut pieces).map_or(0, Source::len)
 }
 
 /// Where the list of a word with [`Flags::GATHER`] lies, if it has no more than [`MAX_PIECES`] entries.
@@ -343,7 +355,7 @@ fn outputs(plan: &mut Plan, word: &ControlWord, arena: u32) -> Result<(), Status
         plan.aad = span(word.aad, word.aad_len, arena, Status::AadRange)?;
     }
     if plan.opcode == Opcode::PartialHash {
-        if plan.first != (word.aad_len == 0) {
+        if plan.first != (word.aad_len == 0) || word.aad_len > ControlWord::STATE_BYTES {
             return Err(Status::MidState);
         }
         if word.has(Flags::LAST) {

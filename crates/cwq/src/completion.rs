@@ -117,8 +117,9 @@ statuses! {
     KeyRange = 37 "the key is not inside the arena",
     /// The mid-state is not inside the arena.
     StateRange = 38 "the mid-state is not inside the arena",
-    /// A gather list, or one of its pieces, is not inside the arena, or the list is too long.
-    Gather = 39 "the gather list or one of its pieces is not inside the arena, or it has too many pieces",
+    /// A gather list, or one of its pieces, is not inside the arena, the list has too many pieces or more
+    /// bytes than the arena, or it changed while it was read.
+    Gather = 39 "the gather list or one of its pieces is not inside the arena, or it is too long, or was changed",
     /// Something that is written overlaps something else that the word names.
     Overlap = 40 "an output overlaps another part of the operation",
     /// There is no such key, or it is not one for this algorithm.

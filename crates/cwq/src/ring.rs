@@ -120,13 +120,29 @@ impl<M: Deref<Target = [AtomicU64]>, const W: usize> Producer<M, W> {
     /// [`Corrupt`] when the consumer's index can't be.
     #[inline]
     pub fn room(&mut self) -> Result<usize, Corrupt> {
-        if self.pushed.wrapping_sub(self.taken) > self.mask {
+        self.room_for(1)
+    }
+
+    /// The same, but it looks where the consumer is already when there is no room known for that many.
+    ///
+    /// # Errors
+    /// As [`Producer::room`].
+    #[inline]
+    pub fn room_for(&mut self, entries: usize) -> Result<usize, Corrupt> {
+        if self.known_room() < entries {
             match self.look() {
                 Ok(()) | Err(PushError::Full) => {}
                 Err(PushError::Corrupt) => return Err(Corrupt),
             }
         }
-        Ok((self.mask + 1).wrapping_sub(self.pushed.wrapping_sub(self.taken)) as usize)
+        Ok(self.known_room())
+    }
+
+    /// For how many entries there was room when last looked.
+    #[inline(always)]
+    fn known_room(&self) -> usize {
+        // Never more than the capacity are pushed and not taken.
+        (self.mask + 1).wrapping_sub(self.pushed.wrapping_sub(self.taken)) as usize
     }
 
     /// Writes one entry, which the consumer sees after the next [`Producer::publish`].
@@ -155,7 +171,7 @@ impl<M: Deref<Target = [AtomicU64]>, const W: usize> Producer<M, W> {
         // read before we write there again.
         let taken = self.memory[TAKEN].load(Ordering::Acquire);
         // It can't have taken more than was published, nor give entries back.
-        if self.published.wrapping_sub(taken) > self.mask + 1 {
+        if taken.wrapping_sub(self.taken) > self.published.wrapping_sub(self.taken) {
             return Err(PushError::Corrupt);
         }
         self.taken = taken;

@@ -153,11 +153,15 @@ const MIRI_FLAGS: &str = "-Ctarget-feature=+aes,+pclmulqdq,+sha,+sse4.2,+avx2,+b
 
 fn miri(pipeline: &mut Pipeline) -> Result<(), String> {
     if !works("cargo", &["+nightly", "miri", "--version"]) {
-        pipeline.skip("miri is not installed: the vector kernels were not interpreted");
+        pipeline.skip("miri is not installed: the vector kernels and the accelerator were not interpreted");
         return Ok(());
     }
-    let mut tests =
-        command("cargo", &["+nightly", "miri", "test", "--package", "millstream-engines", "miri_"]);
+    let mut arguments = vec!["+nightly", "miri", "test"];
+    for package in ["millstream-engines", "millstream-cwq", "millstream-accelerator"] {
+        arguments.extend(["--package", package]);
+    }
+    arguments.push("miri_");
+    let mut tests = command("cargo", &arguments);
     tests
         .env("MIRIFLAGS", "-Zmiri-disable-isolation")
         .env("RUSTFLAGS", MIRI_FLAGS)
@@ -168,7 +172,7 @@ fn miri(pipeline: &mut Pipeline) -> Result<(), String> {
 /// Each fuzz target for a short while, from its seeds.
 fn fuzz(pipeline: &mut Pipeline) -> Result<(), String> {
     if !works("cargo", &["+nightly", "fuzz", "--version"]) {
-        pipeline.skip("cargo-fuzz is not installed: the file formats were not fuzzed");
+        pipeline.skip("cargo-fuzz is not installed: file formats, control words and rings were not fuzzed");
         return Ok(());
     }
     let listed = command("cargo", &["+nightly", "fuzz", "list"]).output().map_err(|e| e.to_string())?;

@@ -1,0 +1,546 @@
+//! One thing to compute, with its answer: as an operation, or as a control word.
+
+use millstream_accelerator::{Checksum, Key, Operation, hash_of, status_of};
+use millstream_cpu::Features;
+use millstream_cwq::{Algorithm, ControlWord, Opcode, Status};
+use millstream_engines::aead::Aead;
+use millstream_engines::crc::{Crc32, Crc32c};
+use millstream_engines::hash::{Hash, Hasher};
+use millstream_engines::ipsum::IpChecksum;
+use millstream_engines::modes::{BlockMode, ByteStream, Direction};
+use millstream_engines::{Error, InOut, des};
+use millstream_testkit::Random;
+
+/// What bytes are that nobody has written.
+pub const UNTOUCHED: u8 = 0xa5;
+
+/// The processor's; under Miri none, for the portable kernels.
+pub fn features() -> Features {
+    if cfg!(miri) { Features::none() } else { Features::hardware() }
+}
+
+/// What goes in, and what must come out.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub name: String,
+    pub opcode: Opcode,
+    pub algorithm: Algorithm,
+    pub hash: Algorithm,
+    pub reverse: bool,
+    pub key: Vec<u8>,
+    pub mac_key: Vec<u8>,
+    pub iv: Vec<u8>,
+    /// Associated data, or the mid-state before.
+    pub aad: Vec<u8>,
+    /// Bytes in front that a combined operation does not encrypt.
+    pub clear: usize,
+    pub source: Vec<u8>,
+    pub parameter: u32,
+    pub first: bool,
+    pub last: bool,
+    /// The digest or tag: to compute, or in reverse to compare with.
+    pub mac: Vec<u8>,
+    /// The destination, after success.
+    pub output: Vec<u8>,
+    /// The mid-state after.
+    pub state: Vec<u8>,
+    /// The checksum.
+    pub value: u32,
+    pub status: Status,
+}
+
+impl Case {
+    pub fn new(name: impl Into<String>, opcode: Opcode) -> Self {
+        Case {
+            name: name.into(),
+            opcode,
+            algorithm: Algorithm::None,
+            hash: Algorithm::None,
+            reverse: opcode == Opcode::MacThenDecrypt,
+            key: vec![],
+            mac_key: vec![],
+            iv: vec![],
+            aad: vec![],
+            clear: 0,
+            source: vec![],
+            parameter: 0,
+            first: false,
+            last: false,
+            mac: vec![],
+            output: vec![],
+            state: vec![],
+            value: 0,
+            status: Status::Ok,
+        }
+    }
+
+    /// A cipher in one direction.
+    pub fn cipher(name: &str, algorithm: Algorithm, decrypt: bool, key: Vec<u8>, iv: Vec<u8>) -> Self {
+        Case { algorithm, reverse: decrypt, key, iv, ..Case::new(name, Opcode::Cipher) }
+    }
+
+    pub fn from(self, source: Vec<u8>, output: Vec<u8>) -> Self {
+        Case { source, output, ..self }
+    }
+
+    pub fn has_key(&self) -> bool {
+        use Opcode::*;
+        matches!(self.opcode, Cipher | Aead | Hmac | Mac | EncryptThenMac | MacThenDecrypt)
+    }
+
+    pub fn is_chained(&self) -> bool {
+        matches!(self.opcode, Opcode::EncryptThenMac | Opcode::MacThenDecrypt)
+    }
+
+    pub fn has_destination(&self) -> bool {
+        use Opcode::*;
+        matches!(self.opcode, Copy | CopyChecksum | Cipher | Aead | EncryptThenMac | MacThenDecrypt)
+    }
+
+    /// The algorithm of its first key.
+    pub fn key_algorithm(&self) -> Algorithm {
+        if self.opcode == Opcode::Hmac { self.hash } else { self.algorithm }
+    }
+
+    /// Whether a control word can say it: its initialisation vector has a length of 8 bits.
+    pub fn fits_a_word(&self) -> bool {
+        self.iv.len() <= 255
+    }
+
+    /// What the completion's value must be.
+    pub fn completion_value(&self) -> u32 {
+        match self.opcode {
+            Opcode::Checksum | Opcode::CopyChecksum => self.value,
+            Opcode::PartialHash if !self.last => self.state.len() as u32,
+            _ if self.status != Status::Ok || self.reverse => 0,
+            _ => self.mac.len() as u32,
+        }
+    }
+
+    pub fn hash(&self) -> Hash {
+        hash_of(self.hash).expect("a hash")
+    }
+
+    pub fn checksum(&self) -> Checksum {
+        match self.algorithm {
+            Algorithm::Crc32 => Checksum::Crc32,
+            Algorithm::Crc32c => Checksum::Crc32c,
+            _ => Checksum::Ip,
+        }
+    }
+
+    /// What must lie at the destination, if that was untouched before.
+    pub fn expected_output(&self) -> Vec<u8> {
+        match self.status {
+            _ if !self.has_destination() => vec![],
+            Status::Ok => self.output.clone(),
+            Status::Authentication => vec![0; self.source.len()],
+            _ => vec![UNTOUCHED; self.source.len()],
+        }
+    }
+}
+
+/// The keys of a case, expanded.
+pub struct Keys {
+    pub key: Option<Key>,
+    pub mac_key: Option<Key>,
+}
+
+impl Keys {
+    pub fn of(features: Features, case: &Case) -> Result<Self, Error> {
+        Ok(Keys {
+            key: if case.has_key() {
+                Some(Key::new(features, case.key_algorithm(), &case.key)?)
+            } else {
+                None
+            },
+            mac_key: if case.is_chained() {
+                Some(Key::new(features, case.hash, &case.mac_key)?)
+            } else {
+                None
+            },
+        })
+    }
+
+    fn key(&self) -> &Key {
+        self.key.as_ref().expect("a key")
+    }
+}
+
+/// Where an operation writes.
+pub struct Room {
+    pub in_place: bool,
+    pub output: Vec<u8>,
+    pub state: Vec<u8>,
+}
+
+impl Room {
+    pub fn of(case: &Case, in_place: bool) -> Self {
+        let in_place = in_place && !matches!(case.opcode, Opcode::Copy | Opcode::CopyChecksum);
+        let output =
+            if in_place { case.source.clone() } else { vec![UNTOUCHED; case.expected_output().len()] };
+        Room { in_place, output, state: vec![UNTOUCHED; ControlWord::STATE_BYTES as usize] }
+    }
+}
+
+/// The case as an operation.
+pub fn operation<'a>(case: &'a Case, keys: &'a Keys, room: &'a mut Room) -> Operation<'a> {
+    let Room { in_place, output, state } = room;
+    let source = case.source.as_slice();
+    if matches!(case.opcode, Opcode::Copy) {
+        return Operation::copy(source, output);
+    }
+    if matches!(case.opcode, Opcode::CopyChecksum) {
+        return Operation::copy_checksum(case.checksum(), source, output);
+    }
+    let mut output = Some(output.as_mut_slice());
+    let mut data = || {
+        let output = output.take().expect("taken once");
+        if *in_place { InOut::in_place(output) } else { InOut::separate(source, output).expect("as long") }
+    };
+    let bits = (8 * source.len()).wrapping_sub((case.parameter & 7) as usize);
+    let number = |at: usize| u32::from_be_bytes(case.iv[at..at + 4].try_into().expect("four bytes"));
+    match case.opcode {
+        Opcode::Checksum => Operation::checksum(case.checksum(), source),
+        Opcode::Cipher => match keys.key() {
+            Key::KasumiF8(key) if case.parameter != 0 => {
+                let (bearer, direction) = ((number(4) >> 27) as u8, (number(4) >> 26) as u8 & 1);
+                Operation::kasumi_f8(key, number(0), bearer, direction, data(), bits)
+            }
+            key if case.reverse => Operation::decrypt(key.as_cipher().expect("a cipher's"), &case.iv, data()),
+            key => Operation::encrypt(key.as_cipher().expect("a cipher's"), &case.iv, data()),
+        },
+        Opcode::Aead => {
+            let key = keys.key().as_aead().expect("an AEAD's");
+            match case.reverse {
+                false => Operation::seal(key, &case.iv, &case.aad, data()),
+                true => Operation::open(key, &case.iv, &case.aad, data(), &case.mac),
+            }
+        }
+        Opcode::Hash => Operation::digest(case.hash(), source),
+        Opcode::PartialHash => {
+            let before = (!case.first).then_some(case.aad.as_slice());
+            match case.last {
+                true => Operation::last_hash(case.hash(), before, source),
+                false => Operation::partial_hash(case.hash(), before, source, state),
+            }
+        }
+        Opcode::Hmac | Opcode::Mac => match keys.key() {
+            Key::KasumiF9(key) => {
+                let direction = (case.parameter >> 8) as u8;
+                let (count, fresh) = (number(0), number(4));
+                match case.reverse {
+                    false => Operation::kasumi_f9(key, count, fresh, direction, source, bits),
+                    true => {
+                        let code = case.mac.as_slice().try_into().expect("four bytes");
+                        Operation::verify_kasumi_f9(key, count, fresh, direction, source, bits, code)
+                    }
+                }
+            }
+            key if case.reverse => Operation::verify(key.as_mac().expect("a MAC's"), source, &case.mac),
+            key => Operation::mac(key.as_mac().expect("a MAC's"), source),
+        },
+        Opcode::EncryptThenMac | Opcode::MacThenDecrypt => {
+            let cipher = keys.key().as_cipher().expect("a cipher's");
+            let Some(Key::Hmac(mac)) = &keys.mac_key else { panic!("an HMAC key") };
+            match case.reverse {
+                false => Operation::encrypt_then_mac(cipher, &case.iv, mac, case.clear, data()),
+                true => Operation::mac_then_decrypt(cipher, &case.iv, mac, case.clear, data(), &case.mac),
+            }
+        }
+        _ => Operation::null(),
+    }
+}
+
+/// What came of an operation, kept while its buffers are looked at.
+pub struct Outcome {
+    status: Status,
+    tag: Vec<u8>,
+    value: u32,
+}
+
+impl Outcome {
+    pub fn of(operation: &Operation<'_>) -> Self {
+        let status = operation.result().map_or_else(status_of, |()| Status::Ok);
+        Outcome { status, tag: operation.tag().to_vec(), value: operation.value() }
+    }
+
+    pub fn check(&self, case: &Case, room: &Room) {
+        assert_eq!(self.status, case.status, "{case:?}");
+        let output = match case.status {
+            Status::Ok => case.expected_output(),
+            _ if room.in_place && case.has_destination() => case.source.clone(),
+            _ => case.expected_output(),
+        };
+        if case.has_destination() {
+            assert!(room.output == output, "output: {case:?}, in place: {}", room.in_place);
+        }
+        if case.status != Status::Ok {
+            return assert!(self.tag.is_empty(), "no tag after a failure: {case:?}");
+        }
+        if !case.reverse {
+            let whole = case.mac.len().max(self.tag.len() * usize::from(case.mac.is_empty()));
+            assert_eq!(self.tag[..whole], case.mac, "tag: {case:?}");
+        }
+        if matches!(case.opcode, Opcode::Checksum | Opcode::CopyChecksum) {
+            assert_eq!(self.value, case.value, "{case:?}");
+        }
+        if case.opcode == Opcode::PartialHash && !case.last {
+            assert_eq!(self.value as usize, case.state.len());
+            assert_eq!(room.state[..case.state.len()], case.state, "mid-state: {case:?}");
+            assert!(room.state[case.state.len()..].iter().all(|byte| *byte == UNTOUCHED));
+        }
+    }
+}
+
+/// Computes one cipher directly.
+pub fn direct_cipher(key: &Key, reverse: bool, iv: &[u8], parameter: u32, data: &mut [u8]) {
+    let direction = if reverse { Direction::Decrypt } else { Direction::Encrypt };
+    let mut iv = iv.to_vec();
+    let bits = 8 * data.len() - (parameter & 7) as usize;
+    let data = InOut::in_place(data);
+    let first = |iv: &[u8]| -> [u8; 16] { iv.try_into().expect("16 bytes") };
+    match key {
+        Key::AesEcb(key) => key.pass(direction, &mut iv, data),
+        Key::AesCbc(key) => key.pass(direction, &mut iv, data),
+        Key::AesCtr(key) => key.apply(&first(&iv), data),
+        Key::AesCfb(key) if reverse => key.decrypt(&first(&iv), data),
+        Key::AesCfb(key) => key.encrypt(&first(&iv), data),
+        Key::AesXts(key) if reverse => key.decrypt(&first(&iv), data).expect("a data unit"),
+        Key::AesXts(key) => key.encrypt(&first(&iv), data).expect("a data unit"),
+        Key::CamelliaEcb(key) => key.pass(direction, &mut iv, data),
+        Key::CamelliaCbc(key) => key.pass(direction, &mut iv, data),
+        Key::CamelliaCtr(key) => ByteStream::new(key, &iv, direction).expect("16 bytes").update(data),
+        Key::DesEcb(key) => key.pass(direction, &mut iv, data),
+        Key::DesCbc(key) => key.pass(direction, &mut iv, data),
+        Key::DesCfb(key) => ByteStream::new(key, &iv, direction).expect("8 bytes").update(data),
+        Key::Rc4(key) => key.clone().apply(data),
+        Key::KasumiF8(key) => {
+            let number = |at: usize| u32::from_be_bytes(iv[at..at + 4].try_into().expect("four bytes"));
+            let (bearer, way) = ((number(4) >> 27) as u8, (number(4) >> 26) as u8 & 1);
+            key.apply(number(0), bearer, way, data, bits).expect("as many bits");
+        }
+        _ => panic!("not a cipher's: {key:?}"),
+    }
+}
+
+/// Fills in what a direct call of the engines answers. In reverse the source and tag are what the forward
+/// operation gave for the source.
+pub fn answer(case: &mut Case) {
+    let features = features();
+    let keys = Keys::of(features, case).expect("a good key");
+    let number = |at: usize| u32::from_be_bytes(case.iv[at..at + 4].try_into().expect("four bytes"));
+    case.output = case.source.clone();
+    match case.opcode {
+        Opcode::Checksum | Opcode::CopyChecksum => {
+            case.value = match case.checksum() {
+                Checksum::Crc32 => Crc32::of(features, &case.source),
+                Checksum::Crc32c => Crc32c::of(features, &case.source),
+                Checksum::Ip => u32::from(IpChecksum::of(features, &case.source)),
+            };
+        }
+        Opcode::Cipher => {
+            direct_cipher(keys.key(), case.reverse, &case.iv, case.parameter, &mut case.output);
+        }
+        Opcode::Aead => {
+            let data = InOut::in_place(&mut case.output);
+            let mut tag = [0; 16];
+            match keys.key() {
+                Key::AesGcm(key) => key.seal(&case.iv, &case.aad, data, &mut tag),
+                Key::ChaCha20Poly1305(key) => key.seal(&case.iv, &case.aad, data, &mut tag),
+                key => panic!("not an AEAD's: {key:?}"),
+            }
+            .expect("sealed");
+            case.mac = tag[..case.mac.len()].to_vec();
+        }
+        Opcode::Hash => {
+            let mut hasher = Hasher::new(features, case.hash());
+            hasher.update(&case.source);
+            case.mac = hasher.finish().to_vec();
+        }
+        Opcode::PartialHash => {
+            let mut hasher = match case.first {
+                true => Hasher::new(features, case.hash()),
+                false => Hasher::import(features, case.hash(), &case.aad).expect("a mid-state"),
+            };
+            hasher.update(&case.source);
+            match case.last {
+                true => case.mac = hasher.finish().to_vec(),
+                false => case.state = hasher.export().to_vec(),
+            }
+        }
+        Opcode::Hmac | Opcode::Mac => {
+            let bits = 8 * case.source.len() - (case.parameter & 7) as usize;
+            let tag = match keys.key() {
+                Key::Hmac(key) => key.sign(&case.source).to_vec(),
+                Key::AesCmac(key) => key.mac(&case.source).to_vec(),
+                Key::DesMac(_) => {
+                    let mut mac = des::Mac::new(features, &case.key).expect("a good key");
+                    mac.update(&case.source);
+                    mac.finish_block().to_vec()
+                }
+                Key::KasumiF9(key) => {
+                    let direction = (case.parameter >> 8) as u8;
+                    key.mac(number(0), number(4), direction, &case.source, bits)
+                        .expect("as many bits")
+                        .to_vec()
+                }
+                key => panic!("not a MAC's: {key:?}"),
+            };
+            case.mac = tag[..case.mac.len()].to_vec();
+        }
+        Opcode::EncryptThenMac | Opcode::MacThenDecrypt => {
+            let Some(Key::Hmac(mac)) = &keys.mac_key else { panic!("an HMAC key") };
+            direct_cipher(keys.key(), false, &case.iv, 0, &mut case.output[case.clear..]);
+            let tag = mac.sign(&case.output);
+            case.mac = tag[..case.mac.len()].to_vec();
+        }
+        _ => {}
+    }
+    if case.reverse && matches!(case.opcode, Opcode::Aead | Opcode::MacThenDecrypt) {
+        std::mem::swap(&mut case.source, &mut case.output);
+    }
+    if !case.has_destination() {
+        case.output.clear();
+    }
+}
+
+/// Lengths that a key of the algorithm may have, in bytes.
+pub fn key_lengths(algorithm: Algorithm) -> &'static [usize] {
+    use Algorithm::*;
+    match algorithm {
+        AesEcb | AesCbc | AesCtr | AesCfb | AesGcm | AesCmac | CamelliaEcb | CamelliaCbc | CamelliaCtr => {
+            &[16, 24, 32]
+        }
+        AesXts => &[32, 64],
+        ChaCha20Poly1305 => &[32],
+        DesEcb | DesCbc | DesCfb | DesMac => &[8, 16, 24],
+        Rc4 => &[1, 5, 16, 256],
+        KasumiF8 | KasumiF9 => &[16],
+        Md5 | Sha1 | Sha224 | Sha256 | Sha384 | Sha512 | Sha512_256 => &[0, 1, 16, 20, 64, 65, 128, 129, 200],
+        _ => &[],
+    }
+}
+
+/// Every opcode with every algorithm and direction it takes; combined operations with every cipher, the hash
+/// left open.
+pub fn every_kind() -> Vec<Case> {
+    use Opcode::*;
+    let ciphers = Algorithm::ALL.iter().copied().filter(|a| {
+        (0x10..0x15).contains(&(*a as u8)) || { matches!(*a as u8, 0x28..=0x2a | 0x30..=0x32 | 0x38 | 0x40) }
+    });
+    let hashes = Algorithm::ALL.iter().copied().filter(|a| hash_of(*a).is_some());
+    let mut kinds = vec![Case::new("null", Null), Case::new("copy", Copy)];
+    for algorithm in [Algorithm::Crc32, Algorithm::Crc32c, Algorithm::IpChecksum] {
+        kinds.extend([Checksum, CopyChecksum].map(|o| Case { algorithm, ..Case::new("", o) }));
+    }
+    for reverse in [false, true] {
+        for algorithm in ciphers.clone() {
+            kinds.push(Case { algorithm, reverse, ..Case::new("", Cipher) });
+            if algorithm != Algorithm::KasumiF8 {
+                let opcode = if reverse { MacThenDecrypt } else { EncryptThenMac };
+                kinds.push(Case { algorithm, ..Case::new("", opcode) });
+            }
+        }
+        for algorithm in [Algorithm::AesGcm, Algorithm::ChaCha20Poly1305] {
+            kinds.push(Case { algorithm, reverse, ..Case::new("", Aead) });
+        }
+        for algorithm in [Algorithm::AesCmac, Algorithm::DesMac, Algorithm::KasumiF9] {
+            kinds.push(Case { algorithm, reverse, ..Case::new("", Mac) });
+        }
+        for hash in hashes.clone() {
+            kinds.push(Case { hash, reverse, ..Case::new("", Hmac) });
+        }
+    }
+    for hash in hashes {
+        kinds.push(Case { hash, ..Case::new("", Hash) });
+        for (first, last) in [(true, false), (false, false), (false, true), (true, true)] {
+            kinds.push(Case { hash, first, last, ..Case::new("", PartialHash) });
+        }
+    }
+    for case in &mut kinds {
+        case.name = format!("{:?} {:?} {:?}", case.opcode, case.algorithm, case.hash);
+    }
+    kinds
+}
+
+/// A case of a kind, with random arguments of about that length, and its answer.
+pub fn random_case(random: &mut Random, kind: &Case, len: usize) -> Case {
+    let mut case = kind.clone();
+    let block = match case.algorithm {
+        Algorithm::AesEcb | Algorithm::AesCbc | Algorithm::CamelliaEcb | Algorithm::CamelliaCbc => 16,
+        Algorithm::DesEcb | Algorithm::DesCbc => 8,
+        _ => 1,
+    };
+    let mut pick = |from: &[usize]| if from.is_empty() { 0 } else { from[random.below(from.len())] };
+    let key_len = pick(key_lengths(case.key_algorithm()));
+    let iv_len = match case.algorithm {
+        Algorithm::AesGcm => pick(&[12, 12, 12, 1, 8, 16, 128]),
+        Algorithm::ChaCha20Poly1305 => 12,
+        Algorithm::AesCbc | Algorithm::AesCtr | Algorithm::AesCfb | Algorithm::AesXts => 16,
+        Algorithm::CamelliaCbc | Algorithm::CamelliaCtr => 16,
+        Algorithm::DesCbc | Algorithm::DesCfb | Algorithm::KasumiF8 | Algorithm::KasumiF9 => 8,
+        _ => 0,
+    };
+    if case.is_chained() {
+        let any = algorithm_of_index(pick(&[0, 1, 2, 3, 4, 5, 6]));
+        case.hash = if case.hash == Algorithm::None { any } else { case.hash };
+        case.mac_key = vec![0; pick(key_lengths(case.hash))];
+        case.clear = pick(&[0, 1, 12, 13, 20]);
+    }
+    if case.has_key() {
+        case.key = random.bytes(key_len);
+    }
+    random.fill(&mut case.mac_key);
+    case.iv = random.bytes(iv_len);
+    let mut len = len / block * block;
+    if case.algorithm == Algorithm::AesXts {
+        len = len.max(16);
+    }
+    case.source = random.bytes(len + case.clear);
+    match case.algorithm {
+        Algorithm::KasumiF8 => {
+            let last = u32::from_be_bytes(case.iv[4..].try_into().expect("four bytes")) & !((1 << 26) - 1);
+            case.iv[4..].copy_from_slice(&last.to_be_bytes());
+            case.parameter = if len > 0 { random.below(8) as u32 } else { 0 };
+        }
+        Algorithm::KasumiF9 => {
+            case.parameter = if len > 0 { random.below(8) as u32 } else { 0 } | (random.below(2) as u32) << 8;
+        }
+        _ => {}
+    }
+    let digest = hash_of(case.hash).map_or(0, |hash| hash.output_len());
+    let mac_len = match case.opcode {
+        Opcode::Hmac | Opcode::EncryptThenMac | Opcode::MacThenDecrypt => 4 + random.below(digest - 3),
+        Opcode::Aead if case.algorithm == Algorithm::AesGcm => [4, 8, 12, 13, 14, 15, 16][random.below(7)],
+        Opcode::Aead => 16,
+        Opcode::Mac => match case.algorithm {
+            Algorithm::AesCmac => 4 + random.below(13),
+            Algorithm::DesMac => 4 + random.below(5),
+            _ => 4,
+        },
+        _ => 0,
+    };
+    case.mac = vec![0; mac_len];
+    if case.opcode == Opcode::Aead {
+        let aad_len = random.below(70);
+        case.aad = random.bytes(aad_len);
+    }
+    if case.opcode == Opcode::PartialHash && !case.first {
+        let mut before = Hasher::new(features(), case.hash());
+        let before_len = random.below(300);
+        before.update(&random.bytes(before_len));
+        case.aad = before.export().to_vec();
+    }
+    answer(&mut case);
+    if case.reverse && case.opcode != Opcode::Cipher && random.below(4) == 0 {
+        let at = random.below(case.mac.len());
+        case.mac[at] ^= 1 << random.below(8);
+        case.status = Status::Authentication;
+    }
+    case
+}
+
+fn algorithm_of_index(index: usize) -> Algorithm {
+    millstream_accelerator::algorithm_of(Hash::ALL[index])
+}

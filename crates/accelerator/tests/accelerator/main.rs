@@ -1,0 +1,11 @@
+//! The accelerator from outside: the engines' published vectors and random operations through
+//! batches and through queues, the rules for control words, scheduling, secrets.
+
+mod case;
+mod kinds;
+mod miri;
+mod queue;
+mod rules;
+mod schedule;
+mod soak;
+mod vectors;

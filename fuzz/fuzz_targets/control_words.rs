@@ -1,0 +1,240 @@
+//! Control words of any 64 bytes, over an arena in the middle of memory that must not change: each has a
+//! status, changes its outputs at most, and can be executed again. What it does does not depend on whether
+//! objects are staged.
+#![no_main]
+
+use std::cell::RefCell;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use libfuzzer_sys::fuzz_target;
+use millstream_accelerator::{Accelerator, Arena, FlushPolicy, Key};
+use millstream_cpu::Features;
+use millstream_cwq::ring::{self, Consumer, Producer, Word};
+use millstream_cwq::{Algorithm, Completion, ControlWord, Flags, Opcode, Status};
+
+const ARENA: usize = 2048;
+const GUARD: usize = 512;
+const RING: usize = 16;
+
+/// An arena in the middle of an allocation.
+#[derive(Clone)]
+struct Middle {
+    whole: NonNull<u8>,
+    exclusive: bool,
+}
+
+// SAFETY: the allocation is never freed and has `ARENA` bytes after its first `GUARD`. Only one thread is
+// there, and where the arena is exclusive only one word is in flight.
+unsafe impl Arena for Middle {
+    fn base(&self) -> NonNull<u8> {
+        // SAFETY: inside the allocation.
+        unsafe { self.whole.add(GUARD) }
+    }
+
+    fn len(&self) -> u32 {
+        ARENA as u32
+    }
+
+    fn exclusive(&self) -> bool {
+        self.exclusive
+    }
+}
+
+impl Middle {
+    fn new(exclusive: bool) -> Self {
+        let whole = Box::leak(vec![0_u8; ARENA + 2 * GUARD].into_boxed_slice());
+        Middle { whole: NonNull::from(whole).cast(), exclusive }
+    }
+
+    fn fill(&self, whole: &[u8]) {
+        // SAFETY: as long as the allocation, to which no reference exists.
+        unsafe { self.whole.as_ptr().copy_from_nonoverlapping(whole.as_ptr(), ARENA + 2 * GUARD) }
+    }
+
+    fn contents(&self) -> Vec<u8> {
+        // SAFETY: as in `fill`; the reference ends with the copy.
+        unsafe { std::slice::from_raw_parts(self.whole.as_ptr(), ARENA + 2 * GUARD).to_vec() }
+    }
+}
+
+struct Station {
+    accelerator: Accelerator<Middle, Arc<[Word]>>,
+    arena: Middle,
+    submissions: Producer<Arc<[Word]>, { ControlWord::WORDS }>,
+    completions: Consumer<Arc<[Word]>, { Completion::WORDS }>,
+}
+
+impl Station {
+    fn new(exclusive: bool) -> Self {
+        let submissions: Arc<[Word]> = ring::memory::<{ ControlWord::WORDS }>(RING).into();
+        let completions: Arc<[Word]> = ring::memory::<{ Completion::WORDS }>(RING).into();
+        let arena = Middle::new(exclusive);
+        let mut accelerator = Accelerator::new(Features::hardware(), FlushPolicy::default());
+        let grant = accelerator.add_grant(arena.clone(), 64);
+        accelerator.add_queue(grant, submissions.clone(), completions.clone(), 1).expect("rings");
+        for algorithm in Algorithm::ALL {
+            for len in [8, 16, 32] {
+                let bytes: Vec<u8> = (1..=len).collect();
+                if let Ok(key) = Key::new(Features::hardware(), *algorithm, &bytes) {
+                    accelerator.insert_key(grant, key).expect("a free slot");
+                    break;
+                }
+            }
+        }
+        Station {
+            accelerator,
+            arena,
+            submissions: Producer::new(submissions).expect("a ring"),
+            completions: Consumer::new(completions).expect("a ring"),
+        }
+    }
+
+    fn execute(&mut self, words: &[ControlWord]) -> Vec<Completion> {
+        for word in words {
+            self.submissions.push(&word.to_words()).expect("room");
+        }
+        self.submissions.publish();
+        let mut ended = 0;
+        for _ in words {
+            ended += self.accelerator.step(0);
+        }
+        assert_eq!(ended, words.len(), "each step takes one at least");
+        let mut done = Vec::new();
+        while let Some(words) = self.completions.pop().expect("a sound ring") {
+            done.push(Completion::from_words(words));
+        }
+        self.completions.release();
+        for (word, done) in words.iter().zip(&done) {
+            assert_eq!((done.tag, done.reserved), (word.tag, 0));
+            let status = done.status().expect("a status");
+            assert!(status == Status::Ok || done.value == 0);
+        }
+        assert_eq!(done.len(), words.len());
+        done
+    }
+}
+
+/// Bytes of the arena, and around it.
+fn pattern() -> Vec<u8> {
+    let mut whole: Vec<u8> = (0..ARENA + 2 * GUARD).map(|i| (i * 7 + i / 256) as u8).collect();
+    // Some gather lists, at the beginning of the arena.
+    for i in 0..32 {
+        let (at, len) = (64 + 61 * i as u32 % 1900, 3 * i as u32);
+        whole[GUARD + 8 * i..][..4].copy_from_slice(&at.to_le_bytes());
+        whole[GUARD + 8 * i + 4..][..4].copy_from_slice(&len.to_le_bytes());
+    }
+    whole
+}
+
+/// Makes a word more likely to be understood.
+fn tame(word: ControlWord) -> ControlWord {
+    let opcode = Opcode::ALL[usize::from(word.opcode) % Opcode::ALL.len()];
+    let of = |code: u8| Algorithm::ALL[usize::from(code) % Algorithm::ALL.len()] as u8;
+    let near = |at: u32| at % (ARENA as u32 + 64);
+    let (cipher, chained) = (opcode == Opcode::Cipher, opcode as u8 >= 10);
+    let pass = cipher || chained || matches!(opcode, Opcode::Copy | Opcode::CopyChecksum | Opcode::Aead);
+    let hash = matches!(opcode, Opcode::Hash | Opcode::PartialHash | Opcode::Hmac);
+    let keyed = cipher || chained || matches!(opcode, Opcode::Aead | Opcode::Hmac | Opcode::Mac);
+    let in_arena = word.flags & Flags::KEY_IN_ARENA != 0 && keyed;
+    let mac_in_arena = word.flags & Flags::MAC_KEY_IN_ARENA != 0 && chained;
+    let handle = |key: u32| 1 << 16 | key % 32;
+    let first = |yes: bool, value: u32| if yes { value } else { 0 };
+    let long = if word.flags & Flags::GATHER != 0 { word.source_len % 40 } else { word.source_len % 700 };
+    ControlWord {
+        version: 1,
+        opcode: opcode as u8,
+        algorithm: if hash { 0 } else { of(word.algorithm) },
+        hash: if hash || chained { of(word.hash) } else { 0 },
+        flags: word.flags & Flags::ALL
+            & !(if in_arena { 0 } else { Flags::KEY_IN_ARENA } | if mac_in_arena { 0 } else { Flags::MAC_KEY_IN_ARENA }),
+        iv_len: if keyed { word.iv_len % 24 } else { 0 },
+        mac_len: if cipher { 0 } else { word.mac_len % 66 },
+        key: first(keyed, if in_arena { near(word.key) } else { handle(word.key) }),
+        mac_key: first(chained, if mac_in_arena { near(word.mac_key) } else { handle(word.mac_key) }),
+        source: if word.flags & Flags::GATHER != 0 { word.source % 256 } else { near(word.source) },
+        source_len: if word.tag % 3 == 0 { long & !15 } else { long },
+        destination: first(pass, near(word.destination)),
+        aad: first(matches!(opcode, Opcode::Aead | Opcode::PartialHash), near(word.aad)),
+        aad_len: first(!cipher, word.aad_len % 130),
+        iv: first(keyed, near(word.iv)),
+        mac: first(!cipher, near(word.mac)),
+        key_len: if in_arena { word.key_len % 70 } else { 0 },
+        mac_key_len: if mac_in_arena { word.mac_key_len % 140 } else { 0 },
+        state: first(opcode == Opcode::PartialHash, near(word.state)),
+        parameter: if word.tag % 5 == 0 { word.parameter & 0x107 } else { 0 },
+        tag: word.tag,
+    }
+}
+
+/// The spans that a word may change.
+fn outputs(word: &ControlWord, whole: &[u8]) -> Vec<std::ops::Range<usize>> {
+    let len = if word.has(Flags::GATHER) {
+        let list = whole.get(GUARD + word.source as usize..).unwrap_or_default();
+        let entries = list.chunks_exact(8).take(word.source_len as usize);
+        entries.map(|e| u32::from_le_bytes([e[4], e[5], e[6], e[7]]) as usize).sum()
+    } else {
+        word.source_len as usize
+    };
+    let reverse = word.has(Flags::REVERSE) || word.opcode == Opcode::MacThenDecrypt as u8;
+    let span = |at: u32, len: usize| at as usize..at as usize + len;
+    let state = if word.opcode == Opcode::PartialHash as u8 { ControlWord::STATE_BYTES as usize } else { 0 };
+    vec![
+        span(word.destination, len),
+        span(word.mac, if reverse { 0 } else { usize::from(word.mac_len) }),
+        span(word.state, state),
+    ]
+}
+
+fn check(word: &ControlWord, before: &[u8], after: &[u8], status: Status) {
+    assert_eq!(before[..GUARD], after[..GUARD], "bytes before the arena");
+    assert_eq!(before[GUARD + ARENA..], after[GUARD + ARENA..], "bytes after the arena");
+    if before == after {
+        return;
+    }
+    assert!(matches!(status, Status::Ok | Status::Authentication), "{status:?} and bytes have changed: {word:?}");
+    let outputs = outputs(word, before);
+    for (i, (a, b)) in before[GUARD..].iter().zip(&after[GUARD..]).enumerate() {
+        assert!(a == b || outputs.iter().any(|span| span.contains(&i)), "byte {i} has changed: {word:?}");
+    }
+}
+
+thread_local! {
+    static STATIONS: RefCell<(Station, Station)> = RefCell::new((Station::new(false), Station::new(true)));
+}
+
+fuzz_target!(|data: &[u8]| {
+    let Some((&how, bytes)) = data.split_first() else { return };
+    let words: Vec<ControlWord> = bytes
+        .chunks(ControlWord::BYTES)
+        .take(RING)
+        .enumerate()
+        .map(|(i, chunk)| {
+            let mut whole = [0; ControlWord::BYTES];
+            whole[..chunk.len()].copy_from_slice(chunk);
+            let words = std::array::from_fn(|i| u64::from_le_bytes(*whole[8 * i..].first_chunk().expect("8 bytes")));
+            let word = ControlWord::from_words(words);
+            if how >> (i % 8) & 1 == 1 { tame(word) } else { word }
+        })
+        .collect();
+    STATIONS.with_borrow_mut(|(staged, exclusive)| {
+        let pattern = pattern();
+        for word in &words {
+            for station in [&mut *staged, &mut *exclusive] {
+                station.arena.fill(&pattern);
+            }
+            let done = staged.execute(std::slice::from_ref(word));
+            let after = staged.arena.contents();
+            check(word, &pattern, &after, done[0].status().expect("a status"));
+            assert_eq!(staged.execute(std::slice::from_ref(word)), done, "again: {word:?}");
+            assert_eq!(staged.arena.contents(), after, "again: {word:?}");
+            assert_eq!(exclusive.execute(std::slice::from_ref(word)), done, "in place: {word:?}");
+            assert_eq!(exclusive.arena.contents(), after, "in place: {word:?}");
+        }
+        staged.arena.fill(&pattern);
+        staged.execute(&words);
+        let after = staged.arena.contents();
+        assert_eq!(after[..GUARD], pattern[..GUARD]);
+        assert_eq!(after[GUARD + ARENA..], pattern[GUARD + ARENA..]);
+    });
+});
