@@ -19,6 +19,10 @@ const WORD_COST: i64 = 64;
 /// What a queue of weight 1 may take in one turn, in bytes of source and [`WORD_COST`]s.
 const QUANTUM: i64 = 64 * 1024;
 
+/// What the words may cost that are taken before any is executed: enough for lanes to be full of 8 KB objects,
+/// little enough for a newcomer not to wait long.
+const MOST_COST: i64 = 64 * QUANTUM;
+
 /// The most words taken before any is executed.
 const MOST_HELD: usize = 512;
 
@@ -123,6 +127,8 @@ pub struct Accelerator<A, M> {
     held: Vec<Taken>,
     /// How many operations ended, ever.
     ended: usize,
+    /// What the words taken in this turn cost.
+    taken_cost: i64,
     /// When the first of them was taken.
     held_since: u64,
     executor: Executor,
@@ -139,6 +145,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             turn: 0,
             held: Vec::with_capacity(MOST_HELD),
             ended: 0,
+            taken_cost: 0,
             held_since: 0,
             executor: Executor::new(Unit::new(features)),
         }
@@ -313,10 +320,11 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     }
 
     /// Deficit round-robin: in each round every queue takes words up to what it has saved up, and rounds go on
-    /// until no more words are offered or no more can be held. So queues share when there is more than enough, and
+    /// until no more words are offered, or enough was taken. So queues share when there is more than enough, and
     /// lanes fill when there is not.
     #[inline]
     fn take(&mut self) {
+        self.taken_cost = 0;
         loop {
             let before = (self.held.len(), self.ended);
             self.round(1);
@@ -327,7 +335,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
                     return;
                 }
             }
-            if self.held.len() >= MOST_HELD || !self.has_work() {
+            if self.held.len() >= MOST_HELD || self.taken_cost >= MOST_COST || !self.has_work() {
                 return;
             }
         }
@@ -372,7 +380,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             let share = quanta.saturating_mul(QUANTUM * i64::from(queue.weight));
             queue.deficit = queue.deficit.saturating_add(share);
         }
-        let (mut room, mut ended) = (0, 0);
+        let (mut room, mut ended, mut taken_cost) = (0, 0, 0);
         while ready > 0 && queue.deficit > 0 {
             if held.len() >= MOST_HELD {
                 queue.in_turn = true;
@@ -392,11 +400,14 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
                 let done = Completion { tag: word.tag, ..Completion::default() };
                 let _ = queue.completions.push(&done.to_words());
                 queue.deficit -= WORD_COST;
+                taken_cost += WORD_COST;
                 ended += 1;
                 continue;
             }
             let gathered = if word.has(Flags::GATHER) { gathered_len(&word, &grant.arena) } else { 0 };
-            queue.deficit -= cost(&word, gathered, queue.arena_len);
+            let cost = cost(&word, gathered, queue.arena_len);
+            queue.deficit -= cost;
+            taken_cost += cost;
             let cancelled = is_cancel(&word) && cancel(held, index, &word);
             queue.held += 1;
             held.push(Taken { words, gathered, queue: index as u32, grant: queue.grant as u32, cancelled });
@@ -409,6 +420,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         queue.submissions.release();
         let cut_short = queue.in_turn;
         self.ended += ended;
+        self.taken_cost += taken_cost;
         cut_short
     }
 
