@@ -61,7 +61,6 @@ fn expected(data: &[u8], make: impl for<'a> FnOnce(InOut<'a>) -> Operation<'a>) 
     Unit::new(features()).run_one(&mut operation);
     operation.result().unwrap();
     let tag = operation.tag().to_vec();
-    drop(operation);
     (out, tag)
 }
 

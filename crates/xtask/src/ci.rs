@@ -19,6 +19,7 @@ const STEPS: &[(&str, Step)] = &[
     ("vectors", |_| vectors::install()),
     ("test-debug", |p| p.tests(command("cargo", &["test", "--workspace"]))),
     ("test-release", |p| p.tests(command("cargo", &["test", "--workspace", "--release"]))),
+    ("loom", loom),
     ("generated", |_| generate::generate(true)),
     ("bench-once", bench_once),
     ("aarch64", aarch64),
@@ -105,19 +106,18 @@ fn deny(pipeline: &mut Pipeline) -> Result<(), String> {
     Ok(())
 }
 
-/// Every bench once, results compared, nothing timed.
+/// The rings under every interleaving of their two sides.
+fn loom(pipeline: &mut Pipeline) -> Result<(), String> {
+    let mut tests = command("cargo", &["test", "--release", "--package", "millstream-cwq", "--test", "loom"]);
+    tests.env("RUSTFLAGS", "--cfg loom").env("CARGO_TARGET_DIR", root().join("target/loom"));
+    pipeline.tests(tests)
+}
+
+/// Every bench once, results compared, nothing timed: one object at a time, then many.
 fn bench_once(pipeline: &mut Pipeline) -> Result<(), String> {
-    let bench = [
-        "run",
-        "--release",
-        "--quiet",
-        "--package",
-        "millstream-bench",
-        "--",
-        "--check-only",
-        "--all-kernels",
-    ];
-    pipeline.tests(command("cargo", &bench))
+    const BENCH: &[&str] = &["run", "--release", "--quiet", "--package", "millstream-bench", "--"];
+    pipeline.tests(command("cargo", &[BENCH, &["--check-only", "--all-kernels"]].concat()))?;
+    pipeline.tests(command("cargo", &[BENCH, &["many", "--check-only"]].concat()))
 }
 
 const AARCH64: &str = "aarch64-unknown-linux-gnu";
