@@ -28,15 +28,21 @@ pub(crate) const SMALL: usize = LINE;
 /// An arena and what of it is free. Free memory is zero.
 pub(crate) struct Heap {
     arena: LocalArena,
-    free: Mutex<FrameAllocator<32>>,
+    free: Mutex<Free>,
+}
+
+/// What is free, in cache lines, and how many buffers there have been.
+struct Free {
+    lines: FrameAllocator<32>,
+    buffers: usize,
 }
 
 impl Heap {
     pub(crate) fn new(bytes: u32) -> Arc<Self> {
         let arena = LocalArena::new(bytes);
-        let mut free = FrameAllocator::new();
-        free.add_frame(0, arena.len() as usize / LINE);
-        Arc::new(Heap { arena, free: Mutex::new(free) })
+        let mut lines = FrameAllocator::new();
+        lines.add_frame(0, arena.len() as usize / LINE);
+        Arc::new(Heap { arena, free: Mutex::new(Free { lines, buffers: 0 }) })
     }
 
     /// What a buffer of that many bytes takes of the arena: it is handed out in powers of two.
@@ -58,11 +64,19 @@ impl Heap {
 
     /// A buffer of zeros.
     pub(crate) fn buffer(self: &Arc<Self>, len: usize) -> Option<Buffer> {
-        let lines = (HEAD + len).div_ceil(LINE);
-        let line = self.free.lock().unwrap_or_else(PoisonError::into_inner).alloc(lines)?;
-        // Inside the arena, so it fits 32 bits.
-        let at = (line * LINE + HEAD) as u32;
-        let place = Place { heap: self.clone(), at, len: len as u32, lines: lines as u32 };
+        let needed = (HEAD + len).div_ceil(LINE);
+        let lines = needed.next_power_of_two();
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = free.lines.alloc(lines)?;
+        // Buffers of one size would all begin in the same few sets of the cache, and lanes work on many at once: each
+        // begins one line later in the room it has than the one before.
+        free.buffers = free.buffers.wrapping_add(1);
+        let begin = first + free.buffers % (lines - needed + 1);
+        drop(free);
+        // Inside the arena, so everything fits 32 bits.
+        let at = (begin * LINE + HEAD) as u32;
+        let place =
+            Place { heap: self.clone(), at, len: len as u32, first: first as u32, lines: lines as u32 };
         Some(Buffer(Box::new(place)))
     }
 }
@@ -107,7 +121,8 @@ struct Place {
     heap: Arc<Heap>,
     at: u32,
     len: u32,
-    /// What was taken from the heap, in cache lines.
+    /// What was taken from the heap: the first of its cache lines, and how many.
+    first: u32,
     lines: u32,
 }
 
@@ -147,7 +162,7 @@ impl Buffer {
 
     /// The most bytes it can have.
     pub fn capacity(&self) -> usize {
-        self.0.lines as usize * LINE - HEAD
+        (self.0.first + self.0.lines) as usize * LINE - self.0.at as usize
     }
 
     /// Makes it so many bytes long. What comes to it is what was there before, or zero.
@@ -188,11 +203,12 @@ impl DerefMut for Buffer {
 impl Drop for Buffer {
     fn drop(&mut self) {
         // The whole of it, head and all.
-        (self.0.at, self.0.len) = (self.0.at - HEAD as u32, self.0.lines * LINE as u32);
+        let Place { first, lines, .. } = *self.0;
+        (self.0.at, self.0.len) = (first * LINE as u32, lines * LINE as u32);
         self.fill(0);
         optimization_barrier(&**self);
-        let (line, lines) = (self.0.at as usize / LINE, self.0.lines as usize);
-        self.0.heap.free.lock().unwrap_or_else(PoisonError::into_inner).dealloc(line, lines);
+        let mut free = self.0.heap.free.lock().unwrap_or_else(PoisonError::into_inner);
+        free.lines.dealloc(first as usize, lines as usize);
     }
 }
 
