@@ -460,7 +460,7 @@ fn miri_small_sets() {
     for mode in MODES {
         for lengths in [&[16; 1][..], &[16, 32, 16]] {
             let keys = keys(&mut random, lengths, 2);
-            for (n, most) in [(3, 160), (9, 70), (WIDTH + 2, 50)] {
+            for (n, most) in [(3, 100), (WIDTH + 2, 40)] {
                 let mut objects = objects(&mut random, mode, n, keys.len(), |random| random.below(most));
                 objects[0].data.resize(most / 16 * 16, 5);
                 let expected = run(mode, Features::hardware(), "direct-x1", &keys, &objects, true);
