@@ -85,7 +85,7 @@ pub(crate) unsafe fn slice<A: Arena>(arena: &A, span: Span) -> &[u8] {
 /// A span as a slice to write to.
 ///
 /// # Safety
-/// As for [`slice`]; the word writes the span, and nothing else lent overlaps it.
+/// As for `slice`; the word writes the span, and nothing else lent overlaps it.
 #[inline(always)]
 #[allow(clippy::mut_from_ref)]
 pub(crate) unsafe fn slice_mut<A: Arena>(arena: &A, span: Span) -> &mut [u8] {
