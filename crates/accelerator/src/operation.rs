@@ -438,6 +438,14 @@ pub(crate) fn cipher<'a, S: Sink<'a>>(
         (CipherKey::KasumiF8(key), _) => {
             // TS 35.201 §3.4: the first word of the keystream generator's input.
             let a = u64::from_be_bytes(block(iv));
+            if a & ((1 << 26) - 1) != 0 {
+                return sink.refuse(Error::Parameter {
+                    algorithm: "kasumi-f8",
+                    name: "IV",
+                    given: a,
+                    takes: "COUNT, BEARER, DIRECTION and 26 bits of zeros",
+                });
+            }
             let (count, bearer, direction) = ((a >> 32) as u32, (a >> 27) as u8 & 31, (a >> 26) as u8 & 1);
             let bits = 8 * data.len();
             sink.accept(Work::KasumiF8(kasumi::F8Job::new(key, count, bearer, direction, data, bits)))

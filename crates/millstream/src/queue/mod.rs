@@ -502,7 +502,16 @@ impl Queue {
     }
 
     /// Waits for the next operation to end; none when nothing is in flight.
+    #[inline(always)]
     pub fn wait(&mut self) -> Option<Done> {
+        match self.poll() {
+            None if self.in_flight() > 0 => self.wait_longer(),
+            done => done,
+        }
+    }
+
+    #[cold]
+    fn wait_longer(&mut self) -> Option<Done> {
         loop {
             if let Some(done) = self.poll() {
                 return Some(done);
