@@ -14,7 +14,7 @@ use zeroize::{Zeroizing, optimization_barrier};
 
 use crate::accelerator::{Grant, failed};
 use crate::arena::{Arena, Span, slice, slice_mut};
-use crate::kept::{Kept, wipe_stack};
+use crate::kept::{Kept, wipe_list, wipe_stack};
 use crate::key::{Handle, Key, hash_of};
 use crate::operation::{Checksum, Expected, Operation, Partial, Sink, Work, aead, chained, cipher, keyed};
 use crate::plan::{KeyAt, Pieces, Plan, Source, plan};
@@ -172,12 +172,12 @@ impl Executor {
         for (word, completion) in taken.iter().zip(self.completions.drain(..)) {
             post(word.queue, completion);
         }
-        self.entries.clear();
-        self.carried.clear();
+        wipe_list(&mut self.entries);
+        wipe_list(&mut self.carried);
         wipe(&mut self.staging);
         wipe(&mut self.outputs);
         self.staged = taken;
-        self.staged.clear();
+        wipe_list(&mut self.staged);
     }
 
     /// Checks a word, and stages what must be staged.
@@ -306,7 +306,7 @@ fn output_len(plan: &Plan) -> usize {
 
 /// An empty list in the same memory, for operations that borrow from something else.
 fn recycle<'b>(mut operations: Vec<Operation<'_>>) -> Vec<Operation<'b>> {
-    operations.clear();
+    wipe_list(&mut operations);
     operations.into_iter().map(|_| unreachable!("it is empty")).collect()
 }
 

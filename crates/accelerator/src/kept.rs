@@ -47,3 +47,14 @@ pub(crate) fn wipe_stack() {
     let bytes = [0_u8; STACK];
     optimization_barrier(&bytes);
 }
+
+/// Empties a list and zeroes what was used of its memory: values that are moved take along what lay on the stack
+/// where they have no bytes of their own.
+pub(crate) fn wipe_list<T>(list: &mut Vec<T>) {
+    let used = list.len();
+    list.clear();
+    for place in &mut list.spare_capacity_mut()[..used] {
+        *place = MaybeUninit::zeroed();
+    }
+    optimization_barrier(list.spare_capacity_mut());
+}

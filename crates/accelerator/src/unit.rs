@@ -12,6 +12,7 @@ use millstream_engines::modes::{BlockMode, ByteStream, Direction};
 use millstream_engines::{Error, InOut, aes, camellia, des, kasumi};
 use subtle::ConstantTimeEq;
 
+use crate::kept::wipe_list;
 use crate::key::CipherKey;
 use crate::operation::{Alone, Chained, Checksum, Operation, Partial, Work};
 
@@ -376,7 +377,9 @@ impl Unit {
             }
         }
         lanes.sign(&mut jobs.iter_mut().collect::<Vec<_>>());
-        jobs.into_iter().map(|job| job.tag).collect()
+        let tags = jobs.iter().map(|job| job.tag).collect();
+        wipe_list(&mut jobs);
+        tags
     }
 
     /// The ciphers of those combined operations of one kind that have not failed.
@@ -391,16 +394,18 @@ impl Unit {
             }
         }
         self.run(&mut ciphers);
-        let results: Vec<_> = ciphers.iter().map(Operation::result).collect();
+        let mut results: Vec<_> = ciphers.iter().map(Operation::result).collect();
+        wipe_list(&mut ciphers);
         drop(ciphers);
-        let mut results = results.into_iter();
+        let mut next = results.iter();
         for_kind(kind, kinds, operations, |_, result| {
             if result.is_ok()
-                && let Some(cipher) = results.next()
+                && let Some(cipher) = next.next()
             {
-                *result = cipher;
+                *result = *cipher;
             }
         });
+        wipe_list(&mut results);
     }
 }
 
