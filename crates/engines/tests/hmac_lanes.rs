@@ -124,7 +124,8 @@ fn every_number_of_messages() {
 
 #[test]
 fn miri_lengths_and_keys() {
-    lengths_and_keys(&[Hash::Md5, Hash::Sha1, Hash::Sha256, Hash::Sha512], &[WIDTH], 250);
+    // One of each width of words: the compression functions run in the tests of the hashes.
+    lengths_and_keys(&[Hash::Sha1, Hash::Sha512], &[WIDTH], 300);
 }
 
 #[test]
