@@ -16,7 +16,7 @@ use crate::aead::{Aead, TAG};
 use crate::{Algorithm, Bound, Crossover, Error, InOut, Kernel, Row, Standing, Table, Timing};
 
 /// The longest text that stands beside others, in bytes: longer ones fill all lanes themselves.
-const LONGEST: usize = 2048;
+const LONGEST: usize = 1024;
 
 /// One message for [`ChaCha20Poly1305Lanes`].
 ///

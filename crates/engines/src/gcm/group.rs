@@ -119,7 +119,8 @@ pub(super) unsafe fn messages<
         let hashes = group.chunk::<OPEN, Q>(sum);
         let mut tags = [[0; BLOCK]; MESSAGES];
         for q in 0..Q {
-            hashes[q].reverse().xor(masks[q]).store(tags[q * V::LANES].as_mut_ptr());
+            let to = tags[q * V::LANES..].as_flattened_mut().as_mut_ptr();
+            hashes[q].reverse().xor(masks[q]).store(to);
         }
         tags
     }

@@ -19,7 +19,7 @@ use crate::Crossover;
 
 lanes_row!(
     Avx512,
-    Crossover(&[(256, 6), (512, 7), (1024, 9), (2048, 16), (usize::MAX, usize::MAX)]),
+    Crossover(&[(256, 6), (512, 7), (1024, 9), (usize::MAX, usize::MAX)]),
     "avx512f,avx512bw,avx512vl,avx512ifma"
 );
 
