@@ -138,7 +138,7 @@ fn every_length_with_one_key() {
         }
     }
     ran.missing((&CHACHA20_POLY1305_LANES).kernels().into_iter().map(|k| (k.name, k.requires)));
-    ran.at_least(2);
+    ran.at_least(1);
 }
 
 #[test]
@@ -381,7 +381,7 @@ fn every_subset_of_features_gives_the_same() {
         check(lanes, &keys, &messages);
         ran.kernel(lanes.kernel().name);
     }
-    ran.at_least(2);
+    ran.at_least(1);
 }
 
 proptest! {

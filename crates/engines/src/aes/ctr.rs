@@ -138,6 +138,7 @@ pub(crate) fn crypt<L: Lane>(keys: Keys<'_, L>, counter: &mut Block, data: &mut 
 
 /// Encrypts or decrypts one of many objects. What is less than eight lanes goes through the rounds
 /// all at once, so that the processor has several objects under way.
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(crate) fn crypt_one<L: Lane>(keys: Keys<'_, L>, key: &Ctr, counter: &Block, mut data: InOut<'_>) {
     let number = u128::from_be_bytes(*counter);
@@ -159,6 +160,7 @@ pub(crate) fn crypt_one<L: Lane>(keys: Keys<'_, L>, key: &Ctr, counter: &Block, 
     }
 }
 
+#[cfg(target_arch = "x86_64")]
 impl<L: Lane> Counter<'_, L> {
     /// At most `N` lanes, of which the last need not be whole; they end the object.
     #[inline(always)]
@@ -185,12 +187,14 @@ impl<L: Lane> Counter<'_, L> {
 }
 
 /// As [`Onto`], where the data ends in any lane.
+#[cfg(target_arch = "x86_64")]
 struct OntoShort<'a, 'k, L> {
     keys: Keys<'k, L>,
     whole: &'a InOut<'a>,
     end: &'a InOut<'a>,
 }
 
+#[cfg(target_arch = "x86_64")]
 impl<L: Lane> Beside<L> for OntoShort<'_, '_, L> {
     #[inline(always)]
     fn fold(&self, i: usize, lane: L) -> L {

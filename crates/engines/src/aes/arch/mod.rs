@@ -92,6 +92,7 @@ macro_rules! serial_tier {
 
 /// The modes of many objects, compiled for one tier with its features, on `$lanes` lanes in
 /// registers `$group`.
+#[cfg(target_arch = "x86_64")]
 macro_rules! lanes_tier {
     ($group:ty, $lanes:literal, $features:literal) => {
         #[target_feature(enable = $features)]
@@ -127,7 +128,9 @@ macro_rules! lanes_tier {
 /// operations.
 macro_rules! lane_rows {
     ($ops:ident { crossover: $crossover:expr, $($field:ident: $function:ident, $direct:ident),* }) => {{
-        use $crate::aes::{arch, many};
+        #[cfg(target_arch = "x86_64")]
+        use $crate::aes::arch;
+        use $crate::aes::many;
         const {
             &[
                 #[cfg(target_arch = "x86_64")]
@@ -209,4 +212,6 @@ macro_rules! serial_rows {
     }};
 }
 
-pub(crate) use {lane_rows, lanes_tier, rows, serial_rows, serial_tier, tier};
+#[cfg(target_arch = "x86_64")]
+pub(crate) use lanes_tier;
+pub(crate) use {lane_rows, rows, serial_rows, serial_tier, tier};
