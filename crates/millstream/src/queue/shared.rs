@@ -129,14 +129,12 @@ impl SharedQueue {
     /// # Errors
     /// [`Refused`], as for [`SharedQueue::submit`], but never because the queue is full.
     pub fn run(&self, request: Request<'_>) -> Result<Done, Refused> {
-        let mut request = request;
+        let mut buffers = request.buffers;
         loop {
-            let Request { word, key, mac_key, iv, aad, tag, buffers } = request;
-            let again = Request { word, key, mac_key, iv, aad, tag, buffers };
-            match self.submit(again) {
+            match self.submit(Request { buffers, ..request }) {
                 Ok(pending) => return Ok(block_on(pending)),
-                Err(Refused { why: Refusal::Full, buffers }) => {
-                    request = Request { word, key, mac_key, iv, aad, tag, buffers };
+                Err(Refused { why: Refusal::Full, buffers: back }) => {
+                    buffers = back;
                     thread::yield_now();
                 }
                 Err(refused) => return Err(refused),
@@ -254,9 +252,9 @@ impl Inner {
 impl Drop for Pending {
     fn drop(&mut self) {
         let mut inner = self.queue.lock();
-        let mut done = None;
+        let (mut waker, mut done) = (None, None);
         if !self.ended {
-            inner.owners[self.ticket.slot as usize].waker = None;
+            waker = inner.owners[self.ticket.slot as usize].waker.take();
             done = inner.take(self.ticket);
             if done.is_none() {
                 inner.queue.detach(self.ticket);
@@ -264,8 +262,9 @@ impl Drop for Pending {
         }
         let another = inner.another_leader(self.ticket);
         drop(inner);
-        // Buffers and wakers go outside the lock.
-        drop(done);
+        // Buffers and wakers go outside the lock: the last waker of a task may take the task with it, and that
+        // another operation of this queue.
+        drop((done, waker));
         if let Some(waker) = another {
             waker.wake();
         }
