@@ -11,10 +11,42 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("millstream-engines", &["millstream-cpu"]),
     ("millstream-cwq", &[]),
     ("millstream-accelerator", &["millstream-engines", "millstream-cpu", "millstream-cwq"]),
-    ("millstream", &["millstream-accelerator", "millstream-cwq", "millstream-engines", "millstream-cpu"]),
+    ("millstream-shm", &["millstream-cwq"]),
+    ("millstream-protocol", &[]),
+    (
+        "millstream",
+        &[
+            "millstream-accelerator",
+            "millstream-shm",
+            "millstream-protocol",
+            "millstream-cwq",
+            "millstream-engines",
+            "millstream-cpu",
+        ],
+    ),
+    (
+        "millstream-broker",
+        &[
+            "millstream-accelerator",
+            "millstream-shm",
+            "millstream-protocol",
+            "millstream-cwq",
+            "millstream-engines",
+            "millstream-cpu",
+        ],
+    ),
     (
         "millstream-cli",
-        &["millstream", "millstream-accelerator", "millstream-cwq", "millstream-engines", "millstream-cpu"],
+        &[
+            "millstream",
+            "millstream-broker",
+            "millstream-accelerator",
+            "millstream-shm",
+            "millstream-protocol",
+            "millstream-cwq",
+            "millstream-engines",
+            "millstream-cpu",
+        ],
     ),
 ];
 

@@ -1,0 +1,2 @@
+//! The broker, and its workers.
+#![deny(unsafe_code)]

@@ -1,0 +1,183 @@
+//! Copies between private memory and memory that others write, and handing cache lines to who reads them next.
+//!
+//! # Safety
+//! Memory that another process writes meanwhile is no place for plain loads: the compiler may read a byte
+//! twice and expect the same. The copies here are made by one instruction that the compiler does not
+//! look into, or by relaxed atomics, so each byte is read once. The callers name ranges that are mapped.
+#![allow(unsafe_code)]
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+/// From how many bytes on the string instruction is worth its start.
+#[cfg(target_arch = "x86_64")]
+const STRING: usize = 256;
+
+/// Copies bytes, each of them read once.
+///
+/// # Safety
+/// Both ranges are mapped, do not overlap, and are only reached by atomics or copies like this one, or are the
+/// caller's alone.
+#[inline]
+pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if len >= STRING {
+        // SAFETY: as the caller says; the direction flag is clear, as the ABI has it.
+        unsafe {
+            std::arch::asm!(
+                "rep movsb",
+                inout("rcx") len => _, inout("rsi") from => _, inout("rdi") to => _,
+                options(nostack, preserves_flags)
+            );
+        }
+        return;
+    }
+    // SAFETY: as the caller says.
+    unsafe { copy_words(from, to, len) }
+}
+
+/// The same by atomics: words where both sides are aligned, as objects in arenas are, else bytes.
+#[inline]
+unsafe fn copy_words(from: *const u8, to: *mut u8, len: usize) {
+    let mut done = 0;
+    if from.addr() % 8 == to.addr() % 8 {
+        let head = (8 - from.addr() % 8) % 8;
+        // SAFETY: inside both ranges.
+        done = unsafe { copy_bytes(from, to, 0, head.min(len)) };
+        while done + 8 <= len {
+            // SAFETY: inside both ranges, and aligned to 8 bytes.
+            unsafe {
+                let word = (*from.add(done).cast::<AtomicU64>()).load(Ordering::Relaxed);
+                (*to.add(done).cast::<AtomicU64>()).store(word, Ordering::Relaxed);
+            }
+            done += 8;
+        }
+    }
+    // SAFETY: inside both ranges.
+    unsafe { copy_bytes(from, to, done, len) };
+}
+
+#[inline]
+unsafe fn copy_bytes(from: *const u8, to: *mut u8, begin: usize, end: usize) -> usize {
+    for i in begin..end {
+        // SAFETY: as the caller says.
+        unsafe {
+            let byte = (*from.add(i).cast::<AtomicU8>()).load(Ordering::Relaxed);
+            (*to.add(i).cast::<AtomicU8>()).store(byte, Ordering::Relaxed);
+        }
+    }
+    end
+}
+
+/// How written cache lines are handed to who reads them next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Handing {
+    /// The processor has no instruction for it.
+    Nothing,
+    /// `cldemote`: towards the cache that all cores share.
+    #[cfg(target_arch = "x86_64")]
+    Demote,
+    /// `clwb`: written back, and kept.
+    #[cfg(target_arch = "x86_64")]
+    WriteBack,
+}
+
+fn handing() -> Handing {
+    static HANDING: OnceLock<Handing> = OnceLock::new();
+    *HANDING.get_or_init(|| {
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::x86_64::__cpuid_count;
+            let leaf = __cpuid_count(7, 0);
+            if leaf.ecx >> 25 & 1 == 1 {
+                return Handing::Demote;
+            }
+            if leaf.ebx >> 24 & 1 == 1 {
+                return Handing::WriteBack;
+            }
+        }
+        Handing::Nothing
+    })
+}
+
+/// The instruction that [`share`] uses: `cldemote`, `clwb` or `none`.
+pub fn copy_name() -> &'static str {
+    match handing() {
+        Handing::Nothing => "none",
+        #[cfg(target_arch = "x86_64")]
+        Handing::Demote => "cldemote",
+        #[cfg(target_arch = "x86_64")]
+        Handing::WriteBack => "clwb",
+    }
+}
+
+/// Hands the cache lines of bytes that were just written to who reads them next, on another core. It changes
+/// nothing but the time that takes.
+#[inline]
+pub fn share(bytes: &[u8]) {
+    share_range(bytes.as_ptr(), bytes.len());
+}
+
+/// The same for a range that need not be a slice. It is a hint: nothing is read or written.
+#[inline]
+pub(crate) fn share_range(at: *const u8, len: usize) {
+    let handing = handing();
+    if handing == Handing::Nothing || len == 0 {
+        return;
+    }
+    #[cfg(target_arch = "x86_64")]
+    {
+        const LINE: usize = 64;
+        let first = at.addr() / LINE;
+        let last = (at.addr() + len - 1) / LINE;
+        for i in 0..=last - first {
+            let line = at.wrapping_add(i * LINE);
+            // SAFETY: the bytes are mapped; the instructions change no contents.
+            unsafe {
+                if handing == Handing::Demote {
+                    std::arch::asm!("cldemote [{}]", in(reg) line, options(nostack, preserves_flags));
+                } else {
+                    std::arch::asm!("clwb [{}]", in(reg) line, options(nostack, preserves_flags));
+                }
+            }
+        }
+    }
+    let _ = at;
+}
+
+impl crate::Mapping {
+    /// As [`share`], for a part of the mapping; nothing where it is not all inside.
+    #[inline]
+    pub fn share(&self, at: usize, len: usize) {
+        if at <= self.len() && len <= self.len() - at {
+            share_range(self.base().as_ptr().wrapping_add(at), len);
+        }
+    }
+
+    /// Tells the processor that a part of the mapping will soon be read, or written: the first line of it, and a
+    /// few more. Nothing where it is not all inside.
+    #[inline]
+    pub fn prefetch(&self, at: usize, len: usize, write: bool) {
+        if at > self.len() || len > self.len() - at || len == 0 {
+            return;
+        }
+        #[cfg(target_arch = "x86_64")]
+        {
+            const LINES: usize = 4;
+            let first = self.base().as_ptr().wrapping_add(at);
+            let lines = (first.addr() % 64 + len).div_ceil(64).min(LINES);
+            for i in 0..lines {
+                let line = first.wrapping_add(64 * i);
+                // SAFETY: a hint that changes no contents; any address is allowed.
+                unsafe {
+                    if write {
+                        std::arch::asm!("prefetchw [{}]", in(reg) line, options(nostack, preserves_flags));
+                    } else {
+                        std::arch::asm!("prefetcht0 [{}]", in(reg) line, options(nostack, preserves_flags));
+                    }
+                }
+            }
+        }
+        let _ = write;
+    }
+}

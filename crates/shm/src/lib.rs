@@ -1,0 +1,31 @@
+//! Shared memory between processes that need not trust each other: sealed memory, mappings, futexes,
+//! doorbells, messages with descriptors, and where keys are kept.
+//!
+//! A [`Memory`] is a descriptor whose size can't change any more, so that no mapping of it ever faults. A
+//! [`Mapping`] is where it can be seen. What a peer may write there is reached as atomic [`Words`] or by
+//! [copies](Mapping::read), never through a reference to plain bytes.
+#![deny(unsafe_code)]
+
+mod copy;
+mod doorbell;
+mod fork;
+mod futex;
+mod layout;
+mod mapping;
+mod memory;
+mod secret;
+mod socket;
+
+pub use copy::{copy_name, share};
+pub use doorbell::Doorbell;
+pub use fork::forks;
+pub use layout::Rings;
+pub use mapping::{Mapping, Words};
+pub use memory::Memory;
+pub use secret::SecretMemory;
+pub use socket::{Credentials, Listener, MAX_DESCRIPTORS, MAX_MESSAGE, Received, Socket, pair};
+
+/// Sleeping on a word of shared memory, and waking who sleeps there.
+pub mod sleep {
+    pub use crate::futex::{wait, wake};
+}

@@ -1,0 +1,208 @@
+//! Where memory can be seen.
+//!
+//! # Safety
+//! A [`Mapping`] is unmapped when its last owner drops it; [`Words`] are owners. A peer may write to shared
+//! memory at any moment, so no reference to its bytes is made here, only to atomic words; that its size is
+//! sealed is what keeps every access from faulting.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::ops::Deref;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous, munmap};
+
+use crate::copy;
+use crate::fork;
+use crate::memory::Memory;
+
+/// Memory in this process's address space. It is not in core dumps, and a forked child has zeros in its place: see
+/// [`forks`](crate::forks).
+#[derive(Debug)]
+pub struct Mapping {
+    base: NonNull<u8>,
+    len: usize,
+    /// Whether a forked child gets zeros in its place.
+    shared: bool,
+}
+
+// SAFETY: it is memory, which does not depend on a thread, and is reached by atomics and copies only.
+unsafe impl Send for Mapping {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// Maps memory for reading and writing.
+    ///
+    /// # Errors
+    /// The system's; also when the memory was sealed against writing.
+    pub fn shared(memory: &Memory) -> io::Result<Arc<Self>> {
+        Mapping::of(memory, ProtFlags::READ | ProtFlags::WRITE)
+    }
+
+    /// Maps memory for reading. To write to it is a fault.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn read_only(memory: &Memory) -> io::Result<Arc<Self>> {
+        Mapping::of(memory, ProtFlags::READ)
+    }
+
+    fn of(memory: &Memory, protection: ProtFlags) -> io::Result<Arc<Self>> {
+        let len = memory.len();
+        // SAFETY: a new mapping at an address of the system's choice touches no other.
+        let base = unsafe { mmap(std::ptr::null_mut(), len, protection, MapFlags::SHARED, memory, 0)? };
+        Mapping::own(base, len, true)
+    }
+
+    /// Private zeroed memory.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn private(len: usize) -> io::Result<Arc<Self>> {
+        let len = len.max(1).next_multiple_of(rustix::param::page_size());
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: as in `of`.
+        let base = unsafe { mmap_anonymous(std::ptr::null_mut(), len, protection, MapFlags::PRIVATE)? };
+        Mapping::own(base, len, false)
+    }
+
+    fn own(base: *mut std::ffi::c_void, len: usize, shared: bool) -> io::Result<Arc<Self>> {
+        let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        let mapping = Mapping { base, len, shared };
+        // SAFETY: the range was just mapped; the advice changes no contents.
+        unsafe { madvise(mapping.base.as_ptr().cast(), len, Advice::LinuxDontDump)? };
+        if shared {
+            fork::keep_from_children(mapping.base, len)?;
+        }
+        Ok(Arc::new(mapping))
+    }
+
+    /// Where it begins.
+    pub fn base(&self) -> NonNull<u8> {
+        self.base
+    }
+
+    /// How many bytes it has.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether it has no bytes, which never is so.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The `count` words that begin at byte `at`; none where they are not all inside, or `at` is no multiple of 8.
+    pub fn words(self: &Arc<Self>, at: usize, count: usize) -> Option<Words> {
+        let end = count.checked_mul(8)?.checked_add(at)?;
+        if end > self.len || !at.is_multiple_of(8) {
+            return None;
+        }
+        // SAFETY: inside the mapping.
+        let first = unsafe { self.base.add(at).cast() };
+        Some(Words { first, count, _keep: self.clone() })
+    }
+
+    /// Copies bytes out of it, each read once, whoever writes to them meanwhile.
+    ///
+    /// # Panics
+    /// When they are not all inside.
+    #[inline]
+    pub fn read(&self, at: usize, out: &mut [u8]) {
+        assert!(at <= self.len && out.len() <= self.len - at, "a read inside the mapping");
+        // SAFETY: the source is inside the mapping, and `out` is ours alone.
+        unsafe { copy::copy(self.base.as_ptr().add(at), out.as_mut_ptr(), out.len()) }
+    }
+
+    /// Copies bytes into it, whoever reads or writes them meanwhile. It must be mapped for writing.
+    ///
+    /// # Panics
+    /// When they would not all be inside.
+    #[inline]
+    pub fn write(&self, at: usize, bytes: &[u8]) {
+        assert!(at <= self.len && bytes.len() <= self.len - at, "a write inside the mapping");
+        // SAFETY: the destination is inside the mapping, and no reference to it exists.
+        unsafe { copy::copy(bytes.as_ptr(), self.base.as_ptr().add(at), bytes.len()) }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        if self.shared {
+            fork::forget(self.base, self.len);
+        }
+        // SAFETY: mapped in `own`, and nothing refers to it any more. A failure leaves it mapped, which harms nobody.
+        let _ = unsafe { munmap(self.base.as_ptr().cast(), self.len) };
+    }
+}
+
+/// Words of a mapping, which they keep alive. They are all that a ring needs.
+///
+/// ```
+/// use std::sync::atomic::Ordering;
+/// use millstream_shm::{Mapping, Memory};
+///
+/// let memory = Memory::new("example", 4096)?;
+/// let (here, there) = (Mapping::shared(&memory)?, Mapping::shared(&memory)?);
+/// here.words(64, 8).unwrap()[1].store(5, Ordering::Release);
+/// assert_eq!(there.words(72, 1).unwrap()[0].load(Ordering::Acquire), 5);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Words {
+    first: NonNull<AtomicU64>,
+    count: usize,
+    _keep: Arc<Mapping>,
+}
+
+// SAFETY: a slice of atomics and an owner of where they lie.
+unsafe impl Send for Words {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Words {}
+
+impl Deref for Words {
+    type Target = [AtomicU64];
+
+    #[inline(always)]
+    fn deref(&self) -> &[AtomicU64] {
+        // SAFETY: the words are inside the mapping, aligned, and it lives as long as this.
+        unsafe { std::slice::from_raw_parts(self.first.as_ptr(), self.count) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_written_here_are_read_there() {
+        let memory = Memory::new("test", 100_000).unwrap();
+        let (here, there) = (Mapping::shared(&memory).unwrap(), Mapping::shared(&memory).unwrap());
+        let bytes: Vec<u8> = (0..99_000_u32).map(|i| (i * 7 / 3) as u8).collect();
+        for len in (0..300).chain([511, 512, 513, 4096, 99_000]) {
+            here.write(13, &bytes[..len]);
+            let mut out = vec![0; len + 2];
+            there.read(13, &mut out[1..=len]);
+            assert_eq!(out[1..=len], bytes[..len], "{len}");
+            assert_eq!((out[0], out[len + 1]), (0, 0));
+        }
+    }
+
+    #[test]
+    fn words_outside_are_none() {
+        let mapping = Mapping::private(4096).unwrap();
+        assert!(mapping.words(0, 512).is_some());
+        assert!(mapping.words(8, 512).is_none());
+        assert!(mapping.words(4, 1).is_none());
+        assert!(mapping.words(0, usize::MAX / 4).is_none());
+    }
+
+    #[test]
+    #[should_panic(expected = "inside the mapping")]
+    fn reads_stay_inside() {
+        Mapping::private(4096).unwrap().read(usize::MAX, &mut [0; 2]);
+    }
+}

@@ -1,0 +1,126 @@
+//! A piece of memory that can be passed to other processes: a memfd whose size is sealed.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create};
+
+/// Memory behind a descriptor. Its size is sealed: nobody can make a mapping of it fault by cutting it off.
+#[derive(Debug)]
+pub struct Memory {
+    descriptor: OwnedFd,
+    len: usize,
+}
+
+/// The seals without which memory that came from a peer is not mapped.
+const SIZE: SealFlags = SealFlags::GROW.union(SealFlags::SHRINK);
+
+impl Memory {
+    /// Zeroed memory of that many bytes. The name is for `/proc/PID/maps`.
+    ///
+    /// # Errors
+    /// The system's: too many descriptors, no memory.
+    pub fn new(name: &str, len: usize) -> io::Result<Self> {
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let descriptor = memfd_create(name, flags | MemfdFlags::NOEXEC_SEAL)
+            // Before Linux 6.3 there is no such flag.
+            .or_else(|_| memfd_create(name, flags))?;
+        ftruncate(&descriptor, len as u64)?;
+        fcntl_add_seals(&descriptor, SIZE)?;
+        Ok(Memory { descriptor, len })
+    }
+
+    /// No more seals can be added: what the peer is given is final.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn seal(&self) -> io::Result<()> {
+        Ok(fcntl_add_seals(&self.descriptor, SealFlags::SEAL)?)
+    }
+
+    /// Whoever has it mapped for writing goes on; nobody else can map it so, or write to it, ever.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn seal_writing(&self) -> io::Result<()> {
+        Ok(fcntl_add_seals(&self.descriptor, SealFlags::FUTURE_WRITE | SealFlags::SEAL)?)
+    }
+
+    /// Memory that came from another process.
+    ///
+    /// # Errors
+    /// When its size is not sealed, so that it can't be mapped safely, or is none.
+    pub fn received(descriptor: OwnedFd) -> io::Result<Self> {
+        let seals = fcntl_get_seals(&descriptor)?;
+        let len = usize::try_from(fstat(&descriptor)?.st_size).unwrap_or(0);
+        if !seals.contains(SIZE) || len == 0 {
+            let what = "a descriptor that is not memory of a sealed size";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        }
+        Ok(Memory { descriptor, len })
+    }
+
+    /// How many bytes it has.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether it has no bytes, which never is so.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Another descriptor for the same memory.
+    ///
+    /// # Errors
+    /// Too many descriptors.
+    pub fn duplicate(&self) -> io::Result<OwnedFd> {
+        self.descriptor.try_clone()
+    }
+}
+
+impl AsFd for Memory {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+impl From<Memory> for OwnedFd {
+    fn from(memory: Memory) -> OwnedFd {
+        memory.descriptor
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Mapping;
+
+    #[test]
+    fn its_size_never_changes() {
+        let memory = Memory::new("test", 8192).unwrap();
+        assert!(ftruncate(&memory, 4096).is_err());
+        assert!(ftruncate(&memory, 16384).is_err());
+        let other = Memory::received(memory.duplicate().unwrap()).unwrap();
+        assert_eq!(other.len(), 8192);
+    }
+
+    #[test]
+    fn what_is_not_sealed_is_refused() {
+        let unsealed = memfd_create("test", MemfdFlags::ALLOW_SEALING).unwrap();
+        ftruncate(&unsealed, 4096).unwrap();
+        assert_eq!(Memory::received(unsealed).unwrap_err().kind(), io::ErrorKind::InvalidData);
+    }
+
+    #[test]
+    fn sealed_against_writing_it_can_be_read_by_others_only() {
+        use std::sync::atomic::Ordering;
+        let memory = Memory::new("test", 4096).unwrap();
+        let writer = Mapping::shared(&memory).unwrap();
+        memory.seal_writing().unwrap();
+        assert!(Mapping::shared(&memory).is_err(), "no second one that can write");
+        let reader = Mapping::read_only(&memory).unwrap();
+        writer.words(0, 1).unwrap()[0].store(7, Ordering::Relaxed);
+        assert_eq!(reader.words(0, 1).unwrap()[0].load(Ordering::Relaxed), 7);
+    }
+}

@@ -1,0 +1,176 @@
+//! Memory for keys: mapped by this process alone, out of reach even of the kernel where it can be.
+//!
+//! # Safety
+//! The allocator's lists lie outside the memory it manages, which is mapped as long as it lives. It hands out each
+//! piece at most once at a time.
+#![allow(unsafe_code)]
+
+use std::alloc::Layout;
+use std::fmt;
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::{Mutex, PoisonError};
+
+use buddy_system_allocator::FrameAllocator;
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mlock, mmap, mmap_anonymous, munmap};
+use zeroize::optimization_barrier;
+
+/// What is handed out is whole pieces of this many bytes.
+const PIECE: usize = 64;
+
+/// Memory for keys. It is zeroed when it comes back and when all is given up; it is never swapped, dumped, or
+/// inherited by a child; with `memfd_secret` (Linux 5.14) not even the kernel has it mapped, so that nothing
+/// outside this process, a debugger included, can read it.
+pub struct SecretMemory {
+    base: NonNull<u8>,
+    len: usize,
+    hidden: bool,
+    free: Mutex<FrameAllocator<32>>,
+}
+
+// SAFETY: it is memory; the list of what is free is behind a lock.
+unsafe impl Send for SecretMemory {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for SecretMemory {}
+
+impl SecretMemory {
+    /// Room for `len` bytes of keys, rounded up to whole pages.
+    ///
+    /// # Errors
+    /// When the memory can't be had or not be locked: raise the limit of locked memory (`ulimit -l`,
+    /// `LimitMEMLOCK=`).
+    pub fn new(len: usize) -> io::Result<Self> {
+        let len = len.max(1).next_multiple_of(rustix::param::page_size());
+        let (base, hidden) = match map_secret(len) {
+            Ok(base) => (base, true),
+            Err(_) => (map_locked(len)?, false),
+        };
+        let base = NonNull::new(base).ok_or(io::ErrorKind::OutOfMemory)?;
+        let mut free = FrameAllocator::new();
+        free.add_frame(0, len / PIECE);
+        let memory = SecretMemory { base, len, hidden, free: Mutex::new(free) };
+        for advice in [Advice::LinuxDontDump, Advice::LinuxDontFork] {
+            // SAFETY: the range was just mapped; the advice changes no contents.
+            let advised = unsafe { madvise(base.as_ptr().cast(), len, advice) };
+            // Secret memory is never dumped, and some kernels refuse to be told so.
+            if !hidden {
+                advised?;
+            }
+        }
+        Ok(memory)
+    }
+
+    /// Whether it is `memfd_secret`.
+    pub fn is_hidden(&self) -> bool {
+        self.hidden
+    }
+
+    /// Where it begins and how many bytes it has.
+    pub fn range(&self) -> (NonNull<u8>, usize) {
+        (self.base, self.len)
+    }
+
+    /// A zeroed place for a value; none when there is no room.
+    pub fn allocate(&self, layout: Layout) -> Option<NonNull<u8>> {
+        let pieces = pieces(layout)?;
+        let first = self.free.lock().unwrap_or_else(PoisonError::into_inner).alloc(pieces)?;
+        // SAFETY: inside the mapping.
+        Some(unsafe { self.base.add(first * PIECE) })
+    }
+
+    /// Takes a place back, and zeroes it.
+    ///
+    /// # Safety
+    /// It came from [`SecretMemory::allocate`] of this with the same layout, and nobody uses it any more.
+    pub unsafe fn free(&self, place: NonNull<u8>, layout: Layout) {
+        let Some(pieces) = pieces(layout) else { return };
+        // SAFETY: it was handed out with this size, and is the caller's alone.
+        unsafe { place.as_ptr().write_bytes(0, layout.size()) };
+        optimization_barrier(&place);
+        let first = (place.as_ptr().addr() - self.base.as_ptr().addr()) / PIECE;
+        self.free.lock().unwrap_or_else(PoisonError::into_inner).dealloc(first, pieces);
+    }
+}
+
+/// A power of two of pieces is aligned to its own size, as far as the mapping is.
+fn pieces(layout: Layout) -> Option<usize> {
+    (layout.align() <= rustix::param::page_size())
+        .then(|| layout.size().max(layout.align()).div_ceil(PIECE).max(1).next_power_of_two())
+}
+
+fn map_secret(len: usize) -> io::Result<*mut u8> {
+    // SAFETY: a system call that makes a descriptor and touches no memory.
+    let descriptor = unsafe { libc::syscall(libc::SYS_memfd_secret, libc::O_CLOEXEC) };
+    if descriptor < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor is new, and this its only owner.
+    let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor as i32) };
+    rustix::fs::ftruncate(&descriptor, len as u64)?;
+    let protection = ProtFlags::READ | ProtFlags::WRITE;
+    // SAFETY: a new mapping at an address of the system's choice touches no other.
+    let base = unsafe { mmap(std::ptr::null_mut(), len, protection, MapFlags::SHARED, &descriptor, 0)? };
+    Ok(base.cast())
+}
+
+fn map_locked(len: usize) -> io::Result<*mut u8> {
+    let protection = ProtFlags::READ | ProtFlags::WRITE;
+    // SAFETY: as in `map_secret`.
+    let base = unsafe { mmap_anonymous(std::ptr::null_mut(), len, protection, MapFlags::PRIVATE)? };
+    // SAFETY: the range was just mapped.
+    if let Err(error) = unsafe { mlock(base, len) } {
+        // SAFETY: the same range, which nobody knows of yet.
+        let _ = unsafe { munmap(base, len) };
+        return Err(error.into());
+    }
+    Ok(base.cast())
+}
+
+impl Drop for SecretMemory {
+    fn drop(&mut self) {
+        // SAFETY: mapped in `new`; whoever was handed a part of it has given it back or leaked it.
+        unsafe {
+            self.base.as_ptr().write_bytes(0, self.len);
+            optimization_barrier(&self.base);
+            let _ = munmap(self.base.as_ptr().cast(), self.len);
+        }
+    }
+}
+
+impl fmt::Debug for SecretMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = if self.hidden { "memfd_secret" } else { "locked" };
+        write!(f, "SecretMemory({} bytes, {kind})", self.len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_apart_aligned_and_come_back_zeroed() {
+        let memory = SecretMemory::new(64 * 1024).unwrap();
+        let layout = Layout::from_size_align(100, 64).unwrap();
+        let places: Vec<_> = std::iter::from_fn(|| memory.allocate(layout)).collect();
+        assert_eq!(places.len(), 512);
+        for place in &places {
+            assert!(place.as_ptr().addr().is_multiple_of(64));
+            // SAFETY: each place is this test's alone.
+            unsafe {
+                assert_eq!(std::slice::from_raw_parts(place.as_ptr(), 100), [0; 100]);
+                place.as_ptr().write_bytes(0xa5, 100);
+            }
+        }
+        for place in places {
+            // SAFETY: from this memory, with this layout, used no more.
+            unsafe { memory.free(place, layout) };
+        }
+        let whole = memory.allocate(Layout::from_size_align(64 * 1024, 64).unwrap()).unwrap();
+        // SAFETY: all of it is this test's.
+        let bytes = unsafe { std::slice::from_raw_parts(whole.as_ptr(), 64 * 1024) };
+        assert!(bytes.iter().all(|b| *b == 0));
+        assert!(memory.allocate(layout).is_none());
+    }
+}

@@ -1,0 +1,319 @@
+//! Messages with descriptors between processes of one machine: sequenced packets over a Unix socket, so that a
+//! message comes whole or not at all.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect,
+    listen, recvmsg, sendmsg, socket_with, socketpair, sockopt,
+};
+
+/// The most bytes of a message.
+pub const MAX_MESSAGE: usize = 4096;
+/// The most descriptors that go with one.
+pub const MAX_DESCRIPTORS: usize = 8;
+
+/// Who is at the other end, as the kernel says: the process that connected, or made the pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Credentials {
+    /// Its process.
+    pub pid: u32,
+    /// Its user.
+    pub uid: u32,
+    /// Its group.
+    pub gid: u32,
+}
+
+/// What came in one message.
+#[derive(Debug)]
+pub struct Received {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// Its descriptors, in order. They are closed on exec.
+    pub descriptors: Vec<OwnedFd>,
+}
+
+/// One end of a connection.
+#[derive(Debug)]
+pub struct Socket(OwnedFd);
+
+/// Two ends of a connection.
+///
+/// # Errors
+/// Too many descriptors.
+pub fn pair() -> io::Result<(Socket, Socket)> {
+    let (a, b) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+    Ok((Socket(a), Socket(b)))
+}
+
+impl Socket {
+    /// Connects to a listener.
+    ///
+    /// # Errors
+    /// The system's: nothing listens there, no permission.
+    pub fn connect(path: &Path) -> io::Result<Self> {
+        let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+        connect(&socket, &SocketAddrUnix::new(path)?)?;
+        Ok(Socket(socket))
+    }
+
+    /// An end that came from another process.
+    pub fn received(descriptor: OwnedFd) -> Self {
+        Socket(descriptor)
+    }
+
+    /// Sends a message with descriptors, which the sender keeps too. It never raises SIGPIPE.
+    ///
+    /// # Errors
+    /// The system's: the peer is gone; [`io::ErrorKind::InvalidInput`] when it is too long.
+    pub fn send(&self, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
+        self.send_with(bytes, descriptors, SendFlags::NOSIGNAL)
+    }
+
+    /// The same, but where the peer does not take its messages it is [`io::ErrorKind::WouldBlock`] at once.
+    ///
+    /// # Errors
+    /// As [`Socket::send`].
+    pub fn try_send(&self, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
+        self.send_with(bytes, descriptors, SendFlags::NOSIGNAL | SendFlags::DONTWAIT)
+    }
+
+    fn send_with(&self, bytes: &[u8], descriptors: &[BorrowedFd<'_>], flags: SendFlags) -> io::Result<()> {
+        if bytes.is_empty() || bytes.len() > MAX_MESSAGE || descriptors.len() > MAX_DESCRIPTORS {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
+        let mut ancillary = SendAncillaryBuffer::new(&mut space);
+        if !descriptors.is_empty() {
+            ancillary.push(SendAncillaryMessage::ScmRights(descriptors));
+        }
+        loop {
+            match sendmsg(&self.0, &[IoSlice::new(bytes)], &mut ancillary, flags) {
+                Ok(_) => return Ok(()),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Waits for the next message; none when the peer is gone and all of its messages were taken.
+    ///
+    /// # Errors
+    /// The system's; [`io::ErrorKind::InvalidData`] when the message is too long or has too many descriptors.
+    pub fn receive(&self) -> io::Result<Option<Received>> {
+        self.receive_with(RecvFlags::CMSG_CLOEXEC)
+    }
+
+    /// The same, but where none is there it is [`io::ErrorKind::WouldBlock`] at once.
+    ///
+    /// # Errors
+    /// As [`Socket::receive`].
+    pub fn try_receive(&self) -> io::Result<Option<Received>> {
+        self.receive_with(RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT)
+    }
+
+    fn receive_with(&self, flags: RecvFlags) -> io::Result<Option<Received>> {
+        let mut bytes = vec![0; MAX_MESSAGE];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
+        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+        let message = loop {
+            match recvmsg(&self.0, &mut [IoSliceMut::new(&mut bytes)], &mut ancillary, flags) {
+                Ok(message) => break message,
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        };
+        let mut descriptors = Vec::new();
+        for message in ancillary.drain() {
+            if let RecvAncillaryMessage::ScmRights(received) = message {
+                descriptors.extend(received);
+            }
+        }
+        if message.flags.intersects(ReturnFlags::TRUNC | ReturnFlags::CTRUNC) {
+            let what =
+                "a message that is too long or has too many descriptors, or no more can be opened here";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        }
+        if message.bytes == 0 {
+            return Ok(None);
+        }
+        bytes.truncate(message.bytes);
+        Ok(Some(Received { bytes, descriptors }))
+    }
+
+    /// Waits until a message is there or the peer is gone; whether that came within the limit.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn wait(&self, limit: Option<Duration>) -> io::Result<bool> {
+        let mut polled = [PollFd::new(&self.0, PollFlags::IN)];
+        let limit = limit.map(|limit| Timespec {
+            tv_sec: limit.as_secs() as i64,
+            tv_nsec: i64::from(limit.subsec_nanos()),
+        });
+        loop {
+            match poll(&mut polled, limit.as_ref()) {
+                Ok(ready) => return Ok(ready > 0),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Whether the peer is gone.
+    pub fn is_closed(&self) -> bool {
+        let mut polled = [PollFd::new(&self.0, PollFlags::RDHUP)];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::RDHUP;
+        poll(&mut polled, Some(&now)).is_ok() && polled[0].revents().intersects(gone)
+    }
+
+    /// Who is at the other end.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn peer(&self) -> io::Result<Credentials> {
+        let found = sockopt::socket_peercred(&self.0)?;
+        Ok(Credentials {
+            pid: found.pid.as_raw_pid() as u32,
+            uid: found.uid.as_raw(),
+            gid: found.gid.as_raw(),
+        })
+    }
+
+    /// Another descriptor for the same end.
+    ///
+    /// # Errors
+    /// Too many descriptors.
+    pub fn duplicate(&self) -> io::Result<OwnedFd> {
+        self.0.try_clone()
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl From<Socket> for OwnedFd {
+    fn from(socket: Socket) -> OwnedFd {
+        socket.0
+    }
+}
+
+/// Where clients connect.
+#[derive(Debug)]
+pub struct Listener {
+    descriptor: OwnedFd,
+    /// The path to remove in the end, if it was bound here.
+    path: Option<PathBuf>,
+}
+
+impl Listener {
+    /// Listens at a path. A socket that nobody listens at any more is replaced.
+    ///
+    /// # Errors
+    /// The system's; [`io::ErrorKind::AddrInUse`] when somebody listens there.
+    pub fn bind(path: &Path) -> io::Result<Self> {
+        if Socket::connect(path).is_ok() {
+            return Err(io::ErrorKind::AddrInUse.into());
+        }
+        let descriptor = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+        let address = SocketAddrUnix::new(path)?;
+        if let Err(error) = bind(&descriptor, &address) {
+            use std::os::unix::fs::FileTypeExt;
+            let is_socket = std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
+            if error != rustix::io::Errno::ADDRINUSE || !is_socket {
+                return Err(error.into());
+            }
+            std::fs::remove_file(path)?;
+            bind(&descriptor, &address)?;
+        }
+        listen(&descriptor, 128)?;
+        Ok(Listener { descriptor, path: Some(path.to_owned()) })
+    }
+
+    /// A socket that somebody else bound and listens at, as systemd does.
+    pub fn received(descriptor: OwnedFd) -> Self {
+        Listener { descriptor, path: None }
+    }
+
+    /// Waits for the next connection.
+    ///
+    /// # Errors
+    /// The system's: too many descriptors.
+    pub fn accept(&self) -> io::Result<Socket> {
+        Ok(Socket(accept_with(&self.descriptor, SocketFlags::CLOEXEC)?))
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Some(path) = &self.path {
+            // Where it is gone already, so much the better.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Mapping, Memory};
+    use std::sync::atomic::Ordering;
+
+    #[test]
+    fn messages_come_whole_with_their_descriptors() {
+        let (here, there) = pair().unwrap();
+        let memory = Memory::new("test", 4096).unwrap();
+        Mapping::shared(&memory).unwrap().words(0, 1).unwrap()[0].store(42, Ordering::Relaxed);
+        here.send(b"one", &[memory.as_fd(), memory.as_fd()]).unwrap();
+        here.send(b"two", &[]).unwrap();
+        let first = there.receive().unwrap().unwrap();
+        assert_eq!((first.bytes.as_slice(), first.descriptors.len()), (&b"one"[..], 2));
+        let memory = Memory::received(first.descriptors.into_iter().next().unwrap()).unwrap();
+        let words = Mapping::read_only(&memory).unwrap().words(0, 1).unwrap();
+        assert_eq!(words[0].load(Ordering::Relaxed), 42);
+        assert_eq!(there.receive().unwrap().unwrap().bytes, b"two");
+        assert_eq!(there.try_receive().unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        assert!(!there.is_closed() && !there.wait(Some(Duration::from_millis(1))).unwrap());
+        drop(here);
+        assert!(there.is_closed() && there.wait(None).unwrap());
+        assert!(there.receive().unwrap().is_none());
+        assert!(there.send(b"lost", &[]).is_err(), "an error, not a signal");
+    }
+
+    #[test]
+    fn the_kernel_says_who_connects() {
+        let place = std::env::temp_dir().join(format!("millstream-shm-{}", std::process::id()));
+        let listener = Listener::bind(&place).unwrap();
+        assert_eq!(Listener::bind(&place).unwrap_err().kind(), io::ErrorKind::AddrInUse);
+        let client = Socket::connect(&place).unwrap();
+        let peer = listener.accept().unwrap().peer().unwrap();
+        assert_eq!(peer.pid, std::process::id());
+        assert_eq!(peer.uid, rustix::process::getuid().as_raw());
+        drop((client, listener));
+        assert!(!place.exists());
+    }
+
+    #[test]
+    fn what_is_too_long_is_refused() {
+        let (here, _there) = pair().unwrap();
+        let error = here.send(&[0; MAX_MESSAGE + 1], &[]).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        assert!(here.send(&[], &[]).is_err(), "nothing would be read as the end");
+    }
+}
