@@ -23,18 +23,14 @@
 
 mod code;
 mod messages;
+mod place;
 
 pub use code::{Error, MAX_BYTES, Message, Secret, VERSION};
 pub use messages::{
     Failures, Grant, GrantStatus, HandOver, KeyRefusal, KeyReply, KeyRequest, Order, QueueCounts, Refusal,
     Reply, Report, Request, Wanted, WorkerStatus,
 };
-
-/// The environment variable that names the broker's socket.
-pub const SOCKET_VARIABLE: &str = "MILLSTREAM_SOCKET";
-
-/// The socket's name in the runtime directory.
-pub const SOCKET_NAME: &str = "millstream.sock";
+pub use place::{SOCKET_VARIABLE, socket, sockets};
 
 /// Word 0 of the state page while the grant is served.
 pub const STATE_LIVE: u64 = 0;
