@@ -9,6 +9,7 @@ mod case;
 mod clock;
 mod file;
 mod glob;
+mod isolated;
 mod many;
 mod measure;
 mod peers;
@@ -47,6 +48,8 @@ enum Other {
     File(file::Arguments),
     /// Many objects in flight, in lanes, beside libraries made for that
     Many(many::Arguments),
+    /// Keys and accelerators in another process
+    Isolated(isolated::Arguments),
 }
 
 #[derive(clap::Args)]
@@ -97,6 +100,7 @@ fn main() -> ExitCode {
     let done = match arguments.other {
         Some(Other::File(arguments)) => file::run(&arguments),
         Some(Other::Many(arguments)) => many::run(&arguments),
+        Some(Other::Isolated(arguments)) => isolated::run(&arguments),
         None => direct(&arguments.direct),
     };
     match done {

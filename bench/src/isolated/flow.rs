@@ -1,0 +1,162 @@
+//! One way of having operations in flight: a queue, its buffers, and what goes through them.
+
+use std::time::Instant;
+
+use millstream::cwq::Algorithm;
+use millstream::hash::Hash;
+use millstream::queue::{Buffer, KeyHandle, Queue, Request};
+
+/// What an operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    Null,
+    Copy,
+    Cbc,
+    Ctr,
+    Gcm,
+    HmacSha256,
+    Sha256,
+}
+
+impl Work {
+    pub const ALL: [Work; 7] =
+        [Work::Null, Work::Copy, Work::Cbc, Work::Ctr, Work::Gcm, Work::HmacSha256, Work::Sha256];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Work::Null => "null",
+            Work::Copy => "copy",
+            Work::Cbc => "aes-128-cbc",
+            Work::Ctr => "aes-128-ctr",
+            Work::Gcm => "aes-128-gcm",
+            Work::HmacSha256 => "hmac-sha256",
+            Work::Sha256 => "sha256",
+        }
+    }
+
+    /// The algorithm of its key, if it has one.
+    fn key(self) -> Option<Algorithm> {
+        match self {
+            Work::Null | Work::Copy | Work::Sha256 => None,
+            Work::Cbc => Some(Algorithm::AesCbc),
+            Work::Ctr => Some(Algorithm::AesCtr),
+            Work::Gcm => Some(Algorithm::AesGcm),
+            Work::HmacSha256 => Some(Algorithm::Sha256),
+        }
+    }
+
+    fn has_output(self) -> bool {
+        matches!(self, Work::Copy | Work::Cbc | Work::Ctr | Work::Gcm)
+    }
+}
+
+/// A queue and what is sent through it again and again. Every operation's input is written and its output read, as
+/// a packet's is.
+pub struct Flow {
+    queue: Queue,
+    work: Work,
+    key: Option<KeyHandle>,
+    free: Vec<(Option<Buffer>, Option<Buffer>)>,
+    data: Vec<u8>,
+    out: Vec<u8>,
+    depth: usize,
+}
+
+impl Flow {
+    pub fn new(mut queue: Queue, work: Work, bytes: usize, depth: usize) -> Result<Flow, millstream::Error> {
+        let key = match work.key() {
+            Some(algorithm) => Some(queue.import_key(algorithm, &[7; 16])?),
+            None => None,
+        };
+        let mut free = Vec::new();
+        for _ in 0..depth {
+            let source = if work == Work::Null { None } else { Some(queue.buffer(bytes)?) };
+            let destination = if work.has_output() { Some(queue.buffer(bytes)?) } else { None };
+            free.push((source, destination));
+        }
+        let data = (0..bytes).map(|i| (i * 13) as u8).collect();
+        Ok(Flow { queue, work, key, free, data, out: vec![0; bytes.max(64)], depth })
+    }
+
+    fn submit(&mut self) -> Result<(), String> {
+        let (source, destination) = self.free.pop().ok_or("no buffers")?;
+        let request = match (self.work, source, destination, self.key) {
+            (Work::Null, ..) => Request::null(),
+            (work, Some(mut source), destination, key) => {
+                source.copy_from_slice(&self.data);
+                match (work, destination, key) {
+                    (Work::Copy, Some(to), _) => Request::copy(source, to),
+                    (Work::Cbc | Work::Ctr, Some(to), Some(key)) => Request::encrypt(key, &[3; 16], source, to),
+                    (Work::Gcm, Some(to), Some(key)) => Request::seal(key, &[3; 12], &[], source, to),
+                    (Work::HmacSha256, _, Some(key)) => Request::mac(key, source),
+                    (Work::Sha256, ..) => Request::digest(Hash::Sha256, source),
+                    _ => return Err("a work without its buffers".to_owned()),
+                }
+            }
+            _ => return Err("a work without its buffers".to_owned()),
+        };
+        self.queue.submit(request).map(|_| ()).map_err(|refused| refused.to_string())
+    }
+
+    /// Takes one end, and reads its output.
+    fn finish(&mut self) -> Result<(), String> {
+        let done = self.queue.wait().ok_or("nothing was in flight")?;
+        done.result.map_err(|status| status.to_string())?;
+        match &done.buffers.destination {
+            Some(buffer) => self.out[..buffer.len()].copy_from_slice(buffer),
+            None => self.out[..done.tag().len()].copy_from_slice(done.tag()),
+        }
+        self.free.push((done.buffers.source, done.buffers.destination));
+        Ok(())
+    }
+
+    /// Nanoseconds an operation takes, over so many.
+    pub fn ns(&mut self, operations: usize) -> Result<f64, String> {
+        let begin = Instant::now();
+        let (mut submitted, mut finished) = (0, 0);
+        while finished < operations {
+            while submitted < operations && submitted - finished < self.depth {
+                self.submit()?;
+                submitted += 1;
+            }
+            self.finish()?;
+            finished += 1;
+        }
+        let ns = begin.elapsed().as_nanos() as f64 / operations as f64;
+        std::hint::black_box(&self.out);
+        Ok(ns)
+    }
+
+    /// Nanoseconds of single operations, from the submission to the completion: the data is there, and is not read.
+    pub fn single_ns(&mut self, operations: usize) -> Result<f64, String> {
+        let (mut source, mut destination) = self.free.pop().ok_or("no buffers")?;
+        let key = self.key.ok_or("no key")?;
+        let begin = Instant::now();
+        for _ in 0..operations {
+            let (Some(from), Some(to)) = (source.take(), destination.take()) else { return Err("no buffers".into()) };
+            let request = Request::encrypt(key, &[3; 16], from, to);
+            self.queue.submit(request).map_err(|refused| refused.to_string())?;
+            let done = self.queue.wait().ok_or("nothing was in flight")?;
+            done.result.map_err(|status| status.to_string())?;
+            (source, destination) = (done.buffers.source, done.buffers.destination);
+        }
+        let ns = begin.elapsed().as_nanos() as f64 / operations as f64;
+        self.free.push((source, destination));
+        Ok(ns)
+    }
+
+    /// What an operation gives, to be compared.
+    pub fn result(&mut self) -> Result<Vec<u8>, String> {
+        self.out.fill(0);
+        self.submit()?;
+        self.finish()?;
+        Ok(self.out.clone())
+    }
+
+    /// Forgets the key.
+    pub fn end(mut self) {
+        if let Some(key) = self.key {
+            self.queue.remove_key(key);
+        }
+    }
+}

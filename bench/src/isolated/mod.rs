@@ -1,0 +1,433 @@
+//! Keys and accelerators in another process: what that costs beside the local queue, and beside what the machine
+//! takes between two processes at all.
+
+mod bare;
+mod flow;
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use millstream::isolated::{Accelerator, Attach};
+use millstream::queue::{AcceleratorThread, Config, Queue, Request, ThreadConfig};
+use millstream_cpu::Features;
+use serde_json::{Value, json};
+
+use crate::measure::median;
+use crate::record::{self, Circumstances, rounded};
+use bare::Peer;
+use flow::{Flow, Work};
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The command whose `serve` is the service
+    #[arg(long, value_name = "PATH")]
+    command: Option<PathBuf>,
+    /// The processors of client and worker
+    #[arg(long, value_name = "CPU,CPU", value_delimiter = ',', num_args = 1, default_values_t = [0, 1])]
+    cpus: Vec<usize>,
+    /// Turns each way has
+    #[arg(long, value_name = "N", default_value_t = 25, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// Time of a turn
+    #[arg(long, value_name = "S", default_value_t = 0.01)]
+    seconds: f64,
+    /// Beside SoftHSM2, loaded and behind p11-kit's remote
+    #[arg(long)]
+    against: bool,
+    /// Compare results and time nothing
+    #[arg(long)]
+    check_only: bool,
+    /// Write bench/records/DATE-PROCESSOR-isolated.json and .md
+    #[arg(long)]
+    record: bool,
+}
+
+/// A service of this run.
+struct Service {
+    child: Child,
+    folder: PathBuf,
+    socket: PathBuf,
+}
+
+impl Service {
+    fn start(command: &Path, cpu: usize) -> Result<Service, String> {
+        let folder = std::env::temp_dir().join(format!("millstream-bench-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+        let socket = folder.join("socket");
+        let mut serve = Command::new(command);
+        serve.arg("serve").arg("--socket").arg(&socket).args(["--accelerators", "1", "--pin", &cpu.to_string()]);
+        serve.stdin(Stdio::null()).stdout(Stdio::null());
+        let child = serve.spawn().map_err(|e| format!("{}: {e}", command.display()))?;
+        let service = Service { child, folder, socket };
+        let begin = Instant::now();
+        while service.attach(64, 1).is_err() {
+            if begin.elapsed() > Duration::from_secs(10) {
+                return Err("the service did not start within ten seconds".to_owned());
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(service)
+    }
+
+    fn attach(&self, depth: usize, queues: u32) -> Result<Accelerator, String> {
+        let attach = Attach { socket: Some(self.socket.clone()), depth, queues, ..Attach::default() };
+        attach.attach().map_err(|e| e.to_string())
+    }
+
+    /// Processor time of the service and its workers, in nanoseconds.
+    fn processor_ns(&self) -> u64 {
+        let mut all = vec![self.child.id()];
+        let children = format!("/proc/{0}/task/{0}/children", self.child.id());
+        let listed = std::fs::read_to_string(children).unwrap_or_default();
+        all.extend(listed.split_whitespace().filter_map(|pid| pid.parse::<u32>().ok()));
+        let of = |pid: u32| {
+            let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+            let each = tasks.filter_map(|task| {
+                let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+                text.split(' ').next()?.parse::<u64>().ok()
+            });
+            each.sum::<u64>()
+        };
+        all.into_iter().map(of).sum()
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let pid = self.child.id().to_string();
+        let _ = Command::new("kill").args(["-TERM", &pid]).status();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// One figure and what was wished for it.
+struct Figure {
+    what: String,
+    value: f64,
+    unit: &'static str,
+    /// At most, or at least.
+    wish: Option<(bool, f64)>,
+    detail: String,
+}
+
+impl Figure {
+    fn line(&self) -> String {
+        let wish = match self.wish {
+            None => String::new(),
+            Some((most, limit)) => {
+                let met = if most { self.value <= limit } else { self.value >= limit };
+                let bound = if most { "at most" } else { "at least" };
+                format!("{bound} {limit}: {}", if met { "met" } else { "MISSED" })
+            }
+        };
+        format!("{:58} {:>10.3} {:6} {wish:24} {}", self.what, self.value, self.unit, self.detail)
+    }
+
+    fn json(&self) -> Value {
+        json!({ "what": self.what, "value": rounded(self.value), "unit": self.unit, "detail": self.detail,
+                "wish": self.wish.map(|(most, limit)| json!({ (if most { "at_most" } else { "at_least" }): limit })) })
+    }
+}
+
+/// Measures and reports.
+///
+/// # Errors
+/// When the service can't be started, or a result differs from the local queue's.
+pub fn run(arguments: &Arguments) -> Result<(), String> {
+    let features = Features::active().map_err(|e| e.to_string())?;
+    let [client, worker] = arguments.cpus[..] else { return Err("two processors, as in --cpus 0,1".to_owned()) };
+    let beside = std::env::current_exe().ok().and_then(|path| Some(path.parent()?.join("millstream")));
+    let command = arguments.command.clone().or(beside).ok_or("name the command with --command")?;
+    // Before any thread is started.
+    let mut peer = Peer::fork(worker)?;
+    bare::pin(client);
+    let service = Service::start(&command, worker)?;
+    compare(&service, features)?;
+    if arguments.check_only {
+        println!("test result: ok. {} passed; 0 failed", Work::ALL.len());
+        return Ok(());
+    }
+    let about = Circumstances::now(features, Vec::new(), Vec::new());
+    let mut run = Run { arguments, features, service: &service, peer: &mut peer, worker, figures: Vec::new() };
+    if client == worker {
+        run.one_processor()?;
+    } else {
+        run.latency()?;
+        run.null()?;
+        run.throughput()?;
+        run.waking()?;
+    }
+    run.grants()?;
+    run.idle()?;
+    let figures = std::mem::take(&mut run.figures);
+    let mut text = String::new();
+    for line in about.lines() {
+        let _ = writeln!(text, "- {line}");
+    }
+    let _ = writeln!(text, "- client on processor {client}, worker on {worker}\n\n```text");
+    figures.iter().for_each(|figure| text += &(figure.line().trim_end().to_owned() + "\n"));
+    text += "```\n";
+    let (mut against, mut tables) = (Value::Null, String::new());
+    if arguments.against {
+        (against, tables) = mediated(&command, &service.socket, worker)?;
+        let _ = write!(text, "\n## Beside SoftHSM2\n\n```text\n{tables}```\n");
+    }
+    print!("{text}");
+    let _ = tables;
+    if arguments.record {
+        let value = json!({ "about": about.json(), "cpus": arguments.cpus, "against": against,
+                            "figures": figures.iter().map(Figure::json).collect::<Vec<_>>() });
+        let value = serde_json::to_string_pretty(&value).map_err(|e| e.to_string())? + "\n";
+        let kind = if client == worker { "-isolated-one-processor" } else { "-isolated" };
+        let stem = about.stem() + kind;
+        let text = format!("# Keys and accelerators in another process\n\n{text}");
+        for path in record::write(record::FOLDER.as_ref(), &stem, &[("json", value), ("md", text)])? {
+            println!("recorded in {}", path.display());
+        }
+    }
+    Ok(())
+}
+
+/// Every kind of work through the isolated queue and the local one.
+fn compare(service: &Service, features: Features) -> Result<(), String> {
+    let (grant, local) = (service.attach(64, Work::ALL.len() as u32)?, local(features));
+    for work in Work::ALL {
+        let isolated = grant.queue().map_err(|e| e.to_string())?;
+        let mut results = Vec::new();
+        for queue in [local()?, isolated] {
+            let mut flow = Flow::new(queue, work, 240, 4).map_err(|e| e.to_string())?;
+            results.push(flow.result()?);
+            flow.end();
+        }
+        if results[0] != results[1] {
+            return Err(format!("{}: the isolated queue gave another result than the local one", work.name()));
+        }
+    }
+    Ok(())
+}
+
+fn local(features: Features) -> impl Fn() -> Result<Queue, String> {
+    move || Queue::inline(features, Config::default()).map_err(|e| e.to_string())
+}
+
+struct Run<'a> {
+    arguments: &'a Arguments,
+    features: Features,
+    service: &'a Service,
+    peer: &'a mut Peer,
+    worker: usize,
+    figures: Vec<Figure>,
+}
+
+impl Run<'_> {
+    fn add(
+        &mut self,
+        what: impl Into<String>,
+        value: f64,
+        unit: &'static str,
+        wish: Option<(bool, f64)>,
+        detail: impl Into<String>,
+    ) {
+        let figure = Figure { what: what.into(), value, unit, wish, detail: detail.into() };
+        eprintln!("{}", figure.line());
+        self.figures.push(figure);
+    }
+
+    fn isolated(&self, work: Work, bytes: usize, depth: usize) -> Result<Flow, String> {
+        let queue = self.service.attach(256, 1)?.queue().map_err(|e| e.to_string())?;
+        Flow::new(queue, work, bytes, depth).map_err(|e| e.to_string())
+    }
+
+    /// How many operations are a turn.
+    fn count(&self, flow: &mut Flow, depth: usize) -> Result<usize, String> {
+        let ns = flow.ns(8 * depth)?.min(flow.ns(8 * depth)?);
+        Ok(((self.arguments.seconds * 1e9 / ns) as usize).max(4 * depth))
+    }
+
+    fn latency(&mut self) -> Result<(), String> {
+        let mut flow = self.isolated(Work::Cbc, 64, 1)?;
+        let (mut bare, mut ours, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+        flow.single_ns(10_000)?;
+        for _ in 0..self.arguments.rounds {
+            let trip = self.peer.round_trip_ns(20_000);
+            let single = flow.single_ns(10_000)?;
+            bare.push(trip);
+            ours.push(single);
+            ratios.push(single / trip);
+        }
+        self.add("a cache line there and back, bare", median(bare), "ns", None, "");
+        self.add("one aes-128-cbc of 64 bytes, submit to completion", median(ours), "ns", None, "");
+        self.add("  over the bare round trip", median(ratios), "times", Some((true, 2.5)), "");
+        Ok(())
+    }
+
+    fn null(&mut self) -> Result<(), String> {
+        let mut flow = self.isolated(Work::Null, 0, 192)?;
+        let times = self.count(&mut flow, 192)?;
+        let mut ours = Vec::new();
+        for _ in 0..self.arguments.rounds {
+            ours.push(flow.ns(times)?);
+        }
+        self.add("a null operation, 192 in flight", median(ours), "ns", Some((true, 25.0)), "");
+        Ok(())
+    }
+
+    /// Isolated beside local, and beside a bare copy there and back.
+    fn throughput(&mut self) -> Result<(), String> {
+        const DEPTH: usize = 32;
+        let config = ThreadConfig { cpu: Some(self.worker), ..ThreadConfig::default() };
+        let thread = AcceleratorThread::spawn(self.features, config).map_err(|e| e.to_string())?;
+        for work in [Work::Cbc, Work::HmacSha256, Work::Sha256, Work::Ctr, Work::Gcm, Work::Copy] {
+            for bytes in [256, 1024, 4096, 8192, 16384] {
+                let mut isolated = self.isolated(work, bytes, DEPTH)?;
+                let on = |queue: Queue| Flow::new(queue, work, bytes, DEPTH).map_err(|e| e.to_string());
+                let mut inline = on(local(self.features)()?)?;
+                let mut beside = on(thread.queue(Config::default()).map_err(|e| e.to_string())?)?;
+                let counts = [
+                    self.count(&mut isolated, DEPTH)?,
+                    self.count(&mut inline, DEPTH)?,
+                    self.count(&mut beside, DEPTH)?,
+                ];
+                let (data, mut out) = (vec![5; bytes], vec![0; bytes]);
+                let mut turns: [Vec<f64>; 4] = Default::default();
+                for _ in 0..self.arguments.rounds {
+                    // The worker and the bare peer share a processor: each rests while the other is timed.
+                    let bare = self.peer.copy_ns(bytes, DEPTH, counts[0], &data, &mut out);
+                    let three = [isolated.ns(counts[0])?, inline.ns(counts[1])?, beside.ns(counts[2])?];
+                    turns.iter_mut().zip(three.into_iter().chain([bare])).for_each(|(to, ns)| to.push(ns));
+                }
+                self.judge(work, bytes, turns.map(median));
+                isolated.end();
+            }
+        }
+        Ok(())
+    }
+
+    fn judge(&mut self, work: Work, bytes: usize, [isolated, inline, beside, bare]: [f64; 4]) {
+        let gb = |ns: f64| bytes as f64 / ns;
+        let detail = format!(
+            "isolated {isolated:.0} ns, local queue {inline:.0} inline and {beside:.0} on a thread, bare copy {bare:.0} ({:.2} GB/s)",
+            gb(bare)
+        );
+        let best = inline.min(beside);
+        let what = format!("{} of {bytes}, 32 in flight", work.name());
+        // Slower than the copy: beside the local queue. Faster: beside the copy.
+        if best >= bare {
+            self.add(what + ", part of the local queue", best / isolated, "times", Some((false, 0.9)), detail);
+        } else {
+            self.add(what + ", part of the bare copy", bare / isolated, "times", Some((false, 0.8)), detail);
+        }
+    }
+
+    /// From an idle service to a completion, beside a bare wake-up.
+    fn waking(&mut self) -> Result<(), String> {
+        let mut queue = self.service.attach(64, 1)?.queue().map_err(|e| e.to_string())?;
+        let (mut bare, mut ours, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..self.arguments.rounds {
+            std::thread::sleep(Duration::from_millis(10));
+            let wake = self.peer.wake_ns();
+            std::thread::sleep(Duration::from_millis(10));
+            let begin = Instant::now();
+            queue.submit(Request::null()).map_err(|e| e.to_string())?;
+            while queue.poll().is_none() {
+                std::hint::spin_loop();
+            }
+            let woken = begin.elapsed().as_nanos() as f64;
+            bare.push(wake);
+            ours.push(woken);
+            ratios.push(woken / wake);
+        }
+        self.add("waking who sleeps on a futex, bare", median(bare) / 1e3, "us", None, "");
+        self.add("an operation for a service that sleeps", median(ours) / 1e3, "us", None, "");
+        self.add("  over the bare wake-up", median(ratios), "times", Some((true, 1.2)), "");
+        Ok(())
+    }
+
+    fn grants(&mut self) -> Result<(), String> {
+        let mut times = Vec::new();
+        for _ in 0..self.arguments.rounds.max(10) {
+            let begin = Instant::now();
+            let grant = self.service.attach(256, 1)?;
+            times.push(begin.elapsed().as_nanos() as f64 / 1e3);
+            drop(grant);
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        self.add("a grant", median(times), "us", Some((true, 1000.0)), "");
+        Ok(())
+    }
+
+    fn idle(&mut self) -> Result<(), String> {
+        const SECONDS: u64 = 5;
+        let _grant = self.service.attach(256, 4)?;
+        std::thread::sleep(Duration::from_millis(200));
+        let before = self.service.processor_ns();
+        std::thread::sleep(Duration::from_secs(SECONDS));
+        let used = self.service.processor_ns() - before;
+        let wish = Some((true, 0.0));
+        self.add("processor time of an idle service with a grant", used as f64 / SECONDS as f64 / 1e3, "us/s", wish, "");
+        Ok(())
+    }
+
+    fn one_processor(&mut self) -> Result<(), String> {
+        for (work, bytes, depth) in
+            [(Work::Cbc, 64, 1), (Work::Null, 0, 192), (Work::Cbc, 1024, 32), (Work::Gcm, 1024, 32)]
+        {
+            let mut flow = self.isolated(work, bytes, depth)?;
+            let times = self.count(&mut flow, depth)?;
+            let mut ours = Vec::new();
+            for _ in 0..self.arguments.rounds {
+                ours.push(flow.ns(times)?);
+            }
+            let what = format!("{} of {bytes}, {depth} in flight, both on one processor", work.name());
+            self.add(what, median(ours), "ns", None, "");
+            flow.end();
+        }
+        Ok(())
+    }
+}
+
+/// `millstream speed` beside the mediated ways of today: all of it, and the tables.
+fn mediated(command: &Path, socket: &Path, _worker: usize) -> Result<(Value, String), String> {
+    let speed = |json: bool| {
+        let mut speed = Command::new(command);
+        speed.args(["speed", "--isolated", "--socket"]).arg(socket);
+        speed.args(["--against", "softhsm", "--against", "p11-kit", "--depth", "1,32", "--bytes", "16,64,256,1024"]);
+        speed.args(["--seconds", "0.2", "--quiet", "aes-128-ecb", "hmac-sha256"]);
+        if json {
+            speed.arg("--json");
+        }
+        let output = speed.output().map_err(|e| format!("{}: {e}", command.display()))?;
+        if !output.status.success() {
+            return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let value: Value = serde_json::from_str(&speed(true)?).map_err(|e| e.to_string())?;
+    let mut text = String::new();
+    let results = value["results"].as_array().cloned().unwrap_or_default();
+    let get = |algorithm: &str, bytes: u64, way: &str, depth: u64| {
+        let found = results.iter().find(|r| {
+            r["algorithm"] == algorithm && r["bytes"] == bytes && r["way"] == way && r["depth"] == depth
+        })?;
+        found["objects_per_s"].as_f64()
+    };
+    let _ = writeln!(text, "{:14}{:>8}{:>10}{:>16}{:>16}{:>16}", "", "bytes", "in flight", "operations/s", "over softhsm", "over p11-kit");
+    for algorithm in ["aes-128-ecb", "hmac-sha256"] {
+        for bytes in [16, 64, 256, 1024] {
+            for depth in [1, 32] {
+                let Some(ours) = get(algorithm, bytes, "isolated", depth) else { continue };
+                let over = |way: &str| get(algorithm, bytes, way, 1).map_or("-".to_owned(), |peer| format!("{:.1}", ours / peer));
+                let _ = writeln!(
+                    text,
+                    "{algorithm:14}{bytes:>8}{depth:>10}{ours:>16.0}{:>16}{:>16}",
+                    over("softhsm"),
+                    over("p11-kit")
+                );
+            }
+        }
+    }
+    Ok((value, text))
+}

@@ -1,0 +1,8 @@
+//! Keys and accelerators in another process, as real processes: `millstream serve`, clients, and what may happen
+//! to any of them.
+
+mod hostile;
+mod operations;
+mod recovery;
+mod secrets;
+mod service;
