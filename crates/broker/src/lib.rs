@@ -1,2 +1,4 @@
 //! The broker, and its workers.
 #![deny(unsafe_code)]
+
+pub mod worker;
