@@ -68,12 +68,31 @@ macro_rules! statuses {
             /// All of them, in the order of their numbers.
             pub const ALL: &[Status] = &[$(Status::$name),+];
 
+            /// How many there are.
+            pub const COUNT: usize = Status::ALL.len();
+
             /// What a number stands for, if anything.
             #[inline(always)]
             pub const fn from_code(code: u16) -> Option<Self> {
                 match code {
                     $($code => Some(Status::$name),)+
                     _ => None,
+                }
+            }
+
+            /// Its place in [`Status::ALL`]: an index for tables of statuses.
+            #[inline]
+            pub const fn index(self) -> usize {
+                enum Place { $($name,)+ }
+                match self {
+                    $(Status::$name => Place::$name as usize,)+
+                }
+            }
+
+            /// Its name, as reports and metrics have it.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Status::$name => stringify!($name),)+
                 }
             }
         }
@@ -103,6 +122,8 @@ statuses! {
     Flags = 19 "a flag is set that is reserved or that the opcode does not use",
     /// A field that the opcode does not use is not zero.
     Reserved = 20 "a field that the opcode does not use is not zero",
+    /// The policy of the grant does not allow the algorithm, or the hash.
+    Policy = 21 "the policy of this grant does not allow the algorithm",
     /// The source is not inside the arena.
     SourceRange = 32 "the source is not inside the arena",
     /// The destination is not inside the arena.
@@ -168,9 +189,12 @@ mod tests {
     fn every_status_has_a_number_and_a_text_of_its_own() {
         for status in Status::ALL {
             assert_eq!(Status::from_code(*status as u16), Some(*status));
+            assert_eq!(Status::ALL[status.index()], *status);
+            assert_eq!(status.name(), format!("{status:?}"));
             let same = Status::ALL.iter().filter(|other| other.to_string() == status.to_string());
             assert_eq!(same.count(), 1, "{status}");
         }
         assert_eq!(Status::from_code(2), None);
+        assert_eq!((Status::Ok.index(), Status::COUNT), (0, Status::ALL.len()));
     }
 }

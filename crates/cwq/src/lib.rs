@@ -26,9 +26,11 @@
 mod code;
 mod completion;
 pub mod ring;
+mod set;
 mod sync;
 mod word;
 
 pub use code::{Algorithm, Opcode};
 pub use completion::{Completion, Status};
+pub use set::AlgorithmSet;
 pub use word::{ControlWord, Flags, VERSION};

@@ -109,6 +109,22 @@ impl<M: Deref<Target = [AtomicU64]>, const W: usize> Producer<M, W> {
         Ok(Producer { memory, mask, pushed: 0, published: 0, taken: 0 })
     }
 
+    /// Goes on where another producer left off: at its [`Producer::position`].
+    ///
+    /// # Errors
+    /// As [`Producer::new`].
+    pub fn resume(memory: M, pushed: u64) -> Result<Self, Corrupt> {
+        let capacity = capacity::<W>(memory.len())?;
+        // How far the consumer has come is not believed before it is checked: the ring may be full.
+        let taken = pushed.wrapping_sub(capacity);
+        Ok(Producer { memory, mask: capacity - 1, pushed, published: pushed, taken })
+    }
+
+    /// How many entries were pushed, ever: where another producer goes on, once all of them are published.
+    pub fn position(&self) -> u64 {
+        self.pushed
+    }
+
     /// How many entries the ring holds.
     pub fn capacity(&self) -> usize {
         self.mask as usize + 1
@@ -200,6 +216,11 @@ impl<M: Deref<Target = [AtomicU64]>, const W: usize> Producer<M, W> {
             && self.memory[ASLEEP].swap(0, Ordering::Relaxed) != 0
     }
 
+    /// The word that is 1 while the consumer sleeps: what it waits on, and what it is woken on.
+    pub fn sleep_word(&self) -> &AtomicU64 {
+        &self.memory[ASLEEP]
+    }
+
     /// The memory.
     pub fn memory(&self) -> &M {
         &self.memory
@@ -227,6 +248,20 @@ impl<M: Deref<Target = [AtomicU64]>, const W: usize> Consumer<M, W> {
     pub fn new(memory: M) -> Result<Self, Corrupt> {
         let mask = capacity::<W>(memory.len())? - 1;
         Ok(Consumer { memory, mask, popped: 0, released: 0, published: 0 })
+    }
+
+    /// Goes on where another consumer left off: at its [`Consumer::position`].
+    ///
+    /// # Errors
+    /// As [`Consumer::new`].
+    pub fn resume(memory: M, popped: u64) -> Result<Self, Corrupt> {
+        let mask = capacity::<W>(memory.len())? - 1;
+        Ok(Consumer { memory, mask, popped, released: popped, published: popped })
+    }
+
+    /// How many entries were popped, ever: where another consumer goes on, once all of them are released.
+    pub fn position(&self) -> u64 {
+        self.popped
     }
 
     /// How many entries the ring holds.
@@ -311,6 +346,20 @@ impl<M: Deref<Target = [AtomicU64]>, const W: usize> Consumer<M, W> {
     /// Says that the consumer is awake.
     pub fn wake(&mut self) {
         self.memory[ASLEEP].store(0, Ordering::Relaxed);
+    }
+
+    /// The word that is 1 while the consumer sleeps: what it waits on, and what it is woken on.
+    pub fn sleep_word(&self) -> &AtomicU64 {
+        &self.memory[ASLEEP]
+    }
+
+    /// How many entries there are to pop now, for reports: it looks, and changes nothing.
+    ///
+    /// # Errors
+    /// [`Corrupt`] when the producer's index can't be.
+    pub fn waiting(&self) -> Result<usize, Corrupt> {
+        let waiting = self.memory[PUBLISHED].load(Ordering::Relaxed).wrapping_sub(self.popped);
+        if waiting > self.mask + 1 { Err(Corrupt) } else { Ok(waiting as usize) }
     }
 
     /// The memory.

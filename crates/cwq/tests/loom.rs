@@ -89,3 +89,40 @@ fn no_wake_up_is_lost() {
         assert_eq!(consumer.pop().unwrap(), Some([1, 1]));
     });
 }
+
+/// A consumer and, after it, another that goes on where it left off: nothing is lost, nothing comes twice, while
+/// the producer knows nothing of it.
+#[test]
+fn another_consumer_goes_on() {
+    loom::model(|| {
+        let memory = Memory(Arc::new(memory::<2>(2)));
+        let mut producer = Producer::<_, 2>::new(memory.clone()).unwrap();
+        let sender = thread::spawn(move || {
+            for i in 1..=2 {
+                producer.push(&[i, !i]).unwrap();
+                producer.publish();
+            }
+            // Another producer goes on too.
+            let mut producer =
+                Producer::<_, 2>::resume(producer.memory().clone(), producer.position()).unwrap();
+            while producer.push(&[3, !3]).is_err() {
+                thread::yield_now();
+            }
+            producer.publish();
+        });
+        let mut position = 0;
+        for i in 1..=3 {
+            let mut consumer = Consumer::<_, 2>::resume(memory.clone(), position).unwrap();
+            let entry = loop {
+                if let Some(entry) = consumer.pop().unwrap() {
+                    break entry;
+                }
+                thread::yield_now();
+            };
+            assert_eq!(entry, [i, !i]);
+            consumer.release();
+            position = consumer.position();
+        }
+        sender.join().unwrap();
+    });
+}

@@ -22,6 +22,8 @@ enum Step {
     Publish,
     Pop,
     Release,
+    /// Another producer, or consumer, goes on where the last left off.
+    Move,
 }
 
 proptest! {
@@ -29,12 +31,12 @@ proptest! {
     fn it_behaves_as_a_bounded_queue(
         order in 0u32..6,
         steps in proptest::collection::vec(
-            prop_oneof![Just(Step::Push), Just(Step::Push), Just(Step::Publish), Just(Step::Pop), Just(Step::Pop), Just(Step::Release)],
+            prop_oneof![Just(Step::Push), Just(Step::Push), Just(Step::Publish), Just(Step::Pop), Just(Step::Pop), Just(Step::Release), Just(Step::Move)],
             0..400,
         ),
     ) {
         let capacity = 1usize << order;
-        let (mut producer, mut consumer, _) = ring::<2>(capacity);
+        let (mut producer, mut consumer, words) = ring::<2>(capacity);
         let (mut hidden, mut shown, mut unreleased) = (VecDeque::new(), VecDeque::new(), 0usize);
         for (i, step) in (0u64..).zip(steps) {
             match step {
@@ -58,6 +60,15 @@ proptest! {
                 Step::Release => {
                     consumer.release();
                     unreleased = 0;
+                }
+                Step::Move => {
+                    if hidden.is_empty() {
+                        producer = Producer::resume(words.clone(), producer.position()).unwrap();
+                    }
+                    if unreleased == 0 {
+                        consumer = Consumer::resume(words.clone(), consumer.position()).unwrap();
+                    }
+                    prop_assert_eq!(consumer.waiting(), Ok(shown.len()));
                 }
             }
         }
@@ -87,6 +98,39 @@ proptest! {
             Err(PushError::Corrupt) => prop_assert!(index > pushed as u64),
         }
     }
+}
+
+proptest! {
+    /// Whoever goes on with a ring believes its peer no more than whoever began it.
+    #[test]
+    fn what_is_resumed_is_checked(
+        position: u64,
+        index in prop_oneof![any::<u64>(), 0..40_u64],
+        relative: bool,
+    ) {
+        let words: Memory = memory::<2>(8).into();
+        let index = if relative { position.wrapping_add(index).wrapping_sub(16) } else { index };
+        words[0].store(index, Ordering::Relaxed);
+        words[8].store(index, Ordering::Relaxed);
+        let mut consumer = Consumer::<_, 2>::resume(words.clone(), position).unwrap();
+        let ready = index.wrapping_sub(position);
+        prop_assert_eq!(consumer.ready(), if ready <= 8 { Ok(ready as usize) } else { Err(Corrupt) });
+        let mut producer = Producer::<_, 2>::resume(words, position).unwrap();
+        let held = position.wrapping_sub(index);
+        prop_assert_eq!(producer.room_for(8), if held <= 8 { Ok(8 - held as usize) } else { Err(Corrupt) });
+    }
+}
+
+/// Both sides have the same word to sleep and to wake by.
+#[test]
+fn the_sleep_word_says_who_sleeps() {
+    let (mut producer, mut consumer, words) = ring::<2>(8);
+    assert!(std::ptr::eq(producer.sleep_word(), consumer.sleep_word()));
+    assert!(std::ptr::eq(producer.sleep_word(), &words[16]));
+    assert_eq!(consumer.sleep(), Ok(true));
+    assert_eq!(producer.sleep_word().load(Ordering::Relaxed), 1);
+    assert!(producer.must_wake() && !producer.must_wake());
+    assert_eq!(consumer.sleep_word().load(Ordering::Relaxed), 0);
 }
 
 #[test]

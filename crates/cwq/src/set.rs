@@ -1,0 +1,153 @@
+//! A set of algorithms: what a grant may use.
+
+use std::fmt;
+
+use crate::Algorithm;
+
+/// A set of [`Algorithm`]s, as a bit for each number.
+///
+/// [`Algorithm::None`] is no algorithm, so it is in no set.
+///
+/// ```
+/// use millstream_cwq::{Algorithm, AlgorithmSet};
+///
+/// let current: AlgorithmSet = [Algorithm::AesGcm, Algorithm::Sha256].into_iter().collect();
+/// assert!(current.contains(Algorithm::AesGcm) && !current.contains(Algorithm::Md5));
+/// assert_eq!(AlgorithmSet::from_bits(current.to_bits()), current);
+/// assert!(AlgorithmSet::all().iter().all(|algorithm| AlgorithmSet::all().contains(algorithm)));
+/// ```
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct AlgorithmSet(u128);
+
+/// A bit for each algorithm there is.
+const ALL: u128 = {
+    let (mut bits, mut at) = (0, 0);
+    while at < Algorithm::ALL.len() {
+        bits |= bit(Algorithm::ALL[at]);
+        at += 1;
+    }
+    bits
+};
+
+const fn bit(algorithm: Algorithm) -> u128 {
+    // `None` is number 0.
+    1 << algorithm as u8 & !1
+}
+
+impl AlgorithmSet {
+    /// All there are.
+    pub const fn all() -> Self {
+        AlgorithmSet(ALL)
+    }
+
+    /// None at all.
+    pub const fn empty() -> Self {
+        AlgorithmSet(0)
+    }
+
+    /// Adds one.
+    pub const fn insert(&mut self, algorithm: Algorithm) {
+        self.0 |= bit(algorithm);
+    }
+
+    /// Takes one away.
+    pub const fn remove(&mut self, algorithm: Algorithm) {
+        self.0 &= !bit(algorithm);
+    }
+
+    /// Whether it is there.
+    #[inline(always)]
+    pub const fn contains(self, algorithm: Algorithm) -> bool {
+        self.0 & bit(algorithm) != 0
+    }
+
+    /// Whether no algorithm is there.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// How many are there.
+    pub const fn len(self) -> usize {
+        self.0.count_ones() as usize
+    }
+
+    /// Those that both have.
+    #[must_use]
+    pub const fn intersection(self, other: Self) -> Self {
+        AlgorithmSet(self.0 & other.0)
+    }
+
+    /// The set in one number: bit `n` for the algorithm of number `n`.
+    pub const fn to_bits(self) -> u128 {
+        self.0
+    }
+
+    /// The set of such a number. Bits that are no algorithm of this version are left out.
+    pub const fn from_bits(bits: u128) -> Self {
+        AlgorithmSet(bits & ALL)
+    }
+
+    /// Its algorithms, in the order of their numbers.
+    pub fn iter(self) -> impl Iterator<Item = Algorithm> {
+        Algorithm::ALL.iter().copied().filter(move |algorithm| self.contains(*algorithm))
+    }
+}
+
+impl From<u128> for AlgorithmSet {
+    fn from(bits: u128) -> Self {
+        AlgorithmSet::from_bits(bits)
+    }
+}
+
+impl From<AlgorithmSet> for u128 {
+    fn from(set: AlgorithmSet) -> Self {
+        set.to_bits()
+    }
+}
+
+impl FromIterator<Algorithm> for AlgorithmSet {
+    fn from_iter<I: IntoIterator<Item = Algorithm>>(algorithms: I) -> Self {
+        let mut set = AlgorithmSet::empty();
+        set.extend(algorithms);
+        set
+    }
+}
+
+impl Extend<Algorithm> for AlgorithmSet {
+    fn extend<I: IntoIterator<Item = Algorithm>>(&mut self, algorithms: I) {
+        algorithms.into_iter().for_each(|algorithm| self.insert(algorithm));
+    }
+}
+
+impl fmt::Debug for AlgorithmSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_holds_what_was_put_in() {
+        for &algorithm in Algorithm::ALL {
+            let real = algorithm != Algorithm::None;
+            let mut set = AlgorithmSet::empty();
+            assert!(!set.contains(algorithm));
+            set.insert(algorithm);
+            assert_eq!(set.contains(algorithm), real);
+            assert_eq!(set.iter().collect::<Vec<_>>(), if real { vec![algorithm] } else { vec![] });
+            assert_eq!(AlgorithmSet::all().contains(algorithm), real);
+            set.remove(algorithm);
+            assert!(set.is_empty());
+        }
+        assert_eq!(AlgorithmSet::all().len(), Algorithm::ALL.len() - 1);
+    }
+
+    #[test]
+    fn bits_that_are_no_algorithm_are_left_out() {
+        assert_eq!(AlgorithmSet::from_bits(u128::MAX), AlgorithmSet::all());
+        assert_eq!(AlgorithmSet::from_bits(1), AlgorithmSet::empty());
+    }
+}
