@@ -114,6 +114,79 @@ A curve over packet lengths, and what the same costs through SoftHSM:
     ),
 ];
 
+const CONTROL_STATUS: Section = (
+    "EXIT STATUS",
+    "0
+  when it was done.
+1
+  when no service answers, or it refused.
+2
+  when the command was called wrongly.",
+);
+
+pub(super) const STATUS: &[Section] = &[
+    (
+        "WORKERS",
+        "WORKER, PID, CPU
+  Its number, its process, and the processor it is pinned to.
+SLEEPS
+  How often it had nothing to do for so long that it went to sleep, in all and each second.
+RESTARTS
+  How often it died and was started again.
+KEYS IN, SANDBOX
+  Where its keys are, and what keeps it from harm.",
+    ),
+    (
+        "GRANTS",
+        "GRANT, USER, PID, PROGRAM
+  Its number, and whose it is, as the kernel said when the client connected.
+QUEUES, IN FLIGHT
+  Its queues and how many operations each takes; operations that are in flight now.
+LANES
+  How many operations were computed together, in the mean.
+OPS, OPS/S, BYTES/S
+  Operations since the grant began; operations, and bytes of their sources, each second.
+BELLS/S, WAKES/S
+  How often a sleeping worker, or the sleeping client, had to be woken.
+KEYS
+  Keys it holds, of the slots it has.
+ERRORS
+  Operations that failed. Below the table they are told apart by the rule they broke.",
+    ),
+    ("RATES", "Rates are those of the interval of --watch; without it, of 0.2 seconds."),
+    CONTROL_STATUS,
+    (
+        "EXAMPLES",
+        "A live view, and the busiest grant's number:
+
+  millstream status --watch
+  millstream status --json | jq '.grants | max_by(.operations_per_s).grant'",
+    ),
+];
+
+pub(super) const REVOKE: &[Section] = &[
+    CONTROL_STATUS,
+    (
+        "EXAMPLES",
+        "Two grants, and all of them:
+
+  millstream revoke 3 7
+  millstream revoke --all",
+    ),
+];
+
+pub(super) const MOVE: &[Section] = &[
+    CONTROL_STATUS,
+    (
+        "EXAMPLES",
+        "Grant 7 to worker 1:
+
+  millstream move 7 1",
+    ),
+];
+
+pub(super) const RELOAD: &[Section] = &[CONTROL_STATUS];
+
 const CRYPT_STATUS: Section = (
     "EXIT STATUS",
     "0
@@ -211,10 +284,16 @@ impl Man {
             if ["digest", "mac", "encrypt", "decrypt"].contains(&command.get_name()) {
                 continue;
             }
-            let (sections, command) = match command.get_name() {
-                "speed" => (SPEED, command.clone().after_long_help(None::<&str>)),
-                _ => (&[][..], command.clone()),
+            let sections = match command.get_name() {
+                "speed" => SPEED,
+                "status" => STATUS,
+                "revoke" => REVOKE,
+                "move" => MOVE,
+                "reload" => RELOAD,
+                _ => &[],
             };
+            // The sections are the same text as the help's end.
+            let command = command.clone().after_long_help(None::<&str>);
             self.page(command.display_name(name.clone()).name(name.clone()), &name, sections)?;
         }
         self.own::<digest::Digest>("digest", DIGEST)?;
