@@ -22,9 +22,11 @@ mod man;
 mod move_grant;
 mod reload;
 mod revoke;
+mod serve;
 mod speed;
 mod status;
 mod sum;
+mod worker;
 
 /// Cryptographic acceleration for Linux
 ///
@@ -43,6 +45,7 @@ enum Command {
     Caps(caps::Caps),
     Check(check::Check),
     Speed(Box<speed::Speed>),
+    Serve(serve::Serve),
     Status(status::Status),
     Revoke(revoke::Revoke),
     Move(move_grant::Move),
@@ -53,6 +56,8 @@ enum Command {
     Decrypt(decrypt::Decrypt),
     Man(man::Man),
     Completions(completions::Completions),
+    #[command(hide = true)]
+    Worker(worker::Worker),
 }
 
 impl Command {
@@ -61,6 +66,8 @@ impl Command {
             Command::Caps(command) => command.run(),
             Command::Check(command) => command.run(),
             Command::Speed(command) => command.run(context),
+            Command::Serve(command) => command.run(),
+            Command::Worker(command) => command.run(),
             Command::Status(command) => command.run(),
             Command::Revoke(command) => command.run(context),
             Command::Move(command) => command.run(),
@@ -99,7 +106,6 @@ impl Context {
 
 /// Runs the command line `args`, whose first word may be `digest`, `mac`, `encrypt` or `decrypt`.
 pub fn run(args: Vec<OsString>) -> ExitCode {
-    signals::install();
     let (command, name) = match parse(&args) {
         Ok(parsed) => parsed,
         Err(error) => {
@@ -107,6 +113,10 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             return ExitCode::from(error.exit_code() as u8);
         }
     };
+    // These two know themselves how to end.
+    if !matches!(command, Command::Serve(_) | Command::Worker(_)) {
+        signals::install();
+    }
     let context = Context { name };
     match command.run(&context) {
         Ok(()) => ExitCode::from(exit::SUCCESS),
