@@ -37,6 +37,7 @@
 //! index memory by, keys or data; [`Kernel::timing`](kernel::Kernel::timing) tells.
 #![deny(unsafe_code)]
 
+pub mod isolated;
 pub mod queue;
 
 use std::fmt;
@@ -111,6 +112,16 @@ pub enum Error {
     Operation(cwq::Status),
     /// The thread of an accelerator could not be started, or not be pinned to its processor.
     Thread(std::io::ErrorKind),
+    /// Memory for a queue can't be had.
+    Memory(std::io::ErrorKind),
+    /// No grant: see [`isolated`].
+    Attach(isolated::AttachError),
+    /// The service refused what was asked about a key.
+    Key(isolated::KeyRefusal),
+    /// The service did not answer within the limit.
+    NoAnswer(std::time::Duration),
+    /// Every queue of the grant is taken.
+    QueuesTaken,
 }
 
 impl fmt::Display for Error {
@@ -123,6 +134,16 @@ impl fmt::Display for Error {
                 f.write_str("every key slot is taken: remove a key first, or configure more key_slots")
             }
             Error::Operation(status) => status.fmt(f),
+            Error::Memory(kind) => write!(f, "no memory for a queue: {kind}; configure less arena_bytes or depth"),
+            Error::Attach(error) => error.fmt(f),
+            Error::Key(refusal) => write!(f, "the service refused the key: {refusal}"),
+            Error::NoAnswer(limit) => write!(
+                f,
+                "the service did not answer within {limit:?}: see whether it is stopped or overloaded (millstream status), or allow a longer limit"
+            ),
+            Error::QueuesTaken => {
+                f.write_str("every queue of the grant is taken: drop one, or attach with more queues")
+            }
             Error::Thread(kind) => {
                 write!(
                     f,
@@ -138,6 +159,19 @@ impl std::error::Error for Error {}
 impl From<MaskError> for Error {
     fn from(error: MaskError) -> Self {
         Error::Mask(error)
+    }
+}
+
+/// Of memory for queues: nothing else of a system call reaches this type unnamed.
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        Error::Memory(error.kind())
+    }
+}
+
+impl From<isolated::AttachError> for Error {
+    fn from(error: isolated::AttachError) -> Self {
+        Error::Attach(error)
     }
 }
 

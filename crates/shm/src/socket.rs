@@ -63,6 +63,20 @@ impl Socket {
         Ok(Socket(socket))
     }
 
+    /// The same, but where the listener takes no more connections it is [`io::ErrorKind::WouldBlock`] after the limit.
+    /// Messages sent later have the same limit.
+    ///
+    /// # Errors
+    /// As [`Socket::connect`].
+    pub fn connect_within(path: &Path, limit: Duration) -> io::Result<Self> {
+        let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+        // Nothing at all would mean for ever.
+        let limit = limit.max(Duration::from_micros(1));
+        sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, Some(limit))?;
+        connect(&socket, &SocketAddrUnix::new(path)?)?;
+        Ok(Socket(socket))
+    }
+
     /// An end that came from another process.
     pub fn received(descriptor: OwnedFd) -> Self {
         Socket(descriptor)

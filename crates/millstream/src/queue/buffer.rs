@@ -4,15 +4,21 @@
 //! The heap hands out every span at most once at a time, so a [`Buffer`] is the only way to its bytes; a
 //! queue owns the buffers of what it has in flight. That is what lets [`Heap`] promise the accelerator that the
 //! spans of words in flight are its alone.
+//!
+//! Where the accelerator is another process it maps the same memory, and this process trusts it with its data: it
+//! writes only what words in flight name as output. A buffer is lent again only when its word has ended: its
+//! completion came, or the worker is known to have ended; what can't be known is abandoned.
 #![allow(unsafe_code)]
 
 use std::fmt;
+use std::io;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use buddy_system_allocator::FrameAllocator;
-use millstream_accelerator::{Arena, LocalArena};
+use millstream_accelerator::Arena;
+use millstream_shm::Mapping;
 use zeroize::optimization_barrier;
 
 /// What is handed out is whole cache lines.
@@ -27,9 +33,19 @@ pub(crate) const SMALL: usize = LINE;
 
 /// An arena and what of it is free. Free memory is zero.
 pub(crate) struct Heap {
-    arena: LocalArena,
+    /// Where the mapping begins: it is asked for with every byte.
+    base: NonNull<u8>,
+    len: u32,
+    _memory: Arc<Mapping>,
+    /// How many forks there had been when it was made, if a forked child has zeros in its place.
+    forks: Option<u64>,
     free: Mutex<Free>,
 }
+
+// SAFETY: memory that does not depend on a thread; who reaches which bytes is what buffers are for.
+unsafe impl Send for Heap {}
+// SAFETY: as for `Send`; what is free is behind a lock.
+unsafe impl Sync for Heap {}
 
 /// What is free, in cache lines, and how many buffers there have been.
 struct Free {
@@ -38,11 +54,28 @@ struct Free {
 }
 
 impl Heap {
-    pub(crate) fn new(bytes: u32) -> Arc<Self> {
-        let arena = LocalArena::new(bytes);
-        let mut lines = FrameAllocator::new();
-        lines.add_frame(0, arena.len() as usize / LINE);
-        Arc::new(Heap { arena, free: Mutex::new(Free { lines, buffers: 0 }) })
+    /// Over memory that only threads of this process reach.
+    pub(crate) fn private(bytes: u32) -> io::Result<Arc<Self>> {
+        Ok(Heap::over(Mapping::private(bytes as usize)?, None))
+    }
+
+    /// Over memory that a worker maps too.
+    pub(crate) fn shared(memory: Arc<Mapping>) -> Arc<Self> {
+        Heap::over(memory, Some(millstream_shm::forks()))
+    }
+
+    fn over(memory: Arc<Mapping>, forks: Option<u64>) -> Arc<Self> {
+        let lines = (memory.len() / LINE).min(u32::MAX as usize / LINE);
+        let mut free = FrameAllocator::new();
+        free.add_frame(0, lines);
+        let free = Mutex::new(Free { lines: free, buffers: 0 });
+        Arc::new(Heap { base: memory.base(), len: (lines * LINE) as u32, _memory: memory, forks, free })
+    }
+
+    /// Whether this is a forked child of the process whose heap it was.
+    #[inline(always)]
+    fn is_parents(&self) -> bool {
+        self.forks.is_some_and(|forks| forks != millstream_shm::forks())
     }
 
     /// What a buffer of that many bytes takes of the arena: it is handed out in powers of two.
@@ -53,13 +86,17 @@ impl Heap {
     /// Copies bytes into a place of the arena that no [`Buffer`] lends.
     #[inline(always)]
     pub(crate) fn write(&self, at: u32, bytes: &[u8]) {
-        self.arena.write(at, bytes);
+        assert!(at as usize + bytes.len() <= self.len as usize, "a write inside the arena");
+        // SAFETY: the place is inside the arena, no buffer lends it, and no word in flight names it yet.
+        unsafe { self.base.as_ptr().add(at as usize).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) }
     }
 
     /// Copies bytes out of a place of the arena.
     #[inline(always)]
     pub(crate) fn read(&self, at: u32, out: &mut [u8]) {
-        self.arena.read(at, out);
+        assert!(at as usize + out.len() <= self.len as usize, "a read inside the arena");
+        // SAFETY: the place is inside the arena, and the word that named it has ended.
+        unsafe { out.as_mut_ptr().copy_from_nonoverlapping(self.base.as_ptr().add(at as usize), out.len()) }
     }
 
     /// A buffer of zeros.
@@ -90,11 +127,11 @@ pub(crate) struct Exclusive(pub(crate) Arc<Heap>);
 // A queue that is dropped first takes its words back.
 unsafe impl Arena for Exclusive {
     fn base(&self) -> NonNull<u8> {
-        self.0.arena.base()
+        self.0.base
     }
 
     fn len(&self) -> u32 {
-        self.0.arena.len()
+        self.0.len
     }
 
     fn exclusive(&self) -> bool {
@@ -157,7 +194,13 @@ impl Buffer {
     #[inline(always)]
     pub(crate) fn tag(&self) -> &[u8; SMALL] {
         // SAFETY: the line is this buffer's, inside the arena, and written only while a queue owns the buffer.
-        unsafe { &*self.0.heap.arena.base().as_ptr().add(self.0.at as usize - LINE).cast() }
+        unsafe { &*self.0.heap.base.as_ptr().add(self.0.at as usize - LINE).cast() }
+    }
+
+    /// Leaves its bytes to a worker that may still write to them: nobody gets them again.
+    #[cold]
+    pub(crate) fn abandon(&mut self) {
+        self.0.lines = 0;
     }
 
     /// The most bytes it can have.
@@ -183,7 +226,7 @@ impl Deref for Buffer {
     fn deref(&self) -> &[u8] {
         // SAFETY: the span is this buffer's, and inside the arena.
         unsafe {
-            let base = self.0.heap.arena.base().as_ptr().add(self.0.at as usize);
+            let base = self.0.heap.base.as_ptr().add(self.0.at as usize);
             std::slice::from_raw_parts(base, self.0.len as usize)
         }
     }
@@ -194,7 +237,7 @@ impl DerefMut for Buffer {
     fn deref_mut(&mut self) -> &mut [u8] {
         // SAFETY: the span is this buffer's alone, and inside the arena.
         unsafe {
-            let base = self.0.heap.arena.base().as_ptr().add(self.0.at as usize);
+            let base = self.0.heap.base.as_ptr().add(self.0.at as usize);
             std::slice::from_raw_parts_mut(base, self.0.len as usize)
         }
     }
@@ -202,8 +245,12 @@ impl DerefMut for Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        // The whole of it, head and all.
         let Place { first, lines, .. } = *self.0;
+        // What was abandoned is not free; and in a forked child the heap's lock may be held for ever.
+        if lines == 0 || self.0.heap.is_parents() {
+            return;
+        }
+        // The whole of it, head and all.
         (self.0.at, self.0.len) = (first * LINE as u32, lines * LINE as u32);
         self.fill(0);
         optimization_barrier(&**self);
@@ -231,7 +278,7 @@ mod tests {
 
     #[test]
     fn buffers_never_overlap_and_come_back_as_zeros() {
-        let heap = Heap::new(64 * 1024);
+        let heap = Heap::private(64 * 1024).unwrap();
         let mut buffers: Vec<Buffer> = (1..200).map_while(|i| heap.buffer(i * 7)).collect();
         assert!(buffers.len() > 40, "{}", buffers.len());
         for (i, buffer) in buffers.iter_mut().enumerate() {

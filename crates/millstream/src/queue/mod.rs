@@ -31,18 +31,19 @@
 //! buffers back with [`Refusal::Full`]: take what has come back, then submit again.
 
 mod buffer;
+mod isolated;
 mod request;
 mod shared;
 mod thread;
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use millstream_accelerator::{Accelerator, FlushPolicy, GrantId, Key, MAX_PIECES};
 use millstream_cpu::Features;
-use millstream_cwq::ring::{self, Consumer, Producer};
+use millstream_cwq::ring::{Consumer, Producer};
 use millstream_cwq::{Algorithm, Completion, ControlWord, Flags, Opcode, Status};
+use millstream_shm::{Mapping, Rings, Words};
 
 pub use buffer::Buffer;
 use request::Rare;
@@ -51,10 +52,13 @@ pub use shared::{Pending, SharedQueue};
 pub use thread::{AcceleratorThread, ThreadConfig};
 
 use crate::Error;
-use buffer::{Exclusive, Heap, SMALL};
+pub(crate) use buffer::Heap;
+use buffer::{Exclusive, SMALL};
+use isolated::Isolated;
 use thread::Client;
+pub(crate) use thread::ThreadGrant;
 
-type RingMemory = Arc<[AtomicU64]>;
+type RingMemory = Words;
 type LocalAccelerator = Accelerator<Exclusive, RingMemory>;
 
 /// How big a queue is.
@@ -73,6 +77,12 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Config { depth: 256, arena_bytes: 8 << 20, key_slots: 64, weight: 1 }
+    }
+}
+
+impl Config {
+    fn depth(&self) -> usize {
+        self.depth.next_power_of_two().clamp(1, 1 << 16)
     }
 }
 
@@ -99,6 +109,10 @@ pub enum Refusal {
     TooLong,
     /// The accelerator has ended.
     Gone,
+    /// The grant was revoked.
+    Revoked,
+    /// This is a forked child of the process that attached.
+    Forked,
 }
 
 impl fmt::Display for Refusal {
@@ -111,7 +125,13 @@ impl fmt::Display for Refusal {
             Refusal::TooLong => {
                 "an initialisation vector or tag of more than 64 bytes, or more than 64 buffers"
             }
-            Refusal::Gone => "the accelerator has ended",
+            Refusal::Gone => {
+                "the accelerator has ended: attach again, or spawn another, and import the keys again"
+            }
+            Refusal::Revoked => "the grant was revoked: attach again and import the keys again",
+            Refusal::Forked => {
+                "the grant is the parent's, and a forked child has none of it: attach again and import the keys again"
+            }
         })
     }
 }
@@ -181,6 +201,14 @@ struct Places {
     state: Buffer,
 }
 
+impl Places {
+    /// Leaves them to a worker that may still write to them.
+    fn abandon(&mut self) {
+        self.aad.abandon();
+        self.state.abandon();
+    }
+}
+
 /// What a queue keeps of an operation in flight.
 #[derive(Default)]
 struct Slot {
@@ -201,6 +229,8 @@ enum Driver {
     Inline(Box<LocalAccelerator>, GrantId),
     /// A thread that looks at the ring.
     Thread(Arc<Client>),
+    /// A worker, which is another process.
+    Isolated(Box<Isolated>),
 }
 
 /// A queue of one client. It can be sent to another thread; for several at once there is [`SharedQueue`].
@@ -219,34 +249,66 @@ pub struct Queue {
 }
 
 /// A queue's memory, before anybody serves it.
-struct Parts {
+pub(crate) struct Parts {
     heap: Arc<Heap>,
     submissions: RingMemory,
     completions: RingMemory,
     places: Places,
     depth: usize,
+    /// How many control words went through its ring before, and how many completions.
+    position: (u64, u64),
 }
 
 impl Parts {
+    /// Memory of this process's own.
     fn new(config: &Config) -> Result<Self, Error> {
-        let depth = config.depth.next_power_of_two().clamp(1, 1 << 16);
-        let places = Heap::bytes_for(depth * AAD) + Heap::bytes_for(depth * STATE);
-        let bytes = u32::try_from(places + config.arena_bytes as usize).map_err(|_| Refusal::ArenaFull)?;
-        let heap = Heap::new(bytes);
+        let depth = config.depth();
+        Parts::local(Parts::heap(config, 1)?, depth)
+    }
+
+    /// A heap for that many queues.
+    pub(crate) fn heap(config: &Config, queues: usize) -> Result<Arc<Heap>, Error> {
+        let bytes = queues * Parts::places_bytes(config.depth()) + config.arena_bytes as usize;
+        let bytes = u32::try_from(bytes).map_err(|_| Refusal::ArenaFull)?;
+        Ok(Heap::private(bytes)?)
+    }
+
+    /// Bytes of arena that a queue keeps for itself.
+    pub(crate) fn places_bytes(depth: usize) -> usize {
+        Heap::bytes_for(depth * AAD) + Heap::bytes_for(depth * STATE)
+    }
+
+    /// Rings of this process's own.
+    pub(crate) fn local(heap: Arc<Heap>, depth: usize) -> Result<Self, Error> {
+        let layout = Rings::new(1, depth as u32).ok_or(Refusal::Full)?;
+        let rings = Mapping::private(layout.bytes())?;
+        Parts::over(heap, &rings, layout, 0, depth, (0, 0))
+    }
+
+    /// One queue's part of memory that is there.
+    pub(crate) fn over(
+        heap: Arc<Heap>,
+        rings: &Arc<Mapping>,
+        layout: Rings,
+        index: u32,
+        depth: usize,
+        position: (u64, u64),
+    ) -> Result<Self, Error> {
         let place = |size: usize| heap.buffer(depth * size).ok_or(Refusal::ArenaFull);
         let places = Places { aad: place(AAD)?, state: place(STATE)? };
+        let ring = |(at, words)| rings.words(at, words).ok_or(Refusal::Gone);
         // Twice as deep, so that there is always room to cancel.
-        let submissions = ring::memory::<{ ControlWord::WORDS }>(2 * depth).into();
-        let completions = ring::memory::<{ Completion::WORDS }>(2 * depth).into();
-        Ok(Parts { heap, submissions, completions, places, depth })
+        let submissions = ring(layout.submissions(index))?;
+        let completions = ring(layout.completions(index))?;
+        Ok(Parts { heap, submissions, completions, places, depth, position })
     }
 
     fn queue(self, driver: Driver) -> Queue {
         const FRESH: &str = "the memory was made for a ring";
         Queue {
             driver,
-            submissions: Producer::new(self.submissions).expect(FRESH),
-            completions: Consumer::new(self.completions).expect(FRESH),
+            submissions: Producer::resume(self.submissions, self.position.0).expect(FRESH),
+            completions: Consumer::resume(self.completions, self.position.1).expect(FRESH),
             heap: self.heap,
             places: self.places,
             slots: (0..self.depth).map(|_| Slot::default()).collect(),
@@ -262,7 +324,7 @@ impl Queue {
     /// A queue whose accelerator works on the thread that calls [`Queue::poll`] or [`Queue::wait`].
     ///
     /// # Errors
-    /// [`Refusal::ArenaFull`] when arena and depth together are more than 4 GiB.
+    /// [`Refusal::ArenaFull`] when arena and depth together are more than 4 GiB; [`Error::Memory`].
     pub fn inline(features: Features, config: Config) -> Result<Self, Error> {
         let parts = Parts::new(&config)?;
         let mut accelerator = Box::new(Accelerator::new(features, FlushPolicy::default()));
@@ -286,8 +348,14 @@ impl Queue {
     /// A buffer of zeros in the queue's arena.
     ///
     /// # Errors
-    /// [`Refusal::ArenaFull`].
+    /// [`Refusal::ArenaFull`]; [`Refusal::Revoked`], [`Refusal::Gone`] and [`Refusal::Forked`] after a grant's end.
+    #[inline]
     pub fn buffer(&self, len: usize) -> Result<Buffer, Refusal> {
+        if let Driver::Isolated(isolated) = &self.driver
+            && let Some(why) = isolated.refusal()
+        {
+            return Err(why);
+        }
         self.heap.buffer(len).ok_or(Refusal::ArenaFull)
     }
 
@@ -303,6 +371,9 @@ impl Queue {
                 accelerator.insert_key(*grant, key).map_err(|_| Error::KeySlots)?
             }
             Driver::Thread(client) => client.insert_key(algorithm, key)?,
+            Driver::Isolated(isolated) => {
+                return isolated.link().import_key(algorithm, key, crate::isolated::Exportable::No);
+            }
         };
         Ok(KeyHandle { handle, algorithm })
     }
@@ -313,6 +384,7 @@ impl Queue {
         match &mut self.driver {
             Driver::Inline(accelerator, grant) => accelerator.remove_key(*grant, key.handle),
             Driver::Thread(client) => client.remove_key(key.handle),
+            Driver::Isolated(isolated) => isolated.link().destroy_key(key).is_ok(),
         }
     }
 
@@ -332,8 +404,8 @@ impl Queue {
             };
         }
         let Some(&slot) = self.free.last() else { refuse!(Refusal::Full) };
-        if self.has_ended() {
-            refuse!(Refusal::Gone);
+        if let Some(why) = self.refusal() {
+            refuse!(why);
         }
         let mut total = 0;
         if let Some(source) = &source {
@@ -415,12 +487,13 @@ impl Queue {
         Ok(Ticket { slot, generation })
     }
 
-    /// Whether the accelerator's thread has ended.
+    /// Why nothing is taken any more, if so.
     #[inline(always)]
-    fn has_ended(&self) -> bool {
+    fn refusal(&self) -> Option<Refusal> {
         match &self.driver {
-            Driver::Inline(..) => false,
-            Driver::Thread(client) => client.has_ended(),
+            Driver::Inline(..) => None,
+            Driver::Thread(client) => client.has_ended().then_some(Refusal::Gone),
+            Driver::Isolated(isolated) => isolated.refusal(),
         }
     }
 
@@ -473,7 +546,7 @@ impl Queue {
     }
 
     /// The next operation that has ended, if there is one. An inline accelerator executes what was submitted
-    /// first; one on a thread is woken if it sleeps.
+    /// first; one that sleeps elsewhere is woken.
     #[inline(always)]
     pub fn poll(&mut self) -> Option<Done> {
         if self.completions.ready() == Ok(0) {
@@ -481,24 +554,36 @@ impl Queue {
             if self.in_flight() == 0 && self.cancels == 0 {
                 return None;
             }
-            self.drive();
+            if self.drive() {
+                return self.last();
+            }
         }
         self.reap()
     }
 
-    /// Lets an inline accelerator work, or wakes one that sleeps.
+    /// Lets an inline accelerator work, or wakes one that sleeps; whether it has ended, so that no completion will come
+    /// any more.
     #[inline(never)]
-    fn drive(&mut self) {
+    fn drive(&mut self) -> bool {
         match &mut self.driver {
             Driver::Inline(accelerator, _) => {
                 accelerator.step(0);
+                false
             }
             Driver::Thread(client) => {
                 if self.submissions.must_wake() {
                     client.ring();
                 }
+                client.has_ended()
             }
+            Driver::Isolated(isolated) => isolated.drive(&mut self.submissions),
         }
+    }
+
+    /// The accelerator has ended: what it had posted before, then what it had not done.
+    #[cold]
+    fn last(&mut self) -> Option<Done> {
+        self.reap().or_else(|| self.give_up())
     }
 
     /// Waits for the next operation to end; none when nothing is in flight.
@@ -519,13 +604,11 @@ impl Queue {
             if self.in_flight() == 0 {
                 return None;
             }
-            let Driver::Thread(client) = &self.driver else { continue };
-            let client = client.clone();
-            if client.has_ended() {
-                // What it had posted before came with the poll, or does now.
-                return self.reap().or_else(|| self.give_up());
+            match &mut self.driver {
+                Driver::Inline(..) => {}
+                Driver::Thread(client) => client.park(&mut self.completions),
+                Driver::Isolated(isolated) => isolated.park(&mut self.completions),
             }
-            client.park(&mut self.completions);
         }
     }
 
@@ -533,10 +616,16 @@ impl Queue {
     #[inline(always)]
     fn reap(&mut self) -> Option<Done> {
         loop {
-            let Ok(Some(words)) = self.completions.pop() else {
-                // Places go back in one store for all that were popped.
-                self.completions.release();
-                return None;
+            let words = match self.completions.pop() {
+                Ok(Some(words)) => words,
+                nothing => {
+                    // Places go back in one store for all that were popped.
+                    self.completions.release();
+                    if nothing.is_err() {
+                        self.lies();
+                    }
+                    return None;
+                }
             };
             let completion = Completion::from_words(words);
             let Some(ticket) = self.ended(completion.tag) else { continue };
@@ -579,6 +668,14 @@ impl Queue {
         }
     }
 
+    /// The other side of the ring wrote what can't be: it is not believed any more.
+    #[cold]
+    fn lies(&self) {
+        if let Driver::Isolated(isolated) = &self.driver {
+            isolated.link().is_gone();
+        }
+    }
+
     /// The operation in flight that a completion is of.
     #[inline(always)]
     fn ended(&mut self, tag: u64) -> Option<Ticket> {
@@ -603,6 +700,10 @@ impl Queue {
 
     /// The accelerator has ended: an operation in flight ends too. Its input is intact.
     fn give_up(&mut self) -> Option<Done> {
+        let (status, settled) = match &self.driver {
+            Driver::Isolated(isolated) => isolated.end(),
+            _ => (Status::Gone, true),
+        };
         loop {
             let slot = self.slots.iter().position(|slot| slot.live)?;
             let entry = &mut self.slots[slot];
@@ -610,16 +711,19 @@ impl Queue {
             let detached = std::mem::take(&mut entry.detached);
             entry.live = false;
             entry.generation = entry.generation.wrapping_add(1);
-            let buffers = Buffers {
+            let mut buffers = Buffers {
                 source: entry.source.take(),
                 destination: entry.destination.take(),
                 rare: entry.rare.take(),
             };
+            if !settled && let Some(mut destination) = buffers.destination.take() {
+                destination.abandon();
+            }
             if detached || !self.shared {
                 self.free.push(ticket.slot);
             }
             if !detached {
-                let result = Err(Status::Gone);
+                let result = Err(status);
                 return Some(Done { ticket, result, value: 0, tag_len: 0, buffers });
             }
         }
@@ -666,8 +770,10 @@ const CANCEL: u64 = u64::MAX;
 impl Drop for Queue {
     /// Operations in flight are taken back, or end, before their buffers go.
     fn drop(&mut self) {
-        if let Driver::Thread(client) = &self.driver {
-            client.leave();
+        match &self.driver {
+            Driver::Inline(..) => {}
+            Driver::Thread(client) => client.leave(),
+            Driver::Isolated(_) => self.leave_worker(),
         }
     }
 }
@@ -677,6 +783,7 @@ impl fmt::Debug for Queue {
         let driver = match &self.driver {
             Driver::Inline(..) => "inline",
             Driver::Thread(_) => "on a thread",
+            Driver::Isolated(_) => "isolated",
         };
         write!(f, "Queue({driver}, {} of {} in flight)", self.in_flight(), self.depth())
     }

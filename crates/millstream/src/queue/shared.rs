@@ -147,16 +147,12 @@ impl Inner {
     /// Lets the accelerator work and takes all completions; whom to wake for them.
     fn collect(&mut self) -> Vec<Waker> {
         let mut wakers = Vec::new();
-        self.queue.drive();
+        let over = self.queue.drive();
         while let Some(done) = self.queue.reap() {
             self.keep(done, &mut wakers);
         }
-        if let Driver::Thread(client) = &self.queue.driver
-            && client.has_ended()
-        {
-            while let Some(done) = self.queue.reap().or_else(|| self.queue.give_up()) {
-                self.keep(done, &mut wakers);
-            }
+        while over && let Some(done) = self.queue.last() {
+            self.keep(done, &mut wakers);
         }
         wakers
     }
@@ -242,9 +238,10 @@ impl Inner {
     /// Has a task woken when completions come; whether some are there already.
     fn lead(&mut self, ticket: Ticket, waker: &Waker) -> bool {
         self.leader = Some(ticket);
-        match &self.queue.driver {
+        match &mut self.queue.driver {
             Driver::Thread(client) => client.clone().wake_task(&mut self.queue.completions, waker),
             Driver::Inline(..) => false,
+            Driver::Isolated(isolated) => isolated.wake_task(&mut self.queue.completions, waker),
         }
     }
 }

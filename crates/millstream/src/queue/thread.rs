@@ -18,7 +18,7 @@ use millstream_cwq::Algorithm;
 use millstream_cwq::ring::Consumer;
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-use super::buffer::Exclusive;
+use super::buffer::{Exclusive, Heap};
 use super::{Config, Driver, LocalAccelerator, Parts, Queue, Refusal, RingMemory};
 use crate::Error;
 
@@ -41,13 +41,24 @@ impl Default for ThreadConfig {
 
 /// What a thread is asked for beside operations. Each is answered.
 enum Command {
+    AddGrant {
+        arena: Exclusive,
+        key_slots: usize,
+        reply: Reply<GrantId>,
+    },
+    RemoveGrant {
+        grant: GrantId,
+        reply: Reply<()>,
+    },
     AddQueue {
-        parts: Box<(Exclusive, RingMemory, RingMemory, Config)>,
+        grant: GrantId,
+        rings: (RingMemory, RingMemory),
+        weight: u32,
         client: Arc<Client>,
-        reply: Reply<Ids>,
+        reply: Reply<Option<QueueId>>,
     },
     RemoveQueue {
-        grant: GrantId,
+        queue: QueueId,
         reply: Reply<()>,
     },
     InsertKey {
@@ -63,7 +74,6 @@ enum Command {
 }
 
 type Reply<T> = SyncSender<T>;
-type Ids = Option<GrantId>;
 
 /// What the thread and its clients share.
 struct Shared {
@@ -98,50 +108,90 @@ enum Sleeper {
     Task(Waker),
 }
 
-/// A queue's side of an accelerator's thread.
-pub(super) struct Client {
+/// A grant of an accelerator's thread: a heap and keys, which its queues share. It ends with its last owner.
+pub(crate) struct ThreadGrant {
     shared: Arc<Shared>,
     thread: Thread,
-    grant: Mutex<Option<GrantId>>,
-    sleeper: Mutex<Option<Sleeper>>,
+    grant: GrantId,
+    heap: Arc<Heap>,
 }
 
-impl Client {
-    fn grant(&self) -> Option<GrantId> {
-        *self.grant.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn insert_key(&self, algorithm: Algorithm, key: &[u8]) -> Result<Handle, Error> {
-        let key = Box::new(Key::new(self.shared.features, algorithm, key)?);
-        let grant = self.grant().ok_or(Refusal::Gone)?;
+impl ThreadGrant {
+    pub(crate) fn insert_key(&self, algorithm: Algorithm, key: &[u8]) -> Result<Handle, Error> {
+        let (grant, key) = (self.grant, Box::new(Key::new(self.shared.features, algorithm, key)?));
         let answer = self.shared.ask(&self.thread, |reply| Command::InsertKey { grant, key, reply });
         answer.ok_or(Refusal::Gone)?.ok_or(Error::KeySlots)
     }
 
-    pub(super) fn remove_key(&self, handle: Handle) -> bool {
-        let Some(grant) = self.grant() else { return false };
+    pub(crate) fn remove_key(&self, handle: Handle) -> bool {
+        let grant = self.grant;
         let answer = self.shared.ask(&self.thread, |reply| Command::RemoveKey { grant, handle, reply });
         answer.unwrap_or(false)
     }
 
+    pub(crate) fn has_ended(&self) -> bool {
+        self.shared.ended.load(Ordering::Acquire)
+    }
+
+    /// A queue of this grant.
+    pub(crate) fn queue(self: &Arc<Self>, depth: usize, weight: u32) -> Result<Queue, Error> {
+        let parts = Parts::local(self.heap.clone(), depth)?;
+        let client = Arc::new(Client {
+            grant: self.clone(),
+            queue: Mutex::new(None),
+            sleeper: Mutex::new(None),
+        });
+        let rings = (parts.submissions.clone(), parts.completions.clone());
+        let (grant, of_command) = (self.grant, client.clone());
+        let command = |reply| Command::AddQueue { grant, rings, weight, client: of_command, reply };
+        let queue = self.shared.ask(&self.thread, command).flatten().ok_or(Refusal::Gone)?;
+        *client.queue.lock().unwrap_or_else(PoisonError::into_inner) = Some(queue);
+        Ok(parts.queue(Driver::Thread(client)))
+    }
+}
+
+impl Drop for ThreadGrant {
+    fn drop(&mut self) {
+        let grant = self.grant;
+        self.shared.ask(&self.thread, |reply| Command::RemoveGrant { grant, reply });
+    }
+}
+
+/// A queue's side of an accelerator's thread.
+pub(crate) struct Client {
+    grant: Arc<ThreadGrant>,
+    queue: Mutex<Option<QueueId>>,
+    sleeper: Mutex<Option<Sleeper>>,
+}
+
+impl Client {
+    pub(super) fn insert_key(&self, algorithm: Algorithm, key: &[u8]) -> Result<Handle, Error> {
+        self.grant.insert_key(algorithm, key)
+    }
+
+    pub(super) fn remove_key(&self, handle: Handle) -> bool {
+        self.grant.remove_key(handle)
+    }
+
     /// Takes the queue away. After it the accelerator touches none of its memory.
     pub(super) fn leave(&self) {
-        let grant = self.grant.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(grant) = grant {
-            self.shared.ask(&self.thread, |reply| Command::RemoveQueue { grant, reply });
+        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(queue) = queue {
+            let ThreadGrant { shared, thread, .. } = &*self.grant;
+            shared.ask(thread, |reply| Command::RemoveQueue { queue, reply });
         }
     }
 
     /// Whether the thread has ended: no completion will come any more.
     #[inline]
     pub(super) fn has_ended(&self) -> bool {
-        self.shared.ended.load(Ordering::Acquire)
+        self.grant.has_ended()
     }
 
     /// Wakes the accelerator.
     #[cold]
     pub(super) fn ring(&self) {
-        self.thread.unpark();
+        self.grant.thread.unpark();
     }
 
     /// Waits until completions come: for a while by looking, then asleep.
@@ -248,25 +298,17 @@ impl AcceleratorThread {
     /// # Errors
     /// [`Refusal::ArenaFull`] when arena and depth together are more than 4 GiB; [`Refusal::Gone`].
     pub fn queue(&self, config: Config) -> Result<Queue, Error> {
-        let parts = Parts::new(&config)?;
+        self.grant(&config, 1)?.queue(config.depth(), config.weight)
+    }
+
+    /// A grant for that many queues, each as deep as `config` says.
+    pub(crate) fn grant(&self, config: &Config, queues: usize) -> Result<Arc<ThreadGrant>, Error> {
+        let heap = Parts::heap(config, queues)?;
         let thread = self.handle.as_ref().map(JoinHandle::thread).ok_or(Refusal::Gone)?.clone();
-        let client = Arc::new(Client {
-            shared: self.shared.clone(),
-            thread,
-            grant: Mutex::new(None),
-            sleeper: Mutex::new(None),
-        });
-        let memory =
-            (Exclusive(parts.heap.clone()), parts.submissions.clone(), parts.completions.clone(), config);
-        let of_command = client.clone();
-        let grant = self.shared.ask(&client.thread, |reply| Command::AddQueue {
-            parts: Box::new(memory),
-            client: of_command,
-            reply,
-        });
-        let grant = grant.flatten().ok_or(Refusal::Gone)?;
-        *client.grant.lock().unwrap_or_else(PoisonError::into_inner) = Some(grant);
-        Ok(parts.queue(Driver::Thread(client)))
+        let (arena, key_slots) = (Exclusive(heap.clone()), config.key_slots);
+        let grant = self.shared.ask(&thread, |reply| Command::AddGrant { arena, key_slots, reply });
+        let grant = grant.ok_or(Refusal::Gone)?;
+        Ok(Arc::new(ThreadGrant { shared: self.shared.clone(), thread, grant, heap }))
     }
 }
 
@@ -316,7 +358,7 @@ struct Worker {
     shared: Arc<Shared>,
     config: ThreadConfig,
     accelerator: LocalAccelerator,
-    clients: Vec<(GrantId, QueueId, Arc<Client>)>,
+    clients: Vec<(QueueId, Arc<Client>)>,
     began: Instant,
 }
 
@@ -351,7 +393,7 @@ impl Worker {
         while self.accelerator.step(u64::MAX) > 0 || self.accelerator.flush() > 0 {}
         let clients = std::mem::take(&mut self.clients);
         drop(self);
-        for (_, _, client) in clients {
+        for (_, client) in clients {
             client.wake();
         }
     }
@@ -388,7 +430,7 @@ impl Worker {
     fn wake_clients(&mut self) {
         let clients = &self.clients;
         self.accelerator.wake_clients(|queue| {
-            for (_, of, client) in clients {
+            for (of, client) in clients {
                 if *of == queue {
                     client.wake();
                 }
@@ -403,12 +445,21 @@ impl Worker {
         for command in commands {
             // Who asked may have gone; that is its affair.
             match command {
-                Command::AddQueue { parts, client, reply } => {
-                    let _ = reply.send(self.add_queue(*parts, client));
+                Command::AddGrant { arena, key_slots, reply } => {
+                    let _ = reply.send(self.accelerator.add_grant(arena, key_slots));
                 }
-                Command::RemoveQueue { grant, reply } => {
+                Command::RemoveGrant { grant, reply } => {
                     self.accelerator.remove_grant(grant);
-                    self.clients.retain(|(of, _, _)| *of != grant);
+                    let _ = reply.send(());
+                }
+                Command::AddQueue { grant, rings: (submissions, completions), weight, client, reply } => {
+                    let queue = self.accelerator.add_queue(grant, submissions, completions, weight).ok();
+                    self.clients.extend(queue.map(|queue| (queue, client)));
+                    let _ = reply.send(queue);
+                }
+                Command::RemoveQueue { queue, reply } => {
+                    self.accelerator.remove_queue(queue);
+                    self.clients.retain(|(of, _)| *of != queue);
                     let _ = reply.send(());
                 }
                 Command::InsertKey { grant, key, reply } => {
@@ -417,24 +468,6 @@ impl Worker {
                 Command::RemoveKey { grant, handle, reply } => {
                     let _ = reply.send(self.accelerator.remove_key(grant, handle));
                 }
-            }
-        }
-    }
-
-    fn add_queue(
-        &mut self,
-        (arena, submissions, completions, config): (Exclusive, RingMemory, RingMemory, Config),
-        client: Arc<Client>,
-    ) -> Option<GrantId> {
-        let grant = self.accelerator.add_grant(arena, config.key_slots);
-        match self.accelerator.add_queue(grant, submissions, completions, config.weight) {
-            Ok(queue) => {
-                self.clients.push((grant, queue, client));
-                Some(grant)
-            }
-            Err(_) => {
-                self.accelerator.remove_grant(grant);
-                None
             }
         }
     }

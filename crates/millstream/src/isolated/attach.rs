@@ -1,0 +1,336 @@
+//! How a grant is asked for.
+
+use std::fmt;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use millstream_protocol as protocol;
+use millstream_shm::{Doorbell, Mapping, Memory, Rings, Socket};
+use protocol::{Message, Reply, Request, Wanted};
+
+use super::link::{Link, Received};
+use super::local::Local;
+use super::{Accelerator, FALLBACKS, GrantInfo, Place};
+
+/// What to ask for. Where a number is 0 the service gives what is usual.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attach {
+    /// Where the service's socket is; else where `MILLSTREAM_SOCKET` says, in the user's runtime directory, or in
+    /// `/run/millstream`.
+    pub socket: Option<PathBuf>,
+    /// What `millstream status` calls this client: the program's name, if nothing else.
+    pub name: String,
+    /// How many queues.
+    pub queues: u32,
+    /// How many operations may be in flight in each; rounded up to a power of two, at most 65536.
+    pub depth: usize,
+    /// Bytes of arena for buffers.
+    pub arena_bytes: u32,
+    /// How many keys it may hold.
+    pub key_slots: usize,
+    /// What to do when no service can be reached.
+    pub fallback: Fallback,
+    /// How long the service may take to answer: this request, and later ones about keys.
+    pub limit: Duration,
+    /// How long [`Queue::wait`](crate::queue::Queue::wait) looks before it sleeps. To sleep and be woken costs about
+    /// 50 µs; looking for as long as that is never worse than twice the best. Where looking fails often, as
+    /// it must where client and worker share a processor, it becomes shorter by itself.
+    pub spin: Duration,
+}
+
+/// What to do when no service can be reached. That nothing listens at the socket is meant, and nothing else:
+/// a service that refuses, that this user may not reach, or that does not answer, is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fallback {
+    /// It is an error.
+    #[default]
+    Never,
+    /// An accelerator on a thread of this process takes its place, and holds the keys. It is counted: see
+    /// [`fallbacks`](super::fallbacks).
+    InProcess,
+}
+
+impl Default for Attach {
+    fn default() -> Self {
+        let program = std::env::args_os().next().map(PathBuf::from);
+        let name = program.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+        Attach {
+            socket: None,
+            name: name.unwrap_or_default(),
+            queues: 1,
+            depth: 256,
+            arena_bytes: 8 << 20,
+            key_slots: 64,
+            fallback: Fallback::Never,
+            limit: Duration::from_secs(5),
+            spin: Duration::from_micros(50),
+        }
+    }
+}
+
+/// Why there is no grant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AttachError {
+    /// No service can be reached there.
+    NoService {
+        /// The socket that was tried last.
+        path: PathBuf,
+        /// What the system said.
+        why: io::ErrorKind,
+    },
+    /// The service refused.
+    Refused {
+        /// Why.
+        why: protocol::Refusal,
+        /// More about it: the limit, or the line of the policy.
+        detail: String,
+    },
+    /// The service speaks another version of the protocol.
+    Version {
+        /// Its socket.
+        path: PathBuf,
+        /// Its version.
+        theirs: u16,
+    },
+    /// It did not answer in time.
+    Limit {
+        /// Its socket.
+        path: PathBuf,
+        /// How long it had.
+        limit: Duration,
+    },
+    /// What it answered can't be.
+    Answer {
+        /// Its socket.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// The granted memory can't be mapped.
+    Memory(io::ErrorKind),
+    /// This process has no descriptors left.
+    Descriptors,
+    /// The accelerator in this process, which was to take the service's place, could not be made.
+    InProcess(Box<crate::Error>),
+}
+
+impl fmt::Display for AttachError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AttachError::NoService { path, why: io::ErrorKind::PermissionDenied } => write!(
+                f,
+                "this user may not connect to {}: ask its owner, or start a service of your own with `millstream serve`",
+                path.display()
+            ),
+            AttachError::NoService { path, why } => write!(
+                f,
+                "no service at {} ({why}): start one with `millstream serve`, or name its socket with {}",
+                path.display(),
+                protocol::SOCKET_VARIABLE
+            ),
+            AttachError::Refused { why, detail } if detail.is_empty() => {
+                write!(f, "the service refused: {why}; {}", remedy(*why))
+            }
+            AttachError::Refused { why, detail } => {
+                write!(f, "the service refused: {why} ({detail}); {}", remedy(*why))
+            }
+            AttachError::Version { path, theirs } => write!(
+                f,
+                "the service at {} speaks version {theirs} of the protocol and this program {}: use the same release",
+                path.display(),
+                protocol::VERSION
+            ),
+            AttachError::Limit { path, limit } => write!(
+                f,
+                "the service at {} did not answer within {limit:?}: see whether it is stopped or overloaded, or allow a longer limit",
+                path.display()
+            ),
+            AttachError::Answer { path, what } => write!(
+                f,
+                "the service at {} answered {what}: it is not a Millstream service of this release",
+                path.display()
+            ),
+            AttachError::Memory(kind) => write!(
+                f,
+                "the granted memory can't be mapped: {kind}; ask for less arena_bytes or raise the limit of address space (ulimit -v)"
+            ),
+            AttachError::Descriptors => f.write_str(
+                "this process has no descriptors left for a grant, which takes three: close some or raise the limit (ulimit -n)",
+            ),
+            AttachError::InProcess(error) => {
+                write!(f, "no service, and no accelerator in this process either: {error}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for AttachError {}
+
+/// What to do about a refusal.
+fn remedy(why: protocol::Refusal) -> &'static str {
+    match why {
+        protocol::Refusal::Denied => "have this user or group added to the service's policy",
+        protocol::Refusal::TooMuch => "ask for less, or have the policy's limits raised",
+        protocol::Refusal::TooManyGrants => "close another client, or have the policy's limit raised",
+        protocol::Refusal::NoWorker => "see `millstream status` and the service's log",
+        protocol::Refusal::Exhausted => "close other clients, or raise the service's limits",
+        _ => "see the service's log",
+    }
+}
+
+impl Attach {
+    /// Asks for a grant: one round trip.
+    ///
+    /// # Errors
+    /// [`AttachError`].
+    pub fn attach(&self) -> Result<Accelerator, AttachError> {
+        match self.reach() {
+            Ok((socket, path)) => {
+                let link = self.ask(socket, &path)?;
+                Ok(Accelerator(Place::Worker(Arc::new(link))))
+            }
+            Err(error) if self.fallback == Fallback::InProcess && is_absence(&error) => {
+                let local = Local::new(self).map_err(|error| AttachError::InProcess(Box::new(error)))?;
+                FALLBACKS.fetch_add(1, Ordering::Relaxed);
+                Ok(Accelerator(Place::Here(Arc::new(local))))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Connects to the first service there is. That one is not to be reached for a reason of its own says more than
+    /// that the next is not there.
+    pub(super) fn reach(&self) -> Result<(Socket, PathBuf), AttachError> {
+        let places = self.socket.clone().map_or_else(protocol::sockets, |path| vec![path]);
+        let mut failed = None;
+        for path in places {
+            match Socket::connect_within(&path, self.limit) {
+                Ok(socket) => return Ok((socket, path)),
+                Err(error) => {
+                    let error = unreached(error, path, self.limit);
+                    if failed.as_ref().is_none_or(is_absence) {
+                        failed = Some(error);
+                    }
+                }
+            }
+        }
+        Err(failed.unwrap_or(AttachError::NoService {
+            path: protocol::socket(),
+            why: io::ErrorKind::NotFound,
+        }))
+    }
+
+    fn ask(&self, socket: Socket, path: &Path) -> Result<Link, AttachError> {
+        let until = Instant::now() + self.limit;
+        let wanted = Wanted {
+            // A long name would make a message too long.
+            name: self.name.chars().take(64).collect(),
+            queues: self.queues,
+            depth: if self.depth == 0 { 0 } else { self.depth.next_power_of_two().min(1 << 16) as u32 },
+            arena_bytes: self.arena_bytes,
+            key_slots: u32::try_from(self.key_slots).unwrap_or(u32::MAX),
+        };
+        let io = |error: io::Error| unreached(error, path.to_owned(), self.limit);
+        socket.send(&Request::Attach { wanted }.encode(), &[]).map_err(io)?;
+        let (reply, descriptors) = receive(&socket, path, until, self.limit)?;
+        match reply {
+            Reply::Granted { grant } => self.take(socket, path, grant, descriptors),
+            Reply::Refused { why, detail } => Err(AttachError::Refused { why, detail }),
+            _ => Err(AttachError::Answer { path: path.to_owned(), what: "something else than was asked" }),
+        }
+    }
+
+    /// Checks what came against what it should be, and maps it.
+    fn take(
+        &self,
+        service: Socket,
+        path: &Path,
+        grant: protocol::Grant,
+        descriptors: Vec<OwnedFd>,
+    ) -> Result<Link, AttachError> {
+        let answer = |what| AttachError::Answer { path: path.to_owned(), what };
+        let memory = |error: io::Error| match error.raw_os_error() {
+            Some(_) => AttachError::Memory(error.kind()),
+            None => answer("memory whose size is not sealed"),
+        };
+        let layout = Rings::new(grant.queues, grant.depth).ok_or(answer("a grant of no queues"))?;
+        let descriptors = <[OwnedFd; 5]>::try_from(descriptors);
+        let [arena, rings, state, doorbell, keys] =
+            descriptors.map_err(|_| answer("without the five descriptors"))?;
+        let [arena, rings, state] = [arena, rings, state].map(Memory::received);
+        let (arena, rings, state) =
+            (arena.map_err(memory)?, rings.map_err(memory)?, state.map_err(memory)?);
+        if arena.len() < grant.arena_bytes as usize || u32::try_from(arena.len()).is_err() {
+            return Err(answer("an arena of another size"));
+        }
+        if rings.len() < layout.bytes() || state.len() != protocol::STATE_BYTES {
+            return Err(answer("rings or a state page of another size"));
+        }
+        let received = Received {
+            arena: Mapping::shared(&arena).map_err(memory)?,
+            rings: Mapping::shared(&rings).map_err(memory)?,
+            state: Mapping::read_only(&state).map_err(memory)?,
+            doorbell: Doorbell::received(doorbell),
+            keys: Socket::received(keys),
+            service,
+        };
+        let info = GrantInfo {
+            id: grant.id,
+            queues: grant.queues,
+            depth: grant.depth as usize,
+            arena_bytes: arena.len() as u32,
+            key_slots: grant.key_slots as usize,
+            weight: grant.weight,
+            algorithms: grant.algorithms,
+        };
+        Link::new(received, layout, info, path.to_owned(), self.limit, self.spin)
+            .ok_or(answer("a state page of another size"))
+    }
+}
+
+/// Whether nothing listens: what a fall-back may take the place of.
+fn is_absence(error: &AttachError) -> bool {
+    use io::ErrorKind::{ConnectionRefused, NotFound};
+    matches!(error, AttachError::NoService { why: NotFound | ConnectionRefused, .. })
+}
+
+/// What an error of the socket means.
+pub(super) fn unreached(error: io::Error, path: PathBuf, limit: Duration) -> AttachError {
+    const NO_DESCRIPTORS: [i32; 2] = [24, 23];
+    match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => AttachError::Limit { path, limit },
+        _ if error.raw_os_error().is_some_and(|code| NO_DESCRIPTORS.contains(&code)) => {
+            AttachError::Descriptors
+        }
+        io::ErrorKind::InvalidData => AttachError::Descriptors,
+        why => AttachError::NoService { path, why },
+    }
+}
+
+/// Waits for an answer.
+pub(super) fn receive(
+    socket: &Socket,
+    path: &Path,
+    until: Instant,
+    limit: Duration,
+) -> Result<(Reply, Vec<OwnedFd>), AttachError> {
+    let io = |error: io::Error| unreached(error, path.to_owned(), limit);
+    if !socket.wait(Some(until.saturating_duration_since(Instant::now()))).map_err(io)? {
+        return Err(AttachError::Limit { path: path.to_owned(), limit });
+    }
+    let Some(message) = socket.try_receive().map_err(io)? else {
+        return Err(AttachError::NoService { path: path.to_owned(), why: io::ErrorKind::ConnectionAborted });
+    };
+    match Reply::decode(&message.bytes) {
+        Ok(reply) => Ok((reply, message.descriptors)),
+        Err(protocol::Error::Version(theirs)) => {
+            Err(AttachError::Version { path: path.to_owned(), theirs })
+        }
+        Err(_) => Err(AttachError::Answer { path: path.to_owned(), what: "what is no message" }),
+    }
+}

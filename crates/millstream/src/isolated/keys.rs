@@ -1,0 +1,132 @@
+//! Keys, over the socket to the worker: one request at a time.
+
+use std::io;
+use std::sync::PoisonError;
+use std::time::Instant;
+
+use millstream_accelerator::{Handle, Key};
+use millstream_protocol::{KeyRefusal, KeyReply, KeyRequest, MAX_BYTES, Message, Secret};
+use zeroize::Zeroizing;
+
+use super::Link;
+use crate::Error;
+use crate::cwq::Algorithm;
+use crate::queue::{KeyHandle, Refusal};
+
+/// Whether the bytes of a key can be had back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Exportable {
+    /// Never.
+    #[default]
+    No,
+    /// By [`Accelerator::export_key`](super::Accelerator::export_key).
+    Yes,
+}
+
+/// The longest key that goes in one message with its other fields.
+const LONGEST: usize = MAX_BYTES - 64;
+
+impl Link {
+    pub(crate) fn import_key(
+        &self,
+        algorithm: Algorithm,
+        key: &[u8],
+        exportable: Exportable,
+    ) -> Result<KeyHandle, Error> {
+        if key.len() > LONGEST {
+            return Err(Error::Key(KeyRefusal::KeyLength));
+        }
+        let request = KeyRequest::Import {
+            algorithm: algorithm as u8,
+            exportable: exportable == Exportable::Yes,
+            bytes: Secret::new(key),
+        };
+        self.new_key(algorithm, &request).map_err(|error| match error {
+            // The engine's own words say more: they name the lengths that it takes.
+            Error::Key(KeyRefusal::KeyLength | KeyRefusal::Algorithm) => {
+                let here = crate::features().and_then(|features| Ok(Key::new(features, algorithm, key)?));
+                here.err().unwrap_or(error)
+            }
+            error => error,
+        })
+    }
+
+    pub(super) fn generate_key(
+        &self,
+        algorithm: Algorithm,
+        len: usize,
+        exportable: Exportable,
+    ) -> Result<KeyHandle, Error> {
+        let len = u16::try_from(len).map_err(|_| Error::Key(KeyRefusal::KeyLength))?;
+        let exportable = exportable == Exportable::Yes;
+        self.new_key(algorithm, &KeyRequest::Generate { algorithm: algorithm as u8, exportable, len })
+    }
+
+    fn new_key(&self, algorithm: Algorithm, request: &KeyRequest) -> Result<KeyHandle, Error> {
+        match self.ask(request)? {
+            KeyReply::Key { handle } => Ok(KeyHandle { handle: Handle::from_bits(handle), algorithm }),
+            other => Err(self.unexpected(&other)),
+        }
+    }
+
+    pub(super) fn export_key(&self, key: KeyHandle) -> Result<Zeroizing<Vec<u8>>, Error> {
+        match self.ask(&KeyRequest::Export { handle: key.handle.to_bits() })? {
+            KeyReply::Exported { bytes } => Ok(Zeroizing::new(bytes.expose().to_vec())),
+            other => Err(self.unexpected(&other)),
+        }
+    }
+
+    pub(crate) fn destroy_key(&self, key: KeyHandle) -> Result<(), Error> {
+        match self.ask(&KeyRequest::Destroy { handle: key.handle.to_bits() })? {
+            KeyReply::Destroyed {} => Ok(()),
+            other => Err(self.unexpected(&other)),
+        }
+    }
+
+    /// What an answer means that is not the one that was asked for.
+    fn unexpected(&self, reply: &KeyReply) -> Error {
+        match reply {
+            KeyReply::Refused { why: KeyRefusal::SlotsFull } => Error::KeySlots,
+            KeyReply::Refused { why } => Error::Key(*why),
+            _ => self.lost(),
+        }
+    }
+
+    /// The worker is gone, or answers nonsense.
+    fn lost(&self) -> Error {
+        self.is_gone();
+        Error::Queue(self.refusal().unwrap_or(Refusal::Gone))
+    }
+
+    fn ask(&self, request: &KeyRequest) -> Result<KeyReply, Error> {
+        // Before the lock: in a forked child it may be held for ever.
+        if let Some(why) = self.refusal() {
+            return Err(why.into());
+        }
+        let mut owed = self.owed.lock().unwrap_or_else(PoisonError::into_inner);
+        let until = Instant::now() + self.limit;
+        match self.keys.try_send(&request.encode(), &[]) {
+            Ok(()) => {}
+            // The worker has not read the requests before this one.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                return Err(Error::NoAnswer(self.limit));
+            }
+            Err(_) => return Err(self.lost()),
+        }
+        *owed += 1;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if !self.keys.wait(Some(left)).map_err(|_| self.lost())? {
+                // The answer may still come: whoever asks next passes over it.
+                return Err(Error::NoAnswer(self.limit));
+            }
+            let Ok(Some(message)) = self.keys.try_receive() else { return Err(self.lost()) };
+            // There may be a key in it.
+            let bytes = Zeroizing::new(message.bytes);
+            *owed -= 1;
+            if *owed == 0 {
+                return KeyReply::decode(&bytes).map_err(|_| self.lost());
+            }
+        }
+    }
+}

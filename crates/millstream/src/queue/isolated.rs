@@ -1,0 +1,338 @@
+//! A queue whose accelerator is another process: how it waits, and how it ends.
+//!
+//! Who waits looks at the ring for a while, then sleeps on a word of it that the worker wakes. Nobody is trusted to
+//! do that: every sleep has a limit, after which the state page and the broker's socket are looked at.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Waker;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use millstream_cwq::ring::{Consumer, Producer};
+use millstream_cwq::{Completion, ControlWord, Status};
+use millstream_shm as shm;
+
+use super::{Buffer, Driver, Parts, Queue, Refusal, RingMemory};
+use crate::Error;
+use crate::isolated::{Link, Parked};
+
+type Submissions = Producer<RingMemory, { ControlWord::WORDS }>;
+type Completions = Consumer<RingMemory, { Completion::WORDS }>;
+
+/// The longest sleep: then somebody looks whether the service is there.
+const LIMIT: Duration = Duration::from_millis(100);
+
+/// After a grant's end completions are looked for this often, until the worker has let go.
+const ENDING: Duration = Duration::from_millis(1);
+
+/// Polls in vain between two looks at the broker's socket.
+const POLLS: u32 = 1 << 16;
+
+/// How long a queue that is dropped waits for what is in flight.
+const LEAVING: Duration = Duration::from_secs(1);
+
+/// A queue's side of a worker.
+pub(super) struct Isolated {
+    link: Arc<Link>,
+    index: u32,
+    /// Polls in vain.
+    polls: u32,
+    patience: Patience,
+    watcher: Option<Watcher>,
+}
+
+impl Isolated {
+    /// The grant.
+    pub(super) fn link(&self) -> &Arc<Link> {
+        &self.link
+    }
+
+    #[inline(always)]
+    pub(super) fn refusal(&self) -> Option<Refusal> {
+        self.link.refusal()
+    }
+
+    /// How operations end that the worker has not done; whether it is known to touch their memory no more.
+    pub(super) fn end(&self) -> (Status, bool) {
+        let status = match self.refusal() {
+            Some(Refusal::Revoked) => Status::Revoked,
+            _ => Status::Gone,
+        };
+        (status, self.link.is_settled())
+    }
+
+    /// Nothing has come: wakes the worker if it sleeps; whether the grant is over.
+    #[inline(always)]
+    pub(super) fn drive(&mut self, submissions: &mut Submissions) -> bool {
+        if submissions.must_wake() {
+            self.link.doorbell.ring();
+        }
+        self.polls = self.polls.wrapping_add(1);
+        if self.polls.is_multiple_of(POLLS) {
+            self.link.look_at_service();
+        }
+        self.link.is_over()
+    }
+
+    /// Waits until completions come: for a while by looking, then asleep.
+    pub(super) fn park(&mut self, completions: &mut Completions) {
+        if self.patience.look(|| completions.ready() != Ok(0)) {
+            return;
+        }
+        if self.refusal().is_some() {
+            thread::sleep(ENDING);
+            return;
+        }
+        if completions.sleep() == Ok(true) && self.refusal().is_none() {
+            self.link.sleeps.fetch_add(1, Ordering::Relaxed);
+            shm::sleep::wait(completions.sleep_word(), 1, LIMIT);
+        }
+        completions.wake();
+        if completions.ready() == Ok(0) {
+            self.link.look_at_service();
+        }
+    }
+
+    /// Has a task woken when completions come; whether some are there already.
+    pub(super) fn wake_task(&mut self, completions: &mut Completions, waker: &Waker) -> bool {
+        let (link, watcher) = (&self.link, &mut self.watcher);
+        let watcher = match watcher {
+            Some(watcher) => watcher,
+            None => match Watcher::start(link.clone(), completions.memory().clone()) {
+                Some(started) => watcher.insert(started),
+                // No thread can be had: the task goes on looking.
+                None => return true,
+            },
+        };
+        watcher.wake_next(waker);
+        let there = completions.sleep() != Ok(true) || link.is_over();
+        watcher.go();
+        there
+    }
+}
+
+/// How long looking pays. To look for as long as a sleep costs is never worse than twice the best; but where
+/// it failed some times in a row, as where client and worker share a processor, it is kept short, and tried anew now and
+/// then.
+struct Patience {
+    spin: Duration,
+    /// Looks in vain, in a row.
+    failed: u32,
+}
+
+impl Patience {
+    /// In vain so often in a row, and it becomes short.
+    const ENOUGH: u32 = 8;
+    /// One look of so many is long all the same.
+    const ANEW: u32 = 64;
+    /// How much shorter.
+    const SHORTER: u32 = 16;
+
+    /// Looks; whether it was seen.
+    fn look(&mut self, mut seen: impl FnMut() -> bool) -> bool {
+        // A clock is asked once for many looks.
+        const LOOKS: u32 = 32;
+        let short = self.failed >= Patience::ENOUGH && !self.failed.is_multiple_of(Patience::ANEW);
+        let spin = if short { self.spin / Patience::SHORTER } else { self.spin };
+        let began = Instant::now();
+        loop {
+            for _ in 0..LOOKS {
+                if seen() {
+                    self.failed = 0;
+                    return true;
+                }
+                std::hint::spin_loop();
+            }
+            if began.elapsed() >= spin {
+                self.failed = self.failed.saturating_add(1);
+                return false;
+            }
+        }
+    }
+}
+
+/// A thread that sleeps for the tasks of a queue, and wakes the one that leads.
+struct Watcher {
+    shared: Arc<Watched>,
+    thread: Option<JoinHandle<()>>,
+    forks: u64,
+}
+
+struct Watched {
+    link: Arc<Link>,
+    completions: RingMemory,
+    waker: Mutex<Option<Waker>>,
+    armed: AtomicBool,
+    stop: AtomicBool,
+}
+
+impl Watcher {
+    fn start(link: Arc<Link>, completions: RingMemory) -> Option<Self> {
+        let shared = Arc::new(Watched {
+            link,
+            completions,
+            waker: Mutex::new(None),
+            armed: AtomicBool::new(false),
+            stop: AtomicBool::new(false),
+        });
+        let of_thread = shared.clone();
+        let thread =
+            thread::Builder::new().name("millstream-wait".to_owned()).spawn(move || of_thread.run()).ok()?;
+        Some(Watcher { shared, thread: Some(thread), forks: shm::forks() })
+    }
+
+    /// Who is woken next.
+    fn wake_next(&self, waker: &Waker) {
+        let mut next = self.shared.waker.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = next.replace(waker.clone());
+        drop(next);
+        // Not under the lock: a waker is somebody else's code.
+        drop(before);
+    }
+
+    /// Sends the thread to sleep on the ring.
+    fn go(&self) {
+        self.shared.armed.store(true, Ordering::Release);
+        if let Some(thread) = &self.thread {
+            thread.thread().unpark();
+        }
+    }
+}
+
+impl Watched {
+    fn run(&self) {
+        while !self.stop.load(Ordering::Acquire) {
+            if self.armed.load(Ordering::Acquire) {
+                self.watch();
+            } else {
+                thread::park();
+            }
+        }
+    }
+
+    /// Sleeps until the ring's sleeper is woken, then wakes the task. It wakes it too when the grant ends, and now and
+    /// then while that goes on: somebody must collect what remains.
+    fn watch(&self) {
+        let Some(word) = self.completions.get(SLEEP_WORD) else { return };
+        while word.load(Ordering::Acquire) == 1 && !self.stop.load(Ordering::Acquire) {
+            if self.link.refusal().is_some() {
+                thread::sleep(ENDING);
+                break;
+            }
+            shm::sleep::wait(word, 1, LIMIT);
+            if word.load(Ordering::Acquire) == 1 {
+                self.link.look_at_service();
+            }
+        }
+        self.armed.store(false, Ordering::Release);
+        let waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+/// The word of a completion ring that is 1 while its consumer sleeps: that of [`Consumer::sleep_word`].
+const SLEEP_WORD: usize = 16;
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        let Some(thread) = self.thread.take() else { return };
+        if shm::forks() != self.forks {
+            // It is the parent's thread: there is none here to wait for.
+            std::mem::forget(thread);
+            return;
+        }
+        self.shared.stop.store(true, Ordering::Release);
+        if let Some(word) = self.shared.completions.get(SLEEP_WORD) {
+            word.store(0, Ordering::Release);
+            shm::sleep::wake(word);
+        }
+        thread.thread().unpark();
+        // The last waker may drop the queue on the very thread.
+        if thread.thread().id() != thread::current().id() {
+            // It runs wakers, which may panic; that is their affair.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Queue {
+    /// The next queue of a grant.
+    pub(crate) fn isolated(link: &Arc<Link>) -> Result<Queue, Error> {
+        if let Some(why) = link.refusal() {
+            return Err(why.into());
+        }
+        let parked = link.take_queue().ok_or(Error::QueuesTaken)?;
+        let Parked { index, position } = parked;
+        let depth = link.grant().depth;
+        match Parts::over(link.heap.clone(), &link.rings, link.layout, index, depth, position) {
+            Ok(parts) => {
+                let patience = Patience { spin: link.spin(), failed: 0 };
+                let isolated = Isolated { link: link.clone(), index, polls: 0, patience, watcher: None };
+                Ok(parts.queue(Driver::Isolated(Box::new(isolated))))
+            }
+            Err(error) => {
+                link.park_queue(parked);
+                Err(error)
+            }
+        }
+    }
+
+    /// Whether the worker has words of this queue, or completions of it are in the ring.
+    fn is_busy(&self) -> bool {
+        self.cancels > 0 || self.slots.iter().any(|slot| slot.live)
+    }
+
+    /// Before the buffers of operations in flight are free again the worker must have done with them: takes back what
+    /// has not begun, and waits for the rest. What does not end in time is abandoned. A queue with nothing in
+    /// flight goes back to its grant.
+    pub(super) fn leave_worker(&mut self) {
+        let Driver::Isolated(isolated) = &mut self.driver else { return };
+        isolated.watcher = None;
+        let (link, index) = (isolated.link.clone(), isolated.index);
+        if link.refusal() == Some(Refusal::Forked) {
+            return;
+        }
+        for slot in 0..self.slots.len() {
+            let generation = self.slots[slot].generation;
+            self.detach(super::Ticket { slot: slot as u32, generation });
+        }
+        let until = Instant::now() + LEAVING;
+        while self.is_busy() && Instant::now() < until {
+            // All are detached, so what has ended is dropped in there.
+            let over = self.drive();
+            while let Some(done) = if over { self.last() } else { self.reap() } {
+                drop(done);
+            }
+            if over {
+                break;
+            }
+            if self.is_busy() && let Driver::Isolated(isolated) = &mut self.driver {
+                isolated.park(&mut self.completions);
+            }
+        }
+        if self.is_busy() && !link.is_settled() {
+            self.abandon();
+            return;
+        }
+        self.completions.release();
+        if link.refusal().is_none() && !self.is_busy() {
+            link.park_queue(Parked {
+                index,
+                position: (self.submissions.position(), self.completions.position()),
+            });
+        }
+    }
+
+    /// Leaves to the worker what it may still write to.
+    #[cold]
+    fn abandon(&mut self) {
+        for slot in &mut self.slots {
+            let rare = slot.rare.iter_mut().flat_map(|rare| rare.more.iter_mut().chain(&mut rare.extra));
+            slot.source.iter_mut().chain(&mut slot.destination).chain(rare).for_each(Buffer::abandon);
+        }
+        self.places.abandon();
+    }
+}
