@@ -4,8 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use millstream::isolated::ServiceError;
 use millstream_cpu::MaskError;
-use millstream_protocol::Refusal;
 
 use crate::formats;
 
@@ -95,27 +95,8 @@ pub enum Error {
     Queue(millstream::Error),
     /// An engine refused.
     Engine(millstream_engines::Error),
-    /// No service listens.
-    NoService {
-        /// Where it was looked for.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// A service does not answer as it should.
-    Service {
-        /// Where it listens.
-        path: PathBuf,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// A service refused what was asked.
-    Refused {
-        /// Why.
-        why: Refusal,
-        /// More about it.
-        detail: String,
-    },
+    /// The service can't be reached, or refused.
+    Service(ServiceError),
     /// The service can't be started or ended of itself.
     Serve(String),
     /// Known answers were wrong: the number of kernels that failed.
@@ -175,18 +156,7 @@ impl fmt::Display for Error {
             Error::Mismatch { what } => write!(f, "{what}; nothing was timed"),
             Error::Queue(error) => error.fmt(f),
             Error::Engine(error) => error.fmt(f),
-            Error::NoService { path, source } => write!(
-                f,
-                "no service at {}: {}; start one with 'millstream serve', or name its socket with --socket or \
-                 MILLSTREAM_SOCKET",
-                path.display(),
-                plain(source)
-            ),
-            Error::Service { path, why } => {
-                write!(f, "the service at {} failed: {why}; see its log", path.display())
-            }
-            Error::Refused { why, detail } if detail.is_empty() => write!(f, "refused: {why}"),
-            Error::Refused { why, detail } => write!(f, "refused: {why}: {detail}"),
+            Error::Service(error) => error.fmt(f),
             Error::Serve(why) => f.write_str(why),
             Error::SelfTest(failed) => {
                 write!(
@@ -215,6 +185,12 @@ impl From<millstream::Error> for Error {
             millstream::Error::Engine(error) => Error::Engine(error),
             error => Error::Queue(error),
         }
+    }
+}
+
+impl From<ServiceError> for Error {
+    fn from(error: ServiceError) -> Self {
+        Error::Service(error)
     }
 }
 

@@ -28,7 +28,6 @@ pub mod pbkdf2;
 pub mod pipeline;
 pub mod progress;
 pub mod secret;
-mod service;
 mod signals;
 mod speed;
 mod status;

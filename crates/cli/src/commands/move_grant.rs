@@ -1,10 +1,9 @@
 //! `millstream move`: a grant to another worker.
 
-use millstream_protocol::Request;
+use millstream::isolated::Service;
 
 use crate::commands::{At, man};
 use crate::error::Error;
-use crate::service::Service;
 
 /// Give a grant to another worker
 ///
@@ -23,7 +22,7 @@ pub(super) struct Move {
 
 impl Move {
     pub(super) fn run(self) -> Result<(), Error> {
-        let service = Service::connect(self.at.socket.as_deref())?;
-        service.order(&Request::Move { grant: self.grant, worker: self.worker })
+        let mut service = Service::connect(self.at.socket.as_deref())?;
+        Ok(service.move_grant(self.grant, self.worker)?)
     }
 }

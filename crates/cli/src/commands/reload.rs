@@ -1,10 +1,9 @@
 //! `millstream reload`: the policy file once more.
 
-use millstream_protocol::Request;
+use millstream::isolated::Service;
 
 use crate::commands::{At, man};
 use crate::error::Error;
-use crate::service::Service;
 
 /// Have the running service read its policy file again
 ///
@@ -19,6 +18,6 @@ pub(super) struct Reload {
 
 impl Reload {
     pub(super) fn run(self) -> Result<(), Error> {
-        Service::connect(self.at.socket.as_deref())?.order(&Request::Reload {})
+        Ok(Service::connect(self.at.socket.as_deref())?.reload()?)
     }
 }

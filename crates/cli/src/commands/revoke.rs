@@ -1,10 +1,9 @@
 //! `millstream revoke`: the end of grants.
 
-use millstream_protocol::Request;
+use millstream::isolated::{Service, ServiceError};
 
 use crate::commands::{At, Context, man};
 use crate::error::{Error, exit};
-use crate::service::Service;
 
 /// Take grants away from their owners
 ///
@@ -25,21 +24,21 @@ pub(super) struct Revoke {
 
 impl Revoke {
     pub(super) fn run(self, context: &Context) -> Result<(), Error> {
-        let service = Service::connect(self.at.socket.as_deref())?;
+        let mut service = Service::connect(self.at.socket.as_deref())?;
         let grants = match self.all {
-            true => service.census()?.grants.iter().map(|grant| grant.grant.id).collect(),
+            true => service.status()?.grants.iter().map(|grant| grant.grant.id).collect(),
             false => self.grants,
         };
         let mut failed = false;
         for grant in grants {
-            match service.order(&Request::Revoke { grant }) {
+            match service.revoke(grant) {
                 Ok(()) => {}
                 // The others are revoked all the same.
-                Err(error @ Error::Refused { .. }) => {
+                Err(error @ ServiceError::Refused { .. }) => {
                     context.say(format_args!("grant {grant}: {error}"));
                     failed = true;
                 }
-                Err(error) => return Err(error),
+                Err(error) => return Err(error.into()),
             }
         }
         if failed { Err(Error::Reported(exit::FAILURE)) } else { Ok(()) }

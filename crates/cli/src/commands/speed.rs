@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use millstream::isolated::Service;
 use millstream_cpu::{FeatureSet, Features, processor_name};
 use millstream_engines::modes::Direction;
 use serde_json::{Value, json};
@@ -14,7 +15,6 @@ use crate::error::{Error, exit};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::secret;
-use crate::service::Service;
 use crate::speed::algorithm::{self, Algorithm, Case};
 use crate::speed::measure::{self, Measured, Setting};
 use crate::speed::report::{self, Measure};
@@ -169,7 +169,8 @@ impl Speed {
             && let Some(mut around) = self.surroundings()?
         {
             let arguments = std::env::args_os().skip(2);
-            let arguments: Vec<OsString> = ["speed", "--prepared"].map(OsString::from).into_iter().chain(arguments).collect();
+            let arguments: Vec<OsString> =
+                ["speed", "--prepared"].map(OsString::from).into_iter().chain(arguments).collect();
             let code = around.run(&arguments)?;
             return if code == exit::SUCCESS { Ok(()) } else { Err(Error::Reported(code)) };
         }
@@ -226,7 +227,7 @@ impl Speed {
         match Service::connect(self.socket.as_deref()) {
             Ok(_) => Ok(true),
             Err(_) if self.socket.is_none() => Ok(false),
-            Err(error) => Err(error),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -439,7 +440,9 @@ impl Ways {
             }
         }
         let isolated = match speed.wants(Name::Isolated) {
-            true => Some(Queue { features, place: Place::Isolated(Isolated::find(speed.socket.as_deref())?) }),
+            true => {
+                Some(Queue { features, place: Place::Isolated(Isolated::find(speed.socket.as_deref())?) })
+            }
             false => None,
         };
         let queues = [Place::Inline, Place::Thread].map(|place| Queue { features, place });

@@ -3,9 +3,10 @@
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
+use millstream::isolated::Service;
+
 use crate::commands::{At, man, print};
 use crate::error::Error;
-use crate::service::Service;
 use crate::status::live::{History, Screen};
 use crate::status::{Look, View, json, table};
 
@@ -39,21 +40,21 @@ fn interval(text: &str) -> Result<Duration, String> {
 
 impl Status {
     pub(super) fn run(self) -> Result<(), Error> {
-        let service = Service::connect(self.at.socket.as_deref())?;
-        let before = Look::take(&service)?;
+        let mut service = Service::connect(self.at.socket.as_deref())?;
+        let before = Look::take(&mut service)?;
         if let Some(interval) = self.watch {
-            return self.watch(&service, before, interval);
+            return self.watch(&mut service, before, interval);
         }
         std::thread::sleep(MOMENT);
-        let view = Look::take(&service)?.since(&before);
+        let view = Look::take(&mut service)?.since(&before);
         print(match self.json {
-            true => format!("{:#}\n", json::json(&view, service.path())),
-            false => table::text(&view, service.path(), ("", &|_| String::new())),
+            true => format!("{:#}\n", json::json(&view, service.socket())),
+            false => table::text(&view, service.socket(), ("", &|_| String::new())),
         })
     }
 
     /// A view each interval, until q is pressed, a signal comes or the service ends.
-    fn watch(&self, service: &Service, mut before: Look, interval: Duration) -> Result<(), Error> {
+    fn watch(&self, service: &mut Service, mut before: Look, interval: Duration) -> Result<(), Error> {
         let mut history = History::default();
         let mut screen = if self.json { None } else { Screen::open() };
         // Something to see before the first interval is over.
@@ -86,15 +87,15 @@ impl Status {
         screen: Option<&mut Screen>,
     ) -> Result<(), Error> {
         if self.json {
-            return print(format!("{}\n", json::json(view, service.path())));
+            return print(format!("{}\n", json::json(view, service.socket())));
         }
         let picture = |grant: &_| history.picture(grant);
         match screen {
             Some(screen) => {
                 let end = if io::stdin().is_terminal() { "\nq ends\n" } else { "" };
-                screen.show(&(table::text(view, service.path(), ("RECENT OPS/S", &picture)) + end))
+                screen.show(&(table::text(view, service.socket(), ("RECENT OPS/S", &picture)) + end))
             }
-            None => print(table::text(view, service.path(), ("", &|_| String::new())) + "\n"),
+            None => print(table::text(view, service.socket(), ("", &|_| String::new())) + "\n"),
         }
     }
 }

@@ -145,7 +145,9 @@ fn times(cells: &[Measured], lines: &[Line], sizes: &[Size]) -> Vec<Row> {
         for other in lines.iter().filter(|line| COMPARED.contains(&line.0)).filter(fair) {
             let ratio = |&size: &Size| {
                 let both = found(cells, *isolated, size).zip(found(cells, *other, size));
-                both.map_or("-".to_owned(), |(ours, other)| significant(ours.objects_per_s / other.objects_per_s))
+                both.map_or("-".to_owned(), |(ours, other)| {
+                    significant(ours.objects_per_s / other.objects_per_s)
+                })
             };
             rows.push((format!("over {}", other.0), isolated.1, sizes.iter().map(ratio).collect()));
         }
@@ -314,10 +316,11 @@ mod tests {
 
     #[test]
     fn isolated_keys_are_compared_with_others_and_with_the_local_queue() {
-        let mut cells: Vec<Measured> = [("queue", 1), ("queue", 32), ("isolated", 1), ("isolated", 32), ("softhsm", 1)]
-            .into_iter()
-            .map(|(way, depth)| cell(Size::Bytes(64), way, depth))
-            .collect();
+        let mut cells: Vec<Measured> =
+            [("queue", 1), ("queue", 32), ("isolated", 1), ("isolated", 32), ("softhsm", 1)]
+                .into_iter()
+                .map(|(way, depth)| cell(Size::Bytes(64), way, depth))
+                .collect();
         cells[3].objects_per_s *= 8.0;
         let text = tables(&cells, &[Measure::Times]);
         let rows = "  over queue            1      1.00\n  over softhsm          1      1.00\n  \

@@ -53,7 +53,11 @@ pub fn p11_kit() -> Result<PathBuf, Error> {
 
 fn module(name: &'static str, remedy: &'static str) -> Result<PathBuf, Error> {
     let found = FOLDERS.iter().map(|folder| Path::new(folder).join(name)).find(|path| path.exists());
-    found.ok_or_else(|| Error::Library { path: Path::new(name).into(), why: "it is not there".into(), remedy })
+    found.ok_or_else(|| Error::Library {
+        path: Path::new(name).into(),
+        why: "it is not there".into(),
+        remedy,
+    })
 }
 
 /// Everything that was set up, with the environment that leads to it.
@@ -71,7 +75,8 @@ impl Surroundings {
     /// When there is no place for it.
     pub fn new() -> Result<Surroundings, Error> {
         let made = tempfile::Builder::new().prefix("millstream-").tempdir();
-        let directory = made.map_err(|source| Error::Write { name: "a temporary directory".into(), source })?;
+        let directory =
+            made.map_err(|source| Error::Write { name: "a temporary directory".into(), source })?;
         signals::untidy().directory = Some(directory.path().to_owned());
         Ok(Surroundings { directory, environment: Vec::new(), children: Vec::new() })
     }
@@ -127,7 +132,11 @@ impl Surroundings {
         let provider = softhsm()?;
         p11_kit()?;
         let mut command = Command::new("p11-kit");
-        command.args(["server", "--foreground", "--sh", "--name"]).arg(&socket).arg("--provider").arg(provider);
+        command
+            .args(["server", "--foreground", "--sh", "--name"])
+            .arg(&socket)
+            .arg("--provider")
+            .arg(provider);
         command.arg(format!("pkcs11:token={LABEL}")).envs(self.environment.iter().cloned());
         self.start(command, "install it: apt-get install p11-kit")?;
         let mut address = OsString::from("unix:path=");

@@ -6,16 +6,14 @@ pub mod table;
 
 use std::time::Instant;
 
-use millstream_cwq::Status;
-use millstream_protocol::{GrantStatus, WorkerStatus};
+use millstream::isolated::{GrantStatus, Service, Status, WorkerStatus};
 
 use crate::error::Error;
-use crate::service::{Census, Service};
 
 /// A look at the service.
 pub struct Look {
     at: Instant,
-    census: Census,
+    there: Status,
 }
 
 impl Look {
@@ -23,26 +21,28 @@ impl Look {
     ///
     /// # Errors
     /// When the service refuses or ends.
-    pub fn take(service: &Service) -> Result<Look, Error> {
-        let census = service.census()?;
-        Ok(Look { at: Instant::now(), census })
+    pub fn take(service: &mut Service) -> Result<Look, Error> {
+        let mut there = service.status()?;
+        there.workers.sort_by_key(|worker| worker.worker);
+        there.grants.sort_by_key(|grant| grant.grant.id);
+        Ok(Look { at: Instant::now(), there })
     }
 
     /// What was done since an earlier look.
     pub fn since(&self, before: &Look) -> View {
         let seconds = self.at.duration_since(before.at).as_secs_f64().max(1e-3);
         let worker = |now: &WorkerStatus| {
-            let was = before.census.workers.iter().find(|was| (was.worker, was.pid) == (now.worker, now.pid));
+            let was = before.there.workers.iter().find(|was| (was.worker, was.pid) == (now.worker, now.pid));
             Worker { now: now.clone(), sleeps_per_s: was.map(|was| rate(now.sleeps, was.sleeps, seconds)) }
         };
         let grant = |now: &GrantStatus| {
-            let was = before.census.grants.iter().find(|was| was.grant.id == now.grant.id);
+            let was = before.there.grants.iter().find(|was| was.grant.id == now.grant.id);
             Grant::new(now, was, seconds)
         };
         View {
             seconds,
-            workers: self.census.workers.iter().map(worker).collect(),
-            grants: self.census.grants.iter().map(grant).collect(),
+            workers: self.there.workers.iter().map(worker).collect(),
+            grants: self.there.grants.iter().map(grant).collect(),
         }
     }
 }
@@ -138,7 +138,8 @@ fn shown(text: &str) -> String {
 
 /// The status of that number, as in `source-range`.
 pub fn rule(code: u16) -> String {
-    Status::from_code(code).map_or_else(|| code.to_string(), |status| kebab(&format!("{status:?}")))
+    millstream_cwq::Status::from_code(code)
+        .map_or_else(|| code.to_string(), |status| kebab(&format!("{status:?}")))
 }
 
 /// `AesCbc` as `aes-cbc`.
@@ -172,7 +173,7 @@ mod tests {
     pub(super) fn view(grants: Vec<(GrantStatus, Option<GrantStatus>)>) -> View {
         let begin = Instant::now();
         let worker = WorkerStatus { pid: 42, cpu: (true, 1), grants: 1, ..Default::default() };
-        let look = |at, grants| Look { at, census: Census { workers: vec![worker.clone()], grants } };
+        let look = |at, grants| Look { at, there: Status { workers: vec![worker.clone()], grants } };
         let before = look(begin, grants.iter().filter_map(|(_, was)| was.clone()).collect());
         let now = look(begin + Duration::from_secs(2), grants.into_iter().map(|(now, _)| now).collect());
         now.since(&before)

@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use millstream::{cwq, isolated};
+use millstream::cwq;
+use millstream::isolated::{Accelerator, Attach, Service};
 use millstream::queue::{
     AcceleratorThread, Buffer, Config, Done, KeyHandle, Queue as OneQueue, Request, ThreadConfig,
 };
@@ -14,7 +15,6 @@ use millstream::{Checksum, Features, hash::Hash};
 use super::batch::{call, put_value};
 use crate::cipher::{Cipher, Family, Mode};
 use crate::error::Error;
-use crate::service::Service;
 use crate::speed::algorithm::{AAD, Algorithm, Case, kasumi};
 use crate::speed::objects::Objects;
 use crate::speed::{Prepared, Runner, Way};
@@ -41,13 +41,14 @@ impl Isolated {
     /// # Errors
     /// When there is none, or it does not answer.
     pub fn find(socket: Option<&Path>) -> Result<Isolated, Error> {
-        let service = Service::connect(socket)?;
-        let workers = service.census()?.workers;
-        let mut about = service.path().display().to_string();
+        let mut service = Service::connect(socket)?;
+        let workers = service.status()?.workers;
+        let mut about = service.socket().display().to_string();
         if let Some(worker) = workers.first() {
-            about += &format!(", {} workers, keys in {}, {}", workers.len(), worker.key_memory, worker.sandbox);
+            about +=
+                &format!(", {} workers, keys in {}, {}", workers.len(), worker.key_memory, worker.sandbox);
         }
-        Ok(Isolated { socket: service.path().to_owned(), about })
+        Ok(Isolated { socket: service.socket().to_owned(), about })
     }
 }
 
@@ -55,7 +56,7 @@ impl Isolated {
 enum Server {
     None,
     Thread { _thread: AcceleratorThread },
-    Isolated { _accelerator: isolated::Accelerator },
+    Isolated { _accelerator: Accelerator },
 }
 
 /// Queues, one for each thread that computes.
@@ -96,7 +97,7 @@ impl Way for Queue {
                 (Server::Thread { _thread: thread }, queue)
             }
             Place::Isolated(Isolated { socket, .. }) => {
-                let accelerator = attach(socket, config)?;
+                let accelerator = attach(socket, &config)?;
                 let queue = accelerator.queue()?;
                 (Server::Isolated { _accelerator: accelerator }, queue)
             }
@@ -105,6 +106,13 @@ impl Way for Queue {
         let runner = InFlight::new(case, objects, queue, server, depth)?;
         Ok(Some(Prepared { call, runner: Box::new(runner) }))
     }
+}
+
+/// A grant of one such queue.
+fn attach(socket: &Path, config: &Config) -> Result<Accelerator, Error> {
+    let (socket, depth, arena_bytes) = (Some(socket.to_owned()), config.depth, config.arena_bytes);
+    Ok(Attach { socket, depth, arena_bytes, name: "millstream speed".into(), ..Attach::default() }
+        .attach()?)
 }
 
 /// Room for every object's input and output, each of which takes a power of two.
