@@ -1,2 +1,51 @@
-//! The broker, and its workers.
+//! The broker: it grants processes their accelerators, takes them back, and is out of the way in between. And its
+//! workers, which hold the keys and the accelerators.
+//!
+//! ```text
+//! client ── Request ──► broker ── Order ──► worker
+//!        ◄── Reply ────        ◄── Report ─
+//! ```
+//!
+//! One thread waits for all of them. It never waits for one of them: what a client or a worker does not take is kept
+//! until it does, and what a worker does not answer in time goes on without it. The broker sees no object and no
+//! key: it makes the memory of a grant and hands it out, and never maps its arena.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `broker.rs` | the event loop, and what happened to whom |
+//! | `client.rs`, `operate.rs` | what clients ask: grants; status, revocation, moving, reloading |
+//! | `grant.rs` | one grant: its memory, its state, its end |
+//! | `crew.rs` | the worker processes, and the orders they have not answered |
+//! | `link.rs` | messages that are kept until the other side takes them |
+//! | `policy/` | who may have what |
+//! | `place.rs` | the socket in the file system |
+//! | `metrics.rs`, `probes.rs` | what others can watch |
 #![deny(unsafe_code)]
+
+mod broker;
+mod client;
+mod config;
+mod crew;
+mod error;
+mod grant;
+mod identity;
+mod link;
+mod metrics;
+mod operate;
+mod place;
+mod policy;
+mod poll;
+mod probes;
+mod process;
+mod stop;
+
+pub use broker::Broker;
+pub use config::{Config, WorkerCommand};
+pub use error::Error;
+pub use stop::Stop;
+
+/// Who may have what: [`Policy`](policy::Policy) from a file, and what it says of a peer.
+pub mod rules {
+    pub use crate::identity::Peer;
+    pub use crate::policy::{Limits, Policy, PolicyError};
+}

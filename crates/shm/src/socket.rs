@@ -11,7 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect,
-    listen, recvmsg, sendmsg, socket_with, socketpair, sockopt,
+    listen, recv, recvmsg, sendmsg, socket_with, socketpair, sockopt,
 };
 
 /// The most bytes of a message.
@@ -161,6 +161,28 @@ impl Socket {
         Ok(Some(Received { bytes, descriptors }))
     }
 
+    /// The bytes of the next message, or [`io::ErrorKind::WouldBlock`] at once. Descriptors that came with it are not
+    /// opened here: to close what a stranger sent may block.
+    ///
+    /// # Errors
+    /// As [`Socket::receive`].
+    pub fn try_receive_bytes(&self) -> io::Result<Option<Vec<u8>>> {
+        let mut bytes = vec![0; MAX_MESSAGE];
+        let flags = RecvFlags::DONTWAIT | RecvFlags::TRUNC;
+        let (_, len) = loop {
+            match recv(&self.0, bytes.as_mut_slice(), flags) {
+                Ok(lengths) => break lengths,
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        };
+        if len > MAX_MESSAGE {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "a message that is too long"));
+        }
+        bytes.truncate(len);
+        Ok((len > 0).then_some(bytes))
+    }
+
     /// Waits until a message is there or the peer is gone; whether that came within the limit.
     ///
     /// # Errors
@@ -226,8 +248,16 @@ impl From<Socket> for OwnedFd {
 #[derive(Debug)]
 pub struct Listener {
     descriptor: OwnedFd,
-    /// The path to remove in the end, if it was bound here.
-    path: Option<PathBuf>,
+    /// The path to remove in the end, if it was bound here, and what must be there.
+    path: Option<(PathBuf, Inode)>,
+}
+
+/// A file, whatever it is called: its file system and its number there.
+type Inode = (u64, u64);
+
+fn inode(path: &Path) -> io::Result<Inode> {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::symlink_metadata(path).map(|found| (found.dev(), found.ino()))
 }
 
 impl Listener {
@@ -251,7 +281,7 @@ impl Listener {
             bind(&descriptor, &address)?;
         }
         listen(&descriptor, 128)?;
-        Ok(Listener { descriptor, path: Some(path.to_owned()) })
+        Ok(Listener { descriptor, path: Some((path.to_owned(), inode(path)?)) })
     }
 
     /// A socket that somebody else bound and listens at, as systemd does.
@@ -259,7 +289,12 @@ impl Listener {
         Listener { descriptor, path: None }
     }
 
-    /// Waits for the next connection.
+    /// Whether clients find it: its path still leads here. Of one that somebody else bound, that is not known.
+    pub fn is_in_place(&self) -> bool {
+        self.path.as_ref().is_none_or(|(path, bound)| inode(path).is_ok_and(|found| found == *bound))
+    }
+
+    /// Waits for the next connection; none is [`io::ErrorKind::WouldBlock`] where the descriptor does not block.
     ///
     /// # Errors
     /// The system's: too many descriptors.
@@ -276,7 +311,9 @@ impl AsFd for Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        if let Some(path) = &self.path {
+        if let Some((path, _)) = &self.path
+            && self.is_in_place()
+        {
             // Where it is gone already, so much the better.
             let _ = std::fs::remove_file(path);
         }
@@ -321,6 +358,31 @@ mod tests {
         assert_eq!(peer.uid, rustix::process::getuid().as_raw());
         drop((client, listener));
         assert!(!place.exists());
+    }
+
+    #[test]
+    fn descriptors_of_strangers_are_not_opened() {
+        let (here, there) = pair().unwrap();
+        let memory = Memory::new("test", 4096).unwrap();
+        here.send(b"one", &[memory.as_fd()]).unwrap();
+        assert_eq!(there.try_receive_bytes().unwrap().unwrap(), b"one");
+        assert_eq!(there.try_receive_bytes().unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        rustix::net::send(&here, &[1; MAX_MESSAGE + 1], SendFlags::empty()).unwrap();
+        assert_eq!(there.try_receive_bytes().unwrap_err().kind(), io::ErrorKind::InvalidData);
+        drop(here);
+        assert!(there.try_receive_bytes().unwrap().is_none());
+    }
+
+    #[test]
+    fn only_the_own_socket_is_removed() {
+        let place = std::env::temp_dir().join(format!("millstream-shm-own-{}", std::process::id()));
+        let first = Listener::bind(&place).unwrap();
+        assert!(first.is_in_place());
+        std::fs::remove_file(&place).unwrap();
+        assert!(!first.is_in_place());
+        let second = Listener::bind(&place).unwrap();
+        drop(first);
+        assert!(second.is_in_place() && place.exists());
     }
 
     #[test]

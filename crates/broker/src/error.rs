@@ -1,0 +1,100 @@
+//! Why a broker can't be started.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::{fmt, io};
+
+use crate::policy::PolicyError;
+
+/// Why a broker can't be started, or go on.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The policy can't be used.
+    Policy(PolicyError),
+    /// Nobody can connect there.
+    Socket {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Nobody could fetch metrics there.
+    Metrics {
+        /// Where.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// There are no workers.
+    NoAccelerators,
+    /// A worker could not be started.
+    Worker {
+        /// The program.
+        program: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A worker was started and did not become ready.
+    NotReady {
+        /// Its number.
+        worker: u32,
+    },
+    /// The system did not do something that a broker needs.
+    System {
+        /// What.
+        what: &'static str,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl Error {
+    pub(crate) fn system(what: &'static str) -> impl FnOnce(io::Error) -> Error {
+        move |source| Error::System { what, source }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Policy(error) => error.fmt(f),
+            Error::Socket { path, source } if source.kind() == io::ErrorKind::AddrInUse => {
+                write!(f, "{}: another broker listens there: stop it, or use another --socket", path.display())
+            }
+            Error::Socket { path, source } => {
+                write!(f, "{}: {source}: use a --socket in a directory that you may write to", path.display())
+            }
+            Error::Metrics { address, source } => {
+                write!(f, "metrics at {address}: {source}: use another --metrics")
+            }
+            Error::NoAccelerators => f.write_str("no accelerators: use --accelerators 1 or more"),
+            Error::Worker { program, source } => {
+                write!(f, "a worker can't be started from {}: {source}", program.display())
+            }
+            Error::NotReady { worker } => {
+                write!(f, "worker {worker} did not become ready: what it wrote before says why")
+            }
+            Error::System { what, source } => write!(f, "{what}: {source}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Policy(error) => Some(error),
+            Error::Socket { source, .. }
+            | Error::Metrics { source, .. }
+            | Error::Worker { source, .. }
+            | Error::System { source, .. } => Some(source),
+            Error::NoAccelerators | Error::NotReady { .. } => None,
+        }
+    }
+}
+
+impl From<PolicyError> for Error {
+    fn from(error: PolicyError) -> Self {
+        Error::Policy(error)
+    }
+}

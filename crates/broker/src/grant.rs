@@ -1,0 +1,163 @@
+//! One grant: its memory, who has it, and its end.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
+use std::time::Instant;
+
+use millstream_protocol::{Grant as Terms, STATE_BYTES, STATE_LIVE};
+use millstream_shm::{Doorbell, Mapping, Memory, Rings, Socket, Words, sleep};
+
+use crate::identity::Peer;
+use crate::link::Shared;
+use crate::policy::Size;
+
+/// Where in a completion ring it says that its consumer sleeps: see `millstream_cwq::ring`.
+const ASLEEP: usize = 16;
+
+/// What a client's heap puts before the bytes of each buffer.
+const HEAD: u64 = 128;
+/// The places that a queue keeps for each operation: for what is small, and for a list of what is gathered.
+const PLACES: [u64; 2] = [128, 256];
+
+/// Bytes of arena for a grant of that size: what was asked for, and the places that its queues keep for themselves. None
+/// where offsets could not reach it all.
+pub(crate) fn arena_bytes(size: &Size) -> Option<u32> {
+    let places: u64 = PLACES.iter().map(|len| (HEAD + len).next_power_of_two()).sum();
+    let own = u64::from(size.queues) * u64::from(size.depth) * places;
+    let all = (own + u64::from(size.arena_bytes)).next_multiple_of(4096);
+    u32::try_from(all).ok()
+}
+
+/// What client and worker share. The broker maps the state page, for good, and the rings, for a moment at the end.
+pub(crate) struct Shares {
+    arena: Arc<Memory>,
+    rings: Arc<Memory>,
+    page: Arc<Memory>,
+    doorbell: Arc<Doorbell>,
+    state: Words,
+    layout: Rings,
+    queues: u32,
+}
+
+impl Shares {
+    /// New memory, all zero.
+    ///
+    /// # Errors
+    /// The system's: memory or descriptors have run out.
+    pub(crate) fn new(terms: &Terms) -> io::Result<Self> {
+        let layout = Rings::new(terms.queues, terms.depth).ok_or(io::ErrorKind::InvalidInput)?;
+        let arena = Memory::new("millstream arena", terms.arena_bytes as usize)?;
+        let rings = Memory::new("millstream rings", layout.bytes())?;
+        let page = Memory::new("millstream state", STATE_BYTES)?;
+        let state = Mapping::shared(&page)?.words(0, 1).ok_or(io::ErrorKind::InvalidInput)?;
+        state[0].store(STATE_LIVE, Ordering::Release);
+        arena.seal()?;
+        rings.seal()?;
+        page.seal_writing()?;
+        Ok(Shares {
+            arena: Arc::new(arena),
+            rings: Arc::new(rings),
+            page: Arc::new(page),
+            doorbell: Arc::new(Doorbell::new()?),
+            state,
+            layout,
+            queues: terms.queues,
+        })
+    }
+
+    /// The descriptors that go with a message, in order; the last is a key socket, or one for handing over.
+    pub(crate) fn descriptors(&self, last: Socket) -> Vec<Shared> {
+        vec![self.arena.clone(), self.rings.clone(), self.page.clone(), self.doorbell.clone(), Arc::new(last)]
+    }
+
+    /// Tells the client that it is over, and wakes whoever waits for a completion.
+    pub(crate) fn end(&self, state: u64) -> io::Result<()> {
+        self.state[0].store(state, Ordering::Release);
+        // Pairs with the fence of who goes to sleep: it sees the state, or it is seen asleep here.
+        fence(Ordering::SeqCst);
+        let rings = Mapping::shared(&self.rings)?;
+        for queue in 0..self.queues {
+            let (at, count) = self.layout.completions(queue);
+            let Some(words) = rings.words(at, count) else { continue };
+            words[ASLEEP].store(0, Ordering::SeqCst);
+            sleep::wake(&words[ASLEEP]);
+        }
+        Ok(())
+    }
+}
+
+/// How far a grant has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// The worker was told and has not answered.
+    Serving,
+    /// It is used.
+    Live,
+    /// On its way to another worker: whether each side has answered.
+    Moving { to: usize, released: bool, adopted: bool },
+    /// The worker was told to drop it.
+    Ending,
+}
+
+/// A grant.
+pub(crate) struct Grant {
+    pub(crate) terms: Terms,
+    /// How the client calls itself.
+    pub(crate) name: String,
+    pub(crate) peer: Peer,
+    /// The connection that it lives as long as.
+    pub(crate) client: u64,
+    /// Which worker has it.
+    pub(crate) worker: usize,
+    pub(crate) since: Instant,
+    pub(crate) shares: Shares,
+    pub(crate) phase: Phase,
+    /// The client's end of the key socket, until it is sent.
+    pub(crate) key_end: Option<Socket>,
+    /// The connections that wait for it to be moved, or to end.
+    pub(crate) askers: Vec<u64>,
+}
+
+/// How a client calls itself, fit to be shown in a terminal.
+pub(crate) fn shown(name: &str) -> String {
+    const MOST: usize = 64;
+    name.chars().filter(|letter| !letter.is_control()).take(MOST).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queues_have_room_of_their_own_beside_what_was_asked_for() {
+        let size = Size { queues: 2, depth: 16, arena_bytes: 10_000, key_slots: 1 };
+        assert_eq!(arena_bytes(&size), Some((10_000 + 32 * (256 + 512_u32)).next_multiple_of(4096)));
+        assert_eq!(arena_bytes(&Size { arena_bytes: u32::MAX, ..size }), None);
+    }
+
+    #[test]
+    fn sleepers_wake_at_the_end() {
+        let terms = Terms { queues: 3, depth: 16, arena_bytes: 4096, ..Terms::default() };
+        let shares = Shares::new(&terms).unwrap();
+        let rings = Mapping::shared(&shares.rings).unwrap();
+        let page = Mapping::read_only(&shares.page).unwrap().words(0, 1).unwrap();
+        let (at, count) = shares.layout.completions(2);
+        let words = rings.words(at, count).unwrap();
+        words[ASLEEP].store(1, Ordering::SeqCst);
+        let begin = Instant::now();
+        std::thread::scope(|scope| {
+            scope.spawn(|| sleep::wait(&words[ASLEEP], 1, std::time::Duration::from_secs(30)));
+            std::thread::sleep(std::time::Duration::from_millis(30));
+            shares.end(millstream_protocol::STATE_REVOKED).unwrap();
+        });
+        assert!(begin.elapsed() < std::time::Duration::from_secs(20));
+        assert_eq!(page[0].load(Ordering::Acquire), millstream_protocol::STATE_REVOKED);
+    }
+
+    #[test]
+    fn names_harm_no_terminal() {
+        assert_eq!(shown("a\u{1b}[2Jb\n"), "a[2Jb");
+        assert_eq!(shown(&"x".repeat(500)).len(), 64);
+    }
+}

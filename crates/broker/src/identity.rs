@@ -1,0 +1,79 @@
+//! Who is at the other end of a connection, as the kernel says.
+//!
+//! # Safety
+//! The one call that has no safe wrapper fills a buffer of the length that it is told.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+
+use millstream_shm::Socket;
+
+/// Who connected: as it was at that moment, whatever the process does later.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// Its process.
+    pub pid: u32,
+    /// Its user.
+    pub uid: u32,
+    /// Its groups.
+    pub gids: Vec<u32>,
+}
+
+impl Peer {
+    /// Of a connection.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn of(socket: &Socket) -> io::Result<Self> {
+        let found = socket.peer()?;
+        let mut gids = supplementary_groups(socket)?;
+        gids.insert(0, found.gid);
+        Ok(Peer { pid: found.pid, uid: found.uid, gids })
+    }
+}
+
+fn supplementary_groups(socket: &Socket) -> io::Result<Vec<u32>> {
+    let descriptor = socket.as_fd().as_raw_fd();
+    let mut gids: Vec<libc::gid_t> = vec![0; 32];
+    loop {
+        let mut bytes = size_of_val(gids.as_slice()) as libc::socklen_t;
+        // SAFETY: the buffer is as long as `bytes` says.
+        let failed = unsafe {
+            libc::getsockopt(
+                descriptor,
+                libc::SOL_SOCKET,
+                libc::SO_PEERGROUPS,
+                gids.as_mut_ptr().cast(),
+                &raw mut bytes,
+            )
+        };
+        let count = bytes as usize / size_of::<libc::gid_t>();
+        if failed == 0 {
+            gids.truncate(count);
+            return Ok(gids);
+        }
+        let error = io::Error::last_os_error();
+        // It says how many there are where the buffer was too short.
+        if error.raw_os_error() != Some(libc::ERANGE) || count <= gids.len() {
+            return Err(error);
+        }
+        gids.resize(count, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_says_who_it_is() {
+        let (here, _there) = millstream_shm::pair().unwrap();
+        let peer = Peer::of(&here).unwrap();
+        assert_eq!(peer.pid, std::process::id());
+        assert_eq!(peer.uid, rustix::process::getuid().as_raw());
+        assert_eq!(peer.gids[0], rustix::process::getgid().as_raw());
+        let supplementary = rustix::process::getgroups().unwrap();
+        assert_eq!(peer.gids[1..], supplementary.iter().map(|gid| gid.as_raw()).collect::<Vec<_>>());
+    }
+}

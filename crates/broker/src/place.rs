@@ -1,0 +1,169 @@
+//! The socket in the file system: made, watched, and made again when somebody took it away.
+
+use std::fs::{self, DirBuilder, Permissions};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use millstream_shm::{Listener, Socket};
+use rustix::fs::inotify;
+
+use crate::process::has_run_out;
+
+/// How long after the socket has gone it is made again: whoever removes a directory is left to finish.
+const SETTLE: Duration = Duration::from_millis(100);
+/// How long after that did not work it is tried again.
+const RETRY: Duration = Duration::from_secs(2);
+/// How long nobody is let in when not even a descriptor to refuse with is left.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// Who came.
+pub(crate) enum Visitor {
+    /// A client.
+    Welcome(Socket),
+    /// A client for whom there is no descriptor left: it can be told, and that is all.
+    Refused(Socket),
+    /// Nobody more.
+    Nobody,
+    /// Nobody can be let in or be told so: see [`Door::pause_until`].
+    Closed,
+}
+
+/// Where clients come in.
+pub(crate) struct Door {
+    /// None while it could not be bound again.
+    listener: Option<Listener>,
+    path: PathBuf,
+    /// Tells when the socket or its directory is taken away; none where somebody else bound it.
+    watch: Option<OwnedFd>,
+    /// Given up to refuse a client when no other descriptor is left.
+    spare: Option<OwnedFd>,
+    /// When to bind it again.
+    pub(crate) restore_at: Option<Instant>,
+    /// Until when nobody is let in.
+    pub(crate) pause_until: Option<Instant>,
+}
+
+impl Door {
+    /// Binds a socket, for everybody or for this user only, or takes the one that was inherited.
+    pub(crate) fn open(path: &Path, inherited: Option<OwnedFd>, for_all: bool) -> io::Result<Self> {
+        let mut door = Door {
+            listener: None,
+            path: path.to_owned(),
+            watch: None,
+            spare: Some(spare()?),
+            restore_at: None,
+            pause_until: None,
+        };
+        match inherited {
+            Some(descriptor) => {
+                rustix::io::ioctl_fionbio(&descriptor, true)?;
+                door.listener = Some(Listener::received(descriptor));
+            }
+            None => {
+                door.watch = Some(inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK)?);
+                door.bind(for_all)?;
+            }
+        }
+        Ok(door)
+    }
+
+    fn bind(&mut self, for_all: bool) -> io::Result<()> {
+        let directory = self.path.parent().filter(|directory| !directory.as_os_str().is_empty());
+        if let Some(directory) = directory
+            && !directory.exists()
+        {
+            DirBuilder::new().mode(if for_all { 0o755 } else { 0o700 }).create(directory)?;
+        }
+        let listener = Listener::bind(&self.path)?;
+        rustix::io::ioctl_fionbio(&listener, true)?;
+        self.listener = Some(listener);
+        self.admit(for_all)?;
+        let Some(watch) = &self.watch else { return Ok(()) };
+        // The link to the socket goes, or another takes its place. To watch everything in the directory would cost time
+        // for what others do there.
+        use inotify::WatchFlags;
+        inotify::add_watch(watch, &self.path, WatchFlags::ATTRIB | WatchFlags::MOVE_SELF)?;
+        let directory = directory.unwrap_or(Path::new("."));
+        inotify::add_watch(watch, directory, WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF)?;
+        Ok(())
+    }
+
+    /// Lets everybody connect, or this user only. What they may have is the policy's affair: this only keeps knocking
+    /// out.
+    pub(crate) fn admit(&self, for_all: bool) -> io::Result<()> {
+        if self.watch.is_none() {
+            return Ok(());
+        }
+        fs::set_permissions(&self.path, Permissions::from_mode(if for_all { 0o666 } else { 0o600 }))
+    }
+
+    pub(crate) fn listener(&self) -> Option<BorrowedFd<'_>> {
+        self.listener.as_ref().map(AsFd::as_fd)
+    }
+
+    pub(crate) fn watch(&self) -> Option<BorrowedFd<'_>> {
+        self.watch.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Lets the next one in.
+    pub(crate) fn accept(&mut self) -> io::Result<Visitor> {
+        let Some(listener) = &self.listener else { return Ok(Visitor::Nobody) };
+        match listener.accept() {
+            Ok(socket) => return Ok(Visitor::Welcome(socket)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Visitor::Nobody),
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => return Ok(Visitor::Nobody),
+            Err(error) if has_run_out(&error) => {}
+            Err(error) => return Err(error),
+        }
+        self.spare = None;
+        match listener.accept() {
+            Ok(socket) => Ok(Visitor::Refused(socket)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Visitor::Nobody),
+            Err(_) => {
+                self.pause_until = Some(Instant::now() + PAUSE);
+                Ok(Visitor::Closed)
+            }
+        }
+    }
+
+    /// After a refusal: a descriptor for the next one.
+    pub(crate) fn take_spare(&mut self) {
+        if self.spare.is_none() {
+            self.spare = spare().ok();
+        }
+    }
+
+    /// Something happened to the socket or its directory: whether it is out of place, and is to be made again soon.
+    pub(crate) fn look(&mut self) -> bool {
+        let Some(watch) = &self.watch else { return false };
+        let mut space = [MaybeUninit::uninit(); 4096];
+        let mut events = inotify::Reader::new(watch, &mut space);
+        while events.next().is_ok() {}
+        let in_place = self.listener.as_ref().is_some_and(Listener::is_in_place);
+        if in_place || self.restore_at.is_some() {
+            return false;
+        }
+        self.restore_at = Some(Instant::now() + SETTLE);
+        true
+    }
+
+    /// Binds it again. The old listener must not be waited for any more.
+    pub(crate) fn restore(&mut self, for_all: bool) -> io::Result<()> {
+        self.restore_at = None;
+        self.listener = None;
+        let bound = self.bind(for_all);
+        if bound.is_err() {
+            self.listener = None;
+            self.restore_at = Some(Instant::now() + RETRY);
+        }
+        bound
+    }
+}
+
+fn spare() -> io::Result<OwnedFd> {
+    Ok(fs::File::open("/dev/null")?.into())
+}

@@ -1,0 +1,309 @@
+//! Who may have what.
+
+mod algorithms;
+mod file;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use millstream_cwq::AlgorithmSet;
+use millstream_protocol::{Refusal, Wanted};
+use millstream_shm::Rings;
+
+use crate::identity::Peer;
+
+/// The most that a process may be granted, and its share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Grants of one user at a time; with 0 it gets none.
+    pub max_grants: u32,
+    /// Mebibytes of arena in a grant.
+    pub arena_mib: u32,
+    /// Keys in a grant.
+    pub key_slots: u32,
+    /// Queues in a grant.
+    pub queues: u32,
+    /// Operations in flight in a queue.
+    pub depth: u32,
+    /// The share of an accelerator.
+    pub weight: u32,
+    /// What may be computed.
+    pub algorithms: AlgorithmSet,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            max_grants: 64,
+            arena_mib: 256,
+            key_slots: 4096,
+            queues: 64,
+            depth: 4096,
+            weight: 1,
+            algorithms: AlgorithmSet::all(),
+        }
+    }
+}
+
+/// What a client gets that does not say what it wants, as far as its limits go.
+const USUAL: Size = Size { queues: 1, depth: 256, arena_bytes: 8 << 20, key_slots: 64 };
+
+/// How big a grant is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Queues.
+    pub queues: u32,
+    /// Operations in flight in each.
+    pub depth: u32,
+    /// Bytes of arena that the client asked for.
+    pub arena_bytes: u32,
+    /// Keys.
+    pub key_slots: u32,
+}
+
+impl Limits {
+    /// What of it a client gets.
+    ///
+    /// # Errors
+    /// Names what there is too much of, and the limit.
+    pub fn size(&self, wanted: &Wanted) -> Result<Size, (Refusal, String)> {
+        let arena = u32::try_from(u64::from(self.arena_mib) << 20).unwrap_or(u32::MAX);
+        let size = Size {
+            queues: within("queues", wanted.queues, USUAL.queues, self.queues)?,
+            depth: within("depth", wanted.depth, USUAL.depth, previous_power_of_two(self.depth))?,
+            arena_bytes: within("arena bytes", wanted.arena_bytes, USUAL.arena_bytes, arena)?,
+            key_slots: within("key slots", wanted.key_slots, USUAL.key_slots, self.key_slots)?,
+        };
+        match Rings::new(size.queues, size.depth) {
+            Some(_) => Ok(size),
+            None => {
+                let detail = format!("{} queues of depth {}: the depth must be a power of two", size.queues, size.depth);
+                Err((Refusal::Message, detail))
+            }
+        }
+    }
+}
+
+/// The greatest depth that a limit allows.
+fn previous_power_of_two(limit: u32) -> u32 {
+    limit.checked_ilog2().map_or(0, |log| 1 << log)
+}
+
+fn within(what: &str, wanted: u32, usual: u32, limit: u32) -> Result<u32, (Refusal, String)> {
+    match wanted {
+        0 => Ok(usual.min(limit)),
+        wanted if wanted <= limit => Ok(wanted),
+        wanted => Err((Refusal::TooMuch, format!("asked for {wanted} {what}, allowed are {limit}"))),
+    }
+}
+
+/// What all may have, and who sees and ends everything.
+///
+/// ```
+/// use millstream_broker::rules::{Peer, Policy};
+///
+/// let policy = Policy::parse("[[user]]\nuid = 1000\nqueues = 2\n".as_ref(), "policy.toml".as_ref())?;
+/// let of = |uid| Peer { pid: 1, uid, gids: vec![uid] };
+/// assert_eq!(policy.limits(&of(1000)).unwrap().queues, 2);
+/// assert!(policy.limits(&of(1001)).is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Policy {
+    users: Vec<(u32, Limits)>,
+    groups: Vec<(u32, Limits)>,
+    default: Option<Limits>,
+    operator_uids: Vec<u32>,
+    operator_gids: Vec<u32>,
+}
+
+impl Policy {
+    /// Without a file: this process's own user and root, and nobody else.
+    pub fn own_user() -> Self {
+        let own = rustix::process::geteuid().as_raw();
+        let users = [own, 0].map(|uid| (uid, Limits::default())).to_vec();
+        Policy { users, ..Policy::default() }
+    }
+
+    /// From a file.
+    ///
+    /// # Errors
+    /// Names the file, the line, the key and what to do about it.
+    pub fn load(path: &Path) -> Result<Self, PolicyError> {
+        let text = std::fs::read_to_string(path).map_err(|error| PolicyError {
+            path: path.to_owned(),
+            line: 0,
+            what: format!("it can't be read: {error}"),
+        })?;
+        Policy::parse(&text, path)
+    }
+
+    /// From a text; the path is for messages.
+    ///
+    /// # Errors
+    /// As for [`Policy::load`].
+    pub fn parse(text: &str, path: &Path) -> Result<Self, PolicyError> {
+        file::parse(text).map_err(|(line, what)| PolicyError { path: path.to_owned(), line, what })
+    }
+
+    /// What a peer may have. The first that fits counts: its user, its groups in the order of the file, the default.
+    pub fn limits(&self, peer: &Peer) -> Option<&Limits> {
+        let by_user = self.users.iter().find(|(uid, _)| *uid == peer.uid);
+        let by_group = || self.groups.iter().find(|(gid, _)| peer.gids.contains(gid));
+        let limits = by_user.or_else(by_group).map(|(_, limits)| limits).or(self.default.as_ref());
+        limits.filter(|limits| limits.max_grants > 0)
+    }
+
+    /// Whether a peer may see and end everybody's grants: root, the broker's own user, and the operators.
+    pub fn is_operator(&self, peer: &Peer) -> bool {
+        peer.uid == 0
+            || peer.uid == rustix::process::geteuid().as_raw()
+            || self.operator_uids.contains(&peer.uid)
+            || self.operator_gids.iter().any(|gid| peer.gids.contains(gid))
+    }
+
+    /// Whether anyone but root and the broker's own user has business at the socket.
+    pub fn lets_others_in(&self) -> bool {
+        let own = rustix::process::geteuid().as_raw();
+        let is_other = |uid: &u32| *uid != 0 && *uid != own;
+        self.default.is_some()
+            || !self.groups.is_empty()
+            || !self.operator_gids.is_empty()
+            || self.users.iter().map(|(uid, _)| uid).chain(&self.operator_uids).any(is_other)
+    }
+}
+
+/// Why a policy can't be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyError {
+    /// The file.
+    pub path: PathBuf,
+    /// The line, from 1; 0 where it is none in particular.
+    pub line: usize,
+    /// What is wrong there, and what to do.
+    pub what: String,
+}
+
+impl fmt::Display for PolicyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "policy {}", self.path.display())?;
+        if self.line > 0 {
+            write!(f, ", line {}", self.line)?;
+        }
+        write!(f, ": {}", self.what)
+    }
+}
+
+impl std::error::Error for PolicyError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Policy, PolicyError> {
+        Policy::parse(text, Path::new("test.toml"))
+    }
+
+    fn peer(uid: u32, gids: &[u32]) -> Peer {
+        Peer { pid: 1, uid, gids: gids.to_vec() }
+    }
+
+    const FULL: &str = "
+        [default]
+        queues = 3
+        algorithms = [\"aes-*\", \"sha256\"]
+        [[user]]
+        name = \"root\"
+        queues = 1
+        [[user]]
+        uid = 4000
+        max_grants = 0
+        [[group]]
+        gid = 70
+        queues = 7
+        [[group]]
+        gid = 80
+        queues = 8
+        [operators]
+        uids = [5000]
+        gids = [90]
+    ";
+
+    #[test]
+    fn the_first_that_fits_counts() {
+        let policy = parse(FULL).unwrap();
+        let queues = |uid, gids: &[u32]| policy.limits(&peer(uid, gids)).map(|limits| limits.queues);
+        assert_eq!(queues(0, &[70]), Some(1), "the user before the group");
+        assert_eq!(queues(1, &[80, 70]), Some(7), "groups in the order of the file");
+        assert_eq!(queues(1, &[80]), Some(8));
+        assert_eq!(queues(1, &[1]), Some(3), "the default");
+        assert_eq!(queues(4000, &[70]), None, "no grants is a denial, whatever the group");
+        let limits = policy.limits(&peer(1, &[])).unwrap();
+        assert_eq!(limits.algorithms.len(), 8);
+        assert_eq!(limits.depth, Limits::default().depth, "what is not said is as usual");
+    }
+
+    #[test]
+    fn without_a_default_others_get_nothing() {
+        let policy = parse("[[user]]\nuid = 7\n").unwrap();
+        assert!(policy.limits(&peer(7, &[])).is_some() && policy.limits(&peer(8, &[7])).is_none());
+        assert!(policy.lets_others_in());
+        assert!(parse("").unwrap().limits(&peer(0, &[0])).is_none(), "an empty file allows nothing");
+    }
+
+    #[test]
+    fn without_a_file_it_is_the_own_user_and_root() {
+        let policy = Policy::own_user();
+        let own = rustix::process::geteuid().as_raw();
+        assert!(policy.limits(&peer(own, &[])).is_some() && policy.limits(&peer(0, &[])).is_some());
+        assert!(policy.limits(&peer(own + 1, &[0])).is_none());
+        assert!(!policy.lets_others_in());
+    }
+
+    #[test]
+    fn operators_are_root_the_own_user_and_who_is_named() {
+        let policy = parse(FULL).unwrap();
+        let own = rustix::process::geteuid().as_raw();
+        for (uid, gids, is) in
+            [(0, [1], true), (own, [1], true), (5000, [1], true), (6000, [90], true), (6000, [70], false)]
+        {
+            assert_eq!(policy.is_operator(&peer(uid, &gids)), is, "{uid} {gids:?}");
+        }
+    }
+
+    #[test]
+    fn errors_name_the_line_and_the_key() {
+        for (text, line, words) in [
+            ("[default]\nqueue = 1\n", 2, "queue"),
+            ("[default]\nqueues = \"many\"\n", 2, "queues"),
+            ("[default]\nqueues = 0\n", 2, "queues"),
+            ("[default]\ndepth = 70000\n", 2, "depth"),
+            ("[default]\nweight = 0\n", 2, "weight"),
+            ("[default]\nalgorithms = [\"md5\",\n \"blowfish\"]\n", 3, "blowfish"),
+            ("[[user]]\nname = \"nobody-of-that-name\"\n", 2, "nobody-of-that-name"),
+            ("[[group]]\nname = \"nobody-of-that-name\"\n", 2, "nobody-of-that-name"),
+            ("\n[[user]]\nqueues = 1\n", 2, "name"),
+            ("\n[[user]]\nname = \"root\"\nuid = 0\n", 3, "uid"),
+            ("[operators]\nusers = [\"root\", \"nobody-of-that-name\"]\n", 2, "nobody-of-that-name"),
+            ("[default\n", 1, ""),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert_eq!(error.line, line, "{text}: {error}");
+            assert!(error.to_string().contains(words) && error.to_string().contains("test.toml"), "{error}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_what_was_asked_within_the_limits() {
+        let limits = Limits { depth: 300, key_slots: 10, arena_mib: 4096, ..Limits::default() };
+        let usual = limits.size(&Wanted::default()).unwrap();
+        assert_eq!(usual, Size { depth: 256, key_slots: 10, ..USUAL });
+        let wanted = Wanted { queues: 5, depth: 64, arena_bytes: 1 << 20, key_slots: 3, ..Wanted::default() };
+        assert_eq!(limits.size(&wanted).unwrap(), Size { queues: 5, depth: 64, arena_bytes: 1 << 20, key_slots: 3 });
+        let (why, detail) = limits.size(&Wanted { depth: 512, ..wanted.clone() }).unwrap_err();
+        assert_eq!(why, Refusal::TooMuch);
+        assert!(detail.contains("512") && detail.contains("256"), "{detail}");
+        let (why, _) = limits.size(&Wanted { depth: 100, ..wanted }).unwrap_err();
+        assert_eq!(why, Refusal::Message);
+    }
+}
