@@ -22,9 +22,11 @@ mod man;
 mod move_grant;
 mod reload;
 mod revoke;
+mod serve;
 mod speed;
 mod status;
 mod sum;
+mod worker;
 
 /// Cryptographic acceleration for Linux
 ///
@@ -43,6 +45,7 @@ enum Command {
     Caps(caps::Caps),
     Check(check::Check),
     Speed(Box<speed::Speed>),
+    Serve(serve::Serve),
     Status(status::Status),
     Revoke(revoke::Revoke),
     Move(move_grant::Move),
@@ -53,6 +56,8 @@ enum Command {
     Decrypt(decrypt::Decrypt),
     Man(man::Man),
     Completions(completions::Completions),
+    #[command(hide = true)]
+    Worker(worker::Worker),
 }
 
 impl Command {
@@ -61,6 +66,8 @@ impl Command {
             Command::Caps(command) => command.run(),
             Command::Check(command) => command.run(),
             Command::Speed(command) => command.run(context),
+            Command::Serve(command) => command.run(),
+            Command::Worker(command) => command.run(),
             Command::Status(command) => command.run(),
             Command::Revoke(command) => command.run(context),
             Command::Move(command) => command.run(),
@@ -107,7 +114,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
     };
     // These two know themselves how to end.
-    {
+    if !matches!(command, Command::Serve(_) | Command::Worker(_)) {
         signals::install();
     }
     let context = Context { name };

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use listenfd::ListenFd;
+use millstream::isolated::Service;
 use millstream_broker::{Broker, Config, Stop, WorkerCommand};
-use millstream_protocol::Request;
 use rustix::process::{Gid, Uid};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 use sd_notify::NotifyState;
@@ -19,7 +19,6 @@ use tracing::level_filters::LevelFilter;
 
 use crate::commands::man;
 use crate::error::{Error, plain};
-use crate::service::Service;
 
 /// Serve programs whose keys are to be out of their reach
 ///
@@ -70,8 +69,8 @@ impl Serve {
             become_user(user, if activated.is_none() { socket.parent() } else { None })?;
         }
         let stop = Stop::new().map_err(|source| Error::Serve(plain(&source)))?;
-        let broker = Broker::start(self.config(socket.clone(), activated)).map_err(serve)?;
         obey_signals(&stop, &socket)?;
+        let broker = Broker::start(self.config(socket.clone(), activated)).map_err(serve)?;
         tracing::info!("listening at {}", socket.display());
         self.tell_ready(&socket)?;
         let ended = broker.run(&stop).map_err(serve);
@@ -165,7 +164,7 @@ fn reload(socket: &Path) {
         Ok(now) => notify(&[NotifyState::Reloading, now]),
         Err(_) => notify(&[NotifyState::Reloading]),
     }
-    match Service::connect(Some(socket)).and_then(|service| service.order(&Request::Reload {})) {
+    match Service::connect(Some(socket)).and_then(|mut service| service.reload()) {
         Ok(()) => tracing::info!("the policy was read again"),
         Err(error) => tracing::error!("{error}"),
     }
