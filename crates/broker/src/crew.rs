@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -121,6 +122,8 @@ impl Worker {
         command.args(self.cpu.map(|cpu| format!("--cpu={cpu}")));
         command.args(config.quiet.then_some("--quiet"));
         command.stdin(Stdio::from(OwnedFd::from(there))).stdout(Stdio::null());
+        // Ctrl-C is for the broker, which lets its workers finish.
+        command.process_group(0);
         let mut child = command.spawn()?;
         let watched = watch(&child, &here, self.index, poll);
         let pidfd = watched.inspect_err(|_| end(&mut child))?;

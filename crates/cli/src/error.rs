@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use millstream::isolated::ServiceError;
 use millstream_cpu::MaskError;
 
 use crate::formats;
@@ -94,6 +95,10 @@ pub enum Error {
     Queue(millstream::Error),
     /// An engine refused.
     Engine(millstream_engines::Error),
+    /// The service can't be reached, or refused.
+    Service(ServiceError),
+    /// The service can't be started or ended of itself.
+    Serve(String),
     /// Known answers were wrong: the number of kernels that failed.
     SelfTest(usize),
     /// Some of the files failed; each was reported when it did.
@@ -151,6 +156,8 @@ impl fmt::Display for Error {
             Error::Mismatch { what } => write!(f, "{what}; nothing was timed"),
             Error::Queue(error) => error.fmt(f),
             Error::Engine(error) => error.fmt(f),
+            Error::Service(error) => error.fmt(f),
+            Error::Serve(why) => f.write_str(why),
             Error::SelfTest(failed) => {
                 write!(
                     f,
@@ -178,6 +185,12 @@ impl From<millstream::Error> for Error {
             millstream::Error::Engine(error) => Error::Engine(error),
             error => Error::Queue(error),
         }
+    }
+}
+
+impl From<ServiceError> for Error {
+    fn from(error: ServiceError) -> Self {
+        Error::Service(error)
     }
 }
 

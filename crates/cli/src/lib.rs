@@ -30,5 +30,6 @@ pub mod progress;
 pub mod secret;
 mod signals;
 mod speed;
+mod status;
 
 pub use commands::run;

@@ -76,12 +76,20 @@ queue
 polls for results computes them.
 queue-thread
   The same, with a thread beside that computes. Only where it is named, for it takes another core.
+isolated
+  The same, with the accelerator in a worker of the service: keys are out of this process's reach. Only with \
+--isolated. Where no service runs, one is started for the run.
 openssl
   OpenSSL 3, everything fetched and every key set beforehand.
 openssl-oneshot
   The same, everything fetched, made and freed for each object.
 pkcs11
-  Two calls of the module for each object, with a session and a key kept.",
+  Two calls of the module for each object, with a session and a key kept. The key is sensitive and not extractable.
+softhsm
+  The same with SoftHSM, loaded into the process, and a token that is made for the run. Only with --against softhsm.
+p11-kit
+  The same with SoftHSM in another process, behind the server of p11-kit. Only with --against p11-kit. Debian 12's can \
+not carry the parameters of CBC, CTR and GCM, so only ECB, digests and HMACs are measured there.",
     ),
     (
         "FIGURES",
@@ -89,7 +97,8 @@ pkcs11
 each; a figure is what the fastest tenth of them reached, for in the others the machine had something else to \
 do. With several threads, GB and operations a second are those of all together, ns and cycles those that one \
 thread spends on an object. Cycles follow from the core's clock, which is measured in each turn. Latencies are those of single operations, from handing over to result; of a \
-batch, all of its objects have the same.",
+batch, all of its objects have the same. Beside isolated keys a last table says how many times as many operations a \
+second the isolated queue does as the other ways out of reach, and as the queue in this process.",
     ),
     (
         "EXIT STATUS",
@@ -107,12 +116,139 @@ batch, all of its objects have the same.",
   millstream speed --show kb aes-128-gcm
   millstream speed --bytes imix --decrypt aes-128-gcm chacha20-poly1305
 
+What isolation costs, and what it costs the usual way:
+
+  millstream speed --isolated --against softhsm,p11-kit aes-128-ecb hmac-sha256
+
 A curve over packet lengths, and what the same costs through SoftHSM:
 
   millstream speed --bytes 64-1500:4 --plot cbc.svg aes-128-cbc
   millstream speed --pkcs11 /usr/lib/softhsm/libsofthsm2.so --pin-file pin aes-128-cbc",
     ),
 ];
+
+pub(super) const SERVE: &[Section] = &[
+    (
+        "READINESS",
+        "Ready is when clients can connect; a line of the log says where. With --ready-fd N the socket's path and a \
+newline are written to that descriptor too, which must be a pipe or a file. Where NOTIFY_SOCKET is set, systemd is \
+told when the service is ready, reads its policy again or ends, for units of Type=notify or notify-reload. A socket \
+that systemd listens at is taken over: ListenSequentialPacket= in the socket unit, and if there are several, the one \
+named millstream.",
+    ),
+    (
+        "SIGNALS",
+        "SIGTERM, SIGINT
+  Operations that were submitted are finished, clients are told, workers end, and the socket is removed.
+SIGHUP
+  The policy file is read again. One that can't be used changes nothing. 'millstream reload' does the same and says \
+whether it succeeded.",
+    ),
+    (
+        "SPINNING",
+        "A worker that has nothing to do looks for more for as long as --spin-us says, and then sleeps until a doorbell \
+rings. Longer makes pauses cheaper for clients and costs a processor's time; an idle service costs none.",
+    ),
+    (
+        "LOG",
+        "To standard error, with the time only where that is a terminal: the journal has it already.",
+    ),
+    (
+        "EXIT STATUS",
+        "0
+  when it was ended by a signal.
+1
+  when it could not be started, or not go on.
+2
+  when it was called wrongly.",
+    ),
+    (
+        "ENVIRONMENT",
+        "MILLSTREAM_SOCKET
+  The socket, where --socket does not name one. Without both it is millstream.sock in XDG_RUNTIME_DIR, or in \
+/run/user/UID; root's is /run/millstream/millstream.sock.",
+    ),
+    (
+        "EXAMPLES",
+        "For oneself, and for a machine, with two accelerators on processors of their own:
+
+  millstream serve
+  millstream serve --policy /etc/millstream/policy.toml -n 2 --pin 2,3 --user millstream",
+    ),
+];
+
+const CONTROL_STATUS: Section = (
+    "EXIT STATUS",
+    "0
+  when it was done.
+1
+  when no service answers, or it refused.
+2
+  when the command was called wrongly.",
+);
+
+pub(super) const STATUS: &[Section] = &[
+    (
+        "WORKERS",
+        "WORKER, PID, CPU
+  Its number, its process, and the processor it is pinned to.
+SLEEPS
+  How often it had nothing to do for so long that it went to sleep, in all and each second.
+RESTARTS
+  How often it died and was started again.
+KEYS IN, SANDBOX
+  Where its keys are, and what keeps it from harm.",
+    ),
+    (
+        "GRANTS",
+        "GRANT, USER, PID, PROGRAM
+  Its number, and whose it is, as the kernel said when the client connected.
+QUEUES, IN FLIGHT
+  Its queues and how many operations each takes; operations that are in flight now.
+LANES
+  How many operations were computed together, in the mean.
+OPS, OPS/S, BYTES/S
+  Operations since the grant began; operations, and bytes of their sources, each second.
+BELLS/S, WAKES/S
+  How often a sleeping worker, or the sleeping client, had to be woken.
+KEYS
+  Keys it holds, of the slots it has.
+ERRORS
+  Operations that failed. Below the table they are told apart by the rule they broke.",
+    ),
+    ("RATES", "Rates are those of the interval of --watch; without it, of 0.2 seconds."),
+    CONTROL_STATUS,
+    (
+        "EXAMPLES",
+        "A live view, and the busiest grant's number:
+
+  millstream status --watch
+  millstream status --json | jq '.grants | max_by(.operations_per_s).grant'",
+    ),
+];
+
+pub(super) const REVOKE: &[Section] = &[
+    CONTROL_STATUS,
+    (
+        "EXAMPLES",
+        "Two grants, and all of them:
+
+  millstream revoke 3 7
+  millstream revoke --all",
+    ),
+];
+
+pub(super) const MOVE: &[Section] = &[
+    CONTROL_STATUS,
+    (
+        "EXAMPLES",
+        "Grant 7 to worker 1:
+
+  millstream move 7 1",
+    ),
+];
+
+pub(super) const RELOAD: &[Section] = &[CONTROL_STATUS];
 
 const CRYPT_STATUS: Section = (
     "EXIT STATUS",
@@ -205,16 +341,23 @@ impl Man {
         let mut cli = Cli::command();
         cli.build();
         self.page(clap::Command::clone(&cli), "millstream", &[])?;
-        for command in cli.get_subcommands().filter(|command| command.get_name() != "help") {
+        for command in cli.get_subcommands().filter(|c| c.get_name() != "help" && !c.is_hide_set()) {
             let name = format!("millstream-{}", command.get_name());
             // The four have pages of their own names.
             if ["digest", "mac", "encrypt", "decrypt"].contains(&command.get_name()) {
                 continue;
             }
-            let (sections, command) = match command.get_name() {
-                "speed" => (SPEED, command.clone().after_long_help(None::<&str>)),
-                _ => (&[][..], command.clone()),
+            let sections = match command.get_name() {
+                "speed" => SPEED,
+                "serve" => SERVE,
+                "status" => STATUS,
+                "revoke" => REVOKE,
+                "move" => MOVE,
+                "reload" => RELOAD,
+                _ => &[],
             };
+            // The sections are the same text as the help's end.
+            let command = command.clone().after_long_help(None::<&str>);
             self.page(command.display_name(name.clone()).name(name.clone()), &name, sections)?;
         }
         self.own::<digest::Digest>("digest", DIGEST)?;

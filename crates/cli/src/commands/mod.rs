@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -19,13 +19,19 @@ mod digest;
 mod encrypt;
 mod mac;
 mod man;
+mod move_grant;
+mod reload;
+mod revoke;
+mod serve;
 mod speed;
+mod status;
 mod sum;
+mod worker;
 
 /// Cryptographic acceleration for Linux
 ///
 /// Encrypts, decrypts, digests and authenticates files on the fastest kernels this processor has,
-/// and tells which those are. The environment variable MILLSTREAM_HWCAP takes processor features
+/// and tells which those are; and serves programs whose keys are to be out of their reach. The environment variable MILLSTREAM_HWCAP takes processor features
 /// away, as in MILLSTREAM_HWCAP="-aes -sha".
 #[derive(Parser)]
 #[command(name = "millstream", version, propagate_version = true, max_term_width = 100)]
@@ -39,12 +45,19 @@ enum Command {
     Caps(caps::Caps),
     Check(check::Check),
     Speed(Box<speed::Speed>),
+    Serve(serve::Serve),
+    Status(status::Status),
+    Revoke(revoke::Revoke),
+    Move(move_grant::Move),
+    Reload(reload::Reload),
     Digest(digest::Digest),
     Mac(mac::Mac),
     Encrypt(encrypt::Encrypt),
     Decrypt(decrypt::Decrypt),
     Man(man::Man),
     Completions(completions::Completions),
+    #[command(hide = true)]
+    Worker(worker::Worker),
 }
 
 impl Command {
@@ -53,6 +66,12 @@ impl Command {
             Command::Caps(command) => command.run(),
             Command::Check(command) => command.run(),
             Command::Speed(command) => command.run(context),
+            Command::Serve(command) => command.run(),
+            Command::Worker(command) => command.run(),
+            Command::Status(command) => command.run(),
+            Command::Revoke(command) => command.run(context),
+            Command::Move(command) => command.run(),
+            Command::Reload(command) => command.run(),
             Command::Digest(command) => command.run(context),
             Command::Mac(command) => command.run(context),
             Command::Encrypt(command) => command.run(context),
@@ -61,6 +80,14 @@ impl Command {
             Command::Completions(command) => command.run(),
         }
     }
+}
+
+/// Where a running service is.
+#[derive(Args)]
+struct At {
+    /// The service's socket [default: what MILLSTREAM_SOCKET names, else this user's or the machine's]
+    #[arg(long, value_name = "PATH")]
+    socket: Option<PathBuf>,
 }
 
 /// What a command needs to know of its call.
@@ -79,7 +106,6 @@ impl Context {
 
 /// Runs the command line `args`, whose first word may be `digest`, `mac`, `encrypt` or `decrypt`.
 pub fn run(args: Vec<OsString>) -> ExitCode {
-    signals::install();
     let (command, name) = match parse(&args) {
         Ok(parsed) => parsed,
         Err(error) => {
@@ -87,6 +113,10 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             return ExitCode::from(error.exit_code() as u8);
         }
     };
+    // These two know themselves how to end.
+    if !matches!(command, Command::Serve(_) | Command::Worker(_)) {
+        signals::install();
+    }
     let context = Context { name };
     match command.run(&context) {
         Ok(()) => ExitCode::from(exit::SUCCESS),
@@ -134,7 +164,7 @@ fn standalone<A: Args>(name: String) -> clap::Command {
 }
 
 /// Writes to standard output.
-fn print(text: impl AsRef<[u8]>) -> Result<(), Error> {
+pub(crate) fn print(text: impl AsRef<[u8]>) -> Result<(), Error> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_ref())
         .and_then(|()| out.flush())

@@ -1,15 +1,17 @@
 //! `millstream speed`: the table of `openssl speed`, for every way of computing there is.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use millstream::isolated::Service;
 use millstream_cpu::{FeatureSet, Features, processor_name};
 use millstream_engines::modes::Direction;
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
 use crate::commands::{Context, man, print};
-use crate::error::Error;
+use crate::error::{Error, exit};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::secret;
@@ -17,11 +19,12 @@ use crate::speed::algorithm::{self, Algorithm, Case};
 use crate::speed::measure::{self, Measured, Setting};
 use crate::speed::report::{self, Measure};
 use crate::speed::sizes::{self, Size};
+use crate::speed::surroundings::{self, LABEL, PIN, Surroundings};
 use crate::speed::ways::batch::Batch;
 use crate::speed::ways::direct::Direct;
 use crate::speed::ways::openssl::{self, OpenSsl};
 use crate::speed::ways::pkcs11::Pkcs11;
-use crate::speed::ways::queue::{Place, Queue};
+use crate::speed::ways::queue::{Isolated, Place, Queue};
 use crate::speed::{Way, history, plot};
 
 /// Measure how fast objects are computed, beside OpenSSL and PKCS #11 modules
@@ -44,8 +47,8 @@ pub(super) struct Speed {
     /// Lengths of objects: 16,64,1024, ranges as 64-1500:4 or 16-16384:x2, or imix
     #[arg(long, value_name = "LENGTHS", default_value = sizes::USUAL)]
     bytes: String,
-    /// Objects in flight, for the ways that can have several
-    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "64",
+    /// Objects in flight, for the ways that can have several [default: 64; 1,32 beside isolated keys]
+    #[arg(long, value_name = "N", value_delimiter = ',',
           value_parser = clap::value_parser!(u32).range(1..=65536))]
     depth: Vec<u32>,
     /// Threads that compute at the same time
@@ -63,6 +66,18 @@ pub(super) struct Speed {
     /// The libcrypto of OpenSSL 3 to measure [default: libcrypto.so.3 if it is there]
     #[arg(long, value_name = "PATH")]
     openssl: Option<PathBuf>,
+    /// Measure the isolated queue too: of the running service, else of one that is started for this run
+    #[arg(short = 'I', long)]
+    isolated: bool,
+    /// The service's socket [default: what MILLSTREAM_SOCKET names, else this user's or the machine's]
+    #[arg(long, value_name = "PATH")]
+    socket: Option<PathBuf>,
+    /// Measure a mediated way of today too, set up for this run
+    #[arg(long, value_name = "PEER", value_delimiter = ',')]
+    against: Vec<Peer>,
+    /// The rest was set up by the process that started this one.
+    #[arg(long, hide = true)]
+    prepared: bool,
     /// A PKCS #11 module to measure
     #[arg(long, value_name = "PATH")]
     pkcs11: Option<PathBuf>,
@@ -103,12 +118,36 @@ enum Name {
     Queue,
     /// Operations in flight, computed on a thread beside
     QueueThread,
+    /// Operations in flight, computed by the service, which has the keys
+    Isolated,
     /// OpenSSL, everything fetched and set up beforehand
     Openssl,
     /// OpenSSL, everything fetched and set up for each object
     OpensslOneshot,
     /// The PKCS #11 module
     Pkcs11,
+    /// SoftHSM, loaded into the process
+    Softhsm,
+    /// SoftHSM in another process, behind the server of p11-kit
+    P11Kit,
+}
+
+/// A mediated way of today.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Peer {
+    /// SoftHSM, loaded into the process
+    Softhsm,
+    /// SoftHSM in another process, behind the server of p11-kit
+    P11Kit,
+}
+
+impl Peer {
+    fn name(self) -> Name {
+        match self {
+            Peer::Softhsm => Name::Softhsm,
+            Peer::P11Kit => Name::P11Kit,
+        }
+    }
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
@@ -126,6 +165,15 @@ impl Speed {
         let features = Features::active()?;
         let cases = self.cases()?;
         let sizes = sizes::parse(&self.bytes).map_err(Error::Usage)?;
+        if !self.prepared
+            && let Some(mut around) = self.surroundings()?
+        {
+            let arguments = std::env::args_os().skip(2);
+            let arguments: Vec<OsString> =
+                ["speed", "--prepared"].map(OsString::from).into_iter().chain(arguments).collect();
+            let code = around.run(&arguments)?;
+            return if code == exit::SUCCESS { Ok(()) } else { Err(Error::Reported(code)) };
+        }
         let ways = Ways::load(&self, features, context)?;
         // Before minutes of work, not after.
         let picture = self.plot.as_deref().map(Output::named).transpose()?;
@@ -146,6 +194,51 @@ impl Speed {
         };
         print(text)?;
         picture.map_or(Ok(()), Output::finish)
+    }
+
+    /// Whether a way that is not always there is wanted.
+    fn wants(&self, name: Name) -> bool {
+        let asked = self.ways.contains(&name) || self.against.iter().any(|peer| peer.name() == name);
+        asked || name == Name::Isolated && (self.isolated || self.socket.is_some())
+    }
+
+    /// What has to be there before the ways can be loaded, if anything.
+    fn surroundings(&self) -> Result<Option<Surroundings>, Error> {
+        let serves = self.wants(Name::Isolated) && !self.finds_service()?;
+        let [softhsm, p11_kit] = [Name::Softhsm, Name::P11Kit].map(|name| self.wants(name));
+        if !(serves || softhsm || p11_kit) {
+            return Ok(None);
+        }
+        let mut around = Surroundings::new()?;
+        if softhsm || p11_kit {
+            around.token()?;
+        }
+        if p11_kit {
+            around.p11_kit()?;
+        }
+        if serves {
+            around.serve()?;
+        }
+        Ok(Some(around))
+    }
+
+    /// Whether a service is running already. Where one was named it must be.
+    fn finds_service(&self) -> Result<bool, Error> {
+        match Service::connect(self.socket.as_deref()) {
+            Ok(_) => Ok(true),
+            Err(_) if self.socket.is_none() => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Numbers of objects in flight.
+    fn depths(&self) -> Vec<usize> {
+        let isolates = [Name::Isolated, Name::Softhsm, Name::P11Kit].iter().any(|&name| self.wants(name));
+        match self.depth.is_empty() {
+            true if isolates => vec![1, 32],
+            true => vec![64],
+            false => self.depth.iter().map(|&depth| depth as usize).collect(),
+        }
     }
 
     /// What was named, once each.
@@ -188,7 +281,7 @@ impl Speed {
         let setting = Setting {
             features,
             ways: ways.chosen(&self.ways),
-            depths: self.depth.iter().map(|&depth| depth as usize).collect(),
+            depths: self.depths(),
             threads: self.threads as usize,
             seconds: self.seconds,
         };
@@ -290,7 +383,12 @@ fn about_text(about: &About) -> String {
     let mut told: Vec<&str> = Vec::new();
     for (way, library) in &about.libraries {
         if !told.contains(&library.as_str()) {
-            text += &format!("{:11}{library}\n", if *way == "pkcs11" { "PKCS #11" } else { "OpenSSL" });
+            let who = match *way {
+                "pkcs11" => "PKCS #11",
+                "openssl" | "openssl-oneshot" => "OpenSSL",
+                way => way,
+            };
+            text += &format!("{who:11}{library}\n");
             told.push(library);
         }
     }
@@ -322,7 +420,8 @@ struct Ways {
     batch: Batch,
     queues: [Queue; 2],
     openssl: Option<[OpenSsl; 2]>,
-    pkcs11: Option<Pkcs11>,
+    isolated: Option<Queue>,
+    modules: Vec<(Name, Pkcs11)>,
     /// Why there is no OpenSSL, where nobody insisted on it.
     absent: Option<String>,
 }
@@ -340,36 +439,55 @@ impl Ways {
                 Err(error) => absent = Some(error.to_string()),
             }
         }
-        let pkcs11 = match &speed.pkcs11 {
-            Some(path) => {
-                let pin = pin(speed, context)?;
-                let pin = pin.as_ref().map(|pin| pin.as_slice());
-                Some(Pkcs11::open(path, speed.token.as_deref(), pin)?)
+        let isolated = match speed.wants(Name::Isolated) {
+            true => {
+                Some(Queue { features, place: Place::Isolated(Isolated::find(speed.socket.as_deref())?) })
             }
-            None if names(Name::Pkcs11) => {
-                return Err(Error::Usage("name the module with --pkcs11".into()));
-            }
-            None => None,
+            false => None,
         };
         let queues = [Place::Inline, Place::Thread].map(|place| Queue { features, place });
-        Ok(Ways { direct: Direct { features }, batch: Batch { features }, queues, openssl, pkcs11, absent })
+        let (direct, batch) = (Direct { features }, Batch { features });
+        Ok(Ways { direct, batch, queues, openssl, isolated, modules: modules(speed, context)?, absent })
     }
 
-    /// The ways of these names that are there, or all.
+    /// The ways of these names that are there, or all; and those that had to be asked for.
     fn chosen(&self, names: &[Name]) -> Vec<&dyn Way> {
         let mut all: Vec<(Name, &dyn Way)> = vec![(Name::Direct, &self.direct), (Name::Batch, &self.batch)];
         all.extend(
             [Name::Queue, Name::QueueThread].into_iter().zip(self.queues.iter().map(|q| q as &dyn Way)),
         );
+        all.extend(self.isolated.iter().map(|way| (Name::Isolated, way as &dyn Way)));
         if let Some([prefetched, one_shot]) = &self.openssl {
             all.push((Name::Openssl, prefetched));
             all.push((Name::OpensslOneshot, one_shot));
         }
-        all.extend(self.pkcs11.iter().map(|way| (Name::Pkcs11, way as &dyn Way)));
+        all.extend(self.modules.iter().map(|(name, way)| (*name, way as &dyn Way)));
         let usual = |name: &Name| names.is_empty() && *name != Name::QueueThread;
-        let chosen = all.into_iter().filter(|(name, _)| usual(name) || names.contains(name));
+        // These are there only where they were asked for.
+        let asked = |name: &Name| matches!(name, Name::Isolated | Name::Softhsm | Name::P11Kit);
+        let chosen = all.into_iter().filter(|(name, _)| usual(name) || asked(name) || names.contains(name));
         chosen.map(|(_, way)| way).collect()
     }
+}
+
+/// The PKCS #11 modules: the one that was named, and those that were set up.
+fn modules(speed: &Speed, context: &Context) -> Result<Vec<(Name, Pkcs11)>, Error> {
+    let mut modules = Vec::new();
+    if let Some(path) = &speed.pkcs11 {
+        let pin = pin(speed, context)?;
+        let pin = pin.as_ref().map(|pin| pin.as_slice());
+        modules.push((Name::Pkcs11, Pkcs11::open("pkcs11", path, speed.token.as_deref(), pin)?));
+    } else if speed.ways.contains(&Name::Pkcs11) {
+        return Err(Error::Usage("name the module with --pkcs11".into()));
+    }
+    let set_up = |name, path: PathBuf| Pkcs11::open(name, &path, Some(LABEL), Some(PIN));
+    if speed.wants(Name::Softhsm) {
+        modules.push((Name::Softhsm, set_up("softhsm", surroundings::softhsm()?)?));
+    }
+    if speed.wants(Name::P11Kit) {
+        modules.push((Name::P11Kit, set_up("p11-kit", surroundings::p11_kit()?)?));
+    }
+    Ok(modules)
 }
 
 fn pin(speed: &Speed, context: &Context) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {

@@ -14,6 +14,7 @@ pub mod objects;
 pub mod plot;
 pub mod report;
 pub mod sizes;
+pub mod surroundings;
 pub mod ways;
 
 use std::hint::black_box;

@@ -27,6 +27,8 @@ pub enum Measure {
     P50,
     /// The same for 99 of 100 operations
     P99,
+    /// How many times as many operations a second the isolated queue does as others whose keys are out of reach
+    Times,
 }
 
 impl Measure {
@@ -39,6 +41,7 @@ impl Measure {
             Measure::Cycles => "cycles an object",
             Measure::P50 => "latency p50, ns",
             Measure::P99 => "latency p99, ns",
+            Measure::Times => "isolated, times the ops",
         }
     }
 
@@ -51,6 +54,8 @@ impl Measure {
             Measure::Cycles => cell.cycles().map_or("-".to_owned(), significant),
             Measure::P50 => significant(cell.p50_ns),
             Measure::P99 => significant(cell.p99_ns),
+            // Not of one cell.
+            Measure::Times => "-".to_owned(),
         }
     }
 }
@@ -84,6 +89,12 @@ fn thousands(value: f64) -> String {
 /// A line of a table: a way, with so many objects in flight.
 type Line = (&'static str, usize);
 
+/// A line as it is shown: its name, the number in flight, and a figure for each length.
+type Row = (String, usize, Vec<String>);
+
+/// The ways whose keys are out of the program's reach too, and the queue that shows what that costs.
+const COMPARED: [&str; 4] = ["queue", "pkcs11", "softhsm", "p11-kit"];
+
 /// The tables of one algorithm, one for each measure.
 pub fn tables(cells: &[Measured], measures: &[Measure]) -> String {
     let Some(first) = cells.first() else { return String::new() };
@@ -103,10 +114,45 @@ pub fn tables(cells: &[Measured], measures: &[Measure]) -> String {
         let _ = writeln!(text, "  {:16} {depth:>5} in flight  {calls}", way);
     }
     for &measure in measures {
+        let rows = match measure {
+            Measure::Times => times(cells, &lines, &sizes),
+            _ => figures(cells, measure, &lines, &sizes),
+        };
         let table = if sizes.len() > MOST_COLUMNS { turned } else { upright };
-        text += &table(cells, measure, &lines, &sizes);
+        if !rows.is_empty() {
+            text += &table(measure, &rows, &sizes);
+        }
     }
     text
+}
+
+/// A row for each line.
+fn figures(cells: &[Measured], measure: Measure, lines: &[Line], sizes: &[Size]) -> Vec<Row> {
+    let figure = |line, size| found(cells, line, size).map_or("-".to_owned(), |cell| measure.of(cell));
+    let row = |&line: &Line| {
+        let (way, depth) = line;
+        (way.to_owned(), depth, sizes.iter().map(|&size| figure(line, size)).collect())
+    };
+    lines.iter().map(row).collect()
+}
+
+/// A row for each line of the isolated queue and each that it is compared with.
+fn times(cells: &[Measured], lines: &[Line], sizes: &[Size]) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for isolated in lines.iter().filter(|line| line.0 == "isolated") {
+        // Between queues only the same number in flight says something.
+        let fair = |line: &&Line| line.0 != "queue" || line.1 == isolated.1;
+        for other in lines.iter().filter(|line| COMPARED.contains(&line.0)).filter(fair) {
+            let ratio = |&size: &Size| {
+                let both = found(cells, *isolated, size).zip(found(cells, *other, size));
+                both.map_or("-".to_owned(), |(ours, other)| {
+                    significant(ours.objects_per_s / other.objects_per_s)
+                })
+            };
+            rows.push((format!("over {}", other.0), isolated.1, sizes.iter().map(ratio).collect()));
+        }
+    }
+    rows
 }
 
 /// The kernels or calls of a line, over all lengths.
@@ -120,23 +166,22 @@ fn calls(cells: &[Measured], (way, depth): Line) -> Vec<&str> {
     calls
 }
 
-fn figure(cells: &[Measured], measure: Measure, (way, depth): Line, size: Size) -> String {
-    let found = cells.iter().find(|cell| cell.way == way && cell.depth == depth && cell.size == size);
-    found.map_or("-".to_owned(), |cell| measure.of(cell))
+fn found(cells: &[Measured], (way, depth): Line, size: Size) -> Option<&Measured> {
+    cells.iter().find(|cell| cell.way == way && cell.depth == depth && cell.size == size)
 }
 
 /// A line for each way, a column for each length.
-fn upright(cells: &[Measured], measure: Measure, lines: &[Line], sizes: &[Size]) -> String {
+fn upright(measure: Measure, rows: &[Row], sizes: &[Size]) -> String {
     let width = if measure == Measure::Kb { 14 } else { 10 };
     let mut text = format!("\n{:24}", measure.title());
     for size in sizes {
         let _ = write!(text, "{size:>width$}");
     }
     text += " bytes\n";
-    for &line in lines {
-        let _ = write!(text, "  {:16}{:>6}", line.0, line.1);
-        for &size in sizes {
-            let _ = write!(text, "{:>width$}", figure(cells, measure, line, size));
+    for (name, depth, figures) in rows {
+        let _ = write!(text, "  {name:16}{depth:>6}");
+        for figure in figures {
+            let _ = write!(text, "{figure:>width$}");
         }
         text.push('\n');
     }
@@ -144,16 +189,16 @@ fn upright(cells: &[Measured], measure: Measure, lines: &[Line], sizes: &[Size])
 }
 
 /// A line for each length, a column for each way.
-fn turned(cells: &[Measured], measure: Measure, lines: &[Line], sizes: &[Size]) -> String {
+fn turned(measure: Measure, rows: &[Row], sizes: &[Size]) -> String {
     let mut text = format!("\n{:>10}", "bytes");
-    for (way, depth) in lines {
-        let _ = write!(text, "{:>20}", format!("{way} {depth}"));
+    for (name, depth, _) in rows {
+        let _ = write!(text, "{:>20}", format!("{name} {depth}"));
     }
     let _ = writeln!(text, "  {}", measure.title());
-    for &size in sizes {
+    for (i, size) in sizes.iter().enumerate() {
         let _ = write!(text, "{size:>10}");
-        for &line in lines {
-            let _ = write!(text, "{:>20}", figure(cells, measure, line, size));
+        for (_, _, figures) in rows {
+            let _ = write!(text, "{:>20}", figures[i]);
         }
         text.push('\n');
     }
@@ -267,6 +312,21 @@ mod tests {
         let many: Vec<Measured> = (1..=9).map(|n| cell(Size::Bytes(n), "direct", 1)).collect();
         let text = tables(&many, &[Measure::Ns]);
         assert!(text.contains("\n         9                40.0\n"), "{text}");
+    }
+
+    #[test]
+    fn isolated_keys_are_compared_with_others_and_with_the_local_queue() {
+        let mut cells: Vec<Measured> =
+            [("queue", 1), ("queue", 32), ("isolated", 1), ("isolated", 32), ("softhsm", 1)]
+                .into_iter()
+                .map(|(way, depth)| cell(Size::Bytes(64), way, depth))
+                .collect();
+        cells[3].objects_per_s *= 8.0;
+        let text = tables(&cells, &[Measure::Times]);
+        let rows = "  over queue            1      1.00\n  over softhsm          1      1.00\n  \
+                    over queue           32      8.00\n  over softhsm         32      8.00\n";
+        assert!(text.ends_with(rows), "{text}");
+        assert!(!tables(&cells[..2], &[Measure::Times]).contains("isolated"));
     }
 
     #[test]

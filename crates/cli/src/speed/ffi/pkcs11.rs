@@ -265,7 +265,7 @@ macro_rules! operation {
 }
 
 impl Session {
-    /// Makes a key for everything it could be used for: `CKK_AES` ...
+    /// Makes a key for everything it could be used for, which never leaves the token: `CKK_AES` ...
     ///
     /// # Errors
     /// What the module said.
@@ -277,6 +277,8 @@ impl Session {
             attribute(CKA_KEY_TYPE, &kind),
             attribute(CKA_TOKEN, &no),
             attribute(CKA_PRIVATE, &no),
+            attribute(CKA_SENSITIVE, &yes),
+            attribute(CKA_EXTRACTABLE, &no),
             attribute(uses[0], &yes),
             attribute(uses[1], &yes),
             CK_ATTRIBUTE {

@@ -16,6 +16,7 @@ const PIN: &str = "give the user's PIN with --pin or --pin-file";
 
 /// A module and its token.
 pub struct Pkcs11 {
+    name: &'static str,
     path: Box<Path>,
     module: Module,
     token: Token,
@@ -24,11 +25,17 @@ pub struct Pkcs11 {
 }
 
 impl Pkcs11 {
-    /// Loads the module at `path` and logs in at the token of that label, or at the only one.
+    /// Loads the module at `path` and logs in at the token of that label, or at the only one. The way gets that
+    /// name.
     ///
     /// # Errors
     /// [`Error::Library`] when it is not a module, there is no such token, or the PIN is wrong.
-    pub fn open(path: &Path, label: Option<&str>, pin: Option<&[u8]>) -> Result<Pkcs11, Error> {
+    pub fn open(
+        name: &'static str,
+        path: &Path,
+        label: Option<&str>,
+        pin: Option<&[u8]>,
+    ) -> Result<Pkcs11, Error> {
         let fail = |why: String, remedy| Error::Library { path: path.into(), why, remedy };
         let module = Module::open(path.as_os_str()).map_err(|why| {
             fail(why, "name a PKCS #11 module, as in --pkcs11 /usr/lib/softhsm/libsofthsm2.so")
@@ -58,7 +65,7 @@ impl Pkcs11 {
             module.login(&token, pin).map_err(wrong)?;
         }
         let about = format!("{}, token '{}' ({})", module.description(), token.label, path.display());
-        Ok(Pkcs11 { path: path.into(), module, token, about, logged_in: pin.is_some() })
+        Ok(Pkcs11 { name, path: path.into(), module, token, about, logged_in: pin.is_some() })
     }
 
     fn failed(&self, why: Refused) -> Error {
@@ -84,7 +91,7 @@ impl Pkcs11 {
 
 impl Way for Pkcs11 {
     fn name(&self) -> &'static str {
-        "pkcs11"
+        self.name
     }
 
     fn about(&self) -> Option<String> {

@@ -1,10 +1,12 @@
-//! Operations kept in flight in a queue, whose accelerator works on the thread that polls or on one of
-//! its own. Objects lie in the queue's arena.
+//! Operations kept in flight in a queue, whose accelerator works on the thread that polls, on one of its own or in
+//! another process. Objects lie in the queue's arena.
 
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 use millstream::cwq;
+use millstream::isolated::{Accelerator, Attach, Service};
 use millstream::queue::{
     AcceleratorThread, Buffer, Config, Done, KeyHandle, Queue as OneQueue, Request, ThreadConfig,
 };
@@ -18,12 +20,43 @@ use crate::speed::objects::Objects;
 use crate::speed::{Prepared, Runner, Way};
 
 /// Where the accelerator works.
-#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// On the thread that polls.
     Inline,
     /// On a thread of its own.
     Thread,
+    /// In a worker of a service.
+    Isolated(Isolated),
+}
+
+/// A service that is running.
+pub struct Isolated {
+    socket: PathBuf,
+    about: String,
+}
+
+impl Isolated {
+    /// The one at `socket`, or this user's or the machine's.
+    ///
+    /// # Errors
+    /// When there is none, or it does not answer.
+    pub fn find(socket: Option<&Path>) -> Result<Isolated, Error> {
+        let mut service = Service::connect(socket)?;
+        let workers = service.status()?.workers;
+        let mut about = service.socket().display().to_string();
+        if let Some(worker) = workers.first() {
+            about +=
+                &format!(", {} workers, keys in {}, {}", workers.len(), worker.key_memory, worker.sandbox);
+        }
+        Ok(Isolated { socket: service.socket().to_owned(), about })
+    }
+}
+
+/// What computes for a queue, if it is not the queue itself.
+enum Server {
+    None,
+    Thread { _thread: AcceleratorThread },
+    Isolated { _accelerator: Accelerator },
 }
 
 /// Queues, one for each thread that computes.
@@ -39,6 +72,14 @@ impl Way for Queue {
         match self.place {
             Place::Inline => "queue",
             Place::Thread => "queue-thread",
+            Place::Isolated(_) => "isolated",
+        }
+    }
+
+    fn about(&self) -> Option<String> {
+        match &self.place {
+            Place::Isolated(isolated) => Some(isolated.about.clone()),
+            _ => None,
         }
     }
 
@@ -48,18 +89,30 @@ impl Way for Queue {
 
     fn prepare(&self, case: &Case, objects: &mut Objects, depth: usize) -> Result<Option<Prepared>, Error> {
         let config = Config { depth, arena_bytes: arena_bytes(case, objects)?, ..Config::default() };
-        let (thread, queue) = match self.place {
-            Place::Inline => (None, OneQueue::inline(self.features, config)?),
+        let (server, queue) = match &self.place {
+            Place::Inline => (Server::None, OneQueue::inline(self.features, config)?),
             Place::Thread => {
                 let thread = AcceleratorThread::spawn(self.features, ThreadConfig::default())?;
                 let queue = thread.queue(config)?;
-                (Some(thread), queue)
+                (Server::Thread { _thread: thread }, queue)
+            }
+            Place::Isolated(Isolated { socket, .. }) => {
+                let accelerator = attach(socket, &config)?;
+                let queue = accelerator.queue()?;
+                (Server::Isolated { _accelerator: accelerator }, queue)
             }
         };
         let call = call(self.features, case.algorithm);
-        let runner = InFlight::new(case, objects, queue, thread, depth)?;
+        let runner = InFlight::new(case, objects, queue, server, depth)?;
         Ok(Some(Prepared { call, runner: Box::new(runner) }))
     }
+}
+
+/// A grant of one such queue.
+fn attach(socket: &Path, config: &Config) -> Result<Accelerator, Error> {
+    let (socket, depth, arena_bytes) = (Some(socket.to_owned()), config.depth, config.arena_bytes);
+    Ok(Attach { socket, depth, arena_bytes, name: "millstream speed".into(), ..Attach::default() }
+        .attach()?)
 }
 
 /// Room for every object's input and output, each of which takes a power of two.
@@ -212,9 +265,9 @@ struct Pair {
 
 /// A queue that is kept as full as was asked for.
 struct InFlight {
-    // Before the thread that serves it.
+    // Before what serves it.
     queue: OneQueue,
-    _thread: Option<AcceleratorThread>,
+    _server: Server,
     work: Work,
     depth: usize,
     decrypts: bool,
@@ -236,7 +289,7 @@ impl InFlight {
         case: &Case,
         objects: &Objects,
         mut queue: OneQueue,
-        thread: Option<AcceleratorThread>,
+        server: Server,
         depth: usize,
     ) -> Result<InFlight, Error> {
         let work = Work::new(case, &mut queue)?;
@@ -259,7 +312,7 @@ impl InFlight {
             by_line[line - first_line] = i as u32;
         }
         let (decrypts, next) = (case.decrypts(), VecDeque::with_capacity(objects.len()));
-        Ok(InFlight { queue, _thread: thread, work, depth, decrypts, here, by_line, first_line, next })
+        Ok(InFlight { queue, _server: server, work, depth, decrypts, here, by_line, first_line, next })
     }
 
     /// Puts an object in flight.

@@ -1,0 +1,28 @@
+//! `millstream move`: a grant to another worker.
+
+use millstream::isolated::Service;
+
+use crate::commands::{At, man};
+use crate::error::Error;
+
+/// Give a grant to another worker
+///
+/// The worker that has it finishes what is in flight and hands over its keys and its place in the queues; the client
+/// notices nothing. Only root and the service's user may.
+#[derive(clap::Args)]
+#[command(after_long_help = man::help(man::MOVE))]
+pub(super) struct Move {
+    /// The number of the grant, as `millstream status` shows it
+    grant: u64,
+    /// The number of the worker
+    worker: u32,
+    #[command(flatten)]
+    at: At,
+}
+
+impl Move {
+    pub(super) fn run(self) -> Result<(), Error> {
+        let mut service = Service::connect(self.at.socket.as_deref())?;
+        Ok(service.move_grant(self.grant, self.worker)?)
+    }
+}

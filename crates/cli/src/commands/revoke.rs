@@ -1,0 +1,46 @@
+//! `millstream revoke`: the end of grants.
+
+use millstream::isolated::{Service, ServiceError};
+
+use crate::commands::{At, Context, man};
+use crate::error::{Error, exit};
+
+/// Take grants away from their owners
+///
+/// Operations that have begun are finished, all others end as revoked with their input intact, and the grant's keys are
+/// zeroised. Without being root or the service's user one can revoke one's own.
+#[derive(clap::Args)]
+#[command(after_long_help = man::help(man::REVOKE))]
+pub(super) struct Revoke {
+    /// Numbers of grants, as `millstream status` shows them
+    #[arg(value_name = "GRANT", required_unless_present = "all")]
+    grants: Vec<u64>,
+    /// Every grant that one may revoke
+    #[arg(short = 'a', long, conflicts_with = "grants")]
+    all: bool,
+    #[command(flatten)]
+    at: At,
+}
+
+impl Revoke {
+    pub(super) fn run(self, context: &Context) -> Result<(), Error> {
+        let mut service = Service::connect(self.at.socket.as_deref())?;
+        let grants = match self.all {
+            true => service.status()?.grants.iter().map(|grant| grant.grant.id).collect(),
+            false => self.grants,
+        };
+        let mut failed = false;
+        for grant in grants {
+            match service.revoke(grant) {
+                Ok(()) => {}
+                // The others are revoked all the same.
+                Err(error @ ServiceError::Refused { .. }) => {
+                    context.say(format_args!("grant {grant}: {error}"));
+                    failed = true;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if failed { Err(Error::Reported(exit::FAILURE)) } else { Ok(()) }
+    }
+}

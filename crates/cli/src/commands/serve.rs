@@ -1,0 +1,201 @@
+//! `millstream serve`: the service.
+
+use std::fs::File;
+use std::io::{IsTerminal, Write};
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use listenfd::ListenFd;
+use millstream::isolated::Service;
+use millstream_broker::{Broker, Config, Stop, WorkerCommand};
+use rustix::process::{Gid, Uid};
+use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
+use sd_notify::NotifyState;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use tracing::level_filters::LevelFilter;
+
+use crate::commands::man;
+use crate::error::{Error, plain};
+
+/// Serve programs whose keys are to be out of their reach
+///
+/// Runs in the foreground until SIGTERM or SIGINT. Each worker is a process of its own that holds keys and computes;
+/// clients reach it through shared memory. SIGHUP has the policy file read again. Without --policy this user, and
+/// root, may use the service.
+#[derive(clap::Args)]
+#[command(after_long_help = man::help(man::SERVE))]
+pub(super) struct Serve {
+    /// Where clients connect [default: what MILLSTREAM_SOCKET names, else in this user's runtime directory]
+    #[arg(long, value_name = "PATH")]
+    socket: Option<PathBuf>,
+    /// Who may have what, in TOML
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+    /// Workers, each with one accelerator
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    accelerators: u16,
+    /// Processors that the workers are pinned to, in turn
+    #[arg(long, value_name = "CPU", value_delimiter = ',')]
+    pin: Vec<usize>,
+    /// How long a worker that has nothing to do looks for more before it sleeps, in microseconds
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    spin_us: u32,
+    /// How long operations may wait for others to be computed with, in microseconds
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    flush_us: u32,
+    /// Serve metrics for Prometheus there, as in 127.0.0.1:9464
+    #[arg(long, value_name = "ADDRESS")]
+    metrics: Option<SocketAddr>,
+    /// Go on as this user, where started by root
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
+    /// Log warnings and errors only
+    #[arg(short = 'q', long)]
+    quiet: bool,
+    /// Write the socket's path and a newline to this descriptor when clients can connect, and close it
+    #[arg(long, value_name = "N")]
+    ready_fd: Option<i32>,
+}
+
+impl Serve {
+    pub(super) fn run(self) -> Result<(), Error> {
+        log(self.quiet);
+        let activated = activated()?;
+        let socket = self.socket.clone().unwrap_or_else(millstream_protocol::socket);
+        if let Some(user) = &self.user {
+            become_user(user, if activated.is_none() { socket.parent() } else { None })?;
+        }
+        let stop = Stop::new().map_err(|source| Error::Serve(plain(&source)))?;
+        obey_signals(&stop, &socket)?;
+        let broker = Broker::start(self.config(socket.clone(), activated)).map_err(serve)?;
+        tracing::info!("listening at {}", socket.display());
+        self.tell_ready(&socket)?;
+        let ended = broker.run(&stop).map_err(serve);
+        tracing::info!("ended");
+        ended
+    }
+
+    fn config(&self, socket: PathBuf, listener: Option<OwnedFd>) -> Config {
+        Config {
+            listener,
+            policy: self.policy.clone(),
+            accelerators: self.accelerators.into(),
+            pin: self.pin.clone(),
+            spin: Duration::from_micros(self.spin_us.into()),
+            flush: Duration::from_micros(self.flush_us.into()),
+            metrics: self.metrics,
+            quiet: self.quiet,
+            ..Config::new(socket, WorkerCommand::this_program())
+        }
+    }
+
+    /// To systemd, and to whoever started the service and waits.
+    fn tell_ready(&self, socket: &Path) -> Result<(), Error> {
+        notify(&[NotifyState::Ready]);
+        let Some(descriptor) = self.ready_fd else { return Ok(()) };
+        let name = format!("/proc/self/fd/{descriptor}");
+        let told = File::options().write(true).open(&name).and_then(|mut to| writeln!(to, "{}", socket.display()));
+        told.map_err(|source| Error::Write { name: format!("descriptor {descriptor}"), source })
+    }
+}
+
+fn serve(error: millstream_broker::Error) -> Error {
+    Error::Serve(error.to_string())
+}
+
+/// Lines on standard error. The journal, and most that read a pipe, have the time already.
+fn log(quiet: bool) {
+    let stderr = std::io::stderr();
+    let person = stderr.is_terminal() && std::env::var_os("JOURNAL_STREAM").is_none();
+    let level = if quiet { LevelFilter::WARN } else { LevelFilter::INFO };
+    let lines =
+        tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(level).with_target(false).with_ansi(person);
+    // Only one subscriber is ever set.
+    let _ = match person {
+        true => lines.try_init(),
+        false => lines.without_time().try_init(),
+    };
+}
+
+/// The socket that systemd listens at for this service, if it does: the one named `millstream`, or the only one.
+fn activated() -> Result<Option<OwnedFd>, Error> {
+    let names = std::env::var("LISTEN_FDNAMES").unwrap_or_default();
+    let mut given = ListenFd::from_env();
+    let at = match given.len() {
+        0 => return Ok(None),
+        1 => 0,
+        _ => names.split(':').position(|name| name.trim_end_matches(".socket") == "millstream").unwrap_or(0),
+    };
+    let kind = "listening socket of sequenced packets; use ListenSequentialPacket= in the socket unit";
+    given
+        .take_custom(at, AF_UNIX, SOCK_SEQPACKET, kind)
+        .map_err(|source| Error::Serve(format!("socket activation: {}", plain(&source))))
+}
+
+const AF_UNIX: i32 = 1;
+/// The same number on all architectures but MIPS and PA-RISC.
+const SOCK_SEQPACKET: i32 = 5;
+
+/// SIGTERM and SIGINT end the service, SIGHUP has it read its policy again; systemd is told.
+fn obey_signals(stop: &Stop, socket: &Path) -> Result<(), Error> {
+    let signals = Signals::new([SIGTERM, SIGINT, SIGHUP]);
+    let mut signals = signals.map_err(|source| Error::Serve(plain(&source)))?;
+    let (stop, socket) = (stop.clone(), socket.to_owned());
+    std::thread::spawn(move || {
+        for signal in signals.forever() {
+            if signal == SIGHUP {
+                reload(&socket);
+                continue;
+            }
+            tracing::info!("ending");
+            notify(&[NotifyState::Stopping]);
+            stop.stop();
+        }
+    });
+    Ok(())
+}
+
+/// As `millstream reload` does, so that there is an answer.
+fn reload(socket: &Path) {
+    match NotifyState::monotonic_usec_now() {
+        Ok(now) => notify(&[NotifyState::Reloading, now]),
+        Err(_) => notify(&[NotifyState::Reloading]),
+    }
+    match Service::connect(Some(socket)).and_then(|mut service| service.reload()) {
+        Ok(()) => tracing::info!("the policy was read again"),
+        Err(error) => tracing::error!("{error}"),
+    }
+    notify(&[NotifyState::Ready]);
+}
+
+/// Tells systemd, if it asked for it.
+fn notify(states: &[NotifyState<'_>]) {
+    if let Err(error) = sd_notify::notify(states) {
+        tracing::warn!("systemd could not be told: {}", plain(&error));
+    }
+}
+
+/// Gives up root for `name`, for good. That user owns the directory of the socket from then on, if it was made here.
+fn become_user(name: &str, directory: Option<&Path>) -> Result<(), Error> {
+    let failed = |why: String| Error::Serve(format!("--user {name}: {why}"));
+    let user = uzers::get_user_by_name(name).ok_or_else(|| failed("there is no such user".into()))?;
+    let (uid, gid) = (Uid::from_raw(user.uid()), Gid::from_raw(user.primary_group_id()));
+    if rustix::process::geteuid() == uid {
+        return Ok(());
+    }
+    if let Some(directory) = directory.filter(|directory| !directory.exists()) {
+        let made = std::fs::create_dir(directory)
+            .and_then(|()| Ok(rustix::fs::chown(directory, Some(uid), Some(gid))?));
+        made.map_err(|source| failed(format!("{}: {}", directory.display(), plain(&source))))?;
+    }
+    let groups: Vec<Gid> =
+        user.groups().unwrap_or_default().iter().map(|group| Gid::from_raw(group.gid())).collect();
+    // This is the only thread yet, and those to come have what it has.
+    set_thread_groups(&groups)
+        .and_then(|()| set_thread_res_gid(gid, gid, gid))
+        .and_then(|()| set_thread_res_uid(uid, uid, uid))
+        .map_err(|error| failed(format!("{}; only root can", plain(&error.into()))))
+}

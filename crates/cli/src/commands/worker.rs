@@ -1,0 +1,38 @@
+//! `millstream worker`: what the service starts, and nobody else.
+
+use std::time::Duration;
+
+use millstream_broker::worker::{self, Config};
+
+use crate::error::Error;
+
+/// Hold keys and compute for the service, which starts this
+#[derive(clap::Args)]
+pub(super) struct Worker {
+    /// How long to look at empty rings before sleeping, in nanoseconds
+    #[arg(long, value_name = "N")]
+    spin_ns: Option<u64>,
+    /// How long operations may wait for others, in nanoseconds
+    #[arg(long, value_name = "N")]
+    flush_ns: Option<u64>,
+    /// The processor to be pinned to
+    #[arg(long, value_name = "CPU")]
+    cpu: Option<usize>,
+    /// Keep warnings back
+    #[arg(long)]
+    quiet: bool,
+}
+
+impl Worker {
+    /// The control socket is standard input.
+    pub(super) fn run(self) -> Result<(), Error> {
+        let usual = Config::new(0);
+        let config = Config {
+            cpu: self.cpu,
+            spin: self.spin_ns.map_or(usual.spin, Duration::from_nanos),
+            flush: self.flush_ns.map_or(usual.flush, Duration::from_nanos),
+            ..usual
+        };
+        worker::run(config).map_err(|error| Error::Serve(error.to_string()))
+    }
+}

@@ -1,0 +1,93 @@
+//! The counts for other programs.
+
+use std::path::Path;
+
+use millstream_cwq::AlgorithmSet;
+use serde_json::{Map, Value, json};
+
+use super::{Grant, View, Worker, kebab, rule};
+use crate::speed::report::rounded;
+
+/// One object. Its version changes only when a field goes or changes its meaning.
+pub fn json(view: &View, socket: &Path) -> Value {
+    json!({
+        "version": 1,
+        "socket": socket,
+        "interval_s": rounded(view.seconds),
+        "workers": view.workers.iter().map(worker).collect::<Vec<_>>(),
+        "grants": view.grants.iter().map(grant).collect::<Vec<_>>(),
+    })
+}
+
+fn worker(worker: &Worker) -> Value {
+    let now = &worker.now;
+    json!({
+        "worker": now.worker,
+        "pid": now.pid,
+        "cpu": now.cpu.0.then_some(now.cpu.1),
+        "grants": now.grants,
+        "sleeps": now.sleeps,
+        "sleeps_per_s": worker.sleeps_per_s.map(rounded),
+        "restarts": now.restarts,
+        "sandbox": now.sandbox,
+        "key_memory": now.key_memory,
+    })
+}
+
+fn grant(grant: &Grant) -> Value {
+    let (now, counts) = (&grant.now, &grant.now.counts);
+    let rates = grant.rates;
+    let algorithms = AlgorithmSet::from_bits(now.grant.algorithms);
+    let algorithms: Vec<String> = algorithms.iter().map(|a| kebab(&format!("{a:?}"))).collect();
+    let failures: Map<String, Value> =
+        counts.failures.iter().map(|&(code, times)| (rule(code), json!(times))).collect();
+    json!({
+        "grant": now.grant.id,
+        "name": now.name,
+        "uid": now.uid,
+        "user": grant.user,
+        "pid": now.pid,
+        "program": grant.program,
+        "worker": now.worker,
+        "age_s": now.age_s,
+        "queues": now.grant.queues,
+        "depth": now.grant.depth,
+        "in_flight": counts.in_flight,
+        "arena_bytes": now.grant.arena_bytes,
+        "keys": counts.keys,
+        "key_slots": now.grant.key_slots,
+        "weight": now.grant.weight,
+        "algorithms": algorithms,
+        "operations": counts.operations,
+        "bytes": counts.bytes,
+        "batches": counts.batches,
+        "batched": counts.batched,
+        "doorbells": counts.doorbells,
+        "client_wakes": counts.client_wakes,
+        "failures": failures,
+        "operations_per_s": rates.map(|rates| rounded(rates.operations)),
+        "bytes_per_s": rates.map(|rates| rounded(rates.bytes)),
+        "doorbells_per_s": rates.map(|rates| rounded(rates.doorbells)),
+        "client_wakes_per_s": rates.map(|rates| rounded(rates.wakes)),
+        "lanes_filled": rates.and_then(|rates| rates.lanes).map(rounded),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{grant, view};
+    use super::*;
+
+    #[test]
+    fn every_count_is_there() {
+        let view = view(vec![(grant(7, 3200), Some(grant(7, 1600))), (grant(8, 5), None)]);
+        let value = json(&view, Path::new("/run/x"));
+        assert_eq!((&value["version"], &value["socket"]), (&json!(1), &json!("/run/x")));
+        assert_eq!(value["workers"][0]["cpu"], 1);
+        let first = &value["grants"][0];
+        assert_eq!(first["operations_per_s"], 800.0);
+        assert_eq!(first["lanes_filled"], 16.0);
+        assert_eq!(first["failures"], json!({ "source-range": 3 }));
+        assert!(value["grants"][1]["operations_per_s"].is_null());
+    }
+}

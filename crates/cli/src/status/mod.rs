@@ -1,0 +1,198 @@
+//! What `millstream status` shows: counts, and rates from two looks at them.
+
+pub mod json;
+pub mod live;
+pub mod table;
+
+use std::time::Instant;
+
+use millstream::isolated::{GrantStatus, Service, Status, WorkerStatus};
+
+use crate::error::Error;
+
+/// A look at the service.
+pub struct Look {
+    at: Instant,
+    there: Status,
+}
+
+impl Look {
+    /// Takes one.
+    ///
+    /// # Errors
+    /// When the service refuses or ends.
+    pub fn take(service: &mut Service) -> Result<Look, Error> {
+        let mut there = service.status()?;
+        there.workers.sort_by_key(|worker| worker.worker);
+        there.grants.sort_by_key(|grant| grant.grant.id);
+        Ok(Look { at: Instant::now(), there })
+    }
+
+    /// What was done since an earlier look.
+    pub fn since(&self, before: &Look) -> View {
+        let seconds = self.at.duration_since(before.at).as_secs_f64().max(1e-3);
+        let worker = |now: &WorkerStatus| {
+            let was = before.there.workers.iter().find(|was| (was.worker, was.pid) == (now.worker, now.pid));
+            Worker { now: now.clone(), sleeps_per_s: was.map(|was| rate(now.sleeps, was.sleeps, seconds)) }
+        };
+        let grant = |now: &GrantStatus| {
+            let was = before.there.grants.iter().find(|was| was.grant.id == now.grant.id);
+            Grant::new(now, was, seconds)
+        };
+        View {
+            seconds,
+            workers: self.there.workers.iter().map(worker).collect(),
+            grants: self.there.grants.iter().map(grant).collect(),
+        }
+    }
+}
+
+/// Counts never go back, but a service may have been started again between two looks.
+fn rate(now: u64, was: u64, seconds: f64) -> f64 {
+    now.saturating_sub(was) as f64 / seconds
+}
+
+/// Everything there is, with rates.
+pub struct View {
+    /// The time over which rates were taken.
+    pub seconds: f64,
+    /// The workers.
+    pub workers: Vec<Worker>,
+    /// The grants.
+    pub grants: Vec<Grant>,
+}
+
+/// A worker.
+pub struct Worker {
+    /// Its counts.
+    pub now: WorkerStatus,
+    /// How often it went to sleep, if it was there before.
+    pub sleeps_per_s: Option<f64>,
+}
+
+/// A grant.
+pub struct Grant {
+    /// Its counts.
+    pub now: GrantStatus,
+    /// The user's name, or number.
+    pub user: String,
+    /// What runs in the client's process, if it is there and may be seen.
+    pub program: Option<String>,
+    /// What it did lately, if it was there before.
+    pub rates: Option<Rates>,
+}
+
+/// What a grant did lately, each a second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rates {
+    /// Operations.
+    pub operations: f64,
+    /// Bytes of their sources.
+    pub bytes: f64,
+    /// Rings of the doorbell.
+    pub doorbells: f64,
+    /// Wakes of the client.
+    pub wakes: f64,
+    /// Operations executed together, where any were.
+    pub lanes: Option<f64>,
+}
+
+impl Grant {
+    fn new(now: &GrantStatus, was: Option<&GrantStatus>, seconds: f64) -> Grant {
+        let rates = was.map(|was| {
+            let (now, was) = (&now.counts, &was.counts);
+            let batches = now.batches.saturating_sub(was.batches);
+            let batched = now.batched.saturating_sub(was.batched);
+            Rates {
+                operations: rate(now.operations, was.operations, seconds),
+                bytes: rate(now.bytes, was.bytes, seconds),
+                doorbells: rate(now.doorbells, was.doorbells, seconds),
+                wakes: rate(now.client_wakes, was.client_wakes, seconds),
+                lanes: (batches > 0).then(|| batched as f64 / batches as f64),
+            }
+        });
+        Grant { now: now.clone(), user: user(now.uid), program: program(now.pid), rates }
+    }
+
+    /// Operations that failed.
+    pub fn failures(&self) -> u64 {
+        self.now.counts.failures.iter().map(|(_, times)| times).sum()
+    }
+}
+
+fn user(uid: u32) -> String {
+    let found = uzers::get_user_by_uid(uid);
+    found.map_or_else(|| uid.to_string(), |user| user.name().to_string_lossy().into_owned())
+}
+
+/// The first 15 bytes of a program's name, as `ps` shows them.
+fn program(pid: u32) -> Option<String> {
+    let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+    Some(shown(name.trim_end()))
+}
+
+/// A text from elsewhere, without what would command the terminal.
+fn shown(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
+/// The status of that number, as in `source-range`.
+pub fn rule(code: u16) -> String {
+    millstream_cwq::Status::from_code(code)
+        .map_or_else(|| code.to_string(), |status| kebab(&format!("{status:?}")))
+}
+
+/// `AesCbc` as `aes-cbc`.
+fn kebab(name: &str) -> String {
+    let mut text = String::new();
+    for c in name.chars() {
+        if c.is_ascii_uppercase() && !text.is_empty() {
+            text.push('-');
+        }
+        text.push(c.to_ascii_lowercase());
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    pub(super) fn grant(id: u64, operations: u64) -> GrantStatus {
+        let mut status = GrantStatus { uid: 0, pid: std::process::id(), age_s: 61, ..Default::default() };
+        status.grant.id = id;
+        (status.grant.queues, status.grant.depth, status.grant.key_slots) = (2, 64, 256);
+        status.counts.operations = operations;
+        status.counts.bytes = operations * 64;
+        (status.counts.batches, status.counts.batched) = (operations / 16, operations);
+        status.counts.failures = vec![(32, 3)];
+        status
+    }
+
+    pub(super) fn view(grants: Vec<(GrantStatus, Option<GrantStatus>)>) -> View {
+        let begin = Instant::now();
+        let worker = WorkerStatus { pid: 42, cpu: (true, 1), grants: 1, ..Default::default() };
+        let look = |at, grants| Look { at, there: Status { workers: vec![worker.clone()], grants } };
+        let before = look(begin, grants.iter().filter_map(|(_, was)| was.clone()).collect());
+        let now = look(begin + Duration::from_secs(2), grants.into_iter().map(|(now, _)| now).collect());
+        now.since(&before)
+    }
+
+    #[test]
+    fn rates_are_of_the_time_between_two_looks() {
+        let view = view(vec![(grant(7, 3200), Some(grant(7, 1600))), (grant(8, 5), None)]);
+        let rates = view.grants[0].rates.unwrap();
+        assert_eq!((rates.operations, rates.bytes, rates.lanes), (800.0, 51200.0, Some(16.0)));
+        assert_eq!(view.grants[1].rates, None);
+        assert_eq!(view.grants[0].user, "root");
+        assert!(view.grants[0].program.is_some());
+        assert_eq!(view.workers[0].sleeps_per_s, Some(0.0));
+    }
+
+    #[test]
+    fn names_are_those_of_the_rules() {
+        assert_eq!((rule(32).as_str(), rule(999).as_str()), ("source-range", "999"));
+        assert_eq!(shown("a\x1b[2J\n"), "a?[2J?");
+    }
+}

@@ -1,0 +1,163 @@
+//! The counts for people.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use millstream_cwq::Status;
+
+use super::{Grant, View, Worker, rule, shown};
+use crate::speed::report::significant;
+
+/// A column: its title, whether it stands at its right edge, and what is in it.
+struct Column<'a, T> {
+    title: &'a str,
+    right: bool,
+    text: Box<dyn Fn(&T) -> String + 'a>,
+}
+
+fn left<'a, T>(title: &'a str, text: impl Fn(&T) -> String + 'a) -> Column<'a, T> {
+    Column { title, right: false, text: Box::new(text) }
+}
+
+fn right<'a, T>(title: &'a str, text: impl Fn(&T) -> String + 'a) -> Column<'a, T> {
+    Column { title, right: true, text: Box::new(text) }
+}
+
+/// Workers, grants, and the rules that were broken. `extra` gives each grant one more column, if it has a title.
+pub fn text(view: &View, socket: &Path, extra: (&str, &dyn Fn(&Grant) -> String)) -> String {
+    let (workers, grants) = (count(view.workers.len(), "worker"), count(view.grants.len(), "grant"));
+    let mut text = format!("{}: {workers}, {grants}\n", socket.display());
+    if !view.workers.is_empty() {
+        text += &format!("\n{}", table(&worker_columns(), &view.workers));
+    }
+    if !view.grants.is_empty() {
+        let mut columns = grant_columns();
+        if !extra.0.is_empty() {
+            columns.push(left(extra.0, extra.1));
+        }
+        text += &format!("\n{}", table(&columns, &view.grants));
+    }
+    let failed = view.grants.iter().filter(|grant| grant.failures() > 0);
+    for (i, grant) in failed.enumerate() {
+        let gap = if i == 0 { "\n" } else { "" };
+        let _ = write!(text, "{gap}{}", failures(grant));
+    }
+    text
+}
+
+fn count(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+fn worker_columns<'a>() -> Vec<Column<'a, Worker>> {
+    vec![
+        right("WORKER", |w: &Worker| w.now.worker.to_string()),
+        right("PID", |w: &Worker| w.now.pid.to_string()),
+        right("CPU", |w: &Worker| if w.now.cpu.0 { w.now.cpu.1.to_string() } else { "any".into() }),
+        right("GRANTS", |w: &Worker| w.now.grants.to_string()),
+        right("SLEEPS", |w: &Worker| short(w.now.sleeps as f64)),
+        right("SLEEPS/S", |w: &Worker| per_second(w.sleeps_per_s)),
+        right("RESTARTS", |w: &Worker| w.now.restarts.to_string()),
+        left("KEYS IN", |w: &Worker| shown(&w.now.key_memory)),
+        left("SANDBOX", |w: &Worker| shown(&w.now.sandbox)),
+    ]
+}
+
+fn grant_columns<'a>() -> Vec<Column<'a, Grant>> {
+    vec![
+        right("GRANT", |g: &Grant| g.now.grant.id.to_string()),
+        left("USER", |g: &Grant| g.user.clone()),
+        right("PID", |g: &Grant| g.now.pid.to_string()),
+        left("PROGRAM", |g: &Grant| g.program.clone().unwrap_or_else(|| "-".into())),
+        right("WORKER", |g: &Grant| g.now.worker.to_string()),
+        right("AGE", |g: &Grant| age(g.now.age_s)),
+        right("QUEUES", |g: &Grant| format!("{}x{}", g.now.grant.queues, g.now.grant.depth)),
+        right("IN FLIGHT", |g: &Grant| g.now.counts.in_flight.to_string()),
+        right("LANES", |g: &Grant| g.rates.and_then(|r| r.lanes).map_or("-".into(), significant)),
+        right("OPS", |g: &Grant| short(g.now.counts.operations as f64)),
+        right("OPS/S", |g: &Grant| per_second(g.rates.map(|r| r.operations))),
+        right("BYTES/S", |g: &Grant| per_second(g.rates.map(|r| r.bytes))),
+        right("BELLS/S", |g: &Grant| per_second(g.rates.map(|r| r.doorbells))),
+        right("WAKES/S", |g: &Grant| per_second(g.rates.map(|r| r.wakes))),
+        right("KEYS", |g: &Grant| format!("{}/{}", g.now.counts.keys, g.now.grant.key_slots)),
+        right("ERRORS", |g: &Grant| short(g.failures() as f64)),
+    ]
+}
+
+fn per_second(value: Option<f64>) -> String {
+    value.map_or("-".into(), short)
+}
+
+/// A number in at most five characters and no blanks, as in `812` and `3.20k`.
+fn short(value: f64) -> String {
+    let units = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
+    match units.into_iter().find(|(unit, _)| value >= *unit) {
+        Some((unit, name)) => format!("{}{name}", significant(value / unit)),
+        None => format!("{value:.0}"),
+    }
+}
+
+/// As in `59s`, `3m`, `5h`, `12d`.
+fn age(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m", seconds / 60),
+        3600..86400 => format!("{}h", seconds / 3600),
+        _ => format!("{}d", seconds / 86400),
+    }
+}
+
+/// What a grant's operations failed with, as in `grant 7: 3 source-range (the source is not inside the arena)`.
+fn failures(grant: &Grant) -> String {
+    let mut text = String::new();
+    for &(code, times) in &grant.now.counts.failures {
+        let why = Status::from_code(code).map_or_else(String::new, |status| format!(" ({status})"));
+        let _ = writeln!(text, "grant {}: {times} {}{why}", grant.now.grant.id, rule(code));
+    }
+    text
+}
+
+fn table<T>(columns: &[Column<'_, T>], rows: &[T]) -> String {
+    let mut lines = vec![String::new(); rows.len() + 1];
+    for column in columns {
+        let cells: Vec<String> = std::iter::once(column.title.to_owned())
+            .chain(rows.iter().map(|row| (column.text)(row)))
+            .collect();
+        let width = cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0);
+        for (line, cell) in lines.iter_mut().zip(&cells) {
+            let gap = if line.is_empty() { "" } else { "  " };
+            let _ = match column.right {
+                true => write!(line, "{gap}{cell:>width$}"),
+                false => write!(line, "{gap}{cell:width$}"),
+            };
+        }
+    }
+    lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{grant, view};
+    use super::*;
+
+    #[test]
+    fn a_line_a_grant_and_a_line_a_broken_rule() {
+        let view = view(vec![(grant(7, 3200), Some(grant(7, 1600))), (grant(8, 5), None)]);
+        let text = text(&view, Path::new("/run/x"), ("", &|_| String::new()));
+        let line = |start: &str| text.lines().find(|line| line.trim_start().starts_with(start)).unwrap();
+        assert!(text.starts_with("/run/x: 1 worker, 2 grants\n"), "{text}");
+        let cells: Vec<&str> = line("7 ").split_whitespace().collect();
+        assert_eq!(cells[1], "root");
+        assert_eq!(&cells[5..9], ["1m", "2x64", "0", "16.0"], "{text}");
+        assert_eq!(&cells[9..], ["3.20k", "800", "51.2k", "0", "0", "0/256", "3"], "{text}");
+        assert!(line("8 ").contains(" - "), "{text}");
+        assert!(text.contains("grant 7: 3 source-range (the source is not inside the arena)\n"), "{text}");
+        // All lines of a table end where its title does.
+        assert_eq!(line("GRANT ").len(), line("7 ").len());
+    }
+
+    #[test]
+    fn ages() {
+        assert_eq!([59, 60, 7199, 86400].map(age), ["59s", "1m", "1h", "1d"]);
+    }
+}
