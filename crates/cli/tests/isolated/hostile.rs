@@ -103,7 +103,8 @@ impl Raw {
             8 => self.doorbell.ring(),
             _ => {
                 // Keys and nonsense, without taking the answers.
-                let bytes = random.bytes(1 + random.below(200));
+                let len = 1 + random.below(200);
+                let bytes = random.bytes(len);
                 let _ = self.keys.try_send(&bytes, &[self.doorbell.as_fd()]);
                 let request = KeyRequest::Import { algorithm: 0x11, exportable: true, bytes: Secret::new(&[1; 16]) };
                 let _ = self.keys.try_send(&request.encode(), &[]);

@@ -48,7 +48,7 @@ fn a_worker_is_killed_at_any_moment() {
     let service = Service::start();
     let mut random = Random::new(4);
     let mut seen = Ends::default();
-    for _ in 0..12 {
+    for _ in 0..6 {
         let mut client = Client::new(service.attach().unwrap());
         let at = random.below(3000);
         let worker = service.workers()[0];
@@ -191,7 +191,7 @@ fn a_grant_moves_while_operations_are_in_flight() {
     let worker_of = |id: u64| {
         let status = service.status();
         let grants = status["grants"].as_array().unwrap().clone();
-        grants.iter().find(|grant| grant["id"] == id).map(|grant| grant["worker"].clone())
+        grants.iter().find(|grant| grant["grant"] == id).map(|grant| grant["worker"].clone())
     };
     let workers: Vec<u64> =
         service.status()["workers"].as_array().unwrap().iter().map(|w| w["worker"].as_u64().unwrap()).collect();

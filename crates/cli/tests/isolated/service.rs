@@ -38,7 +38,7 @@ impl Service {
         let socket = folder.path().join("run").join("socket");
         std::fs::create_dir(socket.parent().unwrap()).unwrap();
         let mut serve = millstream();
-        serve.arg("serve").arg("--socket").arg(&socket).stdout(Stdio::null());
+        serve.args(["serve", "--quiet", "--socket"]).arg(&socket).stdout(Stdio::null());
         prepare(&mut serve);
         let child = serve.spawn().unwrap();
         let service = Service { child, _folder: folder, socket };
