@@ -50,10 +50,19 @@ pub unsafe trait Arena {
     /// Whether the spans of words in flight are the accelerator's alone.
     fn exclusive(&self) -> bool;
 
+    /// Says that bytes will be read soon. By default nothing is done about it.
+    #[inline(always)]
+    fn prefetch(&self, _at: u32, _len: u32) {}
+
+    /// Says that bytes will be written soon. By default nothing is done about it.
+    #[inline(always)]
+    fn prefetch_write(&self, _at: u32, _len: u32) {}
+
     /// Copies bytes out of the arena.
     ///
     /// # Panics
     /// When they are not all inside.
+    #[inline(always)]
     fn read(&self, at: u32, out: &mut [u8]) {
         assert!(at as usize + out.len() <= self.len() as usize, "a read inside the arena");
         // SAFETY: the bytes are inside the arena, and `out` is not in it: no reference to it exists.
@@ -64,6 +73,7 @@ pub unsafe trait Arena {
     ///
     /// # Panics
     /// When they would not all be inside.
+    #[inline(always)]
     fn write(&self, at: u32, bytes: &[u8]) {
         assert!(at as usize + bytes.len() <= self.len() as usize, "a write inside the arena");
         // SAFETY: as in `read`.
@@ -160,6 +170,14 @@ unsafe impl<A: Arena> Arena for std::sync::Arc<A> {
 
     fn exclusive(&self) -> bool {
         A::exclusive(self)
+    }
+
+    fn prefetch(&self, at: u32, len: u32) {
+        A::prefetch(self, at, len);
+    }
+
+    fn prefetch_write(&self, at: u32, len: u32) {
+        A::prefetch_write(self, at, len);
     }
 }
 

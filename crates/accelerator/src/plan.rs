@@ -427,9 +427,15 @@ fn no_overlap(plan: &Plan, word: &ControlWord, pieces: &Pieces) -> Result<(), St
     let mut overlap =
         outputs[0].overlaps(outputs[1]) | outputs[0].overlaps(outputs[2]) | outputs[1].overlaps(outputs[2]);
     for output in outputs {
-        if output.len > 0 {
-            for input in inputs.iter().chain(pieces) {
-                overlap |= output.overlaps(*input);
+        if output.len == 0 {
+            continue;
+        }
+        for input in inputs {
+            overlap |= output.overlaps(input);
+        }
+        if word.has(Flags::GATHER) {
+            for piece in pieces {
+                overlap |= output.overlaps(*piece);
             }
         }
     }
