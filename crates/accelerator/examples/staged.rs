@@ -57,11 +57,8 @@ struct Subject {
 
 fn subjects() -> Vec<Subject> {
     let word = |opcode: Opcode| ControlWord { opcode: opcode as u8, ..ControlWord::default() };
-    let cipher = |algorithm: Algorithm| ControlWord {
-        algorithm: algorithm as u8,
-        iv_len: 16,
-        ..word(Opcode::Cipher)
-    };
+    let cipher =
+        |algorithm: Algorithm| ControlWord { algorithm: algorithm as u8, iv_len: 16, ..word(Opcode::Cipher) };
     let gcm =
         ControlWord { algorithm: Algorithm::AesGcm as u8, iv_len: 12, mac_len: 16, ..word(Opcode::Aead) };
     let hmac = ControlWord { hash: Algorithm::Sha256 as u8, mac_len: 32, ..word(Opcode::Hmac) };
@@ -130,7 +127,10 @@ impl Station {
 }
 
 fn main() {
-    println!("{:12} {:>6} {:>9} {:>12} {:>12} {:>8}", "", "bytes", "in flight", "exclusive ns", "staged ns", "ratio");
+    println!(
+        "{:12} {:>6} {:>9} {:>12} {:>12} {:>8}",
+        "", "bytes", "in flight", "exclusive ns", "staged ns", "ratio"
+    );
     for subject in subjects() {
         let lengths: &[u32] = if subject.key.is_some() { &[64, 1024, 8192] } else { &[0] };
         for &len in lengths {

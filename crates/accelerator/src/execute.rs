@@ -229,7 +229,7 @@ impl Executor {
         }
         let mut pieces = Pieces::new();
         let mut checked = Plan::NOTHING;
-        plan(&word, arena, grant.algorithms, &mut pieces, &mut checked)?;
+        plan(&word, arena, grant.policy, &mut pieces, &mut checked)?;
         let gathered = matches!(checked.source, Source::Gather { .. });
         if gathered && checked.source.len() > taken.gathered {
             // The list has changed since: what it names now was not paid for.
@@ -495,7 +495,7 @@ fn direct_operation<'a, A: Arena>(
     operations: &mut Vec<Operation<'a>>,
 ) -> Result<Span, Status> {
     let mut checked = Plan::NOTHING;
-    plan(word, &grant.arena, grant.algorithms, &mut Pieces::new(), &mut checked)?;
+    plan(word, &grant.arena, grant.policy, &mut Pieces::new(), &mut checked)?;
     let keys = keys(&checked, grant, None)?;
     build(&checked, keys, direct_objects(&grant.arena, &checked), operations)?;
     Ok(written_mac(&checked))
