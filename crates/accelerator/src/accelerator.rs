@@ -473,8 +473,8 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             room -= 1;
             if is_null(&words) {
                 let done = Completion { tag: word.tag, ..Completion::default() };
-                trace::start(queue.label, About::of(&word, 0), word.tag);
-                trace::complete(queue.label, About::of(&word, 0), &done);
+                trace::start(queue.label, &About::of(&word, 0), word.tag);
+                trace::complete(queue.label, &About::of(&word, 0), &done);
                 let _ = queue.completions.push(&done.to_words());
                 queue.deficit -= WORD_COST;
                 taken_cost += WORD_COST;
@@ -485,7 +485,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             let cost = cost(&word, gathered, queue.arena_len);
             queue.deficit -= cost;
             taken_cost += cost;
-            trace::start(queue.label, About::of(&word, word.source_len), word.tag);
+            trace::start(queue.label, &About::of(&word, word.source_len), word.tag);
             let cancelled = is_cancel(&word) && cancel(held, index, &word);
             queue.held += 1;
             held.push(Taken { words, gathered, queue: index as u32, grant: queue.grant as u32, cancelled });
@@ -559,7 +559,7 @@ impl<M: Deref<Target = [Word]>> Queue<M> {
     /// Writes a completion; there is room, because no more words were taken than there was.
     #[inline(always)]
     fn post(&mut self, about: About, completion: Completion) {
-        trace::complete(self.label, about, &completion);
+        trace::complete(self.label, &about, &completion);
         self.stats.operations += 1;
         if completion.status == Status::Ok as u16 {
             self.stats.bytes += u64::from(about.bytes);
