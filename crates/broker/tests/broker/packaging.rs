@@ -17,9 +17,12 @@ fn shipped(name: &str) -> PathBuf {
 fn example_policy() {
     Policy::load(&shipped("policy.toml")).unwrap();
     // What is commented out can be used too, but for its names, which this machine need not know.
-    let text = std::fs::read_to_string(shipped("policy.toml")).unwrap();
-    let examples: Vec<&str> =
-        text.lines().filter_map(|line| line.strip_prefix("#:")).filter(|line| !line.contains("name")).collect();
+    let mut text = std::fs::read_to_string(shipped("policy.toml")).unwrap();
+    for name in ["\"www-data\"", "\"users\"", "\"adm\""] {
+        assert!(text.contains(name));
+        text = text.replace(name, "\"root\"");
+    }
+    let examples: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("#:")).collect();
     assert!(examples.len() > 5);
     let text = format!("{text}\n{}", examples.join("\n"));
     Policy::parse(&text, Path::new("policy.toml")).unwrap();
