@@ -248,6 +248,7 @@ impl Broker {
         self.bury();
         if self.door.pause_until.is_some_and(|at| now >= at) {
             self.door.pause_until = None;
+            self.door.take_spare();
             self.listen(Interest::READ);
         }
         if self.door.restore_at.is_some_and(|at| now >= at) {

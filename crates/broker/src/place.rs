@@ -122,7 +122,11 @@ impl Door {
         self.spare = None;
         match listener.accept() {
             Ok(socket) => Ok(Visitor::Refused(socket)),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Visitor::Nobody),
+            // The system wants a descriptor before it looks whether anybody is there.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.take_spare();
+                Ok(Visitor::Nobody)
+            }
             Err(_) => {
                 self.pause_until = Some(Instant::now() + PAUSE);
                 Ok(Visitor::Closed)

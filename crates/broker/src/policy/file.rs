@@ -85,7 +85,8 @@ struct Operators {
 pub(super) fn parse(text: &str) -> Result<Policy, (usize, String)> {
     let file: File = toml::from_str(text).map_err(|error| {
         let line = error.span().map_or(0, |span| line_of(text, span.start));
-        (line, error.message().to_owned())
+        let said = text.lines().nth(line.saturating_sub(1)).unwrap_or_default().trim();
+        (line, format!("{}, in `{said}`", error.message()))
     })?;
     policy(&file).map_err(|(span, what)| (line_of(text, span.start), what))
 }
