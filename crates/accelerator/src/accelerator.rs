@@ -386,6 +386,21 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         nothing
     }
 
+    /// As [`Accelerator::sleep`], but queues that have words and no room for their completions do not keep it awake.
+    /// Nobody rings when they have room again, so whoever gets `true` looks again after a while.
+    pub fn sleep_blocked(&mut self) -> bool {
+        let nothing = self.queues.iter_mut().all(|(_, queue)| {
+            let empty = queue.submissions.sleep() != Ok(false);
+            empty || queue.room() == 0
+        });
+        if nothing {
+            self.forget_staged();
+        } else {
+            self.wake();
+        }
+        nothing
+    }
+
     /// Says on every ring that it is looked at again.
     pub fn wake(&mut self) {
         for (_, queue) in self.queues.iter_mut() {

@@ -19,6 +19,7 @@
 //! | `link.rs` | messages that are kept until the other side takes them |
 //! | `policy/` | who may have what |
 //! | `place.rs` | the socket in the file system |
+//! | `worker/` | the worker |
 //! | `metrics.rs`, `probes.rs` | what others can watch |
 #![deny(unsafe_code)]
 
@@ -38,6 +39,7 @@ mod poll;
 mod probes;
 mod process;
 mod stop;
+pub mod worker;
 
 pub use broker::Broker;
 pub use config::{Config, WorkerCommand};
