@@ -19,6 +19,7 @@
 //! | `link.rs` | messages that are kept until the other side takes them |
 //! | `policy/` | who may have what |
 //! | `place.rs` | the socket in the file system |
+//! | `worker/` | the worker |
 //! | `metrics.rs`, `probes.rs` | what others can watch |
 #![deny(unsafe_code)]
 

@@ -30,8 +30,15 @@ impl Service {
 
     fn start_in(place: Place, args: &str, more: impl FnOnce(&mut Command)) -> Service {
         let mut command = Command::new(MILLSTREAM);
-        command.args(["serve", "--ready-fd", "1", "--socket"]).arg(place.path("s")).args(args.split_whitespace());
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).current_dir(place.path(""));
+        command
+            .args(["serve", "--ready-fd", "1", "--socket"])
+            .arg(place.path("s"))
+            .args(args.split_whitespace());
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .current_dir(place.path(""));
         more(&mut command);
         let mut child = command.spawn().unwrap();
         let mut line = String::new();
@@ -246,7 +253,10 @@ fn the_live_view_gives_the_terminal_back() {
         assert!(shown.matches("\x1b[J").count() > 2 && shown.contains("A\r"), "{shown:?}");
         let (view, after) = shown.split_once(code).unwrap_or_else(|| panic!("no {code}: {shown}"));
         assert!(view.contains("\x1b[?25l") && view.contains("\x1b[?25h"), "{shown:?}");
-        assert!(after.contains(" echo ") && after.contains(" icanon ") && !after.contains("-echo "), "{shown}");
+        assert!(
+            after.contains(" echo ") && after.contains(" icanon ") && !after.contains("-echo "),
+            "{shown}"
+        );
     }
     drop(accelerator);
 }
@@ -282,7 +292,12 @@ fn a_socket_that_systemd_listens_at_is_taken_over() {
     let place = Place::new();
     let socket = place.path("s");
     let mut activate = Command::new("systemd-socket-activate");
-    activate.arg("--seqpacket").arg("-l").arg(&socket).arg("--fdname=millstream").args([MILLSTREAM, "serve", "--socket"]);
+    activate
+        .arg("--seqpacket")
+        .arg("-l")
+        .arg(&socket)
+        .arg("--fdname=millstream")
+        .args([MILLSTREAM, "serve", "--socket"]);
     let mut child = activate.arg(&socket).stderr(Stdio::null()).spawn().unwrap();
     let until = Instant::now() + PATIENCE;
     while !exists(&socket) && Instant::now() < until {
@@ -324,7 +339,10 @@ fn speed(place: &Place, line: &str) -> Command {
     let line = format!("{seconds} {line}");
     let mut command = Command::new(MILLSTREAM);
     command.arg("speed").args(line.split_whitespace());
-    command.env("TMPDIR", place.path("")).env("XDG_RUNTIME_DIR", place.path("none")).env_remove("MILLSTREAM_SOCKET");
+    command
+        .env("TMPDIR", place.path(""))
+        .env("XDG_RUNTIME_DIR", place.path("none"))
+        .env_remove("MILLSTREAM_SOCKET");
     command
 }
 
@@ -348,7 +366,11 @@ fn the_isolated_queue_agrees_on_everything_at_every_depth() {
         let report: Value = serde_json::from_str(&ended.text()).unwrap();
         assert_eq!(ways(&report), ["direct", "isolated"]);
         let path = service.socket().display().to_string();
-        assert!(report["libraries"]["isolated"].as_str().unwrap().contains(&path), "{:#}", report["libraries"]);
+        assert!(
+            report["libraries"]["isolated"].as_str().unwrap().contains(&path),
+            "{:#}",
+            report["libraries"]
+        );
         let isolated = report["results"].as_array().unwrap().iter().filter(|cell| cell["way"] == "isolated");
         let direct = report["results"].as_array().unwrap().len() - isolated.clone().count();
         assert_eq!(isolated.count(), 2 * direct);

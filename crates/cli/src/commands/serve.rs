@@ -1,5 +1,6 @@
 //! `millstream serve`: the service.
 
+use std::ffi::CString;
 use std::fs::File;
 use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
@@ -10,6 +11,7 @@ use std::time::Duration;
 use listenfd::ListenFd;
 use millstream::isolated::Service;
 use millstream_broker::{Broker, Config, Stop, WorkerCommand};
+use nix::unistd::{User, getgrouplist};
 use rustix::process::{Gid, Uid};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 use sd_notify::NotifyState;
@@ -97,7 +99,8 @@ impl Serve {
         notify(&[NotifyState::Ready]);
         let Some(descriptor) = self.ready_fd else { return Ok(()) };
         let name = format!("/proc/self/fd/{descriptor}");
-        let told = File::options().write(true).open(&name).and_then(|mut to| writeln!(to, "{}", socket.display()));
+        let told =
+            File::options().write(true).open(&name).and_then(|mut to| writeln!(to, "{}", socket.display()));
         told.map_err(|source| Error::Write { name: format!("descriptor {descriptor}"), source })
     }
 }
@@ -111,8 +114,11 @@ fn log(quiet: bool) {
     let stderr = std::io::stderr();
     let person = stderr.is_terminal() && std::env::var_os("JOURNAL_STREAM").is_none();
     let level = if quiet { LevelFilter::WARN } else { LevelFilter::INFO };
-    let lines =
-        tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(level).with_target(false).with_ansi(person);
+    let lines = tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_max_level(level)
+        .with_target(false)
+        .with_ansi(person);
     // Only one subscriber is ever set.
     let _ = match person {
         true => lines.try_init(),
@@ -181,8 +187,9 @@ fn notify(states: &[NotifyState<'_>]) {
 /// Gives up root for `name`, for good. That user owns the directory of the socket from then on, if it was made here.
 fn become_user(name: &str, directory: Option<&Path>) -> Result<(), Error> {
     let failed = |why: String| Error::Serve(format!("--user {name}: {why}"));
-    let user = uzers::get_user_by_name(name).ok_or_else(|| failed("there is no such user".into()))?;
-    let (uid, gid) = (Uid::from_raw(user.uid()), Gid::from_raw(user.primary_group_id()));
+    let found = User::from_name(name).map_err(|error| failed(plain(&error.into())))?;
+    let user = found.ok_or_else(|| failed("there is no such user".into()))?;
+    let (uid, gid) = (Uid::from_raw(user.uid.as_raw()), Gid::from_raw(user.gid.as_raw()));
     if rustix::process::geteuid() == uid {
         return Ok(());
     }
@@ -191,8 +198,9 @@ fn become_user(name: &str, directory: Option<&Path>) -> Result<(), Error> {
             .and_then(|()| Ok(rustix::fs::chown(directory, Some(uid), Some(gid))?));
         made.map_err(|source| failed(format!("{}: {}", directory.display(), plain(&source))))?;
     }
-    let groups: Vec<Gid> =
-        user.groups().unwrap_or_default().iter().map(|group| Gid::from_raw(group.gid())).collect();
+    let groups = getgrouplist(&CString::new(name).map_err(|_| failed("not a name".into()))?, user.gid);
+    let groups = groups.map_err(|error| failed(plain(&error.into())))?;
+    let groups: Vec<Gid> = groups.iter().map(|group| Gid::from_raw(group.as_raw())).collect();
     // This is the only thread yet, and those to come have what it has.
     set_thread_groups(&groups)
         .and_then(|()| set_thread_res_gid(gid, gid, gid))

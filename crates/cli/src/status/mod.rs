@@ -8,6 +8,8 @@ use std::time::Instant;
 
 use millstream::isolated::{GrantStatus, Service, Status, WorkerStatus};
 
+use nix::unistd::{Uid, User};
+
 use crate::error::Error;
 
 /// A look at the service.
@@ -121,8 +123,8 @@ impl Grant {
 }
 
 fn user(uid: u32) -> String {
-    let found = uzers::get_user_by_uid(uid);
-    found.map_or_else(|| uid.to_string(), |user| user.name().to_string_lossy().into_owned())
+    let found = User::from_uid(Uid::from_raw(uid)).ok().flatten();
+    found.map_or_else(|| uid.to_string(), |user| user.name)
 }
 
 /// The first 15 bytes of a program's name, as `ps` shows them.
