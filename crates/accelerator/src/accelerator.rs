@@ -5,12 +5,18 @@ use std::ops::Deref;
 
 use millstream_cpu::Features;
 use millstream_cwq::ring::{Consumer, Corrupt, Producer, Word};
-use millstream_cwq::{Completion, ControlWord, Flags, Opcode, Status, VERSION};
+use millstream_cwq::{Algorithm, AlgorithmSet, Completion, ControlWord, Flags, Opcode, Status, VERSION};
+use zeroize::Zeroizing;
 
 use crate::arena::Arena;
 use crate::execute::{Executor, Taken};
-use crate::key::{Handle, Key, KeySlots, SlotsFull};
+use crate::grant::{Grant, GrantConfig, GrantId, MovedQueue, QueueId};
+use crate::key::Key;
+use crate::places::Places;
 use crate::plan::gathered_len;
+use crate::slots::{ExportError, Handle, InsertError, KeySlots, PreparedKey, SlotsFull};
+use crate::stats::{Filled, QueueStats};
+use crate::trace::{self, About};
 use crate::unit::Unit;
 
 /// What one word costs beside its bytes, in bytes: so a flood of small words is counted too.
@@ -43,39 +49,55 @@ impl Default for FlushPolicy {
     }
 }
 
-/// One of an accelerator's grants: an arena and the keys for what lies in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct GrantId(usize);
-
-/// One of an accelerator's queues.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct QueueId(usize);
-
-pub(crate) struct Grant<A> {
-    pub(crate) arena: A,
-    pub(crate) keys: KeySlots,
-}
-
-struct Queue<M> {
-    grant: usize,
-    submissions: Consumer<M, { ControlWord::WORDS }>,
-    completions: Producer<M, { Completion::WORDS }>,
-    weight: u32,
+pub(crate) struct Queue<M> {
+    pub(crate) grant: usize,
+    pub(crate) submissions: Consumer<M, { ControlWord::WORDS }>,
+    pub(crate) completions: Producer<M, { Completion::WORDS }>,
+    pub(crate) weight: u32,
     /// What it may still take in this turn; less than nothing after a big object.
     deficit: i64,
     /// Whether its turn was cut short because no more words could be held: it goes on with it.
     in_turn: bool,
     /// Bytes in its arena.
-    arena_len: u32,
+    pub(crate) arena_len: u32,
+    /// The grant's name in tracepoints.
+    pub(crate) label: u64,
     /// Words taken whose completions have no place in the ring yet.
     held: usize,
     /// Whether a completion was pushed since the last publication.
     dirty: bool,
     /// Whether completions were published since clients were last woken.
     told: bool,
+    pub(crate) stats: QueueStats,
 }
 
 impl<M: Deref<Target = [Word]>> Queue<M> {
+    /// A queue at its position; what it needs to know of its grant is left open.
+    pub(crate) fn resume(
+        grant: usize,
+        submissions: M,
+        completions: M,
+        MovedQueue { weight, position, stats }: MovedQueue,
+    ) -> Result<Self, Corrupt> {
+        let queue = Queue {
+            grant,
+            submissions: Consumer::resume(submissions, position.submissions)?,
+            completions: Producer::resume(completions, position.completions)?,
+            weight: weight.max(1),
+            deficit: 0,
+            in_turn: false,
+            arena_len: 0,
+            label: 0,
+            held: 0,
+            dirty: false,
+            // Its client may sleep since before it moved.
+            told: true,
+            stats,
+        };
+        let holds_all = queue.completions.capacity() >= queue.submissions.capacity();
+        if holds_all { Ok(queue) } else { Err(Corrupt) }
+    }
+
     /// For how many more words' completions there is room.
     #[inline]
     fn room(&mut self) -> usize {
@@ -119,8 +141,8 @@ impl<M: Deref<Target = [Word]>> Queue<M> {
 pub struct Accelerator<A, M> {
     features: Features,
     policy: FlushPolicy,
-    grants: Vec<Option<Grant<A>>>,
-    queues: Vec<Option<Queue<M>>>,
+    pub(crate) grants: Places<Grant<A>>,
+    pub(crate) queues: Places<Queue<M>>,
     /// Whose turn it is.
     turn: usize,
     /// Words taken and not executed.
@@ -140,8 +162,8 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         Accelerator {
             features,
             policy,
-            grants: Vec::new(),
-            queues: Vec::new(),
+            grants: Places::new(),
+            queues: Places::new(),
             turn: 0,
             held: Vec::with_capacity(MOST_HELD),
             ended: 0,
@@ -156,23 +178,35 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         self.features
     }
 
-    /// Adds an arena, with room for that many keys.
+    /// Adds an arena, with room for that many keys of any algorithm.
     pub fn add_grant(&mut self, arena: A, key_slots: usize) -> GrantId {
-        let grant = Grant { arena, keys: KeySlots::new(key_slots) };
-        GrantId(insert(&mut self.grants, grant))
+        self.add_grant_with(arena, GrantConfig::new(key_slots))
+    }
+
+    /// Adds an arena, for what the configuration allows.
+    pub fn add_grant_with(&mut self, arena: A, config: GrantConfig) -> GrantId {
+        let GrantConfig { key_slots, algorithms, key_memory, label } = config;
+        let keys = KeySlots::with_memory(key_slots, key_memory);
+        GrantId(self.grants.insert(Grant { arena, keys, algorithms, label }))
     }
 
     /// Takes a grant and its queues away. Its keys are zeroised; words that were taken and not executed
     /// complete as revoked, as far as the completion rings have room.
     pub fn remove_grant(&mut self, id: GrantId) {
-        for index in 0..self.queues.len() {
-            if self.queues[index].as_ref().is_some_and(|queue| queue.grant == id.0) {
-                self.remove_queue(QueueId(index));
-            }
+        let Some(grant) = self.grants.remove(id.0) else { return };
+        let of_grant = self.queues.iter().filter(|(_, queue)| queue.grant == id.0.index());
+        for queue in of_grant.map(|(id, _)| QueueId(id)).collect::<Vec<_>>() {
+            self.remove_queue(queue);
         }
-        if let Some(grant) = self.grants.get_mut(id.0) {
-            *grant = None;
-        }
+        drop(grant);
+        self.forget_staged();
+    }
+
+    /// Changes what a grant may use; whether there is such a grant. Words that are held already are judged by what is
+    /// allowed when they are executed.
+    pub fn set_algorithms(&mut self, id: GrantId, algorithms: AlgorithmSet) -> bool {
+        let grant = self.grants.get_mut(id.0);
+        grant.map(|grant| grant.algorithms = algorithms).is_some()
     }
 
     /// Adds a queue to a grant. Its share is `weight` among the weights of all queues.
@@ -187,61 +221,104 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         completions: M,
         weight: u32,
     ) -> Result<QueueId, Corrupt> {
-        let Some(Some(of)) = self.grants.get(grant.0) else { return Err(Corrupt) };
-        let queue = Queue {
-            grant: grant.0,
-            submissions: Consumer::new(submissions)?,
-            completions: Producer::new(completions)?,
-            weight: weight.max(1),
-            deficit: 0,
-            in_turn: false,
-            arena_len: of.arena.len(),
-            held: 0,
-            dirty: false,
-            told: false,
-        };
-        if queue.completions.capacity() < queue.submissions.capacity() {
-            return Err(Corrupt);
-        }
-        Ok(QueueId(insert(&mut self.queues, queue)))
+        self.resume_queue(grant, submissions, completions, MovedQueue { weight, ..MovedQueue::default() })
+    }
+
+    /// Changes a queue's share; whether there is such a queue.
+    pub fn set_weight(&mut self, id: QueueId, weight: u32) -> bool {
+        self.queues.get_mut(id.0).map(|queue| queue.weight = weight.max(1)).is_some()
     }
 
     /// Takes a queue away. Words that were taken from it and not executed complete as revoked.
     pub fn remove_queue(&mut self, id: QueueId) {
-        let mut held = std::mem::take(&mut self.held);
+        let Accelerator { queues, held, ended, .. } = self;
+        let Some(queue) = queues.get_mut(id.0) else { return };
         held.retain(|taken| {
-            let gone = taken.queue as usize == id.0;
-            if gone && let Some(Some(queue)) = self.queues.get_mut(id.0) {
-                queue.post(failed(taken.tag(), Status::Revoked));
-                self.ended += 1;
+            let gone = taken.queue as usize == id.0.index();
+            if gone {
+                queue.post(About::of(&taken.word(), 0), failed(taken.tag(), Status::Revoked));
+                *ended += 1;
             }
             !gone
         });
-        self.held = held;
         self.publish();
-        if let Some(queue) = self.queues.get_mut(id.0) {
-            *queue = None;
-        }
+        self.queues.remove(id.0);
     }
 
-    /// Puts a key in a slot of a grant.
+    /// Puts a key in a slot of a grant. Its bytes are not known, so it can't be exported, nor move to another process:
+    /// see [`Accelerator::insert_raw_key`].
     ///
     /// # Errors
-    /// [`SlotsFull`]; also where there is no such grant.
-    pub fn insert_key(&mut self, grant: GrantId, key: Key) -> Result<Handle, SlotsFull> {
-        match self.grants.get_mut(grant.0) {
-            Some(Some(grant)) => grant.keys.insert(key),
-            _ => Err(SlotsFull),
+    /// [`InsertError`].
+    pub fn insert_key(&mut self, grant: GrantId, key: Key) -> Result<Handle, InsertError> {
+        let grant = self.may_hold(grant, key.algorithm())?;
+        grant.keys.insert(key).map_err(|SlotsFull| InsertError::SlotsFull)
+    }
+
+    /// Puts a key that was expanded elsewhere in a slot of a grant.
+    ///
+    /// # Errors
+    /// [`InsertError`].
+    pub fn insert_prepared(&mut self, grant: GrantId, key: PreparedKey) -> Result<Handle, InsertError> {
+        self.may_hold(grant, key.algorithm())?.keys.insert_prepared(key)
+    }
+
+    /// Expands a key into the grant's memory for keys, and puts it in a slot.
+    ///
+    /// # Errors
+    /// [`InsertError`].
+    pub fn insert_raw_key(
+        &mut self,
+        grant: GrantId,
+        algorithm: Algorithm,
+        bytes: &[u8],
+        exportable: bool,
+    ) -> Result<Handle, InsertError> {
+        let features = self.features;
+        let grant = self.may_hold(grant, algorithm)?;
+        let key = PreparedKey::new(features, algorithm, bytes, exportable, grant.keys.memory())?;
+        grant.keys.insert_prepared(key)
+    }
+
+    /// The grant, if it may hold keys of an algorithm.
+    fn may_hold(&mut self, id: GrantId, algorithm: Algorithm) -> Result<&mut Grant<A>, InsertError> {
+        let grant = self.grants.get_mut(id.0).ok_or(InsertError::NoGrant)?;
+        // What takes no key has no place in a policy, and is refused by the engines.
+        if algorithm != Algorithm::None && !grant.algorithms.contains(algorithm) {
+            return Err(InsertError::Policy(algorithm));
         }
+        Ok(grant)
+    }
+
+    /// The bytes of a grant's key, if it was made to be exported.
+    ///
+    /// # Errors
+    /// [`ExportError`].
+    pub fn export_key(&self, grant: GrantId, handle: Handle) -> Result<Zeroizing<Vec<u8>>, ExportError> {
+        self.grants.get(grant.0).ok_or(ExportError::NoKey)?.keys.export(handle)
     }
 
     /// Zeroises a key of a grant; whether there was one. Words in flight that name it fail with
     /// [`Status::Key`].
     pub fn remove_key(&mut self, grant: GrantId, handle: Handle) -> bool {
-        match self.grants.get_mut(grant.0) {
-            Some(Some(grant)) => grant.keys.remove(handle),
-            _ => false,
-        }
+        self.grants.get_mut(grant.0).is_some_and(|grant| grant.keys.remove(handle))
+    }
+
+    /// How many keys a grant holds.
+    pub fn keys(&self, grant: GrantId) -> usize {
+        self.grants.get(grant.0).map_or(0, |grant| grant.keys.len())
+    }
+
+    /// What was counted of a queue; none if there is no such queue.
+    pub fn stats(&self, id: QueueId) -> Option<QueueStats> {
+        let queue = self.queues.get(id.0)?;
+        let waiting = queue.submissions.waiting().unwrap_or(0) as u64;
+        Some(QueueStats { held: queue.held as u64, waiting, ..queue.stats.clone() })
+    }
+
+    /// How full lanes were since the accelerator was made.
+    pub fn filled(&self) -> Filled {
+        self.executor.filled()
     }
 
     /// Takes what the queues offer, each its share, and executes it unless the flush policy says to wait
@@ -264,12 +341,9 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     /// Calls `wake` for each queue whose client sleeps and has completions since the last call. Costs a fence for
     /// each queue that had completions.
     pub fn wake_clients(&mut self, mut wake: impl FnMut(QueueId)) {
-        for (index, queue) in self.queues.iter_mut().enumerate() {
-            if let Some(queue) = queue
-                && std::mem::take(&mut queue.told)
-                && queue.completions.must_wake()
-            {
-                wake(QueueId(index));
+        for (id, queue) in self.queues.iter_mut() {
+            if std::mem::take(&mut queue.told) && queue.completions.must_wake() {
+                wake(QueueId(id));
             }
         }
     }
@@ -289,32 +363,47 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
 
     /// Whether any queue has words to take.
     pub fn has_work(&mut self) -> bool {
-        self.queues.iter_mut().flatten().any(|queue| matches!(queue.submissions.ready(), Ok(1..)))
+        self.queues.iter_mut().any(|(_, queue)| matches!(queue.submissions.ready(), Ok(1..)))
     }
 
     /// Whether a producer filled a queue's ring with nonsense: it is not served any more.
     pub fn is_corrupt(&mut self, id: QueueId) -> bool {
         match self.queues.get_mut(id.0) {
-            Some(Some(queue)) => queue.submissions.ready().is_err() || queue.completions.room().is_err(),
-            _ => true,
+            Some(queue) => queue.submissions.ready().is_err() || queue.completions.room().is_err(),
+            None => true,
         }
     }
 
     /// Says on every ring that nobody looks at it, unless one has words. Whoever gets `true` waits for a
     /// wake-up, and calls [`Accelerator::wake`] after it.
     pub fn sleep(&mut self) -> bool {
-        for queue in self.queues.iter_mut().flatten() {
-            if queue.submissions.sleep() == Ok(false) {
-                self.wake();
-                return false;
-            }
+        let nothing = self.queues.iter_mut().all(|(_, queue)| queue.submissions.sleep() != Ok(false));
+        if nothing {
+            self.forget_staged();
+        } else {
+            self.wake();
         }
-        true
+        nothing
+    }
+
+    /// As [`Accelerator::sleep`], but queues that have words and no room for their completions do not keep it awake.
+    /// Nobody rings when they have room again, so whoever gets `true` looks again after a while.
+    pub fn sleep_blocked(&mut self) -> bool {
+        let nothing = self.queues.iter_mut().all(|(_, queue)| {
+            let empty = queue.submissions.sleep() != Ok(false);
+            empty || queue.room() == 0
+        });
+        if nothing {
+            self.forget_staged();
+        } else {
+            self.wake();
+        }
+        nothing
     }
 
     /// Says on every ring that it is looked at again.
     pub fn wake(&mut self) {
-        for queue in self.queues.iter_mut().flatten() {
+        for (_, queue) in self.queues.iter_mut() {
             queue.submissions.wake();
         }
     }
@@ -360,7 +449,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     /// left all of them in debt.
     #[cold]
     fn rounds_to_wait(&mut self) -> Option<i64> {
-        let offering = self.queues.iter_mut().flatten().filter_map(|queue| {
+        let offering = self.queues.iter_mut().filter_map(|(_, queue)| {
             let offers = matches!(queue.submissions.ready(), Ok(1..)) && queue.room() > 0;
             (offers && queue.deficit <= 0).then(|| 1 - queue.deficit / (QUANTUM * i64::from(queue.weight)))
         });
@@ -372,8 +461,8 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     #[inline]
     fn take_from(&mut self, index: usize, quanta: i64) -> bool {
         let Accelerator { queues, grants, held, .. } = self;
-        let Some(Some(queue)) = queues.get_mut(index) else { return false };
-        let Some(Some(grant)) = grants.get(queue.grant) else { return false };
+        let Some(queue) = queues.at_mut(index) else { return false };
+        let Some(grant) = grants.at(queue.grant) else { return false };
         // A corrupt ring is not served.
         let (Ok(ready), Ok(_)) = (queue.submissions.ready(), queue.completions.room()) else { return false };
         if !std::mem::take(&mut queue.in_turn) {
@@ -398,6 +487,8 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             room -= 1;
             if is_null(&words) {
                 let done = Completion { tag: word.tag, ..Completion::default() };
+                trace::start(queue.label, About::of(&word, 0), word.tag);
+                trace::complete(queue.label, About::of(&word, 0), &done);
                 let _ = queue.completions.push(&done.to_words());
                 queue.deficit -= WORD_COST;
                 taken_cost += WORD_COST;
@@ -408,6 +499,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             let cost = cost(&word, gathered, queue.arena_len);
             queue.deficit -= cost;
             taken_cost += cost;
+            trace::start(queue.label, About::of(&word, word.source_len), word.tag);
             let cancelled = is_cancel(&word) && cancel(held, index, &word);
             queue.held += 1;
             held.push(Taken { words, gathered, queue: index as u32, grant: queue.grant as u32, cancelled });
@@ -417,6 +509,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             queue.deficit = queue.deficit.min(0);
         }
         queue.dirty |= ended > 0;
+        queue.stats.operations += ended as u64;
         queue.submissions.release();
         let cut_short = queue.in_turn;
         self.ended += ended;
@@ -432,18 +525,23 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         }
         self.ended += self.held.len();
         let Accelerator { executor, grants, queues, held, .. } = self;
-        executor.run(self.features, grants, held, |queue, completion| {
-            if let Some(Some(queue)) = queues.get_mut(queue as usize) {
-                queue.post(completion);
+        executor.run(self.features, grants, held, |queue, about, completion| {
+            if let Some(queue) = queues.at_mut(queue as usize) {
+                queue.post(about, completion);
             }
         });
         held.clear();
     }
 
+    /// Wipes what is left of objects in the executor's own memory.
+    pub(crate) fn forget_staged(&mut self) {
+        self.executor.forget();
+    }
+
     /// Shows the completions that were posted.
     #[inline]
     fn publish(&mut self) {
-        for queue in self.queues.iter_mut().flatten() {
+        for (_, queue) in self.queues.iter_mut() {
             if queue.dirty {
                 queue.dirty = false;
                 queue.told = true;
@@ -474,11 +572,25 @@ fn is_cancel(word: &ControlWord) -> bool {
 impl<M: Deref<Target = [Word]>> Queue<M> {
     /// Writes a completion; there is room, because no more words were taken than there was.
     #[inline(always)]
-    fn post(&mut self, completion: Completion) {
+    fn post(&mut self, about: About, completion: Completion) {
+        trace::complete(self.label, about, &completion);
+        self.stats.operations += 1;
+        if completion.status == Status::Ok as u16 {
+            self.stats.bytes += u64::from(about.bytes);
+        } else {
+            self.count_failure(&completion);
+        }
         // A ring that its other side made corrupt gets no completions, as it gets no service.
         let _ = self.completions.push(&completion.to_words());
         self.held = self.held.saturating_sub(1);
         self.dirty = true;
+    }
+
+    #[cold]
+    fn count_failure(&mut self, completion: &Completion) {
+        if let Some(status) = completion.status() {
+            self.stats.failures[status.index()] += 1;
+        }
     }
 }
 
@@ -508,19 +620,9 @@ pub(crate) fn failed(tag: u64, status: Status) -> Completion {
     Completion { tag, status: status as u16, ..Completion::default() }
 }
 
-/// The first free place, or a new one.
-fn insert<T>(places: &mut Vec<Option<T>>, value: T) -> usize {
-    let index = places.iter().position(Option::is_none).unwrap_or(places.len());
-    if index == places.len() {
-        places.push(None);
-    }
-    places[index] = Some(value);
-    index
-}
-
 impl<A, M> fmt::Debug for Accelerator<A, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let queues = self.queues.iter().flatten().count();
+        let queues = self.queues.iter().count();
         write!(f, "Accelerator({queues} queues, {} words held)", self.held.len())
     }
 }

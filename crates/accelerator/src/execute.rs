@@ -12,12 +12,17 @@ use millstream_engines::modes::Direction;
 use millstream_engines::{Error, InOut, kasumi};
 use zeroize::{Zeroizing, optimization_barrier};
 
-use crate::accelerator::{Grant, failed};
+use crate::accelerator::failed;
 use crate::arena::{Arena, Span, slice, slice_mut};
-use crate::kept::{Kept, wipe_list, wipe_stack};
-use crate::key::{Handle, Key, hash_of};
+use crate::grant::Grant;
+use crate::kept::{Kept, NoMemory, wipe_list, wipe_stack};
+use crate::key::{Key, hash_of};
 use crate::operation::{Checksum, Expected, Operation, Partial, Sink, Work, aead, chained, cipher, keyed};
+use crate::places::Places;
 use crate::plan::{KeyAt, Pieces, Plan, Source, plan};
+use crate::slots::Handle;
+use crate::stats::Filled;
+use crate::trace::About;
 use crate::unit::Unit;
 
 /// A word that an accelerator took from a queue: its own copy, read once.
@@ -45,8 +50,8 @@ impl Taken {
 
     /// The grant it is of, while there is one.
     #[inline(always)]
-    fn of<'g, A>(&self, grants: &'g [Option<Grant<A>>]) -> Option<&'g Grant<A>> {
-        grants.get(self.grant as usize)?.as_ref()
+    fn of<'g, A>(&self, grants: &'g Places<Grant<A>>) -> Option<&'g Grant<A>> {
+        grants.at(self.grant as usize)
     }
 }
 
@@ -56,6 +61,7 @@ struct Direct {
     queue: u32,
     grant: u32,
     mac: Span,
+    about: About,
 }
 
 /// What is known of a word before it is executed.
@@ -90,6 +96,7 @@ pub(crate) struct Executor {
     staging: Vec<u8>,
     /// Outputs that can't be written where they belong at once.
     outputs: Vec<u8>,
+    filled: Filled,
 }
 
 impl Executor {
@@ -104,16 +111,24 @@ impl Executor {
             completions: Vec::new(),
             staging: Vec::new(),
             outputs: Vec::new(),
+            filled: Filled::default(),
         }
     }
+
+    pub(crate) fn filled(&self) -> Filled {
+        self.filled
+    }
+
+    /// Wipes what is left of objects.
+    pub(crate) fn forget(&mut self) {}
 
     /// Executes words and posts a completion for each, with the number of its queue.
     pub(crate) fn run<A: Arena>(
         &mut self,
         features: Features,
-        grants: &[Option<Grant<A>>],
+        grants: &Places<Grant<A>>,
         taken: &[Taken],
-        mut post: impl FnMut(u32, Completion),
+        mut post: impl FnMut(u32, About, Completion),
     ) {
         self.run_direct(grants, taken, &mut post);
         if !self.staged.is_empty() {
@@ -126,9 +141,9 @@ impl Executor {
     #[inline]
     fn run_direct<A: Arena>(
         &mut self,
-        grants: &[Option<Grant<A>>],
+        grants: &Places<Grant<A>>,
         taken: &[Taken],
-        post: &mut impl FnMut(u32, Completion),
+        post: &mut impl FnMut(u32, About, Completion),
     ) {
         const STAGED: u16 = Flags::GATHER | Flags::KEY_IN_ARENA | Flags::MAC_KEY_IN_ARENA;
         let mut operations = recycle(std::mem::take(&mut self.operations));
@@ -141,15 +156,16 @@ impl Executor {
                 continue;
             };
             let Taken { queue, grant: of, .. } = *taken;
+            let about = About::of(&word, word.source_len);
             match direct_operation(&word, grant, &mut operations) {
-                Ok(mac) => self.direct.push(Direct { tag: word.tag, queue, grant: of, mac }),
-                Err(status) => post(queue, failed(word.tag, status)),
+                Ok(mac) => self.direct.push(Direct { tag: word.tag, queue, grant: of, mac, about }),
+                Err(status) => post(queue, about, failed(word.tag, status)),
             }
         }
-        self.unit.run(&mut operations);
+        self.filled.add(self.unit.run_counted(&mut operations));
         for (operation, direct) in operations.iter().zip(&self.direct) {
-            let Some(Some(grant)) = grants.get(direct.grant as usize) else { continue };
-            post(direct.queue, complete(direct.tag, direct.mac, operation, &grant.arena));
+            let Some(grant) = grants.at(direct.grant as usize) else { continue };
+            post(direct.queue, direct.about, complete(direct.tag, direct.mac, operation, &grant.arena));
         }
         self.direct.clear();
         self.operations = recycle(operations);
@@ -160,8 +176,8 @@ impl Executor {
     fn run_staged<A: Arena>(
         &mut self,
         features: Features,
-        grants: &[Option<Grant<A>>],
-        post: &mut impl FnMut(u32, Completion),
+        grants: &Places<Grant<A>>,
+        post: &mut impl FnMut(u32, About, Completion),
     ) {
         let taken = std::mem::take(&mut self.staged);
         for word in &taken {
@@ -169,8 +185,9 @@ impl Executor {
             self.entries.push(entry);
         }
         self.execute(grants, &taken);
-        for (word, completion) in taken.iter().zip(self.completions.drain(..)) {
-            post(word.queue, completion);
+        for ((taken, entry), completion) in taken.iter().zip(&self.entries).zip(self.completions.drain(..)) {
+            let bytes = entry.plan.as_ref().map_or(0, |plan| plan.source.len());
+            post(taken.queue, About::of(&taken.word(), bytes), completion);
         }
         wipe_list(&mut self.entries);
         wipe_list(&mut self.carried);
@@ -182,7 +199,7 @@ impl Executor {
 
     /// Checks a word, and stages what must be staged.
     #[inline]
-    fn enter<A: Arena>(&mut self, features: Features, grants: &[Option<Grant<A>>], taken: &Taken) -> Entry {
+    fn enter<A: Arena>(&mut self, features: Features, grants: &Places<Grant<A>>, taken: &Taken) -> Entry {
         let mut entry = Entry { plan: Err(Status::Revoked), refused: None, staged_at: None, carried: None };
         let Some(grant) = taken.of(grants) else { return entry };
         let word = taken.word();
@@ -192,7 +209,7 @@ impl Executor {
         }
         let mut pieces = Pieces::new();
         let mut checked = Plan::NOTHING;
-        entry.plan = plan(&word, &grant.arena, &mut pieces, &mut checked).map(|()| checked);
+        entry.plan = plan(&word, &grant.arena, grant.algorithms, &mut pieces, &mut checked).map(|()| checked);
         let Ok(plan) = &entry.plan else { return entry };
         let gathers = matches!(plan.source, Source::Gather { .. });
         if gathers && plan.source.len() > taken.gathered {
@@ -244,7 +261,7 @@ impl Executor {
         begin
     }
 
-    fn execute<A: Arena>(&mut self, grants: &[Option<Grant<A>>], taken: &[Taken]) {
+    fn execute<A: Arena>(&mut self, grants: &Places<Grant<A>>, taken: &[Taken]) {
         let mut operations = recycle(std::mem::take(&mut self.operations));
         let mut room = self.outputs.as_mut_slice();
         for (entry, word) in self.entries.iter_mut().zip(taken) {
@@ -256,7 +273,7 @@ impl Executor {
             let built = keys.and_then(|keys| build(plan, keys, inputs, outputs, &mut operations));
             entry.refused = built.err();
         }
-        self.unit.run(&mut operations);
+        self.filled.add(self.unit.run_counted(&mut operations));
         let mut done = operations.iter();
         for (entry, word) in self.entries.iter().zip(taken) {
             let tag = word.tag();
@@ -277,7 +294,7 @@ impl Executor {
     }
 
     /// Copies staged outputs to where they belong.
-    fn unstage<A: Arena>(&mut self, grants: &[Option<Grant<A>>], taken: &[Taken]) {
+    fn unstage<A: Arena>(&mut self, grants: &Places<Grant<A>>, taken: &[Taken]) {
         let mut outputs = self.outputs.as_slice();
         for ((entry, word), completion) in self.entries.iter().zip(taken).zip(&self.completions) {
             let (Ok(plan), Some(grant)) = (&entry.plan, word.of(grants)) else { continue };
@@ -388,7 +405,7 @@ fn carry<A: Arena>(features: Features, arena: &A, plan: &Plan) -> Result<Carried
         let mut bytes = Zeroizing::new(vec![0; span.len as usize]);
         arena.read(span.at, &mut bytes);
         match Key::new(features, algorithm, &bytes) {
-            Ok(key) => Ok(Some(Kept::new(key))),
+            Ok(key) => Kept::new(key, None, None).map(Some).map_err(|NoMemory| Status::Key),
             Err(_) => Err(Status::KeyLength),
         }
     };
@@ -562,7 +579,7 @@ fn direct_operation<'a, A: Arena>(
     operations: &mut Vec<Operation<'a>>,
 ) -> Result<Span, Status> {
     let mut checked = Plan::NOTHING;
-    plan(word, &grant.arena, &mut Pieces::new(), &mut checked)?;
+    plan(word, &grant.arena, grant.algorithms, &mut Pieces::new(), &mut checked)?;
     let keys = keys(&checked, grant, None)?;
     let inputs = Inputs::locate(&grant.arena, &checked, None);
     let outputs = Outputs::locate(&grant.arena, &checked, &mut [].as_mut_slice());

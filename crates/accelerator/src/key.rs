@@ -1,4 +1,4 @@
-//! Keys of any algorithm, and the slots that hold them.
+//! Keys of any algorithm.
 
 use std::fmt;
 
@@ -11,8 +11,6 @@ use millstream_engines::hash::Hash;
 use millstream_engines::hmac::HmacKey;
 use millstream_engines::rc4::Rc4;
 use millstream_engines::{Error, aes, camellia, des, kasumi};
-
-use crate::kept::Kept;
 
 /// Declares the enumeration of keys of one kind, by reference, and how it is made from each engine's.
 macro_rules! references {
@@ -300,160 +298,9 @@ pub const fn algorithm_of(hash: Hash) -> Algorithm {
     }
 }
 
-/// A key in a slot: its number, and which of the slot's keys it is, so that a handle that was given up
-/// does not name the slot's next key, nor any of the 32,766 after it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Handle(u32);
-
-impl Handle {
-    /// Bits of the slot's number.
-    const INDEX_BITS: u32 = 16;
-
-    /// The handle as control words carry it.
-    pub const fn to_bits(self) -> u32 {
-        self.0
-    }
-
-    /// What a control word carries. It names a key only if a slot says so.
-    pub const fn from_bits(bits: u32) -> Self {
-        Handle(bits)
-    }
-
-    const fn index(self) -> usize {
-        (self.0 & ((1 << Self::INDEX_BITS) - 1)) as usize
-    }
-}
-
-/// No slot is free: remove a key first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SlotsFull;
-
-impl fmt::Display for SlotsFull {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("every key slot is taken: remove a key first")
-    }
-}
-
-impl std::error::Error for SlotsFull {}
-
-struct Slot {
-    /// Changes with each key, so that old handles don't fit. Odd while a key is there.
-    generation: u16,
-    key: Option<Kept>,
-}
-
-/// Where the keys of one grant are. Outside there are only handles.
-///
-/// ```
-/// use millstream_accelerator::{Key, KeySlots};
-/// use millstream_cpu::Features;
-/// use millstream_cwq::Algorithm;
-///
-/// let mut slots = KeySlots::new(4);
-/// let handle = slots.insert(Key::new(Features::hardware(), Algorithm::AesGcm, &[7; 32])?).unwrap();
-/// assert!(slots.get(handle).is_some());
-/// assert!(slots.remove(handle));
-/// assert!(slots.get(handle).is_none());
-/// # Ok::<(), millstream_engines::Error>(())
-/// ```
-pub struct KeySlots {
-    slots: Vec<Slot>,
-    capacity: usize,
-}
-
-impl KeySlots {
-    /// Room for that many keys, at most 65536.
-    pub fn new(capacity: usize) -> Self {
-        KeySlots { slots: Vec::new(), capacity: capacity.min(1 << Handle::INDEX_BITS) }
-    }
-
-    /// Puts a key in a free slot.
-    ///
-    /// # Errors
-    /// [`SlotsFull`].
-    pub fn insert(&mut self, key: Key) -> Result<Handle, SlotsFull> {
-        let index = match self.slots.iter().position(|slot| slot.key.is_none()) {
-            Some(free) => free,
-            None if self.slots.len() < self.capacity => {
-                self.slots.push(Slot { generation: 0, key: None });
-                self.slots.len() - 1
-            }
-            None => return Err(SlotsFull),
-        };
-        let slot = &mut self.slots[index];
-        slot.generation = slot.generation.wrapping_add(1);
-        slot.key = Some(Kept::new(key));
-        Ok(Handle(u32::from(slot.generation) << Handle::INDEX_BITS | index as u32))
-    }
-
-    /// Zeroises the key and frees its slot; whether there was one.
-    pub fn remove(&mut self, handle: Handle) -> bool {
-        if self.get(handle).is_none() {
-            return false;
-        }
-        let slot = &mut self.slots[handle.index()];
-        slot.generation = slot.generation.wrapping_add(1);
-        slot.key = None;
-        true
-    }
-
-    /// The key of a handle, if it has one.
-    #[inline(always)]
-    pub fn get(&self, handle: Handle) -> Option<&Key> {
-        let slot = self.slots.get(handle.index())?;
-        if u32::from(slot.generation) != handle.0 >> Handle::INDEX_BITS {
-            return None;
-        }
-        slot.key.as_ref().map(Kept::key)
-    }
-
-    /// How many keys are there.
-    pub fn len(&self) -> usize {
-        self.slots.iter().filter(|slot| slot.key.is_some()).count()
-    }
-
-    /// Whether no key is there.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
-
-impl fmt::Debug for KeySlots {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "KeySlots({} of {})", self.len(), self.capacity)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn key() -> Key {
-        Key::new(Features::none(), Algorithm::AesCbc, &[1; 16]).unwrap()
-    }
-
-    #[test]
-    fn a_handle_never_names_the_next_key() {
-        let mut slots = KeySlots::new(2);
-        let first = slots.insert(key()).unwrap();
-        let second = slots.insert(key()).unwrap();
-        assert_eq!(slots.insert(key()), Err(SlotsFull));
-        assert!(slots.remove(first));
-        assert!(!slots.remove(first), "gone already");
-        let third = slots.insert(key()).unwrap();
-        assert_eq!(third.index(), first.index());
-        assert!(slots.get(first).is_none() && slots.get(second).is_some() && slots.get(third).is_some());
-        assert_eq!(slots.len(), 2);
-    }
-
-    #[test]
-    fn bits_that_were_never_given_out_name_nothing() {
-        let mut slots = KeySlots::new(2);
-        let handle = slots.insert(key()).unwrap();
-        for bits in [0, 1, 2, u32::MAX, handle.to_bits() ^ 1, handle.to_bits() + (2 << 16)] {
-            assert!(slots.get(Handle::from_bits(bits)).is_none(), "{bits:#x}");
-        }
-    }
 
     #[test]
     fn every_algorithm_with_a_key_makes_one() {

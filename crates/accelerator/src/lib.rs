@@ -12,16 +12,26 @@
 mod accelerator;
 mod arena;
 mod execute;
+mod grant;
 mod kept;
 mod key;
+mod moving;
 mod operation;
+mod places;
 mod plan;
+mod slots;
+mod stats;
+mod trace;
 mod unit;
 
-pub use accelerator::{Accelerator, FlushPolicy, GrantId, QueueId};
+pub use accelerator::{Accelerator, FlushPolicy};
 pub use arena::{Arena, LocalArena};
 pub use execute::status_of;
-pub use key::{AeadKey, CipherKey, Handle, Key, KeySlots, MacKey, SlotsFull, algorithm_of, hash_of};
+pub use grant::{GrantConfig, GrantId, MovedQueue, Position, QueueId, Released};
+pub use kept::{KeyMemory, SharedKeyMemory};
+pub use key::{AeadKey, CipherKey, Key, MacKey, algorithm_of, hash_of};
 pub use operation::{Checksum, Operation};
 pub use plan::MAX_PIECES;
+pub use slots::{ExportError, Handle, InsertError, KeySlots, MovedKey, MovedSlot, PreparedKey, SlotsFull};
+pub use stats::{Filled, QueueStats};
 pub use unit::Unit;

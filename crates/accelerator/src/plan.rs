@@ -2,10 +2,10 @@
 //!
 //! What comes out is a [`Plan`]: every span inside the arena, no output over anything else that the word
 //! names, every field that the opcode has no use for zero. It is a function of the word, the arena's length
-//! and, for a gather list, its entries, and of nothing else.
+//! and, for a gather list, its entries, of the algorithms that are allowed, and of nothing else.
 
 use arrayvec::ArrayVec;
-use millstream_cwq::{Algorithm, ControlWord, Flags, Opcode, Status, VERSION};
+use millstream_cwq::{Algorithm, AlgorithmSet, ControlWord, Flags, Opcode, Status, VERSION};
 
 use crate::arena::{Arena, Span};
 use crate::key::hash_of;
@@ -178,6 +178,7 @@ impl Plan {
 pub(crate) fn plan<A: Arena>(
     word: &ControlWord,
     arena: &A,
+    allowed: AlgorithmSet,
     pieces: &mut Pieces,
     plan: &mut Plan,
 ) -> Result<(), Status> {
@@ -199,6 +200,10 @@ pub(crate) fn plan<A: Arena>(
     let len = arena.len();
     plan.opcode = opcode;
     (plan.algorithm, plan.hash) = algorithms(opcode, word)?;
+    let may = |algorithm| algorithm == Algorithm::None || allowed.contains(algorithm);
+    if !may(plan.algorithm) || !may(plan.hash) {
+        return Err(Status::Policy);
+    }
     plan.reverse = word.has(Flags::REVERSE) || opcode == Opcode::MacThenDecrypt;
     plan.key = key(opcode, word.has(Flags::KEY_IN_ARENA), word.key, word.key_len, len)?;
     if matches!(opcode, Opcode::EncryptThenMac | Opcode::MacThenDecrypt) {

@@ -15,6 +15,7 @@ use subtle::ConstantTimeEq;
 use crate::kept::wipe_list;
 use crate::key::CipherKey;
 use crate::operation::{Alone, Chained, Checksum, Operation, Partial, Work};
+use crate::stats::Filled;
 
 /// The most operations that are sorted by kind at a time: as many as the widest lanes hold.
 const CHUNK: usize = 512;
@@ -148,16 +149,26 @@ impl Unit {
     /// are in the operations.
     #[inline]
     pub fn run(&self, operations: &mut [Operation<'_>]) {
-        if let [operation] = operations {
-            return self.run_one(operation);
-        }
-        for chunk in operations.chunks_mut(CHUNK) {
-            self.run_chunk(chunk);
-        }
+        self.run_counted(operations);
     }
 
+    /// The same; how full lanes were.
+    #[inline]
+    pub(crate) fn run_counted(&self, operations: &mut [Operation<'_>]) -> Filled {
+        if let [operation] = operations {
+            self.run_one(operation);
+            return Filled { operations: 1, calls: 1 };
+        }
+        let mut calls = 0;
+        for chunk in operations.chunks_mut(CHUNK) {
+            calls += self.run_chunk(chunk);
+        }
+        Filled { operations: operations.len() as u64, calls: u64::from(calls) }
+    }
+
+    /// Executes operations kind by kind; how many kinds there were.
     #[inline(never)]
-    fn run_chunk(&self, operations: &mut [Operation<'_>]) {
+    fn run_chunk(&self, operations: &mut [Operation<'_>]) -> u32 {
         let mut kinds = ArrayVec::<Kind, CHUNK>::new();
         let mut present = 0_u64;
         for operation in operations.iter() {
@@ -165,11 +176,13 @@ impl Unit {
             present |= 1 << kind;
             kinds.push(kind);
         }
+        let calls = present.count_ones();
         while present != 0 {
             let kind = present.trailing_zeros() as Kind;
             present &= present - 1;
             self.run_kind(kind, &kinds, operations);
         }
+        calls
     }
 
     /// Executes the operations of one kind.

@@ -20,6 +20,7 @@
 //! | `policy/` | who may have what |
 //! | `place.rs` | the socket in the file system |
 //! | `metrics.rs`, `probes.rs` | what others can watch |
+//! | `worker/` | what runs in a worker's process; nothing of the above does |
 #![deny(unsafe_code)]
 
 mod broker;
@@ -38,6 +39,7 @@ mod poll;
 mod probes;
 mod process;
 mod stop;
+pub mod worker;
 
 pub use broker::Broker;
 pub use config::{Config, WorkerCommand};

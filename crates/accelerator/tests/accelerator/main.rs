@@ -2,6 +2,7 @@
 //! batches and through queues, the rules for control words, scheduling, secrets.
 
 mod case;
+mod grants;
 mod kinds;
 mod miri;
 mod queue;

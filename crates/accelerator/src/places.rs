@@ -1,0 +1,108 @@
+//! Numbered places for grants and queues, whose numbers are not used again.
+
+/// A place's number, and which of the things that were there it means: an old one names nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Id {
+    index: u32,
+    generation: u32,
+}
+
+impl Id {
+    #[inline(always)]
+    pub(crate) fn index(self) -> usize {
+        self.index as usize
+    }
+}
+
+struct Place<T> {
+    /// How many things were there before. It would take 2^32 of them for an old number to name something.
+    generation: u32,
+    value: Option<T>,
+}
+
+/// Things by their number.
+pub(crate) struct Places<T>(Vec<Place<T>>);
+
+impl<T> Places<T> {
+    pub(crate) const fn new() -> Self {
+        Places(Vec::new())
+    }
+
+    /// Puts something in the first free place.
+    pub(crate) fn insert(&mut self, value: T) -> Id {
+        let index = self.0.iter().position(|place| place.value.is_none()).unwrap_or(self.0.len());
+        if index == self.0.len() {
+            self.0.push(Place { generation: 0, value: None });
+        }
+        let place = &mut self.0[index];
+        place.value = Some(value);
+        Id { index: index as u32, generation: place.generation }
+    }
+
+    pub(crate) fn remove(&mut self, id: Id) -> Option<T> {
+        let place = self.0.get_mut(id.index()).filter(|place| place.generation == id.generation)?;
+        let value = place.value.take()?;
+        place.generation = place.generation.wrapping_add(1);
+        Some(value)
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, id: Id) -> Option<&T> {
+        let place = self.0.get(id.index()).filter(|place| place.generation == id.generation)?;
+        place.value.as_ref()
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, id: Id) -> Option<&mut T> {
+        let place = self.0.get_mut(id.index()).filter(|place| place.generation == id.generation)?;
+        place.value.as_mut()
+    }
+
+    /// What is at a place now.
+    #[inline(always)]
+    pub(crate) fn at(&self, index: usize) -> Option<&T> {
+        self.0.get(index)?.value.as_ref()
+    }
+
+    #[inline(always)]
+    pub(crate) fn at_mut(&mut self, index: usize) -> Option<&mut T> {
+        self.0.get_mut(index)?.value.as_mut()
+    }
+
+    /// How many places there are, free or not.
+    #[inline(always)]
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Id, &T)> {
+        (0..).zip(&self.0).filter_map(|(index, place)| {
+            Some((Id { index, generation: place.generation }, place.value.as_ref()?))
+        })
+    }
+
+    #[inline(always)]
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (Id, &mut T)> {
+        (0..).zip(&mut self.0).filter_map(|(index, place)| {
+            Some((Id { index, generation: place.generation }, place.value.as_mut()?))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_names_one_thing_and_then_nothing() {
+        let mut places = Places::new();
+        let (a, b) = (places.insert('a'), places.insert('b'));
+        assert_eq!(places.remove(a), Some('a'));
+        assert_eq!(places.remove(a), None);
+        let c = places.insert('c');
+        assert_eq!(c.index(), a.index());
+        assert_eq!((places.get(a), places.get(b), places.get(c)), (None, Some(&'b'), Some(&'c')));
+        assert_eq!(places.iter().collect::<Vec<_>>(), [(c, &'c'), (b, &'b')]);
+        assert_eq!((places.at(0), places.at(2), places.len()), (Some(&'c'), None, 2));
+    }
+}

@@ -1,0 +1,474 @@
+//! The slots that hold the keys of a grant, and how keys get in, out, and to another accelerator.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use millstream_cpu::Features;
+use millstream_cwq::Algorithm;
+use millstream_engines::Error;
+use zeroize::Zeroizing;
+
+use crate::kept::{Kept, SharedKeyMemory, wipe_stack};
+use crate::key::Key;
+
+/// A key in a slot: its number, and which of the slot's keys it is, so that a handle that was given up
+/// does not name the slot's next key, nor any of the 32,766 after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Handle(u32);
+
+impl Handle {
+    /// Bits of the slot's number.
+    const INDEX_BITS: u32 = 16;
+
+    /// The handle as control words carry it.
+    pub const fn to_bits(self) -> u32 {
+        self.0
+    }
+
+    /// What a control word carries. It names a key only if a slot says so.
+    pub const fn from_bits(bits: u32) -> Self {
+        Handle(bits)
+    }
+
+    fn new(index: usize, generation: u16) -> Self {
+        Handle(u32::from(generation) << Self::INDEX_BITS | index as u32)
+    }
+
+    const fn index(self) -> usize {
+        (self.0 & ((1 << Self::INDEX_BITS) - 1)) as usize
+    }
+
+    const fn generation(self) -> u16 {
+        (self.0 >> Self::INDEX_BITS) as u16
+    }
+}
+
+/// No slot is free: remove a key first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlotsFull;
+
+impl fmt::Display for SlotsFull {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("every key slot is taken: remove a key first")
+    }
+}
+
+impl std::error::Error for SlotsFull {}
+
+/// Why a key did not get into a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InsertError {
+    /// The algorithm does not take it.
+    Engine(Error),
+    /// The policy of the grant does not allow the algorithm.
+    Policy(Algorithm),
+    /// Every slot is taken.
+    SlotsFull,
+    /// The memory for keys has no more room.
+    Memory,
+    /// There is no such grant.
+    NoGrant,
+}
+
+impl fmt::Display for InsertError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            InsertError::Engine(error) => error.fmt(f),
+            InsertError::Policy(algorithm) => {
+                write!(f, "the policy of the grant does not allow {algorithm:?}: use another algorithm")
+            }
+            InsertError::SlotsFull => SlotsFull.fmt(f),
+            InsertError::Memory => f.write_str("the memory for keys has no more room: remove a key first"),
+            InsertError::NoGrant => f.write_str("the grant is gone: ask for another"),
+        }
+    }
+}
+
+impl std::error::Error for InsertError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            InsertError::Engine(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<Error> for InsertError {
+    fn from(error: Error) -> Self {
+        InsertError::Engine(error)
+    }
+}
+
+/// Why the bytes of a key are not given out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ExportError {
+    /// There is no such key.
+    NoKey,
+    /// It was not made to be exported.
+    NotExportable,
+}
+
+impl fmt::Display for ExportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ExportError::NoKey => "no such key",
+            ExportError::NotExportable => "the key is not exportable: import or generate it as exportable",
+        })
+    }
+}
+
+impl std::error::Error for ExportError {}
+
+/// A key that was expanded and lies in the memory of its grant, so that to put it in a slot costs next to nothing. It
+/// is made on any thread.
+///
+/// ```
+/// use millstream_accelerator::{KeySlots, PreparedKey};
+/// use millstream_cpu::Features;
+/// use millstream_cwq::Algorithm;
+///
+/// let key = PreparedKey::new(Features::hardware(), Algorithm::AesGcm, &[7; 32], true, None)?;
+/// let mut slots = KeySlots::new(4);
+/// let handle = slots.insert_prepared(key)?;
+/// assert_eq!(slots.export(handle).unwrap()[..], [7; 32]);
+/// # Ok::<(), millstream_accelerator::InsertError>(())
+/// ```
+pub struct PreparedKey(Held);
+
+impl PreparedKey {
+    /// Expands a key into `memory`, or onto the heap; the key of a hash is an HMAC's. Its bytes are kept beside it, to
+    /// be exported if that is allowed, and for a move to another accelerator.
+    ///
+    /// # Errors
+    /// [`InsertError::Engine`]; [`InsertError::Memory`].
+    pub fn new(
+        features: Features,
+        algorithm: Algorithm,
+        bytes: &[u8],
+        exportable: bool,
+        memory: Option<&SharedKeyMemory>,
+    ) -> Result<Self, InsertError> {
+        let kept = expand(features, algorithm, bytes, memory);
+        wipe_stack();
+        Ok(PreparedKey(Held { kept: kept?, exportable }))
+    }
+
+    /// The algorithm it is for.
+    pub fn algorithm(&self) -> Algorithm {
+        self.0.kept.key().algorithm()
+    }
+}
+
+/// In a frame of its own, to be wiped.
+#[inline(never)]
+fn expand(
+    features: Features,
+    algorithm: Algorithm,
+    bytes: &[u8],
+    memory: Option<&SharedKeyMemory>,
+) -> Result<Kept, InsertError> {
+    let key = Key::new(features, algorithm, bytes)?;
+    Kept::new(key, Some(bytes), memory).map_err(|_| InsertError::Memory)
+}
+
+/// Says which algorithm and nothing of the key.
+impl fmt::Debug for PreparedKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PreparedKey({:?})", self.algorithm())
+    }
+}
+
+/// A slot on its way to another process: its handle is valid there too.
+pub struct MovedSlot {
+    /// Which slot, and which of its keys; of an empty one, that the keys it had are gone.
+    pub handle: Handle,
+    /// The key, if there is one.
+    pub key: Option<MovedKey>,
+}
+
+/// A key on its way to another process.
+pub struct MovedKey {
+    /// The algorithm it is for.
+    pub algorithm: Algorithm,
+    /// Whether its bytes may be given to the client.
+    pub exportable: bool,
+    /// What it is expanded from.
+    pub bytes: Zeroizing<Vec<u8>>,
+}
+
+/// Says which algorithm and nothing of the key.
+impl fmt::Debug for MovedSlot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "MovedSlot({:?}, {:?})", self.handle, self.key.as_ref().map(|key| key.algorithm))
+    }
+}
+
+struct Held {
+    kept: Kept,
+    exportable: bool,
+}
+
+struct Slot {
+    /// Changes with each key, so that old handles don't fit. Odd while a key is there.
+    generation: u16,
+    held: Option<Held>,
+}
+
+/// Where the keys of one grant are. Outside there are only handles.
+///
+/// ```
+/// use millstream_accelerator::{Key, KeySlots};
+/// use millstream_cpu::Features;
+/// use millstream_cwq::Algorithm;
+///
+/// let mut slots = KeySlots::new(4);
+/// let handle = slots.insert(Key::new(Features::hardware(), Algorithm::AesGcm, &[7; 32])?).unwrap();
+/// assert!(slots.get(handle).is_some());
+/// assert!(slots.remove(handle));
+/// assert!(slots.get(handle).is_none());
+/// # Ok::<(), millstream_engines::Error>(())
+/// ```
+pub struct KeySlots {
+    slots: Vec<Slot>,
+    /// Slots that had a key and have none now. The one that waited longest is next, so that handles live long.
+    free: VecDeque<u16>,
+    capacity: usize,
+    memory: Option<SharedKeyMemory>,
+}
+
+impl KeySlots {
+    /// Room for that many keys on the heap, at most 65536.
+    pub fn new(capacity: usize) -> Self {
+        KeySlots::with_memory(capacity, None)
+    }
+
+    /// Room for that many keys, at most 65536, in `memory`, or on the heap.
+    pub fn with_memory(capacity: usize, memory: Option<SharedKeyMemory>) -> Self {
+        let capacity = capacity.min(1 << Handle::INDEX_BITS);
+        KeySlots { slots: Vec::new(), free: VecDeque::new(), capacity, memory }
+    }
+
+    /// The slots that another process gave up with [`KeySlots::into_moved`], keys and all. It takes as long as to expand
+    /// the keys, on any thread.
+    ///
+    /// # Errors
+    /// As [`PreparedKey::new`]; [`InsertError::SlotsFull`] when handles are not those of slots.
+    pub fn from_moved(
+        features: Features,
+        capacity: usize,
+        memory: Option<SharedKeyMemory>,
+        moved: Vec<MovedSlot>,
+    ) -> Result<Self, InsertError> {
+        let mut slots = KeySlots::with_memory(capacity, memory);
+        for (index, slot) in moved.into_iter().enumerate() {
+            let generation = slot.handle.generation();
+            if slot.handle.index() != index || slot.key.is_some() != (generation % 2 == 1) {
+                return Err(InsertError::SlotsFull);
+            }
+            let held = match slot.key {
+                Some(MovedKey { algorithm, exportable, bytes }) => {
+                    Some(PreparedKey::new(features, algorithm, &bytes, exportable, slots.memory.as_ref())?.0)
+                }
+                None => {
+                    slots.free.push_back(index as u16);
+                    None
+                }
+            };
+            slots.slots.push(Slot { generation, held });
+        }
+        Ok(slots)
+    }
+
+    /// The slots as another process can have them. Keys that were put in expanded ([`KeySlots::insert`]) can't move:
+    /// their handles name nothing there.
+    pub fn into_moved(mut self) -> Vec<MovedSlot> {
+        let moved = std::mem::take(&mut self.slots).into_iter().enumerate().map(|(index, slot)| {
+            let (raw, held) = (slot.held.as_ref().and_then(|held| held.kept.raw()), slot.held.as_ref());
+            let key = held.zip(raw).map(|(held, raw)| MovedKey {
+                algorithm: held.kept.key().algorithm(),
+                exportable: held.exportable,
+                bytes: Zeroizing::new(raw.to_vec()),
+            });
+            let lost = held.is_some() && key.is_none();
+            MovedSlot { handle: Handle::new(index, slot.generation.wrapping_add(u16::from(lost))), key }
+        });
+        moved.collect()
+    }
+
+    /// Puts a key in a free slot. Its bytes are not known, so it can't be exported, nor move to another process.
+    ///
+    /// # Errors
+    /// [`SlotsFull`], also where there is no more memory.
+    pub fn insert(&mut self, key: Key) -> Result<Handle, SlotsFull> {
+        let kept = Kept::new(key, None, self.memory.as_ref()).map_err(|_| SlotsFull)?;
+        self.hold(Held { kept, exportable: false })
+    }
+
+    /// Puts a prepared key in a free slot.
+    ///
+    /// # Errors
+    /// [`SlotsFull`], as [`InsertError::SlotsFull`].
+    pub fn insert_prepared(&mut self, key: PreparedKey) -> Result<Handle, InsertError> {
+        self.hold(key.0).map_err(|SlotsFull| InsertError::SlotsFull)
+    }
+
+    fn hold(&mut self, held: Held) -> Result<Handle, SlotsFull> {
+        let index = match self.free.pop_front() {
+            Some(free) => usize::from(free),
+            None if self.slots.len() < self.capacity => {
+                self.slots.push(Slot { generation: 0, held: None });
+                self.slots.len() - 1
+            }
+            None => return Err(SlotsFull),
+        };
+        let slot = &mut self.slots[index];
+        slot.generation = slot.generation.wrapping_add(1);
+        slot.held = Some(held);
+        Ok(Handle::new(index, slot.generation))
+    }
+
+    /// Zeroises the key and frees its slot; whether there was one.
+    pub fn remove(&mut self, handle: Handle) -> bool {
+        if self.held(handle).is_none() {
+            return false;
+        }
+        let slot = &mut self.slots[handle.index()];
+        slot.generation = slot.generation.wrapping_add(1);
+        slot.held = None;
+        self.free.push_back(handle.index() as u16);
+        true
+    }
+
+    #[inline(always)]
+    fn held(&self, handle: Handle) -> Option<&Held> {
+        let slot = self.slots.get(handle.index())?;
+        if slot.generation != handle.generation() {
+            return None;
+        }
+        slot.held.as_ref()
+    }
+
+    /// The key of a handle, if it has one.
+    #[inline(always)]
+    pub fn get(&self, handle: Handle) -> Option<&Key> {
+        self.held(handle).map(|held| held.kept.key())
+    }
+
+    /// The bytes of an exportable key.
+    ///
+    /// # Errors
+    /// [`ExportError`].
+    pub fn export(&self, handle: Handle) -> Result<Zeroizing<Vec<u8>>, ExportError> {
+        let held = self.held(handle).ok_or(ExportError::NoKey)?;
+        match held.kept.raw() {
+            Some(raw) if held.exportable => Ok(Zeroizing::new(raw.to_vec())),
+            _ => Err(ExportError::NotExportable),
+        }
+    }
+
+    /// How many keys are there.
+    pub fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// Whether no key is there.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Where they live; on the heap if nothing was said.
+    pub fn memory(&self) -> Option<&SharedKeyMemory> {
+        self.memory.as_ref()
+    }
+
+    /// How many there may be.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+}
+
+impl fmt::Debug for KeySlots {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "KeySlots({} of {})", self.len(), self.capacity)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key() -> Key {
+        Key::new(Features::none(), Algorithm::AesCbc, &[1; 16]).unwrap()
+    }
+
+    fn prepared(exportable: bool) -> PreparedKey {
+        PreparedKey::new(Features::none(), Algorithm::AesCbc, &[1; 16], exportable, None).unwrap()
+    }
+
+    #[test]
+    fn a_handle_never_names_the_next_key() {
+        let mut slots = KeySlots::new(2);
+        let first = slots.insert(key()).unwrap();
+        let second = slots.insert(key()).unwrap();
+        assert_eq!(slots.insert(key()), Err(SlotsFull));
+        assert!(slots.remove(first));
+        assert!(!slots.remove(first), "gone already");
+        let third = slots.insert(key()).unwrap();
+        assert_eq!(third.index(), first.index());
+        assert!(slots.get(first).is_none() && slots.get(second).is_some() && slots.get(third).is_some());
+        assert_eq!(slots.len(), 2);
+    }
+
+    #[test]
+    fn bits_that_were_never_given_out_name_nothing() {
+        let mut slots = KeySlots::new(2);
+        let handle = slots.insert(key()).unwrap();
+        for bits in [0, 1, 2, u32::MAX, handle.to_bits() ^ 1, handle.to_bits() + (2 << 16)] {
+            assert!(slots.get(Handle::from_bits(bits)).is_none(), "{bits:#x}");
+        }
+    }
+
+    #[test]
+    fn only_exportable_keys_come_out() {
+        let mut slots = KeySlots::new(3);
+        let open = slots.insert_prepared(prepared(true)).unwrap();
+        let closed = slots.insert_prepared(prepared(false)).unwrap();
+        let bare = slots.insert(key()).unwrap();
+        assert_eq!(slots.export(open).unwrap()[..], [1; 16]);
+        assert_eq!(slots.export(closed), Err(ExportError::NotExportable));
+        assert_eq!(slots.export(bare), Err(ExportError::NotExportable));
+        assert!(slots.remove(open));
+        assert_eq!(slots.export(open), Err(ExportError::NoKey));
+    }
+
+    #[test]
+    fn handles_stay_valid_in_another_place_and_old_ones_stay_stale() {
+        let mut slots = KeySlots::new(4);
+        let handles =
+            [false, true, false].map(|exportable| slots.insert_prepared(prepared(exportable)).unwrap());
+        let bare = slots.insert(key()).unwrap();
+        assert!(slots.remove(handles[0]));
+        let moved = slots.into_moved();
+        let mut slots = KeySlots::from_moved(Features::none(), 4, None, moved).unwrap();
+        assert_eq!(slots.len(), 2);
+        assert!(slots.get(handles[0]).is_none() && slots.get(bare).is_none());
+        assert_eq!(slots.export(handles[1]).unwrap()[..], [1; 16]);
+        assert_eq!(slots.export(handles[2]), Err(ExportError::NotExportable));
+        let next = [slots.insert(key()).unwrap(), slots.insert(key()).unwrap()];
+        assert_eq!(slots.insert(key()), Err(SlotsFull));
+        assert!(next.iter().all(|next| !handles.contains(next) && *next != bare));
+    }
+
+    #[test]
+    fn what_is_no_slot_does_not_move_in() {
+        let slot = |bits, key| MovedSlot { handle: Handle::from_bits(bits), key };
+        let key =
+            || Some(MovedKey { algorithm: Algorithm::AesCbc, exportable: false, bytes: vec![1; 16].into() });
+        for moved in [vec![slot(1, None)], vec![slot(1 << 16, None)], vec![slot(2 << 16, key())]] {
+            assert!(KeySlots::from_moved(Features::none(), 4, None, moved).is_err());
+        }
+        assert!(KeySlots::from_moved(Features::none(), 4, None, vec![slot(1 << 16, key())]).is_ok());
+    }
+}

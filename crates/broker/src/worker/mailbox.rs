@@ -1,0 +1,84 @@
+//! How the control thread has things done on the accelerator's thread.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::sync_channel;
+use std::sync::{Mutex, PoisonError};
+
+use millstream_shm::Doorbell;
+
+use super::serving::Serving;
+
+/// What is done between two steps of the accelerator.
+type Command = Box<dyn FnOnce(&mut Serving) + Send>;
+
+/// How the accelerator's thread is to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// What clients have submitted is done first.
+    Finish,
+    /// What was taken is done first.
+    Now,
+}
+
+/// Commands for the accelerator's thread. Looking whether there are any costs it one load.
+pub(super) struct Mailbox {
+    commands: Mutex<(Vec<Command>, Option<End>)>,
+    told: AtomicBool,
+    bell: Doorbell,
+}
+
+impl Mailbox {
+    pub(super) fn new() -> io::Result<Self> {
+        let commands = Mutex::new((Vec::new(), None));
+        Ok(Mailbox { commands, told: AtomicBool::new(false), bell: Doorbell::new()? })
+    }
+
+    /// Has something done, and waits for what comes of it; none when the thread has ended.
+    pub(super) fn ask<T: Send + 'static>(
+        &self,
+        command: impl FnOnce(&mut Serving) -> T + Send + 'static,
+    ) -> Option<T> {
+        let (reply, answer) = sync_channel(1);
+        self.tell(|(commands, _)| {
+            commands.push(Box::new(move |serving| {
+                // Who asked waits below.
+                let _ = reply.send(command(serving));
+            }));
+        });
+        answer.recv().ok()
+    }
+
+    /// Ends the thread.
+    pub(super) fn end(&self, how: End) {
+        self.tell(|(_, end)| *end = Some(how));
+    }
+
+    fn tell(&self, what: impl FnOnce(&mut (Vec<Command>, Option<End>))) {
+        what(&mut self.commands.lock().unwrap_or_else(PoisonError::into_inner));
+        self.told.store(true, Ordering::Release);
+        // It may sleep. This is rare enough to ring always.
+        self.bell.ring();
+    }
+
+    /// Whether there is anything to do.
+    #[inline(always)]
+    pub(super) fn is_told(&self) -> bool {
+        self.told.load(Ordering::Acquire)
+    }
+
+    /// What there is to do, once.
+    pub(super) fn take(&self) -> (Vec<Command>, Option<End>) {
+        self.told.store(false, Ordering::Relaxed);
+        let mut commands = self.commands.lock().unwrap_or_else(PoisonError::into_inner);
+        (std::mem::take(&mut commands.0), commands.1)
+    }
+}
+
+/// What wakes the accelerator's thread.
+impl AsFd for Mailbox {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.bell.as_fd()
+    }
+}

@@ -1,0 +1,170 @@
+//! The memory that a worker shares with its clients, and the memory it shares with nobody.
+//!
+//! # Safety
+//! A [`SharedArena`] is a part of a mapping that lives as long as it. A [`KeyRegions`] hands out places of regions that live as
+//! long as it, and gives each back to the region it lies in.
+#![allow(unsafe_code)]
+
+use std::alloc::Layout;
+use std::fmt;
+use std::io;
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use millstream_accelerator::{Arena, KeyMemory};
+use millstream_shm::{Mapping, SecretMemory};
+
+/// From how many bytes on an output is handed to the client's core: below it the instructions cost more than the client
+/// saves by finding the lines nearer.
+const SHARE: usize = 256;
+
+/// A client's arena. The client may write anywhere in it at any moment.
+#[derive(Clone, Debug)]
+pub(super) struct SharedArena {
+    mapping: Arc<Mapping>,
+    len: u32,
+}
+
+impl SharedArena {
+    /// The first `len` bytes of a mapping; none where it has fewer.
+    pub(super) fn new(mapping: Arc<Mapping>, len: u32) -> Option<Self> {
+        (mapping.len() >= len as usize).then_some(SharedArena { mapping, len })
+    }
+}
+
+// SAFETY: `new` has checked that the mapping has as many bytes, and it is kept as long as this. It is never exclusive.
+unsafe impl Arena for SharedArena {
+    #[inline]
+    fn base(&self) -> NonNull<u8> {
+        self.mapping.base()
+    }
+
+    #[inline]
+    fn len(&self) -> u32 {
+        self.len
+    }
+
+    #[inline]
+    fn exclusive(&self) -> bool {
+        false
+    }
+
+    #[inline]
+    fn read(&self, at: u32, out: &mut [u8]) {
+        self.mapping.read(at as usize, out);
+    }
+
+    #[inline]
+    fn write(&self, at: u32, bytes: &[u8]) {
+        self.mapping.write(at as usize, bytes);
+        if bytes.len() >= SHARE {
+            self.mapping.share(at as usize, bytes.len());
+        }
+    }
+}
+
+/// The memory for the keys of all grants. It grows: each region is as large as those before it together.
+pub(super) struct KeyRegions {
+    regions: Mutex<Vec<SecretMemory>>,
+    /// The most bytes there may ever be.
+    most: usize,
+    hidden: bool,
+}
+
+/// Bytes of the first region.
+const FIRST_REGION: usize = 64 * 1024;
+
+impl KeyRegions {
+    /// Memory that grows to at most that many bytes.
+    ///
+    /// # Errors
+    /// When not even the first of it can be had.
+    pub(super) fn new(most: usize) -> io::Result<Self> {
+        let first = SecretMemory::new(FIRST_REGION.min(most.max(1)))?;
+        let hidden = first.is_hidden();
+        Ok(KeyRegions { regions: Mutex::new(vec![first]), most, hidden })
+    }
+
+    /// What kind of memory it is, as reports have it.
+    pub(super) fn kind(&self) -> &'static str {
+        if self.hidden { "memfd_secret" } else { "locked memory" }
+    }
+
+    fn regions(&self) -> MutexGuard<'_, Vec<SecretMemory>> {
+        self.regions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Another region; none where the limit, or the system's, is reached. What was hidden does not go on unhidden.
+    fn grow(&self, regions: &mut Vec<SecretMemory>) -> Option<()> {
+        let held: usize = regions.iter().map(|region| region.range().1).sum();
+        let more = held.min(self.most.checked_sub(held)?);
+        if more == 0 {
+            return None;
+        }
+        let region = SecretMemory::new(more).ok()?;
+        (region.is_hidden() || !self.hidden).then(|| regions.push(region))
+    }
+}
+
+// SAFETY: each place comes from one region, which hands it out once, and goes back to that one. Regions are never given up.
+unsafe impl KeyMemory for KeyRegions {
+    fn allocate(&self, layout: Layout) -> Option<NonNull<u8>> {
+        let mut regions = self.regions();
+        // The newest is the largest, and the emptiest.
+        let found = regions.iter().rev().find_map(|region| region.allocate(layout));
+        if found.is_some() {
+            return found;
+        }
+        self.grow(&mut regions)?;
+        regions.last()?.allocate(layout)
+    }
+
+    unsafe fn free(&self, at: NonNull<u8>, layout: Layout) {
+        let regions = self.regions();
+        let of = regions.iter().find(|region| {
+            let (base, len) = region.range();
+            at.addr() >= base.addr() && at.addr().get() - base.addr().get() < len
+        });
+        if let Some(region) = of {
+            // SAFETY: it lies in this region, so it came from it; the rest is as the caller says.
+            unsafe { region.free(at, layout) }
+        }
+    }
+}
+
+impl fmt::Debug for KeyRegions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "KeyRegions({} of {}, {})", self.regions().len(), self.most, self.kind())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_grows_to_its_limit_and_takes_back() {
+        let memory = KeyRegions::new(4 * FIRST_REGION).unwrap();
+        let layout = Layout::from_size_align(4096, 64).unwrap();
+        let places: Vec<_> = std::iter::from_fn(|| memory.allocate(layout)).collect();
+        assert_eq!(places.len(), 4 * FIRST_REGION / 4096);
+        assert_eq!(memory.regions().len(), 3);
+        for place in &places {
+            // SAFETY: from this memory, with this layout, used no more.
+            unsafe { memory.free(*place, layout) };
+        }
+        let again = std::iter::from_fn(|| memory.allocate(layout)).count();
+        assert_eq!((again, memory.regions().len()), (places.len(), 3));
+    }
+
+    #[test]
+    fn an_arena_is_inside_its_mapping() {
+        let mapping = Mapping::private(8192).unwrap();
+        assert!(SharedArena::new(mapping.clone(), 8193).is_none());
+        let arena = SharedArena::new(mapping, 5000).unwrap();
+        arena.write(1000, &[7; 4000]);
+        let mut out = [0; 4000];
+        arena.read(1000, &mut out);
+        assert_eq!((out, arena.len(), arena.exclusive()), ([7; 4000], 5000, false));
+    }
+}

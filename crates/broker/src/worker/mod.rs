@@ -1,0 +1,234 @@
+//! The worker: the process that holds keys and runs the accelerator, and can do nothing else.
+//!
+//! It has two threads. The *control* thread obeys the broker and answers clients about keys: it waits in one epoll for
+//! all of them, and never for one. The *accelerator's* thread looks at the rings. They meet in a mailbox, between
+//! two steps of the accelerator. An idle worker sleeps in two epolls and uses no processor time.
+//!
+//! How long the accelerator's thread looks at empty rings before it sleeps is [`Config::spin`]. Looking costs processor
+//! time, being woken costs its client a system call and both of them the time it takes: about 50 µs from one core to
+//! another on a virtual machine, 5 µs without one. Whoever looks as long as a wake takes never loses more than twice
+//! what it would with foresight, and that is the default.
+
+mod control;
+mod descriptors;
+mod grant;
+mod handover;
+mod keys;
+mod mailbox;
+mod memory;
+mod sandbox;
+mod serving;
+
+use std::fmt;
+use std::io;
+use std::os::fd::{OwnedFd, RawFd};
+use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use millstream_cpu::Features;
+use millstream_protocol::Report;
+use rustix::event::epoll;
+use rustix::thread::{CpuSet, sched_setaffinity};
+
+use control::Control;
+use mailbox::{End, Mailbox};
+use memory::KeyRegions;
+use sandbox::Filter;
+use serving::{MAILBOX, Pace, Serving, listen};
+
+pub use sandbox::{BadRules, Role, Rule, SandboxError, all_rules};
+
+/// How a worker behaves.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The descriptor of the control socket: one end of a pair of sequenced packets whose other end the broker has.
+    pub control: RawFd,
+    /// The processor that the accelerator's thread is pinned to.
+    pub cpu: Option<usize>,
+    /// How long it looks at empty rings before it sleeps.
+    pub spin: Duration,
+    /// How long an operation may wait for others to fill lanes with.
+    pub flush: Duration,
+    /// The most bytes of memory for keys, of all grants together.
+    pub key_memory: usize,
+    /// The user and group that root becomes.
+    pub user: (u32, u32),
+    /// A rule of the sandbox to leave out, for the test that each is needed: see [`Rule::name`].
+    pub deny: Option<String>,
+    /// What a thread tries when it has its filter, or the process before that, for the test of what they can't do.
+    pub probe: Option<(Option<Role>, fn())>,
+}
+
+impl Config {
+    /// The usual, for a control socket.
+    pub fn new(control: RawFd) -> Self {
+        Config {
+            control,
+            cpu: None,
+            spin: Duration::from_micros(50),
+            flush: Duration::ZERO,
+            key_memory: 4 << 20,
+            user: (65534, 65534),
+            deny: None,
+            probe: None,
+        }
+    }
+}
+
+/// Why a worker could not begin, or ended before its time.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The control descriptor is no socket that it could be.
+    Control(RawFd, io::Error),
+    /// No memory for keys can be had.
+    KeyMemory(io::Error),
+    /// Descriptors can't be made or closed.
+    Descriptors(io::Error),
+    /// The processor mask can't be read.
+    Features(millstream_cpu::MaskError),
+    /// The accelerator's thread can't be started.
+    Thread(io::Error),
+    /// The processor can't be pinned to.
+    Cpu(usize, io::Error),
+    /// The worker can't be confined.
+    Sandbox(SandboxError),
+    /// The control thread can't wait.
+    Wait(io::Error),
+    /// The broker does not take reports.
+    Broker(io::Error),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Control(number, error) => write!(
+                f,
+                "descriptor {number} is not a worker's control socket ({error}): workers are started by `millstream serve`"
+            ),
+            Error::KeyMemory(error) => write!(
+                f,
+                "no memory for keys can be locked ({error}): raise the limit of locked memory (`ulimit -l`, `LimitMEMLOCK=`)"
+            ),
+            Error::Descriptors(error) => write!(f, "descriptors can't be made or closed: {error}"),
+            Error::Features(error) => error.fmt(f),
+            Error::Thread(error) => write!(f, "the accelerator's thread can't be started: {error}"),
+            Error::Cpu(cpu, error) => {
+                write!(f, "the worker can't be pinned to processor {cpu} ({error}): choose another")
+            }
+            Error::Sandbox(error) => write!(f, "the worker can't be confined: {error}"),
+            Error::Wait(error) => write!(f, "the worker can't wait for orders: {error}"),
+            Error::Broker(error) => write!(f, "the broker takes no reports: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Serves until the broker says to stop, or is gone. It takes this process over: it closes its other descriptors and
+/// gives up what it might do otherwise, for good. So nothing else may run in it.
+///
+/// # Errors
+/// See [`Error`].
+pub fn run(config: Config) -> Result<(), Error> {
+    let socket =
+        descriptors::control(config.control).map_err(|error| Error::Control(config.control, error))?;
+    // Some for the regions to begin on pages.
+    sandbox::hide(config.key_memory as u64 + (1 << 20)).map_err(Error::Sandbox)?;
+    descriptors::close_others(&socket).map_err(Error::Descriptors)?;
+    end_on_panic();
+    descriptors::settle();
+    let features = Features::active().map_err(Error::Features)?;
+    let filter = |role| Filter::new(role, config.deny.as_deref()).map_err(Error::Sandbox);
+    let (filter, of_thread) = (filter(Role::Control)?, filter(Role::Accelerator)?);
+    let sandbox = sandbox::confine(config.user).map_err(Error::Sandbox)?;
+    config.probe(None);
+
+    let keys = Arc::new(KeyRegions::new(config.key_memory).map_err(Error::KeyMemory)?);
+    let mailbox = Arc::new(Mailbox::new().map_err(Error::Descriptors)?);
+    let doorbells = doorbells(&mailbox).map_err(Error::Descriptors)?;
+    let key_memory = keys.kind().to_owned();
+    let thread = spawn(&config, of_thread, features, mailbox.clone(), doorbells.clone())?;
+    let mut control =
+        Control::new(socket, mailbox.clone(), doorbells, features, keys).map_err(Error::Descriptors)?;
+    filter.apply().map_err(Error::Sandbox)?;
+    config.probe(Some(Role::Control));
+
+    control.report(&Report::Ready { sandbox, key_memory })?;
+    let end = control.run()?;
+    mailbox.end(end);
+    // Had it panicked, the process would have ended.
+    let _ = thread.join();
+    if end == End::Finish {
+        // A broker that is gone meanwhile need not know.
+        let _ = control.report(&Report::Done {});
+    }
+    Ok(())
+}
+
+impl Config {
+    fn probe(&self, role: Option<Role>) {
+        if let Some((of, probe)) = self.probe
+            && of == role
+        {
+            probe();
+        }
+    }
+}
+
+/// Where the accelerator's thread sleeps.
+fn doorbells(mailbox: &Mailbox) -> io::Result<Arc<OwnedFd>> {
+    let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+    listen(&epoll, mailbox, MAILBOX)?;
+    Ok(Arc::new(epoll))
+}
+
+/// Starts the accelerator's thread, and waits until it has begun.
+fn spawn(
+    config: &Config,
+    filter: Filter,
+    features: Features,
+    mailbox: Arc<Mailbox>,
+    doorbells: Arc<OwnedFd>,
+) -> Result<JoinHandle<()>, Error> {
+    let (ready, begun) = sync_channel(1);
+    let (config, pace) = (config.clone(), Pace { spin: config.spin, flush: config.flush });
+    let body = move || {
+        let serving = Serving::new(features, pace, mailbox, doorbells);
+        let begun = pin(config.cpu).and_then(|()| filter.apply().map_err(Error::Sandbox));
+        if begun.is_ok() {
+            config.probe(Some(Role::Accelerator));
+        }
+        let may = begun.is_ok();
+        if ready.send(begun).is_ok() && may {
+            serving.run();
+        }
+    };
+    let thread = thread::Builder::new().name("accelerator".to_owned()).spawn(body).map_err(Error::Thread)?;
+    match begun.recv() {
+        Ok(Ok(())) => Ok(thread),
+        Ok(Err(error)) => Err(error),
+        Err(_) => Err(Error::Thread(io::ErrorKind::Other.into())),
+    }
+}
+
+fn pin(cpu: Option<usize>) -> Result<(), Error> {
+    let Some(cpu) = cpu else { return Ok(()) };
+    if cpu >= CpuSet::MAX_CPU {
+        return Err(Error::Cpu(cpu, io::ErrorKind::InvalidInput.into()));
+    }
+    let mut set = CpuSet::new();
+    set.set(cpu);
+    sched_setaffinity(None, &set).map_err(|error| Error::Cpu(cpu, error.into()))
+}
+
+/// A panic of either thread ends the process, with a message: half a worker would leave its clients waiting. No
+/// backtrace is made, which would want to read files.
+fn end_on_panic() {
+    std::panic::set_hook(Box::new(|info| {
+        eprintln!("millstream worker: {info}");
+        std::process::exit(101);
+    }));
+}

@@ -1,0 +1,148 @@
+//! A worker's process, as its broker sees it.
+
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use millstream_broker::worker::{self, Config};
+use millstream_protocol::{Message, Order, QueueCounts, Report};
+use millstream_shm::{Socket, pair};
+
+/// The first argument of a worker.
+pub const WORKER: &str = "worker";
+
+/// The worker's own side: its control socket is its standard input.
+pub fn worker() -> ExitCode {
+    let mut config = Config::new(0);
+    let mut arguments = std::env::args().skip(2);
+    while let (Some(name), Some(value)) = (arguments.next(), arguments.next()) {
+        let micros = || Duration::from_micros(value.parse().expect("microseconds"));
+        match name.as_str() {
+            "--cpu" => config.cpu = Some(value.parse().expect("a processor")),
+            "--spin-us" => config.spin = micros(),
+            "--flush-us" => config.flush = micros(),
+            "--key-memory" => config.key_memory = value.parse().expect("bytes"),
+            "--deny" => config.deny = Some(value),
+            "--probe" => config.probe = Some(crate::sandbox::probe(&value)),
+            _ => panic!("no such option: {name}"),
+        }
+    }
+    match worker::run(config) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("worker: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// A worker that was started.
+pub struct Worker {
+    pub child: Child,
+    pub control: Socket,
+    pub sandbox: String,
+    pub key_memory: String,
+}
+
+/// How long anything may take here before the test fails.
+pub const LIMIT: Duration = Duration::from_secs(20);
+
+impl Worker {
+    /// Starts one, and waits until it is ready.
+    pub fn start(options: &[&str]) -> Worker {
+        Worker::try_start(options).unwrap_or_else(|status| panic!("the worker is not ready: {status}"))
+    }
+
+    /// The same; how it ended, if it never was ready.
+    pub fn try_start(options: &[&str]) -> Result<Worker, ExitStatus> {
+        let (mut worker, ready) = Worker::spawn(options, Stdio::inherit());
+        if ready.is_some() { Ok(worker) } else { Err(worker.ended()) }
+    }
+
+    /// Starts one, and waits until it is ready or has ended.
+    pub fn spawn(options: &[&str], messages: Stdio) -> (Worker, Option<()>) {
+        let (control, theirs) = pair().unwrap();
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.arg(WORKER).args(options).stdin(Stdio::from(OwnedFd::from(theirs))).stderr(messages);
+        let child = command.spawn().unwrap();
+        drop(command);
+        let mut worker = Worker { child, control, sandbox: String::new(), key_memory: String::new() };
+        let ready = worker.report().map(|report| match report {
+            Report::Ready { sandbox, key_memory } => {
+                (worker.sandbox, worker.key_memory) = (sandbox, key_memory);
+            }
+            other => panic!("{other:?} before it is ready"),
+        });
+        (worker, ready)
+    }
+
+    /// The next report; none when it has ended.
+    pub fn report(&self) -> Option<Report> {
+        assert!(self.control.wait(Some(LIMIT)).unwrap(), "the worker says nothing");
+        let received = self.control.receive().ok()??;
+        Some(Report::decode(&received.bytes).unwrap())
+    }
+
+    /// Sends an order and returns the answer; none when it has ended.
+    pub fn order(&self, order: &Order, descriptors: &[BorrowedFd<'_>]) -> Option<Report> {
+        self.control.send(&order.encode(), descriptors).ok()?;
+        self.report()
+    }
+
+    /// Sends an order that must be obeyed.
+    #[track_caller]
+    pub fn obeys(&self, order: &Order, descriptors: &[BorrowedFd<'_>]) {
+        assert_eq!(self.order(order, descriptors), Some(Report::Done {}), "{order:?}");
+    }
+
+    /// Sends an order that must be refused, and returns why it was.
+    #[track_caller]
+    pub fn refuses(&self, order: &Order, descriptors: &[BorrowedFd<'_>]) -> String {
+        match self.order(order, descriptors) {
+            Some(Report::Failed { why }) => why,
+            other => panic!("{other:?} in answer to {order:?}"),
+        }
+    }
+
+    /// What it counted: how often it slept, and each grant's figures.
+    pub fn counts(&self) -> (u64, Vec<(u64, QueueCounts)>) {
+        self.control.send(&Order::Count {}.encode(), &[]).unwrap();
+        let Some(Report::Worker { sleeps }) = self.report() else { panic!("no figures of the worker") };
+        let mut grants = Vec::new();
+        loop {
+            match self.report() {
+                Some(Report::Counts { grant, counts }) => grants.push((grant, counts)),
+                Some(Report::Done {}) => return (sleeps, grants),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    /// Waits for its end.
+    pub fn ended(&mut self) -> ExitStatus {
+        let begin = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(begin.elapsed() < LIMIT, "the worker does not end");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Processor time it has used.
+    pub fn cpu_time(&self) -> Duration {
+        let text = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
+        let fields: Vec<_> = text.rsplit(") ").next().unwrap().split(' ').collect();
+        let ticks: u64 = fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap();
+        Duration::from_millis(10 * ticks)
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // One that has ended already can't be killed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
