@@ -58,6 +58,7 @@ fn nonsense() {
     assert!(client.next().is_none());
     // Descriptors that nobody asked for are not even opened.
     let client = service.client();
+    client.status();
     let count = || std::fs::read_dir(format!("/proc/{}/fd", service.child.id())).unwrap().count();
     let before = count();
     let (ours, theirs) = millstream_shm::pair().unwrap();

@@ -4,6 +4,7 @@ mod client;
 mod hostile;
 mod operators;
 mod packaging;
+mod real;
 mod recovery;
 mod serving;
 mod stub;
@@ -19,10 +20,11 @@ fn main() {
     match arguments.next().as_deref().and_then(|first| first.to_str()) {
         Some("as-broker") => return system::serve(&rest(arguments)),
         Some("as-stub") => return stub::run(),
+        Some("as-worker") => return real::run(&rest(arguments)),
         Some("as-client") => return client::other(&rest(arguments)),
         _ => {}
     }
-    let trials = [serving::TRIALS, recovery::TRIALS, operators::TRIALS, hostile::TRIALS, packaging::TRIALS].concat();
+    let trials = [serving::TRIALS, recovery::TRIALS, operators::TRIALS, hostile::TRIALS, real::TRIALS, packaging::TRIALS].concat();
     let trials = trials.into_iter().map(|(name, test)| {
         Trial::test(name, move || {
             test();

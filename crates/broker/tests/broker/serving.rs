@@ -211,7 +211,7 @@ fn inherited() {
 fn one_broker() {
     let service = Service::new();
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
-    command.arg("as-broker").arg(service.socket()).args(["1", "", "", "", ""]);
+    command.arg("as-broker").arg(service.socket()).args(["1", "", "", "", "", "as-stub"]);
     let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(3));
     let said = String::from_utf8_lossy(&output.stderr);

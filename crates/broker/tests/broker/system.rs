@@ -21,7 +21,7 @@ pub const LIMIT: Duration = Duration::from_secs(20);
 pub fn serve(arguments: &[OsString]) {
     let text = |at: usize| arguments[at].to_str().unwrap();
     let this = std::env::current_exe().unwrap();
-    let worker = WorkerCommand { program: this, arguments: vec!["as-stub".into()] };
+    let worker = WorkerCommand { program: this, arguments: vec![arguments[6].clone()] };
     let mut config = Config::new(PathBuf::from(&arguments[0]), worker);
     config.accelerators = text(1).parse().unwrap();
     config.policy = Some(PathBuf::from(&arguments[2])).filter(|path| !path.as_os_str().is_empty());
@@ -55,6 +55,8 @@ pub struct Setting {
     pub metrics: Option<String>,
     pub files: Option<u64>,
     pub listener: Option<OwnedFd>,
+    /// Whether its workers are real ones.
+    pub real: bool,
 }
 
 /// A broker, which ends with this.
@@ -80,6 +82,7 @@ impl Service {
         command.arg(setting.metrics.unwrap_or_default());
         command.arg(setting.files.map_or(String::new(), |files| files.to_string()));
         command.arg(if setting.listener.is_some() { "inherited" } else { "" });
+        command.arg(if setting.real { "as-worker" } else { "as-stub" });
         command.stdin(setting.listener.map_or_else(Stdio::null, Stdio::from)).stdout(Stdio::piped());
         let mut child = command.process_group(0).spawn().unwrap();
         let mut line = String::new();
