@@ -91,6 +91,13 @@ pub enum Error {
         /// Who gave which result for what.
         what: String,
     },
+    /// More than one operation of the service can have.
+    TooLong {
+        /// The input.
+        name: String,
+        /// The most bytes.
+        most: u32,
+    },
     /// A queue could not be made, or refused.
     Queue(millstream::Error),
     /// An engine refused.
@@ -154,6 +161,13 @@ impl fmt::Display for Error {
             Error::Format { name, source } => write!(f, "{name}: {source}"),
             Error::Library { path, why, remedy } => write!(f, "{}: {why}; {remedy}", path.display()),
             Error::Mismatch { what } => write!(f, "{what}; nothing was timed"),
+            Error::TooLong { name, most } => {
+                let mib = most >> 20;
+                write!(
+                    f,
+                    "{name}: more than the {mib} MiB that the service computes at once; leave out --isolated"
+                )
+            }
             Error::Queue(error) => error.fmt(f),
             Error::Engine(error) => error.fmt(f),
             Error::Service(error) => error.fmt(f),
@@ -183,6 +197,7 @@ impl From<millstream::Error> for Error {
         match error {
             millstream::Error::Mask(error) => Error::Mask(error),
             millstream::Error::Engine(error) => Error::Engine(error),
+            millstream::Error::Attach(error) => Error::Service(error),
             error => Error::Queue(error),
         }
     }

@@ -178,9 +178,38 @@ fn a_grant_moves_to_another_worker() {
 }
 
 #[test]
+fn codes_of_many_files_with_the_key_out_of_reach() {
+    let service = Service::start("-q");
+    let place = &service.place;
+    place.key("key", common::bytes(32));
+    let files: Vec<String> = (0..200).map(|n| format!("file{n}")).collect();
+    for (n, file) in files.iter().enumerate() {
+        place.write(file, common::bytes(n * n));
+    }
+    let files = files.join(" ");
+    for algorithm in ["sha256_hmac", "sha512_hmac", "aes_cmac"] {
+        let line = format!("-v -a {algorithm} -k key {files}");
+        let isolated = place.words(&format!("mac --isolated --socket s {line}")).text();
+        assert_eq!(isolated, place.words(&format!("mac {line}")).text());
+    }
+    let one = place.words_with("mac -I --socket s -a sha256_hmac -k key", b"data").text();
+    assert_eq!(one, place.words_with("mac -a sha256_hmac -k key", b"data").text());
+    let some = place.words("mac -I --socket s -a sha256_hmac -k key missing file1 file2");
+    assert_eq!((some.code, String::from_utf8_lossy(&some.out).lines().count()), (Some(2), 2), "{}", some.err);
+    assert!(some.err.contains("missing"), "{}", some.err);
+    let long = std::fs::File::create(place.path("long")).unwrap();
+    long.set_len(200 << 20).unwrap();
+    place.words("mac -I --socket s -a sha256_hmac -k key long").bad(1, &["long", "128 MiB", "--isolated"]);
+    place.words("mac -I --socket none -a sha256_hmac -k key file1").bad(1, &["none", "millstream serve"]);
+    place.words("mac --socket s -a sha256_hmac -k key file1").bad(2, &["--isolated"]);
+    // A key that the algorithm does not take.
+    place.words("mac -I --socket s -a aes_cmac -k file1 file2").bad(1, &["key"]);
+}
+
+#[test]
 fn a_policy_is_read_again() {
     let place = Place::new();
-    place.write("policy", "");
+    place.write("policy", "[default]\nqueues = 1\n");
     let service = Service::start_in(place, "--policy policy", |_| {});
     service.command("reload").good();
     service.place.write("policy", "nonsense = [\n");
@@ -203,7 +232,7 @@ fn without_a_service_commands_say_what_to_do() {
     }
     place.words("speed --isolated --socket nowhere sha256").bad(1, &["nowhere", "millstream serve"]);
     place.words("status --watch 0").bad(2, &["at least 0.1"]);
-    place.words("serve --socket missing/s").bad(1, &["missing/s"]);
+    place.words("serve -q --socket /dev/null/s").bad(1, &["/dev/null/s"]);
     place.words("serve --accelerators 0").bad(2, &["--accelerators"]);
     place.words("serve --socket s --ready-fd 77 -q").bad(1, &["descriptor 77"]);
     assert!(place.names().is_empty(), "{:?}", place.names());
@@ -234,7 +263,7 @@ fn a_pipe_gets_a_table_an_interval_and_json_a_line() {
 
 /// What `script` shows of a command in a terminal, and how both ended.
 fn in_terminal(place: &Place, command: &str, keys: &str) -> String {
-    let shell = format!("stty echo icanon rows 30 cols 200; {command}; echo code $?; stty -a");
+    let shell = format!("trap : INT; stty echo icanon rows 30 cols 200; {command}; echo code $?; stty -a");
     let line = format!("(sleep 0.8; printf '{keys}'; sleep 1) | script -qec \"{shell}\" /dev/null");
     let ended = place.run("sh", ["-c", &line], b"");
     String::from_utf8_lossy(&ended.out).into_owned()
@@ -403,7 +432,7 @@ fn the_mediated_ways_of_today_are_set_up_for_the_run() {
     // Three algorithms: direct, isolated with 1 and 32 in flight, and two modules.
     assert_eq!(report["results"].as_array().unwrap().len(), 3 * 5);
     let text = ended(&mut speed(&place, &format!("{line} --show times")), b"").text();
-    for row in ["over softhsm            1", "over p11-kit           32"] {
+    for row in ["over softhsm         1", "over p11-kit        32"] {
         assert!(text.contains(row), "no '{row}' in {text}");
     }
     assert!(place.names().is_empty(), "{:?}", place.names());

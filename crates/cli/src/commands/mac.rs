@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::OsStringValueParser;
+use millstream::cwq;
 use millstream_cpu::Features;
 use millstream_engines::aes::{Cmac, CmacStream};
 use millstream_engines::des;
@@ -12,10 +13,11 @@ use millstream_engines::hmac::{Hmac, HmacKey};
 use zeroize::Zeroizing;
 
 use crate::commands::sum::{self, Style, Sum};
-use crate::commands::{Context, crypt, man, print};
+use crate::commands::{Context, crypt, isolated, man, print};
 use crate::error::Error;
 use crate::pbkdf2::pbkdf2;
 use crate::secret::{self, Secret};
+use crate::speed::ways::queue::hash_code;
 
 /// Compute the message authentication code of files or of standard input
 ///
@@ -45,6 +47,12 @@ pub(super) struct Mac {
     /// The file whose first line is the passphrase
     #[arg(long, value_name = "FILE")]
     passphrase_file: Option<PathBuf>,
+    /// Have the running service compute it: the key is used in another process
+    #[arg(short = 'I', long)]
+    isolated: bool,
+    /// The service's socket [default: what MILLSTREAM_SOCKET names, else this user's or the machine's]
+    #[arg(long, value_name = "PATH", requires = "isolated")]
+    socket: Option<PathBuf>,
     /// Write a line of JSON for each file
     #[arg(long)]
     json: bool,
@@ -119,12 +127,16 @@ impl Mac {
         };
         let features = Features::active()?;
         let key = self.key(context, features, known.algorithm)?;
+        let style =
+            Style { algorithm: name, what: "mac", verbose: self.verbose, json: self.json, quiet: self.quiet };
+        if self.isolated {
+            let with = (known.algorithm.code(), &key[..]);
+            return isolated::files(context, &style, &self.files, self.socket.as_deref(), with);
+        }
         let keyed = Keyed::new(features, known.algorithm, &key).map_err(|error| match &self.key_file {
             Some(path) => Error::secret(path, format!("invalid key. {error}")),
             None => error.into(),
         })?;
-        let style =
-            Style { algorithm: name, what: "mac", verbose: self.verbose, json: self.json, quiet: self.quiet };
         sum::files(context, &style, &self.files, || keyed.begin())
     }
 
@@ -147,6 +159,15 @@ impl Mac {
 }
 
 impl Algorithm {
+    /// Its number in control words.
+    fn code(self) -> cwq::Algorithm {
+        match self {
+            Algorithm::Hmac(hash) => hash_code(hash),
+            Algorithm::Cmac => cwq::Algorithm::AesCmac,
+            Algorithm::Des => cwq::Algorithm::DesMac,
+        }
+    }
+
     /// As mac(1): a fixed salt, so that the same passphrase gives the same code.
     fn key_from_passphrase(self, features: Features, passphrase: &[u8]) -> Secret {
         let bytes = match self {

@@ -60,7 +60,11 @@ passphrase gives the same code everywhere. That is weak; prefer a key file.",
         "Make a key, and authenticate two files with it:
 
   head -c 32 /dev/urandom > key && chmod 600 key
-  mac -a sha256_hmac -k key a.iso b.iso",
+  mac -a sha256_hmac -k key a.iso b.iso
+
+The same with the key in another process, that of 'millstream serve':
+
+  mac --isolated -a sha256_hmac -k key a.iso b.iso",
     ),
 ];
 

@@ -17,6 +17,7 @@ mod crypt;
 mod decrypt;
 mod digest;
 mod encrypt;
+mod isolated;
 mod mac;
 mod man;
 mod move_grant;

@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 use std::fs::File;
-use std::io::{IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -67,6 +67,8 @@ impl Serve {
         log(self.quiet);
         let activated = activated()?;
         let socket = self.socket.clone().unwrap_or_else(millstream_protocol::socket);
+        // Another user may not open what was handed over.
+        let waits = self.ready_fd.map(Waits::open).transpose()?;
         if let Some(user) = &self.user {
             become_user(user, if activated.is_none() { socket.parent() } else { None })?;
         }
@@ -74,7 +76,8 @@ impl Serve {
         obey_signals(&stop, &socket)?;
         let broker = Broker::start(self.config(socket.clone(), activated)).map_err(serve)?;
         tracing::info!("listening at {}", socket.display());
-        self.tell_ready(&socket)?;
+        notify(&[NotifyState::Ready]);
+        waits.map_or(Ok(()), |waits| waits.tell(&socket))?;
         let ended = broker.run(&stop).map_err(serve);
         tracing::info!("ended");
         ended
@@ -93,15 +96,23 @@ impl Serve {
             ..Config::new(socket, WorkerCommand::this_program())
         }
     }
+}
 
-    /// To systemd, and to whoever started the service and waits.
-    fn tell_ready(&self, socket: &Path) -> Result<(), Error> {
-        notify(&[NotifyState::Ready]);
-        let Some(descriptor) = self.ready_fd else { return Ok(()) };
-        let name = format!("/proc/self/fd/{descriptor}");
-        let told =
-            File::options().write(true).open(&name).and_then(|mut to| writeln!(to, "{}", socket.display()));
-        told.map_err(|source| Error::Write { name: format!("descriptor {descriptor}"), source })
+/// Who started the service and waits until it is ready.
+struct Waits(i32, File);
+
+impl Waits {
+    fn open(descriptor: i32) -> Result<Waits, Error> {
+        let file = File::options().write(true).open(format!("/proc/self/fd/{descriptor}"));
+        file.map(|file| Waits(descriptor, file)).map_err(|source| Waits::failed(descriptor, source))
+    }
+
+    fn tell(mut self, socket: &Path) -> Result<(), Error> {
+        writeln!(self.1, "{}", socket.display()).map_err(|source| Waits::failed(self.0, source))
+    }
+
+    fn failed(descriptor: i32, source: io::Error) -> Error {
+        Error::Write { name: format!("descriptor {descriptor}"), source }
     }
 }
 

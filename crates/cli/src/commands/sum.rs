@@ -63,7 +63,7 @@ fn of(input: Input, style: &Style<'_>, mut sum: Box<dyn Sum + '_>) -> Result<Vec
 }
 
 /// `HEX`, `(file) = HEX` among several, `algorithm (file) = HEX` with `-v`; or a line of JSON.
-fn line(style: &Style<'_>, file: Option<&OsString>, several: bool, sum: &[u8]) -> Vec<u8> {
+pub(super) fn line(style: &Style<'_>, file: Option<&OsString>, several: bool, sum: &[u8]) -> Vec<u8> {
     let hex: String = sum.iter().map(|byte| format!("{byte:02x}")).collect();
     if style.json {
         let file = file.map(|file| file.to_string_lossy());

@@ -244,7 +244,8 @@ fn code(cipher: Cipher) -> cwq::Algorithm {
     }
 }
 
-fn hash_code(hash: Hash) -> cwq::Algorithm {
+/// A hash's number in control words, and that of its HMAC.
+pub fn hash_code(hash: Hash) -> cwq::Algorithm {
     use cwq::Algorithm as Code;
     match hash {
         Hash::Md5 => Code::Md5,

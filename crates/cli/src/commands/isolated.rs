@@ -1,0 +1,148 @@
+//! Codes that the service computes: files go into the arena of a grant, several at a time, and the key to a worker.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use millstream::cwq;
+use millstream::isolated::{Attach, Exportable};
+use millstream::queue::{Buffer, Done, KeyHandle, Queue, Refusal, Request, Ticket};
+
+use crate::commands::sum::{Style, line};
+use crate::commands::{Context, print};
+use crate::error::{Error, exit};
+use crate::input::Input;
+
+/// Room for files, in bytes; one that is longer can't be computed there.
+const ARENA: u32 = 128 << 20;
+/// Files in flight.
+const DEPTH: usize = 64;
+
+/// Prints the code of each file, or of standard input where there is none, in their order. As `sum::files`.
+pub(super) fn files(
+    context: &Context,
+    style: &Style<'_>,
+    files: &[OsString],
+    socket: Option<&Path>,
+    (algorithm, key): (cwq::Algorithm, &[u8]),
+) -> Result<(), Error> {
+    let (socket, name) = (socket.map(PathBuf::from), context.name.clone());
+    let attach = Attach { socket, name, depth: DEPTH, arena_bytes: ARENA, key_slots: 1, ..Attach::default() };
+    let accelerator = attach.attach()?;
+    let key = accelerator.import_key(algorithm, key, Exportable::No)?;
+    let mut codes = Codes { queue: accelerator.queue()?, key, begun: VecDeque::new() };
+    let mut code = exit::SUCCESS;
+    let mut tell = |which: Option<usize>, result: Result<Vec<u8>, Error>| match result {
+        Ok(sum) => print(line(style, which.map(|i| &files[i]), files.len() > 1, &sum)),
+        Err(error) if which.is_none() => Err(error),
+        Err(error) => {
+            context.say(&error);
+            code = if matches!(error, Error::Open { .. }) { exit::USAGE } else { error.exit_code() };
+            Ok(())
+        }
+    };
+    if files.is_empty() {
+        codes.begin(None, Input::standard());
+    }
+    for (i, file) in files.iter().enumerate() {
+        codes.begin(Some(i), Input::named(Path::new(file)));
+        while let Some((which, result)) = codes.next_done() {
+            tell(which, result)?;
+        }
+    }
+    while codes.take_one() {}
+    while let Some((which, result)) = codes.next_done() {
+        tell(which, result)?;
+    }
+    if code == exit::SUCCESS { Ok(()) } else { Err(Error::Reported(code)) }
+}
+
+/// Files in flight, in their order.
+struct Codes {
+    queue: Queue,
+    key: KeyHandle,
+    begun: VecDeque<Begun>,
+}
+
+struct Begun {
+    which: Option<usize>,
+    ticket: Option<Ticket>,
+    result: Option<Result<Vec<u8>, Error>>,
+}
+
+impl Codes {
+    /// Puts a file in flight.
+    fn begin(&mut self, which: Option<usize>, input: Result<Input, Error>) {
+        let submitted = input.and_then(|input| {
+            let source = self.read(input)?;
+            self.queue.submit(Request::mac(self.key, source)).map_err(|refused| queue(refused.why))
+        });
+        self.begun.push_back(match submitted {
+            Ok(ticket) => Begun { which, ticket: Some(ticket), result: None },
+            Err(error) => Begun { which, ticket: None, result: Some(Err(error)) },
+        });
+    }
+
+    /// A buffer with all of the input, and room in the queue for it.
+    fn read(&mut self, mut input: Input) -> Result<Buffer, Error> {
+        let failed = |source| Error::Read { name: input.name.clone(), source };
+        let mut streamed = Vec::new();
+        if input.len.is_none() {
+            // One byte too many says that it goes on.
+            (&input.file).take(u64::from(ARENA) + 1).read_to_end(&mut streamed).map_err(failed)?;
+        }
+        let bytes = input.len.unwrap_or(streamed.len() as u64);
+        while self.queue.in_flight() >= DEPTH && self.take_one() {}
+        let mut buffer = loop {
+            match self.queue.buffer(usize::try_from(bytes).unwrap_or(usize::MAX)) {
+                Ok(buffer) => break buffer,
+                Err(Refusal::ArenaFull) if self.take_one() => {}
+                Err(Refusal::ArenaFull) => return Err(Error::TooLong { name: input.name, most: ARENA }),
+                Err(why) => return Err(queue(why)),
+            }
+        };
+        match input.len {
+            None => buffer.copy_from_slice(&streamed),
+            Some(_) => match input.file.read_exact(&mut buffer) {
+                Ok(()) if input.is_unchanged() => {}
+                Ok(()) => return Err(Error::Changed(input.name)),
+                Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
+                    return Err(Error::Changed(input.name));
+                }
+                Err(source) => return Err(Error::Read { name: input.name, source }),
+            },
+        }
+        Ok(buffer)
+    }
+
+    /// Waits for one that is in flight; whether there was any.
+    fn take_one(&mut self) -> bool {
+        let Some(done) = self.queue.wait() else { return false };
+        let begun = self.begun.iter_mut().find(|begun| begun.ticket == Some(done.ticket));
+        if let Some(begun) = begun {
+            begun.result = Some(code_of(&done));
+        }
+        true
+    }
+
+    /// The first file's code, if it is there: they are told in their order.
+    fn next_done(&mut self) -> Option<(Option<usize>, Result<Vec<u8>, Error>)> {
+        let first = self.begun.front_mut()?;
+        let result = first.result.take()?;
+        let which = first.which;
+        self.begun.pop_front();
+        Some((which, result))
+    }
+}
+
+fn code_of(done: &Done) -> Result<Vec<u8>, Error> {
+    match done.result {
+        Ok(()) => Ok(done.tag().to_vec()),
+        Err(status) => Err(Error::Queue(millstream::Error::Operation(status))),
+    }
+}
+
+fn queue(why: Refusal) -> Error {
+    Error::Queue(why.into())
+}
