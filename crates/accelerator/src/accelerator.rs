@@ -33,6 +33,9 @@ const MOST_COST: i64 = 16 << 20;
 /// The most words taken before any is executed.
 const MOST_HELD: usize = 512;
 
+/// How many completions of words that need no engine are shown at a time, while more such words are taken.
+const SHOWN: usize = 32;
+
 /// When words that were taken are executed. Lanes that are only partly filled take as long as full ones, so
 /// it may pay to wait for more; an operation then ends later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,6 +153,10 @@ pub struct Accelerator<A, M> {
     held: Vec<Taken>,
     /// How many operations ended, ever.
     ended: usize,
+    /// How many words may be held in this turn; more where lanes are wide.
+    most: usize,
+    /// How many that is at first.
+    take_at_most: usize,
     /// What the words taken in this turn cost.
     taken_cost: i64,
     /// How many bytes they are about.
@@ -173,8 +180,17 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             taken_cost: 0,
             taken_bytes: 0,
             held_since: 0,
+            most: MOST_HELD,
+            take_at_most: MOST_HELD,
             executor: Executor::new(Unit::new(features)),
         }
+    }
+
+    /// Takes no more than so many words before it executes them, at most 512, which it is at first. Where clients run
+    /// beside the accelerator, on processors of their own, they prepare the next while these are executed:
+    /// so as many as fill the lanes is best. Of what has wider lanes, DES and KASUMI, it takes more.
+    pub fn take_at_most(&mut self, words: usize) {
+        self.take_at_most = words.clamp(1, MOST_HELD);
     }
 
     /// The features its kernels were chosen for.
@@ -454,7 +470,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         for offset in 0..queues {
             let index = (self.turn + offset) % queues;
             let cut_short = self.take_from(index, quanta);
-            if self.held.len() >= MOST_HELD {
+            if self.held.len() >= self.most {
                 // Who was cut short goes on; else it begins with whoever had no turn.
                 self.turn = if cut_short { index } else { index + 1 };
                 return;
@@ -477,7 +493,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     /// can be held.
     #[inline]
     fn take_from(&mut self, index: usize, quanta: i64) -> bool {
-        let Accelerator { queues, grants, held, .. } = self;
+        let Accelerator { queues, grants, held, most, .. } = self;
         let Some(queue) = queues.at_mut(index) else { return false };
         let Some(grant) = grants.at(queue.grant) else { return false };
         // A corrupt ring is not served.
@@ -488,7 +504,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         }
         let (mut room, mut ended, mut taken_cost, mut taken_bytes) = (0, 0, 0, 0);
         while ready > 0 && queue.deficit > 0 {
-            if held.len() >= MOST_HELD {
+            if held.len() >= *most {
                 queue.in_turn = true;
                 break;
             }
@@ -510,7 +526,16 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
                 queue.deficit -= NULL_COST;
                 taken_cost += NULL_COST;
                 ended += 1;
+                if ended % SHOWN == 0 {
+                    // The client takes these while the next are made.
+                    queue.submissions.release();
+                    queue.completions.publish();
+                    queue.told = true;
+                }
                 continue;
+            }
+            if is_wide(&word) {
+                *most = MOST_HELD;
             }
             let gathered = if word.has(Flags::GATHER) { gathered_len(&word, &grant.arena) } else { 0 };
             let cost = cost::cost(&word, gathered, queue.arena_len);
@@ -568,6 +593,14 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             }
         }
     }
+}
+
+/// Whether a word's algorithm has lanes for hundreds of objects.
+#[inline]
+fn is_wide(word: &ControlWord) -> bool {
+    const FIRST: u8 = Algorithm::DesEcb as u8;
+    const LAST: u8 = Algorithm::KasumiF9 as u8;
+    (FIRST..=LAST).contains(&word.algorithm)
 }
 
 /// Whether a word cancels another, and nothing is wrong with it.

@@ -194,6 +194,12 @@ impl<M: Deref<Target = [AtomicU64]>, const W: usize> Producer<M, W> {
         if self.pushed.wrapping_sub(taken) > self.mask { Err(PushError::Full) } else { Ok(()) }
     }
 
+    /// How many entries were pushed and not yet published.
+    #[inline]
+    pub fn unpublished(&self) -> u64 {
+        self.pushed.wrapping_sub(self.published)
+    }
+
     /// Shows the consumer what was pushed.
     #[inline]
     pub fn publish(&mut self) {

@@ -22,6 +22,9 @@ const FINISH: Duration = Duration::from_secs(2);
 /// How long it sleeps at first, and at most, where words wait but their client takes no completions.
 const BLOCKED: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(50));
 
+/// How many words are taken at once: the lanes of most algorithms. Clients prepare the next meanwhile.
+const AT_ONCE: usize = 16;
+
 /// How the thread behaves.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
@@ -59,6 +62,8 @@ pub(super) struct Serving {
     pace: Pace,
     began: Instant,
     blocked: Duration,
+    /// Whether it went to work since something last ended, and nothing came of it: a client without room.
+    in_vain: bool,
 }
 
 /// The number of the mailbox's bell among those of grants.
@@ -67,8 +72,10 @@ pub(super) const MAILBOX: u64 = u64::MAX;
 impl Serving {
     pub(super) fn new(features: Features, pace: Pace, mailbox: Arc<Mailbox>, epoll: Arc<OwnedFd>) -> Self {
         let deadline = u64::try_from(pace.flush.as_nanos()).unwrap_or(u64::MAX);
+        let mut accelerator = Accelerator::new(features, FlushPolicy { deadline, ..FlushPolicy::default() });
+        accelerator.take_at_most(AT_ONCE);
         Serving {
-            accelerator: Accelerator::new(features, FlushPolicy { deadline, ..FlushPolicy::default() }),
+            accelerator,
             clients: HashMap::new(),
             bells: HashMap::new(),
             sleeps: 0,
@@ -78,6 +85,7 @@ impl Serving {
             pace,
             began: Instant::now(),
             blocked: BLOCKED.0,
+            in_vain: false,
         }
     }
 
@@ -123,6 +131,7 @@ impl Serving {
             if self.accelerator.step(self.now()) > 0 {
                 self.wake_clients();
                 idle_since = None;
+                self.in_vain = false;
                 self.blocked = BLOCKED.0;
             } else if self.accelerator.held() == 0 {
                 self.idle(&mut idle_since);
@@ -172,8 +181,11 @@ impl Serving {
         // A clock is asked once for many looks.
         const LOOKS: u32 = 32;
         for _ in 0..LOOKS {
-            if self.accelerator.has_work() || self.mailbox.is_told() {
-                break;
+            if self.accelerator.has_work() && !std::mem::replace(&mut self.in_vain, true) {
+                return;
+            }
+            if self.mailbox.is_told() {
+                return;
             }
             std::hint::spin_loop();
         }

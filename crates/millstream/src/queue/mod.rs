@@ -58,6 +58,9 @@ use isolated::Isolated;
 use thread::Client;
 pub(crate) use thread::ThreadGrant;
 
+/// With that many operations in flight, requests are shown to the accelerator that many at a time.
+const HANDFUL: usize = 8;
+
 type RingMemory = Words;
 type LocalAccelerator = Accelerator<Exclusive, RingMemory>;
 
@@ -388,7 +391,8 @@ impl Queue {
         }
     }
 
-    /// Puts an operation in flight.
+    /// Puts an operation in flight. An accelerator that sleeps is woken, and the last few of many are begun, by the next
+    /// [`Queue::poll`], [`Queue::wait`] or [`Queue::flush`].
     ///
     /// # Errors
     /// [`Refused`], with the buffers: see [`Refusal`].
@@ -469,13 +473,18 @@ impl Queue {
         }
         place_key!(request.key, key, key_len, Flags::KEY_IN_ARENA);
         place_key!(request.mac_key, mac_key, mac_key_len, Flags::MAC_KEY_IN_ARENA);
+        let in_flight = self.slots.len() - self.free.len();
         let entry = &mut self.slots[slot as usize];
         let generation = entry.generation;
         word.tag = u64::from(slot) | u64::from(generation) << 32;
         if self.submissions.push(&word.to_words()).is_err() {
             refuse!(Refusal::Gone);
         }
-        self.submissions.publish();
+        // Who works beside this thread has something to do while that many are in flight: it is shown more by
+        // the handful, because each look at the ring that finds a little costs both sides a cache line's way.
+        if in_flight < HANDFUL || self.submissions.unpublished() >= HANDFUL as u64 {
+            self.submissions.publish();
+        }
         self.free.pop();
         entry.live = true;
         entry.mac_len = if request.tag.is_empty() { word.mac_len } else { 0 };
@@ -545,6 +554,14 @@ impl Queue {
         Ok((place, pieces.len() as u32, total))
     }
 
+    /// Sees to it that all that was submitted is under way, without waiting for any of it: for a thread that submits,
+    /// and then does something else for long. An accelerator that sleeps is woken; an inline one executes it now.
+    pub fn flush(&mut self) {
+        if self.in_flight() > 0 || self.cancels > 0 {
+            self.drive();
+        }
+    }
+
     /// The next operation that has ended, if there is one. An inline accelerator executes what was submitted
     /// first; one that sleeps elsewhere is woken.
     #[inline(always)]
@@ -565,6 +582,7 @@ impl Queue {
     /// any more.
     #[inline(never)]
     fn drive(&mut self) -> bool {
+        self.submissions.publish();
         match &mut self.driver {
             Driver::Inline(accelerator, _) => {
                 accelerator.step(0);
