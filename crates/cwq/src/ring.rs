@@ -194,6 +194,14 @@ impl<M: Deref<Target = [AtomicU64]>, const W: usize> Producer<M, W> {
         if self.pushed.wrapping_sub(taken) > self.mask { Err(PushError::Full) } else { Ok(()) }
     }
 
+    /// Where the entry will lie that is pushed after `ahead` others: to be asked for in time, because a consumer on another
+    /// core has the line.
+    #[inline(always)]
+    pub fn place(&self, ahead: u64) -> &[Word] {
+        let at = ENTRIES + (self.pushed.wrapping_add(ahead) & self.mask) as usize * W;
+        self.memory.get(at..at + W).unwrap_or_default()
+    }
+
     /// How many entries were pushed and not yet published.
     #[inline]
     pub fn unpublished(&self) -> u64 {
@@ -320,6 +328,28 @@ impl<M: Deref<Target = [AtomicU64]>, const W: usize> Consumer<M, W> {
         }
         self.popped = self.popped.wrapping_add(1);
         Ok(Some(entry))
+    }
+
+    /// How many entries were popped, ever.
+    #[inline(always)]
+    pub fn popped(&self) -> u64 {
+        self.popped
+    }
+
+    /// The entry that will be popped after `ahead` others, if it was there when last looked. It may be another when it is
+    /// popped, where the peer is one that changes what it has published.
+    #[inline]
+    pub fn peek(&self, ahead: u64) -> Option<[u64; W]> {
+        if ahead >= self.published.wrapping_sub(self.popped) {
+            return None;
+        }
+        let at = ENTRIES + (self.popped.wrapping_add(ahead) & self.mask) as usize * W;
+        let slots = self.memory.get(at..at + W)?;
+        let mut entry = [0; W];
+        for (word, slot) in entry.iter_mut().zip(slots) {
+            *word = slot.load(Ordering::Relaxed);
+        }
+        Some(entry)
     }
 
     /// Gives the places of the popped entries back to the producer.

@@ -292,7 +292,8 @@ fn a_refusal_is_an_answer_and_says_what_to_do() {
     *double.manner.lock().unwrap() = Manner::Refuse(ServiceRefusal::TooMuch, "at most 4 queues");
     let before = fallbacks();
     // Leave to fall back is not leave to compute around a refusal.
-    let wanted = Attach { fallback: Fallback::InProcess, limit: Duration::from_millis(100), ..double.wanted() };
+    let wanted =
+        Attach { fallback: Fallback::InProcess, limit: Duration::from_millis(100), ..double.wanted() };
     let error = wanted.attach().unwrap_err();
     assert!(matches!(error, AttachError::Refused { why: ServiceRefusal::TooMuch, .. }));
     let text = error.to_string();

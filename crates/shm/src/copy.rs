@@ -154,30 +154,51 @@ impl crate::Mapping {
         }
     }
 
-    /// Tells the processor that a part of the mapping will soon be read, or written: the first line of it, and a
-    /// few more. Nothing where it is not all inside.
+    /// As [`prefetch`] and [`prefetch_write`], for a part of the mapping; nothing where it is not all inside.
     #[inline]
     pub fn prefetch(&self, at: usize, len: usize, write: bool) {
-        if at > self.len() || len > self.len() - at || len == 0 {
-            return;
+        if at <= self.len() && len <= self.len() - at {
+            prefetch_range(self.base().as_ptr().wrapping_add(at), len, write);
         }
-        #[cfg(target_arch = "x86_64")]
-        {
-            const LINES: usize = 4;
-            let first = self.base().as_ptr().wrapping_add(at);
-            let lines = (first.addr() % 64 + len).div_ceil(64).min(LINES);
-            for i in 0..lines {
-                let line = first.wrapping_add(64 * i);
-                // SAFETY: a hint that changes no contents; any address is allowed.
-                unsafe {
-                    if write {
-                        std::arch::asm!("prefetchw [{}]", in(reg) line, options(nostack, preserves_flags));
-                    } else {
-                        std::arch::asm!("prefetcht0 [{}]", in(reg) line, options(nostack, preserves_flags));
-                    }
+    }
+}
+
+/// Tells the processor that bytes will soon be read which another core has written: their first few lines, after which it
+/// sees by itself what is going on.
+#[inline(always)]
+pub fn prefetch(bytes: &[u8]) {
+    prefetch_range(bytes.as_ptr(), bytes.len(), false);
+}
+
+/// The same for bytes that will soon be written.
+#[inline(always)]
+pub fn prefetch_write(bytes: &[u8]) {
+    prefetch_range(bytes.as_ptr(), bytes.len(), true);
+}
+
+/// The same for words that others may write.
+#[inline(always)]
+pub fn prefetch_words(words: &[AtomicU64]) {
+    prefetch_range(words.as_ptr().cast(), size_of_val(words), true);
+}
+
+#[inline(always)]
+fn prefetch_range(first: *const u8, len: usize, write: bool) {
+    #[cfg(target_arch = "x86_64")]
+    if len > 0 {
+        const LINES: usize = 4;
+        let lines = (first.addr() % 64 + len).div_ceil(64).min(LINES);
+        for i in 0..lines {
+            let line = first.wrapping_add(64 * i);
+            // SAFETY: a hint that changes no contents; any address is allowed.
+            unsafe {
+                if write {
+                    std::arch::asm!("prefetchw [{}]", in(reg) line, options(nostack, preserves_flags));
+                } else {
+                    std::arch::asm!("prefetcht0 [{}]", in(reg) line, options(nostack, preserves_flags));
                 }
             }
         }
-        let _ = write;
     }
+    let _ = (first, len, write);
 }

@@ -16,7 +16,7 @@ mod memory;
 mod secret;
 mod socket;
 
-pub use copy::{copy_name, share};
+pub use copy::{copy_name, prefetch, prefetch_words, prefetch_write, share};
 pub use doorbell::Doorbell;
 pub use fork::forks;
 pub use layout::Rings;

@@ -16,7 +16,7 @@ use millstream_shm::{Mapping, SecretMemory};
 
 /// From how many bytes on an output is handed to the client's core: below it the instructions cost more than the client
 /// saves by finding the lines nearer.
-const SHARE: usize = 256;
+const SHARE: usize = usize::MAX;
 
 /// A client's arena. The client may write anywhere in it at any moment.
 #[derive(Clone, Debug)]
@@ -52,6 +52,16 @@ unsafe impl Arena for SharedArena {
     #[inline]
     fn read(&self, at: u32, out: &mut [u8]) {
         self.mapping.read(at as usize, out);
+    }
+
+    #[inline]
+    fn prefetch(&self, at: u32, len: u32) {
+        self.mapping.prefetch(at as usize, len as usize, false);
+    }
+
+    #[inline]
+    fn prefetch_write(&self, at: u32, len: u32) {
+        self.mapping.prefetch(at as usize, len as usize, true);
     }
 
     #[inline]

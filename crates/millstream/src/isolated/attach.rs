@@ -57,7 +57,8 @@ pub enum Fallback {
 impl Default for Attach {
     fn default() -> Self {
         let program = std::env::args_os().next().map(PathBuf::from);
-        let name = program.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+        let name =
+            program.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
         Attach {
             socket: None,
             name: name.unwrap_or_default(),
@@ -219,10 +220,8 @@ impl Attach {
                 }
             }
         }
-        Err(failed.unwrap_or(AttachError::NoService {
-            path: protocol::socket(),
-            why: io::ErrorKind::NotFound,
-        }))
+        Err(failed
+            .unwrap_or(AttachError::NoService { path: protocol::socket(), why: io::ErrorKind::NotFound }))
     }
 
     fn ask(&self, socket: Socket, path: &Path) -> Result<Link, AttachError> {
@@ -263,8 +262,7 @@ impl Attach {
         let [arena, rings, state, doorbell, keys] =
             descriptors.map_err(|_| answer("without the five descriptors"))?;
         let [arena, rings, state] = [arena, rings, state].map(Memory::received);
-        let (arena, rings, state) =
-            (arena.map_err(memory)?, rings.map_err(memory)?, state.map_err(memory)?);
+        let (arena, rings, state) = (arena.map_err(memory)?, rings.map_err(memory)?, state.map_err(memory)?);
         if arena.len() < grant.arena_bytes as usize || u32::try_from(arena.len()).is_err() {
             return Err(answer("an arena of another size"));
         }
@@ -328,9 +326,7 @@ pub(super) fn receive(
     };
     match Reply::decode(&message.bytes) {
         Ok(reply) => Ok((reply, message.descriptors)),
-        Err(protocol::Error::Version(theirs)) => {
-            Err(AttachError::Version { path: path.to_owned(), theirs })
-        }
+        Err(protocol::Error::Version(theirs)) => Err(AttachError::Version { path: path.to_owned(), theirs }),
         Err(_) => Err(AttachError::Answer { path: path.to_owned(), what: "what is no message" }),
     }
 }

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use buddy_system_allocator::FrameAllocator;
 use millstream_accelerator::Arena;
-use millstream_shm::Mapping;
+use millstream_shm::{Mapping, prefetch, prefetch_write};
 use zeroize::optimization_barrier;
 
 /// What is handed out is whole cache lines.
@@ -201,6 +201,25 @@ impl Buffer {
     #[cold]
     pub(crate) fn abandon(&mut self) {
         self.0.lines = 0;
+    }
+
+    /// It will soon be read: an accelerator on another core has written it.
+    #[inline(always)]
+    pub(crate) fn will_be_read(&self) {
+        prefetch(self);
+        self.tag_will_be_read();
+    }
+
+    /// The same, where only its tag was written.
+    #[inline(always)]
+    pub(crate) fn tag_will_be_read(&self) {
+        prefetch(self.tag());
+    }
+
+    /// It will soon be given back, and then as a rule written again.
+    #[inline(always)]
+    pub(crate) fn will_be_written(&self) {
+        prefetch_write(self);
     }
 
     /// The most bytes it can have.

@@ -311,7 +311,9 @@ impl Queue {
             if over {
                 break;
             }
-            if self.is_busy() && let Driver::Isolated(isolated) = &mut self.driver {
+            if self.is_busy()
+                && let Driver::Isolated(isolated) = &mut self.driver
+            {
                 isolated.park(&mut self.completions);
             }
         }

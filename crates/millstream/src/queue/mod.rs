@@ -43,6 +43,7 @@ use millstream_accelerator::{Accelerator, FlushPolicy, GrantId, Key, MAX_PIECES}
 use millstream_cpu::Features;
 use millstream_cwq::ring::{Consumer, Producer};
 use millstream_cwq::{Algorithm, Completion, ControlWord, Flags, Opcode, Status};
+use millstream_shm::{prefetch_words, share};
 use millstream_shm::{Mapping, Rings, Words};
 
 pub use buffer::Buffer;
@@ -57,6 +58,10 @@ use buffer::{Exclusive, SMALL};
 use isolated::Isolated;
 use thread::Client;
 pub(crate) use thread::ThreadGrant;
+
+/// From how many bytes on input is handed over to the accelerator's core. It takes this thread longer than the accelerator
+/// to fetch it would, so only where this one has time: it has no output to fetch itself.
+const HANDED_OVER: usize = 512;
 
 /// With that many operations in flight, requests are shown to the accelerator that many at a time.
 const HANDFUL: usize = 8;
@@ -247,6 +252,10 @@ pub struct Queue {
     free: Vec<u32>,
     /// Whether a slot stays taken until whoever waits for its operation has been told.
     shared: bool,
+    /// Whether the accelerator works on another core.
+    beside: bool,
+    /// Up to which completion was looked ahead.
+    looked: u64,
     /// Requests that were taken to be cancelled and whose own completions are to come.
     cancels: usize,
 }
@@ -308,8 +317,11 @@ impl Parts {
 
     fn queue(self, driver: Driver) -> Queue {
         const FRESH: &str = "the memory was made for a ring";
+        let beside = !matches!(driver, Driver::Inline(..));
         Queue {
             driver,
+            beside,
+            looked: 0,
             submissions: Producer::resume(self.submissions, self.position.0).expect(FRESH),
             completions: Consumer::resume(self.completions, self.position.1).expect(FRESH),
             heap: self.heap,
@@ -415,6 +427,9 @@ impl Queue {
         if let Some(source) = &source {
             total = source.len();
             (word.source, word.source_len) = (source.at(), total as u32);
+            if self.beside && destination.is_none() && total >= HANDED_OVER {
+                share(source);
+            }
         }
         if let Some(rare) = &mut rare
             && !rare.more.is_empty()
@@ -479,6 +494,11 @@ impl Queue {
         word.tag = u64::from(slot) | u64::from(generation) << 32;
         if self.submissions.push(&word.to_words()).is_err() {
             refuse!(Refusal::Gone);
+        }
+        if self.beside {
+            // That many words on, the line will have come.
+            const AHEAD: u64 = 12;
+            prefetch_words(self.submissions.place(AHEAD));
         }
         // Who works beside this thread has something to do while that many are in flight: it is shown more by
         // the handful, because each look at the ring that finds a little costs both sides a cache line's way.
@@ -645,6 +665,9 @@ impl Queue {
                     return None;
                 }
             };
+            if self.beside {
+                self.look_ahead();
+            }
             let completion = Completion::from_words(words);
             let Some(ticket) = self.ended(completion.tag) else { continue };
             let entry = &mut self.slots[ticket.slot as usize];
@@ -691,6 +714,27 @@ impl Queue {
     fn lies(&self) {
         if let Driver::Isolated(isolated) = &self.driver {
             isolated.link().is_gone();
+        }
+    }
+
+    /// An accelerator on another core has written what the next completions are of: it takes a while to come here, and
+    /// that of several at once takes no longer.
+    #[inline]
+    fn look_ahead(&mut self) {
+        const AHEAD: u64 = 4;
+        let popped = self.completions.popped();
+        let first = self.looked.saturating_sub(popped).min(AHEAD);
+        for ahead in first..AHEAD {
+            let Some([tag, _]) = self.completions.peek(ahead) else { break };
+            self.looked = popped + ahead + 1;
+            let Some(slot) = self.slots.get(tag as u32 as usize) else { continue };
+            if let Some(source) = &slot.source {
+                source.will_be_written();
+            }
+            match &slot.destination {
+                Some(destination) => destination.will_be_read(),
+                None => slot.source.iter().for_each(Buffer::tag_will_be_read),
+            }
         }
     }
 
