@@ -331,10 +331,16 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     #[inline]
     pub fn step(&mut self, now: u64) -> usize {
         let before = self.ended;
+        let offering = self.offering();
         if self.held.is_empty() {
+            if offering == 0 {
+                return 0;
+            }
             self.held_since = now;
         }
-        self.take();
+        if offering > 0 {
+            self.take();
+        }
         let waited = now.saturating_sub(self.held_since) >= self.policy.deadline;
         if waited || self.held.len() >= self.policy.full.min(MOST_HELD) {
             self.execute();
@@ -436,12 +442,14 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     #[inline]
     fn round(&mut self, quanta: i64) {
         let queues = self.queues.len();
-        for offset in 0..queues {
-            let index = (self.turn + offset) % queues;
+        let mut next = if self.turn < queues { self.turn } else { 0 };
+        for _ in 0..queues {
+            let index = next;
+            next = if index + 1 < queues { index + 1 } else { 0 };
             let cut_short = self.take_from(index, quanta);
             if self.held.len() >= MOST_HELD {
                 // Who was cut short goes on; else it begins with whoever had no turn.
-                self.turn = if cut_short { index } else { index + 1 };
+                self.turn = if cut_short { index } else { next };
                 return;
             }
         }
