@@ -9,7 +9,7 @@ use millstream_cwq::{Algorithm, AlgorithmSet, Completion, ControlWord, Flags, Op
 use zeroize::Zeroizing;
 
 use crate::arena::Arena;
-use crate::cost::{self, NULL_COST};
+use crate::cost::{NULL_COST, cost};
 use crate::execute::{Executor, Taken};
 use crate::grant::{Grant, GrantConfig, GrantId, MovedQueue, QueueId, policy};
 use crate::key::Key;
@@ -20,7 +20,7 @@ use crate::stats::{Filled, QueueStats};
 use crate::trace::{self, About};
 use crate::unit::Unit;
 
-/// What a queue of weight 1 may take in one round: see [`mod@cost`].
+/// What a queue of weight 1 may take in one round: see [`cost`].
 const QUANTUM: i64 = 64 * 1024;
 
 /// The bytes of the words that are taken before any is executed: enough for lanes to be full of 8 KB objects, little enough
@@ -506,10 +506,10 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
                 continue;
             }
             let gathered = if word.has(Flags::GATHER) { gathered_len(&word, &grant.arena) } else { 0 };
-            let cost = cost::cost(&word, gathered, queue.arena_len);
+            let (cost, bytes) = cost(&word, gathered, queue.arena_len);
             queue.deficit -= cost;
             taken_cost += cost;
-            taken_bytes += cost::bytes(&word, gathered, queue.arena_len);
+            taken_bytes += bytes;
             trace::start(queue.label, &About::of(&word, word.source_len), word.tag);
             let cancelled = is_cancel(&word) && cancel(held, index, &word);
             queue.held += 1;
