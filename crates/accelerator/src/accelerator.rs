@@ -9,7 +9,7 @@ use millstream_cwq::{Algorithm, AlgorithmSet, Completion, ControlWord, Flags, Op
 use zeroize::Zeroizing;
 
 use crate::arena::Arena;
-use crate::cost::{self, NULL_COST};
+use crate::cost::{NULL_COST, cost};
 use crate::execute::{Executor, Taken};
 use crate::grant::{Grant, GrantConfig, GrantId, MovedQueue, QueueId, policy};
 use crate::key::Key;
@@ -20,7 +20,7 @@ use crate::stats::{Filled, QueueStats};
 use crate::trace::{self, About};
 use crate::unit::Unit;
 
-/// What a queue of weight 1 may take in one round: see [`mod@cost`].
+/// What a queue of weight 1 may take in one round: see [`cost`].
 const QUANTUM: i64 = 64 * 1024;
 
 /// The bytes of the words that are taken before any is executed: enough for lanes to be full of 8 KB objects, little enough
@@ -347,10 +347,16 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     #[inline]
     pub fn step(&mut self, now: u64) -> usize {
         let before = self.ended;
+        let offering = self.offering();
         if self.held.is_empty() {
+            if offering == 0 {
+                return 0;
+            }
             self.held_since = now;
         }
-        self.take();
+        if offering > 0 {
+            self.take();
+        }
         let waited = now.saturating_sub(self.held_since) >= self.policy.deadline;
         if waited || self.held.len() >= self.policy.full.min(MOST_HELD) {
             self.execute();
@@ -467,12 +473,14 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     #[inline]
     fn round(&mut self, quanta: i64) {
         let queues = self.queues.len();
-        for offset in 0..queues {
-            let index = (self.turn + offset) % queues;
+        let mut next = if self.turn < queues { self.turn } else { 0 };
+        for _ in 0..queues {
+            let index = next;
+            next = if index + 1 < queues { index + 1 } else { 0 };
             let cut_short = self.take_from(index, quanta);
             if self.held.len() >= self.most {
                 // Who was cut short goes on; else it begins with whoever had no turn.
-                self.turn = if cut_short { index } else { index + 1 };
+                self.turn = if cut_short { index } else { next };
                 return;
             }
         }
@@ -538,10 +546,10 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
                 *most = MOST_HELD;
             }
             let gathered = if word.has(Flags::GATHER) { gathered_len(&word, &grant.arena) } else { 0 };
-            let cost = cost::cost(&word, gathered, queue.arena_len);
+            let (cost, bytes) = cost(&word, gathered, queue.arena_len);
             queue.deficit -= cost;
             taken_cost += cost;
-            taken_bytes += cost::bytes(&word, gathered, queue.arena_len);
+            taken_bytes += bytes;
             trace::start(queue.label, &About::of(&word, word.source_len), word.tag);
             let cancelled = is_cancel(&word) && cancel(held, index, &word);
             queue.held += 1;

@@ -15,8 +15,8 @@ const WORD_COST: i64 = 512;
 const KEY_COST: i64 = 16 * 1024;
 
 /// By the number of the algorithm, what one byte costs.
-static BYTE_COST: [u8; 128] = {
-    let mut costs = [0; 128];
+static BYTE_COST: [u8; 256] = {
+    let mut costs = [0; 256];
     let mut at = 0;
     while at < Algorithm::ALL.len() {
         costs[Algorithm::ALL[at] as usize] = byte_cost(Algorithm::ALL[at]);
@@ -46,27 +46,30 @@ const fn byte_cost(algorithm: Algorithm) -> u8 {
     }
 }
 
-/// What a word costs. Nothing of it is checked yet: what is longer than the arena will be refused, and is cheap.
-#[inline]
-pub(crate) fn cost(word: &ControlWord, gathered: u32, arena_len: u32) -> i64 {
-    let of = |algorithm: u8| i64::from(BYTE_COST.get(usize::from(algorithm)).copied().unwrap_or(0));
-    let per_byte = (of(word.algorithm) + of(word.hash)).max(1);
-    let mut cost = WORD_COST + per_byte * bytes(word, gathered, arena_len);
-    for (flag, len) in [(Flags::KEY_IN_ARENA, word.key_len), (Flags::MAC_KEY_IN_ARENA, word.mac_key_len)] {
-        if word.has(flag) {
-            cost += KEY_COST + i64::from(len);
-        }
+/// What a word costs, and how many bytes it is about. Nothing of it is checked yet: what is longer than the arena will be
+/// refused, and is cheap.
+#[inline(always)]
+pub(crate) fn cost(word: &ControlWord, gathered: u32, arena_len: u32) -> (i64, i64) {
+    let source = if word.has(Flags::GATHER) { gathered } else { word.source_len };
+    let mut bytes = i64::from(source.min(arena_len));
+    // Of a combined operation the length of the associated data is a part of the source's.
+    if word.opcode == Opcode::Aead as u8 {
+        bytes += i64::from(word.aad_len.min(arena_len));
     }
-    cost
+    let of = |algorithm: u8| i64::from(BYTE_COST[usize::from(algorithm)]);
+    let per_byte = (of(word.algorithm) + of(word.hash)).max(1);
+    let mut cost = WORD_COST + per_byte * bytes;
+    if word.flags & (Flags::KEY_IN_ARENA | Flags::MAC_KEY_IN_ARENA) != 0 {
+        cost += keys_cost(word);
+    }
+    (cost, bytes)
 }
 
-/// How many bytes a word is about.
-#[inline]
-pub(crate) fn bytes(word: &ControlWord, gathered: u32, arena_len: u32) -> i64 {
-    let source = if word.has(Flags::GATHER) { gathered } else { word.source_len };
-    // Of a combined operation the length of the associated data is a part of the source's.
-    let aad = if word.opcode == Opcode::Aead as u8 { word.aad_len } else { 0 };
-    i64::from(source.min(arena_len)) + i64::from(aad.min(arena_len))
+/// What the keys cost that a word brings with it.
+#[cold]
+fn keys_cost(word: &ControlWord) -> i64 {
+    let key = |flag, len: u16| if word.has(flag) { KEY_COST + i64::from(len) } else { 0 };
+    key(Flags::KEY_IN_ARENA, word.key_len) + key(Flags::MAC_KEY_IN_ARENA, word.mac_key_len)
 }
 
 #[cfg(test)]
@@ -81,7 +84,7 @@ mod tests {
             source_len,
             ..ControlWord::default()
         };
-        let of = |word: &ControlWord| cost(word, 0, 1 << 20);
+        let of = |word: &ControlWord| cost(word, 0, 1 << 20).0;
         assert!(of(&word(Algorithm::DesCbc, 8192)) > 40 * of(&word(Algorithm::AesCbc, 8192)));
         assert!(of(&word(Algorithm::AesCbc, u32::MAX)) < 2 << 20);
         let chained = ControlWord { hash: Algorithm::Sha256 as u8, ..word(Algorithm::AesCbc, 8192) };
