@@ -134,7 +134,9 @@ impl fmt::Display for Error {
                 f.write_str("every key slot is taken: remove a key first, or configure more key_slots")
             }
             Error::Operation(status) => status.fmt(f),
-            Error::Memory(kind) => write!(f, "no memory for a queue: {kind}; configure less arena_bytes or depth"),
+            Error::Memory(kind) => {
+                write!(f, "no memory for a queue: {kind}; configure less arena_bytes or depth")
+            }
             Error::Attach(error) => error.fmt(f),
             Error::Key(refusal) => write!(f, "the service refused the key: {refusal}"),
             Error::NoAnswer(limit) => write!(

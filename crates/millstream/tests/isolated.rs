@@ -83,12 +83,12 @@ fn a_revoked_grant_ends_what_is_in_flight() {
 
 #[test]
 fn polling_alone_notices_every_end() {
-    let ends: [(fn(&double::Served), Status); 3] = [
-        (double::Served::revoke, Status::Revoked),
+    type End = fn(&double::Served);
+    for (end, status) in [
+        (double::Served::revoke as End, Status::Revoked),
         (double::Served::kill_worker, Status::Gone),
         (double::Served::kill_broker, Status::Gone),
-    ];
-    for (end, status) in ends {
+    ] {
         let double = Double::start();
         let (_accelerator, mut queue) = busy(&double);
         end(&double.last());
@@ -292,7 +292,8 @@ fn a_refusal_is_an_answer_and_says_what_to_do() {
     *double.manner.lock().unwrap() = Manner::Refuse(ServiceRefusal::TooMuch, "at most 4 queues");
     let before = fallbacks();
     // Leave to fall back is not leave to compute around a refusal.
-    let wanted = Attach { fallback: Fallback::InProcess, limit: Duration::from_millis(100), ..double.wanted() };
+    let wanted =
+        Attach { fallback: Fallback::InProcess, limit: Duration::from_millis(100), ..double.wanted() };
     let error = wanted.attach().unwrap_err();
     assert!(matches!(error, AttachError::Refused { why: ServiceRefusal::TooMuch, .. }));
     let text = error.to_string();

@@ -48,6 +48,7 @@ pub(crate) struct Link {
     pub(super) owed: Mutex<u32>,
     pub(super) limit: Duration,
     spin: Duration,
+    demote_from: usize,
     pub(crate) doorbell: Doorbell,
     pub(crate) heap: Arc<Heap>,
     pub(crate) rings: Arc<Mapping>,
@@ -66,7 +67,7 @@ impl Link {
         info: GrantInfo,
         path: PathBuf,
         limit: Duration,
-        spin: Duration,
+        (spin, demote_from): (Duration, usize),
     ) -> Option<Self> {
         let Received { arena, rings, state, doorbell, keys, service } = received;
         // The first is the last to be taken.
@@ -81,6 +82,7 @@ impl Link {
             owed: Mutex::new(0),
             limit,
             spin,
+            demote_from,
             doorbell,
             heap: Heap::shared(arena),
             rings,
@@ -102,6 +104,10 @@ impl Link {
 
     pub(crate) fn spin(&self) -> Duration {
         self.spin
+    }
+
+    pub(crate) fn demote_from(&self) -> usize {
+        self.demote_from
     }
 
     pub(super) fn state(&self) -> GrantState {

@@ -35,6 +35,7 @@ mod isolated;
 mod request;
 mod shared;
 mod thread;
+mod trace;
 
 use std::fmt;
 use std::sync::Arc;
@@ -246,6 +247,8 @@ pub struct Queue {
     shared: bool,
     /// Requests that were taken to be cancelled and whose own completions are to come.
     cancels: usize,
+    /// The grant's number, for tracepoints.
+    label: u64,
 }
 
 /// A queue's memory, before anybody serves it.
@@ -305,8 +308,13 @@ impl Parts {
 
     fn queue(self, driver: Driver) -> Queue {
         const FRESH: &str = "the memory was made for a ring";
+        let label = match &driver {
+            Driver::Isolated(isolated) => isolated.link().grant().id,
+            _ => 0,
+        };
         Queue {
             driver,
+            label,
             submissions: Producer::resume(self.submissions, self.position.0).expect(FRESH),
             completions: Consumer::resume(self.completions, self.position.1).expect(FRESH),
             heap: self.heap,
@@ -469,9 +477,13 @@ impl Queue {
         }
         place_key!(request.key, key, key_len, Flags::KEY_IN_ARENA);
         place_key!(request.mac_key, mac_key, mac_key_len, Flags::MAC_KEY_IN_ARENA);
+        if let Driver::Isolated(isolated) = &self.driver {
+            isolated.hand_over(source.as_deref());
+        }
         let entry = &mut self.slots[slot as usize];
         let generation = entry.generation;
         word.tag = u64::from(slot) | u64::from(generation) << 32;
+        trace::submit(self.label, &word, total as u32);
         if self.submissions.push(&word.to_words()).is_err() {
             refuse!(Refusal::Gone);
         }

@@ -254,10 +254,8 @@ fn grant(
     let orders = Arc::new(Orders::default());
     let mapped = Mapping::shared(&rings).unwrap();
     let words = |(at, words)| mapped.words(at, words);
-    let completions: Vec<Words> =
-        (0..queues).filter_map(|queue| words(layout.completions(queue))).collect();
-    let submissions: Vec<Words> =
-        (0..queues).filter_map(|queue| words(layout.submissions(queue))).collect();
+    let completions: Vec<Words> = (0..queues).filter_map(|queue| words(layout.completions(queue))).collect();
+    let submissions: Vec<Words> = (0..queues).filter_map(|queue| words(layout.submissions(queue))).collect();
     let worker = Worker::new(
         &terms,
         Mapping::shared(&arena).unwrap(),
@@ -429,7 +427,8 @@ impl Worker {
 
     fn insert(&mut self, algorithm: u8, bytes: &[u8], exportable: bool) -> Result<Handle, KeyRefusal> {
         let algorithm = Algorithm::from_code(algorithm).ok_or(KeyRefusal::Algorithm)?;
-        self.accelerator.insert_raw_key(self.grant, algorithm, bytes, exportable).map_err(|error| match error {
+        self.accelerator.insert_raw_key(self.grant, algorithm, bytes, exportable).map_err(|error| match error
+        {
             InsertError::SlotsFull => KeyRefusal::SlotsFull,
             InsertError::Policy(_) => KeyRefusal::Policy,
             _ => KeyRefusal::KeyLength,
