@@ -437,3 +437,36 @@ fn attaching_takes_a_moment() {
     println!("attach: best {:?}, median {:?}", times[0], times[25]);
     assert!(times[0] < Duration::from_millis(10), "{times:?}");
 }
+
+/// Against the service that `MILLSTREAM_SOCKET` names: run by name, where one runs.
+#[test]
+#[ignore = "it needs a service: MILLSTREAM_SOCKET=... cargo test -p millstream --test isolated -- --ignored"]
+fn a_real_service() {
+    let began = Instant::now();
+    let accelerator = Attach { queues: 2, ..Attach::default() }.attach().unwrap();
+    println!("attach: {:?}, {accelerator:?}, {:?}", began.elapsed(), accelerator.grant());
+    let key = accelerator.generate_key(Algorithm::AesCtr, 16, Exportable::Yes).unwrap();
+    let bytes = accelerator.export_key(key).unwrap();
+    let ctr = aes::Ctr::new(millstream::features().unwrap(), &bytes).unwrap();
+    let mut wanted = [3; 777];
+    ctr.apply(&[1; 16], InOut::in_place(&mut wanted));
+    for mut queue in [accelerator.queue().unwrap(), accelerator.queue().unwrap()] {
+        for _ in 0..1000 {
+            let (source, destination) = (filled(&queue, &[3; 777]), queue.buffer(777).unwrap());
+            queue.submit(Request::encrypt(key, &[1; 16], source, destination)).unwrap();
+            let done = queue.wait().unwrap();
+            assert_eq!((done.result, &done.buffers.destination.unwrap()[..]), (Ok(()), &wanted[..]));
+        }
+    }
+    let mut queue = accelerator.queue().unwrap();
+    for i in 0..100 {
+        copy(&mut queue, i);
+    }
+    Service::connect(None).unwrap().revoke(accelerator.grant().id).unwrap();
+    let ended: Vec<Done> = std::iter::from_fn(|| queue.wait()).collect();
+    let revoked = ended.iter().filter(|done| done.result == Err(Status::Revoked)).count();
+    println!("{} ended, {revoked} as revoked", ended.len());
+    assert!(ended.iter().all(|done| matches!(done.result, Ok(()) | Err(Status::Revoked))));
+    assert!(ended.iter().all(|done| done.buffers.destination.is_some()), "the worker let go");
+    check_refused(&accelerator, &mut queue, Refusal::Revoked);
+}

@@ -1,7 +1,7 @@
 //! What a grant's client holds of it: the mapped memory, the sockets, and what is known of its end.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -56,8 +56,6 @@ pub(crate) struct Link {
     parked: Mutex<Vec<Parked>>,
     info: GrantInfo,
     path: PathBuf,
-    /// How often a queue slept.
-    pub(crate) sleeps: AtomicU64,
 }
 
 impl Link {
@@ -90,7 +88,6 @@ impl Link {
             parked: Mutex::new(parked),
             info,
             path,
-            sleeps: AtomicU64::new(0),
         })
     }
 

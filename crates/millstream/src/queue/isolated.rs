@@ -97,7 +97,6 @@ impl Isolated {
             return;
         }
         if completions.sleep() == Ok(true) && self.refusal().is_none() {
-            self.link.sleeps.fetch_add(1, Ordering::Relaxed);
             shm::sleep::wait(completions.sleep_word(), 1, LIMIT);
         }
         completions.wake();
