@@ -470,3 +470,59 @@ fn a_real_service() {
     assert!(ended.iter().all(|done| done.buffers.destination.is_some()), "the worker let go");
     check_refused(&accelerator, &mut queue, Refusal::Revoked);
 }
+
+/// The same, and its workers are killed while they work, and stopped.
+#[test]
+#[ignore = "it kills the workers of the service that MILLSTREAM_SOCKET names"]
+fn a_real_worker_dies() {
+    let workers = || Service::connect(None).unwrap().status().unwrap().workers;
+    let signal = |name: &str, pid: u32| {
+        let mut kill = std::process::Command::new("kill");
+        assert!(kill.args([name, &pid.to_string()]).status().unwrap().success());
+    };
+    for round in 0..5 {
+        let accelerator = Accelerator::attach().unwrap();
+        let mut queue = accelerator.queue().unwrap();
+        let killer = std::thread::scope(|scope| {
+            let killer = scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(30 + round));
+                workers().iter().for_each(|worker| signal("-9", worker.pid));
+                Instant::now()
+            });
+            while accelerator.state() == GrantState::Live && queue.submit(Request::null()).is_ok() {
+                for i in 0..31 {
+                    if let (Ok(mut source), Ok(destination)) = (queue.buffer(3000), queue.buffer(3000)) {
+                        source.fill(i);
+                        let _ = queue.submit(Request::copy(source, destination));
+                    }
+                }
+                for _ in 0..16 {
+                    let done = queue.wait().unwrap();
+                    assert!(matches!(done.result, Ok(()) | Err(Status::Gone)), "{done:?}");
+                }
+            }
+            killer.join().unwrap()
+        });
+        let ended: Vec<Done> = std::iter::from_fn(|| queue.wait()).collect();
+        let gone = ended.iter().filter(|done| done.result == Err(Status::Gone)).count();
+        println!("{} ended after {:?}, {gone} of them gone", ended.len(), killer.elapsed());
+        assert!(killer.elapsed() < Duration::from_secs(2));
+        check_refused(&accelerator, &mut queue, Refusal::Gone);
+    }
+    // A stopped worker is only slow.
+    let accelerator = Accelerator::attach().unwrap();
+    let mut queue = accelerator.queue().unwrap();
+    // Its figures can't be had while it is stopped, so its process is asked for before.
+    let workers = workers();
+    workers.iter().for_each(|worker| signal("-STOP", worker.pid));
+    copy(&mut queue, 1);
+    let began = Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(300));
+            workers.iter().for_each(|worker| signal("-CONT", worker.pid));
+        });
+        assert_eq!(queue.wait().unwrap().result, Ok(()));
+    });
+    assert!(began.elapsed() >= Duration::from_millis(300), "it was stopped");
+}

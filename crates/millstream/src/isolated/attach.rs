@@ -16,6 +16,12 @@ use super::link::{Link, Received};
 use super::local::Local;
 use super::{Accelerator, FALLBACKS, GrantInfo, Place};
 
+/// How long a service may take to start a worker in place of one that died.
+const RESTART: Duration = Duration::from_secs(1);
+
+/// Between two requests meanwhile.
+const RETRY: Duration = Duration::from_millis(5);
+
 /// What to ask for. Where a number is 0 the service gives what is usual.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attach {
@@ -191,11 +197,25 @@ fn remedy(why: protocol::Refusal) -> &'static str {
 }
 
 impl Attach {
-    /// Asks for a grant: one round trip.
+    /// Asks for a grant: one round trip. Where a worker has just died it waits, up to a second, for the next one.
     ///
     /// # Errors
     /// [`AttachError`].
     pub fn attach(&self) -> Result<Accelerator, AttachError> {
+        let until = Instant::now() + RESTART.min(self.limit);
+        loop {
+            match self.attach_once() {
+                Err(AttachError::Refused { why: protocol::Refusal::NoWorker, .. })
+                    if Instant::now() < until =>
+                {
+                    std::thread::sleep(RETRY);
+                }
+                attached => return attached,
+            }
+        }
+    }
+
+    fn attach_once(&self) -> Result<Accelerator, AttachError> {
         match self.reach() {
             Ok((socket, path)) => {
                 let link = self.ask(socket, &path)?;
