@@ -83,12 +83,12 @@ fn a_revoked_grant_ends_what_is_in_flight() {
 
 #[test]
 fn polling_alone_notices_every_end() {
-    let ends: [(fn(&double::Served), Status); 3] = [
-        (double::Served::revoke, Status::Revoked),
+    type End = fn(&double::Served);
+    for (end, status) in [
+        (double::Served::revoke as End, Status::Revoked),
         (double::Served::kill_worker, Status::Gone),
         (double::Served::kill_broker, Status::Gone),
-    ];
-    for (end, status) in ends {
+    ] {
         let double = Double::start();
         let (_accelerator, mut queue) = busy(&double);
         end(&double.last());
@@ -436,4 +436,93 @@ fn attaching_takes_a_moment() {
     times.sort();
     println!("attach: best {:?}, median {:?}", times[0], times[25]);
     assert!(times[0] < Duration::from_millis(10), "{times:?}");
+}
+
+/// Against the service that `MILLSTREAM_SOCKET` names: run by name, where one runs.
+#[test]
+#[ignore = "it needs a service: MILLSTREAM_SOCKET=... cargo test -p millstream --test isolated -- --ignored"]
+fn a_real_service() {
+    let began = Instant::now();
+    let accelerator = Attach { queues: 2, ..Attach::default() }.attach().unwrap();
+    println!("attach: {:?}, {accelerator:?}, {:?}", began.elapsed(), accelerator.grant());
+    let key = accelerator.generate_key(Algorithm::AesCtr, 16, Exportable::Yes).unwrap();
+    let bytes = accelerator.export_key(key).unwrap();
+    let ctr = aes::Ctr::new(millstream::features().unwrap(), &bytes).unwrap();
+    let mut wanted = [3; 777];
+    ctr.apply(&[1; 16], InOut::in_place(&mut wanted));
+    for mut queue in [accelerator.queue().unwrap(), accelerator.queue().unwrap()] {
+        for _ in 0..1000 {
+            let (source, destination) = (filled(&queue, &[3; 777]), queue.buffer(777).unwrap());
+            queue.submit(Request::encrypt(key, &[1; 16], source, destination)).unwrap();
+            let done = queue.wait().unwrap();
+            assert_eq!((done.result, &done.buffers.destination.unwrap()[..]), (Ok(()), &wanted[..]));
+        }
+    }
+    let mut queue = accelerator.queue().unwrap();
+    for i in 0..100 {
+        copy(&mut queue, i);
+    }
+    Service::connect(None).unwrap().revoke(accelerator.grant().id).unwrap();
+    let ended: Vec<Done> = std::iter::from_fn(|| queue.wait()).collect();
+    let revoked = ended.iter().filter(|done| done.result == Err(Status::Revoked)).count();
+    println!("{} ended, {revoked} as revoked", ended.len());
+    assert!(ended.iter().all(|done| matches!(done.result, Ok(()) | Err(Status::Revoked))));
+    assert!(ended.iter().all(|done| done.buffers.destination.is_some()), "the worker let go");
+    check_refused(&accelerator, &mut queue, Refusal::Revoked);
+}
+
+/// The same, and its workers are killed while they work, and stopped.
+#[test]
+#[ignore = "it kills the workers of the service that MILLSTREAM_SOCKET names"]
+fn a_real_worker_dies() {
+    let workers = || Service::connect(None).unwrap().status().unwrap().workers;
+    let signal = |name: &str, pid: u32| {
+        let mut kill = std::process::Command::new("kill");
+        assert!(kill.args([name, &pid.to_string()]).status().unwrap().success());
+    };
+    for round in 0..5 {
+        let accelerator = Accelerator::attach().unwrap();
+        let mut queue = accelerator.queue().unwrap();
+        let killer = std::thread::scope(|scope| {
+            let killer = scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(30 + round));
+                workers().iter().for_each(|worker| signal("-9", worker.pid));
+                Instant::now()
+            });
+            while accelerator.state() == GrantState::Live && queue.submit(Request::null()).is_ok() {
+                for i in 0..31 {
+                    if let (Ok(mut source), Ok(destination)) = (queue.buffer(3000), queue.buffer(3000)) {
+                        source.fill(i);
+                        let _ = queue.submit(Request::copy(source, destination));
+                    }
+                }
+                for _ in 0..16 {
+                    let done = queue.wait().unwrap();
+                    assert!(matches!(done.result, Ok(()) | Err(Status::Gone)), "{done:?}");
+                }
+            }
+            killer.join().unwrap()
+        });
+        let ended: Vec<Done> = std::iter::from_fn(|| queue.wait()).collect();
+        let gone = ended.iter().filter(|done| done.result == Err(Status::Gone)).count();
+        println!("{} ended after {:?}, {gone} of them gone", ended.len(), killer.elapsed());
+        assert!(killer.elapsed() < Duration::from_secs(2));
+        check_refused(&accelerator, &mut queue, Refusal::Gone);
+    }
+    // A stopped worker is only slow.
+    let accelerator = Accelerator::attach().unwrap();
+    let mut queue = accelerator.queue().unwrap();
+    // Its figures can't be had while it is stopped, so its process is asked for before.
+    let workers = workers();
+    workers.iter().for_each(|worker| signal("-STOP", worker.pid));
+    copy(&mut queue, 1);
+    let began = Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(300));
+            workers.iter().for_each(|worker| signal("-CONT", worker.pid));
+        });
+        assert_eq!(queue.wait().unwrap().result, Ok(()));
+    });
+    assert!(began.elapsed() >= Duration::from_millis(300), "it was stopped");
 }
