@@ -68,7 +68,9 @@ fn quick() {
 
 fn sizes() {
     let service = Service::with(Setting {
-        policy: Some("[[user]]\nuid = 0\nmax_grants = 2\nqueues = 3\nkey_slots = 1000\nweight = 7\nalgorithms = [\"md5\"]\n"),
+        policy: Some(
+            "[[user]]\nuid = 0\nmax_grants = 2\nqueues = 3\nkey_slots = 1000\nweight = 7\nalgorithms = [\"md5\"]\n",
+        ),
         ..Setting::default()
     });
     if !crate::system::is_root() {
