@@ -12,7 +12,7 @@ use crate::broker::Broker;
 use crate::crew::{Outcome, Purpose};
 use crate::grant::{Grant, Phase, Shares, arena_bytes, shown};
 use crate::identity::Peer;
-use crate::link::{Link, Shared};
+use crate::link::{Link, Shared, drain};
 use crate::place::Visitor;
 use crate::poll::{Event, Interest, Token};
 use crate::probes;
@@ -98,6 +98,7 @@ impl Broker {
         tracing::warn!(detail, "turned away");
         // Who does not take it sees the end of the connection.
         let _ = socket.try_send(&Reply::Refused { why, detail: detail.to_owned() }.encode(), &[]);
+        drain(socket);
     }
 
     /// A client says something, or takes something, or is gone.
