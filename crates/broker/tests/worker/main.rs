@@ -2,6 +2,9 @@
 //! itself again as a worker.
 
 mod client;
+mod ending;
+mod hidden;
+mod hostile;
 mod moving;
 mod process;
 mod sandbox;
@@ -16,7 +19,14 @@ fn main() -> ExitCode {
         return process::worker();
     }
     let arguments = Arguments::from_args();
-    let tests = [serve::tests(), moving::tests(), sandbox::tests()];
+    let tests = [
+        serve::tests(),
+        moving::tests(),
+        ending::tests(),
+        hostile::tests(),
+        hidden::tests(),
+        sandbox::tests(),
+    ];
     libtest_mimic::run(&arguments, tests.into_iter().flatten().collect()).exit_code()
 }
 
