@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use millstream_protocol::{Message, Order, Refusal, Reply, Report, STATE_GONE, STATE_REVOKED};
 
-use crate::client::Client;
+use crate::client::{Chatter, Client};
 use crate::config::Config;
 use crate::crew::{Outcome, Purpose, STUCK, Traits, Worker};
 use crate::error::Error;
@@ -46,6 +46,7 @@ pub struct Broker {
     pub(crate) crew: Vec<Worker>,
     pub(crate) survey: Option<Survey>,
     pub(crate) counters: Counters,
+    pub(crate) chatter: Chatter,
     pub(crate) metrics: Option<Metrics>,
     pub(crate) clients_ever: u64,
     pub(crate) grants_ever: u64,
@@ -78,6 +79,7 @@ impl Broker {
             crew,
             survey: None,
             counters: Counters::default(),
+            chatter: Chatter::default(),
             metrics: None,
             clients_ever: 0,
             grants_ever: 0,

@@ -1,7 +1,7 @@
 //! The clients, and how they get their grants.
 
 use std::io;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use millstream_protocol::{
     Error as Misunderstood, Grant as Terms, Message, Order, Refusal, Reply, Request, Wanted,
@@ -23,6 +23,30 @@ const UNGRANTED: usize = 64;
 const NEWCOMERS: usize = 16;
 /// Messages of one client that are read before the others' turn.
 const REQUESTS: usize = 4;
+
+/// What anybody can have the broker write is written so often in a second.
+const MOST_LINES: u32 = 20;
+
+/// Keeps strangers from filling the log.
+#[derive(Default)]
+pub(crate) struct Chatter {
+    since: Option<Instant>,
+    lines: u32,
+}
+
+impl Chatter {
+    /// Whether one more line may be written.
+    fn may_speak(&mut self) -> bool {
+        if self.since.is_none_or(|since| since.elapsed() >= Duration::from_secs(1)) {
+            if self.lines > MOST_LINES {
+                tracing::warn!(times = self.lines - MOST_LINES, "refused, and not written down");
+            }
+            (self.since, self.lines) = (Some(Instant::now()), 0);
+        }
+        self.lines = self.lines.saturating_add(1);
+        self.lines <= MOST_LINES
+    }
+}
 
 /// A connection.
 pub(crate) struct Client {
@@ -95,7 +119,9 @@ impl Broker {
     fn turn_away(&mut self, socket: &Socket, detail: &str) {
         let why = Refusal::Exhausted;
         self.counters.refused(why);
-        tracing::warn!(detail, "turned away");
+        if self.chatter.may_speak() {
+            tracing::warn!(detail, "turned away");
+        }
         // Who does not take it sees the end of the connection.
         let _ = socket.try_send(&Reply::Refused { why, detail: detail.to_owned() }.encode(), &[]);
         drain(socket);
@@ -197,7 +223,9 @@ impl Broker {
     pub(crate) fn refuse(&mut self, id: u64, why: Refusal, detail: String) {
         let Some(client) = self.clients.get(&id) else { return };
         self.counters.refused(why);
-        tracing::info!(pid = client.peer.pid, uid = client.peer.uid, %why, detail, "refused");
+        if self.chatter.may_speak() {
+            tracing::info!(pid = client.peer.pid, uid = client.peer.uid, %why, detail, "refused");
+        }
         self.answer(id, &Reply::Refused { why, detail }, Vec::new());
     }
 
@@ -322,5 +350,20 @@ impl Broker {
         }
         self.refuse(grant.client, why, detail.to_owned());
         self.answer_all(&grant.askers, &Reply::End {});
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strangers_do_not_fill_the_log() {
+        let mut chatter = Chatter::default();
+        let written = (0..10_000).filter(|_| chatter.may_speak()).count();
+        // It may have taken more than a second.
+        assert!((MOST_LINES as usize..20 * MOST_LINES as usize).contains(&written), "{written}");
+        chatter.since = Instant::now().checked_sub(Duration::from_secs(2));
+        assert!(chatter.may_speak(), "the next second");
     }
 }
