@@ -203,6 +203,8 @@ impl Broker {
 
     /// Waits, and does what there is to do; whether it was told something.
     fn turn(&mut self, limit: Option<Instant>) -> io::Result<bool> {
+        // Orders may have been given since the last turn.
+        self.bury();
         let until = [limit, self.deadline()].into_iter().flatten().min();
         let mut told = false;
         for event in self.poll.wait(until)? {

@@ -253,7 +253,7 @@ impl Broker {
             return Err((Refusal::Message, "this connection has its grant: open another".to_owned()));
         }
         let limits = self.policy.limits(&client.peer);
-        let limits = limits.ok_or_else(|| (Refusal::Denied, format!("uid {}", client.peer.uid)))?;
+        let limits = limits.ok_or_else(|| (Refusal::Denied, self.why_denied(client.peer.uid)))?;
         let has = self.grants.values().filter(|grant| grant.peer.uid == client.peer.uid).count();
         if has >= limits.max_grants as usize {
             return Err((Refusal::TooManyGrants, format!("allowed are {}", limits.max_grants)));
@@ -288,6 +288,13 @@ impl Broker {
         };
         self.grants_ever += 1;
         Ok((grant, worker_end))
+    }
+
+    fn why_denied(&self, uid: u32) -> String {
+        match &self.config.policy {
+            Some(_) => format!("uid {uid}: the service's policy has no section that gives it grants"),
+            None => format!("uid {uid}: the service has no policy, so it serves the user that runs it only"),
+        }
     }
 
     /// The worker where the shares that were promised are the fewest.
