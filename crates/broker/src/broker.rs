@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use millstream_protocol::{Message, Order, Refusal, Reply, Report, STATE_GONE, STATE_REVOKED};
 
-use crate::client::Client;
+use crate::client::{Chatter, Client};
 use crate::config::Config;
 use crate::crew::{Outcome, Purpose, STUCK, Traits, Worker};
 use crate::error::Error;
@@ -46,6 +46,7 @@ pub struct Broker {
     pub(crate) crew: Vec<Worker>,
     pub(crate) survey: Option<Survey>,
     pub(crate) counters: Counters,
+    pub(crate) chatter: Chatter,
     pub(crate) metrics: Option<Metrics>,
     pub(crate) clients_ever: u64,
     pub(crate) grants_ever: u64,
@@ -78,6 +79,7 @@ impl Broker {
             crew,
             survey: None,
             counters: Counters::default(),
+            chatter: Chatter::default(),
             metrics: None,
             clients_ever: 0,
             grants_ever: 0,
@@ -97,10 +99,9 @@ impl Broker {
 
     fn start_workers(&mut self) -> Result<(), Error> {
         for worker in &mut self.crew {
-            worker.start(&self.config, &self.poll).map_err(|source| Error::Worker {
-                program: self.config.worker.program.clone(),
-                source,
-            })?;
+            worker
+                .start(&self.config, &self.poll)
+                .map_err(|source| Error::Worker { program: self.config.worker.program.clone(), source })?;
         }
         let limit = Instant::now() + STUCK;
         while let Some(unready) = self.crew.iter().find(|worker| !worker.is_ready()) {
@@ -155,11 +156,11 @@ impl Broker {
         self.crew.iter_mut().for_each(Worker::dismiss);
         let limit = Instant::now() + FINISH;
         while Instant::now() < limit && !self.crew.iter_mut().all(Worker::has_ended) {
-            // Only to wait: nobody is answered any more, and who has ended stays to be seen.
+            // Only to wait: nobody is answered any more.
             let events = self.poll.wait(Some(limit)).map_err(Error::system("epoll"))?;
             for event in events {
                 match event.token {
-                    Token::Ended(_) => {}
+                    Token::Ended(index) => self.crew[index].forget_end(&self.poll),
                     Token::Worker(index) if !event.gone => {
                         self.crew[index].discard();
                     }
@@ -202,6 +203,8 @@ impl Broker {
 
     /// Waits, and does what there is to do; whether it was told something.
     fn turn(&mut self, limit: Option<Instant>) -> io::Result<bool> {
+        // Orders may have been given since the last turn.
+        self.bury();
         let until = [limit, self.deadline()].into_iter().flatten().min();
         let mut told = false;
         for event in self.poll.wait(until)? {
@@ -410,11 +413,14 @@ impl Broker {
         if let Some(client) = self.clients.get_mut(&grant.client) {
             client.grant = None;
         }
-        match state {
-            STATE_REVOKED => self.counters.revoked += 1,
-            _ => self.counters.gone += 1,
+        let (pid, uid) = (grant.peer.pid, grant.peer.uid);
+        if state == STATE_REVOKED {
+            self.counters.revoked += 1;
+            tracing::info!(grant = id, pid, uid, "revoke");
+        } else {
+            self.counters.gone += 1;
+            tracing::warn!(grant = id, pid, uid, "a grant has ended with its worker");
         }
-        tracing::info!(grant = id, pid = grant.peer.pid, uid = grant.peer.uid, state, "revoke");
         self.answer_all(&grant.askers, answer);
     }
 

@@ -1,16 +1,18 @@
 //! The clients, and how they get their grants.
 
 use std::io;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use millstream_protocol::{Error as Misunderstood, Grant as Terms, Message, Order, Refusal, Reply, Request, Wanted};
+use millstream_protocol::{
+    Error as Misunderstood, Grant as Terms, Message, Order, Refusal, Reply, Request, Wanted,
+};
 use millstream_shm::{Socket, pair};
 
 use crate::broker::Broker;
 use crate::crew::{Outcome, Purpose};
 use crate::grant::{Grant, Phase, Shares, arena_bytes, shown};
 use crate::identity::Peer;
-use crate::link::{Link, Shared};
+use crate::link::{Link, Shared, drain};
 use crate::place::Visitor;
 use crate::poll::{Event, Interest, Token};
 use crate::probes;
@@ -21,6 +23,30 @@ const UNGRANTED: usize = 64;
 const NEWCOMERS: usize = 16;
 /// Messages of one client that are read before the others' turn.
 const REQUESTS: usize = 4;
+
+/// What anybody can have the broker write is written so often in a second.
+const MOST_LINES: u32 = 20;
+
+/// Keeps strangers from filling the log.
+#[derive(Default)]
+pub(crate) struct Chatter {
+    since: Option<Instant>,
+    lines: u32,
+}
+
+impl Chatter {
+    /// Whether one more line may be written.
+    fn may_speak(&mut self) -> bool {
+        if self.since.is_none_or(|since| since.elapsed() >= Duration::from_secs(1)) {
+            if self.lines > MOST_LINES {
+                tracing::warn!(times = self.lines - MOST_LINES, "refused, and not written down");
+            }
+            (self.since, self.lines) = (Some(Instant::now()), 0);
+        }
+        self.lines = self.lines.saturating_add(1);
+        self.lines <= MOST_LINES
+    }
+}
 
 /// A connection.
 pub(crate) struct Client {
@@ -93,9 +119,12 @@ impl Broker {
     fn turn_away(&mut self, socket: &Socket, detail: &str) {
         let why = Refusal::Exhausted;
         self.counters.refused(why);
-        tracing::warn!(detail, "turned away");
+        if self.chatter.may_speak() {
+            tracing::warn!(detail, "turned away");
+        }
         // Who does not take it sees the end of the connection.
         let _ = socket.try_send(&Reply::Refused { why, detail: detail.to_owned() }.encode(), &[]);
+        drain(socket);
     }
 
     /// A client says something, or takes something, or is gone.
@@ -194,7 +223,9 @@ impl Broker {
     pub(crate) fn refuse(&mut self, id: u64, why: Refusal, detail: String) {
         let Some(client) = self.clients.get(&id) else { return };
         self.counters.refused(why);
-        tracing::info!(pid = client.peer.pid, uid = client.peer.uid, %why, detail, "refused");
+        if self.chatter.may_speak() {
+            tracing::info!(pid = client.peer.pid, uid = client.peer.uid, %why, detail, "refused");
+        }
         self.answer(id, &Reply::Refused { why, detail }, Vec::new());
     }
 
@@ -222,7 +253,7 @@ impl Broker {
             return Err((Refusal::Message, "this connection has its grant: open another".to_owned()));
         }
         let limits = self.policy.limits(&client.peer);
-        let limits = limits.ok_or_else(|| (Refusal::Denied, format!("uid {}", client.peer.uid)))?;
+        let limits = limits.ok_or_else(|| (Refusal::Denied, self.why_denied(client.peer.uid)))?;
         let has = self.grants.values().filter(|grant| grant.peer.uid == client.peer.uid).count();
         if has >= limits.max_grants as usize {
             return Err((Refusal::TooManyGrants, format!("allowed are {}", limits.max_grants)));
@@ -257,6 +288,13 @@ impl Broker {
         };
         self.grants_ever += 1;
         Ok((grant, worker_end))
+    }
+
+    fn why_denied(&self, uid: u32) -> String {
+        match &self.config.policy {
+            Some(_) => format!("uid {uid}: the service's policy has no section that gives it grants"),
+            None => format!("uid {uid}: the service has no policy, so it serves the user that runs it only"),
+        }
     }
 
     /// The worker where the shares that were promised are the fewest.
@@ -298,7 +336,13 @@ impl Broker {
         let took_us = grant.since.elapsed().as_micros() as u64;
         self.counters.granted(grant.since.elapsed());
         tracing::info!(
-            grant = id, pid = peer.pid, uid = peer.uid, worker = grant.worker, name = grant.name, took_us, "grant"
+            grant = id,
+            pid = peer.pid,
+            uid = peer.uid,
+            worker = grant.worker,
+            name = grant.name,
+            took_us,
+            "grant"
         );
         let reply = Reply::Granted { grant: grant.terms.clone() };
         let descriptors = grant.shares.descriptors(key_end);
@@ -313,5 +357,20 @@ impl Broker {
         }
         self.refuse(grant.client, why, detail.to_owned());
         self.answer_all(&grant.askers, &Reply::End {});
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strangers_do_not_fill_the_log() {
+        let mut chatter = Chatter::default();
+        let written = (0..10_000).filter(|_| chatter.may_speak()).count();
+        // It may have taken more than a second.
+        assert!((MOST_LINES as usize..20 * MOST_LINES as usize).contains(&written), "{written}");
+        chatter.since = Instant::now().checked_sub(Duration::from_secs(2));
+        assert!(chatter.may_speak(), "the next second");
     }
 }

@@ -61,10 +61,12 @@ impl Door {
         match inherited {
             Some(descriptor) => {
                 rustix::io::ioctl_fionbio(&descriptor, true)?;
+                rustix::io::fcntl_setfd(&descriptor, rustix::io::FdFlags::CLOEXEC)?;
                 door.listener = Some(Listener::received(descriptor));
             }
             None => {
-                door.watch = Some(inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK)?);
+                door.watch =
+                    Some(inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK)?);
                 door.bind(for_all)?;
             }
         }

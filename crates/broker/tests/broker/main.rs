@@ -24,7 +24,15 @@ fn main() {
         Some("as-client") => return client::other(&rest(arguments)),
         _ => {}
     }
-    let trials = [serving::TRIALS, recovery::TRIALS, operators::TRIALS, hostile::TRIALS, real::TRIALS, packaging::TRIALS].concat();
+    let trials = [
+        serving::TRIALS,
+        recovery::TRIALS,
+        operators::TRIALS,
+        hostile::TRIALS,
+        real::TRIALS,
+        packaging::TRIALS,
+    ]
+    .concat();
     let trials = trials.into_iter().map(|(name, test)| {
         Trial::test(name, move || {
             test();

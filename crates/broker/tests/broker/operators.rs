@@ -96,8 +96,9 @@ fn reload() {
     let sees = |what: &str, expected: &[(u32, u32)]| {
         eventually(what, || {
             let (_, grants) = watcher.status();
-            let found: Vec<(u32, u32)> =
+            let mut found: Vec<(u32, u32)> =
                 grants.iter().map(|status| (status.uid, status.grant.weight)).collect();
+            found.sort();
             (found == expected).then_some(())
         });
     };

@@ -5,10 +5,8 @@ use std::process::Command;
 
 use millstream_broker::rules::Policy;
 
-pub const TRIALS: &[(&str, fn())] = &[
-    ("the example policy can be used", example_policy),
-    ("systemd understands the units", units),
-];
+pub const TRIALS: &[(&str, fn())] =
+    &[("the example policy can be used", example_policy), ("systemd understands the units", units)];
 
 fn shipped(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../dist").join(name)
