@@ -263,7 +263,7 @@ fn a_pipe_gets_a_table_an_interval_and_json_a_line() {
 
 /// What `script` shows of a command in a terminal, and how both ended.
 fn in_terminal(place: &Place, command: &str, keys: &str) -> String {
-    let shell = format!("trap : INT; stty echo icanon rows 30 cols 200; {command}; echo code $?; stty -a");
+    let shell = format!("trap : INT; stty echo icanon rows 30 cols 200; {command}; echo code \\$?; stty -a");
     let line = format!("(sleep 0.8; printf '{keys}'; sleep 1) | script -qec \"{shell}\" /dev/null");
     let ended = place.run("sh", ["-c", &line], b"");
     String::from_utf8_lossy(&ended.out).into_owned()
