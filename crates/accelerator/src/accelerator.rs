@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use crate::arena::Arena;
 use crate::execute::{Executor, Taken};
-use crate::grant::{Grant, GrantConfig, GrantId, MovedQueue, QueueId};
+use crate::grant::{Grant, GrantConfig, GrantId, MovedQueue, QueueId, policy};
 use crate::key::Key;
 use crate::places::Places;
 use crate::plan::gathered_len;
@@ -187,7 +187,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     pub fn add_grant_with(&mut self, arena: A, config: GrantConfig) -> GrantId {
         let GrantConfig { key_slots, algorithms, key_memory, label } = config;
         let keys = KeySlots::with_memory(key_slots, key_memory);
-        GrantId(self.grants.insert(Grant { arena, keys, algorithms, label }))
+        GrantId(self.grants.insert(Grant { arena, keys, policy: policy(algorithms), label }))
     }
 
     /// Takes a grant and its queues away. Its keys are zeroised; words that were taken and not executed
@@ -206,7 +206,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     /// allowed when they are executed.
     pub fn set_algorithms(&mut self, id: GrantId, algorithms: AlgorithmSet) -> bool {
         let grant = self.grants.get_mut(id.0);
-        grant.map(|grant| grant.algorithms = algorithms).is_some()
+        grant.map(|grant| grant.policy = policy(algorithms)).is_some()
     }
 
     /// Adds a queue to a grant. Its share is `weight` among the weights of all queues.
@@ -284,7 +284,8 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     fn may_hold(&mut self, id: GrantId, algorithm: Algorithm) -> Result<&mut Grant<A>, InsertError> {
         let grant = self.grants.get_mut(id.0).ok_or(InsertError::NoGrant)?;
         // What takes no key has no place in a policy, and is refused by the engines.
-        if algorithm != Algorithm::None && !grant.algorithms.contains(algorithm) {
+        let allowed = grant.policy.is_none_or(|policy| policy.contains(algorithm));
+        if algorithm != Algorithm::None && !allowed {
             return Err(InsertError::Policy(algorithm));
         }
         Ok(grant)
@@ -487,8 +488,8 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             room -= 1;
             if is_null(&words) {
                 let done = Completion { tag: word.tag, ..Completion::default() };
-                trace::start(queue.label, About::of(&word, 0), word.tag);
-                trace::complete(queue.label, About::of(&word, 0), &done);
+                trace::start(queue.label, &About::of(&word, 0), word.tag);
+                trace::complete(queue.label, &About::of(&word, 0), &done);
                 let _ = queue.completions.push(&done.to_words());
                 queue.deficit -= WORD_COST;
                 taken_cost += WORD_COST;
@@ -499,7 +500,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             let cost = cost(&word, gathered, queue.arena_len);
             queue.deficit -= cost;
             taken_cost += cost;
-            trace::start(queue.label, About::of(&word, word.source_len), word.tag);
+            trace::start(queue.label, &About::of(&word, word.source_len), word.tag);
             let cancelled = is_cancel(&word) && cancel(held, index, &word);
             queue.held += 1;
             held.push(Taken { words, gathered, queue: index as u32, grant: queue.grant as u32, cancelled });
@@ -573,7 +574,7 @@ impl<M: Deref<Target = [Word]>> Queue<M> {
     /// Writes a completion; there is room, because no more words were taken than there was.
     #[inline(always)]
     fn post(&mut self, about: About, completion: Completion) {
-        trace::complete(self.label, about, &completion);
+        trace::complete(self.label, &about, &completion);
         self.stats.operations += 1;
         if completion.status == Status::Ok as u16 {
             self.stats.bytes += u64::from(about.bytes);

@@ -21,10 +21,11 @@ pub(crate) struct Span {
 }
 
 impl Span {
+    /// Whether two spans of one arena have a byte in common. They don't wrap, so one of them begins in the other then.
     #[inline(always)]
     pub(crate) fn overlaps(self, other: Span) -> bool {
-        let (a, b) = (u64::from(self.at), u64::from(other.at));
-        a < b + u64::from(other.len) && b < a + u64::from(self.len) && self.len > 0 && other.len > 0
+        let begins_in = |a: Span, b: Span| a.at.wrapping_sub(b.at) < b.len;
+        (begins_in(self, other) | begins_in(other, self)) & (self.len > 0) & (other.len > 0)
     }
 }
 
@@ -50,10 +51,19 @@ pub unsafe trait Arena {
     /// Whether the spans of words in flight are the accelerator's alone.
     fn exclusive(&self) -> bool;
 
+    /// Says that bytes will be read soon. By default nothing is done about it.
+    #[inline(always)]
+    fn prefetch(&self, _at: u32, _len: u32) {}
+
+    /// Says that bytes will be written soon. By default nothing is done about it.
+    #[inline(always)]
+    fn prefetch_write(&self, _at: u32, _len: u32) {}
+
     /// Copies bytes out of the arena.
     ///
     /// # Panics
     /// When they are not all inside.
+    #[inline(always)]
     fn read(&self, at: u32, out: &mut [u8]) {
         assert!(at as usize + out.len() <= self.len() as usize, "a read inside the arena");
         // SAFETY: the bytes are inside the arena, and `out` is not in it: no reference to it exists.
@@ -64,6 +74,7 @@ pub unsafe trait Arena {
     ///
     /// # Panics
     /// When they would not all be inside.
+    #[inline(always)]
     fn write(&self, at: u32, bytes: &[u8]) {
         assert!(at as usize + bytes.len() <= self.len() as usize, "a write inside the arena");
         // SAFETY: as in `read`.
@@ -161,6 +172,14 @@ unsafe impl<A: Arena> Arena for std::sync::Arc<A> {
     fn exclusive(&self) -> bool {
         A::exclusive(self)
     }
+
+    fn prefetch(&self, at: u32, len: u32) {
+        A::prefetch(self, at, len);
+    }
+
+    fn prefetch_write(&self, at: u32, len: u32) {
+        A::prefetch_write(self, at, len);
+    }
 }
 
 #[cfg(test)]
@@ -184,11 +203,22 @@ mod tests {
     }
 
     #[test]
+    fn spans_overlap_as_sets_of_bytes_do() {
+        let spans = || (0..9).flat_map(|at| (0..9 - at).map(move |len| Span { at, len }));
+        for (a, b) in spans().flat_map(|a| spans().map(move |b| (a, b))) {
+            let common = (a.at..a.at + a.len).any(|byte| (b.at..b.at + b.len).contains(&byte));
+            assert_eq!(a.overlaps(b), common, "{a:?} {b:?}");
+        }
+    }
+
+    #[test]
     fn spans_overlap_only_where_both_have_bytes() {
         let span = |at, len| Span { at, len };
         assert!(span(0, 10).overlaps(span(9, 1)));
         assert!(!span(0, 10).overlaps(span(10, 1)));
         assert!(!span(0, 10).overlaps(span(5, 0)));
         assert!(span(u32::MAX - 1, 1).overlaps(span(0, u32::MAX)));
+        assert!(!span(u32::MAX, 0).overlaps(span(0, u32::MAX)) && !span(3, 0).overlaps(span(3, 0)));
+        assert!(!span(u32::MAX - 5, 5).overlaps(span(0, u32::MAX - 5)));
     }
 }

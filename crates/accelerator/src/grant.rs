@@ -53,8 +53,14 @@ impl fmt::Debug for GrantConfig {
 pub(crate) struct Grant<A> {
     pub(crate) arena: A,
     pub(crate) keys: KeySlots,
-    pub(crate) algorithms: AlgorithmSet,
+    /// The algorithms it may use; none said, all.
+    pub(crate) policy: Option<AlgorithmSet>,
     pub(crate) label: u64,
+}
+
+/// The policy that a set of algorithms is. Most grants may use all, and need no look at them.
+pub(crate) fn policy(algorithms: AlgorithmSet) -> Option<AlgorithmSet> {
+    (algorithms != AlgorithmSet::all()).then_some(algorithms)
 }
 
 /// How far a queue's rings have come: where another accelerator goes on.

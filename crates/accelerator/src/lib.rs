@@ -11,6 +11,7 @@
 
 mod accelerator;
 mod arena;
+mod build;
 mod execute;
 mod grant;
 mod kept;
@@ -20,6 +21,7 @@ mod operation;
 mod places;
 mod plan;
 mod slots;
+mod staging;
 mod stats;
 mod trace;
 mod unit;

@@ -6,7 +6,7 @@ use millstream_cwq::ring::{Corrupt, Word};
 
 use crate::accelerator::{Accelerator, Queue};
 use crate::arena::Arena;
-use crate::grant::{Grant, GrantConfig, GrantId, MovedQueue, Position, QueueId, Released};
+use crate::grant::{Grant, GrantConfig, GrantId, MovedQueue, Position, QueueId, Released, policy};
 use crate::slots::KeySlots;
 
 impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
@@ -73,7 +73,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         keys: KeySlots,
     ) -> Result<(GrantId, Vec<QueueId>), Corrupt> {
         let GrantConfig { algorithms, label, .. } = config;
-        let grant = GrantId(self.grants.insert(Grant { arena, keys, algorithms, label }));
+        let grant = GrantId(self.grants.insert(Grant { arena, keys, policy: policy(algorithms), label }));
         let mut ids = Vec::new();
         for (submissions, completions, moved) in queues {
             match self.resume_queue(grant, submissions, completions, moved) {

@@ -168,7 +168,7 @@ impl Plan {
     };
 }
 
-/// Checks a word against an arena. Of a gather list it reads the entries, just once, into `pieces`.
+/// Checks a word against an arena, and against a policy if there is one. Of a gather list it reads the entries, just once, into `pieces`.
 ///
 /// The plan is filled in where it is, because to move it costs as much as to make it.
 ///
@@ -178,7 +178,7 @@ impl Plan {
 pub(crate) fn plan<A: Arena>(
     word: &ControlWord,
     arena: &A,
-    allowed: AlgorithmSet,
+    allowed: Option<AlgorithmSet>,
     pieces: &mut Pieces,
     plan: &mut Plan,
 ) -> Result<(), Status> {
@@ -200,9 +200,11 @@ pub(crate) fn plan<A: Arena>(
     let len = arena.len();
     plan.opcode = opcode;
     (plan.algorithm, plan.hash) = algorithms(opcode, word)?;
-    let may = |algorithm| algorithm == Algorithm::None || allowed.contains(algorithm);
-    if !may(plan.algorithm) || !may(plan.hash) {
-        return Err(Status::Policy);
+    if let Some(allowed) = allowed {
+        let may = |algorithm| algorithm == Algorithm::None || allowed.contains(algorithm);
+        if !may(plan.algorithm) || !may(plan.hash) {
+            return Err(Status::Policy);
+        }
     }
     plan.reverse = word.has(Flags::REVERSE) || opcode == Opcode::MacThenDecrypt;
     plan.key = key(opcode, word.has(Flags::KEY_IN_ARENA), word.key, word.key_len, len)?;
@@ -415,11 +417,33 @@ fn parameter_fits(plan: &Plan) -> bool {
 /// Whether nothing that is written overlaps anything else that is named: so a word can be executed again.
 #[inline(always)]
 fn no_overlap(plan: &Plan, word: &ControlWord, pieces: &Pieces) -> Result<(), Status> {
+    const MORE: u16 = Flags::GATHER | Flags::KEY_IN_ARENA | Flags::MAC_KEY_IN_ARENA;
+    let Source::Span(source) = plan.source else { return no_overlap_of_all(*plan, *word, pieces) };
+    if word.flags & MORE != 0 || plan.state.len > 0 {
+        return no_overlap_of_all(*plan, *word, pieces);
+    }
+    // Whether the tag is read or written, it is not where the output goes.
+    let mut overlap = false;
+    for input in [source, plan.iv, plan.aad, plan.mac] {
+        overlap |= plan.destination.overlaps(input);
+    }
+    if !plan.reverse {
+        for input in [source, plan.iv, plan.aad] {
+            overlap |= plan.mac.overlaps(input);
+        }
+    }
+    if overlap { Err(Status::Overlap) } else { Ok(()) }
+}
+
+/// The same, with all that a word can name. By value, so that elsewhere a plan need not be in memory.
+#[cold]
+#[inline(never)]
+fn no_overlap_of_all(plan: Plan, word: ControlWord, pieces: &Pieces) -> Result<(), Status> {
     let (written_mac, read_mac) =
         if plan.reverse { (Span::default(), plan.mac) } else { (plan.mac, Span::default()) };
     let source = match plan.source {
         Source::Span(span) => span,
-        Source::Gather { .. } => gather_list(word),
+        Source::Gather { .. } => gather_list(&word),
     };
     let in_arena = |key| if let KeyAt::Arena(span) = key { span } else { Span::default() };
     let inputs = [source, plan.iv, plan.aad, read_mac, in_arena(plan.key), in_arena(plan.mac_key)];
@@ -427,10 +451,8 @@ fn no_overlap(plan: &Plan, word: &ControlWord, pieces: &Pieces) -> Result<(), St
     let mut overlap =
         outputs[0].overlaps(outputs[1]) | outputs[0].overlaps(outputs[2]) | outputs[1].overlaps(outputs[2]);
     for output in outputs {
-        if output.len > 0 {
-            for input in inputs.iter().chain(pieces) {
-                overlap |= output.overlaps(*input);
-            }
+        for input in inputs.iter().chain(pieces) {
+            overlap |= output.overlaps(*input);
         }
     }
     if overlap { Err(Status::Overlap) } else { Ok(()) }

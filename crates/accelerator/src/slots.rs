@@ -152,12 +152,12 @@ impl PreparedKey {
     ) -> Result<Self, InsertError> {
         let kept = expand(features, algorithm, bytes, memory);
         wipe_stack();
-        Ok(PreparedKey(Held { kept: kept?, exportable }))
+        Ok(PreparedKey(Held { kept: kept?, algorithm, exportable }))
     }
 
     /// The algorithm it is for.
     pub fn algorithm(&self) -> Algorithm {
-        self.0.kept.key().algorithm()
+        self.0.algorithm
     }
 }
 
@@ -207,6 +207,8 @@ impl fmt::Debug for MovedSlot {
 
 struct Held {
     kept: Kept,
+    /// The key's, where it can be compared without looking at the key.
+    algorithm: Algorithm,
     exportable: bool,
 }
 
@@ -287,7 +289,7 @@ impl KeySlots {
         let moved = std::mem::take(&mut self.slots).into_iter().enumerate().map(|(index, slot)| {
             let (raw, held) = (slot.held.as_ref().and_then(|held| held.kept.raw()), slot.held.as_ref());
             let key = held.zip(raw).map(|(held, raw)| MovedKey {
-                algorithm: held.kept.key().algorithm(),
+                algorithm: held.algorithm,
                 exportable: held.exportable,
                 bytes: Zeroizing::new(raw.to_vec()),
             });
@@ -302,8 +304,9 @@ impl KeySlots {
     /// # Errors
     /// [`SlotsFull`], also where there is no more memory.
     pub fn insert(&mut self, key: Key) -> Result<Handle, SlotsFull> {
+        let algorithm = key.algorithm();
         let kept = Kept::new(key, None, self.memory.as_ref()).map_err(|_| SlotsFull)?;
-        self.hold(Held { kept, exportable: false })
+        self.hold(Held { kept, algorithm, exportable: false })
     }
 
     /// Puts a prepared key in a free slot.
@@ -354,6 +357,13 @@ impl KeySlots {
     #[inline(always)]
     pub fn get(&self, handle: Handle) -> Option<&Key> {
         self.held(handle).map(|held| held.kept.key())
+    }
+
+    /// The same, if it is a key for that algorithm.
+    #[inline(always)]
+    pub(crate) fn find(&self, handle: Handle, algorithm: Algorithm) -> Option<&Key> {
+        let held = self.held(handle).filter(|held| held.algorithm == algorithm)?;
+        Some(held.kept.key())
     }
 
     /// The bytes of an exportable key.

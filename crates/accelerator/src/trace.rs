@@ -26,21 +26,28 @@ impl About {
 
 /// A word is taken to be executed.
 #[inline(always)]
-pub(crate) fn start(label: u64, about: About, tag: u64) {
-    let About { bytes, opcode, algorithm } = about;
+pub(crate) fn start(label: u64, about: &About, tag: u64) {
     #[cfg(not(miri))]
-    probe::probe!(millstream, start, label, opcode, algorithm, bytes, tag);
+    probe::probe_lazy!(millstream, start, label, about.opcode, about.algorithm, about.bytes, tag);
     #[cfg(miri)]
-    let _ = (label, opcode, algorithm, bytes, tag);
+    let _ = (label, about.opcode, about.algorithm, about.bytes, tag);
 }
 
 /// A completion is posted.
 #[inline(always)]
-pub(crate) fn complete(label: u64, about: About, completion: &Completion) {
-    let About { bytes, opcode, algorithm } = about;
+pub(crate) fn complete(label: u64, about: &About, completion: &Completion) {
     let Completion { tag, status, .. } = *completion;
     #[cfg(not(miri))]
-    probe::probe!(millstream, complete, label, opcode, algorithm, bytes, tag, status);
+    probe::probe_lazy!(
+        millstream,
+        complete,
+        label,
+        about.opcode,
+        about.algorithm,
+        about.bytes,
+        tag,
+        status
+    );
     #[cfg(miri)]
-    let _ = (label, opcode, algorithm, bytes, tag, status);
+    let _ = (label, about.opcode, about.algorithm, about.bytes, tag, status);
 }

@@ -48,3 +48,15 @@ fn close_range(first: RawFd, last: RawFd) -> io::Result<()> {
     let closed = unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
     if closed == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
+
+/// Has the allocator and the standard library ask now for what they will need, so that they need no files later: the C
+/// library reads some when it makes a heap for another thread smaller, so there is one heap for both.
+pub(super) fn settle() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: there is one thread, and the number is one of its parameters.
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, 1);
+    }
+    // What was found once is not looked for again.
+    let _ = rustix::param::page_size();
+}

@@ -16,13 +16,14 @@ mod handover;
 mod keys;
 mod mailbox;
 mod memory;
+mod sandbox;
 mod serving;
 
 use std::fmt;
 use std::io;
 use std::os::fd::{OwnedFd, RawFd};
 use std::sync::Arc;
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::sync_channel;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -34,7 +35,10 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 use control::Control;
 use mailbox::{End, Mailbox};
 use memory::KeyRegions;
+use sandbox::Filter;
 use serving::{MAILBOX, Pace, Serving, listen};
+
+pub use sandbox::{BadRules, Role, Rule, SandboxError, all_rules};
 
 /// How a worker behaves.
 #[derive(Clone, Debug)]
@@ -49,6 +53,12 @@ pub struct Config {
     pub flush: Duration,
     /// The most bytes of memory for keys, of all grants together.
     pub key_memory: usize,
+    /// The user and group that root becomes.
+    pub user: (u32, u32),
+    /// A rule of the sandbox to leave out, for the test that each is needed: see [`Rule::name`].
+    pub deny: Option<String>,
+    /// What a thread tries when it has its filter, or the process before that, for the test of what they can't do.
+    pub probe: Option<(Option<Role>, fn())>,
 }
 
 impl Config {
@@ -60,6 +70,9 @@ impl Config {
             spin: Duration::from_micros(50),
             flush: Duration::ZERO,
             key_memory: 4 << 20,
+            user: (65534, 65534),
+            deny: None,
+            probe: None,
         }
     }
 }
@@ -80,6 +93,8 @@ pub enum Error {
     Thread(io::Error),
     /// The processor can't be pinned to.
     Cpu(usize, io::Error),
+    /// The worker can't be confined.
+    Sandbox(SandboxError),
     /// The control thread can't wait.
     Wait(io::Error),
     /// The broker does not take reports.
@@ -103,6 +118,7 @@ impl fmt::Display for Error {
             Error::Cpu(cpu, error) => {
                 write!(f, "the worker can't be pinned to processor {cpu} ({error}): choose another")
             }
+            Error::Sandbox(error) => write!(f, "the worker can't be confined: {error}"),
             Error::Wait(error) => write!(f, "the worker can't wait for orders: {error}"),
             Error::Broker(error) => write!(f, "the broker takes no reports: {error}"),
         }
@@ -119,17 +135,28 @@ impl std::error::Error for Error {}
 pub fn run(config: Config) -> Result<(), Error> {
     let socket =
         descriptors::control(config.control).map_err(|error| Error::Control(config.control, error))?;
+    // Some for the regions to begin on pages.
+    sandbox::hide(config.key_memory as u64 + (1 << 20)).map_err(Error::Sandbox)?;
     descriptors::close_others(&socket).map_err(Error::Descriptors)?;
     end_on_panic();
+    descriptors::settle();
     let features = Features::active().map_err(Error::Features)?;
+    let filter = |role| Filter::new(role, config.deny.as_deref()).map_err(Error::Sandbox);
+    let (filter, of_thread) = (filter(Role::Control)?, filter(Role::Accelerator)?);
+    let sandbox = sandbox::confine(config.user).map_err(Error::Sandbox)?;
+    config.probe(None);
+
     let keys = Arc::new(KeyRegions::new(config.key_memory).map_err(Error::KeyMemory)?);
     let mailbox = Arc::new(Mailbox::new().map_err(Error::Descriptors)?);
     let doorbells = doorbells(&mailbox).map_err(Error::Descriptors)?;
     let key_memory = keys.kind().to_owned();
-    let mut control = Control::new(socket, mailbox.clone(), doorbells.clone(), features, keys)
-        .map_err(Error::Descriptors)?;
-    let thread = spawn(&config, features, mailbox.clone(), doorbells)?;
-    control.report(&Report::Ready { sandbox: "none".to_owned(), key_memory })?;
+    let thread = spawn(&config, of_thread, features, mailbox.clone(), doorbells.clone())?;
+    let mut control =
+        Control::new(socket, mailbox.clone(), doorbells, features, keys).map_err(Error::Descriptors)?;
+    filter.apply().map_err(Error::Sandbox)?;
+    config.probe(Some(Role::Control));
+
+    control.report(&Report::Ready { sandbox, key_memory })?;
     let end = control.run()?;
     mailbox.end(end);
     // Had it panicked, the process would have ended.
@@ -139,6 +166,16 @@ pub fn run(config: Config) -> Result<(), Error> {
         let _ = control.report(&Report::Done {});
     }
     Ok(())
+}
+
+impl Config {
+    fn probe(&self, role: Option<Role>) {
+        if let Some((of, probe)) = self.probe
+            && of == role
+        {
+            probe();
+        }
+    }
 }
 
 /// Where the accelerator's thread sleeps.
@@ -151,15 +188,21 @@ fn doorbells(mailbox: &Mailbox) -> io::Result<Arc<OwnedFd>> {
 /// Starts the accelerator's thread, and waits until it has begun.
 fn spawn(
     config: &Config,
+    filter: Filter,
     features: Features,
     mailbox: Arc<Mailbox>,
     doorbells: Arc<OwnedFd>,
 ) -> Result<JoinHandle<()>, Error> {
     let (ready, begun) = sync_channel(1);
-    let (cpu, pace) = (config.cpu, Pace { spin: config.spin, flush: config.flush });
+    let (config, pace) = (config.clone(), Pace { spin: config.spin, flush: config.flush });
     let body = move || {
         let serving = Serving::new(features, pace, mailbox, doorbells);
-        if begin(cpu, &ready) {
+        let begun = pin(config.cpu).and_then(|()| filter.apply().map_err(Error::Sandbox));
+        if begun.is_ok() {
+            config.probe(Some(Role::Accelerator));
+        }
+        let may = begun.is_ok();
+        if ready.send(begun).is_ok() && may {
             serving.run();
         }
     };
@@ -169,13 +212,6 @@ fn spawn(
         Ok(Err(error)) => Err(error),
         Err(_) => Err(Error::Thread(io::ErrorKind::Other.into())),
     }
-}
-
-/// What the accelerator's thread does before it serves; whether it may.
-fn begin(cpu: Option<usize>, ready: &SyncSender<Result<(), Error>>) -> bool {
-    let begun = pin(cpu);
-    let may = begun.is_ok();
-    ready.send(begun).is_ok() && may
 }
 
 fn pin(cpu: Option<usize>) -> Result<(), Error> {

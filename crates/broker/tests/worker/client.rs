@@ -1,6 +1,6 @@
 //! A client with its grant, made of shared memory, rings and messages alone.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -65,6 +65,22 @@ impl Client {
         }
     }
 
+    /// What the broker keeps of a client: its descriptors, to pass them on.
+    pub fn broker_side(of: &Client, keys: Socket) -> Client {
+        let again = |memory: &Memory| Memory::received(memory.duplicate().unwrap()).unwrap();
+        Client {
+            grant: of.grant.clone(),
+            arena: of.arena.clone(),
+            queues: Vec::new(),
+            doorbell: Doorbell::received(of.doorbell.duplicate().unwrap()),
+            keys,
+            arena_memory: again(&of.arena_memory),
+            rings_memory: again(&of.rings_memory),
+            state_memory: again(&of.state_memory),
+            worker_keys: None,
+        }
+    }
+
     /// A client that a worker serves.
     pub fn served(worker: &Worker, grant: Grant) -> Client {
         let mut client = Client::new(grant);
@@ -108,7 +124,7 @@ impl Client {
                 self.queues[0].completions.release();
                 return Completion::from_words(words);
             }
-            assert!(begin.elapsed() < LIMIT, "no completion comes");
+            self.assert_served(begin);
             std::hint::spin_loop();
         }
     }
@@ -122,12 +138,20 @@ impl Client {
                 completions.release();
                 return Completion::from_words(words);
             }
-            assert!(begin.elapsed() < LIMIT, "no completion comes");
+            self.assert_served(begin);
+            let completions = &mut self.queues[0].completions;
             if completions.sleep() == Ok(true) {
                 sleep::wait(completions.sleep_word(), 1, limit);
             }
             completions.wake();
         }
+    }
+
+    /// Fails when it waits too long, or for a worker that is gone.
+    fn assert_served(&self, since: Instant) {
+        let waited = since.elapsed();
+        assert!(waited < LIMIT, "no completion comes");
+        assert!(waited < Duration::from_millis(200) || !self.keys.is_closed(), "the worker is gone");
     }
 
     /// Executes one word and returns how it ended.
@@ -194,10 +218,5 @@ impl Client {
         }
         // From saying so to being asleep is a moment.
         std::thread::sleep(Duration::from_millis(5));
-    }
-
-    /// The worker's end of the key socket, as the broker has it before it is passed on.
-    pub fn take_worker_keys(&mut self) -> OwnedFd {
-        self.worker_keys.take().unwrap().into()
     }
 }

@@ -2,7 +2,12 @@
 //! itself again as a worker.
 
 mod client;
+mod ending;
+mod hidden;
+mod hostile;
+mod moving;
 mod process;
+mod sandbox;
 mod serve;
 
 use std::process::ExitCode;
@@ -14,7 +19,15 @@ fn main() -> ExitCode {
         return process::worker();
     }
     let arguments = Arguments::from_args();
-    libtest_mimic::run(&arguments, serve::tests()).exit_code()
+    let tests = [
+        serve::tests(),
+        moving::tests(),
+        ending::tests(),
+        hostile::tests(),
+        hidden::tests(),
+        sandbox::tests(),
+    ];
+    libtest_mimic::run(&arguments, tests.into_iter().flatten().collect()).exit_code()
 }
 
 /// A test that fails by panicking.

@@ -22,6 +22,8 @@ pub fn worker() -> ExitCode {
             "--spin-us" => config.spin = micros(),
             "--flush-us" => config.flush = micros(),
             "--key-memory" => config.key_memory = value.parse().expect("bytes"),
+            "--deny" => config.deny = Some(value),
+            "--probe" => config.probe = Some(crate::sandbox::probe(&value)),
             _ => panic!("no such option: {name}"),
         }
     }
@@ -53,20 +55,25 @@ impl Worker {
 
     /// The same; how it ended, if it never was ready.
     pub fn try_start(options: &[&str]) -> Result<Worker, ExitStatus> {
+        let (mut worker, ready) = Worker::spawn(options, Stdio::inherit());
+        if ready.is_some() { Ok(worker) } else { Err(worker.ended()) }
+    }
+
+    /// Starts one, and waits until it is ready or has ended.
+    pub fn spawn(options: &[&str], messages: Stdio) -> (Worker, Option<()>) {
         let (control, theirs) = pair().unwrap();
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.arg(WORKER).args(options).stdin(Stdio::from(OwnedFd::from(theirs)));
+        command.arg(WORKER).args(options).stdin(Stdio::from(OwnedFd::from(theirs))).stderr(messages);
         let child = command.spawn().unwrap();
         drop(command);
         let mut worker = Worker { child, control, sandbox: String::new(), key_memory: String::new() };
-        match worker.report() {
-            Some(Report::Ready { sandbox, key_memory }) => {
+        let ready = worker.report().map(|report| match report {
+            Report::Ready { sandbox, key_memory } => {
                 (worker.sandbox, worker.key_memory) = (sandbox, key_memory);
-                Ok(worker)
             }
-            Some(other) => panic!("{other:?} before it is ready"),
-            None => Err(worker.ended()),
-        }
+            other => panic!("{other:?} before it is ready"),
+        });
+        (worker, ready)
     }
 
     /// The next report; none when it has ended.

@@ -1,0 +1,129 @@
+//! Private memory for objects that can't be worked on where they lie.
+//!
+//! It is zero when it is new and not cleared between words: each word gets a place of its own, fills it with what it
+//! reads, and what is written back is what became of that. So nothing of one word can get into another's output,
+//! whoever's they are, and clearing waits until there is time.
+
+use std::ops::Range;
+
+use zeroize::optimization_barrier;
+
+/// Places begin in cache lines of their own.
+const LINE: usize = 64;
+
+/// What is kept for later when it is wiped.
+const KEPT_BYTES: usize = 2 << 20;
+
+/// Bytes that are given out front to back.
+pub(crate) struct Staging {
+    memory: Vec<u8>,
+    /// Where its first cache line begins.
+    skip: usize,
+    /// Bytes given out, in whole lines.
+    given: usize,
+    /// The most that were given out since it was wiped.
+    used: usize,
+}
+
+impl Staging {
+    pub(crate) const fn new() -> Self {
+        Staging { memory: Vec::new(), skip: 0, given: 0, used: 0 }
+    }
+
+    /// How many bytes are given out.
+    #[inline(always)]
+    pub(crate) fn given(&self) -> usize {
+        self.given
+    }
+
+    /// A place for so many bytes; where it begins.
+    #[inline(always)]
+    pub(crate) fn give(&mut self, bytes: usize) -> usize {
+        let at = self.given;
+        // A line more than needed, because places whose size is a power of two would all begin in the same few sets of
+        // the cache.
+        self.given += (bytes + LINE).next_multiple_of(LINE);
+        if self.skip + self.given > self.memory.len() {
+            self.grow();
+        }
+        at
+    }
+
+    /// What was given out moves to bigger memory, and is wiped before the old is given back.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        let mut bigger = vec![0; (self.given + LINE).next_power_of_two()];
+        let skip = bigger.as_ptr().align_offset(LINE).min(LINE);
+        let old = self.memory.get_mut(self.skip..).unwrap_or_default();
+        let len = old.len().min(self.given);
+        bigger[skip..skip + len].copy_from_slice(&old[..len]);
+        old.fill(0);
+        optimization_barrier(&*old);
+        (self.memory, self.skip) = (bigger, skip);
+    }
+
+    /// The bytes of a place.
+    #[inline(always)]
+    pub(crate) fn get(&mut self, place: Range<usize>) -> &mut [u8] {
+        &mut self.memory[self.skip + place.start..self.skip + place.end]
+    }
+
+    /// Every place is free again.
+    #[inline(always)]
+    pub(crate) fn take_back(&mut self) {
+        self.used = self.used.max(self.given);
+        self.given = 0;
+    }
+
+    /// Zeroes what was given out and taken back, and gives up memory that was needed for big objects only.
+    pub(crate) fn wipe(&mut self) {
+        self.take_back();
+        if self.used == 0 {
+            return;
+        }
+        let used = std::mem::take(&mut self.used);
+        let used = self.get(0..used);
+        used.fill(0);
+        optimization_barrier(&*used);
+        if self.memory.len() > KEPT_BYTES {
+            *self = Staging::new();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_begin_in_lines_and_are_their_own() {
+        let mut staging = Staging::new();
+        let lens = [0, 1, 63, 64, 65, 8192, 1 << 20, 3];
+        let places = lens.map(|len| {
+            let at = staging.give(len);
+            staging.get(at..at + len).fill(len as u8 | 1);
+            at
+        });
+        for (at, len) in places.into_iter().zip(lens) {
+            let place = staging.get(at..at + len);
+            assert!(len == 0 || place.as_ptr().addr().is_multiple_of(64));
+            assert!(place.iter().all(|byte| *byte == len as u8 | 1), "kept when it grew");
+        }
+    }
+
+    #[test]
+    fn what_is_wiped_is_zero_and_big_memory_goes() {
+        let mut staging = Staging::new();
+        for len in [1000, 3 << 20] {
+            for _ in 0..2 {
+                let at = staging.give(len);
+                staging.get(at..at + len).fill(7);
+                staging.take_back();
+            }
+            assert!(staging.memory.contains(&7));
+            staging.wipe();
+            assert!(!staging.memory.contains(&7) && staging.memory.len() <= KEPT_BYTES);
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Clients and brokers that do what they should not.
+
+use std::os::fd::AsFd;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use libtest_mimic::Trial;
+use millstream_cwq::{Algorithm, ControlWord, Status};
+use millstream_protocol::{Grant, KeyRequest, Message, Order, Secret};
+use millstream_shm::{Memory, pair};
+
+use crate::client::{Client, grant};
+use crate::process::Worker;
+use crate::test;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test(
+            "who_takes_no_answers_loses_its_key_socket_only",
+            who_takes_no_answers_loses_its_key_socket_only,
+        ),
+        test("descriptors_with_requests_do_no_harm", descriptors_with_requests_do_no_harm),
+        test("an_idle_worker_uses_no_time", an_idle_worker_uses_no_time),
+        test(
+            "who_takes_no_completions_does_not_make_it_spin",
+            who_takes_no_completions_does_not_make_it_spin,
+        ),
+        test("impossible_indices_harm_their_own_grant_only", impossible_indices_harm_their_own_grant_only),
+        test("orders_that_cannot_be_obeyed_are_refused", orders_that_cannot_be_obeyed_are_refused),
+        test("memory_is_checked_against_the_grant", memory_is_checked_against_the_grant),
+        test("a_dropped_grant_is_served_no_more", a_dropped_grant_is_served_no_more),
+    ]
+}
+
+fn null(tag: u64) -> ControlWord {
+    ControlWord { tag, ..ControlWord::default() }
+}
+
+fn who_takes_no_answers_loses_its_key_socket_only() {
+    let worker = Worker::start(&[]);
+    let mut flood = Client::served(&worker, grant(1));
+    let other = Client::served(&worker, grant(2));
+    let request = KeyRequest::Import {
+        algorithm: Algorithm::AesCbc as u8,
+        exportable: false,
+        bytes: Secret::new(&[1; 16]),
+    };
+    let bytes = request.encode();
+    let mut sent = 0;
+    while flood.keys.send(&bytes, &[]).is_ok() {
+        sent += 1;
+        assert!(sent < 1_000_000, "its socket is never given up");
+        if sent % 64 == 0 {
+            assert_eq!(
+                other.export(other.import(Algorithm::AesGcm, true, &[sent as u8; 16])),
+                [sent as u8; 16]
+            );
+            let handle = other.import(Algorithm::AesGcm, false, &[1; 16]);
+            let _ = other.ask(&KeyRequest::Destroy { handle });
+            if sent > 64 * 20 {
+                continue;
+            }
+        }
+    }
+    assert_eq!(flood.execute(null(1)), Status::Ok, "its operations go on");
+}
+
+fn descriptors_with_requests_do_no_harm() {
+    let worker = Worker::start(&[]);
+    let client = Client::served(&worker, grant(1));
+    let open = || std::fs::read_dir(format!("/proc/{}/fd", worker.child.id())).unwrap().count();
+    let before = open();
+    let descriptors = [client.arena_memory.as_fd(); 8];
+    for _ in 0..100 {
+        client.keys.send(&KeyRequest::Export { handle: 0 }.encode(), &descriptors).unwrap();
+        assert!(client.keys.receive().unwrap().is_some());
+    }
+    assert_eq!(open(), before);
+}
+
+fn an_idle_worker_uses_no_time() {
+    let worker = Worker::start(&[]);
+    let mut client = Client::served(&worker, grant(1));
+    assert_eq!(client.execute(null(1)), Status::Ok);
+    client.await_sleep();
+    let switches = || {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", worker.child.id())).unwrap();
+        let of = |text: String| {
+            text.lines()
+                .filter(|line| line.contains("ctxt_switches"))
+                .map(|line| line.rsplit('\t').next().unwrap().parse::<u64>().unwrap())
+                .sum::<u64>()
+        };
+        tasks
+            .map(|task| of(std::fs::read_to_string(task.unwrap().path().join("status")).unwrap()))
+            .sum::<u64>()
+    };
+    let (time, before) = (worker.cpu_time(), switches());
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!((worker.cpu_time(), switches()), (time, before), "not once awake in half a second");
+}
+
+fn who_takes_no_completions_does_not_make_it_spin() {
+    let worker = Worker::start(&[]);
+    let mut lazy = Client::served(&worker, grant(1));
+    let mut other = Client::served(&worker, grant(2));
+    // 512 completions fit, and nobody takes them.
+    let mut tag = 0;
+    while tag < 512 + 256 {
+        let queue = &mut lazy.queues[0].submissions;
+        if queue.push(&null(tag).to_words()).is_ok() {
+            tag += 1;
+        }
+        queue.publish();
+        if queue.must_wake() {
+            lazy.doorbell.ring();
+        }
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    let (time, slept) = (worker.cpu_time(), worker.counts().0);
+    std::thread::sleep(Duration::from_secs(1));
+    let used = worker.cpu_time() - time;
+    assert!(used <= Duration::from_millis(30), "{used:?} of a second");
+    assert!(worker.counts().0 - slept <= 60, "it looks at most every 50 ms");
+    // The other is woken for as ever.
+    let mut slowest = Duration::ZERO;
+    for tag in 0..20 {
+        std::thread::sleep(Duration::from_millis(3));
+        let begin = std::time::Instant::now();
+        assert_eq!(other.execute(null(tag)), Status::Ok);
+        slowest = slowest.max(begin.elapsed());
+    }
+    assert!(slowest < Duration::from_millis(20), "{slowest:?} while another is blocked");
+    // And nothing of the lazy one's is lost.
+    for tag in 0..512 + 256 {
+        assert_eq!(lazy.next().tag, tag);
+    }
+}
+
+fn impossible_indices_harm_their_own_grant_only() {
+    let worker = Worker::start(&[]);
+    let mut other = Client::served(&worker, grant(2));
+    let hostile: Vec<_> = [0, 8]
+        .into_iter()
+        .enumerate()
+        .map(|(number, at)| {
+            let client = Client::served(&worker, grant(10 + number as u64));
+            let ring = if at == 0 {
+                client.queues[0].submissions.memory()
+            } else {
+                client.queues[0].completions.memory()
+            };
+            ring[at].store(u64::MAX / 3, Ordering::SeqCst);
+            client.doorbell.ring();
+            client
+        })
+        .collect();
+    for tag in 0..1000 {
+        assert_eq!(other.execute(null(tag)), Status::Ok);
+    }
+    for client in hostile {
+        worker.obeys(&Order::Drop { grant: client.grant.id }, &[]);
+    }
+}
+
+fn orders_that_cannot_be_obeyed_are_refused() {
+    let worker = Worker::start(&[]);
+    let client = Client::served(&worker, grant(1));
+    let (socket, _other) = pair().unwrap();
+    let again = worker.refuses(&Order::Serve { grant: grant(1) }, &client.descriptors(&socket));
+    assert!(again.contains("served here already"), "{again}");
+    for order in [Order::Drop { grant: 9 }, Order::Limit { grant: 9, weight: 1, algorithms: 0 }] {
+        assert!(worker.refuses(&order, &[]).contains("grant 9 is not served here"));
+    }
+    assert!(worker.refuses(&Order::Release { grant: 9 }, &[socket.as_fd()]).contains("not served"));
+    assert!(worker.refuses(&Order::Serve { grant: grant(2) }, &[]).contains("0 descriptors"));
+    worker.control.send(b"nonsense", &[]).unwrap();
+    assert!(matches!(worker.report(), Some(millstream_protocol::Report::Failed { .. })));
+    for bad in [
+        Grant { queues: 0, ..grant(3) },
+        Grant { queues: 100_000, ..grant(3) },
+        Grant { depth: 3, ..grant(3) },
+        Grant { arena_bytes: 0, ..grant(3) },
+        Grant { key_slots: 1 << 17, ..grant(3) },
+    ] {
+        let why = worker.refuses(&Order::Serve { grant: bad }, &client.descriptors(&socket));
+        assert!(why.contains("none that can be served"), "{why}");
+    }
+    client.import(Algorithm::AesCbc, false, &[1; 16]);
+}
+
+fn memory_is_checked_against_the_grant() {
+    let worker = Worker::start(&[]);
+    let client = Client::new(grant(1));
+    let (socket, _other) = pair().unwrap();
+    let small = Memory::new("small", 4096 - 64).unwrap();
+    for (place, what) in [(0, "arena"), (1, "rings"), (2, "state page")] {
+        let mut descriptors = client.descriptors(&socket);
+        descriptors[place] = small.as_fd();
+        let why = worker.refuses(&Order::Serve { grant: grant(1) }, &descriptors);
+        assert!(why.contains(what) && why.contains("bytes"), "{why}");
+        // What could be cut off under the worker's feet is not mapped.
+        descriptors[place] = socket.as_fd();
+        let why = worker.refuses(&Order::Serve { grant: grant(1) }, &descriptors);
+        assert!(why.contains(what), "{why}");
+    }
+    let mut descriptors = client.descriptors(&socket);
+    descriptors[3] = client.arena_memory.as_fd();
+    let why = worker.refuses(&Order::Serve { grant: grant(1) }, &descriptors);
+    assert!(why.contains("doorbell"), "{why}");
+    assert!(worker.counts().1.is_empty(), "nothing is left of it");
+    worker.obeys(&Order::Serve { grant: grant(1) }, &client.descriptors(&socket));
+}
+
+fn a_dropped_grant_is_served_no_more() {
+    let worker = Worker::start(&[]);
+    let mut client = Client::served(&worker, grant(1));
+    assert_eq!(client.execute(null(1)), Status::Ok);
+    worker.obeys(&Order::Drop { grant: 1 }, &[]);
+    assert!(client.keys.is_closed());
+    client.submit(&[null(2)]);
+    client.doorbell.ring();
+    std::thread::sleep(Duration::from_millis(20));
+    assert_eq!(client.queues[0].completions.ready(), Ok(0));
+    let maps = std::fs::read_to_string(format!("/proc/{}/maps", worker.child.id())).unwrap();
+    assert!(!maps.contains("memfd:arena") && !maps.contains("memfd:rings"), "{maps}");
+}
