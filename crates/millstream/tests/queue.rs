@@ -1,7 +1,10 @@
-//! Queues as their users have them: inline, and with the accelerator on a thread.
+//! Queues as their users have them: inline, with the accelerator on a thread, and isolated.
+
+mod double;
 
 use std::time::Duration;
 
+use double::Double;
 use millstream::cwq::{Algorithm, Status};
 use millstream::hash::{Hash, HashKernel, Hasher};
 use millstream::hmac::HmacKey;
@@ -17,11 +20,12 @@ fn features() -> Features {
     millstream::features().unwrap()
 }
 
-/// The same test on an inline queue and on one whose accelerator has a thread.
-fn on_both(test: impl Fn(&mut Queue)) {
+/// The same test on an inline queue, on one whose accelerator has a thread, and on one of a service.
+fn on_all(test: impl Fn(&mut Queue)) {
     test(&mut Queue::inline(features(), SMALL).unwrap());
     let thread = AcceleratorThread::spawn(features(), ThreadConfig::default()).unwrap();
     test(&mut thread.queue(SMALL).unwrap());
+    test(&mut Double::start().attach().queue().unwrap());
 }
 
 fn filled(queue: &Queue, bytes: &[u8]) -> Buffer {
@@ -68,7 +72,7 @@ fn expected(data: &[u8], make: impl for<'a> FnOnce(InOut<'a>) -> Operation<'a>) 
 fn ciphers_and_aeads_go_there_and_back() {
     let data = Random::new(1).bytes(960);
     let (iv, nonce, aad) = ([3; 16], [4; 12], [5; 300]);
-    on_both(|queue| {
+    on_all(|queue| {
         let key = queue.import_key(Algorithm::AesCbc, &[7; 24]).unwrap();
         let cbc = kept(aes::Cbc::new(features(), &[7; 24]).unwrap());
         let (cipher, _) = expected(&data, |pass| Operation::encrypt(cbc, &[3; 16], pass));
@@ -107,7 +111,7 @@ fn ciphers_and_aeads_go_there_and_back() {
 #[test]
 fn digests_macs_and_checksums() {
     let data = Random::new(2).bytes(1001);
-    on_both(|queue| {
+    on_all(|queue| {
         for hash in Hash::ALL {
             let wanted = HashKernel::best(features(), hash).digest(&data);
             assert_eq!(run(queue, Request::digest(hash, filled(queue, &data))).tag(), &*wanted, "{hash}");
@@ -152,7 +156,7 @@ fn digests_macs_and_checksums() {
 #[test]
 fn combined_operations_and_gathered_input() {
     let packet = Random::new(3).bytes(20 + 800);
-    on_both(|queue| {
+    on_all(|queue| {
         let cipher = queue.import_key(Algorithm::DesCbc, &[6; 24]).unwrap();
         let mac = queue.import_key(Algorithm::Md5, b"integrity").unwrap();
         let des = kept(des::Cbc::new(features(), &[6; 24]).unwrap());
@@ -182,7 +186,7 @@ fn combined_operations_and_gathered_input() {
 
 #[test]
 fn a_full_queue_is_a_value_and_gives_the_buffers_back() {
-    on_both(|queue| {
+    on_all(|queue| {
         let mut tickets = Vec::new();
         let refused = loop {
             let buffer = filled(queue, &[tickets.len() as u8; 40]);
@@ -204,7 +208,7 @@ fn a_full_queue_is_a_value_and_gives_the_buffers_back() {
 
 #[test]
 fn what_cant_be_submitted_says_why() {
-    on_both(|queue| {
+    on_all(|queue| {
         let other = Queue::inline(features(), SMALL).unwrap();
         let foreign = queue.submit(Request::digest(Hash::Sha1, other.buffer(4).unwrap())).unwrap_err();
         assert_eq!(foreign.why, Refusal::ForeignBuffer);
@@ -297,7 +301,7 @@ fn queues_of_one_accelerator_are_served_side_by_side() {
 #[test]
 fn whatever_ends_first_nothing_dangles() {
     // A queue with operations in flight, inline and on a thread.
-    on_both(|queue| {
+    on_all(|queue| {
         for i in 0..10 {
             let (source, destination) = pair(queue, &vec![i; 20_000]);
             queue.submit(Request::copy(source, destination)).unwrap();

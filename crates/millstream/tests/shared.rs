@@ -1,13 +1,17 @@
 //! Queues shared by threads and by the tasks of an executor.
 
+mod double;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use double::Double;
 use millstream::Features;
 use millstream::cwq::Algorithm;
 use millstream::hash::{Hash, HashKernel};
 use millstream::hmac::HmacKey;
+use millstream::isolated::Attach;
 use millstream::queue::{
     AcceleratorThread, Buffer, Config, Done, Queue, Refusal, Request, SharedQueue, ThreadConfig,
 };
@@ -33,6 +37,11 @@ fn on_thread() -> (SharedQueue, AcceleratorThread) {
     (SharedQueue::new(thread.queue(CONFIG).unwrap()), thread)
 }
 
+fn isolated() -> SharedQueue {
+    let wanted = Attach { depth: CONFIG.depth, arena_bytes: CONFIG.arena_bytes, ..Double::start().wanted() };
+    SharedQueue::new(wanted.attach().unwrap().queue().unwrap())
+}
+
 /// Waits for room as a program would, by letting others go on.
 async fn call(queue: &SharedQueue, message: &[u8]) -> Done {
     loop {
@@ -54,7 +63,7 @@ fn check(done: &Done, message: &[u8]) {
 #[test]
 fn many_threads_use_one_queue() {
     let (threaded, _thread) = on_thread();
-    for queue in [inline(), threaded] {
+    for queue in [inline(), threaded, isolated()] {
         let key = queue.import_key(Algorithm::Sha1, b"secret").unwrap();
         let hmac = HmacKey::new(features(), Hash::Sha1, b"secret");
         std::thread::scope(|scope| {
@@ -79,7 +88,7 @@ fn many_threads_use_one_queue() {
 fn many_tasks_use_one_queue() {
     for workers in [1, 2] {
         let (threaded, _thread) = on_thread();
-        for queue in [inline(), threaded] {
+        for queue in [inline(), threaded, isolated()] {
             let runtime = tokio::runtime::Builder::new_multi_thread()
                 .worker_threads(workers)
                 .enable_time()
@@ -114,7 +123,7 @@ fn many_tasks_use_one_queue() {
 #[test]
 fn dropped_and_panicking_tasks_leave_nothing_behind() {
     let (threaded, _thread) = on_thread();
-    for queue in [inline(), threaded] {
+    for queue in [inline(), threaded, isolated()] {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();
         runtime.block_on(async {

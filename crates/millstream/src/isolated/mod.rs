@@ -72,7 +72,7 @@ pub struct GrantInfo {
     pub queues: u32,
     /// Operations in flight in each.
     pub depth: usize,
-    /// Bytes of arena. Each queue keeps some for itself: 384 for each operation in flight, rounded up.
+    /// Bytes of arena. Each queue keeps some for itself: 768 for each operation in flight.
     pub arena_bytes: u32,
     /// How many keys it may hold.
     pub key_slots: usize,

@@ -77,7 +77,7 @@ impl Isolated {
 
     /// Waits until completions come: for a while by looking, then asleep.
     pub(super) fn park(&mut self, completions: &mut Completions) {
-        if self.patience.look(|| completions.ready() != Ok(0)) {
+        if self.patience.look(|| matches!(completions.ready(), Ok(1..))) {
             return;
         }
         if self.refusal().is_some() {
@@ -89,8 +89,10 @@ impl Isolated {
             shm::sleep::wait(completions.sleep_word(), 1, LIMIT);
         }
         completions.wake();
-        if completions.ready() == Ok(0) {
-            self.link.look_at_service();
+        match completions.ready() {
+            Ok(0) => self.link.look_at_service(),
+            Ok(_) => {}
+            Err(_) => self.link.is_gone(),
         }
     }
 

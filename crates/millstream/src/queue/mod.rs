@@ -549,7 +549,7 @@ impl Queue {
     /// first; one that sleeps elsewhere is woken.
     #[inline(always)]
     pub fn poll(&mut self) -> Option<Done> {
-        if self.completions.ready() == Ok(0) {
+        if !matches!(self.completions.ready(), Ok(1..)) {
             self.completions.release();
             if self.in_flight() == 0 && self.cancels == 0 {
                 return None;

@@ -1,0 +1,438 @@
+//! A stand-in for the service: a broker and its workers on threads of the test's own process, with real sockets, real
+//! shared memory and a real accelerator. It can be told to misbehave.
+//!
+//! # Safety
+//! The arena is a mapping that the value keeps, and is reached by copies only.
+#![allow(dead_code, unsafe_code)]
+
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use millstream::Features;
+use millstream::cwq::Algorithm;
+use millstream::isolated::{Accelerator, Attach};
+use millstream_accelerator::{self as unit, Arena, ExportError, FlushPolicy, Handle, InsertError};
+use millstream_protocol::{
+    Grant, GrantStatus, KeyRefusal, KeyReply, KeyRequest, Message, QueueCounts, Refusal, Reply, Request,
+    STATE_BYTES, STATE_GONE, STATE_LIVE, STATE_REVOKED, Secret, Wanted, WorkerStatus,
+};
+use millstream_shm::{self as shm, Doorbell, Listener, Mapping, Memory, Rings, Socket, Words};
+
+/// What the stand-in does with a client.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Manner {
+    /// What a service does.
+    Serve,
+    Refuse(Refusal, &'static str),
+    /// Never answers.
+    Silent,
+    OtherVersion,
+    /// Grants, but the memory is too small, or a descriptor is missing.
+    ShortRings,
+    FourDescriptors,
+}
+
+/// A stand-in that listens until it is dropped.
+pub struct Double {
+    pub path: PathBuf,
+    pub manner: Arc<Mutex<Manner>>,
+    grants: Arc<Mutex<Vec<Arc<Served>>>>,
+}
+
+/// A grant that is served.
+pub struct Served {
+    pub id: u64,
+    name: String,
+    state: Words,
+    completions: Vec<Words>,
+    /// The broker's end of the client's connection.
+    client: Mutex<Option<Socket>>,
+    worker: Mutex<Option<thread::JoinHandle<()>>>,
+    pub orders: Arc<Orders>,
+}
+
+/// What the worker is told.
+#[derive(Default)]
+pub struct Orders {
+    /// Takes no more words.
+    pub stall: AtomicBool,
+    /// Takes no more requests about keys.
+    pub deaf: AtomicBool,
+    /// Keeps the key socket when it ends, as one does that is stopped.
+    pub hold: AtomicBool,
+    revoke: AtomicBool,
+    die: AtomicBool,
+    finish: AtomicBool,
+    pub sleeps: AtomicU64,
+    pub taken: AtomicU32,
+}
+
+impl Double {
+    pub fn start() -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("millstream-double-{}-{number}.sock", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let listener = Listener::bind(&path).unwrap();
+        let double =
+            Double { path, manner: Arc::new(Mutex::new(Manner::Serve)), grants: Arc::new(Mutex::default()) };
+        let (manner, grants) = (double.manner.clone(), double.grants.clone());
+        thread::spawn(move || {
+            let mut id = 0;
+            while let Ok(client) = listener.accept() {
+                id += 1;
+                let (manner, grants) = (manner.lock().unwrap().clone(), grants.clone());
+                thread::spawn(move || attend(client, id, manner, &grants));
+            }
+        });
+        double
+    }
+
+    /// What the tests of queues have.
+    pub fn attach(&self) -> Accelerator {
+        self.wanted().attach().unwrap()
+    }
+
+    pub fn wanted(&self) -> Attach {
+        Attach {
+            socket: Some(self.path.clone()),
+            depth: 16,
+            arena_bytes: 1 << 20,
+            key_slots: 8,
+            ..Attach::default()
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The grant that was served last.
+    pub fn last(&self) -> Arc<Served> {
+        self.grants.lock().unwrap().last().expect("a grant").clone()
+    }
+}
+
+impl Drop for Double {
+    /// Grants go on; nobody finds the way here any more.
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+impl Served {
+    /// As a broker revokes: the worker lets go, then the client is told.
+    pub fn revoke(&self) {
+        self.orders.revoke.store(true, Ordering::Release);
+        self.join();
+        self.end(STATE_REVOKED);
+    }
+
+    /// The worker dies in the middle of what it does; the broker sees it.
+    pub fn kill_worker(&self) {
+        self.orders.die.store(true, Ordering::Release);
+        self.join();
+        self.end(STATE_GONE);
+    }
+
+    /// The broker dies; the worker finishes what it took, and ends.
+    pub fn kill_broker(&self) {
+        if let Some(client) = self.client.lock().unwrap().take() {
+            rustix::net::shutdown(&client, rustix::net::Shutdown::Both).unwrap();
+        }
+        self.orders.finish.store(true, Ordering::Release);
+        self.join();
+    }
+
+    /// Only the state page says it; the worker knows nothing.
+    pub fn end(&self, state: u64) {
+        self.state[0].store(state, Ordering::Release);
+        for words in &self.completions {
+            words[16].store(0, Ordering::SeqCst);
+            shm::sleep::wake(&words[16]);
+        }
+    }
+
+    pub fn is_served(&self) -> bool {
+        self.worker.lock().unwrap().as_ref().is_some_and(|worker| !worker.is_finished())
+    }
+
+    /// Writes an index that can't be into the first completion ring.
+    pub fn corrupt(&self) {
+        self.completions[0][0].store(1 << 40, Ordering::SeqCst);
+    }
+
+    fn join(&self) {
+        if let Some(worker) = self.worker.lock().unwrap().take() {
+            worker.join().unwrap();
+        }
+    }
+}
+
+/// One client of the broker.
+fn attend(client: Socket, id: u64, manner: Manner, grants: &Mutex<Vec<Arc<Served>>>) {
+    while let Ok(Some(message)) = client.receive() {
+        let reply = |reply: Reply| client.send(&reply.encode(), &[]).unwrap();
+        match (Request::decode(&message.bytes).unwrap(), &manner) {
+            (_, Manner::Silent) => {}
+            (_, Manner::Refuse(why, detail)) => {
+                reply(Reply::Refused { why: *why, detail: (*detail).to_owned() });
+            }
+            (_, Manner::OtherVersion) => {
+                let mut bytes = Reply::End {}.encode();
+                bytes[0] = 77;
+                client.send(&bytes, &[]).unwrap();
+            }
+            (Request::Attach { wanted }, _) => {
+                let served = grant(&client, id, wanted, &manner, grants);
+                // The grant lives as long as the connection.
+                while let Ok(Some(_)) = client.receive() {}
+                drop(served.client.lock().unwrap().take());
+                served.orders.revoke.store(true, Ordering::Release);
+                return;
+            }
+            (Request::Status {}, _) => {
+                reply(Reply::Worker { status: WorkerStatus { worker: 3, ..WorkerStatus::default() } });
+                for served in grants.lock().unwrap().iter() {
+                    let grant = Grant { id: served.id, ..Grant::default() };
+                    let counts = QueueCounts::default();
+                    let name = served.name.clone();
+                    reply(Reply::Grant {
+                        status: GrantStatus { grant, name, counts, ..GrantStatus::default() },
+                    });
+                }
+                reply(Reply::End {});
+            }
+            (Request::Revoke { grant } | Request::Move { grant, .. }, _) => {
+                let served = grants.lock().unwrap().iter().find(|served| served.id == grant).cloned();
+                match served {
+                    Some(served) => {
+                        served.revoke();
+                        reply(Reply::End {});
+                    }
+                    None => reply(Reply::Refused { why: Refusal::NoSuchGrant, detail: String::new() }),
+                }
+            }
+            (_, _) => reply(Reply::End {}),
+        }
+    }
+}
+
+/// Makes a grant, has it served, and sends it.
+fn grant(
+    client: &Socket,
+    id: u64,
+    wanted: Wanted,
+    manner: &Manner,
+    grants: &Mutex<Vec<Arc<Served>>>,
+) -> Arc<Served> {
+    let Wanted { queues, depth, arena_bytes, key_slots, name } = wanted;
+    let layout = Rings::new(queues, depth).unwrap();
+    let terms = Grant {
+        id,
+        queues,
+        depth,
+        arena_bytes: (arena_bytes + queues * depth * 768).next_multiple_of(4096),
+        key_slots,
+        weight: 1,
+        algorithms: u128::MAX,
+    };
+    let arena = Memory::new("arena", terms.arena_bytes as usize).unwrap();
+    let short = if *manner == Manner::ShortRings { 4096 } else { layout.bytes() };
+    let rings = Memory::new("rings", short).unwrap();
+    let page = Memory::new("state", STATE_BYTES).unwrap();
+    let state = Mapping::shared(&page).unwrap().words(0, 1).unwrap();
+    state[0].store(STATE_LIVE, Ordering::Release);
+    page.seal_writing().unwrap();
+    let doorbell = Doorbell::new().unwrap();
+    let (theirs, ours) = shm::pair().unwrap();
+    let orders = Arc::new(Orders::default());
+    let mapped = Mapping::shared(&rings).unwrap();
+    let words = |(at, words)| mapped.words(at, words);
+    let completions: Vec<Words> =
+        (0..queues).filter_map(|queue| words(layout.completions(queue))).collect();
+    let submissions: Vec<Words> =
+        (0..queues).filter_map(|queue| words(layout.submissions(queue))).collect();
+    let worker = Worker::new(
+        &terms,
+        Mapping::shared(&arena).unwrap(),
+        submissions,
+        completions.clone(),
+        Doorbell::received(doorbell.duplicate().unwrap()),
+        ours,
+        orders.clone(),
+    );
+    let worker = thread::spawn(move || worker.run());
+    let mut descriptors: Vec<BorrowedFd<'_>> =
+        vec![arena.as_fd(), rings.as_fd(), page.as_fd(), doorbell.as_fd(), theirs.as_fd()];
+    if *manner == Manner::FourDescriptors {
+        descriptors.pop();
+    }
+    let end = Socket::received(client.duplicate().unwrap());
+    let (owned, worker) = (Mutex::new(Some(end)), Mutex::new(Some(worker)));
+    let served = Arc::new(Served { id, name, state, completions, client: owned, worker, orders });
+    // The client may ask for it as soon as it has its answer.
+    grants.lock().unwrap().push(served.clone());
+    client.send(&Reply::Granted { grant: terms }.encode(), &descriptors).unwrap();
+    served
+}
+
+struct SharedArena(Arc<Mapping>);
+
+// SAFETY: the mapping lives as long as the value.
+unsafe impl Arena for SharedArena {
+    fn base(&self) -> NonNull<u8> {
+        self.0.base()
+    }
+
+    fn len(&self) -> u32 {
+        self.0.len() as u32
+    }
+
+    fn exclusive(&self) -> bool {
+        false
+    }
+}
+
+/// A worker with one grant.
+struct Worker {
+    accelerator: unit::Accelerator<SharedArena, Words>,
+    grant: unit::GrantId,
+    queues: Vec<(unit::QueueId, Words)>,
+    doorbell: Doorbell,
+    keys: Socket,
+    orders: Arc<Orders>,
+}
+
+impl Worker {
+    fn new(
+        terms: &Grant,
+        arena: Arc<Mapping>,
+        submissions: Vec<Words>,
+        completions: Vec<Words>,
+        doorbell: Doorbell,
+        keys: Socket,
+        orders: Arc<Orders>,
+    ) -> Self {
+        let features = Features::active().unwrap();
+        let mut accelerator = unit::Accelerator::new(features, FlushPolicy::default());
+        let grant = accelerator.add_grant(SharedArena(arena), terms.key_slots as usize);
+        let queues = submissions.into_iter().zip(completions).map(|(submissions, completions)| {
+            let queue = accelerator.add_queue(grant, submissions, completions.clone(), 1).unwrap();
+            (queue, completions)
+        });
+        let queues = queues.collect();
+        Worker { accelerator, grant, queues, doorbell, keys, orders }
+    }
+
+    fn run(mut self) {
+        let (told, mut idle) = (self.orders.clone(), 0_u32);
+        while !told.die.load(Ordering::Acquire) {
+            if told.revoke.load(Ordering::Acquire) {
+                self.accelerator.remove_grant(self.grant);
+                break;
+            }
+            let stalled = told.stall.load(Ordering::Acquire);
+            let ended = if stalled { 0 } else { self.accelerator.step(0) };
+            told.taken.fetch_add(ended as u32, Ordering::Relaxed);
+            self.wake();
+            if told.finish.load(Ordering::Acquire) {
+                break;
+            }
+            idle = if ended > 0 { 0 } else { idle.saturating_add(1) };
+            if idle.is_multiple_of(64) && !told.deaf.load(Ordering::Acquire) {
+                self.serve_keys();
+            }
+            if idle > 2000 {
+                self.sleep(stalled);
+            }
+        }
+        if told.hold.load(Ordering::Acquire) {
+            std::mem::forget(self.keys);
+        }
+    }
+
+    fn wake(&mut self) {
+        let queues = &self.queues;
+        self.accelerator.wake_clients(|queue| {
+            for (_, words) in queues.iter().filter(|(of, _)| *of == queue) {
+                shm::sleep::wake(&words[16]);
+            }
+        });
+    }
+
+    fn sleep(&mut self, stalled: bool) {
+        if stalled {
+            thread::sleep(Duration::from_millis(1));
+            return;
+        }
+        if self.accelerator.sleep() {
+            self.orders.sleeps.fetch_add(1, Ordering::Relaxed);
+            let mut polled = [
+                rustix::event::PollFd::new(&self.doorbell, rustix::event::PollFlags::IN),
+                rustix::event::PollFd::new(&self.keys, rustix::event::PollFlags::IN),
+            ];
+            let limit = rustix::event::Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
+            let _ = rustix::event::poll(&mut polled, Some(&limit));
+            let _ = rustix::io::read(&self.doorbell, &mut [0; 8]);
+            self.accelerator.wake();
+        }
+    }
+
+    fn serve_keys(&mut self) {
+        while let Ok(Some(message)) = self.keys.try_receive() {
+            let reply = match KeyRequest::decode(&message.bytes) {
+                Ok(request) => self.answer(request),
+                Err(_) => KeyReply::Refused { why: KeyRefusal::Message },
+            };
+            let _ = self.keys.try_send(&reply.encode(), &[]);
+        }
+    }
+
+    fn answer(&mut self, request: KeyRequest) -> KeyReply {
+        let why = match request {
+            KeyRequest::Import { algorithm, exportable, bytes } => {
+                match self.insert(algorithm, bytes.expose(), exportable) {
+                    Ok(handle) => return KeyReply::Key { handle: handle.to_bits() },
+                    Err(why) => why,
+                }
+            }
+            KeyRequest::Generate { algorithm, exportable, len } => {
+                let bytes = millstream_testkit::Random::new(99).bytes(usize::from(len));
+                match self.insert(algorithm, &bytes, exportable) {
+                    Ok(handle) => return KeyReply::Key { handle: handle.to_bits() },
+                    Err(why) => why,
+                }
+            }
+            KeyRequest::Export { handle } => {
+                match self.accelerator.export_key(self.grant, Handle::from_bits(handle)) {
+                    Ok(bytes) => return KeyReply::Exported { bytes: Secret::new(&bytes) },
+                    Err(ExportError::NoKey) => KeyRefusal::NoSuchKey,
+                    Err(_) => KeyRefusal::NotExportable,
+                }
+            }
+            KeyRequest::Destroy { handle } => {
+                if self.accelerator.remove_key(self.grant, Handle::from_bits(handle)) {
+                    return KeyReply::Destroyed {};
+                }
+                KeyRefusal::NoSuchKey
+            }
+            _ => KeyRefusal::Message,
+        };
+        KeyReply::Refused { why }
+    }
+
+    fn insert(&mut self, algorithm: u8, bytes: &[u8], exportable: bool) -> Result<Handle, KeyRefusal> {
+        let algorithm = Algorithm::from_code(algorithm).ok_or(KeyRefusal::Algorithm)?;
+        self.accelerator.insert_raw_key(self.grant, algorithm, bytes, exportable).map_err(|error| match error {
+            InsertError::SlotsFull => KeyRefusal::SlotsFull,
+            InsertError::Policy(_) => KeyRefusal::Policy,
+            _ => KeyRefusal::KeyLength,
+        })
+    }
+}
