@@ -97,10 +97,9 @@ impl Broker {
 
     fn start_workers(&mut self) -> Result<(), Error> {
         for worker in &mut self.crew {
-            worker.start(&self.config, &self.poll).map_err(|source| Error::Worker {
-                program: self.config.worker.program.clone(),
-                source,
-            })?;
+            worker
+                .start(&self.config, &self.poll)
+                .map_err(|source| Error::Worker { program: self.config.worker.program.clone(), source })?;
         }
         let limit = Instant::now() + STUCK;
         while let Some(unready) = self.crew.iter().find(|worker| !worker.is_ready()) {
@@ -155,11 +154,11 @@ impl Broker {
         self.crew.iter_mut().for_each(Worker::dismiss);
         let limit = Instant::now() + FINISH;
         while Instant::now() < limit && !self.crew.iter_mut().all(Worker::has_ended) {
-            // Only to wait: nobody is answered any more, and who has ended stays to be seen.
+            // Only to wait: nobody is answered any more.
             let events = self.poll.wait(Some(limit)).map_err(Error::system("epoll"))?;
             for event in events {
                 match event.token {
-                    Token::Ended(_) => {}
+                    Token::Ended(index) => self.crew[index].forget_end(&self.poll),
                     Token::Worker(index) if !event.gone => {
                         self.crew[index].discard();
                     }
@@ -248,6 +247,7 @@ impl Broker {
         self.bury();
         if self.door.pause_until.is_some_and(|at| now >= at) {
             self.door.pause_until = None;
+            self.door.take_spare();
             self.listen(Interest::READ);
         }
         if self.door.restore_at.is_some_and(|at| now >= at) {
@@ -409,11 +409,14 @@ impl Broker {
         if let Some(client) = self.clients.get_mut(&grant.client) {
             client.grant = None;
         }
-        match state {
-            STATE_REVOKED => self.counters.revoked += 1,
-            _ => self.counters.gone += 1,
+        let (pid, uid) = (grant.peer.pid, grant.peer.uid);
+        if state == STATE_REVOKED {
+            self.counters.revoked += 1;
+            tracing::info!(grant = id, pid, uid, "revoke");
+        } else {
+            self.counters.gone += 1;
+            tracing::warn!(grant = id, pid, uid, "a grant has ended with its worker");
         }
-        tracing::info!(grant = id, pid = grant.peer.pid, uid = grant.peer.uid, state, "revoke");
         self.answer_all(&grant.askers, answer);
     }
 

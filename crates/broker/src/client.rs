@@ -3,7 +3,9 @@
 use std::io;
 use std::time::Instant;
 
-use millstream_protocol::{Error as Misunderstood, Grant as Terms, Message, Order, Refusal, Reply, Request, Wanted};
+use millstream_protocol::{
+    Error as Misunderstood, Grant as Terms, Message, Order, Refusal, Reply, Request, Wanted,
+};
 use millstream_shm::{Socket, pair};
 
 use crate::broker::Broker;
@@ -298,7 +300,13 @@ impl Broker {
         let took_us = grant.since.elapsed().as_micros() as u64;
         self.counters.granted(grant.since.elapsed());
         tracing::info!(
-            grant = id, pid = peer.pid, uid = peer.uid, worker = grant.worker, name = grant.name, took_us, "grant"
+            grant = id,
+            pid = peer.pid,
+            uid = peer.uid,
+            worker = grant.worker,
+            name = grant.name,
+            took_us,
+            "grant"
         );
         let reply = Reply::Granted { grant: grant.terms.clone() };
         let descriptors = grant.shares.descriptors(key_end);

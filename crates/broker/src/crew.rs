@@ -7,8 +7,9 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use millstream_cpu::VARIABLE;
 use millstream_protocol::Order;
-use millstream_shm::pair;
+use millstream_shm::{Socket, pair};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use crate::config::Config;
@@ -115,16 +116,7 @@ impl Worker {
     pub(crate) fn start(&mut self, config: &Config, poll: &Poll) -> io::Result<()> {
         self.restart_at = None;
         let (here, there) = pair()?;
-        let mut command = Command::new(&config.worker.program);
-        command.args(&config.worker.arguments);
-        command.arg(format!("--spin-ns={}", config.spin.as_nanos()));
-        command.arg(format!("--flush-ns={}", config.flush.as_nanos()));
-        command.args(self.cpu.map(|cpu| format!("--cpu={cpu}")));
-        command.args(config.quiet.then_some("--quiet"));
-        command.stdin(Stdio::from(OwnedFd::from(there))).stdout(Stdio::null());
-        // Ctrl-C is for the broker, which lets its workers finish.
-        command.process_group(0);
-        let mut child = command.spawn()?;
+        let mut child = self.command(config, there).spawn()?;
         let watched = watch(&child, &here, self.index, poll);
         let pidfd = watched.inspect_err(|_| end(&mut child))?;
         let now = Instant::now();
@@ -139,6 +131,22 @@ impl Worker {
             broken: false,
         });
         Ok(())
+    }
+
+    /// Its program, which has nothing of this process but where messages go.
+    fn command(&self, config: &Config, control: Socket) -> Command {
+        let mut command = Command::new(&config.worker.program);
+        command.args(&config.worker.arguments);
+        command.arg(format!("--spin-ns={}", config.spin.as_nanos()));
+        command.arg(format!("--flush-ns={}", config.flush.as_nanos()));
+        command.args(self.cpu.map(|cpu| format!("--cpu={cpu}")));
+        command.args(config.quiet.then_some("--quiet"));
+        command.stdin(Stdio::from(OwnedFd::from(control))).stdout(Stdio::null());
+        command.env_clear();
+        command.envs(std::env::var_os(VARIABLE).map(|mask| (VARIABLE, mask)));
+        // An interrupt from the terminal is the broker's affair, which lets workers finish.
+        command.process_group(0);
+        command
     }
 
     /// Gives it an order, which is sent now or when the worker takes it.
@@ -258,6 +266,13 @@ impl Worker {
         }
     }
 
+    /// It is known that its process has ended.
+    pub(crate) fn forget_end(&self, poll: &Poll) {
+        if let Some(process) = &self.process {
+            poll.remove(&process.pidfd);
+        }
+    }
+
     /// Takes what it says, and does nothing about it.
     pub(crate) fn discard(&mut self) {
         if let Some(process) = &mut self.process {
@@ -288,7 +303,7 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-fn watch(child: &Child, link: &millstream_shm::Socket, index: usize, poll: &Poll) -> io::Result<OwnedFd> {
+fn watch(child: &Child, link: &Socket, index: usize, poll: &Poll) -> io::Result<OwnedFd> {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidData)?;
     let pidfd = pidfd_open(pid, PidfdFlags::empty())?;
     poll.add(link, Token::Worker(index), Interest::READ)?;

@@ -60,7 +60,11 @@ impl fmt::Display for Error {
         match self {
             Error::Policy(error) => error.fmt(f),
             Error::Socket { path, source } if source.kind() == io::ErrorKind::AddrInUse => {
-                write!(f, "{}: another broker listens there: stop it, or use another --socket", path.display())
+                write!(
+                    f,
+                    "{}: another broker listens there: stop it, or use another --socket",
+                    path.display()
+                )
             }
             Error::Socket { path, source } => {
                 write!(f, "{}: {source}: use a --socket in a directory that you may write to", path.display())

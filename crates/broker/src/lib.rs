@@ -21,6 +21,7 @@
 //! | `place.rs` | the socket in the file system |
 //! | `worker/` | the worker |
 //! | `metrics.rs`, `probes.rs` | what others can watch |
+//! | `worker/` | what runs in a worker's process; nothing of the above does |
 #![deny(unsafe_code)]
 
 mod broker;

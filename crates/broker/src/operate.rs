@@ -32,10 +32,15 @@ pub(crate) struct Survey {
 impl Broker {
     /// A client asks what there is.
     pub(crate) fn status(&mut self, id: u64) {
-        if let Some(client) = self.clients.get_mut(&id) {
+        let Some(client) = self.clients.get_mut(&id) else { return };
+        let sees = |grant: &Grant| grant.peer.uid == client.peer.uid;
+        if self.policy.is_operator(&client.peer) || self.grants.values().any(sees) {
             client.waits = true;
+            self.count_for(Asker::Client(id));
+        } else {
+            // Whom there is nothing to tell has nobody count.
+            self.answer(id, &Reply::End {}, Vec::new());
         }
-        self.count_for(Asker::Client(id));
     }
 
     /// Somebody wants metrics.
@@ -88,8 +93,7 @@ impl Broker {
     fn tell_status(&mut self, id: u64, counts: &HashMap<u64, QueueCounts>) {
         let Some(client) = self.clients.get(&id) else { return };
         let (all, uid) = (self.policy.is_operator(&client.peer), client.peer.uid);
-        let seen: Vec<&Grant> =
-            self.grants.values().filter(|grant| all || grant.peer.uid == uid).collect();
+        let seen: Vec<&Grant> = self.grants.values().filter(|grant| all || grant.peer.uid == uid).collect();
         let serves = |worker: &&Worker| all || seen.iter().any(|grant| grant.worker == worker.index);
         let workers = self.crew.iter().filter(serves);
         let mut replies: Vec<Reply> =

@@ -61,10 +61,12 @@ impl Door {
         match inherited {
             Some(descriptor) => {
                 rustix::io::ioctl_fionbio(&descriptor, true)?;
+                rustix::io::fcntl_setfd(&descriptor, rustix::io::FdFlags::CLOEXEC)?;
                 door.listener = Some(Listener::received(descriptor));
             }
             None => {
-                door.watch = Some(inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK)?);
+                door.watch =
+                    Some(inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK)?);
                 door.bind(for_all)?;
             }
         }
@@ -122,7 +124,11 @@ impl Door {
         self.spare = None;
         match listener.accept() {
             Ok(socket) => Ok(Visitor::Refused(socket)),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Visitor::Nobody),
+            // The system wants a descriptor before it looks whether anybody is there.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.take_spare();
+                Ok(Visitor::Nobody)
+            }
             Err(_) => {
                 self.pause_until = Some(Instant::now() + PAUSE);
                 Ok(Visitor::Closed)

@@ -85,7 +85,8 @@ struct Operators {
 pub(super) fn parse(text: &str) -> Result<Policy, (usize, String)> {
     let file: File = toml::from_str(text).map_err(|error| {
         let line = error.span().map_or(0, |span| line_of(text, span.start));
-        (line, error.message().to_owned())
+        let said = text.lines().nth(line.saturating_sub(1)).unwrap_or_default().trim();
+        (line, format!("{}, in `{said}`", error.message()))
     })?;
     policy(&file).map_err(|(span, what)| (line_of(text, span.start), what))
 }
@@ -95,8 +96,8 @@ fn line_of(text: &str, at: usize) -> usize {
 }
 
 fn policy(file: &File) -> Result<Policy, Fault> {
-    let mut policy = Policy::default();
-    policy.default = file.default.as_ref().map(Section::limits).transpose()?;
+    let default = file.default.as_ref().map(Section::limits).transpose()?;
+    let mut policy = Policy { default, ..Policy::default() };
     for section in &file.user {
         let (span, section) = (section.span(), section.as_ref());
         let uid = who(span, section.name.as_ref(), section.uid.as_ref(), "uid", user)?;
@@ -137,7 +138,9 @@ fn who(
 fn user(name: &Spanned<String>) -> Result<u32, Fault> {
     match User::from_name(name.as_ref()) {
         Ok(Some(user)) => Ok(user.uid.as_raw()),
-        Ok(None) => Err((name.span(), format!("there is no user {:?}: create it, or use its uid", name.as_ref()))),
+        Ok(None) => {
+            Err((name.span(), format!("there is no user {:?}: create it, or use its uid", name.as_ref())))
+        }
         Err(error) => Err((name.span(), format!("the user {:?} can't be looked up: {error}", name.as_ref()))),
     }
 }
@@ -145,8 +148,12 @@ fn user(name: &Spanned<String>) -> Result<u32, Fault> {
 fn group(name: &Spanned<String>) -> Result<u32, Fault> {
     match Group::from_name(name.as_ref()) {
         Ok(Some(group)) => Ok(group.gid.as_raw()),
-        Ok(None) => Err((name.span(), format!("there is no group {:?}: create it, or use its gid", name.as_ref()))),
-        Err(error) => Err((name.span(), format!("the group {:?} can't be looked up: {error}", name.as_ref()))),
+        Ok(None) => {
+            Err((name.span(), format!("there is no group {:?}: create it, or use its gid", name.as_ref())))
+        }
+        Err(error) => {
+            Err((name.span(), format!("the group {:?} can't be looked up: {error}", name.as_ref())))
+        }
     }
 }
 

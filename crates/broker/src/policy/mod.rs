@@ -77,7 +77,10 @@ impl Limits {
         match Rings::new(size.queues, size.depth) {
             Some(_) => Ok(size),
             None => {
-                let detail = format!("{} queues of depth {}: the depth must be a power of two", size.queues, size.depth);
+                let detail = format!(
+                    "{} queues of depth {}: the depth must be a power of two",
+                    size.queues, size.depth
+                );
                 Err((Refusal::Message, detail))
             }
         }
@@ -299,7 +302,10 @@ mod tests {
         let usual = limits.size(&Wanted::default()).unwrap();
         assert_eq!(usual, Size { depth: 256, key_slots: 10, ..USUAL });
         let wanted = Wanted { queues: 5, depth: 64, arena_bytes: 1 << 20, key_slots: 3, ..Wanted::default() };
-        assert_eq!(limits.size(&wanted).unwrap(), Size { queues: 5, depth: 64, arena_bytes: 1 << 20, key_slots: 3 });
+        assert_eq!(
+            limits.size(&wanted).unwrap(),
+            Size { queues: 5, depth: 64, arena_bytes: 1 << 20, key_slots: 3 }
+        );
         let (why, detail) = limits.size(&Wanted { depth: 512, ..wanted.clone() }).unwrap_err();
         assert_eq!(why, Refusal::TooMuch);
         assert!(detail.contains("512") && detail.contains("256"), "{detail}");

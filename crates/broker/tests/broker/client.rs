@@ -1,0 +1,161 @@
+//! A client, as plain as can be; and one of another user, in a process of its own.
+
+use std::ffi::OsString;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use millstream_protocol::{Grant, GrantStatus, Message, Refusal, Reply, Request, Wanted, WorkerStatus};
+use millstream_shm::{Mapping, Memory, Rings, Socket};
+
+use crate::system::{LIMIT, eventually};
+
+pub struct Client(pub Socket);
+
+impl Client {
+    pub fn connect(path: &Path) -> Self {
+        Client(Socket::connect(path).unwrap())
+    }
+
+    pub fn send(&self, request: &Request) {
+        self.0.send(&request.encode(), &[]).unwrap();
+    }
+
+    /// The next reply; none at the end.
+    pub fn next(&self) -> Option<(Reply, Vec<OwnedFd>)> {
+        assert!(self.0.wait(Some(LIMIT)).unwrap(), "the broker does not answer");
+        let received = self.0.receive().ok()??;
+        Some((Reply::decode(&received.bytes).unwrap(), received.descriptors))
+    }
+
+    pub fn ask(&self, request: &Request) -> Reply {
+        self.send(request);
+        self.next().expect("an answer").0
+    }
+
+    pub fn refusal(&self, request: &Request) -> (Refusal, String) {
+        match self.ask(request) {
+            Reply::Refused { why, detail } => (why, detail),
+            reply => panic!("not refused: {reply:?}"),
+        }
+    }
+
+    pub fn try_attach(&self, wanted: Wanted) -> Result<Granted, (Refusal, String)> {
+        self.send(&Request::Attach { wanted });
+        match self.next().expect("an answer") {
+            (Reply::Granted { grant }, descriptors) => Ok(Granted::new(grant, descriptors)),
+            (Reply::Refused { why, detail }, _) => Err((why, detail)),
+            (reply, _) => panic!("{reply:?}"),
+        }
+    }
+
+    pub fn attach(&self) -> Granted {
+        self.try_attach(Wanted::default()).unwrap()
+    }
+
+    pub fn status(&self) -> (Vec<WorkerStatus>, Vec<GrantStatus>) {
+        self.send(&Request::Status {});
+        let (mut workers, mut grants) = (Vec::new(), Vec::new());
+        loop {
+            match self.next().expect("an answer").0 {
+                Reply::Worker { status } => workers.push(status),
+                Reply::Grant { status } => grants.push(status),
+                Reply::End {} => return (workers, grants),
+                reply => panic!("{reply:?}"),
+            }
+        }
+    }
+}
+
+/// What came with a grant.
+pub struct Granted {
+    pub grant: Grant,
+    pub arena: Memory,
+    pub rings: Memory,
+    pub page: Memory,
+    pub doorbell: OwnedFd,
+    pub keys: Socket,
+    state: millstream_shm::Words,
+}
+
+impl Granted {
+    fn new(grant: Grant, descriptors: Vec<OwnedFd>) -> Self {
+        let [arena, rings, page, doorbell, keys] = <[OwnedFd; 5]>::try_from(descriptors).unwrap();
+        let page = Memory::received(page).unwrap();
+        let state = Mapping::read_only(&page).unwrap().words(0, 1).unwrap();
+        let (arena, rings) = (Memory::received(arena).unwrap(), Memory::received(rings).unwrap());
+        Granted { grant, arena, rings, page, doorbell, keys: Socket::received(keys), state }
+    }
+
+    pub fn state(&self) -> u64 {
+        self.state[0].load(Ordering::Acquire)
+    }
+
+    pub fn ends_as(&self, state: u64) {
+        eventually("the state of the grant", || (self.state() != 0).then_some(()));
+        assert_eq!(self.state(), state);
+    }
+
+    /// The ring words, and where in them the first queue's consumer of completions says that it sleeps.
+    pub fn sleeping_place(&self) -> (Arc<Mapping>, usize) {
+        let layout = Rings::new(self.grant.queues, self.grant.depth).unwrap();
+        (Mapping::shared(&self.rings).unwrap(), layout.completions(0).0 + 8 * 16)
+    }
+}
+
+/// Another user's side: what is asked for by a word, and the answer in a line.
+pub fn other(arguments: &[OsString]) {
+    let client = Client::connect(Path::new(&arguments[0]));
+    let number = || arguments[2].to_str().unwrap().parse().unwrap();
+    match arguments[1].to_str().unwrap() {
+        "attach" => match client.try_attach(Wanted::default()) {
+            Ok(granted) => {
+                println!("granted {}", granted.grant.id);
+                // Until it is killed.
+                std::thread::sleep(LIMIT);
+            }
+            Err((why, detail)) => println!("{why:?} {detail}"),
+        },
+        "status" => {
+            let (workers, grants) = client.status();
+            let ids: Vec<u64> = grants.iter().map(|status| status.grant.id).collect();
+            println!("workers {} grants {ids:?}", workers.len());
+        }
+        "revoke" => println!("{:?}", client.ask(&Request::Revoke { grant: number() })),
+        "move" => println!("{:?}", client.ask(&Request::Move { grant: number(), worker: 0 })),
+        "reload" => println!("{:?}", client.ask(&Request::Reload {})),
+        word => panic!("{word}"),
+    }
+}
+
+/// A client process of a user.
+pub struct Other(pub Child, std::io::BufReader<std::process::ChildStdout>);
+
+impl Other {
+    pub fn ask(socket: &Path, uid: u32, words: &[&str]) -> Self {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.arg("as-client").arg(socket).args(words).stdout(Stdio::piped());
+        if uid != 0 {
+            command.uid(uid).gid(uid);
+        }
+        let mut child = command.spawn().unwrap();
+        let out = child.stdout.take().unwrap();
+        Other(child, std::io::BufReader::new(out))
+    }
+
+    pub fn line(&mut self) -> String {
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut self.1, &mut line).unwrap();
+        line.trim_end().to_owned()
+    }
+}
+
+impl Drop for Other {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}

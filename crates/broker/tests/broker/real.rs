@@ -1,0 +1,274 @@
+//! The broker with its real workers: what clients submit is done, wherever their grants are.
+
+use std::ffi::OsString;
+use std::time::{Duration, Instant};
+
+use millstream_broker::worker::{self, Config};
+use millstream_cwq::ring::{Consumer, Producer};
+use millstream_cwq::{Algorithm, Completion, ControlWord, Opcode, Status};
+use millstream_protocol::{
+    KeyReply, KeyRequest, Message, Reply, Request, STATE_GONE, STATE_REVOKED, Secret, Wanted,
+};
+use millstream_shm::{Doorbell, Mapping, Rings, Words};
+use rustix::process::Signal;
+
+use crate::client::{Client, Granted};
+use crate::system::{LIMIT, Service, Setting, eventually, send};
+
+pub const TRIALS: &[(&str, fn())] = &[
+    ("real workers: operations are done before and after a move", moves),
+    ("real workers: moved to and fro with operations in flight", to_and_fro),
+    ("real workers: a revoked grant does nothing more", revoked),
+    ("real workers: the death of one ends its grants", killed),
+    ("real workers: they end with their broker", broker_killed),
+    ("real workers: what they do is counted", counted),
+    ("real workers: a grant takes less than a millisecond", quick),
+    ("real workers: an idle service does not run", idle),
+];
+
+/// The worker's own side.
+pub fn run(arguments: &[OsString]) {
+    let number = |name: &str| {
+        let found = arguments.iter().find_map(|argument| argument.to_str()?.strip_prefix(name));
+        found.map(|value| value.parse::<u64>().unwrap())
+    };
+    let spin = Duration::from_nanos(number("--spin-ns=").unwrap());
+    let flush = Duration::from_nanos(number("--flush-ns=").unwrap());
+    let cpu = number("--cpu=").map(|cpu| cpu as usize);
+    worker::run(Config { spin, flush, cpu, ..Config::new(0) }).unwrap();
+}
+
+fn service(workers: usize) -> Service {
+    Service::with(Setting { workers, real: true, ..Setting::default() })
+}
+
+/// A grant's first queue, as a client has it.
+struct Queue {
+    submissions: Producer<Words, { ControlWord::WORDS }>,
+    completions: Consumer<Words, { Completion::WORDS }>,
+    doorbell: Doorbell,
+    granted: Granted,
+    tag: u64,
+}
+
+impl Queue {
+    fn of(granted: Granted) -> Self {
+        let layout = Rings::new(granted.grant.queues, granted.grant.depth).unwrap();
+        let rings = Mapping::shared(&granted.rings).unwrap();
+        let words = |(at, count)| rings.words(at, count).unwrap();
+        Queue {
+            submissions: Producer::new(words(layout.submissions(0))).unwrap(),
+            completions: Consumer::new(words(layout.completions(0))).unwrap(),
+            doorbell: Doorbell::received(granted.doorbell.try_clone().unwrap()),
+            granted,
+            tag: 0,
+        }
+    }
+
+    fn submit(&mut self, word: ControlWord) {
+        self.tag += 1;
+        self.submissions.push(&ControlWord { tag: self.tag, ..word }.to_words()).unwrap();
+        self.submissions.publish();
+        if self.submissions.must_wake() {
+            self.doorbell.ring();
+        }
+    }
+
+    /// The next completion's status; none when the grant ends first.
+    fn next(&mut self) -> Option<Status> {
+        let begin = Instant::now();
+        loop {
+            if let Some(words) = self.completions.pop().unwrap() {
+                self.completions.release();
+                return Completion::from_words(words).status();
+            }
+            if self.granted.state() != 0 {
+                return None;
+            }
+            assert!(begin.elapsed() < LIMIT, "no completion");
+            std::thread::yield_now();
+        }
+    }
+
+    fn null(&mut self) -> Option<Status> {
+        self.submit(ControlWord { opcode: Opcode::Null as u8, ..ControlWord::default() });
+        self.next()
+    }
+
+    /// CMAC of nothing with a key, to the arena.
+    fn mac(&mut self, key: u32) -> Option<Status> {
+        self.submit(ControlWord {
+            opcode: Opcode::Mac as u8,
+            algorithm: Algorithm::AesCmac as u8,
+            key,
+            mac_len: 16,
+            ..ControlWord::default()
+        });
+        self.next()
+    }
+
+    fn key(&self, request: &KeyRequest) -> KeyReply {
+        self.granted.keys.send(&request.encode(), &[]).unwrap();
+        assert!(self.granted.keys.wait(Some(LIMIT)).unwrap());
+        KeyReply::decode(&self.granted.keys.receive().unwrap().unwrap().bytes).unwrap()
+    }
+
+    fn import(&self) -> u32 {
+        let bytes = Secret::new(&[7; 16]);
+        let algorithm = Algorithm::AesCmac as u8;
+        match self.key(&KeyRequest::Import { algorithm, exportable: false, bytes }) {
+            KeyReply::Key { handle } => handle,
+            reply => panic!("{reply:?}"),
+        }
+    }
+}
+
+fn attach(client: &Client) -> Queue {
+    Queue::of(client.try_attach(Wanted { depth: 64, ..Wanted::default() }).unwrap())
+}
+
+fn worker_of(watcher: &Client) -> u32 {
+    watcher.status().1[0].worker
+}
+
+fn moves() {
+    let service = service(2);
+    let (client, operator) = (service.client(), service.client());
+    let mut queue = attach(&client);
+    let key = queue.import();
+    let id = queue.granted.grant.id;
+    for round in 0..6 {
+        assert_eq!(queue.null(), Some(Status::Ok), "{round}");
+        assert_eq!(queue.mac(key), Some(Status::Ok), "the key comes along: {round}");
+        let to = 1 - worker_of(&operator);
+        assert_eq!(operator.ask(&Request::Move { grant: id, worker: to }), Reply::End {});
+        assert_eq!(worker_of(&operator), to);
+    }
+    assert!(matches!(queue.key(&KeyRequest::Destroy { handle: key }), KeyReply::Destroyed {}));
+    assert_eq!(queue.mac(key), Some(Status::Key));
+}
+
+fn to_and_fro() {
+    let service = service(2);
+    let (client, operator) = (service.client(), service.client());
+    let mut queue = attach(&client);
+    let key = queue.import();
+    let id = queue.granted.grant.id;
+    let mut to = 1;
+    let begin = Instant::now();
+    std::thread::scope(|scope| {
+        let mover = scope.spawn(|| {
+            let mut moved = 0;
+            while begin.elapsed() < Duration::from_secs(1) {
+                assert_eq!(operator.ask(&Request::Move { grant: id, worker: to }), Reply::End {});
+                to = 1 - to;
+                moved += 1;
+            }
+            moved
+        });
+        let mut done = 0;
+        while !mover.is_finished() {
+            assert_eq!(queue.mac(key), Some(Status::Ok));
+            done += 1;
+        }
+        let moved = mover.join().unwrap();
+        println!("{moved} moves, {done} operations meanwhile");
+        assert!(moved > 3 && done > 3);
+    });
+}
+
+fn revoked() {
+    let service = service(1);
+    let (client, operator) = (service.client(), service.client());
+    let mut queue = attach(&client);
+    assert_eq!(queue.null(), Some(Status::Ok));
+    assert_eq!(operator.ask(&Request::Revoke { grant: queue.granted.grant.id }), Reply::End {});
+    queue.granted.ends_as(STATE_REVOKED);
+    assert_eq!(queue.null(), None);
+    eventually("the key socket ends", || queue.granted.keys.is_closed().then_some(()));
+}
+
+fn killed() {
+    let service = service(1);
+    let (client, watcher) = (service.client(), service.client());
+    let mut queue = attach(&client);
+    assert_eq!(queue.null(), Some(Status::Ok));
+    send(watcher.status().0[0].pid, Signal::KILL);
+    queue.granted.ends_as(STATE_GONE);
+    let wanted = || Wanted { depth: 64, ..Wanted::default() };
+    let granted = eventually("another grant", || client.try_attach(wanted()).ok());
+    assert_eq!(Queue::of(granted).null(), Some(Status::Ok));
+}
+
+fn broker_killed() {
+    let mut service = service(2);
+    let (client, watcher) = (service.client(), service.client());
+    let queue = attach(&client);
+    let pids: Vec<u32> = watcher.status().0.iter().map(|worker| worker.pid).collect();
+    service.child.kill().unwrap();
+    service.child.wait().unwrap();
+    assert!(client.next().is_none(), "the client sees it");
+    for pid in pids {
+        eventually("the worker ends", || {
+            let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok();
+            // Nobody may be there who waits for it.
+            state.is_none_or(|state| state.contains(") Z ")).then_some(())
+        });
+    }
+    drop(queue);
+}
+
+fn counted() {
+    let service = service(1);
+    let (client, watcher) = (service.client(), service.client());
+    let mut queue = attach(&client);
+    let key = queue.import();
+    for _ in 0..50 {
+        assert_eq!(queue.mac(key), Some(Status::Ok));
+    }
+    assert_ne!(queue.mac(key + 1000), Some(Status::Ok));
+    let (workers, grants) = watcher.status();
+    assert!(!workers[0].sandbox.is_empty() && !workers[0].key_memory.is_empty());
+    let counts = &grants[0].counts;
+    assert_eq!((counts.operations, counts.keys), (51, 1), "{counts:?}");
+    assert_eq!(counts.failures, [(Status::Key as u16, 1)]);
+}
+
+fn quick() {
+    let service = service(1);
+    let mut times: Vec<Duration> = (0..100)
+        .map(|_| {
+            let client = service.client();
+            let begin = Instant::now();
+            client.attach();
+            begin.elapsed()
+        })
+        .collect();
+    times.sort();
+    println!("grants by real workers: best {:?}, median {:?}, worst {:?}", times[0], times[50], times[99]);
+    assert!(times[0] < Duration::from_millis(1));
+}
+
+fn idle() {
+    let service = service(2);
+    let (client, watcher) = (service.client(), service.client());
+    let mut queue = attach(&client);
+    assert_eq!(queue.null(), Some(Status::Ok));
+    let mut pids: Vec<u32> = watcher.status().0.iter().map(|worker| worker.pid).collect();
+    pids.push(service.child.id());
+    std::thread::sleep(Duration::from_millis(500));
+    let switches = || {
+        let all = pids.iter().flat_map(|pid| {
+            let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+            tasks.map(|task| {
+                let text = std::fs::read_to_string(task.unwrap().path().join("status")).unwrap();
+                let line = text.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+                line.unwrap().trim().parse::<u64>().unwrap()
+            })
+        });
+        all.collect::<Vec<_>>()
+    };
+    let before = switches();
+    std::thread::sleep(Duration::from_secs(1));
+    assert_eq!(before, switches(), "something woke up");
+}

@@ -1,0 +1,222 @@
+//! Grants that are made and end as they should.
+
+use std::time::{Duration, Instant};
+
+use millstream_protocol::{Refusal, Reply, Request, STATE_BYTES, STATE_GONE, STATE_REVOKED, Wanted};
+use millstream_shm::{Mapping, Rings, sleep};
+use rustix::fs::{SealFlags, fcntl_get_seals, ftruncate};
+use rustix::process::Signal;
+
+use crate::client::{Client, Other};
+use crate::stub;
+use crate::system::{Service, Setting, eventually, status_line};
+
+pub const TRIALS: &[(&str, fn())] = &[
+    ("a grant is five descriptors that can't be misused", descriptors),
+    ("a grant takes less than a millisecond", quick),
+    ("one gets what one asks for within the limits", sizes),
+    ("a revoked grant wakes its client", revoked),
+    ("the end of a connection is the end of its grant", connection_ends),
+    ("a client that is killed leaves nothing behind", client_killed),
+    ("a broker that stops ends its grants and takes its socket away", stops),
+    ("a broker is hardened and maps no arena", hardened),
+    ("an idle broker does not run", idle),
+    ("a socket that systemd listens at is served", inherited),
+    ("one broker at a socket", one_broker),
+];
+
+fn descriptors() {
+    let service = Service::new();
+    let client = service.client();
+    let wanted = Wanted { queues: 2, depth: 64, arena_bytes: 100_000, key_slots: 5, ..Wanted::default() };
+    let granted = client.try_attach(wanted).unwrap();
+    let grant = &granted.grant;
+    assert_eq!((grant.queues, grant.depth, grant.key_slots), (2, 64, 5));
+    assert!(grant.arena_bytes >= 100_000 + 2 * 64 * (256 + 512));
+    assert_eq!(granted.arena.len(), grant.arena_bytes as usize);
+    assert_eq!(granted.rings.len(), Rings::new(2, 64).unwrap().bytes());
+    assert_eq!((granted.page.len(), granted.state()), (STATE_BYTES, 0));
+    let size = SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL;
+    for memory in [&granted.arena, &granted.rings] {
+        assert!(fcntl_get_seals(memory).unwrap().contains(size));
+        assert!(ftruncate(memory, 1).is_err() && ftruncate(memory, 1 << 30).is_err());
+        assert!(Mapping::shared(memory).is_ok());
+    }
+    assert!(fcntl_get_seals(&granted.page).unwrap().contains(size | SealFlags::FUTURE_WRITE));
+    assert!(Mapping::shared(&granted.page).is_err(), "the state page can't be mapped for writing");
+    assert!(rustix::io::pwrite(&granted.page, &[1], 0).is_err(), "nor written to");
+    rustix::io::write(&granted.doorbell, &1_u64.to_ne_bytes()).unwrap();
+    assert!(!granted.keys.is_closed());
+    let (why, _) = client.refusal(&Request::Attach { wanted: Wanted::default() });
+    assert_eq!(why, Refusal::Message, "a second grant on one connection");
+}
+
+fn quick() {
+    let service = Service::new();
+    let mut times: Vec<Duration> = (0..100)
+        .map(|_| {
+            let client = service.client();
+            let begin = Instant::now();
+            client.attach();
+            begin.elapsed()
+        })
+        .collect();
+    times.sort();
+    println!("grants: best {:?}, median {:?}, worst {:?}", times[0], times[50], times[99]);
+    assert!(times[0] < Duration::from_millis(1));
+}
+
+fn sizes() {
+    let service = Service::with(Setting {
+        policy: Some(
+            "[[user]]\nuid = 0\nmax_grants = 2\nqueues = 3\nkey_slots = 1000\nweight = 7\nalgorithms = [\"md5\"]\n",
+        ),
+        ..Setting::default()
+    });
+    if !crate::system::is_root() {
+        println!("SKIPPED sizes: the policy is for root");
+        return;
+    }
+    let client = service.client();
+    let (why, detail) = client.try_attach(Wanted { queues: 4, ..Wanted::default() }).err().unwrap();
+    assert_eq!(why, Refusal::TooMuch);
+    assert!(detail.contains('4') && detail.contains('3'), "{detail}");
+    let (why, _) = client.try_attach(Wanted { depth: 65, ..Wanted::default() }).err().unwrap();
+    assert_eq!(why, Refusal::Message);
+    let (why, detail) =
+        client.try_attach(Wanted { key_slots: stub::CANT_SERVE, ..Wanted::default() }).err().unwrap();
+    assert_eq!((why, detail.as_str()), (Refusal::Exhausted, "as it was asked to"));
+    let granted = client.attach();
+    assert_eq!((granted.grant.weight, granted.grant.algorithms), (7, 1 << 0x50));
+    let second = service.client();
+    let second_grant = second.attach();
+    assert!(second_grant.grant.id > granted.grant.id);
+    let third = service.client();
+    assert_eq!(third.try_attach(Wanted::default()).err().unwrap().0, Refusal::TooManyGrants);
+    drop(second);
+    eventually("room for another", || third.try_attach(Wanted::default()).ok());
+}
+
+fn revoked() {
+    let service = Service::new();
+    let (client, operator) = (service.client(), service.client());
+    let granted = client.attach();
+    let (rings, at) = granted.sleeping_place();
+    let word = rings.words(at, 1).unwrap();
+    word[0].store(1, std::sync::atomic::Ordering::SeqCst);
+    let begin = Instant::now();
+    std::thread::scope(|scope| {
+        let sleeper = scope.spawn(|| {
+            while granted.state() == 0 {
+                sleep::wait(&word[0], 1, Duration::from_secs(30));
+            }
+        });
+        std::thread::sleep(Duration::from_millis(20));
+        let end = operator.ask(&Request::Revoke { grant: granted.grant.id });
+        assert_eq!(end, Reply::End {});
+        assert_eq!(granted.state(), STATE_REVOKED, "before it is said that it has ended");
+        sleeper.join().unwrap();
+    });
+    assert!(begin.elapsed() < Duration::from_secs(10));
+    let (why, _) = operator.refusal(&Request::Revoke { grant: granted.grant.id });
+    assert_eq!(why, Refusal::NoSuchGrant);
+    eventually("the worker lets go of the key socket", || granted.keys.is_closed().then_some(()));
+    assert_ne!(client.attach().grant.id, granted.grant.id, "the connection may have another grant");
+}
+
+fn connection_ends() {
+    let service = Service::new();
+    let watcher = service.client();
+    let client = service.client();
+    let wanted = Wanted { name: "a \u{1b}[31mclient".to_owned(), ..Wanted::default() };
+    let granted = client.try_attach(wanted).unwrap();
+    let (workers, grants) = watcher.status();
+    assert_eq!((workers.len(), workers[0].grants, workers[0].sandbox.as_str()), (1, 1, "a stub"));
+    assert_eq!(grants.len(), 1);
+    let found = &grants[0];
+    assert_eq!((found.pid, found.name.as_str()), (std::process::id(), "a [31mclient"));
+    assert_eq!(found.counts.operations, 100 + granted.grant.id, "what the worker counted");
+    drop(client);
+    granted.ends_as(STATE_GONE);
+    gone_everywhere(&watcher);
+}
+
+/// The stub says in its sleeps how many grants it has.
+fn gone_everywhere(watcher: &Client) {
+    eventually("the worker drops the grant", || {
+        let (workers, grants) = watcher.status();
+        (grants.is_empty() && workers[0].grants == 0 && workers[0].sleeps == 0).then_some(())
+    });
+}
+
+fn client_killed() {
+    let service = Service::new();
+    let watcher = service.client();
+    let mut other = Other::ask(&service.socket(), 0, &["attach"]);
+    assert_eq!(other.line(), "granted 1");
+    assert_eq!(watcher.status().1.len(), 1);
+    other.0.kill().unwrap();
+    gone_everywhere(&watcher);
+}
+
+fn stops() {
+    let mut service = Service::new();
+    let client = service.client();
+    let granted = client.attach();
+    service.signal(Signal::TERM);
+    assert!(service.wait().success());
+    assert_eq!(granted.state(), STATE_GONE);
+    assert!(client.next().is_none(), "the connection has ended");
+    assert!(!service.socket().exists());
+}
+
+fn hardened() {
+    let service = Service::new();
+    let _granted = service.client().attach();
+    let pid = service.child.id();
+    assert_eq!(status_line(pid, "NoNewPrivs"), "1");
+    let limits = std::fs::read_to_string(format!("/proc/{pid}/limits")).unwrap();
+    let cores = limits.lines().find(|line| line.starts_with("Max core file size")).unwrap();
+    assert_eq!(cores.split_whitespace().skip(4).take(2).collect::<Vec<_>>(), ["0", "0"]);
+    let files = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+    let files: Vec<&str> = files.split_whitespace().skip(3).take(2).collect();
+    assert_eq!(files[0], files[1], "as many as may be");
+    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
+    assert!(!maps.contains("millstream arena") && !maps.contains("millstream rings"), "{maps}");
+}
+
+fn idle() {
+    let service = Service::new();
+    let client = service.client();
+    let _granted = client.attach();
+    std::thread::sleep(Duration::from_millis(300));
+    let pid = service.child.id();
+    let switches = || status_line(pid, "voluntary_ctxt_switches");
+    let before = switches();
+    std::thread::sleep(Duration::from_secs(1));
+    assert_eq!(before, switches(), "it woke up");
+}
+
+fn inherited() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("elsewhere.sock");
+    let listener = millstream_shm::Listener::bind(&path).unwrap();
+    let descriptor = std::os::fd::AsFd::as_fd(&listener).try_clone_to_owned().unwrap();
+    let mut service = Service::with(Setting { listener: Some(descriptor), ..Setting::default() });
+    let client = Client::connect(&path);
+    client.attach();
+    service.signal(Signal::TERM);
+    assert!(service.wait().success());
+    assert!(path.exists(), "who bound it takes it away");
+}
+
+fn one_broker() {
+    let service = Service::new();
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    command.arg("as-broker").arg(service.socket()).args(["1", "", "", "", "", "as-stub"]);
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("another broker listens there"), "{said}");
+    service.client().attach();
+}
