@@ -59,7 +59,7 @@ pub(super) struct Serve {
     /// Log warnings and errors only
     #[arg(short = 'q', long)]
     quiet: bool,
-    /// Write the socket's path and a newline to this descriptor when clients can connect, and close it
+    /// Write the socket's path and a newline to this descriptor when clients can connect
     #[arg(long, value_name = "N")]
     ready_fd: Option<i32>,
 }
