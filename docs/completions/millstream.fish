@@ -29,12 +29,18 @@ complete -c millstream -n "__fish_millstream_needs_command" -s V -l version -d '
 complete -c millstream -n "__fish_millstream_needs_command" -f -a "caps" -d 'Show the processor\'s features and the kernel chosen for each algorithm'
 complete -c millstream -n "__fish_millstream_needs_command" -f -a "check" -d 'Test every kernel this processor can run against published answers'
 complete -c millstream -n "__fish_millstream_needs_command" -f -a "speed" -d 'Measure how fast objects are computed, beside OpenSSL and PKCS #11 modules'
+complete -c millstream -n "__fish_millstream_needs_command" -f -a "serve" -d 'Serve programs whose keys are to be out of their reach'
+complete -c millstream -n "__fish_millstream_needs_command" -f -a "status" -d 'Show the workers and grants of the running service'
+complete -c millstream -n "__fish_millstream_needs_command" -f -a "revoke" -d 'Take grants away from their owners'
+complete -c millstream -n "__fish_millstream_needs_command" -f -a "move" -d 'Give a grant to another worker'
+complete -c millstream -n "__fish_millstream_needs_command" -f -a "reload" -d 'Have the running service read its policy file again'
 complete -c millstream -n "__fish_millstream_needs_command" -f -a "digest" -d 'Compute the digest of files or of standard input'
 complete -c millstream -n "__fish_millstream_needs_command" -f -a "mac" -d 'Compute the message authentication code of files or of standard input'
 complete -c millstream -n "__fish_millstream_needs_command" -f -a "encrypt" -d 'Encrypt a file or standard input'
 complete -c millstream -n "__fish_millstream_needs_command" -f -a "decrypt" -d 'Decrypt a file or standard input'
 complete -c millstream -n "__fish_millstream_needs_command" -f -a "man" -d 'Write the manual pages into a directory'
 complete -c millstream -n "__fish_millstream_needs_command" -f -a "completions" -d 'Write completions for a shell to standard output'
+complete -c millstream -n "__fish_millstream_needs_command" -f -a "worker" -d 'Hold keys and compute for the service, which starts this'
 complete -c millstream -n "__fish_millstream_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c millstream -n "__fish_millstream_using_subcommand caps" -l json -d 'Write JSON'
 complete -c millstream -n "__fish_millstream_using_subcommand caps" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -44,24 +50,31 @@ complete -c millstream -n "__fish_millstream_using_subcommand check" -l json -d 
 complete -c millstream -n "__fish_millstream_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c millstream -n "__fish_millstream_using_subcommand check" -s V -l version -d 'Print version'
 complete -c millstream -n "__fish_millstream_using_subcommand speed" -l bytes -d 'Lengths of objects: 16,64,1024, ranges as 64-1500:4 or 16-16384:x2, or imix' -r
-complete -c millstream -n "__fish_millstream_using_subcommand speed" -l depth -d 'Objects in flight, for the ways that can have several' -r
+complete -c millstream -n "__fish_millstream_using_subcommand speed" -l depth -d 'Objects in flight, for the ways that can have several [default: 64; 1,32 beside isolated keys]' -r
 complete -c millstream -n "__fish_millstream_using_subcommand speed" -l threads -d 'Threads that compute at the same time' -r
 complete -c millstream -n "__fish_millstream_using_subcommand speed" -l seconds -d 'Time for each way at each length' -r
 complete -c millstream -n "__fish_millstream_using_subcommand speed" -l ways -d 'Only these ways [default: all that are there but queue-thread]' -r -f -a "direct\t'One object a call'
 batch\t'Many objects a call, side by side in lanes'
 queue\t'Operations in flight, computed on the thread that polls for results'
 queue-thread\t'Operations in flight, computed on a thread beside'
+isolated\t'Operations in flight, computed by the service, which has the keys'
 openssl\t'OpenSSL, everything fetched and set up beforehand'
 openssl-oneshot\t'OpenSSL, everything fetched and set up for each object'
-pkcs11\t'The PKCS #11 module'"
+pkcs11\t'The PKCS #11 module'
+softhsm\t'SoftHSM, loaded into the process'
+p11-kit\t'SoftHSM in another process, behind the server of p11-kit'"
 complete -c millstream -n "__fish_millstream_using_subcommand speed" -l show -d 'What to show [default: all but kb]' -r -f -a "kb\t'1000s of bytes a second, as `openssl speed` prints them'
 gb\t'Gigabytes (10^9 bytes) a second'
 ops\t'Operations a second'
 ns\t'Nanoseconds of a thread for an object'
 cycles\t'Cycles of the core for an object'
 p50\t'Nanoseconds that half of the operations took at most, from handing over to result'
-p99\t'The same for 99 of 100 operations'"
+p99\t'The same for 99 of 100 operations'
+times\t'How many times as many operations a second the isolated queue does as others whose keys are out of reach'"
 complete -c millstream -n "__fish_millstream_using_subcommand speed" -l openssl -d 'The libcrypto of OpenSSL 3 to measure [default: libcrypto.so.3 if it is there]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand speed" -l socket -d 'The service\'s socket [default: what MILLSTREAM_SOCKET names, else this user\'s or the machine\'s]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand speed" -l against -d 'Measure a mediated way of today too, set up for this run' -r -f -a "softhsm\t'SoftHSM, loaded into the process'
+p11-kit\t'SoftHSM in another process, behind the server of p11-kit'"
 complete -c millstream -n "__fish_millstream_using_subcommand speed" -l pkcs11 -d 'A PKCS #11 module to measure' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand speed" -l token -d 'The label of its token [default: the only one]' -r
 complete -c millstream -n "__fish_millstream_using_subcommand speed" -l pin -d 'The token\'s PIN, for everyone on this machine to see; better a file' -r
@@ -69,12 +82,41 @@ complete -c millstream -n "__fish_millstream_using_subcommand speed" -l pin-file
 complete -c millstream -n "__fish_millstream_using_subcommand speed" -l plot -d 'Draw throughput over length into this SVG file' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand speed" -s l -l list -d 'List the algorithms'
 complete -c millstream -n "__fish_millstream_using_subcommand speed" -s d -l decrypt -d 'Decrypt, verify and decrypt, or open'
+complete -c millstream -n "__fish_millstream_using_subcommand speed" -s I -l isolated -d 'Measure the isolated queue too: of the running service, else of one that is started for this run'
+complete -c millstream -n "__fish_millstream_using_subcommand speed" -l prepared -d 'The rest was set up by the process that started this one'
 complete -c millstream -n "__fish_millstream_using_subcommand speed" -l history -d 'Repeat the experiments of 2008 to 2012 and print their figures beside ours'
 complete -c millstream -n "__fish_millstream_using_subcommand speed" -l json -d 'Write JSON'
 complete -c millstream -n "__fish_millstream_using_subcommand speed" -l csv -d 'Write comma-separated values'
 complete -c millstream -n "__fish_millstream_using_subcommand speed" -s q -l quiet -d 'Show no progress'
 complete -c millstream -n "__fish_millstream_using_subcommand speed" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c millstream -n "__fish_millstream_using_subcommand speed" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand serve" -l socket -d 'Where clients connect [default: what MILLSTREAM_SOCKET names, else in this user\'s runtime directory]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand serve" -l policy -d 'Who may have what, in TOML' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand serve" -s n -l accelerators -d 'Workers, each with one accelerator' -r
+complete -c millstream -n "__fish_millstream_using_subcommand serve" -l pin -d 'Processors that the workers are pinned to, in turn' -r
+complete -c millstream -n "__fish_millstream_using_subcommand serve" -l spin-us -d 'How long a worker that has nothing to do looks for more before it sleeps, in microseconds' -r
+complete -c millstream -n "__fish_millstream_using_subcommand serve" -l flush-us -d 'How long operations may wait for others to be computed with, in microseconds' -r
+complete -c millstream -n "__fish_millstream_using_subcommand serve" -l metrics -d 'Serve metrics for Prometheus there, as in 127.0.0.1:9464' -r
+complete -c millstream -n "__fish_millstream_using_subcommand serve" -l user -d 'Go on as this user, where started by root' -r
+complete -c millstream -n "__fish_millstream_using_subcommand serve" -l ready-fd -d 'Write the socket\'s path and a newline to this descriptor when clients can connect' -r
+complete -c millstream -n "__fish_millstream_using_subcommand serve" -s q -l quiet -d 'Log warnings and errors only'
+complete -c millstream -n "__fish_millstream_using_subcommand serve" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c millstream -n "__fish_millstream_using_subcommand serve" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand status" -l socket -d 'The service\'s socket [default: what MILLSTREAM_SOCKET names, else this user\'s or the machine\'s]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand status" -s w -l watch -d 'Show it again and again, in a terminal at the same place; q ends it' -r
+complete -c millstream -n "__fish_millstream_using_subcommand status" -l json -d 'Write JSON; with --watch an object a line'
+complete -c millstream -n "__fish_millstream_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c millstream -n "__fish_millstream_using_subcommand status" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand revoke" -l socket -d 'The service\'s socket [default: what MILLSTREAM_SOCKET names, else this user\'s or the machine\'s]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand revoke" -s a -l all -d 'Every grant that one may revoke'
+complete -c millstream -n "__fish_millstream_using_subcommand revoke" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c millstream -n "__fish_millstream_using_subcommand revoke" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand move" -l socket -d 'The service\'s socket [default: what MILLSTREAM_SOCKET names, else this user\'s or the machine\'s]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand move" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c millstream -n "__fish_millstream_using_subcommand move" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand reload" -l socket -d 'The service\'s socket [default: what MILLSTREAM_SOCKET names, else this user\'s or the machine\'s]' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand reload" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c millstream -n "__fish_millstream_using_subcommand reload" -s V -l version -d 'Print version'
 complete -c millstream -n "__fish_millstream_using_subcommand digest" -s a -l algorithm -d 'The algorithm; -l lists them' -r
 complete -c millstream -n "__fish_millstream_using_subcommand digest" -s l -l list -d 'List the algorithms; this option stands alone'
 complete -c millstream -n "__fish_millstream_using_subcommand digest" -s v -l verbose -d 'Put the algorithm and the file\'s name before each digest'
@@ -87,8 +129,10 @@ complete -c millstream -n "__fish_millstream_using_subcommand mac" -s k -l key-f
 complete -c millstream -n "__fish_millstream_using_subcommand mac" -s K -l token-key -d 'The label of a key in a PKCS #11 token (not in this version)' -r
 complete -c millstream -n "__fish_millstream_using_subcommand mac" -s T -l token -d 'The token, as `name[:manufacturer[:serial]]` (not in this version)' -r
 complete -c millstream -n "__fish_millstream_using_subcommand mac" -l passphrase-file -d 'The file whose first line is the passphrase' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand mac" -l socket -d 'The service\'s socket [default: what MILLSTREAM_SOCKET names, else this user\'s or the machine\'s]' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand mac" -s l -l list -d 'List the algorithms and their key sizes; this option stands alone'
 complete -c millstream -n "__fish_millstream_using_subcommand mac" -s v -l verbose -d 'Put the algorithm and the file\'s name before each code'
+complete -c millstream -n "__fish_millstream_using_subcommand mac" -s I -l isolated -d 'Have the running service compute it: the key is used in another process'
 complete -c millstream -n "__fish_millstream_using_subcommand mac" -l json -d 'Write a line of JSON for each file'
 complete -c millstream -n "__fish_millstream_using_subcommand mac" -s q -l quiet -d 'Show no progress bar and no warning'
 complete -c millstream -n "__fish_millstream_using_subcommand mac" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -139,13 +183,25 @@ complete -c millstream -n "__fish_millstream_using_subcommand man" -s h -l help 
 complete -c millstream -n "__fish_millstream_using_subcommand man" -s V -l version -d 'Print version'
 complete -c millstream -n "__fish_millstream_using_subcommand completions" -s h -l help -d 'Print help'
 complete -c millstream -n "__fish_millstream_using_subcommand completions" -s V -l version -d 'Print version'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed digest mac encrypt decrypt man completions help" -f -a "caps" -d 'Show the processor\'s features and the kernel chosen for each algorithm'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed digest mac encrypt decrypt man completions help" -f -a "check" -d 'Test every kernel this processor can run against published answers'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed digest mac encrypt decrypt man completions help" -f -a "speed" -d 'Measure how fast objects are computed, beside OpenSSL and PKCS #11 modules'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed digest mac encrypt decrypt man completions help" -f -a "digest" -d 'Compute the digest of files or of standard input'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed digest mac encrypt decrypt man completions help" -f -a "mac" -d 'Compute the message authentication code of files or of standard input'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed digest mac encrypt decrypt man completions help" -f -a "encrypt" -d 'Encrypt a file or standard input'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed digest mac encrypt decrypt man completions help" -f -a "decrypt" -d 'Decrypt a file or standard input'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed digest mac encrypt decrypt man completions help" -f -a "man" -d 'Write the manual pages into a directory'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed digest mac encrypt decrypt man completions help" -f -a "completions" -d 'Write completions for a shell to standard output'
-complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed digest mac encrypt decrypt man completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c millstream -n "__fish_millstream_using_subcommand worker" -l spin-ns -d 'How long to look at empty rings before sleeping, in nanoseconds' -r
+complete -c millstream -n "__fish_millstream_using_subcommand worker" -l flush-ns -d 'How long operations may wait for others, in nanoseconds' -r
+complete -c millstream -n "__fish_millstream_using_subcommand worker" -l cpu -d 'The processor to be pinned to' -r
+complete -c millstream -n "__fish_millstream_using_subcommand worker" -l quiet -d 'Keep warnings back'
+complete -c millstream -n "__fish_millstream_using_subcommand worker" -s h -l help -d 'Print help'
+complete -c millstream -n "__fish_millstream_using_subcommand worker" -s V -l version -d 'Print version'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed serve status revoke move reload digest mac encrypt decrypt man completions worker help" -f -a "caps" -d 'Show the processor\'s features and the kernel chosen for each algorithm'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed serve status revoke move reload digest mac encrypt decrypt man completions worker help" -f -a "check" -d 'Test every kernel this processor can run against published answers'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed serve status revoke move reload digest mac encrypt decrypt man completions worker help" -f -a "speed" -d 'Measure how fast objects are computed, beside OpenSSL and PKCS #11 modules'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed serve status revoke move reload digest mac encrypt decrypt man completions worker help" -f -a "serve" -d 'Serve programs whose keys are to be out of their reach'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed serve status revoke move reload digest mac encrypt decrypt man completions worker help" -f -a "status" -d 'Show the workers and grants of the running service'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed serve status revoke move reload digest mac encrypt decrypt man completions worker help" -f -a "revoke" -d 'Take grants away from their owners'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed serve status revoke move reload digest mac encrypt decrypt man completions worker help" -f -a "move" -d 'Give a grant to another worker'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed serve status revoke move reload digest mac encrypt decrypt man completions worker help" -f -a "reload" -d 'Have the running service read its policy file again'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed serve status revoke move reload digest mac encrypt decrypt man completions worker help" -f -a "digest" -d 'Compute the digest of files or of standard input'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed serve status revoke move reload digest mac encrypt decrypt man completions worker help" -f -a "mac" -d 'Compute the message authentication code of files or of standard input'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed serve status revoke move reload digest mac encrypt decrypt man completions worker help" -f -a "encrypt" -d 'Encrypt a file or standard input'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed serve status revoke move reload digest mac encrypt decrypt man completions worker help" -f -a "decrypt" -d 'Decrypt a file or standard input'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed serve status revoke move reload digest mac encrypt decrypt man completions worker help" -f -a "man" -d 'Write the manual pages into a directory'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed serve status revoke move reload digest mac encrypt decrypt man completions worker help" -f -a "completions" -d 'Write completions for a shell to standard output'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed serve status revoke move reload digest mac encrypt decrypt man completions worker help" -f -a "worker" -d 'Hold keys and compute for the service, which starts this'
+complete -c millstream -n "__fish_millstream_using_subcommand help; and not __fish_seen_subcommand_from caps check speed serve status revoke move reload digest mac encrypt decrypt man completions worker help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

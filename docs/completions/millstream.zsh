@@ -51,24 +51,31 @@ _arguments "${_arguments_options[@]}" : \
 (speed)
 _arguments "${_arguments_options[@]}" : \
 '--bytes=[Lengths of objects\: 16,64,1024, ranges as 64-1500\:4 or 16-16384\:x2, or imix]:LENGTHS:_default' \
-'*--depth=[Objects in flight, for the ways that can have several]:N:_default' \
+'*--depth=[Objects in flight, for the ways that can have several \[default\: 64; 1,32 beside isolated keys\]]:N:_default' \
 '--threads=[Threads that compute at the same time]:N:_default' \
 '--seconds=[Time for each way at each length]:S:_default' \
 '*--ways=[Only these ways \[default\: all that are there but queue-thread\]]:WAY:((direct\:"One object a call"
 batch\:"Many objects a call, side by side in lanes"
 queue\:"Operations in flight, computed on the thread that polls for results"
 queue-thread\:"Operations in flight, computed on a thread beside"
+isolated\:"Operations in flight, computed by the service, which has the keys"
 openssl\:"OpenSSL, everything fetched and set up beforehand"
 openssl-oneshot\:"OpenSSL, everything fetched and set up for each object"
-pkcs11\:"The PKCS #11 module"))' \
+pkcs11\:"The PKCS #11 module"
+softhsm\:"SoftHSM, loaded into the process"
+p11-kit\:"SoftHSM in another process, behind the server of p11-kit"))' \
 '*--show=[What to show \[default\: all but kb\]]:MEASURE:((kb\:"1000s of bytes a second, as \`openssl speed\` prints them"
 gb\:"Gigabytes (10^9 bytes) a second"
 ops\:"Operations a second"
 ns\:"Nanoseconds of a thread for an object"
 cycles\:"Cycles of the core for an object"
 p50\:"Nanoseconds that half of the operations took at most, from handing over to result"
-p99\:"The same for 99 of 100 operations"))' \
+p99\:"The same for 99 of 100 operations"
+times\:"How many times as many operations a second the isolated queue does as others whose keys are out of reach"))' \
 '--openssl=[The libcrypto of OpenSSL 3 to measure \[default\: libcrypto.so.3 if it is there\]]:PATH:_files' \
+'--socket=[The service'\''s socket \[default\: what MILLSTREAM_SOCKET names, else this user'\''s or the machine'\''s\]]:PATH:_files' \
+'*--against=[Measure a mediated way of today too, set up for this run]:PEER:((softhsm\:"SoftHSM, loaded into the process"
+p11-kit\:"SoftHSM in another process, behind the server of p11-kit"))' \
 '--pkcs11=[A PKCS #11 module to measure]:PATH:_files' \
 '--token=[The label of its token \[default\: the only one\]]:LABEL:_default' \
 '(--pin-file)--pin=[The token'\''s PIN, for everyone on this machine to see; better a file]:PIN:_default' \
@@ -78,6 +85,9 @@ p99\:"The same for 99 of 100 operations"))' \
 '--list[List the algorithms]' \
 '-d[Decrypt, verify and decrypt, or open]' \
 '--decrypt[Decrypt, verify and decrypt, or open]' \
+'-I[Measure the isolated queue too\: of the running service, else of one that is started for this run]' \
+'--isolated[Measure the isolated queue too\: of the running service, else of one that is started for this run]' \
+'--prepared[The rest was set up by the process that started this one]' \
 '(-d --decrypt --bytes --depth --threads --ways --show --csv)--history[Repeat the experiments of 2008 to 2012 and print their figures beside ours]' \
 '(--csv)--json[Write JSON]' \
 '--csv[Write comma-separated values]' \
@@ -88,6 +98,70 @@ p99\:"The same for 99 of 100 operations"))' \
 '-V[Print version]' \
 '--version[Print version]' \
 '*::algorithms -- What to measure, as in aes-128-gcm, sha256, hmac-sha256, 3des-cbc+hmac-md5, '\''aes-*-cbc'\'':_default' \
+&& ret=0
+;;
+(serve)
+_arguments "${_arguments_options[@]}" : \
+'--socket=[Where clients connect \[default\: what MILLSTREAM_SOCKET names, else in this user'\''s runtime directory\]]:PATH:_files' \
+'--policy=[Who may have what, in TOML]:FILE:_files' \
+'-n+[Workers, each with one accelerator]:N:_default' \
+'--accelerators=[Workers, each with one accelerator]:N:_default' \
+'*--pin=[Processors that the workers are pinned to, in turn]:CPU:_default' \
+'--spin-us=[How long a worker that has nothing to do looks for more before it sleeps, in microseconds]:N:_default' \
+'--flush-us=[How long operations may wait for others to be computed with, in microseconds]:N:_default' \
+'--metrics=[Serve metrics for Prometheus there, as in 127.0.0.1\:9464]:ADDRESS:_default' \
+'--user=[Go on as this user, where started by root]:NAME:_default' \
+'--ready-fd=[Write the socket'\''s path and a newline to this descriptor when clients can connect]:N:_default' \
+'-q[Log warnings and errors only]' \
+'--quiet[Log warnings and errors only]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+&& ret=0
+;;
+(status)
+_arguments "${_arguments_options[@]}" : \
+'--socket=[The service'\''s socket \[default\: what MILLSTREAM_SOCKET names, else this user'\''s or the machine'\''s\]]:PATH:_files' \
+'-w+[Show it again and again, in a terminal at the same place; q ends it]::SECONDS:_default' \
+'--watch=[Show it again and again, in a terminal at the same place; q ends it]::SECONDS:_default' \
+'--json[Write JSON; with --watch an object a line]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+&& ret=0
+;;
+(revoke)
+_arguments "${_arguments_options[@]}" : \
+'--socket=[The service'\''s socket \[default\: what MILLSTREAM_SOCKET names, else this user'\''s or the machine'\''s\]]:PATH:_files' \
+'()-a[Every grant that one may revoke]' \
+'()--all[Every grant that one may revoke]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+'*::grants -- Numbers of grants, as `millstream status` shows them:_default' \
+&& ret=0
+;;
+(move)
+_arguments "${_arguments_options[@]}" : \
+'--socket=[The service'\''s socket \[default\: what MILLSTREAM_SOCKET names, else this user'\''s or the machine'\''s\]]:PATH:_files' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+':grant -- The number of the grant, as `millstream status` shows it:_default' \
+':worker -- The number of the worker:_default' \
+&& ret=0
+;;
+(reload)
+_arguments "${_arguments_options[@]}" : \
+'--socket=[The service'\''s socket \[default\: what MILLSTREAM_SOCKET names, else this user'\''s or the machine'\''s\]]:PATH:_files' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
 && ret=0
 ;;
 (digest)
@@ -119,10 +193,13 @@ _arguments "${_arguments_options[@]}" : \
 '-T+[The token, as \`name\[\:manufacturer\[\:serial\]\]\` (not in this version)]:TOKEN:_default' \
 '--token=[The token, as \`name\[\:manufacturer\[\:serial\]\]\` (not in this version)]:TOKEN:_default' \
 '--passphrase-file=[The file whose first line is the passphrase]:FILE:_files' \
+'--socket=[The service'\''s socket \[default\: what MILLSTREAM_SOCKET names, else this user'\''s or the machine'\''s\]]:PATH:_files' \
 '-l[List the algorithms and their key sizes; this option stands alone]' \
 '--list[List the algorithms and their key sizes; this option stands alone]' \
 '-v[Put the algorithm and the file'\''s name before each code]' \
 '--verbose[Put the algorithm and the file'\''s name before each code]' \
+'-I[Have the running service compute it\: the key is used in another process]' \
+'--isolated[Have the running service compute it\: the key is used in another process]' \
 '--json[Write a line of JSON for each file]' \
 '-q[Show no progress bar and no warning]' \
 '--quiet[Show no progress bar and no warning]' \
@@ -223,6 +300,18 @@ _arguments "${_arguments_options[@]}" : \
 ':shell -- The shell:(bash elvish fish powershell zsh)' \
 && ret=0
 ;;
+(worker)
+_arguments "${_arguments_options[@]}" : \
+'--spin-ns=[How long to look at empty rings before sleeping, in nanoseconds]:N:_default' \
+'--flush-ns=[How long operations may wait for others, in nanoseconds]:N:_default' \
+'--cpu=[The processor to be pinned to]:CPU:_default' \
+'--quiet[Keep warnings back]' \
+'-h[Print help]' \
+'--help[Print help]' \
+'-V[Print version]' \
+'--version[Print version]' \
+&& ret=0
+;;
 (help)
 _arguments "${_arguments_options[@]}" : \
 ":: :_millstream__subcmd__help_commands" \
@@ -244,6 +333,26 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (speed)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(serve)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(status)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(revoke)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(move)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(reload)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -271,6 +380,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(worker)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (help)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -290,12 +403,18 @@ _millstream_commands() {
 'caps:Show the processor'\''s features and the kernel chosen for each algorithm' \
 'check:Test every kernel this processor can run against published answers' \
 'speed:Measure how fast objects are computed, beside OpenSSL and PKCS #11 modules' \
+'serve:Serve programs whose keys are to be out of their reach' \
+'status:Show the workers and grants of the running service' \
+'revoke:Take grants away from their owners' \
+'move:Give a grant to another worker' \
+'reload:Have the running service read its policy file again' \
 'digest:Compute the digest of files or of standard input' \
 'mac:Compute the message authentication code of files or of standard input' \
 'encrypt:Encrypt a file or standard input' \
 'decrypt:Decrypt a file or standard input' \
 'man:Write the manual pages into a directory' \
 'completions:Write completions for a shell to standard output' \
+'worker:Hold keys and compute for the service, which starts this' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'millstream commands' commands "$@"
@@ -336,12 +455,18 @@ _millstream__subcmd__help_commands() {
 'caps:Show the processor'\''s features and the kernel chosen for each algorithm' \
 'check:Test every kernel this processor can run against published answers' \
 'speed:Measure how fast objects are computed, beside OpenSSL and PKCS #11 modules' \
+'serve:Serve programs whose keys are to be out of their reach' \
+'status:Show the workers and grants of the running service' \
+'revoke:Take grants away from their owners' \
+'move:Give a grant to another worker' \
+'reload:Have the running service read its policy file again' \
 'digest:Compute the digest of files or of standard input' \
 'mac:Compute the message authentication code of files or of standard input' \
 'encrypt:Encrypt a file or standard input' \
 'decrypt:Decrypt a file or standard input' \
 'man:Write the manual pages into a directory' \
 'completions:Write completions for a shell to standard output' \
+'worker:Hold keys and compute for the service, which starts this' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'millstream help commands' commands "$@"
@@ -391,10 +516,40 @@ _millstream__subcmd__help__subcmd__man_commands() {
     local commands; commands=()
     _describe -t commands 'millstream help man commands' commands "$@"
 }
+(( $+functions[_millstream__subcmd__help__subcmd__move_commands] )) ||
+_millstream__subcmd__help__subcmd__move_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help move commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__reload_commands] )) ||
+_millstream__subcmd__help__subcmd__reload_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help reload commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__revoke_commands] )) ||
+_millstream__subcmd__help__subcmd__revoke_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help revoke commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__serve_commands] )) ||
+_millstream__subcmd__help__subcmd__serve_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help serve commands' commands "$@"
+}
 (( $+functions[_millstream__subcmd__help__subcmd__speed_commands] )) ||
 _millstream__subcmd__help__subcmd__speed_commands() {
     local commands; commands=()
     _describe -t commands 'millstream help speed commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__status_commands] )) ||
+_millstream__subcmd__help__subcmd__status_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help status commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__worker_commands] )) ||
+_millstream__subcmd__help__subcmd__worker_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help worker commands' commands "$@"
 }
 (( $+functions[_millstream__subcmd__mac_commands] )) ||
 _millstream__subcmd__mac_commands() {
@@ -406,10 +561,40 @@ _millstream__subcmd__man_commands() {
     local commands; commands=()
     _describe -t commands 'millstream man commands' commands "$@"
 }
+(( $+functions[_millstream__subcmd__move_commands] )) ||
+_millstream__subcmd__move_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream move commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__reload_commands] )) ||
+_millstream__subcmd__reload_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream reload commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__revoke_commands] )) ||
+_millstream__subcmd__revoke_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream revoke commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__serve_commands] )) ||
+_millstream__subcmd__serve_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream serve commands' commands "$@"
+}
 (( $+functions[_millstream__subcmd__speed_commands] )) ||
 _millstream__subcmd__speed_commands() {
     local commands; commands=()
     _describe -t commands 'millstream speed commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__status_commands] )) ||
+_millstream__subcmd__status_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream status commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__worker_commands] )) ||
+_millstream__subcmd__worker_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream worker commands' commands "$@"
 }
 
 if [ "$funcstack[1]" = "_millstream" ]; then

@@ -263,7 +263,7 @@ fn a_pipe_gets_a_table_an_interval_and_json_a_line() {
 
 /// What `script` shows of a command in a terminal, and how both ended.
 fn in_terminal(place: &Place, command: &str, keys: &str) -> String {
-    let shell = format!("trap : INT; stty echo icanon rows 30 cols 200; {command}; echo code $?; stty -a");
+    let shell = format!("trap : INT; stty echo icanon rows 30 cols 200; {command}; echo code \\$?; stty -a");
     let line = format!("(sleep 0.8; printf '{keys}'; sleep 1) | script -qec \"{shell}\" /dev/null");
     let ended = place.run("sh", ["-c", &line], b"");
     String::from_utf8_lossy(&ended.out).into_owned()
@@ -321,20 +321,23 @@ fn a_socket_that_systemd_listens_at_is_taken_over() {
     let place = Place::new();
     let socket = place.path("s");
     let mut activate = Command::new("systemd-socket-activate");
-    activate
-        .arg("--seqpacket")
-        .arg("-l")
-        .arg(&socket)
-        .arg("--fdname=millstream")
-        .args([MILLSTREAM, "serve", "--socket"]);
-    let mut child = activate.arg(&socket).stderr(Stdio::null()).spawn().unwrap();
+    activate.arg("--seqpacket").arg("-l").arg(&socket).arg("--fdname=millstream").args([MILLSTREAM, "serve"]);
+    let mut child = activate.stderr(Stdio::piped()).spawn().unwrap();
     let until = Instant::now() + PATIENCE;
     while !exists(&socket) && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(5));
     }
     let status = place.words("status --json --socket s");
     // It became the service itself.
-    assert!(Command::new("kill").arg(child.id().to_string()).status().unwrap().success());
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-HUP", &pid]).status().unwrap().success());
+    let log = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let mut log = log.inspect(|line| println!("{line}"));
+    let place_of_it = format!("listening at {}", socket.display());
+    assert!(log.any(|line| line.contains(&place_of_it)));
+    assert!(log.any(|line| line.contains("the policy was read again")));
+    assert!(Command::new("kill").arg(&pid).status().unwrap().success());
+    drop(log);
     let code = child.wait().unwrap().code();
     let status: Value = serde_json::from_str(&status.text()).unwrap();
     assert_eq!(status["workers"].as_array().unwrap().len(), 1);

@@ -1,33 +1,220 @@
-//! The main job on a real file.
+//! The service on real work: started on its own, used, watched, compared and stopped.
 
-use std::path::Path;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
-use crate::run::{command, root, run};
+use serde_json::Value;
 
-/// Builds the command, then encrypts, decrypts, digests and MACs a real file and prints `caps`.
+use crate::run::{command, root, run, works};
+use crate::setup;
+
+const MILLSTREAM: &str = "target/release/millstream";
+const PLACE: &str = "target/demo";
+const SOCKET: &str = "target/demo/millstream.sock";
+const KEY: &str = "target/demo/key";
+
+/// Builds the command; encrypts and decrypts a real file; then starts the service, computes the codes of every file of
+/// this project through it, shows `status` while it is compared with the mediated ways of today, and stops it.
 ///
 /// # Errors
-/// When a step fails or the decrypted file differs from the original.
+/// When a step fails, results differ, or something is left behind.
 pub fn demo() -> Result<(), String> {
     run(command("cargo", &["build", "--release", "--package", "millstream-cli"]))?;
-    let place = root().join("target/demo");
-    std::fs::create_dir_all(&place).map_err(|e| format!("{}: {e}", place.display()))?;
-    // The command itself is a real file of a few megabytes.
-    let original = "target/release/millstream";
-    let (key, sealed, opened) = ("target/demo/key", "target/demo/sealed", "target/demo/opened");
-    write_key(&root().join(key))?;
-    let millstream = |arguments: &[&str]| run(command(original, arguments));
-    millstream(&["encrypt", "-k", key, "-i", original, "-o", sealed])?;
-    millstream(&["decrypt", "-k", key, "-i", sealed, "-o", opened])?;
-    millstream(&["digest", "-v", "-a", "sha256", original, opened])?;
-    millstream(&["mac", "-v", "-a", "sha256_hmac", "-k", key, original])?;
-    millstream(&["caps"])?;
-    let read = |path: &str| std::fs::read(root().join(path)).map_err(|e| format!("{path}: {e}"));
-    if read(original)? != read(opened)? {
-        return Err(format!("{opened} differs from {original}"));
+    let place = root().join(PLACE);
+    // What an interrupted demo left.
+    let _ = std::fs::remove_dir_all(&place);
+    std::fs::create_dir_all(place.join("tmp")).map_err(|e| format!("{}: {e}", place.display()))?;
+    write_key(&root().join(KEY))?;
+    let peers = peers();
+
+    title("What this processor has");
+    run(millstream(&["caps"]))?;
+    title("Files, with the key in the command's own process");
+    files()?;
+    title("The service, and a key that its clients can't read");
+    let service = Service::start()?;
+    codes()?;
+    title("What that costs, beside the mediated ways of today");
+    compare(&peers)?;
+    let workers = service.workers()?;
+    service.stop(&workers)?;
+    println!("The service has ended with its {} worker, and nothing of it is left.", workers.len());
+    if peers.is_empty() {
+        println!("Left out: SoftHSM and p11-kit (apt-get install softhsm2 p11-kit p11-kit-modules).");
     }
-    println!("\n{original}: encrypted to {sealed}, decrypted to {opened}, and they are the same.");
     Ok(())
+}
+
+fn title(text: &str) {
+    println!("\n=== {text}\n");
+}
+
+fn millstream(arguments: &[&str]) -> Command {
+    let mut command = command(MILLSTREAM, arguments);
+    // Nothing but the service that is started here, and no other place for what is temporary.
+    command.env("MILLSTREAM_SOCKET", SOCKET).env("TMPDIR", root().join(PLACE).join("tmp"));
+    command
+}
+
+/// The peers that can be compared with, installed where that is possible.
+fn peers() -> Vec<&'static str> {
+    let there = || works("softhsm2-util", &["--version"]) && works("p11-kit", &["--help"]);
+    if !there()
+        && setup::may_install()
+        && let Err(why) = setup::install(setup::PEERS)
+    {
+        eprintln!("xtask: {why}; the comparison will be left out");
+    }
+    if there() { vec!["--against", "softhsm,p11-kit"] } else { Vec::new() }
+}
+
+/// Encrypts, decrypts and digests the command itself: a real file of a few megabytes.
+fn files() -> Result<(), String> {
+    let (sealed, opened) = ("target/demo/sealed", "target/demo/opened");
+    run(millstream(&["encrypt", "-k", KEY, "-i", MILLSTREAM, "-o", sealed]))?;
+    run(millstream(&["decrypt", "-k", KEY, "-i", sealed, "-o", opened]))?;
+    run(millstream(&["digest", "-v", "-a", "sha256", MILLSTREAM, opened]))?;
+    if read(MILLSTREAM)? != read(opened)? {
+        return Err(format!("{opened} differs from {MILLSTREAM}"));
+    }
+    Ok(())
+}
+
+/// The code of every file of this project, once through the service and once not.
+fn codes() -> Result<(), String> {
+    let mut files = Vec::new();
+    for folder in ["crates", "bench", "docs"] {
+        walk(&root().join(folder), &mut files)?;
+    }
+    files.sort();
+    let compute = |how: &[&str]| -> Result<Vec<u8>, String> {
+        let mut command = millstream(&["mac"]);
+        command.args(how).args(["-q", "-a", "sha256_hmac", "-k", KEY]).args(&files);
+        let output = command.output().map_err(|e| format!("millstream mac: {e}"))?;
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        if output.status.success() { Ok(output.stdout) } else { Err(format!("millstream mac: {said}")) }
+    };
+    let begin = Instant::now();
+    let isolated = compute(&["--isolated"])?;
+    let took = begin.elapsed();
+    if isolated != compute(&[])? {
+        return Err("a code from the service differs from the one computed here".into());
+    }
+    println!(
+        "millstream mac --isolated: HMAC-SHA256 of {} files of this project in {:.0} ms, the same as without the \
+         service.",
+        files.len(),
+        took.as_secs_f64() * 1e3
+    );
+    Ok(())
+}
+
+fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
+    let fail = |e: std::io::Error| format!("{}: {e}", folder.display());
+    for entry in std::fs::read_dir(folder).map_err(fail)? {
+        let entry = entry.map_err(fail)?;
+        let kind = entry.file_type().map_err(fail)?;
+        if kind.is_dir() && entry.file_name() != "target" {
+            walk(&entry.path(), files)?;
+        } else if kind.is_file() {
+            files.push(entry.path());
+        }
+    }
+    Ok(())
+}
+
+/// `speed` through the service and against the peers, and `status` while it runs.
+fn compare(peers: &[&str]) -> Result<(), String> {
+    let mut speed =
+        millstream(&["speed", "--quiet", "--isolated", "--ways", "direct,queue", "--depth", "1,32"]);
+    speed.args(peers).args(["--bytes", "64,1024", "--seconds", "0.3", "--show", "ops,p50,times"]);
+    speed.args(["hmac-sha256", "aes-128-ecb", "aes-128-cbc"]).stdout(Stdio::piped());
+    let speed = speed.spawn().map_err(|e| format!("millstream speed: {e}"))?;
+    sleep(Duration::from_secs(1));
+    println!("millstream status, while it is measured:\n");
+    run(millstream(&["status"]))?;
+    let output = speed.wait_with_output().map_err(|e| format!("millstream speed: {e}"))?;
+    println!("\n{}", String::from_utf8_lossy(&output.stdout));
+    if output.status.success() { Ok(()) } else { Err(format!("millstream speed: {}", output.status)) }
+}
+
+/// The service, while the demo runs.
+struct Service {
+    child: Child,
+}
+
+impl Service {
+    /// Starts it and waits until it is ready.
+    fn start() -> Result<Service, String> {
+        let log = root().join(PLACE).join("serve.log");
+        let log = File::create(&log).map_err(|e| format!("{}: {e}", log.display()))?;
+        let mut command = millstream(&["serve", "--socket", SOCKET, "--ready-fd", "1"]);
+        command.stdout(Stdio::piped()).stderr(log);
+        let mut child = command.spawn().map_err(|e| format!("millstream serve: {e}"))?;
+        let stdout = child.stdout.take().expect("stdout is piped");
+        let service = Service { child };
+        let mut line = String::new();
+        match BufReader::new(stdout).read_line(&mut line) {
+            Ok(bytes) if bytes > 0 => {
+                println!("millstream serve --socket {SOCKET}");
+                Ok(service)
+            }
+            _ => Err(format!("millstream serve did not become ready; see {PLACE}/serve.log")),
+        }
+    }
+
+    /// The processes of its workers.
+    fn workers(&self) -> Result<Vec<u64>, String> {
+        let output =
+            millstream(&["status", "--json"]).output().map_err(|e| format!("millstream status: {e}"))?;
+        let status: Value =
+            serde_json::from_slice(&output.stdout).map_err(|e| format!("millstream status --json: {e}"))?;
+        let workers = status["workers"].as_array().ok_or("millstream status --json: no workers")?;
+        Ok(workers.iter().filter_map(|worker| worker["pid"].as_u64()).collect())
+    }
+
+    /// Asks it to end, and looks for what it should not have left.
+    fn stop(mut self, workers: &[u64]) -> Result<(), String> {
+        run(command("kill", &["-TERM", &self.child.id().to_string()]))?;
+        let until = Instant::now() + Duration::from_secs(10);
+        let status = loop {
+            match self.child.try_wait().map_err(|e| format!("millstream serve: {e}"))? {
+                Some(status) => break status,
+                None if Instant::now() > until => return Err("millstream serve does not end".into()),
+                None => sleep(Duration::from_millis(5)),
+            }
+        };
+        if !status.success() {
+            return Err(format!("millstream serve: {status}; see {PLACE}/serve.log"));
+        }
+        for worker in workers {
+            if Path::new(&format!("/proc/{worker}")).exists() {
+                return Err(format!("worker process {worker} is still there"));
+            }
+        }
+        let left =
+            std::fs::read_dir(root().join(PLACE).join("tmp")).map_err(|e| format!("{PLACE}/tmp: {e}"))?;
+        if root().join(SOCKET).exists() || left.count() > 0 {
+            return Err(format!("something is left in {PLACE}"));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        // After a clean end there is nothing to kill.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn read(path: &str) -> Result<Vec<u8>, String> {
+    std::fs::read(root().join(path)).map_err(|e| format!("{path}: {e}"))
 }
 
 /// Writes a fresh 32-byte key that only its owner can read.
@@ -36,7 +223,7 @@ fn write_key(path: &Path) -> Result<(), String> {
     use std::os::unix::fs::OpenOptionsExt;
     let fail = |e: std::io::Error| format!("{}: {e}", path.display());
     let mut key = [0; 32];
-    std::fs::File::open("/dev/urandom").and_then(|mut f| f.read_exact(&mut key)).map_err(fail)?;
+    File::open("/dev/urandom").and_then(|mut f| f.read_exact(&mut key)).map_err(fail)?;
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(0o600);
     options.open(path).and_then(|mut f| f.write_all(&key)).map_err(fail)

@@ -22,7 +22,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Build the command and use it on a real file: encrypt, decrypt, digest, mac, caps.
+    /// Start the service on its own, run real work through it, watch it, compare it, and stop it.
     Demo,
     /// Run the whole pipeline: what a change must pass.
     Ci {

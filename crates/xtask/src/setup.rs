@@ -2,13 +2,27 @@
 
 use crate::run::{command, run, works};
 
+const SOFTHSM: Package = ("softhsm2", "the PKCS #11 module that `millstream speed` measures");
+const P11_KIT: Package = ("p11-kit", "the server that puts a PKCS #11 module into another process");
+const P11_KIT_MODULES: Package = ("p11-kit-modules", "the module that talks to that server");
+
+/// What the demo compares with.
+pub const PEERS: &[Package] = &[SOFTHSM, P11_KIT, P11_KIT_MODULES];
+
+/// A Debian package, and what it is for.
+type Package = (&'static str, &'static str);
+
 /// Debian packages, each with what it is for.
-const PACKAGES: &[(&str, &str)] = &[
+const PACKAGES: &[Package] = &[
     ("libssl-dev", "the OpenSSL that tests compare with"),
     ("openssl", "the command that file formats are checked against"),
     ("pkg-config", "finding OpenSSL"),
     ("libipsec-mb-dev", "the multi-buffer peer, and the oracle for KASUMI"),
-    ("softhsm2", "the PKCS #11 module that `millstream speed` is tested with"),
+    SOFTHSM,
+    P11_KIT,
+    P11_KIT_MODULES,
+    ("binutils", "readelf, which finds the static tracepoints"),
+    ("systemd", "socket activation"),
     ("qemu-user-static", "running the AArch64 kernels"),
     ("gcc-aarch64-linux-gnu", "linking the AArch64 kernels"),
     ("libc6-dev-arm64-cross", "linking the AArch64 kernels"),
@@ -23,17 +37,7 @@ const PACKAGES: &[(&str, &str)] = &[
 /// When apt fails. Rust components that can't be had only leave their step out: the pipeline
 /// says so in a counted line.
 pub fn setup() -> Result<(), String> {
-    let missing: Vec<&str> = PACKAGES
-        .iter()
-        .filter(|(package, _)| !works("dpkg", &["-s", package]))
-        .map(|(package, _)| *package)
-        .collect();
-    if !missing.is_empty() {
-        run(apt(&["update", "-q"]))?;
-        let mut arguments = vec!["install", "-y", "-q", "--no-install-recommends"];
-        arguments.extend(missing);
-        run(apt(&arguments))?;
-    }
+    install(PACKAGES)?;
     optional(&["component", "add", "clippy", "rustfmt"]);
     optional(&["target", "add", "aarch64-unknown-linux-gnu"]);
     if !works("rustup", &["toolchain", "list", "--verbose"]) {
@@ -51,6 +55,27 @@ pub fn setup() -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Installs those packages that are missing.
+///
+/// # Errors
+/// When apt fails.
+pub fn install(packages: &[Package]) -> Result<(), String> {
+    let missing: Vec<&str> =
+        packages.iter().map(|(package, _)| *package).filter(|name| !works("dpkg", &["-s", name])).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    run(apt(&["update", "-q"]))?;
+    let mut arguments = vec!["install", "-y", "-q", "--no-install-recommends"];
+    arguments.extend(missing);
+    run(apt(&arguments))
+}
+
+/// Whether packages can be installed without asking anybody.
+pub fn may_install() -> bool {
+    works("apt-get", &["--version"]) && (is_root() || works("sudo", &["-n", "true"]))
 }
 
 fn apt(arguments: &[&str]) -> std::process::Command {

@@ -65,6 +65,9 @@ struct Codes {
     begun: VecDeque<Begun>,
 }
 
+/// A file's place in the list, if it is not standard input, and its code.
+type Told = (Option<usize>, Result<Vec<u8>, Error>);
+
 struct Begun {
     which: Option<usize>,
     ticket: Option<Ticket>,
@@ -127,7 +130,7 @@ impl Codes {
     }
 
     /// The first file's code, if it is there: they are told in their order.
-    fn next_done(&mut self) -> Option<(Option<usize>, Result<Vec<u8>, Error>)> {
+    fn next_done(&mut self) -> Option<Told> {
         let first = self.begun.front_mut()?;
         let result = first.result.take()?;
         let which = first.which;

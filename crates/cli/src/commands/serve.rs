@@ -1,10 +1,11 @@
 //! `millstream serve`: the service.
 
-use std::ffi::CString;
+use std::ffi::{CString, OsStr};
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use listenfd::ListenFd;
 use millstream::isolated::Service;
 use millstream_broker::{Broker, Config, Stop, WorkerCommand};
 use nix::unistd::{User, getgrouplist};
+use rustix::net::SocketAddrUnix;
 use rustix::process::{Gid, Uid};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 use sd_notify::NotifyState;
@@ -57,7 +59,7 @@ pub(super) struct Serve {
     /// Log warnings and errors only
     #[arg(short = 'q', long)]
     quiet: bool,
-    /// Write the socket's path and a newline to this descriptor when clients can connect, and close it
+    /// Write the socket's path and a newline to this descriptor when clients can connect
     #[arg(long, value_name = "N")]
     ready_fd: Option<i32>,
 }
@@ -66,7 +68,8 @@ impl Serve {
     pub(super) fn run(self) -> Result<(), Error> {
         log(self.quiet);
         let activated = activated()?;
-        let socket = self.socket.clone().unwrap_or_else(millstream_protocol::socket);
+        let given = activated.as_ref().and_then(address).or_else(|| self.socket.clone());
+        let socket = given.unwrap_or_else(millstream_protocol::socket);
         // Another user may not open what was handed over.
         let waits = self.ready_fd.map(Waits::open).transpose()?;
         if let Some(user) = &self.user {
@@ -129,6 +132,8 @@ fn log(quiet: bool) {
         .with_writer(std::io::stderr)
         .with_max_level(level)
         .with_target(false)
+        // Where nobody reads the log any more, that is no reason to end.
+        .log_internal_errors(false)
         .with_ansi(person);
     // Only one subscriber is ever set.
     let _ = match person {
@@ -150,6 +155,12 @@ fn activated() -> Result<Option<OwnedFd>, Error> {
     given
         .take_custom(at, AF_UNIX, SOCK_SEQPACKET, kind)
         .map_err(|source| Error::Serve(format!("socket activation: {}", plain(&source))))
+}
+
+/// Where somebody else's socket listens, if that is in the file system.
+fn address(listener: &OwnedFd) -> Option<PathBuf> {
+    let address = SocketAddrUnix::try_from(rustix::net::getsockname(listener).ok()?).ok()?;
+    address.path_bytes().map(|path| PathBuf::from(OsStr::from_bytes(path)))
 }
 
 const AF_UNIX: i32 = 1;
