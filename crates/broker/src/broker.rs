@@ -182,6 +182,11 @@ impl Broker {
                     self.poll.remove(&client.link);
                 }
             }
+            Token::Left(id) => {
+                if let Some(process) = self.clients.get(&id).and_then(|client| client.process.as_ref()) {
+                    self.poll.remove(process);
+                }
+            }
             Token::Worker(index) => {
                 if let Some(process) = &self.crew[index].process {
                     self.poll.remove(&process.link);
@@ -220,6 +225,7 @@ impl Broker {
                     }
                 }
                 Token::Client(id) => self.hear_client(id, event),
+                Token::Left(id) => self.leave(id),
             }
         }
         self.bury();

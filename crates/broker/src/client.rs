@@ -1,6 +1,7 @@
 //! The clients, and how they get their grants.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use millstream_protocol::{
@@ -11,7 +12,7 @@ use millstream_shm::{Socket, pair};
 use crate::broker::Broker;
 use crate::crew::{Outcome, Purpose};
 use crate::grant::{Grant, Phase, Shares, arena_bytes, shown};
-use crate::identity::Peer;
+use crate::identity::{self, Peer};
 use crate::link::{Link, Shared, drain};
 use crate::place::Visitor;
 use crate::poll::{Event, Interest, Token};
@@ -57,6 +58,8 @@ pub(crate) struct Client {
     /// It asked for something and is answered later; until then nothing more is read from it.
     pub(crate) waits: bool,
     interest: Interest,
+    /// Tells when its process ends: known when it has a grant, where the system can tell.
+    pub(crate) process: Option<OwnedFd>,
 }
 
 impl Client {
@@ -108,7 +111,8 @@ impl Broker {
         let id = self.clients_ever;
         self.clients_ever += 1;
         let interest = Interest::READ;
-        let client = Client { link: Link::new(socket), peer, grant: None, waits: false, interest };
+        let client =
+            Client { link: Link::new(socket), peer, grant: None, waits: false, interest, process: None };
         match self.poll.add(&client.link, Token::Client(id), interest) {
             Ok(()) => drop(self.clients.insert(id, client)),
             Err(error) => tracing::error!(%error, "a client can't be waited for"),
@@ -170,9 +174,12 @@ impl Broker {
     }
 
     /// A connection ends, and its grant with it.
-    fn leave(&mut self, id: u64) {
+    pub(crate) fn leave(&mut self, id: u64) {
         let Some(client) = self.clients.remove(&id) else { return };
         self.poll.remove(&client.link);
+        if let Some(process) = &client.process {
+            self.poll.remove(process);
+        }
         if let Some(grant) = client.grant {
             self.abandon(grant);
         }
@@ -346,7 +353,19 @@ impl Broker {
         );
         let reply = Reply::Granted { grant: grant.terms.clone() };
         let descriptors = grant.shares.descriptors(key_end);
+        self.watch_process(client);
         self.answer(client, &reply, descriptors);
+    }
+
+    /// A grant ends with the process that asked for it, even where its children hold the connection.
+    fn watch_process(&mut self, id: u64) {
+        let Some(client) = self.clients.get_mut(&id).filter(|client| client.process.is_none()) else {
+            return;
+        };
+        let Some(process) = identity::process(&client.link) else { return };
+        if self.poll.add(&process, Token::Left(id), Interest::READ).is_ok() {
+            client.process = Some(process);
+        }
     }
 
     /// Refuses a grant that was about to be made. Its worker is told when it has answered.

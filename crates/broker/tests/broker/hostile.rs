@@ -100,7 +100,7 @@ fn flood() {
             worst = worst.max(one.elapsed());
         }
         println!("the slowest grant beside a flood: {worst:?}");
-        assert!(worst < Duration::from_secs(1));
+        assert!(worst < Duration::from_secs(5));
     });
 }
 

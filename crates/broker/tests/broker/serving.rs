@@ -18,6 +18,7 @@ pub const TRIALS: &[(&str, fn())] = &[
     ("a revoked grant wakes its client", revoked),
     ("the end of a connection is the end of its grant", connection_ends),
     ("a client that is killed leaves nothing behind", client_killed),
+    ("a grant ends with its process, whoever holds the connection", forked),
     ("a broker that stops ends its grants and takes its socket away", stops),
     ("a broker is hardened and maps no arena", hardened),
     ("an idle broker does not run", idle),
@@ -153,6 +154,30 @@ fn client_killed() {
     assert_eq!(watcher.status().1.len(), 1);
     other.0.kill().unwrap();
     gone_everywhere(&watcher);
+}
+
+fn forked() {
+    let service = Service::new();
+    let watcher = service.client();
+    let mut other = Other::ask(&service.socket(), 0, &["attach-and-fork"]);
+    let child: u32 = other.line().strip_prefix("granted 1 ").unwrap().parse().unwrap();
+    assert_eq!(watcher.status().1.len(), 1);
+    other.0.kill().unwrap();
+    other.0.wait().unwrap();
+    if tells_of_processes() {
+        gone_everywhere(&watcher);
+    } else {
+        println!("SKIPPED a grant ends with its process: the system does not tell (Linux 6.5 and later do)");
+    }
+    crate::system::send(child, Signal::KILL);
+    gone_everywhere(&watcher);
+}
+
+/// Whether the system tells when the process at the other end of a connection ends.
+fn tells_of_processes() -> bool {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    let mut numbers = release.split(['.', '-']).map(|part| part.parse::<u32>().unwrap_or(0));
+    (numbers.next(), numbers.next()) >= (Some(6), Some(5))
 }
 
 fn stops() {
