@@ -126,7 +126,30 @@ impl Station {
     }
 }
 
+/// Nanoseconds of a step that finds nothing to do, with so many queues.
+fn idle(queues: usize) -> f64 {
+    const STEPS: u32 = 10_000;
+    let mut accelerator = Accelerator::new(Features::hardware(), FlushPolicy::default());
+    for _ in 0..queues {
+        let submissions: Memory = ring::memory::<{ ControlWord::WORDS }>(CAPACITY).into();
+        let completions: Memory = ring::memory::<{ Completion::WORDS }>(CAPACITY).into();
+        let grant = accelerator.add_grant(MaybeExclusive(LocalArena::new(64), false), 0);
+        accelerator.add_queue(grant, submissions, completions, 1).expect("rings");
+    }
+    let round = || {
+        let begin = Instant::now();
+        for _ in 0..STEPS {
+            assert_eq!(std::hint::black_box(&mut accelerator).step(0), 0);
+        }
+        begin.elapsed().as_nanos() as f64 / f64::from(STEPS)
+    };
+    std::iter::repeat_with(round).take(50).fold(f64::INFINITY, f64::min)
+}
+
 fn main() {
+    for queues in [1, 4, 16] {
+        println!("an idle step with {queues} queues: {:.1} ns", idle(queues));
+    }
     println!(
         "{:12} {:>6} {:>9} {:>12} {:>12} {:>8}",
         "", "bytes", "in flight", "exclusive ns", "staged ns", "ratio"

@@ -9,6 +9,7 @@ use millstream_cwq::{Algorithm, AlgorithmSet, Completion, ControlWord, Flags, Op
 use zeroize::Zeroizing;
 
 use crate::arena::Arena;
+use crate::cost::{NULL_COST, cost};
 use crate::execute::{Executor, Taken};
 use crate::grant::{Grant, GrantConfig, GrantId, MovedQueue, QueueId, policy};
 use crate::key::Key;
@@ -19,15 +20,15 @@ use crate::stats::{Filled, QueueStats};
 use crate::trace::{self, About};
 use crate::unit::Unit;
 
-/// What one word costs beside its bytes, in bytes: so a flood of small words is counted too.
-const WORD_COST: i64 = 64;
-
-/// What a queue of weight 1 may take in one turn, in bytes of source and [`WORD_COST`]s.
+/// What a queue of weight 1 may take in one round: see [`cost`].
 const QUANTUM: i64 = 64 * 1024;
 
-/// What the words may cost that are taken before any is executed: enough for lanes to be full of 8 KB objects,
-/// little enough for a newcomer not to wait long.
-const MOST_COST: i64 = 64 * QUANTUM;
+/// The bytes of the words that are taken before any is executed: enough for lanes to be full of 8 KB objects, little enough
+/// for staging memory to be bounded.
+const MOST_BYTES: i64 = 4 << 20;
+
+/// What they may cost where several queues offer words: about a millisecond, which a newcomer may have to wait.
+const MOST_COST: i64 = 16 << 20;
 
 /// The most words taken before any is executed.
 const MOST_HELD: usize = 512;
@@ -151,6 +152,8 @@ pub struct Accelerator<A, M> {
     ended: usize,
     /// What the words taken in this turn cost.
     taken_cost: i64,
+    /// How many bytes they are about.
+    taken_bytes: i64,
     /// When the first of them was taken.
     held_since: u64,
     executor: Executor,
@@ -168,6 +171,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             held: Vec::with_capacity(MOST_HELD),
             ended: 0,
             taken_cost: 0,
+            taken_bytes: 0,
             held_since: 0,
             executor: Executor::new(Unit::new(features)),
         }
@@ -327,10 +331,16 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     #[inline]
     pub fn step(&mut self, now: u64) -> usize {
         let before = self.ended;
+        let offering = self.offering();
         if self.held.is_empty() {
+            if offering == 0 {
+                return 0;
+            }
             self.held_since = now;
         }
-        self.take();
+        if offering > 0 {
+            self.take();
+        }
         let waited = now.saturating_sub(self.held_since) >= self.policy.deadline;
         if waited || self.held.len() >= self.policy.full.min(MOST_HELD) {
             self.execute();
@@ -414,7 +424,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     /// lanes fill when there is not.
     #[inline]
     fn take(&mut self) {
-        self.taken_cost = 0;
+        (self.taken_cost, self.taken_bytes) = (0, 0);
         loop {
             let before = (self.held.len(), self.ended);
             self.round(1);
@@ -425,22 +435,36 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
                     return;
                 }
             }
-            if self.held.len() >= MOST_HELD || self.taken_cost >= MOST_COST || !self.has_work() {
+            if self.held.len() >= MOST_HELD || self.taken_bytes >= MOST_BYTES {
+                return;
+            }
+            // A queue that is alone takes nobody's time.
+            let offering = self.offering();
+            if offering == 0 || offering > 1 && self.taken_cost >= MOST_COST {
                 return;
             }
         }
+    }
+
+    /// How many queues have words to take.
+    #[inline]
+    fn offering(&mut self) -> usize {
+        let offers = |queue: &mut Queue<M>| matches!(queue.submissions.ready(), Ok(1..));
+        self.queues.iter_mut().map(|(_, queue)| usize::from(offers(queue))).sum()
     }
 
     /// Gives every queue that many quanta, and takes from each.
     #[inline]
     fn round(&mut self, quanta: i64) {
         let queues = self.queues.len();
-        for offset in 0..queues {
-            let index = (self.turn + offset) % queues;
+        let mut next = if self.turn < queues { self.turn } else { 0 };
+        for _ in 0..queues {
+            let index = next;
+            next = if index + 1 < queues { index + 1 } else { 0 };
             let cut_short = self.take_from(index, quanta);
             if self.held.len() >= MOST_HELD {
                 // Who was cut short goes on; else it begins with whoever had no turn.
-                self.turn = if cut_short { index } else { index + 1 };
+                self.turn = if cut_short { index } else { next };
                 return;
             }
         }
@@ -470,7 +494,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             let share = quanta.saturating_mul(QUANTUM * i64::from(queue.weight));
             queue.deficit = queue.deficit.saturating_add(share);
         }
-        let (mut room, mut ended, mut taken_cost) = (0, 0, 0);
+        let (mut room, mut ended, mut taken_cost, mut taken_bytes) = (0, 0, 0, 0);
         while ready > 0 && queue.deficit > 0 {
             if held.len() >= MOST_HELD {
                 queue.in_turn = true;
@@ -491,15 +515,16 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
                 trace::start(queue.label, &About::of(&word, 0), word.tag);
                 trace::complete(queue.label, &About::of(&word, 0), &done);
                 let _ = queue.completions.push(&done.to_words());
-                queue.deficit -= WORD_COST;
-                taken_cost += WORD_COST;
+                queue.deficit -= NULL_COST;
+                taken_cost += NULL_COST;
                 ended += 1;
                 continue;
             }
             let gathered = if word.has(Flags::GATHER) { gathered_len(&word, &grant.arena) } else { 0 };
-            let cost = cost(&word, gathered, queue.arena_len);
+            let (cost, bytes) = cost(&word, gathered, queue.arena_len);
             queue.deficit -= cost;
             taken_cost += cost;
+            taken_bytes += bytes;
             trace::start(queue.label, &About::of(&word, word.source_len), word.tag);
             let cancelled = is_cancel(&word) && cancel(held, index, &word);
             queue.held += 1;
@@ -515,6 +540,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         let cut_short = queue.in_turn;
         self.ended += ended;
         self.taken_cost += taken_cost;
+        self.taken_bytes += taken_bytes;
         cut_short
     }
 
@@ -550,17 +576,6 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             }
         }
     }
-}
-
-/// What a word costs, in bytes. Nothing of it is checked yet: what is longer than the arena will be refused, and
-/// is cheap.
-#[inline]
-fn cost(word: &ControlWord, gathered: u32, arena_len: u32) -> i64 {
-    let source = if word.has(Flags::GATHER) { gathered } else { word.source_len };
-    // Of a combined operation the length of the associated data is a part of the source's.
-    let aad = if word.opcode == Opcode::Aead as u8 { word.aad_len } else { 0 };
-    let spans = [source, aad, u32::from(word.key_len), u32::from(word.mac_key_len)];
-    WORD_COST + spans.iter().map(|len| i64::from(*len.min(&arena_len))).sum::<i64>()
 }
 
 /// Whether a word cancels another, and nothing is wrong with it.

@@ -6,10 +6,15 @@
 //! no reference to the arena ever exists and it does not matter who writes there meanwhile. *Direct*: where
 //! [`Arena::exclusive`] vouches that nobody else touches the spans of words in flight, slices of the arena
 //! itself are lent to the engines.
+//!
+//! A [`LocalArena`] is shared by threads, so it copies byte by byte, each an atomic of its own: who writes where another
+//! reads gets bytes of either, and no more than that. Whoever knows that nobody else touches a span has
+//! [`LocalArena::read_unshared`] and [`LocalArena::write_unshared`].
 #![allow(unsafe_code)]
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use millstream_cwq::ControlWord;
 
@@ -36,6 +41,8 @@ impl Span {
 /// moved. Where `exclusive` returns `true`: from the moment a control word is published until its
 /// completion is, nobody but the accelerator reads or writes the spans that the word writes, nobody
 /// writes those it reads, and no two words in flight name overlapping spans of which one is written.
+/// `read` and `write` as they are here are plain copies: a type that several threads of this process can reach
+/// at once has its own, or sees to it that no two of them touch the same bytes.
 pub unsafe trait Arena {
     /// Where it begins.
     fn base(&self) -> NonNull<u8>;
@@ -115,8 +122,7 @@ pub struct LocalArena {
 
 // SAFETY: plain bytes that are reached by copies only, wherever the value is.
 unsafe impl Send for LocalArena {}
-// SAFETY: `write` takes `&self`, so two threads might copy to the same bytes at once; that the bytes are
-// then of either is what an arena is: whoever owns a span must not share it.
+// SAFETY: by reference the bytes are reached as atomics only, or by unsafe calls that promise to be alone.
 unsafe impl Sync for LocalArena {}
 
 impl LocalArena {
@@ -127,6 +133,42 @@ impl LocalArena {
         let base = unsafe { alloc_zeroed(layout) };
         let Some(base) = NonNull::new(base) else { handle_alloc_error(layout) };
         LocalArena { base, len: layout.size().min(u32::MAX as usize) as u32 }
+    }
+
+    /// The bytes of a span, as threads may share them.
+    fn shared(&self, at: u32, len: usize) -> &[AtomicU8] {
+        assert!(at as usize + len <= self.len as usize, "inside the arena");
+        // SAFETY: the bytes are inside the arena, which lives as long; an `AtomicU8` is a byte; while it is shared
+        // nobody touches them otherwise but by calls that promise to be alone.
+        unsafe { std::slice::from_raw_parts(self.base.as_ptr().add(at as usize).cast(), len) }
+    }
+
+    /// Copies bytes out of the arena, faster than [`Arena::read`].
+    ///
+    /// # Safety
+    /// Nobody writes them meanwhile.
+    ///
+    /// # Panics
+    /// When they are not all inside.
+    #[inline(always)]
+    pub unsafe fn read_unshared(&self, at: u32, out: &mut [u8]) {
+        assert!(at as usize + out.len() <= self.len as usize, "a read inside the arena");
+        // SAFETY: the bytes are inside the arena, nobody writes them, and `out` is not in it.
+        unsafe { out.as_mut_ptr().copy_from_nonoverlapping(self.base.as_ptr().add(at as usize), out.len()) }
+    }
+
+    /// Copies bytes into the arena, faster than [`Arena::write`].
+    ///
+    /// # Safety
+    /// Nobody reads or writes what is there meanwhile.
+    ///
+    /// # Panics
+    /// When they would not all be inside.
+    #[inline(always)]
+    pub unsafe fn write_unshared(&self, at: u32, bytes: &[u8]) {
+        assert!(at as usize + bytes.len() <= self.len as usize, "a write inside the arena");
+        // SAFETY: as in `read_unshared`.
+        unsafe { self.base.as_ptr().add(at as usize).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) }
     }
 
     fn layout(len: u32) -> Layout {
@@ -157,6 +199,19 @@ unsafe impl Arena for LocalArena {
     fn exclusive(&self) -> bool {
         false
     }
+
+    fn read(&self, at: u32, out: &mut [u8]) {
+        let bytes = self.shared(at, out.len());
+        for (to, from) in out.iter_mut().zip(bytes) {
+            *to = from.load(Ordering::Relaxed);
+        }
+    }
+
+    fn write(&self, at: u32, bytes: &[u8]) {
+        for (to, from) in self.shared(at, bytes.len()).iter().zip(bytes) {
+            to.store(*from, Ordering::Relaxed);
+        }
+    }
 }
 
 // SAFETY: whoever shares an arena keeps it alive; the rest is the arena's own promise.
@@ -180,6 +235,16 @@ unsafe impl<A: Arena> Arena for std::sync::Arc<A> {
     fn prefetch_write(&self, at: u32, len: u32) {
         A::prefetch_write(self, at, len);
     }
+
+    #[inline(always)]
+    fn read(&self, at: u32, out: &mut [u8]) {
+        A::read(self, at, out);
+    }
+
+    #[inline(always)]
+    fn write(&self, at: u32, bytes: &[u8]) {
+        A::write(self, at, bytes);
+    }
 }
 
 #[cfg(test)]
@@ -194,6 +259,23 @@ mod tests {
         let mut out = [0; 9];
         arena.read(119, &mut out);
         assert_eq!(&out, b"\0at last!");
+    }
+
+    /// Under Miri this is how it is known that there is no data race.
+    #[test]
+    fn miri_threads_may_write_the_same_bytes() {
+        let arena = LocalArena::new(64);
+        let mut seen = [0; 64];
+        std::thread::scope(|scope| {
+            for byte in 1..=2 {
+                let arena = &arena;
+                scope.spawn(move || arena.write(0, &[byte; 64]));
+            }
+            arena.read(0, &mut seen);
+        });
+        assert!(seen.iter().all(|byte| *byte <= 2));
+        arena.read(0, &mut seen);
+        assert!(seen.iter().all(|byte| matches!(byte, 1 | 2)));
     }
 
     #[test]

@@ -12,6 +12,7 @@
 mod accelerator;
 mod arena;
 mod build;
+mod cost;
 mod execute;
 mod grant;
 mod kept;

@@ -28,7 +28,7 @@ impl About {
 #[inline(always)]
 pub(crate) fn start(label: u64, about: &About, tag: u64) {
     #[cfg(not(miri))]
-    probe::probe_lazy!(millstream, start, label, about.opcode, about.algorithm, about.bytes, tag);
+    probe::probe!(millstream, start, label, about.opcode, about.algorithm, about.bytes, tag);
     #[cfg(miri)]
     let _ = (label, about.opcode, about.algorithm, about.bytes, tag);
 }
@@ -38,16 +38,7 @@ pub(crate) fn start(label: u64, about: &About, tag: u64) {
 pub(crate) fn complete(label: u64, about: &About, completion: &Completion) {
     let Completion { tag, status, .. } = *completion;
     #[cfg(not(miri))]
-    probe::probe_lazy!(
-        millstream,
-        complete,
-        label,
-        about.opcode,
-        about.algorithm,
-        about.bytes,
-        tag,
-        status
-    );
+    probe::probe!(millstream, complete, label, about.opcode, about.algorithm, about.bytes, tag, status);
     #[cfg(miri)]
     let _ = (label, about.opcode, about.algorithm, about.bytes, tag, status);
 }

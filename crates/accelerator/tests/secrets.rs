@@ -295,12 +295,59 @@ fn of_an_engine(leak: &str) -> bool {
     aes || opad || key && (leak.contains(" Camellia") || leak.contains(" Kasumi"))
 }
 
+/// Objects stay in the accelerator's own memory until it goes to sleep, or a grant goes: not longer.
+fn objects_are_forgotten() {
+    type Forget = fn(&mut Station<Arc<LocalArena>>);
+    let ways: [Forget; 3] = [
+        |station| assert!(station.accelerator.sleep()),
+        |station| {
+            let other = station.accelerator.add_grant(Arc::new(LocalArena::new(64)), 0);
+            station.accelerator.remove_grant(other);
+        },
+        |station| assert!(station.accelerator.release_grant(station.grant).is_some()),
+    ];
+    let mut random = Random::new(52);
+    for forget in ways {
+        let begin = BEGIN.load(Ordering::Relaxed);
+        USED.store(0, Ordering::Relaxed);
+        // SAFETY: as in `leaks`.
+        unsafe { std::ptr::with_exposed_provenance_mut::<u8>(begin).write_bytes(0, 4 << 20) };
+        let arena = Arc::new(LocalArena::new(1 << 20));
+        ARMED.store(true, Ordering::Relaxed);
+        let mut station = Station::new(arena, 128);
+        ARMED.store(false, Ordering::Relaxed);
+        let mut needles = Needles::new();
+        for (kind, tag) in every_kind().iter().filter(|kind| kind.has_destination()).zip(1..) {
+            // Of more than one size, so that staging memory grows.
+            let case = random_case(&mut random, kind, 100 * tag as usize);
+            add(&mut needles, "an input", &case.source);
+            add(&mut needles, "an output", &case.output);
+            let word = station.lay(&case, tag, Form { carried: false, gather: tag % 3 == 0 }).word;
+            station.client.submissions.push(&word.to_words()).expect("room");
+        }
+        station.client.submissions.publish();
+        let region = || {
+            let used = USED.load(Ordering::Relaxed);
+            assert!(used > 0 && used < 4 << 20);
+            // SAFETY: as in `leaks`; nobody changes it while it is looked at.
+            unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance::<u8>(begin), used) }
+        };
+        ARMED.store(true, Ordering::Relaxed);
+        while station.accelerator.step(0) > 0 {}
+        ARMED.store(false, Ordering::Relaxed);
+        assert!(!scan(region(), &needles).is_empty(), "the scan finds objects in staging memory");
+        forget(&mut station);
+        assert_eq!(scan(region(), &needles), BTreeMap::new());
+    }
+}
+
 #[test]
 fn nothing_of_a_key_is_left() {
     BEGIN.store(
         Box::leak(vec![0_u8; REGION].into_boxed_slice()).as_mut_ptr().expose_provenance(),
         Ordering::Relaxed,
     );
+    objects_are_forgotten();
     let mut stack = vec![0_u128; (2 << 20) / 16];
     finds(&mut stack);
     let mut random = Random::new(51);

@@ -217,7 +217,6 @@ fn stale_identifiers_name_nothing() {
 
 #[test]
 fn what_ends_is_counted() {
-    let policy = FlushPolicy { full: 100, deadline: 100 };
     let Served { mut accelerator, arena, grant, queue, mut client, .. } = served(GrantConfig::new(8));
     let key = accelerator.insert_raw_key(grant, Algorithm::Sha256, b"key", true).expect("a key");
     for tag in 0..3 {
@@ -238,7 +237,6 @@ fn what_ends_is_counted() {
     assert_eq!(stats.failures.iter().sum::<u64>(), 2);
     let filled = accelerator.filled();
     assert_eq!((filled.operations, filled.calls), (4, 1), "the HMACs, side by side");
-    let _ = policy;
 }
 
 /// Words before and after, held and waiting, under keys of before: nothing is lost and nothing comes twice.
@@ -314,4 +312,17 @@ fn who_sleeps_over_a_move_is_woken() {
     there.wake_clients(|_| woken += 1);
     assert_eq!(woken, 1);
     assert_eq!(status(&mut client), Status::Version);
+}
+
+/// The notes that say where tracepoints are, as `readelf -n` lists them, are in whatever has an accelerator in it.
+#[cfg(all(target_os = "linux", target_arch = "x86_64", not(miri)))]
+#[test]
+fn tracepoints_are_listed() {
+    let program = std::fs::read(std::env::current_exe().expect("a path")).expect("readable");
+    for name in ["start", "complete"] {
+        // After the names come the places of the arguments: put together here, so that the test does not find itself.
+        let note = format!("millstream\0{name}\0{}", "-8@%");
+        let listed = program.windows(note.len()).filter(|bytes| *bytes == note.as_bytes()).count();
+        assert!(listed > 0, "{name}");
+    }
 }

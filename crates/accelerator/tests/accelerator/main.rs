@@ -9,4 +9,5 @@ mod queue;
 mod rules;
 mod schedule;
 mod soak;
+mod staged;
 mod vectors;
