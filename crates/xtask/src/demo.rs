@@ -31,8 +31,7 @@ pub fn demo() -> Result<(), String> {
     write_key(&root().join(KEY))?;
     let peers = peers();
 
-    title("What this processor has");
-    run(millstream(&["caps"]))?;
+    run(millstream(&["check"]))?;
     title("Files, with the key in the command's own process");
     files()?;
     title("The service, and a key that its clients can't read");

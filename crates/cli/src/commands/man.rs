@@ -196,6 +196,8 @@ pub(super) const STATUS: &[Section] = &[
         "WORKERS",
         "WORKER, PID, CPU
   Its number, its process, and the processor it is pinned to.
+LANES
+  How many operations it computed together, in the mean, of all its grants.
 SLEEPS
   How often it had nothing to do for so long that it went to sleep, in all and each second.
 RESTARTS
@@ -209,8 +211,6 @@ KEYS IN, SANDBOX
   Its number, and whose it is, as the kernel said when the client connected.
 QUEUES, IN FLIGHT
   Its queues and how many operations each takes; operations that are in flight now.
-LANES
-  How many operations were computed together, in the mean.
 OPS, OPS/S, BYTES/S
   Operations since the grant began; operations, and bytes of their sources, each second.
 BELLS/S, WAKES/S
@@ -345,7 +345,7 @@ impl Man {
         let mut cli = Cli::command();
         cli.build();
         self.page(clap::Command::clone(&cli), "millstream", &[])?;
-        for command in cli.get_subcommands().filter(|c| c.get_name() != "help" && !c.is_hide_set()) {
+        for command in cli.get_subcommands().filter(|command| command.get_name() != "help") {
             let name = format!("millstream-{}", command.get_name());
             // The four have pages of their own names.
             if ["digest", "mac", "encrypt", "decrypt"].contains(&command.get_name()) {

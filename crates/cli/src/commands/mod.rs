@@ -57,7 +57,7 @@ enum Command {
     Decrypt(decrypt::Decrypt),
     Man(man::Man),
     Completions(completions::Completions),
-    #[command(hide = true)]
+    #[command(skip)]
     Worker(worker::Worker),
 }
 
@@ -144,6 +144,9 @@ fn parse(args: &[OsString]) -> Result<(Command, String), clap::Error> {
         "mac" => alone(name, args).map(|command| (Command::Mac(command), own)),
         "encrypt" => alone(name, args).map(|command| (Command::Encrypt(command), own)),
         "decrypt" => alone(name, args).map(|command| (Command::Decrypt(command), own)),
+        // Nobody's but the service's, so that no help and no completion names it.
+        _ if args.get(1).is_some_and(|word| word == "worker") => alone("worker", &args[1..])
+            .map(|command| (Command::Worker(command), "millstream worker".to_owned())),
         _ => {
             let matches = Cli::command().try_get_matches_from(args)?;
             let name = format!("millstream {}", matches.subcommand_name().unwrap_or_default());

@@ -75,9 +75,6 @@ pub(super) struct Speed {
     /// Measure a mediated way of today too, set up for this run
     #[arg(long, value_name = "PEER", value_delimiter = ',')]
     against: Vec<Peer>,
-    /// The rest was set up by the process that started this one.
-    #[arg(long, hide = true)]
-    prepared: bool,
     /// A PKCS #11 module to measure
     #[arg(long, value_name = "PATH")]
     pkcs11: Option<PathBuf>,
@@ -165,12 +162,10 @@ impl Speed {
         let features = Features::active()?;
         let cases = self.cases()?;
         let sizes = sizes::parse(&self.bytes).map_err(Error::Usage)?;
-        if !self.prepared
+        if !surroundings::are_there()
             && let Some(mut around) = self.surroundings()?
         {
-            let arguments = std::env::args_os().skip(2);
-            let arguments: Vec<OsString> =
-                ["speed", "--prepared"].map(OsString::from).into_iter().chain(arguments).collect();
+            let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
             let code = around.run(&arguments)?;
             return if code == exit::SUCCESS { Ok(()) } else { Err(Error::Reported(code)) };
         }

@@ -15,8 +15,8 @@ const MOMENT: Duration = Duration::from_millis(200);
 
 /// Show the workers and grants of the running service
 ///
-/// For each grant: whose it is, its queues, what is in flight, how many operations are computed together, operations
-/// and bytes a second, doorbells, keys, and the rules that its operations broke. Who is neither root nor the
+/// For each grant: whose it is, its queues, what is in flight, operations and bytes a
+/// second, doorbells, keys, and the rules that its operations broke. Who is neither root nor the
 /// service's user sees its own grants.
 #[derive(clap::Args)]
 #[command(after_long_help = man::help(man::STATUS))]

@@ -60,6 +60,14 @@ fn module(name: &'static str, remedy: &'static str) -> Result<PathBuf, Error> {
     })
 }
 
+/// Set in the environment of the process that measures.
+const THERE: &str = "MILLSTREAM_SPEED_SURROUNDINGS";
+
+/// Whether this process was started by another one that has set up everything.
+pub fn are_there() -> bool {
+    std::env::var_os(THERE).is_some()
+}
+
 /// Everything that was set up, with the environment that leads to it.
 pub struct Surroundings {
     directory: TempDir,
@@ -174,7 +182,7 @@ impl Surroundings {
     /// When it can't be started, or was killed.
     pub fn run(&mut self, arguments: &[OsString]) -> Result<u8, Error> {
         let mut command = this_program();
-        command.args(arguments).envs(self.environment.iter().cloned());
+        command.args(arguments).envs(self.environment.iter().cloned()).env(THERE, "1");
         let mut child = self.spawn(command, "millstream", "run it again")?;
         let status = child.wait();
         forget(&child);
@@ -213,8 +221,9 @@ fn forget(child: &Child) {
     signals::untidy().children.retain(|other| Some(*other) != pid(child));
 }
 
+/// By its name, which is what `ps` and `millstream status` call it by.
 fn this_program() -> Command {
-    Command::new("/proc/self/exe")
+    Command::new(std::env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into()))
 }
 
 fn failed(program: &str, why: String, remedy: &'static str) -> Error {

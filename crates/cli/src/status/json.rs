@@ -26,6 +26,7 @@ fn worker(worker: &Worker) -> Value {
         "pid": now.pid,
         "cpu": now.cpu.0.then_some(now.cpu.1),
         "grants": now.grants,
+        "lanes_filled": worker.lanes.map(rounded),
         "sleeps": now.sleeps,
         "sleeps_per_s": worker.sleeps_per_s.map(rounded),
         "restarts": now.restarts,
@@ -69,7 +70,6 @@ fn grant(grant: &Grant) -> Value {
         "bytes_per_s": rates.map(|rates| rounded(rates.bytes)),
         "doorbells_per_s": rates.map(|rates| rounded(rates.doorbells)),
         "client_wakes_per_s": rates.map(|rates| rounded(rates.wakes)),
-        "lanes_filled": rates.and_then(|rates| rates.lanes).map(rounded),
     })
 }
 
@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(value["workers"][0]["cpu"], 1);
         let first = &value["grants"][0];
         assert_eq!(first["operations_per_s"], 800.0);
-        assert_eq!(first["lanes_filled"], 16.0);
+        assert_eq!(value["workers"][0]["lanes_filled"], 16.0);
         assert_eq!(first["failures"], json!({ "source-range": 3 }));
         assert!(value["grants"][1]["operations_per_s"].is_null());
     }

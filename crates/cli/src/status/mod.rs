@@ -33,19 +33,19 @@ impl Look {
     /// What was done since an earlier look.
     pub fn since(&self, before: &Look) -> View {
         let seconds = self.at.duration_since(before.at).as_secs_f64().max(1e-3);
-        let worker = |now: &WorkerStatus| {
-            let was = before.there.workers.iter().find(|was| (was.worker, was.pid) == (now.worker, now.pid));
-            Worker { now: now.clone(), sleeps_per_s: was.map(|was| rate(now.sleeps, was.sleeps, seconds)) }
-        };
         let grant = |now: &GrantStatus| {
             let was = before.there.grants.iter().find(|was| was.grant.id == now.grant.id);
             Grant::new(now, was, seconds)
         };
-        View {
-            seconds,
-            workers: self.there.workers.iter().map(worker).collect(),
-            grants: self.there.grants.iter().map(grant).collect(),
-        }
+        let grants: Vec<Grant> = self.there.grants.iter().map(grant).collect();
+        let worker = |now: &WorkerStatus| {
+            let was = before.there.workers.iter().find(|was| (was.worker, was.pid) == (now.worker, now.pid));
+            let sleeps_per_s = was.map(|was| rate(now.sleeps, was.sleeps, seconds));
+            let served = grants.iter().filter(|grant| grant.now.worker == now.worker);
+            let lanes = served.filter_map(|grant| grant.rates?.lanes).next();
+            Worker { now: now.clone(), sleeps_per_s, lanes }
+        };
+        View { seconds, workers: self.there.workers.iter().map(worker).collect(), grants }
     }
 }
 
@@ -70,6 +70,8 @@ pub struct Worker {
     pub now: WorkerStatus,
     /// How often it went to sleep, if it was there before.
     pub sleeps_per_s: Option<f64>,
+    /// Operations that it executed together, of all grants, where there were any.
+    pub lanes: Option<f64>,
 }
 
 /// A grant.
@@ -95,13 +97,15 @@ pub struct Rates {
     pub doorbells: f64,
     /// Wakes of the client.
     pub wakes: f64,
-    /// Operations executed together, where any were.
+    /// Operations that its worker executed together, of all grants, where there were any.
     pub lanes: Option<f64>,
 }
 
 impl Grant {
     fn new(now: &GrantStatus, was: Option<&GrantStatus>, seconds: f64) -> Grant {
         let rates = was.map(|was| {
+            // Another worker counts from its own beginning.
+            let same_worker = now.worker == was.worker;
             let (now, was) = (&now.counts, &was.counts);
             let batches = now.batches.saturating_sub(was.batches);
             let batched = now.batched.saturating_sub(was.batched);
@@ -110,7 +114,7 @@ impl Grant {
                 bytes: rate(now.bytes, was.bytes, seconds),
                 doorbells: rate(now.doorbells, was.doorbells, seconds),
                 wakes: rate(now.client_wakes, was.client_wakes, seconds),
-                lanes: (batches > 0).then(|| batched as f64 / batches as f64),
+                lanes: (same_worker && batches > 0).then(|| batched as f64 / batches as f64),
             }
         });
         Grant { now: now.clone(), user: user(now.uid), program: program(now.pid), rates }
@@ -189,7 +193,7 @@ mod tests {
         assert_eq!(view.grants[1].rates, None);
         assert_eq!(view.grants[0].user, "root");
         assert!(view.grants[0].program.is_some());
-        assert_eq!(view.workers[0].sleeps_per_s, Some(0.0));
+        assert_eq!((view.workers[0].sleeps_per_s, view.workers[0].lanes), (Some(0.0), Some(16.0)));
     }
 
     #[test]

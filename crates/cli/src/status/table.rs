@@ -55,6 +55,7 @@ fn worker_columns<'a>() -> Vec<Column<'a, Worker>> {
         right("PID", |w: &Worker| w.now.pid.to_string()),
         right("CPU", |w: &Worker| if w.now.cpu.0 { w.now.cpu.1.to_string() } else { "any".into() }),
         right("GRANTS", |w: &Worker| w.now.grants.to_string()),
+        right("LANES", |w: &Worker| w.lanes.map_or("-".into(), significant)),
         right("SLEEPS", |w: &Worker| short(w.now.sleeps as f64)),
         right("SLEEPS/S", |w: &Worker| per_second(w.sleeps_per_s)),
         right("RESTARTS", |w: &Worker| w.now.restarts.to_string()),
@@ -73,7 +74,6 @@ fn grant_columns<'a>() -> Vec<Column<'a, Grant>> {
         right("AGE", |g: &Grant| age(g.now.age_s)),
         right("QUEUES", |g: &Grant| format!("{}x{}", g.now.grant.queues, g.now.grant.depth)),
         right("IN FLIGHT", |g: &Grant| g.now.counts.in_flight.to_string()),
-        right("LANES", |g: &Grant| g.rates.and_then(|r| r.lanes).map_or("-".into(), significant)),
         right("OPS", |g: &Grant| short(g.now.counts.operations as f64)),
         right("OPS/S", |g: &Grant| per_second(g.rates.map(|r| r.operations))),
         right("BYTES/S", |g: &Grant| per_second(g.rates.map(|r| r.bytes))),
@@ -148,8 +148,9 @@ mod tests {
         assert!(text.starts_with("/run/x: 1 worker, 2 grants\n"), "{text}");
         let cells: Vec<&str> = line("7 ").split_whitespace().collect();
         assert_eq!(cells[1], "root");
-        assert_eq!(&cells[5..9], ["1m", "2x64", "0", "16.0"], "{text}");
-        assert_eq!(&cells[9..], ["3.20k", "800", "51.2k", "0", "0", "0/256", "3"], "{text}");
+        assert_eq!(&cells[5..8], ["1m", "2x64", "0"], "{text}");
+        assert_eq!(&cells[8..], ["3.20k", "800", "51.2k", "0", "0", "0/256", "3"], "{text}");
+        assert_eq!(line("0 ").split_whitespace().nth(4), Some("16.0"), "{text}");
         assert!(line("8 ").contains(" - "), "{text}");
         assert!(text.contains("grant 7: 3 source-range (the source is not inside the arena)\n"), "{text}");
         // All lines of a table end where its title does.

@@ -45,8 +45,9 @@ impl Isolated {
         let workers = service.status()?.workers;
         let mut about = service.socket().display().to_string();
         if let Some(worker) = workers.first() {
-            about +=
-                &format!(", {} workers, keys in {}, {}", workers.len(), worker.key_memory, worker.sandbox);
+            let (count, plural) = (workers.len(), if workers.len() == 1 { "" } else { "s" });
+            let (keys, sandbox) = (&worker.key_memory, &worker.sandbox);
+            about += &format!(", {count} worker{plural}, keys in {keys}, sandbox: {sandbox}");
         }
         Ok(Isolated { socket: service.socket().to_owned(), about })
     }
