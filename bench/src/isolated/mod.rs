@@ -33,6 +33,12 @@ pub struct Arguments {
     /// Time of a turn
     #[arg(long, value_name = "S", default_value_t = 0.01)]
     seconds: f64,
+    /// Only these of aes-128-cbc, hmac-sha256, sha256, aes-128-ctr, aes-128-gcm and copy
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    algorithms: Vec<String>,
+    /// Sizes in bytes
+    #[arg(long, value_name = "BYTES", value_delimiter = ',', default_values_t = [256, 1024, 4096, 8192, 16384])]
+    sizes: Vec<usize>,
     /// Beside SoftHSM2, loaded and behind p11-kit's remote
     #[arg(long)]
     against: bool,
@@ -57,7 +63,7 @@ impl Service {
         std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
         let socket = folder.join("socket");
         let mut serve = Command::new(command);
-        serve.arg("serve").arg("--socket").arg(&socket).args(["--accelerators", "1", "--pin", &cpu.to_string()]);
+        serve.args(["serve", "--quiet", "--socket"]).arg(&socket).args(["--accelerators", "1", "--pin", &cpu.to_string()]);
         serve.stdin(Stdio::null()).stdout(Stdio::null());
         let child = serve.spawn().map_err(|e| format!("{}: {e}", command.display()))?;
         let service = Service { child, folder, socket };
@@ -281,7 +287,14 @@ impl Run<'_> {
         let config = ThreadConfig { cpu: Some(self.worker), ..ThreadConfig::default() };
         let thread = AcceleratorThread::spawn(self.features, config).map_err(|e| e.to_string())?;
         for work in [Work::Cbc, Work::HmacSha256, Work::Sha256, Work::Ctr, Work::Gcm, Work::Copy] {
-            for bytes in [256, 1024, 4096, 8192, 16384] {
+            let named = &self.arguments.algorithms;
+            if !named.is_empty() && !named.iter().any(|name| name == work.name()) {
+                continue;
+            }
+            for &bytes in &self.arguments.sizes {
+                if bytes == 0 || bytes > bare::LONGEST || !bytes.is_multiple_of(16) {
+                    return Err(format!("{bytes} bytes: a multiple of 16, at most {}", bare::LONGEST));
+                }
                 let mut isolated = self.isolated(work, bytes, DEPTH)?;
                 let on = |queue: Queue| Flow::new(queue, work, bytes, DEPTH).map_err(|e| e.to_string());
                 let mut inline = on(local(self.features)()?)?;

@@ -33,6 +33,10 @@ const MOST_COST: i64 = 16 << 20;
 /// The most words taken before any is executed.
 const MOST_HELD: usize = 512;
 
+/// Beside its clients, objects that need no company are executed as soon as they are that many bytes together: what was
+/// copied is still in the nearest cache then.
+const NEAR: i64 = 8 * 1024;
+
 /// How many completions of words that need no engine are shown at a time, while more such words are taken.
 const SHOWN: usize = 32;
 
@@ -451,7 +455,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
                     return;
                 }
             }
-            if self.held.len() >= MOST_HELD || self.taken_bytes >= MOST_BYTES {
+            if self.held.len() >= self.most || self.taken_bytes >= MOST_BYTES {
                 return;
             }
             // A queue that is alone takes nobody's time.
@@ -501,6 +505,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     /// can be held.
     #[inline]
     fn take_from(&mut self, index: usize, quanta: i64) -> bool {
+        let beside = self.take_at_most < MOST_HELD;
         let Accelerator { queues, grants, held, most, .. } = self;
         let Some(queue) = queues.at_mut(index) else { return false };
         let Some(grant) = grants.at(queue.grant) else { return false };
@@ -550,6 +555,9 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             queue.deficit -= cost;
             taken_cost += cost;
             taken_bytes += bytes;
+            if beside && taken_bytes >= NEAR && is_direct(&word) {
+                *most = held.len() + 1;
+            }
             trace::start(queue.label, &About::of(&word, word.source_len), word.tag);
             let cancelled = is_cancel(&word) && cancel(held, index, &word);
             queue.held += 1;
@@ -601,6 +609,23 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             }
         }
     }
+}
+
+/// Whether a word's object fills the registers by itself, so that it needs no company.
+#[inline]
+fn is_direct(word: &ControlWord) -> bool {
+    const DIRECT: &[Algorithm] = &[
+        Algorithm::AesEcb,
+        Algorithm::AesCtr,
+        Algorithm::AesXts,
+        Algorithm::AesGcm,
+        Algorithm::ChaCha20Poly1305,
+        Algorithm::CamelliaEcb,
+        Algorithm::CamelliaCtr,
+    ];
+    let copies = word.opcode == Opcode::Copy as u8 || word.opcode == Opcode::CopyChecksum as u8;
+    let unchains = word.algorithm == Algorithm::AesCbc as u8 && word.has(Flags::REVERSE);
+    copies || unchains || DIRECT.iter().any(|algorithm| *algorithm as u8 == word.algorithm)
 }
 
 /// Whether a word's algorithm has lanes for hundreds of objects.
