@@ -11,7 +11,6 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, se
 
 use crate::client::{Client, grant};
 use crate::process::Worker;
-use crate::serve::pattern;
 use crate::test;
 
 pub fn tests() -> Vec<Trial> {
@@ -71,7 +70,12 @@ fn no_memory_that_can_be_read_has_a_key() {
     }
     let mut client = Client::served(&worker, grant(1));
     let keys = [(Algorithm::AesCbc, 16), (Algorithm::AesGcm, 32), (Algorithm::Sha256, 48)];
-    let keys = keys.map(|(algorithm, len)| (algorithm, pattern(len, algorithm as u8)));
+    // Not from a constant, which would be in the program.
+    let keys = keys.map(|(algorithm, len)| {
+        let mut key = vec![0; len];
+        rustix::rand::getrandom(&mut key[..], rustix::rand::GetRandomFlags::empty()).unwrap();
+        (algorithm, key)
+    });
     let handles: Vec<_> = keys.iter().map(|(algorithm, key)| client.import(*algorithm, true, key)).collect();
     client.arena.write(4096, b"what is to be seen");
     let word = ControlWord { source: 4096, source_len: 256, ..ControlWord::default() };
