@@ -62,6 +62,7 @@ fn measure() {
     drop(client);
     drop(worker);
     idle();
+    one_core();
 }
 
 /// Nanoseconds for a line to another process and back: the other is this program as a mere echo.
@@ -359,5 +360,23 @@ fn idle() {
             "spin {spin} µs: round trip to a sleeping worker {:.1} µs (best {:.1}); idle {used:?} in 2 s",
             trips[100], trips[0]
         );
+    }
+}
+
+/// A round trip where client and worker have one processor between them, and the client sleeps while it waits.
+fn one_core() {
+    for spin in ["0", "50"] {
+        let worker = Worker::start(&["--cpu", "0", "--spin-us", spin]);
+        let mut client = Client::served(&worker, grant(1));
+        let mut trips: Vec<_> = (0..500)
+            .map(|tag| {
+                let begin = Instant::now();
+                client.submit(&[null(tag)]);
+                client.next_asleep(Duration::from_secs(1));
+                begin.elapsed().as_nanos() as f64 / 1000.0
+            })
+            .collect();
+        trips.sort_by(f64::total_cmp);
+        println!("one processor, spin {spin} µs: round trip {:.1} µs (best {:.1})", trips[250], trips[0]);
     }
 }

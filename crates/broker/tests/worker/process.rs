@@ -132,6 +132,15 @@ impl Worker {
         }
     }
 
+    /// Where the kernel describes it, in what only root may see of a process that can't be dumped.
+    pub fn described(&self, test: &str) -> Option<String> {
+        if rustix::process::geteuid().is_root() {
+            return Some(format!("/proc/{}", self.child.id()));
+        }
+        println!("SKIPPED {test}: only root can look into a worker");
+        None
+    }
+
     /// Processor time it has used.
     pub fn cpu_time(&self) -> Duration {
         let text = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
