@@ -27,6 +27,10 @@
 //! algorithm are at hand, its lane manager ([`aes::CbcLanes`], [`hash::HashLanes`] ...) takes them without the
 //! detour. A [`queue`] keeps operations in flight while the application does something else.
 //!
+//! # Keys out of reach
+//! [`isolated`] gets such queues from the service `millstream serve`, whose workers hold the keys: operations pass
+//! through shared memory with no system call on the way, and no bug in this process can give a key away.
+//!
 //! # Turning hardware off
 //! `MILLSTREAM_HWCAP="-aes -sha"` takes instructions away from every program that uses this crate, so that
 //! their worth can be measured. An unknown name is an error that lists the known ones:
@@ -134,7 +138,9 @@ impl fmt::Display for Error {
                 f.write_str("every key slot is taken: remove a key first, or configure more key_slots")
             }
             Error::Operation(status) => status.fmt(f),
-            Error::Memory(kind) => write!(f, "no memory for a queue: {kind}; configure less arena_bytes or depth"),
+            Error::Memory(kind) => {
+                write!(f, "no memory for a queue: {kind}; configure less arena_bytes or depth")
+            }
             Error::Attach(error) => error.fmt(f),
             Error::Key(refusal) => write!(f, "the service refused the key: {refusal}"),
             Error::NoAnswer(limit) => write!(
@@ -159,13 +165,6 @@ impl std::error::Error for Error {}
 impl From<MaskError> for Error {
     fn from(error: MaskError) -> Self {
         Error::Mask(error)
-    }
-}
-
-/// Of memory for queues: nothing else of a system call reaches this type unnamed.
-impl From<std::io::Error> for Error {
-    fn from(error: std::io::Error) -> Self {
-        Error::Memory(error.kind())
     }
 }
 

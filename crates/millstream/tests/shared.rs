@@ -38,7 +38,8 @@ fn on_thread() -> (SharedQueue, AcceleratorThread) {
 }
 
 fn isolated() -> SharedQueue {
-    let wanted = Attach { depth: CONFIG.depth, arena_bytes: CONFIG.arena_bytes, ..Double::start().wanted() };
+    let double = Double::start();
+    let wanted = Attach { depth: CONFIG.depth, arena_bytes: CONFIG.arena_bytes, ..double.wanted() };
     SharedQueue::new(wanted.attach().unwrap().queue().unwrap())
 }
 

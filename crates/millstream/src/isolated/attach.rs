@@ -16,6 +16,12 @@ use super::link::{Link, Received};
 use super::local::Local;
 use super::{Accelerator, FALLBACKS, GrantInfo, Place};
 
+/// How long a service may take to start a worker in place of one that died.
+const RESTART: Duration = Duration::from_secs(1);
+
+/// Between two requests meanwhile.
+const RETRY: Duration = Duration::from_millis(5);
+
 /// What to ask for. Where a number is 0 the service gives what is usual.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attach {
@@ -40,6 +46,11 @@ pub struct Attach {
     /// 50 µs; looking for as long as that is never worse than twice the best. Where looking fails often, as
     /// it must where client and worker share a processor, it becomes shorter by itself.
     pub spin: Duration,
+    /// From how many bytes of input on its cache lines are handed towards the worker's core when it is submitted
+    /// (`cldemote` or `clwb`). Never, unless asked for: where it was measured it gained nothing below 512 bytes and
+    /// cost a third of the throughput from 2 KiB on; with the output's lines as well it cost more. It
+    /// depends on the processor's caches, so measure before you ask.
+    pub demote_from: Option<usize>,
 }
 
 /// What to do when no service can be reached. That nothing listens at the socket is meant, and nothing else:
@@ -57,7 +68,8 @@ pub enum Fallback {
 impl Default for Attach {
     fn default() -> Self {
         let program = std::env::args_os().next().map(PathBuf::from);
-        let name = program.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+        let name =
+            program.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
         Attach {
             socket: None,
             name: name.unwrap_or_default(),
@@ -68,6 +80,7 @@ impl Default for Attach {
             fallback: Fallback::Never,
             limit: Duration::from_secs(5),
             spin: Duration::from_micros(50),
+            demote_from: None,
         }
     }
 }
@@ -160,7 +173,7 @@ impl fmt::Display for AttachError {
                 "the granted memory can't be mapped: {kind}; ask for less arena_bytes or raise the limit of address space (ulimit -v)"
             ),
             AttachError::Descriptors => f.write_str(
-                "this process has no descriptors left for a grant, which takes three: close some or raise the limit (ulimit -n)",
+                "this process has no descriptors left for a grant, which takes six for a moment: close some or raise the limit (ulimit -n)",
             ),
             AttachError::InProcess(error) => {
                 write!(f, "no service, and no accelerator in this process either: {error}")
@@ -184,11 +197,25 @@ fn remedy(why: protocol::Refusal) -> &'static str {
 }
 
 impl Attach {
-    /// Asks for a grant: one round trip.
+    /// Asks for a grant: one round trip. Where a worker has just died it waits, up to a second, for the next one.
     ///
     /// # Errors
     /// [`AttachError`].
     pub fn attach(&self) -> Result<Accelerator, AttachError> {
+        let until = Instant::now() + RESTART.min(self.limit);
+        loop {
+            match self.attach_once() {
+                Err(AttachError::Refused { why: protocol::Refusal::NoWorker, .. })
+                    if Instant::now() < until =>
+                {
+                    std::thread::sleep(RETRY);
+                }
+                attached => return attached,
+            }
+        }
+    }
+
+    fn attach_once(&self) -> Result<Accelerator, AttachError> {
         match self.reach() {
             Ok((socket, path)) => {
                 let link = self.ask(socket, &path)?;
@@ -219,10 +246,8 @@ impl Attach {
                 }
             }
         }
-        Err(failed.unwrap_or(AttachError::NoService {
-            path: protocol::socket(),
-            why: io::ErrorKind::NotFound,
-        }))
+        Err(failed
+            .unwrap_or(AttachError::NoService { path: protocol::socket(), why: io::ErrorKind::NotFound }))
     }
 
     fn ask(&self, socket: Socket, path: &Path) -> Result<Link, AttachError> {
@@ -263,8 +288,7 @@ impl Attach {
         let [arena, rings, state, doorbell, keys] =
             descriptors.map_err(|_| answer("without the five descriptors"))?;
         let [arena, rings, state] = [arena, rings, state].map(Memory::received);
-        let (arena, rings, state) =
-            (arena.map_err(memory)?, rings.map_err(memory)?, state.map_err(memory)?);
+        let (arena, rings, state) = (arena.map_err(memory)?, rings.map_err(memory)?, state.map_err(memory)?);
         if arena.len() < grant.arena_bytes as usize || u32::try_from(arena.len()).is_err() {
             return Err(answer("an arena of another size"));
         }
@@ -288,7 +312,8 @@ impl Attach {
             weight: grant.weight,
             algorithms: grant.algorithms,
         };
-        Link::new(received, layout, info, path.to_owned(), self.limit, self.spin)
+        let tuning = (self.spin, self.demote_from.unwrap_or(usize::MAX));
+        Link::new(received, layout, info, path.to_owned(), self.limit, tuning)
             .ok_or(answer("a state page of another size"))
     }
 }
@@ -301,12 +326,14 @@ fn is_absence(error: &AttachError) -> bool {
 
 /// What an error of the socket means.
 pub(super) fn unreached(error: io::Error, path: PathBuf, limit: Duration) -> AttachError {
-    const NO_DESCRIPTORS: [i32; 2] = [24, 23];
+    use rustix::io::Errno;
+    let code = error.raw_os_error();
     match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => AttachError::Limit { path, limit },
-        _ if error.raw_os_error().is_some_and(|code| NO_DESCRIPTORS.contains(&code)) => {
+        _ if [Errno::MFILE, Errno::NFILE].iter().any(|full| code == Some(full.raw_os_error())) => {
             AttachError::Descriptors
         }
+        // The descriptors that came with the answer could not be opened here.
         io::ErrorKind::InvalidData => AttachError::Descriptors,
         why => AttachError::NoService { path, why },
     }
@@ -328,9 +355,7 @@ pub(super) fn receive(
     };
     match Reply::decode(&message.bytes) {
         Ok(reply) => Ok((reply, message.descriptors)),
-        Err(protocol::Error::Version(theirs)) => {
-            Err(AttachError::Version { path: path.to_owned(), theirs })
-        }
+        Err(protocol::Error::Version(theirs)) => Err(AttachError::Version { path: path.to_owned(), theirs }),
         Err(_) => Err(AttachError::Answer { path: path.to_owned(), what: "what is no message" }),
     }
 }

@@ -1,7 +1,7 @@
 //! What a grant's client holds of it: the mapped memory, the sockets, and what is known of its end.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -48,6 +48,7 @@ pub(crate) struct Link {
     pub(super) owed: Mutex<u32>,
     pub(super) limit: Duration,
     spin: Duration,
+    demote_from: usize,
     pub(crate) doorbell: Doorbell,
     pub(crate) heap: Arc<Heap>,
     pub(crate) rings: Arc<Mapping>,
@@ -55,8 +56,6 @@ pub(crate) struct Link {
     parked: Mutex<Vec<Parked>>,
     info: GrantInfo,
     path: PathBuf,
-    /// How often a queue slept.
-    pub(crate) sleeps: AtomicU64,
 }
 
 impl Link {
@@ -66,7 +65,7 @@ impl Link {
         info: GrantInfo,
         path: PathBuf,
         limit: Duration,
-        spin: Duration,
+        (spin, demote_from): (Duration, usize),
     ) -> Option<Self> {
         let Received { arena, rings, state, doorbell, keys, service } = received;
         // The first is the last to be taken.
@@ -81,6 +80,7 @@ impl Link {
             owed: Mutex::new(0),
             limit,
             spin,
+            demote_from,
             doorbell,
             heap: Heap::shared(arena),
             rings,
@@ -88,7 +88,6 @@ impl Link {
             parked: Mutex::new(parked),
             info,
             path,
-            sleeps: AtomicU64::new(0),
         })
     }
 
@@ -102,6 +101,10 @@ impl Link {
 
     pub(crate) fn spin(&self) -> Duration {
         self.spin
+    }
+
+    pub(crate) fn demote_from(&self) -> usize {
+        self.demote_from
     }
 
     pub(super) fn state(&self) -> GrantState {

@@ -40,6 +40,8 @@ pub(super) struct Isolated {
     polls: u32,
     patience: Patience,
     watcher: Option<Watcher>,
+    /// From how many bytes on a source's cache lines are handed to the worker.
+    demote_from: usize,
 }
 
 impl Isolated {
@@ -60,6 +62,16 @@ impl Isolated {
             _ => Status::Gone,
         };
         (status, self.link.is_settled())
+    }
+
+    /// Hands the cache lines of an operation's input to the worker, on another core, if that was asked for.
+    #[inline(always)]
+    pub(super) fn hand_over(&self, source: Option<&[u8]>) {
+        if let Some(source) = source
+            && source.len() >= self.demote_from
+        {
+            shm::share(source);
+        }
     }
 
     /// Nothing has come: wakes the worker if it sleeps; whether the grant is over.
@@ -85,7 +97,6 @@ impl Isolated {
             return;
         }
         if completions.sleep() == Ok(true) && self.refusal().is_none() {
-            self.link.sleeps.fetch_add(1, Ordering::Relaxed);
             shm::sleep::wait(completions.sleep_word(), 1, LIMIT);
         }
         completions.wake();
@@ -93,6 +104,24 @@ impl Isolated {
             Ok(0) => self.link.look_at_service(),
             Ok(_) => {}
             Err(_) => self.link.is_gone(),
+        }
+    }
+
+    /// Whether a task that has looked since then looks again.
+    pub(super) fn looks_on(&mut self, since: &mut Option<Instant>) -> bool {
+        let now = Instant::now();
+        let looked = now.duration_since(*since.get_or_insert(now));
+        let on = looked < self.patience.spin();
+        if !on {
+            self.patience.failed = self.patience.failed.saturating_add(1);
+        }
+        on
+    }
+
+    /// A task that has looked since then has seen what it waited for.
+    pub(super) fn seen_by_looking(&mut self, since: Instant) {
+        if since.elapsed() < self.patience.spin {
+            self.patience.failed = 0;
         }
     }
 
@@ -131,12 +160,17 @@ impl Patience {
     /// How much shorter.
     const SHORTER: u32 = 16;
 
+    /// How long the next look is.
+    fn spin(&self) -> Duration {
+        let short = self.failed >= Patience::ENOUGH && !self.failed.is_multiple_of(Patience::ANEW);
+        if short { self.spin / Patience::SHORTER } else { self.spin }
+    }
+
     /// Looks; whether it was seen.
     fn look(&mut self, mut seen: impl FnMut() -> bool) -> bool {
         // A clock is asked once for many looks.
         const LOOKS: u32 = 32;
-        let short = self.failed >= Patience::ENOUGH && !self.failed.is_multiple_of(Patience::ANEW);
-        let spin = if short { self.spin / Patience::SHORTER } else { self.spin };
+        let spin = self.spin();
         let began = Instant::now();
         loop {
             for _ in 0..LOOKS {
@@ -272,7 +306,8 @@ impl Queue {
         match Parts::over(link.heap.clone(), &link.rings, link.layout, index, depth, position) {
             Ok(parts) => {
                 let patience = Patience { spin: link.spin(), failed: 0 };
-                let isolated = Isolated { link: link.clone(), index, polls: 0, patience, watcher: None };
+                let (link, demote_from) = (link.clone(), link.demote_from());
+                let isolated = Isolated { link, index, polls: 0, patience, watcher: None, demote_from };
                 Ok(parts.queue(Driver::Isolated(Box::new(isolated))))
             }
             Err(error) => {
@@ -311,7 +346,9 @@ impl Queue {
             if over {
                 break;
             }
-            if self.is_busy() && let Driver::Isolated(isolated) = &mut self.driver {
+            if self.is_busy()
+                && let Driver::Isolated(isolated) = &mut self.driver
+            {
                 isolated.park(&mut self.completions);
             }
         }

@@ -3,7 +3,8 @@
 //! A [`Queue`] has an arena. Its [`Buffer`]s hold input and output; a [`Request`] takes buffers with it and a
 //! [`Done`] brings them back. In between they can't be reached, so nothing can go wrong with them. An
 //! accelerator behind the queue takes requests by the lanefull: either *inline*, on the thread that polls, or
-//! on a thread of its own ([`AcceleratorThread`]). [`SharedQueue`] is for many threads and for `async` code.
+//! on a thread of its own ([`AcceleratorThread`]), or in another process
+//! ([`isolated`](crate::isolated)). [`SharedQueue`] is for many threads and for `async` code.
 //!
 //! ```
 //! use millstream::cwq::Algorithm;
@@ -35,6 +36,7 @@ mod isolated;
 mod request;
 mod shared;
 mod thread;
+mod trace;
 
 use std::fmt;
 use std::sync::Arc;
@@ -246,6 +248,8 @@ pub struct Queue {
     shared: bool,
     /// Requests that were taken to be cancelled and whose own completions are to come.
     cancels: usize,
+    /// The grant's number, for tracepoints.
+    label: u64,
 }
 
 /// A queue's memory, before anybody serves it.
@@ -270,7 +274,7 @@ impl Parts {
     pub(crate) fn heap(config: &Config, queues: usize) -> Result<Arc<Heap>, Error> {
         let bytes = queues * Parts::places_bytes(config.depth()) + config.arena_bytes as usize;
         let bytes = u32::try_from(bytes).map_err(|_| Refusal::ArenaFull)?;
-        Ok(Heap::private(bytes)?)
+        Heap::private(bytes).map_err(|error| Error::Memory(error.kind()))
     }
 
     /// Bytes of arena that a queue keeps for itself.
@@ -281,7 +285,7 @@ impl Parts {
     /// Rings of this process's own.
     pub(crate) fn local(heap: Arc<Heap>, depth: usize) -> Result<Self, Error> {
         let layout = Rings::new(1, depth as u32).ok_or(Refusal::Full)?;
-        let rings = Mapping::private(layout.bytes())?;
+        let rings = Mapping::private(layout.bytes()).map_err(|error| Error::Memory(error.kind()))?;
         Parts::over(heap, &rings, layout, 0, depth, (0, 0))
     }
 
@@ -305,8 +309,13 @@ impl Parts {
 
     fn queue(self, driver: Driver) -> Queue {
         const FRESH: &str = "the memory was made for a ring";
+        let label = match &driver {
+            Driver::Isolated(isolated) => isolated.link().grant().id,
+            _ => 0,
+        };
         Queue {
             driver,
+            label,
             submissions: Producer::resume(self.submissions, self.position.0).expect(FRESH),
             completions: Consumer::resume(self.completions, self.position.1).expect(FRESH),
             heap: self.heap,
@@ -379,7 +388,7 @@ impl Queue {
     }
 
     /// Zeroises a key; whether there was one. Operations under it that have not begun end with
-    /// [`Status::Key`].
+    /// [`Status::Key`]. Where the grant has several queues it is gone for all of them.
     pub fn remove_key(&mut self, key: KeyHandle) -> bool {
         match &mut self.driver {
             Driver::Inline(accelerator, grant) => accelerator.remove_key(*grant, key.handle),
@@ -469,9 +478,13 @@ impl Queue {
         }
         place_key!(request.key, key, key_len, Flags::KEY_IN_ARENA);
         place_key!(request.mac_key, mac_key, mac_key_len, Flags::MAC_KEY_IN_ARENA);
+        if let Driver::Isolated(isolated) = &self.driver {
+            isolated.hand_over(source.as_deref());
+        }
         let entry = &mut self.slots[slot as usize];
         let generation = entry.generation;
         word.tag = u64::from(slot) | u64::from(generation) << 32;
+        trace::submit(self.label, &word, total as u32);
         if self.submissions.push(&word.to_words()).is_err() {
             refuse!(Refusal::Gone);
         }

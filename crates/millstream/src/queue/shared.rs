@@ -2,7 +2,8 @@
 //!
 //! Whoever waits also works: a thread or task that polls takes all completions there are, keeps them for their
 //! owners, and wakes those. With an inline accelerator a task first lets the others submit, then executes what
-//! all of them have submitted, side by side.
+//! all of them have submitted, side by side. With an isolated one it looks a while between the others' turns before it
+//! has itself woken.
 
 use std::fmt;
 use std::future::Future;
@@ -10,6 +11,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
+use std::time::Instant;
 
 use millstream_cwq::Algorithm;
 
@@ -121,7 +123,7 @@ impl SharedQueue {
             }
             Err(refused) => return Err(refused),
         };
-        Ok(Pending { queue: self.clone(), ticket, ended: false, yielded: false })
+        Ok(Pending { queue: self.clone(), ticket, ended: false, yielded: false, since: None })
     }
 
     /// Executes an operation and waits for its end on this thread. When the queue is full it waits for room.
@@ -184,6 +186,8 @@ pub struct Pending {
     ended: bool,
     /// Whether others were let in before the accelerator was.
     yielded: bool,
+    /// Since when it has been looked for.
+    since: Option<Instant>,
 }
 
 impl Future for Pending {
@@ -213,6 +217,9 @@ impl Future for Pending {
             if inline {
                 // Its turn comes with the next step.
                 wakers.push(context.waker().clone());
+            } else if inner.looks_on(&mut self.since) {
+                // The others first: meanwhile it may come.
+                wakers.push(context.waker().clone());
             } else if inner.lead(ticket, context.waker()) {
                 // Completions came in between.
                 wakers.extend(inner.collect());
@@ -221,6 +228,11 @@ impl Future for Pending {
                     wakers.push(context.waker().clone());
                 }
             }
+        }
+        if let (Some(_), Driver::Isolated(isolated), Some(since)) =
+            (&done, &mut inner.queue.driver, self.since)
+        {
+            isolated.seen_by_looking(since);
         }
         drop(inner);
         wakers.into_iter().for_each(Waker::wake);
@@ -235,6 +247,15 @@ impl Future for Pending {
 }
 
 impl Inner {
+    /// Whether to look again rather than sleep: where the worker is another process, to be woken goes through two
+    /// threads and the system.
+    fn looks_on(&mut self, since: &mut Option<Instant>) -> bool {
+        match &mut self.queue.driver {
+            Driver::Isolated(isolated) => isolated.looks_on(since),
+            _ => false,
+        }
+    }
+
     /// Has a task woken when completions come; whether some are there already.
     fn lead(&mut self, ticket: Ticket, waker: &Waker) -> bool {
         self.leader = Some(ticket);

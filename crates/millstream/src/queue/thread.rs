@@ -136,11 +136,8 @@ impl ThreadGrant {
     /// A queue of this grant.
     pub(crate) fn queue(self: &Arc<Self>, depth: usize, weight: u32) -> Result<Queue, Error> {
         let parts = Parts::local(self.heap.clone(), depth)?;
-        let client = Arc::new(Client {
-            grant: self.clone(),
-            queue: Mutex::new(None),
-            sleeper: Mutex::new(None),
-        });
+        let client =
+            Arc::new(Client { grant: self.clone(), queue: Mutex::new(None), sleeper: Mutex::new(None) });
         let rings = (parts.submissions.clone(), parts.completions.clone());
         let (grant, of_command) = (self.grant, client.clone());
         let command = |reply| Command::AddQueue { grant, rings, weight, client: of_command, reply };

@@ -60,9 +60,11 @@ pub struct Served {
 #[derive(Default)]
 pub struct Orders {
     /// Takes no more words.
-    pub stall: AtomicBool,
+    stall: AtomicBool,
     /// Takes no more requests about keys.
-    pub deaf: AtomicBool,
+    deaf: AtomicBool,
+    /// Turns since it was told something.
+    turns: AtomicU32,
     /// Keeps the key socket when it ends, as one does that is stopped.
     pub hold: AtomicBool,
     revoke: AtomicBool,
@@ -70,6 +72,28 @@ pub struct Orders {
     finish: AtomicBool,
     pub sleeps: AtomicU64,
     pub taken: AtomicU32,
+}
+
+impl Orders {
+    /// From its return on, or until it is taken back, no word is taken.
+    pub fn stall(&self, on: bool) {
+        self.stall.store(on, Ordering::Release);
+        self.obeyed();
+    }
+
+    /// The same for requests about keys.
+    pub fn deafen(&self, on: bool) {
+        self.deaf.store(on, Ordering::Release);
+        self.obeyed();
+    }
+
+    /// The turn that goes on may have begun before the order.
+    fn obeyed(&self) {
+        let now = self.turns.load(Ordering::Acquire);
+        while self.turns.load(Ordering::Acquire).wrapping_sub(now) < 2 {
+            thread::yield_now();
+        }
+    }
 }
 
 impl Double {
@@ -254,10 +278,8 @@ fn grant(
     let orders = Arc::new(Orders::default());
     let mapped = Mapping::shared(&rings).unwrap();
     let words = |(at, words)| mapped.words(at, words);
-    let completions: Vec<Words> =
-        (0..queues).filter_map(|queue| words(layout.completions(queue))).collect();
-    let submissions: Vec<Words> =
-        (0..queues).filter_map(|queue| words(layout.submissions(queue))).collect();
+    let completions: Vec<Words> = (0..queues).filter_map(|queue| words(layout.completions(queue))).collect();
+    let submissions: Vec<Words> = (0..queues).filter_map(|queue| words(layout.submissions(queue))).collect();
     let worker = Worker::new(
         &terms,
         Mapping::shared(&arena).unwrap(),
@@ -333,6 +355,7 @@ impl Worker {
     fn run(mut self) {
         let (told, mut idle) = (self.orders.clone(), 0_u32);
         while !told.die.load(Ordering::Acquire) {
+            told.turns.fetch_add(1, Ordering::AcqRel);
             if told.revoke.load(Ordering::Acquire) {
                 self.accelerator.remove_grant(self.grant);
                 break;
@@ -429,7 +452,8 @@ impl Worker {
 
     fn insert(&mut self, algorithm: u8, bytes: &[u8], exportable: bool) -> Result<Handle, KeyRefusal> {
         let algorithm = Algorithm::from_code(algorithm).ok_or(KeyRefusal::Algorithm)?;
-        self.accelerator.insert_raw_key(self.grant, algorithm, bytes, exportable).map_err(|error| match error {
+        self.accelerator.insert_raw_key(self.grant, algorithm, bytes, exportable).map_err(|error| match error
+        {
             InsertError::SlotsFull => KeyRefusal::SlotsFull,
             InsertError::Policy(_) => KeyRefusal::Policy,
             _ => KeyRefusal::KeyLength,

@@ -1,0 +1,133 @@
+//! What a queue costs, printed: not a test, so it is run by name (`--ignored --nocapture`, in release).
+
+mod double;
+
+use std::time::{Duration, Instant};
+
+use double::Double;
+use millstream::cwq::Algorithm;
+use millstream::isolated::Attach;
+use millstream::queue::{AcceleratorThread, Buffer, Config, Queue, Request, ThreadConfig};
+
+const CONFIG: Config = Config { depth: 256, arena_bytes: 8 << 20, key_slots: 8, weight: 1 };
+const FOR: Duration = Duration::from_millis(200);
+
+/// Nanoseconds for an operation.
+fn time(mut work: impl FnMut() -> u32) -> f64 {
+    let (began, mut operations) = (Instant::now(), 0);
+    while began.elapsed() < FOR {
+        operations += work();
+    }
+    began.elapsed().as_nanos() as f64 / f64::from(operations)
+}
+
+/// Null operations, 192 in flight.
+fn null(queue: &mut Queue) -> f64 {
+    for _ in 0..192 {
+        queue.submit(Request::null()).unwrap();
+    }
+    let cost = time(|| {
+        let mut ended = 0;
+        for _ in 0..1024 {
+            if queue.poll().is_some() {
+                queue.submit(Request::null()).unwrap();
+                ended += 1;
+            }
+        }
+        ended
+    });
+    while queue.wait().is_some() {}
+    cost
+}
+
+/// CBC of 64 bytes, one at a time.
+fn cbc(queue: &mut Queue) -> f64 {
+    let key = queue.import_key(Algorithm::AesCbc, &[7; 16]).unwrap();
+    let mut buffers: Option<(Buffer, Buffer)> = Some((queue.buffer(64).unwrap(), queue.buffer(64).unwrap()));
+    let cost = time(|| {
+        let (source, destination) = buffers.take().unwrap();
+        queue.submit(Request::encrypt(key, &[1; 16], source, destination)).unwrap();
+        let done = queue.wait().unwrap();
+        done.result.unwrap();
+        buffers = Some((done.buffers.source.unwrap(), done.buffers.destination.unwrap()));
+        1
+    });
+    queue.remove_key(key);
+    cost
+}
+
+/// The calling thread, and those it starts, stay on a processor; with `ONE_CPU` in the environment on the first.
+fn pin(cpu: usize) {
+    let mut set = rustix::thread::CpuSet::new();
+    set.set(if std::env::var_os("ONE_CPU").is_some() { 0 } else { cpu });
+    rustix::thread::sched_setaffinity(None, &set).unwrap();
+}
+
+#[test]
+#[ignore = "it measures"]
+fn queues() {
+    let features = millstream::features().unwrap();
+    pin(1);
+    let thread = AcceleratorThread::spawn(features, ThreadConfig::default()).unwrap();
+    let double = Double::start();
+    let isolated = Attach { depth: 256, arena_bytes: 8 << 20, ..double.wanted() }.attach().unwrap();
+    pin(0);
+    let mut queues = [
+        ("inline", Queue::inline(features, CONFIG).unwrap()),
+        ("thread", thread.queue(CONFIG).unwrap()),
+        ("isolated", isolated.queue().unwrap()),
+    ];
+    for _ in 0..7 {
+        for (name, queue) in &mut queues {
+            print!("{name} null {:.1} cbc64 {:.0} | ", null(queue), cbc(queue));
+        }
+        println!();
+    }
+}
+
+/// Counter mode over objects that the client fills and reads, 32 in flight; with `DEMOTE_FROM=64` in the environment their
+/// cache lines are handed over.
+#[test]
+#[ignore = "it measures"]
+fn hand_over() {
+    pin(1);
+    let double = Double::start();
+    let demote_from = std::env::var("DEMOTE_FROM").ok().map(|from| from.parse().unwrap());
+    let wanted = Attach { depth: 64, arena_bytes: 32 << 20, demote_from, ..double.wanted() };
+    let isolated = wanted.attach().unwrap();
+    pin(0);
+    let mut queue = isolated.queue().unwrap();
+    let key = queue.import_key(Algorithm::AesCtr, &[7; 16]).unwrap();
+    for size in [64, 256, 1024, 2048, 4096, 16384, 65536] {
+        let mut pairs: Vec<_> =
+            (0..32).map(|_| (queue.buffer(size).unwrap(), queue.buffer(size).unwrap())).collect();
+        let (mut byte, mut sum) = (0, 0_u64);
+        let cost = time(|| {
+            let mut ended = 0;
+            for _ in 0..64 {
+                while let Some((mut source, destination)) = pairs.pop() {
+                    byte += 1;
+                    source.fill(byte);
+                    queue.submit(Request::encrypt(key, &[1; 16], source, destination)).unwrap();
+                    byte %= 100;
+                }
+                let done = queue.wait().unwrap();
+                let destination = done.buffers.destination.unwrap();
+                sum += destination
+                    .as_chunks()
+                    .0
+                    .iter()
+                    .map(|c| u64::from_le_bytes(*c))
+                    .fold(0, u64::wrapping_add)
+                    & 1;
+                pairs.push((done.buffers.source.unwrap(), destination));
+                ended += 1;
+            }
+            ended
+        });
+        while queue.wait().is_some() {}
+        print!("{size}: {cost:.0} ns {:.2} GB/s | ", size as f64 / cost);
+        assert!(sum < u64::MAX);
+    }
+    println!();
+}
