@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use millstream_protocol::{Message, Order, Refusal, Reply, Report, STATE_GONE, STATE_REVOKED};
 
-use crate::client::Client;
+use crate::client::{Chatter, Client};
 use crate::config::Config;
 use crate::crew::{Outcome, Purpose, STUCK, Traits, Worker};
 use crate::error::Error;
@@ -46,6 +46,7 @@ pub struct Broker {
     pub(crate) crew: Vec<Worker>,
     pub(crate) survey: Option<Survey>,
     pub(crate) counters: Counters,
+    pub(crate) chatter: Chatter,
     pub(crate) metrics: Option<Metrics>,
     pub(crate) clients_ever: u64,
     pub(crate) grants_ever: u64,
@@ -78,6 +79,7 @@ impl Broker {
             crew,
             survey: None,
             counters: Counters::default(),
+            chatter: Chatter::default(),
             metrics: None,
             clients_ever: 0,
             grants_ever: 0,
@@ -180,6 +182,11 @@ impl Broker {
                     self.poll.remove(&client.link);
                 }
             }
+            Token::Left(id) => {
+                if let Some(process) = self.clients.get(&id).and_then(|client| client.process.as_ref()) {
+                    self.poll.remove(process);
+                }
+            }
             Token::Worker(index) => {
                 if let Some(process) = &self.crew[index].process {
                     self.poll.remove(&process.link);
@@ -201,6 +208,8 @@ impl Broker {
 
     /// Waits, and does what there is to do; whether it was told something.
     fn turn(&mut self, limit: Option<Instant>) -> io::Result<bool> {
+        // Orders may have been given since the last turn.
+        self.bury();
         let until = [limit, self.deadline()].into_iter().flatten().min();
         let mut told = false;
         for event in self.poll.wait(until)? {
@@ -216,6 +225,7 @@ impl Broker {
                     }
                 }
                 Token::Client(id) => self.hear_client(id, event),
+                Token::Left(id) => self.leave(id),
             }
         }
         self.bury();

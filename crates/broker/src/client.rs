@@ -1,7 +1,8 @@
 //! The clients, and how they get their grants.
 
 use std::io;
-use std::time::Instant;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
 
 use millstream_protocol::{
     Error as Misunderstood, Grant as Terms, Message, Order, Refusal, Reply, Request, Wanted,
@@ -11,8 +12,8 @@ use millstream_shm::{Socket, pair};
 use crate::broker::Broker;
 use crate::crew::{Outcome, Purpose};
 use crate::grant::{Grant, Phase, Shares, arena_bytes, shown};
-use crate::identity::Peer;
-use crate::link::{Link, Shared};
+use crate::identity::{self, Peer};
+use crate::link::{Link, Shared, drain};
 use crate::place::Visitor;
 use crate::poll::{Event, Interest, Token};
 use crate::probes;
@@ -24,6 +25,30 @@ const NEWCOMERS: usize = 16;
 /// Messages of one client that are read before the others' turn.
 const REQUESTS: usize = 4;
 
+/// What anybody can have the broker write is written so often in a second.
+const MOST_LINES: u32 = 20;
+
+/// Keeps strangers from filling the log.
+#[derive(Default)]
+pub(crate) struct Chatter {
+    since: Option<Instant>,
+    lines: u32,
+}
+
+impl Chatter {
+    /// Whether one more line may be written.
+    fn may_speak(&mut self) -> bool {
+        if self.since.is_none_or(|since| since.elapsed() >= Duration::from_secs(1)) {
+            if self.lines > MOST_LINES {
+                tracing::warn!(times = self.lines - MOST_LINES, "refused, and not written down");
+            }
+            (self.since, self.lines) = (Some(Instant::now()), 0);
+        }
+        self.lines = self.lines.saturating_add(1);
+        self.lines <= MOST_LINES
+    }
+}
+
 /// A connection.
 pub(crate) struct Client {
     pub(crate) link: Link,
@@ -33,6 +58,8 @@ pub(crate) struct Client {
     /// It asked for something and is answered later; until then nothing more is read from it.
     pub(crate) waits: bool,
     interest: Interest,
+    /// Tells when its process ends: known when it has a grant, where the system can tell.
+    pub(crate) process: Option<OwnedFd>,
 }
 
 impl Client {
@@ -84,7 +111,8 @@ impl Broker {
         let id = self.clients_ever;
         self.clients_ever += 1;
         let interest = Interest::READ;
-        let client = Client { link: Link::new(socket), peer, grant: None, waits: false, interest };
+        let client =
+            Client { link: Link::new(socket), peer, grant: None, waits: false, interest, process: None };
         match self.poll.add(&client.link, Token::Client(id), interest) {
             Ok(()) => drop(self.clients.insert(id, client)),
             Err(error) => tracing::error!(%error, "a client can't be waited for"),
@@ -95,9 +123,12 @@ impl Broker {
     fn turn_away(&mut self, socket: &Socket, detail: &str) {
         let why = Refusal::Exhausted;
         self.counters.refused(why);
-        tracing::warn!(detail, "turned away");
+        if self.chatter.may_speak() {
+            tracing::warn!(detail, "turned away");
+        }
         // Who does not take it sees the end of the connection.
         let _ = socket.try_send(&Reply::Refused { why, detail: detail.to_owned() }.encode(), &[]);
+        drain(socket);
     }
 
     /// A client says something, or takes something, or is gone.
@@ -143,9 +174,12 @@ impl Broker {
     }
 
     /// A connection ends, and its grant with it.
-    fn leave(&mut self, id: u64) {
+    pub(crate) fn leave(&mut self, id: u64) {
         let Some(client) = self.clients.remove(&id) else { return };
         self.poll.remove(&client.link);
+        if let Some(process) = &client.process {
+            self.poll.remove(process);
+        }
         if let Some(grant) = client.grant {
             self.abandon(grant);
         }
@@ -196,7 +230,9 @@ impl Broker {
     pub(crate) fn refuse(&mut self, id: u64, why: Refusal, detail: String) {
         let Some(client) = self.clients.get(&id) else { return };
         self.counters.refused(why);
-        tracing::info!(pid = client.peer.pid, uid = client.peer.uid, %why, detail, "refused");
+        if self.chatter.may_speak() {
+            tracing::info!(pid = client.peer.pid, uid = client.peer.uid, %why, detail, "refused");
+        }
         self.answer(id, &Reply::Refused { why, detail }, Vec::new());
     }
 
@@ -224,7 +260,7 @@ impl Broker {
             return Err((Refusal::Message, "this connection has its grant: open another".to_owned()));
         }
         let limits = self.policy.limits(&client.peer);
-        let limits = limits.ok_or_else(|| (Refusal::Denied, format!("uid {}", client.peer.uid)))?;
+        let limits = limits.ok_or_else(|| (Refusal::Denied, self.why_denied(client.peer.uid)))?;
         let has = self.grants.values().filter(|grant| grant.peer.uid == client.peer.uid).count();
         if has >= limits.max_grants as usize {
             return Err((Refusal::TooManyGrants, format!("allowed are {}", limits.max_grants)));
@@ -259,6 +295,13 @@ impl Broker {
         };
         self.grants_ever += 1;
         Ok((grant, worker_end))
+    }
+
+    fn why_denied(&self, uid: u32) -> String {
+        match &self.config.policy {
+            Some(_) => format!("uid {uid}: the service's policy has no section that gives it grants"),
+            None => format!("uid {uid}: the service has no policy, so it serves the user that runs it only"),
+        }
     }
 
     /// The worker where the shares that were promised are the fewest.
@@ -310,7 +353,19 @@ impl Broker {
         );
         let reply = Reply::Granted { grant: grant.terms.clone() };
         let descriptors = grant.shares.descriptors(key_end);
+        self.watch_process(client);
         self.answer(client, &reply, descriptors);
+    }
+
+    /// A grant ends with the process that asked for it, even where its children hold the connection.
+    fn watch_process(&mut self, id: u64) {
+        let Some(client) = self.clients.get_mut(&id).filter(|client| client.process.is_none()) else {
+            return;
+        };
+        let Some(process) = identity::process(&client.link) else { return };
+        if self.poll.add(&process, Token::Left(id), Interest::READ).is_ok() {
+            client.process = Some(process);
+        }
     }
 
     /// Refuses a grant that was about to be made. Its worker is told when it has answered.
@@ -321,5 +376,20 @@ impl Broker {
         }
         self.refuse(grant.client, why, detail.to_owned());
         self.answer_all(&grant.askers, &Reply::End {});
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strangers_do_not_fill_the_log() {
+        let mut chatter = Chatter::default();
+        let written = (0..10_000).filter(|_| chatter.may_speak()).count();
+        // It may have taken more than a second.
+        assert!((MOST_LINES as usize..20 * MOST_LINES as usize).contains(&written), "{written}");
+        chatter.since = Instant::now().checked_sub(Duration::from_secs(2));
+        assert!(chatter.may_speak(), "the next second");
     }
 }

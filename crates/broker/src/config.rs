@@ -25,7 +25,7 @@ pub struct Config {
     pub flush: Duration,
     /// What a worker is.
     pub worker: WorkerCommand,
-    /// Where metrics are served, if anywhere.
+    /// Where metrics are served, if anywhere. Whoever can connect there sees which processes have grants.
     pub metrics: Option<SocketAddr>,
     /// Whether the workers keep their warnings to themselves.
     pub quiet: bool,

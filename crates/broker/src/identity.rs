@@ -1,11 +1,12 @@
 //! Who is at the other end of a connection, as the kernel says.
 //!
 //! # Safety
-//! The one call that has no safe wrapper fills a buffer of the length that it is told.
+//! The one call that has no safe wrapper fills buffers of the length that it is told. What it says is a new descriptor has no
+//! other owner.
 #![allow(unsafe_code)]
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
 use millstream_shm::Socket;
 
@@ -60,6 +61,25 @@ fn supplementary_groups(socket: &Socket) -> io::Result<Vec<u32>> {
         }
         gids.resize(count, 0);
     }
+}
+
+/// A descriptor for the process that connected, which can be read from when that is no more; none where the system has no
+/// such thing (Linux 6.5 and later have). A child that it forked holds the connection open, and can do nothing with it.
+pub(crate) fn process(socket: impl AsFd) -> Option<OwnedFd> {
+    let mut number: libc::c_int = -1;
+    let mut bytes = size_of_val(&number) as libc::socklen_t;
+    // SAFETY: the buffer is as long as `bytes` says.
+    let failed = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERPIDFD,
+            (&raw mut number).cast(),
+            &raw mut bytes,
+        )
+    };
+    // SAFETY: the call has made it for this process.
+    (failed == 0 && number >= 0).then(|| unsafe { OwnedFd::from_raw_fd(number) })
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! What the broker counts, and how others fetch it: the text format of Prometheus over HTTP.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use millstream_protocol::{GrantStatus, Refusal, WorkerStatus};
 use prometheus_client::encoding::{EncodeLabelSet, text::encode};
@@ -16,7 +16,7 @@ use prometheus_client::registry::{Registry, Unit};
 /// How long a scrape may take, in each of its steps.
 const LIMIT: Duration = Duration::from_secs(3);
 /// The longest request that is read.
-const MOST_BYTES: u64 = 8192;
+const MOST_BYTES: usize = 8192;
 
 /// What happened since the start.
 #[derive(Clone, Debug, Default)]
@@ -108,15 +108,8 @@ impl AsFd for Metrics {
 fn answer(stream: TcpStream, ask: &SyncSender<Asker>, ring: &UnixStream) -> io::Result<()> {
     stream.set_read_timeout(Some(LIMIT))?;
     stream.set_write_timeout(Some(LIMIT))?;
-    let mut lines = BufReader::new((&stream).take(MOST_BYTES)).lines();
-    let request = lines.next().transpose()?.unwrap_or_default();
-    // The rest of the head, which must have been read before the connection is closed.
-    for line in lines {
-        if line?.is_empty() {
-            break;
-        }
-    }
-    let mut words = request.split(' ');
+    let head = head(&stream)?;
+    let mut words = head.split([' ', '\r', '\n']);
     let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let (status, body) = match (method, path) {
         ("GET", "/metrics") => match snapshot(ask, ring) {
@@ -132,6 +125,21 @@ fn answer(stream: TcpStream, ask: &SyncSender<Asker>, ring: &UnixStream) -> io::
          Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
         body.len()
     )
+}
+
+/// All of a request's head: what is not read before the connection is closed would take the answer with it.
+fn head(mut stream: &TcpStream) -> io::Result<String> {
+    let begin = Instant::now();
+    let mut head = Vec::new();
+    let mut piece = [0; 1024];
+    while !head.windows(4).any(|end| end == b"\r\n\r\n") {
+        let len = stream.read(&mut piece)?;
+        head.extend(&piece[..len]);
+        if len == 0 || head.len() > MOST_BYTES || begin.elapsed() > LIMIT {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+    }
+    Ok(String::from_utf8_lossy(&head).into_owned())
 }
 
 /// Asks the broker's thread.

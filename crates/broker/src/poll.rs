@@ -23,6 +23,8 @@ pub(crate) enum Token {
     Ended(usize),
     /// A client says something, or takes something.
     Client(u64),
+    /// The process of a client has ended.
+    Left(u64),
 }
 
 /// Numbers of clients begin here.
@@ -37,7 +39,8 @@ impl Token {
             Token::Metrics => 3,
             Token::Worker(index) => 4 + 2 * index as u64,
             Token::Ended(index) => 5 + 2 * index as u64,
-            Token::Client(id) => CLIENTS + id,
+            Token::Client(id) => CLIENTS + 2 * id,
+            Token::Left(id) => CLIENTS + 2 * id + 1,
         }
     }
 
@@ -47,7 +50,8 @@ impl Token {
             1 => Token::Directory,
             2 => Token::Stop,
             3 => Token::Metrics,
-            CLIENTS.. => Token::Client(number - CLIENTS),
+            CLIENTS.. if number.is_multiple_of(2) => Token::Client((number - CLIENTS) / 2),
+            CLIENTS.. => Token::Left((number - CLIENTS) / 2),
             number if number % 2 == 0 => Token::Worker((number as usize - 4) / 2),
             number => Token::Ended((number as usize - 5) / 2),
         }
@@ -155,7 +159,9 @@ mod tests {
             Token::Worker(99),
             Token::Ended(99),
             Token::Client(0),
-            Token::Client(u64::MAX >> 1),
+            Token::Left(0),
+            Token::Client(u64::MAX >> 2),
+            Token::Left(u64::MAX >> 2),
         ] {
             assert_eq!(Token::from_number(token.to_number()), token);
         }

@@ -6,7 +6,7 @@ use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpabl
 use rustix::thread::set_no_new_privs;
 
 /// No new privileges, no core dump, no peeking by others of the same user; and as many descriptors as the hard
-/// limit allows, because a grant takes five.
+/// limit allows, because a grant takes six.
 pub(crate) fn settle() -> io::Result<()> {
     set_no_new_privs(true)?;
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;

@@ -14,11 +14,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use millstream_accelerator::{Arena, KeyMemory};
 use millstream_shm::{Mapping, SecretMemory};
 
-/// From how many bytes on an output is handed to the client's core: below it the instructions cost more than the client
-/// saves by finding the lines nearer.
-const SHARE: usize = 256;
-
 /// A client's arena. The client may write anywhere in it at any moment.
+///
+/// What is written there is not handed over with [`Mapping::share`]: that costs this side more than it saves the client.
+/// Objects of 256 bytes to 8 KB, 32 in flight, passed at 0.9 to 0.5 of the rate with it at any size from which on it was
+/// done.
 #[derive(Clone, Debug)]
 pub(super) struct SharedArena {
     mapping: Arc<Mapping>,
@@ -50,6 +50,16 @@ unsafe impl Arena for SharedArena {
     }
 
     #[inline]
+    fn prefetch(&self, at: u32, len: u32) {
+        self.mapping.prefetch(at as usize, len as usize, false);
+    }
+
+    #[inline]
+    fn prefetch_write(&self, at: u32, len: u32) {
+        self.mapping.prefetch(at as usize, len as usize, true);
+    }
+
+    #[inline]
     fn read(&self, at: u32, out: &mut [u8]) {
         self.mapping.read(at as usize, out);
     }
@@ -57,9 +67,6 @@ unsafe impl Arena for SharedArena {
     #[inline]
     fn write(&self, at: u32, bytes: &[u8]) {
         self.mapping.write(at as usize, bytes);
-        if bytes.len() >= SHARE {
-            self.mapping.share(at as usize, bytes.len());
-        }
     }
 }
 

@@ -119,6 +119,16 @@ pub fn other(arguments: &[OsString]) {
             }
             Err((why, detail)) => println!("{why:?} {detail}"),
         },
+        "attach-and-fork" => {
+            let granted = client.try_attach(Wanted::default()).unwrap();
+            // A child that holds the connection, and lives on.
+            let held = client.0.duplicate().unwrap();
+            let mut child =
+                Command::new("sleep").arg("60").stdin(held).stdout(Stdio::null()).spawn().unwrap();
+            println!("granted {} {}", granted.grant.id, child.id());
+            // This process is killed first.
+            child.wait().unwrap();
+        }
         "status" => {
             let (workers, grants) = client.status();
             let ids: Vec<u64> = grants.iter().map(|status| status.grant.id).collect();

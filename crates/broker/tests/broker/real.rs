@@ -1,6 +1,7 @@
 //! The broker with its real workers: what clients submit is done, wherever their grants are.
 
 use std::ffi::OsString;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use millstream_broker::worker::{self, Config};
@@ -20,6 +21,13 @@ pub const TRIALS: &[(&str, fn())] = &[
     ("real workers: moved to and fro with operations in flight", to_and_fro),
     ("real workers: a revoked grant does nothing more", revoked),
     ("real workers: the death of one ends its grants", killed),
+    ("real workers: one that is stopped holds up nobody", stopped),
+    (
+        "real workers: one that is stopped while a grant leaves it is replaced, and no other",
+        stopped_in_a_move,
+    ),
+    ("real workers: they die and grants move, and it goes on", chaos),
+    ("real workers: another policy holds at once", policy),
     ("real workers: they end with their broker", broker_killed),
     ("real workers: what they do is counted", counted),
     ("real workers: a grant takes less than a millisecond", quick),
@@ -35,7 +43,10 @@ pub fn run(arguments: &[OsString]) {
     let spin = Duration::from_nanos(number("--spin-ns=").unwrap());
     let flush = Duration::from_nanos(number("--flush-ns=").unwrap());
     let cpu = number("--cpu=").map(|cpu| cpu as usize);
-    worker::run(Config { spin, flush, cpu, ..Config::new(0) }).unwrap();
+    if let Err(error) = worker::run(Config { spin, flush, cpu, ..Config::new(0) }) {
+        eprintln!("worker: {error}");
+        std::process::exit(1);
+    }
 }
 
 fn service(workers: usize) -> Service {
@@ -154,27 +165,27 @@ fn to_and_fro() {
     let mut queue = attach(&client);
     let key = queue.import();
     let id = queue.granted.grant.id;
-    let mut to = 1;
+    // So many of both, however busy the machine is.
+    const ENOUGH: usize = 100;
     let begin = Instant::now();
+    let (moved, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let goes_on = || {
+        assert!(begin.elapsed() < 3 * LIMIT, "{moved:?} moves, {done:?} operations");
+        moved.load(Relaxed) < ENOUGH || done.load(Relaxed) < ENOUGH
+    };
     std::thread::scope(|scope| {
-        let mover = scope.spawn(|| {
-            let mut moved = 0;
-            while begin.elapsed() < Duration::from_secs(1) {
+        scope.spawn(|| {
+            for to in [1, 0].into_iter().cycle().take_while(|_| goes_on()) {
                 assert_eq!(operator.ask(&Request::Move { grant: id, worker: to }), Reply::End {});
-                to = 1 - to;
-                moved += 1;
+                moved.fetch_add(1, Relaxed);
             }
-            moved
         });
-        let mut done = 0;
-        while !mover.is_finished() {
+        while goes_on() {
             assert_eq!(queue.mac(key), Some(Status::Ok));
-            done += 1;
+            done.fetch_add(1, Relaxed);
         }
-        let moved = mover.join().unwrap();
-        println!("{moved} moves, {done} operations meanwhile");
-        assert!(moved > 3 && done > 3);
     });
+    println!("{moved:?} moves, {done:?} operations meanwhile, in {:?}", begin.elapsed());
 }
 
 fn revoked() {
@@ -271,4 +282,102 @@ fn idle() {
     let before = switches();
     std::thread::sleep(Duration::from_secs(1));
     assert_eq!(before, switches(), "something woke up");
+}
+
+fn stopped() {
+    let service = service(1);
+    let (client, watcher) = (service.client(), service.client());
+    let mut queue = attach(&client);
+    assert_eq!(queue.null(), Some(Status::Ok));
+    let pid = watcher.status().0[0].pid;
+    send(pid, Signal::STOP);
+    queue.submit(ControlWord { opcode: Opcode::Null as u8, ..ControlWord::default() });
+    let begin = Instant::now();
+    let id = queue.granted.grant.id;
+    assert_eq!(watcher.ask(&Request::Revoke { grant: id }), Reply::End {});
+    assert_eq!(queue.granted.state(), STATE_REVOKED);
+    assert!(begin.elapsed() < Duration::from_secs(4));
+    send(pid, Signal::CONT);
+    let wanted = || Wanted { depth: 64, ..Wanted::default() };
+    let granted = eventually("it goes on", || client.try_attach(wanted()).ok());
+    assert_eq!(Queue::of(granted).null(), Some(Status::Ok));
+    assert_eq!(watcher.status().0[0].pid, pid, "the same worker");
+}
+
+fn stopped_in_a_move() {
+    let service = service(2);
+    let (client, other, operator) = (service.client(), service.client(), service.client());
+    let (queue, mut other_queue) = (attach(&client), attach(&other));
+    let pids = operator.status().0.iter().map(|worker| worker.pid).collect::<Vec<_>>();
+    send(pids[0], Signal::STOP);
+    let (why, _) = operator.refusal(&Request::Move { grant: queue.granted.grant.id, worker: 1 });
+    assert_eq!(why, millstream_protocol::Refusal::NoWorker);
+    queue.granted.ends_as(STATE_GONE);
+    assert_eq!(other_queue.null(), Some(Status::Ok));
+    eventually("the new worker", || (operator.status().0[0].restarts == 1).then_some(()));
+    assert_eq!(operator.status().0[1].pid, pids[1], "the one that waited for it lives");
+}
+
+fn chaos() {
+    let service = service(2);
+    let operator = service.client();
+    let begin = Instant::now();
+    let mut seed = 7_u32;
+    let (mut lost, mut done) = (0, 0);
+    while begin.elapsed() < Duration::from_secs(2) || lost < 3 || done < 100 {
+        assert!(begin.elapsed() < 3 * LIMIT, "{done} operations, {lost} grants lost");
+        let client = service.client();
+        let wanted = Wanted { depth: 64, ..Wanted::default() };
+        let Ok(granted) = client.try_attach(wanted) else {
+            std::thread::sleep(Duration::from_millis(5));
+            continue;
+        };
+        let mut queue = Queue::of(granted);
+        let id = queue.granted.grant.id;
+        for step in 0..20 {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            match queue.null() {
+                Some(status) => assert_eq!(status, Status::Ok),
+                None => break,
+            }
+            done += 1;
+            operator.send(&Request::Move { grant: id, worker: step % 2 });
+            if seed >> 24 < 8 {
+                let pid = std::fs::read_to_string(children(service.child.id())).unwrap_or_default();
+                if let Some(pid) =
+                    pid.split(' ').nth((seed >> 8) as usize % 2).and_then(|pid| pid.parse().ok())
+                {
+                    send(pid, Signal::KILL);
+                }
+            }
+            assert!(matches!(operator.next(), Some((Reply::End {} | Reply::Refused { .. }, _))));
+        }
+        lost += u32::from(queue.granted.state() == STATE_GONE);
+    }
+    println!("{done} operations, {lost} grants lost with their workers");
+    eventually("both are there again", || {
+        let (workers, grants) = operator.status();
+        (grants.is_empty() && workers.iter().all(|worker| !worker.sandbox.is_empty())).then_some(())
+    });
+    assert_eq!(attach(&service.client()).null(), Some(Status::Ok));
+}
+
+/// The file that names the children of a process, which are its workers.
+fn children(pid: u32) -> String {
+    format!("/proc/{pid}/task/{pid}/children")
+}
+
+fn policy() {
+    let service = Service::with(Setting { policy: Some("[default]\n"), real: true, ..Setting::default() });
+    let (client, operator) = (service.client(), service.client());
+    let mut queue = attach(&client);
+    let key = queue.import();
+    assert_eq!(queue.mac(key), Some(Status::Ok));
+    let path = service.directory.path().join("policy.toml");
+    std::fs::write(&path, "[default]\nalgorithms = [\"sha256\"]\n").unwrap();
+    assert_eq!(operator.ask(&Request::Reload {}), Reply::End {});
+    eventually("the worker obeys", || (queue.mac(key) == Some(Status::Policy)).then_some(()));
+    std::fs::write(&path, "[default]\n").unwrap();
+    assert_eq!(operator.ask(&Request::Reload {}), Reply::End {});
+    eventually("and again", || (queue.mac(key) == Some(Status::Ok)).then_some(()));
 }

@@ -18,6 +18,7 @@ pub const TRIALS: &[(&str, fn())] = &[
     ("a revoked grant wakes its client", revoked),
     ("the end of a connection is the end of its grant", connection_ends),
     ("a client that is killed leaves nothing behind", client_killed),
+    ("a grant ends with its process, whoever holds the connection", forked),
     ("a broker that stops ends its grants and takes its socket away", stops),
     ("a broker is hardened and maps no arena", hardened),
     ("an idle broker does not run", idle),
@@ -69,14 +70,10 @@ fn quick() {
 fn sizes() {
     let service = Service::with(Setting {
         policy: Some(
-            "[[user]]\nuid = 0\nmax_grants = 2\nqueues = 3\nkey_slots = 1000\nweight = 7\nalgorithms = [\"md5\"]\n",
+            "[default]\nmax_grants = 2\nqueues = 3\nkey_slots = 1000\nweight = 7\nalgorithms = [\"md5\"]\n",
         ),
         ..Setting::default()
     });
-    if !crate::system::is_root() {
-        println!("SKIPPED sizes: the policy is for root");
-        return;
-    }
     let client = service.client();
     let (why, detail) = client.try_attach(Wanted { queues: 4, ..Wanted::default() }).err().unwrap();
     assert_eq!(why, Refusal::TooMuch);
@@ -159,6 +156,30 @@ fn client_killed() {
     gone_everywhere(&watcher);
 }
 
+fn forked() {
+    let service = Service::new();
+    let watcher = service.client();
+    let mut other = Other::ask(&service.socket(), 0, &["attach-and-fork"]);
+    let child: u32 = other.line().strip_prefix("granted 1 ").unwrap().parse().unwrap();
+    assert_eq!(watcher.status().1.len(), 1);
+    other.0.kill().unwrap();
+    other.0.wait().unwrap();
+    if tells_of_processes() {
+        gone_everywhere(&watcher);
+    } else {
+        println!("SKIPPED a grant ends with its process: the system does not tell (Linux 6.5 and later do)");
+    }
+    crate::system::send(child, Signal::KILL);
+    gone_everywhere(&watcher);
+}
+
+/// Whether the system tells when the process at the other end of a connection ends.
+fn tells_of_processes() -> bool {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    let mut numbers = release.split(['.', '-']).map(|part| part.parse::<u32>().unwrap_or(0));
+    (numbers.next(), numbers.next()) >= (Some(6), Some(5))
+}
+
 fn stops() {
     let mut service = Service::new();
     let client = service.client();
@@ -175,6 +196,12 @@ fn hardened() {
     let _granted = service.client().attach();
     let pid = service.child.id();
     assert_eq!(status_line(pid, "NoNewPrivs"), "1");
+    if !crate::system::is_root() {
+        let error = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::PermissionDenied, "not even for the same user");
+        println!("SKIPPED limits and mappings of the broker: only root can look at them");
+        return;
+    }
     let limits = std::fs::read_to_string(format!("/proc/{pid}/limits")).unwrap();
     let cores = limits.lines().find(|line| line.starts_with("Max core file size")).unwrap();
     assert_eq!(cores.split_whitespace().skip(4).take(2).collect::<Vec<_>>(), ["0", "0"]);

@@ -5,6 +5,7 @@ mod client;
 mod ending;
 mod hidden;
 mod hostile;
+mod measure;
 mod moving;
 mod process;
 mod sandbox;
@@ -15,8 +16,13 @@ use std::process::ExitCode;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() -> ExitCode {
-    if std::env::args().nth(1).as_deref() == Some(process::WORKER) {
-        return process::worker();
+    match std::env::args().nth(1).as_deref() {
+        Some(process::WORKER) => return process::worker(),
+        Some(process::ECHO) => {
+            measure::echo();
+            return ExitCode::SUCCESS;
+        }
+        _ => {}
     }
     let arguments = Arguments::from_args();
     let tests = [
@@ -26,6 +32,7 @@ fn main() -> ExitCode {
         hostile::tests(),
         hidden::tests(),
         sandbox::tests(),
+        measure::tests(),
     ];
     libtest_mimic::run(&arguments, tests.into_iter().flatten().collect()).exit_code()
 }

@@ -10,6 +10,8 @@ use millstream_shm::{Socket, pair};
 
 /// The first argument of a worker.
 pub const WORKER: &str = "worker";
+/// The first argument of a process that answers with what it is sent.
+pub const ECHO: &str = "echo";
 
 /// The worker's own side: its control socket is its standard input.
 pub fn worker() -> ExitCode {
