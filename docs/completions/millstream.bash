@@ -61,9 +61,6 @@ _millstream() {
             millstream,status)
                 cmd="millstream__subcmd__status"
                 ;;
-            millstream,worker)
-                cmd="millstream__subcmd__worker"
-                ;;
             millstream__subcmd__help,caps)
                 cmd="millstream__subcmd__help__subcmd__caps"
                 ;;
@@ -109,9 +106,6 @@ _millstream() {
             millstream__subcmd__help,status)
                 cmd="millstream__subcmd__help__subcmd__status"
                 ;;
-            millstream__subcmd__help,worker)
-                cmd="millstream__subcmd__help__subcmd__worker"
-                ;;
             *)
                 ;;
         esac
@@ -119,7 +113,7 @@ _millstream() {
 
     case "${cmd}" in
         millstream)
-            opts="-h -V --help --version caps check speed serve status revoke move reload digest mac encrypt decrypt man completions worker help"
+            opts="-h -V --help --version caps check speed serve status revoke move reload digest mac encrypt decrypt man completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -369,7 +363,7 @@ _millstream() {
             return 0
             ;;
         millstream__subcmd__help)
-            opts="caps check speed serve status revoke move reload digest mac encrypt decrypt man completions worker help"
+            opts="caps check speed serve status revoke move reload digest mac encrypt decrypt man completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -592,20 +586,6 @@ _millstream() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        millstream__subcmd__help__subcmd__worker)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
         millstream__subcmd__mac)
             opts="-a -l -v -k -K -T -I -q -h -V --algorithm --list --verbose --key-file --token-key --token --passphrase-file --isolated --socket --json --quiet --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -783,7 +763,7 @@ _millstream() {
             return 0
             ;;
         millstream__subcmd__speed)
-            opts="-l -d -I -q -h -V --list --decrypt --bytes --depth --threads --seconds --ways --show --openssl --isolated --socket --against --prepared --pkcs11 --token --pin --pin-file --history --json --csv --plot --quiet --help --version"
+            opts="-l -d -I -q -h -V --list --decrypt --bytes --depth --threads --seconds --ways --show --openssl --isolated --socket --against --pkcs11 --token --pin --pin-file --history --json --csv --plot --quiet --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -868,32 +848,6 @@ _millstream() {
                     return 0
                     ;;
                 -w)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        millstream__subcmd__worker)
-            opts="-h -V --spin-ns --flush-ns --cpu --quiet --help --version"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --spin-ns)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --flush-ns)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --cpu)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

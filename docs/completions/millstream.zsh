@@ -87,7 +87,6 @@ p11-kit\:"SoftHSM in another process, behind the server of p11-kit"))' \
 '--decrypt[Decrypt, verify and decrypt, or open]' \
 '-I[Measure the isolated queue too\: of the running service, else of one that is started for this run]' \
 '--isolated[Measure the isolated queue too\: of the running service, else of one that is started for this run]' \
-'--prepared[The rest was set up by the process that started this one]' \
 '(-d --decrypt --bytes --depth --threads --ways --show --csv)--history[Repeat the experiments of 2008 to 2012 and print their figures beside ours]' \
 '(--csv)--json[Write JSON]' \
 '--csv[Write comma-separated values]' \
@@ -300,18 +299,6 @@ _arguments "${_arguments_options[@]}" : \
 ':shell -- The shell:(bash elvish fish powershell zsh)' \
 && ret=0
 ;;
-(worker)
-_arguments "${_arguments_options[@]}" : \
-'--spin-ns=[How long to look at empty rings before sleeping, in nanoseconds]:N:_default' \
-'--flush-ns=[How long operations may wait for others, in nanoseconds]:N:_default' \
-'--cpu=[The processor to be pinned to]:CPU:_default' \
-'--quiet[Keep warnings back]' \
-'-h[Print help]' \
-'--help[Print help]' \
-'-V[Print version]' \
-'--version[Print version]' \
-&& ret=0
-;;
 (help)
 _arguments "${_arguments_options[@]}" : \
 ":: :_millstream__subcmd__help_commands" \
@@ -380,10 +367,6 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
-(worker)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
 (help)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -414,7 +397,6 @@ _millstream_commands() {
 'decrypt:Decrypt a file or standard input' \
 'man:Write the manual pages into a directory' \
 'completions:Write completions for a shell to standard output' \
-'worker:Hold keys and compute for the service, which starts this' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'millstream commands' commands "$@"
@@ -466,7 +448,6 @@ _millstream__subcmd__help_commands() {
 'decrypt:Decrypt a file or standard input' \
 'man:Write the manual pages into a directory' \
 'completions:Write completions for a shell to standard output' \
-'worker:Hold keys and compute for the service, which starts this' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'millstream help commands' commands "$@"
@@ -546,11 +527,6 @@ _millstream__subcmd__help__subcmd__status_commands() {
     local commands; commands=()
     _describe -t commands 'millstream help status commands' commands "$@"
 }
-(( $+functions[_millstream__subcmd__help__subcmd__worker_commands] )) ||
-_millstream__subcmd__help__subcmd__worker_commands() {
-    local commands; commands=()
-    _describe -t commands 'millstream help worker commands' commands "$@"
-}
 (( $+functions[_millstream__subcmd__mac_commands] )) ||
 _millstream__subcmd__mac_commands() {
     local commands; commands=()
@@ -590,11 +566,6 @@ _millstream__subcmd__speed_commands() {
 _millstream__subcmd__status_commands() {
     local commands; commands=()
     _describe -t commands 'millstream status commands' commands "$@"
-}
-(( $+functions[_millstream__subcmd__worker_commands] )) ||
-_millstream__subcmd__worker_commands() {
-    local commands; commands=()
-    _describe -t commands 'millstream worker commands' commands "$@"
 }
 
 if [ "$funcstack[1]" = "_millstream" ]; then

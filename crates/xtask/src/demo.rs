@@ -141,6 +141,12 @@ fn compare(peers: &[&str]) -> Result<(), String> {
     if output.status.success() { Ok(()) } else { Err(format!("millstream speed: {}", output.status)) }
 }
 
+/// Whether there is a processor for clients beside the worker's. A worker that is pinned makes the scheduler move
+/// clients away from it.
+fn two_processors() -> bool {
+    works("taskset", &["-c", "0", "true"]) && works("taskset", &["-c", "1", "true"])
+}
+
 /// The service, while the demo runs.
 struct Service {
     child: Child,
@@ -152,6 +158,7 @@ impl Service {
         let log = root().join(PLACE).join("serve.log");
         let log = File::create(&log).map_err(|e| format!("{}: {e}", log.display()))?;
         let mut command = millstream(&["serve", "--socket", SOCKET, "--ready-fd", "1"]);
+        command.args(if two_processors() { &["--pin", "1"][..] } else { &[] });
         command.stdout(Stdio::piped()).stderr(log);
         let mut child = command.spawn().map_err(|e| format!("millstream serve: {e}"))?;
         let stdout = child.stdout.take().expect("stdout is piped");

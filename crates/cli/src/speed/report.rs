@@ -323,9 +323,11 @@ mod tests {
                 .collect();
         cells[3].objects_per_s *= 8.0;
         let text = tables(&cells, &[Measure::Times]);
-        let rows = "  over queue            1      1.00\n  over softhsm          1      1.00\n  \
-                    over queue           32      8.00\n  over softhsm         32      8.00\n";
-        assert!(text.ends_with(rows), "{text}");
+        let row = |other: &str, depth, times: &str| format!("  over {other:11}{depth:>6}{times:>10}\n");
+        let rows =
+            [("queue", 1, "1.00"), ("softhsm", 1, "1.00"), ("queue", 32, "8.00"), ("softhsm", 32, "8.00")];
+        let rows: String = rows.iter().map(|&(other, depth, times)| row(other, depth, times)).collect();
+        assert!(text.ends_with(&rows), "{text}");
         assert!(!tables(&cells[..2], &[Measure::Times]).contains("isolated"));
     }
 
