@@ -95,7 +95,10 @@ impl Flow {
             }
             _ => return Err("a work without its buffers".to_owned()),
         };
-        self.queue.submit(request).map(|_| ()).map_err(|refused| refused.to_string())
+        match self.queue.submit(request) {
+            Ok(_) => Ok(()),
+            Err(refused) => Err(refused.to_string()),
+        }
     }
 
     /// Takes one end, and reads its output.

@@ -329,7 +329,7 @@ impl Queue {
         }
         for slot in 0..self.slots.len() {
             let generation = self.slots[slot].generation;
-            self.detach(super::Ticket { slot: slot as u32, generation });
+            self.detach(super::Ticket::new(slot as u32, generation));
         }
         let until = Instant::now() + LEAVING;
         while self.is_busy() && Instant::now() < until {

@@ -98,9 +98,26 @@ impl Config {
 
 /// Which of a queue's operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Ticket {
-    slot: u32,
-    generation: u32,
+pub struct Ticket(
+    /// The slot, and above it its generation: in one, because what is written in halves and read whole waits.
+    u64,
+);
+
+impl Ticket {
+    #[inline(always)]
+    fn new(slot: u32, generation: u32) -> Self {
+        Ticket(u64::from(slot) | u64::from(generation) << 32)
+    }
+
+    #[inline(always)]
+    fn slot(self) -> u32 {
+        self.0 as u32
+    }
+
+    #[inline(always)]
+    fn generation(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
 }
 
 /// Why nothing was submitted.
@@ -533,7 +550,7 @@ impl Queue {
         std::mem::forget(std::mem::replace(&mut entry.source, source));
         std::mem::forget(std::mem::replace(&mut entry.destination, destination));
         std::mem::forget(std::mem::replace(&mut entry.rare, rare));
-        Ok(Ticket { slot, generation })
+        Ok(Ticket::new(slot, generation))
     }
 
     /// Why nothing is taken any more, if so.
@@ -647,10 +664,11 @@ impl Queue {
     /// Waits for the next operation to end; none when nothing is in flight.
     #[inline(always)]
     pub fn wait(&mut self) -> Option<Done> {
-        match self.poll() {
-            None if self.in_flight() > 0 => self.wait_longer(),
-            done => done,
+        let done = self.poll();
+        if done.is_none() && self.in_flight() > 0 {
+            return self.wait_longer();
         }
+        done
     }
 
     #[cold]
@@ -690,13 +708,13 @@ impl Queue {
             }
             let completion = Completion::from_words(words);
             let Some(ticket) = self.ended(completion.tag) else { continue };
-            let entry = &mut self.slots[ticket.slot as usize];
+            let entry = &mut self.slots[ticket.slot() as usize];
             let detached = entry.detached;
             entry.live = false;
             entry.detached = false;
             entry.generation = entry.generation.wrapping_add(1);
             if detached || !self.shared {
-                self.free.push(ticket.slot);
+                self.free.push(ticket.slot());
             }
             let status = if completion.status == Status::Ok as u16 {
                 None
@@ -711,7 +729,7 @@ impl Queue {
             }
             if std::mem::take(&mut entry.has_state) {
                 let len = if status.is_none() { completion.value } else { 0 };
-                rare.get_or_insert_default().state = self.take_state(ticket.slot, len);
+                rare.get_or_insert_default().state = self.take_state(ticket.slot(), len);
             }
             if detached {
                 continue;
@@ -767,7 +785,7 @@ impl Queue {
             return None;
         }
         let entry = self.slots.get(slot as usize)?;
-        (entry.live && entry.generation == generation).then_some(Ticket { slot, generation })
+        (entry.live && entry.generation == generation).then_some(Ticket::new(slot, generation))
     }
 
     /// Takes the mid-state of an operation from its place.
@@ -789,7 +807,7 @@ impl Queue {
         loop {
             let slot = self.slots.iter().position(|slot| slot.live)?;
             let entry = &mut self.slots[slot];
-            let ticket = Ticket { slot: slot as u32, generation: entry.generation };
+            let ticket = Ticket::new(slot as u32, entry.generation);
             let detached = std::mem::take(&mut entry.detached);
             entry.live = false;
             entry.generation = entry.generation.wrapping_add(1);
@@ -802,7 +820,7 @@ impl Queue {
                 destination.abandon();
             }
             if detached || !self.shared {
-                self.free.push(ticket.slot);
+                self.free.push(ticket.slot());
             }
             if !detached {
                 let result = Err(status);
@@ -815,16 +833,16 @@ impl Queue {
     pub fn cancel(&mut self, ticket: Ticket) {
         let live = self
             .slots
-            .get(ticket.slot as usize)
-            .is_some_and(|slot| slot.live && slot.generation == ticket.generation);
+            .get(ticket.slot() as usize)
+            .is_some_and(|slot| slot.live && slot.generation == ticket.generation());
         // More cancels than the queue is deep would take the room of operations.
         if !live || self.cancels >= self.slots.len() {
             return;
         }
         let word = ControlWord {
             opcode: Opcode::Cancel as u8,
-            key: ticket.slot,
-            mac_key: ticket.generation,
+            key: ticket.slot(),
+            mac_key: ticket.generation(),
             tag: CANCEL,
             ..ControlWord::default()
         };
@@ -836,9 +854,9 @@ impl Queue {
 
     /// Cancels an operation whose end nobody wants to know: its buffers are dropped then.
     fn detach(&mut self, ticket: Ticket) {
-        if let Some(slot) = self.slots.get_mut(ticket.slot as usize)
+        if let Some(slot) = self.slots.get_mut(ticket.slot() as usize)
             && slot.live
-            && slot.generation == ticket.generation
+            && slot.generation == ticket.generation()
         {
             slot.detached = true;
             self.cancel(ticket);

@@ -160,19 +160,19 @@ impl Inner {
     }
 
     fn keep(&mut self, done: Done, wakers: &mut Vec<Waker>) {
-        let owner = &mut self.owners[done.ticket.slot as usize];
+        let owner = &mut self.owners[done.ticket.slot() as usize];
         wakers.extend(owner.waker.take());
         owner.done = Some(done);
     }
 
     /// The end of an operation, if it has come.
     fn take(&mut self, ticket: Ticket) -> Option<Done> {
-        let owner = &mut self.owners[ticket.slot as usize];
+        let owner = &mut self.owners[ticket.slot() as usize];
         let own = owner.done.as_ref().is_some_and(|done| done.ticket == ticket);
         if !own {
             return None;
         }
-        self.queue.free.push(ticket.slot);
+        self.queue.free.push(ticket.slot());
         owner.done.take()
     }
 }
@@ -205,7 +205,7 @@ impl Future for Pending {
         let inline = matches!(inner.queue.driver, Driver::Inline(..));
         if inline && !self.yielded {
             self.yielded = true;
-            inner.owners[ticket.slot as usize].waker = Some(context.waker().clone());
+            inner.owners[ticket.slot() as usize].waker = Some(context.waker().clone());
             drop(inner);
             context.waker().wake_by_ref();
             return Poll::Pending;
@@ -213,7 +213,7 @@ impl Future for Pending {
         let mut wakers = inner.collect();
         let mut done = inner.take(ticket);
         if done.is_none() {
-            inner.owners[ticket.slot as usize].waker = Some(context.waker().clone());
+            inner.owners[ticket.slot() as usize].waker = Some(context.waker().clone());
             if inline {
                 // Its turn comes with the next step.
                 wakers.push(context.waker().clone());
@@ -272,7 +272,7 @@ impl Drop for Pending {
         let mut inner = self.queue.lock();
         let (mut waker, mut done) = (None, None);
         if !self.ended {
-            waker = inner.owners[self.ticket.slot as usize].waker.take();
+            waker = inner.owners[self.ticket.slot() as usize].waker.take();
             done = inner.take(self.ticket);
             if done.is_none() {
                 inner.queue.detach(self.ticket);
