@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use millstream::cwq::Algorithm;
 use millstream::hash::Hash;
-use millstream::queue::{Buffer, KeyHandle, Queue, Request};
+use millstream::queue::{Buffer, KeyHandle, Queue, Refused, Request};
 
 /// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,33 +78,38 @@ impl Flow {
         Ok(Flow { queue, work, key, free, data, out: vec![0; bytes.max(64)], depth })
     }
 
+    #[inline(always)]
     fn submit(&mut self) -> Result<(), String> {
-        let (source, destination) = self.free.pop().ok_or("no buffers")?;
-        let request = match (self.work, source, destination, self.key) {
-            (Work::Null, ..) => Request::null(),
-            (work, Some(mut source), destination, key) => {
-                source.copy_from_slice(&self.data);
-                match (work, destination, key) {
-                    (Work::Copy, Some(to), _) => Request::copy(source, to),
-                    (Work::Cbc | Work::Ctr, Some(to), Some(key)) => Request::encrypt(key, &[3; 16], source, to),
-                    (Work::Gcm, Some(to), Some(key)) => Request::seal(key, &[3; 12], &[], source, to),
-                    (Work::HmacSha256, _, Some(key)) => Request::mac(key, source),
-                    (Work::Sha256, ..) => Request::digest(Hash::Sha256, source),
-                    _ => return Err("a work without its buffers".to_owned()),
-                }
+        if self.work == Work::Null {
+            return self.queue.submit(Request::null()).map(drop).map_err(refused);
+        }
+        let Some((Some(mut source), destination)) = self.free.pop() else { return Err("no buffers".to_owned()) };
+        source.copy_from_slice(&self.data);
+        let queue = &mut self.queue;
+        match (self.work, destination, self.key) {
+            (Work::Copy, Some(to), _) => queue.submit(Request::copy(source, to)).map(drop).map_err(refused),
+            (Work::Cbc | Work::Ctr, Some(to), Some(key)) => {
+                queue.submit(Request::encrypt(key, &[3; 16], source, to)).map(drop).map_err(refused)
             }
-            _ => return Err("a work without its buffers".to_owned()),
-        };
-        match self.queue.submit(request) {
-            Ok(_) => Ok(()),
-            Err(refused) => Err(refused.to_string()),
+            (Work::Gcm, Some(to), Some(key)) => {
+                queue.submit(Request::seal(key, &[3; 12], &[], source, to)).map(drop).map_err(refused)
+            }
+            (Work::HmacSha256, _, Some(key)) => queue.submit(Request::mac(key, source)).map(drop).map_err(refused),
+            (Work::Sha256, ..) => queue.submit(Request::digest(Hash::Sha256, source)).map(drop).map_err(refused),
+            _ => Err("a work without its buffers".to_owned()),
         }
     }
 
     /// Takes one end, and reads its output.
+    #[inline(always)]
     fn finish(&mut self) -> Result<(), String> {
-        let done = self.queue.wait().ok_or("nothing was in flight")?;
-        done.result.map_err(|status| status.to_string())?;
+        let Some(done) = self.queue.wait() else { return Err("nothing was in flight".to_owned()) };
+        if let Err(status) = done.result {
+            return Err(status.to_string());
+        }
+        if self.work == Work::Null {
+            return Ok(());
+        }
         match &done.buffers.destination {
             Some(buffer) => self.out[..buffer.len()].copy_from_slice(buffer),
             None => self.out[..done.tag().len()].copy_from_slice(done.tag()),
@@ -162,4 +167,9 @@ impl Flow {
             self.queue.remove_key(key);
         }
     }
+}
+
+#[cold]
+fn refused(refused: Refused) -> String {
+    refused.to_string()
 }
