@@ -228,7 +228,13 @@ fn serve(shared: *mut Shared) {
                 while asleep.load(Ordering::SeqCst) == value {
                     // SAFETY: waits on a word that is mapped.
                     unsafe {
-                        libc::syscall(libc::SYS_futex, asleep.as_ptr(), libc::FUTEX_WAIT, value, std::ptr::null::<u8>());
+                        libc::syscall(
+                            libc::SYS_futex,
+                            asleep.as_ptr(),
+                            libc::FUTEX_WAIT,
+                            value,
+                            std::ptr::null::<u8>(),
+                        );
                     }
                 }
                 see.back.0.fetch_add(1, Ordering::Release);

@@ -83,7 +83,9 @@ impl Flow {
         if self.work == Work::Null {
             return self.queue.submit(Request::null()).map(drop).map_err(refused);
         }
-        let Some((Some(mut source), destination)) = self.free.pop() else { return Err("no buffers".to_owned()) };
+        let Some((Some(mut source), destination)) = self.free.pop() else {
+            return Err("no buffers".to_owned());
+        };
         source.copy_from_slice(&self.data);
         let queue = &mut self.queue;
         match (self.work, destination, self.key) {
@@ -94,8 +96,12 @@ impl Flow {
             (Work::Gcm, Some(to), Some(key)) => {
                 queue.submit(Request::seal(key, &[3; 12], &[], source, to)).map(drop).map_err(refused)
             }
-            (Work::HmacSha256, _, Some(key)) => queue.submit(Request::mac(key, source)).map(drop).map_err(refused),
-            (Work::Sha256, ..) => queue.submit(Request::digest(Hash::Sha256, source)).map(drop).map_err(refused),
+            (Work::HmacSha256, _, Some(key)) => {
+                queue.submit(Request::mac(key, source)).map(drop).map_err(refused)
+            }
+            (Work::Sha256, ..) => {
+                queue.submit(Request::digest(Hash::Sha256, source)).map(drop).map_err(refused)
+            }
             _ => Err("a work without its buffers".to_owned()),
         }
     }
@@ -141,7 +147,9 @@ impl Flow {
         let key = self.key.ok_or("no key")?;
         let begin = Instant::now();
         for _ in 0..operations {
-            let (Some(from), Some(to)) = (source.take(), destination.take()) else { return Err("no buffers".into()) };
+            let (Some(from), Some(to)) = (source.take(), destination.take()) else {
+                return Err("no buffers".into());
+            };
             let request = Request::encrypt(key, &[3; 16], from, to);
             self.queue.submit(request).map_err(|refused| refused.to_string())?;
             let done = self.queue.wait().ok_or("nothing was in flight")?;

@@ -63,7 +63,12 @@ impl Service {
         std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
         let socket = folder.join("socket");
         let mut serve = Command::new(command);
-        serve.args(["serve", "--quiet", "--socket"]).arg(&socket).args(["--accelerators", "1", "--pin", &cpu.to_string()]);
+        serve.args(["serve", "--quiet", "--socket"]).arg(&socket).args([
+            "--accelerators",
+            "1",
+            "--pin",
+            &cpu.to_string(),
+        ]);
         serve.stdin(Stdio::null()).stdout(Stdio::null());
         let child = serve.spawn().map_err(|e| format!("{}: {e}", command.display()))?;
         let service = Service { child, folder, socket };
@@ -144,7 +149,9 @@ impl Figure {
 /// When the service can't be started, or a result differs from the local queue's.
 pub fn run(arguments: &Arguments) -> Result<(), String> {
     let features = Features::active().map_err(|e| e.to_string())?;
-    let [client, worker] = arguments.cpus[..] else { return Err("two processors, as in --cpus 0,1".to_owned()) };
+    let [client, worker] = arguments.cpus[..] else {
+        return Err("two processors, as in --cpus 0,1".to_owned());
+    };
     let beside = std::env::current_exe().ok().and_then(|path| Some(path.parent()?.join("millstream")));
     let command = arguments.command.clone().or(beside).ok_or("name the command with --command")?;
     // Before any thread is started.
@@ -157,7 +164,8 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
         return Ok(());
     }
     let about = Circumstances::now(features, Vec::new(), Vec::new());
-    let mut run = Run { arguments, features, service: &service, peer: &mut peer, worker, figures: Vec::new() };
+    let mut run =
+        Run { arguments, features, service: &service, peer: &mut peer, worker, figures: Vec::new() };
     if client == worker {
         run.one_processor()?;
     } else {
@@ -209,7 +217,10 @@ fn compare(service: &Service, features: Features) -> Result<(), String> {
             flow.end();
         }
         if results[0] != results[1] {
-            return Err(format!("{}: the isolated queue gave another result than the local one", work.name()));
+            return Err(format!(
+                "{}: the isolated queue gave another result than the local one",
+                work.name()
+            ));
         }
     }
     Ok(())
@@ -332,7 +343,13 @@ impl Run<'_> {
         let what = format!("{} of {bytes}, 32 in flight", work.name());
         // Slower than the copy: beside the local queue. Faster: beside the copy.
         if best >= bare {
-            self.add(what + ", part of the local queue", best / isolated, "times", Some((false, 0.9)), detail);
+            self.add(
+                what + ", part of the local queue",
+                best / isolated,
+                "times",
+                Some((false, 0.9)),
+                detail,
+            );
         } else {
             self.add(what + ", part of the bare copy", bare / isolated, "times", Some((false, 0.8)), detail);
         }
@@ -383,7 +400,13 @@ impl Run<'_> {
         std::thread::sleep(Duration::from_secs(SECONDS));
         let used = self.service.processor_ns() - before;
         let wish = Some((true, 0.0));
-        self.add("processor time of an idle service with a grant", used as f64 / SECONDS as f64 / 1e3, "us/s", wish, "");
+        self.add(
+            "processor time of an idle service with a grant",
+            used as f64 / SECONDS as f64 / 1e3,
+            "us/s",
+            wish,
+            "",
+        );
         Ok(())
     }
 
@@ -410,7 +433,16 @@ fn mediated(command: &Path, socket: &Path, _worker: usize) -> Result<(Value, Str
     let speed = |json: bool| {
         let mut speed = Command::new(command);
         speed.args(["speed", "--isolated", "--socket"]).arg(socket);
-        speed.args(["--against", "softhsm", "--against", "p11-kit", "--depth", "1,32", "--bytes", "16,64,256,1024"]);
+        speed.args([
+            "--against",
+            "softhsm",
+            "--against",
+            "p11-kit",
+            "--depth",
+            "1,32",
+            "--bytes",
+            "16,64,256,1024",
+        ]);
         speed.args(["--seconds", "0.2", "--quiet", "aes-128-ecb", "hmac-sha256"]);
         if json {
             speed.arg("--json");
@@ -430,12 +462,18 @@ fn mediated(command: &Path, socket: &Path, _worker: usize) -> Result<(Value, Str
         })?;
         found["objects_per_s"].as_f64()
     };
-    let _ = writeln!(text, "{:14}{:>8}{:>10}{:>16}{:>16}{:>16}", "", "bytes", "in flight", "operations/s", "over softhsm", "over p11-kit");
+    let _ = writeln!(
+        text,
+        "{:14}{:>8}{:>10}{:>16}{:>16}{:>16}",
+        "", "bytes", "in flight", "operations/s", "over softhsm", "over p11-kit"
+    );
     for algorithm in ["aes-128-ecb", "hmac-sha256"] {
         for bytes in [16, 64, 256, 1024] {
             for depth in [1, 32] {
                 let Some(ours) = get(algorithm, bytes, "isolated", depth) else { continue };
-                let over = |way: &str| get(algorithm, bytes, way, 1).map_or("-".to_owned(), |peer| format!("{:.1}", ours / peer));
+                let over = |way: &str| {
+                    get(algorithm, bytes, way, 1).map_or("-".to_owned(), |peer| format!("{:.1}", ours / peer))
+                };
                 let _ = writeln!(
                     text,
                     "{algorithm:14}{bytes:>8}{depth:>10}{ours:>16.0}{:>16}{:>16}",

@@ -80,13 +80,18 @@ impl Raw {
                 let at = ring[0].load(Ordering::Relaxed);
                 let capacity = ((ring.len() - 24) / 8) as u64;
                 let place = 24 + 8 * (at % capacity) as usize;
-                ring[place..place + 8].iter().zip(word.to_words()).for_each(|(to, from)| to.store(from, Ordering::Relaxed));
+                ring[place..place + 8]
+                    .iter()
+                    .zip(word.to_words())
+                    .for_each(|(to, from)| to.store(from, Ordering::Relaxed));
                 ring[0].store(at + 1, Ordering::Release);
                 let done = self.completions(queue);
                 done[8].store(done[0].load(Ordering::Acquire), Ordering::Release);
             }
             // Indices of one's own and of the other side.
-            4 if random.below(50) == 0 => ring[[0, 8, 16][random.below(3)]].store(random.next_u64(), Ordering::Release),
+            4 if random.below(50) == 0 => {
+                ring[[0, 8, 16][random.below(3)]].store(random.next_u64(), Ordering::Release)
+            }
             5 if random.below(50) == 0 => {
                 let done = self.completions(queue);
                 done[[0, 8, 16][random.below(3)]].store(random.next_u64(), Ordering::Release);
@@ -106,7 +111,8 @@ impl Raw {
                 let len = 1 + random.below(200);
                 let bytes = random.bytes(len);
                 let _ = self.keys.try_send(&bytes, &[self.doorbell.as_fd()]);
-                let request = KeyRequest::Import { algorithm: 0x11, exportable: true, bytes: Secret::new(&[1; 16]) };
+                let request =
+                    KeyRequest::Import { algorithm: 0x11, exportable: true, bytes: Secret::new(&[1; 16]) };
                 let _ = self.keys.try_send(&request.encode(), &[]);
             }
         }
@@ -121,7 +127,14 @@ fn nonsense(random: &mut Random, arena: u64) -> ControlWord {
         return ControlWord::from_words(words);
     }
     let mut near = || (random.next_u64() % (arena + 64)) as u32;
-    let mut word = ControlWord { source: near(), destination: near(), iv: near(), mac: near(), state: near(), ..ControlWord::default() };
+    let mut word = ControlWord {
+        source: near(),
+        destination: near(),
+        iv: near(),
+        mac: near(),
+        state: near(),
+        ..ControlWord::default()
+    };
     word.version = VERSION;
     word.opcode = random.below(14) as u8;
     word.algorithm = [0x10, 0x11, 0x12, 0x15, 0x20, 0x31, 0x40, 0x53, 0x60][random.below(9)];
@@ -182,7 +195,10 @@ fn nothing_of_another_grant_is_ever_readable() {
                 let ring = raw.submissions(0);
                 let at = ring[0].load(Ordering::Relaxed);
                 let place = 24 + 8 * (at % 128) as usize;
-                ring[place..place + 8].iter().zip(word.to_words()).for_each(|(to, from)| to.store(from, Ordering::Relaxed));
+                ring[place..place + 8]
+                    .iter()
+                    .zip(word.to_words())
+                    .for_each(|(to, from)| to.store(from, Ordering::Relaxed));
                 ring[0].store(at + 1, Ordering::Release);
                 let done = raw.completions(0);
                 done[8].store(done[0].load(Ordering::Acquire), Ordering::Release);
@@ -273,7 +289,10 @@ fn a_flood_leaves_others_their_share() {
                     for entry in 0..capacity {
                         let word = ControlWord { tag: 1, ..ControlWord::default() };
                         let place = 24 + 8 * entry;
-                        ring[place..place + 8].iter().zip(word.to_words()).for_each(|(to, from)| to.store(from, Ordering::Relaxed));
+                        ring[place..place + 8]
+                            .iter()
+                            .zip(word.to_words())
+                            .for_each(|(to, from)| to.store(from, Ordering::Relaxed));
                     }
                     let taken = ring[8].load(Ordering::Acquire);
                     ring[0].store(taken + capacity as u64, Ordering::Release);

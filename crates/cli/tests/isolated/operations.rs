@@ -2,8 +2,8 @@
 
 use millstream::cwq::{Algorithm, Status};
 use millstream::isolated::Accelerator;
-use millstream::queue::{Buffer, Done, KeyHandle, Queue, Refusal, Request};
 use millstream::modes::BlockMode;
+use millstream::queue::{Buffer, Done, KeyHandle, Queue, Refusal, Request};
 use millstream::{InOut, aes, features};
 
 pub const KEY: [u8; 16] = *b"a key of a test!";
@@ -90,7 +90,11 @@ impl Client {
     }
 
     /// Sends packets and takes ends for a while.
-    pub fn stream(&mut self, packets: usize, mut between: impl FnMut(usize)) -> Result<Ends, (Refusal, Ends)> {
+    pub fn stream(
+        &mut self,
+        packets: usize,
+        mut between: impl FnMut(usize),
+    ) -> Result<Ends, (Refusal, Ends)> {
         let mut ends = Ends::default();
         for i in 0..packets {
             between(i);

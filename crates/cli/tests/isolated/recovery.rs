@@ -173,7 +173,9 @@ fn a_client_that_is_stopped_holds_nobody_up() {
     speed.args(["speed", "--isolated", "--ways", "isolated", "--seconds", "30", "--quiet", "--socket"]);
     speed.arg(service.socket()).args(["--bytes", "64", "aes-128-cbc"]).stdout(Stdio::null());
     let mut stopped = speed.spawn().unwrap();
-    eventually("it has its grant", || service.status()["grants"].as_array().is_some_and(|all| !all.is_empty()));
+    eventually("it has its grant", || {
+        service.status()["grants"].as_array().is_some_and(|all| !all.is_empty())
+    });
     std::thread::sleep(Duration::from_millis(50));
     signal(stopped.id(), "STOP");
     let mut client = Client::new(service.attach().unwrap());
@@ -193,8 +195,12 @@ fn a_grant_moves_while_operations_are_in_flight() {
         let grants = status["grants"].as_array().unwrap().clone();
         grants.iter().find(|grant| grant["grant"] == id).map(|grant| grant["worker"].clone())
     };
-    let workers: Vec<u64> =
-        service.status()["workers"].as_array().unwrap().iter().map(|w| w["worker"].as_u64().unwrap()).collect();
+    let workers: Vec<u64> = service.status()["workers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|w| w["worker"].as_u64().unwrap())
+        .collect();
     let socket = service.socket().to_owned();
     let mover = std::thread::spawn(move || {
         let mut operator = millstream::isolated::Service::connect(Some(&socket)).unwrap();
@@ -229,8 +235,7 @@ fn a_policy_that_is_reloaded_limits_and_ends_grants() {
     assert_eq!(ends.other, [millstream::cwq::Status::Policy]);
 
     std::fs::write(&policy, "[default\n").unwrap();
-    let output =
-        millstream().args(["reload", "--socket"]).arg(service.socket()).output().unwrap();
+    let output = millstream().args(["reload", "--socket"]).arg(service.socket()).output().unwrap();
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && text.contains("policy.toml"), "{text}");
     client.send(64).unwrap();
@@ -238,7 +243,9 @@ fn a_policy_that_is_reloaded_limits_and_ends_grants() {
 
     std::fs::write(&policy, "[[user]]\nname = \"nobody\"\n").unwrap();
     service.signal("HUP");
-    eventually("who is not allowed any more is revoked", || client.accelerator.state() == GrantState::Revoked);
+    eventually("who is not allowed any more is revoked", || {
+        client.accelerator.state() == GrantState::Revoked
+    });
     assert_eq!(client.send(64).unwrap_err(), Refusal::Revoked);
     assert!(service.attach().unwrap_err().to_string().contains("policy"));
 }

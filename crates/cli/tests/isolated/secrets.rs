@@ -87,7 +87,9 @@ fn keys_are_not_in_shared_memory() {
         mapping.read(0, &mut bytes);
         assert!(!memchr(&bytes, &secret));
     }
-    assert!(matches!(raw.ask(&KeyRequest::Export { handle }), Some(KeyReply::Exported { bytes }) if bytes.expose() == secret));
+    assert!(
+        matches!(raw.ask(&KeyRequest::Export { handle }), Some(KeyReply::Exported { bytes }) if bytes.expose() == secret)
+    );
 }
 
 /// Not even root reads a key in a worker: not its bytes, and not the round keys of AES that follow from it.

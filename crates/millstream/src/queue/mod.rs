@@ -45,8 +45,8 @@ use millstream_accelerator::{Accelerator, FlushPolicy, GrantId, Key, MAX_PIECES}
 use millstream_cpu::Features;
 use millstream_cwq::ring::{Consumer, Producer};
 use millstream_cwq::{Algorithm, Completion, ControlWord, Flags, Opcode, Status};
-use millstream_shm::{prefetch_words, share};
 use millstream_shm::{Mapping, Rings, Words};
+use millstream_shm::{prefetch_words, share};
 
 pub use buffer::Buffer;
 use request::Rare;
