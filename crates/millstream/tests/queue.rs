@@ -313,6 +313,7 @@ fn whatever_ends_first_nothing_dangles() {
     for i in 0..10 {
         queue.submit(Request::digest(Hash::Sha512, filled(&queue, &[i; 3000]))).unwrap();
     }
+    queue.flush();
     drop(thread);
     let ended: Vec<Done> = std::iter::from_fn(|| queue.wait()).collect();
     assert_eq!(ended.len(), 10);

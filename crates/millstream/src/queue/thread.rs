@@ -234,7 +234,7 @@ impl Client {
 }
 
 /// An accelerator on a thread of its own, which serves any number of queues. When it is dropped it ends what was
-/// submitted, and the thread; operations submitted later are refused.
+/// submitted and [flushed](Queue::flush), and the thread; operations submitted later are refused.
 ///
 /// ```
 /// use millstream::hash::Hash;
