@@ -2,7 +2,7 @@
 
 /// Declares an enumeration of bytes that can be made from a byte.
 macro_rules! codes {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $code:literal,)+ }) => {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $code:literal $text:literal,)+ }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
@@ -14,6 +14,18 @@ macro_rules! codes {
         impl $name {
             /// All of them, in the order of their numbers.
             pub const ALL: &[$name] = &[$($name::$variant),+];
+
+            /// Its name, for people.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $($name::$variant => $text,)+
+                }
+            }
+
+            /// What a name stands for, if anything.
+            pub fn from_name(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|each| each.name() == name)
+            }
 
             /// What a byte stands for, if anything.
             #[inline(always)]
@@ -31,36 +43,36 @@ codes! {
     /// What to do.
     Opcode {
         /// Nothing; it completes as any other.
-        Null = 0,
+        Null = 0 "null",
         /// The source to the destination.
-        Copy = 1,
+        Copy = 1 "copy",
         /// The source to the destination, and its checksum as the completion's value.
-        CopyChecksum = 2,
+        CopyChecksum = 2 "copy-checksum",
         /// The checksum of the source as the completion's value.
-        Checksum = 3,
+        Checksum = 3 "checksum",
         /// A cipher without authentication, source to destination.
-        Cipher = 4,
+        Cipher = 4 "cipher",
         /// An AEAD, source to destination; the tag is written to, or read from, `mac`.
-        Aead = 5,
+        Aead = 5 "aead",
         /// The digest of the source, to `mac`.
-        Hash = 6,
+        Hash = 6 "hash",
         /// A piece of a message. The mid-state before is the `aad_len` bytes at `aad`, unless the message
         /// begins; the one after goes to `state`, where 256 bytes are free, unless the message ends
         /// and its digest goes to `mac`.
-        PartialHash = 7,
+        PartialHash = 7 "partial-hash",
         /// The HMAC of the source, to `mac` or compared with it.
-        Hmac = 8,
+        Hmac = 8 "hmac",
         /// Another MAC of the source: CMAC, the MAC of DES, KASUMI F9.
-        Mac = 9,
+        Mac = 9 "mac",
         /// The first `aad_len` bytes of the source are copied and the rest encrypted, to the
         /// destination; then the HMAC of all of the destination, to `mac`.
-        EncryptThenMac = 10,
+        EncryptThenMac = 10 "encrypt-then-mac",
         /// The HMAC of all of the source is compared with `mac`; then the first `aad_len` bytes are
         /// copied and the rest decrypted, to the destination.
-        MacThenDecrypt = 11,
+        MacThenDecrypt = 11 "mac-then-decrypt",
         /// Takes back the operation of this queue whose tag is `key` (low half) and `mac_key` (high half), if it
         /// has not begun: that one completes as cancelled, and this one's value is 1 if it was found.
-        Cancel = 12,
+        Cancel = 12 "cancel",
     }
 }
 
@@ -68,63 +80,63 @@ codes! {
     /// Which algorithm: a cipher with its mode, a hash, a MAC or a checksum.
     Algorithm {
         /// None: the field is not used.
-        None = 0,
+        None = 0 "none",
         /// AES in ECB mode.
-        AesEcb = 0x10,
+        AesEcb = 0x10 "aes-ecb",
         /// AES in CBC mode; whole blocks.
-        AesCbc = 0x11,
+        AesCbc = 0x11 "aes-cbc",
         /// AES in counter mode.
-        AesCtr = 0x12,
+        AesCtr = 0x12 "aes-ctr",
         /// AES in 128-bit CFB mode.
-        AesCfb = 0x13,
+        AesCfb = 0x13 "aes-cfb",
         /// AES in XTS mode; the initialisation vector is the tweak of the data unit.
-        AesXts = 0x14,
+        AesXts = 0x14 "aes-xts",
         /// AES-GCM.
-        AesGcm = 0x15,
+        AesGcm = 0x15 "aes-gcm",
         /// AES-CMAC.
-        AesCmac = 0x16,
+        AesCmac = 0x16 "aes-cmac",
         /// ChaCha20-Poly1305.
-        ChaCha20Poly1305 = 0x20,
+        ChaCha20Poly1305 = 0x20 "chacha20-poly1305",
         /// Camellia in ECB mode.
-        CamelliaEcb = 0x28,
+        CamelliaEcb = 0x28 "camellia-ecb",
         /// Camellia in CBC mode.
-        CamelliaCbc = 0x29,
+        CamelliaCbc = 0x29 "camellia-cbc",
         /// Camellia in counter mode.
-        CamelliaCtr = 0x2a,
+        CamelliaCtr = 0x2a "camellia-ctr",
         /// DES or, by the key's length, 3DES in ECB mode.
-        DesEcb = 0x30,
+        DesEcb = 0x30 "des-ecb",
         /// DES or 3DES in CBC mode.
-        DesCbc = 0x31,
+        DesCbc = 0x31 "des-cbc",
         /// DES or 3DES in 64-bit CFB mode.
-        DesCfb = 0x32,
+        DesCfb = 0x32 "des-cfb",
         /// The MAC of DES or 3DES.
-        DesMac = 0x33,
+        DesMac = 0x33 "des-mac",
         /// RC4; every operation begins its keystream anew.
-        Rc4 = 0x38,
+        Rc4 = 0x38 "rc4",
         /// KASUMI F8; `iv` is COUNT, BEARER, DIRECTION and zeros: 32, 5, 1 and 26 bits.
-        KasumiF8 = 0x40,
+        KasumiF8 = 0x40 "kasumi-f8",
         /// KASUMI F9; `iv` is COUNT and FRESH, 32 bits each.
-        KasumiF9 = 0x41,
+        KasumiF9 = 0x41 "kasumi-f9",
         /// MD5.
-        Md5 = 0x50,
+        Md5 = 0x50 "md5",
         /// SHA-1.
-        Sha1 = 0x51,
+        Sha1 = 0x51 "sha1",
         /// SHA-224.
-        Sha224 = 0x52,
+        Sha224 = 0x52 "sha224",
         /// SHA-256.
-        Sha256 = 0x53,
+        Sha256 = 0x53 "sha256",
         /// SHA-384.
-        Sha384 = 0x54,
+        Sha384 = 0x54 "sha384",
         /// SHA-512.
-        Sha512 = 0x55,
+        Sha512 = 0x55 "sha512",
         /// SHA-512/256.
-        Sha512_256 = 0x56,
+        Sha512_256 = 0x56 "sha512-256",
         /// CRC-32 as in Ethernet and gzip.
-        Crc32 = 0x60,
+        Crc32 = 0x60 "crc32",
         /// CRC-32C as in iSCSI and SCTP.
-        Crc32c = 0x61,
+        Crc32c = 0x61 "crc32c",
         /// The checksum of IP.
-        IpChecksum = 0x62,
+        IpChecksum = 0x62 "ip-checksum",
     }
 }
 
@@ -138,6 +150,7 @@ mod tests {
             assert_eq!(Opcode::from_code(code).is_some(), code <= 12);
             if let Some(algorithm) = Algorithm::from_code(code) {
                 assert_eq!(algorithm as u8, code);
+                assert_eq!(Algorithm::from_name(algorithm.name()), Some(algorithm));
             }
         }
         assert_eq!(Algorithm::ALL.len(), 29);

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use millstream_cwq::AlgorithmSet;
+use millstream_cwq::{Algorithm, AlgorithmSet};
 use serde_json::{Map, Value, json};
 
-use super::{Grant, View, Worker, kebab, rule};
+use super::{Grant, View, Worker, rule};
 use crate::speed::report::rounded;
 
 /// One object. Its version changes only when a field goes or changes its meaning.
@@ -39,7 +39,7 @@ fn grant(grant: &Grant) -> Value {
     let (now, counts) = (&grant.now, &grant.now.counts);
     let rates = grant.rates;
     let algorithms = AlgorithmSet::from_bits(now.grant.algorithms);
-    let algorithms: Vec<String> = algorithms.iter().map(|a| kebab(&format!("{a:?}"))).collect();
+    let algorithms: Vec<&str> = algorithms.iter().map(Algorithm::name).collect();
     let failures: Map<String, Value> =
         counts.failures.iter().map(|&(code, times)| (rule(code), json!(times))).collect();
     json!({
