@@ -19,6 +19,7 @@ fn all_ended(ends: &Ends) {
 #[test]
 fn revoked_with_operations_in_flight() {
     let service = Service::start();
+    let mut good = 0;
     for delay_us in [0, 50, 500, 5000] {
         let mut client = Client::new(service.attach().unwrap());
         let id = client.accelerator.grant().id;
@@ -34,11 +35,12 @@ fn revoked_with_operations_in_flight() {
         assert_eq!(rest.gone + ends.gone, 0, "the status says revoked");
         ends.other.extend(rest.other);
         all_ended(&ends);
-        assert!(ends.good > 0);
+        good += ends.good;
         assert_eq!(client.accelerator.state(), GrantState::Revoked);
         let refused = client.send(64).unwrap_err();
         assert!(refused.to_string().contains("attach again"), "{refused}");
     }
+    assert!(good > 0, "some were done before");
     let again = Client::new(service.attach().unwrap()).stream(500, |_| {}).unwrap();
     assert_eq!(again.good, 500);
 }
