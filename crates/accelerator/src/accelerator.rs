@@ -33,10 +33,6 @@ const MOST_COST: i64 = 16 << 20;
 /// The most words taken before any is executed.
 const MOST_HELD: usize = 512;
 
-/// Beside its clients, objects that need no company are executed as soon as they are that many bytes together: what was
-/// copied is still in the nearest cache then.
-const NEAR: i64 = 8 * 1024;
-
 /// How many completions of words that need no engine are shown at a time, while more such words are taken.
 const SHOWN: usize = 32;
 
@@ -379,6 +375,17 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         }
     }
 
+    /// The same without a fence, for between two steps: a client that has just gone to sleep may be overlooked. So
+    /// [`Accelerator::wake_clients`] must follow soon, and before the accelerator waits for anything.
+    pub fn wake_seen(&mut self, mut wake: impl FnMut(QueueId)) {
+        for (id, queue) in self.queues.iter_mut() {
+            if queue.told && queue.completions.sees_sleeper() && queue.completions.must_wake() {
+                queue.told = false;
+                wake(QueueId(id));
+            }
+        }
+    }
+
     /// Executes all that is held, however few. Returns how many operations ended.
     pub fn flush(&mut self) -> usize {
         let before = self.ended;
@@ -505,7 +512,6 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     /// can be held.
     #[inline]
     fn take_from(&mut self, index: usize, quanta: i64) -> bool {
-        let beside = self.take_at_most < MOST_HELD;
         let Accelerator { queues, grants, held, most, .. } = self;
         let Some(queue) = queues.at_mut(index) else { return false };
         let Some(grant) = grants.at(queue.grant) else { return false };
@@ -555,9 +561,6 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             queue.deficit -= cost;
             taken_cost += cost;
             taken_bytes += bytes;
-            if beside && taken_bytes >= NEAR && is_direct(&word) {
-                *most = held.len() + 1;
-            }
             trace::start(queue.label, &About::of(&word, word.source_len), word.tag);
             let cancelled = is_cancel(&word) && cancel(held, index, &word);
             queue.held += 1;
@@ -609,23 +612,6 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             }
         }
     }
-}
-
-/// Whether a word's object fills the registers by itself, so that it needs no company.
-#[inline]
-fn is_direct(word: &ControlWord) -> bool {
-    const DIRECT: &[Algorithm] = &[
-        Algorithm::AesEcb,
-        Algorithm::AesCtr,
-        Algorithm::AesXts,
-        Algorithm::AesGcm,
-        Algorithm::ChaCha20Poly1305,
-        Algorithm::CamelliaEcb,
-        Algorithm::CamelliaCtr,
-    ];
-    let copies = word.opcode == Opcode::Copy as u8 || word.opcode == Opcode::CopyChecksum as u8;
-    let unchains = word.algorithm == Algorithm::AesCbc as u8 && word.has(Flags::REVERSE);
-    copies || unchains || DIRECT.iter().any(|algorithm| *algorithm as u8 == word.algorithm)
 }
 
 /// Whether a word's algorithm has lanes for hundreds of objects.

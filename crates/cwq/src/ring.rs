@@ -230,6 +230,13 @@ impl<M: Deref<Target = [AtomicU64]>, const W: usize> Producer<M, W> {
             && self.memory[ASLEEP].swap(0, Ordering::Relaxed) != 0
     }
 
+    /// Whether the consumer is seen to sleep. One that has just gone to sleep may be overlooked: [`Producer::must_wake`] is
+    /// for certain, and waits until all that was written before is on its way.
+    #[inline]
+    pub fn sees_sleeper(&self) -> bool {
+        self.memory[ASLEEP].load(Ordering::Relaxed) != 0
+    }
+
     /// The word that is 1 while the consumer sleeps: what it waits on, and what it is woken on.
     pub fn sleep_word(&self) -> &AtomicU64 {
         &self.memory[ASLEEP]

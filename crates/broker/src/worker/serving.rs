@@ -22,6 +22,9 @@ const FINISH: Duration = Duration::from_secs(2);
 /// How long it sleeps at first, and at most, where words wait but their client takes no completions.
 const BLOCKED: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(50));
 
+/// Busy, it makes certain after so many steps that no client sleeps that should not.
+const FENCED: u32 = 16;
+
 /// How many words are taken at once: the lanes of most algorithms. Clients prepare the next meanwhile.
 const AT_ONCE: usize = 16;
 
@@ -62,6 +65,8 @@ pub(super) struct Serving {
     pace: Pace,
     began: Instant,
     blocked: Duration,
+    /// Steps since it was last made certain that no client sleeps that should not.
+    untold: u32,
     /// Whether it went to work since something last ended, and nothing came of it: a client without room.
     in_vain: bool,
 }
@@ -85,6 +90,7 @@ impl Serving {
             pace,
             began: Instant::now(),
             blocked: BLOCKED.0,
+            untold: 0,
             in_vain: false,
         }
     }
@@ -129,7 +135,12 @@ impl Serving {
                 break end;
             }
             if self.accelerator.step(self.now()) > 0 {
-                self.wake_clients();
+                self.untold += 1;
+                if self.untold < FENCED {
+                    self.wake_seen();
+                } else {
+                    self.wake_clients();
+                }
                 idle_since = None;
                 self.in_vain = false;
                 self.blocked = BLOCKED.0;
@@ -167,17 +178,24 @@ impl Serving {
         end
     }
 
+    /// Wakes every client that sleeps and has completions.
     fn wake_clients(&mut self) {
+        self.untold = 0;
         let Serving { accelerator, clients, bells, .. } = self;
-        accelerator.wake_clients(|queue| {
-            let Some(client) = clients.get(&queue) else { return };
-            sleep::wake(client.completions.sleep_word());
-            bells.entry(client.grant).or_default().wakes += 1;
-        });
+        accelerator.wake_clients(|queue| wake(clients, bells, queue));
+    }
+
+    /// Wakes those that are seen to sleep, and does not wait for what was written to be on its way.
+    fn wake_seen(&mut self) {
+        let Serving { accelerator, clients, bells, .. } = self;
+        accelerator.wake_seen(|queue| wake(clients, bells, queue));
     }
 
     /// Nothing to do: looks again for a while, then sleeps.
     fn idle(&mut self, since: &mut Option<Instant>) {
+        if self.untold > 0 {
+            self.wake_clients();
+        }
         // A clock is asked once for many looks.
         const LOOKS: u32 = 32;
         for _ in 0..LOOKS {
@@ -226,6 +244,12 @@ impl Serving {
             }
         }
     }
+}
+
+fn wake(clients: &HashMap<QueueId, Client>, bells: &mut HashMap<u64, Bells>, queue: QueueId) {
+    let Some(client) = clients.get(&queue) else { return };
+    sleep::wake(client.completions.sleep_word());
+    bells.entry(client.grant).or_default().wakes += 1;
 }
 
 /// Waits for doorbells: for each no more than that it rang, never how often, so nothing is ever read there.
