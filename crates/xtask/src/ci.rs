@@ -135,6 +135,10 @@ fn aarch64(pipeline: &mut Pipeline) -> Result<(), String> {
             .skip("aarch64: the target, its linker or qemu-user is missing: kernels neither built nor run");
         return Ok(());
     }
+    // Everything must build; the kernels and what is under them run too.
+    let mut builds = command("cargo", &["check", "--target", AARCH64, "--package", "millstream-cli"]);
+    builds.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc");
+    run(builds)?;
     let packages = ["--package", "millstream-cpu", "--package", "millstream-engines"];
     let mut arguments = vec!["test", "--release", "--target", AARCH64];
     arguments.extend(packages);
