@@ -312,8 +312,8 @@ impl Control {
 /// Answers what a client has asked, up to its share. It never waits for the client.
 fn answer(keys: &Socket, desk: &Desk<'_>) -> io::Result<()> {
     for _ in 0..REQUESTS {
-        let message = match keys.try_receive() {
-            Ok(Some(received)) => Zeroizing::new(received.bytes),
+        let message = match keys.try_receive_bytes() {
+            Ok(Some(bytes)) => Zeroizing::new(bytes),
             Ok(None) => return Err(io::ErrorKind::ConnectionReset.into()),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
             Err(error) => return Err(error),

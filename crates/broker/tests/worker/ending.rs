@@ -119,6 +119,8 @@ fn stopped_and_continued_it_goes_on() {
             assert_eq!(client.execute(digest(1)), Status::Ok);
         }
         kill_process(pid, Signal::STOP).unwrap();
+        // One of its threads sees the signal first, and stops the other.
+        std::thread::sleep(Duration::from_millis(20));
         client.submit(&[digest(2)]);
         std::thread::sleep(Duration::from_millis(20));
         assert!(client.queues[0].completions.ready() == Ok(0) || !asleep);
