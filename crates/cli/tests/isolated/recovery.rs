@@ -79,6 +79,8 @@ fn a_sleeping_client_is_woken_when_its_worker_dies() {
     let mut client = Client::new(service.attach().unwrap());
     let worker = service.workers()[0];
     signal(worker, "STOP");
+    // One of its threads sees the signal first, and stops the other.
+    std::thread::sleep(Duration::from_millis(20));
     client.send(64).unwrap();
     let killer = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(300));
@@ -158,6 +160,8 @@ fn a_grant_of_a_stopped_worker_can_be_revoked() {
     let mut client = Client::new(service.attach().unwrap());
     let worker = service.workers()[0];
     signal(worker, "STOP");
+    // One of its threads sees the signal first, and stops the other.
+    std::thread::sleep(Duration::from_millis(20));
     client.send(64).unwrap();
     let (begin, id) = (Instant::now(), client.accelerator.grant().id.to_string());
     service.operator(&["revoke", &id]);
