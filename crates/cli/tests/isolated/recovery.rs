@@ -1,9 +1,10 @@
 //! What becomes of operations in flight when a process is killed, stopped, revoked, moved, or forks.
 
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use millstream::isolated::{Fallback, GrantState, fallbacks};
+use millstream::cwq::Algorithm;
+use millstream::isolated::{Attach, Fallback, GrantState, fallbacks};
 use millstream::queue::Refusal;
 use millstream_testkit::Random;
 
@@ -267,18 +268,21 @@ fn the_socket_s_directory_is_removed() {
     assert_eq!(Client::new(service.attach().unwrap()).stream(100, |_| {}).unwrap().good, 100);
 }
 
+/// The same command, by a shell that sets a limit first.
+fn limited(serve: &mut Command, limit: &str) {
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", &format!("{limit}; exec \"$@\""), "sh"])
+        .arg(serve.get_program())
+        .args(serve.get_args());
+    shell.env_remove("MILLSTREAM_SOCKET").env_remove("MILLSTREAM_HWCAP");
+    shell.stdin(Stdio::null()).stdout(Stdio::null());
+    *serve = shell;
+}
+
 #[test]
 fn descriptors_run_out_in_the_service() {
-    let service = Service::as_command(|serve| {
-        let program = serve.get_program().to_owned();
-        let arguments: Vec<_> = serve.get_args().map(ToOwned::to_owned).collect();
-        let mut limited = millstream();
-        std::mem::swap(serve, &mut limited);
-        let mut shell = std::process::Command::new("sh");
-        shell.args(["-c", "ulimit -n 64; exec \"$@\"", "sh"]).arg(program).args(arguments);
-        shell.stdin(Stdio::null()).stdout(Stdio::null());
-        *serve = shell;
-    });
+    let service = Service::as_command(|serve| limited(serve, "ulimit -n 64"));
     let mut held = Vec::new();
     let refused = loop {
         match service.attach() {
@@ -293,6 +297,46 @@ fn descriptors_run_out_in_the_service() {
     assert_eq!(client.stream(1000, |_| {}).unwrap().good, 1000, "grants go on");
     held.clear();
     eventually("there is room again", || service.attach().is_ok());
+}
+
+#[test]
+fn memory_runs_out_in_the_service() {
+    let service = Service::as_command(|serve| limited(serve, "ulimit -v 2000000"));
+    let mut bystander = Client::new(service.attach().unwrap());
+    let big = Attach { arena_bytes: 200 << 20, ..service.wanted() };
+    let mut held = Vec::new();
+    let refused = loop {
+        match big.attach() {
+            Ok(accelerator) => held.push(accelerator),
+            Err(error) => break error.to_string(),
+        }
+        assert!(held.len() < 32, "the limit has an effect");
+    };
+    assert!(!held.is_empty());
+    assert!(refused.contains("run out") || refused.contains("no worker"), "{refused}");
+    assert_eq!(bystander.stream(1000, |_| {}).unwrap().good, 1000, "grants go on");
+    held.clear();
+    eventually("there is room again", || big.attach().is_ok());
+}
+
+#[test]
+fn memory_for_keys_runs_out_in_a_worker() {
+    let service = Service::with(&["--accelerators", "1"]);
+    let mut bystander = Client::new(service.attach().unwrap());
+    let many = Attach { key_slots: 4096, ..service.wanted() }.attach().unwrap();
+    let mut queue = many.queue().unwrap();
+    let mut keys = Vec::new();
+    let refused = loop {
+        match queue.import_key(Algorithm::AesGcm, &[7; 32]) {
+            Ok(key) => keys.push(key),
+            Err(error) => break error.to_string(),
+        }
+    };
+    assert!(keys.len() > 100, "{}", keys.len());
+    assert!(refused.contains("memory for keys") || refused.contains("slot"), "{refused}");
+    assert_eq!(bystander.stream(1000, |_| {}).unwrap().good, 1000, "grants go on");
+    assert!(queue.remove_key(keys[0]));
+    queue.import_key(Algorithm::AesGcm, &[8; 32]).unwrap();
 }
 
 #[test]
