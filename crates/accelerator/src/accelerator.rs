@@ -20,7 +20,7 @@ use crate::stats::{Filled, QueueStats};
 use crate::trace::{self, About};
 use crate::unit::Unit;
 
-/// What a queue of weight 1 may take in one round: see [`cost`].
+/// What the queues of a grant of weight 1 may take in one round: see [`cost`].
 const QUANTUM: i64 = 64 * 1024;
 
 /// The bytes of the words that are taken before any is executed: enough for lanes to be full of 8 KB objects, little enough
@@ -58,6 +58,8 @@ pub(crate) struct Queue<M> {
     pub(crate) submissions: Consumer<M, { ControlWord::WORDS }>,
     pub(crate) completions: Producer<M, { Completion::WORDS }>,
     pub(crate) weight: u32,
+    /// Queues of its grant, itself among them: they share what the grant may take.
+    siblings: i64,
     /// What it may still take in this turn; less than nothing after a big object.
     deficit: i64,
     /// Whether its turn was cut short because no more words could be held: it goes on with it.
@@ -88,6 +90,7 @@ impl<M: Deref<Target = [Word]>> Queue<M> {
             submissions: Consumer::resume(submissions, position.submissions)?,
             completions: Producer::resume(completions, position.completions)?,
             weight: weight.max(1),
+            siblings: 1,
             deficit: 0,
             in_turn: false,
             arena_len: 0,
@@ -229,7 +232,8 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         grant.map(|grant| grant.policy = policy(algorithms)).is_some()
     }
 
-    /// Adds a queue to a grant. Its share is `weight` among the weights of all queues.
+    /// Adds a queue to a grant. A grant's share is the mean of its queues' weights among those of all grants: who has more
+    /// queues has no more of the accelerator.
     ///
     /// # Errors
     /// [`Corrupt`] when the memory is not that of rings, there is no such grant, or the completion ring
@@ -261,8 +265,18 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             }
             !gone
         });
+        let grant = queue.grant;
         self.publish();
         self.queues.remove(id.0);
+        self.share_out(grant);
+    }
+
+    /// Divides a grant's share among its queues.
+    pub(crate) fn share_out(&mut self, grant: usize) {
+        let siblings = self.queues.iter_mut().filter(|(_, queue)| queue.grant == grant).count();
+        for (_, queue) in self.queues.iter_mut().filter(|(_, queue)| queue.grant == grant) {
+            queue.siblings = siblings as i64;
+        }
     }
 
     /// Puts a key in a slot of a grant. Its bytes are not known, so it can't be exported, nor move to another process:
@@ -503,7 +517,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     fn rounds_to_wait(&mut self) -> Option<i64> {
         let offering = self.queues.iter_mut().filter_map(|(_, queue)| {
             let offers = matches!(queue.submissions.ready(), Ok(1..)) && queue.room() > 0;
-            (offers && queue.deficit <= 0).then(|| 1 - queue.deficit / (QUANTUM * i64::from(queue.weight)))
+            (offers && queue.deficit <= 0).then(|| 1 - queue.deficit / queue.quantum())
         });
         offering.min()
     }
@@ -518,7 +532,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         // A corrupt ring is not served.
         let (Ok(ready), Ok(_)) = (queue.submissions.ready(), queue.completions.room()) else { return false };
         if !std::mem::take(&mut queue.in_turn) {
-            let share = quanta.saturating_mul(QUANTUM * i64::from(queue.weight));
+            let share = quanta.saturating_mul(queue.quantum());
             queue.deficit = queue.deficit.saturating_add(share);
         }
         let (mut room, mut ended, mut taken_cost, mut taken_bytes) = (0, 0, 0, 0);
@@ -630,6 +644,12 @@ fn is_cancel(word: &ControlWord) -> bool {
 }
 
 impl<M: Deref<Target = [Word]>> Queue<M> {
+    /// What it may take in one round.
+    #[inline]
+    fn quantum(&self) -> i64 {
+        (QUANTUM * i64::from(self.weight) / self.siblings).max(1)
+    }
+
     /// Writes a completion; there is room, because no more words were taken than there was.
     #[inline(always)]
     fn post(&mut self, about: About, completion: Completion) {

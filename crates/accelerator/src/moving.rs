@@ -100,6 +100,8 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         (queue.arena_len, queue.label) = (of.arena.len(), of.label);
         // Whoever served it before may have said that it sleeps.
         queue.submissions.wake();
-        Ok(QueueId(self.queues.insert(queue)))
+        let id = QueueId(self.queues.insert(queue));
+        self.share_out(grant.0.index());
+        Ok(id)
     }
 }

@@ -412,6 +412,41 @@ fn shares_are_of_time() {
     assert!(bytes[0] > 0 && (35 * bytes[0]..60 * bytes[0]).contains(&bytes[1]), "{bytes:?}");
 }
 
+/// Who has four queues has no greater share than who has one.
+#[test]
+fn queues_of_one_grant_divide_its_share() {
+    let mut accelerator = Accelerator::new(Features::hardware(), FlushPolicy::default());
+    let mut queues = Vec::new();
+    for (number, of_grant) in [1, 4].into_iter().enumerate() {
+        let grant = accelerator.add_grant(Arc::new(LocalArena::new(1 << 16)), 0);
+        for _ in 0..of_grant {
+            let (client, submissions, completions) = Client::new(512);
+            let id = accelerator.add_queue(grant, submissions, completions, 1).expect("rings");
+            queues.push((number, client, id));
+        }
+    }
+    let word = copy(1, 16 << 10).word;
+    for _ in 0..40 {
+        for (_, client, _) in &mut queues {
+            while client.submissions.push(&word.to_words()).is_ok() {}
+            client.submissions.publish();
+        }
+        accelerator.step(0);
+        for (_, client, _) in &mut queues {
+            while client.completed().is_some() {}
+        }
+    }
+    let mut bytes = [0; 2];
+    for (number, _, id) in &queues {
+        bytes[*number] += accelerator.stats(*id).expect("a queue").bytes;
+    }
+    assert!(bytes[0] > 0 && bytes[0].abs_diff(bytes[1]) < bytes[0] / 8, "{bytes:?}");
+    // What one queue leaves when it goes is the others'.
+    let gone = queues.pop().expect("five queues");
+    accelerator.remove_queue(gone.2);
+    assert!(accelerator.stats(gone.2).is_none());
+}
+
 /// A queue whose completions nobody takes gets no service, and does not save up turns for later.
 #[test]
 fn a_full_completion_ring_stops_the_queue() {
