@@ -5,26 +5,21 @@ use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 use std::time::Instant;
 
+use millstream_cwq::ring::SLEEP_WORD;
 use millstream_protocol::{Grant as Terms, STATE_BYTES, STATE_LIVE};
-use millstream_shm::{Doorbell, Mapping, Memory, Rings, Socket, Words, sleep};
+use millstream_shm::{
+    AAD_BYTES, Doorbell, Mapping, Memory, Rings, STATE_PLACE_BYTES, Socket, Words, buffer_bytes, sleep,
+};
 
 use crate::identity::Peer;
 use crate::link::Shared;
 use crate::policy::Size;
 
-/// Where in a completion ring it says that its consumer sleeps: see `millstream_cwq::ring`.
-const ASLEEP: usize = 16;
-
-/// What a client's heap puts before the bytes of each buffer.
-const HEAD: u64 = 128;
-/// The places that a queue keeps for each operation: for what is small, and for a list of what is gathered.
-const PLACES: [u64; 2] = [128, 256];
-
 /// Bytes of arena for a grant of that size: what was asked for, and the places that its queues keep for themselves. None
 /// where offsets could not reach it all.
 pub(crate) fn arena_bytes(size: &Size) -> Option<u32> {
-    let places: u64 = PLACES.iter().map(|len| (HEAD + len).next_power_of_two()).sum();
-    let own = u64::from(size.queues) * u64::from(size.depth) * places;
+    let places: usize = [AAD_BYTES, STATE_PLACE_BYTES].into_iter().map(buffer_bytes).sum();
+    let own = u64::from(size.queues) * u64::from(size.depth) * places as u64;
     let all = (own + u64::from(size.arena_bytes)).next_multiple_of(4096);
     u32::try_from(all).ok()
 }
@@ -80,8 +75,8 @@ impl Shares {
         for queue in 0..self.queues {
             let (at, count) = self.layout.completions(queue);
             let Some(words) = rings.words(at, count) else { continue };
-            words[ASLEEP].store(0, Ordering::SeqCst);
-            sleep::wake(&words[ASLEEP]);
+            words[SLEEP_WORD].store(0, Ordering::SeqCst);
+            sleep::wake(&words[SLEEP_WORD]);
         }
         Ok(())
     }
@@ -144,10 +139,10 @@ mod tests {
         let page = Mapping::read_only(&shares.page).unwrap().words(0, 1).unwrap();
         let (at, count) = shares.layout.completions(2);
         let words = rings.words(at, count).unwrap();
-        words[ASLEEP].store(1, Ordering::SeqCst);
+        words[SLEEP_WORD].store(1, Ordering::SeqCst);
         let begin = Instant::now();
         std::thread::scope(|scope| {
-            scope.spawn(|| sleep::wait(&words[ASLEEP], 1, std::time::Duration::from_secs(30)));
+            scope.spawn(|| sleep::wait(&words[SLEEP_WORD], 1, std::time::Duration::from_secs(30)));
             std::thread::sleep(std::time::Duration::from_millis(30));
             shares.end(millstream_protocol::STATE_REVOKED).unwrap();
         });

@@ -26,8 +26,11 @@ pub type Word = AtomicU64;
 /// Where things lie: a cache line for each that different sides write.
 const PUBLISHED: usize = 0;
 const TAKEN: usize = 8;
-const ASLEEP: usize = 16;
+const ASLEEP: usize = SLEEP_WORD;
 const ENTRIES: usize = 24;
+
+/// The word that is 1 while the consumer sleeps, for who has a ring's memory and neither of its sides.
+pub const SLEEP_WORD: usize = 16;
 
 /// The most entries a ring may have.
 pub const MAX_CAPACITY: usize = 1 << 20;

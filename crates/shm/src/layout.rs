@@ -1,6 +1,20 @@
-//! Where the rings of a grant lie in its memory: both sides reckon it from the same few numbers.
+//! How the memory of a grant is divided: both sides reckon it from the same few numbers.
 
 use millstream_cwq::{Completion, ControlWord, ring};
+
+/// Bytes before those of each buffer in an arena: a cache line for an initialisation vector and one for a tag.
+pub const BUFFER_HEAD: usize = 128;
+
+/// Bytes of associated data that a queue has a place for, for each operation in flight.
+pub const AAD_BYTES: usize = 128;
+
+/// Bytes of the place for a mid-state that it has beside that.
+pub const STATE_PLACE_BYTES: usize = ControlWord::STATE_BYTES as usize;
+
+/// What a buffer of that many bytes takes of an arena, which is handed out in powers of two.
+pub const fn buffer_bytes(len: usize) -> usize {
+    (BUFFER_HEAD + len).next_power_of_two()
+}
 
 /// Rings begin on pages of their own.
 const PAGE: usize = 4096;

@@ -19,11 +19,25 @@ mod socket;
 pub use copy::{copy_name, prefetch, prefetch_words, prefetch_write, share};
 pub use doorbell::Doorbell;
 pub use fork::forks;
-pub use layout::Rings;
+pub use layout::{AAD_BYTES, BUFFER_HEAD, Rings, STATE_PLACE_BYTES, buffer_bytes};
 pub use mapping::{Mapping, Words};
 pub use memory::Memory;
 pub use secret::SecretMemory;
 pub use socket::{Credentials, Listener, MAX_DESCRIPTORS, MAX_MESSAGE, Received, Socket, pair};
+
+/// Pins the calling thread, and those it starts, to a processor.
+///
+/// # Errors
+/// The system's: there is no such processor, or this process may not use it.
+pub fn pin(cpu: usize) -> std::io::Result<()> {
+    use rustix::thread::{CpuSet, sched_setaffinity};
+    if cpu >= CpuSet::MAX_CPU {
+        return Err(std::io::ErrorKind::InvalidInput.into());
+    }
+    let mut set = CpuSet::new();
+    set.set(cpu);
+    Ok(sched_setaffinity(None, &set)?)
+}
 
 /// Sleeping on a word of shared memory, and waking who sleeps there.
 pub mod sleep {

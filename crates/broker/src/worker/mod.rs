@@ -30,7 +30,6 @@ use std::time::Duration;
 use millstream_cpu::Features;
 use millstream_protocol::Report;
 use rustix::event::epoll;
-use rustix::thread::{CpuSet, sched_setaffinity};
 
 use control::Control;
 use mailbox::{End, Mailbox};
@@ -215,13 +214,7 @@ fn spawn(
 }
 
 fn pin(cpu: Option<usize>) -> Result<(), Error> {
-    let Some(cpu) = cpu else { return Ok(()) };
-    if cpu >= CpuSet::MAX_CPU {
-        return Err(Error::Cpu(cpu, io::ErrorKind::InvalidInput.into()));
-    }
-    let mut set = CpuSet::new();
-    set.set(cpu);
-    sched_setaffinity(None, &set).map_err(|error| Error::Cpu(cpu, error.into()))
+    cpu.map_or(Ok(()), |cpu| millstream_shm::pin(cpu).map_err(|error| Error::Cpu(cpu, error)))
 }
 
 /// A panic of either thread ends the process, with a message: half a worker would leave its clients waiting. No

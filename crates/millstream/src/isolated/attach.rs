@@ -47,9 +47,9 @@ pub struct Attach {
     /// it must where client and worker share a processor, it becomes shorter by itself.
     pub spin: Duration,
     /// From how many bytes of input on its cache lines are handed towards the worker's core when it is submitted
-    /// (`cldemote` or `clwb`). Never, unless asked for: where it was measured it gained nothing below 512 bytes and
-    /// cost a third of the throughput from 2 KiB on; with the output's lines as well it cost more. It
-    /// depends on the processor's caches, so measure before you ask.
+    /// (`cldemote` or `clwb`), where the operation has output too. Never, unless asked for: where it was measured it gained
+    /// little or nothing below 512 bytes and cost a good part of the throughput from 2 KiB on. Input that has no output,
+    /// as a hash's, is handed over always: there it pays. It depends on the processor's caches, so measure before you ask.
     pub demote_from: Option<usize>,
 }
 

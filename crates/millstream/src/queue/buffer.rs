@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use buddy_system_allocator::FrameAllocator;
 use millstream_accelerator::Arena;
-use millstream_shm::{Mapping, prefetch, prefetch_write};
+use millstream_shm::{BUFFER_HEAD, Mapping, prefetch, prefetch_write};
 use zeroize::optimization_barrier;
 
 /// What is handed out is whole cache lines.
@@ -26,7 +26,8 @@ const LINE: usize = 64;
 
 /// Before the bytes of a buffer: a line for an initialisation vector and one for a tag, so that what belongs to an
 /// operation lies together and needs no copy to come back.
-const HEAD: usize = 2 * LINE;
+const HEAD: usize = BUFFER_HEAD;
+const _: () = assert!(HEAD == 2 * LINE);
 
 /// The longest initialisation vector, and the longest tag, in bytes.
 pub(crate) const SMALL: usize = LINE;
@@ -76,11 +77,6 @@ impl Heap {
     #[inline(always)]
     fn is_parents(&self) -> bool {
         self.forks.is_some_and(|forks| forks != millstream_shm::forks())
-    }
-
-    /// What a buffer of that many bytes takes of the arena: it is handed out in powers of two.
-    pub(crate) fn bytes_for(len: usize) -> usize {
-        (HEAD + len).next_power_of_two()
     }
 
     /// Copies bytes into a place of the arena that no [`Buffer`] lends.

@@ -9,7 +9,7 @@ use std::task::Waker;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use millstream_cwq::ring::{Consumer, Producer};
+use millstream_cwq::ring::{Consumer, Producer, SLEEP_WORD};
 use millstream_cwq::{Completion, ControlWord, Status};
 use millstream_shm as shm;
 
@@ -40,8 +40,6 @@ pub(super) struct Isolated {
     polls: u32,
     patience: Patience,
     watcher: Option<Watcher>,
-    /// From how many bytes on a source's cache lines are handed to the worker.
-    demote_from: usize,
 }
 
 impl Isolated {
@@ -66,7 +64,7 @@ impl Isolated {
 
     /// From how many bytes on the cache lines of input that has output are handed over, where that was asked for.
     pub(super) fn hand_over_from(&self) -> usize {
-        self.demote_from
+        self.link.demote_from()
     }
 
     /// Nothing has come: wakes the worker if it sleeps; whether the grant is over.
@@ -264,9 +262,6 @@ impl Watched {
     }
 }
 
-/// The word of a completion ring that is 1 while its consumer sleeps: that of [`Consumer::sleep_word`].
-const SLEEP_WORD: usize = 16;
-
 impl Drop for Watcher {
     fn drop(&mut self) {
         let Some(thread) = self.thread.take() else { return };
@@ -301,8 +296,8 @@ impl Queue {
         match Parts::over(link.heap.clone(), &link.rings, link.layout, index, depth, position) {
             Ok(parts) => {
                 let patience = Patience { spin: link.spin(), failed: 0 };
-                let (link, demote_from) = (link.clone(), link.demote_from());
-                let isolated = Isolated { link, index, polls: 0, patience, watcher: None, demote_from };
+                let link = link.clone();
+                let isolated = Isolated { link, index, polls: 0, patience, watcher: None };
                 Ok(parts.queue(Driver::Isolated(Box::new(isolated))))
             }
             Err(error) => {

@@ -46,7 +46,7 @@ use millstream_cpu::Features;
 use millstream_cwq::ring::{Consumer, Producer};
 use millstream_cwq::{Algorithm, Completion, ControlWord, Flags, Opcode, Status};
 use millstream_shm::{Mapping, Rings, Words};
-use millstream_shm::{prefetch_words, share};
+use millstream_shm::{buffer_bytes, prefetch_words, share};
 
 pub use buffer::Buffer;
 use request::Rare;
@@ -218,8 +218,8 @@ impl Done {
 }
 
 /// Bytes of associated data that need no buffer of their own.
-const AAD: usize = 128;
-const STATE: usize = ControlWord::STATE_BYTES as usize;
+const AAD: usize = millstream_shm::AAD_BYTES;
+const STATE: usize = millstream_shm::STATE_PLACE_BYTES;
 
 /// Places in the arena for associated data and for mid-states, one of each for each operation in flight. They are
 /// written and read by copies only.
@@ -310,7 +310,7 @@ impl Parts {
 
     /// Bytes of arena that a queue keeps for itself.
     pub(crate) fn places_bytes(depth: usize) -> usize {
-        Heap::bytes_for(depth * AAD) + Heap::bytes_for(depth * STATE)
+        buffer_bytes(depth * AAD) + buffer_bytes(depth * STATE)
     }
 
     /// Rings of this process's own.

@@ -16,7 +16,6 @@ use millstream_accelerator::{Accelerator, FlushPolicy, GrantId, Handle, Key, Que
 use millstream_cpu::Features;
 use millstream_cwq::Algorithm;
 use millstream_cwq::ring::Consumer;
-use rustix::thread::{CpuSet, sched_setaffinity};
 
 use super::buffer::{Exclusive, Heap};
 use super::{Config, Driver, LocalAccelerator, Parts, Queue, Refusal, RingMemory};
@@ -329,13 +328,7 @@ impl fmt::Debug for AcceleratorThread {
 }
 
 fn pin(cpu: Option<usize>) -> Result<(), std::io::ErrorKind> {
-    let Some(cpu) = cpu else { return Ok(()) };
-    if cpu >= CpuSet::MAX_CPU {
-        return Err(std::io::ErrorKind::InvalidInput);
-    }
-    let mut set = CpuSet::new();
-    set.set(cpu);
-    sched_setaffinity(None, &set).map_err(|error| error.kind())
+    cpu.map_or(Ok(()), |cpu| millstream_shm::pin(cpu).map_err(|error| error.kind()))
 }
 
 /// Says that the thread has ended, however that came. No command is left without an answer.

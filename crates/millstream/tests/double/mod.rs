@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use millstream::Features;
 use millstream::cwq::Algorithm;
+use millstream::cwq::ring::SLEEP_WORD;
 use millstream::isolated::{Accelerator, Attach};
 use millstream_accelerator::{self as unit, Arena, ExportError, FlushPolicy, Handle, InsertError};
 use millstream_protocol::{
@@ -177,8 +178,8 @@ impl Served {
     pub fn end(&self, state: u64) {
         self.state[0].store(state, Ordering::Release);
         for words in &self.completions {
-            words[16].store(0, Ordering::SeqCst);
-            shm::sleep::wake(&words[16]);
+            words[SLEEP_WORD].store(0, Ordering::SeqCst);
+            shm::sleep::wake(&words[SLEEP_WORD]);
         }
     }
 
@@ -384,7 +385,7 @@ impl Worker {
         let queues = &self.queues;
         self.accelerator.wake_clients(|queue| {
             for (_, words) in queues.iter().filter(|(of, _)| *of == queue) {
-                shm::sleep::wake(&words[16]);
+                shm::sleep::wake(&words[SLEEP_WORD]);
             }
         });
     }
