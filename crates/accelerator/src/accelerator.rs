@@ -33,6 +33,9 @@ const MOST_COST: i64 = 16 << 20;
 /// The most words taken before any is executed.
 const MOST_HELD: usize = 512;
 
+/// Busy, it makes certain after so many steps that no client sleeps that should not.
+const FENCED: u32 = 16;
+
 /// How many completions of words that need no engine are shown at a time, while more such words are taken.
 const SHOWN: usize = 32;
 
@@ -156,6 +159,8 @@ pub struct Accelerator<A, M> {
     held: Vec<Taken>,
     /// How many operations ended, ever.
     ended: usize,
+    /// Steps since it was last certain that no client sleeps that should not.
+    unsure: u32,
     /// How many words may be held in this turn; more where lanes are wide.
     most: usize,
     /// How many that is at first.
@@ -183,6 +188,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             taken_cost: 0,
             taken_bytes: 0,
             held_since: 0,
+            unsure: 0,
             most: MOST_HELD,
             take_at_most: MOST_HELD,
             executor: Executor::new(Unit::new(features)),
@@ -380,8 +386,9 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     }
 
     /// Calls `wake` for each queue whose client sleeps and has completions since the last call. Costs a fence for
-    /// each queue that had completions.
+    /// each queue that had completions, and waits until what was written there is on its way.
     pub fn wake_clients(&mut self, mut wake: impl FnMut(QueueId)) {
+        self.unsure = 0;
         for (id, queue) in self.queues.iter_mut() {
             if std::mem::take(&mut queue.told) && queue.completions.must_wake() {
                 wake(QueueId(id));
@@ -389,9 +396,13 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         }
     }
 
-    /// The same without a fence, for between two steps: a client that has just gone to sleep may be overlooked. So
-    /// [`Accelerator::wake_clients`] must follow soon, and before the accelerator waits for anything.
+    /// The same, for between two steps: without a fence but now and then, so that a client that has just gone to sleep may
+    /// be overlooked. [`Accelerator::wake_clients`] must follow before the accelerator waits for anything.
     pub fn wake_seen(&mut self, mut wake: impl FnMut(QueueId)) {
+        self.unsure += 1;
+        if self.unsure >= FENCED {
+            return self.wake_clients(wake);
+        }
         for (id, queue) in self.queues.iter_mut() {
             if queue.told && queue.completions.sees_sleeper() && queue.completions.must_wake() {
                 queue.told = false;

@@ -235,7 +235,7 @@ fn of_grants(registry: &mut Registry, grants: &[GrantStatus]) {
     registry.register("operations", "Operations that ended", operations);
     registry.register_with_unit("source", "Bytes of the operations' sources", Unit::Bytes, bytes);
     registry.register("operations_failed", "Operations that failed", failures);
-    registry.register("batches", "In how many goes operations were executed", batches);
+    registry.register("batches", "In how many goes the grant's worker executed operations of all its grants: not to be added over grants", batches);
     registry.register("doorbells", "How often a worker was woken", doorbells);
     registry.register("operations_in_flight", "Operations in flight", in_flight);
     registry.register("keys", "Keys that a grant holds", keys);

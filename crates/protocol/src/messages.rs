@@ -45,9 +45,10 @@ fields! {
         operations: u64,
         /// Bytes of their sources.
         bytes: u64,
-        /// In how many goes they were executed: operations by batches are the lanes that were filled.
+        /// In how many goes their worker executed operations, of all its grants: those by these are the lanes that were
+        /// filled. Not to be added over grants.
         batches: u64,
-        /// Operations that were executed in those goes.
+        /// Operations that it executed in those goes.
         batched: u64,
         /// Operations in flight now.
         in_flight: u32,

@@ -4,6 +4,16 @@ use serde_json::Value;
 
 use crate::run::command;
 
+/// What both sides of the isolated path stand on.
+const UNDER: &[&str] = &[
+    "millstream-accelerator",
+    "millstream-shm",
+    "millstream-protocol",
+    "millstream-cwq",
+    "millstream-engines",
+    "millstream-cpu",
+];
+
 /// Each crate, and the crates of this workspace it may depend on. Development dependencies are
 /// free: tests may use anything.
 const ALLOWED: &[(&str, &[&str])] = &[
@@ -13,28 +23,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("millstream-accelerator", &["millstream-engines", "millstream-cpu", "millstream-cwq"]),
     ("millstream-shm", &["millstream-cwq"]),
     ("millstream-protocol", &[]),
-    (
-        "millstream",
-        &[
-            "millstream-accelerator",
-            "millstream-shm",
-            "millstream-protocol",
-            "millstream-cwq",
-            "millstream-engines",
-            "millstream-cpu",
-        ],
-    ),
-    (
-        "millstream-broker",
-        &[
-            "millstream-accelerator",
-            "millstream-shm",
-            "millstream-protocol",
-            "millstream-cwq",
-            "millstream-engines",
-            "millstream-cpu",
-        ],
-    ),
+    ("millstream", UNDER),
+    ("millstream-broker", UNDER),
     (
         "millstream-cli",
         &[

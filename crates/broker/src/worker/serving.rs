@@ -22,9 +22,6 @@ const FINISH: Duration = Duration::from_secs(2);
 /// How long it sleeps at first, and at most, where words wait but their client takes no completions.
 const BLOCKED: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(50));
 
-/// Busy, it makes certain after so many steps that no client sleeps that should not.
-const FENCED: u32 = 16;
-
 /// How many words are taken at once: the lanes of most algorithms. Clients prepare the next meanwhile.
 const AT_ONCE: usize = 16;
 
@@ -65,8 +62,6 @@ pub(super) struct Serving {
     pace: Pace,
     began: Instant,
     blocked: Duration,
-    /// Steps since it was last made certain that no client sleeps that should not.
-    untold: u32,
     /// Whether it went to work since something last ended, and nothing came of it: a client without room.
     in_vain: bool,
 }
@@ -90,7 +85,6 @@ impl Serving {
             pace,
             began: Instant::now(),
             blocked: BLOCKED.0,
-            untold: 0,
             in_vain: false,
         }
     }
@@ -135,18 +129,14 @@ impl Serving {
                 break end;
             }
             if self.accelerator.step(self.now()) > 0 {
-                self.untold += 1;
-                if self.untold < FENCED {
-                    self.wake_seen();
-                } else {
-                    self.wake_clients();
-                }
+                self.wake_seen();
                 idle_since = None;
                 self.in_vain = false;
                 self.blocked = BLOCKED.0;
             } else if self.accelerator.held() == 0 {
                 self.idle(&mut idle_since);
             } else {
+                self.wake_clients();
                 std::hint::spin_loop();
             }
         };
@@ -180,7 +170,6 @@ impl Serving {
 
     /// Wakes every client that sleeps and has completions.
     fn wake_clients(&mut self) {
-        self.untold = 0;
         let Serving { accelerator, clients, bells, .. } = self;
         accelerator.wake_clients(|queue| wake(clients, bells, queue));
     }
@@ -193,9 +182,7 @@ impl Serving {
 
     /// Nothing to do: looks again for a while, then sleeps.
     fn idle(&mut self, since: &mut Option<Instant>) {
-        if self.untold > 0 {
-            self.wake_clients();
-        }
+        self.wake_clients();
         // A clock is asked once for many looks.
         const LOOKS: u32 = 32;
         for _ in 0..LOOKS {

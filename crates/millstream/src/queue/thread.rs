@@ -371,11 +371,12 @@ impl Worker {
             }
             let ended = self.accelerator.step(self.now());
             if ended > 0 {
-                self.wake_clients();
+                self.wake_seen();
                 idle_since = None;
             } else if self.accelerator.held() == 0 {
                 self.idle(&mut idle_since);
             } else {
+                self.wake_clients();
                 std::hint::spin_loop();
             }
         }
@@ -396,6 +397,7 @@ impl Worker {
 
     /// Nothing to do: looks again for a while, then sleeps.
     fn idle(&mut self, since: &mut Option<Instant>) {
+        self.wake_clients();
         // A clock is asked once for many looks.
         const LOOKS: u32 = 32;
         for _ in 0..LOOKS {
@@ -417,15 +419,16 @@ impl Worker {
         *since = None;
     }
 
+    /// Wakes every client that sleeps and has completions.
     fn wake_clients(&mut self) {
-        let clients = &self.clients;
-        self.accelerator.wake_clients(|queue| {
-            for (of, client) in clients {
-                if *of == queue {
-                    client.wake();
-                }
-            }
-        });
+        let Worker { accelerator, clients, .. } = self;
+        accelerator.wake_clients(|queue| wake(clients, queue));
+    }
+
+    /// Wakes those that are seen to sleep, and does not wait for what was written to be on its way.
+    fn wake_seen(&mut self) {
+        let Worker { accelerator, clients, .. } = self;
+        accelerator.wake_seen(|queue| wake(clients, queue));
     }
 
     #[cold]
@@ -461,4 +464,8 @@ impl Worker {
             }
         }
     }
+}
+
+fn wake(clients: &[(QueueId, Arc<Client>)], queue: QueueId) {
+    clients.iter().filter(|(of, _)| *of == queue).for_each(|(_, client)| client.wake());
 }
