@@ -175,7 +175,13 @@ impl Context for BlockContext {
         self.offer.provider
     }
 
-    fn init(&mut self, direction: Direction, key: Option<&[u8]>, iv: Option<&[u8]>, params: Params<'_>) -> Result<()> {
+    fn init(
+        &mut self,
+        direction: Direction,
+        key: Option<&[u8]>,
+        iv: Option<&[u8]>,
+        params: Params<'_>,
+    ) -> Result<()> {
         self.direction = direction;
         self.filled = 0;
         let len = self.offer.traits.iv;
@@ -298,7 +304,9 @@ impl Context for BlockContext {
         for param in params {
             match param.key().to_bytes() {
                 b"padding" => self.padding = param.uint()? != 0,
-                b"keylen" if param.size()? != self.offer.traits.key => return Err(Reason::INVALID_KEY_LENGTH),
+                b"keylen" if param.size()? != self.offer.traits.key => {
+                    return Err(Reason::INVALID_KEY_LENGTH);
+                }
                 _ => {}
             }
         }
