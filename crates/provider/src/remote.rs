@@ -55,7 +55,8 @@ impl Service {
 
     fn attach(socket: &Path) -> Result<Self> {
         let path = (!socket.as_os_str().is_empty()).then(|| socket.to_owned());
-        let wanted = Attach { socket: path, key_slots: KEY_SLOTS, arena_bytes: ARENA_BYTES, ..Attach::default() };
+        let wanted =
+            Attach { socket: path, key_slots: KEY_SLOTS, arena_bytes: ARENA_BYTES, ..Attach::default() };
         let accelerator = wanted.attach().map_err(Error::from)?;
         let queue = SharedQueue::new(accelerator.queue()?);
         Ok(Service { socket: socket.to_owned(), made_in: generation(), accelerator, queue })
@@ -113,7 +114,13 @@ impl RemoteKey {
 
     /// Passes `data`, whole blocks of as many bytes as `chain` has; `chain` is the vector before and what the next pass needs
     /// after. For modes without one it is empty.
-    pub fn cipher(&self, direction: Direction, chaining: Chaining, chain: &mut [u8], mut data: InOut<'_>) -> Result<()> {
+    pub fn cipher(
+        &self,
+        direction: Direction,
+        chaining: Chaining,
+        chain: &mut [u8],
+        mut data: InOut<'_>,
+    ) -> Result<()> {
         self.service.is_ours()?;
         while !data.is_empty() {
             let n = data.len().min(PIECE);

@@ -16,6 +16,16 @@ pub use digests::DIGESTS;
 pub static CIPHERS: &[OsslAlgorithm] =
     &joined::<{ ciphers::LOCAL.len() + aeads::LOCAL.len() + 1 }>(&[ciphers::LOCAL, aeads::LOCAL]);
 
+/// Those whose keys may be in the service, and then all in this process: what is offered where a service is configured.
+pub static ISOLATED_CIPHERS: &[OsslAlgorithm] = &joined::<
+    { ciphers::REMOTE.len() + aeads::REMOTE.len() + ciphers::LOCAL.len() + aeads::LOCAL.len() + 1 },
+>(&[
+    ciphers::REMOTE,
+    aeads::REMOTE,
+    ciphers::LOCAL,
+    aeads::LOCAL,
+]);
+
 /// Who should use an algorithm.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Standing {
@@ -75,6 +85,15 @@ macro_rules! offer_ciphers {
                 $names,
                 $crate::algorithms::properties($crate::algorithms::Standing::$standing, false),
                 $crate::ffi::cipher_functions::<$name, false>(),
+            ),)*
+        ];
+
+        /// With their keys in the service.
+        pub const REMOTE: &[$crate::abi::OsslAlgorithm] = &[
+            $($crate::abi::OsslAlgorithm::new(
+                $names,
+                $crate::algorithms::properties($crate::algorithms::Standing::$standing, true),
+                $crate::ffi::cipher_functions::<$name, true>(),
             ),)*
         ];
     };

@@ -3,6 +3,7 @@
 //! Ref. provider-cipher(7), EVP_EncryptInit(3).
 
 pub mod block;
+pub mod remote;
 
 use std::ffi::CStr;
 
