@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use zeroize::Zeroize;
+use zeroize::optimization_barrier;
 
 use super::object::CHACHA_BLOCK;
 use super::poly1305::{BLOCK, Poly1305};
@@ -168,8 +168,9 @@ impl AeadState for State {
 
 impl Drop for State {
     fn drop(&mut self) {
-        self.pad.zeroize();
-        self.held.zeroize();
+        (self.pad, self.held) = ([0; CHACHA_BLOCK], [0; BLOCK]);
+        // Keeps the stores above from being dropped as dead.
+        optimization_barrier(self);
     }
 }
 

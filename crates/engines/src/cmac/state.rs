@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use zeroize::Zeroize;
+use zeroize::optimization_barrier;
 
 use super::{Key, compare};
 use crate::Error;
@@ -41,6 +41,7 @@ impl<const N: usize> State<N> {
     }
 
     /// Adds the next piece.
+    #[inline]
     pub fn update<K: Key<N>>(&mut self, key: &K, mut piece: &[u8]) {
         if self.filled + piece.len() > N {
             if self.filled > 0 {
@@ -61,6 +62,7 @@ impl<const N: usize> State<N> {
     }
 
     /// The tag over all of it so far. A shorter one is the first bytes of it.
+    #[inline]
     pub fn tag<K: Key<N>>(&self, key: &K) -> [u8; N] {
         let mut chain = self.chain;
         key.absorb(&mut chain, &[], &key.last_block(&self.held[..self.filled]));
@@ -84,9 +86,11 @@ impl<const N: usize> Default for State<N> {
 }
 
 impl<const N: usize> Drop for State<N> {
+    #[inline]
     fn drop(&mut self) {
-        self.chain.zeroize();
-        self.held.zeroize();
+        (self.chain, self.held) = ([0; N], [0; N]);
+        // Keeps the stores above from being dropped as dead.
+        optimization_barrier(self);
     }
 }
 

@@ -8,7 +8,7 @@
 
 use std::fmt;
 
-use zeroize::Zeroize;
+use zeroize::optimization_barrier;
 
 use super::{Gcm, MAX_AAD_BYTES, NAME, check_length, check_tag_length, increment, lengths, tags_match};
 use crate::aead::{AeadState, TAG};
@@ -196,9 +196,10 @@ impl AeadState for State {
 
 impl Drop for State {
     fn drop(&mut self) {
-        self.hash.zeroize();
-        self.held.zeroize();
-        self.pad.zeroize();
+        self.hash = 0;
+        (self.held, self.pad) = ([0; BLOCK], [0; BLOCK]);
+        // Keeps the stores above from being dropped as dead.
+        optimization_barrier(self);
     }
 }
 
