@@ -270,7 +270,7 @@ mod tests {
         std::fs::create_dir(path("more")).unwrap();
         std::fs::write(path("more/a.cnf"), "[s]\na = 1\n").unwrap();
         std::fs::write(path("more/b.txt"), "[s]\nb = 1\n").unwrap();
-        let own = format!(".include {0}/self\n.include = {0}/more\nc = 1\n", folder.path().display());
+        let own = format!(".include = {0}/more\nc = 1\n.include {0}/self\n", folder.path().display());
         std::fs::write(path("self"), own).unwrap();
         let base = Base::read(&path("self")).unwrap();
         assert_eq!((base.get("s", "a"), base.get("s", "b")), (Some("1"), None));

@@ -184,13 +184,9 @@ impl Parts {
 
 /// A value as it has to be written so that it is read as it is.
 fn quoted(value: &str) -> String {
-    let mut text = String::new();
-    for (at, letter) in value.char_indices() {
-        let outer = at == 0 || at + letter.len_utf8() == value.len();
-        if matches!(letter, '\\' | '$' | '#' | '"' | '\'' | '`') || outer && letter == ' ' {
-            text.push('\\');
-        }
-        text.push(letter);
+    let special = |letter: char| matches!(letter, '\\' | '$' | '#' | '"' | '\'' | '`');
+    if !value.contains(special) && value.trim() == value {
+        return value.to_owned();
     }
-    text
+    format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
 }
