@@ -25,6 +25,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("millstream-protocol", &[]),
     ("millstream", UNDER),
     ("millstream-broker", UNDER),
+    ("millstream-capi", &["millstream"]),
     (
         "millstream-cli",
         &[
