@@ -4,6 +4,7 @@ mod ci;
 mod demo;
 mod deps;
 mod generate;
+mod install;
 mod run;
 mod setup;
 mod vectors;
@@ -39,12 +40,14 @@ enum Task {
     Vectors,
     /// Check that each crate depends only on those that DESIGN allows it.
     Deps,
-    /// Write the files that are generated: the README's table of kernels, man pages, completions.
+    /// Write the files that are generated: the README's table of kernels, the C header, man pages, completions.
     Generate {
         /// Change nothing; fail if a file is not up to date.
         #[arg(long)]
         check: bool,
     },
+    /// Build and install the command, the C library, the provider, and what belongs to them.
+    Install(install::Install),
 }
 
 fn main() -> ExitCode {
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         Task::Vectors => vectors::install(),
         Task::Deps => deps::check(),
         Task::Generate { check } => generate::generate(check),
+        Task::Install(install) => install.run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
