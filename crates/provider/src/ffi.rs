@@ -49,10 +49,13 @@ fn failed(provider: impl FnOnce() -> Option<Provider>, reason: Reason) -> c_int 
 /// A new box for OpenSSL to hold; null where it can't be made.
 fn boxed<T>(provider: Option<Provider>, make: impl FnOnce() -> Result<T>) -> *mut c_void {
     let mut raw = ptr::null_mut();
-    guard(|| provider, || {
-        raw = Box::into_raw(Box::new(make()?)).cast();
-        Ok(())
-    });
+    guard(
+        || provider,
+        || {
+            raw = Box::into_raw(Box::new(make()?)).cast();
+            Ok(())
+        },
+    );
     raw
 }
 
@@ -109,17 +112,24 @@ pub unsafe extern "C" fn OSSL_provider_init(
             unsafe extern "C" fn(*mut c_void, c_int, *mut c_int) -> *const OsslAlgorithm,
             query
         ),
-        function!(abi::PROVIDER_GET_REASON_STRINGS, unsafe extern "C" fn(*mut c_void) -> *const Item, reasons),
+        function!(
+            abi::PROVIDER_GET_REASON_STRINGS,
+            unsafe extern "C" fn(*mut c_void) -> *const Item,
+            reasons
+        ),
         Dispatch::END,
     ];
-    guard(|| None, || {
-        // SAFETY: the core's own arguments, valid until teardown.
-        unsafe {
-            *context = Provider::new(handle, functions).into_raw();
-            *out = FUNCTIONS.as_ptr();
-        }
-        Ok(())
-    })
+    guard(
+        || None,
+        || {
+            // SAFETY: the core's own arguments, valid until teardown.
+            unsafe {
+                *context = Provider::new(handle, functions).into_raw();
+                *out = FUNCTIONS.as_ptr();
+            }
+            Ok(())
+        },
+    )
 }
 
 unsafe extern "C" fn tear_down(provider: *mut c_void) {
@@ -150,29 +160,41 @@ unsafe extern "C" fn get_params(provider: *mut c_void, params: *mut OsslParam) -
         };
     // SAFETY: the provider's own pointer, and a terminated array.
     let (provider, params) = unsafe { (Provider::from_raw(provider), Params::new(params)) };
-    guard(|| provider, || {
-        for param in params {
-            match param.key().to_bytes() {
-                b"name" => param.set_text(c"Millstream: cryptographic acceleration")?,
-                b"version" | b"buildinfo" => param.set_text(VERSION)?,
-                b"status" => param.set_bool(true)?,
-                _ => {}
+    guard(
+        || provider,
+        || {
+            for param in params {
+                match param.key().to_bytes() {
+                    b"name" => param.set_text(c"Millstream: cryptographic acceleration")?,
+                    b"version" | b"buildinfo" => param.set_text(VERSION)?,
+                    b"status" => param.set_bool(true)?,
+                    _ => {}
+                }
             }
-        }
-        Ok(())
-    })
+            Ok(())
+        },
+    )
 }
 
-unsafe extern "C" fn query(_provider: *mut c_void, operation: c_int, no_store: *mut c_int) -> *const OsslAlgorithm {
+unsafe extern "C" fn query(
+    provider: *mut c_void,
+    operation: c_int,
+    no_store: *mut c_int,
+) -> *const OsslAlgorithm {
     if !no_store.is_null() {
         // SAFETY: a place for a number.
         unsafe { *no_store = 0 };
     }
-    match operation {
+    // SAFETY: the provider's own pointer.
+    let provider = unsafe { Provider::from_raw(provider) };
+    let isolated = || provider.is_some_and(|provider| provider.configuration().socket.is_some());
+    let offered = catch_unwind(AssertUnwindSafe(|| match operation {
         abi::OP_DIGEST => algorithms::DIGESTS.as_ptr(),
+        abi::OP_CIPHER if isolated() => algorithms::ISOLATED_CIPHERS.as_ptr(),
         abi::OP_CIPHER => algorithms::CIPHERS.as_ptr(),
         _ => ptr::null(),
-    }
+    }));
+    offered.unwrap_or(ptr::null())
 }
 
 /// None of our own: the default provider's are used.
@@ -186,7 +208,8 @@ unsafe extern "C" fn reasons(_provider: *mut c_void) -> *const Item {
 /// The functions of a digest.
 pub const fn digest_functions<D: Digest>() -> &'static [Dispatch] {
     use abi::digest as id;
-    type OneShot = unsafe extern "C" fn(*mut c_void, *const c_uchar, usize, *mut c_uchar, *mut usize, usize) -> c_int;
+    type OneShot =
+        unsafe extern "C" fn(*mut c_void, *const c_uchar, usize, *mut c_uchar, *mut usize, usize) -> c_int;
     type CopyInto = unsafe extern "C" fn(*mut c_void, *mut c_void);
     const {
         &[
@@ -221,10 +244,13 @@ unsafe extern "C" fn digest_copy(to: *mut c_void, from: *mut c_void) {
     // SAFETY: two contexts of the same algorithm; the same one twice is no copy at all.
     if to != from {
         let (to, from) = unsafe { (&mut *to.cast::<digest::Context>(), &*from.cast::<digest::Context>()) };
-        guard(|| Some(from.provider), || {
-            to.clone_from(from);
-            Ok(())
-        });
+        guard(
+            || Some(from.provider),
+            || {
+                to.clone_from(from);
+                Ok(())
+            },
+        );
     }
 }
 
@@ -232,32 +258,46 @@ unsafe extern "C" fn digest_init(context: *mut c_void, _params: *const OsslParam
     // SAFETY: a context of ours.
     let context = unsafe { &mut *context.cast::<digest::Context>() };
     let provider = context.provider;
-    guard(|| Some(provider), || {
-        context.init();
-        Ok(())
-    })
+    guard(
+        || Some(provider),
+        || {
+            context.init();
+            Ok(())
+        },
+    )
 }
 
 unsafe extern "C" fn digest_update(context: *mut c_void, input: *const c_uchar, len: usize) -> c_int {
     // SAFETY: a context of ours, and `len` bytes of input.
     let (context, input) = unsafe { (&mut *context.cast::<digest::Context>(), bytes(input, len)) };
     let provider = context.provider;
-    guard(|| Some(provider), || {
-        context.update(input);
-        Ok(())
-    })
+    guard(
+        || Some(provider),
+        || {
+            context.update(input);
+            Ok(())
+        },
+    )
 }
 
-unsafe extern "C" fn digest_final(context: *mut c_void, out: *mut c_uchar, out_len: *mut usize, room: usize) -> c_int {
+unsafe extern "C" fn digest_final(
+    context: *mut c_void,
+    out: *mut c_uchar,
+    out_len: *mut usize,
+    room: usize,
+) -> c_int {
     // SAFETY: a context of ours, and `room` bytes of output.
     let (context, out) = unsafe { (&mut *context.cast::<digest::Context>(), bytes_mut(out, room)) };
     let provider = context.provider;
-    guard(|| Some(provider), || {
-        let written = context.finish(out)?;
-        // SAFETY: a place for a number.
-        unsafe { *out_len = written };
-        Ok(())
-    })
+    guard(
+        || Some(provider),
+        || {
+            let written = context.finish(out)?;
+            // SAFETY: a place for a number.
+            unsafe { *out_len = written };
+            Ok(())
+        },
+    )
 }
 
 unsafe extern "C" fn digest_digest<D: Digest>(
@@ -270,17 +310,27 @@ unsafe extern "C" fn digest_digest<D: Digest>(
 ) -> c_int {
     // SAFETY: the provider's own pointer.
     let provider = unsafe { Provider::from_raw(provider) };
-    guard(|| provider, || {
-        let mut whole = [0; millstream::hash::MAX_DIGEST];
-        // SAFETY: `len` bytes of input, which may overlap the output, so that comes later.
-        let written = digest::digest::<D>(provider.ok_or(Reason::INTERNAL)?, unsafe { bytes(input, len) }, &mut whole)?;
-        // SAFETY: `room` bytes of output, and a place for a number.
-        unsafe {
-            bytes_mut(out, room).get_mut(..written).ok_or(Reason::OUTPUT_BUFFER_TOO_SMALL)?.copy_from_slice(&whole[..written]);
-            *out_len = written;
-        }
-        Ok(())
-    })
+    guard(
+        || provider,
+        || {
+            let mut whole = [0; millstream::hash::MAX_DIGEST];
+            // SAFETY: `len` bytes of input, which may overlap the output, so that comes later.
+            let written = digest::digest::<D>(
+                provider.ok_or(Reason::INTERNAL)?,
+                unsafe { bytes(input, len) },
+                &mut whole,
+            )?;
+            // SAFETY: `room` bytes of output, and a place for a number.
+            unsafe {
+                bytes_mut(out, room)
+                    .get_mut(..written)
+                    .ok_or(Reason::OUTPUT_BUFFER_TOO_SMALL)?
+                    .copy_from_slice(&whole[..written]);
+                *out_len = written;
+            }
+            Ok(())
+        },
+    )
 }
 
 unsafe extern "C" fn digest_get_params<D: Digest>(params: *mut OsslParam) -> c_int {
@@ -297,8 +347,16 @@ unsafe extern "C" fn digest_gettable(_provider: *mut c_void) -> *const OsslParam
 /// The functions of a cipher.
 pub const fn cipher_functions<C: Cipher, const ISOLATED: bool>() -> &'static [Dispatch] {
     use abi::cipher as id;
-    type Init = unsafe extern "C" fn(*mut c_void, *const c_uchar, usize, *const c_uchar, usize, *const OsslParam) -> c_int;
-    type Update = unsafe extern "C" fn(*mut c_void, *mut c_uchar, *mut usize, usize, *const c_uchar, usize) -> c_int;
+    type Init = unsafe extern "C" fn(
+        *mut c_void,
+        *const c_uchar,
+        usize,
+        *const c_uchar,
+        usize,
+        *const OsslParam,
+    ) -> c_int;
+    type Update =
+        unsafe extern "C" fn(*mut c_void, *mut c_uchar, *mut usize, usize, *const c_uchar, usize) -> c_int;
     const {
         &[
             function!(id::NEWCTX, NewCtx, cipher_new::<C, ISOLATED>),
@@ -389,22 +447,25 @@ unsafe extern "C" fn cipher_update<C: cipher::Context>(
     // SAFETY: a context of ours.
     let context = unsafe { &mut *context.cast::<C>() };
     let provider = context.provider();
-    guard(|| Some(provider), || {
-        let written = if out.is_null() {
-            // SAFETY: `len` bytes of input.
-            context.associate(unsafe { bytes(input, len) })?
-        } else {
-            let needed = context.update_len(len)?;
-            if needed > room {
-                return Err(Reason::OUTPUT_BUFFER_TOO_SMALL);
-            }
-            // SAFETY: `len` bytes of input, and room for as many as will be written.
-            context.update(unsafe { Exchange::new(input, len, out, needed) })?
-        };
-        // SAFETY: a place for a number.
-        unsafe { *out_len = written };
-        Ok(())
-    })
+    guard(
+        || Some(provider),
+        || {
+            let written = if out.is_null() {
+                // SAFETY: `len` bytes of input.
+                context.associate(unsafe { bytes(input, len) })?
+            } else {
+                let needed = context.update_len(len)?;
+                if needed > room {
+                    return Err(Reason::OUTPUT_BUFFER_TOO_SMALL);
+                }
+                // SAFETY: `len` bytes of input, and room for as many as will be written.
+                context.update(unsafe { Exchange::new(input, len, out, needed) })?
+            };
+            // SAFETY: a place for a number.
+            unsafe { *out_len = written };
+            Ok(())
+        },
+    )
 }
 
 unsafe extern "C" fn cipher_final<C: cipher::Context>(
@@ -416,19 +477,22 @@ unsafe extern "C" fn cipher_final<C: cipher::Context>(
     // SAFETY: a context of ours.
     let context = unsafe { &mut *context.cast::<C>() };
     let provider = context.provider();
-    guard(|| Some(provider), || {
-        let mut last = zeroize::Zeroizing::new([0; LAST]);
-        let written = context.finish(&mut last)?;
-        if written > room {
-            return Err(Reason::OUTPUT_BUFFER_TOO_SMALL);
-        }
-        // SAFETY: room for what is written, and a place for a number.
-        unsafe {
-            bytes_mut(out, written).copy_from_slice(&last[..written]);
-            *out_len = written;
-        }
-        Ok(())
-    })
+    guard(
+        || Some(provider),
+        || {
+            let mut last = zeroize::Zeroizing::new([0; LAST]);
+            let written = context.finish(&mut last)?;
+            if written > room {
+                return Err(Reason::OUTPUT_BUFFER_TOO_SMALL);
+            }
+            // SAFETY: room for what is written, and a place for a number.
+            unsafe {
+                bytes_mut(out, written).copy_from_slice(&last[..written]);
+                *out_len = written;
+            }
+            Ok(())
+        },
+    )
 }
 
 unsafe extern "C" fn cipher_cipher<C: cipher::Context>(
@@ -442,22 +506,25 @@ unsafe extern "C" fn cipher_cipher<C: cipher::Context>(
     // SAFETY: a context of ours.
     let context = unsafe { &mut *context.cast::<C>() };
     let provider = context.provider();
-    guard(|| Some(provider), || {
-        let written = if out.is_null() && !input.is_null() {
-            // SAFETY: `len` bytes of input.
-            context.associate(unsafe { bytes(input, len) })?
-        } else {
-            let needed = context.cipher_len(len)?;
-            if needed > room {
-                return Err(Reason::OUTPUT_BUFFER_TOO_SMALL);
-            }
-            // SAFETY: `len` bytes of input, and room for as many as will be written.
-            context.cipher(unsafe { Exchange::new(input, len, out, needed) })?
-        };
-        // SAFETY: a place for a number.
-        unsafe { *out_len = written };
-        Ok(())
-    })
+    guard(
+        || Some(provider),
+        || {
+            let written = if out.is_null() && !input.is_null() {
+                // SAFETY: `len` bytes of input.
+                context.associate(unsafe { bytes(input, len) })?
+            } else {
+                let needed = context.cipher_len(len)?;
+                if needed > room {
+                    return Err(Reason::OUTPUT_BUFFER_TOO_SMALL);
+                }
+                // SAFETY: `len` bytes of input, and room for as many as will be written.
+                context.cipher(unsafe { Exchange::new(input, len, out, needed) })?
+            };
+            // SAFETY: a place for a number.
+            unsafe { *out_len = written };
+            Ok(())
+        },
+    )
 }
 
 unsafe extern "C" fn cipher_get_params<C: Cipher>(params: *mut OsslParam) -> c_int {
@@ -465,13 +532,19 @@ unsafe extern "C" fn cipher_get_params<C: Cipher>(params: *mut OsslParam) -> c_i
     guard(|| None, || C::TRAITS.answer(C::Context::RANDOM_KEY, unsafe { Params::new(params) }))
 }
 
-unsafe extern "C" fn cipher_get_ctx_params<C: cipher::Context>(context: *mut c_void, params: *mut OsslParam) -> c_int {
+unsafe extern "C" fn cipher_get_ctx_params<C: cipher::Context>(
+    context: *mut c_void,
+    params: *mut OsslParam,
+) -> c_int {
     // SAFETY: a context of ours, and a terminated array.
     let (context, params) = unsafe { (&*context.cast::<C>(), Params::new(params)) };
     guard(|| Some(context.provider()), || context.get(params))
 }
 
-unsafe extern "C" fn cipher_set_ctx_params<C: cipher::Context>(context: *mut c_void, params: *const OsslParam) -> c_int {
+unsafe extern "C" fn cipher_set_ctx_params<C: cipher::Context>(
+    context: *mut c_void,
+    params: *const OsslParam,
+) -> c_int {
     // SAFETY: a context of ours, and a terminated array.
     let (context, params) = unsafe { (&mut *context.cast::<C>(), Params::new(params)) };
     let provider = context.provider();
@@ -482,10 +555,16 @@ unsafe extern "C" fn cipher_gettable(_provider: *mut c_void) -> *const OsslParam
     cipher::GETTABLE.as_ptr()
 }
 
-unsafe extern "C" fn cipher_ctx_gettable<C: cipher::Context>(_: *mut c_void, _: *mut c_void) -> *const OsslParam {
+unsafe extern "C" fn cipher_ctx_gettable<C: cipher::Context>(
+    _: *mut c_void,
+    _: *mut c_void,
+) -> *const OsslParam {
     C::GETTABLE.as_ptr()
 }
 
-unsafe extern "C" fn cipher_ctx_settable<C: cipher::Context>(_: *mut c_void, _: *mut c_void) -> *const OsslParam {
+unsafe extern "C" fn cipher_ctx_settable<C: cipher::Context>(
+    _: *mut c_void,
+    _: *mut c_void,
+) -> *const OsslParam {
     C::SETTABLE.as_ptr()
 }
