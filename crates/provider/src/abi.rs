@@ -32,6 +32,7 @@ impl Dispatch {
 
 /// An algorithm: its names, its properties, its functions. A table of them ends with one without names.
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub struct OsslAlgorithm {
     pub names: *const c_char,
     pub properties: *const c_char,
@@ -50,7 +51,11 @@ impl OsslAlgorithm {
         description: ptr::null(),
     };
 
-    pub const fn new(names: &'static CStr, properties: &'static CStr, functions: &'static [Dispatch]) -> Self {
+    pub const fn new(
+        names: &'static CStr,
+        properties: &'static CStr,
+        functions: &'static [Dispatch],
+    ) -> Self {
         OsslAlgorithm {
             names: names.as_ptr(),
             properties: properties.as_ptr(),
@@ -98,7 +103,13 @@ impl OsslParam {
 
     /// That there is such a parameter, of such a type.
     pub const fn described(key: &'static CStr, data_type: c_uint) -> Self {
-        OsslParam { key: key.as_ptr(), data_type, data: ptr::null_mut(), data_size: 0, return_size: UNMODIFIED }
+        OsslParam {
+            key: key.as_ptr(),
+            data_type,
+            data: ptr::null_mut(),
+            data_size: 0,
+            return_size: UNMODIFIED,
+        }
     }
 
     const fn nameless(mut self) -> Self {

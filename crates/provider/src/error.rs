@@ -79,6 +79,13 @@ impl Reason {
         Reason { detail: Some(detail.into()), ..self }
     }
 
+    /// The same, for a text that is there always.
+    pub const fn with(self, detail: &'static str) -> Self {
+        let number = self.number;
+        std::mem::forget(self);
+        Reason { number, detail: Some(Cow::Borrowed(detail)) }
+    }
+
     /// Library and reason in one, as OpenSSL packs them.
     pub fn packed(&self) -> u32 {
         LIB_PROVIDER << 23 | self.number

@@ -20,5 +20,7 @@ mod digest;
 mod error;
 mod exchange;
 pub mod ffi;
+mod fork;
 mod params;
 mod provider;
+mod remote;

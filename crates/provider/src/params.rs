@@ -11,9 +11,7 @@ use std::ffi::{CStr, c_char, c_void};
 use std::marker::PhantomData;
 use std::{ptr, slice, str};
 
-use crate::abi::{
-    INTEGER, OCTET_PTR, OCTET_STRING, OsslParam, UNSIGNED_INTEGER, UTF8_PTR, UTF8_STRING,
-};
+use crate::abi::{INTEGER, OCTET_PTR, OCTET_STRING, OsslParam, UNSIGNED_INTEGER, UTF8_PTR, UTF8_STRING};
 use crate::error::{Reason, Result};
 
 /// Parameters of one call.

@@ -65,13 +65,21 @@ impl Provider {
             while !functions.is_null() && (*functions).id != 0 {
                 let Dispatch { id, function } = *functions;
                 match id {
-                    abi::CORE_GET_PARAMS => core.get_params = std::mem::transmute::<_, Option<GetParams>>(function),
-                    abi::CORE_GET_LIBCTX => core.get_libctx = std::mem::transmute::<_, Option<GetLibctx>>(function),
-                    abi::CORE_NEW_ERROR => core.new_error = std::mem::transmute::<_, Option<NewError>>(function),
+                    abi::CORE_GET_PARAMS => {
+                        core.get_params = std::mem::transmute::<_, Option<GetParams>>(function)
+                    }
+                    abi::CORE_GET_LIBCTX => {
+                        core.get_libctx = std::mem::transmute::<_, Option<GetLibctx>>(function)
+                    }
+                    abi::CORE_NEW_ERROR => {
+                        core.new_error = std::mem::transmute::<_, Option<NewError>>(function)
+                    }
                     abi::CORE_SET_ERROR_DEBUG => {
                         core.set_error_debug = std::mem::transmute::<_, Option<SetErrorDebug>>(function);
                     }
-                    abi::CORE_VSET_ERROR => core.vset_error = std::mem::transmute::<_, Option<VsetError>>(function),
+                    abi::CORE_VSET_ERROR => {
+                        core.vset_error = std::mem::transmute::<_, Option<VsetError>>(function)
+                    }
                     _ => {}
                 }
                 functions = functions.add(1);
@@ -161,7 +169,11 @@ impl Provider {
         let Inner { handle, core, .. } = self.inner();
         let mut text: *const c_char = ptr::null();
         let place = (&raw mut text).cast();
-        let param = OsslParam { data: place, data_size: size_of::<*const c_char>(), ..OsslParam::described(name, abi::UTF8_PTR) };
+        let param = OsslParam {
+            data: place,
+            data_size: size_of::<*const c_char>(),
+            ..OsslParam::described(name, abi::UTF8_PTR)
+        };
         let mut params = [param, OsslParam::END];
         // SAFETY: the core's own function and handle; the array is terminated, and its place has room for a pointer.
         let answered = unsafe { core.get_params?(*handle, params.as_mut_ptr()) };

@@ -7,6 +7,7 @@ use millstream::tally::Place;
 use millstream::{EngineError, Features, InOut};
 use zeroize::Zeroize;
 
+use super::remote::Remote;
 use super::{Context, LAST, Offer};
 use crate::abi::{OCTET_PTR, OCTET_STRING, OsslParam, UNSIGNED_INTEGER};
 use crate::count::Count;
@@ -62,6 +63,8 @@ pub struct Spec {
     /// The name it is counted under.
     pub name: &'static str,
     pub make: fn(Features, &[u8]) -> std::result::Result<Arc<dyn BlockKey>, EngineError>,
+    /// What the service calls it.
+    pub remote: Option<Remote>,
 }
 
 /// What stands behind an `EVP_CIPHER_CTX`.
@@ -100,8 +103,12 @@ impl BlockContext {
         if key.len() != self.offer.traits.key {
             return Err(Reason::INVALID_KEY_LENGTH);
         }
-        let key = (self.spec.make)(millstream::features()?, key)?;
-        let Offer { provider, rows, .. } = self.offer;
+        let Offer { provider, rows, isolated, .. } = self.offer;
+        let key: Arc<dyn BlockKey> = if isolated {
+            Arc::new(self.spec.remote.ok_or(Reason::NOT_SUPPORTED)?.import(provider, key)?)
+        } else {
+            (self.spec.make)(millstream::features()?, key)?
+        };
         self.count.bind(rows.row(provider, key.place(), self.spec.name, key.kernel()));
         self.key = Some(key);
         Ok(())
@@ -175,7 +182,13 @@ impl Context for BlockContext {
         self.offer.provider
     }
 
-    fn init(&mut self, direction: Direction, key: Option<&[u8]>, iv: Option<&[u8]>, params: Params<'_>) -> Result<()> {
+    fn init(
+        &mut self,
+        direction: Direction,
+        key: Option<&[u8]>,
+        iv: Option<&[u8]>,
+        params: Params<'_>,
+    ) -> Result<()> {
         self.direction = direction;
         self.filled = 0;
         let len = self.offer.traits.iv;
@@ -298,7 +311,9 @@ impl Context for BlockContext {
         for param in params {
             match param.key().to_bytes() {
                 b"padding" => self.padding = param.uint()? != 0,
-                b"keylen" if param.size()? != self.offer.traits.key => return Err(Reason::INVALID_KEY_LENGTH),
+                b"keylen" if param.size()? != self.offer.traits.key => {
+                    return Err(Reason::INVALID_KEY_LENGTH);
+                }
                 _ => {}
             }
         }

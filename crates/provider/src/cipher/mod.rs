@@ -3,6 +3,7 @@
 //! Ref. provider-cipher(7), EVP_EncryptInit(3).
 
 pub mod block;
+pub mod remote;
 
 use std::ffi::CStr;
 
@@ -120,7 +121,13 @@ pub trait Context: Clone + Send {
     fn provider(&self) -> Provider;
 
     /// Begins a message: with the last key, or the last vector, where none is given.
-    fn init(&mut self, direction: Direction, key: Option<&[u8]>, iv: Option<&[u8]>, params: Params<'_>) -> Result<()>;
+    fn init(
+        &mut self,
+        direction: Direction,
+        key: Option<&[u8]>,
+        iv: Option<&[u8]>,
+        params: Params<'_>,
+    ) -> Result<()>;
 
     /// How many bytes [`Context::update`] writes for `input` more.
     fn update_len(&self, input: usize) -> Result<usize>;

@@ -178,7 +178,7 @@ unsafe extern "C" fn get_params(provider: *mut c_void, params: *mut OsslParam) -
 }
 
 unsafe extern "C" fn query(
-    _provider: *mut c_void,
+    provider: *mut c_void,
     operation: c_int,
     no_store: *mut c_int,
 ) -> *const OsslAlgorithm {
@@ -186,11 +186,16 @@ unsafe extern "C" fn query(
         // SAFETY: a place for a number.
         unsafe { *no_store = 0 };
     }
-    match operation {
+    // SAFETY: the provider's own pointer.
+    let provider = unsafe { Provider::from_raw(provider) };
+    let isolated = || provider.is_some_and(|provider| provider.configuration().socket.is_some());
+    let offered = catch_unwind(AssertUnwindSafe(|| match operation {
         abi::OP_DIGEST => algorithms::DIGESTS.as_ptr(),
+        abi::OP_CIPHER if isolated() => algorithms::ISOLATED_CIPHERS.as_ptr(),
         abi::OP_CIPHER => algorithms::CIPHERS.as_ptr(),
         _ => ptr::null(),
-    }
+    }));
+    offered.unwrap_or(ptr::null())
 }
 
 /// None of our own: the default provider's are used.
