@@ -121,9 +121,9 @@ fn properties_say_where_a_key_is_and_what_is_legacy() {
     let ours = Library::millstream();
     assert!(ours.cipher_with("AES-128-CBC", c"provider=millstream,millstream.isolated=no").is_some());
     assert!(ours.cipher_with("AES-128-CBC", c"millstream.isolated=yes").is_none());
-    assert!(ours.cipher_with("DES-CBC", c"legacy=yes").is_some());
-    assert!(ours.cipher_with("RC4", c"legacy=yes").is_some());
-    assert!(ours.cipher_with("DES-EDE3-CBC", c"legacy=yes").is_none());
+    assert!(ours.cipher_with("DES-CBC", c"millstream.legacy=yes").is_some());
+    assert!(ours.cipher_with("RC4", c"millstream.legacy=yes").is_some());
+    assert!(ours.cipher_with("DES-EDE3-CBC", c"millstream.legacy=yes").is_none());
 }
 
 /// What a step of a script did: output, or an error.
@@ -131,6 +131,7 @@ type Outcome = Result<Vec<u8>, u64>;
 
 /// The same steps on one side.
 struct Side {
+    ours: bool,
     cipher: Cipher,
     context: CipherContext,
 }
@@ -150,8 +151,8 @@ enum Step {
 }
 
 impl Side {
-    fn new(library: &Library, name: &str) -> Self {
-        Side { cipher: library.cipher(name).unwrap(), context: CipherContext::new() }
+    fn new(library: &Library, name: &str, ours: bool) -> Self {
+        Side { ours, cipher: library.cipher(name).unwrap(), context: CipherContext::new() }
     }
 
     fn take(&mut self, step: &Step) -> Outcome {
@@ -163,6 +164,8 @@ impl Side {
                 context.init(cipher, encrypt, key.as_deref(), iv.as_deref(), &[]).map(|()| Vec::new())
             }
             Step::Update(data) => context.update(data),
+            // In place the default provider overwrites input that it has not read when it holds a part of a block.
+            Step::InPlace(data) if !self.ours => context.update(data),
             Step::InPlace(data) => {
                 let mut buffer = [data.as_slice(), &[0; 64]].concat();
                 let at = buffer.as_mut_ptr();
@@ -209,7 +212,8 @@ fn any_step(random: &mut Random, cipher: &Cipher, name: &str, whole: bool) -> St
             let iv = Some(random.bytes(cipher.iv_len().max(16)));
             Step::Init { encrypt, key: Some(random.bytes(cipher.key_len())), iv }
         }
-        6 => Step::Copy,
+        // OpenSSL 3.0.19 calls a null pointer when a copied XTS context is used for the other direction.
+        6 if !is_xts(name) => Step::Copy,
         7 => Step::Padding(encrypt),
         8 => Step::Ask(c"num"),
         9 => Step::AskIv(c"iv"),
@@ -228,7 +232,7 @@ fn any_script_has_the_default_providers_outcomes() {
     let mut random = Random::new(2);
     for name in CIPHERS {
         for script in 0..150 {
-            let mut sides = [Side::new(&ours, name), Side::new(&theirs, name)];
+            let mut sides = [Side::new(&ours, name, true), Side::new(&theirs, name, false)];
             let mut steps = Vec::new();
             let key = Some(random.bytes(sides[0].cipher.key_len()));
             let iv = Some(random.bytes(sides[0].cipher.iv_len().max(16)));
@@ -237,7 +241,8 @@ fn any_script_has_the_default_providers_outcomes() {
                 steps.push(step.clone());
                 let [mine, other] = sides.each_mut().map(|side| side.take(&step));
                 if mine != other {
-                    panic!("{name}: {mine:x?} where the default provider has {other:x?}, after {steps:x?}");
+                    let last = &steps[steps.len().saturating_sub(6)..];
+                    panic!("{name}: {mine:x?} where the default provider has {other:x?}, after {last:x?}");
                 }
                 // After a failure a message is over.
                 step = match mine {

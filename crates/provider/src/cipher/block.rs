@@ -203,7 +203,8 @@ impl Context for BlockContext {
             self.pass(InOut::in_place(whole))?;
             return Ok(written);
         }
-        let (mut input, mut output) = data.apart();
+        let (mut input, output) = data.apart();
+        let mut output = &mut output[..written];
         if self.filled > 0 && written > 0 {
             let block = self.block();
             let more = block - self.filled;
@@ -245,6 +246,8 @@ impl Context for BlockContext {
                 kept
             }
             (_, false) if self.filled == 0 => Ok(0),
+            // It was held for its padding, and then there was to be none.
+            (_, false) if self.filled == block => self.pass_held(out).map(|()| block),
             _ => Err(Reason::WRONG_FINAL_BLOCK_LENGTH),
         }
     }

@@ -7,7 +7,7 @@ use millstream::modes::Direction;
 use millstream::tally::Place;
 use millstream::{EngineError, InOut};
 
-use super::common::{Common, set_all};
+use super::common::Common;
 use super::remote::RemoteXts;
 use super::{Context, LAST, Offer};
 use crate::abi::{OCTET_STRING, OsslParam, UNSIGNED_INTEGER};
@@ -142,6 +142,7 @@ impl Context for XtsContext {
     }
 
     fn set(&mut self, params: Params<'_>) -> Result<()> {
-        set_all(params, |param| self.common.set(param))
+        // Padding is not even taken note of.
+        params.find(c"keylen").map_or(Ok(()), |param| self.common.set(&param))
     }
 }
