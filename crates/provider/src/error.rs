@@ -74,6 +74,10 @@ impl Reason {
         detail: Some(Cow::Borrowed("internal error in the millstream provider: please report it")),
     };
 
+    /// A refusal that the default provider leaves to its return value alone, such as a wrong tag: callers who go on after it,
+    /// as DTLS does, would take an error in the queue for one of theirs.
+    pub const SILENT: Reason = Reason { number: 0, detail: None };
+
     /// The same reason, and what it doesn't say.
     pub fn because(self, detail: impl Into<Cow<'static, str>>) -> Self {
         Reason { detail: Some(detail.into()), ..self }

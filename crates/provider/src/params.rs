@@ -121,6 +121,16 @@ impl<'a> Param<'a> {
         self.bytes_of(self.raw(), &[OCTET_STRING])
     }
 
+    /// The first `len` bytes, of a parameter that says otherwise how many there are.
+    pub fn octets_exactly(&self, len: usize) -> Result<&'a [u8]> {
+        self.bytes_of(OsslParam { data_size: len, ..self.raw() }, &[OCTET_STRING])
+    }
+
+    /// Whether it is bytes, or a place to copy bytes to.
+    pub fn is_octets(&self) -> bool {
+        self.raw().data_type == OCTET_STRING
+    }
+
     /// How many bytes its place has, where a value is to be written.
     pub fn room(&self) -> usize {
         self.raw().data_size
@@ -159,6 +169,9 @@ impl<'a> Param<'a> {
         }
         if raw.data.is_null() {
             return if raw.data_size == 0 { Ok(&[]) } else { Err(Reason::FAILED_TO_GET_PARAMETER) };
+        }
+        if raw.data_size > isize::MAX as usize {
+            return Err(Reason::FAILED_TO_GET_PARAMETER);
         }
         // SAFETY: a value is as long as it says.
         Ok(unsafe { slice::from_raw_parts(raw.data.cast::<u8>(), raw.data_size) })
@@ -209,6 +222,12 @@ impl<'a> Param<'a> {
             OCTET_STRING => self.copy(value, 0),
             _ => Err(Reason::FAILED_TO_SET_PARAMETER),
         }
+    }
+
+    /// Writes bytes to its place, which a caller may say has room for none.
+    pub fn write_octets(&self, value: &[u8]) {
+        // SAFETY: the caller of the parameter's function has that much room whatever it says (EVP_CTRL_GCM_IV_GEN).
+        unsafe { ptr::copy_nonoverlapping(value.as_ptr(), self.raw().data.cast::<u8>(), value.len()) };
     }
 
     /// Answers with a text.

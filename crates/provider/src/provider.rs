@@ -130,6 +130,9 @@ impl Provider {
 
     /// Puts an error into OpenSSL's queue, under the default provider's library number: so texts are the same.
     pub fn raise(self, reason: &Reason) {
+        if *reason == Reason::SILENT {
+            return;
+        }
         let Inner { handle, core, .. } = self.inner();
         let (Some(new_error), Some(vset_error)) = (core.new_error, core.vset_error) else { return };
         // Formats nothing, so that no arguments are looked for.
