@@ -25,6 +25,15 @@ impl Certificate {
         Certificate::make(place, "ecdsa", &["ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"])
     }
 
+    /// With a DSA key of 1024 bits, as the oldest suites want.
+    #[track_caller]
+    pub fn dsa(place: &Place) -> Certificate {
+        let side = Side::new(place, "parameters", Provider::Default);
+        let words = "genpkey -genparam -algorithm DSA -pkeyopt dsa_paramgen_bits:1024";
+        let parameters = place.write("dsa.pem", OpenSsl::system().good(&side, words, b""));
+        Certificate::make(place, "dsa", &[&format!("dsa:{}", parameters.display())])
+    }
+
     #[track_caller]
     fn make(place: &Place, name: &str, key_type: &[&str]) -> Certificate {
         // Its settings are those of `openssl req`, so it is its own configuration.

@@ -16,7 +16,7 @@ impl Counters {
         Counters(Tally::open(path).unwrap_or_else(|e| panic!("{e}")).read())
     }
 
-    /// Operations and bytes of an algorithm, in the process and isolated; a `*` ends a prefix.
+    /// Operations and bytes of an algorithm, in the process and isolated; a `*` in its name stands for anything.
     pub fn of(&self, algorithm: &str) -> (u64, u64) {
         self.sum(|row| matches(&row.algorithm, algorithm))
     }
@@ -57,9 +57,19 @@ impl Counters {
     }
 }
 
+/// Whether a name is the wanted one, in which a `*` stands for anything.
 fn matches(name: &str, wanted: &str) -> bool {
     let (name, wanted) = (name.to_ascii_lowercase(), wanted.to_ascii_lowercase());
-    wanted.strip_suffix('*').map_or(name == wanted, |prefix| name.starts_with(prefix))
+    let mut pieces = wanted.split('*');
+    let first = pieces.next().unwrap_or_default();
+    let Some(mut rest) = name.strip_prefix(first) else { return false };
+    let mut last = None;
+    for piece in pieces {
+        let Some(at) = rest.find(piece) else { return false };
+        rest = &rest[at + piece.len()..];
+        last = Some(piece);
+    }
+    last.map_or(rest.is_empty(), |piece| piece.is_empty() || name.ends_with(piece))
 }
 
 impl fmt::Display for Counters {

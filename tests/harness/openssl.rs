@@ -33,8 +33,9 @@ impl OpenSsl {
         });
         let numbers = |name: &str| name.split('.').filter_map(|n| n.parse().ok()).collect::<Vec<u32>>();
         let newest = programs.max_by_key(|entry| numbers(&entry.file_name().to_string_lossy()));
-        let newest = newest
-            .unwrap_or_else(|| panic!("no OpenSSL {series}.x in {}: run `cargo xtask openssl`", folder.display()));
+        let newest = newest.unwrap_or_else(|| {
+            panic!("no OpenSSL {series}.x in {}: run `cargo xtask openssl`", folder.display())
+        });
         OpenSsl {
             program: newest.path().join("bin/openssl"),
             modules: Some(newest.path().join("lib/ossl-modules")),

@@ -84,11 +84,12 @@ fn tail(bytes: &[u8]) -> String {
 /// When it can't be started or does not end.
 #[track_caller]
 pub fn run(command: &mut Command, input: &[u8]) -> Ended {
-    let mut running = Running::start(command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()));
+    let mut running =
+        Running::start(command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()));
     let mut stdin = running.child.stdin.take().expect("it is piped");
     let out = running.child.stdout.take().expect("it is piped");
     let err = running.child.stderr.take().expect("it is piped");
-    let (sender, ended) = mpsc::channel();
+    let (sender, ended) = mpsc::channel::<()>();
     let pid = running.pid();
     std::thread::scope(|scope| {
         // A program that fails early doesn't read what it is given.
@@ -105,7 +106,11 @@ pub fn run(command: &mut Command, input: &[u8]) -> Ended {
         let (out, err) = (out.join().expect("it reads"), err.join().expect("it reads"));
         let status = running.child.wait().expect("it is our child");
         drop(sender);
-        assert!(!watch.join().expect("it waits"), "{command:?} did not end\n{}", String::from_utf8_lossy(&err));
+        assert!(
+            !watch.join().expect("it waits"),
+            "{command:?} did not end\n{}",
+            String::from_utf8_lossy(&err)
+        );
         let err = String::from_utf8_lossy(&err).into_owned();
         Ended { code: status.code(), out, err, shown: format!("{command:?}") }
     })

@@ -32,7 +32,9 @@ impl Side {
         let tally = place.path(&format!("{name}.tally"));
         let text = match provider {
             Provider::Default => DEFAULT.to_owned(),
-            Provider::Millstream => millstream("?provider=millstream", &format!("tally = {}\n", tally.display())),
+            Provider::Millstream => {
+                millstream("?provider=millstream", &format!("tally = {}\n", tally.display()))
+            }
             Provider::Isolated(service) => {
                 let socket = service.socket().display();
                 let lines = format!("tally = {}\nisolated = yes\nsocket = {socket}\n", tally.display());
@@ -91,11 +93,11 @@ openssl_conf = init
 [init]
 providers = providers
 [providers]
-default = default
-legacy = legacy
-[default]
+default = default_provider
+legacy = legacy_provider
+[default_provider]
 activate = 1
-[legacy]
+[legacy_provider]
 activate = 1
 ";
 
@@ -109,12 +111,12 @@ providers = providers
 alg_section = algorithms
 random = random
 [providers]
-millstream = millstream
-default = default
-[millstream]
+millstream = millstream_provider
+default = default_provider
+[millstream_provider]
 module = {module}
 activate = 1
-{lines}[default]
+{lines}[default_provider]
 activate = 1
 [algorithms]
 default_properties = {properties}

@@ -78,6 +78,9 @@ impl Reason {
     /// as DTLS does, would take an error in the queue for one of theirs.
     pub const SILENT: Reason = Reason { number: 0, detail: None };
 
+    /// Somebody else has put an error into the queue already.
+    pub const TOLD: Reason = Reason::SILENT;
+
     /// The same reason, and what it doesn't say.
     pub fn because(self, detail: impl Into<Cow<'static, str>>) -> Self {
         Reason { detail: Some(detail.into()), ..self }
