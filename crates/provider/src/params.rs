@@ -229,10 +229,18 @@ impl<'a> Param<'a> {
         }
     }
 
-    /// Writes bytes to its place, which a caller may say has room for none.
-    pub fn write_octets(&self, value: &[u8]) {
-        // SAFETY: the caller of the parameter's function has that much room whatever it says (EVP_CTRL_GCM_IV_GEN).
-        unsafe { ptr::copy_nonoverlapping(value.as_ptr(), self.raw().data.cast::<u8>(), value.len()) };
+    /// Fills a place that the caller made long enough without saying how long.
+    ///
+    /// As it is with `randkey`, where OpenSSL gives a place for a key of the context's length, and with `tlsivgen`, where room for
+    /// no bytes means room for a vector.
+    pub fn fill(&self, value: &[u8]) -> Result<()> {
+        let raw = self.raw();
+        if raw.data_type != OCTET_STRING || raw.data.is_null() {
+            return Err(Reason::FAILED_TO_SET_PARAMETER);
+        }
+        // SAFETY: see above.
+        unsafe { ptr::copy_nonoverlapping(value.as_ptr(), raw.data.cast::<u8>(), value.len()) };
+        self.returned(value.len())
     }
 
     /// Answers with a text.

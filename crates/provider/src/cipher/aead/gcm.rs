@@ -432,7 +432,7 @@ impl Context for GcmContext {
                 let len = if param.room() == 0 { self.iv_len } else { param.room().min(self.iv_len) };
                 let (nonce, mut part) = (self.iv, [0; MAX_IV]);
                 self.count_vector(&mut part[..len])?;
-                param.write_octets(&part[..len]);
+                param.fill(&part[..len])?;
                 self.messages.begin(&nonce[..self.iv_len])?;
                 self.vector = Vector::InUse;
             }
