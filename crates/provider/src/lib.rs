@@ -22,6 +22,7 @@ mod exchange;
 pub mod ffi;
 mod fork;
 mod libcrypto;
+mod mac;
 mod params;
 mod provider;
 mod remote;

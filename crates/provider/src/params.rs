@@ -30,6 +30,9 @@ impl<'a> Params<'a> {
         Params { first: first.cast_mut(), call: PhantomData }
     }
 
+    /// No parameters.
+    pub const NONE: Params<'static> = Params { first: ptr::null_mut(), call: PhantomData };
+
     /// The array, for whoever else takes one.
     pub fn as_ptr(self) -> *mut OsslParam {
         self.first
