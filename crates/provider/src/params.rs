@@ -220,7 +220,7 @@ impl<'a> Param<'a> {
     }
 
     /// Answers with a text.
-    pub fn set_text(&self, value: &'static CStr) -> Result<()> {
+    pub fn set_text(&self, value: &CStr) -> Result<()> {
         let raw = self.raw();
         match raw.data_type {
             UTF8_PTR => self.set_pointer(value.as_ptr().cast(), value.count_bytes()),

@@ -48,3 +48,16 @@ pub fn digest_named(name: &str) -> Option<Hash> {
     let found = NAMED.iter().find(|(names, _)| names.to_str().is_ok_and(|names| is_named(names, name)));
     found.and_then(|(_, spec)| spec.hash)
 }
+
+/// What OpenSSL calls a hash first.
+pub fn digest_name(hash: Hash) -> &'static CStr {
+    match hash {
+        Hash::Md5 => c"MD5",
+        Hash::Sha1 => c"SHA1",
+        Hash::Sha224 => c"SHA2-224",
+        Hash::Sha256 => c"SHA2-256",
+        Hash::Sha384 => c"SHA2-384",
+        Hash::Sha512 => c"SHA2-512",
+        Hash::Sha512_256 => c"SHA2-512/256",
+    }
+}

@@ -5,13 +5,15 @@
 mod aeads;
 mod ciphers;
 mod digests;
+mod kdfs;
 mod macs;
 
 use std::ffi::CStr;
 
 use crate::abi::OsslAlgorithm;
 
-pub use digests::{DIGESTS, digest_named};
+pub use digests::{DIGESTS, digest_name, digest_named};
+pub use kdfs::KDFS;
 pub use macs::{ISOLATED_MACS, MACS};
 
 /// The ciphers, with their keys in this process.

@@ -63,10 +63,17 @@ unsafe extern "C" fn mac_init<K: Kind>(
 }
 
 unsafe extern "C" fn mac_update<K: Kind>(context: *mut c_void, input: *const c_uchar, len: usize) -> c_int {
-    // SAFETY: a context of ours, and `len` bytes of input.
-    let (context, input) = unsafe { (&mut *context.cast::<Context<K>>(), bytes(input, len)) };
+    // SAFETY: a context of ours.
+    let context = unsafe { &mut *context.cast::<Context<K>>() };
     let provider = context.provider;
-    guard(|| Some(provider), || context.update(input))
+    guard(
+        || Some(provider),
+        || {
+            let reach = context.reach(len)?;
+            // SAFETY: `len` bytes of input; or, of a record of TLS, as many as `tls-data-size` said there are.
+            context.update(unsafe { bytes(input, reach) }, len)
+        },
+    )
 }
 
 unsafe extern "C" fn mac_final<K: Kind>(

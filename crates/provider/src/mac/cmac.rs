@@ -157,7 +157,7 @@ impl Keyed for Message {
     }
 
     #[inline]
-    fn update(&mut self, data: &[u8]) -> Result<()> {
+    fn update(&mut self, data: &[u8], _: usize) -> Result<()> {
         each!(self, key, state => state.update(key, data));
         Ok(())
     }

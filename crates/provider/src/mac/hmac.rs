@@ -52,7 +52,7 @@ impl Kind for Hmac {
 
     fn key(hash: Hash, key: &[u8]) -> Result<Message> {
         let key = Arc::new(HmacKey::with_kernel(*digest::kernel(hash)?, key));
-        Ok(Message { stream: key.start(), key })
+        Ok(Message { stream: key.start(), key, record: None })
     }
 
     fn row(provider: Provider, hash: Hash, place: Place, kernel: &str) -> Row {
@@ -79,6 +79,48 @@ fn name(hash: Hash) -> &'static str {
 pub struct Message {
     key: Arc<HmacKey>,
     stream: hmac::Hmac,
+    record: Option<Record>,
+}
+
+/// A record of TLS 1.0 to 1.2 under CBC, which was decrypted and not yet authenticated: how long its data is must not show.
+///
+/// First comes the header, which says that; then the data, with which MAC and padding may be looked at.
+#[derive(Clone)]
+struct Record {
+    /// Bytes of data, MAC and padding.
+    len: usize,
+    header: Option<[u8; HEADER]>,
+    tag: Option<Tag>,
+}
+
+/// RFC 5246 §6.2.3.1: the sequence number, type, version and length.
+const HEADER: usize = 13;
+
+/// RFC 5246 §6.2.3.2: padding and the byte that says how much.
+const MOST_PADDING: usize = 256;
+
+/// Far more than a record has.
+const LONGEST_RECORD: usize = 1 << 20;
+
+impl Record {
+    fn new(len: usize) -> Self {
+        Record { len, header: None, tag: None }
+    }
+
+    /// How long the data can be.
+    fn longest(&self, hash: Hash) -> usize {
+        self.len.saturating_sub(hash.output_len())
+    }
+
+    fn update(&mut self, key: &HmacKey, data: &[u8], len: usize) -> Result<()> {
+        let Some(header) = &self.header else {
+            self.header = Some(data.try_into().map_err(|_| Reason::INVALID_INPUT_LENGTH)?);
+            return Ok(());
+        };
+        let shortest = data.len().saturating_sub(MOST_PADDING);
+        self.tag = Some(Tag::new(&key.sign_prefix(header, data, shortest, len)));
+        Ok(())
+    }
 }
 
 impl Keyed for Message {
@@ -89,16 +131,43 @@ impl Keyed for Message {
     #[inline]
     fn restart(&mut self) {
         self.stream.restart(&self.key);
+        if let Some(record) = &mut self.record {
+            *record = Record::new(record.len);
+        }
     }
 
     #[inline]
-    fn update(&mut self, data: &[u8]) -> Result<()> {
-        self.stream.update(data);
+    fn reach(&self, len: usize) -> Result<usize> {
+        match &self.record {
+            Some(record) if len > record.len || record.len >= LONGEST_RECORD => {
+                Err(Reason::INVALID_INPUT_LENGTH)
+            }
+            Some(record) if record.header.is_some() => Ok(record.longest(self.key.hash())),
+            _ => Ok(len),
+        }
+    }
+
+    #[inline]
+    fn update(&mut self, data: &[u8], len: usize) -> Result<()> {
+        match &mut self.record {
+            Some(record) => return record.update(&self.key, data, len),
+            None => self.stream.update(data),
+        }
         Ok(())
     }
 
     #[inline]
     fn finish(&mut self) -> Result<Tag> {
-        Ok(Tag::new(&self.stream.finish_reset(&self.key)))
+        match &mut self.record {
+            Some(record) => {
+                let next = Record::new(record.len);
+                std::mem::replace(record, next).tag.ok_or(Reason::FINAL_CALL_OUT_OF_ORDER)
+            }
+            None => Ok(Tag::new(&self.stream.finish_reset(&self.key))),
+        }
+    }
+
+    fn record(&mut self, len: usize) {
+        self.record = (len > 0).then(|| Record::new(len));
     }
 }

@@ -68,7 +68,13 @@ pub trait Keyed: Clone + Send {
     /// Forgets the message and begins another.
     fn restart(&mut self);
 
-    fn update(&mut self, data: &[u8]) -> Result<()>;
+    /// How many bytes [`Keyed::update`] may look at, to take in `len`.
+    fn reach(&self, len: usize) -> Result<usize> {
+        Ok(len)
+    }
+
+    /// Takes in the first `len` bytes of `data`.
+    fn update(&mut self, data: &[u8], len: usize) -> Result<()>;
 
     /// The MAC; another message begins.
     fn finish(&mut self) -> Result<Tag>;
@@ -78,6 +84,7 @@ pub trait Keyed: Clone + Send {
 }
 
 /// A MAC of up to 64 bytes.
+#[derive(Clone)]
 pub struct Tag {
     bytes: [u8; 64],
     len: usize,
@@ -178,13 +185,23 @@ impl<K: Kind> Context<K> {
         Ok(())
     }
 
+    /// How many bytes [`Context::update`] is to be shown, to take in `len`.
     #[inline]
-    pub fn update(&mut self, data: &[u8]) -> Result<()> {
+    pub fn reach(&self, len: usize) -> Result<usize> {
+        match &self.state {
+            State::Local(_, keyed) => keyed.reach(len),
+            _ => Ok(len),
+        }
+    }
+
+    /// Takes in the first `len` bytes of `data`.
+    #[inline]
+    pub fn update(&mut self, data: &[u8], len: usize) -> Result<()> {
         if self.phase == Phase::Finished {
             return Err(Reason::UPDATE_CALL_OUT_OF_ORDER);
         }
         match &mut self.state {
-            State::Local(_, keyed) => keyed.update(data)?,
+            State::Local(_, keyed) => keyed.update(data, len)?,
             State::Remote(_, remote) => {
                 fits(remote.message.len() + data.len())?;
                 remote.message.extend_from_slice(data);
