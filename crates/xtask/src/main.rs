@@ -4,6 +4,9 @@ mod ci;
 mod demo;
 mod deps;
 mod generate;
+
+mod install;
+mod openssl;
 mod run;
 mod setup;
 mod vectors;
@@ -37,14 +40,18 @@ enum Task {
     Setup,
     /// Bring the published test vectors to target/vectors.
     Vectors,
+    /// Build the newest OpenSSL of each series under target/openssl (shared by MILLSTREAM_OPENSSL_CACHE).
+    Openssl,
     /// Check that each crate depends only on those that DESIGN allows it.
     Deps,
-    /// Write the files that are generated: the README's table of kernels, man pages, completions.
+    /// Write the files that are generated: the README's table of kernels, the C header, man pages, completions.
     Generate {
         /// Change nothing; fail if a file is not up to date.
         #[arg(long)]
         check: bool,
     },
+    /// Build and install the command, the C library, the provider, and what belongs to them.
+    Install(install::Install),
 }
 
 fn main() -> ExitCode {
@@ -53,8 +60,10 @@ fn main() -> ExitCode {
         Task::Ci { install, only } => ci::ci(install, only.as_deref()),
         Task::Setup => setup::setup(),
         Task::Vectors => vectors::install(),
+        Task::Openssl => openssl::openssl(),
         Task::Deps => deps::check(),
         Task::Generate { check } => generate::generate(check),
+        Task::Install(install) => install.run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
