@@ -216,6 +216,19 @@ impl<'a> Param<'a> {
         }
     }
 
+    /// Fills a place that the caller made long enough without saying how long.
+    ///
+    /// As it is with `randkey`: OpenSSL gives a place for a key of the context's length.
+    pub fn fill(&self, value: &[u8]) -> Result<()> {
+        let raw = self.raw();
+        if raw.data_type != OCTET_STRING || raw.data.is_null() {
+            return Err(Reason::FAILED_TO_SET_PARAMETER);
+        }
+        // SAFETY: see above.
+        unsafe { ptr::copy_nonoverlapping(value.as_ptr(), raw.data.cast::<u8>(), value.len()) };
+        self.returned(value.len())
+    }
+
     /// Answers with a text.
     pub fn set_text(&self, value: &'static CStr) -> Result<()> {
         let raw = self.raw();
