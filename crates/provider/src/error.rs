@@ -74,6 +74,9 @@ impl Reason {
         detail: Some(Cow::Borrowed("internal error in the millstream provider: please report it")),
     };
 
+    /// Somebody else has put an error into the queue already.
+    pub const TOLD: Reason = Reason { number: 0, detail: None };
+
     /// The same reason, and what it doesn't say.
     pub fn because(self, detail: impl Into<Cow<'static, str>>) -> Self {
         Reason { detail: Some(detail.into()), ..self }

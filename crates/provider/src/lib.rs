@@ -21,6 +21,7 @@ mod error;
 mod exchange;
 pub mod ffi;
 mod fork;
+mod libcrypto;
 mod params;
 mod provider;
 mod remote;

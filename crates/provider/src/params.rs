@@ -30,6 +30,11 @@ impl<'a> Params<'a> {
         Params { first: first.cast_mut(), call: PhantomData }
     }
 
+    /// The array, for whoever else takes one.
+    pub fn as_ptr(self) -> *mut OsslParam {
+        self.first
+    }
+
     /// Whether there is none.
     #[inline]
     pub fn is_empty(self) -> bool {

@@ -12,6 +12,7 @@ use std::sync::OnceLock;
 
 use crate::abi::{self, CoreHandle, Dispatch, OsslParam};
 use crate::error::Reason;
+use crate::libcrypto::Libcrypto;
 
 type GetParams = unsafe extern "C" fn(*const CoreHandle, *mut OsslParam) -> c_int;
 type GetLibctx = unsafe extern "C" fn(*const CoreHandle) -> *mut c_void;
@@ -33,6 +34,7 @@ struct Inner {
     handle: *const CoreHandle,
     core: Core,
     configuration: OnceLock<Configuration>,
+    libcrypto: Libcrypto,
 }
 
 /// What the provider's section of openssl.cnf, and the environment, ask for.
@@ -85,7 +87,11 @@ impl Provider {
                 functions = functions.add(1);
             }
         }
-        let inner = Box::new(Inner { handle, core, configuration: OnceLock::new() });
+        // SAFETY: only where it lies matters; `Libcrypto` never calls it.
+        let inside =
+            unsafe { std::mem::transmute::<Option<GetLibctx>, Option<abi::Function>>(core.get_libctx) };
+        let libcrypto = Libcrypto::with(inside);
+        let inner = Box::new(Inner { handle, core, configuration: OnceLock::new(), libcrypto });
         Provider(NonNull::from(Box::leak(inner)))
     }
 
@@ -123,13 +129,16 @@ impl Provider {
         core.get_libctx.map_or(ptr::null_mut(), |get| unsafe { get(*handle) })
     }
 
-    /// Where some function of the libcrypto lies that loaded it.
-    pub fn core_address(self) -> Option<*const c_void> {
-        self.inner().core.get_libctx.map(|function| function as *const c_void)
+    /// The libcrypto that loaded it.
+    pub fn libcrypto(&self) -> &Libcrypto {
+        &self.inner().libcrypto
     }
 
     /// Puts an error into OpenSSL's queue, under the default provider's library number: so texts are the same.
     pub fn raise(self, reason: &Reason) {
+        if *reason == Reason::TOLD {
+            return;
+        }
         let Inner { handle, core, .. } = self.inner();
         let (Some(new_error), Some(vset_error)) = (core.new_error, core.vset_error) else { return };
         // Formats nothing, so that no arguments are looked for.

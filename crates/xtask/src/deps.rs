@@ -26,6 +26,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("millstream", UNDER),
     ("millstream-broker", UNDER),
     ("millstream-provider", &["millstream"]),
+    ("millstream-capi", &["millstream"]),
     (
         "millstream-cli",
         &[

@@ -4,6 +4,8 @@ mod ci;
 mod demo;
 mod deps;
 mod generate;
+
+mod install;
 mod openssl;
 mod run;
 mod setup;
@@ -42,12 +44,14 @@ enum Task {
     Openssl,
     /// Check that each crate depends only on those that DESIGN allows it.
     Deps,
-    /// Write the files that are generated: the README's table of kernels, man pages, completions.
+    /// Write the files that are generated: the README's table of kernels, the C header, man pages, completions.
     Generate {
         /// Change nothing; fail if a file is not up to date.
         #[arg(long)]
         check: bool,
     },
+    /// Build and install the command, the C library, the provider, and what belongs to them.
+    Install(install::Install),
 }
 
 fn main() -> ExitCode {
@@ -59,6 +63,7 @@ fn main() -> ExitCode {
         Task::Openssl => openssl::openssl(),
         Task::Deps => deps::check(),
         Task::Generate { check } => generate::generate(check),
+        Task::Install(install) => install.run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -12,7 +12,7 @@ use zeroize::Zeroize;
 use super::arch::serial_rows;
 use super::lanes::{Chain, Keys, load_short};
 use super::schedule::{Block, Expand, KEY_BITS, Schedule};
-use crate::cmac::{self, compare};
+use crate::cmac::{self, compare, double};
 use crate::{Algorithm, Bound, Error, Kernel, Row, Standing, Table};
 
 const NAME: &str = "aes-cmac";
@@ -166,12 +166,6 @@ impl cmac::Key<16> for Cmac {
     fn last_block(&self, bytes: &[u8]) -> Block {
         self.last_number(bytes).to_le_bytes()
     }
-}
-
-/// Multiplication by x in the field of SP 800-38B §5.3, big-endian.
-fn double(block: Block) -> Block {
-    let number = u128::from_be_bytes(block);
-    ((number << 1) ^ ((number >> 127) * 0x87)).to_be_bytes()
 }
 
 /// CBC over whole blocks and one more, of which only the chaining value is kept.

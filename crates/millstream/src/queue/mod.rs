@@ -118,6 +118,19 @@ impl Ticket {
     fn generation(self) -> u32 {
         (self.0 >> 32) as u32
     }
+
+    /// It as a number, for faces in other languages. The lower half is below the queue's depth, and no other operation
+    /// in flight has it.
+    #[inline(always)]
+    pub fn to_bits(self) -> u64 {
+        self.0
+    }
+
+    /// It from its number; any other is that of no operation in flight.
+    #[inline(always)]
+    pub fn from_bits(bits: u64) -> Self {
+        Ticket(bits)
+    }
 }
 
 /// Why nothing was submitted.

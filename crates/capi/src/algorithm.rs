@@ -1,0 +1,202 @@
+//! The algorithms, by number and by name.
+
+use std::ffi::{CStr, CString};
+use std::sync::{Mutex, PoisonError};
+
+use millstream::crc::{Crc32, Crc32c};
+use millstream::cwq;
+use millstream::hash::{Hash, HashKernel};
+use millstream::ipsum::IpChecksum;
+use millstream::{Checksum, Kernel};
+
+use crate::status::Failure;
+
+/// An algorithm: a cipher with its mode, a hash, a MAC or a checksum. The numbers never change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Algorithm {
+    /// None.
+    None = 0,
+    /// AES in ECB mode. Key: 16, 24 or 32 bytes. No initialisation vector. Whole blocks of 16 bytes.
+    AesEcb = 0x10,
+    /// AES in CBC mode. Key: 16, 24 or 32 bytes. Initialisation vector: 16. Whole blocks of 16.
+    AesCbc = 0x11,
+    /// AES in counter mode. Key: 16, 24 or 32 bytes. First counter block: 16. Any length.
+    AesCtr = 0x12,
+    /// AES in 128-bit CFB mode. Key: 16, 24 or 32 bytes. Initialisation vector: 16. Any length.
+    AesCfb = 0x13,
+    /// AES in XTS mode. Key: 32 or 64 bytes, two different halves. Tweak of the data unit: 16. 16 bytes to 16 MiB.
+    AesXts = 0x14,
+    /// AES-GCM. Key: 16, 24 or 32 bytes. Nonce: 1 byte or more, best 12. Tag: 16, or cut to 15, 14, 13, 12, 8 or 4.
+    AesGcm = 0x15,
+    /// AES-CMAC. Key: 16, 24 or 32 bytes. Tag: 16, or cut to 4 or more.
+    AesCmac = 0x16,
+    /// ChaCha20-Poly1305. Key: 32 bytes. Nonce: 12. Tag: 16.
+    Chacha20Poly1305 = 0x20,
+    /// Camellia in ECB mode. Key: 16, 24 or 32 bytes. No initialisation vector. Whole blocks of 16.
+    CamelliaEcb = 0x28,
+    /// Camellia in CBC mode. Key: 16, 24 or 32 bytes. Initialisation vector: 16. Whole blocks of 16.
+    CamelliaCbc = 0x29,
+    /// Camellia in counter mode. Key: 16, 24 or 32 bytes. First counter block: 16. Any length.
+    CamelliaCtr = 0x2a,
+    /// Legacy: DES (key of 8 bytes) or 3DES (16 or 24) in ECB mode. No initialisation vector. Whole blocks of 8.
+    DesEcb = 0x30,
+    /// Legacy: DES or 3DES in CBC mode. Initialisation vector: 8. Whole blocks of 8.
+    DesCbc = 0x31,
+    /// Legacy: DES or 3DES in 64-bit CFB mode. Initialisation vector: 8. Any length.
+    DesCfb = 0x32,
+    /// Legacy: the MAC of DES or 3DES (FIPS 113). Tag: 8, or cut to 4 or more. No streams.
+    DesMac = 0x33,
+    /// Legacy: RC4. Key: 1 to 256 bytes, for one message only. No initialisation vector. Any length.
+    Rc4 = 0x38,
+    /// KASUMI F8. Key: 16 bytes. Initialisation vector: 8, COUNT (32 bits), BEARER (5), DIRECTION (1) and zeros (26),
+    /// the most significant bit first. Any number of bits. No streams.
+    KasumiF8 = 0x40,
+    /// KASUMI F9. Key: 16 bytes. Initialisation vector: 8, COUNT and FRESH (32 bits each, the most significant byte
+    /// first). Tag: 4. Any number of bits. No streams.
+    KasumiF9 = 0x41,
+    /// Legacy: MD5, digest of 16 bytes. A key of it is one for HMAC, of any length; so are those of the hashes below.
+    Md5 = 0x50,
+    /// Legacy: SHA-1, digest of 20 bytes.
+    Sha1 = 0x51,
+    /// SHA-224, digest of 28 bytes.
+    Sha224 = 0x52,
+    /// SHA-256, digest of 32 bytes.
+    Sha256 = 0x53,
+    /// SHA-384, digest of 48 bytes.
+    Sha384 = 0x54,
+    /// SHA-512, digest of 64 bytes.
+    Sha512 = 0x55,
+    /// SHA-512/256, digest of 32 bytes.
+    Sha512_256 = 0x56,
+    /// The checksum CRC-32 as in Ethernet and gzip.
+    Crc32 = 0x60,
+    /// The checksum CRC-32C as in iSCSI and SCTP.
+    Crc32c = 0x61,
+    /// The checksum of IP, UDP and TCP: a number below 2^16, whose more significant byte goes first into a header.
+    IpChecksum = 0x62,
+}
+
+/// A number that is to be one of [`Algorithm`]: C may pass any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct AlgorithmCode(pub u32);
+
+impl From<cwq::Algorithm> for AlgorithmCode {
+    fn from(algorithm: cwq::Algorithm) -> Self {
+        AlgorithmCode(algorithm as u32)
+    }
+}
+
+impl AlgorithmCode {
+    /// What it stands for.
+    #[inline]
+    pub fn get(self) -> Result<cwq::Algorithm, Failure> {
+        let code = u8::try_from(self.0).ok().and_then(cwq::Algorithm::from_code);
+        code.ok_or(Failure::Argument("algorithm", self.0.into()))
+    }
+
+    /// The hash it stands for.
+    #[inline]
+    pub fn hash(self) -> Result<Hash, Failure> {
+        let algorithm = self.get()?;
+        hash_of(algorithm).ok_or(Failure::Algorithm { given: algorithm.name(), takes: "a hash" })
+    }
+
+    /// The checksum it stands for.
+    #[inline]
+    pub fn checksum(self) -> Result<Checksum, Failure> {
+        match self.get()? {
+            cwq::Algorithm::Crc32 => Ok(Checksum::Crc32),
+            cwq::Algorithm::Crc32c => Ok(Checksum::Crc32c),
+            cwq::Algorithm::IpChecksum => Ok(Checksum::Ip),
+            other => Err(Failure::Algorithm { given: other.name(), takes: "a checksum" }),
+        }
+    }
+
+    /// Which kernel computes it, if it takes no key.
+    pub fn kernel(self) -> Result<&'static Kernel, Failure> {
+        let features = millstream::features()?;
+        Ok(match self.get()? {
+            cwq::Algorithm::Crc32 => Crc32::new(features).kernel(),
+            cwq::Algorithm::Crc32c => Crc32c::new(features).kernel(),
+            cwq::Algorithm::IpChecksum => IpChecksum::new(features).kernel(),
+            other => match hash_of(other) {
+                Some(hash) => HashKernel::best(features, hash).kernel(),
+                None => return Err(Failure::Algorithm { given: other.name(), takes: "a hash or checksum" }),
+            },
+        })
+    }
+}
+
+/// The hash that an algorithm is.
+fn hash_of(algorithm: cwq::Algorithm) -> Option<Hash> {
+    Hash::ALL.into_iter().find(|hash| millstream::algorithm_of(*hash) == algorithm)
+}
+
+/// A name that the library knows, as C reads it. Each is kept once and for ever: there are few.
+pub fn c_name(name: &'static str) -> &'static CStr {
+    static NAMES: Mutex<Vec<(&'static str, &'static CStr)>> = Mutex::new(Vec::new());
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, text)) = names.iter().find(|(known, _)| *known == name) {
+        return text;
+    }
+    let text: &'static CStr = Box::leak(CString::new(name).unwrap_or_default().into_boxed_c_str());
+    names.push((name, text));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the header says must be what goes into control words.
+    #[test]
+    fn numbers_are_those_of_control_words() {
+        use Algorithm as Ours;
+        use cwq::Algorithm as Theirs;
+        let pairs = [
+            (Ours::None, Theirs::None),
+            (Ours::AesEcb, Theirs::AesEcb),
+            (Ours::AesCbc, Theirs::AesCbc),
+            (Ours::AesCtr, Theirs::AesCtr),
+            (Ours::AesCfb, Theirs::AesCfb),
+            (Ours::AesXts, Theirs::AesXts),
+            (Ours::AesGcm, Theirs::AesGcm),
+            (Ours::AesCmac, Theirs::AesCmac),
+            (Ours::Chacha20Poly1305, Theirs::ChaCha20Poly1305),
+            (Ours::CamelliaEcb, Theirs::CamelliaEcb),
+            (Ours::CamelliaCbc, Theirs::CamelliaCbc),
+            (Ours::CamelliaCtr, Theirs::CamelliaCtr),
+            (Ours::DesEcb, Theirs::DesEcb),
+            (Ours::DesCbc, Theirs::DesCbc),
+            (Ours::DesCfb, Theirs::DesCfb),
+            (Ours::DesMac, Theirs::DesMac),
+            (Ours::Rc4, Theirs::Rc4),
+            (Ours::KasumiF8, Theirs::KasumiF8),
+            (Ours::KasumiF9, Theirs::KasumiF9),
+            (Ours::Md5, Theirs::Md5),
+            (Ours::Sha1, Theirs::Sha1),
+            (Ours::Sha224, Theirs::Sha224),
+            (Ours::Sha256, Theirs::Sha256),
+            (Ours::Sha384, Theirs::Sha384),
+            (Ours::Sha512, Theirs::Sha512),
+            (Ours::Sha512_256, Theirs::Sha512_256),
+            (Ours::Crc32, Theirs::Crc32),
+            (Ours::Crc32c, Theirs::Crc32c),
+            (Ours::IpChecksum, Theirs::IpChecksum),
+        ];
+        assert_eq!(pairs.len(), Theirs::ALL.len());
+        for (ours, theirs) in pairs {
+            assert_eq!(ours as u32, theirs as u32, "{ours:?}");
+            assert_eq!(AlgorithmCode(ours as u32).get().unwrap(), theirs);
+        }
+        assert!(AlgorithmCode(0x1_0010).get().is_err());
+    }
+
+    #[test]
+    fn names_are_kept_once() {
+        assert_eq!(c_name("aes-gcm").to_str(), Ok("aes-gcm"));
+        assert!(std::ptr::eq(c_name("aes-gcm"), c_name("aes-gcm")));
+    }
+}

@@ -1,0 +1,131 @@
+//! A key of any algorithm, as C holds it.
+
+use millstream::{AeadKey, CipherKey, Kernel, MacKey, cwq, kasumi};
+
+use crate::algorithm::AlgorithmCode;
+use crate::status::Failure;
+
+/// An expanded key. It never changes, so any number of threads may use one at once.
+pub struct Key(millstream::Key);
+
+/// That is what lets C use one from many threads.
+const _: () = {
+    const fn both<T: Send + Sync>() {}
+    both::<Key>();
+};
+
+impl Key {
+    /// Expands a key; the key of a hash is an HMAC's.
+    pub fn new(algorithm: AlgorithmCode, key: &[u8]) -> Result<Self, Failure> {
+        let algorithm = algorithm.get()?;
+        use cwq::Algorithm::{Crc32, Crc32c, IpChecksum, None};
+        if matches!(algorithm, None | Crc32 | Crc32c | IpChecksum) {
+            return Err(Failure::Algorithm { given: algorithm.name(), takes: "an algorithm with a key" });
+        }
+        Ok(Key(millstream::Key::new(millstream::features()?, algorithm, key)?))
+    }
+
+    /// The key itself.
+    #[inline(always)]
+    pub fn inner(&self) -> &millstream::Key {
+        &self.0
+    }
+
+    /// What it is for.
+    pub fn algorithm(&self) -> cwq::Algorithm {
+        self.0.algorithm()
+    }
+
+    #[cold]
+    fn wrong(&self, takes: &'static str) -> Failure {
+        Failure::Algorithm { given: self.algorithm().name(), takes }
+    }
+
+    /// It as one of a cipher's.
+    #[inline(always)]
+    pub fn cipher(&self) -> Result<CipherKey<'_>, Failure> {
+        self.0.as_cipher().ok_or_else(|| self.wrong("the key of a cipher without authentication"))
+    }
+
+    /// It as one of an AEAD's.
+    #[inline(always)]
+    pub fn aead(&self) -> Result<AeadKey<'_>, Failure> {
+        self.0.as_aead().ok_or_else(|| self.wrong("the key of an AEAD"))
+    }
+
+    /// It as one of a MAC's.
+    #[inline(always)]
+    pub fn mac(&self) -> Result<MacKey<'_>, Failure> {
+        self.0.as_mac().ok_or_else(|| self.wrong("the key of an HMAC, CMAC or DES MAC"))
+    }
+
+    /// It as one of an HMAC's.
+    #[inline(always)]
+    pub fn hmac(&self) -> Result<&millstream::hmac::HmacKey, Failure> {
+        match &self.0 {
+            millstream::Key::Hmac(key) => Ok(key),
+            _ => Err(self.wrong("the key of an HMAC")),
+        }
+    }
+
+    /// It as one of KASUMI F8.
+    pub fn kasumi_f8(&self) -> Result<&kasumi::F8, Failure> {
+        match &self.0 {
+            millstream::Key::KasumiF8(key) => Ok(key),
+            _ => Err(self.wrong("the key of kasumi-f8")),
+        }
+    }
+
+    /// It as one of KASUMI F9.
+    pub fn kasumi_f9(&self) -> Result<&kasumi::F9, Failure> {
+        match &self.0 {
+            millstream::Key::KasumiF9(key) => Ok(key),
+            _ => Err(self.wrong("the key of kasumi-f9")),
+        }
+    }
+
+    /// The kernel it is bound to.
+    pub fn kernel(&self) -> Result<&'static Kernel, Failure> {
+        use millstream::Key as K;
+        Ok(match &self.0 {
+            K::AesEcb(key) => key.kernel(),
+            K::AesCbc(key) => key.kernel(),
+            K::AesCtr(key) => key.kernel(),
+            K::AesCfb(key) => key.kernel(),
+            K::AesXts(key) => key.kernel(),
+            K::AesGcm(key) => key.kernel(),
+            K::AesCmac(key) => key.kernel(),
+            K::ChaCha20Poly1305(key) => key.kernel(),
+            K::CamelliaEcb(key) => key.kernel(),
+            K::CamelliaCbc(key) => key.kernel(),
+            K::CamelliaCtr(key) => key.kernel(),
+            K::DesEcb(key) => key.kernel(),
+            K::DesCbc(key) => key.kernel(),
+            K::DesCfb(key) => key.kernel(),
+            K::DesMac(key) => key.kernel(),
+            K::Rc4(key) => key.kernel(),
+            K::KasumiF8(key) => key.kernel(),
+            K::KasumiF9(key) => key.kernel(),
+            K::Hmac(key) => key.kernel(),
+            _ => return Err(self.wrong("an algorithm that this version knows")),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An algorithm that is added must get its kernel's name here.
+    #[test]
+    fn every_key_names_its_kernel() {
+        for algorithm in cwq::Algorithm::ALL {
+            let lengths = [16, 24, 32];
+            for key in lengths.map(|len| (0..len).collect::<Vec<u8>>()) {
+                if let Ok(key) = Key::new((*algorithm).into(), &key) {
+                    assert!(!key.kernel().unwrap().name.is_empty(), "{algorithm:?}");
+                }
+            }
+        }
+    }
+}

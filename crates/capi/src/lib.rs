@@ -1,0 +1,11 @@
+//! libmillstream
+#![deny(unsafe_code)]
+
+pub mod algorithm;
+mod direct;
+pub mod ffi;
+mod key;
+mod pass;
+mod queue;
+pub mod status;
+mod stream;

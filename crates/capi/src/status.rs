@@ -1,0 +1,496 @@
+//! What came of a call: the numbers a C program sees, and the failures behind them, which know more.
+
+use std::fmt;
+use std::io::ErrorKind;
+
+use millstream::isolated::{AttachError, KeyRefusal, ServiceRefusal};
+use millstream::queue::Refusal;
+use millstream::{EngineError, Error, cwq};
+
+/// What came of a call. The numbers never change; new ones may be added. MILLSTREAM_STATUS_OK is 0, all others are
+/// failures, except that MILLSTREAM_STATUS_NOTHING says of a queue that nothing has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u32)]
+pub enum Status {
+    /// Done.
+    Ok = 0,
+
+    /// A pointer is NULL that may not be: a handle, a place for a result, or bytes of which there are more than 0.
+    Null = 1,
+    /// An output overlaps something else that the call names. Input and output may begin at the same byte.
+    Overlap = 2,
+    /// A length is more than an object in memory can have (SIZE_MAX / 2).
+    Size = 3,
+    /// A number stands for nothing: an algorithm, a kind, a padding, an option.
+    Argument = 4,
+    /// The function, or the operation, does not take this algorithm.
+    Algorithm = 5,
+    /// The algorithm takes whole messages only, no streams.
+    OneShot = 6,
+    /// The message of this stream has ended: restart or free it.
+    Ended = 7,
+    /// The room for an output is too short.
+    OutputLength = 8,
+    /// A reserved field is not 0, or one that this operation does not use.
+    Reserved = 9,
+    /// A fault inside the library was caught. What the call was to write is undefined; free the objects it used.
+    Panic = 10,
+    /// MILLSTREAM_HWCAP can't be understood.
+    Features = 11,
+    /// A failure for which this version of the library has no number: millstream_last_error says what it is.
+    Other = 12,
+
+    /// The algorithm takes no key of that length.
+    KeyLength = 16,
+    /// The two halves of an XTS key are equal.
+    WeakKey = 17,
+    /// The algorithm takes no nonce or initialisation vector of that length.
+    NonceLength = 18,
+    /// The algorithm has no tag of that length.
+    TagLength = 19,
+    /// The data's length does not fit the mode: not whole blocks, too short, or too long.
+    DataLength = 20,
+    /// A parameter has a value that the algorithm does not take.
+    Parameter = 21,
+    /// A tag does not match. An output of its own is all zero then, and one in place holds the input again.
+    Authentication = 22,
+    /// The padding at the end of what was decrypted is not valid.
+    Padding = 23,
+    /// What was given is not a mid-state of this algorithm.
+    MidState = 24,
+    /// The call comes in an order that the message does not allow, as associated data after data.
+    Order = 25,
+
+    /// No operation of the queue has ended; or, when waiting, none is in flight.
+    Nothing = 32,
+    /// As many operations are in flight as the queue is deep: take what has ended, then submit again.
+    Full = 33,
+    /// The arena has no room: free buffers, or ask for more arena_bytes.
+    ArenaFull = 34,
+    /// A buffer is of another queue.
+    ForeignBuffer = 35,
+    /// The destination is not as long as the source.
+    DestinationLength = 36,
+    /// More than 64 bytes of initialisation vector or tag, 64 KiB of associated data, or 64 buffers.
+    TooLong = 37,
+    /// The buffer is with an operation in flight.
+    InFlight = 38,
+    /// The buffer went with a queue or an accelerator that has ended: all that can be done is to free it.
+    Lost = 39,
+    /// Every key slot is taken: remove a key first.
+    KeySlots = 40,
+    /// There is no such key, or it is not one for this algorithm.
+    NoSuchKey = 41,
+    /// The operation was cancelled before it began.
+    Cancelled = 42,
+    /// The grant was revoked. What had not completed ended with this, its input intact.
+    Revoked = 43,
+    /// The accelerator has ended. What had not completed ended with this, its input intact.
+    Gone = 44,
+    /// This is a forked child of the process that attached.
+    Forked = 45,
+    /// The policy of the service does not allow the algorithm.
+    Policy = 46,
+    /// The thread of an accelerator could not be started, or not be pinned.
+    Thread = 47,
+    /// Memory for a queue can't be had.
+    Memory = 48,
+    /// Every queue of the grant is taken.
+    QueuesTaken = 49,
+
+    /// No service can be reached at the socket.
+    NoService = 64,
+    /// This user may not connect to the socket.
+    NotPermitted = 65,
+    /// The service's policy allows this user no grant.
+    Denied = 66,
+    /// More was asked for than the policy allows.
+    TooMuch = 67,
+    /// This user has as many grants as the policy allows.
+    TooManyGrants = 68,
+    /// No worker of the service can take the grant.
+    NoWorker = 69,
+    /// Memory or descriptors have run out in the service.
+    ServiceExhausted = 70,
+    /// The service speaks another version of the protocol.
+    ServiceVersion = 71,
+    /// The service did not answer within the limit.
+    NoAnswer = 72,
+    /// What the service answered can't be.
+    Answer = 73,
+    /// This process has no descriptors left for a grant.
+    Descriptors = 74,
+    /// The granted memory can't be mapped.
+    GrantMemory = 75,
+    /// There is no service, and no accelerator could be made in its place.
+    InProcess = 76,
+    /// The key was not made to be exported.
+    NotExportable = 77,
+    /// The service's memory for keys has run out.
+    KeyMemory = 78,
+    /// The service did not understand the message.
+    ServiceMessage = 79,
+
+    /// The accelerator knows control words of another version.
+    WordVersion = 96,
+    /// The accelerator knows no such operation.
+    WordOpcode = 97,
+    /// The accelerator knows no such algorithm for the operation.
+    WordAlgorithm = 98,
+    /// The accelerator refused a control word's flags.
+    WordFlags = 99,
+    /// The accelerator found something in a field that is to be 0.
+    WordReserved = 100,
+    /// The accelerator found a span of memory outside the arena.
+    WordRange = 101,
+    /// The accelerator refused a list of buffers.
+    WordGather = 102,
+}
+
+/// A number that is one of [`Status`]: C may write any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct StatusCode(pub u32);
+
+impl From<Status> for StatusCode {
+    fn from(status: Status) -> Self {
+        StatusCode(status as u32)
+    }
+}
+
+/// Texts end with a zero, because C reads them.
+macro_rules! texts {
+    ($($name:ident $text:literal,)+) => {
+        impl Status {
+            /// All of them, in the order of their numbers.
+            pub const ALL: &[Status] = &[$(Status::$name),+];
+
+            /// What it means and what to do, in one line.
+            pub const fn text(self) -> &'static std::ffi::CStr {
+                match self {
+                    $(Status::$name => $text,)+
+                }
+            }
+        }
+    };
+}
+
+texts! {
+    Ok c"done",
+    Null c"a pointer is NULL that may not be",
+    Overlap c"an output overlaps something else that the call names: use the same start for both, or memory apart",
+    Size c"a length is more than an object in memory can have",
+    Argument c"a number stands for nothing: see the enumerations of millstream.h",
+    Algorithm c"the function or operation does not take this algorithm",
+    OneShot c"the algorithm takes whole messages only: use the one-shot functions",
+    Ended c"the stream's message has ended: restart or free it",
+    OutputLength c"the room for an output is too short",
+    Reserved c"a field that is reserved or not used is not 0: set the whole structure to 0 first",
+    Panic c"a fault inside the library was caught: please report it",
+    Features c"MILLSTREAM_HWCAP can't be understood",
+    Other c"a failure without a number of its own: see millstream_last_error",
+    KeyLength c"the algorithm takes no key of that length",
+    WeakKey c"the two halves of the key are equal: use two different keys",
+    NonceLength c"the algorithm takes no nonce or initialisation vector of that length",
+    TagLength c"the algorithm has no tag of that length",
+    DataLength c"the data's length does not fit the algorithm",
+    Parameter c"a parameter has a value that the algorithm does not take",
+    Authentication c"authentication failed: the data was changed, or the key or nonce is not the one it was sealed with",
+    Padding c"bad padding: the key is wrong or the data was changed",
+    MidState c"not a mid-state of this algorithm",
+    Order c"the call comes in an order that the message does not allow",
+    Nothing c"nothing has ended",
+    Full c"the queue is full: take what has ended, then submit again",
+    ArenaFull c"the arena has no room: free buffers, or ask for more arena_bytes",
+    ForeignBuffer c"a buffer is of another queue: take buffers from the queue they go to",
+    DestinationLength c"the destination is not as long as the source: see millstream_buffer_set_len",
+    TooLong c"too many bytes of initialisation vector, tag or associated data, or too many buffers",
+    InFlight c"the buffer is with an operation in flight: wait for its end",
+    Lost c"the buffer went with a queue or accelerator that has ended: free it",
+    KeySlots c"every key slot is taken: remove a key first, or ask for more key_slots",
+    NoSuchKey c"there is no such key for this algorithm",
+    Cancelled c"cancelled before it began",
+    Revoked c"the grant was revoked: attach again and import the keys again",
+    Gone c"the accelerator has ended: attach again, or start another, and import the keys again",
+    Forked c"the grant is the parent's, and a forked child has none of it: attach again",
+    Policy c"the policy of the service does not allow the algorithm",
+    Thread c"the accelerator's thread could not be started or pinned: choose another cpu",
+    Memory c"no memory for a queue: ask for less arena_bytes or depth",
+    QueuesTaken c"every queue of the grant is taken: free one, or attach with more queues",
+    NoService c"no service can be reached: start one with `millstream serve`, or name its socket",
+    NotPermitted c"this user may not connect to the service: ask its owner",
+    Denied c"the service's policy allows this user no grant",
+    TooMuch c"more was asked for than the service's policy allows",
+    TooManyGrants c"this user has as many grants as the service's policy allows",
+    NoWorker c"no worker of the service can take the grant: see `millstream status`",
+    ServiceExhausted c"memory or descriptors have run out in the service",
+    ServiceVersion c"the service speaks another version of the protocol: use the same release",
+    NoAnswer c"the service did not answer in time: see whether it is stopped or overloaded",
+    Answer c"what the service answered can't be: it is not a Millstream service of this release",
+    Descriptors c"this process has no descriptors left for a grant: close some or raise the limit",
+    GrantMemory c"the granted memory can't be mapped: ask for less arena_bytes",
+    InProcess c"no service, and no accelerator in this process either",
+    NotExportable c"the key was not made to be exported",
+    KeyMemory c"the service's memory for keys has run out",
+    ServiceMessage c"the service did not understand the message: use the same release",
+    WordVersion c"the accelerator knows control words of another version: use the same release",
+    WordOpcode c"the accelerator knows no such operation: use the same release",
+    WordAlgorithm c"the accelerator knows no such algorithm for the operation",
+    WordFlags c"the accelerator refused a control word's flags",
+    WordReserved c"the accelerator found something in a field that is to be 0",
+    WordRange c"the accelerator found a span of memory outside the arena",
+    WordGather c"the accelerator refused a list of buffers",
+}
+
+/// Why a call failed, with all that is known about it. It is kept for [`millstream_last_error`](crate::ffi), and made
+/// into words only when they are asked for: a full queue is a failure too.
+#[derive(Clone, Debug)]
+pub enum Failure {
+    /// The parameter of that name is NULL.
+    Null(&'static str),
+    /// These two overlap.
+    Overlap(&'static str, &'static str),
+    /// The parameter of that name is too long.
+    Size(&'static str, usize),
+    /// A number that stands for nothing, and what it was to be.
+    Argument(&'static str, u64),
+    /// An algorithm that is not taken here, and what is.
+    Algorithm {
+        /// Its name.
+        given: &'static str,
+        /// What is, in words.
+        takes: &'static str,
+    },
+    /// An algorithm without streams.
+    OneShot(&'static str),
+    /// The message is over.
+    Ended,
+    /// A field that is to be 0.
+    Reserved(&'static str),
+    /// What the fault said.
+    Panic(String),
+    /// Nothing has ended.
+    Nothing,
+    /// Which buffer is in flight.
+    InFlight(&'static str),
+    /// Which buffer is lost.
+    Lost(&'static str),
+    /// One operation of a batch: its place, and why.
+    Operation(usize, Box<Failure>),
+    /// What the library beneath says.
+    Core(Error),
+}
+
+impl Failure {
+    /// Its number.
+    pub fn status(&self) -> Status {
+        match self {
+            Failure::Null(_) => Status::Null,
+            Failure::Overlap(..) => Status::Overlap,
+            Failure::Size(..) => Status::Size,
+            Failure::Argument(..) => Status::Argument,
+            Failure::Algorithm { .. } => Status::Algorithm,
+            Failure::OneShot(_) => Status::OneShot,
+            Failure::Ended => Status::Ended,
+            Failure::Reserved(_) => Status::Reserved,
+            Failure::Panic(_) => Status::Panic,
+            Failure::Nothing => Status::Nothing,
+            Failure::InFlight(_) => Status::InFlight,
+            Failure::Lost(_) => Status::Lost,
+            Failure::Operation(_, failure) => failure.status(),
+            Failure::Core(error) => of_error(error),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Null(name) => write!(f, "{name} is NULL: only bytes whose length is 0 may be"),
+            Failure::Overlap(a, b) => {
+                write!(f, "{a} and {b} overlap: use the same start for input and output, or memory apart")
+            }
+            Failure::Size(name, len) => {
+                write!(f, "{name} has {len} bytes, more than an object in memory can have")
+            }
+            Failure::Argument(name, given) => {
+                write!(f, "{given} is no {name}: see the enumerations of millstream.h")
+            }
+            Failure::Algorithm { given, takes } => write!(f, "{given} was given where {takes} is taken"),
+            Failure::OneShot(name) => {
+                write!(f, "{name} takes whole messages only: use the one-shot functions or a batch")
+            }
+            Failure::Reserved(name) => {
+                write!(f, "{name} is not 0, but this does not use it: set the whole structure to 0 first")
+            }
+            Failure::Panic(what) => {
+                write!(f, "a fault inside the library was caught ({what}): please report it")
+            }
+            Failure::InFlight(name) => write!(f, "{name} is with an operation in flight: wait for its end"),
+            Failure::Lost(name) => {
+                write!(f, "{name} went with a queue or accelerator that has ended: free it")
+            }
+            Failure::Operation(place, why) => write!(f, "operation {place}: {why}"),
+            Failure::Core(error) => error.fmt(f),
+            Failure::Ended | Failure::Nothing => f.write_str(&self.status().text().to_string_lossy()),
+        }
+    }
+}
+
+impl<E: Into<Error>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Failure::Core(error.into())
+    }
+}
+
+fn of_error(error: &Error) -> Status {
+    match error {
+        Error::Mask(_) => Status::Features,
+        Error::Engine(error) => of_engine(*error),
+        Error::Queue(refusal) => of_refusal(*refusal),
+        Error::KeySlots => Status::KeySlots,
+        Error::Operation(status) => of_operation(*status),
+        Error::Thread(_) => Status::Thread,
+        Error::Memory(_) => Status::Memory,
+        Error::Attach(error) => of_attach(error),
+        Error::Key(refusal) => of_key_refusal(*refusal),
+        Error::NoAnswer(_) => Status::NoAnswer,
+        Error::QueuesTaken => Status::QueuesTaken,
+        _ => Status::Other,
+    }
+}
+
+/// The number of what an engine says.
+pub fn of_engine(error: EngineError) -> Status {
+    match error {
+        EngineError::KeyLength { .. } => Status::KeyLength,
+        EngineError::WeakKey { .. } => Status::WeakKey,
+        EngineError::NonceLength { .. } => Status::NonceLength,
+        EngineError::TagLength { .. } => Status::TagLength,
+        EngineError::DataLength { .. } => Status::DataLength,
+        EngineError::Parameter { .. } => Status::Parameter,
+        EngineError::OutputLength { .. } => Status::OutputLength,
+        EngineError::Authentication => Status::Authentication,
+        EngineError::Padding => Status::Padding,
+        EngineError::MidState => Status::MidState,
+        EngineError::Order { .. } => Status::Order,
+        _ => Status::Other,
+    }
+}
+
+fn of_refusal(refusal: Refusal) -> Status {
+    match refusal {
+        Refusal::Full => Status::Full,
+        Refusal::ArenaFull => Status::ArenaFull,
+        Refusal::ForeignBuffer => Status::ForeignBuffer,
+        Refusal::DestinationLength => Status::DestinationLength,
+        Refusal::TooLong => Status::TooLong,
+        Refusal::Gone => Status::Gone,
+        Refusal::Revoked => Status::Revoked,
+        Refusal::Forked => Status::Forked,
+        _ => Status::Other,
+    }
+}
+
+/// The number of an operation's end in a queue.
+pub fn of_operation(status: cwq::Status) -> Status {
+    use cwq::Status as End;
+    match status {
+        End::Ok => Status::Ok,
+        End::Authentication => Status::Authentication,
+        End::Version => Status::WordVersion,
+        End::Opcode => Status::WordOpcode,
+        End::Algorithm => Status::WordAlgorithm,
+        End::Flags => Status::WordFlags,
+        End::Reserved => Status::WordReserved,
+        End::Policy => Status::Policy,
+        End::SourceRange
+        | End::DestinationRange
+        | End::AadRange
+        | End::IvRange
+        | End::MacRange
+        | End::KeyRange
+        | End::StateRange => Status::WordRange,
+        End::Gather => Status::WordGather,
+        End::Overlap => Status::Overlap,
+        End::Key => Status::NoSuchKey,
+        End::KeyLength => Status::KeyLength,
+        End::IvLength => Status::NonceLength,
+        End::MacLength => Status::TagLength,
+        End::DataLength => Status::DataLength,
+        End::MidState => Status::MidState,
+        End::Parameter => Status::Parameter,
+        End::Cancelled => Status::Cancelled,
+        End::Revoked => Status::Revoked,
+        End::Gone => Status::Gone,
+        _ => Status::Other,
+    }
+}
+
+fn of_attach(error: &AttachError) -> Status {
+    match error {
+        AttachError::NoService { why: ErrorKind::PermissionDenied, .. } => Status::NotPermitted,
+        AttachError::NoService { .. } => Status::NoService,
+        AttachError::Refused { why, .. } => match why {
+            ServiceRefusal::Denied => Status::Denied,
+            ServiceRefusal::TooMuch => Status::TooMuch,
+            ServiceRefusal::TooManyGrants => Status::TooManyGrants,
+            ServiceRefusal::NoWorker => Status::NoWorker,
+            ServiceRefusal::Exhausted => Status::ServiceExhausted,
+            ServiceRefusal::Message => Status::ServiceMessage,
+            _ => Status::Other,
+        },
+        AttachError::Version { .. } => Status::ServiceVersion,
+        AttachError::Limit { .. } => Status::NoAnswer,
+        AttachError::Answer { .. } => Status::Answer,
+        AttachError::Memory(_) => Status::GrantMemory,
+        AttachError::Descriptors => Status::Descriptors,
+        AttachError::InProcess(_) => Status::InProcess,
+        _ => Status::Other,
+    }
+}
+
+fn of_key_refusal(refusal: KeyRefusal) -> Status {
+    match refusal {
+        KeyRefusal::NoSuchKey => Status::NoSuchKey,
+        KeyRefusal::NotExportable => Status::NotExportable,
+        KeyRefusal::SlotsFull => Status::KeySlots,
+        KeyRefusal::Policy => Status::Policy,
+        KeyRefusal::KeyLength => Status::KeyLength,
+        KeyRefusal::Algorithm => Status::Algorithm,
+        KeyRefusal::Message => Status::ServiceMessage,
+        KeyRefusal::Exhausted => Status::KeyMemory,
+        #[allow(unreachable_patterns)]
+        _ => Status::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_status_has_a_text_of_its_own_and_numbers_rise() {
+        for pair in Status::ALL.windows(2) {
+            assert!((pair[0] as u32) < pair[1] as u32, "{pair:?}");
+        }
+        for status in Status::ALL {
+            let same = Status::ALL.iter().filter(|other| other.text() == status.text());
+            assert_eq!(same.count(), 1, "{status:?}");
+        }
+    }
+
+    #[test]
+    fn no_end_of_an_operation_is_without_a_number() {
+        for end in cwq::Status::ALL {
+            assert_ne!(of_operation(*end), Status::Other, "{end:?}");
+        }
+    }
+
+    #[test]
+    fn failures_name_the_thing_and_what_to_do() {
+        let failure = Failure::Operation(3, Box::new(Failure::Null("key")));
+        assert_eq!(failure.status(), Status::Null);
+        assert_eq!(failure.to_string(), "operation 3: key is NULL: only bytes whose length is 0 may be");
+    }
+}
