@@ -93,7 +93,7 @@ fn drivers(openssl: &OpenSsl) {
     driver(&side, openssl, "crypto/test/cipher_driver -v");
     let counted = side.take();
     for cipher in ["aes-128-ctr", "aes-192-ctr", "aes-256-ctr", "aes-128-gcm", "aes-256-gcm"] {
-        counted.require(cipher, 100, 10_000);
+        counted.require(cipher, 100, 5000);
     }
     driver(&side, openssl, "crypto/test/kernel_driver -v");
     side.take().require("aes-128-ctr", 2, 32).require("hmac*", 1, 4);

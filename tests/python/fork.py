@@ -14,6 +14,7 @@ def work(seed):
         piece = data[seed:][: 1000 + 97 * turn]
         out.append(hashlib.sha256(piece).hexdigest())
         out.append(hmac.new(b"key", piece, "sha1").hexdigest())
+        out.append(hmac.digest(b"key", piece, "sha384").hex())
     return hashlib.sha512("".join(out).encode()).hexdigest()
 
 
