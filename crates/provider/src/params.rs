@@ -30,6 +30,9 @@ impl<'a> Params<'a> {
         Params { first: first.cast_mut(), call: PhantomData }
     }
 
+    /// No parameters.
+    pub const NONE: Params<'static> = Params { first: ptr::null_mut(), call: PhantomData };
+
     /// The array, for whoever else takes one.
     pub fn as_ptr(self) -> *mut OsslParam {
         self.first
@@ -216,8 +219,21 @@ impl<'a> Param<'a> {
         }
     }
 
+    /// Fills a place that the caller made long enough without saying how long.
+    ///
+    /// As it is with `randkey`: OpenSSL gives a place for a key of the context's length.
+    pub fn fill(&self, value: &[u8]) -> Result<()> {
+        let raw = self.raw();
+        if raw.data_type != OCTET_STRING || raw.data.is_null() {
+            return Err(Reason::FAILED_TO_SET_PARAMETER);
+        }
+        // SAFETY: see above.
+        unsafe { ptr::copy_nonoverlapping(value.as_ptr(), raw.data.cast::<u8>(), value.len()) };
+        self.returned(value.len())
+    }
+
     /// Answers with a text.
-    pub fn set_text(&self, value: &'static CStr) -> Result<()> {
+    pub fn set_text(&self, value: &CStr) -> Result<()> {
         let raw = self.raw();
         match raw.data_type {
             UTF8_PTR => self.set_pointer(value.as_ptr().cast(), value.count_bytes()),

@@ -144,6 +144,18 @@ impl RemoteKey {
         Ok(())
     }
 
+    /// Passes a whole data unit under a tweak.
+    pub fn data_unit(&self, direction: Direction, tweak: &[u8], mut data: InOut<'_>) -> Result<()> {
+        self.service.is_ours()?;
+        let (source, destination) = self.message(&data)?;
+        let request = match direction {
+            Direction::Encrypt => Request::encrypt(self.handle, tweak, source, destination),
+            Direction::Decrypt => Request::decrypt(self.handle, tweak, source, destination),
+        };
+        data.output().copy_from_slice(both(&self.service.run(request)?)?.1);
+        Ok(())
+    }
+
     /// Encrypts a whole message; returns the tag over it and `aad`.
     pub fn seal(&self, nonce: &[u8], aad: &[u8], mut data: InOut<'_>) -> Result<[u8; 16]> {
         self.service.is_ours()?;

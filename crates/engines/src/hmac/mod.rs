@@ -6,6 +6,7 @@
 //! Ref. RFC 2104 §2 and §4 (the precomputed key); FIPS 198-1 §4 and §6.
 
 pub(crate) mod lanes;
+mod prefix;
 
 use std::{fmt, io};
 

@@ -5,12 +5,16 @@
 mod aeads;
 mod ciphers;
 mod digests;
+mod kdfs;
+mod macs;
 
 use std::ffi::CStr;
 
 use crate::abi::OsslAlgorithm;
 
-pub use digests::DIGESTS;
+pub use digests::{DIGESTS, digest_name, digest_named};
+pub use kdfs::KDFS;
+pub use macs::{ISOLATED_MACS, MACS};
 
 /// The ciphers, with their keys in this process.
 pub static CIPHERS: &[OsslAlgorithm] =
@@ -30,7 +34,7 @@ pub static ISOLATED_CIPHERS: &[OsslAlgorithm] = &joined::<
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Standing {
     Current,
-    /// OpenSSL has it in its legacy provider.
+    /// OpenSSL has it in its legacy provider. A name without a dot is OpenSSL's own, and `legacy` is none.
     Legacy,
 }
 
@@ -39,9 +43,14 @@ const fn properties(standing: Standing, isolated: bool) -> &'static CStr {
     match (standing, isolated) {
         (Standing::Current, false) => c"provider=millstream,millstream.isolated=no",
         (Standing::Current, true) => c"provider=millstream,millstream.isolated=yes",
-        (Standing::Legacy, false) => c"provider=millstream,millstream.isolated=no,legacy=yes",
-        (Standing::Legacy, true) => c"provider=millstream,millstream.isolated=yes,legacy=yes",
+        (Standing::Legacy, false) => c"provider=millstream,millstream.isolated=no,millstream.legacy=yes",
+        (Standing::Legacy, true) => c"provider=millstream,millstream.isolated=yes,millstream.legacy=yes",
     }
+}
+
+/// Whether a name is among `names`, which have colons between.
+pub fn is_named(names: &str, name: &str) -> bool {
+    names.split(':').any(|known| known.eq_ignore_ascii_case(name))
 }
 
 /// One table of several, with its end.
@@ -60,42 +69,54 @@ const fn joined<const N: usize>(lists: &[&[OsslAlgorithm]]) -> [OsslAlgorithm; N
     all
 }
 
-/// Offers ciphers: `name: context = standing, names, traits, spec;`
+/// Offers ciphers: `name: context = standing, names, traits, spec;`, and after `=>` those without a form in the service.
 macro_rules! offer_ciphers {
-    ($($name:ident: $context:ty = $standing:ident, $names:literal, $traits:expr, $spec:expr;)*) => {
-        $(
-            struct $name;
-
-            impl $crate::cipher::Cipher for $name {
-                type Context = $context;
-                const NAMES: &'static std::ffi::CStr = $names;
-                const TRAITS: $crate::cipher::Traits = $traits;
-                const SPEC: &'static <$context as $crate::cipher::Context>::Spec = &$spec;
-
-                fn rows() -> &'static $crate::count::Rows {
-                    static ROWS: $crate::count::Rows = $crate::count::Rows::new();
-                    &ROWS
-                }
-            }
-        )*
+    ($($name:ident: $context:ty = $standing:ident, $names:literal, $traits:expr, $spec:expr;)*
+     $(=> in this process only:
+       $($only:ident: $own_context:ty = $own_standing:ident, $own_names:literal, $own_traits:expr, $own_spec:expr;)*)?) => {
+        $($crate::algorithms::cipher!($name, $context, $names, $traits, $spec);)*
+        $($($crate::algorithms::cipher!($only, $own_context, $own_names, $own_traits, $own_spec);)*)?
 
         /// With their keys in this process.
         pub const LOCAL: &[$crate::abi::OsslAlgorithm] = &[
-            $($crate::abi::OsslAlgorithm::new(
-                $names,
-                $crate::algorithms::properties($crate::algorithms::Standing::$standing, false),
-                $crate::ffi::cipher_functions::<$name, false>(),
-            ),)*
+            $($crate::algorithms::offered!($name, false, $standing),)*
+            $($($crate::algorithms::offered!($only, false, $own_standing),)*)?
         ];
 
         /// With their keys in the service.
         pub const REMOTE: &[$crate::abi::OsslAlgorithm] = &[
-            $($crate::abi::OsslAlgorithm::new(
-                $names,
-                $crate::algorithms::properties($crate::algorithms::Standing::$standing, true),
-                $crate::ffi::cipher_functions::<$name, true>(),
-            ),)*
+            $($crate::algorithms::offered!($name, true, $standing),)*
         ];
     };
 }
-use offer_ciphers;
+
+/// What a cipher is.
+macro_rules! cipher {
+    ($name:ident, $context:ty, $names:literal, $traits:expr, $spec:expr) => {
+        struct $name;
+
+        impl $crate::cipher::Cipher for $name {
+            type Context = $context;
+            const NAMES: &'static std::ffi::CStr = $names;
+            const TRAITS: $crate::cipher::Traits = $traits;
+            const SPEC: &'static <$context as $crate::cipher::Context>::Spec = &$spec;
+
+            fn rows() -> &'static $crate::count::Rows {
+                static ROWS: $crate::count::Rows = $crate::count::Rows::new();
+                &ROWS
+            }
+        }
+    };
+}
+
+/// Its entry in a table.
+macro_rules! offered {
+    ($name:ident, $isolated:literal, $standing:ident) => {
+        $crate::abi::OsslAlgorithm::new(
+            <$name as $crate::cipher::Cipher>::NAMES,
+            $crate::algorithms::properties($crate::algorithms::Standing::$standing, $isolated),
+            $crate::ffi::cipher_functions::<$name, $isolated>(),
+        )
+    };
+}
+use {cipher, offer_ciphers, offered};

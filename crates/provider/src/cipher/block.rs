@@ -7,10 +7,10 @@ use millstream::tally::Place;
 use millstream::{EngineError, Features, InOut};
 use zeroize::Zeroize;
 
+use super::common::{Common, random_des_key, set_all};
 use super::remote::Remote;
 use super::{Context, LAST, Offer};
 use crate::abi::{OCTET_PTR, OCTET_STRING, OsslParam, UNSIGNED_INTEGER};
-use crate::count::Count;
 use crate::error::{Reason, Result};
 use crate::exchange::{Exchange, Parts};
 use crate::params::Params;
@@ -65,24 +65,19 @@ pub struct Spec {
     pub make: fn(Features, &[u8]) -> std::result::Result<Arc<dyn BlockKey>, EngineError>,
     /// What the service calls it.
     pub remote: Option<Remote>,
+    /// Whether its keys have parity bits (DES).
+    pub parity: bool,
 }
 
 /// What stands behind an `EVP_CIPHER_CTX`.
 #[derive(Clone)]
 pub struct BlockContext {
-    offer: Offer,
+    common: Common,
     spec: &'static Spec,
     key: Option<Arc<dyn BlockKey>>,
-    direction: Direction,
-    padding: bool,
-    /// The vector as it was given, for whoever asks and for the next message.
-    iv: [u8; MAX_BLOCK],
-    iv_set: bool,
-    chain: [u8; MAX_BLOCK],
     /// Input not yet passed: less than a block, or a whole one that may be the last and padded.
     held: [u8; MAX_BLOCK],
     filled: usize,
-    count: Count,
 }
 
 impl BlockContext {
@@ -91,25 +86,23 @@ impl BlockContext {
     }
 
     fn block(&self) -> usize {
-        self.offer.traits.block
+        self.common.offer.traits.block
     }
 
     /// Whether a whole block stays behind, since it may be the last.
     fn holds_back(&self) -> bool {
-        self.padding && self.direction == Direction::Decrypt
+        self.common.padding && self.common.direction == Direction::Decrypt
     }
 
     fn set_key(&mut self, key: &[u8]) -> Result<()> {
-        if key.len() != self.offer.traits.key {
-            return Err(Reason::INVALID_KEY_LENGTH);
-        }
-        let Offer { provider, rows, isolated, .. } = self.offer;
+        self.common.check_key(key)?;
+        let Offer { provider, isolated, .. } = self.common.offer;
         let key: Arc<dyn BlockKey> = if isolated {
             Arc::new(self.spec.remote.ok_or(Reason::NOT_SUPPORTED)?.import(provider, key)?)
         } else {
             (self.spec.make)(millstream::features()?, key)?
         };
-        self.count.bind(rows.row(provider, key.place(), self.spec.name, key.kernel()));
+        self.common.bind(key.place(), self.spec.name, key.kernel());
         self.key = Some(key);
         Ok(())
     }
@@ -117,8 +110,8 @@ impl BlockContext {
     fn pass(&mut self, data: InOut<'_>) -> Result<()> {
         let Some(key) = &self.key else { return Err(Reason::NO_KEY_SET) };
         let bytes = data.len();
-        key.pass(self.direction, &mut self.chain, data)?;
-        self.count.add_bytes(bytes);
+        key.pass(self.common.direction, &mut self.common.chain, data)?;
+        self.common.count.add_bytes(bytes);
         Ok(())
     }
 
@@ -151,6 +144,7 @@ impl Context for BlockContext {
         OsslParam::described(c"iv", OCTET_STRING),
         OsslParam::described(c"updated-iv", OCTET_STRING),
         OsslParam::described(c"tls-mac", OCTET_PTR),
+        OsslParam::described(c"randkey", OCTET_STRING),
         OsslParam::END,
     ];
     const SETTABLE: &'static [OsslParam] = &[
@@ -162,24 +156,16 @@ impl Context for BlockContext {
         OsslParam::END,
     ];
 
+    fn has_random_key(spec: &Spec) -> bool {
+        spec.parity
+    }
+
     fn new(offer: Offer, spec: &'static Spec) -> Self {
-        BlockContext {
-            offer,
-            spec,
-            key: None,
-            direction: Direction::Encrypt,
-            padding: true,
-            iv: [0; MAX_BLOCK],
-            iv_set: false,
-            chain: [0; MAX_BLOCK],
-            held: [0; MAX_BLOCK],
-            filled: 0,
-            count: Count::default(),
-        }
+        BlockContext { common: Common::new(offer), spec, key: None, held: [0; MAX_BLOCK], filled: 0 }
     }
 
     fn provider(&self) -> Provider {
-        self.offer.provider
+        self.common.offer.provider
     }
 
     fn init(
@@ -189,22 +175,8 @@ impl Context for BlockContext {
         iv: Option<&[u8]>,
         params: Params<'_>,
     ) -> Result<()> {
-        self.direction = direction;
         self.filled = 0;
-        let len = self.offer.traits.iv;
-        match iv {
-            Some(iv) if len > 0 => {
-                if iv.len() != len {
-                    return Err(Reason::INVALID_IV_LENGTH);
-                }
-                self.iv[..len].copy_from_slice(iv);
-                self.iv_set = true;
-                self.chain = self.iv;
-            }
-            // As OpenSSL 1.1.1 did: a message without a vector begins with the last that was given.
-            None if self.iv_set => self.chain = self.iv,
-            _ => {}
-        }
+        self.common.begin(direction, iv, true)?;
         if let Some(key) = key {
             self.set_key(key)?;
         }
@@ -231,7 +203,8 @@ impl Context for BlockContext {
             self.pass(InOut::in_place(whole))?;
             return Ok(written);
         }
-        let (mut input, mut output) = data.apart();
+        let (mut input, output) = data.apart();
+        let mut output = &mut output[..written];
         if self.filled > 0 && written > 0 {
             let block = self.block();
             let more = block - self.filled;
@@ -250,9 +223,9 @@ impl Context for BlockContext {
 
     fn finish(&mut self, out: &mut [u8; LAST]) -> Result<usize> {
         self.key()?;
-        self.count.add(0);
+        self.common.count.add(0);
         let block = self.block();
-        match (self.direction, self.padding) {
+        match (self.common.direction, self.common.padding) {
             (Direction::Encrypt, true) => {
                 let n = block - self.filled;
                 self.held[self.filled..block].fill(n as u8);
@@ -273,6 +246,8 @@ impl Context for BlockContext {
                 kept
             }
             (_, false) if self.filled == 0 => Ok(0),
+            // It was held for its padding, and then there was to be none.
+            (_, false) if self.filled == block => self.pass_held(out).map(|()| block),
             _ => Err(Reason::WRONG_FINAL_BLOCK_LENGTH),
         }
     }
@@ -287,43 +262,27 @@ impl Context for BlockContext {
             Parts::InPlace(buffer, len) => self.pass(InOut::in_place(&mut buffer[..len]))?,
             Parts::Apart(input, output) => self.pass(InOut::separate(input, output)?)?,
         }
-        self.count.add(0);
+        self.common.count.add(0);
         Ok(len)
     }
 
     fn get(&self, params: Params<'_>) -> Result<()> {
-        let traits = self.offer.traits;
         for param in params {
             match param.key().to_bytes() {
-                b"keylen" => param.set_size(traits.key)?,
-                b"ivlen" => param.set_size(traits.iv)?,
-                b"padding" => param.set_bool(self.padding)?,
-                b"num" => param.set_size(0)?,
-                b"iv" => param.set_octets(&self.iv[..traits.iv])?,
-                b"updated-iv" => param.set_octets(&self.chain[..traits.iv])?,
-                _ => {}
+                b"randkey" if self.spec.parity => random_des_key(&param, self.common.offer.traits.key)?,
+                _ => self.common.get(&param)?,
             }
         }
         Ok(())
     }
 
     fn set(&mut self, params: Params<'_>) -> Result<()> {
-        for param in params {
-            match param.key().to_bytes() {
-                b"padding" => self.padding = param.uint()? != 0,
-                b"keylen" if param.size()? != self.offer.traits.key => {
-                    return Err(Reason::INVALID_KEY_LENGTH);
-                }
-                _ => {}
-            }
-        }
-        Ok(())
+        set_all(params, |param| self.common.set(param))
     }
 }
 
 impl Drop for BlockContext {
     fn drop(&mut self) {
         self.held.zeroize();
-        self.chain.zeroize();
     }
 }

@@ -3,7 +3,11 @@
 //! Ref. provider-cipher(7), EVP_EncryptInit(3).
 
 pub mod block;
+mod common;
+pub mod rc4;
 pub mod remote;
+pub mod stream;
+pub mod xts;
 
 use std::ffi::CStr;
 
@@ -113,8 +117,11 @@ pub trait Context: Clone + Send {
     const GETTABLE: &'static [OsslParam];
     /// Ends with `END`.
     const SETTABLE: &'static [OsslParam];
-    /// Whether keys of these have rules (parity), and OpenSSL should ask for a random one.
-    const RANDOM_KEY: bool = false;
+
+    /// Whether keys of such have rules (parity), and OpenSSL should ask for a random one.
+    fn has_random_key(_spec: &Self::Spec) -> bool {
+        false
+    }
 
     fn new(offer: Offer, spec: &'static Self::Spec) -> Self;
 

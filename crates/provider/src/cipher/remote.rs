@@ -6,6 +6,7 @@ use millstream::modes::{Direction, MAX_BLOCK};
 use millstream::tally::Place;
 
 use super::block::BlockKey;
+use super::stream::StreamKey;
 use crate::error::Result;
 use crate::provider::Provider;
 use crate::remote::{Chaining, RemoteKey};
@@ -51,5 +52,40 @@ impl BlockKey for RemoteCipher {
 
     fn kernel(&self) -> &'static str {
         "worker"
+    }
+}
+
+impl StreamKey for RemoteCipher {
+    fn blocks(&self, direction: Direction, chain: &mut [u8; MAX_BLOCK], data: InOut<'_>) -> Result<()> {
+        RemoteCipher::blocks(self, direction, chain, data)
+    }
+
+    fn pad(&self, chain: &mut [u8; MAX_BLOCK], pad: &mut [u8; MAX_BLOCK]) -> Result<()> {
+        pad.fill(0);
+        let block = InOut::in_place(&mut pad[..self.remote.iv]);
+        RemoteCipher::blocks(self, Direction::Encrypt, chain, block)
+    }
+
+    fn place(&self) -> Place {
+        Place::Isolated
+    }
+
+    fn kernel(&self) -> &'static str {
+        "worker"
+    }
+}
+
+/// A pair of keys for AES-XTS in the service.
+pub struct RemoteXts(RemoteKey);
+
+impl RemoteXts {
+    /// Brings them there.
+    pub fn import(provider: Provider, keys: &[u8]) -> Result<Self> {
+        Ok(RemoteXts(RemoteKey::import(provider, Algorithm::AesXts, keys)?))
+    }
+
+    /// Passes a data unit.
+    pub fn pass(&self, direction: Direction, tweak: &[u8; 16], data: InOut<'_>) -> Result<()> {
+        self.0.data_unit(direction, tweak, data)
     }
 }

@@ -203,7 +203,7 @@ unsafe extern "C" fn cipher_cipher<C: cipher::Context>(
 
 unsafe extern "C" fn cipher_get_params<C: Cipher>(params: *mut OsslParam) -> c_int {
     // SAFETY: a terminated array.
-    guard(|| None, || C::TRAITS.answer(C::Context::RANDOM_KEY, unsafe { Params::new(params) }))
+    guard(|| None, || C::TRAITS.answer(C::Context::has_random_key(C::SPEC), unsafe { Params::new(params) }))
 }
 
 unsafe extern "C" fn cipher_get_ctx_params<C: cipher::Context>(

@@ -1,0 +1,124 @@
+//! What contexts of ciphers without authentication have in common: the vector, what is asked of them, and their counters.
+
+use millstream::modes::{Direction, MAX_BLOCK};
+use millstream::tally::Place;
+use zeroize::Zeroize;
+
+use super::Offer;
+use crate::count::Count;
+use crate::error::{Reason, Result};
+use crate::params::{Param, Params};
+
+/// What every such context begins with.
+#[derive(Clone)]
+pub struct Common {
+    pub offer: Offer,
+    pub direction: Direction,
+    pub padding: bool,
+    /// The vector as it was given, for whoever asks and for the next message.
+    pub iv: [u8; MAX_BLOCK],
+    iv_set: bool,
+    /// What the next block needs of those before it.
+    pub chain: [u8; MAX_BLOCK],
+    pub count: Count,
+}
+
+impl Common {
+    pub fn new(offer: Offer) -> Self {
+        Common {
+            offer,
+            direction: Direction::Encrypt,
+            padding: true,
+            iv: [0; MAX_BLOCK],
+            iv_set: false,
+            chain: [0; MAX_BLOCK],
+            count: Count::default(),
+        }
+    }
+
+    /// Begins a message. One without a vector begins with the last that was given where `again` says so.
+    #[inline]
+    pub fn begin(&mut self, direction: Direction, iv: Option<&[u8]>, again: bool) -> Result<()> {
+        self.direction = direction;
+        let len = self.offer.traits.iv;
+        match iv {
+            Some(iv) if len > 0 => {
+                if iv.len() != len {
+                    return Err(Reason::INVALID_IV_LENGTH);
+                }
+                self.iv[..len].copy_from_slice(iv);
+                self.iv_set = true;
+                self.chain = self.iv;
+            }
+            None if self.iv_set && again => self.chain = self.iv,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Whether a vector was given.
+    pub fn iv_set(&self) -> bool {
+        self.iv_set
+    }
+
+    /// That a key has the length it must have.
+    pub fn check_key(&self, key: &[u8]) -> Result<()> {
+        if key.len() == self.offer.traits.key { Ok(()) } else { Err(Reason::INVALID_KEY_LENGTH) }
+    }
+
+    /// Counts for the key that was set.
+    pub fn bind(&mut self, place: Place, name: &str, kernel: &str) {
+        let Offer { provider, rows, .. } = self.offer;
+        self.count.bind(rows.row(provider, place, name, kernel));
+    }
+
+    /// Answers what is the same for all; tells whether it was such a question.
+    pub fn get(&self, param: &Param<'_>) -> Result<()> {
+        let traits = self.offer.traits;
+        match param.key().to_bytes() {
+            b"keylen" => param.set_size(traits.key),
+            b"ivlen" => param.set_size(traits.iv),
+            b"padding" => param.set_bool(self.padding),
+            b"num" => param.set_size(0),
+            b"iv" => param.set_octets(&self.iv[..traits.iv]),
+            b"updated-iv" => param.set_octets(&self.chain[..traits.iv]),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes what is the same for all.
+    pub fn set(&mut self, param: &Param<'_>) -> Result<()> {
+        match param.key().to_bytes() {
+            b"padding" => self.padding = param.uint()? != 0,
+            b"keylen" if param.size()? != self.offer.traits.key => return Err(Reason::INVALID_KEY_LENGTH),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Common {
+    fn drop(&mut self) {
+        self.chain.zeroize();
+    }
+}
+
+/// Takes every parameter.
+pub fn set_all(params: Params<'_>, mut set: impl FnMut(&Param<'_>) -> Result<()>) -> Result<()> {
+    params.into_iter().try_for_each(|param| set(&param))
+}
+
+/// Fills the place with a random key for DES: of three parts or fewer, each byte with an odd number of ones.
+pub fn random_des_key(param: &Param<'_>, len: usize) -> Result<()> {
+    let mut key = zeroize::Zeroizing::new([0; 24]);
+    let key = &mut key[..len];
+    let mut filled = 0;
+    while filled < len {
+        filled += rustix::rand::getrandom(&mut key[filled..], rustix::rand::GetRandomFlags::empty())
+            .map_err(|error| Reason::FAILED_TO_GENERATE_KEY.because(error.to_string()))?;
+    }
+    for byte in key.iter_mut() {
+        *byte ^= u8::from(byte.count_ones() % 2 == 0);
+    }
+    param.fill(key)
+}

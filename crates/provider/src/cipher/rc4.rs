@@ -1,0 +1,133 @@
+//! RC4, whose keys have any length and whose keystream goes on from call to call.
+
+use millstream::InOut;
+use millstream::modes::Direction;
+use millstream::rc4::Rc4;
+use millstream::tally::Place;
+
+use super::common::{Common, set_all};
+use super::{Context, LAST, Offer};
+use crate::abi::{OCTET_PTR, OCTET_STRING, OsslParam, UNSIGNED_INTEGER};
+use crate::error::{Reason, Result};
+use crate::exchange::{Exchange, Parts};
+use crate::params::Params;
+use crate::provider::Provider;
+
+/// What one cipher of the kind differs in from the next.
+pub struct Spec {
+    /// The name it is counted under.
+    pub name: &'static str,
+}
+
+/// What stands behind an `EVP_CIPHER_CTX`.
+#[derive(Clone)]
+pub struct Rc4Context {
+    common: Common,
+    spec: &'static Spec,
+    key_len: usize,
+    keystream: Option<Rc4>,
+}
+
+impl Rc4Context {
+    fn pass(&mut self, data: InOut<'_>) -> Result<()> {
+        let keystream = self.keystream.as_mut().ok_or(Reason::NO_KEY_SET)?;
+        self.common.count.add(data.len());
+        keystream.apply(data);
+        Ok(())
+    }
+}
+
+impl Context for Rc4Context {
+    type Spec = Spec;
+    const GETTABLE: &'static [OsslParam] = &[
+        OsslParam::described(c"keylen", UNSIGNED_INTEGER),
+        OsslParam::described(c"ivlen", UNSIGNED_INTEGER),
+        OsslParam::described(c"padding", UNSIGNED_INTEGER),
+        OsslParam::described(c"num", UNSIGNED_INTEGER),
+        OsslParam::described(c"iv", OCTET_STRING),
+        OsslParam::described(c"updated-iv", OCTET_STRING),
+        OsslParam::described(c"tls-mac", OCTET_PTR),
+        OsslParam::END,
+    ];
+    const SETTABLE: &'static [OsslParam] = &[
+        OsslParam::described(c"padding", UNSIGNED_INTEGER),
+        OsslParam::described(c"num", UNSIGNED_INTEGER),
+        OsslParam::described(c"use-bits", UNSIGNED_INTEGER),
+        OsslParam::described(c"tls-version", UNSIGNED_INTEGER),
+        OsslParam::described(c"tls-mac-size", UNSIGNED_INTEGER),
+        OsslParam::described(c"keylen", UNSIGNED_INTEGER),
+        OsslParam::END,
+    ];
+
+    fn new(offer: Offer, spec: &'static Spec) -> Self {
+        Rc4Context { common: Common::new(offer), spec, key_len: offer.traits.key, keystream: None }
+    }
+
+    fn provider(&self) -> Provider {
+        self.common.offer.provider
+    }
+
+    fn init(
+        &mut self,
+        direction: Direction,
+        key: Option<&[u8]>,
+        iv: Option<&[u8]>,
+        params: Params<'_>,
+    ) -> Result<()> {
+        self.common.begin(direction, iv, false)?;
+        if let Some(key) = key {
+            let keystream = Rc4::new(millstream::features()?, key)?;
+            self.common.bind(Place::InProcess, self.spec.name, keystream.kernel().name);
+            self.key_len = key.len();
+            self.keystream = Some(keystream);
+        }
+        self.set(params)
+    }
+
+    #[inline]
+    fn update_len(&self, input: usize) -> Result<usize> {
+        if self.keystream.is_none() {
+            return Err(Reason::NO_KEY_SET);
+        }
+        Ok(input)
+    }
+
+    fn update(&mut self, mut data: Exchange<'_>) -> Result<usize> {
+        let len = data.input_len();
+        match data.parts() {
+            Parts::InPlace(buffer, len) => self.pass(InOut::in_place(&mut buffer[..len]))?,
+            Parts::Apart(input, output) => self.pass(InOut::separate(input, output)?)?,
+        }
+        Ok(len)
+    }
+
+    fn finish(&mut self, _out: &mut [u8; LAST]) -> Result<usize> {
+        self.update_len(0)
+    }
+
+    fn cipher(&mut self, data: Exchange<'_>) -> Result<usize> {
+        self.update(data)
+    }
+
+    fn get(&self, params: Params<'_>) -> Result<()> {
+        params.into_iter().try_for_each(|param| match param.key().to_bytes() {
+            b"keylen" => param.set_size(self.key_len),
+            _ => self.common.get(&param),
+        })
+    }
+
+    fn set(&mut self, params: Params<'_>) -> Result<()> {
+        set_all(params, |param| match param.key().to_bytes() {
+            b"keylen" => {
+                let len = param.size()?;
+                if len != self.key_len {
+                    // A key of the new length has to come first.
+                    self.key_len = len;
+                    self.keystream = None;
+                }
+                Ok(())
+            }
+            _ => self.common.set(param),
+        })
+    }
+}

@@ -1,0 +1,266 @@
+//! Modes that take any number of bytes: CTR and CFB.
+
+use std::sync::Arc;
+
+use millstream::modes::{Direction, MAX_BLOCK, StreamMode};
+use millstream::tally::Place;
+use millstream::{EngineError, Features, InOut};
+use zeroize::Zeroize;
+
+use super::common::{Common, random_des_key, set_all};
+use super::remote::Remote;
+use super::{Context, LAST, Offer};
+use crate::abi::{OCTET_PTR, OCTET_STRING, OsslParam, UNSIGNED_INTEGER};
+use crate::error::{Reason, Result};
+use crate::exchange::{Exchange, Parts};
+use crate::params::Params;
+use crate::provider::Provider;
+
+/// A key of a mode that takes any number of bytes, wherever it is.
+pub trait StreamKey: Send + Sync {
+    /// Passes whole blocks; `chain` holds the counter, or the last ciphertext, before and after.
+    fn blocks(&self, direction: Direction, chain: &mut [u8; MAX_BLOCK], data: InOut<'_>) -> Result<()>;
+
+    /// Writes what the bytes of the next block are added to, and moves a counter on.
+    fn pad(&self, chain: &mut [u8; MAX_BLOCK], pad: &mut [u8; MAX_BLOCK]) -> Result<()>;
+
+    /// Where it is.
+    fn place(&self) -> Place;
+
+    /// What computes.
+    fn kernel(&self) -> &'static str;
+}
+
+/// A key in this process.
+pub struct Local<M>(pub M, pub &'static str);
+
+impl<M: StreamMode + Send + Sync> StreamKey for Local<M> {
+    #[inline]
+    fn blocks(&self, direction: Direction, chain: &mut [u8; MAX_BLOCK], data: InOut<'_>) -> Result<()> {
+        self.0.blocks(direction, &mut chain[..M::BLOCK], data);
+        Ok(())
+    }
+
+    fn pad(&self, chain: &mut [u8; MAX_BLOCK], pad: &mut [u8; MAX_BLOCK]) -> Result<()> {
+        self.0.pad(&mut chain[..M::BLOCK], &mut pad[..M::BLOCK]);
+        Ok(())
+    }
+
+    fn place(&self) -> Place {
+        Place::InProcess
+    }
+
+    fn kernel(&self) -> &'static str {
+        self.1
+    }
+}
+
+/// Makes a key of an engine's mode.
+macro_rules! local {
+    ($mode:ty) => {
+        |features, key| {
+            let mode = <$mode>::new(features, key)?;
+            let kernel = mode.kernel().name;
+            Ok(std::sync::Arc::new($crate::cipher::stream::Local(mode, kernel)))
+        }
+    };
+}
+pub(crate) use local;
+
+/// What one cipher of the kind differs in from the next.
+pub struct Spec {
+    /// The name it is counted under.
+    pub name: &'static str,
+    pub make: fn(Features, &[u8]) -> std::result::Result<Arc<dyn StreamKey>, EngineError>,
+    /// Whether ciphertext goes into the next block (CFB).
+    pub feedback: bool,
+    /// What the service calls it.
+    pub remote: Option<Remote>,
+    /// Whether its keys have parity bits (DES).
+    pub parity: bool,
+}
+
+/// What stands behind an `EVP_CIPHER_CTX`.
+#[derive(Clone)]
+pub struct StreamContext {
+    common: Common,
+    spec: &'static Spec,
+    key: Option<Arc<dyn StreamKey>>,
+    /// What the rest of a counter's block is added to. With feedback that is in the chain, behind the ciphertext of the block.
+    pad: [u8; MAX_BLOCK],
+    /// Bytes of the block that are done; 0 between two.
+    used: usize,
+}
+
+impl StreamContext {
+    fn set_key(&mut self, key: &[u8]) -> Result<()> {
+        self.common.check_key(key)?;
+        let Offer { provider, isolated, .. } = self.common.offer;
+        let key: Arc<dyn StreamKey> = if isolated {
+            Arc::new(self.spec.remote.ok_or(Reason::NOT_SUPPORTED)?.import(provider, key)?)
+        } else {
+            (self.spec.make)(millstream::features()?, key)?
+        };
+        self.common.bind(key.place(), self.spec.name, key.kernel());
+        self.key = Some(key);
+        Ok(())
+    }
+
+    /// Passes any number of bytes.
+    #[inline]
+    fn pass(&mut self, mut data: InOut<'_>) -> Result<()> {
+        let key = self.key.as_deref().ok_or(Reason::NO_KEY_SET)?;
+        let block = self.common.offer.traits.iv;
+        let bytes = data.len();
+        if self.used > 0 {
+            let n = data.len().min(block - self.used);
+            through(&mut self.common, &mut self.pad, &mut self.used, self.spec.feedback, data.take(n));
+        }
+        let Common { direction, chain, .. } = &mut self.common;
+        // Blocks are 8 or 16 bytes.
+        let whole = data.len() & !(block - 1);
+        let (blocks, tail) = data.split_at(whole);
+        if !blocks.is_empty() {
+            key.blocks(*direction, chain, blocks)?;
+        }
+        if !tail.is_empty() {
+            key.pad(chain, &mut self.pad)?;
+            if self.spec.feedback {
+                *chain = self.pad;
+            }
+            through(&mut self.common, &mut self.pad, &mut self.used, self.spec.feedback, tail);
+        }
+        self.common.count.add(bytes);
+        Ok(())
+    }
+}
+
+/// Passes bytes inside a block. With feedback the ciphertext replaces what was added to it, byte by byte.
+fn through(
+    common: &mut Common,
+    pad: &mut [u8; MAX_BLOCK],
+    used: &mut usize,
+    feedback: bool,
+    mut data: InOut<'_>,
+) {
+    let Common { direction, chain, offer, .. } = common;
+    for i in 0..data.len() {
+        let [byte] = data.load::<1>(i);
+        let pad = if feedback { &mut chain[*used] } else { &mut pad[*used] };
+        let passed = byte ^ *pad;
+        data.store(i, [passed]);
+        if feedback {
+            *pad = if *direction == Direction::Encrypt { passed } else { byte };
+        }
+        *used += 1;
+    }
+    *used %= offer.traits.iv;
+}
+
+impl Context for StreamContext {
+    type Spec = Spec;
+    const GETTABLE: &'static [OsslParam] = &[
+        OsslParam::described(c"keylen", UNSIGNED_INTEGER),
+        OsslParam::described(c"ivlen", UNSIGNED_INTEGER),
+        OsslParam::described(c"padding", UNSIGNED_INTEGER),
+        OsslParam::described(c"num", UNSIGNED_INTEGER),
+        OsslParam::described(c"iv", OCTET_STRING),
+        OsslParam::described(c"updated-iv", OCTET_STRING),
+        OsslParam::described(c"tls-mac", OCTET_PTR),
+        OsslParam::described(c"randkey", OCTET_STRING),
+        OsslParam::END,
+    ];
+    const SETTABLE: &'static [OsslParam] = &[
+        OsslParam::described(c"padding", UNSIGNED_INTEGER),
+        OsslParam::described(c"num", UNSIGNED_INTEGER),
+        OsslParam::described(c"use-bits", UNSIGNED_INTEGER),
+        OsslParam::described(c"tls-version", UNSIGNED_INTEGER),
+        OsslParam::described(c"tls-mac-size", UNSIGNED_INTEGER),
+        OsslParam::END,
+    ];
+
+    fn has_random_key(spec: &Spec) -> bool {
+        spec.parity
+    }
+
+    fn new(offer: Offer, spec: &'static Spec) -> Self {
+        StreamContext { common: Common::new(offer), spec, key: None, pad: [0; MAX_BLOCK], used: 0 }
+    }
+
+    fn provider(&self) -> Provider {
+        self.common.offer.provider
+    }
+
+    fn init(
+        &mut self,
+        direction: Direction,
+        key: Option<&[u8]>,
+        iv: Option<&[u8]>,
+        params: Params<'_>,
+    ) -> Result<()> {
+        self.used = 0;
+        // As the default provider does, a counter goes on where no vector is given, and feedback begins again.
+        self.common.begin(direction, iv, self.spec.feedback)?;
+        if let Some(key) = key {
+            self.set_key(key)?;
+        }
+        self.set(params)
+    }
+
+    #[inline]
+    fn update_len(&self, input: usize) -> Result<usize> {
+        if self.key.is_none() {
+            return Err(Reason::NO_KEY_SET);
+        }
+        Ok(input)
+    }
+
+    #[inline]
+    fn update(&mut self, mut data: Exchange<'_>) -> Result<usize> {
+        let len = data.input_len();
+        match data.parts() {
+            Parts::InPlace(buffer, len) => self.pass(InOut::in_place(&mut buffer[..len]))?,
+            Parts::Apart(input, output) => self.pass(InOut::separate(input, output)?)?,
+        }
+        Ok(len)
+    }
+
+    fn finish(&mut self, _out: &mut [u8; LAST]) -> Result<usize> {
+        self.update_len(0)
+    }
+
+    fn cipher(&mut self, data: Exchange<'_>) -> Result<usize> {
+        self.update(data)
+    }
+
+    fn get(&self, params: Params<'_>) -> Result<()> {
+        for param in params {
+            match param.key().to_bytes() {
+                b"num" => param.set_size(self.used)?,
+                b"randkey" if self.spec.parity => random_des_key(&param, self.common.offer.traits.key)?,
+                _ => self.common.get(&param)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, params: Params<'_>) -> Result<()> {
+        set_all(params, |param| match param.key().to_bytes() {
+            b"num" => {
+                let used = param.size()?;
+                if used >= self.common.offer.traits.iv {
+                    return Err(Reason::FAILED_TO_GET_PARAMETER);
+                }
+                self.used = used;
+                Ok(())
+            }
+            _ => self.common.set(param),
+        })
+    }
+}
+
+impl Drop for StreamContext {
+    fn drop(&mut self) {
+        self.pad.zeroize();
+    }
+}

@@ -1,0 +1,148 @@
+//! AES-XTS: every update is a data unit of its own, all under the same tweak until another vector is set.
+
+use std::sync::Arc;
+
+use millstream::aes::{MAX_DATA_UNIT, Xts};
+use millstream::modes::Direction;
+use millstream::tally::Place;
+use millstream::{EngineError, InOut};
+
+use super::common::Common;
+use super::remote::RemoteXts;
+use super::{Context, LAST, Offer};
+use crate::abi::{OCTET_STRING, OsslParam, UNSIGNED_INTEGER};
+use crate::error::{Reason, Result};
+use crate::exchange::{Exchange, Parts};
+use crate::params::Params;
+use crate::provider::Provider;
+
+/// A pair of keys, wherever it is.
+enum Key {
+    Local(Xts),
+    Remote(RemoteXts),
+}
+
+impl Key {
+    fn pass(&self, direction: Direction, tweak: &[u8; 16], data: InOut<'_>) -> Result<()> {
+        match (self, direction) {
+            (Key::Local(key), Direction::Encrypt) => Ok(key.encrypt(tweak, data)?),
+            (Key::Local(key), Direction::Decrypt) => Ok(key.decrypt(tweak, data)?),
+            (Key::Remote(key), _) => key.pass(direction, tweak, data),
+        }
+    }
+}
+
+/// What one cipher of the kind differs in from the next.
+pub struct Spec {
+    /// The name it is counted under.
+    pub name: &'static str,
+}
+
+/// What stands behind an `EVP_CIPHER_CTX`.
+#[derive(Clone)]
+pub struct XtsContext {
+    common: Common,
+    spec: &'static Spec,
+    key: Option<Arc<Key>>,
+}
+
+impl XtsContext {
+    fn set_key(&mut self, key: &[u8]) -> Result<()> {
+        self.common.check_key(key)?;
+        // Equal halves are refused here too where the key goes to the service.
+        let local = Xts::new(millstream::features()?, key).map_err(|error| match error {
+            EngineError::WeakKey { .. } => Reason::XTS_DUPLICATED_KEYS,
+            error => error.into(),
+        })?;
+        let Offer { provider, isolated, .. } = self.common.offer;
+        let key = if isolated {
+            self.common.bind(Place::Isolated, self.spec.name, "worker");
+            Key::Remote(RemoteXts::import(provider, key)?)
+        } else {
+            self.common.bind(Place::InProcess, self.spec.name, local.kernel().name);
+            Key::Local(local)
+        };
+        self.key = Some(Arc::new(key));
+        Ok(())
+    }
+}
+
+impl Context for XtsContext {
+    type Spec = Spec;
+    const GETTABLE: &'static [OsslParam] = &[
+        OsslParam::described(c"keylen", UNSIGNED_INTEGER),
+        OsslParam::described(c"ivlen", UNSIGNED_INTEGER),
+        OsslParam::described(c"padding", UNSIGNED_INTEGER),
+        OsslParam::described(c"num", UNSIGNED_INTEGER),
+        OsslParam::described(c"iv", OCTET_STRING),
+        OsslParam::described(c"updated-iv", OCTET_STRING),
+        OsslParam::END,
+    ];
+    const SETTABLE: &'static [OsslParam] =
+        &[OsslParam::described(c"keylen", UNSIGNED_INTEGER), OsslParam::END];
+
+    fn new(offer: Offer, spec: &'static Spec) -> Self {
+        XtsContext { common: Common::new(offer), spec, key: None }
+    }
+
+    fn provider(&self) -> Provider {
+        self.common.offer.provider
+    }
+
+    fn init(
+        &mut self,
+        direction: Direction,
+        key: Option<&[u8]>,
+        iv: Option<&[u8]>,
+        params: Params<'_>,
+    ) -> Result<()> {
+        self.common.begin(direction, iv, false)?;
+        if let Some(key) = key {
+            self.set_key(key)?;
+        }
+        self.set(params)
+    }
+
+    #[inline]
+    fn update_len(&self, input: usize) -> Result<usize> {
+        Ok(input)
+    }
+
+    fn update(&mut self, mut data: Exchange<'_>) -> Result<usize> {
+        let Some(key) = self.key.as_deref().filter(|_| self.common.iv_set()) else {
+            return Err(Reason::CIPHER_OPERATION_FAILED);
+        };
+        let len = data.input_len();
+        match len {
+            0..16 => return Err(Reason::CIPHER_OPERATION_FAILED),
+            16..=MAX_DATA_UNIT => {}
+            _ => return Err(Reason::XTS_DATA_UNIT_IS_TOO_LARGE),
+        }
+        let Common { direction, chain, .. } = &self.common;
+        match data.parts() {
+            Parts::InPlace(buffer, len) => {
+                key.pass(*direction, chain, InOut::in_place(&mut buffer[..len]))?
+            }
+            Parts::Apart(input, output) => key.pass(*direction, chain, InOut::separate(input, output)?)?,
+        }
+        self.common.count.add(len);
+        Ok(len)
+    }
+
+    fn finish(&mut self, _out: &mut [u8; LAST]) -> Result<usize> {
+        Ok(0)
+    }
+
+    fn cipher(&mut self, data: Exchange<'_>) -> Result<usize> {
+        self.update(data)
+    }
+
+    fn get(&self, params: Params<'_>) -> Result<()> {
+        params.into_iter().try_for_each(|param| self.common.get(&param))
+    }
+
+    fn set(&mut self, params: Params<'_>) -> Result<()> {
+        // Padding is not even taken note of.
+        params.find(c"keylen").map_or(Ok(()), |param| self.common.set(&param))
+    }
+}
