@@ -2,6 +2,7 @@
 //!
 //! Ref. provider-cipher(7), EVP_EncryptInit(3).
 
+pub mod aead;
 pub mod block;
 mod common;
 pub mod rc4;
@@ -157,6 +158,16 @@ pub trait Context: Clone + Send {
 
     /// One pass, with nothing held back: `EVP_Cipher`. Tells how many bytes count.
     fn cipher(&mut self, data: Exchange<'_>) -> Result<usize>;
+
+    /// `EVP_Cipher` without input: for AEADs the end of the message.
+    fn end(&mut self) -> Result<usize> {
+        Ok(0)
+    }
+
+    /// Answers what changes the context when it is asked for, before [`Context::get`] answers the rest.
+    fn draw(&mut self, _params: Params<'_>) -> Result<()> {
+        Ok(())
+    }
 
     fn get(&self, params: Params<'_>) -> Result<()>;
 

@@ -183,7 +183,9 @@ unsafe extern "C" fn cipher_cipher<C: cipher::Context>(
     guard(
         || Some(provider),
         || {
-            let written = if out.is_null() && !input.is_null() {
+            let written = if input.is_null() {
+                context.end()?
+            } else if out.is_null() {
                 // SAFETY: `len` bytes of input.
                 context.associate(unsafe { bytes(input, len) })?
             } else {
@@ -211,8 +213,15 @@ unsafe extern "C" fn cipher_get_ctx_params<C: cipher::Context>(
     params: *mut OsslParam,
 ) -> c_int {
     // SAFETY: a context of ours, and a terminated array.
-    let (context, params) = unsafe { (&*context.cast::<C>(), Params::new(params)) };
-    guard(|| Some(context.provider()), || context.get(params))
+    let (context, params) = unsafe { (&mut *context.cast::<C>(), Params::new(params)) };
+    let provider = context.provider();
+    guard(
+        || Some(provider),
+        || {
+            context.draw(params)?;
+            context.get(params)
+        },
+    )
 }
 
 unsafe extern "C" fn cipher_set_ctx_params<C: cipher::Context>(
