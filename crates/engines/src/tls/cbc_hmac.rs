@@ -33,7 +33,7 @@ pub const HEADER: usize = 11;
 /// let keys = CbcHmac::new(Features::hardware(), Hash::Sha256, &[7; 16], &[8; 32])?;
 /// // Record 0, application data, TLS 1.2; its vector must be random.
 /// let header = [0, 0, 0, 0, 0, 0, 0, 0, 23, 3, 3];
-/// let mut record = [0; 80];
+/// let mut record = [0; 64];
 /// record[16..29].copy_from_slice(b"of any length");
 /// assert_eq!(keys.sealed_len(true, 13), record.len());
 /// keys.seal(&mut [0; 16], &header, &mut record, true, 13)?;
