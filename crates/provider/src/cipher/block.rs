@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use millstream::hash::MAX_DIGEST;
 use millstream::modes::{BlockMode, Direction, MAX_BLOCK, unpad};
 use millstream::tally::Place;
 use millstream::{EngineError, Features, InOut};
 use zeroize::Zeroize;
 
 use super::common::{Common, random_des_key, set_all};
+use super::records::Records;
 use super::remote::Remote;
 use super::{Context, LAST, Offer};
 use crate::abi::{OCTET_PTR, OCTET_STRING, OsslParam, UNSIGNED_INTEGER};
@@ -78,6 +80,8 @@ pub struct BlockContext {
     /// Input not yet passed: less than a block, or a whole one that may be the last and padded.
     held: [u8; MAX_BLOCK],
     filled: usize,
+    /// Where updates are records of TLS.
+    records: Option<Box<Records>>,
 }
 
 impl BlockContext {
@@ -128,6 +132,38 @@ impl BlockContext {
         passed
     }
 
+    /// Takes a record of TLS, in place, and tells how many bytes count.
+    fn record(&mut self, mut data: Exchange<'_>) -> Result<usize> {
+        let block = self.block();
+        let Parts::InPlace(record, len) = data.parts() else { return Err(Reason::CIPHER_OPERATION_FAILED) };
+        if !self.common.padding {
+            return Err(Reason::CIPHER_OPERATION_FAILED);
+        }
+        self.common.count.add(0);
+        if self.common.direction == Direction::Encrypt {
+            let padded = millstream::tls::pad(record, len, block)?;
+            self.pass(InOut::in_place(&mut record[..padded]))?;
+            return Ok(padded);
+        }
+        if len % block != 0 {
+            return Err(Reason::CIPHER_OPERATION_FAILED);
+        }
+        self.pass(InOut::in_place(&mut record[..len]))?;
+        self.records.as_mut().map_or(Ok(len), |records| records.open(&record[..len], block))
+    }
+
+    /// How long a record becomes.
+    fn record_len(&self, input: usize) -> usize {
+        match self.common.direction {
+            Direction::Encrypt => millstream::tls::padded_len(input, self.block()),
+            Direction::Decrypt => input,
+        }
+    }
+
+    fn records(&self) -> bool {
+        self.records.as_ref().is_some_and(|records| records.on())
+    }
+
     fn hold(&mut self, rest: &[u8]) {
         self.held[self.filled..self.filled + rest.len()].copy_from_slice(rest);
         self.filled += rest.len();
@@ -161,7 +197,14 @@ impl Context for BlockContext {
     }
 
     fn new(offer: Offer, spec: &'static Spec) -> Self {
-        BlockContext { common: Common::new(offer), spec, key: None, held: [0; MAX_BLOCK], filled: 0 }
+        BlockContext {
+            common: Common::new(offer),
+            spec,
+            key: None,
+            held: [0; MAX_BLOCK],
+            filled: 0,
+            records: None,
+        }
     }
 
     fn provider(&self) -> Provider {
@@ -186,6 +229,9 @@ impl Context for BlockContext {
     #[inline]
     fn update_len(&self, input: usize) -> Result<usize> {
         self.key()?;
+        if self.records() {
+            return Ok(self.record_len(input));
+        }
         let total = self.filled + input;
         let keep = usize::from(self.holds_back() && total > 0);
         // Blocks are 8 or 16 bytes.
@@ -194,6 +240,9 @@ impl Context for BlockContext {
 
     #[inline]
     fn update(&mut self, mut data: Exchange<'_>) -> Result<usize> {
+        if self.records() {
+            return self.record(data);
+        }
         let written = self.update_len(data.input_len())?;
         if self.filled == 0
             && let Parts::InPlace(buffer, len) = data.parts()
@@ -223,6 +272,9 @@ impl Context for BlockContext {
 
     fn finish(&mut self, out: &mut [u8; LAST]) -> Result<usize> {
         self.key()?;
+        if self.records() {
+            return Err(Reason::CIPHER_OPERATION_FAILED);
+        }
         self.common.count.add(0);
         let block = self.block();
         match (self.common.direction, self.common.padding) {
@@ -269,6 +321,7 @@ impl Context for BlockContext {
     fn get(&self, params: Params<'_>) -> Result<()> {
         for param in params {
             match param.key().to_bytes() {
+                b"tls-mac" => param.set_octets(self.records.as_ref().map_or(&[], |records| records.mac()))?,
                 b"randkey" if self.spec.parity => random_des_key(&param, self.common.offer.traits.key)?,
                 _ => self.common.get(&param)?,
             }
@@ -277,7 +330,20 @@ impl Context for BlockContext {
     }
 
     fn set(&mut self, params: Params<'_>) -> Result<()> {
-        set_all(params, |param| self.common.set(param))
+        set_all(params, |param| match param.key().to_bytes() {
+            b"tls-version" => {
+                param.uint().map(|version| self.records.get_or_insert_default().version = version)
+            }
+            b"tls-mac-size" => {
+                let len = param.size()?;
+                if len > MAX_DIGEST {
+                    return Err(Reason::FAILED_TO_GET_PARAMETER);
+                }
+                self.records.get_or_insert_default().mac_len = len;
+                Ok(())
+            }
+            _ => self.common.set(param),
+        })
     }
 }
 

@@ -3,8 +3,10 @@
 //! Ref. provider-cipher(7), EVP_EncryptInit(3).
 
 pub mod block;
+pub mod cbc_hmac;
 mod common;
 pub mod rc4;
+mod records;
 pub mod remote;
 pub mod stream;
 pub mod xts;
