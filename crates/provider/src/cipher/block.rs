@@ -5,23 +5,30 @@ use std::sync::Arc;
 use millstream::hash::MAX_DIGEST;
 use millstream::modes::{BlockMode, Direction, MAX_BLOCK, unpad};
 use millstream::tally::Place;
-use millstream::{EngineError, Features, InOut};
+use millstream::{CipherKey, EngineError, Features, InOut};
 use zeroize::Zeroize;
 
 use super::common::{Common, random_des_key, set_all};
 use super::records::Records;
 use super::remote::Remote;
+use super::together::{Pass, together};
 use super::{Context, LAST, Offer};
 use crate::abi::{OCTET_PTR, OCTET_STRING, OsslParam, UNSIGNED_INTEGER};
 use crate::error::{Reason, Result};
 use crate::exchange::{Exchange, Parts};
 use crate::params::Params;
 use crate::provider::Provider;
+use crate::remote::Chaining;
 
 /// A key of a mode that works on whole blocks, wherever it is.
 pub trait BlockKey: Send + Sync {
     /// Passes whole blocks; `chain` holds the vector before and what the next pass needs after.
     fn pass(&self, direction: Direction, chain: &mut [u8; MAX_BLOCK], data: InOut<'_>) -> Result<()>;
+
+    /// The engine's key, if it is in this process: for passes of several messages at once.
+    fn engine(&self) -> Option<CipherKey<'_>> {
+        None
+    }
 
     /// Where it is.
     fn place(&self) -> Place;
@@ -33,10 +40,17 @@ pub trait BlockKey: Send + Sync {
 /// A key in this process.
 pub struct Local<M>(pub M, pub &'static str);
 
-impl<M: BlockMode + Send + Sync> BlockKey for Local<M> {
+impl<M: BlockMode + Send + Sync> BlockKey for Local<M>
+where
+    for<'k> &'k M: Into<CipherKey<'k>>,
+{
     fn pass(&self, direction: Direction, chain: &mut [u8; MAX_BLOCK], data: InOut<'_>) -> Result<()> {
         self.0.pass(direction, &mut chain[..M::IV], data);
         Ok(())
+    }
+
+    fn engine(&self) -> Option<CipherKey<'_>> {
+        Some((&self.0).into())
     }
 
     fn place(&self) -> Place {
@@ -130,6 +144,45 @@ impl BlockContext {
         held.zeroize();
         self.filled = 0;
         passed
+    }
+
+    fn engine(&self) -> Option<CipherKey<'_>> {
+        self.key.as_ref()?.engine()
+    }
+
+    /// Whole blocks, as a pass among others.
+    fn whole<'a>(&'a mut self, data: InOut<'a>) -> Option<Pass<'a>> {
+        let Common { offer, direction, chain, .. } = &mut self.common;
+        let chain = &mut chain[..offer.traits.iv];
+        let chaining = if chain.is_empty() { Chaining::None } else { Chaining::Ciphertext };
+        let key = self.key.as_ref()?.engine()?;
+        Some(Pass { key, direction: *direction, chaining, chain, data })
+    }
+
+    /// Passes what was held, as far as it is a block now, and holds what is none yet. What it leaves are whole blocks to be
+    /// passed after that, and how many bytes there will be of both.
+    #[inline]
+    fn stage<'d>(&mut self, data: &'d mut Exchange<'_>) -> Result<(usize, InOut<'d>)> {
+        let written = self.update_len(data.input_len())?;
+        if self.filled == 0 && data.is_in_place() {
+            let (buffer, len) = data.in_place();
+            let (whole, rest) = buffer.split_at_mut(written);
+            self.hold(&rest[..len - written]);
+            return Ok((written, InOut::in_place(whole)));
+        }
+        let (mut input, output) = data.apart();
+        let mut output = &mut output[..written];
+        if self.filled > 0 && written > 0 {
+            let block = self.block();
+            let more = block - self.filled;
+            self.hold(&input[..more]);
+            self.pass_held(output)?;
+            input = &input[more..];
+            output = &mut output[block..];
+        }
+        let (whole, rest) = input.split_at(output.len());
+        self.hold(rest);
+        Ok((written, InOut::separate(whole, output)?))
     }
 
     /// Takes a record of TLS, in place, and tells how many bytes count.
@@ -243,30 +296,28 @@ impl Context for BlockContext {
         if self.records() {
             return self.record(data);
         }
-        let written = self.update_len(data.input_len())?;
-        if self.filled == 0
-            && let Parts::InPlace(buffer, len) = data.parts()
-        {
-            let (whole, rest) = buffer.split_at_mut(written);
-            self.hold(&rest[..len - written]);
-            self.pass(InOut::in_place(whole))?;
-            return Ok(written);
-        }
-        let (mut input, output) = data.apart();
-        let mut output = &mut output[..written];
-        if self.filled > 0 && written > 0 {
-            let block = self.block();
-            let more = block - self.filled;
-            self.hold(&input[..more]);
-            self.pass_held(output)?;
-            input = &input[more..];
-            output = &mut output[block..];
-        }
-        let (whole, rest) = input.split_at(if written > 0 { output.len() } else { 0 });
+        let (written, whole) = self.stage(&mut data)?;
         if !whole.is_empty() {
-            self.pass(InOut::separate(whole, output)?)?;
+            self.pass(whole)?;
         }
-        self.hold(rest);
+        Ok(written)
+    }
+
+    const PIPELINED: bool = true;
+
+    fn update_together(pipes: &mut [Self], mut pieces: Vec<Exchange<'_>>) -> Result<Vec<usize>> {
+        if pipes.iter().any(|pipe| pipe.records() || pipe.engine().is_none()) {
+            return pipes.iter_mut().zip(pieces).map(|(pipe, piece)| pipe.update(piece)).collect();
+        }
+        let mut written = Vec::with_capacity(pipes.len());
+        let mut passes = Vec::with_capacity(pipes.len());
+        for (pipe, piece) in pipes.iter_mut().zip(&mut pieces) {
+            let (bytes, whole) = pipe.stage(piece)?;
+            written.push(bytes);
+            pipe.common.count.add_bytes(whole.len());
+            passes.extend(pipe.whole(whole));
+        }
+        together(&mut passes)?;
         Ok(written)
     }
 
