@@ -5,12 +5,16 @@
 mod aeads;
 mod ciphers;
 mod digests;
+mod kdfs;
+mod macs;
 
 use std::ffi::CStr;
 
 use crate::abi::OsslAlgorithm;
 
-pub use digests::DIGESTS;
+pub use digests::{DIGESTS, digest_name, digest_named};
+pub use kdfs::KDFS;
+pub use macs::{ISOLATED_MACS, MACS};
 
 /// The ciphers, with their keys in this process.
 pub static CIPHERS: &[OsslAlgorithm] =
@@ -42,6 +46,11 @@ const fn properties(standing: Standing, isolated: bool) -> &'static CStr {
         (Standing::Legacy, false) => c"provider=millstream,millstream.isolated=no,millstream.legacy=yes",
         (Standing::Legacy, true) => c"provider=millstream,millstream.isolated=yes,millstream.legacy=yes",
     }
+}
+
+/// Whether a name is among `names`, which have colons between.
+pub fn is_named(names: &str, name: &str) -> bool {
+    names.split(':').any(|known| known.eq_ignore_ascii_case(name))
 }
 
 /// One table of several, with its end.

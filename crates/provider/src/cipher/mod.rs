@@ -2,9 +2,11 @@
 //!
 //! Ref. provider-cipher(7), EVP_EncryptInit(3).
 
+pub mod aead;
 pub mod block;
 pub mod cbc_hmac;
 mod common;
+pub mod pipeline;
 pub mod rc4;
 mod records;
 pub mod remote;
@@ -168,6 +170,16 @@ pub trait Context: Clone + Send {
 
     /// One pass, with nothing held back: `EVP_Cipher`. Tells how many bytes count.
     fn cipher(&mut self, data: Exchange<'_>) -> Result<usize>;
+
+    /// `EVP_Cipher` without input: for AEADs the end of the message.
+    fn end(&mut self) -> Result<usize> {
+        Ok(0)
+    }
+
+    /// Answers what changes the context when it is asked for, before [`Context::get`] answers the rest.
+    fn draw(&mut self, _params: Params<'_>) -> Result<()> {
+        Ok(())
+    }
 
     fn get(&self, params: Params<'_>) -> Result<()>;
 
