@@ -7,6 +7,7 @@
 use std::ffi::{c_int, c_uchar, c_void};
 
 use millstream::modes::Direction;
+use zeroize::Zeroize;
 
 use super::{
     Answer, ContextGettable, Copy, Free, GetParams, Gettable, NewCtx, Output, SetParams, boxed, guard, unbox,
@@ -154,15 +155,20 @@ unsafe extern "C" fn cipher_final<C: cipher::Context>(
     guard(
         || Some(provider),
         || {
-            let mut last = zeroize::Zeroizing::new([0; LAST]);
+            let mut last = [0; LAST];
             let written = context.finish(&mut last)?;
-            if written > room {
-                return Err(Reason::OUTPUT_BUFFER_TOO_SMALL);
+            let fits = written <= room;
+            if fits {
+                // SAFETY: room for what is written, and a place for a number.
+                unsafe {
+                    bytes_mut(out, written).copy_from_slice(&last[..written]);
+                    *out_len = written;
+                }
             }
-            // SAFETY: room for what is written, and a place for a number.
-            unsafe {
-                bytes_mut(out, written).copy_from_slice(&last[..written]);
-                *out_len = written;
+            // Only what was written: most ends write nothing, and wiping takes as long as the end of a short message.
+            last[..written].zeroize();
+            if !fits {
+                return Err(Reason::OUTPUT_BUFFER_TOO_SMALL);
             }
             Ok(())
         },
