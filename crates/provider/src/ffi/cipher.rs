@@ -157,18 +157,23 @@ unsafe extern "C" fn cipher_final<C: cipher::Context>(
         || {
             let mut last = [0; LAST];
             let written = context.finish(&mut last)?;
-            let fits = written <= room;
-            if fits {
-                // SAFETY: room for what is written, and a place for a number.
-                unsafe {
-                    bytes_mut(out, written).copy_from_slice(&last[..written]);
-                    *out_len = written;
+            // SAFETY: a place for a number.
+            unsafe { *out_len = 0 };
+            // Most ends write nothing; to copy and to wipe nothing takes as long as the end of a short message does: a masked
+            // store of no bytes to no address.
+            if written > 0 {
+                let fits = written <= room;
+                if fits {
+                    // SAFETY: room for what is written, and a place for a number.
+                    unsafe {
+                        bytes_mut(out, written).copy_from_slice(&last[..written]);
+                        *out_len = written;
+                    }
                 }
-            }
-            // Only what was written: most ends write nothing, and wiping takes as long as the end of a short message.
-            last[..written].zeroize();
-            if !fits {
-                return Err(Reason::OUTPUT_BUFFER_TOO_SMALL);
+                last[..written].zeroize();
+                if !fits {
+                    return Err(Reason::OUTPUT_BUFFER_TOO_SMALL);
+                }
             }
             Ok(())
         },
