@@ -8,4 +8,4 @@ mod key;
 mod pass;
 mod queue;
 pub mod status;
-mod stream;
+pub mod stream;
