@@ -34,6 +34,7 @@ mod cipher;
 mod digest;
 mod kdf;
 mod mac;
+mod pipeline;
 
 pub use cipher::cipher_functions;
 pub use digest::digest_functions;
