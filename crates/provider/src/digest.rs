@@ -2,7 +2,9 @@
 //!
 //! Ref. provider-digest(7), EVP_MD-common(7).
 
+use std::cell::Cell;
 use std::sync::OnceLock;
+use std::thread::LocalKey;
 
 use millstream::hash::{Hash, HashKernel, Hasher};
 use millstream::tally::{Place, Row};
@@ -19,7 +21,12 @@ pub trait Digest: Clone + 'static {
     type Message: Message;
     /// What OpenSSL wants to know.
     const SPEC: Spec;
+    /// A context that this thread freed and may need again soon: OpenSSL makes one for each message that is there as a whole.
+    fn spare() -> &'static LocalKey<Spare<Self>>;
 }
+
+/// A context, or none.
+pub type Spare<D> = Cell<Option<Box<Context<D>>>>;
 
 /// What OpenSSL wants to know of a digest.
 #[derive(Clone, Copy)]
@@ -91,6 +98,9 @@ pub trait Message: Clone + Send + Sized {
     /// Where it is counted.
     fn row(&self, provider: Provider) -> Row;
 
+    /// Forgets the message, clears it, and begins another.
+    fn reset(&mut self);
+
     fn update(&mut self, data: &[u8]);
 
     /// Writes the digest, and begins another message.
@@ -110,6 +120,11 @@ impl Message for One {
         static ROWS: PerHash<Rows> = [const { Rows::new() }; _];
         let hash = self.0.hash();
         ROWS[hash as usize].row(provider, Place::InProcess, hash.name(), self.0.kernel().name)
+    }
+
+    #[inline]
+    fn reset(&mut self) {
+        self.0.reset();
     }
 
     #[inline]
@@ -141,6 +156,11 @@ impl Message for Md5Sha1 {
         ROWS.row(provider, Place::InProcess, "md5-sha1", self.sha1.kernel().name)
     }
 
+    fn reset(&mut self) {
+        self.md5.reset();
+        self.sha1.reset();
+    }
+
     fn update(&mut self, data: &[u8]) {
         self.md5.update(data);
         self.sha1.update(data);
@@ -164,6 +184,28 @@ pub struct Context<D: Digest> {
 }
 
 impl<D: Digest> Context<D> {
+    /// One in a box: the spare one if there is one.
+    #[inline]
+    pub fn boxed(provider: Provider) -> Result<Box<Self>> {
+        match D::spare().try_with(Cell::take) {
+            Ok(Some(mut spare)) => {
+                spare.provider = provider;
+                Ok(spare)
+            }
+            _ => Ok(Box::new(Context::new(provider)?)),
+        }
+    }
+
+    /// Is not needed any more: cleared, and kept as the spare one.
+    #[inline]
+    pub fn retire(mut self: Box<Self>) {
+        self.message.reset();
+        self.begun = true;
+        self.count.flush();
+        // A thread that ends keeps none.
+        let _ = D::spare().try_with(|spare| spare.set(Some(self)));
+    }
+
     pub fn new(provider: Provider) -> Result<Self> {
         let message = D::Message::new(const { &D::SPEC })?;
         let mut count = Count::default();
@@ -173,12 +215,11 @@ impl<D: Digest> Context<D> {
 
     /// Begins a message.
     #[inline]
-    pub fn init(&mut self) -> Result<()> {
+    pub fn init(&mut self) {
         if !self.begun {
-            self.message = D::Message::new(const { &D::SPEC })?;
+            self.message.reset();
             self.begun = true;
         }
-        Ok(())
     }
 
     #[inline]

@@ -77,6 +77,13 @@ impl<S: Chaining, const BLOCK: usize> Stream<S, BLOCK> {
         self.chain.state
     }
 
+    /// Clears what waits for the rest of its block.
+    #[inline(always)]
+    pub(crate) fn forget(&mut self) {
+        self.buffer = [0; BLOCK];
+        zeroize::optimization_barrier(&mut self.buffer);
+    }
+
     /// Back to where `state`, which holds `count` bytes in whole blocks, left off.
     #[inline(always)]
     pub(crate) fn restart(&mut self, state: S, count: u64) {

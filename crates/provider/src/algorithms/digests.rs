@@ -4,7 +4,7 @@ use std::ffi::CStr;
 
 use crate::abi::OsslAlgorithm;
 use crate::algorithms::{Standing, is_named, properties};
-use crate::digest::{Digest, Md5Sha1, One, Spec};
+use crate::digest::{Digest, Md5Sha1, One, Spare, Spec};
 use crate::ffi::digest_functions;
 use millstream::hash::Hash;
 
@@ -18,6 +18,13 @@ macro_rules! digests {
             impl Digest for $name {
                 type Message = $message;
                 const SPEC: Spec = $spec;
+
+                fn spare() -> &'static std::thread::LocalKey<Spare<Self>> {
+                    thread_local! {
+                        static SPARE: Spare<$name> = const { std::cell::Cell::new(None) };
+                    }
+                    &SPARE
+                }
             }
         )*
 

@@ -5,8 +5,10 @@
 #![allow(unsafe_code)]
 
 use std::ffi::{c_int, c_uchar, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
 
-use super::{Answer, Copy, Free, Gettable, Input, NewCtx, Output, SetParams, boxed, guard, unbox};
+use super::{Answer, Copy, Free, Gettable, Input, NewCtx, Output, SetParams, boxed, guard};
 use crate::abi::{self, Dispatch, OsslParam};
 use crate::digest::{self, Digest};
 use crate::error::Reason;
@@ -27,7 +29,7 @@ pub const fn digest_functions<D: Digest>() -> &'static [Dispatch] {
             function!(id::UPDATE, Input, digest_update::<D>),
             function!(id::FINAL, Output, digest_final::<D>),
             function!(id::DIGEST, OneShot, digest_digest::<D>),
-            function!(id::FREECTX, Free, unbox::<digest::Context<D>>),
+            function!(id::FREECTX, Free, digest_free::<D>),
             function!(id::DUPCTX, Copy, digest_dup::<D>),
             function!(id::COPYCTX, CopyInto, digest_copy::<D>),
             function!(id::GET_PARAMS, Answer, digest_get_params::<D>),
@@ -40,7 +42,23 @@ pub const fn digest_functions<D: Digest>() -> &'static [Dispatch] {
 unsafe extern "C" fn digest_new<D: Digest>(provider: *mut c_void) -> *mut c_void {
     // SAFETY: the provider's own pointer.
     let provider = unsafe { Provider::from_raw(provider) };
-    boxed(provider, || digest::Context::<D>::new(provider.ok_or(Reason::INTERNAL)?))
+    let mut raw = ptr::null_mut();
+    guard(
+        || provider,
+        || {
+            raw = Box::into_raw(digest::Context::<D>::boxed(provider.ok_or(Reason::INTERNAL)?)?).cast();
+            Ok(())
+        },
+    );
+    raw
+}
+
+unsafe extern "C" fn digest_free<D: Digest>(context: *mut c_void) {
+    if !context.is_null() {
+        // SAFETY: from `digest_new` or `digest_dup`, and not used again.
+        let context = unsafe { Box::from_raw(context.cast::<digest::Context<D>>()) };
+        let _ = catch_unwind(AssertUnwindSafe(|| context.retire()));
+    }
 }
 
 unsafe extern "C" fn digest_dup<D: Digest>(context: *mut c_void) -> *mut c_void {
@@ -69,7 +87,13 @@ unsafe extern "C" fn digest_init<D: Digest>(context: *mut c_void, _params: *cons
     // SAFETY: a context of ours.
     let context = unsafe { &mut *context.cast::<digest::Context<D>>() };
     let provider = context.provider;
-    guard(|| Some(provider), || context.init())
+    guard(
+        || Some(provider),
+        || {
+            context.init();
+            Ok(())
+        },
+    )
 }
 
 unsafe extern "C" fn digest_update<D: Digest>(
