@@ -193,6 +193,23 @@ fn cut_tags() {
     }
 }
 
+/// The tag is right for the first piece, but another comes: that is decrypted, and the end fails.
+#[test]
+fn more_than_the_message() {
+    let (ours, theirs) = (Library::millstream(), Library::openssl());
+    for name in AEADS {
+        let key = vec![7; ours.cipher(name).unwrap().key_len()];
+        let (sealed, tag) = seal(&ours, name, &key, &[1; 12], &[b"aad"], &[b"message"]);
+        let run = |library: &Library| {
+            let mut context = begin(library, name, false, &key, &[1; 12]);
+            open(&mut context, true, &tag, &[b"aad"], &[&sealed, b"and more"])
+        };
+        let (opened, right) = run(&ours);
+        assert!(opened.starts_with(b"message") && !right, "{name}");
+        assert_eq!((opened, right), run(&theirs), "{name}");
+    }
+}
+
 /// NIST CAVP: vectors of 8, 96 and 1024 bits, tags of 32 to 128 bits, forgeries.
 #[test]
 fn cavp_gcm() {

@@ -204,7 +204,7 @@ impl Context for ChaChaContext {
         iv: Option<&[u8]>,
         params: Params<'_>,
     ) -> Result<()> {
-        self.messages.direction = direction;
+        self.messages.set_direction(direction);
         if let Some(iv) = iv {
             self.set_nonce(iv)?;
         }

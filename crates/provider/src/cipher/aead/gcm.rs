@@ -345,7 +345,7 @@ impl Context for GcmContext {
         iv: Option<&[u8]>,
         params: Params<'_>,
     ) -> Result<()> {
-        self.messages.direction = direction;
+        self.messages.set_direction(direction);
         if let Some(iv) = iv {
             if iv.is_empty() || iv.len() > MAX_IV {
                 return Err(Reason::INVALID_IV_LENGTH);

@@ -9,6 +9,7 @@ use millstream::{EngineError, Features, InOut, cwq};
 use subtle::ConstantTimeEq;
 
 use super::held::Held;
+use super::local::{Local, NO_MESSAGE};
 use super::{Spec, TAG};
 use crate::cipher::Offer;
 use crate::count::Count;
@@ -30,69 +31,54 @@ pub trait Algorithm: 'static {
     fn begin(key: &Self::Key, nonce: &[u8]) -> std::result::Result<Self::State, EngineError>;
 }
 
+/// A key, and the message under way where it is.
 enum Key<A: Algorithm> {
-    Local(Arc<A::Key>),
-    Remote(Arc<RemoteKey>),
+    Local(Arc<A::Key>, Local<A>),
+    Remote(Arc<RemoteKey>, Option<Box<Held>>),
 }
 
 impl<A: Algorithm> Clone for Key<A> {
     fn clone(&self) -> Self {
         match self {
-            Key::Local(key) => Key::Local(Arc::clone(key)),
-            Key::Remote(key) => Key::Remote(Arc::clone(key)),
+            Key::Local(key, message) => Key::Local(Arc::clone(key), message.clone()),
+            Key::Remote(key, message) => Key::Remote(Arc::clone(key), message.clone()),
         }
     }
-}
-
-/// A message under way, of the same place as its key.
-#[derive(Clone)]
-enum Message<S> {
-    Local(S),
-    Held(Held),
 }
 
 /// A key and the message under way: one at a time.
 pub struct Messages<A: Algorithm> {
     offer: Offer,
     name: &'static str,
-    pub direction: Direction,
+    direction: Direction,
     key: Option<Key<A>>,
-    message: Option<Message<A::State>>,
     count: Count,
 }
 
 impl<A: Algorithm> Clone for Messages<A> {
     fn clone(&self) -> Self {
-        let Messages { offer, name, direction, key, message, count } = self;
-        Messages {
-            offer: *offer,
-            name,
-            direction: *direction,
-            key: key.clone(),
-            message: message.clone(),
-            count: count.clone(),
-        }
+        let Messages { offer, name, direction, key, count } = self;
+        Messages { offer: *offer, name, direction: *direction, key: key.clone(), count: count.clone() }
     }
 }
 
 const NO_KEY: Reason = Reason::CIPHER_OPERATION_FAILED.with("no key is set");
-const NO_MESSAGE: Reason =
-    Reason::CIPHER_OPERATION_FAILED.with("no message is under way: set a vector for each");
 
 impl<A: Algorithm> Messages<A> {
     pub fn new(offer: Offer, spec: &'static Spec) -> Self {
-        Messages {
-            offer,
-            name: spec.name,
-            direction: Direction::Encrypt,
-            key: None,
-            message: None,
-            count: Count::default(),
-        }
+        Messages { offer, name: spec.name, direction: Direction::Encrypt, key: None, count: Count::default() }
     }
 
     pub fn offer(&self) -> &Offer {
         &self.offer
+    }
+
+    /// Encrypts or decrypts from now on; a message under way goes the other way no further.
+    pub fn set_direction(&mut self, direction: Direction) {
+        if direction != self.direction {
+            self.direction = direction;
+            self.abandon();
+        }
     }
 
     pub fn encrypts(&self) -> bool {
@@ -108,54 +94,63 @@ impl<A: Algorithm> Messages<A> {
         if bytes.len() != self.offer.traits.key {
             return Err(Reason::INVALID_KEY_LENGTH);
         }
-        self.message = None;
         let Offer { provider, rows, isolated, .. } = self.offer;
         if isolated {
             let key = RemoteKey::import(provider, A::REMOTE, bytes)?;
             self.count.bind(rows.row(provider, Place::Isolated, self.name, "worker"));
-            self.key = Some(Key::Remote(Arc::new(key)));
+            self.key = Some(Key::Remote(Arc::new(key), None));
             return Ok(());
         }
         let key = A::key(millstream::features()?, bytes)?;
         self.count.bind(rows.row(provider, Place::InProcess, self.name, A::kernel(&key)));
-        // Some set a key for each message: it takes the last one's place.
-        if let Some(Key::Local(last)) = &mut self.key
-            && let Some(last) = Arc::get_mut(last)
-        {
-            *last = key;
-        } else {
-            self.key = Some(Key::Local(Arc::new(key)));
+        match &mut self.key {
+            // Some set a key for each message: it takes the last one's place.
+            Some(Key::Local(last, message)) => {
+                message.abandon();
+                match Arc::get_mut(last) {
+                    Some(last) => *last = key,
+                    None => *last = Arc::new(key),
+                }
+            }
+            _ => self.key = Some(Key::Local(Arc::new(key), Local::default())),
         }
         Ok(())
     }
 
     /// Whether a message is under way.
     pub fn under_way(&self) -> bool {
-        self.message.is_some()
+        match &self.key {
+            None => false,
+            Some(Key::Local(_, message)) => message.under_way(),
+            Some(Key::Remote(_, message)) => message.is_some(),
+        }
     }
 
     /// Forgets the message under way.
     pub fn abandon(&mut self) {
-        self.message = None;
+        match &mut self.key {
+            None => {}
+            Some(Key::Local(_, message)) => message.abandon(),
+            Some(Key::Remote(_, message)) => *message = None,
+        }
     }
 
     /// Begins a message.
     #[inline]
     pub fn begin(&mut self, nonce: &[u8]) -> Result<()> {
-        self.message = Some(match &self.key {
-            None => return Err(NO_KEY),
-            Some(Key::Local(key)) => Message::Local(A::begin(key, nonce)?),
-            Some(Key::Remote(_)) => Message::Held(Held::new(nonce)),
-        });
+        match self.key.as_mut().ok_or(NO_KEY)? {
+            Key::Local(key, message) => message.begin(key, nonce)?,
+            Key::Remote(_, message) => *message = Some(Box::new(Held::new(nonce))),
+        }
         Ok(())
     }
 
     /// Adds associated data.
+    #[inline]
     pub fn associate(&mut self, aad: &[u8]) -> Result<()> {
-        match (&self.key, &mut self.message) {
-            (Some(Key::Local(key)), Some(Message::Local(state))) => Ok(state.aad(key, aad)?),
-            (Some(Key::Remote(_)), Some(Message::Held(held))) => held.associate(aad),
-            _ => Err(NO_MESSAGE),
+        match self.key.as_mut().ok_or(NO_KEY)? {
+            Key::Local(key, message) => message.associate(key, aad),
+            Key::Remote(_, message) => message.as_mut().ok_or(NO_MESSAGE)?.associate(aad),
         }
     }
 
@@ -163,37 +158,29 @@ impl<A: Algorithm> Messages<A> {
     #[inline]
     pub fn pass(&mut self, data: InOut<'_>, tag: Option<&[u8]>) -> Result<()> {
         self.count.add_bytes(data.len());
-        match (&self.key, &mut self.message) {
-            (Some(Key::Local(key)), Some(Message::Local(state))) => match self.direction {
-                Direction::Encrypt => state.encrypt(key, data)?,
-                Direction::Decrypt => state.decrypt_unverified(key, data)?,
-            },
-            (Some(Key::Remote(key)), Some(Message::Held(held))) => {
-                held.pass(key, self.direction, data, tag)?
+        match self.key.as_mut().ok_or(NO_KEY)? {
+            Key::Local(key, message) => message.pass(key, self.direction, data, tag),
+            Key::Remote(key, message) => {
+                message.as_mut().ok_or(NO_MESSAGE)?.pass(key, self.direction, data, tag)
             }
-            _ => return Err(NO_MESSAGE),
         }
-        Ok(())
     }
 
     /// Ends the message; returns its tag.
     pub fn tag(&mut self) -> Result<[u8; TAG]> {
         self.count.add(0);
-        match (&self.key, self.message.take()) {
-            (Some(Key::Local(key)), Some(Message::Local(state))) => Ok(state.tag(key)),
-            (Some(Key::Remote(key)), Some(Message::Held(held))) => held.tag(key),
-            _ => Err(NO_MESSAGE),
+        match self.key.as_mut().ok_or(NO_KEY)? {
+            Key::Local(key, message) => message.tag(key),
+            Key::Remote(key, message) => message.take().ok_or(NO_MESSAGE)?.tag(key),
         }
     }
 
     /// Ends the message, whose tag should begin with `tag`.
     pub fn verify(&mut self, tag: &[u8]) -> Result<()> {
         self.count.add(0);
-        let right = match (&self.key, self.message.take()) {
-            // Tags of any length are taken, as the default provider does.
-            (Some(Key::Local(key)), Some(Message::Local(state))) => begins(&state.tag(key), tag),
-            (Some(Key::Remote(key)), Some(Message::Held(held))) => held.verify(key, tag)?,
-            _ => return Err(NO_MESSAGE),
+        let right = match self.key.as_mut().ok_or(NO_KEY)? {
+            Key::Local(key, message) => message.verify(key, tag)?,
+            Key::Remote(key, message) => message.take().ok_or(NO_MESSAGE)?.verify(key, tag)?,
         };
         if right { Ok(()) } else { Err(Reason::SILENT) }
     }
@@ -202,12 +189,12 @@ impl<A: Algorithm> Messages<A> {
     pub fn seal(&mut self, nonce: &[u8], aad: &[u8], data: InOut<'_>) -> Result<[u8; TAG]> {
         self.count.add(data.len());
         match self.key.as_ref().ok_or(NO_KEY)? {
-            Key::Local(key) => {
+            Key::Local(key, _) => {
                 let mut tag = [0; TAG];
                 key.seal(nonce, aad, data, &mut tag)?;
                 Ok(tag)
             }
-            Key::Remote(key) => key.seal(nonce, aad, data),
+            Key::Remote(key, _) => key.seal(nonce, aad, data),
         }
     }
 
@@ -215,8 +202,8 @@ impl<A: Algorithm> Messages<A> {
     pub fn open(&mut self, nonce: &[u8], aad: &[u8], mut data: InOut<'_>, tag: &[u8; TAG]) -> Result<()> {
         self.count.add(data.len());
         let right = match self.key.as_ref().ok_or(NO_KEY)? {
-            Key::Local(key) => key.open(nonce, aad, data.reborrow(), tag).is_ok(),
-            Key::Remote(key) => key.open(nonce, aad, data.reborrow(), tag)?,
+            Key::Local(key, _) => key.open(nonce, aad, data.reborrow(), tag).is_ok(),
+            Key::Remote(key, _) => key.open(nonce, aad, data.reborrow(), tag)?,
         };
         if right {
             return Ok(());

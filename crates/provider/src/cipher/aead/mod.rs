@@ -2,7 +2,7 @@
 //!
 //! [`gcm`] and [`chacha`] are the two kinds of context, since the default provider treats their callers differently: what may
 //! be set when, and how TLS 1.2 makes its nonces. What they have in common is [`message`]: a key, wherever it is, and
-//! the message under way; [`held`] is a message whose key is in the service.
+//! the message under way; [`local`] is a message whose key is in this process, [`held`] one whose key is in the service.
 //!
 //! What one call decrypts is handed out before the tag is known, as the default provider does; the end of the message
 //! then fails. A record of TLS 1.2 comes whole, so nothing of a forged one is handed out.
@@ -10,6 +10,7 @@
 pub mod chacha;
 pub mod gcm;
 mod held;
+mod local;
 mod message;
 
 use millstream::InOut;
