@@ -18,7 +18,7 @@ use side::{Folder, OpenSsl, Whose};
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// A program openssl; the system's if none is named
+    /// A program openssl [default: the system's, and those that 'cargo xtask openssl' built]
     #[arg(long, value_name = "PATH")]
     openssl: Vec<PathBuf>,
     /// The provider's module [default: libmillstream_provider.so beside this program]
@@ -59,7 +59,7 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
     let module = arguments.module.clone().or(beside).ok_or("name the module with --module")?;
     let folder = Folder::new(&module)?;
     let programs = match arguments.openssl.is_empty() {
-        true => vec![PathBuf::from("openssl")],
+        true => usual(),
         false => arguments.openssl.clone(),
     };
     let mut all = programs.iter().map(|path| OpenSsl::new(path)).collect::<Result<Vec<_>, _>>()?;
@@ -93,6 +93,14 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// The system's, and what is in `target/openssl`.
+fn usual() -> Vec<PathBuf> {
+    let built = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/openssl");
+    let folders = std::fs::read_dir(built).into_iter().flatten().flatten();
+    let programs = folders.map(|folder| folder.path().join("bin/openssl")).filter(|path| path.exists());
+    std::iter::once(PathBuf::from("openssl")).chain(programs).collect()
 }
 
 /// What is the same for all of one OpenSSL.

@@ -227,19 +227,19 @@ pub fn markdown(
     for one in pipes {
         let what =
             format!("OpenSSL {}, {} of {} bytes, {} pipes", one.openssl, one.name, one.bytes, one.pipes);
-        let _ = match (&one.turns, one.ratio()) {
-            (Ok(turns), Some(ratio)) => {
-                let single = median(turns.iter().map(|turn| turn.0).collect());
-                let many = median(turns.iter().map(|turn| turn.1).collect());
-                writeln!(
-                    text,
-                    "{what:<66}{ratio:>6.2} times  {single:>8.0} ns singly, {many:>7.0} ns in pipes"
-                )
-            }
-            (Err(why), _) => writeln!(text, "{what:<66}     -        {why}"),
-            _ => writeln!(text, "{what:<66}     -"),
-        };
+        if let (Ok(turns), Some(ratio)) = (&one.turns, one.ratio()) {
+            let single = median(turns.iter().map(|turn| turn.0).collect());
+            let many = median(turns.iter().map(|turn| turn.1).collect());
+            let times = format!("{single:>8.0} ns singly, {many:>7.0} ns in pipes");
+            let _ = writeln!(text, "{what:<66}{ratio:>6.2} times  {times}");
+        }
     }
+    let mut absent: Vec<String> = Vec::new();
+    for one in pipes {
+        let why = one.turns.as_ref().err().map(|why| format!("OpenSSL {}: {why}", one.openssl));
+        absent.extend(why.filter(|why| !absent.contains(why)));
+    }
+    absent.iter().for_each(|why| text += &format!("{why}\n"));
     text + "```\n"
 }
 
