@@ -136,7 +136,6 @@ const CIPHERS: &[&str] = &[
     "DES-CBC",
     "DES-CFB",
     "RC4",
-    "ChaCha20",
 ];
 
 /// Every cipher: both directions, with pieces of several lengths.
@@ -168,19 +167,13 @@ fn enc(openssl: &OpenSsl) {
         }
         let counted = both.millstream.take();
         // The empty message of a stream is no operation.
-        counted.require(&counter(name), 20, total);
+        // Millstream calls triple DES by its shorter name.
+        let rows = names.iter().map(|name| counted.of(&name.replace("DES-EDE3", "3des")));
+        let row = rows.max().expect("it has names");
+        assert!(row.0 >= 20 && row.1 >= total, "{names:?}: {row:?}, {total} bytes\n{counted}");
     }
     assert!(used >= CIPHERS.len(), "{used}");
     both.default.counted().require_none();
-}
-
-/// The row that counts a cipher: its name in Millstream.
-fn counter(name: &str) -> String {
-    let name = name.to_ascii_lowercase();
-    match &*name {
-        "aes-128-cfb" | "aes-192-cfb" | "aes-256-cfb" => format!("{name}128"),
-        _ => name,
-    }
 }
 
 /// All names of a cipher are the same cipher.

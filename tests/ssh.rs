@@ -97,9 +97,7 @@ const CIPHERS: &[(&str, &str, bool)] = &[
     ("aes128-cbc", "aes-128-cbc", true),
     ("aes192-cbc", "aes-192-cbc", true),
     ("aes256-cbc", "aes-256-cbc", true),
-    ("3des-cbc", "des-ede3-cbc", true),
-    // OpenSSH combines the stream cipher with a Poly1305 of its own.
-    ("chacha20-poly1305@openssh.com", "chacha20", false),
+    ("3des-cbc", "3des-cbc", true),
 ];
 
 const LEN: usize = 3_000_000;
@@ -124,6 +122,19 @@ fn copies_with_every_cipher() {
             assert!(grown(&client.counted(), &before.1, "*sha256") >= due, "{cipher}:\n{}", client.counted());
         }
     }
+}
+
+/// OpenSSH makes its own AEAD of a Poly1305 of its own and OpenSSL's bare ChaCha20, which Millstream does not offer: the
+/// data arrives, and Millstream has only the key exchange to do.
+#[test]
+fn copies_with_openssh_s_own_cipher() {
+    let place = Place::new();
+    let side = Side::new(&place, "millstream", Provider::Millstream);
+    let sshd = Sshd::start(place, &side);
+    sshd.copies(&side, &["-c", "chacha20-poly1305@openssh.com"], LEN);
+    let counted = side.counted();
+    counted.require("sha256", 10, 1000);
+    assert_eq!(counted.of("chacha20*"), (0, 0), "{counted}");
 }
 
 /// Codes of all kinds: OpenSSH's HMAC copies digests for every packet.

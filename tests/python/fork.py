@@ -18,41 +18,42 @@ def work(seed):
     return hashlib.sha512("".join(out).encode()).hexdigest()
 
 
-expected = [work(seed) for seed in range(8)]
+def children():
+    expected = [work(seed) for seed in range(8)]
+    # The state of a digest goes on in both processes.
+    begun = hashlib.sha256(data)
+    stop = threading.Event()
 
-# The state of a digest goes on in both processes.
-begun = hashlib.sha256(data)
-stop = threading.Event()
+    def busy():
+        while not stop.is_set():
+            work(3)
 
+    threads = [threading.Thread(target=busy) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for turn in range(20):
+        read, write = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            begun.update(b"child")
+            os.write(write, (work(turn % 8) + begun.hexdigest()).encode())
+            os._exit(0)
+        os.close(write)
+        with os.fdopen(read) as answer:
+            digest = hashlib.sha256(data + b"child").hexdigest()
+            assert answer.read() == expected[turn % 8] + digest
+        assert os.waitpid(pid, 0)[1] == 0
+    stop.set()
+    for thread in threads:
+        thread.join()
 
-def busy():
-    while not stop.is_set():
-        work(3)
-
-
-threads = [threading.Thread(target=busy) for _ in range(3)]
-for thread in threads:
-    thread.start()
-for turn in range(20):
-    read, write = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        begun.update(b"child")
-        result = work(turn % 8) + begun.hexdigest()
-        os.write(write, result.encode())
-        os._exit(0)
-    os.close(write)
-    with os.fdopen(read) as answer:
-        digest = hashlib.sha256(data + b"child").hexdigest()
-        assert answer.read() == expected[turn % 8] + digest
-    assert os.waitpid(pid, 0)[1] == 0
-stop.set()
-for thread in threads:
-    thread.join()
-
-for method in ["fork", "spawn", "forkserver"]:
-    if __name__ == "__main__":
+    for method in ["fork", "spawn", "forkserver"]:
         with multiprocessing.get_context(method).Pool(4) as pool:
             assert pool.map(work, range(8)) == expected, method
-begun.update(b"parent")
-print(begun.hexdigest(), *expected)
+    begun.update(b"parent")
+    print(begun.hexdigest(), *expected)
+
+
+# What multiprocessing starts imports this file again.
+if __name__ == "__main__":
+    children()
