@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use millstream::isolated::ServiceError;
+use millstream::tally::TallyError;
 use millstream_cpu::MaskError;
 
 use crate::formats;
@@ -104,6 +105,8 @@ pub enum Error {
     Engine(millstream_engines::Error),
     /// The service can't be reached, or refused.
     Service(ServiceError),
+    /// There are no counters.
+    Tally(TallyError),
     /// The service can't be started or ended of itself.
     Serve(String),
     /// Known answers were wrong: the number of kernels that failed.
@@ -171,6 +174,7 @@ impl fmt::Display for Error {
             Error::Queue(error) => error.fmt(f),
             Error::Engine(error) => error.fmt(f),
             Error::Service(error) => error.fmt(f),
+            Error::Tally(error) => error.fmt(f),
             Error::Serve(why) => f.write_str(why),
             Error::SelfTest(failed) => {
                 write!(

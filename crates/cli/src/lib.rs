@@ -26,6 +26,7 @@ pub mod input;
 pub mod output;
 pub mod pbkdf2;
 pub mod pipeline;
+mod programs;
 pub mod progress;
 pub mod secret;
 mod signals;

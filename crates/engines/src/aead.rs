@@ -1,5 +1,7 @@
 //! What the AEADs have in common.
 
+use std::fmt;
+
 use crate::{Error, InOut};
 
 /// The length of a full tag, in bytes.
@@ -24,6 +26,43 @@ pub trait Aead {
     /// [`Error::Authentication`] when the tag does not match: a separate output is then zero, and a
     /// buffer opened in place holds its ciphertext again. Otherwise as for [`Aead::seal`].
     fn open(&self, nonce: &[u8], aad: &[u8], data: InOut<'_>, tag: &[u8]) -> Result<(), Error>;
+}
+
+/// One AEAD object in pieces, without its key, so that both can be kept side by side and a copy can
+/// go its own way. Each call takes the key that the state was begun with; with any other what comes
+/// out means nothing. Zeroised on drop.
+pub trait AeadState: Clone {
+    /// The key.
+    type Key;
+
+    /// Adds associated data.
+    ///
+    /// # Errors
+    /// [`Error::Order`] after the first data; [`Error::DataLength`] past the algorithm's limit.
+    fn aad(&mut self, key: &Self::Key, aad: &[u8]) -> Result<(), Error>;
+
+    /// Encrypts the next piece, of any length.
+    ///
+    /// # Errors
+    /// [`Error::DataLength`] past the algorithm's limit; [`Error::Order`] after decrypting.
+    fn encrypt(&mut self, key: &Self::Key, data: InOut<'_>) -> Result<(), Error>;
+
+    /// Decrypts the next piece, of any length. What it writes is unverified: nothing may act on
+    /// it before [`AeadState::verify`] has returned `Ok`.
+    ///
+    /// # Errors
+    /// As for [`AeadState::encrypt`].
+    fn decrypt_unverified(&mut self, key: &Self::Key, data: InOut<'_>) -> Result<(), Error>;
+
+    /// The tag over all of it so far.
+    fn tag(&self, key: &Self::Key) -> [u8; TAG];
+
+    /// Compares the tag in constant time.
+    ///
+    /// # Errors
+    /// [`Error::Authentication`] when it differs: what was decrypted must then be discarded.
+    /// [`Error::TagLength`] where [`Aead::open`] would return it.
+    fn verify(&self, key: &Self::Key, tag: &[u8]) -> Result<(), Error>;
 }
 
 /// One AEAD object in pieces: associated data first, then data, then the tag.
@@ -55,4 +94,45 @@ pub trait AeadStream {
     /// # Errors
     /// [`Error::Authentication`] when it differs: what was decrypted must then be discarded.
     fn verify(self, tag: &[u8]) -> Result<(), Error>;
+}
+
+/// A state with its key: the streams of every AEAD here.
+pub struct Stream<'k, S: AeadState> {
+    key: &'k S::Key,
+    state: S,
+}
+
+impl<'k, S: AeadState> Stream<'k, S> {
+    #[inline(always)]
+    pub(crate) fn new(key: &'k S::Key, state: S) -> Self {
+        Stream { key, state }
+    }
+}
+
+impl<S: AeadState> AeadStream for Stream<'_, S> {
+    fn aad(&mut self, aad: &[u8]) -> Result<(), Error> {
+        self.state.aad(self.key, aad)
+    }
+
+    fn encrypt(&mut self, data: InOut<'_>) -> Result<(), Error> {
+        self.state.encrypt(self.key, data)
+    }
+
+    fn decrypt_unverified(&mut self, data: InOut<'_>) -> Result<(), Error> {
+        self.state.decrypt_unverified(self.key, data)
+    }
+
+    fn tag(self) -> [u8; TAG] {
+        self.state.tag(self.key)
+    }
+
+    fn verify(self, tag: &[u8]) -> Result<(), Error> {
+        self.state.verify(self.key, tag)
+    }
+}
+
+impl<S: AeadState + fmt::Debug> fmt::Debug for Stream<'_, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stream").field("state", &self.state).finish_non_exhaustive()
+    }
 }

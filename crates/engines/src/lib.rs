@@ -13,6 +13,7 @@ pub mod aead;
 pub mod aes;
 pub mod camellia;
 pub mod chacha20poly1305;
+pub mod cmac;
 pub mod crc;
 pub mod des;
 pub mod error;

@@ -6,7 +6,7 @@
 
 use chacha20poly1305::aead::{AeadInOut, KeyInit};
 use millstream_cpu::Features;
-use millstream_engines::aead::{Aead, AeadStream};
+use millstream_engines::aead::{Aead, AeadState, AeadStream};
 use millstream_engines::chacha20poly1305::{CHACHA20_POLY1305, ChaCha20Poly1305, Ops};
 use millstream_engines::{Bound, Engine, Error, InOut};
 use millstream_testkit::{Guarded, Ran, Random, cavp, feature_subsets, hex};
@@ -191,6 +191,31 @@ fn every_split_of_a_stream() {
             stream.decrypt_unverified(InOut::in_place(b)).unwrap();
             stream.verify(&tag).unwrap();
             assert_eq!(buffer, text, "{kernel:?} at {split}");
+        }
+    }
+}
+
+/// Key and state side by side, and two ends of one beginning.
+#[test]
+fn a_copy_of_a_state_goes_its_own_way() {
+    let mut random = Random::new(6);
+    let (key, nonce, text) = (random.array::<32>(), random.array::<12>(), random.bytes(417));
+    for kernel in kernels() {
+        let cipher = cipher(kernel, &key);
+        for at in 0..text.len() {
+            let mut state = cipher.begin(&nonce).unwrap();
+            state.aad(&cipher, &text[..at % 33]).unwrap();
+            let mut sealed = text.clone();
+            state.encrypt(&cipher, InOut::in_place(&mut sealed[..at])).unwrap();
+            let mut cut = state.clone();
+            assert_eq!(cut.tag(&cipher), state.tag(&cipher), "asking changes nothing");
+            state.encrypt(&cipher, InOut::in_place(&mut sealed[at..])).unwrap();
+            cut.encrypt(&cipher, InOut::in_place(&mut [1; 3])).unwrap();
+
+            let (ct, tag) = expected(&key, &nonce, &text[..at % 33], &text);
+            assert_eq!((sealed, state.tag(&cipher)), (ct, tag), "{kernel:?} at {at}");
+            assert_eq!(state.verify(&cipher, &tag), Ok(()));
+            assert_eq!(state.verify(&cipher, &cut.tag(&cipher)), Err(Error::Authentication));
         }
     }
 }

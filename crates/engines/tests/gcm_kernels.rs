@@ -7,7 +7,7 @@ use aes_gcm::aead::{KeyInit, Payload};
 use aes_gcm::aes::cipher::BlockCipherEncrypt;
 use aes_gcm::aes::{Aes128, Aes192, Aes256};
 use millstream_cpu::Features;
-use millstream_engines::aead::{Aead, AeadStream};
+use millstream_engines::aead::{Aead, AeadState, AeadStream};
 use millstream_engines::gcm::{GCM, Gcm, GcmOps};
 use millstream_engines::{Bound, Engine, Error, InOut};
 use millstream_testkit::{Guarded, Ran, Random, feature_subsets};
@@ -252,6 +252,35 @@ fn what_is_refused() {
     stream.encrypt(InOut::in_place(&mut buffer)).unwrap();
     assert!(matches!(stream.aad(b"more"), Err(Error::Order { .. })));
     assert!(matches!(stream.decrypt_unverified(InOut::in_place(&mut buffer)), Err(Error::Order { .. })));
+}
+
+/// Key and state side by side, and two ends of one beginning.
+#[test]
+fn a_copy_of_a_state_goes_its_own_way() {
+    let mut random = Random::new(5);
+    let (key, aad, text) = (random.array::<16>(), random.bytes(21), random.bytes(211));
+    for kernel in GCM.available(Features::hardware()) {
+        let gcm = Gcm::with_kernel(kernel, &key).unwrap();
+        for (at, nonce) in (0..text.len()).zip((1..=17).map(|len| vec![9; len]).cycle()) {
+            let mut state = gcm.begin(&nonce).unwrap();
+            state.aad(&gcm, &aad[..at % 21]).unwrap();
+            let mut other = state.clone();
+            other.aad(&gcm, b"of its own").unwrap();
+            let mut sealed = text.clone();
+            state.encrypt(&gcm, InOut::in_place(&mut sealed[..at])).unwrap();
+            let mut cut = state.clone();
+            assert_eq!(cut.tag(&gcm), state.tag(&gcm), "asking changes nothing");
+            state.encrypt(&gcm, InOut::in_place(&mut sealed[at..])).unwrap();
+            cut.encrypt(&gcm, InOut::in_place(&mut [1; 3])).unwrap();
+
+            let (mut whole, mut tag) = (text.clone(), [0; 16]);
+            gcm.seal(&nonce, &aad[..at % 21], InOut::in_place(&mut whole), &mut tag).unwrap();
+            assert_eq!((&sealed, state.tag(&gcm)), (&whole, tag), "{kernel:?} at {at}");
+            assert_eq!(state.verify(&gcm, &tag[..12]), Ok(()));
+            assert_eq!(state.verify(&gcm, &cut.tag(&gcm)), Err(Error::Authentication));
+            assert_eq!(state.verify(&gcm, &other.tag(&gcm)), Err(Error::Authentication));
+        }
+    }
 }
 
 /// A message in pieces that end at the given places, sealed or opened.

@@ -217,6 +217,29 @@ fn every_split_and_mid_state() {
     }
 }
 
+/// One object for many messages, under the same key or another, of another hash too.
+#[test]
+fn a_message_after_another() {
+    let mut random = Random::new(17);
+    let data = random.bytes(300);
+    let keys: Vec<_> = Hash::ALL
+        .into_iter()
+        .flat_map(|hash| kernels(hash).into_iter().flat_map(|kernel| [(kernel, 1), (kernel, 200)]))
+        .map(|(kernel, len)| HmacKey::with_kernel(kernel, &random.bytes(len)))
+        .collect();
+    let mut hmac = keys[0].start();
+    for (at, key) in keys.iter().enumerate() {
+        hmac.update(&data[..at]);
+        hmac.restart(key);
+        for len in [0, 1, 63, 64, 111, 128, 299] {
+            hmac.update(&data[..len]);
+            assert_eq!(hmac.finish_reset(key), key.sign(&data[..len]), "{key:?}, {len} bytes");
+        }
+        hmac.update(&data);
+        assert_eq!(hmac.clone().finish(), key.sign(&data));
+    }
+}
+
 #[test]
 fn mid_states_of_other_kinds_are_refused() {
     let features = Features::hardware();

@@ -55,6 +55,7 @@ pub use millstream_engines::{
     chacha20poly1305, crc, des, engines, gcm, hash, hkdf, hmac, ipsum, kasumi, kernel, md5, modes, rc4, sha1,
     sha256, sha512,
 };
+pub use millstream_shm::tally;
 
 /// The instructions this process may use: the processor's, less those that `MILLSTREAM_HWCAP` takes away.
 ///

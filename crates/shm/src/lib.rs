@@ -1,5 +1,5 @@
 //! Shared memory between processes that need not trust each other: sealed memory, mappings, futexes,
-//! doorbells, messages with descriptors, and where keys are kept.
+//! doorbells, messages with descriptors, where keys are kept, and [counters](tally) in a file.
 //!
 //! A [`Memory`] is a descriptor whose size can't change any more, so that no mapping of it ever faults. A
 //! [`Mapping`] is where it can be seen. What a peer may write there is reached as atomic [`Words`] or by
@@ -8,6 +8,7 @@
 
 mod copy;
 mod doorbell;
+mod forever;
 mod fork;
 mod futex;
 mod layout;
@@ -15,6 +16,7 @@ mod mapping;
 mod memory;
 mod secret;
 mod socket;
+pub mod tally;
 
 pub use copy::{copy_name, prefetch, prefetch_words, prefetch_write, share};
 pub use doorbell::Doorbell;

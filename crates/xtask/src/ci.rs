@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::run::{command, root, run, run_keeping, works};
-use crate::{deps, generate, setup, vectors};
+use crate::{deps, generate, openssl, setup, vectors};
 
 type Step = fn(&mut Pipeline) -> Result<(), String>;
 
@@ -17,8 +17,12 @@ const STEPS: &[(&str, Step)] = &[
     ("doc", doc),
     ("deny", deny),
     ("vectors", |_| vectors::install()),
-    ("test-debug", |p| p.tests(command("cargo", &["test", "--workspace"]))),
-    ("test-release", |p| p.tests(command("cargo", &["test", "--workspace", "--release"]))),
+    ("openssl", |_| openssl::openssl()),
+    ("test-debug", |p| p.tests(command("cargo", &["test", "--workspace", PROGRAMS[0], PROGRAMS[1]]))),
+    ("test-release", |p| {
+        p.tests(command("cargo", &["test", "--workspace", "--release", PROGRAMS[0], PROGRAMS[1]]))
+    }),
+    ("programs", |p| p.tests(command("cargo", &["test", "--release", "--package", PROGRAMS[1]]))),
     ("loom", loom),
     ("generated", |_| generate::generate(true)),
     ("bench-once", bench_once),
@@ -26,6 +30,9 @@ const STEPS: &[(&str, Step)] = &[
     ("miri", miri),
     ("fuzz", fuzz),
 ];
+
+/// Real programs run once, in a step of their own: they take minutes, and it is the module that they test.
+const PROGRAMS: [&str; 2] = ["--exclude", "millstream-tests"];
 
 /// What the steps have seen.
 #[derive(Default)]
@@ -136,7 +143,10 @@ fn aarch64(pipeline: &mut Pipeline) -> Result<(), String> {
         return Ok(());
     }
     // Everything must build; the kernels and what is under them run too.
-    let mut builds = command("cargo", &["check", "--target", AARCH64, "--package", "millstream-cli"]);
+    let faces = ["millstream-cli", "millstream-capi", "millstream-provider"];
+    let mut arguments = vec!["check", "--target", AARCH64];
+    arguments.extend(faces.iter().flat_map(|face| ["--package", face]));
+    let mut builds = command("cargo", &arguments);
     builds.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc");
     run(builds)?;
     let packages = ["--package", "millstream-cpu", "--package", "millstream-engines"];

@@ -25,6 +25,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("millstream-protocol", &[]),
     ("millstream", UNDER),
     ("millstream-broker", UNDER),
+    ("millstream-provider", &["millstream"]),
     ("millstream-capi", &["millstream"]),
     (
         "millstream-cli",
@@ -42,7 +43,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
 ];
 
 /// Crates for development only, which may depend on any.
-const DEVELOPMENT: &[&str] = &["millstream-testkit", "millstream-bench", "xtask"];
+const DEVELOPMENT: &[&str] = &["millstream-testkit", "millstream-bench", "millstream-tests", "xtask"];
 
 /// Checks every crate of the workspace against the list.
 ///

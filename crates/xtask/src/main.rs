@@ -4,7 +4,9 @@ mod ci;
 mod demo;
 mod deps;
 mod generate;
+
 mod install;
+mod openssl;
 mod run;
 mod setup;
 mod vectors;
@@ -38,6 +40,8 @@ enum Task {
     Setup,
     /// Bring the published test vectors to target/vectors.
     Vectors,
+    /// Build the newest OpenSSL of each series under target/openssl (shared by MILLSTREAM_OPENSSL_CACHE).
+    Openssl,
     /// Check that each crate depends only on those that DESIGN allows it.
     Deps,
     /// Write the files that are generated: the README's table of kernels, the C header, man pages, completions.
@@ -56,6 +60,7 @@ fn main() -> ExitCode {
         Task::Ci { install, only } => ci::ci(install, only.as_deref()),
         Task::Setup => setup::setup(),
         Task::Vectors => vectors::install(),
+        Task::Openssl => openssl::openssl(),
         Task::Deps => deps::check(),
         Task::Generate { check } => generate::generate(check),
         Task::Install(install) => install.run(),

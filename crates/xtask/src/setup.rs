@@ -30,6 +30,17 @@ const PACKAGES: &[Package] = &[
     ("python3-pip", "published test vectors"),
     ("python3-venv", "the real Tink"),
     ("g++", "libFuzzer"),
+    ("perl", "configuring OpenSSL"),
+    ("make", "building OpenSSL and libsrtp"),
+    ("nginx-light", "a real server on the OpenSSL provider"),
+    ("fcgiwrap", "git's server side behind nginx"),
+    ("curl", "a real client on the OpenSSL provider"),
+    ("git", "clone and push over https"),
+    ("openssh-server", "sshd on the OpenSSL provider"),
+    ("openssh-client", "ssh and scp on the OpenSSL provider"),
+    ("python3", "hashlib and ssl on the OpenSSL provider"),
+    ("dpkg-dev", "unpacking libsrtp's source, whose test programs are in no package"),
+    ("procps", "what the tests' servers leave running"),
 ];
 
 /// Installs whatever is missing. Needs root or sudo where a Debian package is.

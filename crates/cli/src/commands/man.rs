@@ -131,6 +131,83 @@ A curve over packet lengths, and what the same costs through SoftHSM:
     ),
 ];
 
+pub(super) const RUN: &[Section] = &[
+    (
+        "WHAT IS SET",
+        "OPENSSL_CONF
+  A configuration in a temporary folder: that of the program, which is included, and the provider. Other providers and \
+settings stay as they are, and random numbers are left to OpenSSL's own generator. OPENSSL_MODULES is not touched: the \
+module is named by its path, so that the system's own modules are found as before.
+MILLSTREAM_TALLY
+  The file in which all processes count.
+MILLSTREAM_SOCKET
+  With --isolated, where the service is.
+
+Programs that read a configuration of their own, or start others without these variables, are not reached; nor are those \
+that are set-user-ID, and those that bring another library. A program of Node.js reads the same file. A service that \
+is started for the run serves this user, and every user where this user is root; whether another service has anything \
+for a user that the program changes to is its policy's affair.",
+    ),
+    (
+        "THE END",
+        "The run ends when CMD does, also where CMD has left processes behind: run servers in the foreground. Signals \
+that are sent to this command are passed on to CMD, so that a supervisor need not know of it.",
+    ),
+    (
+        "THE TABLE",
+        "An operation is one message or record; of streams, one update. Bytes are those of the data. Where nothing was \
+accelerated the likely reason is given. With --json an object: version (1), command, status, service (null, or socket and \
+own: whether it was started for the run), accelerated (an array of place, algorithm, kernel, operations and bytes, the \
+most bytes first) and nothing (null, or the reason).",
+    ),
+    (
+        "EXIT STATUS",
+        "That of CMD; 128 and the signal's number where it was ended by one; 126 when it can't be run and 127 when it is not \
+there; 1 when nothing could be set up, and 2 when the command was called wrongly.",
+    ),
+    (
+        "EXAMPLES",
+        "A program of the distribution, as it is:
+
+  millstream run -- openssl speed -evp aes-256-gcm
+  millstream run -- curl -O https://example.org/file
+
+A server whose session keys are in another process, and the table in a file:
+
+  millstream run --isolated --report table -- nginx -g 'daemon off;'",
+    ),
+];
+
+pub(super) const OPENSSL_CONF: &[Section] = &[
+    (
+        "USE",
+        "Write it to a file and name that in OPENSSL_CONF, in a unit of systemd or a user's profile. For all programs that \
+read the system's file, put it at that file's end with --append: no program has to be told then. The same \
+text is good for programs of Node.js, which look for nodejs_conf.
+
+A line of the provider's section may say more: socket and isolated (yes or no) as the options do, and tally, \
+a file of counters.",
+    ),
+    (
+        "WHAT IT CHANGES",
+        "The sections that the file has for providers, alg_section and random are extended. The default provider is \
+activated, unless the file activates others without it. Millstream is preferred with the property ?provider=millstream, \
+behind what default_properties has already: a file that demands fips=yes goes on to get that. Random numbers stay with \
+the default provider.",
+    ),
+    (
+        "EXAMPLES",
+        "For the programs of one service, then for all:
+
+  millstream openssl-conf > /etc/ssl/millstream.cnf
+  millstream openssl-conf --append >> /etc/ssl/openssl.cnf
+
+What a program gets:
+
+  OPENSSL_CONF=/etc/ssl/millstream.cnf openssl list -providers",
+    ),
+];
+
 pub(super) const SERVE: &[Section] = &[
     (
         "READINESS",
@@ -353,6 +430,8 @@ impl Man {
             }
             let sections = match command.get_name() {
                 "speed" => SPEED,
+                "run" => RUN,
+                "openssl-conf" => OPENSSL_CONF,
                 "serve" => SERVE,
                 "status" => STATUS,
                 "revoke" => REVOKE,

@@ -21,8 +21,10 @@ mod isolated;
 mod mac;
 mod man;
 mod move_grant;
+mod openssl_conf;
 mod reload;
 mod revoke;
+mod run;
 mod serve;
 mod speed;
 mod status;
@@ -32,7 +34,8 @@ mod worker;
 /// Cryptographic acceleration for Linux
 ///
 /// Encrypts, decrypts, digests and authenticates files on the fastest kernels this processor has,
-/// and tells which those are; and serves programs whose keys are to be out of their reach. The environment variable MILLSTREAM_HWCAP takes processor features
+/// and tells which those are; gives them to programs that use OpenSSL; and serves programs whose keys are to be out of
+/// their reach. The environment variable MILLSTREAM_HWCAP takes processor features
 /// away, as in MILLSTREAM_HWCAP="-aes -sha".
 #[derive(Parser)]
 #[command(name = "millstream", version, propagate_version = true, max_term_width = 100)]
@@ -46,6 +49,8 @@ enum Command {
     Caps(caps::Caps),
     Check(check::Check),
     Speed(Box<speed::Speed>),
+    Run(run::Run),
+    OpensslConf(openssl_conf::OpensslConf),
     Serve(serve::Serve),
     Status(status::Status),
     Revoke(revoke::Revoke),
@@ -67,6 +72,8 @@ impl Command {
             Command::Caps(command) => command.run(),
             Command::Check(command) => command.run(),
             Command::Speed(command) => command.run(context),
+            Command::Run(command) => command.run(context),
+            Command::OpensslConf(command) => command.run(),
             Command::Serve(command) => command.run(),
             Command::Worker(command) => command.run(),
             Command::Status(command) => command.run(),
@@ -114,8 +121,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             return ExitCode::from(error.exit_code() as u8);
         }
     };
-    // These two know themselves how to end.
-    if !matches!(command, Command::Serve(_) | Command::Worker(_)) {
+    // These know themselves how to end.
+    if !matches!(command, Command::Serve(_) | Command::Worker(_) | Command::Run(_)) {
         signals::install();
     }
     let context = Context { name };

@@ -7,19 +7,15 @@
 #![allow(unsafe_code)]
 
 use millstream_cpu::Features;
-use subtle::ConstantTimeEq;
 use zeroize::Zeroize;
 
 use super::arch::serial_rows;
 use super::lanes::{Chain, Keys, load_short};
 use super::schedule::{Block, Expand, KEY_BITS, Schedule};
+use crate::cmac::{self, compare, double};
 use crate::{Algorithm, Bound, Error, Kernel, Row, Standing, Table};
 
 const NAME: &str = "aes-cmac";
-
-/// The shortest tag [`Cmac::verify`] takes, in bytes. SP 800-38B appendix A.2 wants 64 bits unless
-/// the number of failed verifications is limited, and never fewer than 32.
-pub const MIN_TAG: usize = 4;
 
 /// The kernels of AES-CMAC, all of them one block at a time.
 pub static CMAC: Table<CmacOps> = Table::new(
@@ -86,7 +82,7 @@ impl Cmac {
             unsafe { (kernel.ops().expand)(&mut this.schedule, key) };
             // SP 800-38B §6.1.
             let mut zero = [0; 16];
-            this.absorb(&mut zero, &[], 0);
+            this.absorb_number(&mut zero, &[], 0);
             this.k1 = double(zero);
             this.k2 = double(this.k1);
             zero.zeroize();
@@ -105,7 +101,7 @@ impl Cmac {
         let mut tag = [0; 16];
         // SP 800-38B §6.2: the last block, whole if it can be, stays for the end.
         let (blocks, last) = message.split_at(message.len().saturating_sub(1) / 16 * 16);
-        self.absorb(&mut tag, blocks, self.last_block(last));
+        self.absorb_number(&mut tag, blocks, self.last_number(last));
         tag
     }
 
@@ -113,25 +109,30 @@ impl Cmac {
     ///
     /// # Errors
     /// [`Error::Authentication`] when it differs; [`Error::TagLength`] when `tag` is not
-    /// [`MIN_TAG`] to 16 bytes.
+    /// [`MIN_TAG`](cmac::MIN_TAG) to 16 bytes.
     pub fn verify(&self, message: &[u8], tag: &[u8]) -> Result<(), Error> {
-        compare(&self.mac(message), tag)
+        compare(NAME, &self.mac(message), tag)
     }
 
     /// Begins a message in pieces.
     pub fn stream(&self) -> CmacStream<'_> {
-        CmacStream { cmac: self, chain: [0; 16], held: [0; 16], filled: 0 }
+        CmacStream::new(self)
+    }
+
+    /// Begins a message in pieces, whose state borrows nothing.
+    pub fn begin(&self) -> CmacState {
+        CmacState::new()
     }
 
     #[inline(always)]
-    fn absorb(&self, chain: &mut Block, blocks: &[u8], last: u128) {
+    fn absorb_number(&self, chain: &mut Block, blocks: &[u8], last: u128) {
         // SAFETY: the kernel is bound.
         unsafe { (self.kernel.ops().absorb)(&self.schedule, chain, blocks, last) }
     }
 
     /// At most 16 bytes, padded where they are fewer, with the subkey: SP 800-38B §6.2 step 4.
     #[inline(always)]
-    pub(super) fn last_block(&self, bytes: &[u8]) -> u128 {
+    pub(super) fn last_number(&self, bytes: &[u8]) -> u128 {
         let (block, subkey) = match <Block>::try_from(bytes) {
             Ok(whole) => (u128::from_le_bytes(whole), &self.k1),
             Err(_) => (load_short(bytes) | 0x80 << (8 * bytes.len()), &self.k2),
@@ -147,70 +148,24 @@ impl Drop for Cmac {
     }
 }
 
+/// The state of a message in pieces, apart from its key.
+pub type CmacState = cmac::State<16>;
+
 /// A message to be authenticated in pieces of any length.
-pub struct CmacStream<'k> {
-    cmac: &'k Cmac,
-    chain: Block,
-    /// The last bytes so far: at least one once there were any, because the last block differs.
-    held: Block,
-    filled: usize,
-}
+pub type CmacStream<'k> = cmac::Stream<'k, Cmac, 16>;
 
-impl CmacStream<'_> {
-    /// Adds the next piece.
-    pub fn update(&mut self, mut piece: &[u8]) {
-        if self.filled + piece.len() > 16 {
-            if self.filled > 0 {
-                let (head, tail) = piece.split_at(16 - self.filled);
-                self.held[self.filled..].copy_from_slice(head);
-                self.cmac.absorb(&mut self.chain, &[], u128::from_le_bytes(self.held));
-                self.filled = 0;
-                piece = tail;
-            }
-            let (blocks, rest) = piece.split_at((piece.len() - 1) / 16 * 16);
-            if let Some((blocks, last)) = blocks.split_last_chunk() {
-                self.cmac.absorb(&mut self.chain, blocks, u128::from_le_bytes(*last));
-            }
-            piece = rest;
-        }
-        self.held[self.filled..self.filled + piece.len()].copy_from_slice(piece);
-        self.filled += piece.len();
+impl cmac::Key<16> for Cmac {
+    const NAME: &'static str = NAME;
+
+    #[inline(always)]
+    fn absorb(&self, chain: &mut Block, blocks: &[u8], last: &Block) {
+        self.absorb_number(chain, blocks, u128::from_le_bytes(*last));
     }
 
-    /// The tag.
-    pub fn finish(mut self) -> Block {
-        let last = self.cmac.last_block(&self.held[..self.filled]);
-        self.cmac.absorb(&mut self.chain, &[], last);
-        self.chain
+    #[inline(always)]
+    fn last_block(&self, bytes: &[u8]) -> Block {
+        self.last_number(bytes).to_le_bytes()
     }
-
-    /// Compares the tag in constant time.
-    ///
-    /// # Errors
-    /// As for [`Cmac::verify`].
-    pub fn verify(self, tag: &[u8]) -> Result<(), Error> {
-        compare(&self.finish(), tag)
-    }
-}
-
-impl Drop for CmacStream<'_> {
-    fn drop(&mut self) {
-        self.chain.zeroize();
-        self.held.zeroize();
-    }
-}
-
-fn compare(computed: &Block, tag: &[u8]) -> Result<(), Error> {
-    if !(MIN_TAG..=16).contains(&tag.len()) {
-        return Err(Error::TagLength { algorithm: NAME, given: tag.len(), takes: "4 to 16 bytes" });
-    }
-    if computed[..tag.len()].ct_eq(tag).into() { Ok(()) } else { Err(Error::Authentication) }
-}
-
-/// Multiplication by x in the field of SP 800-38B §5.3, big-endian.
-fn double(block: Block) -> Block {
-    let number = u128::from_be_bytes(block);
-    ((number << 1) ^ ((number >> 127) * 0x87)).to_be_bytes()
 }
 
 /// CBC over whole blocks and one more, of which only the chaining value is kept.

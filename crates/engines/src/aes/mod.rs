@@ -21,10 +21,11 @@ pub(crate) mod portable;
 pub(crate) mod schedule;
 mod xts;
 
+pub use crate::cmac::MIN_TAG;
 pub use ahead::{KeystreamAhead, srtp_counter};
 pub use cbc::{CBC, Cbc, CbcOps};
 pub use cfb::{CFB, Cfb, CfbOps};
-pub use cmac::{CMAC, Cmac, CmacOps, CmacStream, MIN_TAG};
+pub use cmac::{CMAC, Cmac, CmacOps, CmacState, CmacStream};
 pub use ctr::{CTR, Ctr, CtrOps};
 pub use ecb::{ECB, Ecb, EcbOps};
 pub use many::{

@@ -14,7 +14,7 @@ mod poly1305;
 mod portable;
 #[cfg(target_arch = "x86_64")]
 mod side;
-mod stream;
+mod state;
 
 use millstream_cpu::{Feature, FeatureSet, Features};
 use subtle::ConstantTimeEq;
@@ -27,7 +27,10 @@ use poly1305::Poly1305;
 pub use jobs::{
     CHACHA20_POLY1305_LANES, ChaCha20Poly1305Job, ChaCha20Poly1305Lanes, ChaCha20Poly1305LanesOps,
 };
-pub use stream::Stream;
+pub use state::State;
+
+/// An object in pieces, with its key: see [`AeadStream`](crate::aead::AeadStream).
+pub type Stream<'k> = crate::aead::Stream<'k, State>;
 
 const NAME: &str = "chacha20-poly1305";
 
@@ -166,12 +169,20 @@ impl ChaCha20Poly1305 {
         self.kernel.kernel()
     }
 
+    /// Begins one object in pieces, whose state borrows nothing.
+    ///
+    /// # Errors
+    /// [`Error::NonceLength`] unless the nonce has 12 bytes.
+    pub fn begin(&self, nonce: &[u8]) -> Result<State, Error> {
+        Ok(State::new(self, nonce_words(nonce)?))
+    }
+
     /// Begins one object in pieces.
     ///
     /// # Errors
     /// [`Error::NonceLength`] unless the nonce has 12 bytes.
     pub fn stream(&self, nonce: &[u8]) -> Result<Stream<'_>, Error> {
-        Ok(Stream::new(self, nonce_words(nonce)?))
+        Ok(Stream::new(self, self.begin(nonce)?))
     }
 
     #[inline(always)]

@@ -9,6 +9,7 @@ use zeroize::Zeroize;
 pub(crate) const BLOCK: usize = 16;
 
 /// The accumulator of one message and its one-time key.
+#[derive(Clone)]
 pub(crate) struct Poly1305 {
     /// The accumulator, below 2^131.
     pub(crate) h: [u64; 3],
@@ -32,6 +33,11 @@ impl Poly1305 {
         let word = |i: usize| u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7].map(|j| key[8 * i + j]));
         let r = [word(0) & 0x0fff_fffc_0fff_ffff, word(1) & 0x0fff_fffc_0fff_fffc];
         Poly1305 { h: [0; 3], r, s: [word(2), word(3)], powers: None }
+    }
+
+    /// Another MAC of what came so far, for the few blocks that end it: without the powers.
+    pub(crate) fn copy(&self) -> Self {
+        Poly1305 { h: self.h, r: self.r, s: self.s, powers: None }
     }
 
     /// Adds one whole block.

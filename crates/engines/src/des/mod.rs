@@ -175,6 +175,13 @@ mode! {
     Cfb ["des-cfb64", "3des-cfb64"], CFB
 }
 
+impl Cbc {
+    /// CBC of which only the chaining value is kept.
+    pub(crate) fn chain_only(&self, chain: &mut [u8; BLOCK], blocks: &[[u8; BLOCK]]) {
+        self.0.mac(chain, blocks);
+    }
+}
+
 impl BlockMode for Ecb {
     const NAME: &'static str = "des-ecb";
     const BLOCK: usize = BLOCK;

@@ -18,10 +18,13 @@ mod jobs;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod lanes;
 mod portable;
-mod stream;
+mod state;
 
 pub use jobs::{GCM_LANES, GcmJob, GcmLanes, GcmLanesOps};
-pub use stream::Stream;
+pub use state::State;
+
+/// A message in pieces, with its key: see [`AeadStream`](crate::aead::AeadStream).
+pub type Stream<'k> = crate::aead::Stream<'k, State>;
 
 use millstream_cpu::{Feature, FeatureSet, Features};
 use subtle::{Choice, ConstantTimeEq};
@@ -212,12 +215,20 @@ impl Gcm {
         self.kernel.kernel()
     }
 
+    /// Begins a message in pieces, whose state borrows nothing.
+    ///
+    /// # Errors
+    /// [`Error::NonceLength`] when the nonce is empty.
+    pub fn begin(&self, nonce: &[u8]) -> Result<State, Error> {
+        self.pre_counter(nonce).map(State::new)
+    }
+
     /// Begins a message in pieces.
     ///
     /// # Errors
     /// [`Error::NonceLength`] when the nonce is empty.
     pub fn stream(&self, nonce: &[u8]) -> Result<Stream<'_>, Error> {
-        Stream::new(self, nonce)
+        Ok(Stream::new(self, self.begin(nonce)?))
     }
 
     /// The pre-counter block, SP 800-38D §7.1 step 2.

@@ -27,7 +27,7 @@ pub struct CompressOps<S: 'static, const BLOCK: usize> {
 }
 
 /// A chaining value: the words that a compression function updates.
-pub(crate) trait Chaining: Copy + Zeroize + 'static {
+pub(crate) trait Chaining: Copy + Default + Zeroize + 'static {
     /// Bytes of the words together.
     const LEN: usize;
 

@@ -2,7 +2,7 @@
 //!
 //! Ref. FIPS 180-4 §5.1 and §5.2.
 
-use super::chain::{Chain, Chaining, compress, length_fits, wipe};
+use super::chain::{Chain, Chaining, compress, length_fits};
 
 /// A chaining value, how far it has come, and the part of a block that waits for the rest.
 #[derive(Clone)]
@@ -87,8 +87,11 @@ impl<S: Chaining, const BLOCK: usize> Stream<S, BLOCK> {
 
 /// What is hashed may be secret.
 impl<S: Chaining, const BLOCK: usize> Drop for Stream<S, BLOCK> {
+    #[inline(always)]
     fn drop(&mut self) {
-        wipe(std::slice::from_mut(&mut self.buffer));
-        self.chain.state.zeroize();
+        self.chain.state = S::default();
+        self.buffer = [0; BLOCK];
+        // Keeps the stores above from being dropped as dead.
+        zeroize::optimization_barrier(self);
     }
 }

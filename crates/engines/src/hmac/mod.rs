@@ -11,6 +11,7 @@ use std::{fmt, io};
 
 use millstream_cpu::Features;
 use subtle::ConstantTimeEq;
+use zeroize::optimization_barrier;
 
 use crate::hash::{
     Chain, Chaining, CompressOps, Digest, Family, Hash, HashKernel, Kind, MidState, Stream, compress, each,
@@ -63,8 +64,9 @@ impl<S: Chaining, const BLOCK: usize> Pair<S, BLOCK> {
 
 impl<S: Chaining, const BLOCK: usize> Drop for Pair<S, BLOCK> {
     fn drop(&mut self) {
-        self.inner.state.zeroize();
-        self.outer.zeroize();
+        (self.inner.state, self.outer) = (S::default(), S::default());
+        // Keeps the stores above from being dropped as dead.
+        optimization_barrier(self);
     }
 }
 
@@ -219,11 +221,20 @@ impl<S: Chaining, const BLOCK: usize> Keyed<S, BLOCK> {
         let digest = self.stream.finish();
         outer.finish(self.stream.chain.kernel, self.outer, &digest)
     }
+
+    #[inline(always)]
+    fn restart(&mut self, pair: &Pair<S, BLOCK>) {
+        self.stream.chain.kernel = pair.inner.kernel;
+        self.stream.restart(pair.inner.state, BLOCK as u64);
+        self.outer = pair.outer;
+    }
 }
 
 impl<S: Chaining, const BLOCK: usize> Drop for Keyed<S, BLOCK> {
+    #[inline(always)]
     fn drop(&mut self) {
-        self.outer.zeroize();
+        self.outer = S::default();
+        optimization_barrier(&mut self.outer);
     }
 }
 
@@ -300,6 +311,28 @@ impl Hmac {
     #[inline]
     pub fn finish(mut self) -> Digest {
         each!(&mut self.stream, keyed => Digest::new(self.hash, &keyed.finish(self.hash)))
+    }
+
+    /// The tag over all that was taken in; a new message begins, under `key`.
+    #[inline]
+    pub fn finish_reset(&mut self, key: &HmacKey) -> Digest {
+        let tag = each!(&mut self.stream, keyed => Digest::new(self.hash, &keyed.finish(self.hash)));
+        self.restart(key);
+        tag
+    }
+
+    /// Forgets what was taken in and begins a new message, under `key`: cheaper than
+    /// [`HmacKey::start`], because it all stays where it is.
+    #[inline]
+    pub fn restart(&mut self, key: &HmacKey) {
+        self.hash = key.hash;
+        match (&mut self.stream, &key.pair) {
+            (Family::Md5(keyed), Family::Md5(pair)) => keyed.restart(pair),
+            (Family::Sha1(keyed), Family::Sha1(pair)) => keyed.restart(pair),
+            (Family::Sha256(keyed), Family::Sha256(pair)) => keyed.restart(pair),
+            (Family::Sha512(keyed), Family::Sha512(pair)) => keyed.restart(pair),
+            _ => *self = key.start(),
+        }
     }
 
     /// Compares the tag, or as much of it as is given, in constant time.

@@ -130,7 +130,7 @@ impl<'a> Chained<'a> for CmacJob<'a> {
     #[inline(always)]
     fn tail(&mut self, _: &mut Block, tail: &mut Block) -> bool {
         let whole = self.data.len().saturating_sub(1) & !15;
-        *tail = self.key.last_block(&self.data[whole..]).to_le_bytes();
+        *tail = self.key.last_number(&self.data[whole..]).to_le_bytes();
         true
     }
 

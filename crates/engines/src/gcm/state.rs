@@ -1,4 +1,4 @@
-//! One message through AES-GCM in pieces.
+//! One message through AES-GCM in pieces: what it has come to, without the key.
 //!
 //! Ref. NIST SP 800-38D §7.1 and §7.2.
 //!
@@ -6,41 +6,43 @@
 //! Every unsafe call goes through the key's [`Bound`](crate::Bound) kernel.
 #![allow(unsafe_code)]
 
-use zeroize::Zeroize;
+use std::fmt;
+
+use zeroize::optimization_barrier;
 
 use super::{Gcm, MAX_AAD_BYTES, NAME, check_length, check_tag_length, increment, lengths, tags_match};
-use crate::aead::{AeadStream, TAG};
+use crate::aead::{AeadState, TAG};
 use crate::modes::Direction;
 use crate::{Error, InOut};
 
 const BLOCK: usize = 16;
 
-/// A message in pieces of any length.
+/// A message in pieces of any length, kept apart from its key: see [`AeadState`].
 ///
 /// ```
 /// use millstream_cpu::Features;
-/// use millstream_engines::aead::AeadStream;
+/// use millstream_engines::aead::AeadState;
 /// use millstream_engines::gcm::Gcm;
 /// use millstream_engines::InOut;
 ///
 /// let gcm = Gcm::new(Features::hardware(), &[7; 16])?;
 /// let mut message = *b"in pieces of any length";
 /// let (first, rest) = message.split_at_mut(5);
-/// let mut stream = gcm.stream(&[1; 12])?;
-/// stream.aad(b"header")?;
-/// stream.encrypt(InOut::in_place(first))?;
-/// stream.encrypt(InOut::in_place(rest))?;
-/// let tag = stream.tag();
+/// let mut state = gcm.begin(&[1; 12])?;
+/// state.aad(&gcm, b"header")?;
+/// state.encrypt(&gcm, InOut::in_place(first))?;
+/// state.encrypt(&gcm, InOut::in_place(rest))?;
+/// let tag = state.tag(&gcm);
 /// # use millstream_engines::aead::Aead;
 /// gcm.open(&[1; 12], b"header", InOut::in_place(&mut message), &tag)?;
 /// # Ok::<(), millstream_engines::Error>(())
 /// ```
-pub struct Stream<'k> {
-    gcm: &'k Gcm,
+#[derive(Clone)]
+pub struct State {
     /// The pre-counter block.
     j0: u128,
     /// GHASH of the whole blocks so far.
-    state: u128,
+    hash: u128,
     /// The bytes of an unfinished block of associated data, then of ciphertext.
     held: [u8; BLOCK],
     /// The keystream for the unfinished block of data.
@@ -50,29 +52,23 @@ pub struct Stream<'k> {
     direction: Option<Direction>,
 }
 
-impl<'k> Stream<'k> {
-    pub(super) fn new(gcm: &'k Gcm, nonce: &[u8]) -> Result<Self, Error> {
-        Ok(Stream {
-            gcm,
-            j0: gcm.pre_counter(nonce)?,
-            state: 0,
-            held: [0; BLOCK],
-            pad: [0; BLOCK],
-            aad_bytes: 0,
-            data_bytes: 0,
-            direction: None,
-        })
+impl State {
+    /// A message with nothing in it yet.
+    #[inline]
+    pub(super) fn new(j0: u128) -> Self {
+        let (held, pad) = ([0; BLOCK], [0; BLOCK]);
+        State { j0, hash: 0, held, pad, aad_bytes: 0, data_bytes: 0, direction: None }
     }
 
-    fn absorb(&mut self, bytes: &[u8]) {
+    /// The GHASH state after `bytes`, filled up with zeros to whole blocks.
+    fn hashed(&self, gcm: &Gcm, bytes: &[u8]) -> u128 {
         // SAFETY: the kernel is bound.
-        self.state = unsafe { (self.gcm.kernel.ops().ghash)(&self.gcm.key, self.state, bytes) };
+        unsafe { (gcm.kernel.ops().ghash)(&gcm.key, self.hash, bytes) }
     }
 
-    /// Absorbs what is held of an unfinished block, filled up with zeros.
-    fn flush(&mut self, filled: usize) {
-        let held = self.held;
-        self.absorb(&held[..filled]);
+    /// The GHASH state after what is held of an unfinished block.
+    fn flushed(&self, gcm: &Gcm, filled: usize) -> u128 {
+        self.hashed(gcm, &self.held[..filled])
     }
 
     /// The counter block for the data's next byte.
@@ -80,45 +76,37 @@ impl<'k> Stream<'k> {
         increment(self.j0, 1 + (self.data_bytes / BLOCK as u64) as u32)
     }
 
-    /// E(K, `counter`).
-    fn keystream(&self, counter: u128) -> [u8; BLOCK] {
-        let mut block = [0; BLOCK];
-        // SAFETY: the kernel is bound. Encrypted zeros are the keystream; the state is not wanted.
-        unsafe { (self.gcm.kernel.ops().encrypt)(&self.gcm.key, counter, 0, InOut::in_place(&mut block)) };
-        block
-    }
-
-    fn pass(&mut self, direction: Direction, mut data: InOut<'_>) -> Result<(), Error> {
+    fn pass(&mut self, gcm: &Gcm, direction: Direction, mut data: InOut<'_>) -> Result<(), Error> {
         if *self.direction.get_or_insert(direction) != direction {
             return Err(Error::Order { rule: "one message is either encrypted or decrypted" });
         }
         check_length(self.data_bytes.saturating_add(data.len() as u64))?;
         if self.data_bytes == 0 && !data.is_empty() {
-            self.flush((self.aad_bytes % BLOCK as u64) as usize);
+            self.hash = self.flushed(gcm, (self.aad_bytes % BLOCK as u64) as usize);
         }
         let used = (self.data_bytes % BLOCK as u64) as usize;
         if used > 0 {
             let n = data.len().min(BLOCK - used);
-            self.through_pad(direction, data.take(n));
+            self.through_pad(gcm, direction, data.take(n));
         }
         let (blocks, tail) = data.split_blocks(BLOCK);
         if !blocks.is_empty() {
-            let ops = self.gcm.kernel.ops();
+            let ops = gcm.kernel.ops();
             let crypt = if direction == Direction::Encrypt { ops.encrypt } else { ops.decrypt };
             let (counter, bytes) = (self.counter(), blocks.len() as u64);
             // SAFETY: the kernel is bound.
-            self.state = unsafe { crypt(&self.gcm.key, counter, self.state, blocks) };
+            self.hash = unsafe { crypt(&gcm.key, counter, self.hash, blocks) };
             self.data_bytes += bytes;
         }
         if !tail.is_empty() {
-            self.pad = self.keystream(self.counter());
-            self.through_pad(direction, tail);
+            self.pad = keystream(gcm, self.counter());
+            self.through_pad(gcm, direction, tail);
         }
         Ok(())
     }
 
     /// Passes bytes that all belong to one unfinished block.
-    fn through_pad(&mut self, direction: Direction, mut data: InOut<'_>) {
+    fn through_pad(&mut self, gcm: &Gcm, direction: Direction, mut data: InOut<'_>) {
         let used = (self.data_bytes % BLOCK as u64) as usize;
         for i in 0..data.len() {
             let [byte] = data.load::<1>(i);
@@ -128,21 +116,33 @@ impl<'k> Stream<'k> {
         }
         self.data_bytes += data.len() as u64;
         if used + data.len() == BLOCK {
-            self.flush(BLOCK);
+            self.hash = self.flushed(gcm, BLOCK);
         }
     }
 
     /// SP 800-38D §7.1 steps 4 to 6.
-    fn finish(&mut self) -> u128 {
+    fn finish(&self, gcm: &Gcm) -> u128 {
         let unfinished = if self.data_bytes > 0 { self.data_bytes } else { self.aad_bytes };
-        self.flush((unfinished % BLOCK as u64) as usize);
-        self.absorb(&lengths(self.aad_bytes, self.data_bytes).to_be_bytes());
-        self.state ^ u128::from_be_bytes(self.keystream(self.j0))
+        let hash = self.flushed(gcm, (unfinished % BLOCK as u64) as usize);
+        let lengths = lengths(self.aad_bytes, self.data_bytes).to_be_bytes();
+        // SAFETY: the kernel is bound.
+        let hash = unsafe { (gcm.kernel.ops().ghash)(&gcm.key, hash, &lengths) };
+        hash ^ u128::from_be_bytes(keystream(gcm, self.j0))
     }
 }
 
-impl AeadStream for Stream<'_> {
-    fn aad(&mut self, mut aad: &[u8]) -> Result<(), Error> {
+/// E(K, `counter`).
+fn keystream(gcm: &Gcm, counter: u128) -> [u8; BLOCK] {
+    let mut block = [0; BLOCK];
+    // SAFETY: the kernel is bound. Encrypted zeros are the keystream; the state is not wanted.
+    unsafe { (gcm.kernel.ops().encrypt)(&gcm.key, counter, 0, InOut::in_place(&mut block)) };
+    block
+}
+
+impl AeadState for State {
+    type Key = Gcm;
+
+    fn aad(&mut self, gcm: &Gcm, mut aad: &[u8]) -> Result<(), Error> {
         if self.direction.is_some() {
             return Err(Error::Order { rule: "associated data comes before data" });
         }
@@ -162,25 +162,25 @@ impl AeadStream for Stream<'_> {
             if used + head.len() < BLOCK {
                 return Ok(());
             }
-            self.flush(BLOCK);
+            self.hash = self.flushed(gcm, BLOCK);
             aad = rest;
         }
         let (blocks, tail) = aad.split_at(aad.len() - aad.len() % BLOCK);
-        self.absorb(blocks);
+        self.hash = self.hashed(gcm, blocks);
         self.held[..tail.len()].copy_from_slice(tail);
         Ok(())
     }
 
-    fn encrypt(&mut self, data: InOut<'_>) -> Result<(), Error> {
-        self.pass(Direction::Encrypt, data)
+    fn encrypt(&mut self, gcm: &Gcm, data: InOut<'_>) -> Result<(), Error> {
+        self.pass(gcm, Direction::Encrypt, data)
     }
 
-    fn decrypt_unverified(&mut self, data: InOut<'_>) -> Result<(), Error> {
-        self.pass(Direction::Decrypt, data)
+    fn decrypt_unverified(&mut self, gcm: &Gcm, data: InOut<'_>) -> Result<(), Error> {
+        self.pass(gcm, Direction::Decrypt, data)
     }
 
-    fn tag(mut self) -> [u8; TAG] {
-        self.finish().to_be_bytes()
+    fn tag(&self, gcm: &Gcm) -> [u8; TAG] {
+        self.finish(gcm).to_be_bytes()
     }
 
     /// Compares the tag, which may be cut as for [`Aead::open`](crate::aead::Aead::open) of
@@ -188,16 +188,23 @@ impl AeadStream for Stream<'_> {
     ///
     /// # Errors
     /// [`Error::Authentication`] when it differs; [`Error::TagLength`].
-    fn verify(mut self, tag: &[u8]) -> Result<(), Error> {
+    fn verify(&self, gcm: &Gcm, tag: &[u8]) -> Result<(), Error> {
         check_tag_length(tag)?;
-        if tags_match(self.finish(), tag) { Ok(()) } else { Err(Error::Authentication) }
+        if tags_match(self.finish(gcm), tag) { Ok(()) } else { Err(Error::Authentication) }
     }
 }
 
-impl Drop for Stream<'_> {
+impl Drop for State {
     fn drop(&mut self) {
-        self.state.zeroize();
-        self.held.zeroize();
-        self.pad.zeroize();
+        self.hash = 0;
+        (self.held, self.pad) = ([0; BLOCK], [0; BLOCK]);
+        // Keeps the stores above from being dropped as dead.
+        optimization_barrier(self);
+    }
+}
+
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("State").field("algorithm", &NAME).finish_non_exhaustive()
     }
 }

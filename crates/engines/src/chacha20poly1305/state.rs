@@ -1,14 +1,15 @@
-//! One object in pieces of any length.
+//! One object in pieces of any length: what it has come to, without the key.
 //!
 //! Ref. RFC 8439 §2.8.
 
-use subtle::ConstantTimeEq;
-use zeroize::Zeroize;
+use std::fmt;
+
+use zeroize::optimization_barrier;
 
 use super::object::CHACHA_BLOCK;
 use super::poly1305::{BLOCK, Poly1305};
-use super::{ChaCha20Poly1305, NAME, Nonce, check_length, whole_tag};
-use crate::aead::{AeadStream, TAG};
+use super::{ChaCha20Poly1305, NAME, Nonce, check_length, tags_match, whole_tag};
+use crate::aead::{AeadState, TAG};
 use crate::{Error, InOut};
 
 /// Pieces are encrypted and authenticated in parts that stay in the first-level cache.
@@ -22,29 +23,29 @@ enum Phase {
     Decrypt,
 }
 
-/// One object under a [`ChaCha20Poly1305`] key, in pieces: see [`AeadStream`].
+/// One object in pieces of any length, kept apart from its key: see [`AeadState`].
 ///
 /// ```
 /// use millstream_cpu::Features;
-/// use millstream_engines::aead::AeadStream;
+/// use millstream_engines::aead::AeadState;
 /// use millstream_engines::{InOut, chacha20poly1305::ChaCha20Poly1305};
 ///
 /// let key = ChaCha20Poly1305::new(Features::hardware(), &[7; 32])?;
 /// let mut object = *b"in pieces of any length";
-/// let mut stream = key.stream(&[0; 12])?;
+/// let mut state = key.begin(&[0; 12])?;
 /// let (first, second) = object.split_at_mut(5);
-/// stream.encrypt(InOut::in_place(first))?;
-/// stream.encrypt(InOut::in_place(second))?;
-/// let tag = stream.tag();
+/// state.encrypt(&key, InOut::in_place(first))?;
+/// state.encrypt(&key, InOut::in_place(second))?;
+/// let tag = state.tag(&key);
 ///
-/// let mut stream = key.stream(&[0; 12])?;
-/// stream.decrypt_unverified(InOut::in_place(&mut object))?;
-/// stream.verify(&tag)?;
+/// let mut state = key.begin(&[0; 12])?;
+/// state.decrypt_unverified(&key, InOut::in_place(&mut object))?;
+/// state.verify(&key, &tag)?;
 /// assert_eq!(&object, b"in pieces of any length");
 /// # Ok::<(), millstream_engines::Error>(())
 /// ```
-pub struct Stream<'k> {
-    key: &'k ChaCha20Poly1305,
+#[derive(Clone)]
+pub struct State {
     nonce: Nonce,
     phase: Phase,
     aad_len: u64,
@@ -57,17 +58,17 @@ pub struct Stream<'k> {
     pad: [u8; CHACHA_BLOCK],
 }
 
-impl<'k> Stream<'k> {
-    pub(super) fn new(key: &'k ChaCha20Poly1305, nonce: Nonce) -> Self {
+impl State {
+    pub(super) fn new(key: &ChaCha20Poly1305, nonce: Nonce) -> Self {
         // RFC 8439 §2.6: the first half of block 0 is the one-time key.
         let mut pad = [0; CHACHA_BLOCK];
         key.keystream(&nonce, 0, InOut::in_place(&mut pad));
         let mac = Poly1305::new(pad.first_chunk().expect("a block is longer than the key"));
-        Stream { key, nonce, phase: Phase::Aad, aad_len: 0, data_len: 0, mac, held: [0; BLOCK], pad }
+        State { nonce, phase: Phase::Aad, aad_len: 0, data_len: 0, mac, held: [0; BLOCK], pad }
     }
 
     /// Adds bytes to the MAC, of which `before` came before in this section.
-    fn absorb(&mut self, before: u64, mut bytes: &[u8]) {
+    fn absorb(&mut self, key: &ChaCha20Poly1305, before: u64, mut bytes: &[u8]) {
         let filled = (before % BLOCK as u64) as usize;
         if filled > 0 {
             let more = bytes.len().min(BLOCK - filled);
@@ -79,18 +80,12 @@ impl<'k> Stream<'k> {
             self.mac.block(self.held);
         }
         let (whole, rest) = bytes.split_at(bytes.len() / BLOCK * BLOCK);
-        self.key.authenticate(&mut self.mac, whole);
+        key.authenticate(&mut self.mac, whole);
         self.held[..rest.len()].copy_from_slice(rest);
     }
 
-    /// Ends a section of `len` bytes: fills the held block up with zeros.
-    fn end_section(&mut self, len: u64) {
-        let filled = (len % BLOCK as u64) as usize;
-        self.mac.padded(&self.held[..filled]);
-    }
-
     /// Encrypts or decrypts the next bytes.
-    fn apply(&mut self, mut data: InOut<'_>) {
+    fn apply(&mut self, key: &ChaCha20Poly1305, mut data: InOut<'_>) {
         let offset = (self.data_len % CHACHA_BLOCK as u64) as usize;
         let mut block = self.data_len / CHACHA_BLOCK as u64;
         if offset > 0 {
@@ -103,33 +98,33 @@ impl<'k> Stream<'k> {
         let (whole, mut tail) = data.split_blocks(CHACHA_BLOCK);
         let tail_counter = counter.wrapping_add((whole.len() / CHACHA_BLOCK) as u32);
         if !whole.is_empty() {
-            self.key.keystream(&self.nonce, counter, whole);
+            key.keystream(&self.nonce, counter, whole);
         }
         if !tail.is_empty() {
             self.pad = [0; CHACHA_BLOCK];
-            self.key.keystream(&self.nonce, tail_counter, InOut::in_place(&mut self.pad));
+            key.keystream(&self.nonce, tail_counter, InOut::in_place(&mut self.pad));
             tail.xor(&self.pad[..tail.len()]);
         }
     }
 
-    fn data(&mut self, phase: Phase, mut data: InOut<'_>) -> Result<(), Error> {
+    fn data(&mut self, key: &ChaCha20Poly1305, phase: Phase, mut data: InOut<'_>) -> Result<(), Error> {
         if self.phase != Phase::Aad && self.phase != phase {
             return Err(Error::Order { rule: "a stream either encrypts or decrypts" });
         }
         check_length(self.data_len.saturating_add(data.len() as u64))?;
         if self.phase == Phase::Aad {
-            self.end_section(self.aad_len);
+            self.mac.padded(&self.held[..(self.aad_len % BLOCK as u64) as usize]);
             self.phase = phase;
         }
         while !data.is_empty() {
             let n = data.len().min(PART);
             let mut part = data.take(n);
             if phase == Phase::Decrypt {
-                self.absorb(self.data_len, part.input());
+                self.absorb(key, self.data_len, part.input());
             }
-            self.apply(part.reborrow());
+            self.apply(key, part.reborrow());
             if phase == Phase::Encrypt {
-                self.absorb(self.data_len, part.output());
+                self.absorb(key, self.data_len, part.output());
             }
             self.data_len += n as u64;
         }
@@ -137,46 +132,50 @@ impl<'k> Stream<'k> {
     }
 }
 
-impl AeadStream for Stream<'_> {
-    fn aad(&mut self, aad: &[u8]) -> Result<(), Error> {
+impl AeadState for State {
+    type Key = ChaCha20Poly1305;
+
+    fn aad(&mut self, key: &ChaCha20Poly1305, aad: &[u8]) -> Result<(), Error> {
         if self.phase != Phase::Aad {
             return Err(Error::Order { rule: "associated data comes before data" });
         }
-        self.absorb(self.aad_len, aad);
+        self.absorb(key, self.aad_len, aad);
         self.aad_len += aad.len() as u64;
         Ok(())
     }
 
-    fn encrypt(&mut self, data: InOut<'_>) -> Result<(), Error> {
-        self.data(Phase::Encrypt, data)
+    fn encrypt(&mut self, key: &ChaCha20Poly1305, data: InOut<'_>) -> Result<(), Error> {
+        self.data(key, Phase::Encrypt, data)
     }
 
-    fn decrypt_unverified(&mut self, data: InOut<'_>) -> Result<(), Error> {
-        self.data(Phase::Decrypt, data)
+    fn decrypt_unverified(&mut self, key: &ChaCha20Poly1305, data: InOut<'_>) -> Result<(), Error> {
+        self.data(key, Phase::Decrypt, data)
     }
 
-    fn tag(mut self) -> [u8; TAG] {
+    fn tag(&self, _: &ChaCha20Poly1305) -> [u8; TAG] {
         let len = if self.phase == Phase::Aad { self.aad_len } else { self.data_len };
-        self.end_section(len);
-        self.mac.lengths(self.aad_len, self.data_len);
-        self.mac.tag()
+        let mut mac = self.mac.copy();
+        mac.padded(&self.held[..(len % BLOCK as u64) as usize]);
+        mac.lengths(self.aad_len, self.data_len);
+        mac.tag()
     }
 
-    fn verify(self, tag: &[u8]) -> Result<(), Error> {
-        let given = *whole_tag(tag)?;
-        if self.tag().ct_eq(&given).into() { Ok(()) } else { Err(Error::Authentication) }
+    fn verify(&self, key: &ChaCha20Poly1305, tag: &[u8]) -> Result<(), Error> {
+        let given = whole_tag(tag)?;
+        if tags_match(&self.tag(key), given) { Ok(()) } else { Err(Error::Authentication) }
     }
 }
 
-impl Drop for Stream<'_> {
+impl Drop for State {
     fn drop(&mut self) {
-        self.pad.zeroize();
-        self.held.zeroize();
+        (self.pad, self.held) = ([0; CHACHA_BLOCK], [0; BLOCK]);
+        // Keeps the stores above from being dropped as dead.
+        optimization_barrier(self);
     }
 }
 
-impl std::fmt::Debug for Stream<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Stream").field("algorithm", &NAME).finish_non_exhaustive()
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("State").field("algorithm", &NAME).finish_non_exhaustive()
     }
 }

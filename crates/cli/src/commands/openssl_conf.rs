@@ -1,0 +1,79 @@
+//! `millstream openssl-conf`: the configuration that gives Millstream to programs for good.
+
+use std::path::PathBuf;
+
+use crate::commands::{man, print};
+use crate::error::{Error, plain};
+use crate::programs::base::{self, Base};
+use crate::programs::configuration::Configuration;
+use crate::programs::module;
+
+/// Print the OpenSSL configuration that gives Millstream to programs
+///
+/// The configuration that is there is included and extended: other providers and settings stay as they are. A program
+/// uses it when OPENSSL_CONF names the file that it was written to.
+#[derive(clap::Args)]
+#[command(after_long_help = man::help(man::OPENSSL_CONF))]
+pub(super) struct OpensslConf {
+    /// Keep keys out of the programs' reach: in the service
+    #[arg(short = 'I', long)]
+    isolated: bool,
+    /// The service's socket; implies --isolated [default: what MILLSTREAM_SOCKET names when a program runs, else its
+    /// user's or the machine's]
+    #[arg(long, value_name = "PATH")]
+    socket: Option<PathBuf>,
+    /// A file of counters that programs add to, which must be there when they run
+    #[arg(long, value_name = "PATH")]
+    tally: Option<PathBuf>,
+    #[command(flatten)]
+    from: From,
+    /// Leave out the inclusion, to be put at the end of the file that would be included
+    #[arg(long)]
+    append: bool,
+}
+
+/// What a configuration is made from.
+#[derive(clap::Args)]
+pub(super) struct From {
+    /// The provider's module [default: what MILLSTREAM_PROVIDER names, else the one installed with this program]
+    #[arg(long, value_name = "PATH")]
+    pub(super) module: Option<PathBuf>,
+    /// The configuration to extend [default: what OPENSSL_CONF names, else the system's]
+    #[arg(long, value_name = "FILE")]
+    pub(super) base: Option<PathBuf>,
+}
+
+impl From {
+    /// The configuration to extend, and where it is, if there is one.
+    pub(super) fn base(&self) -> Result<(Base, Option<PathBuf>), Error> {
+        let Some(path) = self.base.clone().or_else(base::usual) else { return Ok((Base::default(), None)) };
+        let open = |source| Error::Open { path: path.clone(), source };
+        // Programs run elsewhere.
+        let path = std::path::absolute(&path).map_err(open)?;
+        module::writable(&path)?;
+        let base = Base::read(&path).map_err(open)?;
+        Ok((base, Some(path)))
+    }
+}
+
+impl OpensslConf {
+    pub(super) fn run(self) -> Result<(), Error> {
+        let (base, path) = self.from.base()?;
+        let absolute = |path: &PathBuf| {
+            let failed = |source| Error::Usage(format!("{}: {}", path.display(), plain(&source)));
+            let path = std::path::absolute(path).map_err(failed)?;
+            module::writable(&path).map(|()| path)
+        };
+        let configuration = Configuration {
+            module: module::find(self.from.module.as_deref())?,
+            isolated: self.isolated || self.socket.is_some(),
+            socket: self.socket.as_ref().map(absolute).transpose()?,
+            tally: self.tally.as_ref().map(absolute).transpose()?,
+        };
+        let include = path.as_deref().filter(|_| !self.append);
+        print(format!(
+            "# OpenSSL with Millstream, by millstream openssl-conf.\n\n{}",
+            configuration.text(&base, include)
+        ))
+    }
+}

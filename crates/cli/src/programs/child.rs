@@ -1,0 +1,84 @@
+//! The program: it has this command's terminal, process group, descriptors and signals, and its end is this one's.
+//!
+//! # Safety
+//! What runs in the child between `fork` and `exec` calls `sigaction`, `pthread_sigmask` and `prctl` and nothing else: those
+//! are allowed there. The disposition that is set for SIGCHLD is a default one, so no handler is installed.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus};
+
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal, sigaction};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use rustix::process::{Pid, kill_process};
+
+/// What is passed on when somebody sends it to this command.
+const FORWARDED: [Signal; 6] =
+    [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGUSR1, Signal::SIGUSR2];
+
+/// The code of a signal that the kernel sent, as for a key on the terminal.
+const SI_KERNEL: i32 = 0x80;
+
+/// Runs it to its end.
+///
+/// # Errors
+/// When it can't be started.
+pub fn run(command: &mut Command) -> io::Result<ExitStatus> {
+    let mut wanted: SigSet = FORWARDED.into_iter().collect();
+    wanted.add(Signal::SIGCHLD);
+    // Where SIGCHLD is ignored, as some that start others have it, nobody would be told how a child ended.
+    let usual = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
+    // SAFETY: the default disposition is no handler.
+    let inherited = unsafe { sigaction(Signal::SIGCHLD, &usual) }?;
+    let mask = wanted.thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
+    let signals = SignalFd::with_flags(&wanted, SfdFlags::SFD_CLOEXEC)?;
+    let as_it_was = move || {
+        // SAFETY: what this process was started with, which was no handler either: `exec` resets those.
+        unsafe { sigaction(Signal::SIGCHLD, &inherited) }?;
+        Ok(mask.thread_set_mask()?)
+    };
+    // SAFETY: the closure allocates nothing, takes no lock, and makes two calls that are allowed after `fork`.
+    unsafe { command.pre_exec(as_it_was) };
+    wait(command.spawn()?, &signals)
+}
+
+/// Waits for its end, and passes on what is sent here meanwhile. What the kernel sends to a terminal's group the
+/// program has got already.
+fn wait(mut child: Child, signals: &SignalFd) -> io::Result<ExitStatus> {
+    loop {
+        let Some(signal) = signals.read_signal()? else { continue };
+        if signal.ssi_signo == Signal::SIGCHLD as u32 {
+            if let Some(status) = child.try_wait()? {
+                return Ok(status);
+            }
+        } else if signal.ssi_code != SI_KERNEL
+            && let Some(number) = FORWARDED.into_iter().find(|known| *known as u32 == signal.ssi_signo)
+        {
+            pass(&child, number);
+        }
+    }
+}
+
+fn pass(child: &Child, signal: Signal) {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    if let (Some(pid), Some(signal)) = (pid, rustix::process::Signal::from_named_raw(signal as i32)) {
+        // It was not waited for yet, so the number is still its own. Where it has another user by now that is its wish.
+        let _ = kill_process(pid, signal);
+    }
+}
+
+/// The code that a shell would give.
+pub fn code(status: ExitStatus) -> u8 {
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
+}
+
+/// Has a process that is started end with this one, also when this one is killed, and not with what is typed at the
+/// terminal.
+pub fn attend(command: &mut Command) {
+    let end_with_parent =
+        || Ok(rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM))?);
+    // SAFETY: one call of `prctl`, which is allowed after `fork`.
+    unsafe { command.process_group(0).pre_exec(end_with_parent) };
+}

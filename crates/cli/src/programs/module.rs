@@ -1,0 +1,105 @@
+//! Where the OpenSSL provider is.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+
+/// Names another one than that found beside this program.
+pub const VARIABLE: &str = "MILLSTREAM_PROVIDER";
+
+/// What it is called among OpenSSL's modules, and what a build calls it.
+const INSTALLED: &str = "ossl-modules/millstream.so";
+const BUILT: &str = "libmillstream_provider.so";
+
+/// The absolute path of the module: the one that is named, else the installed one, else the one of this build.
+///
+/// # Errors
+/// When it is not there, or its path can't stand in a configuration.
+pub fn find(named: Option<&Path>) -> Result<PathBuf, Error> {
+    let variable = std::env::var_os(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
+    let path = match named.map(Path::to_owned).or(variable) {
+        Some(path) => path.canonicalize().map_err(|source| missing(&path, &crate::error::plain(&source)))?,
+        None => {
+            beside().ok_or_else(|| missing(Path::new("millstream.so"), "no OpenSSL provider is installed"))?
+        }
+    };
+    if !path.is_file() {
+        return Err(missing(&path, "it is no file"));
+    }
+    writable(&path)?;
+    Ok(path)
+}
+
+/// Whether a path can be written into a configuration, which has lines of text.
+///
+/// # Errors
+/// Says which path it is.
+pub fn writable(path: &Path) -> Result<(), Error> {
+    match path.to_str().filter(|text| !text.contains(['\n', '\r', '\0'])) {
+        Some(_) => Ok(()),
+        None => {
+            let what = "its name can't stand in OpenSSL's configuration; give it another";
+            Err(Error::Usage(format!("{}: {what}", path.display())))
+        }
+    }
+}
+
+fn missing(path: &Path, why: &str) -> Error {
+    let remedy = "build it with 'cargo build --release -p millstream-provider', install it with \
+                  'cargo xtask install', or name it with --module";
+    Error::Library { path: path.into(), why: why.to_owned(), remedy }
+}
+
+/// In the libraries' folders of the installation that this program belongs to, or in its build.
+fn beside() -> Option<PathBuf> {
+    let program = std::env::current_exe().ok()?.canonicalize().ok()?;
+    let folder = program.parent()?;
+    let built = || Some(folder.join(BUILT)).filter(|path| path.is_file());
+    folder.parent().and_then(installed).or_else(built)
+}
+
+/// In `PREFIX/lib*`, or a folder in it, as Debian has one for each architecture.
+fn installed(prefix: &Path) -> Option<PathBuf> {
+    let is_library =
+        |path: &PathBuf| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"lib"));
+    for library in folders(prefix).into_iter().filter(is_library) {
+        let nested = folders(&library);
+        let found = std::iter::once(library).chain(nested).map(|folder| folder.join(INSTALLED));
+        if let Some(path) = found.into_iter().find(|path| path.is_file()) {
+            return Some(path);
+        }
+    }
+    None
+}
+
+/// In an order that does not depend on the file system.
+fn folders(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    paths.sort();
+    paths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_found_where_distributions_have_modules() {
+        for place in ["lib64", "lib/x86_64-linux-gnu", "lib"] {
+            let prefix = tempfile::tempdir().unwrap();
+            assert_eq!(installed(prefix.path()), None);
+            let module = prefix.path().join(place).join(INSTALLED);
+            std::fs::create_dir_all(module.parent().unwrap()).unwrap();
+            std::fs::write(&module, "").unwrap();
+            assert_eq!(installed(prefix.path()), Some(module), "{place}");
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_named_with_the_remedy() {
+        let error = find(Some(Path::new("/nowhere/millstream.so"))).unwrap_err().to_string();
+        assert!(error.contains("/nowhere/millstream.so") && error.contains("--module"), "{error}");
+        assert!(writable(Path::new("/a\nb")).is_err());
+    }
+}

@@ -1,0 +1,214 @@
+//! OpenSSL's types and numbers, as they are between core and providers since 3.0.
+//!
+//! Ref. openssl-core.h(7), openssl-core_dispatch.h(7), OSSL_PARAM(3).
+//!
+//! # Safety
+//! The types hold pointers into static memory only, which is what makes them `Sync`.
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ptr;
+
+/// What OpenSSL knows this provider by. Opaque.
+#[repr(C)]
+pub struct CoreHandle {
+    _opaque: [u8; 0],
+}
+
+/// A function, to be cast to its own type.
+pub type Function = unsafe extern "C" fn();
+
+/// An entry in a table of functions, which ends with the number 0.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Dispatch {
+    pub id: c_int,
+    pub function: Option<Function>,
+}
+
+impl Dispatch {
+    pub const END: Dispatch = Dispatch { id: 0, function: None };
+}
+
+/// An algorithm: its names, its properties, its functions. A table of them ends with one without names.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct OsslAlgorithm {
+    pub names: *const c_char,
+    pub properties: *const c_char,
+    pub functions: *const Dispatch,
+    pub description: *const c_char,
+}
+
+// SAFETY: made from `'static` references only.
+unsafe impl Sync for OsslAlgorithm {}
+
+impl OsslAlgorithm {
+    pub const END: OsslAlgorithm = OsslAlgorithm {
+        names: ptr::null(),
+        properties: ptr::null(),
+        functions: ptr::null(),
+        description: ptr::null(),
+    };
+
+    pub const fn new(
+        names: &'static CStr,
+        properties: &'static CStr,
+        functions: &'static [Dispatch],
+    ) -> Self {
+        OsslAlgorithm {
+            names: names.as_ptr(),
+            properties: properties.as_ptr(),
+            functions: functions.as_ptr(),
+            description: ptr::null(),
+        }
+    }
+}
+
+/// A number and a text: what an error's reason is in words.
+#[repr(C)]
+pub struct Item {
+    pub id: c_uint,
+    pub text: *const c_char,
+}
+
+// SAFETY: made from `'static` references only.
+unsafe impl Sync for Item {}
+
+/// A parameter: a name and a place for its value.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct OsslParam {
+    pub key: *const c_char,
+    pub data_type: c_uint,
+    pub data: *mut c_void,
+    pub data_size: usize,
+    pub return_size: usize,
+}
+
+// SAFETY: in statics they only describe: the name is `'static`, and there is no data.
+unsafe impl Sync for OsslParam {}
+
+pub const INTEGER: c_uint = 1;
+pub const UNSIGNED_INTEGER: c_uint = 2;
+pub const UTF8_STRING: c_uint = 4;
+pub const OCTET_STRING: c_uint = 5;
+pub const UTF8_PTR: c_uint = 6;
+pub const OCTET_PTR: c_uint = 7;
+/// A parameter that was not set.
+pub const UNMODIFIED: usize = usize::MAX;
+
+impl OsslParam {
+    pub const END: OsslParam = OsslParam::described(c"", 0).nameless();
+
+    /// That there is such a parameter, of such a type.
+    pub const fn described(key: &'static CStr, data_type: c_uint) -> Self {
+        OsslParam {
+            key: key.as_ptr(),
+            data_type,
+            data: ptr::null_mut(),
+            data_size: 0,
+            return_size: UNMODIFIED,
+        }
+    }
+
+    const fn nameless(mut self) -> Self {
+        self.key = ptr::null();
+        self
+    }
+}
+
+// Functions of the core.
+pub const CORE_GET_PARAMS: c_int = 2;
+pub const CORE_GET_LIBCTX: c_int = 4;
+pub const CORE_NEW_ERROR: c_int = 5;
+pub const CORE_SET_ERROR_DEBUG: c_int = 6;
+pub const CORE_VSET_ERROR: c_int = 7;
+
+// Functions of a provider.
+pub const PROVIDER_TEARDOWN: c_int = 1024;
+pub const PROVIDER_GETTABLE_PARAMS: c_int = 1025;
+pub const PROVIDER_GET_PARAMS: c_int = 1026;
+pub const PROVIDER_QUERY_OPERATION: c_int = 1027;
+pub const PROVIDER_GET_REASON_STRINGS: c_int = 1029;
+
+// Operations.
+pub const OP_DIGEST: c_int = 1;
+pub const OP_CIPHER: c_int = 2;
+pub const OP_MAC: c_int = 3;
+pub const OP_KDF: c_int = 4;
+
+/// Functions of a digest.
+pub mod digest {
+    use super::c_int;
+
+    pub const NEWCTX: c_int = 1;
+    pub const INIT: c_int = 2;
+    pub const UPDATE: c_int = 3;
+    pub const FINAL: c_int = 4;
+    pub const DIGEST: c_int = 5;
+    pub const FREECTX: c_int = 6;
+    pub const DUPCTX: c_int = 7;
+    pub const GET_PARAMS: c_int = 8;
+    pub const SET_CTX_PARAMS: c_int = 9;
+    pub const GETTABLE_PARAMS: c_int = 11;
+    pub const SETTABLE_CTX_PARAMS: c_int = 12;
+    pub const COPYCTX: c_int = 15;
+}
+
+/// Functions of a cipher.
+pub mod cipher {
+    use super::c_int;
+
+    pub const NEWCTX: c_int = 1;
+    pub const ENCRYPT_INIT: c_int = 2;
+    pub const DECRYPT_INIT: c_int = 3;
+    pub const UPDATE: c_int = 4;
+    pub const FINAL: c_int = 5;
+    pub const CIPHER: c_int = 6;
+    pub const FREECTX: c_int = 7;
+    pub const DUPCTX: c_int = 8;
+    pub const GET_PARAMS: c_int = 9;
+    pub const GET_CTX_PARAMS: c_int = 10;
+    pub const SET_CTX_PARAMS: c_int = 11;
+    pub const GETTABLE_PARAMS: c_int = 12;
+    pub const GETTABLE_CTX_PARAMS: c_int = 13;
+    pub const SETTABLE_CTX_PARAMS: c_int = 14;
+    pub const PIPELINE_ENCRYPT_INIT: c_int = 15;
+    pub const PIPELINE_DECRYPT_INIT: c_int = 16;
+    pub const PIPELINE_UPDATE: c_int = 17;
+    pub const PIPELINE_FINAL: c_int = 18;
+}
+
+/// Functions of a MAC.
+pub mod mac {
+    use super::c_int;
+
+    pub const NEWCTX: c_int = 1;
+    pub const DUPCTX: c_int = 2;
+    pub const FREECTX: c_int = 3;
+    pub const INIT: c_int = 4;
+    pub const UPDATE: c_int = 5;
+    pub const FINAL: c_int = 6;
+    pub const GET_PARAMS: c_int = 7;
+    pub const GET_CTX_PARAMS: c_int = 8;
+    pub const SET_CTX_PARAMS: c_int = 9;
+    pub const GETTABLE_PARAMS: c_int = 10;
+    pub const GETTABLE_CTX_PARAMS: c_int = 11;
+    pub const SETTABLE_CTX_PARAMS: c_int = 12;
+}
+
+/// Functions of a KDF.
+pub mod kdf {
+    use super::c_int;
+
+    pub const NEWCTX: c_int = 1;
+    pub const DUPCTX: c_int = 2;
+    pub const FREECTX: c_int = 3;
+    pub const RESET: c_int = 4;
+    pub const DERIVE: c_int = 5;
+    pub const GETTABLE_CTX_PARAMS: c_int = 7;
+    pub const SETTABLE_CTX_PARAMS: c_int = 8;
+    pub const GET_CTX_PARAMS: c_int = 10;
+    pub const SET_CTX_PARAMS: c_int = 11;
+}

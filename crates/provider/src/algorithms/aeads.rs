@@ -1,0 +1,5 @@
+//! The AEADs.
+
+use crate::algorithms::offer_ciphers;
+
+offer_ciphers! {}

@@ -1,0 +1,101 @@
+//! What is offered, under OpenSSL's names.
+//!
+//! Ref. OSSL_PROVIDER-default(7), OSSL_PROVIDER-legacy(7): names and aliases are theirs.
+
+mod aeads;
+mod ciphers;
+mod digests;
+
+use std::ffi::CStr;
+
+use crate::abi::OsslAlgorithm;
+
+pub use digests::DIGESTS;
+
+/// The ciphers, with their keys in this process.
+pub static CIPHERS: &[OsslAlgorithm] =
+    &joined::<{ ciphers::LOCAL.len() + aeads::LOCAL.len() + 1 }>(&[ciphers::LOCAL, aeads::LOCAL]);
+
+/// Those whose keys may be in the service, and then all in this process: what is offered where a service is configured.
+pub static ISOLATED_CIPHERS: &[OsslAlgorithm] = &joined::<
+    { ciphers::REMOTE.len() + aeads::REMOTE.len() + ciphers::LOCAL.len() + aeads::LOCAL.len() + 1 },
+>(&[
+    ciphers::REMOTE,
+    aeads::REMOTE,
+    ciphers::LOCAL,
+    aeads::LOCAL,
+]);
+
+/// Who should use an algorithm.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Current,
+    /// OpenSSL has it in its legacy provider.
+    Legacy,
+}
+
+/// The properties of an algorithm, for who asks for them.
+const fn properties(standing: Standing, isolated: bool) -> &'static CStr {
+    match (standing, isolated) {
+        (Standing::Current, false) => c"provider=millstream,millstream.isolated=no",
+        (Standing::Current, true) => c"provider=millstream,millstream.isolated=yes",
+        (Standing::Legacy, false) => c"provider=millstream,millstream.isolated=no,legacy=yes",
+        (Standing::Legacy, true) => c"provider=millstream,millstream.isolated=yes,legacy=yes",
+    }
+}
+
+/// One table of several, with its end.
+const fn joined<const N: usize>(lists: &[&[OsslAlgorithm]]) -> [OsslAlgorithm; N] {
+    let mut all = [OsslAlgorithm::END; N];
+    let (mut filled, mut list) = (0, 0);
+    while list < lists.len() {
+        let mut i = 0;
+        while i < lists[list].len() {
+            all[filled] = lists[list][i];
+            (filled, i) = (filled + 1, i + 1);
+        }
+        list += 1;
+    }
+    assert!(filled + 1 == N, "room for all, and for the end");
+    all
+}
+
+/// Offers ciphers: `name: context = standing, names, traits, spec;`
+macro_rules! offer_ciphers {
+    ($($name:ident: $context:ty = $standing:ident, $names:literal, $traits:expr, $spec:expr;)*) => {
+        $(
+            struct $name;
+
+            impl $crate::cipher::Cipher for $name {
+                type Context = $context;
+                const NAMES: &'static std::ffi::CStr = $names;
+                const TRAITS: $crate::cipher::Traits = $traits;
+                const SPEC: &'static <$context as $crate::cipher::Context>::Spec = &$spec;
+
+                fn rows() -> &'static $crate::count::Rows {
+                    static ROWS: $crate::count::Rows = $crate::count::Rows::new();
+                    &ROWS
+                }
+            }
+        )*
+
+        /// With their keys in this process.
+        pub const LOCAL: &[$crate::abi::OsslAlgorithm] = &[
+            $($crate::abi::OsslAlgorithm::new(
+                $names,
+                $crate::algorithms::properties($crate::algorithms::Standing::$standing, false),
+                $crate::ffi::cipher_functions::<$name, false>(),
+            ),)*
+        ];
+
+        /// With their keys in the service.
+        pub const REMOTE: &[$crate::abi::OsslAlgorithm] = &[
+            $($crate::abi::OsslAlgorithm::new(
+                $names,
+                $crate::algorithms::properties($crate::algorithms::Standing::$standing, true),
+                $crate::ffi::cipher_functions::<$name, true>(),
+            ),)*
+        ];
+    };
+}
+use offer_ciphers;

@@ -1,0 +1,118 @@
+//! What can go wrong, in OpenSSL's words: its own reasons where it has one, so that texts are the default provider's.
+//!
+//! Ref. provider(7), ERR_raise(3); the numbers are those of `openssl/proverr.h`.
+
+use std::borrow::Cow;
+
+use millstream::EngineError;
+
+/// OpenSSL's library number for the reasons of providers.
+const LIB_PROVIDER: u32 = 57;
+
+/// Why something failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    number: u32,
+    /// What the number alone does not say: names the thing and the remedy.
+    pub detail: Option<Cow<'static, str>>,
+}
+
+/// With a [`Reason`].
+pub type Result<T> = std::result::Result<T, Reason>;
+
+macro_rules! reasons {
+    ($($(#[$doc:meta])* $name:ident = $number:literal;)*) => {
+        impl Reason {
+            $($(#[$doc])* pub const $name: Reason = Reason { number: $number, detail: None };)*
+        }
+    };
+}
+
+reasons! {
+    BAD_DECRYPT = 100;
+    KEY_SETUP_FAILED = 101;
+    CIPHER_OPERATION_FAILED = 102;
+    FAILED_TO_GET_PARAMETER = 103;
+    FAILED_TO_SET_PARAMETER = 104;
+    INVALID_KEY_LENGTH = 105;
+    OUTPUT_BUFFER_TOO_SMALL = 106;
+    WRONG_FINAL_BLOCK_LENGTH = 107;
+    INVALID_AAD = 108;
+    INVALID_IV_LENGTH = 109;
+    INVALID_TAG = 110;
+    NOT_XOF_OR_INVALID_LENGTH = 113;
+    NO_KEY_SET = 114;
+    INVALID_DATA = 115;
+    INVALID_TAG_LENGTH = 118;
+    TAG_NOT_SET = 119;
+    TAG_NOT_NEEDED = 120;
+    INVALID_DIGEST = 122;
+    INVALID_MODE = 125;
+    MISSING_KEY = 128;
+    MISSING_MESSAGE_DIGEST = 129;
+    INVALID_SALT_LENGTH = 112;
+    MISSING_CIPHER = 155;
+    XTS_DATA_UNIT_IS_TOO_LARGE = 148;
+    XTS_DUPLICATED_KEYS = 149;
+    INVALID_MAC = 151;
+    INVALID_OUTPUT_LENGTH = 217;
+    INVALID_INPUT_LENGTH = 230;
+    LENGTH_TOO_LARGE = 202;
+    TOO_MANY_RECORDS = 126;
+    NOT_SUPPORTED = 136;
+    UNSUPPORTED_MAC_TYPE = 137;
+    UPDATE_CALL_OUT_OF_ORDER = 240;
+    FINAL_CALL_OUT_OF_ORDER = 237;
+    WRONG_OUTPUT_BUFFER_SIZE = 139;
+    XOF_DIGESTS_NOT_ALLOWED = 183;
+}
+
+impl Reason {
+    /// Something is wrong here: a panic was caught.
+    pub const INTERNAL: Reason = Reason {
+        number: Reason::CIPHER_OPERATION_FAILED.number,
+        detail: Some(Cow::Borrowed("internal error in the millstream provider: please report it")),
+    };
+
+    /// Somebody else has put an error into the queue already.
+    pub const TOLD: Reason = Reason { number: 0, detail: None };
+
+    /// The same reason, and what it doesn't say.
+    pub fn because(self, detail: impl Into<Cow<'static, str>>) -> Self {
+        Reason { detail: Some(detail.into()), ..self }
+    }
+
+    /// The same, for a text that is there always.
+    pub const fn with(self, detail: &'static str) -> Self {
+        let number = self.number;
+        std::mem::forget(self);
+        Reason { number, detail: Some(Cow::Borrowed(detail)) }
+    }
+
+    /// Library and reason in one, as OpenSSL packs them.
+    pub fn packed(&self) -> u32 {
+        LIB_PROVIDER << 23 | self.number
+    }
+}
+
+impl From<EngineError> for Reason {
+    fn from(error: EngineError) -> Self {
+        let reason = match error {
+            EngineError::KeyLength { .. } => Reason::INVALID_KEY_LENGTH,
+            EngineError::NonceLength { .. } => Reason::INVALID_IV_LENGTH,
+            EngineError::Padding => Reason::BAD_DECRYPT,
+            EngineError::Authentication => return Reason::CIPHER_OPERATION_FAILED,
+            _ => Reason::CIPHER_OPERATION_FAILED,
+        };
+        reason.because(error.to_string())
+    }
+}
+
+impl From<millstream::Error> for Reason {
+    fn from(error: millstream::Error) -> Self {
+        match error {
+            millstream::Error::Engine(error) => error.into(),
+            error => Reason::CIPHER_OPERATION_FAILED.because(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! The functions of ciphers.
+//!
+//! # Safety
+//! As at the [border](super) everywhere.
+#![allow(unsafe_code)]
+
+use std::ffi::{c_int, c_uchar, c_void};
+
+use millstream::modes::Direction;
+
+use super::{
+    Answer, ContextGettable, Copy, Free, GetParams, Gettable, NewCtx, Output, SetParams, boxed, guard, unbox,
+};
+use crate::abi::{self, Dispatch, OsslParam};
+use crate::cipher::{self, Cipher, Context as _, LAST, Offer};
+use crate::error::Reason;
+use crate::exchange::{Exchange, bytes, bytes_mut};
+use crate::params::Params;
+use crate::provider::Provider;
+
+/// The functions of a cipher.
+pub const fn cipher_functions<C: Cipher, const ISOLATED: bool>() -> &'static [Dispatch] {
+    use abi::cipher as id;
+    type Init = unsafe extern "C" fn(
+        *mut c_void,
+        *const c_uchar,
+        usize,
+        *const c_uchar,
+        usize,
+        *const OsslParam,
+    ) -> c_int;
+    type Update =
+        unsafe extern "C" fn(*mut c_void, *mut c_uchar, *mut usize, usize, *const c_uchar, usize) -> c_int;
+    const {
+        &[
+            function!(id::NEWCTX, NewCtx, cipher_new::<C, ISOLATED>),
+            function!(id::ENCRYPT_INIT, Init, cipher_encrypt_init::<C::Context>),
+            function!(id::DECRYPT_INIT, Init, cipher_decrypt_init::<C::Context>),
+            function!(id::UPDATE, Update, cipher_update::<C::Context>),
+            function!(id::FINAL, Output, cipher_final::<C::Context>),
+            function!(id::CIPHER, Update, cipher_cipher::<C::Context>),
+            function!(id::FREECTX, Free, unbox::<C::Context>),
+            function!(id::DUPCTX, Copy, cipher_dup::<C::Context>),
+            function!(id::GET_PARAMS, Answer, cipher_get_params::<C>),
+            function!(id::GET_CTX_PARAMS, GetParams, cipher_get_ctx_params::<C::Context>),
+            function!(id::SET_CTX_PARAMS, SetParams, cipher_set_ctx_params::<C::Context>),
+            function!(id::GETTABLE_PARAMS, Gettable, cipher_gettable),
+            function!(id::GETTABLE_CTX_PARAMS, ContextGettable, cipher_ctx_gettable::<C::Context>),
+            function!(id::SETTABLE_CTX_PARAMS, ContextGettable, cipher_ctx_settable::<C::Context>),
+            Dispatch::END,
+        ]
+    }
+}
+
+unsafe extern "C" fn cipher_new<C: Cipher, const ISOLATED: bool>(provider: *mut c_void) -> *mut c_void {
+    // SAFETY: the provider's own pointer.
+    let provider = unsafe { Provider::from_raw(provider) };
+    boxed(provider, || {
+        let provider = provider.ok_or(Reason::INTERNAL)?;
+        let offer = Offer { provider, traits: const { &C::TRAITS }, rows: C::rows(), isolated: ISOLATED };
+        Ok(C::Context::new(offer, C::SPEC))
+    })
+}
+
+unsafe extern "C" fn cipher_dup<C: cipher::Context>(context: *mut c_void) -> *mut c_void {
+    // SAFETY: a context of ours.
+    let context = unsafe { &*context.cast::<C>() };
+    boxed(Some(context.provider()), || Ok(context.clone()))
+}
+
+/// Begins a message.
+unsafe fn init<C: cipher::Context>(
+    direction: Direction,
+    context: *mut c_void,
+    (key, key_len): (*const c_uchar, usize),
+    (iv, iv_len): (*const c_uchar, usize),
+    params: *const OsslParam,
+) -> c_int {
+    // SAFETY: a context of ours; key and vector are as long as they say, or not there; a terminated array.
+    let (context, key, iv, params) = unsafe {
+        let key = (!key.is_null()).then(|| bytes(key, key_len));
+        let iv = (!iv.is_null()).then(|| bytes(iv, iv_len));
+        (&mut *context.cast::<C>(), key, iv, Params::new(params))
+    };
+    let provider = context.provider();
+    guard(|| Some(provider), || context.init(direction, key, iv, params))
+}
+
+unsafe extern "C" fn cipher_encrypt_init<C: cipher::Context>(
+    context: *mut c_void,
+    key: *const c_uchar,
+    key_len: usize,
+    iv: *const c_uchar,
+    iv_len: usize,
+    params: *const OsslParam,
+) -> c_int {
+    // SAFETY: OpenSSL's own arguments.
+    unsafe { init::<C>(Direction::Encrypt, context, (key, key_len), (iv, iv_len), params) }
+}
+
+unsafe extern "C" fn cipher_decrypt_init<C: cipher::Context>(
+    context: *mut c_void,
+    key: *const c_uchar,
+    key_len: usize,
+    iv: *const c_uchar,
+    iv_len: usize,
+    params: *const OsslParam,
+) -> c_int {
+    // SAFETY: OpenSSL's own arguments.
+    unsafe { init::<C>(Direction::Decrypt, context, (key, key_len), (iv, iv_len), params) }
+}
+
+unsafe extern "C" fn cipher_update<C: cipher::Context>(
+    context: *mut c_void,
+    out: *mut c_uchar,
+    out_len: *mut usize,
+    room: usize,
+    input: *const c_uchar,
+    len: usize,
+) -> c_int {
+    // SAFETY: a context of ours.
+    let context = unsafe { &mut *context.cast::<C>() };
+    let provider = context.provider();
+    guard(
+        || Some(provider),
+        || {
+            let written = if out.is_null() {
+                // SAFETY: `len` bytes of input.
+                context.associate(unsafe { bytes(input, len) })?
+            } else {
+                let needed = context.update_len(len)?;
+                if needed > room {
+                    return Err(Reason::OUTPUT_BUFFER_TOO_SMALL);
+                }
+                // SAFETY: `len` bytes of input, and room for as many as will be written.
+                context.update(unsafe { Exchange::new(input, len, out, needed) })?
+            };
+            // SAFETY: a place for a number.
+            unsafe { *out_len = written };
+            Ok(())
+        },
+    )
+}
+
+unsafe extern "C" fn cipher_final<C: cipher::Context>(
+    context: *mut c_void,
+    out: *mut c_uchar,
+    out_len: *mut usize,
+    room: usize,
+) -> c_int {
+    // SAFETY: a context of ours.
+    let context = unsafe { &mut *context.cast::<C>() };
+    let provider = context.provider();
+    guard(
+        || Some(provider),
+        || {
+            let mut last = zeroize::Zeroizing::new([0; LAST]);
+            let written = context.finish(&mut last)?;
+            if written > room {
+                return Err(Reason::OUTPUT_BUFFER_TOO_SMALL);
+            }
+            // SAFETY: room for what is written, and a place for a number.
+            unsafe {
+                bytes_mut(out, written).copy_from_slice(&last[..written]);
+                *out_len = written;
+            }
+            Ok(())
+        },
+    )
+}
+
+unsafe extern "C" fn cipher_cipher<C: cipher::Context>(
+    context: *mut c_void,
+    out: *mut c_uchar,
+    out_len: *mut usize,
+    room: usize,
+    input: *const c_uchar,
+    len: usize,
+) -> c_int {
+    // SAFETY: a context of ours.
+    let context = unsafe { &mut *context.cast::<C>() };
+    let provider = context.provider();
+    guard(
+        || Some(provider),
+        || {
+            let written = if out.is_null() && !input.is_null() {
+                // SAFETY: `len` bytes of input.
+                context.associate(unsafe { bytes(input, len) })?
+            } else {
+                let needed = context.cipher_len(len)?;
+                if needed > room {
+                    return Err(Reason::OUTPUT_BUFFER_TOO_SMALL);
+                }
+                // SAFETY: `len` bytes of input, and room for as many as will be written.
+                context.cipher(unsafe { Exchange::new(input, len, out, needed) })?
+            };
+            // SAFETY: a place for a number.
+            unsafe { *out_len = written };
+            Ok(())
+        },
+    )
+}
+
+unsafe extern "C" fn cipher_get_params<C: Cipher>(params: *mut OsslParam) -> c_int {
+    // SAFETY: a terminated array.
+    guard(|| None, || C::TRAITS.answer(C::Context::RANDOM_KEY, unsafe { Params::new(params) }))
+}
+
+unsafe extern "C" fn cipher_get_ctx_params<C: cipher::Context>(
+    context: *mut c_void,
+    params: *mut OsslParam,
+) -> c_int {
+    // SAFETY: a context of ours, and a terminated array.
+    let (context, params) = unsafe { (&*context.cast::<C>(), Params::new(params)) };
+    guard(|| Some(context.provider()), || context.get(params))
+}
+
+unsafe extern "C" fn cipher_set_ctx_params<C: cipher::Context>(
+    context: *mut c_void,
+    params: *const OsslParam,
+) -> c_int {
+    // SAFETY: a context of ours, and a terminated array.
+    let (context, params) = unsafe { (&mut *context.cast::<C>(), Params::new(params)) };
+    let provider = context.provider();
+    guard(|| Some(provider), || context.set(params))
+}
+
+unsafe extern "C" fn cipher_gettable(_provider: *mut c_void) -> *const OsslParam {
+    cipher::GETTABLE.as_ptr()
+}
+
+unsafe extern "C" fn cipher_ctx_gettable<C: cipher::Context>(
+    _: *mut c_void,
+    _: *mut c_void,
+) -> *const OsslParam {
+    C::GETTABLE.as_ptr()
+}
+
+unsafe extern "C" fn cipher_ctx_settable<C: cipher::Context>(
+    _: *mut c_void,
+    _: *mut c_void,
+) -> *const OsslParam {
+    C::SETTABLE.as_ptr()
+}

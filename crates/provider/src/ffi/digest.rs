@@ -1,0 +1,153 @@
+//! The functions of digests.
+//!
+//! # Safety
+//! As at the [border](super) everywhere.
+#![allow(unsafe_code)]
+
+use std::ffi::{c_int, c_uchar, c_void};
+
+use super::{Answer, Copy, Free, Gettable, Input, NewCtx, Output, SetParams, boxed, guard, unbox};
+use crate::abi::{self, Dispatch, OsslParam};
+use crate::digest::{self, Digest};
+use crate::error::Reason;
+use crate::exchange::{bytes, bytes_mut};
+use crate::params::Params;
+use crate::provider::Provider;
+
+/// The functions of a digest.
+pub const fn digest_functions<D: Digest>() -> &'static [Dispatch] {
+    use abi::digest as id;
+    type OneShot =
+        unsafe extern "C" fn(*mut c_void, *const c_uchar, usize, *mut c_uchar, *mut usize, usize) -> c_int;
+    type CopyInto = unsafe extern "C" fn(*mut c_void, *mut c_void);
+    const {
+        &[
+            function!(id::NEWCTX, NewCtx, digest_new::<D>),
+            function!(id::INIT, SetParams, digest_init),
+            function!(id::UPDATE, Input, digest_update),
+            function!(id::FINAL, Output, digest_final),
+            function!(id::DIGEST, OneShot, digest_digest::<D>),
+            function!(id::FREECTX, Free, unbox::<digest::Context>),
+            function!(id::DUPCTX, Copy, digest_dup),
+            function!(id::COPYCTX, CopyInto, digest_copy),
+            function!(id::GET_PARAMS, Answer, digest_get_params::<D>),
+            function!(id::GETTABLE_PARAMS, Gettable, digest_gettable),
+            Dispatch::END,
+        ]
+    }
+}
+
+unsafe extern "C" fn digest_new<D: Digest>(provider: *mut c_void) -> *mut c_void {
+    // SAFETY: the provider's own pointer.
+    let provider = unsafe { Provider::from_raw(provider) };
+    boxed(provider, || digest::Context::new::<D>(provider.ok_or(Reason::INTERNAL)?))
+}
+
+unsafe extern "C" fn digest_dup(context: *mut c_void) -> *mut c_void {
+    // SAFETY: a context of ours.
+    let context = unsafe { &*context.cast::<digest::Context>() };
+    boxed(Some(context.provider), || Ok(context.clone()))
+}
+
+unsafe extern "C" fn digest_copy(to: *mut c_void, from: *mut c_void) {
+    // The same one twice is no copy at all.
+    if to != from {
+        // SAFETY: two contexts of the same algorithm.
+        let (to, from) = unsafe { (&mut *to.cast::<digest::Context>(), &*from.cast::<digest::Context>()) };
+        guard(
+            || Some(from.provider),
+            || {
+                to.clone_from(from);
+                Ok(())
+            },
+        );
+    }
+}
+
+unsafe extern "C" fn digest_init(context: *mut c_void, _params: *const OsslParam) -> c_int {
+    // SAFETY: a context of ours.
+    let context = unsafe { &mut *context.cast::<digest::Context>() };
+    let provider = context.provider;
+    guard(
+        || Some(provider),
+        || {
+            context.init();
+            Ok(())
+        },
+    )
+}
+
+unsafe extern "C" fn digest_update(context: *mut c_void, input: *const c_uchar, len: usize) -> c_int {
+    // SAFETY: a context of ours, and `len` bytes of input.
+    let (context, input) = unsafe { (&mut *context.cast::<digest::Context>(), bytes(input, len)) };
+    let provider = context.provider;
+    guard(
+        || Some(provider),
+        || {
+            context.update(input);
+            Ok(())
+        },
+    )
+}
+
+unsafe extern "C" fn digest_final(
+    context: *mut c_void,
+    out: *mut c_uchar,
+    out_len: *mut usize,
+    room: usize,
+) -> c_int {
+    // SAFETY: a context of ours, and `room` bytes of output.
+    let (context, out) = unsafe { (&mut *context.cast::<digest::Context>(), bytes_mut(out, room)) };
+    let provider = context.provider;
+    guard(
+        || Some(provider),
+        || {
+            let written = context.finish(out)?;
+            // SAFETY: a place for a number.
+            unsafe { *out_len = written };
+            Ok(())
+        },
+    )
+}
+
+unsafe extern "C" fn digest_digest<D: Digest>(
+    provider: *mut c_void,
+    input: *const c_uchar,
+    len: usize,
+    out: *mut c_uchar,
+    out_len: *mut usize,
+    room: usize,
+) -> c_int {
+    // SAFETY: the provider's own pointer.
+    let provider = unsafe { Provider::from_raw(provider) };
+    guard(
+        || provider,
+        || {
+            let mut whole = [0; millstream::hash::MAX_DIGEST];
+            // SAFETY: `len` bytes of input, which may overlap the output, so that comes later.
+            let written = digest::digest::<D>(
+                provider.ok_or(Reason::INTERNAL)?,
+                unsafe { bytes(input, len) },
+                &mut whole,
+            )?;
+            // SAFETY: `room` bytes of output, and a place for a number.
+            unsafe {
+                bytes_mut(out, room)
+                    .get_mut(..written)
+                    .ok_or(Reason::OUTPUT_BUFFER_TOO_SMALL)?
+                    .copy_from_slice(&whole[..written]);
+                *out_len = written;
+            }
+            Ok(())
+        },
+    )
+}
+
+unsafe extern "C" fn digest_get_params<D: Digest>(params: *mut OsslParam) -> c_int {
+    // SAFETY: a terminated array.
+    guard(|| None, || D::SPEC.answer(unsafe { Params::new(params) }))
+}
+
+unsafe extern "C" fn digest_gettable(_provider: *mut c_void) -> *const OsslParam {
+    digest::GETTABLE.as_ptr()
+}

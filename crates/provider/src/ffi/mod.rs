@@ -1,0 +1,205 @@
+//! The border: C functions that check what they are given, catch panics, and call contexts.
+//!
+//! Every context is a box that OpenSSL holds by a pointer. Every function that can fail returns 0 then, with a reason in
+//! OpenSSL's queue.
+//!
+//! # Safety
+//! What the functions rely on is OpenSSL's side of provider-*(7): a context pointer comes from `newctx` or `dupctx` of
+//! the same algorithm, is not freed yet, and is used by one thread at a time; buffers are as long as the lengths beside
+//! them; parameter arrays are terminated. Null is checked where it is allowed to come.
+#![allow(unsafe_code)]
+
+use std::ffi::{c_int, c_uchar, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+
+use crate::abi::{self, CoreHandle, Dispatch, Item, OsslAlgorithm, OsslParam};
+use crate::algorithms;
+use crate::error::{Reason, Result};
+use crate::params::Params;
+use crate::provider::Provider;
+
+/// A function of some type, as tables hold them.
+macro_rules! function {
+    ($id:expr, $type:ty, $function:expr) => {
+        Dispatch {
+            id: $id,
+            // SAFETY: OpenSSL casts it back to the type that belongs to the number.
+            function: Some(unsafe { std::mem::transmute::<$type, $crate::abi::Function>($function) }),
+        }
+    };
+}
+
+mod cipher;
+mod digest;
+
+pub use cipher::cipher_functions;
+pub use digest::digest_functions;
+
+/// Calls `inner`; a panic is an error.
+#[inline(always)]
+fn guard(provider: impl FnOnce() -> Option<Provider>, inner: impl FnOnce() -> Result<()>) -> c_int {
+    let reason = match catch_unwind(AssertUnwindSafe(inner)) {
+        Ok(Ok(())) => return 1,
+        Ok(Err(reason)) => reason,
+        Err(_) => Reason::INTERNAL,
+    };
+    failed(provider, reason)
+}
+
+#[cold]
+fn failed(provider: impl FnOnce() -> Option<Provider>, reason: Reason) -> c_int {
+    // Telling of a failure allocates, so it may fail too.
+    let _ = catch_unwind(AssertUnwindSafe(|| {
+        if let Some(provider) = provider() {
+            provider.raise(&reason);
+        }
+    }));
+    0
+}
+
+/// A new box for OpenSSL to hold; null where it can't be made.
+fn boxed<T>(provider: Option<Provider>, make: impl FnOnce() -> Result<T>) -> *mut c_void {
+    let mut raw = ptr::null_mut();
+    guard(
+        || provider,
+        || {
+            raw = Box::into_raw(Box::new(make()?)).cast();
+            Ok(())
+        },
+    );
+    raw
+}
+
+/// Drops a box that OpenSSL held.
+unsafe extern "C" fn unbox<T>(raw: *mut c_void) {
+    if !raw.is_null() {
+        // SAFETY: from `boxed`, and not used again.
+        let boxed = unsafe { Box::from_raw(raw.cast::<T>()) };
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(boxed)));
+    }
+}
+
+type NewCtx = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
+type Copy = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
+type Free = unsafe extern "C" fn(*mut c_void);
+type Answer = unsafe extern "C" fn(*mut OsslParam) -> c_int;
+type Gettable = unsafe extern "C" fn(*mut c_void) -> *const OsslParam;
+type ContextGettable = unsafe extern "C" fn(*mut c_void, *mut c_void) -> *const OsslParam;
+type GetParams = unsafe extern "C" fn(*mut c_void, *mut OsslParam) -> c_int;
+type SetParams = unsafe extern "C" fn(*mut c_void, *const OsslParam) -> c_int;
+type Input = unsafe extern "C" fn(*mut c_void, *const c_uchar, usize) -> c_int;
+type Output = unsafe extern "C" fn(*mut c_void, *mut c_uchar, *mut usize, usize) -> c_int;
+
+// The provider itself.
+
+/// Called by OpenSSL when it has loaded the module.
+///
+/// # Safety
+/// As OpenSSL does: `handle` and `functions` are the core's, `out` and `context` are places for what is returned.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn OSSL_provider_init(
+    handle: *const CoreHandle,
+    functions: *const Dispatch,
+    out: *mut *const Dispatch,
+    context: *mut *mut c_void,
+) -> c_int {
+    static FUNCTIONS: [Dispatch; 6] = [
+        function!(abi::PROVIDER_TEARDOWN, Free, tear_down),
+        function!(abi::PROVIDER_GETTABLE_PARAMS, Gettable, gettable),
+        function!(abi::PROVIDER_GET_PARAMS, GetParams, get_params),
+        function!(
+            abi::PROVIDER_QUERY_OPERATION,
+            unsafe extern "C" fn(*mut c_void, c_int, *mut c_int) -> *const OsslAlgorithm,
+            query
+        ),
+        function!(
+            abi::PROVIDER_GET_REASON_STRINGS,
+            unsafe extern "C" fn(*mut c_void) -> *const Item,
+            reasons
+        ),
+        Dispatch::END,
+    ];
+    guard(
+        || None,
+        || {
+            // SAFETY: the core's own arguments, valid until teardown.
+            unsafe {
+                *context = Provider::new(handle, functions).into_raw();
+                *out = FUNCTIONS.as_ptr();
+            }
+            Ok(())
+        },
+    )
+}
+
+unsafe extern "C" fn tear_down(provider: *mut c_void) {
+    // SAFETY: OpenSSL tears down once, after the last context.
+    let _ = catch_unwind(|| unsafe {
+        if let Some(provider) = Provider::from_raw(provider) {
+            provider.tear_down();
+        }
+    });
+}
+
+unsafe extern "C" fn gettable(_provider: *mut c_void) -> *const OsslParam {
+    static PARAMS: [OsslParam; 5] = [
+        OsslParam::described(c"name", abi::UTF8_PTR),
+        OsslParam::described(c"version", abi::UTF8_PTR),
+        OsslParam::described(c"buildinfo", abi::UTF8_PTR),
+        OsslParam::described(c"status", abi::INTEGER),
+        OsslParam::END,
+    ];
+    PARAMS.as_ptr()
+}
+
+unsafe extern "C" fn get_params(provider: *mut c_void, params: *mut OsslParam) -> c_int {
+    const VERSION: &std::ffi::CStr =
+        match std::ffi::CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
+            Ok(version) => version,
+            Err(_) => panic!("a version has no zero in it"),
+        };
+    // SAFETY: the provider's own pointer, and a terminated array.
+    let (provider, params) = unsafe { (Provider::from_raw(provider), Params::new(params)) };
+    guard(
+        || provider,
+        || {
+            for param in params {
+                match param.key().to_bytes() {
+                    b"name" => param.set_text(c"Millstream: cryptographic acceleration")?,
+                    b"version" | b"buildinfo" => param.set_text(VERSION)?,
+                    b"status" => param.set_bool(true)?,
+                    _ => {}
+                }
+            }
+            Ok(())
+        },
+    )
+}
+
+unsafe extern "C" fn query(
+    provider: *mut c_void,
+    operation: c_int,
+    no_store: *mut c_int,
+) -> *const OsslAlgorithm {
+    if !no_store.is_null() {
+        // SAFETY: a place for a number.
+        unsafe { *no_store = 0 };
+    }
+    // SAFETY: the provider's own pointer.
+    let provider = unsafe { Provider::from_raw(provider) };
+    let isolated = || provider.is_some_and(|provider| provider.configuration().socket.is_some());
+    let offered = catch_unwind(AssertUnwindSafe(|| match operation {
+        abi::OP_DIGEST => algorithms::DIGESTS.as_ptr(),
+        abi::OP_CIPHER if isolated() => algorithms::ISOLATED_CIPHERS.as_ptr(),
+        abi::OP_CIPHER => algorithms::CIPHERS.as_ptr(),
+        _ => ptr::null(),
+    }));
+    offered.unwrap_or(ptr::null())
+}
+
+/// None of our own: the default provider's are used.
+unsafe extern "C" fn reasons(_provider: *mut c_void) -> *const Item {
+    static NONE: [Item; 1] = [Item { id: 0, text: ptr::null() }];
+    NONE.as_ptr()
+}

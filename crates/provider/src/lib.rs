@@ -1,0 +1,27 @@
+//! The OpenSSL provider: unmodified programs get Millstream's engines by configuration alone.
+//!
+//! OpenSSL loads the module, calls [`OSSL_provider_init`](ffi::OSSL_provider_init), asks for tables of algorithms and
+//! from then on calls their functions. The module is not linked to libcrypto: everything goes through tables
+//! whose layout OpenSSL keeps from 3.0 on (`abi`).
+//!
+//! - [`ffi`] is the border: C functions that check what they are given, catch panics, and call contexts.
+//! - `digest`, `cipher`, `mac` and `kdf` hold those contexts: safe Rust, no algorithm, and how the default provider behaves
+//!   towards its caller.
+//! - `algorithms` lists what is offered, under OpenSSL's names.
+//!
+//! Ref. provider(7), provider-cipher(7), provider-digest(7), provider-mac(7), provider-kdf(7).
+#![deny(unsafe_code)]
+
+mod abi;
+mod algorithms;
+mod cipher;
+mod count;
+mod digest;
+mod error;
+mod exchange;
+pub mod ffi;
+mod fork;
+mod libcrypto;
+mod params;
+mod provider;
+mod remote;

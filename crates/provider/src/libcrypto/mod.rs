@@ -1,0 +1,124 @@
+//! Functions of the libcrypto that loaded the provider, found without being linked to one.
+//!
+//! Nearly all goes through the tables that OpenSSL and a provider exchange. What doesn't is in here: to hand an operation on
+//! to another provider, and to pause a job. A process may have more than one libcrypto, so a function is looked
+//! for in the object that a function of the core lies in, and nowhere else.
+//!
+//! Operations may call what is found here. What OpenSSL calls while it holds locks (the start, queries) must not.
+//!
+//! # Safety
+//! A libcrypto stays loaded as long as a provider in it, and a [`Libcrypto`] is part of one. Each function is given the type that
+//! libcrypto's own headers declare for its name, which has not changed since 3.0.
+#![allow(unsafe_code)]
+
+mod kdf;
+mod mac;
+
+use std::ffi::{CStr, c_void};
+use std::mem::MaybeUninit;
+use std::ptr;
+use std::sync::OnceLock;
+
+use crate::abi::Function;
+use crate::error::{Reason, Result};
+
+pub use kdf::{Value, derive, would_set};
+pub use mac::Mac;
+
+/// What an operation that is handed on must be fetched with: anybody's but this provider's.
+const OTHERS: &CStr = c"provider!=millstream";
+
+/// The libcrypto that loaded a provider.
+#[derive(Default)]
+pub struct Libcrypto {
+    /// Some function in it.
+    inside: Option<Function>,
+    mac: OnceLock<Option<mac::Functions>>,
+    kdf: OnceLock<Option<kdf::Functions>>,
+}
+
+impl Libcrypto {
+    /// The one in which `inside` lies. Looks for nothing yet.
+    pub fn with(inside: Option<Function>) -> Self {
+        Libcrypto { inside, ..Libcrypto::default() }
+    }
+
+    /// The function of that name. `None` where it has none, or where a program that libcrypto was linked into keeps its symbols
+    /// to itself.
+    pub fn symbol(&self, name: &CStr) -> Option<Function> {
+        let inside = object(self.inside? as *const c_void)?;
+        // SAFETY: a path of an object that is loaded; NOLOAD never loads another.
+        let by_path = unsafe { libc::dlopen(inside.dli_fname, libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
+        found(by_path, name, &inside).or_else(|| {
+            // SAFETY: null stands for the program itself.
+            let program = unsafe { libc::dlopen(ptr::null(), libc::RTLD_LAZY) };
+            found(program, name, &inside)
+        })
+    }
+
+    fn mac(&self) -> Result<&mac::Functions> {
+        self.mac.get_or_init(|| mac::Functions::find(self)).as_ref().ok_or(HIDDEN)
+    }
+
+    fn kdf(&self) -> Result<&kdf::Functions> {
+        self.kdf.get_or_init(|| kdf::Functions::find(self)).as_ref().ok_or(HIDDEN)
+    }
+}
+
+const HIDDEN: Reason = Reason::NOT_SUPPORTED.with(
+    "this digest or cipher is another provider's, and the program's libcrypto can't be called: it is linked in and not exported; ask for provider=default",
+);
+
+/// What lies at an address.
+fn object(address: *const c_void) -> Option<libc::Dl_info> {
+    let mut info = MaybeUninit::uninit();
+    // SAFETY: a place for the answer, which is there when the function says so.
+    unsafe { (libc::dladdr(address, info.as_mut_ptr()) != 0).then(|| info.assume_init()) }
+}
+
+/// The function of that name in an opened object, if it lies where `inside` does. Closes the object.
+fn found(opened: *mut c_void, name: &CStr, inside: &libc::Dl_info) -> Option<Function> {
+    if opened.is_null() {
+        return None;
+    }
+    // SAFETY: opened by our caller and closed once; what it was opened of is in use by others and stays.
+    let address = unsafe {
+        let address = libc::dlsym(opened, name.as_ptr());
+        libc::dlclose(opened);
+        address
+    };
+    if address.is_null() || object(address)?.dli_fbase != inside.dli_fbase {
+        return None;
+    }
+    // SAFETY: not null; whoever calls it gives it its own type first.
+    Some(unsafe { std::mem::transmute::<*mut c_void, Function>(address) })
+}
+
+/// A table of functions, with the types that they have.
+macro_rules! functions {
+    ($($name:ident = $symbol:literal: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
+        /// The functions in use.
+        pub(super) struct Functions {
+            $($name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
+        }
+
+        impl Functions {
+            /// All of them, or none.
+            pub(super) fn find(libcrypto: &super::Libcrypto) -> Option<Self> {
+                Some(Functions {
+                    $($name: {
+                        let function = libcrypto.symbol($symbol)?;
+                        // SAFETY: the type that belongs to the name.
+                        unsafe {
+                            std::mem::transmute::<
+                                $crate::abi::Function,
+                                unsafe extern "C" fn($($argument),*) $(-> $result)?,
+                            >(function)
+                        }
+                    },)*
+                })
+            }
+        }
+    };
+}
+use functions;

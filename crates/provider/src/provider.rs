@@ -1,0 +1,204 @@
+//! The provider as OpenSSL loaded it into one library context: how to call back, and what the configuration says.
+//!
+//! # Safety
+//! The core's functions and its handle are valid until the provider's teardown, and OpenSSL frees every context of a provider
+//! before that (provider(7)): so a [`Provider`] in a context is never dangling.
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::path::PathBuf;
+use std::ptr::{self, NonNull};
+use std::sync::OnceLock;
+
+use crate::abi::{self, CoreHandle, Dispatch, OsslParam};
+use crate::error::Reason;
+use crate::libcrypto::Libcrypto;
+
+type GetParams = unsafe extern "C" fn(*const CoreHandle, *mut OsslParam) -> c_int;
+type GetLibctx = unsafe extern "C" fn(*const CoreHandle) -> *mut c_void;
+type NewError = unsafe extern "C" fn(*const CoreHandle);
+type SetErrorDebug = unsafe extern "C" fn(*const CoreHandle, *const c_char, c_int, *const c_char);
+type VsetError = unsafe extern "C" fn(*const CoreHandle, u32, *const c_char, *mut c_void);
+
+/// What the core lets a provider call.
+#[derive(Clone, Copy, Default)]
+struct Core {
+    get_params: Option<GetParams>,
+    get_libctx: Option<GetLibctx>,
+    new_error: Option<NewError>,
+    set_error_debug: Option<SetErrorDebug>,
+    vset_error: Option<VsetError>,
+}
+
+struct Inner {
+    handle: *const CoreHandle,
+    core: Core,
+    configuration: OnceLock<Configuration>,
+    libcrypto: Libcrypto,
+}
+
+/// What the provider's section of openssl.cnf, and the environment, ask for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Configuration {
+    /// The service's socket, where keys are to be isolated; empty for the usual places.
+    pub socket: Option<PathBuf>,
+    /// The file that counters are added to.
+    pub tally: Option<PathBuf>,
+}
+
+/// A provider in a library context. As long as OpenSSL has a context of it.
+#[derive(Clone, Copy)]
+pub struct Provider(NonNull<Inner>);
+
+// SAFETY: the core's functions may be called by any thread, and nothing of `Inner` changes but a `OnceLock`.
+unsafe impl Send for Provider {}
+// SAFETY: as above.
+unsafe impl Sync for Provider {}
+
+impl Provider {
+    /// For what OpenSSL passed to `OSSL_provider_init`. Calls nothing and reads nothing else.
+    ///
+    /// # Safety
+    /// `handle` and the table `functions` (ending with 0) come from OpenSSL and are valid until teardown.
+    pub unsafe fn new(handle: *const CoreHandle, mut functions: *const Dispatch) -> Self {
+        let mut core = Core::default();
+        // SAFETY: the table ends with 0; each function has the type that its number stands for.
+        unsafe {
+            while !functions.is_null() && (*functions).id != 0 {
+                let Dispatch { id, function } = *functions;
+                match id {
+                    abi::CORE_GET_PARAMS => {
+                        core.get_params = std::mem::transmute::<_, Option<GetParams>>(function)
+                    }
+                    abi::CORE_GET_LIBCTX => {
+                        core.get_libctx = std::mem::transmute::<_, Option<GetLibctx>>(function)
+                    }
+                    abi::CORE_NEW_ERROR => {
+                        core.new_error = std::mem::transmute::<_, Option<NewError>>(function)
+                    }
+                    abi::CORE_SET_ERROR_DEBUG => {
+                        core.set_error_debug = std::mem::transmute::<_, Option<SetErrorDebug>>(function);
+                    }
+                    abi::CORE_VSET_ERROR => {
+                        core.vset_error = std::mem::transmute::<_, Option<VsetError>>(function)
+                    }
+                    _ => {}
+                }
+                functions = functions.add(1);
+            }
+        }
+        // SAFETY: only where it lies matters; `Libcrypto` never calls it.
+        let inside =
+            unsafe { std::mem::transmute::<Option<GetLibctx>, Option<abi::Function>>(core.get_libctx) };
+        let libcrypto = Libcrypto::with(inside);
+        let inner = Box::new(Inner { handle, core, configuration: OnceLock::new(), libcrypto });
+        Provider(NonNull::from(Box::leak(inner)))
+    }
+
+    /// The pointer that OpenSSL keeps.
+    pub fn into_raw(self) -> *mut c_void {
+        self.0.as_ptr().cast()
+    }
+
+    /// From that pointer.
+    ///
+    /// # Safety
+    /// It comes from [`Provider::into_raw`], and the provider has not been torn down.
+    pub unsafe fn from_raw(raw: *mut c_void) -> Option<Self> {
+        NonNull::new(raw.cast()).map(Provider)
+    }
+
+    /// Ends it.
+    ///
+    /// # Safety
+    /// No context of it is left, and nothing uses it again.
+    pub unsafe fn tear_down(self) {
+        // SAFETY: `new` leaked a box.
+        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+    }
+
+    fn inner(&self) -> &Inner {
+        // SAFETY: not torn down while there are contexts (see above).
+        unsafe { self.0.as_ref() }
+    }
+
+    /// The library context it was loaded into.
+    pub fn library_context(self) -> *mut c_void {
+        let Inner { handle, core, .. } = self.inner();
+        // SAFETY: the core's own function and handle.
+        core.get_libctx.map_or(ptr::null_mut(), |get| unsafe { get(*handle) })
+    }
+
+    /// The libcrypto that loaded it.
+    pub fn libcrypto(&self) -> &Libcrypto {
+        &self.inner().libcrypto
+    }
+
+    /// Puts an error into OpenSSL's queue, under the default provider's library number: so texts are the same.
+    pub fn raise(self, reason: &Reason) {
+        if *reason == Reason::TOLD {
+            return;
+        }
+        let Inner { handle, core, .. } = self.inner();
+        let (Some(new_error), Some(vset_error)) = (core.new_error, core.vset_error) else { return };
+        // Formats nothing, so that no arguments are looked for.
+        let detail = reason.detail.as_deref().map(|text| format!("{}\0", text.replace('%', "%%")));
+        let format = detail.as_ref().map_or(ptr::null(), |text| text.as_ptr().cast());
+        // A `va_list` is passed by its address on every machine we build for, and is at most 32 bytes.
+        let mut no_arguments = [0u64; 4];
+        // SAFETY: the core's own functions and handle; the format is a C string without arguments.
+        unsafe {
+            new_error(*handle);
+            if let Some(set_error_debug) = core.set_error_debug {
+                set_error_debug(*handle, c"millstream".as_ptr(), 0, c"millstream".as_ptr());
+            }
+            vset_error(*handle, reason.packed(), format, no_arguments.as_mut_ptr().cast());
+        }
+    }
+
+    /// What is configured: asked for once, at the first use.
+    pub fn configuration(&self) -> &Configuration {
+        self.inner().configuration.get_or_init(|| self.configure())
+    }
+
+    fn configure(self) -> Configuration {
+        let socket = self.line(c"socket").map(PathBuf::from);
+        let isolated = self.line(c"isolated").map(|answer| matches!(&*answer, "yes" | "true" | "on" | "1"));
+        let socket = match isolated {
+            Some(false) => None,
+            Some(true) => Some(environment("MILLSTREAM_SOCKET").or(socket).unwrap_or_default()),
+            None => environment("MILLSTREAM_SOCKET").or(socket),
+        };
+        let tally = environment("MILLSTREAM_TALLY").or_else(|| self.line(c"tally").map(PathBuf::from));
+        Configuration { socket, tally }
+    }
+
+    /// A line of the provider's section.
+    fn line(self, name: &'static CStr) -> Option<String> {
+        let Inner { handle, core, .. } = self.inner();
+        let mut text: *const c_char = ptr::null();
+        let place = (&raw mut text).cast();
+        let param = OsslParam {
+            data: place,
+            data_size: size_of::<*const c_char>(),
+            ..OsslParam::described(name, abi::UTF8_PTR)
+        };
+        let mut params = [param, OsslParam::END];
+        // SAFETY: the core's own function and handle; the array is terminated, and its place has room for a pointer.
+        let answered = unsafe { core.get_params?(*handle, params.as_mut_ptr()) };
+        if answered != 1 || text.is_null() {
+            return None;
+        }
+        // SAFETY: the core points to the text that it keeps of the configuration.
+        Some(unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+    }
+}
+
+/// A variable of the environment, unless this program has more rights than whoever started it.
+fn environment(name: &str) -> Option<PathBuf> {
+    // SAFETY: reads a number that the kernel gave the process.
+    if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
+        return None;
+    }
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}

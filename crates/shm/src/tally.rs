@@ -1,0 +1,571 @@
+//! Counters in a small file that many processes add to at once.
+//!
+//! A tally has one [row](Row) for each place, algorithm and kernel: how many operations there were, and of how
+//! many bytes. To add to a row is two atomic additions in shared memory: no lock, no system call, allowed in a signal
+//! handler and after `fork`, and whatever was added before a process was killed is counted. The first who counts
+//! something claims its row.
+//!
+//! ```
+//! use millstream_shm::tally::{Place, Tally};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("tally");
+//! let (here, there) = (Tally::create(&path)?, Tally::open(&path)?);
+//! there.row(Place::InProcess, "AES-256-GCM", "x86_64-vaes512-by32").add(1, 4096);
+//! assert_eq!(here.read()[0].bytes, 4096);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Whoever may write to the file may write anything: the counters are worth as much as those who add to them, and
+//! nothing else depends on them. What is read from it is checked. Who shortens the file while others count ends them
+//! with SIGBUS, so it belongs where only those who count together can find it.
+
+use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::fs::OFlags;
+
+use crate::forever;
+
+/// `mstally` and a zero, as a word: on a machine of the other byte order it is another.
+const MAGIC: u64 = u64::from_ne_bytes(*b"mstally\0");
+/// Another layout has another number.
+const VERSION: u64 = 1;
+
+/// Words of the header, and of a row: two cache lines, so that the counters of no two rows share one.
+const ROW_WORDS: usize = 16;
+/// Rows, with the two that take what has no other.
+const ROWS: usize = 256;
+const WORDS: usize = ROW_WORDS * (1 + ROWS);
+const FILE_BYTES: usize = 8 * WORDS;
+
+/// Where in a row what lies.
+const STATE: usize = 0;
+const OPERATIONS: usize = 1;
+const BYTES: usize = 2;
+const LENGTHS: usize = 3;
+const ALGORITHM: usize = 4;
+const KERNEL: usize = 10;
+/// The longest name; the rest of a longer one is left out.
+const NAME_BYTES: usize = 8 * (KERNEL - ALGORITHM);
+
+/// States of a row: who claims it goes from the first to the second, writes the names, and goes to the third.
+const FREE: u64 = 0;
+const CLAIMED: u64 = 1;
+const READY: u64 = 2;
+
+/// How often somebody else's claim is looked at again before another row is taken: far longer than to write two names
+/// takes. Who died half way loses this row for all, and who is only slow makes two rows of one, which
+/// [`read`](Tally::read) adds up.
+const PATIENCE: u32 = 1000;
+
+/// What is counted where no row is left.
+const OTHER: &str = "other";
+
+/// Where an operation was computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Place {
+    /// In the process that asked for it.
+    InProcess,
+    /// By a worker of the service, which holds the key.
+    Isolated,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Place::InProcess => "in process",
+            Place::Isolated => "isolated",
+        })
+    }
+}
+
+/// What one row says.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Counted {
+    /// Where it was computed.
+    pub place: Place,
+    /// The algorithm: `other` where there were more than a tally has rows for.
+    pub algorithm: String,
+    /// The kernel that computed it.
+    pub kernel: String,
+    /// Messages or records; for streams, updates.
+    pub operations: u64,
+    /// How many bytes they had.
+    pub bytes: u64,
+}
+
+/// Counters that many processes add to. It stays mapped until the process ends, so rows can be kept anywhere.
+#[derive(Clone, Copy, Debug)]
+pub struct Tally {
+    words: &'static [AtomicU64],
+}
+
+/// Two counters.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    operations: &'static AtomicU64,
+    bytes: &'static AtomicU64,
+}
+
+impl Row {
+    /// Counts. Allowed in a signal handler, and in a forked child before `exec`.
+    #[inline]
+    pub fn add(&self, operations: u64, bytes: u64) {
+        self.operations.fetch_add(operations, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+impl Tally {
+    /// Makes the file, which must not exist. It is there with everything in it or not at all, and only its owner can
+    /// open it until its permissions are changed.
+    ///
+    /// # Errors
+    /// When there is a file of that name already, and the system's.
+    pub fn create(path: &Path) -> Result<Self, TallyError> {
+        let fail = |source| TallyError::Create { path: path.to_owned(), source };
+        let mut unfinished = path.as_os_str().to_owned();
+        unfinished.push(format!(".{}", std::process::id()));
+        let unfinished = PathBuf::from(unfinished);
+        let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&unfinished);
+        let mut file = file.map_err(fail)?;
+        // Every byte is written, not only the length set: to a page that has no place on the disk yet the kernel finds
+        // one when somebody counts, and where there is none left that is a fault. Then the whole file gets its name,
+        // which fails where there is one, as a rename would not.
+        let made = file
+            .write_all(&image())
+            .and_then(|()| forever::words(&file, WORDS))
+            .and_then(|words| std::fs::hard_link(&unfinished, path).map(|()| Tally { words }));
+        let removed = std::fs::remove_file(&unfinished);
+        let tally = made.map_err(fail)?;
+        removed.map_err(fail)?;
+        Ok(tally)
+    }
+
+    /// Opens what another process made.
+    ///
+    /// # Errors
+    /// When it is not a tally of this version, or can't be opened for reading and writing.
+    pub fn open(path: &Path) -> Result<Self, TallyError> {
+        let fail = |source| TallyError::Open { path: path.to_owned(), source };
+        // To open a pipe must not wait for whoever reads from it.
+        let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits();
+        let flags = i32::try_from(flags).unwrap_or(0);
+        let file: File =
+            OpenOptions::new().read(true).write(true).custom_flags(flags).open(path).map_err(fail)?;
+        let metadata = file.metadata().map_err(fail)?;
+        let not = |why| TallyError::NotATally { path: path.to_owned(), why };
+        if !metadata.is_file() {
+            return Err(not(Fault::Kind));
+        }
+        if metadata.len() != FILE_BYTES as u64 {
+            return Err(not(Fault::Length(metadata.len())));
+        }
+        let words = forever::words(&file, WORDS).map_err(fail)?;
+        if words[0].load(Ordering::Relaxed) != MAGIC {
+            return Err(not(Fault::Magic));
+        }
+        match words[1].load(Ordering::Relaxed) {
+            VERSION => Ok(Tally { words }),
+            other => Err(not(Fault::Version(other))),
+        }
+    }
+
+    /// A tally of this process only, in 32 KiB of memory that are never given back. A forked child has a copy.
+    pub fn private() -> Self {
+        let words: Vec<AtomicU64> = blank().into_iter().map(AtomicU64::new).collect();
+        Tally { words: words.leak() }
+    }
+
+    /// The row for that: the one there is, or a free one. Where none is left it is one that all of that place share.
+    pub fn row(&self, place: Place, algorithm: &str, kernel: &str) -> Row {
+        let wanted = Names::new(place, algorithm, kernel);
+        for at in 0..ROWS - 2 {
+            let row = self.at(at);
+            if row[STATE].load(Ordering::Acquire) == FREE && wanted.claim(row) {
+                return counters(row);
+            }
+            if settled(row) == READY && wanted == Names::read(row) {
+                return counters(row);
+            }
+        }
+        counters(self.at(other(place)))
+    }
+
+    /// What was counted until now, by place, algorithm and kernel; rows that counted nothing are left out.
+    pub fn read(&self) -> Vec<Counted> {
+        let mut all: Vec<Counted> = (0..ROWS).filter_map(|at| counted(self.at(at))).collect();
+        all.sort();
+        all.dedup_by(|next, kept| {
+            let same =
+                (next.place, &next.algorithm, &next.kernel) == (kept.place, &kept.algorithm, &kept.kernel);
+            if same {
+                kept.operations = kept.operations.saturating_add(next.operations);
+                kept.bytes = kept.bytes.saturating_add(next.bytes);
+            }
+            same
+        });
+        all
+    }
+
+    fn at(&self, row: usize) -> &'static [AtomicU64] {
+        &self.words[ROW_WORDS * (1 + row)..][..ROW_WORDS]
+    }
+}
+
+/// The row for what has no other.
+fn other(place: Place) -> usize {
+    match place {
+        Place::InProcess => ROWS - 2,
+        Place::Isolated => ROWS - 1,
+    }
+}
+
+fn counters(row: &'static [AtomicU64]) -> Row {
+    Row { operations: &row[OPERATIONS], bytes: &row[BYTES] }
+}
+
+/// Its state, after a while when it is being claimed.
+fn settled(row: &[AtomicU64]) -> u64 {
+    let mut state = row[STATE].load(Ordering::Acquire);
+    for _ in 0..PATIENCE {
+        if state != CLAIMED {
+            break;
+        }
+        std::hint::spin_loop();
+        state = row[STATE].load(Ordering::Acquire);
+    }
+    state
+}
+
+fn counted(row: &[AtomicU64]) -> Option<Counted> {
+    if row[STATE].load(Ordering::Acquire) != READY {
+        return None;
+    }
+    let [operations, bytes] = [OPERATIONS, BYTES].map(|at| row[at].load(Ordering::Relaxed));
+    let (place, algorithm, kernel) = Names::read(row).text()?;
+    (operations != 0 || bytes != 0).then_some(Counted { place, algorithm, kernel, operations, bytes })
+}
+
+/// The words of a tally nobody has counted in.
+fn blank() -> Vec<u64> {
+    let mut words = vec![0; WORDS];
+    words[..2].copy_from_slice(&[MAGIC, VERSION]);
+    for place in [Place::InProcess, Place::Isolated] {
+        let row = &mut words[ROW_WORDS * (1 + other(place))..][..ROW_WORDS];
+        row[STATE] = READY;
+        row[LENGTHS..].copy_from_slice(&Names::new(place, OTHER, "").0);
+    }
+    words
+}
+
+fn image() -> Vec<u8> {
+    blank().into_iter().flat_map(u64::to_ne_bytes).collect()
+}
+
+/// What a row is for, as it lies there: place and lengths in the bytes of one word, then both names.
+#[derive(PartialEq, Eq)]
+struct Names([u64; ROW_WORDS - LENGTHS]);
+
+impl Names {
+    fn new(place: Place, algorithm: &str, kernel: &str) -> Self {
+        let mut words = [0; ROW_WORDS - LENGTHS];
+        let (algorithm, kernel) = (fitting(algorithm), fitting(kernel));
+        let place = match place {
+            Place::InProcess => 0,
+            Place::Isolated => 1,
+        };
+        // Neither is longer than 48.
+        words[0] = u64::from_le_bytes([place, algorithm.len() as u8, kernel.len() as u8, 0, 0, 0, 0, 0]);
+        for (at, name) in [(ALGORITHM, algorithm), (KERNEL, kernel)] {
+            for (word, bytes) in words[at - LENGTHS..].iter_mut().zip(name.as_bytes().chunks(8)) {
+                let mut padded = [0; 8];
+                padded[..bytes.len()].copy_from_slice(bytes);
+                *word = u64::from_ne_bytes(padded);
+            }
+        }
+        Names(words)
+    }
+
+    /// Takes a free row, unless somebody else is faster.
+    fn claim(&self, row: &[AtomicU64]) -> bool {
+        if row[STATE].compare_exchange(FREE, CLAIMED, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            return false;
+        }
+        for (word, &value) in row[LENGTHS..].iter().zip(&self.0) {
+            word.store(value, Ordering::Relaxed);
+        }
+        // Pairs with the acquire in `settled` and `counted`: who sees it ready sees the names.
+        row[STATE].store(READY, Ordering::Release);
+        true
+    }
+
+    fn read(row: &[AtomicU64]) -> Self {
+        Names(std::array::from_fn(|at| row[LENGTHS + at].load(Ordering::Relaxed)))
+    }
+
+    /// As text that is fit for a terminal, whoever wrote it. None where the numbers make no sense.
+    fn text(&self) -> Option<(Place, String, String)> {
+        let [place, algorithm, kernel, ..] = self.0[0].to_le_bytes();
+        let place = match place {
+            0 => Place::InProcess,
+            1 => Place::Isolated,
+            _ => return None,
+        };
+        let name = |at: usize, len: u8| {
+            let bytes: Vec<u8> = self.0[at - LENGTHS..].iter().flat_map(|word| word.to_ne_bytes()).collect();
+            let bytes = bytes.get(..usize::from(len)).filter(|name| name.len() <= NAME_BYTES)?;
+            let text = String::from_utf8_lossy(bytes);
+            Some(text.replace(char::is_control, "\u{fffd}"))
+        };
+        Some((place, name(ALGORITHM, algorithm)?, name(KERNEL, kernel)?))
+    }
+}
+
+/// As much of a name as a row has place for.
+fn fitting(name: &str) -> &str {
+    let end = (0..=name.len().min(NAME_BYTES)).rev().find(|&end| name.is_char_boundary(end));
+    &name[..end.unwrap_or(0)]
+}
+
+/// Why there is no tally.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum TallyError {
+    /// The file can't be made.
+    Create {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file can't be opened for reading and writing, or not be mapped.
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It is something else.
+    NotATally {
+        /// The file.
+        path: PathBuf,
+        /// What tells that.
+        why: Fault,
+    },
+}
+
+/// What tells that a file is no tally.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fault {
+    /// It is a directory, a pipe or a device.
+    Kind,
+    /// It has another length, in bytes.
+    Length(u64),
+    /// It begins otherwise.
+    Magic,
+    /// It has the layout of another version.
+    Version(u64),
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Kind => f.write_str("it is no file"),
+            Fault::Length(bytes) => write!(f, "it has {bytes} bytes, not {FILE_BYTES}"),
+            Fault::Magic => f.write_str("it begins otherwise"),
+            Fault::Version(version) => {
+                write!(f, "its layout is version {version}, and this is version {VERSION}")
+            }
+        }
+    }
+}
+
+impl fmt::Display for TallyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TallyError::Create { path, source } if source.kind() == io::ErrorKind::AlreadyExists => {
+                write!(f, "{}: there is such a file already; remove it or name another", path.display())
+            }
+            TallyError::Create { path, source } => {
+                write!(f, "{}: counters can't be kept there: {source}", path.display())
+            }
+            TallyError::Open { path, source } => {
+                write!(f, "{}: counters can't be added to: {source}", path.display())
+            }
+            TallyError::NotATally { path, why } => {
+                write!(f, "{}: not a file of counters: {why}; name one that millstream made", path.display())
+            }
+        }
+    }
+}
+
+impl std::error::Error for TallyError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            TallyError::Create { source, .. } | TallyError::Open { source, .. } => Some(source),
+            TallyError::NotATally { .. } => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fresh() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tally");
+        (folder, path)
+    }
+
+    fn entry(place: Place, algorithm: &str, kernel: &str, operations: u64, bytes: u64) -> Counted {
+        Counted { place, algorithm: algorithm.into(), kernel: kernel.into(), operations, bytes }
+    }
+
+    #[test]
+    fn what_one_adds_another_reads() {
+        let (folder, path) = fresh();
+        let here = Tally::create(&path).unwrap();
+        let there = Tally::open(&path).unwrap();
+        assert_eq!(here.read(), []);
+        let gcm = there.row(Place::InProcess, "AES-128-GCM", "portable");
+        gcm.add(3, 300);
+        here.row(Place::InProcess, "AES-128-GCM", "portable").add(1, 1);
+        here.row(Place::Isolated, "AES-128-GCM", "portable").add(1, 16);
+        here.row(Place::InProcess, "AES-128-GCM", "x86_64-aesni-by8");
+        let expected = [
+            entry(Place::InProcess, "AES-128-GCM", "portable", 4, 301),
+            entry(Place::Isolated, "AES-128-GCM", "portable", 1, 16),
+        ];
+        assert_eq!(here.read(), expected);
+        assert_eq!(there.read(), expected);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left there");
+    }
+
+    #[test]
+    fn a_file_that_exists_is_left_alone() {
+        let (folder, path) = fresh();
+        std::fs::write(&path, "mine").unwrap();
+        let error = Tally::create(&path).unwrap_err().to_string();
+        assert!(error.contains(path.to_str().unwrap()) && error.contains("remove it"), "{error}");
+        assert_eq!(std::fs::read(&path).unwrap(), b"mine");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn other_files_are_refused() {
+        let (folder, path) = fresh();
+        let fault = |path: &Path| match Tally::open(path) {
+            Err(TallyError::NotATally { why, .. }) => why,
+            other => panic!("{other:?}"),
+        };
+        assert!(matches!(Tally::open(&path), Err(TallyError::Open { .. })), "there is none");
+        assert!(matches!(Tally::open(folder.path()), Err(TallyError::Open { .. })), "a directory");
+        assert_eq!(fault(Path::new("/dev/null")), Fault::Kind);
+        std::fs::write(&path, [0; 100]).unwrap();
+        assert_eq!(fault(&path), Fault::Length(100));
+        std::fs::write(&path, [0; FILE_BYTES]).unwrap();
+        assert_eq!(fault(&path), Fault::Magic);
+        let mut newer = image();
+        newer[8..16].copy_from_slice(&7_u64.to_ne_bytes());
+        std::fs::write(&path, newer).unwrap();
+        assert_eq!(fault(&path), Fault::Version(7));
+        // A pipe that nobody writes to must not make it wait.
+        let pipe = folder.path().join("pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR)
+            .unwrap();
+        assert_eq!(fault(&pipe), Fault::Kind);
+    }
+
+    #[test]
+    fn a_full_table_counts_the_rest_together() {
+        let tally = Tally::private();
+        for number in 0..300 {
+            tally.row(Place::InProcess, &format!("A{number:03}"), "k").add(1, 2);
+        }
+        tally.row(Place::Isolated, "B", "k").add(1, 5);
+        let all = tally.read();
+        assert_eq!(all.len(), ROWS);
+        assert!(all.contains(&entry(Place::InProcess, OTHER, "", 300 - 254, 92)));
+        assert!(all.contains(&entry(Place::Isolated, OTHER, "", 1, 5)));
+        assert_eq!(all.iter().map(|row| row.operations).sum::<u64>(), 301);
+    }
+
+    #[test]
+    fn a_claim_that_was_never_finished_costs_one_row() {
+        let tally = Tally::private();
+        tally.at(0)[STATE].store(CLAIMED, Ordering::Relaxed);
+        tally.row(Place::InProcess, "A", "k").add(1, 1);
+        tally.row(Place::InProcess, "A", "k").add(1, 1);
+        assert_eq!(tally.read(), [entry(Place::InProcess, "A", "k", 2, 2)]);
+    }
+
+    #[test]
+    fn two_rows_of_one_name_are_added_up() {
+        let tally = Tally::private();
+        let names = Names::new(Place::InProcess, "A", "k");
+        for at in [3, 9] {
+            assert!(names.claim(tally.at(at)));
+            counters(tally.at(at)).add(u64::MAX / 2 + 1, 10);
+        }
+        assert_eq!(tally.read(), [entry(Place::InProcess, "A", "k", u64::MAX, 20)]);
+    }
+
+    #[test]
+    fn names_are_cut_between_characters() {
+        let tally = Tally::private();
+        let long = "é".repeat(100);
+        tally.row(Place::InProcess, &format!("x{long}"), &long).add(1, 0);
+        let all = tally.read();
+        assert_eq!(all[0].algorithm, format!("x{}", "é".repeat(23)));
+        assert_eq!(all[0].kernel, "é".repeat(24));
+    }
+
+    #[test]
+    fn whatever_the_file_holds_it_can_be_read() {
+        let mut random = 0x9E37_79B9_7F4A_7C15_u64;
+        for _ in 0..50 {
+            let tally = Tally::private();
+            for word in &tally.words[ROW_WORDS..] {
+                random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                let small = random >> 60;
+                word.store(if random & 1 == 0 { small } else { random }, Ordering::Relaxed);
+            }
+            for at in 0..ROWS {
+                tally.at(at)[STATE].store(READY, Ordering::Relaxed);
+            }
+            for row in tally.read() {
+                assert!(!row.algorithm.contains(char::is_control), "{row:?}");
+            }
+            tally.row(Place::InProcess, "A", "k").add(1, 1);
+        }
+        let tally = Tally::private();
+        tally.row(Place::InProcess, "A\x1b[31m\u{9b}", "k\n").add(1, 1);
+        assert_eq!(tally.read()[0].algorithm, "A\u{fffd}[31m\u{fffd}");
+    }
+
+    #[test]
+    fn threads_that_claim_at_once_agree() {
+        for _ in 0..200 {
+            let tally = Tally::private();
+            std::thread::scope(|scope| {
+                for _ in 0..4 {
+                    scope.spawn(|| {
+                        for name in ["A", "B", "C"] {
+                            tally.row(Place::InProcess, name, "k").add(1, 7);
+                        }
+                    });
+                }
+            });
+            let expected = ["A", "B", "C"].map(|name| entry(Place::InProcess, name, "k", 4, 28));
+            assert_eq!(tally.read(), expected);
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The newest OpenSSL of each series, built once: what the tests run beside the system's own.
+//!
+//! The sources come from the crate `openssl-src`, which cargo downloads and checks. Each version is built in a folder
+//! of its own and moved to its place when it is complete, so what stands there can be used.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use serde_json::Value;
+
+use crate::run::{command, root};
+
+/// Versions of the crate: its own, then OpenSSL's.
+const CRATES: &[&str] = &["300.6.1+3.6.3", "400.0.2+4.0.3"];
+
+/// Where builds are kept when several work trees share them.
+const CACHE: &str = "MILLSTREAM_OPENSSL_CACHE";
+
+/// The crate is made for static libraries and lacks what writes a shared library's version script.
+const MKDEF: &str = include_str!("openssl/mkdef.pl");
+/// The one symbol that OpenSSL's own modules export.
+const PROVIDERS_NUM: &str = "OSSL_provider_init 1 * EXIST::FUNCTION:\n";
+
+/// As distributions build it: shared, with modules and the legacy provider. The path of the libraries is relative to
+/// the program, so that a copy elsewhere works.
+const CONFIGURE: &[&str] = &["--libdir=lib", "shared", "no-docs", "no-tests", "-Wl,-rpath,'$$ORIGIN/../lib'"];
+
+/// Builds each version that is not there, and prints where all of them are: under `target/openssl/<version>`.
+///
+/// # Errors
+/// When a source can't be had or a build fails; its log is named and shown from near its end.
+pub fn openssl() -> Result<(), String> {
+    let target = root().join("target/openssl");
+    let cache = std::env::var_os(CACHE).map_or_else(|| target.clone(), PathBuf::from);
+    for folder in [&target, &cache] {
+        std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    }
+    let cache = cache.canonicalize().map_err(|e| format!("{}: {e}", cache.display()))?;
+    for version in CRATES {
+        let name = version.split('+').nth(1).unwrap_or(version);
+        let place = cache.join(name);
+        if !place.exists() {
+            let locked = Lock::wait(&cache.join(format!("{name}.lock")))?;
+            // Whoever held the lock may have built it.
+            if !place.exists() {
+                build(version, name, &place)?;
+            }
+            drop(locked);
+        }
+        let link = target.join(name);
+        if link != place && !link.exists() {
+            // A link whose target is gone is in the way.
+            let _ = std::fs::remove_file(&link);
+            std::os::unix::fs::symlink(&place, &link).map_err(|e| format!("{}: {e}", link.display()))?;
+        }
+        println!("OpenSSL {name}: {}", link.join("bin/openssl").display());
+    }
+    Ok(())
+}
+
+/// One build of a version at a time, also by other processes.
+struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    fn wait(path: &Path) -> Result<Lock, String> {
+        let fail = |e: std::io::Error| format!("{}: {e}", path.display());
+        let file = File::create(path).map_err(fail)?;
+        file.lock().map_err(fail)?;
+        Ok(Lock { _file: file })
+    }
+}
+
+/// Builds one version beside its place, and moves it there.
+fn build(version: &str, name: &str, place: &Path) -> Result<(), String> {
+    let begin = Instant::now();
+    let work = place.with_file_name(format!("{name}.building"));
+    let fail = |e: std::io::Error| format!("{}: {e}", work.display());
+    // What an interrupted build left.
+    let _ = std::fs::remove_dir_all(&work);
+    std::fs::create_dir_all(&work).map_err(fail)?;
+    let source = work.join("source");
+    let log = place.with_file_name(format!("{name}.log"));
+    let log = Log { file: File::create(&log).map_err(fail)?, path: log };
+    log.run(Command::new("cp").arg("-r").arg(fetch(version, &work)?.join("openssl")).arg(&source))?;
+    std::fs::write(source.join("util/mkdef.pl"), MKDEF).map_err(fail)?;
+    std::fs::write(source.join("util/providers.num"), PROVIDERS_NUM).map_err(fail)?;
+
+    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+    println!(
+        "OpenSSL {name}: building, for some minutes, with {jobs} jobs; the log is {}",
+        log.path.display()
+    );
+    let mut configure = Command::new("perl");
+    configure.arg("./Configure").args(CONFIGURE).arg(format!("--prefix={}", place.display()));
+    configure.arg(format!("--openssldir={}", place.join("ssl").display()));
+    let stage = work.join("stage");
+    let mut make = Command::new("make");
+    make.arg(format!("-j{jobs}")).arg("build_sw");
+    let mut install = Command::new("make");
+    install.arg(format!("DESTDIR={}", stage.display())).arg("install_sw");
+    for mut step in [configure, make, install] {
+        // What builds this task must not steer that build.
+        step.env_remove("MAKEFLAGS").env_remove("MFLAGS").env_remove("CFLAGS").env_remove("LDFLAGS");
+        log.run(step.current_dir(&source))?;
+    }
+    let built = stage.join(place.strip_prefix("/").unwrap_or(place));
+    std::fs::rename(built, place).map_err(fail)?;
+    std::fs::remove_dir_all(&work).map_err(fail)?;
+    println!("OpenSSL {name}: built in {:.0} s", begin.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// Has cargo download a version of the crate, and returns the folder it unpacked.
+fn fetch(version: &str, work: &Path) -> Result<PathBuf, String> {
+    let package = work.join("package");
+    let manifest = package.join("Cargo.toml");
+    let text = format!(
+        "[package]\nname = \"sources\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\nopenssl-src = \"={version}\"\n"
+    );
+    std::fs::create_dir_all(package.join("src"))
+        .and_then(|()| std::fs::write(package.join("src/lib.rs"), ""))
+        .and_then(|()| std::fs::write(&manifest, text))
+        .map_err(|e| format!("{}: {e}", package.display()))?;
+    let mut metadata = command("cargo", &["metadata", "--quiet", "--format-version=1", "--manifest-path"]);
+    let output = metadata.arg(&manifest).stderr(Stdio::inherit()).output();
+    let output = output.map_err(|e| format!("cargo metadata: {e}"))?;
+    let metadata: Value = serde_json::from_slice(&output.stdout)
+        .map_err(|e| format!("the sources of openssl-src {version}: cargo metadata: {e}"))?;
+    let packages = metadata["packages"].as_array().ok_or("cargo metadata: no packages")?;
+    packages
+        .iter()
+        .find(|package| package["name"] == "openssl-src")
+        .and_then(|package| Path::new(package["manifest_path"].as_str()?).parent())
+        .map(Path::to_owned)
+        .ok_or_else(|| format!("cargo metadata does not say where openssl-src {version} is"))
+}
+
+/// What a build says, kept for when it fails.
+struct Log {
+    file: File,
+    path: PathBuf,
+}
+
+impl Log {
+    /// Runs a step to its end.
+    fn run(&self, step: &mut Command) -> Result<(), String> {
+        let streams = || self.file.try_clone().map_err(|e| format!("{}: {e}", self.path.display()));
+        let shown = format!("{step:?}");
+        let status = step.stdin(Stdio::null()).stdout(streams()?).stderr(streams()?).status();
+        let status = status.map_err(|e| format!("{shown}: {e}"))?;
+        if status.success() {
+            return Ok(());
+        }
+        let text = std::fs::read(&self.path).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let from = text.lines().count().saturating_sub(20);
+        text.lines().skip(from).for_each(|line| eprintln!("{line}"));
+        Err(format!("{shown}: {status}; all it said is in {}", self.path.display()))
+    }
+}

@@ -1,0 +1,1 @@
+//! Yet to come.

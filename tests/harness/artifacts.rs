@@ -1,0 +1,44 @@
+//! The provider and the command, built in the profile that the tests were built in.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// What is tested.
+pub struct Built {
+    /// The provider's shared library.
+    pub provider: PathBuf,
+    /// The command `millstream`.
+    pub millstream: PathBuf,
+}
+
+/// Builds the provider and the command, once in a process; cargo sees that mostly nothing is to be done.
+pub fn built() -> &'static Built {
+    static BUILT: OnceLock<Built> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let folder = profile_folder();
+        let profile = match folder.file_name().and_then(|name| name.to_str()) {
+            Some("debug") | None => "dev",
+            Some(name) => name,
+        };
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["build", "--quiet", "--profile", profile, "--target-dir"]).arg(target());
+        cargo.args(["--package", "millstream-provider", "--package", "millstream-cli"]);
+        cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
+        let status = cargo.status().unwrap_or_else(|e| panic!("{cargo:?}: {e}"));
+        assert!(status.success(), "{cargo:?}: {status}");
+        Built { provider: folder.join("libmillstream_provider.so"), millstream: folder.join("millstream") }
+    })
+}
+
+/// Cargo's target folder: what is kept between runs is in it.
+pub fn target() -> PathBuf {
+    profile_folder().parent().expect("a profile's folder is in the target folder").to_owned()
+}
+
+/// A test is `target/<profile>/deps/<name>`.
+fn profile_folder() -> PathBuf {
+    let test = std::env::current_exe().expect("a test knows its own path");
+    let folder = test.parent().and_then(Path::parent);
+    folder.expect("cargo puts tests into target/<profile>/deps").to_owned()
+}

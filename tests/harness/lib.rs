@@ -1,0 +1,46 @@
+//! What the tests of unmodified programs share.
+//!
+//! A test gives a program its surroundings (a [`Side`]: OpenSSL's configuration and a file for counters), lets it do
+//! real work, compares the results with those of the default provider, and requires by the counters that Millstream
+//! did it. The programs are Debian's, and OpenSSL's own command in three versions.
+//!
+//! Nothing is skipped: a program that is missing is a fault that names its package.
+
+mod artifacts;
+pub mod certificate;
+mod counters;
+mod nginx;
+mod openssl;
+mod place;
+mod process;
+mod service;
+mod side;
+
+pub use artifacts::{built, target};
+pub use counters::Counters;
+pub use nginx::Nginx;
+pub use openssl::OpenSsl;
+pub use place::{Place, bytes};
+pub use process::{Ended, Running, eventually, free_port, program, run, signal};
+pub use service::Service;
+pub use side::{Provider, Side};
+
+/// The tests named, once with each OpenSSL: the system's, and the newest of both series.
+#[macro_export]
+macro_rules! with_each_openssl {
+    ($($test:ident),* $(,)?) => {
+        $crate::with_each_openssl!(@ system, $crate::OpenSsl::system(), $($test)*);
+        $crate::with_each_openssl!(@ newest_3, $crate::OpenSsl::newest(3), $($test)*);
+        $crate::with_each_openssl!(@ newest_4, $crate::OpenSsl::newest(4), $($test)*);
+    };
+    (@ $module:ident, $openssl:expr, $($test:ident)*) => {
+        mod $module {
+            $(
+                #[test]
+                fn $test() {
+                    super::$test(&$openssl);
+                }
+            )*
+        }
+    };
+}

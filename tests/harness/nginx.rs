@@ -1,0 +1,93 @@
+//! nginx with a configuration of the test's own.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use rustix::process::Signal;
+
+use crate::certificate::Certificate;
+use crate::{OpenSsl, Place, Running, Side, eventually, free_port, program, signal};
+
+/// A server on the loopback interface; it ends with this value.
+pub struct Nginx {
+    running: Running,
+    /// Where it serves with TLS.
+    pub port: u16,
+    /// Its certificate.
+    pub certificate: Certificate,
+    log: PathBuf,
+}
+
+impl Nginx {
+    /// Starts it with that many workers. `server` are lines of the server's block; with a version of OpenSSL other than the
+    /// system's it runs on that one's libraries.
+    #[track_caller]
+    pub fn start(place: &Place, side: &Side, openssl: &OpenSsl, workers: usize, server: &str) -> Nginx {
+        let port = free_port();
+        let certificate = Certificate::ecdsa(place);
+        let folder = place.make("nginx");
+        let at = folder.display();
+        let log = folder.join("error.log");
+        // Root's server would else change to a user who can't read the test's folder.
+        let user = if rustix::process::geteuid().is_root() { "user root;" } else { "" };
+        let text = format!(
+            "daemon off;\nmaster_process on;\nworker_processes {workers};\n{user}\npid {at}/pid;\nerror_log {at}/error.log notice;\n\
+             events {{ worker_connections 512; }}\n\
+             http {{\n  access_log off;\n  client_body_temp_path {at}/body;\n  proxy_temp_path {at}/proxy;\n  \
+             fastcgi_temp_path {at}/fastcgi;\n  uwsgi_temp_path {at}/uwsgi;\n  scgi_temp_path {at}/scgi;\n  \
+             client_max_body_size 1g;\n  server {{\n    listen 127.0.0.1:{port} ssl;\n    \
+             ssl_certificate {};\n    ssl_certificate_key {};\n    ssl_protocols TLSv1.2 TLSv1.3;\n    \
+             ssl_ciphers ALL:@SECLEVEL=0;\n    {server}\n  }}\n}}\n",
+            certificate.certificate.display(),
+            certificate.key.display(),
+        );
+        let configuration = place.write("nginx/nginx.conf", text);
+        let mut nginx = side.command(program("nginx"));
+        if let Some(libraries) = openssl.libraries() {
+            nginx.env("LD_LIBRARY_PATH", libraries);
+        }
+        nginx.args(["-p", &at.to_string(), "-c"]).arg(configuration).args(["-e", &log.to_string_lossy()]);
+        let running =
+            Running::start(nginx.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::inherit()));
+        let mut nginx = Nginx { running, port, certificate, log };
+        eventually("nginx listens", || {
+            let ended = nginx.running.child.try_wait().expect("it is our child");
+            assert!(ended.is_none(), "nginx: {ended:?}\n{}", nginx.log());
+            std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()
+        });
+        nginx
+    }
+
+    /// The address of what is served.
+    pub fn url(&self, path: &str) -> String {
+        format!("https://localhost:{}/{path}", self.port)
+    }
+
+    /// Its master process.
+    pub fn master(&self) -> u32 {
+        self.running.child.id()
+    }
+
+    /// Its workers now.
+    pub fn workers(&self) -> Vec<u32> {
+        let pid = self.master();
+        let list = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+        list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+    }
+
+    /// What it wrote to its log.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    /// Ends it when all requests are served, and requires that nothing went wrong.
+    #[track_caller]
+    pub fn finish(mut self) {
+        signal(self.master(), Signal::QUIT);
+        self.running.finish();
+        let log = self.log();
+        for bad in ["[alert]", "[crit]", "[emerg]", "[error]"] {
+            assert!(!log.contains(bad), "{log}");
+        }
+    }
+}

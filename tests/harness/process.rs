@@ -1,0 +1,195 @@
+//! Programs: found, run to their end, or running until the test drops them.
+
+use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+/// Nothing that is tested takes so long on a machine that does other things too.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Programs, and the packages of Debian that have them.
+const PACKAGES: &[(&str, &str)] = &[
+    ("openssl", "openssl"),
+    ("nginx", "nginx-light"),
+    ("curl", "curl"),
+    ("sshd", "openssh-server"),
+    ("ssh", "openssh-client"),
+    ("scp", "openssh-client"),
+    ("ssh-keygen", "openssh-client"),
+    ("git", "git"),
+    ("fcgiwrap", "fcgiwrap"),
+    ("apt-get", "apt"),
+    ("dpkg-source", "dpkg-dev"),
+    ("ldd", "libc-bin"),
+    ("make", "make"),
+];
+
+/// Where a program of Debian's is.
+///
+/// # Panics
+/// When it is missing, naming its package.
+#[track_caller]
+pub fn program(name: &str) -> PathBuf {
+    // Debian's own: what else a `PATH` has may be linked to another OpenSSL.
+    let folders = ["/usr/bin", "/usr/sbin", "/bin", "/sbin", "/usr/lib/git-core"];
+    let found = folders.iter().map(|folder| PathBuf::from(folder).join(name)).find(|path| path.exists());
+    found.unwrap_or_else(|| {
+        let package = PACKAGES.iter().find(|(program, _)| *program == name).map_or(name, |(_, package)| package);
+        panic!("there is no {name} here: `apt-get install {package}`, or `cargo xtask setup` for all that is needed")
+    })
+}
+
+/// How a program ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// Its exit code; none after a signal.
+    pub code: Option<i32>,
+    /// What it wrote to standard output.
+    pub out: Vec<u8>,
+    /// What it wrote to standard error.
+    pub err: String,
+    /// How it was called.
+    pub shown: String,
+}
+
+impl Ended {
+    /// Requires success, and returns the output.
+    #[track_caller]
+    pub fn good(self) -> Vec<u8> {
+        assert_eq!(self.code, Some(0), "{}\n{}{}", self.shown, self.err, tail(&self.out));
+        self.out
+    }
+
+    /// The output as text, after success.
+    #[track_caller]
+    pub fn text(self) -> String {
+        String::from_utf8(self.good()).expect("it writes text")
+    }
+}
+
+/// The end of an output, for a message.
+fn tail(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(4000)..]).into_owned()
+}
+
+/// Runs a program to its end with this on its standard input.
+///
+/// # Panics
+/// When it can't be started or does not end.
+#[track_caller]
+pub fn run(command: &mut Command, input: &[u8]) -> Ended {
+    let mut running =
+        Running::start(command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()));
+    let mut stdin = running.child.stdin.take().expect("it is piped");
+    let out = running.child.stdout.take().expect("it is piped");
+    let err = running.child.stderr.take().expect("it is piped");
+    let (sender, ended) = mpsc::channel::<()>();
+    let pid = running.pid();
+    std::thread::scope(|scope| {
+        // A program that fails early doesn't read what it is given.
+        scope.spawn(move || drop(stdin.write_all(input)));
+        let out = scope.spawn(move || all(out));
+        let err = scope.spawn(move || all(err));
+        let watch = scope.spawn(move || {
+            let late = ended.recv_timeout(PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout);
+            if late {
+                let _ = kill_process_group(pid, Signal::KILL);
+            }
+            late
+        });
+        let (out, err) = (out.join().expect("it reads"), err.join().expect("it reads"));
+        let status = running.child.wait().expect("it is our child");
+        drop(sender);
+        assert!(
+            !watch.join().expect("it waits"),
+            "{command:?} did not end\n{}",
+            String::from_utf8_lossy(&err)
+        );
+        let err = String::from_utf8_lossy(&err).into_owned();
+        Ended { code: status.code(), out, err, shown: format!("{command:?}") }
+    })
+}
+
+fn all(mut from: impl Read) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let _ = from.read_to_end(&mut bytes);
+    bytes
+}
+
+/// A program that runs until the test drops it, with all that it started.
+pub struct Running {
+    /// Its streams, if they are piped.
+    pub child: Child,
+}
+
+impl Running {
+    /// Starts it as the leader of a group of its own.
+    #[track_caller]
+    pub fn start(command: &mut Command) -> Running {
+        let child = command.process_group(0).spawn().unwrap_or_else(|e| panic!("{command:?}: {e}"));
+        Running { child }
+    }
+
+    /// Its process, which is its group too.
+    pub fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    /// Waits until it ends by itself, and requires that it did well.
+    #[track_caller]
+    pub fn finish(&mut self) {
+        eventually("the program ends", || self.child.try_wait().expect("it is our child").is_some());
+        let status = self.child.wait().expect("it is our child");
+        assert!(status.success(), "{status}");
+    }
+
+    /// Asks it to end, and waits.
+    #[track_caller]
+    pub fn stop(&mut self, how: Signal) {
+        let _ = kill_process(self.pid(), how);
+        eventually("the program ends", || self.child.try_wait().expect("it is our child").is_some());
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = kill_process_group(self.pid(), Signal::KILL);
+        let _ = self.child.wait();
+    }
+}
+
+/// Sends a signal to some process.
+#[track_caller]
+pub fn signal(pid: u32, how: Signal) {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).expect("a process has a positive number");
+    kill_process(pid, how).unwrap_or_else(|e| panic!("{pid:?}: {e}"));
+}
+
+/// A port of the loopback interface that nobody has: below those that the system gives to clients.
+pub fn free_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    // Tests of other processes begin elsewhere.
+    let begin = (std::process::id() % 12_000) as u16;
+    loop {
+        let port = 20_000 + (begin + NEXT.fetch_add(1, Ordering::Relaxed)) % 12_000;
+        if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}
+
+/// Waits until something is so, and fails when it does not come.
+#[track_caller]
+pub fn eventually(what: &str, mut is: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !is() {
+        assert!(begin.elapsed() < PATIENCE, "{what}: not within {} seconds", PATIENCE.as_secs());
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
