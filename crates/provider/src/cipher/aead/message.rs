@@ -140,7 +140,7 @@ impl<A: Algorithm> Messages<A> {
     pub fn begin(&mut self, nonce: &[u8]) -> Result<()> {
         match self.key.as_mut().ok_or(NO_KEY)? {
             Key::Local(key, message) => message.begin(key, nonce)?,
-            Key::Remote(_, message) => *message = Some(Box::new(Held::new(nonce))),
+            Key::Remote(_, message) => *message = Some(Box::new(Held::new(nonce)?)),
         }
         Ok(())
     }
