@@ -12,6 +12,7 @@ mod glob;
 mod isolated;
 mod many;
 mod measure;
+mod openssl;
 mod peers;
 mod plot;
 mod record;
@@ -50,6 +51,8 @@ enum Other {
     Many(many::Arguments),
     /// Keys and accelerators in another process
     Isolated(isolated::Arguments),
+    /// The OpenSSL provider beside the default one
+    Openssl(openssl::Arguments),
 }
 
 #[derive(clap::Args)]
@@ -101,6 +104,7 @@ fn main() -> ExitCode {
         Some(Other::File(arguments)) => file::run(&arguments),
         Some(Other::Many(arguments)) => many::run(&arguments),
         Some(Other::Isolated(arguments)) => isolated::run(&arguments),
+        Some(Other::Openssl(arguments)) => openssl::run(&arguments),
         None => direct(&arguments.direct),
     };
     match done {

@@ -46,11 +46,17 @@ _millstream() {
             millstream,move)
                 cmd="millstream__subcmd__move"
                 ;;
+            millstream,openssl-conf)
+                cmd="millstream__subcmd__openssl__subcmd__conf"
+                ;;
             millstream,reload)
                 cmd="millstream__subcmd__reload"
                 ;;
             millstream,revoke)
                 cmd="millstream__subcmd__revoke"
+                ;;
+            millstream,run)
+                cmd="millstream__subcmd__run"
                 ;;
             millstream,serve)
                 cmd="millstream__subcmd__serve"
@@ -91,11 +97,17 @@ _millstream() {
             millstream__subcmd__help,move)
                 cmd="millstream__subcmd__help__subcmd__move"
                 ;;
+            millstream__subcmd__help,openssl-conf)
+                cmd="millstream__subcmd__help__subcmd__openssl__subcmd__conf"
+                ;;
             millstream__subcmd__help,reload)
                 cmd="millstream__subcmd__help__subcmd__reload"
                 ;;
             millstream__subcmd__help,revoke)
                 cmd="millstream__subcmd__help__subcmd__revoke"
+                ;;
+            millstream__subcmd__help,run)
+                cmd="millstream__subcmd__help__subcmd__run"
                 ;;
             millstream__subcmd__help,serve)
                 cmd="millstream__subcmd__help__subcmd__serve"
@@ -113,7 +125,7 @@ _millstream() {
 
     case "${cmd}" in
         millstream)
-            opts="-h -V --help --version caps check speed serve status revoke move reload digest mac encrypt decrypt man completions help"
+            opts="-h -V --help --version caps check speed run openssl-conf serve status revoke move reload digest mac encrypt decrypt man completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -363,7 +375,7 @@ _millstream() {
             return 0
             ;;
         millstream__subcmd__help)
-            opts="caps check speed serve status revoke move reload digest mac encrypt decrypt man completions help"
+            opts="caps check speed run openssl-conf serve status revoke move reload digest mac encrypt decrypt man completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -516,6 +528,20 @@ _millstream() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        millstream__subcmd__help__subcmd__openssl__subcmd__conf)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         millstream__subcmd__help__subcmd__reload)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -531,6 +557,20 @@ _millstream() {
             return 0
             ;;
         millstream__subcmd__help__subcmd__revoke)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__help__subcmd__run)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -672,6 +712,36 @@ _millstream() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        millstream__subcmd__openssl__subcmd__conf)
+            opts="-I -h -V --isolated --socket --tally --module --base --append --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tally)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --module)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --base)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         millstream__subcmd__reload)
             opts="-h -V --socket --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -698,6 +768,36 @@ _millstream() {
             fi
             case "${prev}" in
                 --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__run)
+            opts="-I -q -h -V --isolated --socket --module --base --json --report --quiet --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --module)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --base)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --report)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -99,6 +99,39 @@ p11-kit\:"SoftHSM in another process, behind the server of p11-kit"))' \
 '*::algorithms -- What to measure, as in aes-128-gcm, sha256, hmac-sha256, 3des-cbc+hmac-md5, '\''aes-*-cbc'\'':_default' \
 && ret=0
 ;;
+(run)
+_arguments "${_arguments_options[@]}" : \
+'--socket=[The service'\''s socket; implies --isolated \[default\: what MILLSTREAM_SOCKET names, else this user'\''s or the machine'\''s\]]:PATH:_files' \
+'--module=[The provider'\''s module \[default\: what MILLSTREAM_PROVIDER names, else the one installed with this program\]]:PATH:_files' \
+'--base=[The configuration to extend \[default\: what OPENSSL_CONF names, else the system'\''s\]]:FILE:_files' \
+'--report=[Say it in this file, not on standard error]:FILE:_files' \
+'-I[Keep keys out of the program'\''s reach\: in the running service, else in one that is started for this run. So it is also where MILLSTREAM_SOCKET is set]' \
+'--isolated[Keep keys out of the program'\''s reach\: in the running service, else in one that is started for this run. So it is also where MILLSTREAM_SOCKET is set]' \
+'--json[Say what was accelerated as JSON]' \
+'-q[Say nothing on standard error]' \
+'--quiet[Say nothing on standard error]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+'*::command -- The program and its arguments:_default' \
+&& ret=0
+;;
+(openssl-conf)
+_arguments "${_arguments_options[@]}" : \
+'--socket=[The service'\''s socket; implies --isolated \[default\: what MILLSTREAM_SOCKET names when a program runs, else its user'\''s or the machine'\''s\]]:PATH:_files' \
+'--tally=[A file of counters that programs add to, which must be there when they run]:PATH:_files' \
+'--module=[The provider'\''s module \[default\: what MILLSTREAM_PROVIDER names, else the one installed with this program\]]:PATH:_files' \
+'--base=[The configuration to extend \[default\: what OPENSSL_CONF names, else the system'\''s\]]:FILE:_files' \
+'-I[Keep keys out of the programs'\'' reach\: in the service]' \
+'--isolated[Keep keys out of the programs'\'' reach\: in the service]' \
+'--append[Leave out the inclusion, to be put at the end of the file that would be included]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+&& ret=0
+;;
 (serve)
 _arguments "${_arguments_options[@]}" : \
 '--socket=[Where clients connect \[default\: what MILLSTREAM_SOCKET names, else in this user'\''s runtime directory\]]:PATH:_files' \
@@ -323,6 +356,14 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(run)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(openssl-conf)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (serve)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -386,6 +427,8 @@ _millstream_commands() {
 'caps:Show the processor'\''s features and the kernel chosen for each algorithm' \
 'check:Test every kernel this processor can run against published answers' \
 'speed:Measure how fast objects are computed, beside OpenSSL and PKCS #11 modules' \
+'run:Run a program with Millstream in its OpenSSL, and say what was accelerated' \
+'openssl-conf:Print the OpenSSL configuration that gives Millstream to programs' \
 'serve:Serve programs whose keys are to be out of their reach' \
 'status:Show the workers and grants of the running service' \
 'revoke:Take grants away from their owners' \
@@ -437,6 +480,8 @@ _millstream__subcmd__help_commands() {
 'caps:Show the processor'\''s features and the kernel chosen for each algorithm' \
 'check:Test every kernel this processor can run against published answers' \
 'speed:Measure how fast objects are computed, beside OpenSSL and PKCS #11 modules' \
+'run:Run a program with Millstream in its OpenSSL, and say what was accelerated' \
+'openssl-conf:Print the OpenSSL configuration that gives Millstream to programs' \
 'serve:Serve programs whose keys are to be out of their reach' \
 'status:Show the workers and grants of the running service' \
 'revoke:Take grants away from their owners' \
@@ -502,6 +547,11 @@ _millstream__subcmd__help__subcmd__move_commands() {
     local commands; commands=()
     _describe -t commands 'millstream help move commands' commands "$@"
 }
+(( $+functions[_millstream__subcmd__help__subcmd__openssl-conf_commands] )) ||
+_millstream__subcmd__help__subcmd__openssl-conf_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help openssl-conf commands' commands "$@"
+}
 (( $+functions[_millstream__subcmd__help__subcmd__reload_commands] )) ||
 _millstream__subcmd__help__subcmd__reload_commands() {
     local commands; commands=()
@@ -511,6 +561,11 @@ _millstream__subcmd__help__subcmd__reload_commands() {
 _millstream__subcmd__help__subcmd__revoke_commands() {
     local commands; commands=()
     _describe -t commands 'millstream help revoke commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__run_commands] )) ||
+_millstream__subcmd__help__subcmd__run_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help run commands' commands "$@"
 }
 (( $+functions[_millstream__subcmd__help__subcmd__serve_commands] )) ||
 _millstream__subcmd__help__subcmd__serve_commands() {
@@ -542,6 +597,11 @@ _millstream__subcmd__move_commands() {
     local commands; commands=()
     _describe -t commands 'millstream move commands' commands "$@"
 }
+(( $+functions[_millstream__subcmd__openssl-conf_commands] )) ||
+_millstream__subcmd__openssl-conf_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream openssl-conf commands' commands "$@"
+}
 (( $+functions[_millstream__subcmd__reload_commands] )) ||
 _millstream__subcmd__reload_commands() {
     local commands; commands=()
@@ -551,6 +611,11 @@ _millstream__subcmd__reload_commands() {
 _millstream__subcmd__revoke_commands() {
     local commands; commands=()
     _describe -t commands 'millstream revoke commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__run_commands] )) ||
+_millstream__subcmd__run_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream run commands' commands "$@"
 }
 (( $+functions[_millstream__subcmd__serve_commands] )) ||
 _millstream__subcmd__serve_commands() {

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use crate::measure::median;
 use crate::record::{self, Circumstances, rounded};
 use bare::Peer;
+pub use bare::pin;
 use flow::{Flow, Work};
 
 #[derive(clap::Args)]

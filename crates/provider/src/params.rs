@@ -30,6 +30,9 @@ impl<'a> Params<'a> {
         Params { first: first.cast_mut(), call: PhantomData }
     }
 
+    /// No parameters.
+    pub const NONE: Params<'static> = Params { first: ptr::null_mut(), call: PhantomData };
+
     /// The array, for whoever else takes one.
     pub fn as_ptr(self) -> *mut OsslParam {
         self.first
@@ -244,7 +247,7 @@ impl<'a> Param<'a> {
     }
 
     /// Answers with a text.
-    pub fn set_text(&self, value: &'static CStr) -> Result<()> {
+    pub fn set_text(&self, value: &CStr) -> Result<()> {
         let raw = self.raw();
         match raw.data_type {
             UTF8_PTR => self.set_pointer(value.as_ptr().cast(), value.count_bytes()),

@@ -120,13 +120,15 @@ fn loom(pipeline: &mut Pipeline) -> Result<(), String> {
     pipeline.tests(tests)
 }
 
-/// Every bench once, results compared, nothing timed: one object at a time, many, and those in another process.
+/// Every bench once, results compared, nothing timed: one object at a time, many, those in another process, and OpenSSL's.
 fn bench_once(pipeline: &mut Pipeline) -> Result<(), String> {
     const BENCH: &[&str] = &["run", "--release", "--quiet", "--package", "millstream-bench", "--"];
     pipeline.tests(command("cargo", &[BENCH, &["--check-only", "--all-kernels"]].concat()))?;
     pipeline.tests(command("cargo", &[BENCH, &["many", "--check-only"]].concat()))?;
     run(command("cargo", &["build", "--release", "--quiet", "--package", "millstream-cli"]))?;
-    pipeline.tests(command("cargo", &[BENCH, &["isolated", "--check-only"]].concat()))
+    pipeline.tests(command("cargo", &[BENCH, &["isolated", "--check-only"]].concat()))?;
+    run(command("cargo", &["build", "--release", "--quiet", "--package", "millstream-provider"]))?;
+    pipeline.tests(command("cargo", &[BENCH, &["openssl", "--check-only"]].concat()))
 }
 
 const AARCH64: &str = "aarch64-unknown-linux-gnu";

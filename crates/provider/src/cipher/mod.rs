@@ -4,10 +4,14 @@
 
 pub mod aead;
 pub mod block;
+pub mod cbc_hmac;
 mod common;
+pub mod pipeline;
 pub mod rc4;
+mod records;
 pub mod remote;
 pub mod stream;
+mod together;
 pub mod xts;
 
 use std::ffi::CStr;
@@ -142,6 +146,14 @@ pub trait Context: Clone + Send {
 
     /// Takes the next piece; writes as many bytes as [`Context::update_len`] said, and tells how many of them count.
     fn update(&mut self, data: Exchange<'_>) -> Result<usize>;
+
+    /// Whether several messages may be passed at once.
+    const PIPELINED: bool = false;
+
+    /// Takes the next piece of each message; tells how many bytes count.
+    fn update_together(pipes: &mut [Self], pieces: Vec<Exchange<'_>>) -> Result<Vec<usize>> {
+        pipes.iter_mut().zip(pieces).map(|(pipe, piece)| pipe.update(piece)).collect()
+    }
 
     /// Takes associated data: an update without output.
     fn associate(&mut self, _data: &[u8]) -> Result<usize> {

@@ -9,10 +9,12 @@ use std::ffi::{c_int, c_uchar, c_void};
 use millstream::modes::Direction;
 use zeroize::Zeroize;
 
+use super::pipeline;
 use super::{
     Answer, ContextGettable, Copy, Free, GetParams, Gettable, NewCtx, Output, SetParams, boxed, guard, unbox,
 };
 use crate::abi::{self, Dispatch, OsslParam};
+use crate::cipher::pipeline::Pipelined;
 use crate::cipher::{self, Cipher, Context as _, LAST, Offer};
 use crate::error::Reason;
 use crate::exchange::{Exchange, bytes, bytes_mut};
@@ -40,7 +42,7 @@ pub const fn cipher_functions<C: Cipher, const ISOLATED: bool>() -> &'static [Di
             function!(id::UPDATE, Update, cipher_update::<C::Context>),
             function!(id::FINAL, Output, cipher_final::<C::Context>),
             function!(id::CIPHER, Update, cipher_cipher::<C::Context>),
-            function!(id::FREECTX, Free, unbox::<C::Context>),
+            function!(id::FREECTX, Free, unbox::<Pipelined<C::Context>>),
             function!(id::DUPCTX, Copy, cipher_dup::<C::Context>),
             function!(id::GET_PARAMS, Answer, cipher_get_params::<C>),
             function!(id::GET_CTX_PARAMS, GetParams, cipher_get_ctx_params::<C::Context>),
@@ -48,9 +50,34 @@ pub const fn cipher_functions<C: Cipher, const ISOLATED: bool>() -> &'static [Di
             function!(id::GETTABLE_PARAMS, Gettable, cipher_gettable),
             function!(id::GETTABLE_CTX_PARAMS, ContextGettable, cipher_ctx_gettable::<C::Context>),
             function!(id::SETTABLE_CTX_PARAMS, ContextGettable, cipher_ctx_settable::<C::Context>),
+            pipelined::<C::Context>(function!(
+                id::PIPELINE_ENCRYPT_INIT,
+                pipeline::Init,
+                pipeline::encrypt_init::<C::Context>
+            )),
+            pipelined::<C::Context>(function!(
+                id::PIPELINE_DECRYPT_INIT,
+                pipeline::Init,
+                pipeline::decrypt_init::<C::Context>
+            )),
+            pipelined::<C::Context>(function!(
+                id::PIPELINE_UPDATE,
+                pipeline::Update,
+                pipeline::update::<C::Context>
+            )),
+            pipelined::<C::Context>(function!(
+                id::PIPELINE_FINAL,
+                pipeline::Final,
+                pipeline::finish::<C::Context>
+            )),
             Dispatch::END,
         ]
     }
+}
+
+/// The function, or the table's end where there are no pipelines.
+const fn pipelined<C: cipher::Context>(function: Dispatch) -> Dispatch {
+    if C::PIPELINED { function } else { Dispatch::END }
 }
 
 unsafe extern "C" fn cipher_new<C: Cipher, const ISOLATED: bool>(provider: *mut c_void) -> *mut c_void {
@@ -59,13 +86,13 @@ unsafe extern "C" fn cipher_new<C: Cipher, const ISOLATED: bool>(provider: *mut 
     boxed(provider, || {
         let provider = provider.ok_or(Reason::INTERNAL)?;
         let offer = Offer { provider, traits: const { &C::TRAITS }, rows: C::rows(), isolated: ISOLATED };
-        Ok(C::Context::new(offer, C::SPEC))
+        Ok(Pipelined::new(C::Context::new(offer, C::SPEC)))
     })
 }
 
 unsafe extern "C" fn cipher_dup<C: cipher::Context>(context: *mut c_void) -> *mut c_void {
     // SAFETY: a context of ours.
-    let context = unsafe { &*context.cast::<C>() };
+    let context = unsafe { &*context.cast::<Pipelined<C>>() };
     boxed(Some(context.provider()), || Ok(context.clone()))
 }
 
@@ -81,7 +108,7 @@ unsafe fn init<C: cipher::Context>(
     let (context, key, iv, params) = unsafe {
         let key = (!key.is_null()).then(|| bytes(key, key_len));
         let iv = (!iv.is_null()).then(|| bytes(iv, iv_len));
-        (&mut *context.cast::<C>(), key, iv, Params::new(params))
+        (&mut *context.cast::<Pipelined<C>>(), key, iv, Params::new(params))
     };
     let provider = context.provider();
     guard(|| Some(provider), || context.init(direction, key, iv, params))
@@ -120,7 +147,7 @@ unsafe extern "C" fn cipher_update<C: cipher::Context>(
     len: usize,
 ) -> c_int {
     // SAFETY: a context of ours.
-    let context = unsafe { &mut *context.cast::<C>() };
+    let context = unsafe { &mut *context.cast::<Pipelined<C>>() };
     let provider = context.provider();
     guard(
         || Some(provider),
@@ -150,7 +177,7 @@ unsafe extern "C" fn cipher_final<C: cipher::Context>(
     room: usize,
 ) -> c_int {
     // SAFETY: a context of ours.
-    let context = unsafe { &mut *context.cast::<C>() };
+    let context = unsafe { &mut *context.cast::<Pipelined<C>>() };
     let provider = context.provider();
     guard(
         || Some(provider),
@@ -189,7 +216,7 @@ unsafe extern "C" fn cipher_cipher<C: cipher::Context>(
     len: usize,
 ) -> c_int {
     // SAFETY: a context of ours.
-    let context = unsafe { &mut *context.cast::<C>() };
+    let context = unsafe { &mut *context.cast::<Pipelined<C>>() };
     let provider = context.provider();
     guard(
         || Some(provider),
@@ -224,7 +251,7 @@ unsafe extern "C" fn cipher_get_ctx_params<C: cipher::Context>(
     params: *mut OsslParam,
 ) -> c_int {
     // SAFETY: a context of ours, and a terminated array.
-    let (context, params) = unsafe { (&mut *context.cast::<C>(), Params::new(params)) };
+    let (context, params) = unsafe { (&mut *context.cast::<Pipelined<C>>(), Params::new(params)) };
     let provider = context.provider();
     guard(
         || Some(provider),
@@ -240,7 +267,7 @@ unsafe extern "C" fn cipher_set_ctx_params<C: cipher::Context>(
     params: *const OsslParam,
 ) -> c_int {
     // SAFETY: a context of ours, and a terminated array.
-    let (context, params) = unsafe { (&mut *context.cast::<C>(), Params::new(params)) };
+    let (context, params) = unsafe { (&mut *context.cast::<Pipelined<C>>(), Params::new(params)) };
     let provider = context.provider();
     guard(|| Some(provider), || context.set(params))
 }
