@@ -306,7 +306,8 @@ fn key_and_vector_come_in_any_order() {
         let cipher = cipher(&ours, name).unwrap();
         let (key, iv) = (vec![3; cipher.key_len()], [4; 12]);
         let expected = seal(&theirs, name, &key, &iv, &[b"head"], &[b"body"]);
-        let steps: [&[(Option<&[u8]>, Option<&[u8]>)]; 4] = [
+        type Init<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);
+        let steps: [&[Init<'_>]; 4] = [
             &[(Some(&key), Some(&iv))],
             &[(Some(&key), None), (None, Some(&iv))],
             &[(None, Some(&iv)), (Some(&key), None)],

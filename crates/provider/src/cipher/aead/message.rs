@@ -155,7 +155,7 @@ impl<A: Algorithm> Messages<A> {
     }
 
     /// Passes the next piece. `tag` is what the message should end with, where that is known already.
-    #[inline]
+    #[inline(always)]
     pub fn pass(&mut self, data: InOut<'_>, tag: Option<&[u8]>) -> Result<()> {
         self.count.add_bytes(data.len());
         match self.key.as_mut().ok_or(NO_KEY)? {
