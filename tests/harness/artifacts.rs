@@ -12,10 +12,17 @@ pub struct Built {
     pub millstream: PathBuf,
 }
 
-/// Builds the provider and the command, once in a process; cargo sees that mostly nothing is to be done.
+/// Builds the provider and the command, once in a process; cargo sees that mostly nothing is to be done. Those of an
+/// installation are tested in their place where `MILLSTREAM_PROVIDER` and `MILLSTREAM_COMMAND` name both.
 pub fn built() -> &'static Built {
     static BUILT: OnceLock<Built> = OnceLock::new();
     BUILT.get_or_init(|| {
+        let installed = |name| std::env::var_os(name).map(PathBuf::from);
+        if let (Some(provider), Some(millstream)) =
+            (installed("MILLSTREAM_PROVIDER"), installed("MILLSTREAM_COMMAND"))
+        {
+            return Built { provider, millstream };
+        }
         let folder = profile_folder();
         let profile = match folder.file_name().and_then(|name| name.to_str()) {
             Some("debug") | None => "dev",

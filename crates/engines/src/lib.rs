@@ -27,12 +27,14 @@ pub mod kasumi;
 pub mod kernel;
 #[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), allow(dead_code))]
 pub mod lanes;
+mod masks;
 pub mod md5;
 pub mod modes;
 pub mod rc4;
 pub mod sha1;
 pub mod sha256;
 pub mod sha512;
+pub mod tls;
 
 pub use error::Error;
 pub use inout::InOut;
@@ -86,6 +88,7 @@ pub fn engines() -> &'static [&'static dyn Engine] {
         &&des::TRIPLE_CBC_LANES,
         &&des::TRIPLE_CFB_LANES,
         &&rc4::RC4,
+        &&tls::SEAL,
         &&crc::CRC32,
         &&crc::CRC32C,
         &&ipsum::IP_CHECKSUM,

@@ -2,11 +2,12 @@
 //!
 //! Ref. provider-digest(7), EVP_MD-common(7).
 
-use std::ffi::CStr;
+use std::cell::Cell;
 use std::sync::OnceLock;
+use std::thread::LocalKey;
 
-use millstream::hash::{Digest as Output, Hash, HashKernel, Hasher};
-use millstream::tally::Place;
+use millstream::hash::{Hash, HashKernel, Hasher};
+use millstream::tally::{Place, Row};
 
 use crate::abi::{INTEGER, OsslParam, UNSIGNED_INTEGER};
 use crate::count::{Count, Rows};
@@ -15,21 +16,28 @@ use crate::params::Params;
 use crate::provider::Provider;
 
 /// A digest that is offered.
-pub trait Digest: 'static {
-    /// OpenSSL's names for it, with colons between.
-    const NAMES: &'static CStr;
-    /// What it is.
+pub trait Digest: Clone + 'static {
+    /// A message under way.
+    type Message: Message;
+    /// What OpenSSL wants to know.
     const SPEC: Spec;
-    /// Found once.
-    fn bound() -> &'static Bound;
+    /// A context that this thread freed and may need again soon: OpenSSL makes one for each message that is there as a whole.
+    fn spare() -> &'static LocalKey<Spare<Self>>;
 }
+
+/// A context, or none.
+pub type Spare<D> = Cell<Option<Box<Context<D>>>>;
 
 /// What OpenSSL wants to know of a digest.
 #[derive(Clone, Copy)]
 pub struct Spec {
-    pub hash: Hash,
+    /// What computes it, if it is one hash.
+    pub hash: Option<Hash>,
+    /// Bytes of a digest, and of a block.
+    size: usize,
+    block: usize,
     /// Whether an AlgorithmIdentifier leaves its parameters out (RFC 5754 §2).
-    pub algid_absent: bool,
+    algid_absent: bool,
 }
 
 /// The parameters that tell that.
@@ -42,11 +50,23 @@ pub const GETTABLE: &[OsslParam] = &[
 ];
 
 impl Spec {
+    /// Both hashes, one after the other: what TLS before 1.2 signs.
+    pub const MD5_SHA1: Spec = Spec { hash: None, size: 36, block: 64, algid_absent: false };
+
+    pub const fn of(hash: Hash) -> Self {
+        Spec { hash: Some(hash), size: hash.output_len(), block: hash.block_len(), algid_absent: true }
+    }
+
+    /// An AlgorithmIdentifier has a NULL as its parameters.
+    pub const fn with_null(self) -> Self {
+        Spec { algid_absent: false, ..self }
+    }
+
     pub fn answer(&self, params: Params<'_>) -> Result<()> {
         for param in params {
             match param.key().to_bytes() {
-                b"blocksize" => param.set_size(self.hash.block_len())?,
-                b"size" => param.set_size(self.hash.output_len())?,
+                b"blocksize" => param.set_size(self.block)?,
+                b"size" => param.set_size(self.size)?,
                 b"xof" => param.set_bool(false)?,
                 b"algid-absent" => param.set_bool(self.algid_absent)?,
                 _ => {}
@@ -56,80 +76,166 @@ impl Spec {
     }
 }
 
-/// A digest's kernel and counters.
-pub struct Bound {
-    kernel: OnceLock<HashKernel>,
-    rows: Rows,
+/// Something for each hash: `table[hash as usize]`.
+pub type PerHash<T> = [T; Hash::ALL.len()];
+
+/// The kernel for a hash: looked for once.
+#[inline]
+pub fn kernel(hash: Hash) -> Result<&'static HashKernel> {
+    static KERNELS: PerHash<OnceLock<HashKernel>> = [const { OnceLock::new() }; _];
+    let kernel = &KERNELS[hash as usize];
+    if let Some(kernel) = kernel.get() {
+        return Ok(kernel);
+    }
+    let best = HashKernel::best(millstream::features()?, hash);
+    Ok(kernel.get_or_init(|| best))
 }
 
-impl Bound {
-    pub const fn new() -> Self {
-        Bound { kernel: OnceLock::new(), rows: Rows::new() }
+/// A message under way.
+pub trait Message: Clone + Send + Sized {
+    fn new(spec: &Spec) -> Result<Self>;
+
+    /// Where it is counted.
+    fn row(&self, provider: Provider) -> Row;
+
+    /// Forgets the message, clears it, and begins another.
+    fn reset(&mut self);
+
+    fn update(&mut self, data: &[u8]);
+
+    /// Writes the digest, and begins another message.
+    fn finish(&mut self, out: &mut [u8]);
+}
+
+/// A message for one hash.
+#[derive(Clone)]
+pub struct One(Hasher);
+
+impl Message for One {
+    fn new(spec: &Spec) -> Result<Self> {
+        Ok(One(Hasher::with_kernel(*kernel(spec.hash.ok_or(Reason::INTERNAL)?)?)))
     }
 
-    fn kernel(&self, hash: Hash) -> Result<HashKernel> {
-        if let Some(kernel) = self.kernel.get() {
-            return Ok(*kernel);
-        }
-        let kernel = HashKernel::best(millstream::features()?, hash);
-        Ok(*self.kernel.get_or_init(|| kernel))
+    fn row(&self, provider: Provider) -> Row {
+        static ROWS: PerHash<Rows> = [const { Rows::new() }; _];
+        let hash = self.0.hash();
+        ROWS[hash as usize].row(provider, Place::InProcess, hash.name(), self.0.kernel().name)
     }
 
-    fn count(&self, provider: Provider, kernel: &HashKernel) -> Count {
-        let mut count = Count::default();
-        let (algorithm, kernel) = (kernel.hash().name(), kernel.kernel().name);
-        count.bind(self.rows.row(provider, Place::InProcess, algorithm, kernel));
-        count
+    #[inline]
+    fn reset(&mut self) {
+        self.0.reset();
+    }
+
+    #[inline]
+    fn update(&mut self, data: &[u8]) {
+        self.0.update(data);
+    }
+
+    #[inline]
+    fn finish(&mut self, out: &mut [u8]) {
+        out.copy_from_slice(&self.0.finish_reset());
+    }
+}
+
+/// A message for both MD5 and SHA-1.
+#[derive(Clone)]
+pub struct Md5Sha1 {
+    md5: Hasher,
+    sha1: Hasher,
+}
+
+impl Message for Md5Sha1 {
+    fn new(_: &Spec) -> Result<Self> {
+        let begin = |hash| kernel(hash).map(|kernel| Hasher::with_kernel(*kernel));
+        Ok(Md5Sha1 { md5: begin(Hash::Md5)?, sha1: begin(Hash::Sha1)? })
+    }
+
+    fn row(&self, provider: Provider) -> Row {
+        static ROWS: Rows = Rows::new();
+        ROWS.row(provider, Place::InProcess, "md5-sha1", self.sha1.kernel().name)
+    }
+
+    fn reset(&mut self) {
+        self.md5.reset();
+        self.sha1.reset();
+    }
+
+    fn update(&mut self, data: &[u8]) {
+        self.md5.update(data);
+        self.sha1.update(data);
+    }
+
+    fn finish(&mut self, out: &mut [u8]) {
+        let (md5, sha1) = out.split_at_mut(Hash::Md5.output_len());
+        md5.copy_from_slice(&self.md5.finish_reset());
+        sha1.copy_from_slice(&self.sha1.finish_reset());
     }
 }
 
 /// What stands behind an `EVP_MD_CTX`.
 #[derive(Clone)]
-pub struct Context {
+pub struct Context<D: Digest> {
     pub provider: Provider,
-    kernel: HashKernel,
-    hasher: Hasher,
+    message: D::Message,
+    /// Whether nothing was taken in yet.
+    begun: bool,
     count: Count,
 }
 
-impl Context {
-    pub fn new<D: Digest>(provider: Provider) -> Result<Self> {
-        let bound = D::bound();
-        let kernel = bound.kernel(D::SPEC.hash)?;
-        let count = bound.count(provider, &kernel);
-        Ok(Context { provider, kernel, hasher: Hasher::with_kernel(kernel), count })
+impl<D: Digest> Context<D> {
+    /// One in a box: the spare one if there is one.
+    #[inline]
+    pub fn boxed(provider: Provider) -> Result<Box<Self>> {
+        match D::spare().try_with(Cell::take) {
+            Ok(Some(mut spare)) => {
+                spare.provider = provider;
+                Ok(spare)
+            }
+            _ => Ok(Box::new(Context::new(provider)?)),
+        }
+    }
+
+    /// Is not needed any more: cleared, and kept as the spare one.
+    #[inline]
+    pub fn retire(mut self: Box<Self>) {
+        self.message.reset();
+        self.begun = true;
+        self.count.flush();
+        // A thread that ends keeps none.
+        let _ = D::spare().try_with(|spare| spare.set(Some(self)));
+    }
+
+    pub fn new(provider: Provider) -> Result<Self> {
+        let message = D::Message::new(const { &D::SPEC })?;
+        let mut count = Count::default();
+        count.bind(message.row(provider));
+        Ok(Context { provider, message, begun: true, count })
     }
 
     /// Begins a message.
     #[inline]
     pub fn init(&mut self) {
-        self.hasher = Hasher::with_kernel(self.kernel);
+        if !self.begun {
+            self.message.reset();
+            self.begun = true;
+        }
     }
 
     #[inline]
     pub fn update(&mut self, data: &[u8]) {
-        self.hasher.update(data);
+        self.begun = false;
+        self.message.update(data);
         self.count.add_bytes(data.len());
     }
 
     /// Writes the digest to the front of `out`.
     #[inline]
     pub fn finish(&mut self, out: &mut [u8]) -> Result<usize> {
-        let digest = self.hasher.finish_reset();
+        let size = const { D::SPEC.size };
+        self.message.finish(out.get_mut(..size).ok_or(Reason::OUTPUT_BUFFER_TOO_SMALL)?);
+        self.begun = true;
         self.count.add(0);
-        write(&digest, out)
+        Ok(size)
     }
-}
-
-/// A whole message at once.
-pub fn digest<D: Digest>(provider: Provider, data: &[u8], out: &mut [u8]) -> Result<usize> {
-    let bound = D::bound();
-    let kernel = bound.kernel(D::SPEC.hash)?;
-    bound.count(provider, &kernel).add(data.len());
-    write(&kernel.digest(data), out)
-}
-
-fn write(digest: &Output, out: &mut [u8]) -> Result<usize> {
-    out.get_mut(..digest.len()).ok_or(Reason::OUTPUT_BUFFER_TOO_SMALL)?.copy_from_slice(digest);
-    Ok(digest.len())
 }

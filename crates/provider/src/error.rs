@@ -75,8 +75,12 @@ impl Reason {
         detail: Some(Cow::Borrowed("internal error in the millstream provider: please report it")),
     };
 
+    /// A refusal that the default provider leaves to its return value alone, such as a wrong tag: callers who go on after it,
+    /// as DTLS does, would take an error in the queue for one of theirs.
+    pub const SILENT: Reason = Reason { number: 0, detail: None };
+
     /// Somebody else has put an error into the queue already.
-    pub const TOLD: Reason = Reason { number: 0, detail: None };
+    pub const TOLD: Reason = Reason::SILENT;
 
     /// The same reason, and what it doesn't say.
     pub fn because(self, detail: impl Into<Cow<'static, str>>) -> Self {

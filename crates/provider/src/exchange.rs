@@ -69,6 +69,19 @@ impl<'a> Exchange<'a> {
         }
     }
 
+    /// Whether input and output are the same memory.
+    pub fn is_in_place(&self) -> bool {
+        matches!(self.input, Input::InPlace(_))
+    }
+
+    /// That memory, and how many bytes of it are input: none where they are apart.
+    pub fn in_place(&mut self) -> (&mut [u8], usize) {
+        match self.input {
+            Input::InPlace(len) => (self.output, len),
+            _ => (self.output, 0),
+        }
+    }
+
     /// Makes them apart: for what reads input after it began to write.
     pub fn apart(&mut self) -> (&[u8], &mut [u8]) {
         if let Input::InPlace(len) = self.input {

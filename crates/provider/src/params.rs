@@ -30,6 +30,9 @@ impl<'a> Params<'a> {
         Params { first: first.cast_mut(), call: PhantomData }
     }
 
+    /// No parameters.
+    pub const NONE: Params<'static> = Params { first: ptr::null_mut(), call: PhantomData };
+
     /// The array, for whoever else takes one.
     pub fn as_ptr(self) -> *mut OsslParam {
         self.first
@@ -126,6 +129,16 @@ impl<'a> Param<'a> {
         self.bytes_of(self.raw(), &[OCTET_STRING])
     }
 
+    /// The first `len` bytes, of a parameter that says otherwise how many there are.
+    pub fn octets_exactly(&self, len: usize) -> Result<&'a [u8]> {
+        self.bytes_of(OsslParam { data_size: len, ..self.raw() }, &[OCTET_STRING])
+    }
+
+    /// Whether it is bytes, or a place to copy bytes to.
+    pub fn is_octets(&self) -> bool {
+        self.raw().data_type == OCTET_STRING
+    }
+
     /// How many bytes its place has, where a value is to be written.
     pub fn room(&self) -> usize {
         self.raw().data_size
@@ -164,6 +177,9 @@ impl<'a> Param<'a> {
         }
         if raw.data.is_null() {
             return if raw.data_size == 0 { Ok(&[]) } else { Err(Reason::FAILED_TO_GET_PARAMETER) };
+        }
+        if raw.data_size > isize::MAX as usize {
+            return Err(Reason::FAILED_TO_GET_PARAMETER);
         }
         // SAFETY: a value is as long as it says.
         Ok(unsafe { slice::from_raw_parts(raw.data.cast::<u8>(), raw.data_size) })
@@ -218,7 +234,8 @@ impl<'a> Param<'a> {
 
     /// Fills a place that the caller made long enough without saying how long.
     ///
-    /// As it is with `randkey`: OpenSSL gives a place for a key of the context's length.
+    /// As it is with `randkey`, where OpenSSL gives a place for a key of the context's length, and with `tlsivgen`, where room for
+    /// no bytes means room for a vector.
     pub fn fill(&self, value: &[u8]) -> Result<()> {
         let raw = self.raw();
         if raw.data_type != OCTET_STRING || raw.data.is_null() {
@@ -230,7 +247,7 @@ impl<'a> Param<'a> {
     }
 
     /// Answers with a text.
-    pub fn set_text(&self, value: &'static CStr) -> Result<()> {
+    pub fn set_text(&self, value: &CStr) -> Result<()> {
         let raw = self.raw();
         match raw.data_type {
             UTF8_PTR => self.set_pointer(value.as_ptr().cast(), value.count_bytes()),

@@ -136,7 +136,7 @@ impl Provider {
 
     /// Puts an error into OpenSSL's queue, under the default provider's library number: so texts are the same.
     pub fn raise(self, reason: &Reason) {
-        if *reason == Reason::TOLD {
+        if *reason == Reason::SILENT {
             return;
         }
         let Inner { handle, core, .. } = self.inner();

@@ -98,6 +98,15 @@ pub enum Chaining {
     Counter,
 }
 
+impl Chaining {
+    /// Moves a counter on for so many bytes.
+    pub fn count(self, counter: &mut [u8], bytes: usize) {
+        if self == Chaining::Counter && !counter.is_empty() {
+            add(counter, bytes.div_ceil(counter.len()));
+        }
+    }
+}
+
 /// A key in the service. Dropping it destroys it there.
 pub struct RemoteKey {
     service: Arc<Service>,
@@ -137,7 +146,7 @@ impl RemoteKey {
             match chaining {
                 Chaining::None => {}
                 Chaining::Ciphertext => chain.copy_from_slice(&ciphertext[n - chain.len()..]),
-                Chaining::Counter => add(chain, n.div_ceil(chain.len())),
+                Chaining::Counter => chaining.count(chain, n),
             }
             piece.output().copy_from_slice(destination);
         }

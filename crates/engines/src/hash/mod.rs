@@ -423,6 +423,15 @@ impl Hasher {
         each!(&mut self.stream, stream => Digest::new(self.hash, &stream.finish()))
     }
 
+    /// Forgets what was taken in, clears it, and begins a new message: cheaper than another hasher.
+    #[inline]
+    pub fn reset(&mut self) {
+        each!(&mut self.stream, stream => {
+            stream.forget();
+            stream.restart(Chaining::initial(self.hash), 0);
+        });
+    }
+
     /// The digest of all that was taken in; a new message begins.
     #[inline]
     pub fn finish_reset(&mut self) -> Digest {

@@ -61,6 +61,11 @@ impl Hkdf {
         Ok(Hkdf { prk: HmacKey::new(features, hash, prk) })
     }
 
+    /// Takes a pseudorandom key of any length, for a protocol that says so.
+    pub fn with_key(prk: HmacKey) -> Self {
+        Hkdf { prk }
+    }
+
     /// The kernel in use.
     pub fn kernel(&self) -> &'static Kernel {
         self.prk.kernel()

@@ -2,6 +2,7 @@
 
 use crate::algorithms::offer_ciphers;
 use crate::cipher::block::{self, BlockContext};
+use crate::cipher::cbc_hmac::{self, CbcHmacContext};
 use crate::cipher::rc4::{self, Rc4Context};
 use crate::cipher::remote::Remote;
 use crate::cipher::stream::{self, StreamContext};
@@ -9,6 +10,7 @@ use crate::cipher::xts::{self, XtsContext};
 use crate::cipher::{Mode, Traits};
 use crate::remote::Chaining;
 use millstream::cwq::Algorithm;
+use millstream::hash::Hash;
 use millstream::{aes, camellia, des};
 
 /// A mode, and bytes of key, vector and block.
@@ -34,6 +36,11 @@ const fn bytewise(mode: Mode, key: usize, iv: usize) -> Traits {
 /// Bytes of both keys.
 const fn xts(key: usize) -> Traits {
     Traits { custom_iv: true, ..traits(Mode::Xts, key, 16, 1) }
+}
+
+/// CBC with a MAC inside: bytes of key.
+const fn composite(key: usize) -> Traits {
+    Traits { aead: true, ..cbc(key, 16) }
 }
 
 /// In the service: blocks by themselves.
@@ -155,4 +162,14 @@ offer_ciphers! {
     => in this process only:
     Rc4: Rc4Context = Legacy, c"RC4:1.2.840.113549.3.4", traits(Mode::Stream, 16, 0, 1), rc4::Spec { name: "rc4" };
     Rc4Of40: Rc4Context = Legacy, c"RC4-40", traits(Mode::Stream, 5, 0, 1), rc4::Spec { name: "rc4-40" };
+
+    // Encrypting and authenticating under two keys that come one after the other is no operation of the service.
+    Aes128CbcHmacSha1: CbcHmacContext = Current, c"AES-128-CBC-HMAC-SHA1",
+        composite(16), cbc_hmac::Spec { name: "aes-128-cbc-hmac-sha1", hash: Hash::Sha1 };
+    Aes256CbcHmacSha1: CbcHmacContext = Current, c"AES-256-CBC-HMAC-SHA1",
+        composite(32), cbc_hmac::Spec { name: "aes-256-cbc-hmac-sha1", hash: Hash::Sha1 };
+    Aes128CbcHmacSha256: CbcHmacContext = Current, c"AES-128-CBC-HMAC-SHA256",
+        composite(16), cbc_hmac::Spec { name: "aes-128-cbc-hmac-sha256", hash: Hash::Sha256 };
+    Aes256CbcHmacSha256: CbcHmacContext = Current, c"AES-256-CBC-HMAC-SHA256",
+        composite(32), cbc_hmac::Spec { name: "aes-256-cbc-hmac-sha256", hash: Hash::Sha256 };
 }

@@ -1,42 +1,70 @@
 //! The digests.
 
+use std::ffi::CStr;
+
 use crate::abi::OsslAlgorithm;
-use crate::algorithms::{Standing, properties};
-use crate::digest::{self, Bound, Digest};
+use crate::algorithms::{Standing, is_named, properties};
+use crate::digest::{Digest, Md5Sha1, One, Spare, Spec};
 use crate::ffi::digest_functions;
 use millstream::hash::Hash;
 
-/// Offers a digest.
+/// Offers a digest: `name: message = names, spec;`
 macro_rules! digests {
-    ($($name:ident = $names:literal, $hash:expr, algid_absent: $absent:literal;)*) => {
+    ($($name:ident: $message:ty = $names:literal, $spec:expr;)*) => {
         $(
+            #[derive(Clone)]
             struct $name;
 
             impl Digest for $name {
-                const NAMES: &'static std::ffi::CStr = $names;
-                const SPEC: digest::Spec = digest::Spec { hash: $hash, algid_absent: $absent };
+                type Message = $message;
+                const SPEC: Spec = $spec;
 
-                fn bound() -> &'static Bound {
-                    static BOUND: Bound = Bound::new();
-                    &BOUND
+                fn spare() -> &'static std::thread::LocalKey<Spare<Self>> {
+                    thread_local! {
+                        static SPARE: Spare<$name> = const { std::cell::Cell::new(None) };
+                    }
+                    &SPARE
                 }
             }
         )*
 
         /// The digests.
         pub static DIGESTS: &[OsslAlgorithm] = &[
-            $(OsslAlgorithm::new($name::NAMES, properties(Standing::Current, false), digest_functions::<$name>()),)*
+            $(OsslAlgorithm::new($names, properties(Standing::Current, false), digest_functions::<$name>()),)*
             OsslAlgorithm::END,
         ];
+
+        /// What they are called.
+        const NAMED: &[(&CStr, Spec)] = &[$(($names, $spec),)*];
     };
 }
 
 digests! {
-    Md5 = c"MD5:SSL3-MD5:1.2.840.113549.2.5", Hash::Md5, algid_absent: false;
-    Sha1 = c"SHA1:SHA-1:SSL3-SHA1:1.3.14.3.2.26", Hash::Sha1, algid_absent: true;
-    Sha224 = c"SHA2-224:SHA-224:SHA224:2.16.840.1.101.3.4.2.4", Hash::Sha224, algid_absent: true;
-    Sha256 = c"SHA2-256:SHA-256:SHA256:2.16.840.1.101.3.4.2.1", Hash::Sha256, algid_absent: true;
-    Sha384 = c"SHA2-384:SHA-384:SHA384:2.16.840.1.101.3.4.2.2", Hash::Sha384, algid_absent: true;
-    Sha512 = c"SHA2-512:SHA-512:SHA512:2.16.840.1.101.3.4.2.3", Hash::Sha512, algid_absent: true;
-    Sha512_256 = c"SHA2-512/256:SHA-512/256:SHA512-256:2.16.840.1.101.3.4.2.6", Hash::Sha512_256, algid_absent: true;
+    Md5: One = c"MD5:SSL3-MD5:1.2.840.113549.2.5", Spec::of(Hash::Md5).with_null();
+    Sha1: One = c"SHA1:SHA-1:SSL3-SHA1:1.3.14.3.2.26", Spec::of(Hash::Sha1);
+    Sha224: One = c"SHA2-224:SHA-224:SHA224:2.16.840.1.101.3.4.2.4", Spec::of(Hash::Sha224);
+    Sha256: One = c"SHA2-256:SHA-256:SHA256:2.16.840.1.101.3.4.2.1", Spec::of(Hash::Sha256);
+    Sha384: One = c"SHA2-384:SHA-384:SHA384:2.16.840.1.101.3.4.2.2", Spec::of(Hash::Sha384);
+    Sha512: One = c"SHA2-512:SHA-512:SHA512:2.16.840.1.101.3.4.2.3", Spec::of(Hash::Sha512);
+    Sha512_256: One = c"SHA2-512/256:SHA-512/256:SHA512-256:2.16.840.1.101.3.4.2.6", Spec::of(Hash::Sha512_256);
+    Md5WithSha1: Md5Sha1 = c"MD5-SHA1", Spec::MD5_SHA1;
+}
+
+/// The hash of that name, for what is made of one.
+pub fn digest_named(name: &str) -> Option<Hash> {
+    let found = NAMED.iter().find(|(names, _)| names.to_str().is_ok_and(|names| is_named(names, name)));
+    found.and_then(|(_, spec)| spec.hash)
+}
+
+/// What OpenSSL calls a hash first.
+pub fn digest_name(hash: Hash) -> &'static CStr {
+    match hash {
+        Hash::Md5 => c"MD5",
+        Hash::Sha1 => c"SHA1",
+        Hash::Sha224 => c"SHA2-224",
+        Hash::Sha256 => c"SHA2-256",
+        Hash::Sha384 => c"SHA2-384",
+        Hash::Sha512 => c"SHA2-512",
+        Hash::Sha512_256 => c"SHA2-512/256",
+    }
 }

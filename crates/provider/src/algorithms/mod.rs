@@ -5,12 +5,16 @@
 mod aeads;
 mod ciphers;
 mod digests;
+mod kdfs;
+mod macs;
 
 use std::ffi::CStr;
 
 use crate::abi::OsslAlgorithm;
 
-pub use digests::DIGESTS;
+pub use digests::{DIGESTS, digest_name, digest_named};
+pub use kdfs::KDFS;
+pub use macs::{ISOLATED_MACS, MACS};
 
 /// The ciphers, with their keys in this process.
 pub static CIPHERS: &[OsslAlgorithm] =
@@ -30,7 +34,7 @@ pub static ISOLATED_CIPHERS: &[OsslAlgorithm] = &joined::<
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Standing {
     Current,
-    /// OpenSSL has it in its legacy provider. A name without a dot is OpenSSL's own, and `legacy` is none.
+    /// OpenSSL has it in its legacy provider: who asks for `legacy=no` or `-legacy` gets none of them.
     Legacy,
 }
 
@@ -39,9 +43,14 @@ const fn properties(standing: Standing, isolated: bool) -> &'static CStr {
     match (standing, isolated) {
         (Standing::Current, false) => c"provider=millstream,millstream.isolated=no",
         (Standing::Current, true) => c"provider=millstream,millstream.isolated=yes",
-        (Standing::Legacy, false) => c"provider=millstream,millstream.isolated=no,millstream.legacy=yes",
-        (Standing::Legacy, true) => c"provider=millstream,millstream.isolated=yes,millstream.legacy=yes",
+        (Standing::Legacy, false) => c"provider=millstream,millstream.isolated=no,legacy=yes",
+        (Standing::Legacy, true) => c"provider=millstream,millstream.isolated=yes,legacy=yes",
     }
+}
+
+/// Whether a name is among `names`, which have colons between.
+pub fn is_named(names: &str, name: &str) -> bool {
+    names.split(':').any(|known| known.eq_ignore_ascii_case(name))
 }
 
 /// One table of several, with its end.

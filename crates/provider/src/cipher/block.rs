@@ -2,24 +2,33 @@
 
 use std::sync::Arc;
 
+use millstream::hash::MAX_DIGEST;
 use millstream::modes::{BlockMode, Direction, MAX_BLOCK, unpad};
 use millstream::tally::Place;
-use millstream::{EngineError, Features, InOut};
+use millstream::{CipherKey, EngineError, Features, InOut};
 use zeroize::Zeroize;
 
 use super::common::{Common, random_des_key, set_all};
+use super::records::Records;
 use super::remote::Remote;
+use super::together::{Pass, together};
 use super::{Context, LAST, Offer};
 use crate::abi::{OCTET_PTR, OCTET_STRING, OsslParam, UNSIGNED_INTEGER};
 use crate::error::{Reason, Result};
 use crate::exchange::{Exchange, Parts};
 use crate::params::Params;
 use crate::provider::Provider;
+use crate::remote::Chaining;
 
 /// A key of a mode that works on whole blocks, wherever it is.
 pub trait BlockKey: Send + Sync {
     /// Passes whole blocks; `chain` holds the vector before and what the next pass needs after.
     fn pass(&self, direction: Direction, chain: &mut [u8; MAX_BLOCK], data: InOut<'_>) -> Result<()>;
+
+    /// The engine's key, if it is in this process: for passes of several messages at once.
+    fn engine(&self) -> Option<CipherKey<'_>> {
+        None
+    }
 
     /// Where it is.
     fn place(&self) -> Place;
@@ -31,10 +40,17 @@ pub trait BlockKey: Send + Sync {
 /// A key in this process.
 pub struct Local<M>(pub M, pub &'static str);
 
-impl<M: BlockMode + Send + Sync> BlockKey for Local<M> {
+impl<M: BlockMode + Send + Sync> BlockKey for Local<M>
+where
+    for<'k> &'k M: Into<CipherKey<'k>>,
+{
     fn pass(&self, direction: Direction, chain: &mut [u8; MAX_BLOCK], data: InOut<'_>) -> Result<()> {
         self.0.pass(direction, &mut chain[..M::IV], data);
         Ok(())
+    }
+
+    fn engine(&self) -> Option<CipherKey<'_>> {
+        Some((&self.0).into())
     }
 
     fn place(&self) -> Place {
@@ -78,6 +94,8 @@ pub struct BlockContext {
     /// Input not yet passed: less than a block, or a whole one that may be the last and padded.
     held: [u8; MAX_BLOCK],
     filled: usize,
+    /// Where updates are records of TLS.
+    records: Option<Box<Records>>,
 }
 
 impl BlockContext {
@@ -128,6 +146,77 @@ impl BlockContext {
         passed
     }
 
+    fn engine(&self) -> Option<CipherKey<'_>> {
+        self.key.as_ref()?.engine()
+    }
+
+    /// Whole blocks, as a pass among others.
+    fn whole<'a>(&'a mut self, data: InOut<'a>) -> Option<Pass<'a>> {
+        let Common { offer, direction, chain, .. } = &mut self.common;
+        let chain = &mut chain[..offer.traits.iv];
+        let chaining = if chain.is_empty() { Chaining::None } else { Chaining::Ciphertext };
+        let key = self.key.as_ref()?.engine()?;
+        Some(Pass { key, direction: *direction, chaining, chain, data })
+    }
+
+    /// Passes what was held, as far as it is a block now, and holds what is none yet. What it leaves are whole blocks to be
+    /// passed after that, and how many bytes there will be of both.
+    #[inline]
+    fn stage<'d>(&mut self, data: &'d mut Exchange<'_>) -> Result<(usize, InOut<'d>)> {
+        let written = self.update_len(data.input_len())?;
+        if self.filled == 0 && data.is_in_place() {
+            let (buffer, len) = data.in_place();
+            let (whole, rest) = buffer.split_at_mut(written);
+            self.hold(&rest[..len - written]);
+            return Ok((written, InOut::in_place(whole)));
+        }
+        let (mut input, output) = data.apart();
+        let mut output = &mut output[..written];
+        if self.filled > 0 && written > 0 {
+            let block = self.block();
+            let more = block - self.filled;
+            self.hold(&input[..more]);
+            self.pass_held(output)?;
+            input = &input[more..];
+            output = &mut output[block..];
+        }
+        let (whole, rest) = input.split_at(output.len());
+        self.hold(rest);
+        Ok((written, InOut::separate(whole, output)?))
+    }
+
+    /// Takes a record of TLS, in place, and tells how many bytes count.
+    fn record(&mut self, mut data: Exchange<'_>) -> Result<usize> {
+        let block = self.block();
+        let Parts::InPlace(record, len) = data.parts() else { return Err(Reason::CIPHER_OPERATION_FAILED) };
+        if !self.common.padding {
+            return Err(Reason::CIPHER_OPERATION_FAILED);
+        }
+        self.common.count.add(0);
+        if self.common.direction == Direction::Encrypt {
+            let padded = millstream::tls::pad(record, len, block)?;
+            self.pass(InOut::in_place(&mut record[..padded]))?;
+            return Ok(padded);
+        }
+        if len % block != 0 {
+            return Err(Reason::CIPHER_OPERATION_FAILED);
+        }
+        self.pass(InOut::in_place(&mut record[..len]))?;
+        self.records.as_mut().map_or(Ok(len), |records| records.open(&record[..len], block))
+    }
+
+    /// How long a record becomes.
+    fn record_len(&self, input: usize) -> usize {
+        match self.common.direction {
+            Direction::Encrypt => millstream::tls::padded_len(input, self.block()),
+            Direction::Decrypt => input,
+        }
+    }
+
+    fn records(&self) -> bool {
+        self.records.as_ref().is_some_and(|records| records.on())
+    }
+
     fn hold(&mut self, rest: &[u8]) {
         self.held[self.filled..self.filled + rest.len()].copy_from_slice(rest);
         self.filled += rest.len();
@@ -161,7 +250,14 @@ impl Context for BlockContext {
     }
 
     fn new(offer: Offer, spec: &'static Spec) -> Self {
-        BlockContext { common: Common::new(offer), spec, key: None, held: [0; MAX_BLOCK], filled: 0 }
+        BlockContext {
+            common: Common::new(offer),
+            spec,
+            key: None,
+            held: [0; MAX_BLOCK],
+            filled: 0,
+            records: None,
+        }
     }
 
     fn provider(&self) -> Provider {
@@ -186,6 +282,9 @@ impl Context for BlockContext {
     #[inline]
     fn update_len(&self, input: usize) -> Result<usize> {
         self.key()?;
+        if self.records() {
+            return Ok(self.record_len(input));
+        }
         let total = self.filled + input;
         let keep = usize::from(self.holds_back() && total > 0);
         // Blocks are 8 or 16 bytes.
@@ -194,35 +293,39 @@ impl Context for BlockContext {
 
     #[inline]
     fn update(&mut self, mut data: Exchange<'_>) -> Result<usize> {
-        let written = self.update_len(data.input_len())?;
-        if self.filled == 0
-            && let Parts::InPlace(buffer, len) = data.parts()
-        {
-            let (whole, rest) = buffer.split_at_mut(written);
-            self.hold(&rest[..len - written]);
-            self.pass(InOut::in_place(whole))?;
-            return Ok(written);
+        if self.records() {
+            return self.record(data);
         }
-        let (mut input, output) = data.apart();
-        let mut output = &mut output[..written];
-        if self.filled > 0 && written > 0 {
-            let block = self.block();
-            let more = block - self.filled;
-            self.hold(&input[..more]);
-            self.pass_held(output)?;
-            input = &input[more..];
-            output = &mut output[block..];
-        }
-        let (whole, rest) = input.split_at(if written > 0 { output.len() } else { 0 });
+        let (written, whole) = self.stage(&mut data)?;
         if !whole.is_empty() {
-            self.pass(InOut::separate(whole, output)?)?;
+            self.pass(whole)?;
         }
-        self.hold(rest);
+        Ok(written)
+    }
+
+    const PIPELINED: bool = true;
+
+    fn update_together(pipes: &mut [Self], mut pieces: Vec<Exchange<'_>>) -> Result<Vec<usize>> {
+        if pipes.iter().any(|pipe| pipe.records() || pipe.engine().is_none()) {
+            return pipes.iter_mut().zip(pieces).map(|(pipe, piece)| pipe.update(piece)).collect();
+        }
+        let mut written = Vec::with_capacity(pipes.len());
+        let mut passes = Vec::with_capacity(pipes.len());
+        for (pipe, piece) in pipes.iter_mut().zip(&mut pieces) {
+            let (bytes, whole) = pipe.stage(piece)?;
+            written.push(bytes);
+            pipe.common.count.add_bytes(whole.len());
+            passes.extend(pipe.whole(whole));
+        }
+        together(&mut passes)?;
         Ok(written)
     }
 
     fn finish(&mut self, out: &mut [u8; LAST]) -> Result<usize> {
         self.key()?;
+        if self.records() {
+            return Err(Reason::CIPHER_OPERATION_FAILED);
+        }
         self.common.count.add(0);
         let block = self.block();
         match (self.common.direction, self.common.padding) {
@@ -269,6 +372,7 @@ impl Context for BlockContext {
     fn get(&self, params: Params<'_>) -> Result<()> {
         for param in params {
             match param.key().to_bytes() {
+                b"tls-mac" => param.set_octets(self.records.as_ref().map_or(&[], |records| records.mac()))?,
                 b"randkey" if self.spec.parity => random_des_key(&param, self.common.offer.traits.key)?,
                 _ => self.common.get(&param)?,
             }
@@ -277,7 +381,20 @@ impl Context for BlockContext {
     }
 
     fn set(&mut self, params: Params<'_>) -> Result<()> {
-        set_all(params, |param| self.common.set(param))
+        set_all(params, |param| match param.key().to_bytes() {
+            b"tls-version" => {
+                param.uint().map(|version| self.records.get_or_insert_default().version = version)
+            }
+            b"tls-mac-size" => {
+                let len = param.size()?;
+                if len > MAX_DIGEST {
+                    return Err(Reason::FAILED_TO_GET_PARAMETER);
+                }
+                self.records.get_or_insert_default().mac_len = len;
+                Ok(())
+            }
+            _ => self.common.set(param),
+        })
     }
 }
 

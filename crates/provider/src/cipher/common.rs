@@ -112,13 +112,19 @@ pub fn set_all(params: Params<'_>, mut set: impl FnMut(&Param<'_>) -> Result<()>
 pub fn random_des_key(param: &Param<'_>, len: usize) -> Result<()> {
     let mut key = zeroize::Zeroizing::new([0; 24]);
     let key = &mut key[..len];
-    let mut filled = 0;
-    while filled < len {
-        filled += rustix::rand::getrandom(&mut key[filled..], rustix::rand::GetRandomFlags::empty())
-            .map_err(|error| Reason::FAILED_TO_GENERATE_KEY.because(error.to_string()))?;
-    }
+    random(key)?;
     for byte in key.iter_mut() {
         *byte ^= u8::from(byte.count_ones() % 2 == 0);
     }
     param.fill(key)
+}
+
+/// Fills it with random bytes of the kernel's.
+pub fn random(bytes: &mut [u8]) -> Result<()> {
+    let mut filled = 0;
+    while filled < bytes.len() {
+        filled += rustix::rand::getrandom(&mut bytes[filled..], rustix::rand::GetRandomFlags::empty())
+            .map_err(|error| Reason::FAILED_TO_GENERATE_KEY.because(error.to_string()))?;
+    }
+    Ok(())
 }

@@ -2,11 +2,16 @@
 //!
 //! Ref. provider-cipher(7), EVP_EncryptInit(3).
 
+pub mod aead;
 pub mod block;
+pub mod cbc_hmac;
 mod common;
+pub mod pipeline;
 pub mod rc4;
+mod records;
 pub mod remote;
 pub mod stream;
+mod together;
 pub mod xts;
 
 use std::ffi::CStr;
@@ -142,6 +147,14 @@ pub trait Context: Clone + Send {
     /// Takes the next piece; writes as many bytes as [`Context::update_len`] said, and tells how many of them count.
     fn update(&mut self, data: Exchange<'_>) -> Result<usize>;
 
+    /// Whether several messages may be passed at once.
+    const PIPELINED: bool = false;
+
+    /// Takes the next piece of each message; tells how many bytes count.
+    fn update_together(pipes: &mut [Self], pieces: Vec<Exchange<'_>>) -> Result<Vec<usize>> {
+        pipes.iter_mut().zip(pieces).map(|(pipe, piece)| pipe.update(piece)).collect()
+    }
+
     /// Takes associated data: an update without output.
     fn associate(&mut self, _data: &[u8]) -> Result<usize> {
         Err(crate::error::Reason::OUTPUT_BUFFER_TOO_SMALL)
@@ -157,6 +170,16 @@ pub trait Context: Clone + Send {
 
     /// One pass, with nothing held back: `EVP_Cipher`. Tells how many bytes count.
     fn cipher(&mut self, data: Exchange<'_>) -> Result<usize>;
+
+    /// `EVP_Cipher` without input: for AEADs the end of the message.
+    fn end(&mut self) -> Result<usize> {
+        Ok(0)
+    }
+
+    /// Answers what changes the context when it is asked for, before [`Context::get`] answers the rest.
+    fn draw(&mut self, _params: Params<'_>) -> Result<()> {
+        Ok(())
+    }
 
     fn get(&self, params: Params<'_>) -> Result<()>;
 

@@ -4,17 +4,19 @@ use std::sync::Arc;
 
 use millstream::modes::{Direction, MAX_BLOCK, StreamMode};
 use millstream::tally::Place;
-use millstream::{EngineError, Features, InOut};
+use millstream::{CipherKey, EngineError, Features, InOut};
 use zeroize::Zeroize;
 
 use super::common::{Common, random_des_key, set_all};
 use super::remote::Remote;
+use super::together::{Pass, together};
 use super::{Context, LAST, Offer};
 use crate::abi::{OCTET_PTR, OCTET_STRING, OsslParam, UNSIGNED_INTEGER};
 use crate::error::{Reason, Result};
 use crate::exchange::{Exchange, Parts};
 use crate::params::Params;
 use crate::provider::Provider;
+use crate::remote::Chaining;
 
 /// A key of a mode that takes any number of bytes, wherever it is.
 pub trait StreamKey: Send + Sync {
@@ -23,6 +25,11 @@ pub trait StreamKey: Send + Sync {
 
     /// Writes what the bytes of the next block are added to, and moves a counter on.
     fn pad(&self, chain: &mut [u8; MAX_BLOCK], pad: &mut [u8; MAX_BLOCK]) -> Result<()>;
+
+    /// The engine's key, if it is in this process: for passes of several messages at once.
+    fn engine(&self) -> Option<CipherKey<'_>> {
+        None
+    }
 
     /// Where it is.
     fn place(&self) -> Place;
@@ -34,7 +41,10 @@ pub trait StreamKey: Send + Sync {
 /// A key in this process.
 pub struct Local<M>(pub M, pub &'static str);
 
-impl<M: StreamMode + Send + Sync> StreamKey for Local<M> {
+impl<M: StreamMode + Send + Sync> StreamKey for Local<M>
+where
+    for<'k> &'k M: Into<CipherKey<'k>>,
+{
     #[inline]
     fn blocks(&self, direction: Direction, chain: &mut [u8; MAX_BLOCK], data: InOut<'_>) -> Result<()> {
         self.0.blocks(direction, &mut chain[..M::BLOCK], data);
@@ -44,6 +54,10 @@ impl<M: StreamMode + Send + Sync> StreamKey for Local<M> {
     fn pad(&self, chain: &mut [u8; MAX_BLOCK], pad: &mut [u8; MAX_BLOCK]) -> Result<()> {
         self.0.pad(&mut chain[..M::BLOCK], &mut pad[..M::BLOCK]);
         Ok(())
+    }
+
+    fn engine(&self) -> Option<CipherKey<'_>> {
+        Some((&self.0).into())
     }
 
     fn place(&self) -> Place {
@@ -108,53 +122,71 @@ impl StreamContext {
 
     /// Passes any number of bytes.
     #[inline]
-    fn pass(&mut self, mut data: InOut<'_>) -> Result<()> {
-        let key = self.key.as_deref().ok_or(Reason::NO_KEY_SET)?;
-        let block = self.common.offer.traits.iv;
+    fn pass(&mut self, data: InOut<'_>) -> Result<()> {
         let bytes = data.len();
-        if self.used > 0 {
-            let n = data.len().min(block - self.used);
-            through(&mut self.common, &mut self.pad, &mut self.used, self.spec.feedback, data.take(n));
-        }
-        let Common { direction, chain, .. } = &mut self.common;
-        // Blocks are 8 or 16 bytes.
-        let whole = data.len() & !(block - 1);
-        let (blocks, tail) = data.split_at(whole);
+        let (blocks, tail) = self.begin(data);
+        let key = self.key.as_deref().ok_or(Reason::NO_KEY_SET)?;
         if !blocks.is_empty() {
+            let Common { direction, chain, .. } = &mut self.common;
             key.blocks(*direction, chain, blocks)?;
         }
-        if !tail.is_empty() {
-            key.pad(chain, &mut self.pad)?;
-            if self.spec.feedback {
-                *chain = self.pad;
-            }
-            through(&mut self.common, &mut self.pad, &mut self.used, self.spec.feedback, tail);
-        }
+        self.end(tail)?;
         self.common.count.add(bytes);
         Ok(())
     }
+
+    /// Passes what ends the block that was begun. Leaves whole blocks, and what is to come after them.
+    #[inline]
+    fn begin<'d>(&mut self, mut data: InOut<'d>) -> (InOut<'d>, InOut<'d>) {
+        let block = self.common.offer.traits.iv;
+        if self.used > 0 {
+            let n = data.len().min(block - self.used);
+            self.through(data.take(n));
+        }
+        // Blocks are 8 or 16 bytes.
+        let whole = data.len() & !(block - 1);
+        data.split_at(whole)
+    }
+
+    /// Passes the beginning of a block.
+    #[inline]
+    fn end(&mut self, tail: InOut<'_>) -> Result<()> {
+        if tail.is_empty() {
+            return Ok(());
+        }
+        let key = self.key.as_deref().ok_or(Reason::NO_KEY_SET)?;
+        key.pad(&mut self.common.chain, &mut self.pad)?;
+        if self.spec.feedback {
+            self.common.chain = self.pad;
+        }
+        self.through(tail);
+        Ok(())
+    }
+
+    /// Passes bytes inside a block. With feedback the ciphertext replaces what was added to it, byte by byte.
+    fn through(&mut self, mut data: InOut<'_>) {
+        let Common { direction, chain, offer, .. } = &mut self.common;
+        let feedback = self.spec.feedback;
+        for i in 0..data.len() {
+            let [byte] = data.load::<1>(i);
+            let pad = if feedback { &mut chain[self.used] } else { &mut self.pad[self.used] };
+            let passed = byte ^ *pad;
+            data.store(i, [passed]);
+            if feedback {
+                *pad = if *direction == Direction::Encrypt { passed } else { byte };
+            }
+            self.used += 1;
+        }
+        self.used %= offer.traits.iv;
+    }
 }
 
-/// Passes bytes inside a block. With feedback the ciphertext replaces what was added to it, byte by byte.
-fn through(
-    common: &mut Common,
-    pad: &mut [u8; MAX_BLOCK],
-    used: &mut usize,
-    feedback: bool,
-    mut data: InOut<'_>,
-) {
-    let Common { direction, chain, offer, .. } = common;
-    for i in 0..data.len() {
-        let [byte] = data.load::<1>(i);
-        let pad = if feedback { &mut chain[*used] } else { &mut pad[*used] };
-        let passed = byte ^ *pad;
-        data.store(i, [passed]);
-        if feedback {
-            *pad = if *direction == Direction::Encrypt { passed } else { byte };
-        }
-        *used += 1;
-    }
-    *used %= offer.traits.iv;
+/// Input and output of a piece, as one.
+fn whole<'d>(data: &'d mut Exchange<'_>) -> Result<InOut<'d>> {
+    Ok(match data.parts() {
+        Parts::InPlace(buffer, len) => InOut::in_place(&mut buffer[..len]),
+        Parts::Apart(input, output) => InOut::separate(input, output)?,
+    })
 }
 
 impl Context for StreamContext {
@@ -218,11 +250,38 @@ impl Context for StreamContext {
     #[inline]
     fn update(&mut self, mut data: Exchange<'_>) -> Result<usize> {
         let len = data.input_len();
-        match data.parts() {
-            Parts::InPlace(buffer, len) => self.pass(InOut::in_place(&mut buffer[..len]))?,
-            Parts::Apart(input, output) => self.pass(InOut::separate(input, output)?)?,
-        }
+        self.pass(whole(&mut data)?)?;
         Ok(len)
+    }
+
+    const PIPELINED: bool = true;
+
+    fn update_together(pipes: &mut [Self], mut pieces: Vec<Exchange<'_>>) -> Result<Vec<usize>> {
+        if pipes.iter().any(|pipe| pipe.key.as_ref().is_none_or(|key| key.engine().is_none())) {
+            return pipes.iter_mut().zip(pieces).map(|(pipe, piece)| pipe.update(piece)).collect();
+        }
+        let written = pieces.iter().map(Exchange::input_len).collect();
+        let mut passes = Vec::with_capacity(pipes.len());
+        let mut tails = Vec::with_capacity(pipes.len());
+        for (pipe, piece) in pipes.iter_mut().zip(&mut pieces) {
+            pipe.common.count.add(piece.input_len());
+            let (blocks, tail) = pipe.begin(whole(piece)?);
+            tails.push(tail);
+            let Common { offer, direction, chain, .. } = &mut pipe.common;
+            let chaining = if pipe.spec.feedback { Chaining::Ciphertext } else { Chaining::Counter };
+            let Some(key) = pipe.key.as_ref().and_then(|key| key.engine()) else { continue };
+            passes.push(Pass {
+                key,
+                direction: *direction,
+                chaining,
+                chain: &mut chain[..offer.traits.iv],
+                data: blocks,
+            });
+        }
+        together(&mut passes)?;
+        drop(passes);
+        pipes.iter_mut().zip(tails).try_for_each(|(pipe, tail)| pipe.end(tail))?;
+        Ok(written)
     }
 
     fn finish(&mut self, _out: &mut [u8; LAST]) -> Result<usize> {

@@ -7,11 +7,14 @@
 use std::ffi::{c_int, c_uchar, c_void};
 
 use millstream::modes::Direction;
+use zeroize::Zeroize;
 
+use super::pipeline;
 use super::{
     Answer, ContextGettable, Copy, Free, GetParams, Gettable, NewCtx, Output, SetParams, boxed, guard, unbox,
 };
 use crate::abi::{self, Dispatch, OsslParam};
+use crate::cipher::pipeline::Pipelined;
 use crate::cipher::{self, Cipher, Context as _, LAST, Offer};
 use crate::error::Reason;
 use crate::exchange::{Exchange, bytes, bytes_mut};
@@ -39,7 +42,7 @@ pub const fn cipher_functions<C: Cipher, const ISOLATED: bool>() -> &'static [Di
             function!(id::UPDATE, Update, cipher_update::<C::Context>),
             function!(id::FINAL, Output, cipher_final::<C::Context>),
             function!(id::CIPHER, Update, cipher_cipher::<C::Context>),
-            function!(id::FREECTX, Free, unbox::<C::Context>),
+            function!(id::FREECTX, Free, unbox::<Pipelined<C::Context>>),
             function!(id::DUPCTX, Copy, cipher_dup::<C::Context>),
             function!(id::GET_PARAMS, Answer, cipher_get_params::<C>),
             function!(id::GET_CTX_PARAMS, GetParams, cipher_get_ctx_params::<C::Context>),
@@ -47,9 +50,34 @@ pub const fn cipher_functions<C: Cipher, const ISOLATED: bool>() -> &'static [Di
             function!(id::GETTABLE_PARAMS, Gettable, cipher_gettable),
             function!(id::GETTABLE_CTX_PARAMS, ContextGettable, cipher_ctx_gettable::<C::Context>),
             function!(id::SETTABLE_CTX_PARAMS, ContextGettable, cipher_ctx_settable::<C::Context>),
+            pipelined::<C::Context>(function!(
+                id::PIPELINE_ENCRYPT_INIT,
+                pipeline::Init,
+                pipeline::encrypt_init::<C::Context>
+            )),
+            pipelined::<C::Context>(function!(
+                id::PIPELINE_DECRYPT_INIT,
+                pipeline::Init,
+                pipeline::decrypt_init::<C::Context>
+            )),
+            pipelined::<C::Context>(function!(
+                id::PIPELINE_UPDATE,
+                pipeline::Update,
+                pipeline::update::<C::Context>
+            )),
+            pipelined::<C::Context>(function!(
+                id::PIPELINE_FINAL,
+                pipeline::Final,
+                pipeline::finish::<C::Context>
+            )),
             Dispatch::END,
         ]
     }
+}
+
+/// The function, or the table's end where there are no pipelines.
+const fn pipelined<C: cipher::Context>(function: Dispatch) -> Dispatch {
+    if C::PIPELINED { function } else { Dispatch::END }
 }
 
 unsafe extern "C" fn cipher_new<C: Cipher, const ISOLATED: bool>(provider: *mut c_void) -> *mut c_void {
@@ -58,13 +86,13 @@ unsafe extern "C" fn cipher_new<C: Cipher, const ISOLATED: bool>(provider: *mut 
     boxed(provider, || {
         let provider = provider.ok_or(Reason::INTERNAL)?;
         let offer = Offer { provider, traits: const { &C::TRAITS }, rows: C::rows(), isolated: ISOLATED };
-        Ok(C::Context::new(offer, C::SPEC))
+        Ok(Pipelined::new(C::Context::new(offer, C::SPEC)))
     })
 }
 
 unsafe extern "C" fn cipher_dup<C: cipher::Context>(context: *mut c_void) -> *mut c_void {
     // SAFETY: a context of ours.
-    let context = unsafe { &*context.cast::<C>() };
+    let context = unsafe { &*context.cast::<Pipelined<C>>() };
     boxed(Some(context.provider()), || Ok(context.clone()))
 }
 
@@ -80,7 +108,7 @@ unsafe fn init<C: cipher::Context>(
     let (context, key, iv, params) = unsafe {
         let key = (!key.is_null()).then(|| bytes(key, key_len));
         let iv = (!iv.is_null()).then(|| bytes(iv, iv_len));
-        (&mut *context.cast::<C>(), key, iv, Params::new(params))
+        (&mut *context.cast::<Pipelined<C>>(), key, iv, Params::new(params))
     };
     let provider = context.provider();
     guard(|| Some(provider), || context.init(direction, key, iv, params))
@@ -119,7 +147,7 @@ unsafe extern "C" fn cipher_update<C: cipher::Context>(
     len: usize,
 ) -> c_int {
     // SAFETY: a context of ours.
-    let context = unsafe { &mut *context.cast::<C>() };
+    let context = unsafe { &mut *context.cast::<Pipelined<C>>() };
     let provider = context.provider();
     guard(
         || Some(provider),
@@ -149,20 +177,30 @@ unsafe extern "C" fn cipher_final<C: cipher::Context>(
     room: usize,
 ) -> c_int {
     // SAFETY: a context of ours.
-    let context = unsafe { &mut *context.cast::<C>() };
+    let context = unsafe { &mut *context.cast::<Pipelined<C>>() };
     let provider = context.provider();
     guard(
         || Some(provider),
         || {
-            let mut last = zeroize::Zeroizing::new([0; LAST]);
+            let mut last = [0; LAST];
             let written = context.finish(&mut last)?;
-            if written > room {
-                return Err(Reason::OUTPUT_BUFFER_TOO_SMALL);
-            }
-            // SAFETY: room for what is written, and a place for a number.
-            unsafe {
-                bytes_mut(out, written).copy_from_slice(&last[..written]);
-                *out_len = written;
+            // SAFETY: a place for a number.
+            unsafe { *out_len = 0 };
+            // Most ends write nothing; to copy and to wipe nothing takes as long as the end of a short message does: a masked
+            // store of no bytes to no address.
+            if written > 0 {
+                let fits = written <= room;
+                if fits {
+                    // SAFETY: room for what is written, and a place for a number.
+                    unsafe {
+                        bytes_mut(out, written).copy_from_slice(&last[..written]);
+                        *out_len = written;
+                    }
+                }
+                last[..written].zeroize();
+                if !fits {
+                    return Err(Reason::OUTPUT_BUFFER_TOO_SMALL);
+                }
             }
             Ok(())
         },
@@ -178,12 +216,14 @@ unsafe extern "C" fn cipher_cipher<C: cipher::Context>(
     len: usize,
 ) -> c_int {
     // SAFETY: a context of ours.
-    let context = unsafe { &mut *context.cast::<C>() };
+    let context = unsafe { &mut *context.cast::<Pipelined<C>>() };
     let provider = context.provider();
     guard(
         || Some(provider),
         || {
-            let written = if out.is_null() && !input.is_null() {
+            let written = if input.is_null() {
+                context.end()?
+            } else if out.is_null() {
                 // SAFETY: `len` bytes of input.
                 context.associate(unsafe { bytes(input, len) })?
             } else {
@@ -211,8 +251,15 @@ unsafe extern "C" fn cipher_get_ctx_params<C: cipher::Context>(
     params: *mut OsslParam,
 ) -> c_int {
     // SAFETY: a context of ours, and a terminated array.
-    let (context, params) = unsafe { (&*context.cast::<C>(), Params::new(params)) };
-    guard(|| Some(context.provider()), || context.get(params))
+    let (context, params) = unsafe { (&mut *context.cast::<Pipelined<C>>(), Params::new(params)) };
+    let provider = context.provider();
+    guard(
+        || Some(provider),
+        || {
+            context.draw(params)?;
+            context.get(params)
+        },
+    )
 }
 
 unsafe extern "C" fn cipher_set_ctx_params<C: cipher::Context>(
@@ -220,7 +267,7 @@ unsafe extern "C" fn cipher_set_ctx_params<C: cipher::Context>(
     params: *const OsslParam,
 ) -> c_int {
     // SAFETY: a context of ours, and a terminated array.
-    let (context, params) = unsafe { (&mut *context.cast::<C>(), Params::new(params)) };
+    let (context, params) = unsafe { (&mut *context.cast::<Pipelined<C>>(), Params::new(params)) };
     let provider = context.provider();
     guard(|| Some(provider), || context.set(params))
 }

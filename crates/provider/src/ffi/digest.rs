@@ -5,8 +5,10 @@
 #![allow(unsafe_code)]
 
 use std::ffi::{c_int, c_uchar, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
 
-use super::{Answer, Copy, Free, Gettable, Input, NewCtx, Output, SetParams, boxed, guard, unbox};
+use super::{Answer, Copy, Free, Gettable, Input, NewCtx, Output, SetParams, boxed, guard};
 use crate::abi::{self, Dispatch, OsslParam};
 use crate::digest::{self, Digest};
 use crate::error::Reason;
@@ -23,13 +25,13 @@ pub const fn digest_functions<D: Digest>() -> &'static [Dispatch] {
     const {
         &[
             function!(id::NEWCTX, NewCtx, digest_new::<D>),
-            function!(id::INIT, SetParams, digest_init),
-            function!(id::UPDATE, Input, digest_update),
-            function!(id::FINAL, Output, digest_final),
+            function!(id::INIT, SetParams, digest_init::<D>),
+            function!(id::UPDATE, Input, digest_update::<D>),
+            function!(id::FINAL, Output, digest_final::<D>),
             function!(id::DIGEST, OneShot, digest_digest::<D>),
-            function!(id::FREECTX, Free, unbox::<digest::Context>),
-            function!(id::DUPCTX, Copy, digest_dup),
-            function!(id::COPYCTX, CopyInto, digest_copy),
+            function!(id::FREECTX, Free, digest_free::<D>),
+            function!(id::DUPCTX, Copy, digest_dup::<D>),
+            function!(id::COPYCTX, CopyInto, digest_copy::<D>),
             function!(id::GET_PARAMS, Answer, digest_get_params::<D>),
             function!(id::GETTABLE_PARAMS, Gettable, digest_gettable),
             Dispatch::END,
@@ -40,20 +42,37 @@ pub const fn digest_functions<D: Digest>() -> &'static [Dispatch] {
 unsafe extern "C" fn digest_new<D: Digest>(provider: *mut c_void) -> *mut c_void {
     // SAFETY: the provider's own pointer.
     let provider = unsafe { Provider::from_raw(provider) };
-    boxed(provider, || digest::Context::new::<D>(provider.ok_or(Reason::INTERNAL)?))
+    let mut raw = ptr::null_mut();
+    guard(
+        || provider,
+        || {
+            raw = Box::into_raw(digest::Context::<D>::boxed(provider.ok_or(Reason::INTERNAL)?)?).cast();
+            Ok(())
+        },
+    );
+    raw
 }
 
-unsafe extern "C" fn digest_dup(context: *mut c_void) -> *mut c_void {
+unsafe extern "C" fn digest_free<D: Digest>(context: *mut c_void) {
+    if !context.is_null() {
+        // SAFETY: from `digest_new` or `digest_dup`, and not used again.
+        let context = unsafe { Box::from_raw(context.cast::<digest::Context<D>>()) };
+        let _ = catch_unwind(AssertUnwindSafe(|| context.retire()));
+    }
+}
+
+unsafe extern "C" fn digest_dup<D: Digest>(context: *mut c_void) -> *mut c_void {
     // SAFETY: a context of ours.
-    let context = unsafe { &*context.cast::<digest::Context>() };
+    let context = unsafe { &*context.cast::<digest::Context<D>>() };
     boxed(Some(context.provider), || Ok(context.clone()))
 }
 
-unsafe extern "C" fn digest_copy(to: *mut c_void, from: *mut c_void) {
+unsafe extern "C" fn digest_copy<D: Digest>(to: *mut c_void, from: *mut c_void) {
     // The same one twice is no copy at all.
     if to != from {
         // SAFETY: two contexts of the same algorithm.
-        let (to, from) = unsafe { (&mut *to.cast::<digest::Context>(), &*from.cast::<digest::Context>()) };
+        let (to, from) =
+            unsafe { (&mut *to.cast::<digest::Context<D>>(), &*from.cast::<digest::Context<D>>()) };
         guard(
             || Some(from.provider),
             || {
@@ -64,9 +83,9 @@ unsafe extern "C" fn digest_copy(to: *mut c_void, from: *mut c_void) {
     }
 }
 
-unsafe extern "C" fn digest_init(context: *mut c_void, _params: *const OsslParam) -> c_int {
+unsafe extern "C" fn digest_init<D: Digest>(context: *mut c_void, _params: *const OsslParam) -> c_int {
     // SAFETY: a context of ours.
-    let context = unsafe { &mut *context.cast::<digest::Context>() };
+    let context = unsafe { &mut *context.cast::<digest::Context<D>>() };
     let provider = context.provider;
     guard(
         || Some(provider),
@@ -77,9 +96,13 @@ unsafe extern "C" fn digest_init(context: *mut c_void, _params: *const OsslParam
     )
 }
 
-unsafe extern "C" fn digest_update(context: *mut c_void, input: *const c_uchar, len: usize) -> c_int {
+unsafe extern "C" fn digest_update<D: Digest>(
+    context: *mut c_void,
+    input: *const c_uchar,
+    len: usize,
+) -> c_int {
     // SAFETY: a context of ours, and `len` bytes of input.
-    let (context, input) = unsafe { (&mut *context.cast::<digest::Context>(), bytes(input, len)) };
+    let (context, input) = unsafe { (&mut *context.cast::<digest::Context<D>>(), bytes(input, len)) };
     let provider = context.provider;
     guard(
         || Some(provider),
@@ -90,14 +113,14 @@ unsafe extern "C" fn digest_update(context: *mut c_void, input: *const c_uchar, 
     )
 }
 
-unsafe extern "C" fn digest_final(
+unsafe extern "C" fn digest_final<D: Digest>(
     context: *mut c_void,
     out: *mut c_uchar,
     out_len: *mut usize,
     room: usize,
 ) -> c_int {
     // SAFETY: a context of ours, and `room` bytes of output.
-    let (context, out) = unsafe { (&mut *context.cast::<digest::Context>(), bytes_mut(out, room)) };
+    let (context, out) = unsafe { (&mut *context.cast::<digest::Context<D>>(), bytes_mut(out, room)) };
     let provider = context.provider;
     guard(
         || Some(provider),
@@ -123,21 +146,13 @@ unsafe extern "C" fn digest_digest<D: Digest>(
     guard(
         || provider,
         || {
-            let mut whole = [0; millstream::hash::MAX_DIGEST];
+            let mut context = digest::Context::<D>::new(provider.ok_or(Reason::INTERNAL)?)?;
             // SAFETY: `len` bytes of input, which may overlap the output, so that comes later.
-            let written = digest::digest::<D>(
-                provider.ok_or(Reason::INTERNAL)?,
-                unsafe { bytes(input, len) },
-                &mut whole,
-            )?;
-            // SAFETY: `room` bytes of output, and a place for a number.
-            unsafe {
-                bytes_mut(out, room)
-                    .get_mut(..written)
-                    .ok_or(Reason::OUTPUT_BUFFER_TOO_SMALL)?
-                    .copy_from_slice(&whole[..written]);
-                *out_len = written;
-            }
+            context.update(unsafe { bytes(input, len) });
+            // SAFETY: `room` bytes of output.
+            let written = context.finish(unsafe { bytes_mut(out, room) })?;
+            // SAFETY: a place for a number.
+            unsafe { *out_len = written };
             Ok(())
         },
     )

@@ -32,9 +32,14 @@ macro_rules! function {
 
 mod cipher;
 mod digest;
+mod kdf;
+mod mac;
+mod pipeline;
 
 pub use cipher::cipher_functions;
 pub use digest::digest_functions;
+pub use kdf::kdf_functions;
+pub use mac::mac_functions;
 
 /// Calls `inner`; a panic is an error.
 #[inline(always)]
@@ -193,6 +198,9 @@ unsafe extern "C" fn query(
         abi::OP_DIGEST => algorithms::DIGESTS.as_ptr(),
         abi::OP_CIPHER if isolated() => algorithms::ISOLATED_CIPHERS.as_ptr(),
         abi::OP_CIPHER => algorithms::CIPHERS.as_ptr(),
+        abi::OP_MAC if isolated() => algorithms::ISOLATED_MACS.as_ptr(),
+        abi::OP_MAC => algorithms::MACS.as_ptr(),
+        abi::OP_KDF => algorithms::KDFS.as_ptr(),
         _ => ptr::null(),
     }));
     offered.unwrap_or(ptr::null())

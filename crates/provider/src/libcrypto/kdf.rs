@@ -21,6 +21,7 @@ functions! {
     free = c"EVP_KDF_CTX_free": fn(*mut c_void);
     derive = c"EVP_KDF_derive": fn(*mut c_void, *mut u8, usize, *const OsslParam) -> c_int;
     set = c"EVP_KDF_CTX_set_params": fn(*mut c_void, *const OsslParam) -> c_int;
+    size = c"EVP_KDF_CTX_get_kdf_size": fn(*mut c_void) -> usize;
 }
 
 /// A parameter's value.
@@ -47,13 +48,17 @@ pub fn derive(
     if derived == 1 { Ok(()) } else { Err(Reason::TOLD) }
 }
 
-/// Whether the function of that name takes those values.
-pub fn would_set(provider: Provider, name: &CStr, values: &[(&'static CStr, Value<'_>)]) -> Result<()> {
+/// How much the function of that name derives with those values: 0 where it refuses them.
+pub fn size(provider: Provider, name: &CStr, values: &[(&'static CStr, Value<'_>)]) -> Result<usize> {
     let context = Context::new(&provider, name)?;
     let params = params(values);
     // SAFETY: our context, a terminated array.
-    let set = unsafe { (context.functions.set)(context.at.as_ptr(), params.as_ptr()) };
-    if set == 1 { Ok(()) } else { Err(Reason::TOLD) }
+    unsafe {
+        match (context.functions.set)(context.at.as_ptr(), params.as_ptr()) {
+            1 => Ok((context.functions.size)(context.at.as_ptr())),
+            _ => Err(Reason::TOLD),
+        }
+    }
 }
 
 struct Context<'a> {

@@ -11,7 +11,7 @@
 //! libcrypto's own headers declare for its name, which has not changed since 3.0.
 #![allow(unsafe_code)]
 
-mod kdf;
+pub mod kdf;
 mod mac;
 
 use std::ffi::{CStr, c_void};
@@ -22,7 +22,6 @@ use std::sync::OnceLock;
 use crate::abi::Function;
 use crate::error::{Reason, Result};
 
-pub use kdf::{Value, derive, would_set};
 pub use mac::Mac;
 
 /// What an operation that is handed on must be fetched with: anybody's but this provider's.

@@ -1,0 +1,219 @@
+//! A key, wherever it is, and the message under way.
+
+use std::sync::Arc;
+
+use millstream::aead::{Aead, AeadState};
+use millstream::modes::Direction;
+use millstream::tally::Place;
+use millstream::{EngineError, Features, InOut, cwq};
+use subtle::ConstantTimeEq;
+
+use super::held::Held;
+use super::local::{Local, NO_MESSAGE};
+use super::{Spec, TAG};
+use crate::cipher::Offer;
+use crate::count::Count;
+use crate::error::{Reason, Result};
+use crate::remote::RemoteKey;
+
+/// What differs from one AEAD to the next.
+pub trait Algorithm: 'static {
+    /// A key in this process.
+    type Key: Aead + Send + Sync;
+    /// A message in pieces under it.
+    type State: AeadState<Key = Self::Key> + Send;
+    /// What the service calls it.
+    const REMOTE: cwq::Algorithm;
+
+    fn key(features: Features, bytes: &[u8]) -> std::result::Result<Self::Key, EngineError>;
+    /// What computes.
+    fn kernel(key: &Self::Key) -> &'static str;
+    fn begin(key: &Self::Key, nonce: &[u8]) -> std::result::Result<Self::State, EngineError>;
+}
+
+/// A key, and the message under way where it is.
+enum Key<A: Algorithm> {
+    Local(Arc<A::Key>, Local<A>),
+    Remote(Arc<RemoteKey>, Option<Box<Held>>),
+}
+
+impl<A: Algorithm> Clone for Key<A> {
+    fn clone(&self) -> Self {
+        match self {
+            Key::Local(key, message) => Key::Local(Arc::clone(key), message.clone()),
+            Key::Remote(key, message) => Key::Remote(Arc::clone(key), message.clone()),
+        }
+    }
+}
+
+/// A key and the message under way: one at a time.
+pub struct Messages<A: Algorithm> {
+    offer: Offer,
+    name: &'static str,
+    direction: Direction,
+    key: Option<Key<A>>,
+    count: Count,
+}
+
+impl<A: Algorithm> Clone for Messages<A> {
+    fn clone(&self) -> Self {
+        let Messages { offer, name, direction, key, count } = self;
+        Messages { offer: *offer, name, direction: *direction, key: key.clone(), count: count.clone() }
+    }
+}
+
+const NO_KEY: Reason = Reason::CIPHER_OPERATION_FAILED.with("no key is set");
+
+impl<A: Algorithm> Messages<A> {
+    pub fn new(offer: Offer, spec: &'static Spec) -> Self {
+        Messages { offer, name: spec.name, direction: Direction::Encrypt, key: None, count: Count::default() }
+    }
+
+    pub fn offer(&self) -> &Offer {
+        &self.offer
+    }
+
+    /// Encrypts or decrypts from now on; a message under way goes the other way no further.
+    pub fn set_direction(&mut self, direction: Direction) {
+        if direction != self.direction {
+            self.direction = direction;
+            self.abandon();
+        }
+    }
+
+    pub fn encrypts(&self) -> bool {
+        self.direction == Direction::Encrypt
+    }
+
+    pub fn has_key(&self) -> bool {
+        self.key.is_some()
+    }
+
+    /// Sets the key; a message under way was the last one's.
+    pub fn set_key(&mut self, bytes: &[u8]) -> Result<()> {
+        if bytes.len() != self.offer.traits.key {
+            return Err(Reason::INVALID_KEY_LENGTH);
+        }
+        let Offer { provider, rows, isolated, .. } = self.offer;
+        if isolated {
+            let key = RemoteKey::import(provider, A::REMOTE, bytes)?;
+            self.count.bind(rows.row(provider, Place::Isolated, self.name, "worker"));
+            self.key = Some(Key::Remote(Arc::new(key), None));
+            return Ok(());
+        }
+        let key = A::key(millstream::features()?, bytes)?;
+        self.count.bind(rows.row(provider, Place::InProcess, self.name, A::kernel(&key)));
+        match &mut self.key {
+            // Some set a key for each message: it takes the last one's place.
+            Some(Key::Local(last, message)) => {
+                message.abandon();
+                match Arc::get_mut(last) {
+                    Some(last) => *last = key,
+                    None => *last = Arc::new(key),
+                }
+            }
+            _ => self.key = Some(Key::Local(Arc::new(key), Local::default())),
+        }
+        Ok(())
+    }
+
+    /// Whether a message is under way.
+    pub fn under_way(&self) -> bool {
+        match &self.key {
+            None => false,
+            Some(Key::Local(_, message)) => message.under_way(),
+            Some(Key::Remote(_, message)) => message.is_some(),
+        }
+    }
+
+    /// Forgets the message under way.
+    pub fn abandon(&mut self) {
+        match &mut self.key {
+            None => {}
+            Some(Key::Local(_, message)) => message.abandon(),
+            Some(Key::Remote(_, message)) => *message = None,
+        }
+    }
+
+    /// Begins a message.
+    #[inline]
+    pub fn begin(&mut self, nonce: &[u8]) -> Result<()> {
+        match self.key.as_mut().ok_or(NO_KEY)? {
+            Key::Local(key, message) => message.begin(key, nonce)?,
+            Key::Remote(_, message) => *message = Some(Box::new(Held::new(nonce))),
+        }
+        Ok(())
+    }
+
+    /// Adds associated data.
+    #[inline]
+    pub fn associate(&mut self, aad: &[u8]) -> Result<()> {
+        match self.key.as_mut().ok_or(NO_KEY)? {
+            Key::Local(key, message) => message.associate(key, aad),
+            Key::Remote(_, message) => message.as_mut().ok_or(NO_MESSAGE)?.associate(aad),
+        }
+    }
+
+    /// Passes the next piece. `tag` is what the message should end with, where that is known already.
+    #[inline]
+    pub fn pass(&mut self, data: InOut<'_>, tag: Option<&[u8]>) -> Result<()> {
+        self.count.add_bytes(data.len());
+        match self.key.as_mut().ok_or(NO_KEY)? {
+            Key::Local(key, message) => message.pass(key, self.direction, data, tag),
+            Key::Remote(key, message) => {
+                message.as_mut().ok_or(NO_MESSAGE)?.pass(key, self.direction, data, tag)
+            }
+        }
+    }
+
+    /// Ends the message; returns its tag.
+    pub fn tag(&mut self) -> Result<[u8; TAG]> {
+        self.count.add(0);
+        match self.key.as_mut().ok_or(NO_KEY)? {
+            Key::Local(key, message) => message.tag(key),
+            Key::Remote(key, message) => message.take().ok_or(NO_MESSAGE)?.tag(key),
+        }
+    }
+
+    /// Ends the message, whose tag should begin with `tag`.
+    pub fn verify(&mut self, tag: &[u8]) -> Result<()> {
+        self.count.add(0);
+        let right = match self.key.as_mut().ok_or(NO_KEY)? {
+            Key::Local(key, message) => message.verify(key, tag)?,
+            Key::Remote(key, message) => message.take().ok_or(NO_MESSAGE)?.verify(key, tag)?,
+        };
+        if right { Ok(()) } else { Err(Reason::SILENT) }
+    }
+
+    /// Encrypts a whole record; returns its tag.
+    pub fn seal(&mut self, nonce: &[u8], aad: &[u8], data: InOut<'_>) -> Result<[u8; TAG]> {
+        self.count.add(data.len());
+        match self.key.as_ref().ok_or(NO_KEY)? {
+            Key::Local(key, _) => {
+                let mut tag = [0; TAG];
+                key.seal(nonce, aad, data, &mut tag)?;
+                Ok(tag)
+            }
+            Key::Remote(key, _) => key.seal(nonce, aad, data),
+        }
+    }
+
+    /// Decrypts a whole record; if its tag is wrong the output is zero.
+    pub fn open(&mut self, nonce: &[u8], aad: &[u8], mut data: InOut<'_>, tag: &[u8; TAG]) -> Result<()> {
+        self.count.add(data.len());
+        let right = match self.key.as_ref().ok_or(NO_KEY)? {
+            Key::Local(key, _) => key.open(nonce, aad, data.reborrow(), tag).is_ok(),
+            Key::Remote(key, _) => key.open(nonce, aad, data.reborrow(), tag)?,
+        };
+        if right {
+            return Ok(());
+        }
+        data.output().fill(0);
+        Err(Reason::SILENT)
+    }
+}
+
+/// Whether a tag begins with what was given. The time depends on the length alone.
+pub fn begins(tag: &[u8; TAG], given: &[u8]) -> bool {
+    tag.get(..given.len()).is_some_and(|tag| tag.ct_eq(given).into())
+}

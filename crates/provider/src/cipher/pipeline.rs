@@ -1,0 +1,84 @@
+//! Pipelines: several messages under one key in one context, passed side by side. OpenSSL 3.5 and later know them.
+//!
+//! Ref. EVP_CipherPipelineEncryptInit(3).
+
+use std::ops::{Deref, DerefMut};
+
+use millstream::modes::Direction;
+
+use super::{Context, LAST};
+use crate::error::{Reason, Result};
+use crate::exchange::Exchange;
+use crate::params::Params;
+
+/// A context, and one for each message where it has several.
+#[derive(Clone)]
+pub struct Pipelined<C> {
+    one: C,
+    pipes: Vec<C>,
+}
+
+impl<C: Context> Pipelined<C> {
+    pub fn new(one: C) -> Self {
+        Pipelined { one, pipes: Vec::new() }
+    }
+
+    /// Begins so many messages as there are vectors.
+    pub fn begin(
+        &mut self,
+        direction: Direction,
+        key: Option<&[u8]>,
+        ivs: &[Option<&[u8]>],
+        params: Params<'_>,
+    ) -> Result<()> {
+        self.one.init(direction, key, None, params)?;
+        self.pipes.clear();
+        for iv in ivs {
+            let mut pipe = self.one.clone();
+            pipe.init(direction, None, *iv, params)?;
+            self.pipes.push(pipe);
+        }
+        Ok(())
+    }
+
+    /// The context of each message, if there are so many.
+    pub fn pipes(&mut self, number: usize) -> Result<&mut [C]> {
+        if self.pipes.len() != number {
+            return Err(Reason::CIPHER_OPERATION_FAILED.with("there are not so many pipes"));
+        }
+        Ok(&mut self.pipes)
+    }
+
+    /// Takes the next piece of each; tells how many bytes count.
+    pub fn update_pipes(&mut self, pieces: Vec<Exchange<'_>>) -> Result<Vec<usize>> {
+        C::update_together(self.pipes(pieces.len())?, pieces)
+    }
+
+    /// Ends the message of one pipe.
+    pub fn finish_pipe(&mut self, pipe: usize, out: &mut [u8; LAST]) -> Result<usize> {
+        self.pipes.get_mut(pipe).ok_or(Reason::CIPHER_OPERATION_FAILED)?.finish(out)
+    }
+
+    /// Sets parameters of all messages.
+    pub fn set(&mut self, params: Params<'_>) -> Result<()> {
+        self.pipes.iter_mut().try_for_each(|pipe| pipe.set(params))?;
+        self.one.set(params)
+    }
+}
+
+/// The context that has one message.
+impl<C> Deref for Pipelined<C> {
+    type Target = C;
+
+    #[inline]
+    fn deref(&self) -> &C {
+        &self.one
+    }
+}
+
+impl<C> DerefMut for Pipelined<C> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut C {
+        &mut self.one
+    }
+}

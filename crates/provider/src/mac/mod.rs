@@ -1,0 +1,381 @@
+//! MACs: what HMAC and CMAC have in common.
+//!
+//! A context computes in one of three places: in this process, in the service that holds the key, or, with a digest or a cipher
+//! that no engine has, where the default provider does.
+//!
+//! Ref. provider-mac(7), EVP_MAC(3), EVP_MAC-HMAC(7), EVP_MAC-CMAC(7).
+
+pub mod cmac;
+pub mod hmac;
+
+use std::ffi::CStr;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use millstream::cwq;
+use millstream::tally::{Place, Row};
+use zeroize::Zeroizing;
+
+use crate::abi::OsslParam;
+use crate::count::Count;
+use crate::error::{Reason, Result};
+use crate::libcrypto;
+use crate::params::Params;
+use crate::provider::Provider;
+use crate::remote::{RemoteKey, fits};
+
+/// A kind of MAC, over any of several digests or ciphers.
+pub trait Kind: Sized + 'static {
+    /// OpenSSL's name for it.
+    const NAME: &'static CStr;
+    /// The parameter that says over which digest or cipher.
+    const OVER: &'static CStr;
+    /// What a key is refused with before that is said.
+    const UNSAID: Reason;
+    /// Ends with `END`.
+    const SETTABLE: &'static [OsslParam];
+
+    /// A digest or a cipher.
+    type Algorithm: Copy + Send;
+    /// A key in this process, and a message under way.
+    type Keyed: Keyed;
+
+    /// The one of that name, if an engine has it.
+    fn named(name: &str) -> Option<Self::Algorithm>;
+
+    /// Bytes of a MAC, and of a block.
+    fn size(algorithm: Self::Algorithm) -> (usize, usize);
+
+    /// What the service calls it.
+    fn in_service(algorithm: Self::Algorithm) -> Option<cwq::Algorithm>;
+
+    /// That a key is as long as it must be.
+    fn check(_algorithm: Self::Algorithm, _key: &[u8]) -> Result<()> {
+        Ok(())
+    }
+
+    /// Takes a key and begins a message.
+    fn key(algorithm: Self::Algorithm, key: &[u8]) -> Result<Self::Keyed>;
+
+    /// Where it is counted.
+    fn row(provider: Provider, algorithm: Self::Algorithm, place: Place, kernel: &str) -> Row;
+}
+
+/// A key and a message under way.
+pub trait Keyed: Clone + Send {
+    fn kernel(&self) -> &'static str;
+
+    /// Forgets the message and begins another.
+    fn restart(&mut self);
+
+    /// How many bytes [`Keyed::update`] may look at, to take in `len`.
+    fn reach(&self, len: usize) -> Result<usize> {
+        Ok(len)
+    }
+
+    /// Takes in the first `len` bytes of `data`.
+    fn update(&mut self, data: &[u8], len: usize) -> Result<()>;
+
+    /// The MAC; another message begins.
+    fn finish(&mut self) -> Result<Tag>;
+
+    /// The message is a record of TLS under CBC, so many bytes long with MAC and padding: 0 for none.
+    fn record(&mut self, _len: usize) {}
+}
+
+/// A MAC of up to 64 bytes.
+#[derive(Clone)]
+pub struct Tag {
+    bytes: [u8; 64],
+    len: usize,
+}
+
+impl Tag {
+    pub fn new(tag: &[u8]) -> Self {
+        let mut bytes = [0; 64];
+        bytes[..tag.len()].copy_from_slice(tag);
+        Tag { bytes, len: tag.len() }
+    }
+}
+
+impl Deref for Tag {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+/// A key in the service, and the message so far, which goes there as a whole.
+#[derive(Clone)]
+struct Remote {
+    key: Arc<RemoteKey>,
+    message: Zeroizing<Vec<u8>>,
+}
+
+/// Where a context computes.
+enum State<K: Kind> {
+    /// No key yet.
+    Unkeyed,
+    Local(K::Algorithm, K::Keyed),
+    Remote(K::Algorithm, Remote),
+    Foreign(libcrypto::Mac),
+}
+
+/// How far a message is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Nothing was taken in.
+    Begun,
+    UnderWay,
+    Finished,
+}
+
+/// What stands behind an `EVP_MAC_CTX`.
+pub struct Context<K: Kind> {
+    pub provider: Provider,
+    isolated: bool,
+    /// For keys to come.
+    over: Option<K::Algorithm>,
+    state: State<K>,
+    phase: Phase,
+    /// See [`Keyed::record`].
+    record: usize,
+    count: Count,
+}
+
+impl<K: Kind> Context<K> {
+    pub fn new(provider: Provider, isolated: bool) -> Self {
+        Context {
+            provider,
+            isolated,
+            over: None,
+            state: State::Unkeyed,
+            phase: Phase::Begun,
+            record: 0,
+            count: Count::default(),
+        }
+    }
+
+    /// Another in the same state.
+    pub fn duplicate(&self) -> Result<Self> {
+        let state = match &self.state {
+            State::Unkeyed => State::Unkeyed,
+            State::Local(algorithm, keyed) => State::Local(*algorithm, keyed.clone()),
+            State::Remote(algorithm, remote) => State::Remote(*algorithm, remote.clone()),
+            State::Foreign(mac) => State::Foreign(mac.duplicate()?),
+        };
+        Ok(Context { state, count: self.count.clone(), ..*self })
+    }
+
+    /// Begins a message: under the last key where none is given.
+    pub fn init(&mut self, key: Option<&[u8]>, params: Params<'_>) -> Result<()> {
+        if !params.is_empty() {
+            self.set(params)?;
+        }
+        match (&mut self.state, key) {
+            (State::Foreign(mac), key) => return mac.init(key, Params::NONE),
+            (_, Some(key)) => return self.set_key(key),
+            (State::Unkeyed, None) => return Err(Reason::NO_KEY_SET),
+            (State::Local(_, keyed), None) if self.phase == Phase::UnderWay => keyed.restart(),
+            (State::Remote(_, remote), None) => remote.message.clear(),
+            _ => {}
+        }
+        self.phase = Phase::Begun;
+        Ok(())
+    }
+
+    /// How many bytes [`Context::update`] is to be shown, to take in `len`.
+    #[inline]
+    pub fn reach(&self, len: usize) -> Result<usize> {
+        match &self.state {
+            State::Local(_, keyed) => keyed.reach(len),
+            _ => Ok(len),
+        }
+    }
+
+    /// Takes in the first `len` bytes of `data`.
+    #[inline]
+    pub fn update(&mut self, data: &[u8], len: usize) -> Result<()> {
+        if self.phase == Phase::Finished {
+            return Err(Reason::UPDATE_CALL_OUT_OF_ORDER);
+        }
+        match &mut self.state {
+            State::Local(_, keyed) => keyed.update(data, len)?,
+            State::Remote(_, remote) => {
+                fits(remote.message.len() + data.len())?;
+                remote.message.extend_from_slice(data);
+            }
+            State::Foreign(mac) => return mac.update(data),
+            State::Unkeyed => return Err(Reason::NO_KEY_SET),
+        }
+        self.phase = Phase::UnderWay;
+        self.count.add_bytes(data.len());
+        Ok(())
+    }
+
+    /// Writes the MAC to the front of `out`.
+    #[inline]
+    pub fn finish(&mut self, out: &mut [u8]) -> Result<usize> {
+        if self.phase == Phase::Finished {
+            return Err(Reason::FINAL_CALL_OUT_OF_ORDER);
+        }
+        let size = self.size();
+        if out.len() < size {
+            return Err(Reason::OUTPUT_BUFFER_TOO_SMALL);
+        }
+        match &mut self.state {
+            State::Local(_, keyed) => out[..size].copy_from_slice(&keyed.finish()?),
+            State::Remote(_, remote) => {
+                let (tag, len) = remote.key.mac(&remote.message)?;
+                remote.message.clear();
+                out[..size].copy_from_slice(&tag[..len]);
+            }
+            State::Foreign(mac) => return mac.finish(out),
+            State::Unkeyed => return Err(Reason::NO_KEY_SET),
+        }
+        self.phase = Phase::Finished;
+        self.count.add(0);
+        Ok(size)
+    }
+
+    /// Bytes of the MAC; 0 before there is a key, as in the default provider.
+    #[inline]
+    fn size(&self) -> usize {
+        match &self.state {
+            State::Local(algorithm, _) | State::Remote(algorithm, _) => K::size(*algorithm).0,
+            _ => 0,
+        }
+    }
+
+    pub fn get(&self, params: Params<'_>) -> Result<()> {
+        if let State::Foreign(mac) = &self.state {
+            return mac.get(params);
+        }
+        for param in params {
+            match param.key().to_bytes() {
+                b"size" => param.set_size(self.size())?,
+                b"block-size" => param.set_size(self.over.map_or(0, |over| K::size(over).1))?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    pub fn set(&mut self, params: Params<'_>) -> Result<()> {
+        if let Some(over) = params.find(K::OVER) {
+            let demands = params.find(c"properties").map(|param| param.text()).transpose()?;
+            match K::named(over.text()?).filter(|_| !demands.is_some_and(excludes_us)) {
+                Some(over) => self.choose(over),
+                None => self.hand_over()?,
+            }
+        }
+        if let State::Foreign(mac) = &mut self.state {
+            return mac.set(params);
+        }
+        for param in params {
+            match param.key().to_bytes() {
+                b"key" => self.set_key(param.octets()?)?,
+                b"tls-data-size" => {
+                    self.record = param.size()?;
+                    self.apply_record()?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// For keys to come. A key that is there stays, and so does its message.
+    fn choose(&mut self, over: K::Algorithm) {
+        self.over = Some(over);
+        if matches!(self.state, State::Foreign(_)) {
+            self.state = State::Unkeyed;
+        }
+    }
+
+    /// Another provider takes over.
+    fn hand_over(&mut self) -> Result<()> {
+        if self.isolated {
+            return Err(NOT_ISOLATED);
+        }
+        if !matches!(self.state, State::Foreign(_)) {
+            self.state = State::Foreign(libcrypto::Mac::new(self.provider, K::NAME)?);
+            self.phase = Phase::UnderWay;
+        }
+        self.over = None;
+        Ok(())
+    }
+
+    fn set_key(&mut self, key: &[u8]) -> Result<()> {
+        let over = self.over.ok_or(K::UNSAID)?;
+        K::check(over, key)?;
+        let kernel;
+        let place = if self.isolated {
+            let algorithm = K::in_service(over).ok_or(NOT_ISOLATED)?;
+            let key = Arc::new(RemoteKey::import(self.provider, algorithm, key)?);
+            self.state = State::Remote(over, Remote { key, message: Zeroizing::default() });
+            kernel = "worker";
+            Place::Isolated
+        } else {
+            let keyed = K::key(over, key)?;
+            kernel = keyed.kernel();
+            self.state = State::Local(over, keyed);
+            Place::InProcess
+        };
+        self.count.bind(K::row(self.provider, over, place, kernel));
+        self.phase = Phase::Begun;
+        self.apply_record()
+    }
+
+    fn apply_record(&mut self) -> Result<()> {
+        match &mut self.state {
+            State::Local(_, keyed) => keyed.record(self.record),
+            State::Remote(..) if self.record > 0 => return Err(LEAKS),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+const NOT_ISOLATED: Reason = Reason::NOT_SUPPORTED.with(
+    "the service has no MAC with this digest or cipher: use another, or ask for millstream.isolated=no",
+);
+const LEAKS: Reason = Reason::NOT_SUPPORTED.with(
+    "an isolated key can't hide how long the padding of a TLS record is: use encrypt-then-MAC or an AEAD, or ask for millstream.isolated=no",
+);
+
+/// The parameters that tell about a context of any kind.
+pub const GETTABLE: &[OsslParam] = &[
+    OsslParam::described(c"size", crate::abi::UNSIGNED_INTEGER),
+    OsslParam::described(c"block-size", crate::abi::UNSIGNED_INTEGER),
+    OsslParam::END,
+];
+
+/// Whether a property query demands something of a digest or a cipher that might not be true of ours. What it
+/// would like at best (`?`) is no demand.
+pub fn excludes_us(query: &str) -> bool {
+    let demands = query.split(',').map(str::trim).filter(|demand| !demand.is_empty());
+    demands.into_iter().any(|demand| {
+        let spaceless: String = demand.split_whitespace().collect();
+        !demand.starts_with(['?', '-'])
+            && !matches!(&*spaceless, "provider=millstream" | "millstream.isolated=no")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::excludes_us;
+
+    #[test]
+    fn a_query_excludes_us_when_it_demands_what_we_may_not_have() {
+        for query in
+            ["", "?provider=default", "provider=millstream", "provider = millstream, ?fips=yes", "-fips"]
+        {
+            assert!(!excludes_us(query), "{query}");
+        }
+        for query in ["provider=default", "fips=yes", "?a=b,provider!=millstream", "fips"] {
+            assert!(excludes_us(query), "{query}");
+        }
+    }
+}
