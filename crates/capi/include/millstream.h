@@ -1568,8 +1568,8 @@ void millstream_stream_free(struct millstream_stream *stream);
 /**
  * Executes `count` operations; those of one kind go side by side wherever that pays. All are done on return, with
  * their `status`, and where there are `value` and `tag`, in place. Outputs and tags of an operation must not overlap
- * anything that another operation of the batch names: that is not checked. Nothing is allocated for up to 64 operations
- * but by combined ones, and one list for more.
+ * anything that another operation of the batch names: that is not checked. One list is allocated for
+ * the call, and nothing for an operation unless it combines a cipher and an HMAC.
  *
  * Returns MILLSTREAM_STATUS_OK when all succeeded, else the status of the first that did not; the others are executed all the
  * same. Fails with nothing executed with MILLSTREAM_STATUS_NULL (`operations`), MILLSTREAM_STATUS_SIZE,

@@ -71,7 +71,10 @@ pub fn digest(hash: AlgorithmCode, data: &[u8], out: &mut [u8]) -> Result<usize,
 #[inline(always)]
 pub fn room(out: &mut [u8], needed: usize) -> Result<&mut [u8], Failure> {
     let given = out.len();
-    Ok(out.get_mut(..needed).ok_or(EngineError::OutputLength { given, needed })?)
+    match out.get_mut(..needed) {
+        Some(out) => Ok(out),
+        None => Err(EngineError::OutputLength { given, needed }.into()),
+    }
 }
 
 /// Writes a MAC to the front of `out`; its length.

@@ -74,7 +74,8 @@ impl Bytes for Rc4 {
     }
 }
 
-/// A message on its way.
+/// A message on its way. It lies in one place of the heap, which is as big as the biggest.
+#[allow(clippy::large_enum_variant)]
 enum Message<'k> {
     Ended,
     Digest(Hasher),

@@ -43,7 +43,7 @@ fn counts_where_it_is_told_to() {
     }
 }
 
-fn counting<'a>(program: &'a str) -> [&'a str; 4] {
+fn counting(program: &str) -> [&str; 4] {
     [program, "--exact", "counts_where_it_is_told_to", "--quiet"]
 }
 
@@ -276,7 +276,8 @@ fn the_configuration_extends_whatever_there_is() {
         let list = providers(&place, &base);
         let is_name = |line: &&str| line.starts_with("  ") && !line.starts_with("   ");
         let mut names: Vec<&str> = list.lines().filter(is_name).map(str::trim).collect();
-        (names.sort(), expected.sort());
+        names.sort();
+        expected.sort();
         assert_eq!(names, expected, "{what}: {list}");
     }
 }

@@ -88,6 +88,7 @@ pub fn engines() -> &'static [&'static dyn Engine] {
         &&des::TRIPLE_CBC_LANES,
         &&des::TRIPLE_CFB_LANES,
         &&rc4::RC4,
+        &&tls::SEAL,
         &&crc::CRC32,
         &&crc::CRC32C,
         &&ipsum::IP_CHECKSUM,

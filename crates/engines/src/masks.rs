@@ -21,6 +21,13 @@ pub(crate) fn equal(a: u32, b: u32) -> u32 {
     less(a ^ b, 1)
 }
 
+/// A mask for all bytes of a loop. If the compiler knew that it is all ones or zero, it would make two
+/// loops of the one and a branch between them.
+#[inline(always)]
+pub(crate) fn for_bytes(mask: u32) -> u8 {
+    BlackBox::new(mask as u8).get()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

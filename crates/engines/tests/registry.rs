@@ -41,6 +41,7 @@ fn names_are_unique_and_say_their_tier() {
         "aes-ctr-lanes",
         "aes-cfb128-lanes",
         "aes-cmac-lanes",
+        "tls-aes-cbc-hmac",
         "chacha20-poly1305",
         "sha1",
         "sha256",

@@ -7,7 +7,9 @@ use millstream_engines::aes::{CBC, CBC_LANES, Cbc, CbcLanes};
 use millstream_engines::hash::{Hash, HashKernel};
 use millstream_engines::hmac::{HmacKey, HmacLanes};
 use millstream_engines::modes::BlockMode;
-use millstream_engines::tls::{CbcHmac, CbcHmacJob, CbcHmacLanes, HEADER, pad, padded_len, remove_padding};
+use millstream_engines::tls::{
+    CbcHmac, CbcHmacJob, CbcHmacLanes, HEADER, SEAL, pad, padded_len, remove_padding,
+};
 use millstream_engines::{Error, InOut};
 use millstream_testkit::{Ran, Random};
 
@@ -135,10 +137,15 @@ fn records_of_every_length_and_padding() {
     let mut random = Random::new(84);
     let (data, vector) = (random.bytes(600), random.bytes(16));
     let mut ran = Ran::new("aes-cbc");
+    let (hashes, lens) = ([Hash::Md5, Hash::Sha1, Hash::Sha224, Hash::Sha256, Hash::Sha384], [16, 24, 32]);
     for kernel in CBC.available(Features::hardware()) {
-        for hash in [Hash::Md5, Hash::Sha1, Hash::Sha256, Hash::Sha384] {
+        for (seal, (hash, len)) in SEAL
+            .available(Features::hardware())
+            .flat_map(|seal| hashes.iter().flat_map(move |hash| lens.map(|len| (seal, (*hash, len)))))
+        {
             let mac = HmacKey::new(Features::hardware(), hash, b"MAC key");
-            let keys = CbcHmac::from_keys(Cbc::with_kernel(kernel, &[3; 16]).unwrap(), mac);
+            let keys = CbcHmac::with_kernel(seal, Cbc::with_kernel(kernel, &vec![3; len]).unwrap(), mac);
+            ran.kernel(keys.kernel().name);
             for explicit in [false, true] {
                 let vector = if explicit { &vector[..] } else { &[] };
                 for len in (0..=80).chain([255, 256, 257, 320, 511, 600]) {

@@ -299,13 +299,14 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
 fn artifact(messages: &[Value], target: &str, ending: &str) -> Result<PathBuf, String> {
     let made =
         messages.iter().filter(|m| m["reason"] == "compiler-artifact" && m["target"]["name"] == target);
-    let names = made.flat_map(|m| m["filenames"].as_array().into_iter().flatten().filter_map(Value::as_str));
+    let mut names =
+        made.flat_map(|m| m["filenames"].as_array().into_iter().flatten().filter_map(Value::as_str));
     // A program has no ending, and an rlib is none.
     let fits = |name: &&str| match ending {
         "" => Path::new(name).extension().is_none(),
         ending => name.ends_with(ending),
     };
-    let name = names.filter(fits).next_back().ok_or_else(|| format!("the build made no {target}{ending}"))?;
+    let name = names.rfind(fits).ok_or_else(|| format!("the build made no {target}{ending}"))?;
     Ok(PathBuf::from(name))
 }
 

@@ -2,7 +2,6 @@
 #![allow(unsafe_code)]
 #![allow(clippy::missing_safety_doc)]
 
-use arrayvec::ArrayVec;
 use millstream::Operation as Inner;
 
 use super::{In, Out, guard, object, pass};
@@ -127,16 +126,13 @@ pub struct Operation {
     pub user: u64,
 }
 
-/// Up to so many operations lie on the stack while they are executed.
-const FEW: usize = 64;
-
-/// More than that are executed by so many at a time: what the widest lanes take.
+/// So many are executed at a time: what the widest lanes take.
 const MANY: usize = 512;
 
 /// Executes `count` operations; those of one kind go side by side wherever that pays. All are done on return, with
 /// their `status`, and where there are `value` and `tag`, in place. Outputs and tags of an operation must not overlap
-/// anything that another operation of the batch names: that is not checked. Nothing is allocated for up to 64 operations
-/// but by combined ones, and one list for more.
+/// anything that another operation of the batch names: that is not checked. One list is allocated for
+/// the call, and nothing for an operation unless it combines a cipher and an HMAC.
 ///
 /// Returns MILLSTREAM_STATUS_OK when all succeeded, else the status of the first that did not; the others are executed all the
 /// same. Fails with nothing executed with MILLSTREAM_STATUS_NULL (`operations`), MILLSTREAM_STATUS_SIZE,
@@ -156,18 +152,11 @@ pub unsafe extern "C" fn millstream_batch(operations: *mut Operation, count: usi
         }
         // SAFETY: the caller's promise; not NULL, and no longer than an object can be.
         let operations = unsafe { std::slice::from_raw_parts_mut(operations, count) };
-        let mut first = None;
-        if count <= FEW {
-            let mut list = ArrayVec::<Inner<'_>, FEW>::new();
+        let (mut first, mut list) = (None, Vec::with_capacity(MANY.min(count)));
+        for (i, chunk) in operations.chunks_mut(MANY).enumerate() {
             // SAFETY: the caller's promise for each operation.
-            unsafe { run(operations, 0, &mut first, &mut list, |list, made| list.push(made))? };
-        } else {
-            let mut list = Vec::with_capacity(MANY.min(count));
-            for (i, chunk) in operations.chunks_mut(MANY).enumerate() {
-                // SAFETY: the caller's promise for each operation.
-                unsafe { run(chunk, i * MANY, &mut first, &mut list, |list, made| list.push(made))? };
-                list.clear();
-            }
+            unsafe { run(chunk, i * MANY, &mut first, &mut list)? };
+            list.clear();
         }
         first.map_or(Ok(()), |(place, failure)| Err(Failure::Operation(place, Box::new(failure))))
     })
@@ -179,23 +168,19 @@ pub unsafe extern "C" fn millstream_batch(operations: *mut Operation, count: usi
 /// # Safety
 /// What the operations name is valid for `'a`, as the caller promised, and the list is gone after it.
 #[inline(always)]
-unsafe fn run<'a, L: std::ops::DerefMut<Target = [Inner<'a>]>>(
+unsafe fn run<'a>(
     operations: &mut [Operation],
     begin: usize,
     first: &mut Option<(usize, Failure)>,
-    list: &mut L,
-    push: impl Fn(&mut L, Inner<'a>),
+    list: &mut Vec<Inner<'a>>,
 ) -> Result<(), Failure> {
     for (i, operation) in operations.iter_mut().enumerate() {
         operation.status = Status::Ok.into();
         // SAFETY: as the caller says.
-        match unsafe { inner(operation) } {
-            Ok(made) => push(list, made),
-            Err(failure) => {
-                operation.status = failure.status().into();
-                first.get_or_insert((begin + i, failure));
-                push(list, Inner::null());
-            }
+        if let Err(failure) = unsafe { inner(operation, list) } {
+            operation.status = failure.status().into();
+            first.get_or_insert((begin + i, failure));
+            list.push(Inner::null());
         }
     }
     millstream::batch(list)?;
@@ -240,12 +225,12 @@ unsafe fn take_over(operation: &mut Operation, done: &Inner<'_>) -> Result<(), F
     Ok(())
 }
 
-/// An operation as the library takes it.
+/// Adds an operation to the list as the library takes it; where it fails nothing is added.
 ///
 /// # Safety
 /// What it names is valid for `'a`, as the caller promised.
 #[inline(always)]
-unsafe fn inner<'a>(of: &Operation) -> Result<Inner<'a>, Failure> {
+unsafe fn inner<'a>(of: &Operation, list: &mut Vec<Inner<'a>>) -> Result<(), Failure> {
     let kind = of.kind.get()?;
     if of.reserved != [0; 6] {
         return Err(Failure::Reserved("reserved"));
@@ -253,13 +238,13 @@ unsafe fn inner<'a>(of: &Operation) -> Result<Inner<'a>, Failure> {
     // SAFETY: as the caller says; every output is found to lie apart below, before any reference is made of it.
     unsafe {
         match kind {
-            Kind::Encrypt | Kind::Decrypt => cipher(of, kind),
-            Kind::Seal | Kind::Open => aead(of, kind),
-            Kind::Digest => digest(of),
-            Kind::Mac | Kind::Verify => mac(of, kind),
-            Kind::EncryptThenMac | Kind::MacThenDecrypt => combined(of, kind),
-            Kind::PartialDigest | Kind::LastDigest => partial(of, kind),
-            Kind::Null | Kind::Copy | Kind::CopyChecksum | Kind::Checksum => plain(of, kind),
+            Kind::Encrypt | Kind::Decrypt => cipher(of, kind, list),
+            Kind::Seal | Kind::Open => aead(of, kind, list),
+            Kind::Digest => digest(of, list),
+            Kind::Mac | Kind::Verify => mac(of, kind, list),
+            Kind::EncryptThenMac | Kind::MacThenDecrypt => combined(of, kind, list),
+            Kind::PartialDigest | Kind::LastDigest => partial(of, kind, list),
+            Kind::Null | Kind::Copy | Kind::CopyChecksum | Kind::Checksum => plain(of, kind, list),
         }
     }
 }
@@ -331,20 +316,22 @@ fn bits(of: &Operation) -> Result<usize, Failure> {
 
 /// # Safety
 /// As for [`inner`]; so for all that follow.
-#[inline(always)]
-unsafe fn cipher<'a>(of: &Operation, kind: Kind) -> Result<Inner<'a>, Failure> {
+#[inline(never)]
+unsafe fn cipher<'a>(of: &Operation, kind: Kind, list: &mut Vec<Inner<'a>>) -> Result<(), Failure> {
     let read = Read::of(of)?;
     let output = output(of, &read)?;
     // SAFETY: as the caller says, and the output lies apart from what is read.
     let (key, data, iv) = unsafe { (object("key", of.key)?, pass(read.input, output)?, read.iv.get()) };
     if of.unused_bits != 0 {
-        return kasumi_f8(of, key, iv, data);
+        return kasumi_f8(of, key, iv, data, list);
     }
     no_bits(of)?;
-    Ok(match kind {
-        Kind::Encrypt => Inner::encrypt(key.cipher()?, iv, data),
-        _ => Inner::decrypt(key.cipher()?, iv, data),
-    })
+    let key = key.cipher()?;
+    match kind {
+        Kind::Encrypt => list.push(Inner::encrypt(key, iv, data)),
+        _ => list.push(Inner::decrypt(key, iv, data)),
+    }
+    Ok(())
 }
 
 /// KASUMI F8 of a message that is not whole bytes.
@@ -353,14 +340,16 @@ fn kasumi_f8<'a>(
     key: &'a Key,
     iv: &[u8],
     data: millstream::InOut<'a>,
-) -> Result<Inner<'a>, Failure> {
+    list: &mut Vec<Inner<'a>>,
+) -> Result<(), Failure> {
     let key = key.kasumi_f8()?;
     let (count, rest) = two_words("kasumi-f8", iv)?;
     if rest & ((1 << 26) - 1) != 0 || of.direction != 0 {
         return Err(Failure::Argument("initialisation vector of kasumi-f8", rest.into()));
     }
     let (bearer, direction) = ((rest >> 27) as u8, (rest >> 26) as u8 & 1);
-    Ok(Inner::kasumi_f8(key, count, bearer, direction, data, bits(of)?))
+    list.push(Inner::kasumi_f8(key, count, bearer, direction, data, bits(of)?));
+    Ok(())
 }
 
 /// Eight bytes as two numbers, the most significant byte first.
@@ -376,8 +365,8 @@ fn wrong_iv(algorithm: &'static str, iv: &[u8]) -> Failure {
     millstream::EngineError::NonceLength { algorithm, given: iv.len(), takes: "8 bytes" }.into()
 }
 
-#[inline(always)]
-unsafe fn aead<'a>(of: &Operation, kind: Kind) -> Result<Inner<'a>, Failure> {
+#[inline(never)]
+unsafe fn aead<'a>(of: &Operation, kind: Kind, list: &mut Vec<Inner<'a>>) -> Result<(), Failure> {
     no_bits(of)?;
     let read = Read::of(of)?;
     let output = output(of, &read)?;
@@ -396,30 +385,32 @@ unsafe fn aead<'a>(of: &Operation, kind: Kind) -> Result<Inner<'a>, Failure> {
     unsafe {
         let (key, data) = (object("key", of.key)?.aead()?, pass(read.input, output)?);
         let (nonce, aad) = (read.iv.get(), read.aad.get());
-        Ok(match tag {
-            None => Inner::seal(key, nonce, aad, data),
-            Some(tag) => Inner::open(key, nonce, aad, data, tag.get()),
-        })
+        match tag {
+            None => list.push(Inner::seal(key, nonce, aad, data)),
+            Some(tag) => list.push(Inner::open(key, nonce, aad, data, tag.get())),
+        }
     }
+    Ok(())
 }
 
-#[inline(always)]
-unsafe fn digest<'a>(of: &Operation) -> Result<Inner<'a>, Failure> {
+#[inline(never)]
+unsafe fn digest<'a>(of: &Operation, list: &mut Vec<Inner<'a>>) -> Result<(), Failure> {
     no_bits(of)?;
     let (hash, read) = (of.algorithm.hash()?, Read::of(of)?);
     tag_room(of, hash.output_len(), &read, None)?;
     // SAFETY: as the caller says, and what is written lies apart from what is read.
-    Ok(Inner::digest(hash, unsafe { read.input.get() }))
+    list.push(Inner::digest(hash, unsafe { read.input.get() }));
+    Ok(())
 }
 
-#[inline(always)]
-unsafe fn mac<'a>(of: &Operation, kind: Kind) -> Result<Inner<'a>, Failure> {
+#[inline(never)]
+unsafe fn mac<'a>(of: &Operation, kind: Kind, list: &mut Vec<Inner<'a>>) -> Result<(), Failure> {
     let read = Read::of(of)?;
     // SAFETY: as the caller says.
     let key = unsafe { object("key", of.key)? };
     if let millstream::Key::KasumiF9(_) = key.inner() {
         // SAFETY: as the caller says.
-        return unsafe { kasumi_f9(of, kind, key, &read) };
+        return unsafe { kasumi_f9(of, kind, key, &read, list) };
     }
     no_bits(of)?;
     let key = key.mac()?;
@@ -431,20 +422,29 @@ unsafe fn mac<'a>(of: &Operation, kind: Kind) -> Result<Inner<'a>, Failure> {
         };
         tag_room(of, needed, &read, None)?;
         // SAFETY: as the caller says, and what is written lies apart from what is read.
-        return Ok(Inner::mac(key, unsafe { read.input.get() }));
+        list.push(Inner::mac(key, unsafe { read.input.get() }));
+        return Ok(());
     }
     // SAFETY: as the caller says; nothing is written.
-    unsafe { Ok(Inner::verify(key, read.input.get(), given_tag(of)?.get())) }
+    unsafe { list.push(Inner::verify(key, read.input.get(), given_tag(of)?.get())) };
+    Ok(())
 }
 
-unsafe fn kasumi_f9<'a>(of: &Operation, kind: Kind, key: &'a Key, read: &Read) -> Result<Inner<'a>, Failure> {
+unsafe fn kasumi_f9<'a>(
+    of: &Operation,
+    kind: Kind,
+    key: &'a Key,
+    read: &Read,
+    list: &mut Vec<Inner<'a>>,
+) -> Result<(), Failure> {
     let key = key.kasumi_f9()?;
     // SAFETY: as the caller says; a tag's room is found to lie apart before it is written.
     let (message, iv) = unsafe { (read.input.get(), read.iv.get()) };
     let ((count, fresh), bits) = (two_words("kasumi-f9", iv)?, bits(of)?);
     if kind == Kind::Mac {
         tag_room(of, 4, read, None)?;
-        return Ok(Inner::kasumi_f9(key, count, fresh, of.direction, message, bits));
+        list.push(Inner::kasumi_f9(key, count, fresh, of.direction, message, bits));
+        return Ok(());
     }
     // SAFETY: as the caller says; nothing is written.
     let code = unsafe { given_tag(of)?.get() };
@@ -452,10 +452,12 @@ unsafe fn kasumi_f9<'a>(of: &Operation, kind: Kind, key: &'a Key, read: &Read) -
         let (algorithm, given) = ("kasumi-f9", code.len());
         return Err(millstream::EngineError::TagLength { algorithm, given, takes: "4 bytes" }.into());
     };
-    Ok(Inner::verify_kasumi_f9(key, count, fresh, of.direction, message, bits, code))
+    list.push(Inner::verify_kasumi_f9(key, count, fresh, of.direction, message, bits, code));
+    Ok(())
 }
 
-unsafe fn combined<'a>(of: &Operation, kind: Kind) -> Result<Inner<'a>, Failure> {
+#[inline(never)]
+unsafe fn combined<'a>(of: &Operation, kind: Kind, list: &mut Vec<Inner<'a>>) -> Result<(), Failure> {
     no_bits(of)?;
     let read = Read::of(of)?;
     let output = output(of, &read)?;
@@ -466,16 +468,19 @@ unsafe fn combined<'a>(of: &Operation, kind: Kind) -> Result<Inner<'a>, Failure>
         if kind == Kind::EncryptThenMac {
             tag_room(of, mac.hash().output_len(), &read, Some(&output))?;
             let data = pass(read.input, output)?;
-            return Ok(Inner::encrypt_then_mac(cipher, read.iv.get(), mac, clear, data));
+            list.push(Inner::encrypt_then_mac(cipher, read.iv.get(), mac, clear, data));
+            return Ok(());
         }
         let tag = given_tag(of)?;
         output.apart(&[tag])?;
         let data = pass(read.input, output)?;
-        Ok(Inner::mac_then_decrypt(cipher, read.iv.get(), mac, clear, data, tag.get()))
+        list.push(Inner::mac_then_decrypt(cipher, read.iv.get(), mac, clear, data, tag.get()));
     }
+    Ok(())
 }
 
-unsafe fn partial<'a>(of: &Operation, kind: Kind) -> Result<Inner<'a>, Failure> {
+#[inline(never)]
+unsafe fn partial<'a>(of: &Operation, kind: Kind, list: &mut Vec<Inner<'a>>) -> Result<(), Failure> {
     no_bits(of)?;
     let (hash, read) = (of.algorithm.hash()?, Read::of(of)?);
     let needed = if kind == Kind::LastDigest { hash.output_len() } else { 0 };
@@ -483,32 +488,37 @@ unsafe fn partial<'a>(of: &Operation, kind: Kind) -> Result<Inner<'a>, Failure> 
     // SAFETY: as the caller says, and what is written lies apart from what is read.
     unsafe {
         let (before, data) = ((of.aad_length > 0).then(|| read.aad.get()), read.input.get());
-        Ok(match kind {
-            Kind::LastDigest => Inner::last_hash(hash, before, data),
-            _ => Inner::partial_hash(hash, before, data, after.get()),
-        })
+        match kind {
+            Kind::LastDigest => list.push(Inner::last_hash(hash, before, data)),
+            _ => list.push(Inner::partial_hash(hash, before, data, after.get())),
+        }
     }
+    Ok(())
 }
 
-unsafe fn plain<'a>(of: &Operation, kind: Kind) -> Result<Inner<'a>, Failure> {
+#[inline(never)]
+unsafe fn plain<'a>(of: &Operation, kind: Kind, list: &mut Vec<Inner<'a>>) -> Result<(), Failure> {
     no_bits(of)?;
     if kind == Kind::Null {
-        return Ok(Inner::null());
+        list.push(Inner::null());
+        return Ok(());
     }
     let read = Read::of(of)?;
     // SAFETY: as the caller says, and the output lies apart from the input.
     unsafe {
         if kind == Kind::Checksum {
-            return Ok(Inner::checksum(of.algorithm.checksum()?, read.input.get()));
+            list.push(Inner::checksum(of.algorithm.checksum()?, read.input.get()));
+            return Ok(());
         }
         let output = Out::new("output", of.output, of.length)?;
         output.apart(&[read.input])?;
         let (source, destination) = (read.input.get(), output.get());
-        Ok(match kind {
-            Kind::Copy => Inner::copy(source, destination),
-            _ => Inner::copy_checksum(of.algorithm.checksum()?, source, destination),
-        })
+        match kind {
+            Kind::Copy => list.push(Inner::copy(source, destination)),
+            _ => list.push(Inner::copy_checksum(of.algorithm.checksum()?, source, destination)),
+        }
     }
+    Ok(())
 }
 
 #[cfg(test)]

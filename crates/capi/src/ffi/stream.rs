@@ -253,9 +253,9 @@ pub unsafe extern "C" fn millstream_stream_aad(stream: *mut Stream, aad: *const 
 /// removed. 0 for NULL and for what is no cipher.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millstream_stream_pass_length(stream: *const Stream, length: usize) -> usize {
-    // SAFETY: the caller's promise; see the module.
     guard_value(0, || {
         let len = length.min(isize::MAX as usize);
+        // SAFETY: the caller's promise; see the module.
         Ok(unsafe { object("stream", stream) }?.pass_len(len))
     })
 }

@@ -44,7 +44,7 @@ impl Executable {
             let mut words = line.split(|byte| byte.is_ascii_whitespace()).filter(|word| !word.is_empty());
             let interpreter = Path::new(OsStr::from_bytes(words.next()?));
             // `/usr/bin/env` starts what its last word names.
-            return match (interpreter.ends_with("env"), words.last(), depth) {
+            return match (interpreter.ends_with("env"), words.next_back(), depth) {
                 (_, _, 0) => None,
                 (true, Some(name), _) => Executable::find(OsStr::from_bytes(name)),
                 _ => Executable::at(interpreter, depth - 1),

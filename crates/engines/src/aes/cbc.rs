@@ -52,7 +52,7 @@ pub struct CbcOps {
 /// # Ok::<(), millstream_engines::Error>(())
 /// ```
 pub struct Cbc {
-    pub(super) forward: Schedule,
+    pub(crate) forward: Schedule,
     pub(super) inverse: Schedule,
     kernel: Bound<CbcOps>,
 }

@@ -45,7 +45,7 @@ pub trait Cbc<const N: usize>: BlockMode {
             self.encrypt(chain, InOut::separate(part, output).expect("as long as each other"));
         }
         discarded.fill(0);
-        optimization_barrier(&mut discarded);
+        optimization_barrier(&discarded);
     }
 }
 

@@ -77,6 +77,15 @@ impl<S: Chaining, const BLOCK: usize> Stream<S, BLOCK> {
         self.chain.state
     }
 
+    /// The chaining value, for somebody else to fold the next `bytes` bytes in, which are whole blocks.
+    /// No byte waits for the rest of its block.
+    #[inline(always)]
+    pub(crate) fn lend(&mut self, bytes: usize) -> &mut S {
+        debug_assert!(self.used() == 0 && bytes.is_multiple_of(BLOCK));
+        self.count = self.count.wrapping_add(bytes as u64);
+        &mut self.chain.state
+    }
+
     /// Clears what waits for the rest of its block.
     #[inline(always)]
     pub(crate) fn forget(&mut self) {

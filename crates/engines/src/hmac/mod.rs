@@ -235,7 +235,7 @@ impl<S: Chaining, const BLOCK: usize> Drop for Keyed<S, BLOCK> {
     #[inline(always)]
     fn drop(&mut self) {
         self.outer = S::default();
-        optimization_barrier(&mut self.outer);
+        optimization_barrier(&self.outer);
     }
 }
 
@@ -306,6 +306,17 @@ impl Hmac {
     #[inline]
     pub fn update(&mut self, data: &[u8]) {
         each!(&mut self.stream, keyed => keyed.update(data));
+    }
+
+    /// The chaining value of SHA-256 or SHA-224, for somebody else to fold the next `bytes` bytes in,
+    /// which are whole blocks behind whole blocks.
+    pub(crate) fn sha256_state(&mut self, bytes: usize) -> Option<&mut sha256::State> {
+        if let Family::Sha256(keyed) = &mut self.stream { Some(keyed.stream.lend(bytes)) } else { None }
+    }
+
+    /// The same for SHA-1.
+    pub(crate) fn sha1_state(&mut self, bytes: usize) -> Option<&mut sha1::State> {
+        if let Family::Sha1(keyed) = &mut self.stream { Some(keyed.stream.lend(bytes)) } else { None }
     }
 
     /// The tag over all that was taken in.

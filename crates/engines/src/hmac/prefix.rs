@@ -12,7 +12,7 @@ use std::slice::from_ref;
 
 use super::{HmacKey, Outer, Pair};
 use crate::hash::{Chain, Chaining, Digest, Hash, MAX_DIGEST, each, wipe};
-use crate::masks::{equal, less, secret};
+use crate::masks::{equal, for_bytes, less, secret};
 
 impl HmacKey {
     /// The tag of `header` and the first `len` bytes of `data`, where `len` is secret, at least
@@ -78,7 +78,7 @@ impl<S: Chaining, const BLOCK: usize> Pair<S, BLOCK> {
         let blocks = (message.header.len() + message.data.len() + field) / BLOCK + 1;
         let mut digest = [0; MAX_DIGEST];
         for index in certain..blocks {
-            let is_last = equal(index as u32, last) as u8;
+            let is_last = for_bytes(equal(index as u32, last));
             let mut block = message.block(index * BLOCK);
             cut(&mut block, (index * BLOCK) as u32, end);
             merge(&mut block, &length, is_last);

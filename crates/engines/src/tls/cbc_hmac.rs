@@ -9,11 +9,12 @@ use millstream_cpu::Features;
 use subtle::ConstantTimeEq;
 
 use super::padding::{pad, padded_len, remove_padding};
+use super::seal::{SEAL, SealOps, interleaved};
 use crate::aes::{Block, Cbc};
 use crate::hash::{Hash, MAX_DIGEST};
 use crate::hmac::HmacKey;
 use crate::modes::BlockMode;
-use crate::{Error, InOut};
+use crate::{Bound, Error, InOut, Kernel};
 
 const NAME: &str = "tls-aes-cbc-hmac";
 
@@ -32,7 +33,7 @@ pub const HEADER: usize = 11;
 /// let keys = CbcHmac::new(Features::hardware(), Hash::Sha256, &[7; 16], &[8; 32])?;
 /// // Record 0, application data, TLS 1.2; its vector must be random.
 /// let header = [0, 0, 0, 0, 0, 0, 0, 0, 23, 3, 3];
-/// let mut record = [0; 80];
+/// let mut record = [0; 64];
 /// record[16..29].copy_from_slice(b"of any length");
 /// assert_eq!(keys.sealed_len(true, 13), record.len());
 /// keys.seal(&mut [0; 16], &header, &mut record, true, 13)?;
@@ -42,6 +43,7 @@ pub const HEADER: usize = 11;
 /// # Ok::<(), millstream_engines::Error>(())
 /// ```
 pub struct CbcHmac {
+    kernel: Bound<SealOps>,
     pub(super) cbc: Cbc,
     pub(super) mac: HmacKey,
 }
@@ -55,12 +57,18 @@ impl CbcHmac {
     /// # Errors
     /// [`Error::KeyLength`] unless the cipher's key has 16, 24 or 32 bytes.
     pub fn new(features: Features, hash: Hash, cipher_key: &[u8], mac_key: &[u8]) -> Result<Self, Error> {
-        Ok(CbcHmac::from_keys(Cbc::new(features, cipher_key)?, HmacKey::new(features, hash, mac_key)))
+        let (cbc, mac) = (Cbc::new(features, cipher_key)?, HmacKey::new(features, hash, mac_key));
+        Ok(CbcHmac::with_kernel(SEAL.best(features), cbc, mac))
     }
 
-    /// Keys that are there already, on any kernels.
-    pub fn from_keys(cbc: Cbc, mac: HmacKey) -> Self {
-        CbcHmac { cbc, mac }
+    /// Keys that are there already, on any kernels, with the given kernel for both together.
+    pub fn with_kernel(kernel: Bound<SealOps>, cbc: Cbc, mac: HmacKey) -> Self {
+        CbcHmac { kernel, cbc, mac }
+    }
+
+    /// The kernel that seals a record.
+    pub fn kernel(&self) -> &'static Kernel {
+        self.kernel.kernel()
     }
 
     /// The cipher's key.
@@ -97,9 +105,9 @@ impl CbcHmac {
         let end = self.check(record, vector, payload)?;
         let mut mac = self.mac.start();
         mac.update(&pseudo_header(header, payload));
-        mac.update(&record[vector_len(vector)..end]);
+        let done = interleaved(self.kernel, &self.cbc, iv, &mut mac, &mut record[..end], vector_len(vector));
         self.append(record, end, &mac.finish());
-        self.cbc.encrypt(iv, InOut::in_place(record));
+        self.cbc.encrypt(iv, InOut::in_place(&mut record[done..]));
         Ok(())
     }
 

@@ -9,10 +9,13 @@
 //! Ref. RFC 2246 §6.2.3.2 (TLS 1.0), RFC 4346 §6.2.3.2 (1.1: the explicit vector), RFC 5246 §6.2.3.2
 //! (1.2); RFC 7366 (encrypt-then-MAC); AlFardan and Paterson, "Lucky Thirteen", 2013.
 
+mod arch;
 mod cbc_hmac;
 mod lanes;
 mod padding;
+mod seal;
 
 pub use cbc_hmac::{CbcHmac, HEADER, Opened};
 pub use lanes::{CbcHmacJob, CbcHmacLanes};
 pub use padding::{Unpadded, pad, padded_len, remove_padding};
+pub use seal::{SEAL, SealOps};

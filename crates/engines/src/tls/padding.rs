@@ -7,7 +7,7 @@ use zeroize::Zeroize;
 
 use crate::Error;
 use crate::hash::MAX_DIGEST;
-use crate::masks::{equal, less, secret};
+use crate::masks::{equal, for_bytes, less, secret};
 
 const NAME: &str = "tls-cbc";
 
@@ -153,7 +153,7 @@ fn extract(record: &[u8], size: usize, start: u32) -> [u8; MAX_DIGEST] {
 /// or not.
 fn rotate_left(circle: &mut [u8; MAX_DIGEST], size: usize, turn: u32) {
     for bit in 0..6 {
-        let chosen = ((turn >> bit & 1) as u8).wrapping_neg();
+        let chosen = for_bytes((turn >> bit & 1).wrapping_neg());
         let before = *circle;
         let by = (1 << bit) % size;
         for i in 0..size {

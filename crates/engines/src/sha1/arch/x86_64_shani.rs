@@ -29,7 +29,12 @@ macro_rules! twenty {
         for i in 5 * $function..5 * $function + 5 {
             // Words 4i..4i + 4 of the schedule take the place of those sixteen before.
             if i >= 4 {
-                $w[i % 4] = schedule($w[i % 4], $w[(i + 1) % 4], $w[(i + 2) % 4], $w[(i + 3) % 4]);
+                $w[i % 4] = $crate::sha1::arch::x86_64_shani::schedule(
+                    $w[i % 4],
+                    $w[(i + 1) % 4],
+                    $w[(i + 2) % 4],
+                    $w[(i + 3) % 4],
+                );
             }
             let x = if i == 0 { _mm_add_epi32($e, $w[0]) } else { _mm_sha1nexte_epu32($e, $w[i % 4]) };
             $e = $abcd;
@@ -37,6 +42,8 @@ macro_rules! twenty {
         }
     };
 }
+
+pub(crate) use twenty;
 
 #[target_feature(enable = "sha,sse4.1")]
 fn compress(state: &mut State, blocks: &[[u8; BLOCK]], last: &[[u8; BLOCK]]) {
@@ -107,14 +114,14 @@ fn compress_pair(states: &mut [State; 2], blocks: [&[[u8; BLOCK]]; 2], last: [&[
 
 /// ABCD, the first letter in the highest lane, and E in the highest lane.
 #[target_feature(enable = "sse4.1")]
-fn load_state(state: &State) -> (__m128i, __m128i) {
+pub(crate) fn load_state(state: &State) -> (__m128i, __m128i) {
     // SAFETY: the first 16 of the state's 20 bytes.
     let abcd = _mm_shuffle_epi32::<0b00_01_10_11>(unsafe { _mm_loadu_si128(state.as_ptr().cast()) });
     (abcd, _mm_set_epi32(state[4] as i32, 0, 0, 0))
 }
 
 #[target_feature(enable = "sse4.1")]
-fn store_state(state: &mut State, abcd: __m128i, e: __m128i) {
+pub(crate) fn store_state(state: &mut State, abcd: __m128i, e: __m128i) {
     let abcd = _mm_shuffle_epi32::<0b00_01_10_11>(abcd);
     // SAFETY: as in `load_state`.
     unsafe { _mm_storeu_si128(state.as_mut_ptr().cast(), abcd) };
@@ -123,13 +130,13 @@ fn store_state(state: &mut State, abcd: __m128i, e: __m128i) {
 
 /// FIPS 180-4 §6.1.2 step 1, four words.
 #[target_feature(enable = "sha,sse4.1")]
-fn schedule(w0: __m128i, w4: __m128i, w8: __m128i, w12: __m128i) -> __m128i {
+pub(crate) fn schedule(w0: __m128i, w4: __m128i, w8: __m128i, w12: __m128i) -> __m128i {
     _mm_sha1msg2_epu32(_mm_xor_si128(_mm_sha1msg1_epu32(w0, w4), w8), w12)
 }
 
 /// The words of a block, the first in the highest lane.
 #[target_feature(enable = "sse4.1")]
-fn load_block(block: &[u8; BLOCK]) -> [__m128i; 4] {
+pub(crate) fn load_block(block: &[u8; BLOCK]) -> [__m128i; 4] {
     let reverse = _mm_set_epi64x(0x0001_0203_0405_0607, 0x0809_0a0b_0c0d_0e0f);
     let mut w = [reverse; 4];
     for i in 0..4 {

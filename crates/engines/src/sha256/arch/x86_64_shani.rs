@@ -38,6 +38,8 @@ macro_rules! four_rounds {
     };
 }
 
+pub(crate) use four_rounds;
+
 #[target_feature(enable = "sha,sse4.1")]
 fn compress(state: &mut State, blocks: &[[u8; BLOCK]], last: &[[u8; BLOCK]]) {
     let (mut abef, mut cdgh) = load_state(state);
@@ -127,13 +129,13 @@ fn compress_pair(states: &mut [State; 2], blocks: [&[[u8; BLOCK]]; 2], last: [&[
 
 /// FIPS 180-4 §6.2.2 step 1: the four words that follow these sixteen.
 #[target_feature(enable = "sha,sse4.1")]
-fn schedule(w0: __m128i, w4: __m128i, w8: __m128i, w12: __m128i) -> __m128i {
+pub(crate) fn schedule(w0: __m128i, w4: __m128i, w8: __m128i, w12: __m128i) -> __m128i {
     let w9 = _mm_alignr_epi8::<4>(w12, w8);
     _mm_sha256msg2_epu32(_mm_add_epi32(_mm_sha256msg1_epu32(w0, w4), w9), w12)
 }
 
 #[target_feature(enable = "sse4.1")]
-fn load_block(block: &[u8; BLOCK]) -> [__m128i; 4] {
+pub(crate) fn load_block(block: &[u8; BLOCK]) -> [__m128i; 4] {
     let swap = _mm_set_epi64x(0x0c0d_0e0f_0809_0a0b, 0x0405_0607_0001_0203);
     let mut w = [swap; 4];
     for i in 0..4 {
@@ -145,7 +147,7 @@ fn load_block(block: &[u8; BLOCK]) -> [__m128i; 4] {
 
 /// ABEF and CDGH, the first letter in the highest lane.
 #[target_feature(enable = "sse4.1")]
-fn load_state(state: &State) -> (__m128i, __m128i) {
+pub(crate) fn load_state(state: &State) -> (__m128i, __m128i) {
     let words = state.as_ptr().cast::<__m128i>();
     // SAFETY: the state is 32 bytes.
     let (abcd, efgh) = unsafe { (_mm_loadu_si128(words), _mm_loadu_si128(words.add(1))) };
@@ -155,7 +157,7 @@ fn load_state(state: &State) -> (__m128i, __m128i) {
 }
 
 #[target_feature(enable = "sse4.1")]
-fn store_state(state: &mut State, abef: __m128i, cdgh: __m128i) {
+pub(crate) fn store_state(state: &mut State, abef: __m128i, cdgh: __m128i) {
     let feba = _mm_shuffle_epi32::<0b00_01_10_11>(abef);
     let dchg = _mm_shuffle_epi32::<0b10_11_00_01>(cdgh);
     let words = state.as_mut_ptr().cast::<__m128i>();
