@@ -21,6 +21,7 @@ mod error;
 mod exchange;
 pub mod ffi;
 mod fork;
+mod jobs;
 mod kdf;
 mod libcrypto;
 mod mac;

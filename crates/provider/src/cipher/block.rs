@@ -16,6 +16,7 @@ use super::{Context, LAST, Offer};
 use crate::abi::{OCTET_PTR, OCTET_STRING, OsslParam, UNSIGNED_INTEGER};
 use crate::error::{Reason, Result};
 use crate::exchange::{Exchange, Parts};
+use crate::jobs;
 use crate::params::Params;
 use crate::provider::Provider;
 use crate::remote::Chaining;
@@ -125,12 +126,19 @@ impl BlockContext {
         Ok(())
     }
 
+    #[inline]
     fn pass(&mut self, data: InOut<'_>) -> Result<()> {
         let Some(key) = &self.key else { return Err(Reason::NO_KEY_SET) };
-        let bytes = data.len();
-        key.pass(self.common.direction, &mut self.common.chain, data)?;
-        self.common.count.add_bytes(bytes);
-        Ok(())
+        let Common { offer, direction, chain, count, .. } = &mut self.common;
+        count.add_bytes(data.len());
+        // One chain is what others can be passed beside.
+        if *direction == Direction::Encrypt && offer.traits.iv > 0 && data.len() >= jobs::WORTH {
+            return match jobs::encrypt(offer.provider, key, offer.traits.iv, chain, data) {
+                Ok(outcome) => outcome,
+                Err(data) => key.pass(*direction, chain, data),
+            };
+        }
+        key.pass(*direction, chain, data)
     }
 
     /// Passes what is held, which is a whole block, to `out`.

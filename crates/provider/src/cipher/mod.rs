@@ -11,7 +11,7 @@ pub mod rc4;
 mod records;
 pub mod remote;
 pub mod stream;
-mod together;
+pub mod together;
 pub mod xts;
 
 use std::ffi::CStr;

@@ -11,6 +11,7 @@
 //! libcrypto's own headers declare for its name, which has not changed since 3.0.
 #![allow(unsafe_code)]
 
+mod job;
 pub mod kdf;
 mod mac;
 
@@ -22,6 +23,7 @@ use std::sync::OnceLock;
 use crate::abi::Function;
 use crate::error::{Reason, Result};
 
+pub use job::Job;
 pub use mac::Mac;
 
 /// What an operation that is handed on must be fetched with: anybody's but this provider's.
@@ -34,6 +36,7 @@ pub struct Libcrypto {
     inside: Option<Function>,
     mac: OnceLock<Option<mac::Functions>>,
     kdf: OnceLock<Option<kdf::Functions>>,
+    job: OnceLock<Option<job::Functions>>,
 }
 
 impl Libcrypto {
@@ -57,6 +60,10 @@ impl Libcrypto {
 
     fn mac(&self) -> Result<&mac::Functions> {
         self.mac.get_or_init(|| mac::Functions::find(self)).as_ref().ok_or(HIDDEN)
+    }
+
+    fn job(&self) -> Option<&job::Functions> {
+        self.job.get_or_init(|| job::Functions::find(self)).as_ref()
     }
 
     fn kdf(&self) -> Result<&kdf::Functions> {

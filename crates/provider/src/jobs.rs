@@ -1,0 +1,204 @@
+//! Operations inside of ASYNC_JOBs: one chain of blocks waits until others have joined it, and they are passed side by side.
+//!
+//! What was begun is put in the thread's list, and its job pauses. Whoever is resumed and finds its work undone does the
+//! whole list; who comes to a full list does it at once. A program may also drop a job that it has paused, and free its
+//! buffers. So the list has copies, which are cheap beside one chain after the other.
+
+use std::cell::RefCell;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use millstream::modes::{Direction, MAX_BLOCK};
+use millstream::{CipherKey, InOut};
+use zeroize::Zeroizing;
+
+use crate::cipher::block::BlockKey;
+use crate::cipher::together::{Pass, together};
+use crate::error::{Reason, Result};
+use crate::libcrypto::Job;
+use crate::provider::Provider;
+use crate::remote::Chaining;
+
+/// As many bytes are worth a pause: below, a chain is done sooner than two changes of the stack.
+pub const WORTH: usize = 1024;
+
+/// As many wait at most: what fills the lanes of the widest kernel.
+const FULL: usize = 16;
+
+/// Blocks of one chain.
+struct Work {
+    key: Arc<dyn BlockKey>,
+    iv: usize,
+    chain: [u8; MAX_BLOCK],
+    data: Zeroizing<Vec<u8>>,
+    outcome: Option<Result<()>>,
+}
+
+/// The same, in a list and with the one who waits for it.
+type Shared = Arc<Mutex<Work>>;
+
+thread_local! {
+    static LIST: RefCell<Vec<Shared>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Encrypts whole blocks in AES-CBC among others, if this is a job and the key is one for AES in this process. Else the data is handed back.
+pub fn encrypt<'d>(
+    provider: Provider,
+    key: &Arc<dyn BlockKey>,
+    iv: usize,
+    chain: &mut [u8; MAX_BLOCK],
+    mut data: InOut<'d>,
+) -> std::result::Result<Result<()>, InOut<'d>> {
+    // A job's stack has 32 KiB, on which the lanes of AES have room and those of Camellia and DES have not.
+    if !matches!(key.engine(), Some(CipherKey::AesCbc(_))) {
+        return Err(data);
+    }
+    let Some(job) = Job::current(provider) else { return Err(data) };
+    let bytes = Zeroizing::new(data.input().to_vec());
+    let work = Work { key: Arc::clone(key), iv, chain: *chain, data: bytes, outcome: None };
+    let work = Arc::new(Mutex::new(work));
+    if join(&work) < FULL {
+        job.pause();
+    }
+    if !is_done(&work) {
+        // Resumed on another thread it may not be in this one's list.
+        let mut all = list();
+        if !all.iter().any(|other| Arc::ptr_eq(other, &work)) {
+            all.push(Arc::clone(&work));
+        }
+        run(&all);
+    }
+    let mut work = work.lock().unwrap_or_else(PoisonError::into_inner);
+    *chain = work.chain;
+    data.output().copy_from_slice(&work.data);
+    Ok(work.outcome.take().unwrap_or(Err(Reason::INTERNAL)))
+}
+
+// Not inlined: a job may be resumed on another thread, and what was found out about this one is not known there.
+
+/// Puts it into the thread's list, and tells how many there are.
+#[inline(never)]
+fn join(work: &Shared) -> usize {
+    LIST.with_borrow_mut(|list| {
+        list.push(Arc::clone(work));
+        list.len()
+    })
+}
+
+/// Takes the thread's list.
+#[inline(never)]
+fn list() -> Vec<Shared> {
+    LIST.take()
+}
+
+fn is_done(work: &Shared) -> bool {
+    work.lock().unwrap_or_else(PoisonError::into_inner).outcome.is_some()
+}
+
+/// Does all that is undone.
+fn run(all: &[Shared]) {
+    let mut works: Vec<_> =
+        all.iter().map(|work| work.lock().unwrap_or_else(PoisonError::into_inner)).collect();
+    let passes = works.iter_mut().filter(|work| work.outcome.is_none()).filter_map(|work| work.pass());
+    let outcome = together(&mut passes.collect::<Vec<_>>());
+    for work in works.iter_mut().filter(|work| work.outcome.is_none()) {
+        work.outcome = Some(outcome.clone());
+    }
+}
+
+impl Work {
+    fn pass(&mut self) -> Option<Pass<'_>> {
+        let key: CipherKey<'_> = self.key.engine()?;
+        Some(Pass {
+            key,
+            direction: Direction::Encrypt,
+            chaining: Chaining::Ciphertext,
+            chain: &mut self.chain[..self.iv],
+            data: InOut::in_place(&mut self.data),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(unsafe_code)]
+
+    use std::ffi::c_void;
+
+    use millstream::modes::BlockMode;
+    use millstream::{EngineError, Features};
+
+    use super::*;
+
+    /// How deep a function's stack becomes, in bytes.
+    fn depth(run: fn()) -> usize {
+        const STACK: usize = 1 << 20;
+        const PAINT: u8 = 0xa5;
+        extern "C" fn start(run: *mut c_void) -> *mut c_void {
+            // SAFETY: what was passed below.
+            unsafe { std::mem::transmute::<*mut c_void, fn()>(run)() };
+            std::ptr::null_mut()
+        }
+        #[repr(align(4096))]
+        struct Stack([u8; STACK]);
+        let mut stack = Box::new(Stack([PAINT; STACK]));
+        // SAFETY: a thread on that memory, which is joined before it is looked at.
+        unsafe {
+            let mut attributes = std::mem::zeroed();
+            libc::pthread_attr_init(&mut attributes);
+            assert_eq!(libc::pthread_attr_setstack(&mut attributes, stack.0.as_mut_ptr().cast(), STACK), 0);
+            let mut thread = 0;
+            assert_eq!(libc::pthread_create(&mut thread, &attributes, start, run as *mut c_void), 0);
+            libc::pthread_join(thread, std::ptr::null_mut());
+        }
+        STACK - stack.0.iter().position(|byte| *byte != PAINT).unwrap_or(STACK)
+    }
+
+    fn key<M>(
+        new: fn(Features, &[u8]) -> std::result::Result<M, EngineError>,
+        len: usize,
+    ) -> Arc<dyn BlockKey>
+    where
+        M: BlockMode + Send + Sync + 'static,
+        for<'k> &'k M: Into<CipherKey<'k>>,
+    {
+        let mode = new(millstream::features().unwrap(), &vec![7; len]).unwrap();
+        Arc::new(crate::cipher::block::Local(mode, ""))
+    }
+
+    fn both_ways(key: &Arc<dyn BlockKey>) {
+        for direction in [Direction::Encrypt, Direction::Decrypt] {
+            key.pass(direction, &mut [0; 16], InOut::in_place(&mut vec![1; 8192])).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_list_fits_on_the_stack_of_a_job() {
+        let list = depth(|| {
+            let key = key(millstream::aes::Cbc::new, 16);
+            let work = || Work {
+                key: Arc::clone(&key),
+                iv: 16,
+                chain: [0; 16],
+                data: Zeroizing::new(vec![1; 4096]),
+                outcome: None,
+            };
+            run(&(0..FULL).map(|_| Arc::new(Mutex::new(work()))).collect::<Vec<_>>());
+        });
+        let used = list - depth(|| ());
+        assert!(used < 18 << 10, "{used} bytes of 32 KiB");
+    }
+
+    #[test]
+    fn so_does_every_message_alone() {
+        let nothing = depth(|| ());
+        for (name, deep) in [
+            ("AES", depth(|| both_ways(&key(millstream::aes::Cbc::new, 16)))),
+            ("Camellia", depth(|| both_ways(&key(millstream::camellia::Cbc::new, 16)))),
+            ("DES", depth(|| both_ways(&key(millstream::des::Cbc::new, 24)))),
+        ] {
+            let used = deep - nothing;
+            println!("{name}: {used}");
+            assert!(used < 22 << 10, "{name}: {used} bytes of 32 KiB");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Jobs that can pause.
+//!
+//! Ref. ASYNC_start_job(3), ASYNC_WAIT_CTX_new(3).
+//!
+//! # Safety
+//! A job and its wait context are libcrypto's, and are there as long as the function runs that was called in the job.
+#![allow(unsafe_code)]
+
+use std::ffi::{c_int, c_void};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::ptr;
+use std::sync::OnceLock;
+
+use super::functions;
+use crate::provider::Provider;
+
+functions! {
+    current = c"ASYNC_get_current_job": fn() -> *mut c_void;
+    wait_context = c"ASYNC_get_wait_ctx": fn(*mut c_void) -> *mut c_void;
+    pause = c"ASYNC_pause_job": fn() -> c_int;
+    set_fd = c"ASYNC_WAIT_CTX_set_wait_fd": fn(*mut c_void, *const c_void, c_int, *mut c_void, *const c_void) -> c_int;
+    clear_fd = c"ASYNC_WAIT_CTX_clear_fd": fn(*mut c_void, *const c_void) -> c_int;
+    callback = c"ASYNC_WAIT_CTX_get_callback": fn(*mut c_void, *mut *const c_void, *mut *mut c_void) -> c_int;
+}
+
+/// What the descriptor goes by in a wait context: an address that nobody else uses.
+static KEY: u8 = 0;
+
+/// The job that runs on this thread.
+pub struct Job {
+    provider: Provider,
+    wait_context: *mut c_void,
+}
+
+impl Job {
+    /// That job, if there is one that may be paused.
+    ///
+    /// Where a program wants to be called back rather than wait for a descriptor, nothing pauses.
+    pub fn current(provider: Provider) -> Option<Self> {
+        let functions = provider.libcrypto().job()?;
+        // SAFETY: takes nothing; the job is there while it runs; places for two pointers.
+        unsafe {
+            let job = (functions.current)();
+            if job.is_null() {
+                return None;
+            }
+            let wait_context = (functions.wait_context)(job);
+            let (mut callback, mut argument) = (ptr::null(), ptr::null_mut());
+            if wait_context.is_null()
+                || (functions.callback)(wait_context, &mut callback, &mut argument) == 1
+                    && !callback.is_null()
+            {
+                return None;
+            }
+            Some(Job { provider, wait_context })
+        }
+    }
+
+    /// Lets others run. Tells whether it is back, and was away: else nobody will come and go on.
+    ///
+    /// Whoever waits for the job sees it ready at once.
+    pub fn pause(&self) -> bool {
+        let (Some(functions), Some(ready)) = (self.provider.libcrypto().job(), ready()) else { return false };
+        let key = (&raw const KEY).cast();
+        // SAFETY: the job's wait context, a descriptor that is never closed, and no function to call in the end.
+        unsafe {
+            if (functions.set_fd)(self.wait_context, key, ready.as_raw_fd(), ptr::null_mut(), ptr::null())
+                != 1
+            {
+                return false;
+            }
+            let paused = (functions.pause)() == 1;
+            (functions.clear_fd)(self.wait_context, key);
+            paused
+        }
+    }
+}
+
+/// A descriptor that can always be read.
+fn ready() -> Option<&'static OwnedFd> {
+    static READY: OnceLock<Option<OwnedFd>> = OnceLock::new();
+    READY.get_or_init(|| rustix::event::eventfd(1, rustix::event::EventfdFlags::CLOEXEC).ok()).as_ref()
+}
