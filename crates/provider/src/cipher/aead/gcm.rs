@@ -105,7 +105,7 @@ impl GcmContext {
     }
 
     /// Sees to it that a message is under way.
-    #[inline]
+    #[inline(always)]
     fn ready(&mut self) -> Result<()> {
         match self.vector {
             Vector::InUse => Ok(()),
@@ -239,6 +239,7 @@ impl GcmContext {
         Ok(if self.messages.encrypts() { len } else { data_len })
     }
 
+    #[inline(always)]
     fn pass(&mut self, mut data: Exchange<'_>) -> Result<usize> {
         self.ready()?;
         let data = whole(&mut data)?;

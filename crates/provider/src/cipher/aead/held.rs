@@ -13,6 +13,9 @@ use super::message::begins;
 use crate::error::{Reason, Result};
 use crate::remote::{RemoteKey, fits};
 
+/// The longest nonce that a control word has room for, in bytes.
+const NONCE: usize = 64;
+
 /// What came so far.
 #[derive(Clone)]
 pub struct Held {
@@ -33,13 +36,16 @@ enum SoFar {
 }
 
 impl Held {
-    pub fn new(nonce: &[u8]) -> Self {
-        Held {
+    pub fn new(nonce: &[u8]) -> Result<Self> {
+        if nonce.len() > NONCE {
+            return Err(Reason::INVALID_IV_LENGTH.with("an isolated key takes vectors of at most 64 bytes"));
+        }
+        Ok(Held {
             nonce: nonce.to_vec(),
             aad: Vec::new(),
             data: Zeroizing::new(Vec::new()),
             so_far: SoFar::Nothing,
-        }
+        })
     }
 
     pub fn associate(&mut self, aad: &[u8]) -> Result<()> {

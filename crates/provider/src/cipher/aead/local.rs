@@ -105,7 +105,7 @@ impl<A: Algorithm> Local<A> {
         Ok(self.pieces(key, Direction::Encrypt)?.aad(key, aad)?)
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn pass(
         &mut self,
         key: &A::Key,
@@ -119,6 +119,7 @@ impl<A: Algorithm> Local<A> {
         self.pass_first(key, direction, data, tag)
     }
 
+    #[inline(never)]
     fn pass_first(
         &mut self,
         key: &A::Key,
@@ -198,7 +199,7 @@ impl<A: Algorithm> Local<A> {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn pass<S: AeadState>(state: &mut S, key: &S::Key, direction: Direction, data: InOut<'_>) -> Result<()> {
     match direction {
         Direction::Encrypt => state.encrypt(key, data)?,

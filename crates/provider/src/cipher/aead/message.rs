@@ -140,7 +140,7 @@ impl<A: Algorithm> Messages<A> {
     pub fn begin(&mut self, nonce: &[u8]) -> Result<()> {
         match self.key.as_mut().ok_or(NO_KEY)? {
             Key::Local(key, message) => message.begin(key, nonce)?,
-            Key::Remote(_, message) => *message = Some(Box::new(Held::new(nonce))),
+            Key::Remote(_, message) => *message = Some(Box::new(Held::new(nonce)?)),
         }
         Ok(())
     }
@@ -155,7 +155,7 @@ impl<A: Algorithm> Messages<A> {
     }
 
     /// Passes the next piece. `tag` is what the message should end with, where that is known already.
-    #[inline]
+    #[inline(always)]
     pub fn pass(&mut self, data: InOut<'_>, tag: Option<&[u8]>) -> Result<()> {
         self.count.add_bytes(data.len());
         match self.key.as_mut().ok_or(NO_KEY)? {

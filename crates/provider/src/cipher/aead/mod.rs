@@ -51,6 +51,7 @@ impl Record {
 }
 
 /// One pass over all of the input.
+#[inline(always)]
 fn whole<'e>(data: &'e mut Exchange<'_>) -> Result<InOut<'e>> {
     Ok(match data.parts() {
         Parts::InPlace(buffer, len) => InOut::in_place(&mut buffer[..len]),
