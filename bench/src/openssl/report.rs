@@ -110,13 +110,17 @@ pub struct Judged {
     text: &'static str,
     at_least: f64,
     compared: usize,
-    missed: Vec<(String, f64)>,
+    /// With the ratio, if there is an implementation at all.
+    missed: Vec<(String, Option<f64>)>,
 }
 
 impl Judged {
-    fn new(text: &'static str, at_least: f64, all: Vec<(String, f64)>) -> Judged {
+    fn new(text: &'static str, at_least: f64, all: Vec<(String, Option<f64>)>) -> Judged {
         let compared = all.len();
-        let missed = all.into_iter().filter(|(_, ratio)| !reaches(*ratio, at_least)).collect();
+        let missed = all
+            .into_iter()
+            .filter(|(_, ratio)| ratio.is_none_or(|ratio| !reaches(ratio, at_least)))
+            .collect();
         Judged { text, at_least, compared, missed }
     }
 
@@ -129,7 +133,10 @@ impl Judged {
         let reached = self.compared - self.missed.len();
         let mut text = format!("{word:<7}{} ({reached} of {})\n", self.text, self.compared);
         for (what, ratio) in &self.missed {
-            let _ = writeln!(text, "       {what}: {ratio:.2}");
+            let _ = match ratio {
+                Some(ratio) => writeln!(text, "       {what}: {ratio:.2}"),
+                None => writeln!(text, "       {what}: not offered"),
+            };
         }
         text
     }
@@ -153,20 +160,15 @@ pub fn judge(cells: &[Cell], pipes: &[Pipes]) -> Vec<Judged> {
             // There is nothing newer to speak of where only one was measured, and that is the first.
             which.extend((cell.order == newest && !cell.order.starts_with(&[3, 0])).then_some(Which::Newest));
             let ratio = if target.which == Which::Masked { cell.over_masked() } else { cell.over_default() };
-            if let Some(ratio) = ratio.filter(|_| target.covers(&which, &cell.case, cell.size)) {
+            if target.covers(&which, &cell.case, cell.size) && (ratio.is_some() || cell.kernel.is_none()) {
                 all.push((format!("{} of {} bytes", cell.case.name(), cell.size), ratio));
             }
         }
         judged.push(Judged::new(target.text, target.at_least, all));
     }
     let piped = pipes.iter().filter_map(|pipes| {
-        Some((
-            format!(
-                "OpenSSL {}: {} of {} bytes in {} pipes",
-                pipes.openssl, pipes.name, pipes.bytes, pipes.pipes
-            ),
-            pipes.ratio()?,
-        ))
+        let Pipes { openssl, name, bytes, pipes: count, .. } = pipes;
+        Some((format!("OpenSSL {openssl}: {name} of {bytes} bytes in {count} pipes"), Some(pipes.ratio()?)))
     });
     judged.push(Judged::new("pipelines of 8 or more: 3.0 times one at a time", PIPELINED, piped.collect()));
     judged
@@ -260,7 +262,7 @@ pub fn json(
         })).collect::<Vec<_>>(),
         "targets": judged.iter().map(|judged| json!({
             "target": judged.text, "at_least": judged.at_least, "compared": judged.compared,
-            "missed": judged.missed.iter().map(|(what, ratio)| json!({"what": what, "ratio": rounded(*ratio)}))
+            "missed": judged.missed.iter().map(|(what, ratio)| json!({"what": what, "ratio": ratio.map(rounded)}))
                 .collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
     })
