@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::ptr::{self, NonNull};
 use std::sync::OnceLock;
 
-use crate::abi::{self, CoreHandle, Dispatch, OsslParam};
+use crate::abi::{self, CoreHandle, Dispatch, Function, OsslParam};
 use crate::error::Reason;
 use crate::libcrypto::Libcrypto;
 
@@ -68,19 +68,20 @@ impl Provider {
                 let Dispatch { id, function } = *functions;
                 match id {
                     abi::CORE_GET_PARAMS => {
-                        core.get_params = std::mem::transmute::<_, Option<GetParams>>(function)
+                        core.get_params = std::mem::transmute::<Option<Function>, Option<GetParams>>(function)
                     }
                     abi::CORE_GET_LIBCTX => {
-                        core.get_libctx = std::mem::transmute::<_, Option<GetLibctx>>(function)
+                        core.get_libctx = std::mem::transmute::<Option<Function>, Option<GetLibctx>>(function)
                     }
                     abi::CORE_NEW_ERROR => {
-                        core.new_error = std::mem::transmute::<_, Option<NewError>>(function)
+                        core.new_error = std::mem::transmute::<Option<Function>, Option<NewError>>(function)
                     }
                     abi::CORE_SET_ERROR_DEBUG => {
-                        core.set_error_debug = std::mem::transmute::<_, Option<SetErrorDebug>>(function);
+                        core.set_error_debug =
+                            std::mem::transmute::<Option<Function>, Option<SetErrorDebug>>(function);
                     }
                     abi::CORE_VSET_ERROR => {
-                        core.vset_error = std::mem::transmute::<_, Option<VsetError>>(function)
+                        core.vset_error = std::mem::transmute::<Option<Function>, Option<VsetError>>(function)
                     }
                     _ => {}
                 }

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use millstream::hash::MAX_DIGEST;
 use millstream::modes::{BlockMode, Direction, MAX_BLOCK, unpad};
 use millstream::tally::Place;
-use millstream::{CipherKey, EngineError, Features, InOut};
+use millstream::{CipherKey, InOut};
 use zeroize::Zeroize;
 
 use super::common::{Common, random_des_key, set_all};
 use super::records::Records;
 use super::remote::Remote;
 use super::together::{Pass, together};
-use super::{Context, LAST, Offer};
+use super::{Context, LAST, Make, Offer};
 use crate::abi::{OCTET_PTR, OCTET_STRING, OsslParam, UNSIGNED_INTEGER};
 use crate::error::{Reason, Result};
 use crate::exchange::{Exchange, Parts};
@@ -79,7 +79,7 @@ pub(crate) use local;
 pub struct Spec {
     /// The name it is counted under.
     pub name: &'static str,
-    pub make: fn(Features, &[u8]) -> std::result::Result<Arc<dyn BlockKey>, EngineError>,
+    pub make: Make<dyn BlockKey>,
     /// What the service calls it.
     pub remote: Option<Remote>,
     /// Whether its keys have parity bits (DES).
@@ -379,7 +379,7 @@ impl Context for BlockContext {
     fn cipher(&mut self, mut data: Exchange<'_>) -> Result<usize> {
         self.key()?;
         let len = data.input_len();
-        if len % self.block() != 0 {
+        if !len.is_multiple_of(self.block()) {
             return Err(Reason::CIPHER_OPERATION_FAILED);
         }
         match data.parts() {

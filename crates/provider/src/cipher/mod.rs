@@ -15,8 +15,10 @@ pub mod together;
 pub mod xts;
 
 use std::ffi::CStr;
+use std::sync::Arc;
 
 use millstream::modes::Direction;
+use millstream::{EngineError, Features};
 
 use crate::abi::{INTEGER, OsslParam, UNSIGNED_INTEGER};
 use crate::count::Rows;
@@ -110,6 +112,9 @@ pub struct Offer {
     /// Whether keys go to the service.
     pub isolated: bool,
 }
+
+/// Makes a key in this process.
+pub type Make<K> = fn(Features, &[u8]) -> std::result::Result<Arc<K>, EngineError>;
 
 /// The longest that `finish` writes.
 pub const LAST: usize = 32;

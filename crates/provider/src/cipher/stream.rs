@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use millstream::modes::{Direction, MAX_BLOCK, StreamMode};
 use millstream::tally::Place;
-use millstream::{CipherKey, EngineError, Features, InOut};
+use millstream::{CipherKey, InOut};
 use zeroize::Zeroize;
 
 use super::common::{Common, random_des_key, set_all};
 use super::remote::Remote;
 use super::together::{Pass, together};
-use super::{Context, LAST, Offer};
+use super::{Context, LAST, Make, Offer};
 use crate::abi::{OCTET_PTR, OCTET_STRING, OsslParam, UNSIGNED_INTEGER};
 use crate::error::{Reason, Result};
 use crate::exchange::Exchange;
@@ -85,7 +85,7 @@ pub(crate) use local;
 pub struct Spec {
     /// The name it is counted under.
     pub name: &'static str,
-    pub make: fn(Features, &[u8]) -> std::result::Result<Arc<dyn StreamKey>, EngineError>,
+    pub make: Make<dyn StreamKey>,
     /// Whether ciphertext goes into the next block (CFB).
     pub feedback: bool,
     /// What the service calls it.

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use millstream::InOut;
 use millstream::aes::{MAX_DATA_UNIT, Xts};
 use millstream::modes::Direction;
 use millstream::tally::Place;
-use millstream::{EngineError, InOut};
+use subtle::ConstantTimeEq;
 
 use super::common::Common;
 use super::remote::RemoteXts;
@@ -17,6 +18,7 @@ use crate::params::Params;
 use crate::provider::Provider;
 
 /// A pair of keys, wherever it is.
+#[expect(clippy::large_enum_variant, reason = "it is always behind a pointer")]
 enum Key {
     Local(Xts),
     Remote(RemoteXts),
@@ -49,16 +51,16 @@ pub struct XtsContext {
 impl XtsContext {
     fn set_key(&mut self, key: &[u8]) -> Result<()> {
         self.common.check_key(key)?;
-        // Equal halves are refused here too where the key goes to the service.
-        let local = Xts::new(millstream::features()?, key).map_err(|error| match error {
-            EngineError::WeakKey { .. } => Reason::XTS_DUPLICATED_KEYS,
-            error => error.into(),
-        })?;
+        let (one, other) = key.split_at(key.len() / 2);
+        if one.ct_eq(other).into() {
+            return Err(Reason::XTS_DUPLICATED_KEYS);
+        }
         let Offer { provider, isolated, .. } = self.common.offer;
         let key = if isolated {
             self.common.bind(Place::Isolated, self.spec.name, "worker");
             Key::Remote(RemoteXts::import(provider, key)?)
         } else {
+            let local = Xts::new(millstream::features()?, key)?;
             self.common.bind(Place::InProcess, self.spec.name, local.kernel().name);
             Key::Local(local)
         };
