@@ -1637,8 +1637,8 @@ size_t millstream_queue_in_flight(const struct millstream_queue *queue);
  * bytes are not needed any more after. A key of a hash is one for HMAC.
  *
  * Fails, with 0 in *made, with MILLSTREAM_STATUS_KEY_SLOTS, MILLSTREAM_STATUS_KEY_LENGTH, MILLSTREAM_STATUS_WEAK_KEY,
- * MILLSTREAM_STATUS_ARGUMENT, MILLSTREAM_STATUS_NULL, MILLSTREAM_STATUS_SIZE; of a queue of a service also
- * as millstream_accelerator_import_key().
+ * MILLSTREAM_STATUS_ALGORITHM (it takes no key), MILLSTREAM_STATUS_ARGUMENT, MILLSTREAM_STATUS_NULL,
+ * MILLSTREAM_STATUS_SIZE; of a queue of a service also as millstream_accelerator_import_key().
  */
 millstream_status millstream_queue_import_key(struct millstream_queue *queue,
                                               millstream_algorithm algorithm,

@@ -96,6 +96,17 @@ impl AlgorithmCode {
         code.ok_or(Failure::Argument("algorithm", self.0.into()))
     }
 
+    /// The algorithm it stands for, which takes a key.
+    pub fn keyed(self) -> Result<cwq::Algorithm, Failure> {
+        use cwq::Algorithm::{Crc32, Crc32c, IpChecksum, None};
+        match self.get()? {
+            none @ (None | Crc32 | Crc32c | IpChecksum) => {
+                Err(Failure::Algorithm { given: none.name(), takes: "an algorithm with a key" })
+            }
+            keyed => Ok(keyed),
+        }
+    }
+
     /// The hash it stands for.
     #[inline]
     pub fn hash(self) -> Result<Hash, Failure> {

@@ -17,11 +17,7 @@ const _: () = {
 impl Key {
     /// Expands a key; the key of a hash is an HMAC's.
     pub fn new(algorithm: AlgorithmCode, key: &[u8]) -> Result<Self, Failure> {
-        let algorithm = algorithm.get()?;
-        use cwq::Algorithm::{Crc32, Crc32c, IpChecksum, None};
-        if matches!(algorithm, None | Crc32 | Crc32c | IpChecksum) {
-            return Err(Failure::Algorithm { given: algorithm.name(), takes: "an algorithm with a key" });
-        }
+        let algorithm = algorithm.keyed()?;
         Ok(Key(millstream::Key::new(millstream::features()?, algorithm, key)?))
     }
 

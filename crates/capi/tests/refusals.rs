@@ -227,6 +227,21 @@ fn kasumi() {
     ok!(millstream_kasumi_f9_verify(f9, 1, 2, 1, at, 125, m));
     refused!(Authentication, "authentication", millstream_kasumi_f9_verify(f9, 1, 2, 0, at, 125, m));
     refused!(Null, "mac", millstream_kasumi_f9_verify(f9, 1, 2, 1, at, 125, null()));
+    // The same in a batch.
+    let mut one = operation(Kind::Mac);
+    (one.key, one.iv, one.iv_length, one.input, one.length) = (f9, [0; 8].as_ptr(), 8, at, 16);
+    (one.tag, one.tag_length, one.direction) = (m, 4, 2);
+    refused!(Parameter, "DIRECTION", millstream_batch(&mut one, 1));
+    (one.direction, one.unused_bits) = (0, 8);
+    refused!(Argument, "unused bits", millstream_batch(&mut one, 1));
+    (one.unused_bits, one.iv_length) = (0, 7);
+    refused!(NonceLength, "7 bytes", millstream_batch(&mut one, 1));
+    one = operation(Kind::Encrypt);
+    (one.key, one.iv, one.iv_length, one.input, one.output) = (f8, [0xff; 8].as_ptr(), 8, at, at);
+    one.length = 16;
+    refused!(Parameter, "IV", millstream_batch(&mut one, 1));
+    one.unused_bits = 3;
+    refused!(Parameter, "IV", millstream_batch(&mut one, 1));
     unsafe { (millstream_key_free(f8), millstream_key_free(f9)) };
 }
 
@@ -444,6 +459,7 @@ fn queues() {
     let mut handle = 9;
     refused!(KeyLength, "15", millstream_queue_import_key(queue, CBC, [0; 15].as_ptr(), 15, &mut handle));
     assert_eq!(handle, 0);
+    refused!(Algorithm, "crc32", millstream_queue_import_key(queue, CRC, [0; 16].as_ptr(), 16, &mut handle));
     refused!(Null, "key", millstream_queue_import_key(queue, CBC, null(), 16, &mut handle));
     refused!(Null, "queue", millstream_queue_import_key(null_mut(), CBC, [0; 16].as_ptr(), 16, &mut handle));
     ok!(millstream_queue_import_key(queue, CBC, [0; 16].as_ptr(), 16, &mut handle));

@@ -150,9 +150,7 @@ pub mod digest {
     pub const FREECTX: c_int = 6;
     pub const DUPCTX: c_int = 7;
     pub const GET_PARAMS: c_int = 8;
-    pub const SET_CTX_PARAMS: c_int = 9;
     pub const GETTABLE_PARAMS: c_int = 11;
-    pub const SETTABLE_CTX_PARAMS: c_int = 12;
     pub const COPYCTX: c_int = 15;
 }
 
@@ -190,10 +188,8 @@ pub mod mac {
     pub const INIT: c_int = 4;
     pub const UPDATE: c_int = 5;
     pub const FINAL: c_int = 6;
-    pub const GET_PARAMS: c_int = 7;
     pub const GET_CTX_PARAMS: c_int = 8;
     pub const SET_CTX_PARAMS: c_int = 9;
-    pub const GETTABLE_PARAMS: c_int = 10;
     pub const GETTABLE_CTX_PARAMS: c_int = 11;
     pub const SETTABLE_CTX_PARAMS: c_int = 12;
 }

@@ -7,7 +7,10 @@
 
 use std::slice;
 
+use millstream::InOut;
 use zeroize::Zeroizing;
+
+use crate::error::Result;
 
 /// Where the input is.
 enum Input<'a> {
@@ -29,6 +32,7 @@ impl<'a> Exchange<'a> {
     /// # Safety
     /// `input` is valid for reads of `input_len` bytes and `output` for writes of `output_len`, for `'a`, and nobody else uses
     /// them meanwhile. Null is fine for none. They may overlap.
+    #[inline(always)]
     pub unsafe fn new(input: *const u8, input_len: usize, output: *mut u8, output_len: usize) -> Self {
         if input_len == 0 || input.is_null() {
             // SAFETY: `output` is ours for `output_len` bytes.
@@ -52,6 +56,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// Bytes of input.
+    #[inline(always)]
     pub fn input_len(&self) -> usize {
         match &self.input {
             Input::Apart(input) => input.len(),
@@ -61,6 +66,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// Input and output for one pass over memory that may be the same: the input's length where both are one.
+    #[inline(always)]
     pub fn parts(&mut self) -> Parts<'_> {
         match &self.input {
             Input::Apart(input) => Parts::Apart(input, self.output),
@@ -80,6 +86,15 @@ impl<'a> Exchange<'a> {
             Input::InPlace(len) => (self.output, len),
             _ => (self.output, 0),
         }
+    }
+
+    /// One pass over all the input, where the output is as long.
+    #[inline(always)]
+    pub fn pass(&mut self) -> Result<InOut<'_>> {
+        Ok(match self.parts() {
+            Parts::InPlace(buffer, len) => InOut::in_place(&mut buffer[..len]),
+            Parts::Apart(input, output) => InOut::separate(input, output)?,
+        })
     }
 
     /// Makes them apart: for what reads input after it began to write.

@@ -7,6 +7,7 @@
 //! - [`ffi`] is the border: C functions that check what they are given, catch panics, and call contexts.
 //! - `digest`, `cipher`, `mac` and `kdf` hold those contexts: safe Rust, no algorithm, and how the default provider behaves
 //!   towards its caller.
+//! - `libcrypto` finds functions of the libcrypto that loaded the module, to hand on what no engine computes.
 //! - `algorithms` lists what is offered, under OpenSSL's names.
 //!
 //! Ref. provider(7), provider-cipher(7), provider-digest(7), provider-mac(7), provider-kdf(7).

@@ -224,6 +224,12 @@ fn more_than_the_message() {
         let (opened, right) = run(&ours);
         assert!(opened.starts_with(b"message") && !right, "{name}");
         assert_eq!((opened, right), run(&theirs), "{name}");
+        // A longer piece is not kept, so the next is refused.
+        let (sealed, tag) = seal(&ours, name, &key, &[1; 12], &[], &[&[1; 9000]]);
+        let mut context = begin(&ours, name, false, &key, &[1; 12]);
+        context.expect(&tag).unwrap();
+        assert_eq!(context.update(&sealed).unwrap(), [1; 9000]);
+        assert!(isolated() || context.update(b"and more").is_err(), "{name}");
     }
 }
 

@@ -121,9 +121,9 @@ fn properties_say_where_a_key_is_and_what_is_legacy() {
     let ours = Library::millstream();
     assert!(ours.cipher_with("AES-128-CBC", c"provider=millstream,millstream.isolated=no").is_some());
     assert!(ours.cipher_with("AES-128-CBC", c"millstream.isolated=yes").is_none());
-    assert!(ours.cipher_with("DES-CBC", c"legacy=yes").is_some());
-    assert!(ours.cipher_with("RC4", c"legacy=yes").is_some());
-    assert!(ours.cipher_with("DES-EDE3-CBC", c"legacy=yes").is_none());
+    assert!(ours.cipher_with("DES-CBC", c"millstream.legacy=yes").is_some());
+    assert!(ours.cipher_with("RC4", c"millstream.legacy=yes").is_some());
+    assert!(ours.cipher_with("DES-EDE3-CBC", c"millstream.legacy=yes").is_none());
 }
 
 /// What a step of a script did: output, or an error.

@@ -18,12 +18,13 @@ const SOCKET: &str = "target/demo/millstream.sock";
 const KEY: &str = "target/demo/key";
 
 /// Builds the command; encrypts and decrypts a real file; then starts the service, computes the codes of every file of
-/// this project through it, shows `status` while it is compared with the mediated ways of today, and stops it.
+/// this project through it, has the real `openssl` encrypt with it, shows `status` while it is compared with the mediated ways of today, and stops it.
 ///
 /// # Errors
 /// When a step fails, results differ, or something is left behind.
 pub fn demo() -> Result<(), String> {
-    run(command("cargo", &["build", "--release", "--package", "millstream-cli"]))?;
+    let packages = ["--package", "millstream-cli", "--package", "millstream-provider"];
+    run(command("cargo", &[&["build", "--release"], &packages[..]].concat()))?;
     let place = root().join(PLACE);
     // What an interrupted demo left.
     let _ = std::fs::remove_dir_all(&place);
@@ -37,6 +38,8 @@ pub fn demo() -> Result<(), String> {
     title("The service, and a key that its clients can't read");
     let service = Service::start()?;
     codes()?;
+    title("A program that knows nothing of it: openssl, in its own process and with its key in the service");
+    unmodified()?;
     title("What that costs, beside the mediated ways of today");
     compare(&peers)?;
     let workers = service.workers()?;
@@ -109,6 +112,27 @@ fn codes() -> Result<(), String> {
         files.len(),
         took.as_secs_f64() * 1e3
     );
+    Ok(())
+}
+
+/// The real openssl encrypts the command itself: by itself, with Millstream, and with Millstream in the service.
+fn unmodified() -> Result<(), String> {
+    if !works("openssl", &["version"]) {
+        println!("Left out: there is no openssl here (apt-get install openssl).");
+        return Ok(());
+    }
+    let outputs = ["target/demo/plain.enc", "target/demo/run.enc", "target/demo/isolated.enc"];
+    let openssl = |output| {
+        let key = ["-K", "000102030405060708090a0b0c0d0e0f", "-iv", "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff"];
+        [&["openssl", "enc", "-aes-128-ctr", "-in", MILLSTREAM, "-out", output], &key[..]].concat()
+    };
+    run(command("openssl", &openssl(outputs[0])[1..]))?;
+    run(millstream(&[&["run", "--"], &openssl(outputs[1])[..]].concat()))?;
+    run(millstream(&[&["run", "--isolated", "--"], &openssl(outputs[2])[..]].concat()))?;
+    if outputs[1..].iter().any(|output| read(output).ok() != read(outputs[0]).ok()) {
+        return Err(format!("{} differs from {}", outputs[1..].join(" or "), outputs[0]));
+    }
+    println!("The three files are the same.");
     Ok(())
 }
 

@@ -345,7 +345,8 @@ fn kasumi_f8<'a>(
     let key = key.kasumi_f8()?;
     let (count, rest) = two_words("kasumi-f8", iv)?;
     if rest & ((1 << 26) - 1) != 0 || of.direction != 0 {
-        return Err(Failure::Argument("initialisation vector of kasumi-f8", rest.into()));
+        let (algorithm, name, takes) = ("kasumi-f8", "IV", "COUNT, BEARER, DIRECTION and 26 bits of zeros");
+        return Err(millstream::EngineError::Parameter { algorithm, name, given: rest.into(), takes }.into());
     }
     let (bearer, direction) = ((rest >> 27) as u8, (rest >> 26) as u8 & 1);
     list.push(Inner::kasumi_f8(key, count, bearer, direction, data, bits(of)?));

@@ -161,7 +161,8 @@ pub unsafe extern "C" fn millstream_seal(
         place.apart_from(&output)?;
         // SAFETY: the caller's promise; outputs lie apart from each other and from what is read.
         unsafe {
-            let (key, data, tag) = (object("key", key)?, pass(input, output)?, &mut *tag.cast::<[u8; 16]>());
+            let (key, data) = (object("key", key)?, pass(input, output)?);
+            let Some(tag) = place.get().first_chunk_mut() else { return Err(Failure::Null("tag")) };
             direct::seal(key, nonce.get(), aad.get(), data, tag)
         }
     })
@@ -345,10 +346,10 @@ pub unsafe extern "C" fn millstream_kasumi_f9_verify(
 ) -> Status {
     guard(|| {
         let (message, given) = (In::new("message", message, bits.div_ceil(8))?, In::new("mac", mac, 4)?);
-        // SAFETY: the caller's promise; nothing is written, and four bytes were checked.
+        // SAFETY: the caller's promise; nothing is written.
         unsafe {
-            let _ = given.get();
-            let (key, code) = (object("key", key)?.kasumi_f9()?, &*mac.cast::<[u8; 4]>());
+            let key = object("key", key)?.kasumi_f9()?;
+            let Some(code) = given.get().first_chunk() else { return Err(Failure::Null("mac")) };
             Ok(key.verify(count, fresh, direction, message.get(), bits, code)?)
         }
     })

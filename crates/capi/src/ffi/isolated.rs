@@ -222,7 +222,7 @@ pub unsafe extern "C" fn millstream_accelerator_import_key(
             put("made", made, 0)?;
             let accelerator = &object("accelerator", accelerator)?.inner;
             let (key, exportable) = (In::new("key", key, key_length)?.get(), self::exportable(exportable)?);
-            put("made", made, accelerator.import_key(algorithm.get()?, key, exportable)?.to_bits())
+            put("made", made, accelerator.import_key(algorithm.keyed()?, key, exportable)?.to_bits())
         }
     })
 }
@@ -243,7 +243,7 @@ pub unsafe extern "C" fn millstream_accelerator_generate_key(
             put("made", made, 0)?;
             let accelerator = &object("accelerator", accelerator)?.inner;
             let exportable = self::exportable(exportable)?;
-            put("made", made, accelerator.generate_key(algorithm.get()?, key_length, exportable)?.to_bits())
+            put("made", made, accelerator.generate_key(algorithm.keyed()?, key_length, exportable)?.to_bits())
         }
     })
 }

@@ -6,8 +6,8 @@
 //! as the length beside it says; that a handle is NULL or came from the function that makes its kind, was not freed
 //! since, and is used by one thread at a time unless it is a key; and that nobody else writes meanwhile to what a
 //! call names. All that can be checked beyond that is checked: NULL, lengths, and that no output overlaps another
-//! part of the call. References are made of pointers in [`In::get`], [`Out::get`], [`pass`], [`object`] and
-//! [`object_mut`] only, after those checks, and live as long as the call.
+//! part of the call. Bytes become references in [`In::get`] and [`Out::get`] only, objects and structures in [`object`],
+//! [`object_mut`] and where a structure's fields are read, after those checks, and for as long as the call.
 #![allow(unsafe_code)]
 // What a caller owes is the same for all functions, and stands above and at the head of the header.
 #![allow(clippy::missing_safety_doc)]

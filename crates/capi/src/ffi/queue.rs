@@ -272,8 +272,8 @@ pub unsafe extern "C" fn millstream_queue_in_flight(queue: *const Queue) -> usiz
 /// bytes are not needed any more after. A key of a hash is one for HMAC.
 ///
 /// Fails, with 0 in *made, with MILLSTREAM_STATUS_KEY_SLOTS, MILLSTREAM_STATUS_KEY_LENGTH, MILLSTREAM_STATUS_WEAK_KEY,
-/// MILLSTREAM_STATUS_ARGUMENT, MILLSTREAM_STATUS_NULL, MILLSTREAM_STATUS_SIZE; of a queue of a service also
-/// as millstream_accelerator_import_key().
+/// MILLSTREAM_STATUS_ALGORITHM (it takes no key), MILLSTREAM_STATUS_ARGUMENT, MILLSTREAM_STATUS_NULL,
+/// MILLSTREAM_STATUS_SIZE; of a queue of a service also as millstream_accelerator_import_key().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millstream_queue_import_key(
     queue: *mut Queue,
@@ -287,7 +287,7 @@ pub unsafe extern "C" fn millstream_queue_import_key(
         unsafe {
             put("made", made, 0)?;
             let (queue, key) = (object_mut("queue", queue)?, In::new("key", key, key_length)?.get());
-            put("made", made, queue.inner_mut().import_key(algorithm.get()?, key)?.to_bits())
+            put("made", made, queue.inner_mut().import_key(algorithm.keyed()?, key)?.to_bits())
         }
     })
 }

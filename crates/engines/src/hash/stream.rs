@@ -90,7 +90,7 @@ impl<S: Chaining, const BLOCK: usize> Stream<S, BLOCK> {
     #[inline(always)]
     pub(crate) fn forget(&mut self) {
         self.buffer = [0; BLOCK];
-        zeroize::optimization_barrier(&mut self.buffer);
+        zeroize::optimization_barrier(&self.buffer);
     }
 
     /// Back to where `state`, which holds `count` bytes in whole blocks, left off.

@@ -34,7 +34,8 @@ pub static ISOLATED_CIPHERS: &[OsslAlgorithm] = &joined::<
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Standing {
     Current,
-    /// OpenSSL has it in its legacy provider: who asks for `legacy=no` or `-legacy` gets none of them.
+    /// OpenSSL has it in its legacy provider. OpenSSL parses no property without a dot that it does not know itself, and it does
+    /// not know `legacy`: hence `millstream.legacy=yes`.
     Legacy,
 }
 
@@ -43,8 +44,8 @@ const fn properties(standing: Standing, isolated: bool) -> &'static CStr {
     match (standing, isolated) {
         (Standing::Current, false) => c"provider=millstream,millstream.isolated=no",
         (Standing::Current, true) => c"provider=millstream,millstream.isolated=yes",
-        (Standing::Legacy, false) => c"provider=millstream,millstream.isolated=no,legacy=yes",
-        (Standing::Legacy, true) => c"provider=millstream,millstream.isolated=yes,legacy=yes",
+        (Standing::Legacy, false) => c"provider=millstream,millstream.isolated=no,millstream.legacy=yes",
+        (Standing::Legacy, true) => c"provider=millstream,millstream.isolated=yes,millstream.legacy=yes",
     }
 }
 

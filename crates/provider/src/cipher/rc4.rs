@@ -9,7 +9,7 @@ use super::common::{Common, set_all};
 use super::{Context, LAST, Offer};
 use crate::abi::{OCTET_PTR, OCTET_STRING, OsslParam, UNSIGNED_INTEGER};
 use crate::error::{Reason, Result};
-use crate::exchange::{Exchange, Parts};
+use crate::exchange::Exchange;
 use crate::params::Params;
 use crate::provider::Provider;
 
@@ -94,10 +94,7 @@ impl Context for Rc4Context {
 
     fn update(&mut self, mut data: Exchange<'_>) -> Result<usize> {
         let len = data.input_len();
-        match data.parts() {
-            Parts::InPlace(buffer, len) => self.pass(InOut::in_place(&mut buffer[..len]))?,
-            Parts::Apart(input, output) => self.pass(InOut::separate(input, output)?)?,
-        }
+        self.pass(data.pass()?)?;
         Ok(len)
     }
 

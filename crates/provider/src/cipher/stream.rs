@@ -13,7 +13,7 @@ use super::together::{Pass, together};
 use super::{Context, LAST, Offer};
 use crate::abi::{OCTET_PTR, OCTET_STRING, OsslParam, UNSIGNED_INTEGER};
 use crate::error::{Reason, Result};
-use crate::exchange::{Exchange, Parts};
+use crate::exchange::Exchange;
 use crate::params::Params;
 use crate::provider::Provider;
 use crate::remote::Chaining;
@@ -181,14 +181,6 @@ impl StreamContext {
     }
 }
 
-/// Input and output of a piece, as one.
-fn whole<'d>(data: &'d mut Exchange<'_>) -> Result<InOut<'d>> {
-    Ok(match data.parts() {
-        Parts::InPlace(buffer, len) => InOut::in_place(&mut buffer[..len]),
-        Parts::Apart(input, output) => InOut::separate(input, output)?,
-    })
-}
-
 impl Context for StreamContext {
     type Spec = Spec;
     const GETTABLE: &'static [OsslParam] = &[
@@ -247,10 +239,10 @@ impl Context for StreamContext {
         Ok(input)
     }
 
-    #[inline]
+    #[inline(always)]
     fn update(&mut self, mut data: Exchange<'_>) -> Result<usize> {
         let len = data.input_len();
-        self.pass(whole(&mut data)?)?;
+        self.pass(data.pass()?)?;
         Ok(len)
     }
 
@@ -265,7 +257,7 @@ impl Context for StreamContext {
         let mut tails = Vec::with_capacity(pipes.len());
         for (pipe, piece) in pipes.iter_mut().zip(&mut pieces) {
             pipe.common.count.add(piece.input_len());
-            let (blocks, tail) = pipe.begin(whole(piece)?);
+            let (blocks, tail) = pipe.begin(piece.pass()?);
             tails.push(tail);
             let Common { offer, direction, chain, .. } = &mut pipe.common;
             let chaining = if pipe.spec.feedback { Chaining::Ciphertext } else { Chaining::Counter };

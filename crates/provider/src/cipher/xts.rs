@@ -12,7 +12,7 @@ use super::remote::RemoteXts;
 use super::{Context, LAST, Offer};
 use crate::abi::{OCTET_STRING, OsslParam, UNSIGNED_INTEGER};
 use crate::error::{Reason, Result};
-use crate::exchange::{Exchange, Parts};
+use crate::exchange::Exchange;
 use crate::params::Params;
 use crate::provider::Provider;
 
@@ -119,12 +119,7 @@ impl Context for XtsContext {
             _ => return Err(Reason::XTS_DATA_UNIT_IS_TOO_LARGE),
         }
         let Common { direction, chain, .. } = &self.common;
-        match data.parts() {
-            Parts::InPlace(buffer, len) => {
-                key.pass(*direction, chain, InOut::in_place(&mut buffer[..len]))?
-            }
-            Parts::Apart(input, output) => key.pass(*direction, chain, InOut::separate(input, output)?)?,
-        }
+        key.pass(*direction, chain, data.pass()?)?;
         self.common.count.add(len);
         Ok(len)
     }

@@ -106,7 +106,8 @@ impl Kind for Cmac {
     }
 }
 
-/// A key, expanded.
+/// A key, expanded. It lies in one place as long as it lives, so the sizes may differ.
+#[allow(clippy::large_enum_variant)]
 enum Key {
     Aes(aes::Cmac),
     Camellia(cmac::Cmac<camellia::Cbc, 16>),

@@ -23,6 +23,9 @@ const AAD: usize = 32;
 /// The longest piece that is kept, in bytes: a packet's. For longer ones a few calls more are nothing.
 const SHORT: usize = 2048;
 
+/// The longest first piece that may be opened as a whole message without being kept, in bytes: a record of TLS 1.3.
+const RECORD: usize = 16384 + 256;
+
 /// The message under way, if there is one, and its key's.
 pub struct Local<A: Algorithm> {
     stage: Stage<A::State>,
@@ -42,6 +45,8 @@ enum Stage<S> {
     Begun,
     /// What came makes a whole message with this tag.
     Whole([u8; TAG]),
+    /// The same, of a piece that is not kept: it had the tag that was given, so no more may come.
+    Complete([u8; TAG]),
     /// It comes in pieces.
     Pieces(S),
 }
@@ -98,7 +103,7 @@ impl<A: Algorithm> Local<A> {
             self.aad_len += aad.len();
             return Ok(());
         }
-        if let Stage::Whole(_) = self.stage {
+        if let Stage::Whole(_) | Stage::Complete(_) = self.stage {
             return Err(Reason::CIPHER_OPERATION_FAILED.with("associated data comes before data"));
         }
         // There is no data yet, so that no direction is needed.
@@ -127,26 +132,27 @@ impl<A: Algorithm> Local<A> {
         mut data: InOut<'_>,
         tag: Option<&[u8]>,
     ) -> Result<()> {
-        if let Stage::Begun = self.stage
-            && data.len() <= SHORT
-        {
+        if let Stage::Begun = self.stage {
+            let short = data.len() <= SHORT;
             match (direction, tag.and_then(|tag| <[u8; TAG]>::try_from(tag).ok())) {
-                (Direction::Encrypt, _) => {
+                (Direction::Encrypt, _) if short => {
                     let mut tag = [0; TAG];
                     self.keep(data.input());
                     key.seal(&self.nonce, self.aad(), data, &mut tag)?;
                     self.stage = Stage::Whole(tag);
                     return Ok(());
                 }
-                (Direction::Decrypt, Some(tag)) => {
-                    self.keep(data.input());
+                (Direction::Decrypt, Some(tag)) if data.len() <= RECORD => {
+                    if short {
+                        self.keep(data.input());
+                    }
                     // Where the tag is wrong for the first piece, the input is untouched or there again.
                     if key.open(&self.nonce, self.aad(), data.reborrow(), &tag).is_ok() {
-                        self.stage = Stage::Whole(tag);
+                        self.stage = if short { Stage::Whole(tag) } else { Stage::Complete(tag) };
                         return Ok(());
                     }
                 }
-                (Direction::Decrypt, None) => {}
+                _ => {}
             }
         }
         pass(self.pieces(key, direction)?, key, direction, data)
@@ -172,6 +178,8 @@ impl<A: Algorithm> Local<A> {
         }
         match &mut self.stage {
             Stage::Pieces(state) => Ok(state),
+            Stage::Complete(_) => Err(Reason::CIPHER_OPERATION_FAILED
+                .with("the tag was right for what came before: no more may come")),
             _ => Err(NO_MESSAGE),
         }
     }
@@ -179,7 +187,7 @@ impl<A: Algorithm> Local<A> {
     /// Ends the message; returns its tag.
     pub fn tag(&mut self, key: &A::Key) -> Result<[u8; TAG]> {
         let tag = match &self.stage {
-            Stage::Whole(tag) => *tag,
+            Stage::Whole(tag) | Stage::Complete(tag) => *tag,
             Stage::Pieces(state) => state.tag(key),
             Stage::Begun => {
                 let mut tag = [0; TAG];
