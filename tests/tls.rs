@@ -364,19 +364,20 @@ fn new_keys(openssl: &OpenSsl) {
             let mut server = tls.server(servers, &format!("-naccept 1 {words} {renegotiation}"));
             let mut client = tls.client(clients, words);
             let mut sent = Vec::new();
-            for (turn, command) in commands.iter().enumerate() {
-                // Lines of no letter that is a command.
+            for (turn, command) in [""].iter().chain(&commands).enumerate() {
+                // A command is one only when it is read alone: all that was sent before has arrived.
+                client.send(command.as_bytes());
+                client.expect("new keys", |client| {
+                    let err = client.err.lock().expect("no reader panics");
+                    String::from_utf8_lossy(&err).matches(said).count() >= turn
+                });
+                // Lines of no letter that is a command. The server answers when it has them, so not in the middle of
+                // a handshake.
                 let data = line(b'a' + turn as u8).repeat(100);
                 client.send(&data);
                 sent.extend(data);
                 server.expect("the client's data", |server| server.received() >= sent.len());
-                // A command is one only when it is read alone.
-                client.send(command.as_bytes());
-                client.expect("new keys", |client| {
-                    let err = client.err.lock().expect("no reader panics");
-                    String::from_utf8_lossy(&err).matches(said).count() > turn
-                });
-                let answer = line(b'x' + turn as u8);
+                let answer = line(b's' + turn as u8);
                 server.send(&answer);
                 client.expect("the server's data", |client| client.wrote(&String::from_utf8_lossy(&answer)));
             }
