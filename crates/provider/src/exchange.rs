@@ -42,10 +42,8 @@ impl<'a> Exchange<'a> {
         if from == to {
             let longer = input_len.max(output_len);
             // SAFETY: the same memory: what is only read lies in the longer one of both.
-            return Exchange {
-                input: Input::InPlace(input_len),
-                output: unsafe { bytes_mut(output, longer) },
-            };
+            let output = unsafe { bytes_mut(output, longer) };
+            return Exchange { input: Input::InPlace(input_len), output };
         }
         let apart = from + input_len <= to || to + output_len <= from;
         // SAFETY: valid for reads; lent only for the copy unless they are apart.

@@ -75,11 +75,14 @@ macro_rules! local {
 }
 pub(crate) use local;
 
+/// Makes a key in this process.
+pub type Make = fn(Features, &[u8]) -> std::result::Result<Arc<dyn BlockKey>, EngineError>;
+
 /// What one cipher of the kind differs in from the next.
 pub struct Spec {
     /// The name it is counted under.
     pub name: &'static str,
-    pub make: fn(Features, &[u8]) -> std::result::Result<Arc<dyn BlockKey>, EngineError>,
+    pub make: Make,
     /// What the service calls it.
     pub remote: Option<Remote>,
     /// Whether its keys have parity bits (DES).
@@ -206,7 +209,7 @@ impl BlockContext {
             self.pass(InOut::in_place(&mut record[..padded]))?;
             return Ok(padded);
         }
-        if len % block != 0 {
+        if !len.is_multiple_of(block) {
             return Err(Reason::CIPHER_OPERATION_FAILED);
         }
         self.pass(InOut::in_place(&mut record[..len]))?;
@@ -379,7 +382,7 @@ impl Context for BlockContext {
     fn cipher(&mut self, mut data: Exchange<'_>) -> Result<usize> {
         self.key()?;
         let len = data.input_len();
-        if len % self.block() != 0 {
+        if !len.is_multiple_of(self.block()) {
             return Err(Reason::CIPHER_OPERATION_FAILED);
         }
         match data.parts() {

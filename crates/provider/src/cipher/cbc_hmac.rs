@@ -92,7 +92,7 @@ impl CbcHmacContext {
         let keys = self.keys.as_deref().ok_or(Reason::NO_KEY_SET)?;
         let Common { direction, chain, count, .. } = &mut self.common;
         let len = record.len();
-        if len % BLOCK != 0 {
+        if !len.is_multiple_of(BLOCK) {
             return Err(Reason::CIPHER_OPERATION_FAILED);
         }
         count.add(len);

@@ -81,11 +81,14 @@ macro_rules! local {
 }
 pub(crate) use local;
 
+/// Makes a key in this process.
+pub type Make = fn(Features, &[u8]) -> std::result::Result<Arc<dyn StreamKey>, EngineError>;
+
 /// What one cipher of the kind differs in from the next.
 pub struct Spec {
     /// The name it is counted under.
     pub name: &'static str,
-    pub make: fn(Features, &[u8]) -> std::result::Result<Arc<dyn StreamKey>, EngineError>,
+    pub make: Make,
     /// Whether ciphertext goes into the next block (CFB).
     pub feedback: bool,
     /// What the service calls it.

@@ -18,7 +18,7 @@ use crate::provider::Provider;
 
 /// A pair of keys, wherever it is.
 enum Key {
-    Local(Xts),
+    Local(Box<Xts>),
     Remote(RemoteXts),
 }
 
@@ -60,7 +60,7 @@ impl XtsContext {
             Key::Remote(RemoteXts::import(provider, key)?)
         } else {
             self.common.bind(Place::InProcess, self.spec.name, local.kernel().name);
-            Key::Local(local)
+            Key::Local(Box::new(local))
         };
         self.key = Some(Arc::new(key));
         Ok(())
