@@ -206,7 +206,7 @@ impl BlockContext {
             self.pass(InOut::in_place(&mut record[..padded]))?;
             return Ok(padded);
         }
-        if len % block != 0 {
+        if !len.is_multiple_of(block) {
             return Err(Reason::CIPHER_OPERATION_FAILED);
         }
         self.pass(InOut::in_place(&mut record[..len]))?;

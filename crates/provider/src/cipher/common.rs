@@ -72,7 +72,7 @@ impl Common {
         self.count.bind(rows.row(provider, place, name, kernel));
     }
 
-    /// Answers what is the same for all; tells whether it was such a question.
+    /// Answers what is the same for all.
     pub fn get(&self, param: &Param<'_>) -> Result<()> {
         let traits = self.offer.traits;
         match param.key().to_bytes() {

@@ -18,9 +18,8 @@ use crate::params::Params;
 use crate::provider::Provider;
 
 /// A pair of keys, wherever it is.
-#[expect(clippy::large_enum_variant, reason = "it is always behind a pointer")]
 enum Key {
-    Local(Xts),
+    Local(Box<Xts>),
     Remote(RemoteXts),
 }
 
@@ -62,7 +61,7 @@ impl XtsContext {
         } else {
             let local = Xts::new(millstream::features()?, key)?;
             self.common.bind(Place::InProcess, self.spec.name, local.kernel().name);
-            Key::Local(local)
+            Key::Local(Box::new(local))
         };
         self.key = Some(Arc::new(key));
         Ok(())
