@@ -196,7 +196,12 @@ impl BlockContext {
     /// Takes a record of TLS, in place, and tells how many bytes count.
     fn record(&mut self, mut data: Exchange<'_>) -> Result<usize> {
         let block = self.block();
-        let Parts::InPlace(record, len) = data.parts() else { return Err(Reason::CIPHER_OPERATION_FAILED) };
+        let (record, len) = match data.parts() {
+            Parts::InPlace(record, len) => (record, len),
+            // An empty record, which TLS 1.0 sends before each with data.
+            Parts::Apart([], record) => (record, 0),
+            Parts::Apart(..) => return Err(Reason::CIPHER_OPERATION_FAILED),
+        };
         if !self.common.padding {
             return Err(Reason::CIPHER_OPERATION_FAILED);
         }
