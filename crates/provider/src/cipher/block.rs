@@ -126,7 +126,7 @@ impl BlockContext {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn pass(&mut self, data: InOut<'_>) -> Result<()> {
         let Some(key) = &self.key else { return Err(Reason::NO_KEY_SET) };
         let Common { offer, direction, chain, count, .. } = &mut self.common;
@@ -226,19 +226,6 @@ impl BlockContext {
         }
     }
 
-    /// Takes a piece that may begin or end inside a block, or a record.
-    #[inline(never)]
-    fn update_any(&mut self, mut data: Exchange<'_>) -> Result<usize> {
-        if self.records() {
-            return self.record(data);
-        }
-        let (written, whole) = self.stage(&mut data)?;
-        if !whole.is_empty() {
-            self.pass(whole)?;
-        }
-        Ok(written)
-    }
-
     fn records(&self) -> bool {
         self.records.as_ref().is_some_and(|records| records.on())
     }
@@ -317,16 +304,25 @@ impl Context for BlockContext {
         Ok((total - keep) & !(self.block() - 1))
     }
 
-    // Inlined into the border, because the way of the pieces through memory would cost half as much as a block.
     #[inline(always)]
-    fn update(&mut self, mut data: Exchange<'_>) -> Result<usize> {
-        let len = data.input_len();
-        if self.filled == 0 && len & (self.block() - 1) == 0 && !self.holds_back() && self.records.is_none() {
-            // Nearly always: nothing is held, before and after.
-            self.pass(data.pass()?)?;
-            return Ok(len);
+    fn quick(&mut self, data: InOut<'_>) -> Option<Result<()>> {
+        let whole = data.len() & (self.block() - 1) == 0;
+        if self.filled != 0 || !whole || self.holds_back() || self.records.is_some() {
+            return None;
         }
-        self.update_any(data)
+        Some(self.pass(data))
+    }
+
+    /// Takes a piece that may begin or end inside a block, or a record.
+    fn update(&mut self, mut data: Exchange<'_>) -> Result<usize> {
+        if self.records() {
+            return self.record(data);
+        }
+        let (written, whole) = self.stage(&mut data)?;
+        if !whole.is_empty() {
+            self.pass(whole)?;
+        }
+        Ok(written)
     }
 
     const PIPELINED: bool = true;

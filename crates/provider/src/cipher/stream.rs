@@ -240,6 +240,18 @@ impl Context for StreamContext {
     }
 
     #[inline(always)]
+    fn quick(&mut self, data: InOut<'_>) -> Option<Result<()>> {
+        let len = data.len();
+        // Blocks are 8 or 16 bytes.
+        if self.used != 0 || len & (self.common.offer.traits.iv - 1) != 0 {
+            return None;
+        }
+        let Common { direction, chain, count, .. } = &mut self.common;
+        let passed = self.key.as_deref()?.blocks(*direction, chain, data);
+        count.add(len);
+        Some(passed)
+    }
+
     fn update(&mut self, mut data: Exchange<'_>) -> Result<usize> {
         let len = data.input_len();
         self.pass(data.pass()?)?;

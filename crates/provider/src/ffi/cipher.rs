@@ -5,7 +5,9 @@
 #![allow(unsafe_code)]
 
 use std::ffi::{c_int, c_uchar, c_void};
+use std::ptr;
 
+use millstream::InOut;
 use millstream::modes::Direction;
 use zeroize::Zeroize;
 
@@ -138,6 +140,27 @@ unsafe extern "C" fn cipher_decrypt_init<C: cipher::Context>(
     unsafe { init::<C>(Direction::Decrypt, context, (key, key_len), (iv, iv_len), params) }
 }
 
+/// Input and output of one length, if both are there, with room, and are one or apart.
+///
+/// # Safety
+/// As for [`Exchange::new`].
+#[inline(always)]
+unsafe fn pass<'a>(input: *const u8, len: usize, out: *mut u8, room: usize) -> Option<InOut<'a>> {
+    if input.is_null() || out.is_null() || len == 0 || len > room {
+        return None;
+    }
+    if ptr::eq(input, out) {
+        // SAFETY: the caller's promise; it is the output.
+        return Some(InOut::in_place(unsafe { bytes_mut(out, len) }));
+    }
+    let (from, to) = (input as usize, out as usize);
+    let apart = from + len <= to || to + len <= from;
+    // SAFETY: the caller's promise; they don't overlap.
+    apart
+        .then(|| unsafe { InOut::separate(bytes(input, len), bytes_mut(out, len)) })
+        .and_then(|pass| pass.ok())
+}
+
 unsafe extern "C" fn cipher_update<C: cipher::Context>(
     context: *mut c_void,
     out: *mut c_uchar,
@@ -152,6 +175,13 @@ unsafe extern "C" fn cipher_update<C: cipher::Context>(
     guard(
         || Some(provider),
         || {
+            // SAFETY: `len` bytes of input, and room for `room` bytes of output.
+            let pass = unsafe { pass(input, len, out, room) };
+            if let Some(passed) = pass.and_then(|pass| context.quick(pass)) {
+                // SAFETY: a place for a number.
+                unsafe { *out_len = len };
+                return passed;
+            }
             let written = if out.is_null() {
                 // SAFETY: `len` bytes of input.
                 context.associate(unsafe { bytes(input, len) })?
