@@ -124,6 +124,27 @@ impl<'a> Param<'a> {
         u32::try_from(self.size()?).map_err(|_| Reason::FAILED_TO_GET_PARAMETER)
     }
 
+    /// Of `pipeline-tag`: the bytes at each of so many places, all as long as the parameter says.
+    pub fn octets_of_each(&self, places: usize) -> Result<Vec<&'a mut [u8]>> {
+        let raw = self.raw();
+        if raw.data_type != OCTET_PTR || raw.data.is_null() {
+            return Err(Reason::FAILED_TO_GET_PARAMETER);
+        }
+        // SAFETY: the place of a pointer holds one, to an array of as many pointers as there are pipes.
+        let first = unsafe { *raw.data.cast::<*const *mut u8>() };
+        if first.is_null() {
+            return Err(Reason::FAILED_TO_GET_PARAMETER);
+        }
+        let each = (0..places).map(|i| {
+            // SAFETY: each points to so many bytes that are this call's, or is null.
+            unsafe {
+                let at = *first.add(i);
+                (!at.is_null()).then(|| slice::from_raw_parts_mut(at, raw.data_size))
+            }
+        });
+        each.collect::<Option<_>>().ok_or(Reason::FAILED_TO_GET_PARAMETER)
+    }
+
     /// Bytes.
     pub fn octets(&self) -> Result<&'a [u8]> {
         self.bytes_of(self.raw(), &[OCTET_STRING])

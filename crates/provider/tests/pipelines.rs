@@ -6,7 +6,7 @@ use std::ffi::c_int;
 use std::time::Instant;
 
 use millstream_testkit::Random;
-use support::{Cipher, CipherContext, Library, Object, Refused, done, optional, version};
+use support::{Cipher, CipherContext, Library, Object, Param, Refused, done, optional, version};
 
 type Init = unsafe extern "C" fn(Object, Object, *const u8, usize, usize, *const *const u8, usize) -> c_int;
 type Update = unsafe extern "C" fn(
@@ -102,6 +102,17 @@ impl Pipelines {
         Ok(())
     }
 
+    fn associate(&self, context: &mut CipherContext, inputs: &[&[u8]]) -> Result<(), Refused> {
+        let from: Vec<_> = inputs.iter().map(|input| input.as_ptr()).collect();
+        let lens: Vec<_> = inputs.iter().map(|input| input.len()).collect();
+        let mut written = vec![0; inputs.len()];
+        let (to, rooms) = (std::ptr::null(), std::ptr::null());
+        // SAFETY: as the manual says of associated data.
+        done(unsafe {
+            (self.update)(context.0, to, written.as_mut_ptr(), rooms, from.as_ptr(), lens.as_ptr())
+        })
+    }
+
     fn finish(&self, context: &mut CipherContext, outs: &mut [Vec<u8>]) -> Result<(), Refused> {
         let mut last = vec![[0_u8; 32]; outs.len()];
         let to: Vec<_> = last.iter_mut().map(|last| last.as_mut_ptr()).collect();
@@ -171,6 +182,76 @@ fn pipes_are_as_messages_alone() {
             pipelines.update(&mut context, &second, &mut outs).unwrap();
             pipelines.finish(&mut context, &mut outs).unwrap();
             assert_eq!(outs, expected, "{name}, {pipes} pipes, encrypt {encrypt}");
+        }
+    }
+}
+
+/// The tag of each pipe, to be set or to be written.
+fn tags_of(tags: &mut [[u8; 16]], at: &mut Vec<*mut u8>, first: &mut *mut *mut u8) -> Param {
+    *at = tags.iter_mut().map(|tag| tag.as_mut_ptr()).collect();
+    *first = at.as_mut_ptr();
+    Param {
+        key: c"pipeline-tag".as_ptr(),
+        data_type: 7,
+        data: std::ptr::from_mut(first).cast(),
+        data_size: 16,
+        return_size: usize::MAX,
+    }
+}
+
+#[test]
+fn authenticated_pipes_are_as_messages_alone() {
+    let Some(pipelines) = pipelines() else { return };
+    let library = Library::millstream();
+    let mut random = Random::new(2);
+    for (name, round) in
+        ["AES-128-GCM", "AES-256-GCM"].into_iter().flat_map(|name| (0..30).map(move |i| (name, i)))
+    {
+        let cipher = library.cipher(name).unwrap();
+        let pipes = 1 + random.below(32);
+        let (key, aad) = (random.bytes(cipher.key_len()), random.bytes(13));
+        let ivs: Vec<_> = (0..pipes).map(|_| random.bytes(12)).collect();
+        let plain: Vec<_> = (0..pipes)
+            .map(|_| {
+                let len = random.below(700);
+                random.bytes(len)
+            })
+            .collect();
+        let mut expected = Vec::new();
+        for (iv, plain) in ivs.iter().zip(&plain) {
+            let mut alone = cipher.context(true, &key, iv).unwrap();
+            alone.associate(&aad).unwrap();
+            let sealed = alone.update(plain).unwrap();
+            alone.finish().unwrap();
+            expected.push((sealed, alone.octets(c"tag", 16).unwrap()));
+        }
+        let (mut at, mut first) = (Vec::new(), std::ptr::null_mut());
+        let mut tags = vec![[0; 16]; pipes];
+        let mut context = pipelines.begin(&cipher, true, &key, &ivs).unwrap();
+        let aads = vec![&aad[..]; pipes];
+        pipelines.associate(&mut context, &aads).unwrap();
+        let mut outs = vec![Vec::new(); pipes];
+        let inputs: Vec<_> = plain.iter().map(Vec::as_slice).collect();
+        pipelines.update(&mut context, &inputs, &mut outs).unwrap();
+        pipelines.finish(&mut context, &mut outs).unwrap();
+        context.get(&[tags_of(&mut tags, &mut at, &mut first)]).unwrap();
+        for ((out, tag), (sealed, alone)) in outs.iter().zip(&tags).zip(&expected) {
+            assert_eq!((&out[..], &tag[..]), (&sealed[..], &alone[..]), "{name}, {pipes} pipes");
+        }
+        // Back again; in every other round with one tag that is wrong.
+        let forged = round % 2 == 1;
+        if forged {
+            tags[random.below(pipes)][3] ^= 1;
+        }
+        let mut context = pipelines.begin(&cipher, false, &key, &ivs).unwrap();
+        context.set(&[tags_of(&mut tags, &mut at, &mut first)]).unwrap();
+        pipelines.associate(&mut context, &aads).unwrap();
+        let mut opened = vec![Vec::new(); pipes];
+        let inputs: Vec<_> = outs.iter().map(Vec::as_slice).collect();
+        pipelines.update(&mut context, &inputs, &mut opened).unwrap();
+        assert_eq!(pipelines.finish(&mut context, &mut opened).is_err(), forged, "{name}, {pipes} pipes");
+        if !forged {
+            assert_eq!(opened, plain, "{name}, {pipes} pipes");
         }
     }
 }

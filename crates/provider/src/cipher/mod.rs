@@ -168,6 +168,16 @@ pub trait Context: Clone + Send {
         pipes.iter_mut().zip(pieces).map(|(pipe, piece)| pipe.update(piece)).collect()
     }
 
+    /// Writes the tag of a message that was encrypted: as many bytes as there is room for.
+    fn tag(&self, _tag: &mut [u8]) -> Result<()> {
+        Err(crate::error::Reason::NOT_SUPPORTED)
+    }
+
+    /// The tag that the message to be decrypted must have.
+    fn expect(&mut self, _tag: &[u8]) -> Result<()> {
+        Err(crate::error::Reason::NOT_SUPPORTED)
+    }
+
     /// Takes associated data: an update without output.
     fn associate(&mut self, _data: &[u8]) -> Result<usize> {
         Err(crate::error::Reason::OUTPUT_BUFFER_TOO_SMALL)

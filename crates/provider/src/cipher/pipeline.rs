@@ -9,7 +9,7 @@ use millstream::modes::Direction;
 use super::{Context, LAST};
 use crate::error::{Reason, Result};
 use crate::exchange::Exchange;
-use crate::params::Params;
+use crate::params::{Param, Params};
 
 /// A context, and one for each message where it has several.
 #[derive(Clone)]
@@ -59,10 +59,34 @@ impl<C: Context> Pipelined<C> {
         self.pipes.get_mut(pipe).ok_or(Reason::CIPHER_OPERATION_FAILED)?.finish(out)
     }
 
-    /// Sets parameters of all messages.
+    /// Takes the associated data of each.
+    pub fn associate_pipes(&mut self, pieces: &[&[u8]]) -> Result<()> {
+        let pipes = self.pipes(pieces.len())?;
+        pipes.iter_mut().zip(pieces).try_for_each(|(pipe, piece)| pipe.associate(piece).map(drop))
+    }
+
+    /// Sets parameters of all messages, and the tag of each.
     pub fn set(&mut self, params: Params<'_>) -> Result<()> {
         self.pipes.iter_mut().try_for_each(|pipe| pipe.set(params))?;
+        if let Some(param) = self.tags(params) {
+            let tags = param.octets_of_each(self.pipes.len())?;
+            self.pipes.iter_mut().zip(tags).try_for_each(|(pipe, tag)| pipe.expect(tag))?;
+        }
         self.one.set(params)
+    }
+
+    /// Tells parameters, and the tag of each message.
+    pub fn get(&self, params: Params<'_>) -> Result<()> {
+        if let Some(param) = self.tags(params) {
+            let tags = param.octets_of_each(self.pipes.len())?;
+            self.pipes.iter().zip(tags).try_for_each(|(pipe, tag)| pipe.tag(tag))?;
+        }
+        self.one.get(params)
+    }
+
+    /// Where the tags are that a caller of pipes has.
+    fn tags<'a>(&self, params: Params<'a>) -> Option<Param<'a>> {
+        if self.pipes.is_empty() { None } else { params.find(c"pipeline-tag") }
     }
 }
 

@@ -114,8 +114,19 @@ pub unsafe extern "C" fn update<C: cipher::Context>(
     guard(
         || Some(provider),
         || {
-            if outs.is_null() || rooms.is_null() || inputs.is_null() {
+            if inputs.is_null() || (!outs.is_null() && rooms.is_null()) {
                 return Err(Reason::OUTPUT_BUFFER_TOO_SMALL);
+            }
+            if outs.is_null() {
+                // SAFETY: as many inputs as there are pipes, each as long as it says.
+                let data: Vec<_> =
+                    unsafe { (0..pipes).map(|i| bytes(*inputs.add(i), *lens.add(i))).collect() };
+                context.associate_pipes(&data)?;
+                for (i, data) in data.iter().enumerate() {
+                    // SAFETY: as many places as pipes.
+                    unsafe { *out_lens.add(i) = data.len() };
+                }
+                return Ok(());
             }
             let contexts = context.pipes(pipes)?;
             // SAFETY: as many of each as there are pipes.

@@ -12,7 +12,7 @@ use millstream::{EngineError, Features, cwq};
 
 use super::message::{Algorithm, Messages};
 use super::{Record, Spec, TAG, whole};
-use crate::abi::{OCTET_STRING, OsslParam, UNSIGNED_INTEGER};
+use crate::abi::{OCTET_PTR, OCTET_STRING, OsslParam, UNSIGNED_INTEGER};
 use crate::cipher::{Context, LAST, Offer};
 use crate::error::{Reason, Result};
 use crate::exchange::{Exchange, Parts};
@@ -254,12 +254,7 @@ impl GcmContext {
         if tag.len() > TAG || !param.has_data() {
             return Err(Reason::FAILED_TO_GET_PARAMETER);
         }
-        if tag.is_empty() || self.messages.encrypts() {
-            return Err(Reason::INVALID_TAG);
-        }
-        self.tag[..tag.len()].copy_from_slice(tag);
-        self.tag_len = Some(tag.len());
-        Ok(())
+        self.expect(tag)
     }
 
     fn get_tag(&self, param: &Param<'_>) -> Result<()> {
@@ -308,6 +303,7 @@ impl Context for GcmContext {
         OsslParam::described(c"tlsaadpad", UNSIGNED_INTEGER),
         OsslParam::described(c"tlsivgen", OCTET_STRING),
         OsslParam::described(c"iv-generated", UNSIGNED_INTEGER),
+        OsslParam::described(c"pipeline-tag", OCTET_PTR),
         OsslParam::END,
     ];
     const SETTABLE: &'static [OsslParam] = &[
@@ -316,6 +312,7 @@ impl Context for GcmContext {
         OsslParam::described(c"tlsaad", OCTET_STRING),
         OsslParam::described(c"tlsivfixed", OCTET_STRING),
         OsslParam::described(c"tlsivinv", OCTET_STRING),
+        OsslParam::described(c"pipeline-tag", OCTET_PTR),
         OsslParam::END,
     ];
 
@@ -377,6 +374,25 @@ impl Context for GcmContext {
             None => self.pass(data),
             Some(record) => self.pass_record(record, data),
         }
+    }
+
+    const PIPELINED: bool = true;
+
+    fn tag(&self, tag: &mut [u8]) -> Result<()> {
+        if self.tag_len.is_none() || !self.messages.encrypts() {
+            return Err(Reason::INVALID_TAG);
+        }
+        tag.copy_from_slice(self.tag.get(..tag.len()).ok_or(Reason::INVALID_TAG)?);
+        Ok(())
+    }
+
+    fn expect(&mut self, tag: &[u8]) -> Result<()> {
+        if tag.is_empty() || tag.len() > TAG || self.messages.encrypts() {
+            return Err(Reason::INVALID_TAG);
+        }
+        self.tag[..tag.len()].copy_from_slice(tag);
+        self.tag_len = Some(tag.len());
+        Ok(())
     }
 
     fn associate(&mut self, data: &[u8]) -> Result<usize> {
