@@ -22,7 +22,7 @@ const STEPS: &[(&str, Step)] = &[
     ("test-release", |p| {
         p.tests(command("cargo", &["test", "--workspace", "--release", PROGRAMS[0], PROGRAMS[1]]))
     }),
-    ("programs", |p| p.tests(command("cargo", &["test", "--release", "--package", PROGRAMS[1]]))),
+    ("programs", programs),
     ("loom", loom),
     ("generated", |_| generate::generate(true)),
     ("bench-once", bench_once),
@@ -110,6 +110,18 @@ fn deny(pipeline: &mut Pipeline) -> Result<(), String> {
         return run(command("cargo", &["deny", "check", "advisories"]));
     }
     pipeline.skip("the advisory database can't be reached: advisories were not checked");
+    Ok(())
+}
+
+/// Unmodified programs on the provider; and the provider under every libcrypto there is.
+fn programs(pipeline: &mut Pipeline) -> Result<(), String> {
+    pipeline.tests(command("cargo", &["test", "--release", "--package", PROGRAMS[1]]))?;
+    for libcrypto in openssl::libraries()? {
+        println!("\nThe provider under {}", libcrypto.display());
+        let mut tests = command("cargo", &["test", "--release", "--package", "millstream-provider"]);
+        tests.env("MILLSTREAM_TEST_LIBCRYPTO", libcrypto);
+        pipeline.tests(tests)?;
+    }
     Ok(())
 }
 

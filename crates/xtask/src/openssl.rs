@@ -27,6 +27,27 @@ const PROVIDERS_NUM: &str = "OSSL_provider_init 1 * EXIST::FUNCTION:\n";
 /// the program, so that a copy elsewhere works.
 const CONFIGURE: &[&str] = &["--libdir=lib", "shared", "no-docs", "no-tests", "-Wl,-rpath,'$$ORIGIN/../lib'"];
 
+/// The libcrypto of each version that was built.
+///
+/// # Errors
+/// When one was not.
+pub fn libraries() -> Result<Vec<PathBuf>, String> {
+    let each = CRATES.iter().map(|version| {
+        let library = root().join("target/openssl").join(openssl_version(version)).join("lib/libcrypto.so");
+        if library.exists() {
+            Ok(library)
+        } else {
+            Err(format!("no {}: run `cargo xtask openssl`", library.display()))
+        }
+    });
+    each.collect()
+}
+
+/// OpenSSL's own, of the crate's.
+fn openssl_version(version: &str) -> &str {
+    version.split('+').nth(1).unwrap_or(version)
+}
+
 /// Builds each version that is not there, and prints where all of them are: under `target/openssl/<version>`.
 ///
 /// # Errors
@@ -39,7 +60,7 @@ pub fn openssl() -> Result<(), String> {
     }
     let cache = cache.canonicalize().map_err(|e| format!("{}: {e}", cache.display()))?;
     for version in CRATES {
-        let name = version.split('+').nth(1).unwrap_or(version);
+        let name = openssl_version(version);
         let place = cache.join(name);
         if !place.exists() {
             let locked = Lock::wait(&cache.join(format!("{name}.lock")))?;
