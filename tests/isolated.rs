@@ -39,7 +39,7 @@ fn outputs_are_the_default_providers() {
     let default = Side::new(&place, "default", Provider::Default);
     let openssl = OpenSsl::system();
     // Not whole blocks, and more than one piece.
-    let data: Vec<u8> = (0..70_001_u32).map(|i| (i * 31 >> 3) as u8).collect();
+    let data: Vec<u8> = (0..70_001_u32).map(|i| ((i * 31) >> 3) as u8).collect();
     for (name, counted, key, iv) in CIPHERS {
         let vector = if *iv > 0 { format!("-iv {}", &IV[..*iv]) } else { String::new() };
         let compute = |side: &Side, direction: &str, input: &[u8]| {
