@@ -22,8 +22,13 @@ fn run(place: &Place, options: &[&str], command: &[&str]) -> Ended {
 }
 
 fn command_line(place: &Place, options: &[&str], command: &[&str]) -> Command {
-    let mut line = Command::new(MILLSTREAM);
-    line.arg("run").arg("--module").arg(module()).args(options).arg("--").args(command);
+    // Whoever started this test may ignore signals (nohup, a job in the background), and that is inherited.
+    let mut line = Command::new("env");
+    line.args(["--default-signal", MILLSTREAM, "run", "--module"])
+        .arg(module())
+        .args(options)
+        .arg("--")
+        .args(command);
     line.env("TMPDIR", place.path("")).env_remove("MILLSTREAM_SOCKET").current_dir(place.path(""));
     line
 }
@@ -140,7 +145,7 @@ fn an_interrupt_from_the_terminal_comes_once() {
     );
     let typed = "while [ ! -e ready ]; do sleep 0.01; done; sleep 0.1; printf '\\003'; sleep 0.2";
     let line = format!("({typed}) | script -qec '{}' /dev/null", run.replace('\'', "'\\''"));
-    let shown = place.run("sh", ["-c", &line], b"");
+    let shown = place.run("env", ["--default-signal", "sh", "-c", &line], b"");
     assert_eq!(String::from_utf8(place.read("log")).unwrap(), "once\n", "{shown:?}");
 }
 
