@@ -9,8 +9,8 @@ use crate::provider::Provider;
 /// So many operations are added at once.
 const OPERATIONS: u64 = 64;
 
-/// Or so many bytes.
-const BYTES: u64 = 1 << 20;
+/// Or so many bytes: beside the time that they take, to add them is nothing, and what a context has not added is not seen.
+const BYTES: u64 = 4096;
 
 /// The rows of an algorithm: found once.
 pub struct Rows([OnceLock<Row>; 2]);
@@ -66,9 +66,13 @@ impl Count {
     #[inline]
     pub fn add_bytes(&mut self, bytes: usize) {
         self.bytes += bytes as u64;
+        if self.bytes >= BYTES {
+            self.flush();
+        }
     }
 
     /// Adds what was counted to the row.
+    #[cold]
     pub fn flush(&mut self) {
         if let Some(row) = self.row
             && self.operations + self.bytes > 0
