@@ -4,7 +4,9 @@
 //! A kernel's functions are called through its [`Bound`], the witness that its features exist.
 #![allow(unsafe_code)]
 
-use millstream_cpu::{Feature, FeatureSet, Features};
+#[cfg(target_arch = "x86_64")]
+use millstream_cpu::Feature;
+use millstream_cpu::{FeatureSet, Features};
 
 use super::cbc_hmac::{CbcHmac, HEADER};
 use crate::aes::{Block, Cbc, Schedule};
@@ -62,6 +64,7 @@ static ROWS: &[Row<SealOps>] = &[
 ];
 
 /// A record in which the hash is ahead of the cipher, so that it reads what is not encrypted yet.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 pub(super) struct Ahead<'a> {
     record: &'a mut [u8],
     /// By how many bytes; at least 51.
@@ -70,6 +73,7 @@ pub(super) struct Ahead<'a> {
     pub(super) steps: usize,
 }
 
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 impl Ahead<'_> {
     /// What the hash takes in a step: before the step's data is encrypted, with which it may overlap.
     #[inline(always)]
