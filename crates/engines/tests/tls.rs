@@ -253,7 +253,7 @@ fn many_records_as_one_by_one() {
             }
         }
     }
-    ran.at_least(2);
+    ran.at_least(if cfg!(target_arch = "x86_64") { 2 } else { 1 });
 }
 
 #[test]
