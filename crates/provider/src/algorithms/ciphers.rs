@@ -15,7 +15,7 @@ use millstream::{aes, camellia, des};
 
 /// A mode, and bytes of key, vector and block.
 const fn traits(mode: Mode, key: usize, iv: usize, block: usize) -> Traits {
-    Traits { mode, key, iv, block, aead: false, custom_iv: false, tls_mac: false }
+    Traits { mode, key, iv, block, aead: false, custom_iv: false }
 }
 
 /// Bytes of key and block.

@@ -65,8 +65,6 @@ pub struct Traits {
     pub aead: bool,
     /// Whether the context takes care of the vector itself.
     pub custom_iv: bool,
-    /// Whether it makes records of TLS with a MAC inside.
-    pub tls_mac: bool,
 }
 
 /// The parameters that tell that.

@@ -10,7 +10,7 @@ use millstream::modes::Direction;
 use millstream::{EngineError, Features, InOut, cwq};
 
 use super::message::{Algorithm, Messages};
-use super::{Record, Spec, TAG, whole};
+use super::{Record, Spec, TAG};
 use crate::abi::{OCTET_STRING, OsslParam, UNSIGNED_INTEGER};
 use crate::cipher::{Context, LAST, Offer};
 use crate::error::{Reason, Result};
@@ -233,7 +233,7 @@ impl Context for ChaChaContext {
             return self.pass_record(record, data);
         }
         self.ready()?;
-        let data = whole(&mut data)?;
+        let data = data.pass()?;
         let (len, tag) = (data.len(), (self.tag_len > 0).then(|| &self.tag[..self.tag_len]));
         self.messages.pass(data, tag)?;
         Ok(len)

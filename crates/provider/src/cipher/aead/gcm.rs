@@ -11,7 +11,7 @@ use millstream::modes::Direction;
 use millstream::{EngineError, Features, cwq};
 
 use super::message::{Algorithm, Messages};
-use super::{Record, Spec, TAG, whole};
+use super::{Record, Spec, TAG};
 use crate::abi::{OCTET_PTR, OCTET_STRING, OsslParam, UNSIGNED_INTEGER};
 use crate::cipher::{Context, LAST, Offer};
 use crate::error::{Reason, Result};
@@ -242,7 +242,7 @@ impl GcmContext {
     #[inline(always)]
     fn pass(&mut self, mut data: Exchange<'_>) -> Result<usize> {
         self.ready()?;
-        let data = whole(&mut data)?;
+        let data = data.pass()?;
         let len = data.len();
         let tag = self.tag_len.map(|len| &self.tag[..len]);
         self.messages.pass(data, tag)?;

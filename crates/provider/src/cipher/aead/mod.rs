@@ -13,11 +13,6 @@ mod held;
 mod local;
 mod message;
 
-use millstream::InOut;
-
-use crate::error::Result;
-use crate::exchange::{Exchange, Parts};
-
 /// Bytes of a tag.
 pub use millstream::aead::TAG;
 
@@ -48,13 +43,4 @@ impl Record {
         [aad[11], aad[12]] = len.to_be_bytes();
         Some(Record { aad, len: usize::from(len) })
     }
-}
-
-/// One pass over all of the input.
-#[inline(always)]
-fn whole<'e>(data: &'e mut Exchange<'_>) -> Result<InOut<'e>> {
-    Ok(match data.parts() {
-        Parts::InPlace(buffer, len) => InOut::in_place(&mut buffer[..len]),
-        Parts::Apart(input, output) => InOut::separate(input, output)?,
-    })
 }
