@@ -1,0 +1,7 @@
+//! Which cryptographic instructions a program runs, and running it without them.
+//!
+//! Any program on Linux: unmodified, static, stripped, in any language, and without privileges.
+#![deny(unsafe_code)]
+
+pub mod capability;
+pub mod memory;
