@@ -4,4 +4,6 @@
 #![deny(unsafe_code)]
 
 pub mod capability;
+pub mod knobs;
 pub mod memory;
+pub mod processor;
