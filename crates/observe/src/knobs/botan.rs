@@ -1,8 +1,6 @@
 //! Botan: `BOTAN_CLEAR_CPUID`, a list of what it is not to use. Names that a version does not know it ignores.
 //!
-//! Set-user-ID programs don't read it.
-//!
-//! Tried with Botan 2.19 on x86-64; the names that only version 3 has, and AArch64, are not tried.
+//! Set-user-ID programs don't read it, and version 2.19, which was tried, doesn't either. With version 3 it is not tried.
 //!
 //! Ref. Botan `doc/api_ref/env_vars.rst`, `src/lib/utils/cpuid`.
 
