@@ -7,3 +7,5 @@ pub mod capability;
 pub mod knobs;
 pub mod memory;
 pub mod processor;
+#[cfg(target_os = "linux")]
+pub mod process;
