@@ -5,3 +5,4 @@
 
 pub mod capability;
 pub mod memory;
+pub mod trace;
