@@ -4,4 +4,5 @@
 #![deny(unsafe_code)]
 
 pub mod capability;
+pub mod code;
 pub mod memory;
