@@ -4,5 +4,6 @@
 #![deny(unsafe_code)]
 
 pub mod capability;
+pub mod code;
 pub mod memory;
 pub mod trace;
