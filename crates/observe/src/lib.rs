@@ -4,8 +4,10 @@
 #![deny(unsafe_code)]
 
 pub mod capability;
+pub mod code;
 pub mod knobs;
 pub mod memory;
-pub mod processor;
 #[cfg(target_os = "linux")]
 pub mod process;
+pub mod processor;
+pub mod trace;
