@@ -6,4 +6,5 @@ pub mod compare;
 pub mod explain;
 pub mod features;
 pub mod table;
+pub mod trace;
 pub mod without;
