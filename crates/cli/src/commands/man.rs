@@ -178,6 +178,49 @@ A server whose session keys are in another process, and the table in a file:
     ),
 ];
 
+pub(super) const COMPARE: &[Section] = &[
+    (
+        "THE MEASURE",
+        "One run each way is made beside the other, in the order A B B A, after --warmup of them that don't count. Time is \
+that from start to end; processor is the time in user and kernel mode of CMD and of what it waited for. The factor is \
+that of the medians; behind it stand the lowest and the highest factor of the pairs, without a tenth at each end. Where \
+these don't agree on who is faster, or differ by less than 1 %, no difference is claimed. With fewer than 3 runs \
+a factor below 1.2 is not either.
+
+With all features CMD runs under the same tracer, which answers CPUID with the truth. A CPUID takes some microseconds then, \
+and each program some milliseconds more to start.
+
+What CMD writes on standard output is read and digested, and the digests of both ways compared. Programs that print \
+times write something else each time; then nothing is said about it.",
+    ),
+    (
+        "JSON",
+        "An object: version (1), command, runs, with and without (each wall_s and cpu_s, arrays of seconds), wall_ratio and \
+cpu_ratio (each median, low, high, differs), output (same, different or varies), and layers, which is the object without \
+of millstream-run(1).",
+    ),
+    (
+        "EXIT STATUS",
+        "0
+  when both ways were measured.
+1
+  when CMD could not be run, or failed one way or both: which, and what it said, is told.
+2
+  when the command was called wrongly, or this processor has nothing of what is to be withheld.",
+    ),
+    (
+        "EXAMPLES",
+        "What the processor's AES is worth to an archive, and what AVX-512 is to sorting:
+
+  millstream compare --without aes -- openssl enc -aes-256-ctr -pass pass:x -pbkdf2 -in disk.img -out /dev/null
+  millstream compare --without avx512 --input words -- sort
+
+All vector instructions beyond those that every processor of this architecture has:
+
+  millstream compare --with-only '' -n 11 -- sha256sum disk.img",
+    ),
+];
+
 pub(super) const OPENSSL_CONF: &[Section] = &[
     (
         "USE",
@@ -431,6 +474,7 @@ impl Man {
             let sections = match command.get_name() {
                 "speed" => SPEED,
                 "run" => RUN,
+                "compare" => COMPARE,
                 "openssl-conf" => OPENSSL_CONF,
                 "serve" => SERVE,
                 "status" => STATUS,
