@@ -7,3 +7,5 @@ pub mod capability;
 pub mod memory;
 #[cfg(target_os = "linux")]
 pub mod process;
+#[cfg(target_os = "linux")]
+pub mod without;
