@@ -6,4 +6,7 @@
 pub mod capability;
 pub mod code;
 pub mod memory;
+#[cfg(target_os = "linux")]
+pub mod process;
+#[cfg(target_os = "linux")]
 pub mod trace;
