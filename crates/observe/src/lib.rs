@@ -10,3 +10,5 @@ pub mod memory;
 pub mod process;
 #[cfg(target_os = "linux")]
 pub mod trace;
+#[cfg(target_os = "linux")]
+pub mod without;
