@@ -73,7 +73,10 @@ fn show(findings: &Findings) {
     }
     for module in &findings.modules {
         let stood = (module.watched.total(), module.unproved.total(), module.unwatchable);
-        eprintln!("module {} {:?} present: {} watched,unproved,unwatchable: {stood:?}", module.path, module.library, module.present);
+        eprintln!(
+            "module {} {:?} present: {} watched,unproved,unwatchable: {stood:?}",
+            module.path, module.library, module.present
+        );
         for function in module.functions.iter().filter(|function| function.hits > 0) {
             eprintln!(
                 "  ran {} [{}] hits {} entries {:?} samples {} rate {:?} for {:?} by {:?}",

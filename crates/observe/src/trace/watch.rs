@@ -336,13 +336,13 @@ impl Trace {
         let noise = if again { false } else { self.learn(thread, id, &spot)? };
         if self.stays(id, address, &spot, noise) {
             self.pass(thread, id, address)?;
+            if spot.entry && self.options.mode == Mode::Rate {
+                self.went_on.insert((tid, spot.module, spot.function), Instant::now());
+            }
         } else if let Some(space) = self.spaces.get_mut(&id) {
             let mut record = self.guard.record(id);
             // A memory that can't be written any more is gone.
             let _ = space.table.disarm(&space.memory, &mut record, address);
-        }
-        if spot.entry && self.options.mode == Mode::Rate {
-            self.went_on.insert((tid, spot.module, spot.function), Instant::now());
         }
         Ok(())
     }
