@@ -29,6 +29,9 @@ const NOISE: (u32, u32) = (64, 2);
 /// How many hits at a function's entry an estimate of its rate is made of, in one sample.
 const PER_SAMPLE: u32 = 8;
 
+/// Of how many times between hits the middle one is taken.
+const MOST_GAPS: usize = 10_000;
+
 /// How many chains of callers are kept of a function, and how long they may be.
 const CHAINS: usize = 4;
 const CHAIN: usize = 8;
@@ -60,8 +63,8 @@ pub struct Trace {
     interrupted: HashMap<i32, u64>,
     /// When a thread went on from a function's entry.
     went_on: HashMap<(i32, usize, usize), Instant>,
-    /// Gaps between entries: their number and their sum.
-    gaps: HashMap<(usize, usize), (u64, Duration)>,
+    /// The times from a thread's leaving a function's entry to its next hit there.
+    gaps: HashMap<(usize, usize), Vec<Duration>>,
     /// Functions that ran in this sample.
     sampled: HashSet<(usize, usize)>,
     progress: Option<Box<dyn FnMut(&Progress)>>,
@@ -117,18 +120,18 @@ impl Trace {
         &self.findings
     }
 
-    /// What was found.
+    /// What was found. What stands still is put back.
     pub fn finish(mut self) -> Findings {
         self.findings.duration = self.started.elapsed();
         let running: Vec<i32> = self.process_of.keys().copied().collect();
         running.into_iter().for_each(|pid| self.watched_until_now(pid));
-        for ((module, function), (count, sum)) in &self.gaps {
-            let nanoseconds = sum.as_nanos().max(1);
-            let rate = u128::from(*count) * 1_000_000_000_000_000 / nanoseconds;
+        for ((module, function), gaps) in &mut self.gaps {
+            gaps.sort_unstable();
+            let rate = 1_000_000_000 / gaps[gaps.len() / 2].as_nanos().max(1);
             self.findings.modules[*module].functions[*function].rate = u64::try_from(rate).ok();
         }
         self.findings.counters = self.counters.read();
-        self.findings
+        std::mem::take(&mut self.findings)
     }
 
     /// How far it is.
@@ -395,8 +398,10 @@ impl Trace {
             }
         }
         if let Some(since) = self.went_on.remove(&(tid, spot.module, spot.function)) {
-            let gap = self.gaps.entry((spot.module, spot.function)).or_default();
-            *gap = (gap.0 + 1, gap.1 + since.elapsed());
+            let gaps = self.gaps.entry((spot.module, spot.function)).or_default();
+            if gaps.len() < MOST_GAPS {
+                gaps.push(since.elapsed());
+            }
         }
     }
 
@@ -528,6 +533,15 @@ impl Trace {
         let started = events_here().and_then(|events| self.counters.start(tid.as_raw_pid(), events));
         if let Err(error) = started {
             self.findings.note(Note::NoCounters { why: error.to_string() });
+        }
+    }
+}
+
+/// However tracing ended: no byte of ours stays where it can be put back.
+impl Drop for Trace {
+    fn drop(&mut self) {
+        for (id, space) in &mut self.spaces {
+            space.table.disarm_all(&space.memory, &mut self.guard.record(*id));
         }
     }
 }
