@@ -14,6 +14,5 @@ pub mod process;
 pub mod processor;
 pub mod trace;
 #[cfg(target_os = "linux")]
-pub mod trace;
 #[cfg(target_os = "linux")]
 pub mod without;

@@ -17,8 +17,12 @@ const PLACE: &str = "target/demo";
 const SOCKET: &str = "target/demo/millstream.sock";
 const KEY: &str = "target/demo/key";
 
+/// What openssl is observed with: long enough that its start-up does not count.
+const LARGE_BYTES: u64 = 256 << 20;
+
 /// Builds the command; encrypts and decrypts a real file; then starts the service, computes the codes of every file of
 /// this project through it, has the real `openssl` encrypt with it, shows `status` while it is compared with the mediated ways of today, and stops it.
+/// At last it shows which crypto instructions the real `openssl` runs by itself, and what they are worth to it.
 ///
 /// # Errors
 /// When a step fails, results differ, or something is left behind.
@@ -45,6 +49,8 @@ pub fn demo() -> Result<(), String> {
     let workers = service.workers()?;
     service.stop(&workers)?;
     println!("The service has ended with its {} worker, and nothing of it is left.", workers.len());
+    title("Which instructions openssl runs by itself, and what they are worth to it");
+    observed()?;
     if peers.is_empty() {
         println!("Left out: SoftHSM and p11-kit (apt-get install softhsm2 p11-kit p11-kit-modules).");
     }
@@ -136,6 +142,31 @@ fn unmodified() -> Result<(), String> {
         return Err(format!("{} differs from {}", outputs[1..].join(" or "), outputs[0]));
     }
     println!("The three files are the same.");
+    Ok(())
+}
+
+/// Which crypto instructions the real openssl executes, and how long it takes without them.
+fn observed() -> Result<(), String> {
+    if !works("openssl", &["version"]) {
+        println!("Left out: there is no openssl here (apt-get install openssl).");
+        return Ok(());
+    }
+    if !cfg!(target_arch = "x86_64") {
+        println!("Left out: programs are traced on x86-64.");
+        return Ok(());
+    }
+    let large = root().join(PLACE).join("large");
+    let fail = |e: std::io::Error| format!("{}: {e}", large.display());
+    File::create(&large).and_then(|file| file.set_len(LARGE_BYTES)).map_err(fail)?;
+    let large = large.to_string_lossy().into_owned();
+    let key = ["-K", "000102030405060708090a0b0c0d0e0f", "-iv", "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff"];
+    let program =
+        [&["--", "openssl", "enc", "-aes-128-cbc", "-in", &large, "-out", "/dev/null"], &key[..]].concat();
+    for observe in [&["trace"][..], &["compare", "--without", "aes", "--runs", "3"]] {
+        println!("millstream {} {}\n", observe.join(" "), program.join(" "));
+        run(millstream(&[observe, &program[..]].concat()))?;
+        println!();
+    }
     Ok(())
 }
 
