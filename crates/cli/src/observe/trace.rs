@@ -403,6 +403,7 @@ fn function_json(function: &Function) -> Value {
         "name": function.name,
         "address": function.address,
         "bounds": match function.bounds {
+            Bounds::Reached => "reached",
             Bounds::Start => "start",
             Bounds::Frame => "frame",
             Bounds::GoTable => "go",
