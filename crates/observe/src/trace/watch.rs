@@ -11,6 +11,7 @@ use super::counters::{Counters, events_here};
 use super::displaced::{Way, way};
 use super::findings::{Findings, Mode, Note, Origin, Process};
 use super::guard::Guard;
+use super::made::{self, AsItWas};
 use super::modules::{Modules, Spot, command_of};
 use super::origin;
 use super::space::{Kept, Mapped, Space};
@@ -67,8 +68,10 @@ pub struct Trace {
     gaps: HashMap<(usize, usize), Vec<Duration>>,
     /// Functions that ran in this sample.
     sampled: HashSet<(usize, usize)>,
-    progress: Option<Box<dyn FnMut(&Progress)>>,
+    progress: Option<Show>,
 }
+
+type Show = Box<dyn FnMut(&Progress)>;
 
 impl Trace {
     /// For programs that we launch and that end with us.
@@ -276,6 +279,14 @@ impl Trace {
         space.mapped.push(mapped);
     }
 
+    /// Asks for code that was made since the last time.
+    fn look_for_made(&mut self, id: u32) {
+        let Some(mut space) = self.spaces.remove(&id) else { return };
+        let new = made::look(&mut space, &mut self.modules, &mut self.guard, &mut self.findings);
+        new.into_iter().for_each(|module| self.had_by(&space, module));
+        self.spaces.insert(id, space);
+    }
+
     fn had_by(&mut self, space: &Space, module: usize) {
         for pid in &space.pids {
             if let Some(index) = self.process_of.get(pid) {
@@ -409,8 +420,14 @@ impl Trace {
     fn callers(&mut self, thread: &mut Thread, id: u32) -> io::Result<Vec<String>> {
         let registers = *thread.registers()?;
         let Some(space) = self.spaces.get(&id) else { return Ok(Vec::new()) };
-        let frames = unwind::callers(&origin::registers(&registers), &space.memory, &space.modules);
-        Ok(frames.iter().map(origin::name).collect())
+        let memory = AsItWas { memory: &space.memory, table: &space.table };
+        let frames = unwind::callers(&origin::registers(&registers), &memory, &space.modules);
+        let made = |address| space.made.as_ref().and_then(|made| made.name_at(&memory, address));
+        let name = |frame: &unwind::Caller| match frame.module {
+            None => made(frame.address).unwrap_or_else(|| origin::name(frame)),
+            Some(_) => origin::name(frame),
+        };
+        Ok(frames.iter().map(name).collect())
     }
 
     /// Whether a breakpoint that fired stays.
@@ -645,9 +662,15 @@ impl Watcher for Trace {
         self.ticked = Instant::now();
         let ids: Vec<u32> = self.spaces.keys().copied().collect();
         for id in ids {
-            if self.spaces.get(&id).is_some_and(|space| space.unannounced || space.generated || space.pending)
-            {
+            let (changed, made) = self
+                .spaces
+                .get(&id)
+                .map_or((false, false), |space| (space.unannounced || space.pending, space.generated));
+            if changed {
                 self.look(id);
+            }
+            if made {
+                self.look_for_made(id);
             }
         }
         self.arm_again();
