@@ -43,16 +43,13 @@ impl Masker {
         thread: &mut Thread,
         signal: &Signal,
     ) -> io::Result<process::Answer> {
-        if signal.info()?.code() != SI_KERNEL {
-            return Ok(process::Answer::NotMine);
+        if signal.info()?.code() == SI_KERNEL && is_at_cpuid(thread)? {
+            self.answer(thread)?;
+            return Ok(process::Answer::Swallow);
         }
-        let mut code = [0; CPUID.len()];
-        let pc = thread.registers()?.pc();
-        if thread.memory().read(pc, &mut code).is_err() || code != CPUID {
-            return Ok(process::Answer::NotMine);
-        }
-        self.answer(thread)?;
-        Ok(process::Answer::Swallow)
+        // The program's own handler may execute CPUID.
+        thread.leave_unblocked();
+        Ok(process::Answer::NotMine)
     }
 
     /// Answers the CPUID that the thread is at.
@@ -75,4 +72,10 @@ impl Masker {
         }
         Ok(())
     }
+}
+
+fn is_at_cpuid(thread: &mut Thread) -> io::Result<bool> {
+    let mut code = [0; CPUID.len()];
+    let pc = thread.registers()?.pc();
+    Ok(thread.memory().read(pc, &mut code).is_ok() && code == CPUID)
 }
