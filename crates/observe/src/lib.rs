@@ -13,5 +13,7 @@ pub mod memory;
 pub mod process;
 pub mod processor;
 #[cfg(target_os = "linux")]
+pub mod trace;
+#[cfg(target_os = "linux")]
 #[cfg(target_os = "linux")]
 pub mod without;
