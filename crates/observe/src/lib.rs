@@ -15,5 +15,4 @@ pub mod processor;
 #[cfg(target_os = "linux")]
 pub mod trace;
 #[cfg(target_os = "linux")]
-#[cfg(target_os = "linux")]
 pub mod without;
