@@ -112,12 +112,15 @@ fn same(arguments: &[&str]) -> Result<(), Failed> {
     Ok(())
 }
 
+/// A test's body.
+type Test = fn() -> Result<(), Failed>;
+
 fn trials() -> Vec<Trial> {
     let mut trials: Vec<Trial> =
-        ["threads", "forks", "thread_exec", "storm", "segv", "trap", "stop", "killed", "abort"]
+        ["threads", "forks", "thread_exec", "storm", "segv", "trap", "stop", "killed", "bound", "abort"]
             .map(|mode| Trial::test(format!("{mode}_notices_nothing"), move || same(&[mode])))
             .into();
-    let others: [(&str, fn() -> Result<(), Failed>); 17] = [
+    let others: [(&str, Test); 17] = [
         ("chain_of_vfork_and_exec", chain_of_vfork_and_exec),
         ("ends_are_passed_on", ends_are_passed_on),
         ("what_can_not_be_started_says_so", what_can_not_be_started_says_so),

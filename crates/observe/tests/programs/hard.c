@@ -3,6 +3,7 @@
 #include <cpuid.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
@@ -244,6 +245,25 @@ static int killed(void)
     return 0;
 }
 
+/* --- bound to one processor after the other, whose numbers it asks --- */
+static int bound(void)
+{
+    cpu_set_t all, one;
+    sched_getaffinity(0, sizeof all, &all);
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (!CPU_ISSET(cpu, &all)) continue;
+        unsigned a, b, c, d, low;
+        CPU_ZERO(&one);
+        CPU_SET(cpu, &one);
+        sched_setaffinity(0, sizeof one, &one);
+        __cpuid(1, a, low, c, d);
+        __cpuid_count(0xb, 0, a, b, c, d);
+        printf("%d is %u %u\n", cpu, low >> 24, d);
+    }
+    printf("aes %d\n", aes());
+    return 0;
+}
+
 /* --- leaves a process that works on --- */
 static int leave(const char *file)
 {
@@ -277,6 +297,7 @@ int main(int count, char **arguments)
     if (!strcmp(mode, "trap")) return trap();
     if (!strcmp(mode, "stop")) return stop();
     if (!strcmp(mode, "killed")) return killed();
+    if (!strcmp(mode, "bound")) return bound();
     if (!strcmp(mode, "leave")) return leave(arguments[2]);
     if (!strcmp(mode, "abort")) abort();
     if (!strcmp(mode, "exit")) return atoi(arguments[2]);
