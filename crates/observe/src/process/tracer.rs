@@ -93,7 +93,8 @@ impl Processes {
         tasks.find(|task| task.thread.pid == pid).map(|task| task.thread.memory())
     }
 
-    /// Stops all threads of a process, shows each, and lets them go on. A signal or event that a thread stopped for in place
+    /// Stops all threads of a process, shows each, and lets them go on. One that waits in the kernel for something that can't
+    /// be interrupted, as for the child it made with vfork, is not shown: it executes nothing meanwhile. A signal or event that a thread stopped for in place
     /// of this is told afterwards.
     ///
     /// # Errors
@@ -121,7 +122,8 @@ impl Processes {
         self.finished = true;
     }
 
-    /// Stops all threads of a process: with the status each stopped with.
+    /// Stops all threads of a process: with the status each stopped with. Those that wait in the kernel and can't be
+    /// stopped are left out; they stop before they execute anything.
     fn stop(&mut self, pid: Pid) -> Vec<(Pid, i32)> {
         let mut stopped: Vec<(Pid, i32)> = Vec::new();
         for tid in self.threads(pid) {
@@ -134,7 +136,7 @@ impl Processes {
             if !first && sys::interrupt(tid).is_err() {
                 continue;
             }
-            let Ok(status) = sys::wait_one(tid) else { continue };
+            let Some(status) = sys::wait_soon(tid) else { continue };
             let (Some(stop), Some(task)) = (stop(status), self.tasks.get_mut(&tid)) else {
                 self.ready.push_back((tid, status));
                 continue;
@@ -234,13 +236,14 @@ impl Tracer {
         tracer.main.pid = pid;
         let image = Image::of(pid);
         for tid in seize_all(pid, options(Launch::default()))? {
-            let Ok(status) = sys::wait_one(tid) else { continue };
             let mut thread = Thread::new(tid, pid, image.clone());
-            if let Some(stop) = stop(status) {
-                thread.arrived(stop);
+            if let Some(status) = sys::wait_soon(tid) {
+                if let Some(stop) = stop(status) {
+                    thread.arrived(stop);
+                }
+                tracer.processes.ready.push_back((tid, status));
             }
             tracer.processes.tasks.insert(tid, Task { thread, state: State::Running });
-            tracer.processes.ready.push_back((tid, status));
         }
         if tracer.processes.tasks.is_empty() { Err(gone()) } else { Ok(tracer) }
     }
