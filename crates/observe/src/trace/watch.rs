@@ -35,7 +35,7 @@ const MOST_GAPS: usize = 10_000;
 
 /// How many chains of callers are kept of a function, and how long they may be.
 const CHAINS: usize = 4;
-const CHAIN: usize = 8;
+const CHAIN: usize = 24;
 
 /// What the dynamic linker's breakpoint has for a site.
 const LINKER: usize = usize::MAX;
@@ -369,7 +369,6 @@ impl Trace {
         let known = self.findings.modules[spot.module].functions[spot.function].callers.len();
         let chain =
             if !spot.classes.is_empty() || known == 0 { self.callers(thread, id)? } else { Vec::new() };
-        let library = self.findings.modules[spot.module].library.clone();
         let function = &mut self.findings.modules[spot.module].functions[spot.function];
         function.hits += 1;
         function.first.get_or_insert(now);
@@ -377,13 +376,13 @@ impl Trace {
         if !kept.is_empty() && function.callers.len() < CHAINS && !function.callers.contains(&kept) {
             function.callers.push(kept);
         }
-        if self.sampled.insert(key) {
+        if self.options.mode == Mode::Rate && self.sampled.insert(key) {
             function.samples += 1;
         }
         if spot.classes.is_empty() {
             return Ok(false);
         }
-        let origin = origin::of(library.as_deref(), &function.name, &chain);
+        let origin = origin::of(&chain);
         function.ran = function.ran.union(spot.classes);
         if !function.origins.contains(&origin) {
             function.origins.push(origin);
