@@ -320,10 +320,14 @@ fn send(pid: u32, signal: &str) {
     assert!(Command::new("kill").args([signal, &pid.to_string()]).status().unwrap().success());
 }
 
-/// Who traces a process.
+/// Who traces a process, or one of its threads.
 fn tracer_of(pid: u32) -> u32 {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    status.lines().find_map(|line| line.strip_prefix("TracerPid:")).unwrap().trim().parse().unwrap()
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    let tracer = |status: String| -> u32 {
+        status.lines().find_map(|line| line.strip_prefix("TracerPid:")).unwrap().trim().parse().unwrap()
+    };
+    let texts = threads.filter_map(|thread| fs::read_to_string(thread.ok()?.path().join("status")).ok());
+    texts.map(tracer).max().unwrap()
 }
 
 /// Waits until somebody traces it, and has had time to work; or until nobody does.

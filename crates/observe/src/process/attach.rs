@@ -132,10 +132,8 @@ fn obstacle(pid: Pid, error: &io::Error) -> Obstacle {
         return Obstacle::Traced { by: by as i32, name: name.trim_end().to_owned() };
     }
     let own = rustix::process::geteuid().as_raw();
-    if own != 0 {
-        if let Some(uid) = status.number("Uid").filter(|uid| *uid != own) {
-            return Obstacle::OtherUser { uid };
-        }
+    if let Some(uid) = status.number("Uid").filter(|uid| own != 0 && *uid != own) {
+        return Obstacle::OtherUser { uid };
     }
     if let Some(scope) = yama().filter(|scope| *scope >= 3 || *scope > 0 && own != 0) {
         return Obstacle::Yama { scope };

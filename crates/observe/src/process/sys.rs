@@ -82,6 +82,20 @@ pub(super) fn set_signal_info(pid: Pid, info: &SigInfo) -> io::Result<()> {
     request(libc::PTRACE_SETSIGINFO, pid, 0, (&raw mut info).cast())
 }
 
+/// Takes a signal from those that a stopped thread has blocked.
+pub(super) fn unblock(pid: Pid, signal: c_int) -> io::Result<()> {
+    const GETSIGMASK: c_uint = 0x420a;
+    const SETSIGMASK: c_uint = 0x420b;
+    let mut mask: u64 = 0;
+    request(GETSIGMASK, pid, size_of::<u64>(), (&raw mut mask).cast())?;
+    let bit = 1 << (signal - 1);
+    if mask & bit == 0 {
+        return Ok(());
+    }
+    mask &= !bit;
+    request(SETSIGMASK, pid, size_of::<u64>(), (&raw mut mask).cast())
+}
+
 /// Signals that wait for this thread alone.
 pub(super) fn pending(pid: Pid) -> io::Result<Vec<SigInfo>> {
     const MOST: usize = 8;

@@ -616,6 +616,13 @@ impl Tracer {
         if std::mem::take(&mut task.thread.regroup) {
             alive(sys::interrupt(tid))?;
         }
+        if task.thread.unblocked && signal != 0 {
+            return match alive(enter_handler(&mut task.thread, signal))? {
+                // It stopped for something else, or ended.
+                Some(Some(status)) => self.happened(watcher, tid, status),
+                _ => Ok(()),
+            };
+        }
         alive(task.thread.write_back().and_then(|()| sys::go(tid, go, signal)))?;
         Ok(())
     }
@@ -723,6 +730,19 @@ fn settle(watcher: &mut impl Watcher, thread: &mut Thread, signal: i32) -> io::R
         }
     }
     Ok(deliver)
+}
+
+/// Delivers a signal and has its handler begin with that signal unblocked. What it stopped for, if that was not the handler.
+fn enter_handler(thread: &mut Thread, signal: i32) -> io::Result<Option<i32>> {
+    thread.write_back()?;
+    sys::go(thread.tid, Go::Step, signal)?;
+    let status = sys::wait_one(thread.tid)?;
+    if stop(status) != Some(Stop::Signal(libc::SIGTRAP)) {
+        return Ok(Some(status));
+    }
+    sys::unblock(thread.tid, signal)?;
+    sys::go(thread.tid, Go::On, 0)?;
+    Ok(None)
 }
 
 impl Drop for Tracer {

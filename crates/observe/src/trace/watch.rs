@@ -553,6 +553,24 @@ impl Trace {
     }
 }
 
+/// A thread that is not ours would die of a breakpoint.
+fn all_are_ours(pid: i32) -> io::Result<()> {
+    let ours = std::process::id();
+    for thread in std::fs::read_dir(format!("/proc/{pid}/task"))? {
+        let status = thread?.path().join("status");
+        // One that ended meanwhile is no danger, and neither is a leader that ended before the others.
+        let Ok(text) = std::fs::read_to_string(&status) else { continue };
+        let field = |name| text.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+        let is_dead = field("State:").is_some_and(|state| state.starts_with(['Z', 'X']));
+        let tracer = field("TracerPid:").and_then(|tracer| tracer.parse().ok());
+        if !is_dead && tracer != Some(ours) {
+            let text = format!("a thread of process {pid} is not traced by us: is it traced by another? Try again");
+            return Err(io::Error::other(text));
+        }
+    }
+    Ok(())
+}
+
 /// However tracing ended: no byte of ours stays where it can be put back.
 impl Drop for Trace {
     fn drop(&mut self) {
@@ -573,6 +591,7 @@ impl Watcher for Trace {
             self.start_counters(thread.tid);
         }
         if how == Began::Attached {
+            all_are_ours(pid)?;
             self.findings.note(Note::LateCode);
         }
         self.begin_space(thread, how == Began::Attached)
