@@ -1,83 +1,33 @@
 //! What crypto instructions ran for, as far as those who called say it.
 
 use super::findings::Origin;
+use crate::code::known::{self, Noise};
 use crate::code::unwind::{Caller, Registers};
 
-/// Parts of the names of functions, and what crypto instructions that run under them run for. The outermost function that
-/// is named here decides: a random generator may be tested, and a test is no use of it.
-const KNOWN: &[(Origin, &[&str])] = &[
-    (
-        Origin::SelfTest,
-        &[
-            "SELF_TEST_",
-            "self_test",
-            "selftest",
-            "fips_run_selftests",
-            "FIPS_selftest",
-            "bcm_power_on",
-            "freebl_RunSelfTests",
-            "fips140/check",
-            ".init.CAST",
-            "fips140.CAST",
-        ],
-    ),
-    (
-        Origin::Random,
-        &[
-            // OpenSSL, BoringSSL, AWS-LC
-            "EVP_RAND_",
-            "RAND_bytes",
-            "RAND_priv_bytes",
-            "RAND_pseudo_bytes",
-            "RAND_DRBG_",
-            "CTR_DRBG_",
-            "RAND_get0_p",
-            "rand_bytes_",
-            // libgcrypt, GnuTLS, nettle, NSS, mbed TLS, libsodium, Botan
-            "gcry_random",
-            "gcry_create_nonce",
-            "gnutls_rnd",
-            "drbg_ctr",
-            "yarrow256_",
-            "fortuna_",
-            "PK11_GenerateRandom",
-            "RNG_RandomUpdate",
-            "RNG_GenerateGlobalRandomBytes",
-            "mbedtls_ctr_drbg_",
-            "psa_generate_random",
-            "randombytes_",
-            "AutoSeeded_RNG",
-            // Go, Rust
-            "crypto/rand.",
-            "fips140/drbg.",
-            "math/rand",
-            "rand_chacha::",
-            "rand_core::",
-            "getrandom::",
-        ],
-    ),
-    (
-        Origin::HashTable,
-        &[
-            "runtime.aeshash",
-            "runtime.memhash",
-            "runtime.strhash",
-            "ahash::",
-            "gxhash::",
-            "absl::hash_internal",
-            "aquahash",
-            "meowhash",
-        ],
-    ),
+/// Parts of the names of functions under which libraries try themselves.
+const SELF_TESTS: &[&str] = &[
+    "SELF_TEST_",
+    "self_test",
+    "selftest",
+    "FIPS_selftest",
+    "bcm_power_on",
+    "freebl_RunSelfTests",
+    "fips140/check",
+    "fips140.CAST",
 ];
 
-/// What it was, by the names of the functions that a thread was in, the innermost first.
-pub(super) fn of(chain: &[String]) -> Origin {
-    let known = |name: &String| {
-        let named = |(_, parts): &&(Origin, &[&str])| parts.iter().any(|part| name.contains(part));
-        KNOWN.iter().find(named).map(|(origin, _)| *origin)
-    };
-    chain.iter().rev().find_map(known).unwrap_or(Origin::Work)
+/// What it was, by the functions that a thread was in, the innermost first. A random generator that is tried is tried.
+pub(super) fn of(frames: &[Caller]) -> Origin {
+    let names = frames.iter().filter_map(|frame| frame.function.as_deref());
+    if names.into_iter().any(|name| SELF_TESTS.iter().any(|part| name.contains(part))) {
+        return Origin::SelfTest;
+    }
+    match known::noise_among(frames) {
+        None => Origin::Work,
+        Some(Noise::Randomness) => Origin::Random,
+        Some(Noise::HashTable) => Origin::HashTable,
+        Some(Noise::Checksum) => Origin::Checksum,
+    }
 }
 
 /// A frame's name for people.
@@ -128,20 +78,25 @@ mod tests {
     use super::*;
 
     fn origin(chain: &[&str]) -> Origin {
-        of(&chain.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
+        let frame = |name: &&str| Caller {
+            address: 0,
+            module: None,
+            function: Some((*name).to_owned()),
+            is_named: !name.starts_with("fn_"),
+            offset: 0,
+        };
+        of(&chain.iter().map(frame).collect::<Vec<_>>())
     }
 
     #[test]
     fn callers_tell_noise_from_work() {
-        let drbg =
-            ["fn_ddc00", "CRYPTO_ctr128_encrypt_ctr32", "EVP_EncryptUpdate", "libcrypto.so.3:fn_2103b0"];
-        assert_eq!(origin(&drbg), Origin::Work);
-        assert_eq!(origin(&[&drbg[..], &["EVP_RAND_generate", "main"]].concat()), Origin::Random);
-        assert_eq!(
-            origin(&["aesni_encrypt", "EVP_RAND_generate", "SELF_TEST_kats", "main"]),
-            Origin::SelfTest
-        );
-        assert_eq!(origin(&["runtime.aeshashbody", "runtime.mapassign", "main.main"]), Origin::HashTable);
+        let cipher = ["fn_ddc00", "CRYPTO_ctr128_encrypt_ctr32", "EVP_EncryptUpdate", "fn_2103b0"];
+        let called = |by: &[&str]| origin(&[&cipher[..], by].concat());
+        assert_eq!(called(&["main"]), Origin::Work);
+        assert_eq!(called(&["EVP_RAND_generate", "main"]), Origin::Random);
+        assert_eq!(called(&["EVP_RAND_generate", "SELF_TEST_kats", "main"]), Origin::SelfTest);
+        assert_eq!(origin(&["aeshashbody", "runtime.mapassign", "main.main"]), Origin::HashTable);
+        assert_eq!(origin(&["crc32_pclmul", "main"]), Origin::Checksum);
         assert_eq!(origin(&[]), Origin::Work);
     }
 }

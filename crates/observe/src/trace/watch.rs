@@ -33,6 +33,9 @@ const PER_SAMPLE: u32 = 8;
 /// Of how many times between hits the middle one is taken.
 const MOST_GAPS: usize = 10_000;
 
+/// How many entries are counted of a function that serves hash tables.
+const MOST_HASHES: u64 = 1000;
+
 /// How many chains of callers are kept of a function, and how long they may be.
 const CHAINS: usize = 4;
 const CHAIN: usize = 24;
@@ -367,8 +370,8 @@ impl Trace {
         let key = (spot.module, spot.function);
         self.entered(thread, spot);
         let known = self.findings.modules[spot.module].functions[spot.function].callers.len();
-        let chain =
-            if !spot.classes.is_empty() || known == 0 { self.callers(thread, id)? } else { Vec::new() };
+        let is_asked = !spot.classes.is_empty() || known == 0;
+        let (chain, origin) = if is_asked { self.callers(thread, id)? } else { (Vec::new(), Origin::Work) };
         let function = &mut self.findings.modules[spot.module].functions[spot.function];
         function.hits += 1;
         function.first.get_or_insert(now);
@@ -382,7 +385,6 @@ impl Trace {
         if spot.classes.is_empty() {
             return Ok(false);
         }
-        let origin = origin::of(&chain);
         function.ran = function.ran.union(spot.classes);
         if !function.origins.contains(&origin) {
             function.origins.push(origin);
@@ -415,10 +417,10 @@ impl Trace {
         }
     }
 
-    /// The names of the functions that a thread is in, the innermost first.
-    fn callers(&mut self, thread: &mut Thread, id: u32) -> io::Result<Vec<String>> {
+    /// The names of the functions that a thread is in, the innermost first, and what they say it is for.
+    fn callers(&mut self, thread: &mut Thread, id: u32) -> io::Result<(Vec<String>, Origin)> {
         let registers = *thread.registers()?;
-        let Some(space) = self.spaces.get(&id) else { return Ok(Vec::new()) };
+        let Some(space) = self.spaces.get(&id) else { return Ok((Vec::new(), Origin::Work)) };
         let memory = AsItWas { memory: &space.memory, table: &space.table };
         let frames = unwind::callers(&origin::registers(&registers), &memory, &space.modules);
         let made = |address| space.made.as_ref().and_then(|made| made.name_at(&memory, address));
@@ -426,13 +428,16 @@ impl Trace {
             None => made(frame.address).unwrap_or_else(|| origin::name(frame)),
             Some(_) => origin::name(frame),
         };
-        Ok(frames.iter().map(name).collect())
+        Ok((frames.iter().map(name).collect(), origin::of(&frames)))
     }
 
     /// Whether a breakpoint that fired stays.
     fn stays(&mut self, id: u32, address: u64, spot: &Spot, noise: bool) -> bool {
         let Some(space) = self.spaces.get_mut(&id) else { return false };
-        let counted = spot.entry && self.options.mode == Mode::Count;
+        let function = &self.findings.modules[spot.module].functions[spot.function];
+        // Hash tables are asked millions of times, and nobody asks how often.
+        let enough = function.origins == [Origin::HashTable] && function.hits > MOST_HASHES;
+        let counted = spot.entry && self.options.mode == Mode::Count && !enough;
         let most = match self.options.mode {
             Mode::Rate if spot.entry => PER_SAMPLE,
             Mode::Rate => 1,
@@ -564,7 +569,8 @@ fn all_are_ours(pid: i32) -> io::Result<()> {
         let is_dead = field("State:").is_some_and(|state| state.starts_with(['Z', 'X']));
         let tracer = field("TracerPid:").and_then(|tracer| tracer.parse().ok());
         if !is_dead && tracer != Some(ours) {
-            let text = format!("a thread of process {pid} is not traced by us: is it traced by another? Try again");
+            let text =
+                format!("a thread of process {pid} is not traced by us: is it traced by another? Try again");
             return Err(io::Error::other(text));
         }
     }
