@@ -551,8 +551,9 @@ impl Trace {
     }
 
     fn start_counters(&mut self, tid: Pid) {
-        let started = events_here().and_then(|events| self.counters.start(tid.as_raw_pid(), events));
-        if let Err(error) = started {
+        // That a processor has none is nothing to speak of.
+        let Ok(events) = events_here() else { return };
+        if let Err(error) = self.counters.start(tid.as_raw_pid(), events) {
             self.findings.note(Note::NoCounters { why: error.to_string() });
         }
     }
