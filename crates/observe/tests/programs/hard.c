@@ -264,11 +264,20 @@ static int bound(void)
     return 0;
 }
 
+static void *ask_on(void *unused)
+{
+    (void)unused;
+    for (;;) aes();
+    return NULL;
+}
+
 /* --- leaves a process that works on --- */
-static int leave(const char *file)
+static int leave(const char *file, int with_threads)
 {
     if (fork() == 0) {
+        pthread_t thread;
         setsid();
+        for (int i = 0; i < 4 * with_threads; i++) pthread_create(&thread, NULL, i % 2 ? fork_on : ask_on, NULL);
         nap(200);
         char text[] = "aes ?";
         text[4] = '0' + aes();
@@ -298,7 +307,8 @@ int main(int count, char **arguments)
     if (!strcmp(mode, "stop")) return stop();
     if (!strcmp(mode, "killed")) return killed();
     if (!strcmp(mode, "bound")) return bound();
-    if (!strcmp(mode, "leave")) return leave(arguments[2]);
+    if (!strcmp(mode, "leave")) return leave(arguments[2], 0);
+    if (!strcmp(mode, "leave_threads")) return leave(arguments[2], 1);
     if (!strcmp(mode, "abort")) abort();
     if (!strcmp(mode, "exit")) return atoi(arguments[2]);
     if (!strcmp(mode, "raise")) return raise(atoi(arguments[2]));

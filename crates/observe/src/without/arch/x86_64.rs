@@ -35,10 +35,12 @@ impl Kept {
 impl Masker {
     /// Has CPUID fault in a program that did not begin yet.
     pub(in crate::without) fn hide(&mut self, thread: &mut Thread) -> io::Result<()> {
-        /// The number of arch_prctl in 64-bit programs and 32-bit ones.
-        const ARCH_PRCTL: [u64; 2] = [158, 384];
-        let number = ARCH_PRCTL[usize::from(thread.registers()?.is_32_bit())];
-        thread.inject(number, [ARCH_SET_CPUID, 0, 0, 0, 0, 0]).map(drop)
+        set_cpuid(thread, 0)
+    }
+
+    /// Has CPUID executed in a thread that nobody will answer any more.
+    pub(in crate::without) fn show(&mut self, thread: &mut Thread) -> io::Result<()> {
+        set_cpuid(thread, 1)
     }
 
     /// Answers it if it is a CPUID's.
@@ -87,6 +89,14 @@ impl Masker {
         }
         told
     }
+}
+
+/// Whether CPUID is executed (1) in this thread, or faults (0).
+fn set_cpuid(thread: &mut Thread, executed: u64) -> io::Result<()> {
+    /// The number of arch_prctl in 64-bit programs and 32-bit ones.
+    const ARCH_PRCTL: [u64; 2] = [158, 384];
+    let number = ARCH_PRCTL[usize::from(thread.registers()?.is_32_bit())];
+    thread.inject(number, [ARCH_SET_CPUID, executed, 0, 0, 0, 0]).map(drop)
 }
 
 fn is_at_cpuid(thread: &mut Thread) -> io::Result<bool> {
