@@ -640,9 +640,14 @@ impl Watcher for Trace {
             return Ok(Answer::NotMine);
         };
         if signal.number == libc::SIGTRAP && signal.info()?.code() == SI_KERNEL {
-            return self.trapped(thread, id);
+            let answer = self.trapped(thread, id)?;
+            if answer == Answer::NotMine {
+                self.leave_unblocked(thread, signal);
+            }
+            return Ok(answer);
         }
         self.put_out_of_scratch(thread, id)?;
+        self.leave_unblocked(thread, signal);
         Ok(Answer::NotMine)
     }
 
@@ -722,6 +727,13 @@ impl Watcher for Trace {
 }
 
 impl Trace {
+    /// A handler of the program's own may run into breakpoints of ours.
+    fn leave_unblocked(&self, thread: &mut Thread, signal: &Signal) {
+        if signal.number == libc::SIGTRAP {
+            thread.leave_unblocked();
+        }
+    }
+
     /// Puts a thread where it would be without us, if it is in our scratch memory.
     fn put_out_of_scratch(&mut self, thread: &mut Thread, id: u32) -> io::Result<()> {
         let Some(space) = self.spaces.get(&id).filter(|space| space.has_scratch()) else { return Ok(()) };
