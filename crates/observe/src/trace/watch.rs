@@ -10,7 +10,7 @@ use super::breakpoints::{Armed, Original, Trap};
 use super::counters::{Counters, events_here};
 use super::displaced::{Way, way};
 use super::findings::{Findings, Mode, Note, Origin, Process};
-use super::guard::Guard;
+use super::guard::{Guard, SpaceMemory};
 use super::made::{self, AsItWas};
 use super::modules::{Modules, Spot, command_of};
 use super::origin;
@@ -18,7 +18,7 @@ use super::space::{Kept, Mapped, Space};
 use super::{Options, Progress, linker};
 use crate::code::unwind;
 use crate::memory::Memory;
-use crate::process::maps::Map;
+use crate::process::maps::{self, Map};
 use crate::process::{Answer, Began, Pid, Processes, SI_KERNEL, Signal, Thread, Watcher};
 
 /// How often new code is looked for where nobody tells, and what fired is armed again.
@@ -119,6 +119,17 @@ impl Trace {
     /// Calls `show` a few times a second while it works.
     pub fn show_progress(&mut self, show: impl FnMut(&Progress) + 'static) {
         self.progress = Some(Box::new(show));
+    }
+
+    /// Looks through what a process has mapped while it runs still: so attaching stops it for milliseconds only.
+    ///
+    /// What can't be looked at now is looked at then.
+    pub fn prepare(&mut self, pid: i32) {
+        let (Some(number), Ok(memory)) = (Pid::from_raw(pid), SpaceMemory::open(pid)) else { return };
+        let Ok(all) = maps::of(number) else { return };
+        for map in all.iter().filter(|map| map.executable && map.is_file()) {
+            self.modules.of_map(map, &all, pid, &memory, &mut self.findings);
+        }
     }
 
     /// What was found until now.
