@@ -426,6 +426,31 @@ fn a_process_is_attached_to_and_let_go_many_times() {
 }
 
 #[test]
+fn a_process_that_has_children_all_the_time_is_let_go() {
+    let Some(subject) = subject() else { return };
+    let mut child = Command::new(subject).args(["forks", "4000"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut pipe = child.stdout.take().unwrap();
+    let reader = std::thread::spawn(move || {
+        let mut text = String::new();
+        pipe.read_to_string(&mut text).map(|_| text)
+    });
+    let mut rounds = 0;
+    while rounds < 12 && child.try_wait().unwrap().is_none() {
+        let front = attach(MODES[rounds % 3], child.id());
+        sleep(Duration::from_millis(150 + 37 * (rounds as u64 % 5)));
+        // It may have ended by now, and the front with it.
+        let _ = Command::new("kill").args(["-INT", &front.id().to_string()]).stderr(Stdio::null()).status();
+        let output = front.wait_with_output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() || text.contains("no such process"), "round {rounds}: {text}");
+        rounds += 1;
+    }
+    let status = child.wait().unwrap();
+    let text = reader.join().unwrap().unwrap();
+    assert!(rounds >= 2 && status.success(), "{rounds} {status} {:?}", text.lines().last());
+}
+
+#[test]
 fn a_process_outlives_the_command_being_killed() {
     let Some(child) = working("15") else { return };
     for round in 0..18 {

@@ -687,15 +687,15 @@ impl Watcher for Trace {
         let Some(id) = self.space_of.get(&pid).copied() else { return Ok(()) };
         self.put_out_of_scratch(thread, id)?;
         let Some(space) = self.spaces.get_mut(&id) else { return Ok(()) };
-        if space.pids.len() > 1 {
-            // Those who share it are let go later.
-            return Ok(());
-        }
+        // Others may have the same memory, and run: what they have executed meanwhile is known for ours still.
         let count = space.table.disarm_all(&space.memory, &mut self.guard.record(id));
         if count > 0 {
             self.findings.note(Note::NotPutBack { pid, count });
         }
-        space.unmap_scratch(thread);
+        space.left.insert(pid);
+        if space.pids.is_subset(&space.left) {
+            space.unmap_scratch(thread);
+        }
         Ok(())
     }
 
