@@ -222,7 +222,7 @@ fn a_chain_of_programs_is_followed() {
 #[test]
 fn a_library_that_comes_late_is_watched() {
     let Some(subject) = subject() else { return };
-    let run = launched(Mode::Count, subject.to_str().unwrap(), &["loads"]);
+    let run = launched(Mode::Count, subject.to_str().unwrap(), &["loads", "150"]);
     if run.status.code() == Some(77) || !std::arch::is_x86_feature_detected!("sha") {
         return println!("SKIPPED a_library_that_comes_late_is_watched: no libcrypto.so.3, or no SHA");
     }
@@ -369,6 +369,25 @@ fn changed_bytes(pid: u32) -> (usize, Vec<String>) {
     (changed, others)
 }
 
+#[test]
+fn a_library_that_comes_after_attaching_is_watched_at_once() {
+    let Some(subject) = subject().filter(|_| std::arch::is_x86_feature_detected!("sha")) else {
+        return println!("SKIPPED a_library_that_comes_after_attaching_is_watched_at_once: nothing to see");
+    };
+    let child = Command::new(subject).args(["loads", "1500"]).stdout(Stdio::piped()).spawn().unwrap();
+    let front = attach(Mode::Once, child.id());
+    let output = child.wait_with_output().unwrap();
+    if output.status.code() == Some(77) {
+        return println!(
+            "SKIPPED a_library_that_comes_after_attaching_is_watched_at_once: no libcrypto.so.3"
+        );
+    }
+    assert!(output.status.success(), "{output:?}");
+    let told = front.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&told.stderr);
+    assert!(text.contains("hardware SHA-1/SHA-256: Yes"), "{text}");
+}
+
 /// A subject that works for some seconds.
 fn working(seconds: &str) -> Option<Child> {
     let subject = subject()?;
@@ -404,6 +423,31 @@ fn a_process_is_attached_to_and_let_go_many_times() {
     }
     send(child.id(), "-0");
     assert_intact(child);
+}
+
+#[test]
+fn a_process_that_has_children_all_the_time_is_let_go() {
+    let Some(subject) = subject() else { return };
+    let mut child = Command::new(subject).args(["forks", "4000"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut pipe = child.stdout.take().unwrap();
+    let reader = std::thread::spawn(move || {
+        let mut text = String::new();
+        pipe.read_to_string(&mut text).map(|_| text)
+    });
+    let mut rounds = 0;
+    while rounds < 12 && child.try_wait().unwrap().is_none() {
+        let front = attach(MODES[rounds % 3], child.id());
+        sleep(Duration::from_millis(150 + 37 * (rounds as u64 % 5)));
+        // It may have ended by now, and the front with it.
+        let _ = Command::new("kill").args(["-INT", &front.id().to_string()]).stderr(Stdio::null()).status();
+        let output = front.wait_with_output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() || text.contains("no such process"), "round {rounds}: {text}");
+        rounds += 1;
+    }
+    let status = child.wait().unwrap();
+    let text = reader.join().unwrap().unwrap();
+    assert!(rounds >= 2 && status.success(), "{rounds} {status} {:?}", text.lines().last());
 }
 
 #[test]

@@ -74,6 +74,8 @@ pub(super) struct Space {
     pub table: Table,
     /// The processes that have it.
     pub pids: BTreeSet<i32>,
+    /// Those of them that are let go.
+    pub left: BTreeSet<i32>,
     pub mapped: Vec<Mapped>,
     /// The same for unwinding.
     pub modules: unwind::Modules,
@@ -110,6 +112,7 @@ impl Space {
             memory,
             table: Table::default(),
             pids: BTreeSet::from([pid]),
+            left: BTreeSet::new(),
             mapped: Vec::new(),
             modules: unwind::Modules::default(),
             since: Instant::now(),
@@ -138,6 +141,7 @@ impl Space {
             memory,
             table: self.table.unarmed(),
             pids: BTreeSet::from([pid]),
+            left: BTreeSet::new(),
             mapped: self.mapped.clone(),
             modules: self.modules.clone(),
             since: self.since,
