@@ -63,7 +63,7 @@ impl GoTable {
         let (start, end) = (table.list_entry(0)?.0, table.list_end()?);
         let code = elf.executable();
         let inside = code.iter().any(|code| code.contains(&start))
-            && code.iter().any(|code| code.contains(&(end.checked_sub(1).unwrap_or(0))));
+            && code.iter().any(|code| code.contains(&end.saturating_sub(1)));
         inside.then_some(table)
     }
 

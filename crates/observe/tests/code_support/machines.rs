@@ -84,7 +84,6 @@ fn sites_hold_what_is_there(stretches: &[Stretch]) {
 }
 
 #[test]
-#[cfg(target_arch = "x86_64")]
 fn routines_of_java_machines_are_found() {
     let homes = [
         "/usr/lib/jvm/java-17-openjdk-amd64",
@@ -102,7 +101,6 @@ fn routines_of_java_machines_are_found() {
 }
 
 #[test]
-#[cfg(target_arch = "x86_64")]
 fn functions_of_a_perf_map_are_found() {
     if !has("python3") {
         return;
