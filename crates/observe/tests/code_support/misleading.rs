@@ -144,3 +144,34 @@ fn a_function_that_runs_into_the_next_is_right_and_into_nothing_is_not() {
     assert_eq!(aes(&assemble("falls", &format!("{falls}{next}"))).0, 1);
     assert_eq!(aes(&assemble("nothing", &format!("{falls}nop\n{next}"))).0, 0);
 }
+
+/// A function that has bounds, and after it one that has none and a table, both aligned.
+fn beyond(name: &str, body: &str, unknown: &str) -> (u32, u32, Vec<u64>) {
+    let source = function(body) + ".balign 16\nh: " + unknown + "\n.balign 16\nt: AES_DATA\nret\n";
+    aes(&assemble(name, &source))
+}
+
+#[test]
+fn what_only_other_code_tells_of_is_found() {
+    let unknown = "aesdec %xmm1,%xmm0\naesdec %xmm1,%xmm0\nret";
+    assert_eq!(beyond("nobody", "aesenc %xmm1,%xmm0\nret", unknown).0, 1);
+    assert_eq!(beyond("called", "aesenc %xmm1,%xmm0\ncall h\nret", unknown).0, 3);
+    assert_eq!(beyond("jumped", "aesenc %xmm1,%xmm0\njmp h", unknown).0, 3);
+    assert_eq!(beyond("pointed", "lea h(%rip),%rax\naesenc %xmm1,%xmm0\nret", unknown).0, 3);
+    // Not what is impossible.
+    assert_eq!(
+        beyond("nonsense", "lea h(%rip),%rax\naesenc %xmm1,%xmm0\nret", "aesdec %xmm1,%xmm0\n.byte 6").0,
+        1
+    );
+}
+
+#[test]
+fn a_table_that_is_loaded_from_is_no_function() {
+    let body = "lea t(%rip),%rax\naesenc t(%rip),%xmm0\nret";
+    assert_eq!(beyond("both", body, "ret").0, 1);
+    let body = "lea t(%rip),%rax\ntest %ecx,%ecx\njz 1f\nadd $16,%rax\n1: aesenc (%rax),%xmm0\nret";
+    assert_eq!(beyond("through", body, "ret").0, 1);
+    let body = "lea t(%rip),%rax\naesenc %xmm1,%xmm0\nret";
+    let source = function(body) + ".balign 16\n.skip 4\nt: AES_DATA\nret\n";
+    assert_eq!(aes(&assemble("unaligned", &source)).0, 1);
+}

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use millstream_observe::code::{Class, Image, Images, known};
 
-use crate::support::{Directory, has};
+use crate::support::{Directory, Program, has};
 
 /// The first of these files that is there.
 fn first_of<'a>(paths: &[&'a str]) -> Option<&'a str> {
@@ -249,4 +249,33 @@ fn an_image_is_looked_at_once() {
     std::fs::remove_file(&path).unwrap();
     std::fs::copy("/bin/true", &path).unwrap();
     assert!(!std::sync::Arc::ptr_eq(&first, &images.of_file(&open()).unwrap()));
+}
+
+#[test]
+fn in_memory_there_is_what_is_in_the_file() {
+    if !has("python3") {
+        return;
+    }
+    let script =
+        "import ctypes, sys\nctypes.CDLL('libcrypto.so.3')\nprint('ready', flush=True)\nsys.stdin.read()";
+    let program = Program::start(Command::new("python3").args(["-c", script]));
+    let modules = program.modules();
+    let Some(module) = modules.iter().find(|module| &*module.name == "libcrypto.so.3") else {
+        println!("SKIPPED libcrypto.so.3 is not installed");
+        return;
+    };
+    // Its first byte is at the lowest address, as the first segment begins at zero.
+    let memory = program.memory();
+    let found = Image::of_memory(&memory, module.bias).unwrap();
+    assert_eq!(found.sites(), module.image.sites());
+    assert_eq!(found.build_id(), module.image.build_id());
+    let named = |image: &Image| -> Vec<String> {
+        let exported = ["EVP_EncryptUpdate", "RAND_bytes"].map(String::from);
+        (0..image.functions().len())
+            .map(|function| image.name(function))
+            .filter(|name| exported.contains(name))
+            .collect()
+    };
+    assert_eq!(named(&found).len(), 2);
+    assert!(Image::of_memory(&memory, module.bias + 4096).is_err());
 }

@@ -307,7 +307,9 @@ impl<'a> Heaps<'a> {
     fn read(memory: &dyn Memory, layout: &'a Layout) -> Option<Heaps<'a>> {
         let field = |class, name| layout.field(class, name);
         let array = memory.word(field("CodeCache", "_heaps")?).ok()?;
-        let count = memory.word(array.checked_add(field("GrowableArrayBase", "_len")?)?).ok()? as u32;
+        // It had another name up to release 15.
+        let length = field("GrowableArrayBase", "_len").or(field("GenericGrowableArray", "_len"))?;
+        let count = memory.word(array.checked_add(length)?).ok()? as u32;
         let data = memory.word(array.checked_add(field("GrowableArray<int>", "_data")?)?).ok()?;
         let (low, high) = (field("VirtualSpace", "_low")?, field("VirtualSpace", "_high")?);
         let (code, map) = (field("CodeHeap", "_memory")?, field("CodeHeap", "_segmap")?);
