@@ -21,7 +21,9 @@ fn main() -> ExitCode {
         None => table(),
         Some("nothing") => ExitCode::SUCCESS,
         Some("cpuid") => {
-            (0..CPUIDS).for_each(|_| drop(black_box(cpuid())));
+            (0..CPUIDS).for_each(|_| {
+                black_box(cpuid());
+            });
             ExitCode::SUCCESS
         }
         Some("exec") => {
@@ -35,7 +37,9 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Some("calls") => {
-            (0..2_000_000).for_each(|_| drop(black_box(rustix::process::getppid())));
+            (0..2_000_000).for_each(|_| {
+                black_box(rustix::process::getppid());
+            });
             ExitCode::SUCCESS
         }
         Some(other) => {

@@ -1,6 +1,15 @@
 //! What is in executable memory: functions, the instructions of interest in them, and where a breakpoint may stand.
+//!
+//! An [`Image`] is a program's file or a library. Its functions come from symbols, unwinding tables and Go's table (`bounds`,
+//! `frames`, `go`), and where these are silent from the code that calls (`reach`). A search over the bytes says which of them
+//! may hold an instruction of a [`Class`] (`find`); only those are decoded, along the flow of the program, which proves where
+//! instructions begin (`flow`). What runs together becomes one [`Site`].
+//!
+//! [`generated`] does the same for code that virtual machines make, [`unwind`] says who called, [`known`] which
+//! library it is. All of it is x86-64's, on whatever machine it is looked at.
 
 mod bounds;
+mod cache;
 mod classes;
 mod elf;
 mod find;
@@ -9,6 +18,7 @@ mod frames;
 pub mod generated;
 mod go;
 mod image;
+pub mod known;
 mod names;
 mod reach;
 mod sites;
@@ -16,6 +26,7 @@ mod survey;
 pub mod unwind;
 
 pub use bounds::{Bounds, Function};
+pub use cache::Images;
 pub use classes::{Class, Classes, Counts, Meaning};
 pub use image::{Image, ImageError};
 pub use sites::Site;

@@ -174,7 +174,7 @@ fn by_frame_pointer(
     const LARGEST_FRAME: u64 = 1 << 20;
     let frame = registers.general[FRAME_POINTER];
     let above = frame.checked_sub(registers.general[STACK_POINTER])?;
-    if frame % 8 != 0 || above > LARGEST_FRAME {
+    if !frame.is_multiple_of(8) || above > LARGEST_FRAME {
         return None;
     }
     let mut next = *registers;

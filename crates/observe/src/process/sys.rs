@@ -8,7 +8,7 @@
 use std::io;
 use std::mem::{MaybeUninit, size_of, zeroed};
 use std::ptr::{null, null_mut};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use libc::{c_int, c_uint, c_void, sigaction, sigset_t};
 use rustix::process::{Pid, WaitOptions};
@@ -125,6 +125,9 @@ pub(super) fn registers(pid: Pid) -> io::Result<Raw> {
         request(GETREGS, pid, 0, (&raw mut raw).cast())?;
     } else {
         request(libc::PTRACE_GETREGSET, pid, NT_PRSTATUS, (&raw mut vector).cast())?;
+        if vector.iov_len != size_of::<Raw>() {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, "it is a 32-bit program"));
+        }
     }
     Ok(raw)
 }
@@ -160,6 +163,23 @@ pub(super) fn wait_one(pid: Pid) -> rustix::io::Result<i32> {
             Ok(Some((_, status))) => return Ok(status.as_raw()),
             Ok(None) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error),
+        }
+    }
+}
+
+/// The next status of this one, if it comes soon. It may not: a thread that waits for the child it made with vfork, or for
+/// a disk, stops when it has what it waits for. Until then it executes nothing of the program either.
+pub(super) fn wait_soon(pid: Pid) -> Option<i32> {
+    const MOST: Duration = Duration::from_millis(100);
+    const PAUSE: Duration = Duration::from_micros(100);
+    let options = WaitOptions::from_bits_retain(OURS as u32) | WaitOptions::NOHANG;
+    let began = Instant::now();
+    loop {
+        match rustix::process::waitpid(Some(pid), options) {
+            Ok(Some((_, status))) => return Some(status.as_raw()),
+            Ok(None) | Err(rustix::io::Errno::INTR) if began.elapsed() < PAUSE => std::thread::yield_now(),
+            Ok(None) | Err(rustix::io::Errno::INTR) if began.elapsed() < MOST => std::thread::sleep(PAUSE),
+            _ => return None,
         }
     }
 }

@@ -10,7 +10,7 @@ use super::breakpoints::{Armed, Original, Trap};
 use super::counters::{Counters, events_here};
 use super::displaced::{Way, way};
 use super::findings::{Findings, Mode, Note, Origin, Process};
-use super::guard::Guard;
+use super::guard::{Guard, SpaceMemory};
 use super::made::{self, AsItWas};
 use super::modules::{Modules, Spot, command_of};
 use super::origin;
@@ -18,7 +18,7 @@ use super::space::{Kept, Mapped, Space};
 use super::{Options, Progress, linker};
 use crate::code::unwind;
 use crate::memory::Memory;
-use crate::process::maps::Map;
+use crate::process::maps::{self, Map};
 use crate::process::{Answer, Began, Pid, Processes, SI_KERNEL, Signal, Thread, Watcher};
 
 /// How often new code is looked for where nobody tells, and what fired is armed again.
@@ -33,9 +33,12 @@ const PER_SAMPLE: u32 = 8;
 /// Of how many times between hits the middle one is taken.
 const MOST_GAPS: usize = 10_000;
 
+/// How many entries are counted of a function that serves hash tables.
+const MOST_HASHES: u64 = 1000;
+
 /// How many chains of callers are kept of a function, and how long they may be.
 const CHAINS: usize = 4;
-const CHAIN: usize = 8;
+const CHAIN: usize = 24;
 
 /// What the dynamic linker's breakpoint has for a site.
 const LINKER: usize = usize::MAX;
@@ -116,6 +119,17 @@ impl Trace {
     /// Calls `show` a few times a second while it works.
     pub fn show_progress(&mut self, show: impl FnMut(&Progress) + 'static) {
         self.progress = Some(Box::new(show));
+    }
+
+    /// Looks through what a process has mapped while it runs still: so attaching stops it for milliseconds only.
+    ///
+    /// What can't be looked at now is looked at then.
+    pub fn prepare(&mut self, pid: i32) {
+        let (Some(number), Ok(memory)) = (Pid::from_raw(pid), SpaceMemory::open(pid)) else { return };
+        let Ok(all) = maps::of(number) else { return };
+        for map in all.iter().filter(|map| map.executable && map.is_file()) {
+            self.modules.of_map(map, &all, pid, &memory, &mut self.findings);
+        }
     }
 
     /// What was found until now.
@@ -367,9 +381,8 @@ impl Trace {
         let key = (spot.module, spot.function);
         self.entered(thread, spot);
         let known = self.findings.modules[spot.module].functions[spot.function].callers.len();
-        let chain =
-            if !spot.classes.is_empty() || known == 0 { self.callers(thread, id)? } else { Vec::new() };
-        let library = self.findings.modules[spot.module].library.clone();
+        let is_asked = !spot.classes.is_empty() || known == 0;
+        let (chain, origin) = if is_asked { self.callers(thread, id)? } else { (Vec::new(), Origin::Work) };
         let function = &mut self.findings.modules[spot.module].functions[spot.function];
         function.hits += 1;
         function.first.get_or_insert(now);
@@ -377,13 +390,12 @@ impl Trace {
         if !kept.is_empty() && function.callers.len() < CHAINS && !function.callers.contains(&kept) {
             function.callers.push(kept);
         }
-        if self.sampled.insert(key) {
+        if self.options.mode == Mode::Rate && self.sampled.insert(key) {
             function.samples += 1;
         }
         if spot.classes.is_empty() {
             return Ok(false);
         }
-        let origin = origin::of(library.as_deref(), &function.name, &chain);
         function.ran = function.ran.union(spot.classes);
         if !function.origins.contains(&origin) {
             function.origins.push(origin);
@@ -416,10 +428,10 @@ impl Trace {
         }
     }
 
-    /// The names of the functions that a thread is in, the innermost first.
-    fn callers(&mut self, thread: &mut Thread, id: u32) -> io::Result<Vec<String>> {
+    /// The names of the functions that a thread is in, the innermost first, and what they say it is for.
+    fn callers(&mut self, thread: &mut Thread, id: u32) -> io::Result<(Vec<String>, Origin)> {
         let registers = *thread.registers()?;
-        let Some(space) = self.spaces.get(&id) else { return Ok(Vec::new()) };
+        let Some(space) = self.spaces.get(&id) else { return Ok((Vec::new(), Origin::Work)) };
         let memory = AsItWas { memory: &space.memory, table: &space.table };
         let frames = unwind::callers(&origin::registers(&registers), &memory, &space.modules);
         let made = |address| space.made.as_ref().and_then(|made| made.name_at(&memory, address));
@@ -427,13 +439,16 @@ impl Trace {
             None => made(frame.address).unwrap_or_else(|| origin::name(frame)),
             Some(_) => origin::name(frame),
         };
-        Ok(frames.iter().map(name).collect())
+        Ok((frames.iter().map(name).collect(), origin::of(&frames)))
     }
 
     /// Whether a breakpoint that fired stays.
     fn stays(&mut self, id: u32, address: u64, spot: &Spot, noise: bool) -> bool {
         let Some(space) = self.spaces.get_mut(&id) else { return false };
-        let counted = spot.entry && self.options.mode == Mode::Count;
+        let function = &self.findings.modules[spot.module].functions[spot.function];
+        // Hash tables are asked millions of times, and nobody asks how often.
+        let enough = function.origins == [Origin::HashTable] && function.hits > MOST_HASHES;
+        let counted = spot.entry && self.options.mode == Mode::Count && !enough;
         let most = match self.options.mode {
             Mode::Rate if spot.entry => PER_SAMPLE,
             Mode::Rate => 1,
@@ -547,11 +562,31 @@ impl Trace {
     }
 
     fn start_counters(&mut self, tid: Pid) {
-        let started = events_here().and_then(|events| self.counters.start(tid.as_raw_pid(), events));
-        if let Err(error) = started {
+        // That a processor has none is nothing to speak of.
+        let Ok(events) = events_here() else { return };
+        if let Err(error) = self.counters.start(tid.as_raw_pid(), events) {
             self.findings.note(Note::NoCounters { why: error.to_string() });
         }
     }
+}
+
+/// A thread that is not ours would die of a breakpoint.
+fn all_are_ours(pid: i32) -> io::Result<()> {
+    let ours = std::process::id();
+    for thread in std::fs::read_dir(format!("/proc/{pid}/task"))? {
+        let status = thread?.path().join("status");
+        // One that ended meanwhile is no danger, and neither is a leader that ended before the others.
+        let Ok(text) = std::fs::read_to_string(&status) else { continue };
+        let field = |name| text.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+        let is_dead = field("State:").is_some_and(|state| state.starts_with(['Z', 'X']));
+        let tracer = field("TracerPid:").and_then(|tracer| tracer.parse().ok());
+        if !is_dead && tracer != Some(ours) {
+            let text =
+                format!("a thread of process {pid} is not traced by us: is it traced by another? Try again");
+            return Err(io::Error::other(text));
+        }
+    }
+    Ok(())
 }
 
 /// However tracing ended: no byte of ours stays where it can be put back.
@@ -574,6 +609,7 @@ impl Watcher for Trace {
             self.start_counters(thread.tid);
         }
         if how == Began::Attached {
+            all_are_ours(pid)?;
             self.findings.note(Note::LateCode);
         }
         self.begin_space(thread, how == Began::Attached)
@@ -615,9 +651,14 @@ impl Watcher for Trace {
             return Ok(Answer::NotMine);
         };
         if signal.number == libc::SIGTRAP && signal.info()?.code() == SI_KERNEL {
-            return self.trapped(thread, id);
+            let answer = self.trapped(thread, id)?;
+            if answer == Answer::NotMine {
+                self.leave_unblocked(thread, signal);
+            }
+            return Ok(answer);
         }
         self.put_out_of_scratch(thread, id)?;
+        self.leave_unblocked(thread, signal);
         Ok(Answer::NotMine)
     }
 
@@ -646,15 +687,15 @@ impl Watcher for Trace {
         let Some(id) = self.space_of.get(&pid).copied() else { return Ok(()) };
         self.put_out_of_scratch(thread, id)?;
         let Some(space) = self.spaces.get_mut(&id) else { return Ok(()) };
-        if space.pids.len() > 1 {
-            // Those who share it are let go later.
-            return Ok(());
-        }
+        // Others may have the same memory, and run: what they have executed meanwhile is known for ours still.
         let count = space.table.disarm_all(&space.memory, &mut self.guard.record(id));
         if count > 0 {
             self.findings.note(Note::NotPutBack { pid, count });
         }
-        space.unmap_scratch(thread);
+        space.left.insert(pid);
+        if space.pids.is_subset(&space.left) {
+            space.unmap_scratch(thread);
+        }
         Ok(())
     }
 
@@ -697,6 +738,13 @@ impl Watcher for Trace {
 }
 
 impl Trace {
+    /// A handler of the program's own may run into breakpoints of ours.
+    fn leave_unblocked(&self, thread: &mut Thread, signal: &Signal) {
+        if signal.number == libc::SIGTRAP {
+            thread.leave_unblocked();
+        }
+    }
+
     /// Puts a thread where it would be without us, if it is in our scratch memory.
     fn put_out_of_scratch(&mut self, thread: &mut Thread, id: u32) -> io::Result<()> {
         let Some(space) = self.spaces.get(&id).filter(|space| space.has_scratch()) else { return Ok(()) };

@@ -49,6 +49,8 @@ pub enum Why {
     Running,
     /// CPUID could not be made to fault: it sees all there is. With what the kernel said.
     Unmasked(String),
+    /// It was let go and will end when it executes CPUID, because that still faults. With what the kernel said.
+    LeftMasked(String),
     /// It would have run with privileges of its file's, and did not, because it was traced.
     LostPrivileges,
 }
@@ -64,6 +66,7 @@ impl fmt::Display for Note {
             Why::Unmasked(error) => {
                 write!(f, "sees all features: CPUID could not be made to fault ({error})")
             }
+            Why::LeftMasked(error) => write!(f, "was let go, and will end if it executes CPUID ({error})"),
             Why::LostPrivileges => f.write_str(
                 "ran without the privileges of its file, which traced programs do not get; run this as root",
             ),
@@ -96,9 +99,13 @@ impl Masker {
         &self.report
     }
 
+    /// Once of each program: some are started often.
     fn note(&mut self, pid: Pid, why: Why) {
         let program = std::fs::read_link(format!("/proc/{pid}/exe")).ok().map(Into::into);
-        self.report.notes.push(Note { pid, program, why });
+        let notes = &mut self.report.notes;
+        if !notes.iter().any(|note| note.program == program && note.why == why) {
+            notes.push(Note { pid, program, why });
+        }
     }
 }
 
@@ -118,6 +125,16 @@ impl Watcher for Masker {
             Err(error) => self.note(thread.pid, Why::Unmasked(error.to_string())),
         }
         Ok(())
+    }
+
+    fn leaving(&mut self, thread: &mut Thread) -> io::Result<()> {
+        match self.show(thread) {
+            Err(error) if error.raw_os_error() != Some(libc::ESRCH) => {
+                self.note(thread.pid, Why::LeftMasked(error.to_string()));
+                Ok(())
+            }
+            result => result,
+        }
     }
 
     fn signal(&mut self, thread: &mut Thread, signal: &Signal) -> io::Result<process::Answer> {

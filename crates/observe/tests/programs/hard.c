@@ -3,6 +3,7 @@
 #include <cpuid.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
@@ -244,11 +245,39 @@ static int killed(void)
     return 0;
 }
 
+/* --- bound to one processor after the other, whose numbers it asks --- */
+static int bound(void)
+{
+    cpu_set_t all, one;
+    sched_getaffinity(0, sizeof all, &all);
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (!CPU_ISSET(cpu, &all)) continue;
+        unsigned a, b, c, d, low;
+        CPU_ZERO(&one);
+        CPU_SET(cpu, &one);
+        sched_setaffinity(0, sizeof one, &one);
+        __cpuid(1, a, low, c, d);
+        __cpuid_count(0xb, 0, a, b, c, d);
+        printf("%d is %u %u\n", cpu, low >> 24, d);
+    }
+    printf("aes %d\n", aes());
+    return 0;
+}
+
+static void *ask_on(void *unused)
+{
+    (void)unused;
+    for (;;) aes();
+    return NULL;
+}
+
 /* --- leaves a process that works on --- */
-static int leave(const char *file)
+static int leave(const char *file, int with_threads)
 {
     if (fork() == 0) {
+        pthread_t thread;
         setsid();
+        for (int i = 0; i < 4 * with_threads; i++) pthread_create(&thread, NULL, i % 2 ? fork_on : ask_on, NULL);
         nap(200);
         char text[] = "aes ?";
         text[4] = '0' + aes();
@@ -277,7 +306,9 @@ int main(int count, char **arguments)
     if (!strcmp(mode, "trap")) return trap();
     if (!strcmp(mode, "stop")) return stop();
     if (!strcmp(mode, "killed")) return killed();
-    if (!strcmp(mode, "leave")) return leave(arguments[2]);
+    if (!strcmp(mode, "bound")) return bound();
+    if (!strcmp(mode, "leave")) return leave(arguments[2], 0);
+    if (!strcmp(mode, "leave_threads")) return leave(arguments[2], 1);
     if (!strcmp(mode, "abort")) abort();
     if (!strcmp(mode, "exit")) return atoi(arguments[2]);
     if (!strcmp(mode, "raise")) return raise(atoi(arguments[2]));
