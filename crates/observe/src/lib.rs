@@ -5,3 +5,5 @@
 
 pub mod capability;
 pub mod memory;
+#[cfg(target_os = "linux")]
+pub mod process;

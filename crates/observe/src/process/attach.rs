@@ -1,0 +1,230 @@
+//! Tracing what runs already, and why that may be refused.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::io;
+
+use rustix::process::Pid;
+
+use super::sys;
+
+/// Why a process can't be traced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// There is no such process.
+    Gone,
+    /// It is a zombie or a thread of the kernel: it has no program.
+    NoProgram,
+    /// It is this process.
+    Ourselves,
+    /// Another process traces it.
+    Traced {
+        /// That process.
+        by: i32,
+        /// Its name.
+        name: String,
+    },
+    /// It belongs to another user.
+    OtherUser {
+        /// Whose it is.
+        uid: u32,
+    },
+    /// The Yama module allows tracing only one's own descendants (1), only the privileged (2), or nobody (3).
+    Yama {
+        /// What `kernel.yama.ptrace_scope` is.
+        scope: u32,
+    },
+    /// It made itself undumpable, or was started set-user-ID.
+    Undumpable,
+    /// The kernel, a container's seccomp profile or a security module refuses the call as such.
+    Forbidden {
+        /// Whether this process is under a seccomp filter.
+        filtered: bool,
+        /// What the kernel said.
+        error: i32,
+    },
+}
+
+/// A process that can't be traced, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AttachError {
+    /// Which.
+    pub pid: i32,
+    /// Why.
+    pub obstacle: Obstacle,
+}
+
+impl AttachError {
+    /// What stands behind an error of the kernel's.
+    pub(super) fn why(pid: Pid, error: &io::Error) -> io::Error {
+        let obstacle = obstacle(pid, error);
+        let kind = if obstacle == Obstacle::Gone {
+            io::ErrorKind::NotFound
+        } else {
+            io::ErrorKind::PermissionDenied
+        };
+        io::Error::new(kind, AttachError { pid: pid.as_raw_pid(), obstacle })
+    }
+}
+
+impl fmt::Display for AttachError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "process {} can't be traced: ", self.pid)?;
+        match &self.obstacle {
+            Obstacle::Gone => f.write_str("there is none of this number"),
+            Obstacle::NoProgram => f.write_str("it runs no program: it has ended, or is the kernel's"),
+            Obstacle::Ourselves => f.write_str("it is this command itself"),
+            Obstacle::Traced { by, name } => {
+                write!(f, "process {by} ({name}) traces it already, and there can be one tracer; end that one first")
+            }
+            Obstacle::OtherUser { uid } => {
+                write!(f, "it belongs to user {uid}; run this command as that user, or as root")
+            }
+            Obstacle::Yama { scope: 1 } => f.write_str(
+                "kernel.yama.ptrace_scope is 1, which allows tracing one's own children only; start the program with this \
+                 command, run this command as root, or set `sysctl kernel.yama.ptrace_scope=0`",
+            ),
+            Obstacle::Yama { scope: 2 } => f.write_str(
+                "kernel.yama.ptrace_scope is 2, which allows tracing to root only; run this command as root, or set \
+                 `sysctl kernel.yama.ptrace_scope=1`",
+            ),
+            Obstacle::Yama { scope } => {
+                write!(f, "kernel.yama.ptrace_scope is {scope}, which forbids all tracing until the next boot")
+            }
+            Obstacle::Undumpable => f.write_str(
+                "it has protected itself (PR_SET_DUMPABLE), or was started with privileges of its own; run this command as root",
+            ),
+            Obstacle::Forbidden { filtered: true, error } => write!(
+                f,
+                "the call ptrace is refused ({}) to this process, which is under a seccomp filter; in a container, start it \
+                 with --cap-add=SYS_PTRACE or a seccomp profile that allows ptrace",
+                io::Error::from_raw_os_error(*error)
+            ),
+            Obstacle::Forbidden { filtered: false, error } => write!(
+                f,
+                "the call ptrace is refused ({}); a security module or sandbox forbids it here",
+                io::Error::from_raw_os_error(*error)
+            ),
+        }
+    }
+}
+
+impl std::error::Error for AttachError {}
+
+fn obstacle(pid: Pid, error: &io::Error) -> Obstacle {
+    let forbidden = |error| Obstacle::Forbidden { filtered: is_filtered(), error };
+    match error.raw_os_error() {
+        Some(libc::ESRCH) => return Obstacle::Gone,
+        Some(libc::EPERM | libc::EACCES) => {}
+        other => return forbidden(other.unwrap_or(0)),
+    }
+    let Some(status) = Status::of(pid) else { return Obstacle::Gone };
+    let same_process =
+        Status::of(rustix::process::getpid()).is_some_and(|own| own.number("Tgid") == status.number("Tgid"));
+    if same_process {
+        return Obstacle::Ourselves;
+    }
+    if status.field("State").is_some_and(|state| state.starts_with(['Z', 'X'])) || !status.has("VmSize") {
+        return Obstacle::NoProgram;
+    }
+    if let Some(by) = status.number("TracerPid").filter(|by| *by != 0) {
+        let name = std::fs::read_to_string(format!("/proc/{by}/comm")).unwrap_or_default();
+        return Obstacle::Traced { by: by as i32, name: name.trim_end().to_owned() };
+    }
+    let own = rustix::process::geteuid().as_raw();
+    if own != 0 {
+        if let Some(uid) = status.number("Uid").filter(|uid| *uid != own) {
+            return Obstacle::OtherUser { uid };
+        }
+    }
+    if let Some(scope) = yama().filter(|scope| *scope >= 3 || *scope > 0 && own != 0) {
+        return Obstacle::Yama { scope };
+    }
+    // The kernel gives the files of an undumpable process to root.
+    let owner =
+        std::fs::metadata(format!("/proc/{pid}/stat")).map(|file| std::os::unix::fs::MetadataExt::uid(&file));
+    if own != 0 && owner.is_ok_and(|owner| owner != own) {
+        return Obstacle::Undumpable;
+    }
+    forbidden(libc::EPERM)
+}
+
+fn yama() -> Option<u32> {
+    std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").ok()?.trim().parse().ok()
+}
+
+fn is_filtered() -> bool {
+    Status::of(rustix::process::getpid()).is_some_and(|status| status.number("Seccomp") == Some(2))
+}
+
+/// `/proc/PID/status`.
+pub(super) struct Status(String);
+
+impl Status {
+    pub(super) fn of(pid: Pid) -> Option<Status> {
+        let text = std::fs::read(format!("/proc/{pid}/status")).ok()?;
+        Some(Status(String::from_utf8_lossy(&text).into_owned()))
+    }
+
+    fn field(&self, name: &str) -> Option<&str> {
+        let mut lines = self.0.lines();
+        lines.find_map(|line| Some(line.strip_prefix(name)?.strip_prefix(':')?.trim()))
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.field(name).is_some()
+    }
+
+    /// The first number of a line.
+    pub(super) fn number(&self, name: &str) -> Option<u32> {
+        self.field(name)?.split_whitespace().next()?.parse().ok()
+    }
+}
+
+/// The process that a thread belongs to.
+pub(super) fn process_of(tid: Pid) -> Option<Pid> {
+    Pid::from_raw(Status::of(tid)?.number("Tgid")? as i32)
+}
+
+/// Traces all threads of a process, also those that are born meanwhile, and asks them to stop: their numbers.
+///
+/// # Errors
+/// [`AttachError`], when the first can't be traced; those that can't later have ended.
+pub(super) fn seize_all(pid: Pid, options: i32) -> io::Result<Vec<Pid>> {
+    let mut seized = HashSet::new();
+    loop {
+        let before = seized.len();
+        for tid in threads(pid)? {
+            if seized.contains(&tid) {
+                continue;
+            }
+            match sys::seize(tid, options) {
+                Ok(()) => drop(sys::interrupt(tid)),
+                // Its parent was traced when it was born, so it is by now.
+                Err(_) if is_ours(tid) => {}
+                // A leader that ended stands in the list as long as its threads live.
+                Err(error) if seized.is_empty() && tid != pid => return Err(AttachError::why(pid, &error)),
+                Err(error) if tid == pid && threads(pid)?.len() < 2 => {
+                    return Err(AttachError::why(pid, &error));
+                }
+                Err(_) => continue,
+            }
+            seized.insert(tid);
+        }
+        if seized.len() == before {
+            return Ok(seized.into_iter().collect());
+        }
+    }
+}
+
+fn is_ours(tid: Pid) -> bool {
+    let tracer = Status::of(tid).and_then(|status| status.number("TracerPid"));
+    tracer == Some(rustix::thread::gettid().as_raw_pid() as u32)
+}
+
+fn threads(pid: Pid) -> io::Result<Vec<Pid>> {
+    let entries = std::fs::read_dir(format!("/proc/{pid}/task"));
+    let entries = entries.map_err(|_| AttachError::why(pid, &io::Error::from_raw_os_error(libc::ESRCH)))?;
+    let number = |entry: std::fs::DirEntry| entry.file_name().to_str()?.parse().ok().and_then(Pid::from_raw);
+    Ok(entries.filter_map(Result::ok).filter_map(number).collect())
+}

@@ -1,0 +1,105 @@
+//! A traced thread that is stopped.
+
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::io;
+use std::rc::Rc;
+
+use rustix::process::Pid;
+
+use super::memory::ProcessMemory;
+use super::registers::Registers;
+use super::signals::{SigInfo, Stop};
+use super::sys;
+
+/// What the threads of one process image share.
+#[derive(Debug)]
+pub(super) struct Image {
+    pub(super) memory: ProcessMemory,
+    /// Where an instruction for system calls is.
+    pub(super) gate: Cell<Option<u64>>,
+}
+
+impl Image {
+    pub(super) fn of(pid: Pid) -> Rc<Image> {
+        Rc::new(Image { memory: ProcessMemory::of(pid), gate: Cell::new(None) })
+    }
+}
+
+/// A traced thread, while it is stopped.
+#[derive(Debug)]
+pub struct Thread {
+    /// Its own number.
+    pub tid: Pid,
+    /// Its process's.
+    pub pid: Pid,
+    pub(super) image: Rc<Image>,
+    pub(super) stop: Stop,
+    /// As they are to be, and as the thread has them.
+    registers: Option<(Registers, Registers)>,
+    /// What was told with the signal it stopped for, once that can't be asked any more.
+    pub(super) kept: Option<SigInfo>,
+    /// Signals that came while it was stepped.
+    pub(super) held: VecDeque<SigInfo>,
+    /// Statuses that came while it was stepped, and mean something else.
+    pub(super) met: VecDeque<i32>,
+    /// Whether its process was stopped while it was stepped.
+    pub(super) regroup: bool,
+}
+
+impl Thread {
+    pub(super) fn new(tid: Pid, pid: Pid, image: Rc<Image>) -> Thread {
+        Thread {
+            tid,
+            pid,
+            image,
+            stop: Stop::Trap,
+            registers: None,
+            kept: None,
+            held: VecDeque::new(),
+            met: VecDeque::new(),
+            regroup: false,
+        }
+    }
+
+    /// Its registers. They are fetched when they are first asked for, and what is changed is written before it goes on.
+    ///
+    /// # Errors
+    /// When it has been killed.
+    pub fn registers(&mut self) -> io::Result<&mut Registers> {
+        if self.registers.is_none() {
+            let now = Registers::new(sys::registers(self.tid)?);
+            self.registers = Some((now, now));
+        }
+        let both = self.registers.as_mut().expect("they were fetched if they were not there");
+        Ok(&mut both.0)
+    }
+
+    /// The memory of its process.
+    pub fn memory(&self) -> &ProcessMemory {
+        &self.image.memory
+    }
+
+    /// It stopped.
+    pub(super) fn arrived(&mut self, stop: Stop) {
+        self.stop = stop;
+        self.registers = None;
+        self.kept = None;
+    }
+
+    /// Gives it the registers that were changed.
+    pub(super) fn write_back(&mut self) -> io::Result<()> {
+        if let Some((wanted, there)) = &mut self.registers
+            && wanted != there
+        {
+            sys::set_registers(self.tid, wanted.raw())?;
+            *there = *wanted;
+        }
+        Ok(())
+    }
+
+    /// They changed by themselves.
+    pub(super) fn forget_registers(&mut self) {
+        self.registers = None;
+    }
+}
