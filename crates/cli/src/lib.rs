@@ -23,6 +23,7 @@ mod commands;
 pub mod error;
 pub mod formats;
 pub mod input;
+mod observe;
 pub mod output;
 pub mod pbkdf2;
 pub mod pipeline;

@@ -4,6 +4,14 @@
 #![deny(unsafe_code)]
 
 pub mod capability;
+pub mod code;
+#[cfg(target_os = "linux")]
+pub mod illegal;
+pub mod knobs;
 pub mod memory;
 #[cfg(target_os = "linux")]
 pub mod process;
+pub mod processor;
+pub mod trace;
+#[cfg(target_os = "linux")]
+pub mod without;

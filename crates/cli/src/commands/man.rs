@@ -133,6 +133,34 @@ A curve over packet lengths, and what the same costs through SoftHSM:
 
 pub(super) const RUN: &[Section] = &[
     (
+        "WITHOUT FEATURES",
+        "With --without or --with-only the program, and all that it starts, does not find features of the processor. It runs as it \
+is, without Millstream, unless --provider is given too. Names are those of --list; what can't be used without a feature goes with \
+it, as vaes with aes. Two layers act:
+
+The answers to CPUID
+  The program runs under this command's eyes (ptrace), and each CPUID instruction that it executes is answered without the \
+bits of what is withheld. That reaches every program and library, static and stripped ones too, and costs nothing once the \
+program has asked. The processor and the kernel must be able to have CPUID fault: Intel's can since Ivy Bridge, AMD's \
+from Linux 6.17 on, and most virtual machines. On AArch64 the auxiliary vector is edited in its stead; that is not tried on \
+such a machine yet.
+Knobs
+  Variables that OpenSSL, BoringSSL, AWS-LC, GnuTLS, nettle, NSS, Go, Java, Botan, glibc and Millstream read. What is set \
+already is kept and added to. Those that have a program print what it would not have printed (JAVA_TOOL_OPTIONS, GODEBUG with \
+newer names) are set only where CPUID can't be answered.
+
+Where CPUID can't be answered this is said, and knobs act alone, as with --knobs-only. ring, RustCrypto, libgcrypt, libsodium \
+and others have none.
+
+A program that asks nobody has the features nevertheless: one that was compiled for them, reads /proc/cpuinfo, or asks XGETBV. \
+Code in the kernel is not reached. A set-user-ID program that is traced gets no privileges. What a program leaves running when \
+it ends keeps what it was told, and programs started by that find everything.
+
+With --json the object has without: asked and withheld (arrays of names; withheld is what the processor has of them), \
+cpuid (null, or answered and programs), why_no_cpuid, knobs (an array of library, variable and value), notes, and why_failed \
+where a program failed soon.",
+    ),
+    (
         "WHAT IS SET",
         "OPENSSL_CONF
   A configuration in a temporary folder: that of the program, which is included, and the provider. Other providers and \
@@ -163,7 +191,8 @@ most bytes first) and nothing (null, or the reason).",
     (
         "EXIT STATUS",
         "That of CMD; 128 and the signal's number where it was ended by one; 126 when it can't be run and 127 when it is not \
-there; 1 when nothing could be set up, and 2 when the command was called wrongly.",
+there; 1 when nothing could be set up, and 2 when the command was called wrongly. Where CMD fails soon without features the likely \
+reason is given.",
     ),
     (
         "EXAMPLES",
@@ -174,7 +203,125 @@ there; 1 when nothing could be set up, and 2 when the command was called wrongly
 
 A server whose session keys are in another process, and the table in a file:
 
-  millstream run --isolated --report table -- nginx -g 'daemon off;'",
+  millstream run --isolated --report table -- nginx -g 'daemon off;'
+
+Programs as they would be on a processor without AES, or without AVX-512, and one that has nothing but SSE2:
+
+  millstream run --without aes -- openssl speed -evp aes-128-gcm
+  millstream run --without avx512 -- python3 job.py
+  millstream run --with-only '' -- ssh -V",
+    ),
+];
+
+pub(super) const COMPARE: &[Section] = &[
+    (
+        "THE MEASURE",
+        "One run each way is made beside the other, in the order A B B A, after --warmup of them that don't count. Time is \
+that from start to end; processor is the time in user and kernel mode of CMD and of what it waited for. The factor is \
+that of the medians; behind it stand the lowest and the highest factor of the pairs, without a tenth at each end. Where \
+these don't agree on who is faster, or differ by less than 1 %, no difference is claimed. With fewer than 3 runs \
+a factor below 1.2 is not either.
+
+With all features CMD runs under the same tracer, which answers CPUID with the truth. A CPUID takes some microseconds then, \
+and each program some milliseconds more to start.
+
+What CMD writes on standard output is read and digested, and the digests of both ways compared. Programs that print \
+times write something else each time; then nothing is said about it.",
+    ),
+    (
+        "JSON",
+        "An object: version (1), command, runs, with and without (each wall_s and cpu_s, arrays of seconds), wall_ratio and \
+cpu_ratio (each median, low, high, differs), output (same, different or varies), and layers, which is the object without \
+of millstream-run(1).",
+    ),
+    (
+        "EXIT STATUS",
+        "0
+  when both ways were measured.
+1
+  when CMD could not be run, or failed one way or both: which, and what it said, is told.
+2
+  when the command was called wrongly, or this processor has nothing of what is to be withheld.",
+    ),
+    (
+        "EXAMPLES",
+        "What the processor's AES is worth to an archive, and what AVX-512 is to sorting:
+
+  millstream compare --without aes -- openssl enc -aes-256-ctr -pass pass:x -pbkdf2 -in disk.img -out /dev/null
+  millstream compare --without avx512 --input words -- sort
+
+All vector instructions beyond those that every processor of this architecture has:
+
+  millstream compare --with-only '' -n 11 -- sha256sum disk.img",
+    ),
+];
+
+pub(super) const TRACE: &[Section] = &[
+    (
+        "HOW IT IS KNOWN",
+        "Every executable mapping of the program is searched for instructions of AES, VAES, PCLMUL, VPCLMUL, SHA, SHA-512, \
+SM3, SM4, GFNI, for CRC32, and for ADX, MULX and AVX-512 IFMA, which serve long numbers; also what is mapped later, \
+and what Java makes at run time. A breakpoint is set where such instructions begin, but only where symbols, unwinding tables, \
+Go's function table or the virtual machine prove that an instruction begins there: elsewhere it might be data. What has no \
+proof is counted and told.
+
+The program need not be prepared, may be static or stripped, and does what it does untraced. When the trace ends all breakpoints \
+are removed.",
+    ),
+    (
+        "MODES",
+        "--once
+  A breakpoint goes when it was reached. Says what ran, and what did not, at nearly no cost.
+--count
+  Each entry of a function with such instructions is counted. A hundred thousandth of a second or more for each: for short \
+commands.
+--rate
+  Breakpoints that went are set again ten times a second. Says in how many of these samples a function ran, and estimates entries a \
+second.
+
+Where the processor itself counts cryptographic instructions (AMD from Zen 4 on, AArch64) and the system allows it, its count stands below.",
+    ),
+    (
+        "THE REPORT",
+        "First the answers: whether AES, carry-less multiplication and SHA of the processor were used, and by whom; others \
+where they were. Then a line for each function that executed such instructions: its class, what for, and who called it, the nearest \
+first. Functions without a name are called fn_ and their address.
+
+What ran for something else than the program's own cryptography is noise, and no yes: random generators of libraries are made of AES, \
+hash tables mix keys with it, libraries test themselves when they start. Then what could not be watched: a no is worth what this list \
+leaves of it. With -v what did not run, and what the trace cost.
+
+The report goes to standard error, so that the program's output stays its own, or to the file of --report.",
+    ),
+    (
+        "JSON",
+        "An object: version (1), mode, seconds, samples, answers (an array of question, classes, answer and functions; answer is yes, \
+noise, unused, absent or unknown), processes (pid, command, began_s, watched_s, attached, ended, modules: indices of the next), modules \
+(path, library, build_id, present, watched and unproved: objects of class and number, unwatchable, functions), counters (classes, event, \
+count, speculative), notes (an array of sentences) and cost. A function has name, address, bounds, present, ran, worked, entries, samples, \
+entries_per_s, hits, first_s, callers (arrays of names), origins and by_process.",
+    ),
+    (
+        "THE END",
+        "With CMD it ends when that does. Signals, also those from the terminal, are CMD's. With --pid it ends when the process \
+does, after --seconds, or at SIGINT, SIGTERM or SIGHUP; then the process goes on as before, and the report is written.",
+    ),
+    (
+        "EXIT STATUS",
+        "That of CMD; 128 and the signal's number where it was ended by one; 126 when it can't be run and 127 when it is not \
+there. With --pid 0. 1 when the process can't be traced, and 2 when the command was called wrongly.",
+    ),
+    (
+        "EXAMPLES",
+        "Does it use hardware AES? How often, as DTrace counted? And a server, for ten seconds:
+
+  millstream trace -- openssl enc -aes-128-cbc -K 00 -iv 00 -in disk.img -out /dev/null
+  millstream trace --count -- openssl speed -seconds 1 -evp aes-128-cbc
+  millstream trace --rate --seconds 10 -p $(pidof -s nginx)
+
+That nothing is left of it:
+
+  millstream trace --without aes -- openssl speed -seconds 1 -evp aes-128-gcm",
     ),
 ];
 
@@ -431,6 +578,8 @@ impl Man {
             let sections = match command.get_name() {
                 "speed" => SPEED,
                 "run" => RUN,
+                "compare" => COMPARE,
+                "trace" => TRACE,
                 "openssl-conf" => OPENSSL_CONF,
                 "serve" => SERVE,
                 "status" => STATUS,

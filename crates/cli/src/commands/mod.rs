@@ -12,6 +12,7 @@ use crate::signals;
 
 mod caps;
 mod check;
+mod compare;
 mod completions;
 mod crypt;
 mod decrypt;
@@ -49,7 +50,8 @@ enum Command {
     Caps(caps::Caps),
     Check(check::Check),
     Speed(Box<speed::Speed>),
-    Run(run::Run),
+    Run(Box<run::Run>),
+    Compare(compare::Compare),
     OpensslConf(openssl_conf::OpensslConf),
     Serve(serve::Serve),
     Status(status::Status),
@@ -73,6 +75,7 @@ impl Command {
             Command::Check(command) => command.run(),
             Command::Speed(command) => command.run(context),
             Command::Run(command) => command.run(context),
+            Command::Compare(command) => command.run(context),
             Command::OpensslConf(command) => command.run(),
             Command::Serve(command) => command.run(),
             Command::Worker(command) => command.run(),
@@ -122,7 +125,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
     };
     // These know themselves how to end.
-    if !matches!(command, Command::Serve(_) | Command::Worker(_) | Command::Run(_)) {
+    if !matches!(command, Command::Serve(_) | Command::Worker(_) | Command::Run(_) | Command::Compare(_)) {
         signals::install();
     }
     let context = Context { name };

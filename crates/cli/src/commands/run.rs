@@ -1,15 +1,20 @@
-//! `millstream run`: a program with everything configured, and what was accelerated.
+//! `millstream run`: a program with everything configured, and what was accelerated; or without features of the processor.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::process::{Command, ExitStatus};
+use std::process::Command;
 
+use millstream_observe::capability::Withheld;
 use millstream_protocol::SOCKET_VARIABLE;
+use serde_json::{Value, json};
 
 use crate::commands::openssl_conf::From;
-use crate::commands::{Context, man};
+use crate::commands::{Context, man, print};
 use crate::error::{Error, exit, plain};
+use crate::observe::explain::explain;
+use crate::observe::features::{self, Features};
+use crate::observe::without::{Outcome, Way, only_variables};
 use crate::output::Output;
 use crate::programs::configuration::{Configuration, demands_fips};
 use crate::programs::executable::Executable;
@@ -25,16 +30,31 @@ const TALLY_VARIABLE: &str = "MILLSTREAM_TALLY";
 const NOT_EXECUTABLE: u8 = 126;
 const NOT_FOUND: u8 = 127;
 
-/// Run a program with Millstream in its OpenSSL, and say what was accelerated
+/// Run a program with Millstream in its OpenSSL, or without features of the processor
 ///
-/// The program is any that uses libcrypto of OpenSSL 3, and needs no change; what it starts is configured too. At the end
-/// a table on standard error says what Millstream computed.
+/// With Millstream the program is any that uses libcrypto of OpenSSL 3, and needs no change; what it starts is configured
+/// too. At the end a table on standard error says what Millstream computed.
+///
+/// With --without or --with-only the program is any at all, and runs as it is but for the features that it doesn't find.
+/// At the end a line on standard error says what was done to that end.
 #[derive(clap::Args)]
 #[command(after_long_help = man::help(man::RUN))]
 pub(super) struct Run {
     #[command(flatten)]
+    features: Features,
+    /// With --without: set the variables that libraries read, and leave the program to itself. Libraries that read none
+    /// go on using everything
+    #[arg(long)]
+    knobs_only: bool,
+    /// With --without: Millstream in its OpenSSL too. Implied by --isolated, --socket, --module and --base
+    #[arg(long)]
+    provider: bool,
+    /// List the features that can be withheld, and run nothing; with --json as JSON
+    #[arg(long)]
+    list: bool,
+    #[command(flatten)]
     how: How,
-    /// Say what was accelerated as JSON
+    /// Say what was done as JSON
     #[arg(long)]
     json: bool,
     /// Say it in this file, not on standard error
@@ -44,7 +64,12 @@ pub(super) struct Run {
     #[arg(short = 'q', long)]
     quiet: bool,
     /// The program and its arguments
-    #[arg(value_name = "CMD", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(
+        value_name = "CMD",
+        required_unless_present = "list",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
     command: Vec<OsString>,
 }
 
@@ -72,6 +97,11 @@ struct Around {
 }
 
 impl How {
+    /// Whether one of the options was given.
+    fn is_asked_for(&self) -> bool {
+        self.isolated || self.socket.is_some() || self.from.module.is_some() || self.from.base.is_some()
+    }
+
     fn set_up(&self) -> Result<Around, Error> {
         let module = module::find(self.from.module.as_deref())?;
         let (base, include) = self.from.base()?;
@@ -94,14 +124,12 @@ impl How {
 }
 
 impl Around {
-    fn run(&self, command: &[OsString]) -> io::Result<ExitStatus> {
-        let mut child = Command::new(&command[0]);
-        child.args(&command[1..]);
+    /// Has a program find all of it.
+    fn configure(&self, child: &mut Command) {
         child.env("OPENSSL_CONF", &self.configuration).env(TALLY_VARIABLE, self.folder.tally());
         if let Some(service) = &self.service {
             child.env(SOCKET_VARIABLE, service.socket());
         }
-        child::run(&mut child)
     }
 
     fn report<'a>(&'a mut self, command: &'a [OsString], status: u8) -> Report<'a> {
@@ -113,22 +141,30 @@ impl Around {
     }
 }
 
+/// What there is to say about a run.
+struct Told {
+    text: String,
+    json: Value,
+}
+
 impl Run {
     pub(super) fn run(self, context: &Context) -> Result<(), Error> {
+        if self.list {
+            return print(if self.json { format!("{:#}\n", features::json()) } else { features::text() });
+        }
+        let withheld = self.features.withheld()?;
+        if withheld.is_none() && (self.knobs_only || self.provider) {
+            return Err(Error::Usage("--knobs-only and --provider are for --without and --with-only".into()));
+        }
         // What can't be written is not noticed after hours only.
         let file = self.report.as_deref().map(Output::named).transpose()?;
-        let mut around = self.how.set_up()?;
-        let code = match around.run(&self.command) {
-            Ok(status) => child::code(status),
-            Err(error) => {
-                context.say(format!("{}: {}", self.command[0].display(), plain(&error)));
-                let found = error.kind() != io::ErrorKind::NotFound;
-                return Err(Error::Reported(if found { NOT_EXECUTABLE } else { NOT_FOUND }));
-            }
+        let around = match withheld {
+            Some(_) if !self.provider && !self.how.is_asked_for() => None,
+            _ => Some(self.how.set_up()?),
         };
-        let report = around.report(&self.command, code);
-        let text = if self.json { format!("{:#}\n", report.json()) } else { report.text() };
-        drop(around);
+        let way = withheld.map(|withheld| self.way(withheld, context));
+        let (code, told) = self.watched(around, way.as_ref(), context)?;
+        let text = if self.json { format!("{:#}\n", told.json) } else { told.text };
         let saved = match file {
             Some(output) => save(output, &text),
             None if self.quiet => Ok(()),
@@ -145,6 +181,67 @@ impl Run {
                 saved.unwrap_or_else(|error| context.say(error));
                 Err(Error::Reported(code))
             }
+        }
+    }
+
+    /// How features are withheld, with what the user has to know beforehand.
+    fn way(&self, withheld: Withheld, context: &Context) -> Way {
+        let way = Way::new(withheld, self.knobs_only);
+        let missing = features::missing(&self.features, withheld);
+        if !self.quiet && !missing.is_empty() {
+            context.say(format!("this processor has no {missing} that could be withheld"));
+        }
+        if let Some(why) = way.why_not.as_ref().filter(|_| !self.quiet) {
+            context.say(only_variables(why));
+        }
+        way
+    }
+
+    /// Runs the program: its exit code, and what there is to say.
+    fn watched(
+        &self,
+        around: Option<Around>,
+        way: Option<&Way>,
+        context: &Context,
+    ) -> Result<(u8, Told), Error> {
+        let mut child = Command::new(&self.command[0]);
+        child.args(&self.command[1..]);
+        if let Some(around) = &around {
+            around.configure(&mut child);
+        }
+        let run = match way {
+            Some(way) => way.run(&mut child).map(|outcome| (outcome.status, Some((way, outcome)))),
+            None => child::run(&mut child).map(|status| (status, None)),
+        };
+        let (status, outcome) = run.map_err(|error| {
+            context.say(format!("{}: {}", self.command[0].display(), plain(&error)));
+            let found = error.kind() != io::ErrorKind::NotFound;
+            Error::Reported(if found { NOT_EXECUTABLE } else { NOT_FOUND })
+        })?;
+        let code = child::code(status);
+        let mut told = Told { text: String::new(), json: json!({ "version": 1 }) };
+        if let Some(mut around) = around {
+            let report = around.report(&self.command, code);
+            told = Told { text: report.text(), json: report.json() };
+        } else {
+            let words: Vec<_> = self.command.iter().map(|word| word.to_string_lossy()).collect();
+            told.json["command"] = json!(words);
+            told.json["status"] = json!(code);
+        }
+        if let Some((way, outcome)) = outcome {
+            told.add(way, &outcome);
+        }
+        Ok((code, told))
+    }
+}
+
+impl Told {
+    fn add(&mut self, way: &Way, outcome: &Outcome) {
+        self.json["without"] = way.json(outcome.answers);
+        self.text += &format!("millstream run: {}\n", way.text(outcome.answers));
+        if let Some(why) = explain(outcome.status, outcome.time, way.taken(), outcome.illegal.as_deref()) {
+            self.text += &format!("millstream run: {why}\n");
+            self.json["without"]["why_failed"] = json!(why);
         }
     }
 }

@@ -35,6 +35,8 @@
 //! ```
 
 mod attach;
+#[cfg(target_arch = "x86_64")]
+mod call;
 mod filter;
 mod inject;
 mod launch;

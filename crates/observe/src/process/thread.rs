@@ -1,6 +1,5 @@
 //! A traced thread that is stopped.
 
-use std::cell::Cell;
 use std::collections::VecDeque;
 use std::io;
 use std::rc::Rc;
@@ -17,12 +16,17 @@ use super::sys;
 pub(super) struct Image {
     pub(super) memory: ProcessMemory,
     /// Where an instruction for system calls is.
-    pub(super) gate: Cell<Option<u64>>,
+    #[cfg(target_arch = "x86_64")]
+    pub(super) gate: std::cell::Cell<Option<u64>>,
 }
 
 impl Image {
     pub(super) fn of(pid: Pid) -> Rc<Image> {
-        Rc::new(Image { memory: ProcessMemory::of(pid), gate: Cell::new(None) })
+        Rc::new(Image {
+            memory: ProcessMemory::of(pid),
+            #[cfg(target_arch = "x86_64")]
+            gate: std::cell::Cell::new(None),
+        })
     }
 }
 

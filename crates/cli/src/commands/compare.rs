@@ -1,0 +1,252 @@
+//! `millstream compare`: a program with and without features of the processor, and how many times as fast it is with them.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, PipeReader, Read, Seek, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use millstream_cpu::Features as Processor;
+use millstream_engines::hash::{Digest, Hash, Hasher};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::signal::SigSet;
+use nix::sys::time::TimeValLike;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde_json::json;
+
+use crate::commands::{Context, man, print};
+use crate::error::{Error, exit, plain};
+use crate::observe::compare::{Comparison, Sample, outputs};
+use crate::observe::explain::explain;
+use crate::observe::features::{self, Features};
+use crate::observe::without::{Outcome, Way, only_variables};
+use crate::progress::Progress;
+
+/// What a program that failed said at its end, of which so much is shown.
+const SHOWN: u64 = 4096;
+
+/// How long output is waited for when the program has ended: somebody it left behind may hold it open.
+const REST: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+
+/// Signals by which a user ends a program, and means this command.
+const ENDING: [i32; 4] = [1, 2, 3, 15];
+
+/// Run a program with and without features of the processor, and say what they are worth
+///
+/// CMD runs several times each way, in turn, and the medians of its times are compared. Both ways it runs under the same
+/// tracer, so that what that costs is no difference. CMD must do the same work each time: one that works for a given time,
+/// as openssl speed does, takes the same time with everything.
+#[derive(clap::Args)]
+#[command(after_long_help = man::help(man::COMPARE))]
+pub(super) struct Compare {
+    #[command(flatten)]
+    features: Features,
+    /// Set the variables that libraries read, and leave the program to itself
+    #[arg(long)]
+    knobs_only: bool,
+    /// How often each way
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+    /// How often each way before that, without looking at the time
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    warmup: u32,
+    /// What CMD reads on standard input, each time from its beginning [default: nothing]
+    #[arg(long, value_name = "FILE")]
+    input: Option<PathBuf>,
+    /// Show what CMD writes
+    #[arg(long)]
+    show: bool,
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
+    /// No progress bar
+    #[arg(short = 'q', long)]
+    quiet: bool,
+    /// The program and its arguments
+    #[arg(value_name = "CMD", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    command: Vec<OsString>,
+}
+
+/// One run that went well.
+struct Run {
+    sample: Sample,
+    digest: Option<Digest>,
+    outcome: Outcome,
+}
+
+impl Compare {
+    pub(super) fn run(self, context: &Context) -> Result<(), Error> {
+        let Some(withheld) = self.features.withheld()? else {
+            return Err(Error::Usage(
+                "say what to compare with: --without aes, or another of 'millstream run --list'".into(),
+            ));
+        };
+        let without = Way::new(withheld, self.knobs_only);
+        let missing = features::missing(&self.features, withheld);
+        if without.taken().is_empty() {
+            return Err(Error::Usage(format!("this processor has no {missing}: both ways are the same")));
+        }
+        if !missing.is_empty() {
+            context.say(format!("this processor has no {missing} that could be withheld"));
+        }
+        if let Some(why) = &without.why_not {
+            context.say(only_variables(why));
+        }
+        let progress = Progress::cells(2 * u64::from(self.warmup + self.runs), self.quiet || self.show);
+        let measured = self.measure(&without, &progress, context);
+        progress.finish(measured.is_ok());
+        let (comparison, answers) = measured?;
+        if self.json {
+            let mut value = comparison.json();
+            let words: Vec<_> = self.command.iter().map(|word| word.to_string_lossy()).collect();
+            value["version"] = json!(1);
+            value["command"] = json!(words);
+            value["layers"] = without.json(answers);
+            return print(format!("{value:#}\n"));
+        }
+        let text = comparison.text(&self.features.subject());
+        print(format!("{text}  how         {}\n", without.text(answers)))
+    }
+
+    /// All runs.
+    fn measure(
+        &self,
+        without: &Way,
+        progress: &Progress,
+        context: &Context,
+    ) -> Result<(Comparison, Option<crate::observe::without::Answers>), Error> {
+        let with = without.nothing_withheld();
+        let mut samples = [Vec::new(), Vec::new()];
+        let mut digests = [Vec::new(), Vec::new()];
+        let mut answers = None;
+        for pair in 0..self.warmup + self.runs {
+            // What changes slowly, as a clock that sinks with heat, falls to both alike.
+            let order = if pair % 2 == 0 { [0, 1] } else { [1, 0] };
+            for index in order {
+                let (way, name) = [(&with, "with all"), (without, "without")][index];
+                progress.say(name);
+                let run = self.once(way, name, context)?;
+                progress.advance(1);
+                if pair >= self.warmup {
+                    samples[index].push(run.sample);
+                    digests[index].push(run.digest.map(|digest| digest.as_ref().to_vec()));
+                }
+                if index == 1 {
+                    answers = run.outcome.answers;
+                }
+            }
+        }
+        let outputs = outputs(&digests[0], &digests[1]);
+        let [with, without] = samples;
+        Ok((Comparison { with, without, outputs }, answers))
+    }
+
+    /// One run, which has to go well.
+    fn once(&self, way: &Way, name: &str, context: &Context) -> Result<Run, Error> {
+        let mut child = Command::new(&self.command[0]);
+        child.args(&self.command[1..]).stdin(self.input()?);
+        let failed = |source| Error::Write { name: "a temporary file".into(), source };
+        let errors = tempfile::tempfile().map_err(failed)?;
+        if !self.show {
+            child.stderr(errors.try_clone().map_err(failed)?);
+        }
+        let before = processor_time();
+        let (outcome, digest) = self.digested(child, way).map_err(|error| {
+            context.say(format!("{}: {}", self.command[0].display(), plain(&error)));
+            Error::Reported(exit::FAILURE)
+        })?;
+        let cpu = processor_time() - before;
+        if !outcome.status.success() {
+            return Err(self.failure(&outcome, way, name, errors, context));
+        }
+        let sample = Sample { wall: outcome.time.as_secs_f64(), cpu };
+        Ok(Run { sample, digest, outcome })
+    }
+
+    fn input(&self) -> Result<Stdio, Error> {
+        let Some(path) = &self.input else { return Ok(Stdio::null()) };
+        let file = File::open(path).map_err(|source| Error::Open { path: path.clone(), source })?;
+        Ok(file.into())
+    }
+
+    /// Runs it, and digests what it writes.
+    fn digested(&self, mut child: Command, way: &Way) -> io::Result<(Outcome, Option<Digest>)> {
+        let (reader, writer) = io::pipe()?;
+        child.stdout(writer);
+        let ended = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let digest = scope.spawn(|| digest(reader, &ended, self.show));
+            let outcome = way.run(&mut child);
+            // The command holds an end of the pipe.
+            drop(child);
+            ended.store(true, Ordering::Relaxed);
+            let digest = digest.join().ok().and_then(Result::ok);
+            Ok((outcome?, digest))
+        })
+    }
+
+    /// Tells how a run failed.
+    fn failure(
+        &self,
+        outcome: &Outcome,
+        way: &Way,
+        name: &str,
+        mut errors: File,
+        context: &Context,
+    ) -> Error {
+        let status = outcome.status;
+        if let Some(signal) = status.signal().filter(|signal| ENDING.contains(signal)) {
+            return Error::Reported(u8::try_from(128 + signal).unwrap_or(exit::FAILURE));
+        }
+        let program = self.command[0].display();
+        let which = match way.withheld.is_empty() {
+            true => "with all features".to_owned(),
+            false => format!("{name} {}", way.taken()),
+        };
+        context.say(format!("{program} failed {which}: {status}; nothing is compared"));
+        if let Some(why) = explain(status, outcome.time, way.taken(), outcome.illegal.as_deref()) {
+            context.say(why);
+        }
+        let len = errors.metadata().map_or(0, |metadata| metadata.len());
+        let mut said = Vec::new();
+        let _ = errors.seek(io::SeekFrom::Start(len.saturating_sub(SHOWN)));
+        let _ = errors.read_to_end(&mut said);
+        let _ = io::stderr().write_all(&said);
+        Error::Reported(exit::FAILURE)
+    }
+}
+
+/// The digest of all that comes, until nobody can write any more or the program has ended.
+fn digest(mut from: PipeReader, ended: &AtomicBool, show: bool) -> io::Result<Digest> {
+    // What is sent to this process is for the thread that waits for the program.
+    SigSet::all().thread_block()?;
+    let mut hasher = Hasher::new(Processor::hardware(), Hash::Sha256);
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        let is_over = ended.load(Ordering::Relaxed);
+        let mut polled = [PollFd::new(&from, PollFlags::IN)];
+        let ready = poll(&mut polled, Some(&REST))?;
+        if ready == 0 && is_over {
+            return Ok(hasher.finish());
+        }
+        if ready > 0 {
+            match from.read(&mut buffer)? {
+                0 => return Ok(hasher.finish()),
+                len => {
+                    hasher.update(&buffer[..len]);
+                    if show {
+                        io::stdout().write_all(&buffer[..len])?;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Seconds in user and kernel mode of all that this process has waited for.
+fn processor_time() -> f64 {
+    let Ok(usage) = getrusage(UsageWho::RUSAGE_CHILDREN) else { return 0.0 };
+    (usage.user_time().num_microseconds() + usage.system_time().num_microseconds()) as f64 / 1e6
+}

@@ -1,0 +1,206 @@
+//! Which features a program is not to have: the options that say it, and the list of those there are.
+
+use millstream_observe::capability::{self, Capabilities, Capability, Withheld};
+use millstream_observe::{knobs, processor};
+use serde_json::{Value, json};
+
+use super::table::{enumerated, table};
+use crate::error::Error;
+
+/// The options that take features away.
+#[derive(clap::Args)]
+pub struct Features {
+    /// Withhold these features of the processor, and what can't be used without them: names of --list between commas, as
+    /// in aes,sha. crypto is all cryptographic ones, avx512 and amx are the families
+    #[arg(long, value_name = "LIST", conflicts_with = "with_only")]
+    pub without: Option<String>,
+    /// Withhold all but these features and what they need. An empty list leaves what every program is compiled for
+    #[arg(long, value_name = "LIST")]
+    pub with_only: Option<String>,
+}
+
+impl Features {
+    /// What is withheld, if one of the options was given.
+    ///
+    /// # Errors
+    /// A name that there is not.
+    pub fn withheld(&self) -> Result<Option<Withheld>, Error> {
+        let withheld = match (&self.without, &self.with_only) {
+            (Some(list), _) => Withheld::without(list),
+            (None, Some(list)) => Withheld::with_only(list),
+            (None, None) => return Ok(None),
+        };
+        let withheld = withheld.map_err(|error| Error::Usage(error.to_string()))?;
+        if self.without.is_some() && withheld.is_empty() {
+            return Err(Error::Usage(
+                "--without names nothing; 'millstream run --list' shows the names".into(),
+            ));
+        }
+        Ok(Some(withheld))
+    }
+
+    /// How the option reads on a command line.
+    pub fn words(&self) -> String {
+        match (&self.without, &self.with_only) {
+            (Some(list), _) => format!("--without {list}"),
+            (None, Some(list)) => format!("--with-only {list}"),
+            (None, None) => String::new(),
+        }
+    }
+
+    /// What makes the difference, as the beginning of a sentence, and whether that is several things.
+    pub fn subject(&self) -> (String, bool) {
+        let words = |list: &str| {
+            let words = list.split([',', ' ', '\t']).filter(|word| !word.is_empty());
+            words.map(|word| word.trim_start_matches('-').to_uppercase()).collect::<Vec<_>>()
+        };
+        match (&self.without, &self.with_only) {
+            (Some(list), _) if list == "crypto" => ("cryptographic instructions".into(), true),
+            (Some(list), _) => {
+                let words = words(list);
+                (format!("hardware {}", enumerated(&words)), words.len() > 1)
+            }
+            (None, Some(list)) if !list.is_empty() => {
+                (format!("what the processor has beyond {}", enumerated(words(list))), false)
+            }
+            _ => ("what the processor has beyond the least".into(), false),
+        }
+    }
+}
+
+/// Of what was asked for by name, what this processor hasn't: it can't be missed.
+pub fn missing(features: &Features, withheld: Withheld) -> Capabilities {
+    // Of --with-only that is most of the list, and no surprise.
+    if features.without.is_none() {
+        return Capabilities::NONE;
+    }
+    withheld.asked().difference(processor::capabilities())
+}
+
+/// A feature, as it is listed.
+struct Entry {
+    feature: &'static Capability,
+    here: bool,
+    dependents: Capabilities,
+    libraries: Vec<&'static str>,
+}
+
+fn entries() -> Vec<Entry> {
+    let here = processor::capabilities();
+    let entry = |feature: &'static Capability| {
+        let own = Capabilities::named(feature.name);
+        let moved = knobs::LIBRARIES.iter().filter(|library| library.moves().has(feature.name));
+        Entry {
+            feature,
+            here: here.has(feature.name),
+            dependents: own.with_dependents().difference(own),
+            libraries: moved.map(|library| library.name).collect(),
+        }
+    };
+    capability::HERE.iter().map(entry).collect()
+}
+
+/// The list for people.
+pub fn text() -> String {
+    let columns =
+        [("NAME", false), ("HERE", false), ("WHAT", false), ("WITH IT GO", false), ("KNOBS", false)];
+    let row = |entry: &Entry| {
+        vec![
+            entry.feature.name.to_owned(),
+            (if entry.here { "yes" } else { "-" }).to_owned(),
+            entry.feature.summary.to_owned(),
+            shortened(entry.dependents),
+            entry
+                .libraries
+                .iter()
+                .map(|name| name.split(',').next().unwrap_or(name))
+                .collect::<Vec<_>>()
+                .join(" "),
+        ]
+    };
+    let mut text = table(&columns, &entries().iter().map(row).collect::<Vec<_>>());
+    text += "\nGroups:\n";
+    for (name, members) in capability::groups().filter(|(_, members)| !members.is_empty()) {
+        text += &format!("  {name:8}{members}\n");
+    }
+    text += "\nKnobs are variables by which a library leaves the feature unused; OpenSSL's is BoringSSL's and AWS-LC's too. \
+             There is none\nfor ";
+    text += &enumerated(knobs::WITHOUT.iter().map(|(library, _)| *library));
+    text += ":\nfor those only the answers to CPUID help.\n";
+    text
+}
+
+/// No more names than a line has room for.
+fn shortened(set: Capabilities) -> String {
+    const MOST: usize = 4;
+    let names: Vec<&str> = set.iter().map(|feature| feature.name).collect();
+    match names.len() {
+        0 => "-".to_owned(),
+        len if len > MOST => format!("{} and {} more", names[..MOST - 1].join(" "), len + 1 - MOST),
+        _ => names.join(" "),
+    }
+}
+
+/// The list for programs.
+pub fn json() -> Value {
+    let features = entries().into_iter().map(|entry| {
+        json!({
+            "name": entry.feature.name,
+            "summary": entry.feature.summary,
+            "here": entry.here,
+            "dependents": names(entry.dependents),
+            "knobs": entry.libraries,
+        })
+    });
+    let groups = capability::groups().map(|(name, members)| (name.to_owned(), json!(names(members))));
+    let without = knobs::WITHOUT.iter().map(|(name, instead)| ((*name).to_owned(), json!(instead)));
+    json!({
+        "version": 1,
+        "features": features.collect::<Vec<_>>(),
+        "groups": groups.collect::<serde_json::Map<_, _>>(),
+        "without_knob": without.collect::<serde_json::Map<_, _>>(),
+    })
+}
+
+/// The names of a set.
+pub fn names(set: Capabilities) -> Vec<&'static str> {
+    set.iter().map(|feature| feature.name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn features(without: Option<&str>, with_only: Option<&str>) -> Features {
+        Features { without: without.map(str::to_owned), with_only: with_only.map(str::to_owned) }
+    }
+
+    #[test]
+    fn what_makes_the_difference_is_named() {
+        let subject = |without, with_only| features(without, with_only).subject();
+        assert_eq!(subject(Some("aes"), None), ("hardware AES".into(), false));
+        assert_eq!(subject(Some("aes,-sha"), None), ("hardware AES and SHA".into(), true));
+        assert_eq!(subject(Some("crypto"), None).0, "cryptographic instructions");
+        assert_eq!(subject(None, Some("sse4.2")).0, "what the processor has beyond SSE4.2");
+        assert_eq!(subject(None, Some("")).0, "what the processor has beyond the least");
+    }
+
+    #[test]
+    fn a_wrong_name_is_a_wrong_call() {
+        let error = features(Some("aes,nonsense"), None).withheld().unwrap_err();
+        assert_eq!(error.exit_code(), crate::error::exit::USAGE);
+        assert!(error.to_string().contains("\"nonsense\""), "{error}");
+        assert!(features(Some(" "), None).withheld().is_err());
+        assert!(features(None, None).withheld().unwrap().is_none());
+        assert!(!features(None, Some("")).withheld().unwrap().unwrap().is_empty());
+    }
+
+    #[test]
+    fn the_list_has_every_feature() {
+        let text = text();
+        for feature in capability::HERE {
+            assert!(text.lines().any(|line| line.starts_with(feature.name)), "{}", feature.name);
+        }
+        assert_eq!(json()["features"].as_array().unwrap().len(), capability::HERE.len());
+    }
+}

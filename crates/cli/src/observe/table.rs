@@ -1,0 +1,75 @@
+//! Columns as wide as what stands in them.
+
+use std::fmt::Write;
+
+/// A column's title, and whether it stands at its right edge.
+pub type Column<'a> = (&'a str, bool);
+
+/// A line for each row under the titles, the last column as it is.
+pub fn table(columns: &[Column<'_>], rows: &[Vec<String>]) -> String {
+    let width = |index: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(index)).map(|cell| cell.chars().count());
+        cells.chain([columns[index].0.chars().count()]).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns.len()).map(width).collect();
+    let titles: Vec<String> = columns.iter().map(|(title, _)| (*title).to_owned()).collect();
+    let mut text = String::new();
+    for row in [titles].iter().chain(rows) {
+        let mut line = String::new();
+        for ((cell, width), (_, right)) in row.iter().zip(&widths).zip(columns) {
+            let gap = if line.is_empty() { "" } else { "  " };
+            let _ = match right {
+                true => write!(line, "{gap}{cell:>width$}"),
+                false => write!(line, "{gap}{cell:width$}"),
+            };
+        }
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    text
+}
+
+/// As in `1 run` and `2 runs`.
+pub fn count(number: u64, what: &str) -> String {
+    let plural = match what {
+        _ if number == 1 => "",
+        _ if what.ends_with('s') => "es",
+        _ => "s",
+    };
+    format!("{number} {what}{plural}")
+}
+
+/// As in `a`, `a and b`, `a, b and c`.
+pub fn enumerated<S: AsRef<str>>(words: impl IntoIterator<Item = S>) -> String {
+    let words: Vec<S> = words.into_iter().collect();
+    match words.as_slice() {
+        [] => String::new(),
+        [one] => one.as_ref().to_owned(),
+        [first @ .., last] => {
+            let first: Vec<&str> = first.iter().map(AsRef::as_ref).collect();
+            format!("{} and {}", first.join(", "), last.as_ref())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_stand_below_their_titles() {
+        let rows =
+            [vec!["a".to_owned(), "10".into(), "x y".into()], vec!["bcd".into(), "9".into(), "".into()]];
+        let text = table(&[("N", false), ("#", true), ("REST", false)], &rows);
+        assert_eq!(text, "N     #  REST\na    10  x y\nbcd   9\n");
+    }
+
+    #[test]
+    fn words_are_put_together() {
+        assert_eq!(enumerated(["a"]), "a");
+        assert_eq!(enumerated(["a", "b", "c"]), "a, b and c");
+        assert_eq!(
+            [count(1, "process"), count(2, "process"), count(0, "run")],
+            ["1 process", "2 processes", "0 runs"]
+        );
+    }
+}

@@ -1,0 +1,499 @@
+//! What tracing found, for people and as JSON: the answers first, then what they rest on, then what is missing.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use millstream_observe::code::{Bounds, Classes, Counts};
+use millstream_observe::trace::Mode;
+use millstream_observe::trace::findings::{
+    At, Counter, Findings, Function, Module, Origin, Process, Question, Unwatched, Verdict,
+};
+use serde_json::{Map, Value, json};
+
+use super::table::{count, enumerated, table};
+use crate::speed::report::{rounded, significant};
+
+/// Modules that an answer names before it counts the rest.
+const NAMED: usize = 3;
+
+/// The text. `verbose` adds what did not run, and what tracing cost.
+pub fn text(findings: &Findings, verbose: bool) -> String {
+    let mut text = answers(findings);
+    let ran = rows(findings, |function| !function.ran.is_empty());
+    if !ran.is_empty() {
+        text += "\n";
+        text += &table(&columns(findings.mode), &ran);
+        text += &noise(findings);
+    }
+    if verbose {
+        text += &idle(findings);
+    }
+    text += &unwatched(findings);
+    text += &counters(&findings.counters);
+    if verbose {
+        text += &cost(findings);
+    }
+    text
+}
+
+/// A line for each question that has an answer worth a line.
+fn answers(findings: &Findings) -> String {
+    let mut text = String::new();
+    for question in Question::ALL {
+        let verdict = findings.verdict(*question);
+        let always = matches!(question, Question::Aes | Question::CarryLess | Question::Sha);
+        let is_no = matches!(verdict, Verdict::Unused(_) | Verdict::Absent | Verdict::Unknown(_));
+        if always || !is_no {
+            let _ = writeln!(text, "{}: {}", question.label(), answer(findings, &verdict));
+        }
+    }
+    text
+}
+
+fn answer(findings: &Findings, verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Yes(at) => format!("yes, by {}", by_module(findings, at)),
+        Verdict::OnlyNoise(at, origins) => {
+            let origins = enumerated(origins.iter().map(Origin::to_string));
+            format!("only for {origins}, by {}", by_module(findings, at))
+        }
+        Verdict::Unused(at) => {
+            let functions = count(at.len() as u64, "function");
+            format!("no; {functions} of {} could, and did not run", modules(findings, at))
+        }
+        Verdict::Absent => "no; there is no code with such instructions".to_owned(),
+        Verdict::Unknown(Unwatched { unproved, unwatchable }) => {
+            let mut why = Vec::new();
+            if *unproved > 0 {
+                why.push(format!("{} whose place is not proven", count(*unproved, "instruction")));
+            }
+            if *unwatchable > 0 {
+                why.push(format!("{} where no breakpoint could stand", count(*unwatchable as u64, "place")));
+            }
+            let why = if why.is_empty() { "the processor counted some".to_owned() } else { enumerated(why) };
+            format!("not seen, but not all could be watched: {why}")
+        }
+    }
+}
+
+/// Modules with the function that counts most in each, and who called it.
+fn by_module(findings: &Findings, at: &[At]) -> String {
+    let mut seen: Vec<(usize, At, u64)> = Vec::new();
+    for &at in at {
+        match seen.iter_mut().find(|(module, _, _)| *module == at.module) {
+            Some((_, _, others)) => *others += 1,
+            None => seen.push((at.module, at, 0)),
+        }
+    }
+    let one = |(module, at, others): &(usize, At, u64)| {
+        let function = findings.function(*at);
+        let mut text = format!("{}: {}", name(&findings.modules[*module]), function.name);
+        if let Some(caller) = function.callers.first().and_then(|chain| chain.first()) {
+            let _ = write!(text, " from {caller}");
+        }
+        if *others > 0 {
+            let _ = write!(text, " and {}", count(*others, "other function"));
+        }
+        text
+    };
+    let mut parts: Vec<String> = seen.iter().take(NAMED).map(one).collect();
+    if seen.len() > NAMED {
+        parts.push(count((seen.len() - NAMED) as u64, "other module"));
+    }
+    parts.join("; ")
+}
+
+fn modules(findings: &Findings, at: &[At]) -> String {
+    let mut indices: Vec<usize> = at.iter().map(|at| at.module).collect();
+    indices.dedup();
+    let mut names: Vec<String> =
+        indices.iter().take(NAMED).map(|index| name(&findings.modules[*index])).collect();
+    if indices.len() > NAMED {
+        names.push(count((indices.len() - NAMED) as u64, "other module"));
+    }
+    enumerated(names)
+}
+
+/// As in `libcrypto.so.3 (OpenSSL 3.0.19)`.
+fn name(module: &Module) -> String {
+    match &module.library {
+        Some(library) => format!("{} ({library})", short(module)),
+        None => short(module),
+    }
+}
+
+fn short(module: &Module) -> String {
+    let file = Path::new(&module.path).file_name().map(|name| name.to_string_lossy().into_owned());
+    file.unwrap_or_else(|| module.path.clone())
+}
+
+/// The columns; what is counted depends on how sites were watched.
+fn columns(mode: Mode) -> Vec<(&'static str, bool)> {
+    let counted: &[(&str, bool)] = match mode {
+        Mode::Once => &[],
+        Mode::Count => &[("ENTRIES", true)],
+        Mode::Rate => &[("SAMPLES", true), ("ENTRIES/S", true)],
+    };
+    let first = [("LIBRARY", false), ("CLASS", false), ("FUNCTION", false)];
+    first.iter().chain(counted).chain(&[("FOR", false), ("CALLED BY", false)]).copied().collect()
+}
+
+/// A row for each function that is `wanted`, those that did most first.
+fn rows(findings: &Findings, wanted: impl Fn(&Function) -> bool) -> Vec<Vec<String>> {
+    let mut found: Vec<(&Module, &Function)> = findings
+        .modules
+        .iter()
+        .flat_map(|module| module.functions.iter().map(move |function| (module, function)))
+        .filter(|(_, function)| wanted(function))
+        .collect();
+    found.sort_by_key(|(_, function)| {
+        let weight = (function.entries.unwrap_or(0), function.samples);
+        (std::cmp::Reverse(weight), function.worked.is_empty())
+    });
+    found.into_iter().map(|(module, function)| row(findings, module, function)).collect()
+}
+
+fn row(findings: &Findings, module: &Module, function: &Function) -> Vec<String> {
+    let or_dash = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
+    let mut row = vec![short(module), function.ran.to_string(), function.name.clone()];
+    match findings.mode {
+        Mode::Once => {}
+        Mode::Count => row.push(or_dash(function.entries.map(|entries| entries.to_string()))),
+        Mode::Rate => {
+            row.push(format!("{} of {}", function.samples, findings.samples));
+            row.push(or_dash(function.rate.map(|rate| per_second(rate as f64 / 1e6))));
+        }
+    }
+    row.push(enumerated(function.origins.iter().map(|origin| purpose(*origin))));
+    row.push(or_dash(function.callers.first().map(|chain| chain.join(" < "))));
+    row
+}
+
+fn purpose(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Work => "work",
+        Origin::Random => "random numbers",
+        Origin::HashTable => "hash table",
+        Origin::SelfTest => "self-test",
+    }
+}
+
+fn per_second(rate: f64) -> String {
+    match rate {
+        _ if rate >= 1e6 => format!("{} M", significant(rate / 1e6)),
+        _ if rate >= 1e3 => format!("{} k", significant(rate / 1e3)),
+        _ => significant(rate),
+    }
+}
+
+/// What is in the table and does not count for the answers.
+fn noise(findings: &Findings) -> String {
+    let functions = findings.modules.iter().flat_map(|module| &module.functions);
+    let mut origins: Vec<Origin> = functions.flat_map(|function| function.origins.iter().copied()).collect();
+    origins.sort_unstable();
+    origins.dedup();
+    let mut text = String::new();
+    for origin in origins {
+        let why = match origin {
+            Origin::Work => continue,
+            Origin::Random => {
+                "random numbers: a library's generator is made of AES or a hash, and runs for every key and nonce"
+            }
+            Origin::HashTable => {
+                "hash table: AES rounds mix the keys of maps, in Go and other languages; nothing is encrypted"
+            }
+            Origin::SelfTest => "self-test: a library tried at its start whether it computes rightly",
+        };
+        let _ = writeln!(text, "{}{why}", if text.is_empty() { "\n" } else { "" });
+    }
+    text
+}
+
+/// Functions that hold crypto instructions and ran none.
+fn idle(findings: &Findings) -> String {
+    let mut rows = Vec::new();
+    for module in &findings.modules {
+        for function in module.functions.iter().filter(|function| function.ran.is_empty()) {
+            rows.push(vec![short(module), function.present.to_string(), function.name.clone()]);
+        }
+    }
+    if rows.is_empty() {
+        return String::new();
+    }
+    let columns = [("LIBRARY", false), ("CLASS", false), ("FUNCTION", false)];
+    format!("\nThere, but did not run:\n{}", table(&columns, &rows))
+}
+
+fn unwatched(findings: &Findings) -> String {
+    let mut lines = Vec::new();
+    for module in &findings.modules {
+        if module.unproved.total() > 0 {
+            let counts = module.unproved.iter().map(|(class, number)| format!("{number} {}", class.name()));
+            lines.push(format!(
+                "{}: {} instructions, where nothing proves that one begins there",
+                short(module),
+                enumerated(counts)
+            ));
+        }
+        if module.unwatchable > 0 {
+            let places = count(module.unwatchable as u64, "place");
+            lines.push(format!("{}: {places} in memory that is shared or that changed", short(module)));
+        }
+    }
+    lines.extend(findings.notes.iter().map(ToString::to_string));
+    if lines.is_empty() {
+        return String::new();
+    }
+    format!(
+        "\nNot watched, or not all the time:\n{}",
+        lines.iter().map(|line| format!("  {line}\n")).collect::<String>()
+    )
+}
+
+fn counters(counters: &[Counter]) -> String {
+    let mut text = String::new();
+    for counter in counters {
+        let speculative = if counter.speculative { ", begun or finished" } else { "" };
+        let _ = writeln!(
+            text,
+            "{}the processor counted {} {} instructions{speculative} ({})",
+            if text.is_empty() { "\n" } else { "" },
+            counter.count,
+            counter.classes,
+            counter.event
+        );
+    }
+    text
+}
+
+fn cost(findings: &Findings) -> String {
+    let cost = &findings.cost;
+    format!(
+        "\n{} in {} watched for {}; {} looked through in {}; {} placed, {} fired, threads stopped for {}\n",
+        count(findings.processes.len() as u64, "program"),
+        count(processes(findings), "process"),
+        seconds(findings.duration),
+        count(cost.images as u64, "image"),
+        seconds(cost.scanning),
+        count(cost.armed, "breakpoint"),
+        cost.fired,
+        seconds(cost.stopped),
+    )
+}
+
+fn processes(findings: &Findings) -> u64 {
+    let mut pids: Vec<i32> = findings.processes.iter().map(|process| process.pid).collect();
+    pids.sort_unstable();
+    pids.dedup();
+    pids.len() as u64
+}
+
+/// As in `12.3 s` and `4.56 ms`.
+pub fn seconds(time: Duration) -> String {
+    match time.as_secs_f64() {
+        time if time >= 1.0 => format!("{} s", significant(time)),
+        time => format!("{} ms", significant(time * 1e3)),
+    }
+}
+
+/// All that was found, for programs. Its version changes only when a field goes or changes its meaning.
+pub fn json(findings: &Findings) -> Value {
+    let counter = |counter: &Counter| {
+        json!({
+            "classes": classes(counter.classes),
+            "event": counter.event,
+            "count": counter.count,
+            "speculative": counter.speculative,
+        })
+    };
+    let cost = &findings.cost;
+    json!({
+        "version": 1,
+        "mode": findings.mode.name(),
+        "seconds": time(findings.duration),
+        "samples": findings.samples,
+        "answers": Question::ALL.iter().map(|question| question_json(findings, *question)).collect::<Vec<_>>(),
+        "processes": findings.processes.iter().map(process_json).collect::<Vec<_>>(),
+        "modules": findings.modules.iter().map(module_json).collect::<Vec<_>>(),
+        "counters": findings.counters.iter().map(counter).collect::<Vec<_>>(),
+        "notes": findings.notes.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "cost": {
+            "images": cost.images,
+            "scanning_s": time(cost.scanning),
+            "armed": cost.armed,
+            "fired": cost.fired,
+            "stopped_s": time(cost.stopped),
+            "looking_s": time(cost.looking),
+        },
+    })
+}
+
+fn question_json(findings: &Findings, question: Question) -> Value {
+    let verdict = findings.verdict(question);
+    let (answer, by) = match &verdict {
+        Verdict::Yes(at) => ("yes", &at[..]),
+        Verdict::OnlyNoise(at, _) => ("noise", &at[..]),
+        Verdict::Unused(at) => ("unused", &at[..]),
+        Verdict::Absent => ("absent", &[][..]),
+        Verdict::Unknown(_) => ("unknown", &[][..]),
+    };
+    let function = |at: &At| json!({ "module": findings.modules[at.module].path, "function": findings.function(*at).name });
+    json!({
+        "question": question.label(),
+        "classes": classes(question.classes()),
+        "answer": answer,
+        "functions": by.iter().map(function).collect::<Vec<_>>(),
+    })
+}
+
+fn process_json(process: &Process) -> Value {
+    json!({
+        "pid": process.pid,
+        "command": process.command,
+        "began_s": time(process.began),
+        "watched_s": time(process.watched),
+        "attached": process.attached,
+        "ended": process.ended,
+        "modules": process.modules,
+    })
+}
+
+fn module_json(module: &Module) -> Value {
+    json!({
+        "path": module.path,
+        "library": module.library,
+        "build_id": module.build_id,
+        "present": classes(module.present),
+        "watched": counts(&module.watched),
+        "unproved": counts(&module.unproved),
+        "unwatchable": module.unwatchable,
+        "functions": module.functions.iter().map(function_json).collect::<Vec<_>>(),
+    })
+}
+
+fn function_json(function: &Function) -> Value {
+    let by_process =
+        function.by_process.iter().map(|(pid, entries)| json!({ "pid": pid, "entries": entries }));
+    json!({
+        "name": function.name,
+        "address": function.address,
+        "bounds": match function.bounds {
+            Bounds::Start => "start",
+            Bounds::Frame => "frame",
+            Bounds::GoTable => "go",
+            Bounds::Symbol => "symbol",
+            Bounds::Jit => "generated",
+        },
+        "present": classes(function.present),
+        "ran": classes(function.ran),
+        "worked": classes(function.worked),
+        "entries": function.entries,
+        "samples": function.samples,
+        "entries_per_s": function.rate.map(|rate| rounded(rate as f64 / 1e6)),
+        "hits": function.hits,
+        "first_s": function.first.map(time),
+        "callers": function.callers,
+        "origins": function.origins.iter().map(|origin| purpose(*origin)).collect::<Vec<_>>(),
+        "by_process": by_process.collect::<Vec<_>>(),
+    })
+}
+
+fn classes(classes: Classes) -> Vec<&'static str> {
+    classes.iter().map(|class| class.name()).collect()
+}
+
+fn counts(counts: &Counts) -> Map<String, Value> {
+    counts.iter().map(|(class, number)| (class.name().to_owned(), json!(number))).collect()
+}
+
+fn time(time: Duration) -> f64 {
+    rounded(time.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use millstream_observe::code::Class;
+
+    use super::*;
+
+    fn function(name: &str, class: Class, origins: &[Origin], entries: u64) -> Function {
+        let class = Classes::from(class);
+        let ran = if origins.is_empty() { Classes::NONE } else { class };
+        Function {
+            name: name.into(),
+            address: 0x1000,
+            bounds: Bounds::Symbol,
+            present: class,
+            ran,
+            worked: if origins.contains(&Origin::Work) { class } else { Classes::NONE },
+            entries: Some(entries),
+            samples: 0,
+            rate: None,
+            hits: 1,
+            first: None,
+            callers: vec![vec!["EVP_EncryptUpdate".into(), "main".into()]],
+            origins: origins.to_vec(),
+            by_process: vec![(7, entries)],
+        }
+    }
+
+    fn findings() -> Findings {
+        let functions = vec![
+            function("aesni_ctr32", Class::Aes, &[Origin::Random], 3),
+            function("aesni_cbc_encrypt", Class::Aes, &[Origin::Work], 900),
+            function("sha256_ni", Class::Sha, &[], 0),
+        ];
+        let mut unproved = Counts::default();
+        unproved.add(Class::Vaes);
+        let module = Module {
+            path: "/usr/lib/libcrypto.so.3".into(),
+            library: Some("OpenSSL 3.0.19".into()),
+            present: functions.iter().fold(Classes::NONE, |set, f| set.union(f.present)),
+            functions,
+            unproved,
+            ..Module::default()
+        };
+        Findings { mode: Mode::Count, modules: vec![module], ..Findings::default() }
+    }
+
+    #[test]
+    fn the_answer_stands_first() {
+        let text = text(&findings(), false);
+        let mut lines = text.lines();
+        assert_eq!(
+            lines.next(),
+            Some(
+                "hardware AES: yes, by libcrypto.so.3 (OpenSSL 3.0.19): aesni_cbc_encrypt from EVP_EncryptUpdate"
+            )
+        );
+        assert_eq!(lines.next(), Some("carry-less multiply: no; there is no code with such instructions"));
+        assert_eq!(
+            lines.next(),
+            Some(
+                "hardware SHA-1/SHA-256: no; 1 function of libcrypto.so.3 (OpenSSL 3.0.19) could, and did not run"
+            )
+        );
+        let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("libcrypto.so.3  ")).collect();
+        assert_eq!(rows.len(), 2, "{text}");
+        assert!(rows[0].contains("900  work") && rows[0].ends_with("EVP_EncryptUpdate < main"), "{text}");
+        assert!(text.contains("random numbers: a library's generator"), "{text}");
+        assert!(text.contains("libcrypto.so.3: 1 vaes instructions, where nothing proves"), "{text}");
+    }
+
+    #[test]
+    fn what_did_not_run_is_told_on_demand() {
+        assert!(!text(&findings(), false).contains("sha256_ni"));
+        assert!(text(&findings(), true).contains("did not run:\nLIBRARY"));
+        assert!(text(&findings(), true).contains("sha256_ni"));
+    }
+
+    #[test]
+    fn programs_get_all_of_it() {
+        let value = json(&findings());
+        assert_eq!((&value["version"], &value["mode"]), (&json!(1), &json!("count")));
+        assert_eq!(value["answers"][0]["answer"], "yes");
+        assert_eq!(value["modules"][0]["functions"][1]["entries"], 900);
+        assert_eq!(value["modules"][0]["unproved"], json!({ "vaes": 1 }));
+    }
+}

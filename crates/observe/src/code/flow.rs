@@ -1,0 +1,407 @@
+//! Proof that an instruction begins at an address: by following the program's own flow from where it enters.
+//!
+//! A breakpoint that stands inside an instruction, or on a table that lies among the code, changes what the program
+//! computes. So an instruction counts as proven only in these ways:
+//!
+//! 1. Flow reaches it from the entry of a function, over direct jumps and over instructions that go on to the next.
+//! 2. A call is followed by it. Calls that never return may be followed by anything; so what is reached from there counts
+//!    only if all of it decodes, ends in jumps or returns, and shares no byte with what else is proven.
+//! 3. The function jumps through a table, so that parts are reached in no way that can be seen here; then it counts
+//!    only if the function decodes from start to end, if the instructions that are proven otherwise all appear, if
+//!    every jump hits an instruction, and if nothing takes the address of a part of the function or loads from it.
+//!
+//! What decodes to something impossible, or overlaps, takes along all that was reached with it.
+
+use std::ops::Range;
+
+use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind};
+
+use super::classes::{Class, Counts};
+
+/// A stretch of code to look at: one function, or several that overlap.
+pub(super) struct Region<'a> {
+    pub start: u64,
+    pub code: &'a [u8],
+    /// The functions in it. What is known to end where it is said to may be swept.
+    pub functions: &'a [(Range<u64>, bool)],
+    /// Where else something is known to enter.
+    pub entries: &'a [u64],
+    /// Whether the code is at the address it was linked for, so that numbers in it may be addresses.
+    pub is_absolute: bool,
+    /// Whether a function begins at an address outside.
+    pub starts_at: &'a dyn Fn(u64) -> bool,
+}
+
+/// An instruction that is proven to begin where it does.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Proven {
+    pub address: u64,
+    pub length: u8,
+    pub class: Option<Class>,
+    /// Something may jump here.
+    pub is_target: bool,
+    /// What comes next in memory does not always run next.
+    pub ends_block: bool,
+}
+
+/// What is known after looking.
+pub(super) struct Outcome {
+    /// In the order of addresses.
+    pub proven: Vec<Proven>,
+    /// Instructions of a class that a sweep finds and that are not proven.
+    pub unproved: Counts,
+    /// Where it jumps to outside of itself.
+    pub leaves_to: Vec<u64>,
+}
+
+// What is known of a byte.
+const STARTS: u8 = 1;
+const INSIDE: u8 = 2;
+const PROVEN: u8 = STARTS | INSIDE;
+const MAYBE_STARTS: u8 = 4;
+const MAYBE_INSIDE: u8 = 8;
+const TARGET: u8 = 16;
+const MAYBE_TARGET: u8 = 32;
+
+struct Search<'a> {
+    region: &'a Region<'a>,
+    bytes: Vec<u8>,
+    /// Behind calls: looked at after all that is surer.
+    after_calls: Vec<u64>,
+    /// Places in the region whose address is taken, or that are loaded from.
+    data: Vec<u64>,
+    /// Functions, by index, that jump through a table or a register.
+    jumps_through_table: Vec<bool>,
+    leaves_to: Vec<u64>,
+    /// How many instructions more may be decoded.
+    budget: usize,
+}
+
+/// What is reached from one place, until it is accepted or not.
+#[derive(Default)]
+struct Group {
+    starts: Vec<(usize, usize)>,
+    targets: Vec<usize>,
+    after_calls: Vec<u64>,
+    data: Vec<u64>,
+    indirect: Vec<u64>,
+    leaves_to: Vec<u64>,
+}
+
+/// Looks at a region.
+pub(super) fn analyse(region: &Region<'_>) -> Outcome {
+    let mut search = Search {
+        region,
+        bytes: vec![0; region.code.len()],
+        after_calls: Vec::new(),
+        data: Vec::new(),
+        jumps_through_table: vec![false; region.functions.len()],
+        leaves_to: Vec::new(),
+        budget: region.code.len().saturating_mul(4).saturating_add(4096),
+    };
+    for (function, _) in region.functions {
+        search.follow(function.start);
+    }
+    for entry in region.entries {
+        search.follow(*entry);
+    }
+    search.follow_calls();
+    for index in 0..region.functions.len() {
+        if search.jumps_through_table[index] && region.functions[index].1 {
+            search.sweep(&region.functions[index].0);
+        }
+    }
+    search.outcome()
+}
+
+impl Search<'_> {
+    fn offset(&self, address: u64) -> Option<usize> {
+        let offset = usize::try_from(address.checked_sub(self.region.start)?).ok()?;
+        (offset < self.region.code.len()).then_some(offset)
+    }
+
+    fn address(&self, offset: usize) -> u64 {
+        self.region.start + offset as u64
+    }
+
+    fn decode(&self, offset: usize) -> Instruction {
+        let (code, address) = (&self.region.code[offset..], self.address(offset));
+        Decoder::with_ip(64, &code[..code.len().min(15)], address, DecoderOptions::NONE).decode()
+    }
+
+    /// Follows flow from `address`, and accepts all that is reached or nothing.
+    fn follow(&mut self, address: u64) {
+        let Some(offset) = self.offset(address) else { return };
+        if self.bytes[offset] & PROVEN == STARTS {
+            self.bytes[offset] |= TARGET;
+            return;
+        }
+        let mut group = Group::default();
+        group.targets.push(offset);
+        self.bytes[offset] |= MAYBE_TARGET;
+        let accepted = self.reach(&mut group, vec![address]);
+        self.settle(group, accepted);
+    }
+
+    /// What follows calls. What is accepted may hold more of them.
+    fn follow_calls(&mut self) {
+        while let Some(address) = self.after_calls.pop() {
+            self.follow_on(address);
+        }
+    }
+
+    fn follow_on(&mut self, address: u64) {
+        let Some(offset) = self.offset(address) else { return };
+        if self.bytes[offset] & PROVEN != STARTS {
+            let mut group = Group::default();
+            let mut accepted = self.reach(&mut group, vec![address]);
+            // What is data for somebody is not what a call returns to.
+            let is_data = |(offset, length): &(usize, usize)| {
+                let start = self.address(*offset);
+                self.data.iter().chain(&group.data).any(|data| (start..start + *length as u64).contains(data))
+            };
+            accepted = accepted && !group.starts.iter().any(is_data);
+            self.settle(group, accepted);
+        }
+    }
+
+    /// Collects what is reached from `todo`. `false` if it can't be code.
+    fn reach(&mut self, group: &mut Group, mut todo: Vec<u64>) -> bool {
+        while let Some(address) = todo.pop() {
+            let Some(offset) = self.offset(address) else {
+                // Running on beyond the end is right only where another function begins.
+                if address == self.region.start + self.region.code.len() as u64
+                    && !(self.region.starts_at)(address)
+                {
+                    return false;
+                }
+                continue;
+            };
+            let known = self.bytes[offset];
+            if known & INSIDE != 0 || known & MAYBE_INSIDE != 0 {
+                return false;
+            }
+            if known & (STARTS | MAYBE_STARTS) != 0 {
+                continue;
+            }
+            let instruction = self.decode(offset);
+            if self.budget == 0 || !self.take(group, offset, &instruction) {
+                return false;
+            }
+            self.budget -= 1;
+            self.successors(group, &instruction, &mut todo);
+        }
+        true
+    }
+
+    /// Puts an instruction into the group, unless it is none or shares bytes with another.
+    fn take(&mut self, group: &mut Group, offset: usize, instruction: &Instruction) -> bool {
+        let length = instruction.len();
+        if instruction.is_invalid() || is_implausible(instruction) {
+            return false;
+        }
+        let rest = &mut self.bytes[offset + 1..offset + length];
+        if rest.iter().any(|known| known & (STARTS | MAYBE_STARTS | INSIDE | MAYBE_INSIDE) != 0) {
+            return false;
+        }
+        rest.iter_mut().for_each(|known| *known |= MAYBE_INSIDE);
+        self.bytes[offset] |= MAYBE_STARTS;
+        group.starts.push((offset, length));
+        group.data.extend(self.data_of(instruction));
+        true
+    }
+
+    fn successors(&mut self, group: &mut Group, instruction: &Instruction, todo: &mut Vec<u64>) {
+        let next = instruction.next_ip();
+        match instruction.flow_control() {
+            FlowControl::Next => todo.push(next),
+            FlowControl::ConditionalBranch | FlowControl::XbeginXabortXend => {
+                todo.push(next);
+                self.branch(group, instruction, todo);
+            }
+            FlowControl::UnconditionalBranch => self.branch(group, instruction, todo),
+            FlowControl::IndirectBranch => group.indirect.push(instruction.ip()),
+            FlowControl::Call | FlowControl::IndirectCall => {
+                self.called(group, instruction, todo);
+            }
+            FlowControl::Return | FlowControl::Interrupt | FlowControl::Exception => {}
+        }
+    }
+
+    fn called(&mut self, group: &mut Group, instruction: &Instruction, todo: &mut Vec<u64>) {
+        let is_near = instruction.is_call_near();
+        let target = if is_near { self.offset(instruction.near_branch_target()) } else { None };
+        if let Some(target) = target {
+            self.branch(group, instruction, todo);
+            // A call over data, to learn where it lies: the first thing there is to take the return address.
+            let first = self.decode(target);
+            let takes = matches!(first.mnemonic(), Mnemonic::Pop)
+                || (first.memory_base() == iced_x86::Register::RSP && first.mnemonic() != Mnemonic::Lea);
+            if takes && !(self.is_start(instruction.near_branch_target())) {
+                return;
+            }
+        }
+        group.after_calls.push(instruction.next_ip());
+    }
+
+    fn is_start(&self, address: u64) -> bool {
+        self.region.functions.iter().any(|(function, _)| function.start == address)
+    }
+
+    fn branch(&mut self, group: &mut Group, instruction: &Instruction, todo: &mut Vec<u64>) {
+        if !matches!(instruction.op0_kind(), OpKind::NearBranch64) {
+            return;
+        }
+        let target = instruction.near_branch_target();
+        match self.offset(target) {
+            Some(offset) => {
+                if self.bytes[offset] & (TARGET | MAYBE_TARGET) == 0 {
+                    self.bytes[offset] |= MAYBE_TARGET;
+                    group.targets.push(offset);
+                }
+                todo.push(target);
+            }
+            None => group.leaves_to.push(target),
+        }
+    }
+
+    /// Places in the region that an instruction names other than to jump there.
+    fn data_of(&self, instruction: &Instruction) -> impl Iterator<Item = u64> + use<> {
+        let mut places = [None, None];
+        if instruction.is_ip_rel_memory_operand() {
+            places[0] = Some(instruction.ip_rel_memory_address());
+        } else if self.region.is_absolute && instruction.op_kinds().any(|kind| kind == OpKind::Memory) {
+            places[0] = Some(instruction.memory_displacement64());
+        }
+        let wide = |kind| matches!(kind, OpKind::Immediate32 | OpKind::Immediate32to64 | OpKind::Immediate64);
+        let mut operands = 0..if self.region.is_absolute { instruction.op_count() } else { 0 };
+        let immediate = operands.find(|index| wide(instruction.op_kind(*index)));
+        places[1] = immediate.map(|index| instruction.immediate(index));
+        places.map(|place| place.filter(|place| self.offset(*place).is_some())).into_iter().flatten()
+    }
+
+    /// Accepts a group, or forgets it.
+    fn settle(&mut self, group: Group, accepted: bool) {
+        for (offset, length) in &group.starts {
+            let bytes = &mut self.bytes[*offset..offset + length];
+            bytes.iter_mut().for_each(|byte| *byte &= !(MAYBE_STARTS | MAYBE_INSIDE));
+            if accepted {
+                bytes[0] |= STARTS;
+                bytes[1..].iter_mut().for_each(|byte| *byte |= INSIDE);
+            }
+        }
+        for target in &group.targets {
+            self.bytes[*target] &= !MAYBE_TARGET;
+            if accepted {
+                self.bytes[*target] |= TARGET;
+            }
+        }
+        // What is rejected may still be right about what it takes for data.
+        self.data.extend(&group.data);
+        if accepted {
+            self.after_calls.extend(&group.after_calls);
+            self.leaves_to.extend(&group.leaves_to);
+            for address in &group.indirect {
+                let functions = self.region.functions.iter().zip(&mut self.jumps_through_table);
+                functions
+                    .filter(|((function, _), _)| function.contains(address))
+                    .for_each(|(_, through)| *through = true);
+            }
+        }
+    }
+
+    /// Accepts the rest of a function that decodes cleanly from start to end.
+    fn sweep(&mut self, function: &Range<u64>) {
+        let (Some(start), Some(last)) = (self.offset(function.start), self.offset(function.end - 1)) else {
+            return;
+        };
+        if self.data.iter().any(|data| function.contains(data)) {
+            return;
+        }
+        let mut group = Group::default();
+        let accepted = self.sweep_into(&mut group, start, last + 1)
+            && group.data.iter().all(|data| !function.contains(data))
+            && group.targets.iter().all(|target| self.bytes[*target] & (STARTS | MAYBE_STARTS) != 0);
+        self.settle(group, accepted);
+        self.follow_calls();
+    }
+
+    fn sweep_into(&mut self, group: &mut Group, start: usize, end: usize) -> bool {
+        let mut at = start;
+        let mut last = FlowControl::Return;
+        while at < end {
+            let instruction = self.decode(at);
+            if self.bytes[at] & STARTS == 0 {
+                // Not in the middle of what is proven, and possible.
+                if self.bytes[at] & INSIDE != 0 || !self.take(group, at, &instruction) {
+                    return false;
+                }
+                // Whatever begins behind the end of a block may be jumped to through the table.
+                if last != FlowControl::Next {
+                    self.bytes[at] |= MAYBE_TARGET;
+                    group.targets.push(at);
+                }
+                self.successors(group, &instruction, &mut Vec::new());
+            }
+            last = instruction.flow_control();
+            at += instruction.len();
+        }
+        at == end && !matches!(last, FlowControl::ConditionalBranch)
+    }
+
+    fn outcome(mut self) -> Outcome {
+        let mut proven = Vec::new();
+        let mut unproved = Counts::default();
+        let mut at = 0;
+        while at < self.bytes.len() {
+            let instruction = self.decode(at);
+            let class = Class::of(&instruction);
+            if self.bytes[at] & PROVEN == STARTS {
+                proven.push(Proven {
+                    address: instruction.ip(),
+                    length: instruction.len() as u8,
+                    class,
+                    is_target: self.bytes[at] & TARGET != 0,
+                    ends_block: instruction.flow_control() != FlowControl::Next,
+                });
+                at += instruction.len();
+                continue;
+            }
+            if let Some(class) = class {
+                unproved.add(class);
+            }
+            // A sweep over what is not proven, which finds its feet again where something is.
+            let length = if instruction.is_invalid() { 1 } else { instruction.len().max(1) };
+            let until = self.bytes[at + 1..].iter().take(length - 1).position(|known| known & STARTS != 0);
+            at += until.map_or(length, |before| before + 1);
+        }
+        self.leaves_to.sort_unstable();
+        self.leaves_to.dedup();
+        Outcome { proven, unproved, leaves_to: self.leaves_to }
+    }
+}
+
+/// Whether no compiler and no programmer lets a program run such an instruction: it is a byte of a table.
+fn is_implausible(instruction: &Instruction) -> bool {
+    let zeros = instruction.code() == Code::Add_rm8_r8 && instruction.len() == 2 && {
+        // 00 00: add %al,(%rax)
+        instruction.memory_base() == iced_x86::Register::RAX
+            && instruction.memory_index() == iced_x86::Register::None
+            && instruction.op1_register() == iced_x86::Register::AL
+    };
+    zeros
+        || instruction.is_privileged()
+        || matches!(
+            instruction.mnemonic(),
+            Mnemonic::Into
+                | Mnemonic::Iretd
+                | Mnemonic::Iretq
+                | Mnemonic::Retf
+                | Mnemonic::Xlatb
+                | Mnemonic::Enter
+        )
+        || instruction.is_jmp_far()
+        || instruction.is_call_far()
+        || instruction.is_jmp_far_indirect()
+        || instruction.is_call_far_indirect()
+}

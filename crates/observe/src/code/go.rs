@@ -1,0 +1,210 @@
+//! Go's table of functions, which it keeps in stripped programs too, as it needs it to unwind.
+//!
+//! Ref. Go's `runtime/symtab.go` and `debug/gosym/pclntab.go`; the headers of Go 1.2, 1.16, 1.18 and 1.20.
+
+use std::ops::Range;
+
+use super::bounds::{Bounds, Found};
+use super::elf::{Elf, text_at, u32_at, u64_at};
+
+/// How a version lays out its table.
+#[derive(Clone, Copy, Debug)]
+struct Layout {
+    /// Bytes of a number in the list of functions: an address, or a distance from where the code starts.
+    entry: usize,
+    /// Where in the header the distances are, of the names, of the tables of positions, and of the list of functions.
+    names: Option<usize>,
+    positions: Option<usize>,
+    functions: Option<usize>,
+}
+
+/// The table of one image.
+#[derive(Debug)]
+pub(super) struct GoTable {
+    bytes: Vec<u8>,
+    layout: Layout,
+    count: usize,
+    text: u64,
+}
+
+/// A table says at most this many functions.
+const MOST_FUNCTIONS: u64 = 1 << 24;
+
+impl GoTable {
+    /// Finds it by its section, or by how it begins.
+    pub fn read(elf: &Elf<'_>) -> Option<GoTable> {
+        let named = elf.sections.iter().find(|section| section.name.ends_with(".gopclntab"));
+        if let Some(section) = named {
+            let bytes = elf.section_bytes(section)?;
+            return GoTable::parse(elf, section.address, bytes);
+        }
+        // What is not executable and not writable comes first: that is where it is.
+        let mut segments: Vec<_> = elf.segments.iter().collect();
+        segments.sort_by_key(|segment| segment.flags & 3);
+        segments.into_iter().find_map(|segment| {
+            let bytes = elf.at_address(segment.address, segment.memory_size)?;
+            starts(&bytes)
+                .find_map(|at| GoTable::parse(elf, segment.address + at as u64, bytes[at..].to_vec()))
+        })
+    }
+
+    fn parse(elf: &Elf<'_>, address: u64, bytes: Vec<u8>) -> Option<GoTable> {
+        let layout = layout(&bytes)?;
+        let count = u64_at(&bytes, 8).filter(|count| (1..MOST_FUNCTIONS).contains(count))?;
+        let mut table = GoTable { bytes, layout, count: usize::try_from(count).ok()?, text: 0 };
+        if layout.entry == 4 {
+            let first = table.list_entry(0)?.0;
+            table.text = text(elf, address, &table.bytes, first)?;
+        }
+        // The last entry is the end of the last function; all of it lies in the code.
+        let (start, end) = (table.list_entry(0)?.0, table.list_end()?);
+        let code = elf.executable();
+        let inside = code.iter().any(|code| code.contains(&start))
+            && code.iter().any(|code| code.contains(&(end.checked_sub(1).unwrap_or(0))));
+        inside.then_some(table)
+    }
+
+    fn header(&self, at: Option<usize>) -> Option<usize> {
+        at.map_or(Some(0), |at| usize::try_from(u64_at(&self.bytes, at)?).ok())
+    }
+
+    fn list(&self) -> Option<usize> {
+        match self.layout.functions {
+            Some(_) => self.header(self.layout.functions),
+            // Behind the header of Go 1.2.
+            None => Some(16),
+        }
+    }
+
+    fn number(&self, at: usize) -> Option<u64> {
+        match self.layout.entry {
+            4 => u32_at(&self.bytes, at).map(u64::from),
+            _ => u64_at(&self.bytes, at),
+        }
+    }
+
+    /// Where a function begins, and where more is said of it.
+    fn list_entry(&self, index: usize) -> Option<(u64, usize)> {
+        let width = self.layout.entry;
+        let at = self.list()?.checked_add(index.checked_mul(2 * width)?)?;
+        let more = usize::try_from(self.number(at + width)?).ok()?;
+        // Distances count from the list's start, or from the table's in Go 1.2.
+        let base = if self.layout.functions.is_some() { self.list()? } else { 0 };
+        Some((self.text.checked_add(self.number(at)?)?, base.checked_add(more)?))
+    }
+
+    fn list_end(&self) -> Option<u64> {
+        let at = self.list()?.checked_add(self.count.checked_mul(2 * self.layout.entry)?)?;
+        self.text.checked_add(self.number(at)?)
+    }
+
+    fn name(&self, function: usize) -> Option<&str> {
+        let name = u32_at(&self.bytes, function.checked_add(self.layout.entry)?)? as usize;
+        text_at(&self.bytes, self.header(self.layout.names)?.checked_add(name)?)
+    }
+
+    /// All functions.
+    pub fn functions(&self) -> Vec<Found> {
+        let mut found = Vec::new();
+        for index in 0..self.count {
+            let Some((start, function)) = self.list_entry(index) else { break };
+            let next = if index + 1 < self.count {
+                self.list_entry(index + 1).map(|(next, _)| next)
+            } else {
+                self.list_end()
+            };
+            let Some(end) = next.filter(|next| start < *next) else { continue };
+            let name = self.name(function).filter(|name| !name.is_empty()).map(Into::into);
+            found.push(Found { range: start..end, bounds: Bounds::GoTable, name });
+        }
+        found
+    }
+
+    /// How far the stack pointer is below where it was when the function at an address was entered.
+    pub fn stack_depth(&self, address: u64) -> Option<i64> {
+        let (mut low, mut high) = (0, self.count);
+        while high - low > 1 {
+            let middle = (low + high) / 2;
+            if self.list_entry(middle)?.0 <= address { low = middle } else { high = middle }
+        }
+        let (start, function) = self.list_entry(low)?;
+        // Entry, name, arguments, what is deferred; then the table of depths.
+        let depths = u32_at(&self.bytes, function.checked_add(self.layout.entry + 12)?)? as usize;
+        if address < start || address >= self.list_end()? || depths == 0 {
+            return None;
+        }
+        let mut at = self.header(self.layout.positions)?.checked_add(depths)?;
+        let (mut position, mut depth) = (start, -1i64);
+        while position <= address {
+            let change = variable(&self.bytes, &mut at)?;
+            if change == 0 && position != start {
+                return None;
+            }
+            depth += i64::from((change >> 1) as i32 ^ -((change & 1) as i32));
+            position = position.checked_add(u64::from(variable(&self.bytes, &mut at)?))?;
+        }
+        Some(depth)
+    }
+}
+
+/// A number in groups of seven bits.
+fn variable(bytes: &[u8], at: &mut usize) -> Option<u32> {
+    let mut value = 0u32;
+    for shift in (0..35).step_by(7) {
+        let byte = *bytes.get(*at)?;
+        *at += 1;
+        value |= u32::from(byte & 0x7F).checked_shl(shift).unwrap_or(0);
+        if byte & 0x80 == 0 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+/// Where a table may begin.
+fn starts(bytes: &[u8]) -> impl Iterator<Item = usize> {
+    (0..bytes.len().saturating_sub(64)).step_by(8).filter(|at| layout(&bytes[*at..]).is_some())
+}
+
+fn layout(bytes: &[u8]) -> Option<Layout> {
+    // Two zeros, the smallest instruction's size, the size of an address.
+    if bytes.get(4..8) != Some(&[0, 0, 1, 8]) {
+        return None;
+    }
+    Some(match u32_at(bytes, 0)? {
+        0xFFFF_FFFB => Layout { entry: 8, names: None, positions: None, functions: None },
+        0xFFFF_FFFA => Layout { entry: 8, names: Some(24), positions: Some(48), functions: Some(56) },
+        0xFFFF_FFF0 | 0xFFFF_FFF1 => {
+            Layout { entry: 4, names: Some(32), positions: Some(56), functions: Some(64) }
+        }
+        _ => return None,
+    })
+}
+
+/// Where the code starts: what the header says, or the runtime's description of the module, or the section.
+fn text(elf: &Elf<'_>, table: u64, bytes: &[u8], first: u64) -> Option<u64> {
+    let said = u64_at(bytes, 24)?;
+    let code = elf.executable();
+    let is_code = |address: u64| code.iter().any(|code: &Range<u64>| code.contains(&address));
+    if said != 0 && is_code(said) {
+        return Some(said);
+    }
+    let section = || elf.section(".text").map(|section| section.address);
+    of_module(elf, table, first).filter(|text| is_code(*text)).or_else(section)
+}
+
+/// The module's description begins with the table's address; the lowest address of a function and the start of the code
+/// are further on.
+fn of_module(elf: &Elf<'_>, table: u64, first: u64) -> Option<u64> {
+    const LOWEST: usize = 160;
+    const TEXT: usize = 176;
+    let writable = elf.segments.iter().filter(|segment| segment.flags & 2 != 0);
+    writable.into_iter().find_map(|segment| {
+        let bytes = elf.at_address(segment.address, segment.memory_size)?;
+        (0..bytes.len().saturating_sub(TEXT + 8)).step_by(8).find_map(|at| {
+            let text = u64_at(&bytes, at + TEXT)?;
+            (u64_at(&bytes, at)? == table && u64_at(&bytes, at + LOWEST)? == text.checked_add(first)?)
+                .then_some(text)
+        })
+    })
+}

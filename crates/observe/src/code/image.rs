@@ -1,0 +1,265 @@
+//! An executable image: what is in a program's file or a library, or in memory where the file can't be had.
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+
+use super::bounds::{Bounds, Found, Function, Functions, of_symbols};
+use super::classes::{Classes, Counts};
+use super::elf::{Elf, Segment, Source};
+use super::find;
+use super::flow::{self, Region};
+use super::frames::Frames;
+use super::go::GoTable;
+use super::names;
+use super::sites::{self, Site};
+use crate::memory::Memory;
+
+/// What is in an image.
+///
+/// ```no_run
+/// use millstream_observe::code::Image;
+///
+/// let image = Image::of_file(&std::fs::File::open("/usr/bin/openssl")?)?;
+/// for site in image.sites() {
+///     println!("{:x} {} in {}", site.address, site.classes, image.name(site.function));
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Image {
+    functions: Functions,
+    sites: Vec<Site>,
+    proven: Counts,
+    unproved: Counts,
+    build_id: Option<Vec<u8>>,
+    segments: Vec<Segment>,
+    pub(super) frames: Frames,
+    pub(super) go: Option<GoTable>,
+}
+
+/// Why an image can't be looked at.
+#[derive(Debug)]
+pub enum ImageError {
+    /// It can't be read.
+    Read(io::Error),
+    /// It is no ELF file.
+    NotElf,
+    /// It is for another processor, of this number in ELF's list.
+    Machine(u16),
+    /// Its headers contradict themselves: which.
+    Malformed(&'static str),
+}
+
+impl fmt::Display for ImageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ImageError::Read(error) => write!(f, "the image can't be read: {error}"),
+            ImageError::NotElf => f.write_str("the image is no ELF file"),
+            ImageError::Machine(machine) => {
+                write!(f, "the image is for another processor than x86-64 (ELF machine {machine})")
+            }
+            ImageError::Malformed(what) => write!(f, "the image's {what} contradict themselves"),
+        }
+    }
+}
+
+impl std::error::Error for ImageError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            ImageError::Read(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// Executable bytes, and where they are.
+struct Code {
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+impl Image {
+    /// What is in a file.
+    ///
+    /// # Errors
+    /// When it can't be read, or is no ELF file for x86-64 that Linux would map.
+    pub fn of_file(file: &File) -> Result<Image, ImageError> {
+        let length = file.metadata().map_err(ImageError::Read)?.len();
+        Ok(Image::analyse(&Elf::read(Source::File(file, length))?))
+    }
+
+    /// What is in a file of these bytes.
+    ///
+    /// # Errors
+    /// When they are no ELF file for x86-64 that Linux would map.
+    pub fn of_bytes(bytes: &[u8]) -> Result<Image, ImageError> {
+        Ok(Image::analyse(&Elf::read(Source::Bytes(bytes))?))
+    }
+
+    /// What is in memory, where the file's first byte is mapped at `base`. Names are then those that are exported.
+    ///
+    /// # Errors
+    /// When the headers can't be read, or are not those of an ELF file for x86-64.
+    pub fn of_memory(memory: &dyn Memory, base: u64) -> Result<Image, ImageError> {
+        Ok(Image::analyse(&Elf::read(Source::Memory(memory, base))?))
+    }
+
+    fn analyse(elf: &Elf<'_>) -> Image {
+        let executable = elf.executable();
+        let frames = Frames::read(elf);
+        let go = GoTable::read(elf);
+        let (mut found, labels) = of_symbols(elf.symbols());
+        found.extend(frames.ranges().map(|range| Found { range, bounds: Bounds::Frame, name: None }));
+        found.extend(go.iter().flat_map(GoTable::functions));
+        let functions = Functions::new(found, labels, &executable);
+        let code = executable
+            .into_iter()
+            .filter_map(|range| {
+                let bytes = elf.at_address(range.start, range.end - range.start)?;
+                Some(Code { start: range.start, bytes })
+            })
+            .collect::<Vec<_>>();
+        let mut image = Image {
+            functions,
+            sites: Vec::new(),
+            proven: Counts::default(),
+            unproved: Counts::default(),
+            build_id: elf.build_id(),
+            segments: elf.segments.clone(),
+            frames,
+            go,
+        };
+        for code in &code {
+            image.search(code, elf.is_absolute);
+        }
+        image.sites.sort_by_key(|site| site.address);
+        image
+    }
+
+    /// The functions, ordered by their start.
+    pub fn functions(&self) -> &[Function] {
+        &self.functions.list
+    }
+
+    /// The places to stop at, ordered by address.
+    pub fn sites(&self) -> &[Site] {
+        &self.sites
+    }
+
+    /// How many instructions of each class are proven to be there: those of the sites' runs.
+    pub fn proven(&self) -> &Counts {
+        &self.proven
+    }
+
+    /// How many more instructions of each class there seem to be, of which it isn't proven. No breakpoint may stand there.
+    pub fn unproved(&self) -> &Counts {
+        &self.unproved
+    }
+
+    /// The classes there are instructions of, proven or not.
+    pub fn classes(&self) -> Classes {
+        self.proven.iter().chain(self.unproved.iter()).map(|(class, _)| class).collect()
+    }
+
+    /// The linker's identification of the build.
+    pub fn build_id(&self) -> Option<&[u8]> {
+        self.build_id.as_deref()
+    }
+
+    /// Which function holds an address of the image's own.
+    pub fn function_at(&self, address: u64) -> Option<usize> {
+        self.functions.at(address)
+    }
+
+    /// A function's name for people; `fn_` and its address where it has none.
+    pub fn name(&self, function: usize) -> String {
+        let function = &self.functions.list[function];
+        names::display(function.name.as_deref(), function.start)
+    }
+
+    /// What must be added to the image's addresses to get those of a process that has mapped the file from `offset` on
+    /// at `start`. `None` where nothing of the file is mapped from that offset.
+    pub fn bias(&self, start: u64, offset: u64) -> Option<u64> {
+        const PAGE: u64 = 4096;
+        let holds = |segment: &&Segment| {
+            let end = segment.offset.saturating_add(segment.file_size);
+            (segment.offset & !(PAGE - 1)..end).contains(&offset)
+        };
+        let mut holding = self.segments.iter().filter(holds);
+        let code = holding.clone().find(|segment| segment.is_executable());
+        let segment = code.or_else(|| holding.next())?;
+        let address = segment.address.wrapping_sub(segment.offset).wrapping_add(offset);
+        Some(start.wrapping_sub(address))
+    }
+
+    /// Looks at the regions of a stretch of code that may hold an instruction of a class.
+    fn search(&mut self, code: &Code, is_absolute: bool) {
+        let end = code.start + code.bytes.len() as u64;
+        let regions = self.functions.regions();
+        let mut candidates = Vec::new();
+        find::candidates(&code.bytes, |place| candidates.push(code.start + place as u64));
+        let mut rest = candidates.as_slice();
+        let mut covered = code.start;
+        for (range, members) in regions {
+            if range.start >= end || range.end <= code.start {
+                continue;
+            }
+            rest = self.between(code, covered..range.start, rest);
+            let count = rest.partition_point(|candidate| *candidate < range.end);
+            if count > 0 {
+                self.region(code, range.start..range.end.min(end), members, is_absolute);
+            }
+            rest = &rest[count..];
+            covered = range.end;
+        }
+        self.between(code, covered..end, rest);
+    }
+
+    /// Counts what there seems to be where nothing says that there is a function; returns the candidates behind it.
+    fn between<'a>(&mut self, code: &Code, range: Range<u64>, candidates: &'a [u64]) -> &'a [u64] {
+        let count = candidates.partition_point(|candidate| *candidate < range.end);
+        if count > 0 && range.start < range.end {
+            let bytes = &code.bytes[(range.start - code.start) as usize..(range.end - code.start) as usize];
+            let outcome = flow::analyse(&Region {
+                start: range.start,
+                code: bytes,
+                functions: &[],
+                entries: &[],
+                is_absolute: false,
+                starts_at: &|_| false,
+            });
+            self.unproved.merge(&outcome.unproved);
+        }
+        &candidates[count..]
+    }
+
+    fn region(&mut self, code: &Code, range: Range<u64>, members: Range<usize>, is_absolute: bool) {
+        let all = &self.functions;
+        let bytes = |address: u64, length: usize| {
+            let at = (address - code.start) as usize;
+            &code.bytes[at..at + length]
+        };
+        let functions: Vec<_> = all.list[members.clone()]
+            .iter()
+            .map(|function| (function.start..function.end, function.bounds != Bounds::Start))
+            .collect();
+        let outcome = flow::analyse(&Region {
+            start: range.start,
+            code: bytes(range.start, (range.end - range.start) as usize),
+            functions: &functions,
+            entries: &[],
+            is_absolute,
+            starts_at: &|address| all.starts_at(address),
+        });
+        let (sites, proven) = sites::of(&outcome.proven, |address| all.at(address), bytes);
+        self.sites.extend(sites);
+        self.proven.merge(&proven);
+        self.unproved.merge(&outcome.unproved);
+        for function in &mut self.functions.list[members] {
+            let at = outcome.proven.binary_search_by_key(&function.start, |proven| proven.address);
+            function.entry_proven = at.is_ok();
+        }
+    }
+}

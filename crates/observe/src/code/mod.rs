@@ -1,0 +1,17 @@
+//! What is in executable memory: functions, the instructions of interest in them, and where a breakpoint may stand.
+
+mod bounds;
+mod classes;
+mod elf;
+mod find;
+mod flow;
+mod frames;
+mod go;
+mod image;
+mod names;
+mod sites;
+
+pub use bounds::{Bounds, Function};
+pub use classes::{Class, Classes, Counts, Meaning};
+pub use image::{Image, ImageError};
+pub use sites::Site;

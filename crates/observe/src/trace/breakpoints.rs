@@ -1,0 +1,320 @@
+//! Breakpoints: one byte of `int3` where an instruction begins, and what stood there.
+//!
+//! A byte is written only where memory still holds the instruction that was found, and put back only where it still holds
+//! what was written. So code that is rewritten at run time is left alone.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use crate::memory::Memory;
+
+/// The instruction that is a breakpoint.
+const INT3: u8 = 0xCC;
+
+/// The longest instruction there is.
+pub const LONGEST: usize = 15;
+
+/// Memory that can be written, whatever its protection says.
+pub trait Writable: Memory {
+    /// Puts `bytes` at `address`.
+    ///
+    /// # Errors
+    /// When any of it is not mapped, or shared with others.
+    fn write(&self, address: u64, bytes: &[u8]) -> io::Result<()>;
+}
+
+/// Told of each byte before it is changed and after it is as it was, so that somebody else can put it back.
+pub trait Record {
+    /// This byte is about to change.
+    ///
+    /// # Errors
+    /// When it can't be recorded: then it does not change.
+    fn arming(&mut self, address: u64, instruction: &[u8]) -> io::Result<()>;
+
+    /// It is as it was, or no longer ours.
+    ///
+    /// # Errors
+    /// When that can't be recorded.
+    fn disarmed(&mut self, address: u64) -> io::Result<()>;
+}
+
+/// Nobody is told.
+impl Record for () {
+    fn arming(&mut self, _: u64, _: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn disarmed(&mut self, _: u64) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// An instruction as it was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Original {
+    bytes: [u8; LONGEST],
+    length: u8,
+}
+
+impl Original {
+    /// The first instruction of `code`; none where that is none, or is a breakpoint of the program's own.
+    pub fn first(code: &[u8], address: u64) -> Option<Original> {
+        let code = &code[..code.len().min(LONGEST)];
+        let mut decoder = iced_x86::Decoder::with_ip(64, code, address, iced_x86::DecoderOptions::NONE);
+        let instruction = decoder.decode();
+        if instruction.is_invalid() || code.first() == Some(&INT3) {
+            return None;
+        }
+        Original::new(&code[..instruction.len()])
+    }
+
+    /// An instruction of these bytes.
+    pub fn new(instruction: &[u8]) -> Option<Original> {
+        if instruction.is_empty() || instruction.len() > LONGEST {
+            return None;
+        }
+        let mut bytes = [0; LONGEST];
+        bytes[..instruction.len()].copy_from_slice(instruction);
+        Some(Original { bytes, length: instruction.len() as u8 })
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.length)]
+    }
+
+    /// Whether memory holds it.
+    fn stands(&self, memory: &dyn Writable, address: u64) -> bool {
+        self.found(memory, address).is_some_and(|found| found == self.bytes())
+    }
+
+    /// Whether memory holds it with our byte as its first.
+    fn stands_armed(&self, memory: &dyn Writable, address: u64) -> bool {
+        self.found(memory, address).is_some_and(|found| found[0] == INT3 && found[1..] == self.bytes()[1..])
+    }
+
+    fn found(&self, memory: &dyn Writable, address: u64) -> Option<Vec<u8>> {
+        let mut found = vec![0; usize::from(self.length)];
+        memory.read(address, &mut found).ok().map(|()| found)
+    }
+}
+
+/// One place where a breakpoint stands or stood.
+#[derive(Clone, Copy, Debug)]
+pub struct Breakpoint {
+    /// The instruction that is there.
+    pub original: Original,
+    /// Whether the byte is written now.
+    pub armed: bool,
+    /// What it is for: the caller's own number.
+    pub site: usize,
+}
+
+/// What came of arming one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Armed {
+    /// It stands.
+    Stands,
+    /// Memory holds something else than what was found: it is left alone.
+    Changed,
+}
+
+/// Whose an `int3` was that a thread has executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trap {
+    /// One of ours, which still stands.
+    Armed,
+    /// One of ours, put back meanwhile: the thread executes what is there now.
+    Gone,
+    /// The program's own.
+    Foreign,
+}
+
+/// The breakpoints of one address space. What was known once stays known: a second thread may have executed a
+/// breakpoint that the first one's hit removed.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    at: BTreeMap<u64, Breakpoint>,
+}
+
+impl Table {
+    /// The one at `address`.
+    pub fn get(&self, address: u64) -> Option<&Breakpoint> {
+        self.at.get(&address)
+    }
+
+    /// All, by address.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, &Breakpoint)> {
+        self.at.iter().map(|(address, breakpoint)| (*address, breakpoint))
+    }
+
+    /// How many stand.
+    pub fn armed(&self) -> usize {
+        self.at.values().filter(|breakpoint| breakpoint.armed).count()
+    }
+
+    /// Makes a place known, with nothing written yet. One that is known keeps its state, unless another instruction is
+    /// there now.
+    pub fn know(&mut self, address: u64, original: Original, site: usize) {
+        let entry = self.at.entry(address).or_insert(Breakpoint { original, armed: false, site });
+        if !entry.armed {
+            *entry = Breakpoint { original, armed: false, site };
+        }
+    }
+
+    /// Writes the byte at a known place.
+    ///
+    /// # Errors
+    /// When memory can't be written there or the journal can't be.
+    pub fn arm(&mut self, memory: &dyn Writable, record: &mut dyn Record, address: u64) -> io::Result<Armed> {
+        let Some(breakpoint) = self.at.get_mut(&address) else { return Ok(Armed::Changed) };
+        if breakpoint.armed {
+            return Ok(Armed::Stands);
+        }
+        if !breakpoint.original.stands(memory, address) {
+            return Ok(Armed::Changed);
+        }
+        record.arming(address, breakpoint.original.bytes())?;
+        if let Err(error) = memory.write(address, &[INT3]) {
+            record.disarmed(address)?;
+            return Err(error);
+        }
+        breakpoint.armed = true;
+        Ok(Armed::Stands)
+    }
+
+    /// Puts the byte back where it is still ours.
+    ///
+    /// # Errors
+    /// When memory can't be written there or the journal can't be.
+    pub fn disarm(&mut self, memory: &dyn Writable, record: &mut dyn Record, address: u64) -> io::Result<()> {
+        let Some(breakpoint) = self.at.get_mut(&address).filter(|breakpoint| breakpoint.armed) else {
+            return Ok(());
+        };
+        put_back(memory, address, &breakpoint.original)?;
+        breakpoint.armed = false;
+        record.disarmed(address)
+    }
+
+    /// Puts all back. What can't be is counted: its memory is gone, or somebody else's.
+    pub fn disarm_all(&mut self, memory: &dyn Writable, record: &mut dyn Record) -> usize {
+        let armed: Vec<u64> = self.iter().filter(|(_, b)| b.armed).map(|(address, _)| address).collect();
+        armed.into_iter().filter(|address| self.disarm(memory, record, *address).is_err()).count()
+    }
+
+    /// Whose the `int3` at `address` was.
+    pub fn trapped(&self, memory: &dyn Writable, address: u64) -> Trap {
+        let Some(breakpoint) = self.at.get(&address) else { return Trap::Foreign };
+        if breakpoint.armed && breakpoint.original.stands_armed(memory, address) {
+            return Trap::Armed;
+        }
+        let mut now = [0];
+        let readable = memory.read(address, &mut now).is_ok();
+        if readable && now[0] == INT3 && !breakpoint.armed { Trap::Foreign } else { Trap::Gone }
+    }
+
+    /// Forgets what lies in memory that is no longer mapped so, as (start, end).
+    pub fn forget(&mut self, start: u64, end: u64) {
+        let gone: Vec<u64> = self.at.range(start..end).map(|(address, _)| *address).collect();
+        for address in gone {
+            self.at.remove(&address);
+        }
+    }
+}
+
+/// Puts one byte back, where it and the rest of its instruction are what was written.
+///
+/// # Errors
+/// When memory can't be written there.
+pub fn put_back(memory: &dyn Writable, address: u64, original: &Original) -> io::Result<()> {
+    if original.stands_armed(memory, address) {
+        memory.write(address, &original.bytes()[..1])?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    struct Bytes(RefCell<Vec<u8>>);
+
+    impl Memory for Bytes {
+        fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
+            let bytes = self.0.borrow();
+            let start = address as usize;
+            let found = bytes.get(start..start + buffer.len()).ok_or(io::ErrorKind::NotFound)?;
+            buffer.copy_from_slice(found);
+            Ok(())
+        }
+    }
+
+    impl Writable for Bytes {
+        fn write(&self, address: u64, from: &[u8]) -> io::Result<()> {
+            let start = address as usize;
+            self.0.borrow_mut()[start..start + from.len()].copy_from_slice(from);
+            Ok(())
+        }
+    }
+
+    /// aesenc xmm0, xmm1; aesenc xmm2, xmm3
+    const CODE: [u8; 10] = [0x66, 0x0F, 0x38, 0xDC, 0xC1, 0x66, 0x0F, 0x38, 0xDC, 0xD3];
+
+    fn table() -> (Bytes, Table) {
+        let mut table = Table::default();
+        table.know(0, Original::first(&CODE, 0).unwrap(), 7);
+        (Bytes(RefCell::new(CODE.to_vec())), table)
+    }
+
+    #[test]
+    fn a_byte_is_written_and_put_back() {
+        let (memory, mut table) = table();
+        assert_eq!(table.get(0).unwrap().original.bytes().len(), 5);
+        assert_eq!(table.arm(&memory, &mut (), 0).unwrap(), Armed::Stands);
+        assert_eq!(memory.0.borrow()[..2], [INT3, 0x0F]);
+        assert_eq!(table.trapped(&memory, 0), Trap::Armed);
+        assert_eq!(table.disarm_all(&memory, &mut ()), 0);
+        assert_eq!(*memory.0.borrow(), CODE);
+        assert_eq!(table.trapped(&memory, 0), Trap::Gone, "a second thread may have executed it");
+        assert_eq!(table.trapped(&memory, 5), Trap::Foreign);
+    }
+
+    #[test]
+    fn code_that_was_rewritten_is_left_alone() {
+        let (memory, mut table) = table();
+        table.arm(&memory, &mut (), 0).unwrap();
+        memory.0.borrow_mut()[3] = 0x90;
+        assert_eq!(table.trapped(&memory, 0), Trap::Gone);
+        table.disarm(&memory, &mut (), 0).unwrap();
+        assert_eq!(memory.0.borrow()[0], INT3, "it is no longer ours");
+        memory.0.borrow_mut()[0] = 0x90;
+        assert_eq!(table.arm(&memory, &mut (), 0).unwrap(), Armed::Changed);
+        assert_eq!(memory.0.borrow()[0], 0x90);
+    }
+
+    #[test]
+    fn a_breakpoint_of_the_program_itself_is_its_own() {
+        let (memory, mut table) = table();
+        assert_eq!(Original::first(&[INT3, 0x90], 0), None);
+        memory.0.borrow_mut()[0] = INT3;
+        assert_eq!(table.arm(&memory, &mut (), 0).unwrap(), Armed::Changed);
+        assert_eq!(table.trapped(&memory, 0), Trap::Foreign);
+    }
+
+    #[test]
+    fn what_cannot_be_recorded_is_not_written() {
+        struct Full;
+        impl Record for Full {
+            fn arming(&mut self, _: u64, _: &[u8]) -> io::Result<()> {
+                Err(io::ErrorKind::StorageFull.into())
+            }
+            fn disarmed(&mut self, _: u64) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let (memory, mut table) = table();
+        table.arm(&memory, &mut Full, 0).unwrap_err();
+        assert_eq!(*memory.0.borrow(), CODE);
+    }
+}

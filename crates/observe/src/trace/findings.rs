@@ -1,0 +1,508 @@
+//! What tracing found: which functions of which modules hold crypto instructions, which of them ran, and what that says.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::code::{Bounds, Class, Classes, Counts};
+
+/// How sites are watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// A site's breakpoint goes when it fires: nearly no cost. Says what ran, not how often.
+    #[default]
+    Once,
+    /// Each entry of a function that holds crypto instructions is counted.
+    Count,
+    /// As `Once`, with what fired armed again ten times a second. Says in how many of the samples a function ran.
+    Rate,
+}
+
+impl Mode {
+    /// The name of its option.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Mode::Once => "once",
+            Mode::Count => "count",
+            Mode::Rate => "rate",
+        }
+    }
+}
+
+/// All that was found.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    /// How sites were watched.
+    pub mode: Mode,
+    /// For how long.
+    pub duration: Duration,
+    /// Each program of each process, in the order they began.
+    pub processes: Vec<Process>,
+    /// Each file with executable code, and generated code, that any of them had mapped; in the order they came.
+    pub modules: Vec<Module>,
+    /// How often what fired was armed again, with [`Mode::Rate`].
+    pub samples: u32,
+    /// What the processor itself counted, where it does.
+    pub counters: Vec<Counter>,
+    /// What tracing did and cost.
+    pub cost: Cost,
+    /// What a reader should know.
+    pub notes: Vec<Note>,
+}
+
+/// One program that a process ran: an exec makes another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Process {
+    /// Its number.
+    pub pid: i32,
+    /// Its command line, shortened.
+    pub command: String,
+    /// When it began to be watched, since the start.
+    pub began: Duration,
+    /// For how long it was.
+    pub watched: Duration,
+    /// Whether it was running before.
+    pub attached: bool,
+    /// Whether it ended, rather than was let go or became another program.
+    pub ended: bool,
+    /// The modules it had, by their index.
+    pub modules: Vec<usize>,
+}
+
+/// A file with executable code, or code that was made at run time.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Module {
+    /// Its path, as the process sees it; for generated code what made it.
+    pub path: String,
+    /// The library it is or contains, with its version where that is known.
+    pub library: Option<String>,
+    /// Its build id, in hexadecimal.
+    pub build_id: Option<String>,
+    /// The classes it holds instructions of, wherever these are.
+    pub present: Classes,
+    /// Functions with crypto instructions, in the order of their addresses.
+    pub functions: Vec<Function>,
+    /// How many instructions of each class were watched.
+    pub watched: Counts,
+    /// How many were seen whose place is not proven, so that nobody can say whether they ran.
+    pub unproved: Counts,
+    /// How many places could not be watched: shared memory, or code that changed.
+    pub unwatchable: usize,
+}
+
+/// A function with crypto instructions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// Its name, or `fn_` and its address.
+    pub name: String,
+    /// Where it begins, as the file has it.
+    pub address: u64,
+    /// What says where it begins and ends.
+    pub bounds: Bounds,
+    /// The classes it holds instructions of.
+    pub present: Classes,
+    /// Those of them that ran.
+    pub ran: Classes,
+    /// Those of them that ran for something else than noise.
+    pub worked: Classes,
+    /// How often it was entered; with [`Mode::Count`] only, and where its entry could be watched.
+    pub entries: Option<u64>,
+    /// In how many samples it ran, with [`Mode::Rate`].
+    pub samples: u32,
+    /// Entries in a million seconds, estimated from the times between hits; with [`Mode::Rate`].
+    pub rate: Option<u64>,
+    /// How many breakpoints fired in it.
+    pub hits: u64,
+    /// When it ran first, since the start.
+    pub first: Option<Duration>,
+    /// Who called it, at different hits; the nearest caller first.
+    pub callers: Vec<Vec<String>>,
+    /// What it ran for, as far as that was seen.
+    pub origins: Vec<Origin>,
+    /// Entries by process, with [`Mode::Count`].
+    pub by_process: Vec<(i32, u64)>,
+}
+
+/// What crypto instructions ran for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Origin {
+    /// The work of the program, as far as can be told.
+    Work,
+    /// A random generator: AES in counter mode makes its output, a hash mixes its input.
+    Random,
+    /// A hash table: AES rounds make good hashes of keys.
+    HashTable,
+    /// A library tried whether it computes rightly, at its start.
+    SelfTest,
+}
+
+impl Origin {
+    /// Whether it is no answer to the question whether a program's cryptography is accelerated.
+    pub const fn is_noise(self) -> bool {
+        !matches!(self, Origin::Work)
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Origin::Work => "the program's work",
+            Origin::Random => "the random generator",
+            Origin::HashTable => "a hash table",
+            Origin::SelfTest => "a library's test of itself",
+        })
+    }
+}
+
+/// What a counter of the processor said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counter {
+    /// What it counts instructions of.
+    pub classes: Classes,
+    /// Its name in the processor's documentation.
+    pub event: &'static str,
+    /// How many were counted, scaled up for the time that the counter was shared.
+    pub count: u64,
+    /// Whether instructions count that were begun and never finished.
+    pub speculative: bool,
+}
+
+/// What tracing did, and the time it took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Cost {
+    /// Files and pieces of generated code that were looked through.
+    pub images: usize,
+    /// The time that took.
+    pub scanning: Duration,
+    /// Breakpoints written, again and again counted.
+    pub armed: u64,
+    /// Breakpoints that fired.
+    pub fired: u64,
+    /// The time in which a thread was stopped for one.
+    pub stopped: Duration,
+    /// The time that looking for new code took.
+    pub looking: Duration,
+}
+
+/// What a reader should know.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Note {
+    /// A mapping could not be looked at.
+    Unreadable {
+        /// Which.
+        path: String,
+        /// Why.
+        why: String,
+    },
+    /// A module checks its own text at its start, and refuses to work with breakpoints in it.
+    ChecksItself {
+        /// Which.
+        path: String,
+    },
+    /// Instructions under standing breakpoints were stepped over, which is slow, and other threads may have passed uncounted.
+    NoScratch {
+        /// Why no memory was made for them.
+        why: String,
+    },
+    /// New code was looked for ten times a second only: what ran within that time after it was mapped was missed.
+    LateCode,
+    /// A process could not be watched.
+    Lost {
+        /// Which.
+        pid: i32,
+        /// Why.
+        why: String,
+    },
+    /// Breakpoints whose byte could not be put back.
+    NotPutBack {
+        /// In which process.
+        pid: i32,
+        /// How many.
+        count: usize,
+    },
+    /// The generated code of this process can't be found.
+    NoGenerated {
+        /// Which.
+        pid: i32,
+        /// Why.
+        why: String,
+    },
+    /// The processor's counters could not be used.
+    NoCounters {
+        /// Why.
+        why: String,
+    },
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Note::Unreadable { path, why } => write!(f, "{path} could not be looked at: {why}"),
+            Note::ChecksItself { path } => {
+                write!(f, "{path} checks its own code when it starts, so it is watched only from then on")
+            }
+            Note::NoScratch { why } => {
+                write!(
+                    f,
+                    "standing breakpoints were stepped over one by one, so some entries may not be counted: {why}"
+                )
+            }
+            Note::LateCode => f.write_str(
+                "new code was looked for every 100 ms, so what ran only in its first 100 ms was missed",
+            ),
+            Note::Lost { pid, why } => write!(f, "process {pid} was not watched: {why}"),
+            Note::NotPutBack { pid, count } => {
+                write!(f, "{count} breakpoints of process {pid} could not be removed: their memory is gone")
+            }
+            Note::NoGenerated { pid, why } => {
+                write!(f, "the code that process {pid} made at run time was not watched: {why}")
+            }
+            Note::NoCounters { why } => write!(f, "the processor's own counters were not used: {why}"),
+        }
+    }
+}
+
+/// What people ask about a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Question {
+    /// Does it use hardware AES?
+    Aes,
+    /// Does it use carry-less multiplication, as GCM does?
+    CarryLess,
+    /// Does it use hardware SHA-1 or SHA-256?
+    Sha,
+    /// Does it use hardware SHA-512?
+    Sha512,
+    /// Does it use hardware SM3 or SM4?
+    Chinese,
+    /// Does it use GF(2^8) transforms?
+    Gfni,
+    /// Does it use the instructions for long numbers, as public keys do?
+    LongNumbers,
+    /// Does it use the CRC32c step?
+    Crc32,
+    /// Does it take random numbers from the processor?
+    Randomness,
+}
+
+impl Question {
+    /// All, in the order of reports.
+    pub const ALL: &[Question] = &[
+        Question::Aes,
+        Question::CarryLess,
+        Question::Sha,
+        Question::Sha512,
+        Question::Chinese,
+        Question::Gfni,
+        Question::LongNumbers,
+        Question::Crc32,
+        Question::Randomness,
+    ];
+
+    /// What is asked for, for people.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Question::Aes => "hardware AES",
+            Question::CarryLess => "carry-less multiply",
+            Question::Sha => "hardware SHA-1/SHA-256",
+            Question::Sha512 => "hardware SHA-512",
+            Question::Chinese => "hardware SM3/SM4",
+            Question::Gfni => "GF(2^8) transforms",
+            Question::LongNumbers => "long-number arithmetic",
+            Question::Crc32 => "CRC32c steps",
+            Question::Randomness => "the processor's random numbers",
+        }
+    }
+
+    /// The classes that answer it.
+    pub fn classes(self) -> Classes {
+        let classes: &[Class] = match self {
+            Question::Aes => &[Class::Aes, Class::Vaes, Class::Keylocker, Class::Padlock],
+            Question::CarryLess => &[Class::Pclmul, Class::Vpclmul],
+            Question::Sha => &[Class::Sha],
+            Question::Sha512 => &[Class::Sha512],
+            Question::Chinese => &[Class::Sm3, Class::Sm4],
+            Question::Gfni => &[Class::Gfni],
+            Question::LongNumbers => &[Class::Ifma, Class::Adx, Class::Mulx],
+            Question::Crc32 => &[Class::Crc32],
+            Question::Randomness => &[Class::Rdrand],
+        };
+        classes.iter().copied().collect()
+    }
+}
+
+/// A function of [`Findings`]: the index of its module, and its own there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct At {
+    /// Index into [`Findings::modules`].
+    pub module: usize,
+    /// Index into [`Module::functions`].
+    pub function: usize,
+}
+
+/// The answer to a [`Question`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Yes: these functions ran such instructions, what was entered most first.
+    Yes(Vec<At>),
+    /// Such instructions ran, but only for these: the program's own cryptography was not seen to use them.
+    OnlyNoise(Vec<At>, Vec<Origin>),
+    /// No, although there is code with such instructions: these functions did not run them.
+    Unused(Vec<At>),
+    /// No, and there is no such code.
+    Absent,
+    /// Nothing was seen, and something could not be watched.
+    Unknown(Unwatched),
+}
+
+/// What could not be watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unwatched {
+    /// Such instructions whose place is not proven.
+    pub unproved: u64,
+    /// Places where no breakpoint could be written.
+    pub unwatchable: usize,
+}
+
+impl Findings {
+    /// The answer to a question.
+    pub fn verdict(&self, question: Question) -> Verdict {
+        let classes = question.classes();
+        let counted = self
+            .counters
+            .iter()
+            .any(|counter| !classes.intersection(counter.classes).is_empty() && counter.count > 0);
+        let mut worked = self.that(|function| !function.worked.intersection(classes).is_empty());
+        if !worked.is_empty() {
+            worked.sort_by_key(|at| std::cmp::Reverse(self.weight(*at)));
+            return Verdict::Yes(worked);
+        }
+        let ran = self.that(|function| !function.ran.intersection(classes).is_empty());
+        if !ran.is_empty() {
+            let mut origins: Vec<Origin> =
+                ran.iter().flat_map(|at| self.function(*at).origins.iter().copied()).collect();
+            origins.sort_unstable();
+            origins.dedup();
+            return Verdict::OnlyNoise(ran, origins);
+        }
+        let unwatched = self.unwatched(classes);
+        if unwatched.unproved > 0 || unwatched.unwatchable > 0 || counted {
+            return Verdict::Unknown(unwatched);
+        }
+        let present = self.that(|function| !function.present.intersection(classes).is_empty());
+        if present.is_empty() { Verdict::Absent } else { Verdict::Unused(present) }
+    }
+
+    /// A function.
+    pub fn function(&self, at: At) -> &Function {
+        &self.modules[at.module].functions[at.function]
+    }
+
+    /// Functions that ran any crypto instruction, by module, in the order of their addresses.
+    pub fn ran(&self) -> Vec<At> {
+        self.that(|function| !function.ran.is_empty())
+    }
+
+    /// Adds a note, once.
+    pub fn note(&mut self, note: Note) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    fn that(&self, wanted: impl Fn(&Function) -> bool) -> Vec<At> {
+        let modules = self.modules.iter().enumerate();
+        modules
+            .flat_map(|(module, found)| {
+                let functions = found.functions.iter().enumerate();
+                functions.map(move |(index, function)| (At { module, function: index }, function))
+            })
+            .filter(|(_, function)| wanted(function))
+            .map(|(at, _)| at)
+            .collect()
+    }
+
+    /// By what functions are ordered: entries, then samples, then hits.
+    fn weight(&self, at: At) -> (u64, u32, u64) {
+        let function = self.function(at);
+        (function.entries.unwrap_or(0), function.samples, function.hits)
+    }
+
+    fn unwatched(&self, classes: Classes) -> Unwatched {
+        let of = |counts: &Counts| classes.iter().map(|class| u64::from(counts.of(class))).sum::<u64>();
+        let unproved = self.modules.iter().map(|module| of(&module.unproved)).sum();
+        let concerned = self.modules.iter().filter(|m| !m.present.intersection(classes).is_empty());
+        Unwatched { unproved, unwatchable: concerned.map(|module| module.unwatchable).sum() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn function(present: &[Class], worked: &[Class], noise: &[Class]) -> Function {
+        let set = |classes: &[Class]| classes.iter().copied().collect::<Classes>();
+        let mut origins = Vec::new();
+        if !noise.is_empty() {
+            origins.push(Origin::Random);
+        }
+        if !worked.is_empty() {
+            origins.push(Origin::Work);
+        }
+        Function {
+            name: "f".into(),
+            address: 0x1000,
+            bounds: Bounds::Symbol,
+            present: set(present),
+            ran: set(worked).union(set(noise)),
+            worked: set(worked),
+            entries: None,
+            samples: 0,
+            rate: None,
+            hits: 1,
+            first: None,
+            callers: Vec::new(),
+            origins,
+            by_process: Vec::new(),
+        }
+    }
+
+    fn findings(functions: Vec<Function>) -> Findings {
+        let present = functions.iter().fold(Classes::NONE, |set, function| set.union(function.present));
+        Findings { modules: vec![Module { functions, present, ..Module::default() }], ..Findings::default() }
+    }
+
+    #[test]
+    fn verdicts() {
+        let aes = [Class::Aes];
+        let all = findings(vec![function(&aes, &[], &aes), function(&aes, &aes, &[])]);
+        assert_eq!(all.verdict(Question::Aes), Verdict::Yes(vec![At { module: 0, function: 1 }]));
+        let noise = findings(vec![function(&aes, &[], &aes)]);
+        let at = vec![At { module: 0, function: 0 }];
+        assert_eq!(noise.verdict(Question::Aes), Verdict::OnlyNoise(at.clone(), vec![Origin::Random]));
+        let mut unused = findings(vec![function(&aes, &[], &[])]);
+        assert_eq!(unused.verdict(Question::Aes), Verdict::Unused(at));
+        assert_eq!(unused.verdict(Question::Sha), Verdict::Absent);
+        unused.modules[0].unproved.add(Class::Aes);
+        let unknown = Verdict::Unknown(Unwatched { unproved: 1, unwatchable: 0 });
+        assert_eq!(unused.verdict(Question::Aes), unknown);
+        assert_eq!(unused.verdict(Question::Sha), Verdict::Absent);
+        unused.modules[0].unwatchable = 2;
+        assert_eq!(unused.verdict(Question::Sha), Verdict::Absent, "those hold no SHA");
+    }
+
+    #[test]
+    fn every_class_answers_one_question() {
+        for class in Class::ALL {
+            let answered = Question::ALL.iter().filter(|question| question.classes().has(*class));
+            assert_eq!(answered.count(), 1, "{class:?}");
+        }
+    }
+
+    #[test]
+    fn a_note_stands_once() {
+        let mut findings = Findings::default();
+        findings.note(Note::LateCode);
+        findings.note(Note::LateCode);
+        assert_eq!(findings.notes.len(), 1);
+    }
+}

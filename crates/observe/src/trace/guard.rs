@@ -1,0 +1,433 @@
+//! A process that was attached to stays intact whatever happens to us: each byte that is written into it stands in a
+//! journal that another process of ours holds.
+//!
+//! The process that the user started (the *front*) does nothing but wait. The *tracer* is its child, in a session of its
+//! own. Both hold the journal, a memory file, and the front holds the descriptor of each traced memory. If the tracer dies, the
+//! kernel detaches it and the front puts back every byte; if the front dies, the tracer is sent SIGTERM, puts back what it
+//! wrote and detaches.
+//!
+//! What remains if the tracer is killed with SIGKILL: a thread that had executed a breakpoint, and had no answer yet, gets
+//! SIGTRAP or goes on one byte behind the breakpoint; and so does one that executes a breakpoint in the fraction of a
+//! millisecond until the front has put it back. A breakpoint that goes when it fires leaves that open for the first moments
+//! after attaching; those that stay leave it open all the time. Killing the front, which is what bears the command's name
+//! and number, leaves nothing open.
+//!
+//! # Safety
+//! `fork` is called while this process has one thread, which is asked before, so the child may do all that the parent may.
+//! The other calls take sets of signals that live here, and descriptors that this file owns.
+#![allow(unsafe_code)]
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
+};
+
+use super::breakpoints::{LONGEST, Original, Record, Writable, put_back};
+use crate::memory::Memory;
+
+/// The size of one entry. A power of two, so none crosses a page: a write of one is done or not, even if its writer is
+/// killed.
+const ENTRY: usize = 64;
+
+/// The bytes that stand changed, in a file that outlives who wrote it.
+#[derive(Debug)]
+pub struct Journal {
+    file: File,
+    /// Which entry a changed byte has.
+    entries: HashMap<(u32, u64), u64>,
+    free: Vec<u64>,
+    length: u64,
+}
+
+impl Journal {
+    /// An empty one.
+    ///
+    /// # Errors
+    /// When there is no memory file to be had.
+    pub fn new() -> io::Result<Journal> {
+        let file = rustix::fs::memfd_create("millstream-journal", rustix::fs::MemfdFlags::CLOEXEC)?;
+        Ok(Journal { file: file.into(), entries: HashMap::new(), free: Vec::new(), length: 0 })
+    }
+
+    /// How many bytes stand changed.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether none does.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Forgets an address space that is gone.
+    ///
+    /// # Errors
+    /// When that can't be recorded.
+    pub fn forget(&mut self, space: u32) -> io::Result<()> {
+        let gone: Vec<u64> = self.entries.keys().filter(|key| key.0 == space).map(|key| key.1).collect();
+        gone.into_iter().try_for_each(|address| self.remove(space, address))
+    }
+
+    fn add(&mut self, space: u32, address: u64, instruction: &[u8]) -> io::Result<()> {
+        let entry = self.free.pop().unwrap_or(self.length);
+        let mut bytes = [0; ENTRY];
+        bytes[0] = instruction.len() as u8;
+        bytes[4..8].copy_from_slice(&space.to_le_bytes());
+        bytes[8..16].copy_from_slice(&address.to_le_bytes());
+        bytes[16..16 + instruction.len()].copy_from_slice(instruction);
+        self.file.write_all_at(&bytes, entry * ENTRY as u64)?;
+        self.length = self.length.max(entry + 1);
+        self.entries.insert((space, address), entry);
+        Ok(())
+    }
+
+    fn remove(&mut self, space: u32, address: u64) -> io::Result<()> {
+        let Some(entry) = self.entries.remove(&(space, address)) else { return Ok(()) };
+        self.file.write_all_at(&[0], entry * ENTRY as u64)?;
+        self.free.push(entry);
+        Ok(())
+    }
+}
+
+/// What a journal's file says to somebody who did not write it: (space, address, instruction).
+fn entries(file: &File) -> io::Result<Vec<(u32, u64, Original)>> {
+    let mut bytes = vec![0; file.metadata()?.len() as usize];
+    file.read_exact_at(&mut bytes, 0)?;
+    let read = |entry: &[u8]| {
+        let length = usize::from(entry[0]);
+        let instruction = Original::new(entry.get(16..16 + length.min(LONGEST))?)?;
+        let space = u32::from_le_bytes(entry[4..8].try_into().ok()?);
+        let address = u64::from_le_bytes(entry[8..16].try_into().ok()?);
+        Some((space, address, instruction))
+    };
+    Ok(bytes.chunks_exact(ENTRY).filter_map(read).collect())
+}
+
+/// The memory of a process, by a descriptor that stays with the memory when the process becomes another program.
+#[derive(Debug)]
+pub struct SpaceMemory(File);
+
+impl SpaceMemory {
+    /// That of a process that is traced.
+    ///
+    /// # Errors
+    /// When the kernel does not allow it.
+    pub fn open(pid: i32) -> io::Result<SpaceMemory> {
+        let file = File::options().read(true).write(true).open(format!("/proc/{pid}/mem"))?;
+        Ok(SpaceMemory(file))
+    }
+}
+
+impl Memory for SpaceMemory {
+    fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.0.read_exact_at(buffer, address)
+    }
+}
+
+impl Writable for SpaceMemory {
+    fn write(&self, address: u64, bytes: &[u8]) -> io::Result<()> {
+        self.0.write_all_at(bytes, address)
+    }
+}
+
+/// The tracer's side: the journal, and the way to the front if there is one.
+#[derive(Debug)]
+pub struct Guard {
+    journal: Journal,
+    front: Option<OwnedFd>,
+}
+
+impl Guard {
+    /// Nobody guards: for programs that we launched and that end with us.
+    ///
+    /// # Errors
+    /// When there is no memory file to be had.
+    pub fn alone() -> io::Result<Guard> {
+        Ok(Guard { journal: Journal::new()?, front: None })
+    }
+
+    /// Whether there is a front.
+    pub fn is_guarded(&self) -> bool {
+        self.front.is_some()
+    }
+
+    /// Hands the front the descriptor of an address space, before a byte of it is changed.
+    ///
+    /// # Errors
+    /// When the front does not take it.
+    pub fn opened(&self, space: u32, memory: &SpaceMemory) -> io::Result<()> {
+        let Some(front) = &self.front else { return Ok(()) };
+        let descriptors = [memory.0.as_fd()];
+        let mut room = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut ancillary = SendAncillaryBuffer::new(&mut room);
+        ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
+        let space = space.to_le_bytes();
+        sendmsg(front, &[IoSlice::new(&space)], &mut ancillary, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)?;
+        Ok(())
+    }
+
+    /// An address space is gone.
+    pub fn closed(&mut self, space: u32) {
+        let _ = self.journal.forget(space);
+        if let Some(front) = &self.front {
+            let mut none = SendAncillaryBuffer::default();
+            let space = space.to_le_bytes();
+            // If it doesn't take that, it keeps a descriptor that it does not need.
+            let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+            let _ = sendmsg(front, &[IoSlice::new(&space)], &mut none, flags);
+        }
+    }
+
+    /// Where the changes of one address space are recorded.
+    pub fn record(&mut self, space: u32) -> impl Record + '_ {
+        Entry { journal: &mut self.journal, space }
+    }
+}
+
+struct Entry<'j> {
+    journal: &'j mut Journal,
+    space: u32,
+}
+
+impl Record for Entry<'_> {
+    fn arming(&mut self, address: u64, instruction: &[u8]) -> io::Result<()> {
+        self.journal.add(self.space, address, instruction)
+    }
+
+    fn disarmed(&mut self, address: u64) -> io::Result<()> {
+        self.journal.remove(self.space, address)
+    }
+}
+
+/// How the guarded work ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It ended with this code.
+    Code(u8),
+    /// It was killed, and this many bytes were put back.
+    Killed {
+        /// The signal.
+        signal: i32,
+        /// How many bytes stood changed then.
+        put_back: usize,
+    },
+}
+
+/// Signals that end the command: the front passes them on.
+const PASSED: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
+
+/// Does `work` in a process of its own, with this one as its front. What it prints it prints itself; its result is the exit
+/// code. SIGINT, SIGTERM, SIGHUP and SIGQUIT reach it as SIGTERM, blocked, to be taken by the tracer's loop.
+///
+/// # Errors
+/// When this process has several threads, or a call fails.
+pub fn guarded(work: impl FnOnce(Guard) -> u8) -> io::Result<Outcome> {
+    if std::fs::read_dir("/proc/self/task")?.count() != 1 {
+        return Err(io::Error::other(
+            "a process with several threads can't guard: call this before starting any",
+        ));
+    }
+    let journal = Journal::new()?;
+    let copy = journal.file.try_clone()?;
+    let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+    let before = block(&[&PASSED[..], &[libc::SIGCHLD]].concat())?;
+    let front = rustix::process::getpid();
+    // SAFETY: this process has one thread.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => {
+            drop((ours, copy));
+            let code = tracer(front, Guard { journal, front: Some(theirs) }, work);
+            std::process::exit(code.into());
+        }
+        child => {
+            drop((theirs, journal));
+            let outcome = Front { tracer: child, link: ours, journal: copy, spaces: HashMap::new() }.wait();
+            set_mask(&before)?;
+            outcome
+        }
+    }
+}
+
+fn tracer(front: rustix::process::Pid, guard: Guard, work: impl FnOnce(Guard) -> u8) -> u8 {
+    // What is typed at the terminal or sent to a group reaches the front alone.
+    let _ = rustix::process::setsid();
+    let end = Some(rustix::process::Signal::TERM);
+    if rustix::process::set_parent_process_death_signal(end).is_err()
+        || rustix::process::getppid() != Some(front)
+    {
+        return 1;
+    }
+    work(guard)
+}
+
+/// The front: it holds what is needed to put all back.
+struct Front {
+    tracer: i32,
+    link: OwnedFd,
+    journal: File,
+    spaces: HashMap<u32, SpaceMemory>,
+}
+
+impl Front {
+    fn wait(mut self) -> io::Result<Outcome> {
+        let signals = signals()?;
+        loop {
+            let mut ready = [PollFd::new(&signals, PollFlags::IN), PollFd::new(&self.link, PollFlags::IN)];
+            match poll(&mut ready, None) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            let hung_up = ready[1].revents().contains(PollFlags::HUP);
+            self.listen();
+            let mut info = [0u8; size_of::<libc::signalfd_siginfo>()];
+            let Ok(_) = rustix::io::read(&signals, &mut info) else {
+                // Its end may be seen on the link first; then SIGCHLD is on its way.
+                if hung_up {
+                    std::thread::sleep(std::time::Duration::from_millis(1));
+                }
+                continue;
+            };
+            let number = i32::from_le_bytes([info[0], info[1], info[2], info[3]]);
+            if number != libc::SIGCHLD {
+                // SAFETY: a number and a number: it was not waited for yet, so it is still our child's.
+                unsafe { libc::kill(self.tracer, libc::SIGTERM) };
+            } else if let Some(outcome) = self.ended()? {
+                return Ok(outcome);
+            }
+        }
+    }
+
+    fn ended(&mut self) -> io::Result<Option<Outcome>> {
+        let mut status = 0;
+        // SAFETY: `status` is ours.
+        if unsafe { libc::waitpid(self.tracer, &raw mut status, libc::WNOHANG) } != self.tracer {
+            return Ok(None);
+        }
+        if libc::WIFEXITED(status) {
+            // What it left, if it ended in a hurry.
+            self.restore()?;
+            return Ok(Some(Outcome::Code(libc::WEXITSTATUS(status) as u8)));
+        }
+        if !libc::WIFSIGNALED(status) {
+            return Ok(None);
+        }
+        let put_back = self.restore()?;
+        Ok(Some(Outcome::Killed { signal: libc::WTERMSIG(status), put_back }))
+    }
+
+    fn restore(&mut self) -> io::Result<usize> {
+        self.listen();
+        let changed = entries(&self.journal)?;
+        for (space, address, original) in &changed {
+            if let Some(memory) = self.spaces.get(space) {
+                // A memory that is gone needs nothing.
+                let _ = put_back(memory, *address, original);
+            }
+        }
+        Ok(changed.len())
+    }
+
+    /// Takes what the tracer has sent: a space with its descriptor, or a space that is gone.
+    fn listen(&mut self) {
+        loop {
+            let mut bytes = [0; 4];
+            let mut room = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+            let mut ancillary = RecvAncillaryBuffer::new(&mut room);
+            let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
+            match recvmsg(&self.link, &mut [IoSliceMut::new(&mut bytes)], &mut ancillary, flags) {
+                Ok(message) if message.bytes == 4 => {}
+                _ => return,
+            }
+            let space = u32::from_le_bytes(bytes);
+            let memory = ancillary.drain().find_map(|message| match message {
+                RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
+                _ => None,
+            });
+            match memory {
+                Some(memory) => self.spaces.insert(space, SpaceMemory(memory.into())),
+                None => self.spaces.remove(&space),
+            };
+        }
+    }
+}
+
+fn set(signals: &[i32]) -> libc::sigset_t {
+    // SAFETY: a set of signals is plain data, and `sigemptyset` makes it whole.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        for signal in signals {
+            libc::sigaddset(&raw mut set, *signal);
+        }
+        set
+    }
+}
+
+/// Blocks these too; what was blocked before comes back.
+fn block(signals: &[i32]) -> io::Result<libc::sigset_t> {
+    let mut before = set(&[]);
+    let wanted = set(signals);
+    // SAFETY: both sets are ours.
+    match unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const wanted, &raw mut before) } {
+        0 => Ok(before),
+        error => Err(io::Error::from_raw_os_error(error)),
+    }
+}
+
+fn set_mask(mask: &libc::sigset_t) -> io::Result<()> {
+    // SAFETY: the set is whole.
+    match unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, mask, std::ptr::null_mut()) } {
+        0 => Ok(()),
+        error => Err(io::Error::from_raw_os_error(error)),
+    }
+}
+
+fn signals() -> io::Result<OwnedFd> {
+    let wanted = set(&[&PASSED[..], &[libc::SIGCHLD]].concat());
+    // SAFETY: the set is whole.
+    match unsafe { libc::signalfd(-1, &raw const wanted, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) } {
+        -1 => Err(io::Error::last_os_error()),
+        // SAFETY: it was just made for us.
+        descriptor => Ok(unsafe { OwnedFd::from_raw_fd(descriptor) }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_journal_says_to_another_what_stands() {
+        let mut guard = Guard::alone().unwrap();
+        let file = guard.journal.file.try_clone().unwrap();
+        guard.record(1).arming(0x1000, &[0x66, 0x0F, 0x38, 0xDC, 0xC1]).unwrap();
+        guard.record(2).arming(0x2000, &[0x55]).unwrap();
+        guard.record(1).arming(0x3000, &[0x90]).unwrap();
+        guard.record(1).disarmed(0x1000).unwrap();
+        let found: Vec<(u32, u64)> = entries(&file).unwrap().iter().map(|e| (e.0, e.1)).collect();
+        assert_eq!(found, [(2, 0x2000), (1, 0x3000)]);
+        guard.record(1).arming(0x4000, &[0x90]).unwrap();
+        assert_eq!(file.metadata().unwrap().len(), 3 * ENTRY as u64, "room is used again");
+        guard.closed(1);
+        assert_eq!(entries(&file).unwrap().len(), 1);
+        assert_eq!(guard.journal.len(), 1);
+    }
+
+    #[test]
+    fn a_torn_entry_is_no_entry() {
+        let journal = Journal::new().unwrap();
+        journal.file.write_all_at(&[255; 16], 0).unwrap();
+        journal.file.write_all_at(&[0; ENTRY], ENTRY as u64).unwrap();
+        let found = entries(&journal.file).unwrap();
+        assert!(found.iter().all(|entry| entry.2.bytes().len() <= LONGEST));
+    }
+}

@@ -1,0 +1,11 @@
+//! How features are kept from programs on each architecture: `hide` before a program begins, `faulted` when it got a SIGSEGV.
+
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
+#[cfg(target_arch = "x86_64")]
+pub(super) use x86_64::Kept;
+
+#[cfg(not(target_arch = "x86_64"))]
+mod vector;
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) use vector::Kept;

@@ -1,0 +1,40 @@
+//! The auxiliary vector is edited on a new program's stack.
+
+use std::io;
+
+use crate::capability::{Capabilities, HERE, Place, Withheld};
+use crate::process::{self, Signal, Thread};
+use crate::without::Masker;
+use crate::without::auxv::{self, Bits};
+
+/// The bits that are taken out.
+#[derive(Debug)]
+pub(in crate::without) struct Kept(Bits);
+
+impl Kept {
+    pub(in crate::without) fn new(withheld: Withheld) -> Kept {
+        Kept(Bits::of(withheld.all().iter()))
+    }
+}
+
+impl Masker {
+    /// Takes the bits out of the auxiliary vector.
+    pub(in crate::without) fn hide(&mut self, thread: &mut Thread) -> io::Result<()> {
+        let sp = thread.registers()?.sp();
+        for edit in auxv::edits(thread.memory(), sp, self.kept.0)? {
+            thread.memory().write(edit.address, &edit.after.to_le_bytes())?;
+            *self.report.answered.entry(thread.pid).or_default() += 1;
+            let gone = edit.before & !edit.after;
+            let lost = |place: &Place| matches!(place, Place::Hwcap { word, bit } if *word == edit.word && gone >> bit & 1 == 1);
+            let lost = HERE.iter().filter(|capability| capability.places.iter().any(lost));
+            let lost = lost.map(|capability| Capabilities::named(capability.name));
+            self.report.hidden = lost.fold(self.report.hidden, Capabilities::union);
+        }
+        Ok(())
+    }
+
+    /// Nothing faults here.
+    pub(in crate::without) fn faulted(&mut self, _: &mut Thread, _: &Signal) -> io::Result<process::Answer> {
+        Ok(process::Answer::NotMine)
+    }
+}

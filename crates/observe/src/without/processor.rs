@@ -1,0 +1,119 @@
+//! What the processor here answers, and whether the kernel lets CPUID fault.
+//!
+//! # Safety
+//! `arch_prctl` is called with codes that take a number and no pointer.
+#![allow(unsafe_code)]
+
+use std::fmt;
+
+#[cfg(target_arch = "x86_64")]
+use super::answer::{Answer, Question};
+
+/// Why CPUID can't be made to fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unsupported {
+    /// The kernel is older than 4.12.
+    Kernel,
+    /// The processor can't, or the hypervisor hides that it can.
+    Processor,
+    /// The call is refused, with this error.
+    Refused(i32),
+    /// Neither x86-64 nor AArch64.
+    Architecture,
+}
+
+impl fmt::Display for Unsupported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unsupported::Kernel => f.write_str("this kernel can't have CPUID fault: that needs Linux 4.12 or later"),
+            Unsupported::Processor => f.write_str(
+                "this processor, or the hypervisor it is behind, can't have CPUID fault (no cpuid_fault in /proc/cpuinfo)",
+            ),
+            Unsupported::Refused(error) => write!(
+                f,
+                "arch_prctl is refused ({}): a seccomp filter forbids it here, as some containers' do",
+                std::io::Error::from_raw_os_error(*error)
+            ),
+            Unsupported::Architecture => f.write_str("features can be withheld on x86-64 and AArch64 only"),
+        }
+    }
+}
+
+impl std::error::Error for Unsupported {}
+
+/// `arch_prctl`: whether CPUID is executed in this thread.
+#[cfg(target_arch = "x86_64")]
+const ARCH_GET_CPUID: i32 = 0x1011;
+
+/// `arch_prctl`: it is executed (1), or faults (0).
+#[cfg(target_arch = "x86_64")]
+pub(super) const ARCH_SET_CPUID: u64 = 0x1012;
+
+/// Whether a program here can be kept from seeing features.
+///
+/// # Errors
+/// Why it can't.
+#[cfg(target_arch = "x86_64")]
+pub fn supported() -> Result<(), Unsupported> {
+    let call = |code: i32, argument: u64| {
+        // SAFETY: see the module's head.
+        match unsafe { libc::syscall(libc::SYS_arch_prctl, code, argument) } {
+            -1 => Err(std::io::Error::last_os_error().raw_os_error().unwrap_or(0)),
+            value => Ok(value),
+        }
+    };
+    // Who is kept from it already would see everything if that were set again.
+    if call(ARCH_GET_CPUID, 0) == Ok(0) {
+        return Ok(());
+    }
+    match call(ARCH_SET_CPUID as i32, 1) {
+        Ok(_) => Ok(()),
+        Err(libc::EINVAL) => Err(Unsupported::Kernel),
+        Err(libc::ENODEV) => Err(Unsupported::Processor),
+        Err(error) => Err(Unsupported::Refused(error)),
+    }
+}
+
+/// Whether a program here can be kept from seeing features.
+///
+/// # Errors
+/// Why it can't.
+#[cfg(not(target_arch = "x86_64"))]
+pub fn supported() -> Result<(), Unsupported> {
+    if cfg!(target_arch = "aarch64") { Ok(()) } else { Err(Unsupported::Architecture) }
+}
+
+/// The leaves that answer differently on each processor: its number, its caches, its kind.
+#[cfg(target_arch = "x86_64")]
+const OWN: [u32; 10] = [1, 2, 4, 0xb, 0x18, 0x1a, 0x1f, 0x8000_001d, 0x8000_001e, 0x8000_0026];
+
+/// What this processor answers to a question of that thread's. A thread that is bound to one processor is
+/// told of that one.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn ask(thread: rustix::process::Pid, question: Question) -> Answer {
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
+
+    let bound = || {
+        let theirs = sched_getaffinity(Some(thread)).ok().filter(|set| set.count() == 1)?;
+        let ours = sched_getaffinity(None).ok()?;
+        let there: &CpuSet = &theirs;
+        (!there.is_set(sched_getcpu())).then_some((theirs, ours))
+    };
+    let moved = if OWN.contains(&question.leaf) { bound() } else { None };
+    if let Some((theirs, _)) = &moved {
+        // Where that is refused the answer is another processor's, as for any thread that moves.
+        let _ = sched_setaffinity(None, theirs);
+    }
+    let answer = cpuid(question);
+    if let Some((_, ours)) = &moved {
+        let _ = sched_setaffinity(None, ours);
+    }
+    answer
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(super) fn cpuid(question: Question) -> Answer {
+    let std::arch::x86_64::CpuidResult { eax, ebx, ecx, edx } =
+        std::arch::x86_64::__cpuid_count(question.leaf, question.subleaf);
+    Answer { eax, ebx, ecx, edx }
+}
