@@ -118,6 +118,7 @@ static void ignored(void) {
 }
 
 int main(void) {
+    setvbuf(stdout, NULL, _IONBF, 0);
     struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO};
     REQUIRE(sigaction(SIGTRAP, &action, NULL) == 0);
     own_breakpoints();
@@ -127,7 +128,6 @@ int main(void) {
     blocked();
     ignored();
     signal(SIGTRAP, SIG_DFL);
-    fflush(stdout);
     /* And it dies of a breakpoint. */
     __asm__ volatile("int3");
     return 0;
