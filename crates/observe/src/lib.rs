@@ -14,4 +14,6 @@ pub mod process;
 pub mod processor;
 pub mod trace;
 #[cfg(target_os = "linux")]
+pub mod trace;
+#[cfg(target_os = "linux")]
 pub mod without;

@@ -21,7 +21,7 @@ use crate::error::{Error, exit, plain};
 use crate::observe::compare::{Comparison, Sample, outputs};
 use crate::observe::explain::explain;
 use crate::observe::features::{self, Features};
-use crate::observe::without::{Outcome, Way, only_variables};
+use crate::observe::without::{Answers, Outcome, Way};
 use crate::progress::Progress;
 
 /// What a program that failed said at its end, of which so much is shown.
@@ -83,7 +83,7 @@ impl Compare {
                 "say what to compare with: --without aes, or another of 'millstream run --list'".into(),
             ));
         };
-        let without = Way::new(withheld, self.knobs_only);
+        let mut without = Way::new(withheld, self.knobs_only);
         let missing = features::missing(&self.features, withheld);
         if without.taken().is_empty() {
             return Err(Error::Usage(format!("this processor has no {missing}: both ways are the same")));
@@ -91,11 +91,9 @@ impl Compare {
         if !missing.is_empty() {
             context.say(format!("this processor has no {missing} that could be withheld"));
         }
-        if let Some(why) = &without.why_not {
-            context.say(only_variables(why));
-        }
+        without.warn(&|text| context.say(text));
         let progress = Progress::cells(2 * u64::from(self.warmup + self.runs), self.quiet || self.show);
-        let measured = self.measure(&without, &progress, context);
+        let measured = self.measure(&mut without, &progress, context);
         progress.finish(measured.is_ok());
         let (comparison, answers) = measured?;
         if self.json {
@@ -103,21 +101,21 @@ impl Compare {
             let words: Vec<_> = self.command.iter().map(|word| word.to_string_lossy()).collect();
             value["version"] = json!(1);
             value["command"] = json!(words);
-            value["layers"] = without.json(answers);
+            value["layers"] = without.json(answers.as_ref());
             return print(format!("{value:#}\n"));
         }
         let text = comparison.text(&self.features.subject());
-        print(format!("{text}  how         {}\n", without.text(answers)))
+        print(format!("{text}  how         {}\n", without.text(answers.as_ref())))
     }
 
     /// All runs.
     fn measure(
         &self,
-        without: &Way,
+        without: &mut Way,
         progress: &Progress,
         context: &Context,
-    ) -> Result<(Comparison, Option<crate::observe::without::Answers>), Error> {
-        let with = without.nothing_withheld();
+    ) -> Result<(Comparison, Option<Answers>), Error> {
+        let mut with = without.nothing_withheld();
         let mut samples = [Vec::new(), Vec::new()];
         let mut digests = [Vec::new(), Vec::new()];
         let mut answers = None;
@@ -125,9 +123,12 @@ impl Compare {
             // What changes slowly, as a clock that sinks with heat, falls to both alike.
             let order = if pair % 2 == 0 { [0, 1] } else { [1, 0] };
             for index in order {
-                let (way, name) = [(&with, "with all"), (without, "without")][index];
-                progress.say(name);
-                let run = self.once(way, name, context)?;
+                let way = if index == 0 { &mut with } else { &mut *without };
+                progress.say(["with all features", "without some"][index]);
+                let run = self.once(way, context)?;
+                if let Some(why) = with.why_not().filter(|_| without.why_not().is_none()) {
+                    without.fall_back(why.to_owned());
+                }
                 progress.advance(1);
                 if pair >= self.warmup {
                     samples[index].push(run.sample);
@@ -144,7 +145,7 @@ impl Compare {
     }
 
     /// One run, which has to go well.
-    fn once(&self, way: &Way, name: &str, context: &Context) -> Result<Run, Error> {
+    fn once(&self, way: &mut Way, context: &Context) -> Result<Run, Error> {
         let mut child = Command::new(&self.command[0]);
         child.args(&self.command[1..]).stdin(self.input()?);
         let failed = |source| Error::Write { name: "a temporary file".into(), source };
@@ -153,13 +154,13 @@ impl Compare {
             child.stderr(errors.try_clone().map_err(failed)?);
         }
         let before = processor_time();
-        let (outcome, digest) = self.digested(child, way).map_err(|error| {
+        let (outcome, digest) = self.digested(child, way, context).map_err(|error| {
             context.say(format!("{}: {}", self.command[0].display(), plain(&error)));
             Error::Reported(exit::FAILURE)
         })?;
         let cpu = processor_time() - before;
         if !outcome.status.success() {
-            return Err(self.failure(&outcome, way, name, errors, context));
+            return Err(self.failure(&outcome, way, errors, context));
         }
         let sample = Sample { wall: outcome.time.as_secs_f64(), cpu };
         Ok(Run { sample, digest, outcome })
@@ -172,13 +173,18 @@ impl Compare {
     }
 
     /// Runs it, and digests what it writes.
-    fn digested(&self, mut child: Command, way: &Way) -> io::Result<(Outcome, Option<Digest>)> {
+    fn digested(
+        &self,
+        mut child: Command,
+        way: &mut Way,
+        context: &Context,
+    ) -> io::Result<(Outcome, Option<Digest>)> {
         let (reader, writer) = io::pipe()?;
         child.stdout(writer);
         let ended = AtomicBool::new(false);
         std::thread::scope(|scope| {
             let digest = scope.spawn(|| digest(reader, &ended, self.show));
-            let outcome = way.run(&mut child);
+            let outcome = way.run(&mut child, &|text| context.say(text));
             // The command holds an end of the pipe.
             drop(child);
             ended.store(true, Ordering::Relaxed);
@@ -188,14 +194,7 @@ impl Compare {
     }
 
     /// Tells how a run failed.
-    fn failure(
-        &self,
-        outcome: &Outcome,
-        way: &Way,
-        name: &str,
-        mut errors: File,
-        context: &Context,
-    ) -> Error {
+    fn failure(&self, outcome: &Outcome, way: &Way, mut errors: File, context: &Context) -> Error {
         let status = outcome.status;
         if let Some(signal) = status.signal().filter(|signal| ENDING.contains(signal)) {
             return Error::Reported(u8::try_from(128 + signal).unwrap_or(exit::FAILURE));
@@ -203,10 +202,10 @@ impl Compare {
         let program = self.command[0].display();
         let which = match way.withheld.is_empty() {
             true => "with all features".to_owned(),
-            false => format!("{name} {}", way.taken()),
+            false => format!("without {}", way.taken()),
         };
         context.say(format!("{program} failed {which}: {status}; nothing is compared"));
-        if let Some(why) = explain(status, outcome.time, way.taken(), outcome.illegal.as_deref()) {
+        if let Some(why) = explain(status, outcome.time, way.taken(), outcome.illegal.as_ref()) {
             context.say(why);
         }
         let len = errors.metadata().map_or(0, |metadata| metadata.len());

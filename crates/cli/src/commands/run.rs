@@ -14,7 +14,7 @@ use crate::commands::{Context, man, print};
 use crate::error::{Error, exit, plain};
 use crate::observe::explain::explain;
 use crate::observe::features::{self, Features};
-use crate::observe::without::{Outcome, Way, only_variables};
+use crate::observe::without::{Outcome, Way};
 use crate::output::Output;
 use crate::programs::configuration::{Configuration, demands_fips};
 use crate::programs::executable::Executable;
@@ -163,7 +163,7 @@ impl Run {
             _ => Some(self.how.set_up()?),
         };
         let way = withheld.map(|withheld| self.way(withheld, context));
-        let (code, told) = self.watched(around, way.as_ref(), context)?;
+        let (code, told) = self.watched(around, way, context)?;
         let text = if self.json { format!("{:#}\n", told.json) } else { told.text };
         let saved = match file {
             Some(output) => save(output, &text),
@@ -188,20 +188,24 @@ impl Run {
     fn way(&self, withheld: Withheld, context: &Context) -> Way {
         let way = Way::new(withheld, self.knobs_only);
         let missing = features::missing(&self.features, withheld);
-        if !self.quiet && !missing.is_empty() {
-            context.say(format!("this processor has no {missing} that could be withheld"));
+        if !missing.is_empty() {
+            self.say(&format!("this processor has no {missing} that could be withheld"), context);
         }
-        if let Some(why) = way.why_not.as_ref().filter(|_| !self.quiet) {
-            context.say(only_variables(why));
-        }
+        way.warn(&|text| self.say(text, context));
         way
+    }
+
+    fn say(&self, text: &str, context: &Context) {
+        if !self.quiet {
+            context.say(text);
+        }
     }
 
     /// Runs the program: its exit code, and what there is to say.
     fn watched(
         &self,
         around: Option<Around>,
-        way: Option<&Way>,
+        mut way: Option<Way>,
         context: &Context,
     ) -> Result<(u8, Told), Error> {
         let mut child = Command::new(&self.command[0]);
@@ -209,8 +213,9 @@ impl Run {
         if let Some(around) = &around {
             around.configure(&mut child);
         }
-        let run = match way {
-            Some(way) => way.run(&mut child).map(|outcome| (outcome.status, Some((way, outcome)))),
+        let warn = |text: &str| self.say(text, context);
+        let run = match &mut way {
+            Some(way) => way.run(&mut child, &warn).map(|outcome| (outcome.status, Some(outcome))),
             None => child::run(&mut child).map(|status| (status, None)),
         };
         let (status, outcome) = run.map_err(|error| {
@@ -228,8 +233,8 @@ impl Run {
             told.json["command"] = json!(words);
             told.json["status"] = json!(code);
         }
-        if let Some((way, outcome)) = outcome {
-            told.add(way, &outcome);
+        if let Some((way, outcome)) = way.zip(outcome) {
+            told.add(&way, &outcome);
         }
         Ok((code, told))
     }
@@ -237,9 +242,13 @@ impl Run {
 
 impl Told {
     fn add(&mut self, way: &Way, outcome: &Outcome) {
-        self.json["without"] = way.json(outcome.answers);
-        self.text += &format!("millstream run: {}\n", way.text(outcome.answers));
-        if let Some(why) = explain(outcome.status, outcome.time, way.taken(), outcome.illegal.as_deref()) {
+        let answers = outcome.answers.as_ref();
+        self.json["without"] = way.json(answers);
+        self.text += &format!("millstream run: {}\n", way.text(answers));
+        for note in answers.iter().flat_map(|answers| &answers.notes) {
+            self.text += &format!("millstream run: {note}\n");
+        }
+        if let Some(why) = explain(outcome.status, outcome.time, way.taken(), outcome.illegal.as_ref()) {
             self.text += &format!("millstream run: {why}\n");
             self.json["without"]["why_failed"] = json!(why);
         }

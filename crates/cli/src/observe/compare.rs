@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::table::{count, enumerated};
+use super::table::count;
 use crate::speed::report::{rounded, significant};
 
 /// Less than this is no difference, however often it is seen.
@@ -176,11 +176,6 @@ pub fn outputs<D: PartialEq>(with: &[D], without: &[D]) -> Outputs {
         (true, false) => Outputs::Differ,
         (false, _) => Outputs::Vary,
     }
-}
-
-/// In which way a program failed, of those it was run in, as in `with all features, without aes`.
-pub fn ways(without: &str) -> [String; 2] {
-    ["with all features".to_owned(), enumerated([without])]
 }
 
 #[cfg(test)]

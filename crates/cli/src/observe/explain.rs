@@ -5,6 +5,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use millstream_observe::capability::Capabilities;
+use millstream_observe::illegal::Refused;
 
 /// A program that runs longer than that has found what it needs.
 const SOON: Duration = Duration::from_secs(3);
@@ -24,19 +25,13 @@ pub fn explain(
     status: ExitStatus,
     time: Duration,
     taken: Capabilities,
-    illegal: Option<&str>,
+    illegal: Option<&Refused>,
 ) -> Option<String> {
     if status.success() || taken.is_empty() {
         return None;
     }
     let how = match (status.signal(), status.code()) {
-        (Some(SIGILL), _) => {
-            let what = illegal.map_or(String::new(), |what| format!(" at {what}"));
-            format!(
-                "the program ended with an illegal instruction{what}: it took for granted what the processor did not say, \
-                 or ends itself so where it misses something"
-            )
-        }
+        (Some(SIGILL), _) => refused(illegal),
         (Some(signal @ (SIGABRT | SIGSEGV)), _) if time < SOON => {
             format!("the program was ended by signal {signal} after {}", seconds(time))
         }
@@ -58,6 +53,22 @@ pub fn explain(
     ))
 }
 
+/// What is known of the instruction.
+fn refused(illegal: Option<&Refused>) -> String {
+    let Some(illegal) = illegal else { return "the program ended with an illegal instruction".to_owned() };
+    let at =
+        illegal.file.as_ref().map_or(String::new(), |(path, offset)| format!(" at {offset:#x} of {path}"));
+    match &illegal.instruction {
+        _ if illegal.is_deliberate => {
+            format!(
+                "the program ended itself with an illegal instruction{at}, as those do that miss something"
+            )
+        }
+        Some(name) => format!("the program executed {name}{at}, which this processor has not"),
+        None => format!("the program executed what is no instruction of this processor{at}"),
+    }
+}
+
 /// Whether one of the architecture's levels asks for it (x86-64-v2 to v4).
 fn for_level(taken: Capabilities) -> bool {
     ["sse3", "ssse3", "sse4.1", "sse4.2", "popcnt", "avx", "avx2", "bmi1", "bmi2", "fma", "avx512f"]
@@ -66,21 +77,26 @@ fn for_level(taken: Capabilities) -> bool {
 }
 
 fn seconds(time: Duration) -> String {
-    format!("{:.2} s", time.as_secs_f64())
+    super::trace::seconds(time)
 }
 
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;
 
-    fn told(raw: i32, ms: u64, taken: &str, illegal: Option<&str>) -> Option<String> {
+    fn told(raw: i32, ms: u64, taken: &str, illegal: Option<&Refused>) -> Option<String> {
         explain(ExitStatus::from_raw(raw), Duration::from_millis(ms), Capabilities::named(taken), illegal)
     }
 
     #[test]
     fn a_reason_is_told_where_there_may_be_one() {
-        let text = told(SIGILL, 9000, "aes", Some("aesenc in libx.so")).unwrap();
-        assert!(text.contains("at aesenc in libx.so") && text.contains("Withheld were: aes."), "{text}");
+        let file = Some(("/lib/libx.so".to_owned(), 0x10));
+        let refused = Refused { instruction: Some("aesenc".into()), is_deliberate: false, file };
+        let text = told(SIGILL, 9000, "aes", Some(&refused)).unwrap();
+        assert!(text.contains("executed aesenc at 0x10 of /lib/libx.so, which"), "{text}");
+        assert!(text.contains("Withheld were: aes."), "{text}");
+        let refused = Refused { instruction: Some("ud2".into()), is_deliberate: true, file: None };
+        assert!(told(SIGILL, 0, "aes", Some(&refused)).unwrap().contains("ended itself"));
         assert!(told(1 << 8, 10, "aes", None).unwrap().contains("ended with 1"));
         assert!(told(127 << 8, 10, "avx2", None).unwrap().contains("ISA level"));
         assert!(told(127 << 8, 10, "aes", None).unwrap().contains("ended with 127"));

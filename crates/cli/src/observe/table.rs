@@ -51,6 +51,17 @@ pub fn enumerated<S: AsRef<str>>(words: impl IntoIterator<Item = S>) -> String {
     }
 }
 
+/// The first of many words, and the number of the others: all of them are in the JSON.
+pub fn few(words: &[&str], other: &str) -> String {
+    const MOST: usize = 8;
+    const FIRST: usize = 5;
+    if words.len() <= MOST {
+        return enumerated(words);
+    }
+    let others = count((words.len() - FIRST) as u64, other);
+    enumerated(words[..FIRST].iter().copied().chain([&*others]))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,6 +78,7 @@ mod tests {
     fn words_are_put_together() {
         assert_eq!(enumerated(["a"]), "a");
         assert_eq!(enumerated(["a", "b", "c"]), "a, b and c");
+        assert_eq!(few(&["a"; 9], "other"), "a, a, a, a, a and 4 others");
         assert_eq!(
             [count(1, "process"), count(2, "process"), count(0, "run")],
             ["1 process", "2 processes", "0 runs"]

@@ -1,17 +1,24 @@
 //! A program run without features of the processor: by the answers to CPUID, by variables, or by both.
 
 use std::io;
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 use millstream_observe::capability::{Capabilities, Withheld};
+use millstream_observe::illegal::{Illegal, Refused};
 use millstream_observe::knobs::{self, Setting};
+use millstream_observe::process::{AttachError, Launch, Tracer};
 use millstream_observe::processor;
+use millstream_observe::without::{Masker, supported};
 use serde_json::{Value, json};
 
 use super::features::names;
-use super::table::{count, enumerated};
+use super::table::{count, few};
 use crate::programs::child;
+
+/// What an illegal instruction ends a program with.
+const SIGILL: i32 = 4;
 
 /// How a program is kept from features.
 #[derive(Debug)]
@@ -19,11 +26,11 @@ pub struct Way {
     /// What it is kept from; nothing, for a run that is to be compared with another.
     pub withheld: Withheld,
     /// Whether CPUID is answered.
-    pub cpuid: bool,
+    cpuid: bool,
     /// Why not, where that was not wished.
-    pub why_not: Option<String>,
-    /// The variables.
-    pub settings: Vec<Setting>,
+    why_not: Option<String>,
+    /// All variables there are for that.
+    settings: Vec<Setting>,
 }
 
 /// How it went.
@@ -36,28 +43,26 @@ pub struct Outcome {
     /// What was answered, where that was the way.
     pub answers: Option<Answers>,
     /// The instruction that ended it by SIGILL, where that is known.
-    pub illegal: Option<String>,
+    pub illegal: Option<Refused>,
 }
 
 /// What was answered.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Answers {
     /// CPUID instructions.
     pub cpuids: u64,
     /// Programs: one for each exec.
     pub programs: u64,
+    /// What went otherwise than wanted.
+    pub notes: Vec<String>,
 }
 
 impl Way {
-    /// Both layers, or the variables alone where that is wished or nothing else is possible.
+    /// Both layers, or the variables alone where that is wished or CPUID can't fault here.
     pub fn new(withheld: Withheld, knobs_only: bool) -> Way {
-        let why_not = if knobs_only { None } else { unsupported() };
-        let cpuid = !knobs_only && why_not.is_none();
-        let mut settings =
-            knobs::settings(withheld, processor::capabilities(), &|name| std::env::var_os(name));
-        // What the answers to CPUID do anyway need not be paid for with a line that the program would not have printed.
-        settings.retain(|setting| !cpuid || setting.side_effect.is_none());
-        Way { withheld, cpuid, why_not, settings }
+        let why_not = if knobs_only { None } else { supported().err().map(|error| error.to_string()) };
+        let settings = knobs::settings(withheld, processor::capabilities(), &|name| std::env::var_os(name));
+        Way { withheld, cpuid: !knobs_only && why_not.is_none(), why_not, settings }
     }
 
     /// The same with nothing withheld: what it costs is the same.
@@ -65,18 +70,66 @@ impl Way {
         Way { withheld: Withheld::default(), cpuid: self.cpuid, why_not: None, settings: Vec::new() }
     }
 
-    /// Runs a program so.
+    /// Runs a program so. Where it can't be traced variables alone are set, and [`Way::fallen_back`] says why.
     ///
     /// # Errors
     /// When it can't be started.
-    pub fn run(&self, command: &mut Command) -> io::Result<Outcome> {
-        command.envs(self.settings.iter().map(|setting| (setting.variable, &setting.value)));
+    pub fn run(&mut self, command: &mut Command, warn: &dyn Fn(&str)) -> io::Result<Outcome> {
+        command.envs(self.settings().map(|setting| (setting.variable, setting.value.clone())));
         let began = Instant::now();
-        let (status, answers) = match self.cpuid {
-            true => answered(command, self.withheld)?,
-            false => (child::run(command)?, None),
-        };
-        Ok(Outcome { status, time: began.elapsed(), answers, illegal: None })
+        if self.cpuid {
+            match self.answered(command) {
+                Err(error) if is_forbidden(&error) => {
+                    self.fall_back(error.to_string());
+                    self.warn(warn);
+                    command.envs(self.settings().map(|setting| (setting.variable, setting.value.clone())));
+                }
+                outcome => return outcome,
+            }
+        }
+        let status = child::run(command)?;
+        Ok(Outcome { status, time: began.elapsed(), answers: None, illegal: None })
+    }
+
+    fn answered(&self, command: &mut Command) -> io::Result<Outcome> {
+        let launch = Launch { filter: false, kill_with_us: true, stop_with_it: true };
+        let mut watchers = (Masker::new(self.withheld), Illegal::default());
+        let began = Instant::now();
+        let mut tracer = Tracer::launch(command, launch)?;
+        let status = tracer.run(&mut watchers)?;
+        let time = began.elapsed();
+        let illegal = watchers.1.of(tracer.pid()).filter(|_| status.signal() == Some(SIGILL)).cloned();
+        // What it left running goes on, and is told the truth if it asks again.
+        tracer.detach_all(&mut watchers)?;
+        let report = watchers.0.report();
+        let notes = report.notes.iter().map(ToString::to_string).collect();
+        let answers = Answers { cpuids: report.answers(), programs: report.programs, notes };
+        Ok(Outcome { status, time, answers: Some(answers), illegal })
+    }
+
+    /// Tracing is not possible.
+    pub fn fall_back(&mut self, why: String) {
+        (self.cpuid, self.why_not) = (false, Some(why));
+    }
+
+    /// Why the variables act alone, though more was wished.
+    pub fn why_not(&self) -> Option<&str> {
+        self.why_not.as_deref()
+    }
+
+    /// Says that the variables act alone, if that was not wished.
+    pub fn warn(&self, warn: &dyn Fn(&str)) {
+        if let Some(why) = &self.why_not {
+            warn(&format!(
+                "{why}; so only programs whose library reads a variable lack the features (--knobs-only says that this is wished)"
+            ));
+        }
+    }
+
+    /// The variables that are set: what the answers to CPUID do anyway need not be paid for with a line that the program would
+    /// not have printed.
+    fn settings(&self) -> impl Iterator<Item = &Setting> {
+        self.settings.iter().filter(|setting| !self.cpuid || setting.side_effect.is_none())
     }
 
     /// What the program can't have that the processor has.
@@ -85,24 +138,28 @@ impl Way {
     }
 
     /// What acted, in a line.
-    pub fn text(&self, answers: Option<Answers>) -> String {
-        let answered = answers.map(|answers| {
-            let programs = count(answers.programs, "program");
-            format!("CPUID answered {} in {programs}", times(answers.cpuids))
-        });
-        let variables: Vec<&str> = self.settings.iter().map(|setting| setting.variable).collect();
-        let set = (!variables.is_empty()).then(|| format!("{} set", enumerated(variables)));
-        let acted: Vec<String> = answered.into_iter().chain(set).collect();
+    pub fn text(&self, answers: Option<&Answers>) -> String {
         let taken = self.taken();
         if taken.is_empty() {
             return "this processor has nothing of what was to be withheld".to_owned();
         }
+        let answered = answers.filter(|answers| answers.programs > 0).map(|answers| {
+            let programs = count(answers.programs, "program");
+            match answers.cpuids {
+                // The auxiliary vector is edited, and asked nobody knows how often.
+                0 => format!("hidden from {programs}"),
+                cpuids => format!("CPUID answered {} in {programs}", times(cpuids)),
+            }
+        });
+        let variables: Vec<&str> = self.settings().map(|setting| setting.variable).collect();
+        let set = (!variables.is_empty()).then(|| format!("{} set", few(&variables, "other variable")));
+        let acted: Vec<String> = answered.into_iter().chain(set).collect();
         let acted = if acted.is_empty() { "nothing could be done".to_owned() } else { acted.join("; ") };
-        format!("without {taken}: {acted}")
+        format!("without {}: {acted}", few(&names(taken), "other feature"))
     }
 
     /// The same for programs.
-    pub fn json(&self, answers: Option<Answers>) -> Value {
+    pub fn json(&self, answers: Option<&Answers>) -> Value {
         let setting = |setting: &Setting| {
             json!({
                 "variable": setting.variable,
@@ -115,7 +172,8 @@ impl Way {
             "withheld": names(self.taken()),
             "cpuid": answers.map(|answers| json!({ "answered": answers.cpuids, "programs": answers.programs })),
             "why_no_cpuid": self.why_not,
-            "knobs": self.settings.iter().map(setting).collect::<Vec<_>>(),
+            "knobs": self.settings().map(setting).collect::<Vec<_>>(),
+            "notes": answers.map_or(&[][..], |answers| &answers.notes[..]),
         })
     }
 }
@@ -127,21 +185,9 @@ fn times(number: u64) -> String {
     }
 }
 
-/// Why CPUID can't be answered here.
-fn unsupported() -> Option<String> {
-    Some("not yet".into())
-}
-
-fn answered(command: &mut Command, withheld: Withheld) -> io::Result<(ExitStatus, Option<Answers>)> {
-    let _ = withheld;
-    Ok((child::run(command)?, None))
-}
-
-/// That only the variables acted, though more was wished.
-pub fn only_variables(why: &str) -> String {
-    format!(
-        "{why}; only programs whose library reads one of the variables lack the features (--knobs-only says that this is wished)"
-    )
+/// Whether it was not the program that could not be started, but the tracing.
+pub fn is_forbidden(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<AttachError>())
 }
 
 #[cfg(test)]
@@ -154,15 +200,21 @@ mod tests {
         let mut way = Way::new(Withheld::without("crypto").unwrap(), true);
         assert!(!way.cpuid && way.why_not.is_none());
         let has_any = !way.taken().is_empty();
-        let text = way.text(Some(Answers { cpuids: 72, programs: 1 }));
+        let answers = Answers { cpuids: 72, programs: 1, notes: Vec::new() };
+        let text = way.text(Some(&answers));
         assert_eq!(
             text.contains("CPUID answered 72 times in 1 program; OPENSSL_ia32cap, "),
             has_any,
             "{text}"
         );
+        assert_eq!(text.contains("JAVA_TOOL_OPTIONS"), has_any, "{text}");
+        let json = way.json(Some(&answers));
+        assert_eq!((&json["cpuid"]["answered"], &json["cpuid"]["programs"]), (&json!(72), &json!(1)));
+        way.cpuid = true;
+        assert!(!way.text(None).contains("JAVA_TOOL_OPTIONS"));
+        way.fall_back("no".into());
+        assert_eq!(way.text(None).contains("JAVA_TOOL_OPTIONS"), has_any);
         way.settings.clear();
         assert_eq!(way.text(None).contains("nothing could be done"), has_any);
-        let json = way.json(Some(Answers { cpuids: 1, programs: 2 }));
-        assert_eq!((&json["cpuid"]["answered"], &json["cpuid"]["programs"]), (&json!(1), &json!(2)));
     }
 }

@@ -86,6 +86,11 @@ impl Symbol {
         matches!(self.kind, 2 | 10)
     }
 
+    /// OBJECT: data.
+    pub fn is_data(&self) -> bool {
+        self.kind == 1
+    }
+
     /// NOTYPE: anything.
     pub fn is_label(&self) -> bool {
         self.kind == 0
@@ -315,8 +320,8 @@ impl<'a> Elf<'a> {
 fn symbol(entry: &[u8], names: &[u8]) -> Option<Symbol> {
     let (address, size) = (u64_at(entry, 8)?, u64_at(entry, 16)?);
     let kind = entry[4] & 15;
-    // Undefined, or neither a function nor a label.
-    if u16_at(entry, 6)? == 0 || address == 0 || !matches!(kind, 0 | 2 | 10) {
+    // Undefined, or neither a function nor data nor a label.
+    if u16_at(entry, 6)? == 0 || address == 0 || !matches!(kind, 0..=2 | 10) {
         return None;
     }
     let name = text_at(names, u32_at(entry, 0)? as usize).filter(|name| !name.is_empty())?;

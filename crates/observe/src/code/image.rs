@@ -1,5 +1,6 @@
 //! An executable image: what is in a program's file or a library, or in memory where the file can't be had.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
 use std::io;
@@ -7,10 +8,11 @@ use std::ops::Range;
 
 use super::bounds::{Bounds, Found, Function, Functions, of_symbols};
 use super::classes::{Classes, Counts};
-use super::elf::{Elf, Segment, Source};
+use super::elf::{Elf, Segment, Source, Symbol};
 use super::find;
 use super::flow::{self, Region};
 use super::frames::Frames;
+use super::generated::hotspot;
 use super::go::GoTable;
 use super::names;
 use super::sites::{self, Site};
@@ -34,7 +36,9 @@ pub struct Image {
     proven: Counts,
     unproved: Counts,
     build_id: Option<Vec<u8>>,
-    segments: Vec<Segment>,
+    pub(super) segments: Vec<Segment>,
+    /// Data that tells what a virtual machine has made.
+    pub(super) landmarks: HashMap<Box<str>, u64>,
     pub(super) frames: Frames,
     pub(super) go: Option<GoTable>,
 }
@@ -110,7 +114,9 @@ impl Image {
         let executable = elf.executable();
         let frames = Frames::read(elf);
         let go = GoTable::read(elf);
-        let (mut found, labels) = of_symbols(elf.symbols());
+        let (data, symbols): (Vec<_>, Vec<_>) = elf.symbols().into_iter().partition(Symbol::is_data);
+        let landmarks = data.into_iter().filter(|symbol| hotspot::is_landmark(&symbol.name));
+        let (mut found, labels) = of_symbols(symbols);
         found.extend(frames.ranges().map(|range| Found { range, bounds: Bounds::Frame, name: None }));
         found.extend(go.iter().flat_map(GoTable::functions));
         let functions = Functions::new(found, labels, &executable);
@@ -128,6 +134,7 @@ impl Image {
             unproved: Counts::default(),
             build_id: elf.build_id(),
             segments: elf.segments.clone(),
+            landmarks: landmarks.map(|symbol| (symbol.name, symbol.address)).collect(),
             frames,
             go,
         };

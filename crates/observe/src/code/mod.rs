@@ -6,10 +6,12 @@ mod elf;
 mod find;
 mod flow;
 mod frames;
+pub mod generated;
 mod go;
 mod image;
 mod names;
 mod sites;
+pub mod unwind;
 
 pub use bounds::{Bounds, Function};
 pub use classes::{Class, Classes, Counts, Meaning};

@@ -39,7 +39,8 @@ impl Thread {
                     }
                 }
                 Stop::Group(_) => self.regroup = true,
-                Stop::Trap => {}
+                // An injected call that our own filter marks: it is still to be made.
+                Stop::Trap | Stop::Event(libc::PTRACE_EVENT_SECCOMP) => {}
                 Stop::Syscall | Stop::Event(_) => {
                     self.met.push_back(status);
                     return Ok(Stepped::Done);

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::ops::Range;
 
 use crate::memory::Memory;
 
@@ -89,7 +90,7 @@ impl Original {
     }
 
     /// Whether memory holds it with our byte as its first.
-    fn stands_armed(&self, memory: &dyn Writable, address: u64) -> bool {
+    pub fn stands_armed(&self, memory: &dyn Writable, address: u64) -> bool {
         self.found(memory, address).is_some_and(|found| found[0] == INT3 && found[1..] == self.bytes()[1..])
     }
 
@@ -146,6 +147,21 @@ impl Table {
     /// All, by address.
     pub fn iter(&self) -> impl Iterator<Item = (u64, &Breakpoint)> {
         self.at.iter().map(|(address, breakpoint)| (*address, breakpoint))
+    }
+
+    /// The first of those between two addresses that stands.
+    pub fn first_armed(&self, range: Range<u64>) -> Option<(u64, Original)> {
+        let mut all = self.at.range(range);
+        all.find(|(_, breakpoint)| breakpoint.armed)
+            .map(|(address, breakpoint)| (*address, breakpoint.original))
+    }
+
+    /// The same places, none of them armed.
+    #[must_use]
+    pub fn unarmed(&self) -> Table {
+        let mut table = self.clone();
+        table.at.values_mut().for_each(|breakpoint| breakpoint.armed = false);
+        table
     }
 
     /// How many stand.
@@ -209,16 +225,50 @@ impl Table {
             return Trap::Armed;
         }
         let mut now = [0];
-        let readable = memory.read(address, &mut now).is_ok();
-        if readable && now[0] == INT3 && !breakpoint.armed { Trap::Foreign } else { Trap::Gone }
+        let foreign = !breakpoint.armed && memory.read(address, &mut now).is_ok() && now[0] == INT3;
+        if foreign { Trap::Foreign } else { Trap::Gone }
     }
 
-    /// Forgets what lies in memory that is no longer mapped so, as (start, end).
-    pub fn forget(&mut self, start: u64, end: u64) {
-        let gone: Vec<u64> = self.at.range(start..end).map(|(address, _)| *address).collect();
-        for address in gone {
-            self.at.remove(&address);
+    /// Looks which of those between two addresses stand in memory, which may be another than it was: mapped anew, or
+    /// that of a child which was born while others came and went. None is forgotten.
+    ///
+    /// # Errors
+    /// When the journal can't be written.
+    pub fn review(
+        &mut self,
+        memory: &dyn Writable,
+        record: &mut dyn Record,
+        range: Range<u64>,
+    ) -> io::Result<()> {
+        const PAGE: u64 = 4096;
+        let mut page = vec![0; PAGE as usize + LONGEST];
+        let mut read = None;
+        for (address, breakpoint) in self.at.range_mut(range) {
+            let start = address & !(PAGE - 1);
+            if read.is_none_or(|(from, _)| from != start) {
+                let whole = memory.read(start, &mut page).is_ok();
+                let most = PAGE as usize;
+                let length = if whole {
+                    page.len()
+                } else {
+                    usize::from(memory.read(start, &mut page[..most]).is_ok()) * most
+                };
+                read = Some((start, length));
+            }
+            let length = read.map_or(0, |(_, length)| length);
+            let found = page[..length].get((address - start) as usize..).unwrap_or(&[]);
+            let original = breakpoint.original.bytes();
+            let stands = found.len() >= original.len()
+                && found[0] == INT3
+                && found[1..original.len()] == original[1..];
+            match (breakpoint.armed, stands) {
+                (false, true) => record.arming(*address, original)?,
+                (true, false) => record.disarmed(*address)?,
+                _ => {}
+            }
+            breakpoint.armed = stands;
         }
+        Ok(())
     }
 }
 
@@ -300,6 +350,23 @@ mod tests {
         memory.0.borrow_mut()[0] = INT3;
         assert_eq!(table.arm(&memory, &mut (), 0).unwrap(), Armed::Changed);
         assert_eq!(table.trapped(&memory, 0), Trap::Foreign);
+    }
+
+    #[test]
+    fn memory_says_what_stands() {
+        let (memory, mut table) = table();
+        let mut copy = table.clone();
+        table.arm(&memory, &mut (), 0).unwrap();
+        copy.review(&memory, &mut (), 0..u64::MAX).unwrap();
+        assert_eq!(copy.armed(), 0, "a page that ends too soon is not mapped");
+        memory.0.borrow_mut().resize(4096, 0);
+        copy.review(&memory, &mut (), 0..u64::MAX).unwrap();
+        assert_eq!(copy.armed(), 1);
+        memory.0.borrow_mut()[0] = 0x66;
+        copy.review(&memory, &mut (), 1..u64::MAX).unwrap();
+        assert_eq!(copy.armed(), 1, "not asked for");
+        copy.review(&memory, &mut (), 0..1).unwrap();
+        assert_eq!(copy.armed(), 0);
     }
 
     #[test]

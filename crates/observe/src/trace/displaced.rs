@@ -23,6 +23,8 @@ pub enum Way {
     Jump(u64),
     /// Push this register, by iced's number of it.
     Push(Register),
+    /// Go on where the top of the stack says, and take that off.
+    Return,
     /// Execute it in scratch memory.
     Move,
     /// Put the byte back, execute this one instruction, write the byte again.
@@ -36,6 +38,7 @@ pub fn way(original: &Original, address: u64) -> Way {
         Code::Endbr64 | Code::Nopw | Code::Nopd | Code::Nopq => Way::Skip,
         Code::Nop_rm16 | Code::Nop_rm32 | Code::Nop_rm64 => Way::Skip,
         Code::Jmp_rel8_64 | Code::Jmp_rel32_64 => Way::Jump(instruction.near_branch_target()),
+        Code::Retnq => Way::Return,
         Code::Push_r64 => Way::Push(instruction.op0_register()),
         _ if movable(&instruction) => Way::Move,
         _ => Way::Step,
@@ -147,7 +150,8 @@ mod tests {
             (&[0x66, 0x0F, 0x38, 0xDC, 0xC1], Way::Move),
             (&[0xE8, 0, 0, 0, 0], Way::Step),
             (&[0x74, 0x10], Way::Step),
-            (&[0xC3], Way::Step),
+            (&[0xC3], Way::Return),
+            (&[0xC2, 8, 0], Way::Step),
             (&[0x0F, 0x05], Way::Step),
             (&[0xFF, 0xE0], Way::Step),
             (&[0xE3, 0x10], Way::Step),

@@ -31,6 +31,7 @@ use rustix::net::{
 };
 
 use super::breakpoints::{LONGEST, Original, Record, Writable, put_back};
+use super::displaced::Moved;
 use crate::memory::Memory;
 
 /// The size of one entry. A power of two, so none crosses a page: a write of one is done or not, even if its writer is
@@ -123,6 +124,14 @@ impl SpaceMemory {
     pub fn open(pid: i32) -> io::Result<SpaceMemory> {
         let file = File::options().read(true).write(true).open(format!("/proc/{pid}/mem"))?;
         Ok(SpaceMemory(file))
+    }
+
+    /// Puts a moved instruction into its slot.
+    ///
+    /// # Errors
+    /// When the slot is not mapped.
+    pub fn write_code(&self, moved: &Moved) -> io::Result<()> {
+        self.write(moved.slot, &moved.bytes)
     }
 }
 

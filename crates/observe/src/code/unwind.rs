@@ -1,0 +1,267 @@
+//! Who called: the functions that a stopped thread is in, from the innermost outwards.
+//!
+//! Ref. System V ABI, AMD64 supplement, §3.6.2 and §3.7; DWARF 5, §6.4.
+
+use std::sync::Arc;
+
+use gimli::{
+    CfaRule, Encoding, EvaluationResult, Format, Location, Register, RegisterRule, UnwindContext,
+    UnwindExpression, UnwindTableRow, Value,
+};
+
+use super::frames::Bytes;
+use super::image::Image;
+use crate::memory::Memory;
+
+/// More frames than this are not told.
+pub const MOST_FRAMES: usize = 64;
+
+/// Registers of a stopped thread: the program counter, and the general ones in DWARF's order: rax, rdx, rcx, rbx, rsi, rdi,
+/// rbp, rsp, r8 to r15.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Registers {
+    /// The address of the next instruction.
+    pub pc: u64,
+    /// The general registers.
+    pub general: [u64; 16],
+}
+
+const FRAME_POINTER: usize = 6;
+const STACK_POINTER: usize = 7;
+const RETURN_ADDRESS: u16 = 16;
+
+/// An image, mapped.
+#[derive(Clone, Debug)]
+pub struct Module {
+    /// Its first address.
+    pub start: u64,
+    /// Behind its last.
+    pub end: u64,
+    /// What to add to the image's addresses: [`Image::bias`].
+    pub bias: u64,
+    /// What people call it: the file's name.
+    pub name: Arc<str>,
+    /// What is in it.
+    pub image: Arc<Image>,
+}
+
+/// The modules of a process.
+#[derive(Clone, Debug, Default)]
+pub struct Modules {
+    list: Vec<Module>,
+}
+
+impl Modules {
+    /// Puts one in. What it overlaps is there no longer.
+    pub fn insert(&mut self, module: Module) {
+        self.list.retain(|old| old.end <= module.start || module.end <= old.start);
+        let at = self.list.partition_point(|old| old.start < module.start);
+        self.list.insert(at, module);
+    }
+
+    /// That which holds an address.
+    pub fn at(&self, address: u64) -> Option<&Module> {
+        let next = self.list.partition_point(|module| module.start <= address);
+        self.list[..next].last().filter(|module| address < module.end)
+    }
+
+    /// They themselves, ordered by address.
+    pub fn iter(&self) -> impl Iterator<Item = &Module> {
+        self.list.iter()
+    }
+}
+
+/// A function that a thread is in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// The address of the next instruction there.
+    pub address: u64,
+    /// The module's name; none in code made at run time.
+    pub module: Option<Arc<str>>,
+    /// The function's name for people, as [`Image::name`] gives it; none where no function is known.
+    pub function: Option<String>,
+    /// Whether that is a name that somebody gave it.
+    pub is_named: bool,
+    /// How far behind the function's start.
+    pub offset: u64,
+}
+
+/// The functions that a thread with these registers is in, the innermost first: at most [`MOST_FRAMES`]. It ends where
+/// nothing says how to go on.
+pub fn callers(registers: &Registers, memory: &dyn Memory, modules: &Modules) -> Vec<Caller> {
+    let mut registers = *registers;
+    let mut callers = Vec::new();
+    // An address to return to may be the first of the next function: the call was before it.
+    let mut is_return = false;
+    while callers.len() < MOST_FRAMES && registers.pc != 0 {
+        let at = registers.pc - u64::from(is_return);
+        let module = modules.at(at);
+        callers.push(caller(registers.pc, at, module));
+        let next = match module {
+            Some(module) => step_in(&registers, at, memory, module),
+            None => by_frame_pointer(&registers, memory, modules),
+        };
+        let next = next.or_else(|| by_frame_pointer(&registers, memory, modules));
+        let Some((next, is_signal)) = next else { break };
+        // Signals may come in on a stack of their own; else the stack only gets shorter.
+        if next.general[STACK_POINTER] <= registers.general[STACK_POINTER] && !is_signal {
+            break;
+        }
+        is_return = !is_signal;
+        registers = next;
+    }
+    callers
+}
+
+fn caller(address: u64, at: u64, module: Option<&Module>) -> Caller {
+    let found = module.and_then(|module| {
+        let function = module.image.function_at(at.wrapping_sub(module.bias))?;
+        Some((module, function, &module.image.functions()[function]))
+    });
+    Caller {
+        address,
+        module: module.map(|module| module.name.clone()),
+        function: found.map(|(module, function, _)| module.image.name(function)),
+        is_named: found.is_some_and(|(_, _, function)| function.name.is_some()),
+        offset: found.map_or(0, |(module, _, function)| {
+            address.wrapping_sub(module.bias).wrapping_sub(function.start)
+        }),
+    }
+}
+
+/// The registers of the caller, and whether a signal came in between.
+fn step_in(
+    registers: &Registers,
+    at: u64,
+    memory: &dyn Memory,
+    module: &Module,
+) -> Option<(Registers, bool)> {
+    let address = at.wrapping_sub(module.bias);
+    let by_table = module.image.frames.entry(address, |section, bases, entry| {
+        let mut context = UnwindContext::new();
+        let row = entry.unwind_info_for_address(section, bases, &mut context, address).ok()?;
+        let frame = Frame { registers, memory, section, encoding: entry.cie().encoding(), bias: module.bias };
+        Some((frame.caller(row)?, entry.is_signal_trampoline()))
+    });
+    by_table.or_else(|| Some((by_go_table(registers, address, memory, module)?, false)))
+}
+
+/// Go knows of each instruction how deep the stack is.
+fn by_go_table(
+    registers: &Registers,
+    address: u64,
+    memory: &dyn Memory,
+    module: &Module,
+) -> Option<Registers> {
+    let depth = module.image.go.as_ref()?.stack_depth(address)?;
+    let mut next = *registers;
+    let back = registers.general[STACK_POINTER].checked_add_signed(depth)?;
+    next.pc = memory.word(back).ok()?;
+    next.general[STACK_POINTER] = back.checked_add(8)?;
+    // Frames that are not empty keep their caller's frame pointer at their top.
+    if depth >= 8 {
+        next.general[FRAME_POINTER] = memory.word(back - 8).ok()?;
+    }
+    Some(next)
+}
+
+/// Where rbp points at the caller's rbp, with the address to return to above it. Only addresses of code are believed.
+fn by_frame_pointer(
+    registers: &Registers,
+    memory: &dyn Memory,
+    modules: &Modules,
+) -> Option<(Registers, bool)> {
+    const LARGEST_FRAME: u64 = 1 << 20;
+    let frame = registers.general[FRAME_POINTER];
+    let above = frame.checked_sub(registers.general[STACK_POINTER])?;
+    if frame % 8 != 0 || above > LARGEST_FRAME {
+        return None;
+    }
+    let mut next = *registers;
+    next.general[FRAME_POINTER] = memory.word(frame).ok()?;
+    next.pc = memory.word(frame.checked_add(8)?).ok()?;
+    next.general[STACK_POINTER] = frame.checked_add(16)?;
+    modules.at(next.pc).is_some().then_some((next, false))
+}
+
+/// What the rules of a row refer to.
+struct Frame<'a> {
+    registers: &'a Registers,
+    memory: &'a dyn Memory,
+    section: &'a gimli::EhFrame<Bytes<'a>>,
+    encoding: Encoding,
+    bias: u64,
+}
+
+impl Frame<'_> {
+    fn register(&self, register: Register) -> Option<u64> {
+        match register.0 {
+            RETURN_ADDRESS => Some(self.registers.pc),
+            number => self.registers.general.get(usize::from(number)).copied(),
+        }
+    }
+
+    fn caller(&self, row: &UnwindTableRow<usize>) -> Option<Registers> {
+        let top = match row.cfa() {
+            CfaRule::RegisterAndOffset { register, offset } => {
+                self.register(*register)?.wrapping_add_signed(*offset)
+            }
+            CfaRule::Expression(expression) => self.evaluate(expression, None)?,
+        };
+        let mut next = *self.registers;
+        next.general[STACK_POINTER] = top;
+        for number in 0..16u16 {
+            if let Some(value) = self.apply(row.register(Register(number)), top) {
+                next.general[usize::from(number)] = value;
+            }
+        }
+        // The outermost function says that it has no caller.
+        next.pc = self.apply(row.register(Register(RETURN_ADDRESS)), top)?;
+        Some(next)
+    }
+
+    fn apply(&self, rule: Option<RegisterRule<usize>>, top: u64) -> Option<u64> {
+        match rule? {
+            RegisterRule::Offset(offset) => self.memory.word(top.wrapping_add_signed(offset)).ok(),
+            RegisterRule::ValOffset(offset) => Some(top.wrapping_add_signed(offset)),
+            RegisterRule::Register(register) => self.register(register),
+            RegisterRule::Expression(expression) => {
+                self.memory.word(self.evaluate(&expression, Some(top))?).ok()
+            }
+            RegisterRule::ValExpression(expression) => self.evaluate(&expression, Some(top)),
+            RegisterRule::Constant(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    fn evaluate(&self, expression: &UnwindExpression<usize>, initial: Option<u64>) -> Option<u64> {
+        let encoding = Encoding { address_size: 8, format: Format::Dwarf32, ..self.encoding };
+        let mut evaluation = expression.get(self.section).ok()?.evaluation(encoding);
+        evaluation.set_max_iterations(1000);
+        if let Some(initial) = initial {
+            evaluation.set_initial_value(initial);
+        }
+        let mut state = evaluation.evaluate().ok()?;
+        loop {
+            state = match state {
+                EvaluationResult::Complete => break,
+                EvaluationResult::RequiresRegister { register, .. } => {
+                    evaluation.resume_with_register(Value::Generic(self.register(register)?)).ok()?
+                }
+                EvaluationResult::RequiresMemory { address, size, .. } => {
+                    let mut bytes = [0; 8];
+                    self.memory.read(address, bytes.get_mut(..usize::from(size))?).ok()?;
+                    evaluation.resume_with_memory(Value::Generic(u64::from_le_bytes(bytes))).ok()?
+                }
+                EvaluationResult::RequiresRelocatedAddress(address) => {
+                    evaluation.resume_with_relocated_address(address.wrapping_add(self.bias)).ok()?
+                }
+                _ => return None,
+            };
+        }
+        match evaluation.result().first()?.location {
+            Location::Address { address } => Some(address),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! Images that were looked through, each once however many processes map it, and the places in them to stop at.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::breakpoints::Original;
+use super::findings::{Findings, Function, Mode, Module, Note};
+use crate::code::{Classes, Image};
+use crate::memory::Memory;
+use crate::process::maps::Map;
+
+/// A place to stop at.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spot {
+    /// As the image has it.
+    pub address: u64,
+    /// Index into [`Findings::modules`].
+    pub module: usize,
+    /// Index into [`Module::functions`].
+    pub function: usize,
+    /// The classes that run when it is passed; none if only the function's entry.
+    pub classes: Classes,
+    /// Whether a function is entered here, and that is to be counted.
+    pub entry: bool,
+    /// What stands there, as the file has it; for entries memory is asked.
+    pub original: Option<Original>,
+    /// Whether it was found that it can't be watched.
+    pub unwatchable: bool,
+}
+
+/// An image, and what it has in the findings.
+#[derive(Debug)]
+pub(super) struct Scanned {
+    pub image: Arc<Image>,
+    /// Index into [`Findings::modules`].
+    pub module: usize,
+    /// Its spots: a stretch of [`Modules::spots`].
+    pub spots: std::ops::Range<usize>,
+    /// Whether it checks its own text at its start.
+    pub checks_itself: bool,
+}
+
+/// What a file is known by. A file that is written anew is another.
+type Key = (u64, u64, i64, i64, u64);
+
+/// All images.
+#[derive(Debug, Default)]
+pub(super) struct Modules {
+    files: HashMap<Key, Option<Rc<Scanned>>>,
+    pub spots: Vec<Spot>,
+}
+
+impl Modules {
+    /// What is mapped there. `None` where there is nothing to watch or nothing can be known; a note says it.
+    pub fn of_map(
+        &mut self,
+        map: &Map,
+        maps: &[Map],
+        pid: i32,
+        memory: &dyn Memory,
+        findings: &mut Findings,
+    ) -> Option<Rc<Scanned>> {
+        let path = String::from_utf8_lossy(map.path.as_bytes()).into_owned();
+        let started = Instant::now();
+        let scanned = match file_of(map, pid) {
+            Some((file, key)) => match self.files.get(&key) {
+                Some(known) => return known.clone(),
+                None => {
+                    let image = Image::of_file(&file).map_err(|error| error.to_string());
+                    let scanned = self.register(image, path, findings);
+                    self.files.insert(key, scanned.clone());
+                    scanned
+                }
+            },
+            None => {
+                let first = maps.iter().find(|first| {
+                    (first.device, first.inode, first.offset) == (map.device, map.inode, 0)
+                        && first.start <= map.start
+                });
+                let image = match first {
+                    Some(first) => Image::of_memory(memory, first.start).map_err(|error| error.to_string()),
+                    None => Err("its file is gone, and its beginning is not mapped".into()),
+                };
+                self.register(image, path, findings)
+            }
+        };
+        findings.cost.images += 1;
+        findings.cost.scanning += started.elapsed();
+        scanned
+    }
+
+    /// Puts an image into the findings.
+    pub fn register(
+        &mut self,
+        image: Result<Image, String>,
+        path: String,
+        findings: &mut Findings,
+    ) -> Option<Rc<Scanned>> {
+        let image = match image {
+            Ok(image) => image,
+            Err(why) => {
+                findings.note(Note::Unreadable { path, why });
+                return None;
+            }
+        };
+        let module = findings.modules.len();
+        let checks_itself = checks_itself(&image);
+        let (functions, spots) = spots_of(&image, module, findings.mode);
+        findings.modules.push(Module {
+            path,
+            library: None,
+            build_id: image.build_id().map(hexadecimal),
+            present: image.classes(),
+            functions,
+            watched: *image.proven(),
+            unproved: *image.unproved(),
+            unwatchable: 0,
+        });
+        let first = self.spots.len();
+        self.spots.extend(spots);
+        Some(Rc::new(Scanned {
+            image: Arc::new(image),
+            module,
+            spots: first..self.spots.len(),
+            checks_itself,
+        }))
+    }
+}
+
+/// The file of a mapping, if it can be opened and is the one that is mapped.
+fn file_of(map: &Map, pid: i32) -> Option<(File, Key)> {
+    let mut path = format!("/proc/{pid}/root").into_bytes();
+    path.extend_from_slice(map.path.as_bytes());
+    let range = format!("/proc/{pid}/map_files/{:x}-{:x}", map.start, map.end);
+    let candidates = [path, range.into_bytes(), format!("/proc/{pid}/exe").into_bytes()]
+        .map(|path| std::ffi::OsStr::from_bytes(&path).to_owned());
+    candidates.into_iter().find_map(|path| {
+        let is_file = std::fs::metadata(&path).is_ok_and(|found| found.is_file() && found.ino() == map.inode);
+        if !is_file {
+            return None;
+        }
+        let file = File::open(path).ok()?;
+        let found = file.metadata().ok()?;
+        // Some file systems tell another device here than there; what is armed is compared with memory anyway.
+        let key = (found.dev(), found.ino(), found.mtime(), found.mtime_nsec(), found.size());
+        (found.ino() == map.inode).then_some((file, key))
+    })
+}
+
+/// Functions with instructions of a class, and the spots in them.
+fn spots_of(image: &Image, module: usize, mode: Mode) -> (Vec<Function>, Vec<Spot>) {
+    let mut indices: HashMap<usize, usize> = HashMap::new();
+    let mut functions: Vec<Function> = Vec::new();
+    let mut spots: Vec<Spot> = Vec::new();
+    for site in image.sites() {
+        let function = *indices.entry(site.function).or_insert_with(|| {
+            functions.push(function_of(image, site.function));
+            functions.len() - 1
+        });
+        functions[function].present = functions[function].present.union(site.classes);
+        let original = Original::new(site.bytes());
+        let spot = Spot {
+            address: site.address,
+            module,
+            function,
+            classes: site.classes,
+            entry: false,
+            original,
+            unwatchable: false,
+        };
+        spots.push(spot);
+    }
+    if mode != Mode::Once {
+        add_entries(image, &indices, &mut functions, &mut spots, module);
+    }
+    (functions, spots)
+}
+
+fn add_entries(
+    image: &Image,
+    indices: &HashMap<usize, usize>,
+    functions: &mut [Function],
+    spots: &mut Vec<Spot>,
+    module: usize,
+) {
+    for (of_image, function) in indices {
+        let found = &image.functions()[*of_image];
+        if !found.entry_proven {
+            continue;
+        }
+        functions[*function].entries = Some(0);
+        match spots.iter_mut().find(|spot| spot.address == found.start) {
+            Some(spot) => spot.entry = true,
+            None => spots.push(Spot {
+                address: found.start,
+                module,
+                function: *function,
+                classes: Classes::NONE,
+                entry: true,
+                original: None,
+                unwatchable: false,
+            }),
+        }
+    }
+}
+
+fn function_of(image: &Image, index: usize) -> Function {
+    let found = &image.functions()[index];
+    Function {
+        name: image.name(index),
+        address: found.start,
+        bounds: found.bounds,
+        present: Classes::NONE,
+        ran: Classes::NONE,
+        worked: Classes::NONE,
+        entries: None,
+        samples: 0,
+        rate: None,
+        hits: 0,
+        first: None,
+        callers: Vec::new(),
+        origins: Vec::new(),
+        by_process: Vec::new(),
+    }
+}
+
+/// Whether it is one of those that check their own text in memory before they work: breakpoints would be taken for damage.
+fn checks_itself(image: &Image) -> bool {
+    const MARKS: [&str; 4] = [
+        "BORINGSSL_bcm_text_hash",
+        "BORINGSSL_integrity_test",
+        "bcm_power_on_self_test",
+        "wolfCrypt_FIPS_first",
+    ];
+    image.functions().iter().any(|function| {
+        function.name.as_deref().is_some_and(|name| MARKS.iter().any(|mark| name.ends_with(mark)))
+    })
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The command line of a process, for people.
+pub(super) fn command_of(pid: i32) -> io::Result<String> {
+    const MOST: usize = 200;
+    let bytes = std::fs::read(format!("/proc/{pid}/cmdline"))?;
+    let words = bytes.split(|byte| *byte == 0).filter(|word| !word.is_empty());
+    let text = words.map(String::from_utf8_lossy).collect::<Vec<_>>().join(" ");
+    if text.is_empty() {
+        return Ok(std::fs::read_to_string(format!("/proc/{pid}/comm"))?.trim_end().to_owned());
+    }
+    Ok(match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    })
+}

@@ -1,0 +1,328 @@
+//! One address space: what is mapped executable in it, which breakpoints stand there, and our scratch memory.
+//!
+//! Threads and the children of `vfork` share one; a child of `fork` has a copy, breakpoints and all; `exec` begins anew.
+
+use std::collections::{BTreeSet, HashMap};
+use std::io;
+use std::ops::Range;
+use std::rc::Rc;
+use std::time::Instant;
+
+use super::breakpoints::{Armed, Original, Table};
+use super::displaced::{Moved, SLOT, gap};
+use super::guard::{Guard, SpaceMemory};
+use super::modules::{Modules, Scanned};
+use crate::code::unwind;
+use crate::memory::Memory;
+use crate::process::Thread;
+use crate::process::maps::{self, Map};
+
+/// An executable mapping that was looked at.
+#[derive(Clone, Debug)]
+pub(super) struct Mapped {
+    pub start: u64,
+    pub end: u64,
+    offset: u64,
+    device: (u32, u32),
+    inode: u64,
+    /// What is in it, and what is to be added to that image's addresses.
+    pub image: Option<(Rc<Scanned>, u64)>,
+}
+
+impl Mapped {
+    pub fn new(map: &Map, image: Option<(Rc<Scanned>, u64)>) -> Mapped {
+        Mapped {
+            start: map.start,
+            end: map.end,
+            offset: map.offset,
+            device: map.device,
+            inode: map.inode,
+            image,
+        }
+    }
+
+    fn is(&self, map: &Map) -> bool {
+        (self.start, self.end, self.offset, self.device, self.inode)
+            == (map.start, map.end, map.offset, map.device, map.inode)
+    }
+}
+
+/// Memory of ours in the process, where moved instructions are.
+#[derive(Clone, Debug)]
+struct Scratch {
+    start: u64,
+    length: u64,
+    used: u64,
+}
+
+/// What a space knows of a breakpoint that stays.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Kept {
+    /// How often it may still fire before it is left until the next tick.
+    pub budget: u32,
+    /// Whether it is to be armed again at the next tick.
+    pub again: bool,
+}
+
+/// One address space.
+#[derive(Debug)]
+pub(super) struct Space {
+    /// Our number for it.
+    pub id: u32,
+    pub memory: SpaceMemory,
+    pub table: Table,
+    /// The processes that have it.
+    pub pids: BTreeSet<i32>,
+    pub mapped: Vec<Mapped>,
+    /// The same for unwinding.
+    pub modules: unwind::Modules,
+    pub since: Instant,
+    /// Whether nobody tells when code is mapped.
+    pub unannounced: bool,
+    /// Whether code is made at run time in it.
+    pub generated: bool,
+    /// Whether some mapping is left for later.
+    pub pending: bool,
+    /// Where the dynamic linker tells debuggers that it mapped something.
+    pub linker: Option<u64>,
+    pub kept: HashMap<u64, Kept>,
+    scratch: Vec<Scratch>,
+    moved: HashMap<u64, Moved>,
+    /// Whether scratch memory is gone, and the table of it is kept to put threads out of it.
+    unmapped: bool,
+    /// Places whose instruction can't be moved: no memory could be had, or none within reach.
+    pub stuck: BTreeSet<u64>,
+}
+
+impl Space {
+    /// That of a process whose image begins now.
+    ///
+    /// # Errors
+    /// When its memory can't be opened, or the front does not take it.
+    pub fn new(id: u32, pid: i32, guard: &Guard) -> io::Result<Space> {
+        let memory = SpaceMemory::open(pid)?;
+        guard.opened(id, &memory)?;
+        Ok(Space {
+            id,
+            memory,
+            table: Table::default(),
+            pids: BTreeSet::from([pid]),
+            mapped: Vec::new(),
+            modules: unwind::Modules::default(),
+            since: Instant::now(),
+            unannounced: false,
+            generated: false,
+            pending: false,
+            linker: None,
+            kept: HashMap::new(),
+            scratch: Vec::new(),
+            moved: HashMap::new(),
+            unmapped: false,
+            stuck: BTreeSet::new(),
+        })
+    }
+
+    /// That of a child, which is a copy. What came and went in the parent's since it was copied is told by memory.
+    ///
+    /// # Errors
+    /// As [`Space::new`].
+    pub fn copy(&self, id: u32, pid: i32, guard: &mut Guard) -> io::Result<Space> {
+        let memory = SpaceMemory::open(pid)?;
+        guard.opened(id, &memory)?;
+        let mut space = Space {
+            id,
+            memory,
+            table: self.table.unarmed(),
+            pids: BTreeSet::from([pid]),
+            mapped: self.mapped.clone(),
+            modules: self.modules.clone(),
+            since: self.since,
+            unannounced: self.unannounced,
+            generated: self.generated,
+            pending: self.pending,
+            linker: self.linker,
+            kept: self.kept.clone(),
+            scratch: self.scratch.clone(),
+            moved: self.moved.clone(),
+            unmapped: self.unmapped,
+            stuck: self.stuck.clone(),
+        };
+        space.table.review(&space.memory, &mut guard.record(id), 0..u64::MAX)?;
+        Ok(space)
+    }
+
+    /// A process that has it, to ask the kernel about.
+    pub fn pid(&self) -> i32 {
+        self.pids.first().copied().unwrap_or(0)
+    }
+
+    /// Compares what is mapped with what was known. What is gone is forgotten, what was mapped anew is taken for new; what is
+    /// new comes back, each with all maps to look in.
+    ///
+    /// # Errors
+    /// When the process has ended, or the journal can't be written.
+    pub fn changes(&mut self, guard: &mut Guard) -> io::Result<(Vec<Map>, Vec<Map>)> {
+        let Some(pid) = rustix::process::Pid::from_raw(self.pid()) else {
+            return Err(io::Error::from_raw_os_error(libc::ESRCH));
+        };
+        let all = maps::of(pid)?;
+        let executable = |map: &&Map| map.executable && !is_of_the_kernel(map);
+        let known = std::mem::take(&mut self.mapped);
+        for mapped in known {
+            let stays = all.iter().filter(executable).any(|map| mapped.is(map)) && self.stands(&mapped);
+            if stays {
+                self.mapped.push(mapped);
+            } else {
+                let range = mapped.start..mapped.end;
+                self.table.review(&self.memory, &mut guard.record(self.id), range)?;
+            }
+        }
+        let is_new = |map: &&Map| !self.is_scratch(map) && !self.mapped.iter().any(|mapped| mapped.is(map));
+        let new = all.iter().filter(executable).filter(is_new).cloned().collect();
+        Ok((all, new))
+    }
+
+    /// Whether the first of its armed breakpoints still stands: else it was mapped anew at the same place.
+    fn stands(&self, mapped: &Mapped) -> bool {
+        match self.table.first_armed(mapped.start..mapped.end) {
+            Some((address, original)) => original.stands_armed(&self.memory, address),
+            None => true,
+        }
+    }
+
+    fn is_scratch(&self, map: &Map) -> bool {
+        self.scratch.iter().any(|area| map.contains(area.start))
+    }
+
+    /// Arms what an image has in a mapping: how many breakpoints stand. What can't be watched is counted.
+    pub fn arm_image(
+        &mut self,
+        mapped: &Mapped,
+        modules: &mut Modules,
+        guard: &mut Guard,
+        unwatchable: &mut usize,
+    ) -> usize {
+        let Some((scanned, bias)) = &mapped.image else { return 0 };
+        let mut stand = 0;
+        for index in scanned.spots.clone() {
+            let spot = &mut modules.spots[index];
+            let address = spot.address.wrapping_add(*bias);
+            if !(mapped.start..mapped.end).contains(&address) {
+                continue;
+            }
+            let original = spot.original.or_else(|| self.instruction_at(address));
+            let armed = original.is_some_and(|original| {
+                self.table.know(address, original, index);
+                let armed = self.table.arm(&self.memory, &mut guard.record(self.id), address);
+                armed.is_ok_and(|armed| armed == Armed::Stands)
+            });
+            stand += usize::from(armed);
+            if !armed && !spot.unwatchable {
+                spot.unwatchable = true;
+                *unwatchable += 1;
+            }
+        }
+        stand
+    }
+
+    /// The instruction in memory, also where a breakpoint of ours stands on it.
+    fn instruction_at(&self, address: u64) -> Option<Original> {
+        if let Some(known) = self.table.get(address).filter(|known| known.armed) {
+            return Some(known.original);
+        }
+        let mut code = [0; super::breakpoints::LONGEST];
+        let length =
+            (0..=code.len()).rev().find(|length| self.memory.read(address, &mut code[..*length]).is_ok())?;
+        Original::first(&code[..length], address)
+    }
+
+    /// Where a thread in our scratch memory would be without us.
+    pub fn real(&self, pc: u64) -> Option<&Moved> {
+        let area = self.scratch.iter().find(|area| (area.start..area.start + area.length).contains(&pc))?;
+        let slot = area.start + (pc - area.start) / SLOT * SLOT;
+        self.moved.values().find(|moved| moved.slot == slot)
+    }
+
+    /// The moved instruction of a place. The first time it is moved, with memory that the stopped thread gets for us.
+    pub fn moved(&mut self, thread: &mut Thread, address: u64) -> Result<&Moved, String> {
+        if !self.moved.contains_key(&address) {
+            let original = self.table.get(address).map(|known| known.original).ok_or("it is not known")?;
+            let moved = self.place(thread, address, &original)?;
+            self.memory.write_code(&moved).map_err(|error| error.to_string())?;
+            self.moved.insert(address, moved);
+        }
+        Ok(&self.moved[&address])
+    }
+
+    fn place(&mut self, thread: &mut Thread, address: u64, original: &Original) -> Result<Moved, String> {
+        let existing = self.scratch.iter_mut().filter(|area| area.used < area.length);
+        for area in existing {
+            if let Some(moved) = Moved::new(original, address, area.start + area.used) {
+                area.used += SLOT;
+                return Ok(moved);
+            }
+        }
+        let mapped = self.mapped.iter().find(|mapped| (mapped.start..mapped.end).contains(&address));
+        let near = mapped.map_or(address..address + 1, |mapped| mapped.start..mapped.end);
+        let start = self.map_scratch(thread, near)?;
+        let moved = Moved::new(original, address, start).ok_or("it reaches too far")?;
+        self.scratch.push(Scratch { start, length: AREA, used: SLOT });
+        Ok(moved)
+    }
+
+    fn map_scratch(&self, thread: &mut Thread, near: Range<u64>) -> Result<u64, String> {
+        const PROT_READ_EXEC: u64 = 5;
+        const PRIVATE_ANONYMOUS_FIXED_NOREPLACE: u64 = 0x10_0022;
+        if self.scratch.len() >= MOST_AREAS {
+            return Err("too many places".into());
+        }
+        if has_own_filter(self.pid(), thread) {
+            return Err("the program restricts its own system calls".into());
+        }
+        let all = maps::of(thread.pid).map_err(|error| error.to_string())?;
+        let taken: Vec<(u64, u64)> = all.iter().map(|map| (map.start, map.end)).collect();
+        let place = gap(&taken, (near.start, near.end), AREA).ok_or("there is no room near its code")?;
+        let arguments = [place, AREA, PROT_READ_EXEC, PRIVATE_ANONYMOUS_FIXED_NOREPLACE, u64::MAX, 0];
+        let got = thread.inject(libc::SYS_mmap as u64, arguments).map_err(|error| error.to_string())?;
+        if got == place { Ok(got) } else { Err("the kernel mapped it elsewhere".into()) }
+    }
+
+    /// Has a stopped thread unmap all scratch memory. Threads that are in it must be put out of it before they go on.
+    pub fn unmap_scratch(&mut self, thread: &mut Thread) {
+        if std::mem::replace(&mut self.unmapped, true) || has_own_filter(self.pid(), thread) {
+            // Where it stays nothing jumps there any more.
+            return;
+        }
+        for area in &self.scratch {
+            let _ = thread.inject(libc::SYS_munmap as u64, [area.start, area.length, 0, 0, 0, 0]);
+        }
+    }
+
+    /// Whether any instruction was moved.
+    pub fn has_scratch(&self) -> bool {
+        !self.scratch.is_empty()
+    }
+}
+
+/// The size of one scratch area.
+const AREA: u64 = 0x1_0000;
+
+/// More areas than this are not made.
+const MOST_AREAS: usize = 16;
+
+/// Whether it is the kernel's own code in every process, or not for us to touch.
+fn is_of_the_kernel(map: &Map) -> bool {
+    ["[vdso]", "[vsyscall]", "[vvar]", "[uprobes]"].iter().any(|name| map.path == *name)
+}
+
+/// Whether the program has put itself under a seccomp filter: an injected call might kill it. Filters that it has from
+/// whoever started us are no such, and neither is the one it was launched with.
+fn has_own_filter(pid: i32, thread: &Thread) -> bool {
+    let count = |path: String| -> Option<u32> {
+        let text = std::fs::read_to_string(path).ok()?;
+        let line = text.lines().find_map(|line| line.strip_prefix("Seccomp_filters:"))?;
+        line.trim().parse().ok()
+    };
+    let its = count(format!("/proc/{}/task/{}/status", pid, thread.tid)).unwrap_or(0);
+    its > count("/proc/self/status".into()).unwrap_or(0) + 1
+}
