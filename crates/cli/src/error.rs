@@ -109,6 +109,8 @@ pub enum Error {
     Tally(TallyError),
     /// The service can't be started or ended of itself.
     Serve(String),
+    /// A program can't be traced.
+    Trace(String),
     /// Known answers were wrong: the number of kernels that failed.
     SelfTest(usize),
     /// Some of the files failed; each was reported when it did.
@@ -175,7 +177,7 @@ impl fmt::Display for Error {
             Error::Engine(error) => error.fmt(f),
             Error::Service(error) => error.fmt(f),
             Error::Tally(error) => error.fmt(f),
-            Error::Serve(why) => f.write_str(why),
+            Error::Serve(why) | Error::Trace(why) => f.write_str(why),
             Error::SelfTest(failed) => {
                 write!(
                     f,

@@ -70,6 +70,18 @@ impl Progress {
         Progress::Bar(bar)
     }
 
+    /// A line that [`Progress::say`] fills, when there is a terminal to see it. It moves only when it is told to: no thread is
+    /// started for it.
+    pub fn line() -> Self {
+        if !io::stderr().is_terminal() {
+            return Progress::Silent;
+        }
+        let bar = ProgressBar::no_length();
+        bar.set_style(ProgressStyle::with_template("{elapsed} {msg}").expect("a constant template"));
+        bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(5));
+        Progress::Bar(bar)
+    }
+
     /// Names what is being done, where there is a place for it.
     pub fn say(&self, what: &str) {
         if let Progress::Bar(bar) = self {

@@ -58,10 +58,10 @@ fn trace(options: Options, pid: i32, guard: millstream_observe::trace::guard::Gu
             eprintln!("watching: {progress:?}");
         }
     });
-    let followed = tracer.follow(&mut trace)?;
+    let followed = tracer.follow(&mut trace);
     let start = Instant::now();
     tracer.detach_all(&mut trace)?;
-    eprintln!("{followed:?}, let go in {:?}", start.elapsed());
+    eprintln!("{:?}, let go in {:?}", followed?, start.elapsed());
     show(&trace.finish());
     Ok(())
 }
@@ -85,7 +85,7 @@ fn show(findings: &Findings) {
                 function.hits,
                 function.entries,
                 function.samples,
-                function.rate.map(|rate| rate / 1_000_000),
+                function.rate,
                 function.origins,
                 function.callers
             );

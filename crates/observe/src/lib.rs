@@ -12,7 +12,6 @@ pub mod memory;
 #[cfg(target_os = "linux")]
 pub mod process;
 pub mod processor;
-pub mod trace;
 #[cfg(target_os = "linux")]
 pub mod trace;
 #[cfg(target_os = "linux")]

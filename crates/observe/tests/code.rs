@@ -4,5 +4,8 @@
 #[path = "code_support/mod.rs"]
 mod support;
 
+#[path = "code_support/misleading.rs"]
+mod misleading;
+
 #[path = "code_support/machines.rs"]
 mod machines;

@@ -30,6 +30,7 @@ mod serve;
 mod speed;
 mod status;
 mod sum;
+mod trace;
 mod worker;
 
 /// Cryptographic acceleration for Linux
@@ -52,6 +53,7 @@ enum Command {
     Speed(Box<speed::Speed>),
     Run(Box<run::Run>),
     Compare(compare::Compare),
+    Trace(trace::Trace),
     OpensslConf(openssl_conf::OpensslConf),
     Serve(serve::Serve),
     Status(status::Status),
@@ -76,6 +78,7 @@ impl Command {
             Command::Speed(command) => command.run(context),
             Command::Run(command) => command.run(context),
             Command::Compare(command) => command.run(context),
+            Command::Trace(command) => command.run(context),
             Command::OpensslConf(command) => command.run(),
             Command::Serve(command) => command.run(),
             Command::Worker(command) => command.run(),
@@ -125,7 +128,11 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
     };
     // These know themselves how to end.
-    if !matches!(command, Command::Serve(_) | Command::Worker(_) | Command::Run(_) | Command::Compare(_)) {
+    let own = matches!(
+        command,
+        Command::Serve(_) | Command::Worker(_) | Command::Run(_) | Command::Compare(_) | Command::Trace(_)
+    );
+    if !own {
         signals::install();
     }
     let context = Context { name };

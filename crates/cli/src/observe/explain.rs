@@ -7,6 +7,8 @@ use std::time::Duration;
 use millstream_observe::capability::Capabilities;
 use millstream_observe::illegal::Refused;
 
+use super::table::few;
+
 /// A program that runs longer than that has found what it needs.
 const SOON: Duration = Duration::from_secs(3);
 
@@ -35,21 +37,21 @@ pub fn explain(
         (Some(signal @ (SIGABRT | SIGSEGV)), _) if time < SOON => {
             format!("the program was ended by signal {signal} after {}", seconds(time))
         }
-        (None, Some(LOADER)) if time < SOON && for_level(taken) => {
-            "the program ended with 127: where ld.so said \"CPU ISA level is \
-             lower than required\", a library of it is built for processors that have what is withheld"
-                .to_owned()
-        }
         (None, Some(code)) if time < SOON => {
-            format!(
-                "the program ended with {code} after {}: it may refuse to run without a feature",
-                seconds(time)
-            )
+            let loader = match code == LOADER && for_level(taken) {
+                true => {
+                    " (ld.so's \"CPU ISA level is lower than required\" means a library that was built for it)"
+                }
+                false => "",
+            };
+            format!("the program ended with {code} after {}{loader}", seconds(time))
         }
         _ => return None,
     };
+    let names: Vec<&str> = taken.iter().map(|feature| feature.name).collect();
+    let withheld = few(&names, "other feature");
     Some(format!(
-        "{how}. Withheld were: {taken}. Leave what it needs out of --without, or name it in --with-only"
+        "{how}. If that is for want of a feature, leave it out of --without, or name it in --with-only; withheld were {withheld}"
     ))
 }
 
@@ -94,7 +96,7 @@ mod tests {
         let refused = Refused { instruction: Some("aesenc".into()), is_deliberate: false, file };
         let text = told(SIGILL, 9000, "aes", Some(&refused)).unwrap();
         assert!(text.contains("executed aesenc at 0x10 of /lib/libx.so, which"), "{text}");
-        assert!(text.contains("Withheld were: aes."), "{text}");
+        assert!(text.ends_with("withheld were aes"), "{text}");
         let refused = Refused { instruction: Some("ud2".into()), is_deliberate: true, file: None };
         assert!(told(SIGILL, 0, "aes", Some(&refused)).unwrap().contains("ended itself"));
         assert!(told(1 << 8, 10, "aes", None).unwrap().contains("ended with 1"));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use millstream_observe::code::{Bounds, Classes, Counts};
 use millstream_observe::trace::Mode;
 use millstream_observe::trace::findings::{
-    At, Counter, Findings, Function, Module, Origin, Process, Question, Unwatched, Verdict,
+    At, Counter, Findings, Function, Module, Note, Origin, Process, Question, Unwatched, Verdict,
 };
 use serde_json::{Map, Value, json};
 
@@ -17,9 +17,12 @@ use crate::speed::report::{rounded, significant};
 /// Modules that an answer names before it counts the rest.
 const NAMED: usize = 3;
 
+/// Callers that a line names.
+const CALLERS: usize = 3;
+
 /// The text. `verbose` adds what did not run, and what tracing cost.
 pub fn text(findings: &Findings, verbose: bool) -> String {
-    let mut text = answers(findings);
+    let mut text = format!("{}\n{}", head(findings), answers(findings));
     let ran = rows(findings, |function| !function.ran.is_empty());
     if !ran.is_empty() {
         text += "\n";
@@ -29,12 +32,31 @@ pub fn text(findings: &Findings, verbose: bool) -> String {
     if verbose {
         text += &idle(findings);
     }
-    text += &unwatched(findings);
+    text += &unwatched(findings, verbose);
     text += &counters(&findings.counters);
     if verbose {
         text += &cost(findings);
     }
     text
+}
+
+/// What was watched, as in `openssl speed (process 7), 3.02 s`.
+fn head(findings: &Findings) -> String {
+    let others = findings.processes.len().saturating_sub(1) as u64;
+    let what = match findings.processes.first() {
+        Some(first) if others > 0 => format!("{} and {}", first.command, count(others, "other program")),
+        Some(first) if first.attached => format!("process {} ({})", first.pid, first.command),
+        Some(first) => first.command.clone(),
+        None => "nothing".to_owned(),
+    };
+    format!("{what}, {}", seconds(findings.duration))
+}
+
+/// Those of a chain that a reader knows: the functions that have names.
+fn callers(chain: &[String], most: usize) -> Option<String> {
+    let named = |name: &&String| !name.starts_with("fn_") && !name.contains(":fn_");
+    let known: Vec<&str> = chain.iter().filter(named).take(most).map(String::as_str).collect();
+    if known.is_empty() { chain.first().cloned() } else { Some(known.join(" < ")) }
 }
 
 /// A line for each question that has an answer worth a line.
@@ -89,7 +111,7 @@ fn by_module(findings: &Findings, at: &[At]) -> String {
     let one = |(module, at, others): &(usize, At, u64)| {
         let function = findings.function(*at);
         let mut text = format!("{}: {}", name(&findings.modules[*module]), function.name);
-        if let Some(caller) = function.callers.first().and_then(|chain| chain.first()) {
+        if let Some(caller) = function.callers.first().and_then(|chain| callers(chain, 1)) {
             let _ = write!(text, " from {caller}");
         }
         if *others > 0 {
@@ -166,7 +188,7 @@ fn row(findings: &Findings, module: &Module, function: &Function) -> Vec<String>
         }
     }
     row.push(enumerated(function.origins.iter().map(|origin| purpose(*origin))));
-    row.push(or_dash(function.callers.first().map(|chain| chain.join(" < "))));
+    row.push(or_dash(function.callers.first().and_then(|chain| callers(chain, CALLERS))));
     row
 }
 
@@ -225,7 +247,7 @@ fn idle(findings: &Findings) -> String {
     format!("\nThere, but did not run:\n{}", table(&columns, &rows))
 }
 
-fn unwatched(findings: &Findings) -> String {
+fn unwatched(findings: &Findings, verbose: bool) -> String {
     let mut lines = Vec::new();
     for module in &findings.modules {
         if module.unproved.total() > 0 {
@@ -241,7 +263,9 @@ fn unwatched(findings: &Findings) -> String {
             lines.push(format!("{}: {places} in memory that is shared or that changed", short(module)));
         }
     }
-    lines.extend(findings.notes.iter().map(ToString::to_string));
+    // Few processors have such counters, and nothing is missing without them.
+    let wanted = |note: &&Note| verbose || !matches!(note, Note::NoCounters { .. });
+    lines.extend(findings.notes.iter().filter(wanted).map(ToString::to_string));
     if lines.is_empty() {
         return String::new();
     }
@@ -379,6 +403,7 @@ fn function_json(function: &Function) -> Value {
         "name": function.name,
         "address": function.address,
         "bounds": match function.bounds {
+            Bounds::Reached => "reached",
             Bounds::Start => "start",
             Bounds::Frame => "frame",
             Bounds::GoTable => "go",
@@ -461,6 +486,7 @@ mod tests {
     fn the_answer_stands_first() {
         let text = text(&findings(), false);
         let mut lines = text.lines();
+        assert_eq!(lines.next(), Some("nothing, 0.000 ms"));
         assert_eq!(
             lines.next(),
             Some(
@@ -486,6 +512,14 @@ mod tests {
         assert!(!text(&findings(), false).contains("sha256_ni"));
         assert!(text(&findings(), true).contains("did not run:\nLIBRARY"));
         assert!(text(&findings(), true).contains("sha256_ni"));
+    }
+
+    #[test]
+    fn callers_without_names_say_nothing() {
+        let chain = ["libx.so:fn_10", "EVP_EncryptUpdate", "fn_20", "main"].map(str::to_owned);
+        assert_eq!(callers(&chain, 1).unwrap(), "EVP_EncryptUpdate");
+        assert_eq!(callers(&chain, 3).unwrap(), "EVP_EncryptUpdate < main");
+        assert_eq!(callers(&chain[..1], 3).unwrap(), "libx.so:fn_10");
     }
 
     #[test]

@@ -7,6 +7,8 @@ use super::elf::Symbol;
 /// What says where a function begins and ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Bounds {
+    /// Proven code calls it, or takes its address; no table tells of it. Its end is where the next begins, at the latest.
+    Reached,
     /// A symbol without a size: its end is where the next function begins, at the latest.
     Start,
     /// An entry of the unwinding tables.
@@ -33,6 +35,13 @@ pub struct Function {
     /// Whether an instruction provably begins at `start`, so that a breakpoint may stand there. Looked at only where the
     /// function holds an instruction of a class; `false` elsewhere.
     pub entry_proven: bool,
+}
+
+impl Function {
+    /// Whether nothing tells where it ends, so that its end is only an upper bound.
+    pub fn is_endless(&self) -> bool {
+        matches!(self.bounds, Bounds::Reached | Bounds::Start)
+    }
 }
 
 /// A stretch of code, and the innermost function that holds it.
@@ -104,6 +113,27 @@ impl Functions {
         name_by_labels(&mut list, labels);
         let pieces = pieces_of(&list);
         Functions { list, pieces }
+    }
+
+    /// Adds functions of which only the start is known.
+    pub fn add(&mut self, starts: impl IntoIterator<Item = u64>, executable: &[Range<u64>]) {
+        // What was cut off where the code ends, or the next begins, is cut anew.
+        self.list
+            .iter_mut()
+            .filter(|function| function.is_endless())
+            .for_each(|function| function.end = function.start);
+        self.list.extend(starts.into_iter().map(|start| Function {
+            start,
+            end: start,
+            name: None,
+            bounds: Bounds::Reached,
+            entry_proven: false,
+        }));
+        self.list.sort_by_key(|function| function.start);
+        self.list.dedup_by_key(|function| function.start);
+        end_the_endless(&mut self.list, executable);
+        self.list.retain(|function| function.start < function.end);
+        self.pieces = pieces_of(&self.list);
     }
 
     /// The innermost function that holds an address.

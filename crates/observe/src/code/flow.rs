@@ -32,6 +32,13 @@ pub(super) struct Region<'a> {
     pub starts_at: &'a dyn Fn(u64) -> bool,
 }
 
+impl Default for Region<'_> {
+    fn default() -> Self {
+        let starts_at = &|_| false;
+        Region { start: 0, code: &[], functions: &[], entries: &[], is_absolute: false, starts_at }
+    }
+}
+
 /// An instruction that is proven to begin where it does.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Proven {
@@ -52,6 +59,10 @@ pub(super) struct Outcome {
     pub unproved: Counts,
     /// Where it jumps to outside of itself.
     pub leaves_to: Vec<u64>,
+    /// What it takes the address of outside of itself.
+    pub points_to: Vec<u64>,
+    /// What it loads from or stores to outside of itself.
+    pub loads_from: Vec<u64>,
 }
 
 // What is known of a byte.
@@ -73,6 +84,8 @@ struct Search<'a> {
     /// Functions, by index, that jump through a table or a register.
     jumps_through_table: Vec<bool>,
     leaves_to: Vec<u64>,
+    points_to: Vec<u64>,
+    loads_from: Vec<u64>,
     /// How many instructions more may be decoded.
     budget: usize,
 }
@@ -86,6 +99,8 @@ struct Group {
     data: Vec<u64>,
     indirect: Vec<u64>,
     leaves_to: Vec<u64>,
+    points_to: Vec<u64>,
+    loads_from: Vec<u64>,
 }
 
 /// Looks at a region.
@@ -97,6 +112,8 @@ pub(super) fn analyse(region: &Region<'_>) -> Outcome {
         data: Vec::new(),
         jumps_through_table: vec![false; region.functions.len()],
         leaves_to: Vec::new(),
+        points_to: Vec::new(),
+        loads_from: Vec::new(),
         budget: region.code.len().saturating_mul(4).saturating_add(4096),
     };
     for (function, _) in region.functions {
@@ -208,7 +225,23 @@ impl Search<'_> {
         self.bytes[offset] |= MAYBE_STARTS;
         group.starts.push((offset, length));
         group.data.extend(self.data_of(instruction));
+        self.note_references(group, instruction);
         true
+    }
+
+    /// What an instruction says of other regions.
+    fn note_references(&self, group: &mut Group, instruction: &Instruction) {
+        if instruction.is_ip_rel_memory_operand() {
+            let place = instruction.ip_rel_memory_address();
+            let is_address = instruction.mnemonic() == Mnemonic::Lea;
+            match self.offset(place) {
+                None if is_address => group.points_to.push(place),
+                None => group.loads_from.push(place),
+                Some(_) => {}
+            }
+        } else if self.region.is_absolute && instruction.op_kinds().any(|kind| kind == OpKind::Immediate32) {
+            group.points_to.push(u64::from(instruction.immediate32()));
+        }
     }
 
     fn successors(&mut self, group: &mut Group, instruction: &Instruction, todo: &mut Vec<u64>) {
@@ -229,19 +262,23 @@ impl Search<'_> {
     }
 
     fn called(&mut self, group: &mut Group, instruction: &Instruction, todo: &mut Vec<u64>) {
-        let is_near = instruction.is_call_near();
-        let target = if is_near { self.offset(instruction.near_branch_target()) } else { None };
-        if let Some(target) = target {
+        if instruction.is_call_near() {
             self.branch(group, instruction, todo);
+            let target = instruction.near_branch_target();
             // A call over data, to learn where it lies: the first thing there is to take the return address.
-            let first = self.decode(target);
-            let takes = matches!(first.mnemonic(), Mnemonic::Pop)
-                || (first.memory_base() == iced_x86::Register::RSP && first.mnemonic() != Mnemonic::Lea);
-            if takes && !(self.is_start(instruction.near_branch_target())) {
+            if self.offset(target).is_some_and(|target| self.takes_return_address(target))
+                && !self.is_start(target)
+            {
                 return;
             }
         }
         group.after_calls.push(instruction.next_ip());
+    }
+
+    fn takes_return_address(&self, offset: usize) -> bool {
+        let first = self.decode(offset);
+        let is_on_stack = first.memory_base() == iced_x86::Register::RSP && first.mnemonic() != Mnemonic::Lea;
+        first.mnemonic() == Mnemonic::Pop || is_on_stack
     }
 
     fn is_start(&self, address: u64) -> bool {
@@ -301,6 +338,8 @@ impl Search<'_> {
         if accepted {
             self.after_calls.extend(&group.after_calls);
             self.leaves_to.extend(&group.leaves_to);
+            self.points_to.extend(&group.points_to);
+            self.loads_from.extend(&group.loads_from);
             for address in &group.indirect {
                 let functions = self.region.functions.iter().zip(&mut self.jumps_through_table);
                 functions
@@ -349,7 +388,7 @@ impl Search<'_> {
         at == end && !matches!(last, FlowControl::ConditionalBranch)
     }
 
-    fn outcome(mut self) -> Outcome {
+    fn outcome(self) -> Outcome {
         let mut proven = Vec::new();
         let mut unproved = Counts::default();
         let mut at = 0;
@@ -375,9 +414,8 @@ impl Search<'_> {
             let until = self.bytes[at + 1..].iter().take(length - 1).position(|known| known & STARTS != 0);
             at += until.map_or(length, |before| before + 1);
         }
-        self.leaves_to.sort_unstable();
-        self.leaves_to.dedup();
-        Outcome { proven, unproved, leaves_to: self.leaves_to }
+        let Search { leaves_to, points_to, loads_from, .. } = self;
+        Outcome { proven, unproved, leaves_to, points_to, loads_from }
     }
 }
 

@@ -4,18 +4,16 @@ use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
 use std::io;
-use std::ops::Range;
 
 use super::bounds::{Bounds, Found, Function, Functions, of_symbols};
 use super::classes::{Classes, Counts};
 use super::elf::{Elf, Segment, Source, Symbol};
-use super::find;
-use super::flow::{self, Region};
 use super::frames::Frames;
 use super::generated::hotspot;
 use super::go::GoTable;
 use super::names;
-use super::sites::{self, Site};
+use super::sites::Site;
+use super::survey::{Code, Survey};
 use crate::memory::Memory;
 
 /// What is in an image.
@@ -78,12 +76,6 @@ impl std::error::Error for ImageError {
     }
 }
 
-/// Executable bytes, and where they are.
-struct Code {
-    start: u64,
-    bytes: Vec<u8>,
-}
-
 impl Image {
     /// What is in a file.
     ///
@@ -119,30 +111,26 @@ impl Image {
         let (mut found, labels) = of_symbols(symbols);
         found.extend(frames.ranges().map(|range| Found { range, bounds: Bounds::Frame, name: None }));
         found.extend(go.iter().flat_map(GoTable::functions));
-        let functions = Functions::new(found, labels, &executable);
-        let code = executable
-            .into_iter()
+        let code: Vec<Code> = executable
+            .iter()
             .filter_map(|range| {
                 let bytes = elf.at_address(range.start, range.end - range.start)?;
                 Some(Code { start: range.start, bytes })
             })
-            .collect::<Vec<_>>();
-        let mut image = Image {
-            functions,
-            sites: Vec::new(),
-            proven: Counts::default(),
-            unproved: Counts::default(),
+            .collect();
+        let functions = Functions::new(found, labels, &executable);
+        let survey = Survey::of(functions, &code, &executable, elf.is_absolute);
+        Image {
+            functions: survey.functions,
+            sites: survey.sites,
+            proven: survey.proven,
+            unproved: survey.unproved,
             build_id: elf.build_id(),
             segments: elf.segments.clone(),
             landmarks: landmarks.map(|symbol| (symbol.name, symbol.address)).collect(),
             frames,
             go,
-        };
-        for code in &code {
-            image.search(code, elf.is_absolute);
         }
-        image.sites.sort_by_key(|site| site.address);
-        image
     }
 
     /// The functions, ordered by their start.
@@ -199,74 +187,5 @@ impl Image {
         let segment = code.or_else(|| holding.next())?;
         let address = segment.address.wrapping_sub(segment.offset).wrapping_add(offset);
         Some(start.wrapping_sub(address))
-    }
-
-    /// Looks at the regions of a stretch of code that may hold an instruction of a class.
-    fn search(&mut self, code: &Code, is_absolute: bool) {
-        let end = code.start + code.bytes.len() as u64;
-        let regions = self.functions.regions();
-        let mut candidates = Vec::new();
-        find::candidates(&code.bytes, |place| candidates.push(code.start + place as u64));
-        let mut rest = candidates.as_slice();
-        let mut covered = code.start;
-        for (range, members) in regions {
-            if range.start >= end || range.end <= code.start {
-                continue;
-            }
-            rest = self.between(code, covered..range.start, rest);
-            let count = rest.partition_point(|candidate| *candidate < range.end);
-            if count > 0 {
-                self.region(code, range.start..range.end.min(end), members, is_absolute);
-            }
-            rest = &rest[count..];
-            covered = range.end;
-        }
-        self.between(code, covered..end, rest);
-    }
-
-    /// Counts what there seems to be where nothing says that there is a function; returns the candidates behind it.
-    fn between<'a>(&mut self, code: &Code, range: Range<u64>, candidates: &'a [u64]) -> &'a [u64] {
-        let count = candidates.partition_point(|candidate| *candidate < range.end);
-        if count > 0 && range.start < range.end {
-            let bytes = &code.bytes[(range.start - code.start) as usize..(range.end - code.start) as usize];
-            let outcome = flow::analyse(&Region {
-                start: range.start,
-                code: bytes,
-                functions: &[],
-                entries: &[],
-                is_absolute: false,
-                starts_at: &|_| false,
-            });
-            self.unproved.merge(&outcome.unproved);
-        }
-        &candidates[count..]
-    }
-
-    fn region(&mut self, code: &Code, range: Range<u64>, members: Range<usize>, is_absolute: bool) {
-        let all = &self.functions;
-        let bytes = |address: u64, length: usize| {
-            let at = (address - code.start) as usize;
-            &code.bytes[at..at + length]
-        };
-        let functions: Vec<_> = all.list[members.clone()]
-            .iter()
-            .map(|function| (function.start..function.end, function.bounds != Bounds::Start))
-            .collect();
-        let outcome = flow::analyse(&Region {
-            start: range.start,
-            code: bytes(range.start, (range.end - range.start) as usize),
-            functions: &functions,
-            entries: &[],
-            is_absolute,
-            starts_at: &|address| all.starts_at(address),
-        });
-        let (sites, proven) = sites::of(&outcome.proven, |address| all.at(address), bytes);
-        self.sites.extend(sites);
-        self.proven.merge(&proven);
-        self.unproved.merge(&outcome.unproved);
-        for function in &mut self.functions.list[members] {
-            let at = outcome.proven.binary_search_by_key(&function.start, |proven| proven.address);
-            function.entry_proven = at.is_ok();
-        }
     }
 }

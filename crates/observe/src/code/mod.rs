@@ -10,7 +10,9 @@ pub mod generated;
 mod go;
 mod image;
 mod names;
+mod reach;
 mod sites;
+mod survey;
 pub mod unwind;
 
 pub use bounds::{Bounds, Function};

@@ -135,7 +135,7 @@ const OURS: i32 = libc::__WALL | libc::__WNOTHREAD;
 /// The next status there is of any. `None`: none yet. `ECHILD`: there is nobody to wait for.
 pub(super) fn wait_any() -> rustix::io::Result<Option<(Pid, i32)>> {
     let options = WaitOptions::from_bits_retain(OURS as u32) | WaitOptions::NOHANG;
-    Ok(rustix::process::waitpid(None, options)?.map(|(pid, status)| (pid, status.as_raw())))
+    Ok(rustix::process::wait(options)?.map(|(pid, status)| (pid, status.as_raw())))
 }
 
 /// The next status of this one, for which it waits.

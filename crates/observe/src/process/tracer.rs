@@ -186,6 +186,8 @@ pub struct Tracer {
     mask: Set,
     sigchld: Disposition,
     alone: bool,
+    /// Whether there may be statuses that were not fetched.
+    more: bool,
     /// Requests come from the thread that attached.
     _not_send: PhantomData<*const ()>,
 }
@@ -268,6 +270,7 @@ impl Tracer {
             sigchld: sys::default_sigchld()?,
             mask: waited_for.block()?,
             alone,
+            more: true,
             _not_send: PhantomData,
         })
     }
@@ -364,12 +367,16 @@ impl Tracer {
 
     /// Looks at all that has happened; whether there is anybody to whom anything can happen.
     fn turn(&mut self, watcher: &mut impl Watcher) -> io::Result<bool> {
+        self.more = true;
         for _ in 0..BURST {
             let next = match self.processes.ready.pop_front() {
                 Some(next) => next,
                 None => match sys::wait_any() {
                     Ok(Some(next)) => next,
-                    Ok(None) => break,
+                    Ok(None) => {
+                        self.more = false;
+                        break;
+                    }
                     Err(rustix::io::Errno::INTR) => continue,
                     Err(rustix::io::Errno::CHILD) => return Ok(false),
                     Err(error) => return Err(error.into()),
@@ -389,18 +396,17 @@ impl Tracer {
 
     /// Sleeps until something happens, or is to be done. Here the signals that are sent to this process are passed on.
     fn sleep(&mut self, watcher: &impl Watcher) {
-        if self.main.stopped_by.take().is_some() && self.processes.ready.is_empty() {
+        let busy = self.more || !self.processes.ready.is_empty();
+        if !busy && self.main.stopped_by.take().is_some() {
             sys::stop_self();
+            // Whether the program was continued as well is seen in the next turn.
             self.main.resumed = true;
-        } else if std::mem::take(&mut self.main.resumed) && self.is_listening() {
-            // Only this process was continued.
+            return;
+        }
+        if std::mem::take(&mut self.main.resumed) && self.is_listening() {
             sys::send(self.main.pid, libc::SIGCONT);
         }
-        let most = if self.processes.ready.is_empty() && !self.main.resumed {
-            self.most(watcher)
-        } else {
-            Some(Duration::ZERO)
-        };
+        let most = if busy { Some(Duration::ZERO) } else { self.most(watcher) };
         let Some(info) = self.waited_for.wait(most) else { return };
         // What a key sends to all of the terminal's group has the program got already.
         if info.number() == libc::SIGCHLD || info.code() == SI_KERNEL && self.main.launched {

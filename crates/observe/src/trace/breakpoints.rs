@@ -10,7 +10,7 @@ use std::ops::Range;
 use crate::memory::Memory;
 
 /// The instruction that is a breakpoint.
-const INT3: u8 = 0xCC;
+pub const INT3: u8 = 0xCC;
 
 /// The longest instruction there is.
 pub const LONGEST: usize = 15;
@@ -162,6 +162,11 @@ impl Table {
         let mut table = self.clone();
         table.at.values_mut().for_each(|breakpoint| breakpoint.armed = false);
         table
+    }
+
+    /// Those between two addresses.
+    pub fn between(&self, range: Range<u64>) -> impl Iterator<Item = (u64, &Breakpoint)> {
+        self.at.range(range).map(|(address, breakpoint)| (*address, breakpoint))
     }
 
     /// How many stand.

@@ -108,7 +108,9 @@ pub struct Function {
     pub entries: Option<u64>,
     /// In how many samples it ran, with [`Mode::Rate`].
     pub samples: u32,
-    /// Entries in a million seconds, estimated from the times between hits; with [`Mode::Rate`].
+    /// How often in a second a thread enters it while it is busy with it, at least; with [`Mode::Rate`]. It is told from the
+    /// middle one of the times between two hits, which a stop makes some microseconds longer: above 100,000 it says no more
+    /// than that.
     pub rate: Option<u64>,
     /// How many breakpoints fired in it.
     pub hits: u64,

@@ -22,6 +22,7 @@ pub mod displaced;
 pub mod findings;
 pub mod guard;
 mod linker;
+mod made;
 mod modules;
 mod origin;
 mod space;

@@ -160,7 +160,7 @@ fn spots_of(image: &Image, module: usize, mode: Mode) -> (Vec<Function>, Vec<Spo
     let mut spots: Vec<Spot> = Vec::new();
     for site in image.sites() {
         let function = *indices.entry(site.function).or_insert_with(|| {
-            functions.push(function_of(image, site.function));
+            functions.push(function_of(&image.functions()[site.function], Some(image.name(site.function))));
             functions.len() - 1
         });
         functions[function].present = functions[function].present.union(site.classes);
@@ -210,10 +210,11 @@ fn add_entries(
     }
 }
 
-fn function_of(image: &Image, index: usize) -> Function {
-    let found = &image.functions()[index];
+/// One in which nothing ran yet.
+pub(super) fn function_of(found: &crate::code::Function, name: Option<String>) -> Function {
+    let unnamed = || found.name.as_deref().map_or_else(|| format!("fn_{:x}", found.start), str::to_owned);
     Function {
-        name: image.name(index),
+        name: name.unwrap_or_else(unnamed),
         address: found.start,
         bounds: found.bounds,
         present: Classes::NONE,

@@ -11,6 +11,7 @@ use std::time::Instant;
 use super::breakpoints::{Armed, Original, Table};
 use super::displaced::{Moved, SLOT, gap};
 use super::guard::{Guard, SpaceMemory};
+use super::made::Made;
 use super::modules::{Modules, Scanned};
 use crate::code::unwind;
 use crate::memory::Memory;
@@ -79,8 +80,10 @@ pub(super) struct Space {
     pub since: Instant,
     /// Whether nobody tells when code is mapped.
     pub unannounced: bool,
-    /// Whether code is made at run time in it.
+    /// Whether there is executable memory without a file in it.
     pub generated: bool,
+    /// The code that is made in it.
+    pub made: Option<Made>,
     /// Whether some mapping is left for later.
     pub pending: bool,
     /// Where the dynamic linker tells debuggers that it mapped something.
@@ -112,6 +115,7 @@ impl Space {
             since: Instant::now(),
             unannounced: false,
             generated: false,
+            made: None,
             pending: false,
             linker: None,
             kept: HashMap::new(),
@@ -139,6 +143,7 @@ impl Space {
             since: self.since,
             unannounced: self.unannounced,
             generated: self.generated,
+            made: None,
             pending: self.pending,
             linker: self.linker,
             kept: self.kept.clone(),

@@ -11,6 +11,7 @@ use super::counters::{Counters, events_here};
 use super::displaced::{Way, way};
 use super::findings::{Findings, Mode, Note, Origin, Process};
 use super::guard::Guard;
+use super::made::{self, AsItWas};
 use super::modules::{Modules, Spot, command_of};
 use super::origin;
 use super::space::{Kept, Mapped, Space};
@@ -28,6 +29,9 @@ const NOISE: (u32, u32) = (64, 2);
 
 /// How many hits at a function's entry an estimate of its rate is made of, in one sample.
 const PER_SAMPLE: u32 = 8;
+
+/// Of how many times between hits the middle one is taken.
+const MOST_GAPS: usize = 10_000;
 
 /// How many chains of callers are kept of a function, and how long they may be.
 const CHAINS: usize = 4;
@@ -60,12 +64,14 @@ pub struct Trace {
     interrupted: HashMap<i32, u64>,
     /// When a thread went on from a function's entry.
     went_on: HashMap<(i32, usize, usize), Instant>,
-    /// Gaps between entries: their number and their sum.
-    gaps: HashMap<(usize, usize), (u64, Duration)>,
+    /// The times from a thread's leaving a function's entry to its next hit there.
+    gaps: HashMap<(usize, usize), Vec<Duration>>,
     /// Functions that ran in this sample.
     sampled: HashSet<(usize, usize)>,
-    progress: Option<Box<dyn FnMut(&Progress)>>,
+    progress: Option<Show>,
 }
+
+type Show = Box<dyn FnMut(&Progress)>;
 
 impl Trace {
     /// For programs that we launch and that end with us.
@@ -117,18 +123,18 @@ impl Trace {
         &self.findings
     }
 
-    /// What was found.
+    /// What was found. What stands still is put back.
     pub fn finish(mut self) -> Findings {
         self.findings.duration = self.started.elapsed();
         let running: Vec<i32> = self.process_of.keys().copied().collect();
         running.into_iter().for_each(|pid| self.watched_until_now(pid));
-        for ((module, function), (count, sum)) in &self.gaps {
-            let nanoseconds = sum.as_nanos().max(1);
-            let rate = u128::from(*count) * 1_000_000_000_000_000 / nanoseconds;
+        for ((module, function), gaps) in &mut self.gaps {
+            gaps.sort_unstable();
+            let rate = 1_000_000_000 / gaps[gaps.len() / 2].as_nanos().max(1);
             self.findings.modules[*module].functions[*function].rate = u64::try_from(rate).ok();
         }
         self.findings.counters = self.counters.read();
-        self.findings
+        std::mem::take(&mut self.findings)
     }
 
     /// How far it is.
@@ -273,6 +279,14 @@ impl Trace {
         space.mapped.push(mapped);
     }
 
+    /// Asks for code that was made since the last time.
+    fn look_for_made(&mut self, id: u32) {
+        let Some(mut space) = self.spaces.remove(&id) else { return };
+        let new = made::look(&mut space, &mut self.modules, &mut self.guard, &mut self.findings);
+        new.into_iter().for_each(|module| self.had_by(&space, module));
+        self.spaces.insert(id, space);
+    }
+
     fn had_by(&mut self, space: &Space, module: usize) {
         for pid in &space.pids {
             if let Some(index) = self.process_of.get(pid) {
@@ -395,8 +409,10 @@ impl Trace {
             }
         }
         if let Some(since) = self.went_on.remove(&(tid, spot.module, spot.function)) {
-            let gap = self.gaps.entry((spot.module, spot.function)).or_default();
-            *gap = (gap.0 + 1, gap.1 + since.elapsed());
+            let gaps = self.gaps.entry((spot.module, spot.function)).or_default();
+            if gaps.len() < MOST_GAPS {
+                gaps.push(since.elapsed());
+            }
         }
     }
 
@@ -404,8 +420,14 @@ impl Trace {
     fn callers(&mut self, thread: &mut Thread, id: u32) -> io::Result<Vec<String>> {
         let registers = *thread.registers()?;
         let Some(space) = self.spaces.get(&id) else { return Ok(Vec::new()) };
-        let frames = unwind::callers(&origin::registers(&registers), &space.memory, &space.modules);
-        Ok(frames.iter().map(origin::name).collect())
+        let memory = AsItWas { memory: &space.memory, table: &space.table };
+        let frames = unwind::callers(&origin::registers(&registers), &memory, &space.modules);
+        let made = |address| space.made.as_ref().and_then(|made| made.name_at(&memory, address));
+        let name = |frame: &unwind::Caller| match frame.module {
+            None => made(frame.address).unwrap_or_else(|| origin::name(frame)),
+            Some(_) => origin::name(frame),
+        };
+        Ok(frames.iter().map(name).collect())
     }
 
     /// Whether a breakpoint that fired stays.
@@ -532,6 +554,15 @@ impl Trace {
     }
 }
 
+/// However tracing ended: no byte of ours stays where it can be put back.
+impl Drop for Trace {
+    fn drop(&mut self) {
+        for (id, space) in &mut self.spaces {
+            space.table.disarm_all(&space.memory, &mut self.guard.record(*id));
+        }
+    }
+}
+
 impl Watcher for Trace {
     fn began(&mut self, thread: &mut Thread, how: Began) -> io::Result<()> {
         let pid = thread.pid.as_raw_pid();
@@ -631,9 +662,15 @@ impl Watcher for Trace {
         self.ticked = Instant::now();
         let ids: Vec<u32> = self.spaces.keys().copied().collect();
         for id in ids {
-            if self.spaces.get(&id).is_some_and(|space| space.unannounced || space.generated || space.pending)
-            {
+            let (changed, made) = self
+                .spaces
+                .get(&id)
+                .map_or((false, false), |space| (space.unannounced || space.pending, space.generated));
+            if changed {
                 self.look(id);
+            }
+            if made {
+                self.look_for_made(id);
             }
         }
         self.arm_again();

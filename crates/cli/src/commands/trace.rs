@@ -1,0 +1,254 @@
+//! `millstream trace`: which cryptographic instructions a program runs.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+use indicatif::ProgressBar;
+use millstream_observe::process::{Launch, Pid, Processes, Tracer, Watcher};
+use millstream_observe::trace::findings::Findings;
+use millstream_observe::trace::guard::{Outcome, guarded};
+use millstream_observe::trace::{Mode, Options, Progress as Step, Trace as Watch};
+use millstream_observe::without::{Masker, supported};
+use rustix::termios::isatty;
+
+use crate::commands::{Context, man};
+use crate::error::{Error, exit, plain};
+use crate::observe::features::{self, Features};
+use crate::observe::trace as report;
+use crate::observe::without::is_forbidden;
+use crate::output::Output;
+use crate::programs::child;
+use crate::progress::Progress;
+
+/// Codes of env(1) and shells for a program that can't be run.
+const NOT_EXECUTABLE: u8 = 126;
+const NOT_FOUND: u8 = 127;
+
+/// Say which cryptographic instructions a program runs
+///
+/// The program is any at all: unmodified, static, stripped, in any language. At the end standard error says whether it used the
+/// processor's AES and the like, and which functions of which libraries did.
+#[derive(clap::Args)]
+#[command(after_long_help = man::help(man::TRACE))]
+pub(super) struct Trace {
+    /// What ran, and what did not, at nearly no cost. This is the default
+    #[arg(long, group = "mode")]
+    once: bool,
+    /// How often: each entry of a function is counted, which slows it down
+    #[arg(long, group = "mode")]
+    count: bool,
+    /// How often, by samples: nearly no cost
+    #[arg(long, group = "mode")]
+    rate: bool,
+    #[command(flatten)]
+    features: Features,
+    /// The process to trace, with its threads and what it starts
+    #[arg(short = 'p', long, value_name = "PID", required_unless_present = "command", conflicts_with_all = ["command", "without", "with_only"])]
+    pid: Option<i32>,
+    /// With --pid: end after so many seconds
+    #[arg(long, value_name = "N", requires = "pid", value_parser = positive)]
+    seconds: Option<f64>,
+    /// Say it as JSON
+    #[arg(long)]
+    json: bool,
+    /// Say it in this file, not on standard error
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Say also what did not run, and what tracing cost
+    #[arg(short = 'v', long)]
+    verbose: bool,
+    /// No progress line
+    #[arg(short = 'q', long)]
+    quiet: bool,
+    /// The program and its arguments
+    #[arg(value_name = "CMD", trailing_var_arg = true, allow_hyphen_values = true)]
+    command: Vec<OsString>,
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let number = text.parse().map_err(|_| "not a number".to_owned())?;
+    if number > 0.0 && number < 1e9 { Ok(number) } else { Err("not a time to wait for".to_owned()) }
+}
+
+impl Trace {
+    pub(super) fn run(self, context: &Context) -> Result<(), Error> {
+        // What can't be written is not noticed after hours only.
+        let file = self.report.as_deref().map(Output::named).transpose()?;
+        let Some(pid) = self.pid else { return self.launched(file, context) };
+        let pid = Pid::from_raw(pid).filter(|pid| pid.as_raw_pid() > 0);
+        let pid = pid.ok_or_else(|| Error::Usage("--pid takes the number of a process".into()))?;
+        // From here on a process of its own works, that this one may put right what it leaves.
+        let work = |guard| {
+            let worked = Watch::guarded(self.options(false), guard)
+                .map_err(|error| failed(&error))
+                .and_then(|watch| self.attached(pid, watch, context))
+                .and_then(|findings| self.tell(&findings, file, context));
+            match worked {
+                Ok(()) => exit::SUCCESS,
+                Err(error) => {
+                    if !matches!(error, Error::Reported(_)) {
+                        context.say(&error);
+                    }
+                    error.exit_code()
+                }
+            }
+        };
+        match guarded(work).map_err(|error| failed(&error))? {
+            Outcome::Code(exit::SUCCESS) => Ok(()),
+            Outcome::Code(code) => Err(Error::Reported(code)),
+            Outcome::Killed { signal, put_back } => {
+                context.say(format!(
+                    "the tracing process was ended by signal {signal}; {put_back} breakpoints of process {pid} were removed"
+                ));
+                Err(Error::Reported(exit::FAILURE))
+            }
+        }
+    }
+
+    fn options(&self, announced: bool) -> Options {
+        let mode = match (self.count, self.rate) {
+            (true, _) => Mode::Count,
+            (_, true) => Mode::Rate,
+            _ => Mode::Once,
+        };
+        Options { mode, announced, ..Options::default() }
+    }
+
+    /// Traces a program from its start to its end.
+    fn launched(&self, file: Option<Output>, context: &Context) -> Result<(), Error> {
+        let watch = Watch::new(self.options(true)).map_err(|error| failed(&error))?;
+        let mut command = Command::new(&self.command[0]);
+        command.args(&self.command[1..]);
+        let launch = Launch { filter: true, kill_with_us: true, stop_with_it: true };
+        let tracer = Tracer::launch(&mut command, launch).map_err(|error| {
+            if is_forbidden(&error) {
+                return failed(&error);
+            }
+            context.say(format!("{}: {}", self.command[0].display(), plain(&error)));
+            let found = error.kind() != io::ErrorKind::NotFound;
+            Error::Reported(if found { NOT_EXECUTABLE } else { NOT_FOUND })
+        })?;
+        // The program writes to the same terminal, and a line that comes and goes would be in its way.
+        let line = Line::new(!self.quiet && !isatty(io::stdout().as_fd()));
+        let (status, findings) =
+            self.follow(tracer, watch, &line, context).map_err(|error| failed(&error))?;
+        line.finish();
+        let told = self.tell(&findings, file, context);
+        match child::code(status) {
+            exit::SUCCESS => told,
+            code => {
+                // The program's own failure is what its caller has to know.
+                told.unwrap_or_else(|error| context.say(error));
+                Err(Error::Reported(code))
+            }
+        }
+    }
+
+    fn follow(
+        &self,
+        mut tracer: Tracer,
+        mut watch: Watch,
+        line: &Line,
+        context: &Context,
+    ) -> io::Result<(ExitStatus, Findings)> {
+        line.follow(&mut watch);
+        let withheld = self.features.withheld().map_err(io::Error::other)?;
+        let Some(withheld) = withheld else {
+            let status = tracer.run(&mut watch)?;
+            tracer.outlast(&mut watch)?;
+            return Ok((status, watch.finish()));
+        };
+        let missing = features::missing(&self.features, withheld);
+        if !missing.is_empty() {
+            context.say(format!("this processor has no {missing} that could be withheld"));
+        }
+        supported().map_err(io::Error::other)?;
+        let mut both = (Masker::new(withheld), watch);
+        let status = tracer.run(&mut both)?;
+        tracer.outlast(&mut both)?;
+        Ok((status, both.1.finish()))
+    }
+
+    /// Traces a process that runs, until it ends or somebody asks for an end.
+    fn attached(&self, pid: Pid, mut watch: Watch, context: &Context) -> Result<Findings, Error> {
+        let mut tracer = Tracer::attach(pid).map_err(|error| failed(&error))?;
+        let line = Line::new(!self.quiet);
+        line.follow(&mut watch);
+        let until = self.seconds.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
+        let mut both = (watch, Until(until));
+        let followed = tracer.follow(&mut both);
+        let detached = tracer.detach_all(&mut both);
+        line.finish();
+        if let Err(error) = followed.map(drop).and(detached) {
+            // What was found is found.
+            context.say(plain(&error));
+        }
+        Ok(both.0.finish())
+    }
+
+    fn tell(&self, findings: &Findings, file: Option<Output>, context: &Context) -> Result<(), Error> {
+        let text = match self.json {
+            true => format!("{:#}\n", report::json(findings)),
+            false => report::text(findings, self.verbose),
+        };
+        if let Some(output) = file {
+            let written = output.file().write_all(text.as_bytes());
+            written.map_err(|source| Error::Write { name: output.name(), source })?;
+            return output.finish();
+        }
+        let head = if self.json { String::new() } else { format!("{}: ", context.name) };
+        // Where standard error is closed there is nobody to tell.
+        let _ = io::stderr().write_all(format!("{head}{text}").as_bytes());
+        Ok(())
+    }
+}
+
+/// The end of a trace that ends by itself.
+struct Until(Option<Instant>);
+
+impl Watcher for Until {
+    fn tick(&mut self, processes: &mut Processes) -> io::Result<()> {
+        self.0 = None;
+        processes.finish();
+        Ok(())
+    }
+
+    fn next_tick(&self) -> Option<Instant> {
+        self.0
+    }
+}
+
+/// How far it is, in a line on a terminal.
+struct Line(Progress);
+
+impl Line {
+    fn new(wanted: bool) -> Line {
+        Line(if wanted { Progress::line() } else { Progress::Silent })
+    }
+
+    fn follow(&self, watch: &mut Watch) {
+        let Progress::Bar(bar) = &self.0 else { return };
+        let bar: ProgressBar = bar.clone();
+        watch.show_progress(move |step| bar.set_message(words(step)));
+    }
+
+    fn finish(&self) {
+        self.0.finish(true);
+    }
+}
+
+fn words(step: &Step) -> String {
+    format!(
+        "{} processes, {} images, {} breakpoints stand, {} fired",
+        step.running, step.modules, step.armed, step.fired
+    )
+}
+
+/// What the system refused.
+fn failed(error: &io::Error) -> Error {
+    Error::Trace(plain(error))
+}
