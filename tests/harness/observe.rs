@@ -81,6 +81,12 @@ impl Findings {
         all.map(|(_, function)| function["entries"].as_u64().unwrap_or(0)).sum()
     }
 
+    /// What it says of its own limits.
+    pub fn notes(&self) -> String {
+        let notes = self.0["notes"].as_array().into_iter().flatten();
+        notes.filter_map(Value::as_str).collect::<Vec<_>>().join("\n")
+    }
+
     fn functions(&self, key: &str, classes: &[&str]) -> Vec<String> {
         let those = self.each().filter(|(_, function)| named(&function[key], classes));
         those.map(|(module, function)| format!("{}: {}", module["path"], function["name"])).collect()
