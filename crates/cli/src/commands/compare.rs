@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use millstream_cpu::Features as Processor;
 use millstream_engines::hash::{Digest, Hash, Hasher};
 use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::signal::SigSet;
+use nix::sys::signal::{SigSet, SigmaskHow};
 use nix::sys::time::TimeValLike;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::json;
@@ -183,7 +183,10 @@ impl Compare {
         child.stdout(writer);
         let ended = AtomicBool::new(false);
         std::thread::scope(|scope| {
+            // What is sent to this process, also that the program has ended, is for the thread that waits for it.
+            let mask = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK)?;
             let digest = scope.spawn(|| digest(reader, &ended, self.show));
+            mask.thread_set_mask()?;
             let outcome = way.run(&mut child, &|text| context.say(text));
             // The command holds an end of the pipe.
             drop(child);
@@ -219,8 +222,6 @@ impl Compare {
 
 /// The digest of all that comes, until nobody can write any more or the program has ended.
 fn digest(mut from: PipeReader, ended: &AtomicBool, show: bool) -> io::Result<Digest> {
-    // What is sent to this process is for the thread that waits for the program.
-    SigSet::all().thread_block()?;
     let mut hasher = Hasher::new(Processor::hardware(), Hash::Sha256);
     let mut buffer = vec![0; 1 << 16];
     loop {

@@ -183,8 +183,9 @@ fn row(findings: &Findings, module: &Module, function: &Function) -> Vec<String>
         Mode::Once => {}
         Mode::Count => row.push(or_dash(function.entries.map(|entries| entries.to_string()))),
         Mode::Rate => {
-            row.push(format!("{} of {}", function.samples, findings.samples));
-            row.push(or_dash(function.rate.map(|rate| per_second(rate as f64 / 1e6))));
+            // It may run before the first sample and after the last.
+            row.push(format!("{} of {}", function.samples, findings.samples.max(function.samples)));
+            row.push(or_dash(function.rate.map(|rate| per_second(rate as f64))));
         }
     }
     row.push(enumerated(function.origins.iter().map(|origin| purpose(*origin))));
@@ -415,7 +416,7 @@ fn function_json(function: &Function) -> Value {
         "worked": classes(function.worked),
         "entries": function.entries,
         "samples": function.samples,
-        "entries_per_s": function.rate.map(|rate| rounded(rate as f64 / 1e6)),
+        "entries_per_s": function.rate.map(|rate| rounded(rate as f64)),
         "hits": function.hits,
         "first_s": function.first.map(time),
         "callers": function.callers,

@@ -2,6 +2,7 @@
 //!
 //! Ref. System V ABI, chapters 4 and 5; its AMD64 supplement.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -22,6 +23,8 @@ pub(super) enum Source<'a> {
 const MOST_HEADERS: usize = 4096;
 /// More than this is not read at once, whatever a header says.
 const MOST_BYTES: u64 = 1 << 31;
+/// A file is read so often at most, all in all.
+const TIMES_READ: u64 = 8;
 /// What is read from memory at once, where a part may be missing.
 const CHUNK: usize = 1 << 16;
 
@@ -107,6 +110,8 @@ pub(super) struct Elf<'a> {
     pub is_absolute: bool,
     dynamic: Option<Range<u64>>,
     notes: Vec<Range<u64>>,
+    /// How many bytes may still be read: headers may say of the same bytes many times that they are there.
+    budget: Cell<u64>,
     /// Not zero where the image is in memory: what is added to an address to find it there.
     bias: u64,
 }
@@ -141,6 +146,11 @@ impl<'a> Elf<'a> {
         if header.get(4..6) != Some(&[2, 1]) || machine != MACHINE_X86_64 {
             return Err(ImageError::Machine(machine));
         }
+        let budget = match &source {
+            Source::Bytes(bytes) => TIMES_READ.saturating_mul(bytes.len() as u64),
+            Source::File(_, length) => TIMES_READ.saturating_mul(*length),
+            Source::Memory(..) => MOST_BYTES,
+        };
         let mut elf = Elf {
             source,
             segments: Vec::new(),
@@ -149,6 +159,7 @@ impl<'a> Elf<'a> {
             is_absolute: u16_at(&header, 16) == Some(2),
             dynamic: None,
             notes: Vec::new(),
+            budget: Cell::new(budget),
             bias: 0,
         };
         elf.read_segments(&header).ok_or(ImageError::Malformed("program headers"))?;
@@ -157,6 +168,11 @@ impl<'a> Elf<'a> {
             elf.sections.clear();
         }
         Ok(elf)
+    }
+
+    pub fn of_file(file: &'a File) -> Result<Elf<'a>, ImageError> {
+        let length = file.metadata().map_err(ImageError::Read)?.len();
+        Elf::read(Source::File(file, length))
     }
 
     fn read_segments(&mut self, header: &[u8]) -> Option<()> {
@@ -225,6 +241,7 @@ impl<'a> Elf<'a> {
         if size > MOST_BYTES {
             return None;
         }
+        self.budget.set(self.budget.get().checked_sub(size)?);
         self.source.at_offset(offset, usize::try_from(size).ok()?).ok()
     }
 
@@ -242,6 +259,7 @@ impl<'a> Elf<'a> {
         let inside = address - segment.address;
         if let Source::Memory(memory, _) = self.source {
             let size = size.min(segment.memory_size - inside).min(MOST_BYTES);
+            self.budget.set(self.budget.get().checked_sub(size)?);
             return Some(read_some(memory, address.wrapping_add(self.bias), usize::try_from(size).ok()?));
         }
         let size = size.min(segment.file_size.checked_sub(inside)?);
@@ -277,6 +295,22 @@ impl<'a> Elf<'a> {
             let notes = self.at_address(range.start, (range.end - range.start).min(1 << 16))?;
             build_id_among(&notes)
         })
+    }
+
+    /// The same where only sections tell, as in files that hold nothing but names.
+    pub fn build_id_by_section(&self) -> Option<Vec<u8>> {
+        build_id_among(&self.section_bytes(self.section(".note.gnu.build-id")?)?)
+    }
+
+    /// Data that can't be written to: where texts are.
+    pub fn read_only_data(&self) -> Vec<Vec<u8>> {
+        let sections = self.sections.iter().filter(|section| section.flags & 7 == 2 && section.kind == 1);
+        let texts: Vec<_> = sections.filter_map(|section| self.section_bytes(section)).collect();
+        if !texts.is_empty() {
+            return texts;
+        }
+        let segments = self.segments.iter().filter(|segment| segment.flags & 2 == 0);
+        segments.filter_map(|segment| self.at_address(segment.address, segment.memory_size)).collect()
     }
 
     /// The symbols that have an address: of the file's table, and those it exports.

@@ -12,6 +12,7 @@
 //!
 //! What decodes to something impossible, or overlaps, takes along all that was reached with it.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind};
@@ -22,7 +23,7 @@ use super::classes::{Class, Counts};
 pub(super) struct Region<'a> {
     pub start: u64,
     pub code: &'a [u8],
-    /// The functions in it. What is known to end where it is said to may be swept.
+    /// The functions in it, ordered by their start. What is known to end where it is said to may be swept.
     pub functions: &'a [(Range<u64>, bool)],
     /// Where else something is known to enter.
     pub entries: &'a [u64],
@@ -73,6 +74,8 @@ const MAYBE_STARTS: u8 = 4;
 const MAYBE_INSIDE: u8 = 8;
 const TARGET: u8 = 16;
 const MAYBE_TARGET: u8 = 32;
+/// Proven only by what the second and third rule say.
+const WEAK: u8 = 64;
 
 struct Search<'a> {
     region: &'a Region<'a>,
@@ -80,9 +83,9 @@ struct Search<'a> {
     /// Behind calls: looked at after all that is surer.
     after_calls: Vec<u64>,
     /// Places in the region whose address is taken, or that are loaded from.
-    data: Vec<u64>,
-    /// Functions, by index, that jump through a table or a register.
-    jumps_through_table: Vec<bool>,
+    data: BTreeSet<u64>,
+    /// Jumps through a table or a register.
+    indirect: BTreeSet<u64>,
     leaves_to: Vec<u64>,
     points_to: Vec<u64>,
     loads_from: Vec<u64>,
@@ -109,8 +112,8 @@ pub(super) fn analyse(region: &Region<'_>) -> Outcome {
         region,
         bytes: vec![0; region.code.len()],
         after_calls: Vec::new(),
-        data: Vec::new(),
-        jumps_through_table: vec![false; region.functions.len()],
+        data: BTreeSet::new(),
+        indirect: BTreeSet::new(),
         leaves_to: Vec::new(),
         points_to: Vec::new(),
         loads_from: Vec::new(),
@@ -123,11 +126,12 @@ pub(super) fn analyse(region: &Region<'_>) -> Outcome {
         search.follow(*entry);
     }
     search.follow_calls();
-    for index in 0..region.functions.len() {
-        if search.jumps_through_table[index] && region.functions[index].1 {
-            search.sweep(&region.functions[index].0);
+    for (function, may_be_swept) in region.functions {
+        if *may_be_swept && search.indirect.range(function.clone()).next().is_some() {
+            search.sweep(function);
         }
     }
+    search.doubt_data();
     search.outcome()
 }
 
@@ -157,7 +161,7 @@ impl Search<'_> {
         group.targets.push(offset);
         self.bytes[offset] |= MAYBE_TARGET;
         let accepted = self.reach(&mut group, vec![address]);
-        self.settle(group, accepted);
+        self.settle(group, accepted, 0);
     }
 
     /// What follows calls. What is accepted may hold more of them.
@@ -174,11 +178,12 @@ impl Search<'_> {
             let mut accepted = self.reach(&mut group, vec![address]);
             // What is data for somebody is not what a call returns to.
             let is_data = |(offset, length): &(usize, usize)| {
-                let start = self.address(*offset);
-                self.data.iter().chain(&group.data).any(|data| (start..start + *length as u64).contains(data))
+                let range = self.address(*offset)..self.address(offset + length);
+                self.data.range(range.clone()).next().is_some()
+                    || group.data.iter().any(|data| range.contains(data))
             };
             accepted = accepted && !group.starts.iter().any(is_data);
-            self.settle(group, accepted);
+            self.settle(group, accepted, WEAK);
         }
     }
 
@@ -282,7 +287,7 @@ impl Search<'_> {
     }
 
     fn is_start(&self, address: u64) -> bool {
-        self.region.functions.iter().any(|(function, _)| function.start == address)
+        self.region.functions.binary_search_by_key(&address, |(function, _)| function.start).is_ok()
     }
 
     fn branch(&mut self, group: &mut Group, instruction: &Instruction, todo: &mut Vec<u64>) {
@@ -317,13 +322,13 @@ impl Search<'_> {
         places.map(|place| place.filter(|place| self.offset(*place).is_some())).into_iter().flatten()
     }
 
-    /// Accepts a group, or forgets it.
-    fn settle(&mut self, group: Group, accepted: bool) {
+    /// Accepts a group, with a mark, or forgets it.
+    fn settle(&mut self, group: Group, accepted: bool, mark: u8) {
         for (offset, length) in &group.starts {
             let bytes = &mut self.bytes[*offset..offset + length];
             bytes.iter_mut().for_each(|byte| *byte &= !(MAYBE_STARTS | MAYBE_INSIDE));
             if accepted {
-                bytes[0] |= STARTS;
+                bytes[0] |= STARTS | mark;
                 bytes[1..].iter_mut().for_each(|byte| *byte |= INSIDE);
             }
         }
@@ -340,12 +345,7 @@ impl Search<'_> {
             self.leaves_to.extend(&group.leaves_to);
             self.points_to.extend(&group.points_to);
             self.loads_from.extend(&group.loads_from);
-            for address in &group.indirect {
-                let functions = self.region.functions.iter().zip(&mut self.jumps_through_table);
-                functions
-                    .filter(|((function, _), _)| function.contains(address))
-                    .for_each(|(_, through)| *through = true);
-            }
+            self.indirect.extend(&group.indirect);
         }
     }
 
@@ -354,14 +354,14 @@ impl Search<'_> {
         let (Some(start), Some(last)) = (self.offset(function.start), self.offset(function.end - 1)) else {
             return;
         };
-        if self.data.iter().any(|data| function.contains(data)) {
+        if self.data.range(function.clone()).next().is_some() {
             return;
         }
         let mut group = Group::default();
         let accepted = self.sweep_into(&mut group, start, last + 1)
             && group.data.iter().all(|data| !function.contains(data))
             && group.targets.iter().all(|target| self.bytes[*target] & (STARTS | MAYBE_STARTS) != 0);
-        self.settle(group, accepted);
+        self.settle(group, accepted, WEAK);
         self.follow_calls();
     }
 
@@ -386,6 +386,22 @@ impl Search<'_> {
             at += instruction.len();
         }
         at == end && !matches!(last, FlowControl::ConditionalBranch)
+    }
+
+    /// What was accepted before somebody was seen to take it for data is given up, up to what is surer.
+    fn doubt_data(&mut self) {
+        for data in std::mem::take(&mut self.data) {
+            let Some(offset) = self.offset(data) else { continue };
+            let Some(mut at) = (0..=offset).rev().find(|at| self.bytes[*at] & INSIDE == 0) else { continue };
+            while at < self.bytes.len() && self.bytes[at] & (PROVEN | WEAK) == STARTS | WEAK {
+                self.bytes[at] &= !(STARTS | WEAK);
+                at += 1;
+                while at < self.bytes.len() && self.bytes[at] & PROVEN == INSIDE {
+                    self.bytes[at] &= !INSIDE;
+                    at += 1;
+                }
+            }
+        }
     }
 
     fn outcome(self) -> Outcome {

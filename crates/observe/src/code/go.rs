@@ -27,6 +27,8 @@ pub(super) struct GoTable {
     text: u64,
 }
 
+/// Bytes that look like the start of a table are tried so often.
+const MOST_TRIES: usize = 16;
 /// A table says at most this many functions.
 const MOST_FUNCTIONS: u64 = 1 << 24;
 
@@ -44,6 +46,7 @@ impl GoTable {
         segments.into_iter().find_map(|segment| {
             let bytes = elf.at_address(segment.address, segment.memory_size)?;
             starts(&bytes)
+                .take(MOST_TRIES)
                 .find_map(|at| GoTable::parse(elf, segment.address + at as u64, bytes[at..].to_vec()))
         })
     }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
 use std::io;
+use std::path::Path;
 
 use super::bounds::{Bounds, Found, Function, Functions, of_symbols};
 use super::classes::{Classes, Counts};
@@ -11,6 +12,7 @@ use super::elf::{Elf, Segment, Source, Symbol};
 use super::frames::Frames;
 use super::generated::hotspot;
 use super::go::GoTable;
+use super::known::{self, Library};
 use super::names;
 use super::sites::Site;
 use super::survey::{Code, Survey};
@@ -34,6 +36,7 @@ pub struct Image {
     proven: Counts,
     unproved: Counts,
     build_id: Option<Vec<u8>>,
+    pub(super) libraries: Vec<Library>,
     pub(super) segments: Vec<Segment>,
     /// Data that tells what a virtual machine has made.
     pub(super) landmarks: HashMap<Box<str>, u64>,
@@ -82,8 +85,19 @@ impl Image {
     /// # Errors
     /// When it can't be read, or is no ELF file for x86-64 that Linux would map.
     pub fn of_file(file: &File) -> Result<Image, ImageError> {
-        let length = file.metadata().map_err(ImageError::Read)?.len();
-        Ok(Image::analyse(&Elf::read(Source::File(file, length))?))
+        Image::with_debug_files(file, Path::new("/usr/lib/debug"))
+    }
+
+    /// What is in a file; names that were stripped from it are looked for in `directory`, where `.build-id` holds them by
+    /// the build's identification.
+    ///
+    /// # Errors
+    /// Those of [`Image::of_file`].
+    pub fn with_debug_files(file: &File, directory: &Path) -> Result<Image, ImageError> {
+        let elf = Elf::of_file(file)?;
+        let stripped = elf.section(".symtab").is_none();
+        let names = elf.build_id().filter(|_| stripped).and_then(|id| debug_symbols(&id, directory));
+        Ok(Image::analyse(&elf, names.unwrap_or_default()))
     }
 
     /// What is in a file of these bytes.
@@ -91,7 +105,7 @@ impl Image {
     /// # Errors
     /// When they are no ELF file for x86-64 that Linux would map.
     pub fn of_bytes(bytes: &[u8]) -> Result<Image, ImageError> {
-        Ok(Image::analyse(&Elf::read(Source::Bytes(bytes))?))
+        Ok(Image::analyse(&Elf::read(Source::Bytes(bytes))?, Vec::new()))
     }
 
     /// What is in memory, where the file's first byte is mapped at `base`. Names are then those that are exported.
@@ -99,14 +113,15 @@ impl Image {
     /// # Errors
     /// When the headers can't be read, or are not those of an ELF file for x86-64.
     pub fn of_memory(memory: &dyn Memory, base: u64) -> Result<Image, ImageError> {
-        Ok(Image::analyse(&Elf::read(Source::Memory(memory, base))?))
+        Ok(Image::analyse(&Elf::read(Source::Memory(memory, base))?, Vec::new()))
     }
 
-    fn analyse(elf: &Elf<'_>) -> Image {
+    fn analyse(elf: &Elf<'_>, more_symbols: Vec<Symbol>) -> Image {
         let executable = elf.executable();
         let frames = Frames::read(elf);
         let go = GoTable::read(elf);
-        let (data, symbols): (Vec<_>, Vec<_>) = elf.symbols().into_iter().partition(Symbol::is_data);
+        let (data, symbols): (Vec<_>, Vec<_>) =
+            elf.symbols().into_iter().chain(more_symbols).partition(Symbol::is_data);
         let landmarks = data.into_iter().filter(|symbol| hotspot::is_landmark(&symbol.name));
         let (mut found, labels) = of_symbols(symbols);
         found.extend(frames.ranges().map(|range| Found { range, bounds: Bounds::Frame, name: None }));
@@ -120,7 +135,10 @@ impl Image {
             .collect();
         let functions = Functions::new(found, labels, &executable);
         let survey = Survey::of(functions, &code, &executable, elf.is_absolute);
+        let is_of_interest = survey.proven.total() + survey.unproved.total() > 0;
+        let texts = if is_of_interest { elf.read_only_data() } else { Vec::new() };
         Image {
+            libraries: known::in_data(&texts),
             functions: survey.functions,
             sites: survey.sites,
             proven: survey.proven,
@@ -188,4 +206,13 @@ impl Image {
         let address = segment.address.wrapping_sub(segment.offset).wrapping_add(offset);
         Some(start.wrapping_sub(address))
     }
+}
+
+/// The symbols of the file that a distribution keeps apart from a stripped one.
+fn debug_symbols(build_id: &[u8], directory: &Path) -> Option<Vec<Symbol>> {
+    let digits: String = build_id.iter().map(|byte| format!("{byte:02x}")).collect();
+    let (first, rest) = digits.split_at_checked(2)?;
+    let file = File::open(directory.join(".build-id").join(first).join(format!("{rest}.debug"))).ok()?;
+    let elf = Elf::of_file(&file).ok()?;
+    (elf.build_id_by_section().as_deref() == Some(build_id)).then(|| elf.symbols())
 }

@@ -1,6 +1,7 @@
 //! What is in executable memory: functions, the instructions of interest in them, and where a breakpoint may stand.
 
 mod bounds;
+mod cache;
 mod classes;
 mod elf;
 mod find;
@@ -9,6 +10,7 @@ mod frames;
 pub mod generated;
 mod go;
 mod image;
+pub mod known;
 mod names;
 mod reach;
 mod sites;
@@ -16,6 +18,7 @@ mod survey;
 pub mod unwind;
 
 pub use bounds::{Bounds, Function};
+pub use cache::Images;
 pub use classes::{Class, Classes, Counts, Meaning};
 pub use image::{Image, ImageError};
 pub use sites::Site;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::bounds::Functions;
-use super::classes::Counts;
+use super::classes::{Class, Counts};
 use super::find;
 use super::flow::{self, Outcome, Region};
 use super::reach;
@@ -40,7 +40,7 @@ impl Survey {
         let mut survey = Survey::new(functions);
         survey.search(code, &[], is_absolute);
         // Where something stays unproved, all that other code says of it is looked at too.
-        if survey.unproved.total() > 0 && reach::is_worth_it(code) {
+        if survey.unproved.iter().any(|(class, _)| is_wanted(class)) && reach::is_worth_it(code) {
             let mut functions = survey.functions;
             let entries = reach::everywhere(&mut functions, code, executable, is_absolute);
             survey = Survey::new(functions);
@@ -112,6 +112,11 @@ impl Survey {
             function.entry_proven = at.is_ok();
         }
     }
+}
+
+/// Whether proof of a class is worth decoding everything. PadLock's instructions are in many programs and run in few.
+fn is_wanted(class: Class) -> bool {
+    class.is_proof() && class != Class::Padlock
 }
 
 /// Looks at the region of some functions. `entries` are sorted, and may lie anywhere.

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fmt;
 use std::io;
+use std::time::{Duration, Instant};
 
 use rustix::process::Pid;
 
@@ -132,10 +133,8 @@ fn obstacle(pid: Pid, error: &io::Error) -> Obstacle {
         return Obstacle::Traced { by: by as i32, name: name.trim_end().to_owned() };
     }
     let own = rustix::process::geteuid().as_raw();
-    if own != 0 {
-        if let Some(uid) = status.number("Uid").filter(|uid| *uid != own) {
-            return Obstacle::OtherUser { uid };
-        }
+    if let Some(uid) = status.number("Uid").filter(|uid| own != 0 && *uid != own) {
+        return Obstacle::OtherUser { uid };
     }
     if let Some(scope) = yama().filter(|scope| *scope >= 3 || *scope > 0 && own != 0) {
         return Obstacle::Yama { scope };
@@ -186,14 +185,19 @@ pub(super) fn process_of(tid: Pid) -> Option<Pid> {
     Pid::from_raw(Status::of(tid)?.number("Tgid")? as i32)
 }
 
+/// How long a thread that another tracer is just letting go of is waited for.
+const LET_GO: Duration = Duration::from_secs(1);
+
 /// Traces all threads of a process, also those that are born meanwhile, and asks them to stop: their numbers.
 ///
 /// # Errors
-/// [`AttachError`], when the first can't be traced; those that can't later have ended.
+/// [`AttachError`] when one that lives can't be traced: then none is, once this thread of ours ends.
 pub(super) fn seize_all(pid: Pid, options: i32) -> io::Result<Vec<Pid>> {
     let mut seized = HashSet::new();
+    let end = Instant::now() + LET_GO;
     loop {
         let before = seized.len();
+        let mut refused = None;
         for tid in threads(pid)? {
             if seized.contains(&tid) {
                 continue;
@@ -202,19 +206,39 @@ pub(super) fn seize_all(pid: Pid, options: i32) -> io::Result<Vec<Pid>> {
                 Ok(()) => drop(sys::interrupt(tid)),
                 // Its parent was traced when it was born, so it is by now.
                 Err(_) if is_ours(tid) => {}
-                // A leader that ended stands in the list as long as its threads live.
-                Err(error) if seized.is_empty() && tid != pid => return Err(AttachError::why(pid, &error)),
-                Err(error) if tid == pid && threads(pid)?.len() < 2 => {
-                    return Err(AttachError::why(pid, &error));
+                Err(error) => {
+                    refused = Some((tid, error)).filter(|_| lives(tid) || tid == pid).or(refused);
+                    continue;
                 }
-                Err(_) => continue,
             }
             seized.insert(tid);
+        }
+        match refused {
+            // A leader that ended stands in the list as long as its threads live.
+            Some((tid, _)) if tid == pid && !lives(pid) && !seized.is_empty() => {}
+            Some((tid, error)) => {
+                let error = AttachError::why(tid, &error);
+                if !is_traced(tid) || Instant::now() >= end {
+                    return Err(error);
+                }
+                std::thread::sleep(Duration::from_millis(1));
+                continue;
+            }
+            None => {}
         }
         if seized.len() == before {
             return Ok(seized.into_iter().collect());
         }
     }
+}
+
+fn lives(tid: Pid) -> bool {
+    let state = Status::of(tid);
+    state.is_some_and(|status| status.field("State").is_some_and(|state| !state.starts_with(['Z', 'X'])))
+}
+
+fn is_traced(tid: Pid) -> bool {
+    Status::of(tid).and_then(|status| status.number("TracerPid")).is_some_and(|tracer| tracer != 0)
 }
 
 fn is_ours(tid: Pid) -> bool {

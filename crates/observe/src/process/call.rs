@@ -5,6 +5,7 @@ use std::io;
 use rustix::process::Pid;
 
 use super::inject::Stepped;
+use super::signals::Stop;
 use super::thread::Thread;
 use crate::memory::Memory;
 
@@ -13,8 +14,12 @@ impl Thread {
     /// does is as before: also a call that was interrupted by this stop is restarted as it would have been.
     ///
     /// # Errors
-    /// What the call answers; `ESRCH` when the thread has been killed.
+    /// What the call answers; `ESRCH` when the thread has been killed; [`io::ErrorKind::ResourceBusy`] while it waits for
+    /// the child that it made with vfork.
     pub fn inject(&mut self, number: u64, arguments: [u64; 6]) -> io::Result<u64> {
+        if matches!(self.stop, Stop::Event(_)) {
+            self.finish_call()?;
+        }
         let before = *self.registers()?;
         let in_vdso = self.gate(before.is_32_bit());
         let at = in_vdso.unwrap_or(before.pc());
@@ -34,6 +39,17 @@ impl Thread {
                 Err(io::Error::other(format!("signal {} instead of a system call", info.number())))
             }
         }
+    }
+
+    /// Lets the system call that the thread is in the middle of end.
+    fn finish_call(&mut self) -> io::Result<()> {
+        if self.stop == Stop::Event(libc::PTRACE_EVENT_VFORK) {
+            let text = "it waits for the child that it made with vfork";
+            return Err(io::Error::new(io::ErrorKind::ResourceBusy, text));
+        }
+        self.step()?;
+        self.stop = Stop::Trap;
+        Ok(())
     }
 
     /// Writes the instruction for system calls over others: what was there.

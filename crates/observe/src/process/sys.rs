@@ -8,7 +8,7 @@
 use std::io;
 use std::mem::{MaybeUninit, size_of, zeroed};
 use std::ptr::{null, null_mut};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use libc::{c_int, c_uint, c_void, sigaction, sigset_t};
 use rustix::process::{Pid, WaitOptions};
@@ -82,6 +82,20 @@ pub(super) fn set_signal_info(pid: Pid, info: &SigInfo) -> io::Result<()> {
     request(libc::PTRACE_SETSIGINFO, pid, 0, (&raw mut info).cast())
 }
 
+/// Takes a signal from those that a stopped thread has blocked.
+pub(super) fn unblock(pid: Pid, signal: c_int) -> io::Result<()> {
+    const GETSIGMASK: c_uint = 0x420a;
+    const SETSIGMASK: c_uint = 0x420b;
+    let mut mask: u64 = 0;
+    request(GETSIGMASK, pid, size_of::<u64>(), (&raw mut mask).cast())?;
+    let bit = 1 << (signal - 1);
+    if mask & bit == 0 {
+        return Ok(());
+    }
+    mask &= !bit;
+    request(SETSIGMASK, pid, size_of::<u64>(), (&raw mut mask).cast())
+}
+
 /// Signals that wait for this thread alone.
 pub(super) fn pending(pid: Pid) -> io::Result<Vec<SigInfo>> {
     const MOST: usize = 8;
@@ -146,6 +160,23 @@ pub(super) fn wait_one(pid: Pid) -> rustix::io::Result<i32> {
             Ok(Some((_, status))) => return Ok(status.as_raw()),
             Ok(None) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error),
+        }
+    }
+}
+
+/// The next status of this one, if it comes soon. It may not: a thread that waits for the child it made with vfork, or for
+/// a disk, stops when it has what it waits for. Until then it executes nothing of the program either.
+pub(super) fn wait_soon(pid: Pid) -> Option<i32> {
+    const MOST: Duration = Duration::from_millis(100);
+    const PAUSE: Duration = Duration::from_micros(100);
+    let options = WaitOptions::from_bits_retain(OURS as u32) | WaitOptions::NOHANG;
+    let began = Instant::now();
+    loop {
+        match rustix::process::waitpid(Some(pid), options) {
+            Ok(Some((_, status))) => return Some(status.as_raw()),
+            Ok(None) | Err(rustix::io::Errno::INTR) if began.elapsed() < PAUSE => std::thread::yield_now(),
+            Ok(None) | Err(rustix::io::Errno::INTR) if began.elapsed() < MOST => std::thread::sleep(PAUSE),
+            _ => return None,
         }
     }
 }

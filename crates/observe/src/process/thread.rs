@@ -49,6 +49,8 @@ pub struct Thread {
     pub(super) met: VecDeque<i32>,
     /// Whether its process was stopped while it was stepped.
     pub(super) regroup: bool,
+    /// Whether the signal's handler is to begin with that signal unblocked.
+    pub(super) unblocked: bool,
 }
 
 impl Thread {
@@ -63,6 +65,7 @@ impl Thread {
             held: VecDeque::new(),
             met: VecDeque::new(),
             regroup: false,
+            unblocked: false,
         }
     }
 
@@ -84,11 +87,19 @@ impl Thread {
         &self.image.memory
     }
 
+    /// Has the handler of the signal that is about to be delivered begin with that signal unblocked. So an instruction that
+    /// faults on behalf of a tracer can be used in it: where the signal of a fault is blocked, the kernel takes the
+    /// program's handler away for good.
+    pub fn leave_unblocked(&mut self) {
+        self.unblocked = true;
+    }
+
     /// It stopped.
     pub(super) fn arrived(&mut self, stop: Stop) {
         self.stop = stop;
         self.registers = None;
         self.kept = None;
+        self.unblocked = false;
     }
 
     /// Gives it the registers that were changed.

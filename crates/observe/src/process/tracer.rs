@@ -93,7 +93,8 @@ impl Processes {
         tasks.find(|task| task.thread.pid == pid).map(|task| task.thread.memory())
     }
 
-    /// Stops all threads of a process, shows each, and lets them go on. A signal or event that a thread stopped for in place
+    /// Stops all threads of a process, shows each, and lets them go on. One that waits in the kernel for something that can't
+    /// be interrupted, as for the child it made with vfork, is not shown: it executes nothing meanwhile. A signal or event that a thread stopped for in place
     /// of this is told afterwards.
     ///
     /// # Errors
@@ -121,7 +122,8 @@ impl Processes {
         self.finished = true;
     }
 
-    /// Stops all threads of a process: with the status each stopped with.
+    /// Stops all threads of a process: with the status each stopped with. Those that wait in the kernel and can't be
+    /// stopped are left out; they stop before they execute anything.
     fn stop(&mut self, pid: Pid) -> Vec<(Pid, i32)> {
         let mut stopped: Vec<(Pid, i32)> = Vec::new();
         for tid in self.threads(pid) {
@@ -134,7 +136,7 @@ impl Processes {
             if !first && sys::interrupt(tid).is_err() {
                 continue;
             }
-            let Ok(status) = sys::wait_one(tid) else { continue };
+            let Some(status) = sys::wait_soon(tid) else { continue };
             let (Some(stop), Some(task)) = (stop(status), self.tasks.get_mut(&tid)) else {
                 self.ready.push_back((tid, status));
                 continue;
@@ -234,13 +236,14 @@ impl Tracer {
         tracer.main.pid = pid;
         let image = Image::of(pid);
         for tid in seize_all(pid, options(Launch::default()))? {
-            let Ok(status) = sys::wait_one(tid) else { continue };
             let mut thread = Thread::new(tid, pid, image.clone());
-            if let Some(stop) = stop(status) {
-                thread.arrived(stop);
+            if let Some(status) = sys::wait_soon(tid) {
+                if let Some(stop) = stop(status) {
+                    thread.arrived(stop);
+                }
+                tracer.processes.ready.push_back((tid, status));
             }
             tracer.processes.tasks.insert(tid, Task { thread, state: State::Running });
-            tracer.processes.ready.push_back((tid, status));
         }
         if tracer.processes.tasks.is_empty() { Err(gone()) } else { Ok(tracer) }
     }
@@ -390,7 +393,7 @@ impl Tracer {
         if watcher.next_tick().is_some_and(|at| at <= Instant::now()) {
             watcher.tick(&mut self.processes)?;
         }
-        self.adopt_orphans(watcher)?;
+        self.adopt_orphans(watcher, ORPHANED)?;
         Ok(true)
     }
 
@@ -535,19 +538,18 @@ impl Tracer {
     ) -> io::Result<()> {
         let tid = thread.tid;
         self.processes.tasks.insert(tid, Task { thread, state: State::Awaited { parent, shares_memory } });
-        match self.early.remove(&tid) {
-            Some((status, _)) => self.happened(watcher, tid, status),
-            None => Ok(()),
-        }
+        // It stops before its first instruction. Its parent is held until then: what is told of it later, as its end or a
+        // breakpoint that it hit, would be mistaken for what was so when the child was made.
+        let stopped = self.early.remove(&tid).map(|(status, _)| status).or_else(|| sys::wait_soon(tid));
+        stopped.map_or(Ok(()), |status| self.happened(watcher, tid, status))
     }
 
     /// Takes those whose parent was killed before it told of them.
-    fn adopt_orphans(&mut self, watcher: &mut impl Watcher) -> io::Result<()> {
+    fn adopt_orphans(&mut self, watcher: &mut impl Watcher, after: Duration) -> io::Result<()> {
         if self.early.is_empty() {
             return Ok(());
         }
-        let orphan =
-            |(tid, (_, since)): (&Pid, &(i32, Instant))| (since.elapsed() >= ORPHANED).then_some(*tid);
+        let orphan = |(tid, (_, since)): (&Pid, &(i32, Instant))| (since.elapsed() >= after).then_some(*tid);
         for tid in self.early.iter().filter_map(orphan).collect::<Vec<_>>() {
             let Some(pid) = process_of(tid) else {
                 self.early.remove(&tid);
@@ -616,6 +618,13 @@ impl Tracer {
         if std::mem::take(&mut task.thread.regroup) {
             alive(sys::interrupt(tid))?;
         }
+        if task.thread.unblocked && signal != 0 {
+            return match alive(enter_handler(&mut task.thread, signal))? {
+                // It stopped for something else, or ended.
+                Some(Some(status)) => self.happened(watcher, tid, status),
+                _ => Ok(()),
+            };
+        }
         alive(task.thread.write_back().and_then(|()| sys::go(tid, go, signal)))?;
         Ok(())
     }
@@ -627,14 +636,15 @@ impl Tracer {
     /// The first error of the watcher's; all are let go nevertheless.
     pub fn detach_all(&mut self, watcher: &mut impl Watcher) -> io::Result<()> {
         let mut result = self.begin(watcher);
-        while let Some(pid) = self.processes.pids().first().copied() {
-            let left = self.detach(watcher, pid);
-            result = result.and(left);
+        loop {
+            while let Some(pid) = self.processes.pids().first().copied() {
+                result = result.and(self.detach(watcher, pid));
+            }
+            if self.early.is_empty() {
+                return result;
+            }
+            result = result.and(self.adopt_orphans(watcher, Duration::ZERO));
         }
-        for (tid, _) in std::mem::take(&mut self.early) {
-            let _ = sys::detach(tid, 0);
-        }
-        result
     }
 
     fn detach(&mut self, watcher: &mut impl Watcher, pid: Pid) -> io::Result<()> {
@@ -723,6 +733,19 @@ fn settle(watcher: &mut impl Watcher, thread: &mut Thread, signal: i32) -> io::R
         }
     }
     Ok(deliver)
+}
+
+/// Delivers a signal and has its handler begin with that signal unblocked. What it stopped for, if that was not the handler.
+fn enter_handler(thread: &mut Thread, signal: i32) -> io::Result<Option<i32>> {
+    thread.write_back()?;
+    sys::go(thread.tid, Go::Step, signal)?;
+    let status = sys::wait_one(thread.tid)?;
+    if stop(status) != Some(Stop::Signal(libc::SIGTRAP)) {
+        return Ok(Some(status));
+    }
+    sys::unblock(thread.tid, signal)?;
+    sys::go(thread.tid, Go::On, 0)?;
+    Ok(None)
 }
 
 impl Drop for Tracer {

@@ -32,7 +32,7 @@ pub trait Watcher {
         Ok(())
     }
 
-    /// A new thread or process, stopped before its first instruction. Its parent goes on meanwhile.
+    /// A new thread or process, stopped before its first instruction. The thread that made it is stopped, too.
     fn forked(&mut self, parent: Pid, child: &mut Thread, shares_memory: bool) -> io::Result<()> {
         let _ = (parent, child, shares_memory);
         Ok(())

@@ -104,7 +104,8 @@ pub struct Function {
     pub ran: Classes,
     /// Those of them that ran for something else than noise.
     pub worked: Classes,
-    /// How often it was entered; with [`Mode::Count`] only, and where its entry could be watched.
+    /// How often it was entered; with [`Mode::Count`] only, and where its entry could be watched. Of functions that serve
+    /// hash tables alone the first thousand are counted.
     pub entries: Option<u64>,
     /// In how many samples it ran, with [`Mode::Rate`].
     pub samples: u32,
@@ -133,6 +134,8 @@ pub enum Origin {
     Random,
     /// A hash table: AES rounds make good hashes of keys.
     HashTable,
+    /// A checksum: carry-less multiplication makes CRCs fast.
+    Checksum,
     /// A library tried whether it computes rightly, at its start.
     SelfTest,
 }
@@ -150,6 +153,7 @@ impl fmt::Display for Origin {
             Origin::Work => "the program's work",
             Origin::Random => "the random generator",
             Origin::HashTable => "a hash table",
+            Origin::Checksum => "a checksum",
             Origin::SelfTest => "a library's test of itself",
         })
     }

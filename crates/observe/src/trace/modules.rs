@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use super::breakpoints::Original;
 use super::findings::{Findings, Function, Mode, Module, Note};
-use crate::code::{Classes, Image};
+use crate::code::{Classes, Image, known};
 use crate::memory::Memory;
 use crate::process::maps::Map;
 
@@ -112,9 +112,12 @@ impl Modules {
         let module = findings.modules.len();
         let checks_itself = checks_itself(&image);
         let (functions, spots) = spots_of(&image, module, findings.mode);
+        let file = path.rsplit('/').next().unwrap_or(&path);
+        let libraries = known::libraries(file, &image);
+        let labels: Vec<String> = libraries.iter().map(ToString::to_string).collect();
         findings.modules.push(Module {
+            library: (!labels.is_empty()).then(|| labels.join(", ")),
             path,
-            library: None,
             build_id: image.build_id().map(hexadecimal),
             present: image.classes(),
             functions,

@@ -1,11 +1,33 @@
 //! What crypto instructions ran for, as far as those who called say it.
 
 use super::findings::Origin;
+use crate::code::known::{self, Noise};
 use crate::code::unwind::{Caller, Registers};
 
-/// What it was, by the names of the functions that a thread was in.
-pub(super) fn of(_library: Option<&str>, _function: &str, _chain: &[String]) -> Origin {
-    Origin::Work
+/// Parts of the names of functions under which libraries try themselves.
+const SELF_TESTS: &[&str] = &[
+    "SELF_TEST_",
+    "self_test",
+    "selftest",
+    "FIPS_selftest",
+    "bcm_power_on",
+    "freebl_RunSelfTests",
+    "fips140/check",
+    "fips140.CAST",
+];
+
+/// What it was, by the functions that a thread was in, the innermost first. A random generator that is tried is tried.
+pub(super) fn of(frames: &[Caller]) -> Origin {
+    let names = frames.iter().filter_map(|frame| frame.function.as_deref());
+    if names.into_iter().any(|name| SELF_TESTS.iter().any(|part| name.contains(part))) {
+        return Origin::SelfTest;
+    }
+    match known::noise_among(frames) {
+        None => Origin::Work,
+        Some(Noise::Randomness) => Origin::Random,
+        Some(Noise::HashTable) => Origin::HashTable,
+        Some(Noise::Checksum) => Origin::Checksum,
+    }
 }
 
 /// A frame's name for people.
@@ -49,4 +71,32 @@ pub(super) fn registers(registers: &crate::process::Registers) -> Registers {
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) fn registers(registers: &crate::process::Registers) -> Registers {
     Registers { pc: registers.pc(), general: [0; 16] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn origin(chain: &[&str]) -> Origin {
+        let frame = |name: &&str| Caller {
+            address: 0,
+            module: None,
+            function: Some((*name).to_owned()),
+            is_named: !name.starts_with("fn_"),
+            offset: 0,
+        };
+        of(&chain.iter().map(frame).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn callers_tell_noise_from_work() {
+        let cipher = ["fn_ddc00", "CRYPTO_ctr128_encrypt_ctr32", "EVP_EncryptUpdate", "fn_2103b0"];
+        let called = |by: &[&str]| origin(&[&cipher[..], by].concat());
+        assert_eq!(called(&["main"]), Origin::Work);
+        assert_eq!(called(&["EVP_RAND_generate", "main"]), Origin::Random);
+        assert_eq!(called(&["EVP_RAND_generate", "SELF_TEST_kats", "main"]), Origin::SelfTest);
+        assert_eq!(origin(&["aeshashbody", "runtime.mapassign", "main.main"]), Origin::HashTable);
+        assert_eq!(origin(&["crc32_pclmul", "main"]), Origin::Checksum);
+        assert_eq!(origin(&[]), Origin::Work);
+    }
 }

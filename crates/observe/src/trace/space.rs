@@ -153,7 +153,21 @@ impl Space {
             stuck: self.stuck.clone(),
         };
         space.table.review(&space.memory, &mut guard.record(id), 0..u64::MAX)?;
+        space.review_scratch();
         Ok(space)
+    }
+
+    /// Keeps of a parent's scratch memory what the child has, and gives it what it has not.
+    fn review_scratch(&mut self) {
+        let memory = &self.memory;
+        self.scratch.retain(|area| memory.read(area.start, &mut [0]).is_ok());
+        let scratch = &self.scratch;
+        self.moved.retain(|_, moved| {
+            let mut there = vec![0; moved.bytes.len()];
+            scratch.iter().any(|area| (area.start..area.start + area.length).contains(&moved.slot))
+                && memory.read(moved.slot, &mut there).is_ok()
+                && (there == moved.bytes || memory.write_code(moved).is_ok())
+        });
     }
 
     /// A process that has it, to ask the kernel about.

@@ -33,9 +33,12 @@ const PER_SAMPLE: u32 = 8;
 /// Of how many times between hits the middle one is taken.
 const MOST_GAPS: usize = 10_000;
 
+/// How many entries are counted of a function that serves hash tables.
+const MOST_HASHES: u64 = 1000;
+
 /// How many chains of callers are kept of a function, and how long they may be.
 const CHAINS: usize = 4;
-const CHAIN: usize = 8;
+const CHAIN: usize = 24;
 
 /// What the dynamic linker's breakpoint has for a site.
 const LINKER: usize = usize::MAX;
@@ -367,9 +370,8 @@ impl Trace {
         let key = (spot.module, spot.function);
         self.entered(thread, spot);
         let known = self.findings.modules[spot.module].functions[spot.function].callers.len();
-        let chain =
-            if !spot.classes.is_empty() || known == 0 { self.callers(thread, id)? } else { Vec::new() };
-        let library = self.findings.modules[spot.module].library.clone();
+        let is_asked = !spot.classes.is_empty() || known == 0;
+        let (chain, origin) = if is_asked { self.callers(thread, id)? } else { (Vec::new(), Origin::Work) };
         let function = &mut self.findings.modules[spot.module].functions[spot.function];
         function.hits += 1;
         function.first.get_or_insert(now);
@@ -377,13 +379,12 @@ impl Trace {
         if !kept.is_empty() && function.callers.len() < CHAINS && !function.callers.contains(&kept) {
             function.callers.push(kept);
         }
-        if self.sampled.insert(key) {
+        if self.options.mode == Mode::Rate && self.sampled.insert(key) {
             function.samples += 1;
         }
         if spot.classes.is_empty() {
             return Ok(false);
         }
-        let origin = origin::of(library.as_deref(), &function.name, &chain);
         function.ran = function.ran.union(spot.classes);
         if !function.origins.contains(&origin) {
             function.origins.push(origin);
@@ -416,10 +417,10 @@ impl Trace {
         }
     }
 
-    /// The names of the functions that a thread is in, the innermost first.
-    fn callers(&mut self, thread: &mut Thread, id: u32) -> io::Result<Vec<String>> {
+    /// The names of the functions that a thread is in, the innermost first, and what they say it is for.
+    fn callers(&mut self, thread: &mut Thread, id: u32) -> io::Result<(Vec<String>, Origin)> {
         let registers = *thread.registers()?;
-        let Some(space) = self.spaces.get(&id) else { return Ok(Vec::new()) };
+        let Some(space) = self.spaces.get(&id) else { return Ok((Vec::new(), Origin::Work)) };
         let memory = AsItWas { memory: &space.memory, table: &space.table };
         let frames = unwind::callers(&origin::registers(&registers), &memory, &space.modules);
         let made = |address| space.made.as_ref().and_then(|made| made.name_at(&memory, address));
@@ -427,13 +428,16 @@ impl Trace {
             None => made(frame.address).unwrap_or_else(|| origin::name(frame)),
             Some(_) => origin::name(frame),
         };
-        Ok(frames.iter().map(name).collect())
+        Ok((frames.iter().map(name).collect(), origin::of(&frames)))
     }
 
     /// Whether a breakpoint that fired stays.
     fn stays(&mut self, id: u32, address: u64, spot: &Spot, noise: bool) -> bool {
         let Some(space) = self.spaces.get_mut(&id) else { return false };
-        let counted = spot.entry && self.options.mode == Mode::Count;
+        let function = &self.findings.modules[spot.module].functions[spot.function];
+        // Hash tables are asked millions of times, and nobody asks how often.
+        let enough = function.origins == [Origin::HashTable] && function.hits > MOST_HASHES;
+        let counted = spot.entry && self.options.mode == Mode::Count && !enough;
         let most = match self.options.mode {
             Mode::Rate if spot.entry => PER_SAMPLE,
             Mode::Rate => 1,
@@ -554,6 +558,25 @@ impl Trace {
     }
 }
 
+/// A thread that is not ours would die of a breakpoint.
+fn all_are_ours(pid: i32) -> io::Result<()> {
+    let ours = std::process::id();
+    for thread in std::fs::read_dir(format!("/proc/{pid}/task"))? {
+        let status = thread?.path().join("status");
+        // One that ended meanwhile is no danger, and neither is a leader that ended before the others.
+        let Ok(text) = std::fs::read_to_string(&status) else { continue };
+        let field = |name| text.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+        let is_dead = field("State:").is_some_and(|state| state.starts_with(['Z', 'X']));
+        let tracer = field("TracerPid:").and_then(|tracer| tracer.parse().ok());
+        if !is_dead && tracer != Some(ours) {
+            let text =
+                format!("a thread of process {pid} is not traced by us: is it traced by another? Try again");
+            return Err(io::Error::other(text));
+        }
+    }
+    Ok(())
+}
+
 /// However tracing ended: no byte of ours stays where it can be put back.
 impl Drop for Trace {
     fn drop(&mut self) {
@@ -574,6 +597,7 @@ impl Watcher for Trace {
             self.start_counters(thread.tid);
         }
         if how == Began::Attached {
+            all_are_ours(pid)?;
             self.findings.note(Note::LateCode);
         }
         self.begin_space(thread, how == Began::Attached)

@@ -49,6 +49,8 @@ pub enum Why {
     Running,
     /// CPUID could not be made to fault: it sees all there is. With what the kernel said.
     Unmasked(String),
+    /// It was let go and will end when it executes CPUID, because that still faults. With what the kernel said.
+    LeftMasked(String),
     /// It would have run with privileges of its file's, and did not, because it was traced.
     LostPrivileges,
 }
@@ -64,6 +66,7 @@ impl fmt::Display for Note {
             Why::Unmasked(error) => {
                 write!(f, "sees all features: CPUID could not be made to fault ({error})")
             }
+            Why::LeftMasked(error) => write!(f, "was let go, and will end if it executes CPUID ({error})"),
             Why::LostPrivileges => f.write_str(
                 "ran without the privileges of its file, which traced programs do not get; run this as root",
             ),
@@ -118,6 +121,16 @@ impl Watcher for Masker {
             Err(error) => self.note(thread.pid, Why::Unmasked(error.to_string())),
         }
         Ok(())
+    }
+
+    fn leaving(&mut self, thread: &mut Thread) -> io::Result<()> {
+        match self.show(thread) {
+            Err(error) if error.raw_os_error() != Some(libc::ESRCH) => {
+                self.note(thread.pid, Why::LeftMasked(error.to_string()));
+                Ok(())
+            }
+            result => result,
+        }
     }
 
     fn signal(&mut self, thread: &mut Thread, signal: &Signal) -> io::Result<process::Answer> {

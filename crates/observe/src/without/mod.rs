@@ -9,8 +9,9 @@
 //!
 //! # What a program could notice
 //! - The fault is a SIGSEGV that the program never sees. If the thread has SIGSEGV blocked or ignored while it executes CPUID,
-//!   the kernel makes the process's disposition of SIGSEGV the default one, and that can't be undone. Programs that catch
-//!   SIGSEGV and ask for features do so before that, or without blocking it.
+//!   the kernel makes the process's disposition of SIGSEGV the default one, and nobody can tell afterwards whether it did. So
+//!   handlers of SIGSEGV begin with it unblocked, and may execute CPUID; one that faults itself is entered again
+//!   rather than ended. What is left are programs that catch SIGSEGV, block it, and then ask for features.
 //! - `arch_prctl(ARCH_GET_CPUID)` answers 0, and `ARCH_SET_CPUID` lets a program see everything again.
 //! - Set-user-ID programs do not gain privileges while they are traced, unless root traces them. [`Report::notes`] has them.
 

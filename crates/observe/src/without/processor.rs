@@ -7,6 +7,9 @@
 use std::fmt;
 
 #[cfg(target_arch = "x86_64")]
+use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
+
+#[cfg(target_arch = "x86_64")]
 use super::answer::{Answer, Question};
 
 /// Why CPUID can't be made to fault.
@@ -87,26 +90,26 @@ pub fn supported() -> Result<(), Unsupported> {
 #[cfg(target_arch = "x86_64")]
 const OWN: [u32; 10] = [1, 2, 4, 0xb, 0x18, 0x1a, 0x1f, 0x8000_001d, 0x8000_001e, 0x8000_0026];
 
-/// What this processor answers to a question of that thread's. A thread that is bound to one processor is
-/// told of that one.
+/// Where the thread runs, if the answer depends on that and it can run on one processor only.
 #[cfg(target_arch = "x86_64")]
-pub(super) fn ask(thread: rustix::process::Pid, question: Question) -> Answer {
-    use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
+pub(super) fn bound(thread: rustix::process::Pid, question: Question) -> Option<CpuSet> {
+    if !OWN.contains(&question.leaf) {
+        return None;
+    }
+    sched_getaffinity(Some(thread)).ok().filter(|set| set.count() == 1)
+}
 
-    let bound = || {
-        let theirs = sched_getaffinity(Some(thread)).ok().filter(|set| set.count() == 1)?;
-        let ours = sched_getaffinity(None).ok()?;
-        let there: &CpuSet = &theirs;
-        (!there.is_set(sched_getcpu())).then_some((theirs, ours))
-    };
-    let moved = if OWN.contains(&question.leaf) { bound() } else { None };
-    if let Some((theirs, _)) = &moved {
-        // Where that is refused the answer is another processor's, as for any thread that moves.
-        let _ = sched_setaffinity(None, theirs);
+/// What the processor answers, that one if one is given.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn ask(question: Question, on: Option<&CpuSet>) -> Answer {
+    let ours = on.filter(|set| !set.is_set(sched_getcpu())).and_then(|_| sched_getaffinity(None).ok());
+    if let (Some(set), Some(_)) = (on, &ours) {
+        // Where that is refused the answer is another processor's, as for a thread that moves.
+        let _ = sched_setaffinity(None, set);
     }
     let answer = cpuid(question);
-    if let Some((_, ours)) = &moved {
-        let _ = sched_setaffinity(None, ours);
+    if let Some(ours) = ours {
+        let _ = sched_setaffinity(None, &ours);
     }
     answer
 }

@@ -1,16 +1,20 @@
 //! CPUID faults, and is answered in place of the processor.
 
+use std::collections::HashMap;
 use std::io;
 
 use crate::capability::Withheld;
 use crate::memory::Memory;
-use crate::process::{self, SI_KERNEL, Signal, Thread};
+use crate::process::{self, Pid, SI_KERNEL, Signal, Thread};
 use crate::without::Masker;
-use crate::without::answer::{Question, answer, hidden};
-use crate::without::processor::{ARCH_SET_CPUID, ask, cpuid};
+use crate::without::answer::{Answer, Question, answer, hidden};
+use crate::without::processor::{ARCH_SET_CPUID, ask, bound, cpuid};
 
 /// The instruction.
 const CPUID: [u8; 2] = [0x0f, 0xa2];
+
+/// How many answers are kept: a program may ask for any of 2^64.
+const MOST_KNOWN: usize = 4096;
 
 /// What is kept for answering.
 #[derive(Debug)]
@@ -18,23 +22,25 @@ pub(in crate::without) struct Kept {
     withheld: Withheld,
     /// The highest basic leaf.
     highest: u32,
-    /// Questions whose answers were looked through for what is hidden.
-    seen: Vec<Question>,
+    /// What was answered, to threads that may run on any processor: asking takes long where a hypervisor answers.
+    known: HashMap<Question, Answer>,
 }
 
 impl Kept {
     pub(in crate::without) fn new(withheld: Withheld) -> Kept {
-        Kept { withheld, highest: cpuid(Question { leaf: 0, subleaf: 0 }).eax, seen: Vec::new() }
+        Kept { withheld, highest: cpuid(Question { leaf: 0, subleaf: 0 }).eax, known: HashMap::new() }
     }
 }
 
 impl Masker {
     /// Has CPUID fault in a program that did not begin yet.
     pub(in crate::without) fn hide(&mut self, thread: &mut Thread) -> io::Result<()> {
-        /// The number of arch_prctl in 64-bit programs and 32-bit ones.
-        const ARCH_PRCTL: [u64; 2] = [158, 384];
-        let number = ARCH_PRCTL[usize::from(thread.registers()?.is_32_bit())];
-        thread.inject(number, [ARCH_SET_CPUID, 0, 0, 0, 0, 0]).map(drop)
+        set_cpuid(thread, 0)
+    }
+
+    /// Has CPUID executed in a thread that nobody will answer any more.
+    pub(in crate::without) fn show(&mut self, thread: &mut Thread) -> io::Result<()> {
+        set_cpuid(thread, 1)
     }
 
     /// Answers it if it is a CPUID's.
@@ -43,16 +49,13 @@ impl Masker {
         thread: &mut Thread,
         signal: &Signal,
     ) -> io::Result<process::Answer> {
-        if signal.info()?.code() != SI_KERNEL {
-            return Ok(process::Answer::NotMine);
+        if signal.info()?.code() == SI_KERNEL && is_at_cpuid(thread)? {
+            self.answer(thread)?;
+            return Ok(process::Answer::Swallow);
         }
-        let mut code = [0; CPUID.len()];
-        let pc = thread.registers()?.pc();
-        if thread.memory().read(pc, &mut code).is_err() || code != CPUID {
-            return Ok(process::Answer::NotMine);
-        }
-        self.answer(thread)?;
-        Ok(process::Answer::Swallow)
+        // The program's own handler may execute CPUID.
+        thread.leave_unblocked();
+        Ok(process::Answer::NotMine)
     }
 
     /// Answers the CPUID that the thread is at.
@@ -60,19 +63,44 @@ impl Masker {
         let tid = thread.tid;
         let registers = thread.registers()?;
         let question = Question { leaf: registers.rax() as u32, subleaf: registers.rcx() as u32 };
-        let raw = ask(tid, question);
-        let told = answer(question, raw, self.kept.highest, self.kept.withheld);
+        let told = self.told(tid, question);
         registers.set_rax(told.eax.into());
         registers.set_rbx(told.ebx.into());
         registers.set_rcx(told.ecx.into());
         registers.set_rdx(told.edx.into());
         registers.set_pc(registers.pc().wrapping_add(CPUID.len() as u64));
         *self.report.answered.entry(thread.pid).or_default() += 1;
-        if told != raw && !self.kept.seen.contains(&question) {
-            self.kept.seen.push(question);
+        Ok(())
+    }
+
+    fn told(&mut self, tid: Pid, question: Question) -> Answer {
+        let bound = bound(tid, question);
+        if let (None, Some(known)) = (&bound, self.kept.known.get(&question)) {
+            return *known;
+        }
+        let raw = ask(question, bound.as_ref());
+        let told = answer(question, raw, self.kept.highest, self.kept.withheld);
+        if bound.is_none() && self.kept.known.len() < MOST_KNOWN {
+            self.kept.known.insert(question, told);
+        }
+        if told != raw {
             let hidden = hidden(question, raw, self.kept.highest, self.kept.withheld);
             self.report.hidden = self.report.hidden.union(hidden);
         }
-        Ok(())
+        told
     }
+}
+
+/// Whether CPUID is executed (1) in this thread, or faults (0).
+fn set_cpuid(thread: &mut Thread, executed: u64) -> io::Result<()> {
+    /// The number of arch_prctl in 64-bit programs and 32-bit ones.
+    const ARCH_PRCTL: [u64; 2] = [158, 384];
+    let number = ARCH_PRCTL[usize::from(thread.registers()?.is_32_bit())];
+    thread.inject(number, [ARCH_SET_CPUID, executed, 0, 0, 0, 0]).map(drop)
+}
+
+fn is_at_cpuid(thread: &mut Thread) -> io::Result<bool> {
+    let mut code = [0; CPUID.len()];
+    let pc = thread.registers()?.pc();
+    Ok(thread.memory().read(pc, &mut code).is_ok() && code == CPUID)
 }

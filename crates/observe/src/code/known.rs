@@ -1,0 +1,235 @@
+//! Which library is at work, and what of its work is none that anybody asked about. Labels for reports: never a proof.
+
+use std::fmt;
+
+use memchr::memmem::Finder;
+
+use super::image::Image;
+use super::unwind::Caller;
+
+/// A library that is in an image, or is one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Library {
+    /// Its name.
+    pub name: &'static str,
+    /// Its version, where it says it.
+    pub version: Option<Box<str>>,
+}
+
+impl fmt::Display for Library {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)?;
+        self.version.iter().try_for_each(|version| write!(f, " {version}"))
+    }
+}
+
+/// What libraries hold in their read-only data: what stands there, whether the version follows, and the name.
+///
+/// The most special come first, as AWS-LC and BoringSSL keep what OpenSSL wrote.
+const TEXTS: &[(&str, bool, &str)] = &[
+    ("AWS-LC ", true, "AWS-LC"),
+    ("/aws-lc-sys-", true, "aws-lc-sys"),
+    ("BoringSSL", false, "BoringSSL"),
+    ("OpenSSL ", true, "OpenSSL"),
+    ("/ring-", true, "ring"),
+    ("/graviola-", true, "graviola"),
+    ("/aes-", true, "RustCrypto aes"),
+    ("/aes-gcm-", true, "RustCrypto aes-gcm"),
+    ("/ghash-", true, "RustCrypto ghash"),
+    ("/polyval-", true, "RustCrypto polyval"),
+    ("/sha1-", true, "RustCrypto sha1"),
+    ("/sha2-", true, "RustCrypto sha2"),
+    ("This is Libgcrypt ", true, "libgcrypt"),
+    ("Mbed TLS ", true, "Mbed TLS"),
+    ("mbed TLS ", true, "Mbed TLS"),
+    ("wolfSSL ", true, "wolfSSL"),
+    ("Botan ", true, "Botan"),
+    ("NSS_DISABLE_HW_AES", false, "NSS"),
+    ("NETTLE_FAT_OVERRIDE", false, "nettle"),
+    ("GNUTLS_CPUID_OVERRIDE", false, "GnuTLS"),
+    ("crates/engines/src/", false, "Millstream"),
+];
+
+/// How the file's name begins, for those that say nothing in their data.
+const FILES: &[(&str, &str)] = &[
+    ("libcrypto", "OpenSSL"),
+    ("libsodium", "libsodium"),
+    ("libnettle", "nettle"),
+    ("libhogweed", "nettle"),
+    ("libgnutls", "GnuTLS"),
+    ("libgcrypt", "libgcrypt"),
+    ("libfreebl", "NSS"),
+    ("libbotan", "Botan"),
+    ("libmbedcrypto", "Mbed TLS"),
+    ("libwolfssl", "wolfSSL"),
+    ("libIPSec_MB", "intel-ipsec-mb"),
+    ("libisal_crypto", "ISA-L crypto"),
+    ("libmillstream", "Millstream"),
+    ("libjvm", "HotSpot"),
+];
+
+/// How functions' names begin, or packages, in programs that hold several libraries.
+const FUNCTIONS: &[(&str, &str)] = &[
+    ("ring_core_", "ring"),
+    ("ring::", "ring"),
+    ("aws_lc_", "AWS-LC"),
+    ("graviola::", "graviola"),
+    ("aes::", "RustCrypto aes"),
+    ("aes_gcm::", "RustCrypto aes-gcm"),
+    ("ghash::", "RustCrypto ghash"),
+    ("polyval::", "RustCrypto polyval"),
+    ("sha1::", "RustCrypto sha1"),
+    ("sha2::", "RustCrypto sha2"),
+    ("millstream_", "Millstream"),
+    ("crypto/", "Go crypto"),
+    ("vendor/golang.org/x/crypto/", "Go x/crypto"),
+    ("golang.org/x/crypto/", "Go x/crypto"),
+    ("_nettle_", "nettle"),
+    ("nettle_", "nettle"),
+    ("_gcry_", "libgcrypt"),
+    ("StubRoutines::", "HotSpot"),
+];
+
+/// The libraries that an image says it is or holds. `file` is the file's name, without directories.
+pub fn libraries(file: &str, image: &Image) -> Vec<Library> {
+    let mut found = image.libraries.clone();
+    let by_name = FILES.iter().find(|(start, _)| file.starts_with(start));
+    if let Some((_, name)) = by_name.filter(|_| found.is_empty()) {
+        found.push(Library { name, version: None });
+    }
+    found
+}
+
+/// The library that a function belongs to, by its name.
+pub fn library_of(function: &str) -> Option<&'static str> {
+    let function = function.trim_start_matches('<');
+    FUNCTIONS.iter().find(|(start, _)| function.starts_with(start)).map(|(_, library)| *library)
+}
+
+/// What read-only data tells.
+pub(super) fn in_data(parts: &[Vec<u8>]) -> Vec<Library> {
+    let mut found: Vec<Library> = Vec::new();
+    for (text, has_version, name) in TEXTS {
+        let finder = Finder::new(text);
+        let library = parts.iter().find_map(|part| {
+            finder.find_iter(part).find_map(|at| {
+                let version = version(&part[at + text.len()..]);
+                (version.is_some() || !has_version).then(|| version.filter(|_| *has_version))
+            })
+        });
+        let Some(version) = library else { continue };
+        // OpenSSL's descendants speak of OpenSSL.
+        let is_heir = matches!(*name, "OpenSSL" | "BoringSSL");
+        let has_parent =
+            found.iter().any(|other| matches!(other.name, "AWS-LC" | "aws-lc-sys" | "BoringSSL"));
+        if !(is_heir && has_parent) && found.iter().all(|other| other.name != *name) {
+            found.push(Library { name, version });
+        }
+    }
+    found
+}
+
+/// A number with dots at the start of a text: `3.0.19`, `1.1.1w`.
+fn version(text: &[u8]) -> Option<Box<str>> {
+    let length = text.iter().take(24).position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'.')?;
+    let version = std::str::from_utf8(&text[..length]).ok()?.trim_end_matches('.');
+    (version.starts_with(|first: char| first.is_ascii_digit()) && version.contains('.'))
+        .then(|| version.into())
+}
+
+/// Work with the same instructions that nobody means who asks whether a program encrypts in hardware.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Noise {
+    /// Hash tables that mix their keys with AES rounds.
+    HashTable,
+    /// A random generator that is built on a cipher or a hash.
+    Randomness,
+    /// A checksum.
+    Checksum,
+}
+
+impl Noise {
+    /// What it is, for people.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Noise::HashTable => "hash tables",
+            Noise::Randomness => "random generator",
+            Noise::Checksum => "checksums",
+        }
+    }
+}
+
+const HASH_TABLES: &[&str] =
+    &["aeshash", "runtime.memhash", "runtime.strhash", "runtime.nilinterhash", "ahash::"];
+const RANDOMNESS: &[&str] = &[
+    "drbg",
+    "DRBG",
+    "RAND_",
+    "gnutls_rnd",
+    "gcry_random",
+    "gcry_create_nonce",
+    "randombytes",
+    "CRYPTO_sysrand",
+    "BCM_rand",
+    "RNG_",
+    "crypto/rand.",
+    "sysrand",
+    "yarrow256",
+];
+const CHECKSUMS: &[&str] =
+    &["crc32", "CRC32", "crc64", "crc_", "_crc", "adler32", "StubRoutines::updateBytes"];
+
+/// What noise a function makes, by its name.
+pub fn noise(function: &str) -> Option<Noise> {
+    let speaks_of = |words: &[&str]| words.iter().any(|word| function.contains(word));
+    if speaks_of(HASH_TABLES) {
+        Some(Noise::HashTable)
+    } else if speaks_of(RANDOMNESS) {
+        Some(Noise::Randomness)
+    } else if speaks_of(CHECKSUMS) {
+        Some(Noise::Checksum)
+    } else {
+        None
+    }
+}
+
+/// What noise is made where these are the callers, the innermost first: a cipher that a random generator calls is its.
+pub fn noise_among(callers: &[Caller]) -> Option<Noise> {
+    callers.iter().filter(|caller| caller.is_named).find_map(|caller| noise(caller.function.as_deref()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_say_what_they_are() {
+        let part = |text: &str| {
+            in_data(&[text.as_bytes().to_vec()]).iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(part("see OpenSSL docs\0OpenSSL 3.0.19 27 Jan 2026\0"), ["OpenSSL 3.0.19"]);
+        assert_eq!(part("OpenSSL 1.1.1 (compatible; BoringSSL)\0"), ["BoringSSL"]);
+        assert_eq!(part("OpenSSL 1.1.1 \0AWS-LC 1.42.0\0"), ["AWS-LC 1.42.0"]);
+        let rust =
+            part("/r/src/index/ring-0.17.8/src/aead.rs\0/aes-0.8.4/src/ni.rs\0/aes-gcm-0.10.3/src/lib.rs\0");
+        assert_eq!(rust, ["ring 0.17.8", "RustCrypto aes 0.8.4", "RustCrypto aes-gcm 0.10.3"]);
+        assert!(part("/usr/share/ring-tones/").is_empty());
+    }
+
+    #[test]
+    fn noise_is_told_from_work() {
+        for (function, expected) in [
+            ("aeshashbody", Some(Noise::HashTable)),
+            ("runtime.memhash64", Some(Noise::HashTable)),
+            ("EVP_RAND_generate", Some(Noise::Randomness)),
+            ("crypto/internal/fips140/drbg.(*Counter).update", Some(Noise::Randomness)),
+            ("_gcry_crc32_intel_pclmul", Some(Noise::Checksum)),
+            ("EVP_EncryptUpdate", None),
+            ("aesni_ctr32_encrypt_blocks", None),
+        ] {
+            assert_eq!(noise(function), expected, "{function}");
+        }
+        assert_eq!(library_of("crypto/internal/fips140/aes/gcm.gcmAesEnc"), Some("Go crypto"));
+        assert_eq!(library_of("aws_lc_0_29_0_aes_hw_encrypt"), Some("AWS-LC"));
+    }
+}

@@ -1,0 +1,441 @@
+//! Tracing of real programs: what is found, and that none of them computes a wrong byte.
+#![cfg(target_arch = "x86_64")]
+
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
+use std::thread::sleep;
+use std::time::Duration;
+
+use millstream_observe::capability::Withheld;
+use millstream_observe::code::{Class, Classes};
+use millstream_observe::process::{Launch, Tracer};
+use millstream_observe::trace::findings::Note;
+use millstream_observe::trace::{Findings, Mode, Options, Question, Trace, Verdict};
+use millstream_observe::without::{Masker, supported};
+
+const MODES: [Mode; 3] = [Mode::Once, Mode::Count, Mode::Rate];
+
+fn has_aes() -> bool {
+    std::arch::is_x86_feature_detected!("aes")
+}
+
+/// The program of `trace_support/subject.c`, compiled once.
+fn subject() -> Option<PathBuf> {
+    static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let build = || {
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/trace_support/subject.c");
+        let program =
+            PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("trace-subject-{}", std::process::id()));
+        let arguments = ["-O1", "-Wall", "-Werror", "-pthread", "-o"];
+        let built = Command::new("cc").args(arguments).arg(&program).arg(source).arg("-ldl").status();
+        built.is_ok_and(|status| status.success()).then_some(program)
+    };
+    let built = BUILT.get_or_init(build).clone();
+    if built.is_none() {
+        println!("SKIPPED: no C compiler that makes AES instructions");
+    }
+    built.filter(|_| {
+        if !has_aes() {
+            println!("SKIPPED: this processor has no AES");
+        }
+        has_aes()
+    })
+}
+
+/// Where a program is.
+fn found(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|path| path.exists())
+}
+
+struct Run {
+    status: ExitStatus,
+    output: String,
+    findings: Findings,
+}
+
+fn options(mode: Mode) -> Options {
+    Options { mode, announced: true, ..Options::default() }
+}
+
+fn launched(mode: Mode, program: &str, arguments: &[&str]) -> Run {
+    traced(mode, None, program, arguments)
+}
+
+/// Traces a program to its end.
+fn traced(mode: Mode, without: Option<&str>, program: &str, arguments: &[&str]) -> Run {
+    let mut command = Command::new(program);
+    command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut trace = Trace::new(options(mode)).unwrap();
+    let launch = Launch { filter: true, kill_with_us: true, ..Launch::default() };
+    let mut tracer = Tracer::launch(&mut command, launch).unwrap();
+    let mut pipe = tracer.child().and_then(|child| child.stdout.take()).unwrap();
+    let reader = std::thread::spawn(move || {
+        let mut output = String::new();
+        pipe.read_to_string(&mut output).map(|_| output)
+    });
+    let status = match without {
+        None => tracer.run(&mut trace).unwrap(),
+        Some(list) => {
+            let mut both = (Masker::new(Withheld::without(list).unwrap()), &mut trace);
+            tracer.run(&mut both).unwrap()
+        }
+    };
+    let output = reader.join().unwrap().unwrap();
+    Run { status, output, findings: trace.finish() }
+}
+
+impl Run {
+    /// A number that the subject printed.
+    fn number(&self, name: &str) -> u64 {
+        let mut words = self.output.split_whitespace();
+        let found = words.find(|word| *word == name).and_then(|_| words.next());
+        found
+            .and_then(|number| number.parse().ok())
+            .unwrap_or_else(|| panic!("no {name} in {:?}", self.output))
+    }
+
+    /// The program did its work as if nobody looked.
+    fn assert_right(&self) {
+        assert!(self.status.success(), "{} {:?} {:?}", self.status, self.output, self.findings.notes);
+        let troubles = self.findings.notes.iter().filter(|note| !matches!(note, Note::NoCounters { .. }));
+        assert_eq!(troubles.count(), 0, "{:?}", self.findings.notes);
+    }
+
+    fn entries(&self, name: &str) -> u64 {
+        let functions = self.findings.modules.iter().flat_map(|module| &module.functions);
+        functions.filter(|function| function.name == name).filter_map(|function| function.entries).sum()
+    }
+
+    fn ran(&self) -> Classes {
+        let functions = self.findings.modules.iter().flat_map(|module| &module.functions);
+        functions.fold(Classes::NONE, |set, function| set.union(function.ran))
+    }
+}
+
+fn is_yes(findings: &Findings, question: Question) -> bool {
+    matches!(findings.verdict(question), Verdict::Yes(_))
+}
+
+#[test]
+fn openssl_uses_what_the_processor_has() {
+    let Some(openssl) = found("openssl").filter(|_| has_aes()) else {
+        return println!("SKIPPED openssl_uses_what_the_processor_has: no openssl, or no AES");
+    };
+    let run = launched(
+        Mode::Once,
+        openssl.to_str().unwrap(),
+        &["speed", "-seconds", "1", "-bytes", "1024", "-evp", "aes-128-gcm"],
+    );
+    run.assert_right();
+    assert!(is_yes(&run.findings, Question::Aes), "{:?}", run.findings.verdict(Question::Aes));
+    assert!(is_yes(&run.findings, Question::CarryLess));
+    assert_eq!(run.findings.processes.len(), 1);
+    assert!(run.findings.cost.fired > 10);
+}
+
+#[test]
+fn the_random_generator_is_told_from_work() {
+    let Some(openssl) = found("openssl").filter(|_| std::arch::is_x86_feature_detected!("sha")) else {
+        return println!("SKIPPED the_random_generator_is_told_from_work: no openssl, or no SHA");
+    };
+    let run = launched(
+        Mode::Once,
+        openssl.to_str().unwrap(),
+        &["speed", "-seconds", "1", "-bytes", "1024", "-evp", "sha256"],
+    );
+    run.assert_right();
+    assert!(is_yes(&run.findings, Question::Sha));
+    let aes = run.findings.verdict(Question::Aes);
+    // OpenSSL 1.1 does not seed its generator for this, and then there is none.
+    assert!(matches!(aes, Verdict::OnlyNoise(..) | Verdict::Unused(_)), "{aes:?}");
+}
+
+#[test]
+fn nothing_fires_in_a_program_that_does_not_see_the_features() {
+    let Some(openssl) = found("openssl") else {
+        return println!("SKIPPED nothing_fires_in_a_program_that_does_not_see_the_features: no openssl");
+    };
+    if let Err(reason) = supported() {
+        return println!("SKIPPED nothing_fires_in_a_program_that_does_not_see_the_features: {reason}");
+    }
+    for cipher in ["aes-128-gcm", "aes-128-cbc", "sha256"] {
+        let arguments = ["speed", "-seconds", "1", "-bytes", "1024", "-evp", cipher];
+        let run = traced(Mode::Once, Some("crypto"), openssl.to_str().unwrap(), &arguments);
+        run.assert_right();
+        assert!(!run.ran().is_proof(), "{cipher}: {}", run.ran());
+        assert!(matches!(run.findings.verdict(Question::Aes), Verdict::Unused(_)), "{cipher}");
+    }
+}
+
+#[test]
+fn threads_that_get_signals_never_compute_a_wrong_byte() {
+    let Some(subject) = subject() else { return };
+    for mode in MODES {
+        let run = launched(mode, subject.to_str().unwrap(), &["work", "1.5", "4", "100"]);
+        run.assert_right();
+        assert!(run.number("signals") > 100 && run.number("calls") > 1000, "{}", run.output);
+        assert!(is_yes(&run.findings, Question::Aes));
+        if mode == Mode::Count {
+            assert_eq!(run.entries("encrypt"), run.number("calls") / 2, "each entry is counted once");
+            assert_eq!(run.entries("decrypt"), run.number("calls") / 2);
+        }
+        if mode == Mode::Rate {
+            assert!(run.findings.samples >= 5, "{}", run.findings.samples);
+            let functions = run.findings.modules.iter().flat_map(|module| &module.functions);
+            let encrypt = functions.into_iter().find(|function| function.name == "encrypt").unwrap();
+            assert!(encrypt.samples > 2 && encrypt.rate.is_some_and(|rate| rate > 100), "{encrypt:?}");
+        }
+    }
+}
+
+#[test]
+fn children_are_traced_too() {
+    let Some(subject) = subject() else { return };
+    for mode in MODES {
+        let run = launched(mode, subject.to_str().unwrap(), &["forks", "60"]);
+        run.assert_right();
+        // A program is one line: 60 of fork, 60 of vfork, of which 15 became another program.
+        assert_eq!(run.findings.processes.len(), 1 + 60 + 60 + 15, "{mode:?}");
+        assert!(run.findings.processes.iter().all(|process| process.ended || process.pid > 0));
+        assert!(is_yes(&run.findings, Question::Aes));
+    }
+}
+
+#[test]
+fn a_chain_of_programs_is_followed() {
+    let Some(subject) = subject() else { return };
+    for mode in MODES {
+        let run = launched(mode, subject.to_str().unwrap(), &["execs", "20"]);
+        run.assert_right();
+        assert_eq!(run.findings.processes.len(), 21);
+        if mode == Mode::Count {
+            assert_eq!(run.entries("encrypt"), 210);
+        }
+    }
+}
+
+#[test]
+fn a_library_that_comes_late_is_watched() {
+    let Some(subject) = subject() else { return };
+    let run = launched(Mode::Count, subject.to_str().unwrap(), &["loads"]);
+    if run.status.code() == Some(77) || !std::arch::is_x86_feature_detected!("sha") {
+        return println!("SKIPPED a_library_that_comes_late_is_watched: no libcrypto.so.3, or no SHA");
+    }
+    run.assert_right();
+    assert!(is_yes(&run.findings, Question::Sha), "{:?}", run.findings.verdict(Question::Sha));
+}
+
+#[test]
+fn the_programs_own_traps_and_faults_are_its_own() {
+    let Some(subject) = subject() else { return };
+    for mode in MODES {
+        let run = launched(mode, subject.to_str().unwrap(), &["traps", "200"]);
+        run.assert_right();
+        assert_eq!(run.number("strange"), 0);
+        if mode == Mode::Count {
+            assert_eq!(run.entries("load"), 400);
+        }
+    }
+}
+
+#[test]
+fn java_s_own_code_is_watched() {
+    let (Some(java), Some(javac)) = (found("java"), found("javac")) else {
+        return println!("SKIPPED java_s_own_code_is_watched: no java");
+    };
+    let folder =
+        PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("trace-java-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    fs::copy(
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/trace_support/Rounds.java"),
+        folder.join("Rounds.java"),
+    )
+    .unwrap();
+    assert!(Command::new(javac).arg(folder.join("Rounds.java")).status().unwrap().success());
+    for mode in MODES {
+        let run = launched(mode, java.to_str().unwrap(), &["-cp", folder.to_str().unwrap(), "Rounds", "2"]);
+        run.assert_right();
+        assert_eq!(run.number("wrong"), 0);
+        let made = run.findings.modules.iter().find(|module| module.path.contains("HotSpot made")).unwrap();
+        assert!(made.present.has(Class::Aes) || !has_aes(), "{}", made.present);
+        assert!(
+            is_yes(&run.findings, Question::Aes) || !has_aes(),
+            "{:?}",
+            run.findings.verdict(Question::Aes)
+        );
+    }
+}
+
+#[test]
+fn a_stripped_static_go_program_is_watched() {
+    let Some(go) =
+        found("go").or_else(|| Some(PathBuf::from("/usr/local/go/bin/go")).filter(|go| go.exists()))
+    else {
+        return println!("SKIPPED a_stripped_static_go_program_is_watched: no go");
+    };
+    let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("trace-go-{}", std::process::id()));
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/trace_support/rounds.go");
+    let built = Command::new(go)
+        .args(["build", "-ldflags", "-s -w", "-o"])
+        .arg(&program)
+        .arg(source)
+        .env("CGO_ENABLED", "0")
+        .env("GO111MODULE", "off")
+        .status();
+    assert!(built.unwrap().success());
+    for mode in MODES {
+        let run = launched(mode, program.to_str().unwrap(), &["1"]);
+        run.assert_right();
+        assert_eq!(run.number("wrong"), 0);
+        assert!(
+            is_yes(&run.findings, Question::Aes) || !has_aes(),
+            "{:?}",
+            run.findings.verdict(Question::Aes)
+        );
+    }
+}
+
+/// A tracer in a process of its own: `examples/trace.rs`.
+fn tracer() -> PathBuf {
+    let mut path = std::env::current_exe().unwrap();
+    path.pop();
+    path.pop();
+    path.join("examples/trace")
+}
+
+fn attach(mode: Mode, pid: u32) -> Child {
+    let mut command = Command::new(tracer());
+    if mode != Mode::Once {
+        command.arg(format!("--{}", mode.name()));
+    }
+    command.arg(pid.to_string()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn send(pid: u32, signal: &str) {
+    assert!(Command::new("kill").args([signal, &pid.to_string()]).status().unwrap().success());
+}
+
+/// Who traces a process, or one of its threads.
+fn tracer_of(pid: u32) -> u32 {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    let tracer = |status: String| -> u32 {
+        status.lines().find_map(|line| line.strip_prefix("TracerPid:")).unwrap().trim().parse().unwrap()
+    };
+    let texts = threads.filter_map(|thread| fs::read_to_string(thread.ok()?.path().join("status")).ok());
+    texts.map(tracer).max().unwrap()
+}
+
+/// Waits until somebody traces it, and has had time to work; or until nobody does.
+fn wait_for_tracer(pid: u32, wanted: bool) -> u32 {
+    for _ in 0..2000 {
+        let tracer = tracer_of(pid);
+        if (tracer != 0) == wanted {
+            return tracer;
+        }
+        sleep(Duration::from_millis(5));
+    }
+    panic!("process {pid} is traced by {}", tracer_of(pid));
+}
+
+/// How many bytes of executable mappings differ from their files; and executable memory that has none.
+fn changed_bytes(pid: u32) -> (usize, Vec<String>) {
+    let memory = fs::File::open(format!("/proc/{pid}/mem")).unwrap();
+    let mut changed = 0;
+    let mut others = Vec::new();
+    for line in fs::read_to_string(format!("/proc/{pid}/maps")).unwrap().lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if !words[1].contains('x') || words.get(5).is_some_and(|path| ["[vdso]", "[vsyscall]"].contains(path))
+        {
+            continue;
+        }
+        let Some(path) = words.get(5).filter(|path| path.starts_with('/')) else {
+            others.push(line.to_owned());
+            continue;
+        };
+        let (start, end) = words[0].split_once('-').unwrap();
+        let number = |text| u64::from_str_radix(text, 16).unwrap();
+        let length = (number(end) - number(start)) as usize;
+        let (mut there, mut here) = (vec![0; length], vec![0; length]);
+        memory.read_exact_at(&mut there, number(start)).unwrap();
+        let file = fs::File::open(path).unwrap();
+        let read = file.read_at(&mut here, number(words[2])).unwrap();
+        changed += there[..read].iter().zip(&here[..read]).filter(|(there, here)| there != here).count();
+    }
+    (changed, others)
+}
+
+/// A subject that works for some seconds.
+fn working(seconds: &str) -> Option<Child> {
+    let subject = subject()?;
+    let child =
+        Command::new(subject).args(["work", seconds, "3", "200"]).stdout(Stdio::piped()).spawn().unwrap();
+    sleep(Duration::from_millis(100));
+    Some(child)
+}
+
+fn assert_intact(child: Child) {
+    let pid = child.id();
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && text.contains(" wrong 0 strange 0 "),
+        "{pid}: {} {text}",
+        output.status
+    );
+}
+
+#[test]
+fn a_process_is_attached_to_and_let_go_many_times() {
+    let Some(child) = working("25") else { return };
+    for round in 0..50 {
+        let front = attach(MODES[round % 3], child.id());
+        wait_for_tracer(child.id(), true);
+        sleep(Duration::from_millis(60 + 17 * (round as u64 % 8)));
+        send(front.id(), ["-INT", "-TERM", "-HUP"][round % 3]);
+        let output = front.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(tracer_of(child.id()), 0);
+        assert_eq!(changed_bytes(child.id()), (0, vec![]), "round {round}");
+    }
+    send(child.id(), "-0");
+    assert_intact(child);
+}
+
+#[test]
+fn a_process_outlives_the_command_being_killed() {
+    let Some(child) = working("15") else { return };
+    for round in 0..18 {
+        let mut front = attach(MODES[round % 3], child.id());
+        wait_for_tracer(child.id(), true);
+        sleep(Duration::from_millis(7 * (round as u64) + 20));
+        front.kill().unwrap();
+        front.wait().unwrap();
+        wait_for_tracer(child.id(), false);
+        assert_eq!(changed_bytes(child.id()), (0, vec![]), "round {round}");
+    }
+    assert_intact(child);
+}
+
+#[test]
+fn bytes_are_put_back_when_the_tracer_is_killed() {
+    let Some(child) = working("8") else { return };
+    for round in 0..8 {
+        let front = attach(Mode::Once, child.id());
+        let tracer = wait_for_tracer(child.id(), true);
+        // By then what fires often has fired: see the head of guard.rs on what remains.
+        sleep(Duration::from_millis(300));
+        send(tracer, "-KILL");
+        let output = front.wait_with_output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(text.contains("Killed { signal: 9"), "{text}");
+        assert!(!text.contains("put_back: 0 "), "something stood: {text}");
+        wait_for_tracer(child.id(), false);
+        assert_eq!(changed_bytes(child.id()), (0, vec![]), "round {round}");
+    }
+    assert_intact(child);
+}

@@ -1,0 +1,516 @@
+//! Real programs that do not see features, and notice nothing else: what they print and how they end is as without a tracer.
+//!
+//! The programs are in `programs/hard.c`, compiled when the tests begin. This test's own binary is the command that traces:
+//! with `--without LIST PROGRAM ...` it runs the program.
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, ExitStatus, Output, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use millstream_observe::capability::Withheld;
+use millstream_observe::process::{
+    AttachError, Began, Followed, Launch, Obstacle, Processes, Thread, Tracer, Watcher,
+};
+use millstream_observe::without::{Masker, Why, supported};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, kill_process_group, waitpid};
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args_os();
+    if arguments.nth(1).is_some_and(|first| first == "--without") {
+        return trace(arguments);
+    }
+    if let Err(why) = supported() {
+        println!("SKIPPED all tests of masked programs: {why}");
+        return ExitCode::SUCCESS;
+    }
+    let features = std::fs::read_to_string("/proc/cpuinfo").unwrap();
+    if !cfg!(target_arch = "x86_64") || !features.split_whitespace().any(|word| word == "aes") {
+        println!(
+            "SKIPPED all tests of masked programs: they need an x86-64 processor with AES rounds to withhold"
+        );
+        return ExitCode::SUCCESS;
+    }
+    let mut arguments = Arguments::from_args();
+    // Some are sensitive to how long they wait for a processor.
+    arguments.test_threads.get_or_insert(2);
+    libtest_mimic::run(&arguments, trials()).exit_code()
+}
+
+/// The command: runs a program without features, ends as it, and says on standard error what was done.
+fn trace(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> ExitCode {
+    let list = arguments.next().unwrap().into_string().unwrap();
+    let mut masker = Masker::new(Withheld::without(&list).unwrap());
+    let mut command = Command::new(arguments.next().unwrap());
+    command.args(arguments);
+    let how = Launch { kill_with_us: true, stop_with_it: true, ..Launch::default() };
+    let mut tracer = match Tracer::launch(&mut command, how) {
+        Ok(tracer) => tracer,
+        Err(error) => {
+            eprintln!("{error}");
+            return ExitCode::from(if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 });
+        }
+    };
+    let status = tracer.run(&mut masker).unwrap();
+    tracer.outlast(&mut masker).unwrap();
+    let report = masker.report();
+    eprintln!("{} CPUIDs in {} programs: {}", report.answers(), report.programs, report.hidden);
+    report.notes.iter().for_each(|note| eprintln!("{note}"));
+    if status.core_dumped() {
+        eprintln!("core dumped");
+    }
+    ExitCode::from(status.code().or(status.signal().map(|signal| 128 + signal)).unwrap() as u8)
+}
+
+/// A program of `programs/hard.c`.
+fn hard() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| compile("hard.c", "hard", &["-pthread"]))
+}
+
+fn compile(source: &str, name: &str, options: &[&str]) -> PathBuf {
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(source);
+    let status =
+        Command::new("cc").arg("-O1").arg(source).arg("-o").arg(&program).args(options).status().unwrap();
+    assert!(status.success());
+    program
+}
+
+/// A program without features.
+fn without(list: &str, program: &Path) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--without", list]).arg(program);
+    command
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_owned()).unwrap()
+}
+
+/// How a shell says an end.
+fn code(status: ExitStatus) -> i32 {
+    status.code().unwrap_or_else(|| 128 + status.signal().unwrap())
+}
+
+/// Runs one of the hard programs both ways; the output of the masked run. The test fails unless they are equal, but for AES.
+fn alike(program: &Path, arguments: &[&str]) -> Output {
+    let plain = Command::new(program).args(arguments).output().unwrap();
+    let masked = without("aes", program).args(arguments).output().unwrap();
+    let expected = text(&plain.stdout).replace("aes 1", "aes 0");
+    assert_eq!(text(&masked.stdout), expected, "{}", text(&masked.stderr));
+    assert_eq!(expected.matches("aes 0").count(), text(&plain.stdout).matches("aes 1").count());
+    masked
+}
+
+/// As [`alike`], and both end the same.
+fn same(arguments: &[&str]) -> Result<(), Failed> {
+    let masked = alike(hard(), arguments);
+    let plain = Command::new(hard()).args(arguments).output().unwrap().status;
+    assert_eq!(code(masked.status), code(plain), "{}", text(&masked.stderr));
+    assert!(text(&masked.stderr).contains("aes"), "{}", text(&masked.stderr));
+    Ok(())
+}
+
+/// A test's body.
+type Test = fn() -> Result<(), Failed>;
+
+fn trials() -> Vec<Trial> {
+    let mut trials: Vec<Trial> =
+        ["threads", "forks", "thread_exec", "storm", "segv", "trap", "stop", "killed", "bound", "abort"]
+            .map(|mode| Trial::test(format!("{mode}_notices_nothing"), move || same(&[mode])))
+            .into();
+    let others: [(&str, Test); 18] = [
+        ("chain_of_vfork_and_exec", chain_of_vfork_and_exec),
+        ("ends_are_passed_on", ends_are_passed_on),
+        ("what_can_not_be_started_says_so", what_can_not_be_started_says_so),
+        ("signals_are_as_they_were", signals_are_as_they_were),
+        ("a_static_program", a_static_program),
+        ("a_32_bit_program", a_32_bit_program),
+        ("openssl_is_slower_without_aes", openssl_is_slower_without_aes),
+        ("nobody_may_do_it", nobody_may_do_it),
+        ("it_dies_with_its_tracer", it_dies_with_its_tracer),
+        ("it_stops_and_continues_as_a_job", it_stops_and_continues_as_a_job),
+        ("what_it_leaves_works_on", what_it_leaves_works_on),
+        ("what_is_let_go_is_told_the_truth", what_is_let_go_is_told_the_truth),
+        ("pipes_belong_to_whoever_launches", pipes_belong_to_whoever_launches),
+        ("attached_and_let_go", attached_and_let_go),
+        ("who_can_not_be_traced", who_can_not_be_traced),
+        ("executable_memory_is_told", executable_memory_is_told),
+        ("in_a_library_with_threads", in_a_library_with_threads),
+        ("running_programs_are_noted", running_programs_are_noted),
+    ];
+    trials.extend(others.map(|(name, test)| Trial::test(name, test)));
+    trials
+}
+
+fn chain_of_vfork_and_exec() -> Result<(), Failed> {
+    let masked = alike(hard(), &["execs", "30", "print"]);
+    let report = text(&masked.stderr);
+    assert!(report.contains("in 31 programs"), "{report}");
+    Ok(())
+}
+
+fn ends_are_passed_on() -> Result<(), Failed> {
+    for status in ["0", "1", "42", "255"] {
+        assert_eq!(
+            without("aes", hard()).args(["exit", status]).output()?.status.code(),
+            Some(status.parse()?)
+        );
+    }
+    for signal in [libc::SIGHUP, libc::SIGKILL, libc::SIGSEGV, libc::SIGTRAP, libc::SIGTERM, libc::SIGALRM] {
+        let masked = without("aes", hard()).args(["raise", &signal.to_string()]).output()?;
+        assert_eq!(masked.status.code(), Some(128 + signal));
+    }
+    Ok(())
+}
+
+fn what_can_not_be_started_says_so() -> Result<(), Failed> {
+    for (program, expected) in [("/nonexistent", 127), ("/etc/passwd", 126), ("/", 126)] {
+        let masked = without("aes", Path::new(program)).output()?;
+        assert_eq!(masked.status.code(), Some(expected), "{}", text(&masked.stderr));
+    }
+    Ok(())
+}
+
+fn signals_are_as_they_were() -> Result<(), Failed> {
+    /// Two signals are the C library's own, and it takes them when a process has a second thread.
+    const RESERVED: u64 = 0b11 << 31;
+    for prelude in ["", "trap '' CHLD HUP;", "trap '' SEGV;"] {
+        let run = |tracer: &str| -> Vec<(String, u64)> {
+            let script =
+                format!("{prelude} exec {tracer} grep -E '^S(ig|hd)(Pnd|Blk|Ign|Cgt)' /proc/self/status");
+            let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+            let stdout = text(&output.stdout);
+            let lines = stdout.lines().map(|line| line.split_once(":\t").unwrap());
+            lines
+                .map(|(name, set)| (name.into(), u64::from_str_radix(set, 16).unwrap() & !RESERVED))
+                .collect()
+        };
+        let plain = run("env");
+        assert_eq!(plain.len(), 5);
+        assert_eq!(run(&format!("{} --without aes", std::env::current_exe()?.display())), plain, "{prelude}");
+    }
+    Ok(())
+}
+
+fn a_static_program() -> Result<(), Failed> {
+    let program = compile("hard.c", "hard-static", &["-pthread", "-static"]);
+    assert!(alike(&program, &["threads"]).status.success());
+    Ok(())
+}
+
+fn a_32_bit_program() -> Result<(), Failed> {
+    let program = compile(
+        "small.c",
+        "small-32",
+        &["-m32", "-static", "-nostdlib", "-fno-pie", "-no-pie", "-fno-stack-protector"],
+    );
+    match Command::new(&program).status() {
+        Ok(plain) => assert_eq!(plain.code(), Some(1)),
+        Err(error) => {
+            println!("SKIPPED 32-bit programs: this kernel runs none ({error})");
+            return Ok(());
+        }
+    }
+    let masked = without("aes", &program).output()?;
+    assert_eq!(masked.status.code(), Some(0), "{}", text(&masked.stderr));
+    Ok(())
+}
+
+fn openssl_is_slower_without_aes() -> Result<(), Failed> {
+    let arguments = ["speed", "-mr", "-seconds", "1", "-bytes", "8192", "-evp", "aes-128-gcm"];
+    let Ok(plain) = Command::new("openssl").args(arguments).output() else {
+        println!("SKIPPED openssl: it is not installed");
+        return Ok(());
+    };
+    let speed = |output: &Output| {
+        let text = text(&output.stdout);
+        let line = text.lines().find(|line| line.starts_with("+F:")).unwrap();
+        line.rsplit(':').next().unwrap().parse::<f64>().unwrap()
+    };
+    let masked = without("aes", Path::new("openssl")).args(arguments).output()?;
+    let ratio = speed(&plain) / speed(&masked);
+    println!("openssl speed -evp aes-128-gcm: {ratio:.1} times slower without aes");
+    assert!(ratio > 3.0, "{ratio}");
+    Ok(())
+}
+
+fn nobody_may_do_it() -> Result<(), Failed> {
+    let available = Command::new("setpriv").arg("--version").output().is_ok();
+    if !available || !rustix::process::geteuid().is_root() {
+        println!("SKIPPED as another user: this needs root and setpriv");
+        return Ok(());
+    }
+    // Copies where anybody may read them.
+    let directory = std::env::temp_dir().join(format!("millstream-without-{}", std::process::id()));
+    std::fs::create_dir(&directory)?;
+    std::fs::copy(std::env::current_exe()?, directory.join("tracer"))?;
+    std::fs::copy(hard(), directory.join("hard"))?;
+    let mut command = Command::new("setpriv");
+    command.args([
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+        "--no-new-privs",
+        "--bounding-set=-all",
+    ]);
+    command
+        .arg(directory.join("tracer"))
+        .args(["--without", "aes"])
+        .arg(directory.join("hard"))
+        .arg("threads");
+    let output = command.output();
+    std::fs::remove_dir_all(&directory)?;
+    let output = output?;
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("aes 0"));
+    Ok(())
+}
+
+/// Starts one that prints its number and stays.
+fn started(mut command: Command) -> (Child, Pid) {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    (child, Pid::from_raw(line.trim().parse().unwrap()).unwrap())
+}
+
+/// Waits until it is so, for a while.
+fn soon(what: &str, mut so: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while !so() {
+        assert!(Instant::now() < end, "{what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn state(pid: Pid) -> Option<char> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit(')').next()?.trim().chars().next()
+}
+
+fn it_dies_with_its_tracer() -> Result<(), Failed> {
+    let mut command = without("aes", hard());
+    command.arg("hang");
+    let (mut tracer, program) = started(command);
+    tracer.kill()?;
+    tracer.wait()?;
+    soon("the program lives on", || state(program).is_none_or(|state| state == 'Z'));
+    Ok(())
+}
+
+fn it_stops_and_continues_as_a_job() -> Result<(), Failed> {
+    let mut command = without("aes", hard());
+    command.arg("hang").process_group(0);
+    let (mut tracer, program) = started(command);
+    let group = Pid::from_child(&tracer);
+    for _ in 0..3 {
+        kill_process_group(group, Signal::TSTP)?;
+        let (_, status) = waitpid(Some(group), WaitOptions::UNTRACED)?.unwrap();
+        assert!(status.stopped(), "{status:?}");
+        assert!(matches!(state(program), Some('t' | 'T')));
+        kill_process_group(group, Signal::CONT)?;
+        soon("the program did not go on", || state(program) == Some('S'));
+    }
+    // And when only the command is continued.
+    kill_process(program, Signal::TSTP)?;
+    let (_, status) = waitpid(Some(group), WaitOptions::UNTRACED)?.unwrap();
+    assert!(status.stopped());
+    kill_process(group, Signal::CONT)?;
+    soon("the program did not go on", || state(program) == Some('S'));
+    // What is sent to the command is passed on.
+    kill_process(group, Signal::TERM)?;
+    assert_eq!(tracer.wait()?.code(), Some(128 + libc::SIGTERM));
+    Ok(())
+}
+
+fn what_it_leaves_works_on() -> Result<(), Failed> {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("left-{}", std::process::id()));
+    let masked = without("aes", hard()).arg("leave").arg(&file).output()?;
+    assert_eq!(masked.status.code(), Some(9));
+    assert_eq!(std::fs::read_to_string(&file)?, "aes 0");
+    std::fs::remove_file(file)?;
+    Ok(())
+}
+
+fn what_is_let_go_is_told_the_truth() -> Result<(), Failed> {
+    for mode in ["leave", "leave_threads"] {
+        let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{mode}-{}", std::process::id()));
+        let (mut tracer, _) = launch(&[mode, file.to_str().unwrap()], Launch::default());
+        let mut masker = Masker::new(Withheld::without("aes")?);
+        assert_eq!(tracer.run(&mut masker)?.code(), Some(9));
+        tracer.detach_all(&mut masker)?;
+        assert!(masker.report().notes.is_empty());
+        soon("what was left does not work on", || {
+            std::fs::read_to_string(&file).is_ok_and(|text| text == "aes 1")
+        });
+        std::fs::remove_file(file)?;
+    }
+    Ok(())
+}
+
+fn launch(arguments: &[&str], how: Launch) -> (Tracer, impl FnOnce(Tracer) -> String) {
+    let mut command = Command::new(hard());
+    command.args(arguments).stdout(Stdio::piped());
+    let tracer = Tracer::launch(&mut command, how).unwrap();
+    let read =
+        |mut tracer: Tracer| std::io::read_to_string(tracer.child().unwrap().stdout.take().unwrap()).unwrap();
+    (tracer, read)
+}
+
+fn pipes_belong_to_whoever_launches() -> Result<(), Failed> {
+    let (mut tracer, read) = launch(&["say"], Launch::default());
+    let mut masker = Masker::new(Withheld::without("aes")?);
+    assert!(tracer.run(&mut masker)?.success());
+    assert_eq!(read(tracer), "aes 0\n");
+    assert_eq!(masker.report().programs, 1);
+    assert!(masker.report().hidden.has("aes") && masker.report().notes.is_empty());
+    Ok(())
+}
+
+/// The tracer shares its process with threads that start programs of their own.
+fn in_a_library_with_threads() -> Result<(), Failed> {
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (0..3)
+            .map(|_| scope.spawn(|| (0..30).all(|_| Command::new("true").status().unwrap().success())))
+            .collect();
+        for _ in 0..5 {
+            let (mut tracer, read) = launch(&["forks"], Launch::default());
+            let mut masker = Masker::new(Withheld::without("aes").unwrap());
+            assert!(tracer.run(&mut masker).unwrap().success());
+            assert_eq!(read(tracer), "all agree\naes 0\n");
+        }
+        assert!(others.into_iter().all(|other| other.join().unwrap()));
+    });
+    Ok(())
+}
+
+/// Looks at the process from time to time, and has enough after ten times.
+#[derive(Default)]
+struct Visitor {
+    began: usize,
+    births: usize,
+    visits: usize,
+    seen: usize,
+    left: usize,
+    next: Option<Instant>,
+}
+
+impl Watcher for Visitor {
+    fn began(&mut self, _: &mut Thread, how: Began) -> std::io::Result<()> {
+        assert_eq!(how, Began::Attached);
+        self.began += 1;
+        self.next = Some(Instant::now());
+        Ok(())
+    }
+
+    fn forked(&mut self, _: Pid, _: &mut Thread, shares_memory: bool) -> std::io::Result<()> {
+        assert!(shares_memory);
+        self.births += 1;
+        Ok(())
+    }
+
+    fn leaving(&mut self, _: &mut Thread) -> std::io::Result<()> {
+        self.left += 1;
+        Ok(())
+    }
+
+    fn tick(&mut self, processes: &mut Processes) -> std::io::Result<()> {
+        self.visits += 1;
+        self.next = Some(Instant::now() + Duration::from_millis(2));
+        for pid in processes.pids() {
+            processes.stopped(pid, |thread| {
+                self.seen += 1;
+                thread.registers().map(|registers| assert_ne!(registers.pc(), 0))
+            })?;
+        }
+        if self.visits == 20 {
+            processes.finish();
+        }
+        Ok(())
+    }
+
+    fn next_tick(&self) -> Option<Instant> {
+        self.next
+    }
+}
+
+fn attached_and_let_go() -> Result<(), Failed> {
+    let mut command = Command::new(hard());
+    command.arg("spin");
+    let (mut child, program) = started(command);
+    for _ in 0..3 {
+        let mut visitor = Visitor::default();
+        let mut tracer = Tracer::attach(program)?;
+        assert_eq!(tracer.follow(&mut visitor)?, Followed::Finished);
+        tracer.detach_all(&mut visitor)?;
+        assert_eq!((visitor.began, visitor.visits), (1, 20));
+        assert!(
+            visitor.births > 0 && visitor.seen >= 20 && (1..=2).contains(&visitor.left),
+            "{}",
+            visitor.left
+        );
+        let status = std::fs::read_to_string(format!("/proc/{program}/status"))?;
+        assert!(status.contains("TracerPid:\t0\n"));
+        assert!(matches!(state(program), Some('R' | 'S')));
+    }
+    child.kill()?;
+    child.wait()?;
+    Ok(())
+}
+
+fn who_can_not_be_traced() -> Result<(), Failed> {
+    let obstacle = |pid: Pid| {
+        let error = Tracer::attach(pid).err().unwrap();
+        error.get_ref().unwrap().downcast_ref::<AttachError>().unwrap().obstacle.clone()
+    };
+    assert_eq!(obstacle(Pid::from_raw(i32::MAX).unwrap()), Obstacle::Gone);
+    assert_eq!(obstacle(rustix::process::getpid()), Obstacle::Ourselves);
+    let mut command = without("aes", hard());
+    command.arg("hang");
+    let (mut tracer, program) = started(command);
+    let by = tracer.id() as i32;
+    assert!(matches!(obstacle(program), Obstacle::Traced { by: tracer, .. } if tracer == by));
+    tracer.kill()?;
+    tracer.wait()?;
+    Ok(())
+}
+
+/// Counts what the filter tells.
+#[derive(Default)]
+struct Mappings(usize);
+
+impl Watcher for Mappings {
+    fn mapped(&mut self, _: &mut Thread) -> std::io::Result<()> {
+        self.0 += 1;
+        Ok(())
+    }
+}
+
+fn executable_memory_is_told() -> Result<(), Failed> {
+    let (mut tracer, read) = launch(&["execs", "3", "print"], Launch { filter: true, ..Launch::default() });
+    let mut both = (Masker::new(Withheld::without("aes")?), Mappings::default());
+    assert!(tracer.run(&mut both)?.success());
+    assert_eq!(read(tracer), "aes 0\n");
+    // At least the C library, in each of four programs.
+    assert!(both.1.0 >= 4, "{}", both.1.0);
+    Ok(())
+}
+
+fn running_programs_are_noted() -> Result<(), Failed> {
+    let mut command = Command::new(hard());
+    command.arg("spin");
+    let (mut child, program) = started(command);
+    let mut both = (Masker::new(Withheld::without("aes")?), Visitor::default());
+    let mut tracer = Tracer::attach(program)?;
+    tracer.follow(&mut both)?;
+    tracer.detach_all(&mut both)?;
+    assert_eq!(both.0.report().notes[0].why, Why::Running);
+    child.kill()?;
+    child.wait()?;
+    Ok(())
+}
