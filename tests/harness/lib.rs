@@ -16,6 +16,7 @@ mod place;
 mod process;
 mod service;
 mod side;
+mod sshd;
 mod subject;
 
 pub use artifacts::{built, target};
@@ -26,6 +27,7 @@ pub use place::{Place, bytes};
 pub use process::{Ended, Running, eventually, free_port, program, run, signal, ticks, tool};
 pub use service::Service;
 pub use side::{Provider, Side};
+pub use sshd::Sshd;
 pub use subject::{hard, subject};
 
 /// The tests named, once with each OpenSSL: the system's, and the newest of both series.
