@@ -2,12 +2,20 @@
 
 #include "work.h"
 
+#include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 
 enum { THREADS = 4, CHECKED = 64 };
 
-static int operations = 1000000;
+static long operations = 1000000;
+static volatile sig_atomic_t asked_to_end;
+
+static void on_term(int number) {
+    (void)number;
+    asked_to_end = 1;
+}
 
 /* FIPS 180-4 §4.2.2: the fractional parts of the cube roots of the first primes, in whole numbers. */
 static uint32_t constants[64];
@@ -98,7 +106,7 @@ static void *check(void *number) {
     uint8_t state[16] = {(uint8_t)(uintptr_t)number}, key[16] = {1, 2, 3}, expected[16];
     uint32_t hash[8] = {(uint32_t)(uintptr_t)number}, block[16] = {5}, expected_hash[8];
     int aes = has_aes(), sha = has_sha();
-    for (int done = 0; done < operations; done += CHECKED) {
+    for (long done = 0; done < operations && !asked_to_end; done += CHECKED) {
         memcpy(expected, state, 16);
         memcpy(expected_hash, hash, 32);
         block[done / CHECKED % 16]++;
@@ -131,10 +139,14 @@ static void *check(void *number) {
     return (void *)(uintptr_t)sum;
 }
 
-/* Called with how many operations each thread does, or nothing. */
+/* Called with how many operations each thread does, or -1 until it is asked to end, or nothing. */
 int main(int count, char **arguments) {
     if (count > 1) {
-        operations = atoi(arguments[1]);
+        operations = atol(arguments[1]);
+    }
+    if (operations < 0) {
+        operations = LONG_MAX - CHECKED;
+        signal(SIGTERM, on_term);
     }
     pthread_t threads[THREADS];
     for (uintptr_t i = 0; i < THREADS; i++) {
