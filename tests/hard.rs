@@ -86,6 +86,7 @@ hard! {
     signals,
     segv,
     traps,
+    handlers,
     blocked,
     jobs,
     spawns,
