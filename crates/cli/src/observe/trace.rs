@@ -54,9 +54,26 @@ fn head(findings: &Findings) -> String {
 
 /// Those of a chain that a reader knows: the functions that have names.
 fn callers(chain: &[String], most: usize) -> Option<String> {
-    let named = |name: &&String| !name.starts_with("fn_") && !name.contains(":fn_");
-    let known: Vec<&str> = chain.iter().filter(named).take(most).map(String::as_str).collect();
+    // Every program begins in those.
+    let is_start = |name: &str| name.starts_with("__libc_start") || name == "_start";
+    let named = |name: &&String| !name.starts_with("fn_") && !name.contains(":fn_") && !is_start(name);
+    let known: Vec<String> = chain.iter().filter(named).take(most).map(|name| brief(name)).collect();
     if known.is_empty() { chain.first().cloned() } else { Some(known.join(" < ")) }
+}
+
+/// A name without the folders of its package and without what it is generic over: Go's fill a line.
+fn brief(name: &str) -> String {
+    let (mut depth, mut kept) = (0_u32, String::new());
+    for letter in name.chars() {
+        match letter {
+            '[' => depth += 1,
+            ']' => depth = depth.saturating_sub(1),
+            '/' if depth == 0 => kept.clear(),
+            _ if depth == 0 => kept.push(letter),
+            _ => {}
+        }
+    }
+    kept
 }
 
 /// A line for each question that has an answer worth a line.
@@ -103,8 +120,15 @@ fn answer(findings: &Findings, verdict: &Verdict) -> String {
 fn by_module(findings: &Findings, at: &[At]) -> String {
     let mut seen: Vec<(usize, At, u64)> = Vec::new();
     for &at in at {
+        let is_noisy = |at: At| findings.function(at).origins.iter().any(|origin| origin.is_noise());
         match seen.iter_mut().find(|(module, _, _)| *module == at.module) {
-            Some((_, _, others)) => *others += 1,
+            Some((_, shown, others)) => {
+                *others += 1;
+                // What ran for the program alone says more than what everybody calls.
+                if is_noisy(*shown) && !is_noisy(at) {
+                    *shown = at;
+                }
+            }
             None => seen.push((at.module, at, 0)),
         }
     }
@@ -199,6 +223,7 @@ fn purpose(origin: Origin) -> &'static str {
         Origin::Random => "random numbers",
         Origin::HashTable => "hash table",
         Origin::SelfTest => "self-test",
+        Origin::Checksum => "checksum",
     }
 }
 
@@ -227,6 +252,7 @@ fn noise(findings: &Findings) -> String {
                 "hash table: AES rounds mix the keys of maps, in Go and other languages; nothing is encrypted"
             }
             Origin::SelfTest => "self-test: a library tried at its start whether it computes rightly",
+            Origin::Checksum => "checksum: carry-less multiplication also makes CRCs, as in compression",
         };
         let _ = writeln!(text, "{}{why}", if text.is_empty() { "\n" } else { "" });
     }
@@ -521,6 +547,8 @@ mod tests {
         assert_eq!(callers(&chain, 1).unwrap(), "EVP_EncryptUpdate");
         assert_eq!(callers(&chain, 3).unwrap(), "EVP_EncryptUpdate < main");
         assert_eq!(callers(&chain[..1], 3).unwrap(), "libx.so:fn_10");
+        assert_eq!(brief("crypto/aes/gcm.(*GCM).Seal"), "gcm.(*GCM).Seal");
+        assert_eq!(brief("a/sync.(*Map[go.shape.*b/abi.Type,[]c]).Load"), "sync.(*Map).Load");
     }
 
     #[test]
