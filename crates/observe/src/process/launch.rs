@@ -23,8 +23,10 @@ use super::tracer::{Tracer, options};
 /// How a program is launched.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Launch {
-    /// [`super::Watcher::mapped`] is told of new executable memory, by way of a seccomp filter. Without privileges that takes
-    /// away from the program, for ever, that set-user-ID programs it starts gain any; traced ones do not anyway.
+    /// [`super::Watcher::mapped`] is told of new executable memory, by way of a seccomp filter, which the program keeps for
+    /// ever. What it marks fails (`ENOSYS`) when nobody traces. The program can't enter seccomp's strict mode, which the
+    /// kernel allows only without a filter. Without privileges the program also loses that set-user-ID programs it
+    /// starts gain any; traced ones do not anyway.
     pub filter: bool,
     /// The program is killed when this process ends, however that ends. With a filter it must be: what the filter marks
     /// fails when nobody traces.

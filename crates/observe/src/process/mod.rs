@@ -6,7 +6,13 @@
 //!
 //! # Life after the first process
 //! [`Tracer::run`] returns when the program that was launched has ended, as a shell's prompt does. What it left running
-//! (a daemon, say) is traced still, and nobody else can take that over: [`Tracer::outlast`] stays for it.
+//! (a daemon, say) is traced still, and nobody else can take that over. Either [`Tracer::outlast`] stays for it, or
+//! [`Tracer::detach_all`] lets it go, and then it runs as if it had never been traced.
+//!
+//! # Terminal
+//! The program is in this process's group and has its terminal. What a key sends, both get, and only the program heeds; what
+//! somebody sends to this process alone is passed on. When the program is stopped from the terminal this process can stop
+//! itself as well ([`Launch::stop_with_it`]), so that the shell has its prompt, and both go on together.
 //!
 //! # Threads of this process
 //! All is done by one thread: the kernel takes requests from none but the one that attached. Other threads of this process

@@ -125,6 +125,9 @@ pub(super) fn registers(pid: Pid) -> io::Result<Raw> {
         request(GETREGS, pid, 0, (&raw mut raw).cast())?;
     } else {
         request(libc::PTRACE_GETREGSET, pid, NT_PRSTATUS, (&raw mut vector).cast())?;
+        if vector.iov_len != size_of::<Raw>() {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, "it is a 32-bit program"));
+        }
     }
     Ok(raw)
 }

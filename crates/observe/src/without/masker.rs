@@ -99,9 +99,13 @@ impl Masker {
         &self.report
     }
 
+    /// Once of each program: some are started often.
     fn note(&mut self, pid: Pid, why: Why) {
         let program = std::fs::read_link(format!("/proc/{pid}/exe")).ok().map(Into::into);
-        self.report.notes.push(Note { pid, program, why });
+        let notes = &mut self.report.notes;
+        if !notes.iter().any(|note| note.program == program && note.why == why) {
+            notes.push(Note { pid, program, why });
+        }
     }
 }
 
