@@ -222,7 +222,7 @@ fn a_chain_of_programs_is_followed() {
 #[test]
 fn a_library_that_comes_late_is_watched() {
     let Some(subject) = subject() else { return };
-    let run = launched(Mode::Count, subject.to_str().unwrap(), &["loads"]);
+    let run = launched(Mode::Count, subject.to_str().unwrap(), &["loads", "150"]);
     if run.status.code() == Some(77) || !std::arch::is_x86_feature_detected!("sha") {
         return println!("SKIPPED a_library_that_comes_late_is_watched: no libcrypto.so.3, or no SHA");
     }
@@ -367,6 +367,25 @@ fn changed_bytes(pid: u32) -> (usize, Vec<String>) {
         changed += there[..read].iter().zip(&here[..read]).filter(|(there, here)| there != here).count();
     }
     (changed, others)
+}
+
+#[test]
+fn a_library_that_comes_after_attaching_is_watched_at_once() {
+    let Some(subject) = subject().filter(|_| std::arch::is_x86_feature_detected!("sha")) else {
+        return println!("SKIPPED a_library_that_comes_after_attaching_is_watched_at_once: nothing to see");
+    };
+    let child = Command::new(subject).args(["loads", "1500"]).stdout(Stdio::piped()).spawn().unwrap();
+    let front = attach(Mode::Once, child.id());
+    let output = child.wait_with_output().unwrap();
+    if output.status.code() == Some(77) {
+        return println!(
+            "SKIPPED a_library_that_comes_after_attaching_is_watched_at_once: no libcrypto.so.3"
+        );
+    }
+    assert!(output.status.success(), "{output:?}");
+    let told = front.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&told.stderr);
+    assert!(text.contains("hardware SHA-1/SHA-256: Yes"), "{text}");
 }
 
 /// A subject that works for some seconds.

@@ -367,6 +367,8 @@ pub struct Unwatched {
     pub unproved: u64,
     /// Places where no breakpoint could be written.
     pub unwatchable: usize,
+    /// Programs that were not watched at all: a note says why.
+    pub processes: usize,
 }
 
 impl Findings {
@@ -391,7 +393,7 @@ impl Findings {
             return Verdict::OnlyNoise(ran, origins);
         }
         let unwatched = self.unwatched(classes);
-        if unwatched.unproved > 0 || unwatched.unwatchable > 0 || counted {
+        if unwatched.unproved > 0 || unwatched.unwatchable > 0 || unwatched.processes > 0 || counted {
             return Verdict::Unknown(unwatched);
         }
         let present = self.that(|function| !function.present.intersection(classes).is_empty());
@@ -437,7 +439,12 @@ impl Findings {
         let of = |counts: &Counts| classes.iter().map(|class| u64::from(counts.of(class))).sum::<u64>();
         let unproved = self.modules.iter().map(|module| of(&module.unproved)).sum();
         let concerned = self.modules.iter().filter(|m| !m.present.intersection(classes).is_empty());
-        Unwatched { unproved, unwatchable: concerned.map(|module| module.unwatchable).sum() }
+        let lost = self.notes.iter().filter(|note| matches!(note, Note::Lost { .. }));
+        Unwatched {
+            unproved,
+            unwatchable: concerned.map(|module| module.unwatchable).sum(),
+            processes: lost.count(),
+        }
     }
 }
 
@@ -489,11 +496,14 @@ mod tests {
         assert_eq!(unused.verdict(Question::Aes), Verdict::Unused(at));
         assert_eq!(unused.verdict(Question::Sha), Verdict::Absent);
         unused.modules[0].unproved.add(Class::Aes);
-        let unknown = Verdict::Unknown(Unwatched { unproved: 1, unwatchable: 0 });
+        let unknown = Verdict::Unknown(Unwatched { unproved: 1, unwatchable: 0, processes: 0 });
         assert_eq!(unused.verdict(Question::Aes), unknown);
         assert_eq!(unused.verdict(Question::Sha), Verdict::Absent);
         unused.modules[0].unwatchable = 2;
         assert_eq!(unused.verdict(Question::Sha), Verdict::Absent, "those hold no SHA");
+        unused.note(Note::Lost { pid: 7, why: "it is a 32-bit program".into() });
+        let unknown = Verdict::Unknown(Unwatched { unproved: 0, unwatchable: 0, processes: 1 });
+        assert_eq!(unused.verdict(Question::Sha), unknown);
     }
 
     #[test]

@@ -269,6 +269,8 @@ pub fn guarded(work: impl FnOnce(Guard) -> u8) -> io::Result<Outcome> {
 fn tracer(front: rustix::process::Pid, guard: Guard, work: impl FnOnce(Guard) -> u8) -> u8 {
     // What is typed at the terminal or sent to a group reaches the front alone.
     let _ = rustix::process::setsid();
+    // Who kills all that bear the command's name shall kill the front alone.
+    let _ = rustix::thread::set_name(c"ms-tracer");
     let end = Some(rustix::process::Signal::TERM);
     if rustix::process::set_parent_process_death_signal(end).is_err()
         || rustix::process::getppid() != Some(front)

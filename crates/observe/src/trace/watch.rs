@@ -10,7 +10,7 @@ use super::breakpoints::{Armed, Original, Trap};
 use super::counters::{Counters, events_here};
 use super::displaced::{Way, way};
 use super::findings::{Findings, Mode, Note, Origin, Process};
-use super::guard::Guard;
+use super::guard::{Guard, SpaceMemory};
 use super::made::{self, AsItWas};
 use super::modules::{Modules, Spot, command_of};
 use super::origin;
@@ -18,7 +18,7 @@ use super::space::{Kept, Mapped, Space};
 use super::{Options, Progress, linker};
 use crate::code::unwind;
 use crate::memory::Memory;
-use crate::process::maps::Map;
+use crate::process::maps::{self, Map};
 use crate::process::{Answer, Began, Pid, Processes, SI_KERNEL, Signal, Thread, Watcher};
 
 /// How often new code is looked for where nobody tells, and what fired is armed again.
@@ -119,6 +119,17 @@ impl Trace {
     /// Calls `show` a few times a second while it works.
     pub fn show_progress(&mut self, show: impl FnMut(&Progress) + 'static) {
         self.progress = Some(Box::new(show));
+    }
+
+    /// Looks through what a process has mapped while it runs still: so attaching stops it for milliseconds only.
+    ///
+    /// What can't be looked at now is looked at then.
+    pub fn prepare(&mut self, pid: i32) {
+        let (Some(number), Ok(memory)) = (Pid::from_raw(pid), SpaceMemory::open(pid)) else { return };
+        let Ok(all) = maps::of(number) else { return };
+        for map in all.iter().filter(|map| map.executable && map.is_file()) {
+            self.modules.of_map(map, &all, pid, &memory, &mut self.findings);
+        }
     }
 
     /// What was found until now.
@@ -551,8 +562,9 @@ impl Trace {
     }
 
     fn start_counters(&mut self, tid: Pid) {
-        let started = events_here().and_then(|events| self.counters.start(tid.as_raw_pid(), events));
-        if let Err(error) = started {
+        // That a processor has none is nothing to speak of.
+        let Ok(events) = events_here() else { return };
+        if let Err(error) = self.counters.start(tid.as_raw_pid(), events) {
             self.findings.note(Note::NoCounters { why: error.to_string() });
         }
     }
@@ -639,9 +651,14 @@ impl Watcher for Trace {
             return Ok(Answer::NotMine);
         };
         if signal.number == libc::SIGTRAP && signal.info()?.code() == SI_KERNEL {
-            return self.trapped(thread, id);
+            let answer = self.trapped(thread, id)?;
+            if answer == Answer::NotMine {
+                self.leave_unblocked(thread, signal);
+            }
+            return Ok(answer);
         }
         self.put_out_of_scratch(thread, id)?;
+        self.leave_unblocked(thread, signal);
         Ok(Answer::NotMine)
     }
 
@@ -721,6 +738,13 @@ impl Watcher for Trace {
 }
 
 impl Trace {
+    /// A handler of the program's own may run into breakpoints of ours.
+    fn leave_unblocked(&self, thread: &mut Thread, signal: &Signal) {
+        if signal.number == libc::SIGTRAP {
+            thread.leave_unblocked();
+        }
+    }
+
     /// Puts a thread where it would be without us, if it is in our scratch memory.
     fn put_out_of_scratch(&mut self, thread: &mut Thread, id: u32) -> io::Result<()> {
         let Some(space) = self.spaces.get(&id).filter(|space| space.has_scratch()) else { return Ok(()) };
