@@ -23,19 +23,28 @@ pub fn built() -> &'static Built {
         {
             return Built { provider, millstream };
         }
+        cargo_build(&["millstream-provider", "millstream-cli"]);
         let folder = profile_folder();
-        let profile = match folder.file_name().and_then(|name| name.to_str()) {
-            Some("debug") | None => "dev",
-            Some(name) => name,
-        };
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["build", "--quiet", "--profile", profile, "--target-dir"]).arg(target());
-        cargo.args(["--package", "millstream-provider", "--package", "millstream-cli"]);
-        cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
-        let status = cargo.status().unwrap_or_else(|e| panic!("{cargo:?}: {e}"));
-        assert!(status.success(), "{cargo:?}: {status}");
         Built { provider: folder.join("libmillstream_provider.so"), millstream: folder.join("millstream") }
     })
+}
+
+/// Builds packages of this workspace in the profile of the tests.
+///
+/// # Panics
+/// When that fails.
+pub(crate) fn cargo_build(packages: &[&str]) {
+    let folder = profile_folder();
+    let profile = match folder.file_name().and_then(|name| name.to_str()) {
+        Some("debug") | None => "dev",
+        Some(name) => name,
+    };
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--quiet", "--profile", profile, "--target-dir"]).arg(target());
+    cargo.args(packages.iter().flat_map(|package| ["--package", package]));
+    cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
+    let status = cargo.status().unwrap_or_else(|e| panic!("{cargo:?}: {e}"));
+    assert!(status.success(), "{cargo:?}: {status}");
 }
 
 /// Cargo's target folder: what is kept between runs is in it.
@@ -44,7 +53,7 @@ pub fn target() -> PathBuf {
 }
 
 /// A test is `target/<profile>/deps/<name>`.
-fn profile_folder() -> PathBuf {
+pub(crate) fn profile_folder() -> PathBuf {
     let test = std::env::current_exe().expect("a test knows its own path");
     let folder = test.parent().and_then(Path::parent);
     folder.expect("cargo puts tests into target/<profile>/deps").to_owned()

@@ -10,20 +10,25 @@ mod artifacts;
 pub mod certificate;
 mod counters;
 mod nginx;
+pub mod observe;
 mod openssl;
 mod place;
 mod process;
 mod service;
 mod side;
+mod sshd;
+mod subject;
 
 pub use artifacts::{built, target};
 pub use counters::Counters;
 pub use nginx::Nginx;
 pub use openssl::OpenSsl;
 pub use place::{Place, bytes};
-pub use process::{Ended, Running, eventually, free_port, program, run, signal};
+pub use process::{Ended, Running, eventually, free_port, program, run, signal, ticks, tool};
 pub use service::Service;
 pub use side::{Provider, Side};
+pub use sshd::Sshd;
+pub use subject::{hard, subject};
 
 /// The tests named, once with each OpenSSL: the system's, and the newest of both series.
 #[macro_export]

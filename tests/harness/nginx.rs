@@ -6,6 +6,7 @@ use std::process::Stdio;
 use rustix::process::Signal;
 
 use crate::certificate::Certificate;
+use crate::observe::under;
 use crate::{OpenSsl, Place, Running, Side, eventually, free_port, program, signal};
 
 /// A server on the loopback interface; it ends with this value.
@@ -16,6 +17,7 @@ pub struct Nginx {
     /// Its certificate.
     pub certificate: Certificate,
     log: PathBuf,
+    pid: PathBuf,
 }
 
 impl Nginx {
@@ -23,6 +25,19 @@ impl Nginx {
     /// system's it runs on that one's libraries.
     #[track_caller]
     pub fn start(place: &Place, side: &Side, openssl: &OpenSsl, workers: usize, server: &str) -> Nginx {
+        Nginx::start_under(&[], place, side, openssl, workers, server)
+    }
+
+    /// The same, with `millstream WORDS --` before it unless there are none.
+    #[track_caller]
+    pub fn start_under(
+        words: &[&str],
+        place: &Place,
+        side: &Side,
+        openssl: &OpenSsl,
+        workers: usize,
+        server: &str,
+    ) -> Nginx {
         let port = free_port();
         let certificate = Certificate::ecdsa(place);
         let folder = place.make("nginx");
@@ -47,9 +62,12 @@ impl Nginx {
             nginx.env("LD_LIBRARY_PATH", libraries);
         }
         nginx.args(["-p", &at.to_string(), "-c"]).arg(configuration).args(["-e", &log.to_string_lossy()]);
+        if !words.is_empty() {
+            nginx = under(words, &nginx);
+        }
         let running =
             Running::start(nginx.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::inherit()));
-        let mut nginx = Nginx { running, port, certificate, log };
+        let mut nginx = Nginx { running, port, certificate, log, pid: folder.join("pid") };
         eventually("nginx listens", || {
             let ended = nginx.running.child.try_wait().expect("it is our child");
             assert!(ended.is_none(), "nginx: {ended:?}\n{}", nginx.log());
@@ -65,7 +83,8 @@ impl Nginx {
 
     /// Its master process.
     pub fn master(&self) -> u32 {
-        self.running.child.id()
+        let pid = std::fs::read_to_string(&self.pid).unwrap_or_default();
+        pid.trim().parse().unwrap_or(self.running.child.id())
     }
 
     /// Its workers now.

@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid,
+};
 
 /// Nothing that is tested takes so long on a machine that does other things too.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -31,6 +33,19 @@ const PACKAGES: &[(&str, &str)] = &[
     ("dpkg-source", "dpkg-dev"),
     ("ldd", "libc-bin"),
     ("make", "make"),
+    ("gpg", "gnupg"),
+    ("gpgconf", "gnupg"),
+    ("strip", "binutils"),
+    ("strace", "strace"),
+    ("setpriv", "util-linux"),
+    ("unshare", "util-linux"),
+    ("setsid", "util-linux"),
+    ("cc", "gcc"),
+    ("pkg-config", "pkg-config"),
+    ("go", "golang-go"),
+    ("java", "default-jdk-headless"),
+    ("javac", "default-jdk-headless"),
+    ("node", "nodejs"),
 ];
 
 /// Where a program of Debian's is.
@@ -42,10 +57,24 @@ pub fn program(name: &str) -> PathBuf {
     // Debian's own: what else a `PATH` has may be linked to another OpenSSL.
     let folders = ["/usr/bin", "/usr/sbin", "/bin", "/sbin", "/usr/lib/git-core"];
     let found = folders.iter().map(|folder| PathBuf::from(folder).join(name)).find(|path| path.exists());
-    found.unwrap_or_else(|| {
-        let package = PACKAGES.iter().find(|(program, _)| *program == name).map_or(name, |(_, package)| package);
-        panic!("there is no {name} here: `apt-get install {package}`, or `cargo xtask setup` for all that is needed")
-    })
+    found.unwrap_or_else(|| missing(name))
+}
+
+/// Where a program is, whoever it comes from: compilers and runtimes are often not Debian's.
+///
+/// # Panics
+/// When it is missing, naming Debian's package.
+#[track_caller]
+pub fn tool(name: &str) -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| path.exists());
+    found.unwrap_or_else(|| missing(name))
+}
+
+#[track_caller]
+fn missing(name: &str) -> ! {
+    let package = PACKAGES.iter().find(|(program, _)| *program == name).map_or(name, |(_, package)| package);
+    panic!("there is no {name} here: `apt-get install {package}`, or `cargo xtask setup` for all that is needed")
 }
 
 /// How a program ended.
@@ -59,6 +88,8 @@ pub struct Ended {
     pub err: String,
     /// How it was called.
     pub shown: String,
+    /// Time it computed in user mode, with what it waited for; to a hundredth of a second.
+    pub user: Duration,
 }
 
 impl Ended {
@@ -107,6 +138,7 @@ pub fn run(command: &mut Command, input: &[u8]) -> Ended {
             late
         });
         let (out, err) = (out.join().expect("it reads"), err.join().expect("it reads"));
+        let user = user_time(pid);
         let status = running.child.wait().expect("it is our child");
         drop(sender);
         assert!(
@@ -115,8 +147,23 @@ pub fn run(command: &mut Command, input: &[u8]) -> Ended {
             String::from_utf8_lossy(&err)
         );
         let err = String::from_utf8_lossy(&err).into_owned();
-        Ended { code: status.code(), out, err, shown: format!("{command:?}") }
+        Ended { code: status.code(), out, err, shown: format!("{command:?}"), user }
     })
+}
+
+/// The time of a child that ended and was not waited for yet.
+fn user_time(pid: Pid) -> Duration {
+    let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
+    Duration::from_millis(10 * ticks(pid.as_raw_nonzero().get().unsigned_abs()))
+}
+
+/// Hundredths of a second in user mode: of a process, and of its children that it waited for.
+pub fn ticks(pid: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The name, in parentheses, may have blanks.
+    let rest = stat.rsplit(')').next().unwrap_or_default();
+    let fields: Vec<u64> = rest.split_whitespace().map(|field| field.parse().unwrap_or(0)).collect();
+    fields.get(11).zip(fields.get(13)).map_or(0, |(own, children)| own + children)
 }
 
 fn all(mut from: impl Read) -> Vec<u8> {

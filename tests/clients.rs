@@ -1,0 +1,246 @@
+//! gpg, curl, ssh and nginx with and without AES and SHA, and traced: by the time that they compute for the same work.
+
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use millstream_tests::observe::{Findings, trace, without};
+use millstream_tests::{
+    Nginx, OpenSsl, Place, Provider, Running, Side, Sshd, bytes, eventually, program, run, ticks,
+};
+
+/// What is sent, encrypted and hashed.
+const LEN: usize = 100_000_000;
+
+/// Pairs of runs until the best of both sides say what is expected.
+const TURNS: u32 = 8;
+
+/// What is expected of the time that a program computes, when it is without something.
+#[derive(Clone, Copy, Debug)]
+enum Expect {
+    /// So many times as long, or more.
+    Longer(f64),
+    /// The same by one twentieth, and by what the start of a traced program takes.
+    Same,
+}
+
+use Expect::{Longer, Same};
+
+impl Expect {
+    fn is_met(self, with: f64, without: f64) -> bool {
+        match self {
+            Longer(times) => without >= times * with,
+            Same => (without - with).abs() <= 0.05 * with + 0.04,
+        }
+    }
+}
+
+/// Runs a program both ways in turn, until the shortest of its times are as expected; it has to write the same both ways.
+#[track_caller]
+fn compare(name: &str, features: &str, expect: Expect, command: impl Fn() -> Command) {
+    let (mut with, mut least) = (f64::MAX, f64::MAX);
+    let met = (0..TURNS).any(|_| {
+        let plain = run(&mut command(), b"");
+        let masked = run(&mut without(features, &command()), b"");
+        with = with.min(plain.user.as_secs_f64());
+        least = least.min(masked.user.as_secs_f64());
+        let (err, other) = (masked.err.clone(), masked.good());
+        assert!(plain.good() == other, "{name} without {features}: another output\n{err}");
+        expect.is_met(with, least)
+    });
+    println!("{name} without {features}: {with:.2} s to {least:.2} s of computing");
+    assert!(met, "{name} without {features}: {with} s to {least} s is not {expect:?}");
+}
+
+/// A home for gpg, whose agent ends with it.
+struct Gpg(Place);
+
+impl Gpg {
+    fn command(&self, words: &str) -> Command {
+        let mut gpg = Command::new(program("gpg"));
+        gpg.env("GNUPGHOME", self.0.path("home")).current_dir(self.0.folder());
+        gpg.args("--batch --quiet --passphrase x --pinentry-mode loopback --s2k-count 1024".split(' '));
+        gpg.args(words.split(' '));
+        gpg
+    }
+}
+
+impl Drop for Gpg {
+    fn drop(&mut self) {
+        let mut gpgconf = Command::new(program("gpgconf"));
+        let _ = gpgconf.env("GNUPGHOME", self.0.path("home")).args(["--kill", "all"]).status();
+    }
+}
+
+/// libgcrypt by way of gpg. Between files and AES it copies and hashes, so AES alone is not three quarters of its time.
+#[test]
+fn gpg() {
+    let gpg = Gpg(Place::new());
+    let home = gpg.0.make("home");
+    std::fs::set_permissions(home, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    gpg.0.write("file", bytes(LEN));
+    run(&mut gpg.command("-z 0 --cipher-algo AES256 -o file.gpg --symmetric file"), b"").good();
+    let decrypts = || gpg.command("--decrypt file.gpg");
+    let digests = || gpg.command("--print-md sha256 file");
+    compare("gpg --decrypt", "aes", Longer(1.5), decrypts);
+    compare("gpg --print-md sha256", "sha", Longer(3.0), digests);
+    compare("gpg --print-md sha256", "aes,pclmul", Same, digests);
+
+    let (ended, found) = trace(&[], &decrypts(), b"");
+    assert!(ended.good() == bytes(LEN), "another plaintext");
+    assert!(found.ran(&["aes", "vaes"]).iter().any(|by| by.contains("libgcrypt")), "{}", found.0);
+    let (ended, found) = trace(&["--without", "crypto"], &decrypts(), b"");
+    assert!(ended.good() == bytes(LEN), "another plaintext");
+    assert_eq!(found.ran(&["aes", "vaes", "pclmul", "sha"]), [""; 0]);
+}
+
+/// What nginx serves, and curl as its client.
+fn served() -> (Place, Side, String) {
+    let place = Place::new();
+    let side = Side::new(&place, "default", Provider::Default);
+    let www = place.make("www");
+    place.write("www/file", bytes(LEN));
+    let root = format!("root {};", www.display());
+    (place, side, root)
+}
+
+fn curl(nginx: &Nginx, side: &Side, suite: &str) -> Command {
+    let mut curl = side.command(program("curl"));
+    curl.args(["--silent", "--show-error", "--fail", "--tls13-ciphers", suite, "--cacert"]);
+    curl.arg(&nginx.certificate.certificate).arg(nginx.url("file"));
+    curl
+}
+
+const AES: &str = "TLS_AES_128_GCM_SHA256";
+const CHACHA: &str = "TLS_CHACHA20_POLY1305_SHA256";
+
+#[test]
+fn curl_is_a_client() {
+    let (place, side, root) = served();
+    let nginx = Nginx::start(&place, &side, &OpenSsl::system(), 1, &root);
+    compare("curl", "aes,pclmul", Longer(3.0), || curl(&nginx, &side, AES));
+    compare("curl with ChaCha20", "aes,pclmul,sha", Same, || {
+        let mut curl = curl(&nginx, &side, CHACHA);
+        // It is fast without AES, too.
+        curl.args([nginx.url("file"), nginx.url("file"), nginx.url("file")]);
+        curl
+    });
+    let (ended, found) = trace(&[], &curl(&nginx, &side, AES), b"");
+    assert!(ended.good() == bytes(LEN), "another file");
+    assert_eq!(found.answer("aes"), "yes", "{}", found.0);
+    let (ended, found) = trace(&["--without", "crypto"], &curl(&nginx, &side, AES), b"");
+    assert!(ended.good() == bytes(LEN), "another file");
+    assert_eq!(found.ran(&["aes", "vaes", "pclmul", "vpclmul", "sha"]), [""; 0]);
+    nginx.finish();
+}
+
+#[test]
+fn ssh_is_a_client() {
+    let place = Place::new();
+    let side = Side::new(&place, "default", Provider::Default);
+    let file = place.write("data", bytes(LEN));
+    let sshd = Sshd::start(place, &side);
+    let cat = format!("cat {}", file.display());
+    let ssh = |cipher| sshd.client(&side, "ssh", &["-c", cipher, "127.0.0.1", &cat]);
+    compare("ssh", "aes,pclmul", Longer(3.0), || ssh("aes128-gcm@openssh.com"));
+    compare("ssh with ChaCha20", "aes,pclmul,sha", Same, || ssh("chacha20-poly1305@openssh.com"));
+    let (ended, found) = trace(&[], &ssh("aes128-gcm@openssh.com"), b"");
+    assert!(ended.good() == bytes(LEN), "another file");
+    assert_eq!(found.answer("aes"), "yes", "{}", found.0);
+    let (ended, found) = trace(&["--without", "crypto"], &ssh("aes128-gcm@openssh.com"), b"");
+    assert!(ended.good() == bytes(LEN), "another file");
+    assert_eq!(found.ran(&["aes", "vaes", "pclmul", "vpclmul", "sha"]), [""; 0]);
+}
+
+/// Hundredths of a second that a server's workers compute while a client fetches.
+#[track_caller]
+fn serving(nginx: &Nginx, side: &Side, times: usize) -> u64 {
+    let sum = || nginx.workers().into_iter().map(ticks).sum::<u64>();
+    let before = sum();
+    for _ in 0..times {
+        assert!(run(&mut curl(nginx, side, AES), b"").good() == bytes(LEN), "another file");
+    }
+    sum() - before
+}
+
+/// A server that is launched without AES: its workers are reached, too.
+#[test]
+fn nginx_without() {
+    let (place, side, root) = served();
+    let plain = Nginx::start(&place, &side, &OpenSsl::system(), 2, &root);
+    let (other, masked_side, root) = served();
+    let words = ["run", "--quiet", "--without", "aes,pclmul"];
+    let masked = Nginx::start_under(&words, &other, &masked_side, &OpenSsl::system(), 2, &root);
+    let (with, least) = (serving(&plain, &side, 5), serving(&masked, &masked_side, 5));
+    println!("nginx without aes,pclmul: {with} to {least} hundredths of a second");
+    assert!(with > 2, "too short a time to be measured: {with}");
+    assert!(least as f64 / with as f64 >= 3.0, "{with} to {least}");
+    plain.finish();
+    masked.finish();
+}
+
+/// A worker that serves many is attached to, looked at in each way, and let go; one is left by a tracer that is killed.
+#[test]
+fn nginx_is_traced_under_load() {
+    let (place, side, root) = served();
+    place.write("www/small", bytes(20_000));
+    let nginx = Nginx::start(&place, &side, &OpenSsl::system(), 1, &root);
+    let worker = nginx.workers()[0];
+    let stop = &AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let (nginx, side) = (&nginx, &side);
+        for _ in 0..3 {
+            scope.spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    let mut curl = side.command(program("curl"));
+                    curl.args(["--silent", "--show-error", "--fail", "--tls13-ciphers", AES, "--cacert"]);
+                    curl.arg(&nginx.certificate.certificate).args([nginx.url("small"), nginx.url("small")]);
+                    assert!(run(&mut curl, b"").good() == bytes(20_000).repeat(2), "another file");
+                }
+            });
+        }
+        let looked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            for mode in ["--once", "--rate", "--count"] {
+                let found = look(&place, worker, mode);
+                assert_eq!(found.answer("aes"), "yes", "{mode}: {}", found.0);
+                assert!(found.ran(&["aes"]).iter().any(|by| by.contains("libcrypto")), "{}", found.0);
+            }
+            kill_tracer(worker);
+        }));
+        stop.store(true, Ordering::Relaxed);
+        looked.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    });
+    assert_eq!(nginx.workers(), [worker], "the worker did not live on");
+    assert!(serving(&nginx, &side, 1) < 1000);
+    nginx.finish();
+}
+
+#[track_caller]
+fn look(place: &Place, pid: u32, mode: &str) -> Findings {
+    let report = place.path("found");
+    let mut trace = Command::new(&millstream_tests::built().millstream);
+    trace.args(["trace", "--quiet", "--json", "--seconds", "1", mode, "--report"]).arg(&report);
+    run(trace.args(["--pid", &pid.to_string()]), b"").good();
+    assert_eq!(tracer_of(pid), 0);
+    Findings::read(&report)
+}
+
+/// Who traces a process.
+fn tracer_of(pid: u32) -> u32 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("TracerPid:"));
+    line.and_then(|pid| pid.trim().parse().ok()).expect("it lives")
+}
+
+/// Kills the process that traces: the process that is traced is to live on without breakpoints.
+#[track_caller]
+fn kill_tracer(pid: u32) {
+    let mut trace = Command::new(&millstream_tests::built().millstream);
+    trace.args(["trace", "--quiet", "--rate", "--pid", &pid.to_string()]).stdin(Stdio::null());
+    let mut trace = Running::start(trace.stderr(Stdio::null()));
+    eventually("it is traced", || tracer_of(pid) != 0);
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let tracer = i32::try_from(tracer_of(pid)).ok().and_then(rustix::process::Pid::from_raw);
+    rustix::process::kill_process(tracer.expect("it is traced"), rustix::process::Signal::KILL).unwrap();
+    eventually("the trace ends", || trace.child.try_wait().expect("it is our child").is_some());
+    eventually("it is let go", || tracer_of(pid) == 0);
+}

@@ -1,0 +1,105 @@
+//! `millstream run --without` and `trace` around any program.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::{Ended, Place, built, run};
+
+/// A command as it would be with `millstream WORDS --` before it.
+pub fn under(words: &[&str], command: &Command) -> Command {
+    let mut under = Command::new(&built().millstream);
+    under.args(words).arg("--").arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => under.env(name, value),
+            None => under.env_remove(name),
+        };
+    }
+    if let Some(folder) = command.get_current_dir() {
+        under.current_dir(folder);
+    }
+    under
+}
+
+/// A command without features, by the answers to CPUID and by variables.
+pub fn without(features: &str, command: &Command) -> Command {
+    under(&["run", "--quiet", "--without", features], command)
+}
+
+/// The speed that a subject says: that of its fastest repetition, in MB/s.
+#[track_caller]
+pub fn speed(ended: &Ended) -> f64 {
+    let lines = ended.err.lines().filter_map(|line| line.strip_suffix(" MB/s"));
+    let speed = lines.filter_map(|number| number.parse().ok()).next();
+    speed.unwrap_or_else(|| panic!("{} says no speed:\n{}", ended.shown, ended.err))
+}
+
+/// What a trace found.
+pub struct Findings(pub Value);
+
+/// Traces a command to its end: how it ended, and what was found.
+#[track_caller]
+pub fn trace(options: &[&str], command: &Command, input: &[u8]) -> (Ended, Findings) {
+    let place = Place::new();
+    let report = place.path("report");
+    let report_text = report.to_str().expect("temporary folders have plain names");
+    let words = [&["trace", "--quiet", "--json", "--report", report_text], options].concat();
+    let ended = run(&mut under(&words, command), input);
+    let found = Findings::read(&report);
+    (ended, found)
+}
+
+impl Findings {
+    /// Those that were written to a file.
+    #[track_caller]
+    pub fn read(path: &std::path::Path) -> Findings {
+        let text = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        Findings(serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}")))
+    }
+
+    /// Functions that ran instructions of one of these classes, each with its library.
+    pub fn ran(&self, classes: &[&str]) -> Vec<String> {
+        self.functions("ran", classes)
+    }
+
+    /// Functions in which there are such instructions.
+    pub fn present(&self, classes: &[&str]) -> Vec<String> {
+        self.functions("present", classes)
+    }
+
+    /// What is said to a question, as in `yes` or `unused`: of hardware AES, or of hardware SHA.
+    pub fn answer(&self, of_class: &str) -> &str {
+        let mut answers = self.0["answers"].as_array().into_iter().flatten();
+        let of_it = |answer: &&Value| named(&answer["classes"], &[of_class]);
+        answers.find(of_it).and_then(|answer| answer["answer"].as_str()).unwrap_or("none")
+    }
+
+    /// How often functions with such instructions were entered, as far as that was counted.
+    pub fn entries(&self, classes: &[&str]) -> u64 {
+        let all = self.each().filter(|(_, function)| named(&function["ran"], classes));
+        all.map(|(_, function)| function["entries"].as_u64().unwrap_or(0)).sum()
+    }
+
+    /// What it says of its own limits.
+    pub fn notes(&self) -> String {
+        let notes = self.0["notes"].as_array().into_iter().flatten();
+        notes.filter_map(Value::as_str).collect::<Vec<_>>().join("\n")
+    }
+
+    fn functions(&self, key: &str, classes: &[&str]) -> Vec<String> {
+        let those = self.each().filter(|(_, function)| named(&function[key], classes));
+        those.map(|(module, function)| format!("{}: {}", module["path"], function["name"])).collect()
+    }
+
+    fn each(&self) -> impl Iterator<Item = (&Value, &Value)> {
+        let modules = self.0["modules"].as_array().into_iter().flatten();
+        modules.flat_map(|module| {
+            module["functions"].as_array().into_iter().flatten().map(move |function| (module, function))
+        })
+    }
+}
+
+fn named(list: &Value, names: &[&str]) -> bool {
+    list.as_array().is_some_and(|list| list.iter().any(|name| names.iter().any(|n| name == n)))
+}

@@ -1,0 +1,213 @@
+//! `millstream run --without`: other people's cryptography loses its speed, keeps its results, and nothing else changes.
+
+use std::process::Command;
+
+use millstream_tests::observe::{speed, under, without};
+use millstream_tests::{run, subject};
+
+/// What is expected of a subject without something.
+#[derive(Clone, Copy, Debug)]
+enum Expect {
+    /// Its speed falls to a third or less.
+    Falls,
+    /// It loses or gains less than one twentieth.
+    Stays,
+    /// It says that it can't, with this code.
+    Refuses(i32),
+}
+
+use Expect::{Falls, Refuses, Stays};
+
+/// What it does, without what, and what is expected.
+type Row = (&'static str, &'static str, Expect);
+
+/// Those that choose hardware where there is some.
+const USUAL: &[Row] = &[
+    ("aes-gcm", "aes", Falls),
+    ("aes-gcm", "crypto", Falls),
+    ("sha256", "sha", Falls),
+    ("aes-gcm", "sha", Stays),
+    ("sha256", "aes,pclmul", Stays),
+];
+
+/// Its compiler's haste makes a difference, too, for AES.
+const JAVA: &[Row] = &[
+    ("aes-gcm", "aes", Falls),
+    ("aes-gcm", "crypto", Falls),
+    ("sha256", "sha", Falls),
+    ("sha256", "aes,pclmul", Stays),
+];
+
+/// It has AES in hardware only, and its SHA-256 is in software everywhere.
+const SODIUM: &[Row] = &[
+    ("aes-gcm", "aes", Refuses(3)),
+    ("aes-gcm", "pclmul", Refuses(3)),
+    ("aes-gcm", "sha", Stays),
+    ("sha256", "crypto", Stays),
+];
+
+/// All subjects are given the same to do.
+const RESULTS: &[(&str, &str)] = &[
+    (
+        "aes-gcm",
+        "8b64950f3497a6291a26dfab916e13d0\nb23e0a5f6b6f623338c69bc8f84c767a684c22ba8c6e835ffdbbf38ae9c4fd58\n",
+    ),
+    ("sha256", "63f2b519d34af59c7d76f7be9b75687a415316f787f5930286084e2a35e9b164\n"),
+];
+
+/// Pairs of runs until the best of both sides say what is expected.
+const TURNS: u32 = 12;
+
+/// Runs a subject plain and without features in turns.
+#[track_caller]
+fn check(name: &str, seconds: &str, rows: &[Row], result: impl Fn(&str) -> &'static str) {
+    for row in rows {
+        let (mode, features, expect) = *row;
+        let command = |words: &[&str]| {
+            let mut command = subject(name);
+            command.args([mode, seconds]);
+            if words.is_empty() { command } else { under(words, &command) }
+        };
+        let masked = without(features, &command(&[]));
+        if let Refuses(code) = expect {
+            let ended = run(&mut { masked }, b"");
+            assert_eq!(ended.code, Some(code), "{name} {row:?}: {}", ended.err);
+            continue;
+        }
+        let (mut with, mut best) = (0f64, 0f64);
+        let mut masked = masked;
+        let met = (0..TURNS).any(|_| {
+            for (command, best) in [(&mut command(&[]), &mut with), (&mut masked, &mut best)] {
+                let ended = run(command, b"");
+                *best = best.max(speed(&ended));
+                assert_eq!(ended.text(), result(mode), "{name} {row:?}");
+            }
+            expect.is_met(with / best)
+        });
+        println!("{name:20} {mode:8} without {features:10} {with:9.1} MB/s to {best:9.1}: {:.2}", with / best);
+        assert!(met, "{name} {row:?}: {with} MB/s with, {best} MB/s without");
+    }
+}
+
+impl Expect {
+    fn is_met(self, ratio: f64) -> bool {
+        match self {
+            Falls => ratio >= 3.0,
+            Stays => (0.95..1.05).contains(&ratio),
+            Refuses(_) => false,
+        }
+    }
+}
+
+fn usual(mode: &str) -> &'static str {
+    RESULTS.iter().find(|(known, _)| *known == mode).map_or("", |(_, result)| result)
+}
+
+macro_rules! subjects {
+    ($($test:ident: $name:literal, $seconds:literal, $rows:expr;)*) => {
+        $(
+            #[test]
+            fn $test() {
+                check($name, $seconds, $rows, usual);
+            }
+        )*
+    };
+}
+
+subjects! {
+    ring: "ring", "0.1", USUAL;
+    ring_stripped: "ring-stripped", "0.1", USUAL;
+    aws_lc: "aws-lc", "0.1", USUAL;
+    rustcrypto: "rustcrypto", "0.1", USUAL;
+    go: "go", "0.1", USUAL;
+    go_stripped: "go-stripped", "0.1", USUAL;
+    java: "java", "2.5", JAVA;
+    node: "node", "0.2", USUAL;
+    python: "python", "0.2", USUAL;
+    python_with_a_wheel: "python-wheel", "0.2", USUAL;
+    nss: "nss", "0.1", USUAL;
+    gnutls: "gnutls", "0.1", USUAL;
+    libgcrypt: "gcrypt", "0.1", USUAL;
+}
+
+#[test]
+fn libsodium() {
+    check("sodium", "0.1", SODIUM, |mode| match mode {
+        // AES-256: it has no other.
+        "aes-gcm" => {
+            "1973ca39ec6d184c752b321789c78344\n0c8e3df84a6545a9fba348442727cc488adbf05a096506a86346051c11a19151\n"
+        }
+        other => usual(other),
+    });
+}
+
+/// What `millstream run` says of variables alone: those that read one fall, others stay.
+#[test]
+fn knobs_alone() {
+    let rows = [
+        ("aws-lc", "0.1", true),
+        ("go", "0.1", true),
+        ("node", "0.2", true),
+        ("python", "0.2", true),
+        ("nss", "0.1", true),
+        ("gnutls", "0.1", true),
+        ("java", "2.5", true),
+        ("ring", "0.1", false),
+        ("rustcrypto", "0.1", false),
+        ("gcrypt", "0.1", false),
+    ];
+    for (name, seconds, falls) in rows {
+        let mut plain = subject(name);
+        plain.args(["aes-gcm", seconds]);
+        let mut knobs = under(&["run", "--quiet", "--without", "aes", "--knobs-only"], &plain);
+        let (mut with, mut best) = (0f64, 0f64);
+        let met = (0..TURNS).any(|_| {
+            for (command, best) in [(&mut plain, &mut with), (&mut knobs, &mut best)] {
+                let ended = run(command, b"");
+                *best = best.max(speed(&ended));
+                assert_eq!(ended.text(), usual("aes-gcm"), "{name}");
+            }
+            if falls { Falls } else { Stays }.is_met(with / best)
+        });
+        assert!(met, "{name}: {with} MB/s with, {best} MB/s without");
+    }
+}
+
+/// Its own measurement, by its own command.
+#[test]
+fn openssl_speed() {
+    let speed = |features: Option<&str>, words: &str| {
+        let mut openssl = Command::new(millstream_tests::program("openssl"));
+        openssl.args(["speed", "-mr", "-seconds", "1", "-bytes", "16384", "-evp", words]);
+        let text = match features {
+            None => run(&mut openssl, b"").text(),
+            Some(features) => run(&mut without(features, &openssl), b"").text(),
+        };
+        let line = text.lines().find_map(|line| line.strip_prefix("+F:")).expect("it says a speed");
+        line.rsplit(':').next().and_then(|number| number.parse::<f64>().ok()).expect("it is a number")
+    };
+    for (algorithm, features) in [("aes-128-gcm", "aes"), ("aes-128-cbc", "aes"), ("sha256", "sha")] {
+        let (with, least) = (speed(None, algorithm), speed(Some(features), algorithm));
+        assert!(with / least > 3.0, "{algorithm}: {with} with, {least} without {features}");
+    }
+    // In one second on a machine that does other things too it varies more than the fastest of many repetitions.
+    let met = (0..TURNS).any(|_| {
+        let ratio = speed(None, "chacha20-poly1305") / speed(Some("aes,sha"), "chacha20-poly1305");
+        Stays.is_met(ratio)
+    });
+    assert!(met, "chacha20-poly1305 changes its speed without AES and SHA");
+}
+
+/// What has nothing to do with cryptography is withheld too, and OpenSSL's own account of the processor shows it.
+#[test]
+fn avx512_is_not_found() {
+    let mut info = Command::new(millstream_tests::program("openssl"));
+    info.args(["info", "-cpusettings"]);
+    let with = run(&mut info, b"").text();
+    // By CPUID alone: a variable would be shown as it is.
+    for name in ["OPENSSL_ia32cap", "GLIBC_TUNABLES"] {
+        info.env_remove(name);
+    }
+    let without = run(&mut without("avx512", &info), b"").text();
+    assert_ne!(with, without);
+}
