@@ -531,6 +531,8 @@ fn attached_and_let_go_amid_signals() -> Result<(), Failed> {
                 }
             }
             tracer.detach_all(&mut pry)?;
+            // It is to come to its end as well.
+            std::thread::sleep(Duration::from_millis(10));
         }
         let output = child.wait_with_output();
         // A tracer of this process that sees the end has waited for it.
