@@ -123,7 +123,7 @@ fn trials() -> Vec<Trial> {
         ["threads", "forks", "thread_exec", "storm", "segv", "trap", "stop", "killed", "bound", "abort"]
             .map(|mode| Trial::test(format!("{mode}_notices_nothing"), move || same(&[mode])))
             .into();
-    let others: [(&str, Test); 18] = [
+    let others: [(&str, Test); 20] = [
         ("chain_of_vfork_and_exec", chain_of_vfork_and_exec),
         ("ends_are_passed_on", ends_are_passed_on),
         ("what_can_not_be_started_says_so", what_can_not_be_started_says_so),
@@ -138,6 +138,8 @@ fn trials() -> Vec<Trial> {
         ("what_is_let_go_is_told_the_truth", what_is_let_go_is_told_the_truth),
         ("pipes_belong_to_whoever_launches", pipes_belong_to_whoever_launches),
         ("attached_and_let_go", attached_and_let_go),
+        ("looked_at_all_the_time", looked_at_all_the_time),
+        ("attached_and_let_go_amid_signals", attached_and_let_go_amid_signals),
         ("who_can_not_be_traced", who_can_not_be_traced),
         ("executable_memory_is_told", executable_memory_is_told),
         ("in_a_library_with_threads", in_a_library_with_threads),
@@ -463,6 +465,82 @@ fn attached_and_let_go() -> Result<(), Failed> {
     }
     child.kill()?;
     child.wait()?;
+    Ok(())
+}
+
+/// Stops all there is every millisecond.
+#[derive(Default)]
+struct Pry {
+    next: Option<Instant>,
+    seen: usize,
+}
+
+impl Watcher for Pry {
+    fn began(&mut self, _: &mut Thread, _: Began) -> std::io::Result<()> {
+        self.next = self.next.or(Some(Instant::now()));
+        Ok(())
+    }
+
+    fn tick(&mut self, processes: &mut Processes) -> std::io::Result<()> {
+        for pid in processes.pids() {
+            processes.stopped(pid, |thread| {
+                self.seen += 1;
+                thread.registers().map(drop)
+            })?;
+        }
+        self.next = Some(Instant::now() + Duration::from_millis(1));
+        Ok(())
+    }
+
+    fn next_tick(&self) -> Option<Instant> {
+        self.next
+    }
+}
+
+/// Threads that wait for a vfork child, are born, or end, while they are to be stopped.
+fn looked_at_all_the_time() -> Result<(), Failed> {
+    for mode in ["execs", "threads", "forks", "thread_exec", "killed", "stop", "segv", "storm"] {
+        let arguments = if mode == "execs" { vec![mode, "20", "print"] } else { vec![mode] };
+        let plain = Command::new(hard()).args(&arguments).output()?;
+        let (mut tracer, read) = launch(&arguments, Launch { kill_with_us: true, ..Launch::default() });
+        let mut both = (Masker::new(Withheld::without("aes")?), Pry::default());
+        tracer.run(&mut both)?;
+        // Some whose parents were killed hold the pipe.
+        tracer.outlast(&mut both)?;
+        assert_eq!(read(tracer), text(&plain.stdout).replace("aes 1", "aes 0"), "{mode}");
+        assert!(both.1.seen > 3, "{mode} {}", both.1.seen);
+    }
+    Ok(())
+}
+
+fn attached_and_let_go_amid_signals() -> Result<(), Failed> {
+    let mut visits = 0;
+    for mode in ["storm", "threads", "trap", "segv", "stop"] {
+        let plain = Command::new(hard()).arg(mode).output()?;
+        let child = Command::new(hard()).arg(mode).stdout(Stdio::piped()).spawn()?;
+        let pid = Pid::from_child(&child);
+        loop {
+            // Until it has ended: a zombie is no program.
+            let Ok(mut tracer) = Tracer::attach(pid) else { break };
+            let mut pry = Pry { next: Some(Instant::now()), seen: 0 };
+            for _ in 0..3 {
+                tracer.processes().finish();
+                match tracer.follow(&mut pry)? {
+                    Followed::Finished => visits += 1,
+                    _ => break,
+                }
+            }
+            tracer.detach_all(&mut pry)?;
+        }
+        let output = child.wait_with_output();
+        // A tracer of this process that sees the end has waited for it.
+        if let Ok(output) = output {
+            assert_eq!(text(&output.stdout), text(&plain.stdout), "{mode}");
+            assert!(output.status.success(), "{mode} {}", output.status);
+        }
+    }
+    // Some of these end before anybody can look.
+    assert!(visits > 20, "{visits}");
     Ok(())
 }
 
