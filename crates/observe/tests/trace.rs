@@ -207,6 +207,17 @@ fn children_are_traced_too() {
 }
 
 #[test]
+fn a_child_that_nobody_may_look_into_lives() {
+    let Some(subject) = subject() else { return };
+    for mode in MODES {
+        let run = launched(mode, subject.to_str().unwrap(), &["hides"]);
+        assert!(run.status.success(), "{mode:?} {:?} {:?}", run.output, run.findings.notes);
+        assert_eq!(run.findings.processes.len(), 2);
+        assert!(is_yes(&run.findings, Question::Aes), "{:?}", run.findings.notes);
+    }
+}
+
+#[test]
 fn a_chain_of_programs_is_followed() {
     let Some(subject) = subject() else { return };
     for mode in MODES {

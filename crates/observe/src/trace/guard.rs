@@ -33,6 +33,7 @@ use rustix::net::{
 use super::breakpoints::{LONGEST, Original, Record, Writable, put_back};
 use super::displaced::Moved;
 use crate::memory::Memory;
+use crate::process::ProcessMemory;
 
 /// The size of one entry. A power of two, so none crosses a page: a write of one is done or not, even if its writer is
 /// killed.
@@ -124,6 +125,14 @@ impl SpaceMemory {
     pub fn open(pid: i32) -> io::Result<SpaceMemory> {
         let file = File::options().read(true).write(true).open(format!("/proc/{pid}/mem"))?;
         Ok(SpaceMemory(file))
+    }
+
+    /// That of a process whose memory is open.
+    ///
+    /// # Errors
+    /// When it isn't, or there are too many descriptors.
+    pub fn of(memory: &ProcessMemory) -> io::Result<SpaceMemory> {
+        memory.try_clone().map(SpaceMemory)
     }
 
     /// Puts a moved instruction into its slot.
