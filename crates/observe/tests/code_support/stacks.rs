@@ -1,9 +1,11 @@
 //! Who called: in stopped programs whose callers are known.
 
+use std::ops::Range;
 use std::process::Command;
 use std::ptr::null_mut;
 
-use millstream_observe::code::unwind::{Caller, Registers, callers};
+use millstream_observe::code::generated::Generated;
+use millstream_observe::code::unwind::{Caller, Registers, callers, callers_through};
 
 use crate::support::{Directory, Program, has};
 
@@ -20,16 +22,23 @@ fn callers_in(program: &Program) -> Vec<Caller> {
 fn stopped_registers(pid: libc::pid_t) -> Registers {
     // It says that it is ready before it waits.
     std::thread::sleep(std::time::Duration::from_millis(200));
-    // SAFETY: the requests take numbers, but for the last, which fills a structure that is there.
-    let found = unsafe {
-        let mut found: libc::user_regs_struct = std::mem::zeroed();
+    // SAFETY: the requests take numbers.
+    unsafe {
         assert_eq!(libc::ptrace(libc::PTRACE_SEIZE, pid, 0, 0), 0, "{}", std::io::Error::last_os_error());
         assert_eq!(libc::ptrace(libc::PTRACE_INTERRUPT, pid, 0, 0), 0);
         assert_eq!(libc::waitpid(pid, null_mut(), 0), pid);
-        assert_eq!(libc::ptrace(libc::PTRACE_GETREGS, pid, 0, &raw mut found), 0);
+    }
+    registers_of(pid)
+}
+
+/// Those of a thread that is stopped.
+fn registers_of(thread: libc::pid_t) -> Registers {
+    // SAFETY: zeros are registers too, and the request fills a structure that is there.
+    let r = unsafe {
+        let mut found: libc::user_regs_struct = std::mem::zeroed();
+        assert_eq!(libc::ptrace(libc::PTRACE_GETREGS, thread, 0, &raw mut found), 0);
         found
     };
-    let r = found;
     let general = [
         r.rax, r.rdx, r.rcx, r.rbx, r.rsi, r.rdi, r.rbp, r.rsp, r.r8, r.r9, r.r10, r.r11, r.r12, r.r13,
         r.r14, r.r15,
@@ -123,4 +132,104 @@ fn callers_are_found_in_stripped_go() {
         &callers_in(&program),
         &["syscall.Syscall", "main.inner", "main.outer", "main.main", "runtime.main"],
     );
+}
+
+const JAVA: &str = r#"
+import javax.crypto.*; import javax.crypto.spec.*;
+public class Busy {
+    static byte[] work(Cipher cipher, byte[] data) throws Exception { return cipher.update(data); }
+    public static void main(String[] arguments) throws Exception {
+        byte[] key = new byte[16], data = new byte[1 << 14];
+        Cipher cipher = Cipher.getInstance("AES/CBC/NoPadding");
+        cipher.init(Cipher.ENCRYPT_MODE, new SecretKeySpec(key, "AES"), new IvParameterSpec(key));
+        for (int i = 0; i < 20000; i++) { data = work(cipher, data); }
+        System.out.println("ready");
+        while (true) { data = work(cipher, data); }
+    }
+}
+"#;
+
+/// Threads that are traced here. They end with the value: whoever traces a thread must also see it end.
+struct Threads(Vec<libc::pid_t>);
+
+impl Threads {
+    fn of(program: &Program) -> Threads {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", program.pid())).unwrap();
+        let number = |entry: std::fs::DirEntry| entry.file_name().to_str().unwrap().parse().unwrap();
+        let mut threads: Vec<libc::pid_t> = tasks.map(|entry| number(entry.unwrap())).collect();
+        // SAFETY: the request takes numbers.
+        threads.retain(|thread| unsafe { libc::ptrace(libc::PTRACE_SEIZE, *thread, 0, 0) } == 0);
+        threads.sort_unstable();
+        Threads(threads)
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        let Some((first, others)) = self.0.split_first() else { return };
+        // SAFETY: the calls take numbers, and nowhere is a status put.
+        unsafe {
+            libc::kill(*first, libc::SIGKILL);
+            for thread in others {
+                while libc::waitpid(*thread, null_mut(), libc::__WALL) == *thread {}
+            }
+        }
+    }
+}
+
+/// Stops threads now and then, until one of them is in one of these ranges.
+fn caught_in(Threads(threads): &Threads, ranges: &[Range<u64>]) -> Option<Registers> {
+    for _ in 0..200 {
+        for thread in threads {
+            let mut status = 0;
+            // SAFETY: the requests take numbers, and the status is there.
+            unsafe {
+                libc::ptrace(libc::PTRACE_INTERRUPT, *thread, 0, 0);
+                libc::waitpid(*thread, &raw mut status, libc::__WALL);
+            }
+            let registers = registers_of(*thread);
+            if ranges.iter().any(|range| range.contains(&registers.pc)) {
+                return Some(registers);
+            }
+            let is_signal = libc::WIFSTOPPED(status) && status >> 16 == 0;
+            let signal = if is_signal { libc::WSTOPSIG(status) } else { 0 };
+            // SAFETY: the request takes numbers.
+            unsafe { libc::ptrace(libc::PTRACE_CONT, *thread, 0, signal) };
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    None
+}
+
+#[test]
+fn callers_are_found_through_java_methods() {
+    if !has("javac") {
+        return;
+    }
+    let directory = Directory::new("java-stack");
+    std::fs::write(directory.path().join("Busy.java"), JAVA).unwrap();
+    let compile = Command::new("javac").arg("Busy.java").current_dir(directory.path()).status();
+    assert!(compile.unwrap().success());
+    let program = Program::start(Command::new("java").arg("Busy").current_dir(directory.path()));
+    let (modules, memory) = (program.modules(), program.memory());
+    let mut generated = Generated::new(program.pid() as i32);
+    let stretches = generated.look(&memory, &modules);
+    let routines = stretches.iter().flat_map(|stretch| &stretch.functions);
+    let name = "StubRoutines::cipherBlockChaining_encryptAESCrypt";
+    let ranges: Vec<_> = routines
+        .filter(|routine| routine.name.as_deref() == Some(name))
+        // Behind what sets up the frame, and before what takes it down.
+        .map(|routine| routine.start + 64..routine.end - 32)
+        .collect();
+    let threads = Threads::of(&program);
+    let registers = caught_in(&threads, &ranges).expect("the program encrypts all the time");
+    let callers = callers_through(&registers, &memory, &modules, &generated);
+    for caller in &callers {
+        println!("{:x} {:?} {:?}", caller.address, caller.module, caller.function);
+    }
+    assert_eq!(callers[0].function.as_deref(), Some(name));
+    let by_method = |caller: &Caller| {
+        caller.function.as_deref().is_some_and(|name| name.starts_with("com.sun.crypto.provider."))
+    };
+    assert!(callers[1..].iter().any(by_method), "{callers:#?}");
 }

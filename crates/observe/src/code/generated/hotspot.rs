@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io;
 
-use super::{Origin, Stretch, Told, stretch};
+use super::{Made, Origin, Stretch, Told, stretch};
 use crate::code::elf::{text_at, u64_at};
 use crate::code::unwind::Module;
 use crate::memory::Memory;
@@ -259,15 +259,18 @@ impl HotSpot {
         self.routines.iter().map(|(field, _)| pages.word(*field).unwrap_or(0)).collect()
     }
 
-    /// What the code at an address is called.
-    pub fn name_at(&self, memory: &dyn Memory, address: u64) -> Option<String> {
-        let routine = self.routine_at(address);
+    /// The method or routine at an address.
+    pub fn made_at(&self, memory: &dyn Memory, address: u64) -> Option<Made> {
         let blob = Heaps::read(memory, &self.layout)?.blob(memory, address)?;
-        match &*blob.name {
-            // Methods are of one of two kinds: compiled, or a wrapper of a function in C.
-            "nmethod" | "native nmethod" => blob.method(memory, &self.layout).or(Some(blob.name)),
-            _ => routine.filter(|(start, _)| *start >= blob.start).map(|(_, name)| name).or(Some(blob.name)),
+        // Methods are of one of two kinds: compiled, or a wrapper of a function in C.
+        if matches!(&*blob.name, "nmethod" | "native nmethod") {
+            let name = blob.method(memory, &self.layout).unwrap_or_else(|| blob.name.clone());
+            let words = memory.word(blob.header + self.layout.field("CodeBlob", "_frame_size")?).ok()? as u32;
+            return Some(Made { start: blob.start, name, frame_size: 8 * u64::from(words) });
         }
+        let routine = self.routine_at(address).filter(|(start, _)| *start >= blob.start);
+        let (start, name) = routine.unwrap_or((blob.start, blob.name));
+        Some(Made { start, name, frame_size: 0 })
     }
 
     fn routine_at(&self, address: u64) -> Option<(u64, String)> {
@@ -376,7 +379,7 @@ impl Blob {
         let constant = word(method, "Method", "_constMethod")?;
         let pool = word(constant, "ConstMethod", "_constants")?;
         let index = word(constant, "ConstMethod", "_name_index")? & 0xFFFF;
-        let entry = pool.checked_add(layout.sizes.get("ConstantPool")? + 8 * index)?;
+        let entry = pool.checked_add(layout.sizes.get("ConstantPool")?.checked_add(8 * index)?)?;
         let class = word(word(pool, "ConstantPool", "_pool_holder")?, "Klass", "_name")?;
         let class = symbol(memory, layout, class)?.replace('/', ".");
         Some(format!("{class}.{}", symbol(memory, layout, memory.word(entry).ok()?)?))

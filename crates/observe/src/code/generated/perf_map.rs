@@ -10,7 +10,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 
-use super::{Origin, Stretch, stretch};
+use super::{Made, Origin, Stretch, stretch};
 use crate::code::unwind::Modules;
 use crate::memory::Memory;
 
@@ -69,9 +69,9 @@ impl PerfMap {
         }
     }
 
-    pub fn name_at(&self, address: u64) -> Option<&str> {
-        let (_, (end, name)) = self.functions.range(..=address).next_back()?;
-        (address < *end).then_some(name.as_str())
+    pub fn made_at(&self, address: u64) -> Option<Made> {
+        let (start, (end, name)) = self.functions.range(..=address).next_back()?;
+        (address < *end).then(|| Made { start: *start, name: name.clone(), frame_size: 0 })
     }
 
     /// Whole lines behind what was read.
