@@ -100,7 +100,7 @@ impl Tracer {
         let (pid, image) = (of.thread.pid, of.thread.image.clone());
         let is_thread = std::path::Path::new(&format!("/proc/{pid}/task/{child}")).exists();
         let shares_memory = is_thread || event == libc::PTRACE_EVENT_VFORK || sys::share_memory(pid, child);
-        let image = if shares_memory { image } else { Image::of(child) };
+        let image = if shares_memory { image } else { image.copy(child) };
         self.admit(
             watcher,
             parent,

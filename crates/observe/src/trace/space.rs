@@ -104,8 +104,9 @@ impl Space {
     ///
     /// # Errors
     /// When its memory can't be opened, or the front does not take it.
-    pub fn new(id: u32, pid: i32, guard: &Guard) -> io::Result<Space> {
-        let memory = SpaceMemory::open(pid)?;
+    pub fn new(id: u32, thread: &Thread, guard: &Guard) -> io::Result<Space> {
+        let memory = SpaceMemory::of(thread.memory())?;
+        let pid = thread.pid.as_raw_pid();
         guard.opened(id, &memory)?;
         Ok(Space {
             id,
@@ -133,8 +134,12 @@ impl Space {
     ///
     /// # Errors
     /// As [`Space::new`].
-    pub fn copy(&self, id: u32, pid: i32, guard: &mut Guard) -> io::Result<Space> {
-        let memory = SpaceMemory::open(pid)?;
+    pub fn copy(&self, id: u32, thread: &mut Thread, guard: &mut Guard) -> io::Result<Space> {
+        let memory = SpaceMemory::of(thread.memory()).or_else(|_| {
+            open_memory(thread)?;
+            SpaceMemory::of(thread.memory())
+        })?;
+        let pid = thread.pid.as_raw_pid();
         guard.opened(id, &memory)?;
         let mut space = Space {
             id,
@@ -325,6 +330,16 @@ impl Space {
     pub fn has_scratch(&self) -> bool {
         !self.scratch.is_empty()
     }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn open_memory(thread: &mut Thread) -> io::Result<()> {
+    thread.open_memory()
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn open_memory(_: &mut Thread) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// The size of one scratch area.

@@ -207,8 +207,10 @@ impl Trace {
             self.findings.note(Note::Lost { pid, why: "it is a 32-bit program".into() });
             return Ok(());
         }
+        #[cfg(target_arch = "x86_64")]
+        thread.expect_calls()?;
         let id = self.number();
-        match Space::new(id, pid, &self.guard) {
+        match Space::new(id, thread, &self.guard) {
             Ok(mut space) => {
                 space.unannounced = attached || !self.options.announced;
                 self.spaces.insert(id, space);
@@ -633,7 +635,7 @@ impl Watcher for Trace {
         }
         let copy = self.number();
         let Some(space) = self.spaces.get(&id) else { return Ok(()) };
-        match space.copy(copy, pid, &mut self.guard) {
+        match space.copy(copy, child, &mut self.guard) {
             Ok(space) => {
                 let modules = space.mapped.iter().filter_map(|mapped| mapped.image.as_ref());
                 let modules: Vec<usize> = modules.map(|(scanned, _)| scanned.module).collect();
