@@ -572,6 +572,14 @@ impl Trace {
     }
 }
 
+/// Whether a program handles a signal, and neither ignores it nor leaves it its meaning.
+fn has_handler(thread: &Thread, signal: i32) -> bool {
+    let Ok(text) = std::fs::read_to_string(format!("/proc/{}/status", thread.tid)) else { return false };
+    let caught = text.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let set = caught.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).unwrap_or(0);
+    set >> (signal - 1) & 1 == 1
+}
+
 /// A thread that is not ours would die of a breakpoint.
 fn all_are_ours(pid: i32) -> io::Result<()> {
     let ours = std::process::id();
@@ -742,7 +750,7 @@ impl Watcher for Trace {
 impl Trace {
     /// A handler of the program's own may run into breakpoints of ours.
     fn leave_unblocked(&self, thread: &mut Thread, signal: &Signal) {
-        if signal.number == libc::SIGTRAP {
+        if signal.number == libc::SIGTRAP && has_handler(thread, libc::SIGTRAP) {
             thread.leave_unblocked();
         }
     }

@@ -195,6 +195,12 @@ static int do_traps(int count) {
     }
     wrong += round_trips(1, i);
   }
+  struct sigaction action = {0};
+  action.sa_handler = SIG_IGN;
+  sigaction(SIGTRAP, &action, 0);
+  raise(SIGTRAP);
+  sigaction(SIGTRAP, 0, &action);
+  wrong += action.sa_handler != SIG_IGN;
   if (traps != 2 * count || faults != count) wrong++;
   calls = traps;
   return wrong || strange;
