@@ -83,19 +83,11 @@ static void as_a_signal(void) {
     printf("%d sent, %d queued\n", sent, queued);
 }
 
-/* While SIGTRAP is blocked the kernel would take the handler away on a trap: there is none in this program. */
+/* While it is blocked it waits. */
 static void blocked(void) {
     sigset_t all, before, now, pending;
     sigfillset(&all);
     REQUIRE(sigprocmask(SIG_SETMASK, &all, &before) == 0);
-    uint32_t sum = 0;
-    if (has_aes()) {
-        sum = work(77, 21);
-    }
-    uint8_t state[16] = {1}, key[16] = {2};
-    for (int i = 0; i < 21; i++) {
-        round_by_the_book(state, key);
-    }
     raise(SIGTRAP);
     REQUIRE(sigpending(&pending) == 0);
     printf("SIGTRAP is %s\n", sigismember(&pending, SIGTRAP) ? "pending" : "lost");
@@ -105,16 +97,14 @@ static void blocked(void) {
     struct sigaction action;
     REQUIRE(sigaction(SIGTRAP, NULL, &action) == 0);
     printf("the handler is %s\n", action.sa_sigaction == on_trap ? "kept" : "lost");
-    REQUIRE(sum == 0 || sum == work(77, 21));
 }
 
 static void ignored(void) {
     struct sigaction action = {.sa_handler = SIG_IGN};
     REQUIRE(sigaction(SIGTRAP, &action, NULL) == 0);
     raise(SIGTRAP);
-    uint32_t sum = work(78, 22);
     REQUIRE(sigaction(SIGTRAP, NULL, &action) == 0);
-    printf("%08x with SIGTRAP ignored, %s\n", sum, action.sa_handler == SIG_IGN ? "still" : "no more");
+    printf("SIGTRAP is ignored, %s\n", action.sa_handler == SIG_IGN ? "still" : "no more");
 }
 
 int main(void) {
