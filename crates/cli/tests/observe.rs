@@ -343,7 +343,7 @@ fn a_trace_of_a_running_process_leaves_it_as_it_was() {
     }
     let place = Place::new();
     let mut speed = Command::new("openssl");
-    speed.args(["speed", "-seconds", "3", "-bytes", "1024", "-evp", "aes-128-ctr"]);
+    speed.args(["speed", "-seconds", "5", "-bytes", "1024", "-evp", "aes-128-ctr"]);
     let speed = speed.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(300));
     let options = format!("trace --json --seconds 0.5 -p {}", speed.id());
