@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::Pid;
 
@@ -14,6 +14,9 @@ use super::thread::Image;
 use super::tracer::Tracer;
 use super::watcher::Watcher;
 
+/// How long it is tried to stop a thread that is to be let go. One that can't be is let go when this process ends.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 impl Tracer {
     /// Lets all that is traced go, after [`Watcher::leaving`] for each thread. Not what was launched with a filter: what that
     /// marks fails when nobody traces.
@@ -22,9 +25,19 @@ impl Tracer {
     /// The first error of the watcher's; all are let go nevertheless.
     pub fn detach_all(&mut self, watcher: &mut impl Watcher) -> io::Result<()> {
         let mut result = self.begin(watcher);
+        let end = Instant::now() + PATIENCE;
         loop {
-            while let Some(pid) = self.processes.pids().first().copied() {
-                result = result.and(self.detach(watcher, pid));
+            for pid in self.processes.pids() {
+                let stopped = self.processes.stop(pid);
+                if stopped.len() < self.processes.threads(pid).len() && Instant::now() < end {
+                    // One waits for the child that it made with vfork: that is let go first.
+                    self.processes.ready.extend(stopped);
+                    continue;
+                }
+                result = result.and(self.detach(watcher, pid, stopped));
+            }
+            if !self.processes.tasks.is_empty() {
+                continue;
             }
             if self.early.is_empty() {
                 return result;
@@ -33,10 +46,15 @@ impl Tracer {
         }
     }
 
-    fn detach(&mut self, watcher: &mut impl Watcher, pid: Pid) -> io::Result<()> {
+    /// Lets go of one whose threads stopped with these statuses.
+    fn detach(
+        &mut self,
+        watcher: &mut impl Watcher,
+        pid: Pid,
+        mut stopped: Vec<(Pid, i32)>,
+    ) -> io::Result<()> {
         let mut result = Ok(());
         let mut signals = HashMap::new();
-        let mut stopped = self.processes.stop(pid);
         while let Some((tid, status)) = stopped.pop() {
             let told = self.tell_last(watcher, tid, status).map(|signal| signals.insert(tid, signal));
             result = result.and(told.map(drop));

@@ -95,9 +95,14 @@ impl Processes {
     pub(super) fn stop(&mut self, pid: Pid) -> Vec<(Pid, i32)> {
         let mut stopped: Vec<(Pid, i32)> = Vec::new();
         for tid in self.threads(pid) {
-            // It is stopped, and what for is still to be looked at.
+            // It is stopped, and what for is still to be looked at; or it ended.
             if let Some(at) = self.ready.iter().position(|(ready, _)| *ready == tid) {
-                stopped.extend(self.ready.remove(at));
+                let status = self.ready[at].1;
+                if let (Some(stop), Some(task)) = (stop(status), self.tasks.get_mut(&tid)) {
+                    task.thread.arrived(stop);
+                    self.ready.remove(at);
+                    stopped.push((tid, status));
+                }
                 continue;
             }
             let first = matches!(self.tasks.get(&tid), Some(Task { state: State::Awaited { .. }, .. }));

@@ -167,21 +167,38 @@ pub(super) fn wait_one(pid: Pid) -> rustix::io::Result<i32> {
     }
 }
 
-/// The next status of this one, if it comes soon. It may not: a thread that waits for the child it made with vfork, or for
-/// a disk, stops when it has what it waits for. Until then it executes nothing of the program either.
+/// The next status of this one, unless it waits in the kernel for what can't be interrupted: the child that it made with
+/// vfork, or a disk. It stops when it has that. Until then it executes nothing of the program either.
 pub(super) fn wait_soon(pid: Pid) -> Option<i32> {
-    const MOST: Duration = Duration::from_millis(100);
-    const PAUSE: Duration = Duration::from_micros(100);
+    const SPIN: Duration = Duration::from_micros(100);
+    const PAUSE: Duration = Duration::from_millis(1);
+    /// It may be in such a wait for a moment and then stop.
+    const ASLEEP: u32 = 3;
+    const MOST: Duration = Duration::from_secs(2);
     let options = WaitOptions::from_bits_retain(OURS as u32) | WaitOptions::NOHANG;
     let began = Instant::now();
-    loop {
+    let mut asleep = 0;
+    while asleep < ASLEEP && began.elapsed() < MOST {
         match rustix::process::waitpid(Some(pid), options) {
             Ok(Some((_, status))) => return Some(status.as_raw()),
-            Ok(None) | Err(rustix::io::Errno::INTR) if began.elapsed() < PAUSE => std::thread::yield_now(),
-            Ok(None) | Err(rustix::io::Errno::INTR) if began.elapsed() < MOST => std::thread::sleep(PAUSE),
-            _ => return None,
+            Ok(None) | Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return None,
         }
+        if began.elapsed() < SPIN {
+            std::thread::yield_now();
+            continue;
+        }
+        std::thread::sleep(PAUSE);
+        asleep = if is_asleep(pid) { asleep + 1 } else { 0 };
     }
+    None
+}
+
+/// Whether it waits for what can't be interrupted, or has ended.
+fn is_asleep(pid: Pid) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // What runs, sleeps, or is stopped will report that soon; not so what has ended.
+    stat.rsplit_once(") ").is_none_or(|(_, rest)| !rest.starts_with(['R', 'S', 't', 'T']))
 }
 
 /// The next stop of this one; its end is not taken from whoever waits for that. `ECHILD` when it has ended.
