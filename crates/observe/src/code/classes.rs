@@ -76,6 +76,18 @@ impl Class {
         matches!(self.meaning(), Meaning::Cryptography)
     }
 
+    /// Those that this processor has not.
+    pub fn lacking() -> Classes {
+        let here = crate::processor::capabilities();
+        let lacks = |class: &Class| !match class {
+            Class::Crc32 => here.has("sse4.2"),
+            Class::Ifma => here.has("avx512ifma") || here.has("avxifma"),
+            Class::Rdrand => here.has("rdrand") || here.has("rdseed"),
+            class => here.has(class.name()),
+        };
+        Class::ALL.iter().copied().filter(lacks).collect()
+    }
+
     /// That of an instruction, if it is of any.
     pub fn of(instruction: &Instruction) -> Option<Class> {
         BY_CODE[instruction.code() as usize]
@@ -134,6 +146,12 @@ impl Classes {
     #[must_use]
     pub const fn intersection(self, other: Classes) -> Classes {
         Classes(self.0 & other.0)
+    }
+
+    /// What is in this one and not in the other.
+    #[must_use]
+    pub const fn difference(self, other: Classes) -> Classes {
+        Classes(self.0 & !other.0)
     }
 
     /// Puts one in.

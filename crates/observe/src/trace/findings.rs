@@ -47,6 +47,8 @@ pub struct Findings {
     pub cost: Cost,
     /// What a reader should know.
     pub notes: Vec<Note>,
+    /// Classes that this processor has not: whether their instructions could be watched does not matter.
+    pub lacking: Classes,
 }
 
 /// One program that a process ran: an exec makes another.
@@ -436,6 +438,7 @@ impl Findings {
     }
 
     fn unwatched(&self, classes: Classes) -> Unwatched {
+        let classes = classes.difference(self.lacking);
         let of = |counts: &Counts| classes.iter().map(|class| u64::from(counts.of(class))).sum::<u64>();
         let unproved = self.modules.iter().map(|module| of(&module.unproved)).sum();
         let concerned = self.modules.iter().filter(|m| !m.present.intersection(classes).is_empty());
@@ -495,6 +498,9 @@ mod tests {
         let mut unused = findings(vec![function(&aes, &[], &[])]);
         assert_eq!(unused.verdict(Question::Aes), Verdict::Unused(at));
         assert_eq!(unused.verdict(Question::Sha), Verdict::Absent);
+        unused.lacking = [Class::Padlock].into_iter().collect();
+        unused.modules[0].unproved.add(Class::Padlock);
+        assert!(matches!(unused.verdict(Question::Aes), Verdict::Unused(_)), "nobody can run it here");
         unused.modules[0].unproved.add(Class::Aes);
         let unknown = Verdict::Unknown(Unwatched { unproved: 1, unwatchable: 0, processes: 0 });
         assert_eq!(unused.verdict(Question::Aes), unknown);

@@ -29,6 +29,11 @@ impl Made {
         Made { machine: Generated::new(pid), modules: Vec::new(), counted: HashMap::new() }
     }
 
+    /// What is known of the machine's code.
+    pub fn machine(&self) -> &Generated {
+        &self.machine
+    }
+
     /// What the machine calls the code at an address.
     pub fn name_at(&self, memory: &dyn Memory, address: u64) -> Option<String> {
         self.machine.name_at(memory, address)

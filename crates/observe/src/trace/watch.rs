@@ -16,7 +16,7 @@ use super::modules::{Modules, Spot, command_of};
 use super::origin;
 use super::space::{Kept, Mapped, Space};
 use super::{Options, Progress, linker};
-use crate::code::unwind;
+use crate::code::{Class, unwind};
 use crate::memory::Memory;
 use crate::process::maps::{self, Map};
 use crate::process::{Answer, Began, Pid, Processes, SI_KERNEL, Signal, Thread, Watcher};
@@ -96,7 +96,7 @@ impl Trace {
         }
         let now = Instant::now();
         Ok(Trace {
-            findings: Findings { mode: options.mode, ..Findings::default() },
+            findings: Findings { mode: options.mode, lacking: Class::lacking(), ..Findings::default() },
             options,
             modules: Modules::default(),
             spaces: HashMap::new(),
@@ -435,7 +435,11 @@ impl Trace {
         let registers = *thread.registers()?;
         let Some(space) = self.spaces.get(&id) else { return Ok((Vec::new(), Origin::Work)) };
         let memory = AsItWas { memory: &space.memory, table: &space.table };
-        let frames = unwind::callers(&origin::registers(&registers), &memory, &space.modules);
+        let registers = origin::registers(&registers);
+        let frames = match &space.made {
+            Some(made) => unwind::callers_through(&registers, &memory, &space.modules, made.machine()),
+            None => unwind::callers(&registers, &memory, &space.modules),
+        };
         let made = |address| space.made.as_ref().and_then(|made| made.name_at(&memory, address));
         let name = |frame: &unwind::Caller| match frame.module {
             None => made(frame.address).unwrap_or_else(|| origin::name(frame)),
