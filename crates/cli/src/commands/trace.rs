@@ -250,5 +250,6 @@ fn words(step: &Step) -> String {
 
 /// What the system refused.
 fn failed(error: &io::Error) -> Error {
-    Error::Trace(plain(error))
+    // The reasons that were put into words are whole; only the system's own have a number behind them.
+    Error::Trace(if error.get_ref().is_some() { error.to_string() } else { plain(error) })
 }
