@@ -22,6 +22,9 @@ _millstream() {
             millstream,check)
                 cmd="millstream__subcmd__check"
                 ;;
+            millstream,compare)
+                cmd="millstream__subcmd__compare"
+                ;;
             millstream,completions)
                 cmd="millstream__subcmd__completions"
                 ;;
@@ -67,11 +70,17 @@ _millstream() {
             millstream,status)
                 cmd="millstream__subcmd__status"
                 ;;
+            millstream,trace)
+                cmd="millstream__subcmd__trace"
+                ;;
             millstream__subcmd__help,caps)
                 cmd="millstream__subcmd__help__subcmd__caps"
                 ;;
             millstream__subcmd__help,check)
                 cmd="millstream__subcmd__help__subcmd__check"
+                ;;
+            millstream__subcmd__help,compare)
+                cmd="millstream__subcmd__help__subcmd__compare"
                 ;;
             millstream__subcmd__help,completions)
                 cmd="millstream__subcmd__help__subcmd__completions"
@@ -118,6 +127,9 @@ _millstream() {
             millstream__subcmd__help,status)
                 cmd="millstream__subcmd__help__subcmd__status"
                 ;;
+            millstream__subcmd__help,trace)
+                cmd="millstream__subcmd__help__subcmd__trace"
+                ;;
             *)
                 ;;
         esac
@@ -125,7 +137,7 @@ _millstream() {
 
     case "${cmd}" in
         millstream)
-            opts="-h -V --help --version caps check speed run openssl-conf serve status revoke move reload digest mac encrypt decrypt man completions help"
+            opts="-h -V --help --version caps check speed run compare trace openssl-conf serve status revoke move reload digest mac encrypt decrypt man completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -159,6 +171,44 @@ _millstream() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__compare)
+            opts="-n -q -h -V --without --with-only --knobs-only --runs --warmup --input --show --json --quiet --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --without)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --with-only)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --runs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --warmup)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --input)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -375,7 +425,7 @@ _millstream() {
             return 0
             ;;
         millstream__subcmd__help)
-            opts="caps check speed run openssl-conf serve status revoke move reload digest mac encrypt decrypt man completions help"
+            opts="caps check speed run compare trace openssl-conf serve status revoke move reload digest mac encrypt decrypt man completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -403,6 +453,20 @@ _millstream() {
             return 0
             ;;
         millstream__subcmd__help__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__help__subcmd__compare)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -626,6 +690,20 @@ _millstream() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        millstream__subcmd__help__subcmd__trace)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         millstream__subcmd__mac)
             opts="-a -l -v -k -K -T -I -q -h -V --algorithm --list --verbose --key-file --token-key --token --passphrase-file --isolated --socket --json --quiet --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -779,12 +857,20 @@ _millstream() {
             return 0
             ;;
         millstream__subcmd__run)
-            opts="-I -q -h -V --isolated --socket --module --base --json --report --quiet --help --version"
+            opts="-I -q -h -V --without --with-only --knobs-only --provider --list --isolated --socket --module --base --json --report --quiet --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --without)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --with-only)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --socket)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -948,6 +1034,44 @@ _millstream() {
                     return 0
                     ;;
                 -w)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__trace)
+            opts="-p -v -q -h -V --once --count --rate --without --with-only --pid --seconds --json --report --verbose --quiet --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --without)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --with-only)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -p)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seconds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --report)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

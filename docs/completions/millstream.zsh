@@ -101,15 +101,63 @@ p11-kit\:"SoftHSM in another process, behind the server of p11-kit"))' \
 ;;
 (run)
 _arguments "${_arguments_options[@]}" : \
+'(--with-only)--without=[Withhold these features of the processor, and what can'\''t be used without them\: names of --list between commas, as in aes,sha. crypto is all cryptographic ones, avx512 and amx are the families]:LIST:_default' \
+'--with-only=[Withhold all but these features and what they need. An empty list leaves what every program is compiled for]:LIST:_default' \
 '--socket=[The service'\''s socket; implies --isolated \[default\: what MILLSTREAM_SOCKET names, else this user'\''s or the machine'\''s\]]:PATH:_files' \
 '--module=[The provider'\''s module \[default\: what MILLSTREAM_PROVIDER names, else the one installed with this program\]]:PATH:_files' \
 '--base=[The configuration to extend \[default\: what OPENSSL_CONF names, else the system'\''s\]]:FILE:_files' \
 '--report=[Say it in this file, not on standard error]:FILE:_files' \
+'--knobs-only[With --without\: set the variables that libraries read, and leave the program to itself. Libraries that read none go on using everything]' \
+'--provider[With --without\: Millstream in its OpenSSL too. Implied by --isolated, --socket, --module and --base]' \
+'--list[List the features that can be withheld, and run nothing; with --json as JSON]' \
 '-I[Keep keys out of the program'\''s reach\: in the running service, else in one that is started for this run. So it is also where MILLSTREAM_SOCKET is set]' \
 '--isolated[Keep keys out of the program'\''s reach\: in the running service, else in one that is started for this run. So it is also where MILLSTREAM_SOCKET is set]' \
-'--json[Say what was accelerated as JSON]' \
+'--json[Say what was done as JSON]' \
 '-q[Say nothing on standard error]' \
 '--quiet[Say nothing on standard error]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+'*::command -- The program and its arguments:_default' \
+&& ret=0
+;;
+(compare)
+_arguments "${_arguments_options[@]}" : \
+'(--with-only)--without=[Withhold these features of the processor, and what can'\''t be used without them\: names of --list between commas, as in aes,sha. crypto is all cryptographic ones, avx512 and amx are the families]:LIST:_default' \
+'--with-only=[Withhold all but these features and what they need. An empty list leaves what every program is compiled for]:LIST:_default' \
+'-n+[How often each way]:N:_default' \
+'--runs=[How often each way]:N:_default' \
+'--warmup=[How often each way before that, without looking at the time]:N:_default' \
+'--input=[What CMD reads on standard input, each time from its beginning \[default\: nothing\]]:FILE:_files' \
+'--knobs-only[Set the variables that libraries read, and leave the program to itself]' \
+'--show[Show what CMD writes]' \
+'--json[Write JSON]' \
+'-q[No progress bar]' \
+'--quiet[No progress bar]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+'*::command -- The program and its arguments:_default' \
+&& ret=0
+;;
+(trace)
+_arguments "${_arguments_options[@]}" : \
+'(--with-only)--without=[Withhold these features of the processor, and what can'\''t be used without them\: names of --list between commas, as in aes,sha. crypto is all cryptographic ones, avx512 and amx are the families]:LIST:_default' \
+'--with-only=[Withhold all but these features and what they need. An empty list leaves what every program is compiled for]:LIST:_default' \
+'(--without --with-only)-p+[The process to trace, with its threads and what it starts]:PID:_default' \
+'(--without --with-only)--pid=[The process to trace, with its threads and what it starts]:PID:_default' \
+'--seconds=[With --pid\: end after so many seconds]:N:_default' \
+'--report=[Say it in this file, not on standard error]:FILE:_files' \
+'--once[What ran, and what did not, at nearly no cost. This is the default]' \
+'--count[How often\: each entry of a function is counted, which slows it down]' \
+'--rate[How often, by samples\: nearly no cost]' \
+'--json[Say it as JSON]' \
+'-v[Say also what did not run, and what tracing cost]' \
+'--verbose[Say also what did not run, and what tracing cost]' \
+'-q[No progress line]' \
+'--quiet[No progress line]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '-V[Print version]' \
@@ -360,6 +408,14 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(compare)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(trace)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (openssl-conf)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -427,7 +483,9 @@ _millstream_commands() {
 'caps:Show the processor'\''s features and the kernel chosen for each algorithm' \
 'check:Test every kernel this processor can run against published answers' \
 'speed:Measure how fast objects are computed, beside OpenSSL and PKCS #11 modules' \
-'run:Run a program with Millstream in its OpenSSL, and say what was accelerated' \
+'run:Run a program with Millstream in its OpenSSL, or without features of the processor' \
+'compare:Run a program with and without features of the processor, and say what they are worth' \
+'trace:Say which cryptographic instructions a program runs' \
 'openssl-conf:Print the OpenSSL configuration that gives Millstream to programs' \
 'serve:Serve programs whose keys are to be out of their reach' \
 'status:Show the workers and grants of the running service' \
@@ -453,6 +511,11 @@ _millstream__subcmd__caps_commands() {
 _millstream__subcmd__check_commands() {
     local commands; commands=()
     _describe -t commands 'millstream check commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__compare_commands] )) ||
+_millstream__subcmd__compare_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream compare commands' commands "$@"
 }
 (( $+functions[_millstream__subcmd__completions_commands] )) ||
 _millstream__subcmd__completions_commands() {
@@ -480,7 +543,9 @@ _millstream__subcmd__help_commands() {
 'caps:Show the processor'\''s features and the kernel chosen for each algorithm' \
 'check:Test every kernel this processor can run against published answers' \
 'speed:Measure how fast objects are computed, beside OpenSSL and PKCS #11 modules' \
-'run:Run a program with Millstream in its OpenSSL, and say what was accelerated' \
+'run:Run a program with Millstream in its OpenSSL, or without features of the processor' \
+'compare:Run a program with and without features of the processor, and say what they are worth' \
+'trace:Say which cryptographic instructions a program runs' \
 'openssl-conf:Print the OpenSSL configuration that gives Millstream to programs' \
 'serve:Serve programs whose keys are to be out of their reach' \
 'status:Show the workers and grants of the running service' \
@@ -506,6 +571,11 @@ _millstream__subcmd__help__subcmd__caps_commands() {
 _millstream__subcmd__help__subcmd__check_commands() {
     local commands; commands=()
     _describe -t commands 'millstream help check commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__help__subcmd__compare_commands] )) ||
+_millstream__subcmd__help__subcmd__compare_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help compare commands' commands "$@"
 }
 (( $+functions[_millstream__subcmd__help__subcmd__completions_commands] )) ||
 _millstream__subcmd__help__subcmd__completions_commands() {
@@ -582,6 +652,11 @@ _millstream__subcmd__help__subcmd__status_commands() {
     local commands; commands=()
     _describe -t commands 'millstream help status commands' commands "$@"
 }
+(( $+functions[_millstream__subcmd__help__subcmd__trace_commands] )) ||
+_millstream__subcmd__help__subcmd__trace_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help trace commands' commands "$@"
+}
 (( $+functions[_millstream__subcmd__mac_commands] )) ||
 _millstream__subcmd__mac_commands() {
     local commands; commands=()
@@ -631,6 +706,11 @@ _millstream__subcmd__speed_commands() {
 _millstream__subcmd__status_commands() {
     local commands; commands=()
     _describe -t commands 'millstream status commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__trace_commands] )) ||
+_millstream__subcmd__trace_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream trace commands' commands "$@"
 }
 
 if [ "$funcstack[1]" = "_millstream" ]; then

@@ -343,7 +343,7 @@ fn a_trace_of_a_running_process_leaves_it_as_it_was() {
     }
     let place = Place::new();
     let mut speed = Command::new("openssl");
-    speed.args(["speed", "-seconds", "3", "-bytes", "1024", "-evp", "aes-128-ctr"]);
+    speed.args(["speed", "-seconds", "5", "-bytes", "1024", "-evp", "aes-128-ctr"]);
     let speed = speed.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(300));
     let options = format!("trace --json --seconds 0.5 -p {}", speed.id());
@@ -386,4 +386,20 @@ fn what_can_not_be_traced_is_told_why() {
     ended(&mut line, b"").bad(1, &["belongs to user 0", "as root"]);
     other.kill().unwrap();
     other.wait().unwrap();
+}
+
+/// OpenSSL's own module stands for the provider, as in the tests of `run`.
+#[test]
+fn the_provider_can_be_there_too() {
+    let folders = ["/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"];
+    let modules = folders.map(|folder| format!("{folder}/ossl-modules/legacy.so"));
+    let module = modules.iter().find(|path| std::path::Path::new(path).exists());
+    let module = module.expect("OpenSSL 3 with its modules is installed");
+    let place = Place::new();
+    let options = format!("run --json --report told --without aes --module {module}");
+    let shown = run(&place, &options, &["openssl", "list", "-providers"]);
+    assert!(shown.err.is_empty() || shown.err.contains("no aes"), "{}", shown.err);
+    assert!(String::from_utf8(shown.out).unwrap().contains("Legacy"));
+    let told = parsed(&String::from_utf8(place.read("told")).unwrap());
+    assert!(told["nothing"].is_string() && told["without"]["asked"][0] == "aes", "{told}");
 }

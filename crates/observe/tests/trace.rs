@@ -68,9 +68,13 @@ fn launched(mode: Mode, program: &str, arguments: &[&str]) -> Run {
 
 /// Traces a program to its end.
 fn traced(mode: Mode, without: Option<&str>, program: &str, arguments: &[&str]) -> Run {
+    traced_as(options(mode), without, program, arguments)
+}
+
+fn traced_as(options: Options, without: Option<&str>, program: &str, arguments: &[&str]) -> Run {
     let mut command = Command::new(program);
     command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut trace = Trace::new(options(mode)).unwrap();
+    let mut trace = Trace::new(options).unwrap();
     let launch = Launch { filter: true, kill_with_us: true, ..Launch::default() };
     let mut tracer = Tracer::launch(&mut command, launch).unwrap();
     let mut pipe = tracer.child().and_then(|child| child.stdout.take()).unwrap();
@@ -194,6 +198,18 @@ fn threads_that_get_signals_never_compute_a_wrong_byte() {
 }
 
 #[test]
+fn a_program_can_be_left_alone_at_its_start() {
+    let Some(subject) = subject() else { return };
+    let later = Options { delay: Some(Duration::from_millis(500)), ..options(Mode::Once) };
+    let run = traced_as(later, None, subject.to_str().unwrap(), &["work", "1.5", "2", "1000"]);
+    run.assert_right();
+    assert!(is_yes(&run.findings, Question::Aes));
+    let functions = run.findings.modules.iter().flat_map(|module| &module.functions);
+    let first = functions.filter_map(|function| function.first).min().unwrap();
+    assert!(first >= Duration::from_millis(500), "{first:?}");
+}
+
+#[test]
 fn children_are_traced_too() {
     let Some(subject) = subject() else { return };
     for mode in MODES {
@@ -203,6 +219,17 @@ fn children_are_traced_too() {
         assert_eq!(run.findings.processes.len(), 1 + 60 + 60 + 15, "{mode:?}");
         assert!(run.findings.processes.iter().all(|process| process.ended || process.pid > 0));
         assert!(is_yes(&run.findings, Question::Aes));
+    }
+}
+
+#[test]
+fn a_child_that_nobody_may_look_into_lives() {
+    let Some(subject) = subject() else { return };
+    for mode in MODES {
+        let run = launched(mode, subject.to_str().unwrap(), &["hides"]);
+        assert!(run.status.success(), "{mode:?} {:?} {:?}", run.output, run.findings.notes);
+        assert_eq!(run.findings.processes.len(), 2);
+        assert!(is_yes(&run.findings, Question::Aes), "{:?}", run.findings.notes);
     }
 }
 
@@ -377,13 +404,12 @@ fn a_library_that_comes_after_attaching_is_watched_at_once() {
     let child = Command::new(subject).args(["loads", "1500"]).stdout(Stdio::piped()).spawn().unwrap();
     let front = attach(Mode::Once, child.id());
     let output = child.wait_with_output().unwrap();
+    let told = front.wait_with_output().unwrap();
     if output.status.code() == Some(77) {
-        return println!(
-            "SKIPPED a_library_that_comes_after_attaching_is_watched_at_once: no libcrypto.so.3"
-        );
+        println!("SKIPPED a_library_that_comes_after_attaching_is_watched_at_once: no libcrypto.so.3");
+        return;
     }
     assert!(output.status.success(), "{output:?}");
-    let told = front.wait_with_output().unwrap();
     let text = String::from_utf8_lossy(&told.stderr);
     assert!(text.contains("hardware SHA-1/SHA-256: Yes"), "{text}");
 }
@@ -423,6 +449,31 @@ fn a_process_is_attached_to_and_let_go_many_times() {
     }
     send(child.id(), "-0");
     assert_intact(child);
+}
+
+#[test]
+fn a_process_that_has_children_all_the_time_is_let_go() {
+    let Some(subject) = subject() else { return };
+    let mut child = Command::new(subject).args(["forks", "4000"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut pipe = child.stdout.take().unwrap();
+    let reader = std::thread::spawn(move || {
+        let mut text = String::new();
+        pipe.read_to_string(&mut text).map(|_| text)
+    });
+    let mut rounds = 0;
+    while rounds < 12 && child.try_wait().unwrap().is_none() {
+        let front = attach(MODES[rounds % 3], child.id());
+        sleep(Duration::from_millis(150 + 37 * (rounds as u64 % 5)));
+        // It may have ended by now, and the front with it.
+        let _ = Command::new("kill").args(["-INT", &front.id().to_string()]).stderr(Stdio::null()).status();
+        let output = front.wait_with_output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() || text.contains("no such process"), "round {rounds}: {text}");
+        rounds += 1;
+    }
+    let status = child.wait().unwrap();
+    let text = reader.join().unwrap().unwrap();
+    assert!(rounds >= 2 && status.success(), "{rounds} {status} {:?}", text.lines().last());
 }
 
 #[test]

@@ -276,8 +276,8 @@ are removed.",
   Each entry of a function with such instructions is counted. A hundred thousandth of a second or more for each: for short \
 commands.
 --rate
-  Breakpoints that went are set again ten times a second. Says in how many of these samples a function ran, and estimates entries a \
-second.
+  Breakpoints that went are set again ten times a second. Says in how many of these samples a function ran, and how often in a \
+second it is entered while a thread is busy with it, at least.
 
 Where the processor itself counts cryptographic instructions (AMD from Zen 4 on, AArch64) and the system allows it, its count stands below.",
     ),
@@ -303,7 +303,7 @@ entries_per_s, hits, first_s, callers (arrays of names), origins and by_process.
     ),
     (
         "THE END",
-        "With CMD it ends when that does. Signals, also those from the terminal, are CMD's. With --pid it ends when the process \
+        "With CMD it ends when that has ended and all that it left running. Signals, also those from the terminal, are CMD's. With --pid it ends when the process \
 does, after --seconds, or at SIGINT, SIGTERM or SIGHUP; then the process goes on as before, and the report is written.",
     ),
     (

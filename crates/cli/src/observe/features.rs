@@ -39,15 +39,6 @@ impl Features {
         Ok(Some(withheld))
     }
 
-    /// How the option reads on a command line.
-    pub fn words(&self) -> String {
-        match (&self.without, &self.with_only) {
-            (Some(list), _) => format!("--without {list}"),
-            (None, Some(list)) => format!("--with-only {list}"),
-            (None, None) => String::new(),
-        }
-    }
-
     /// What makes the difference, as the beginning of a sentence, and whether that is several things.
     pub fn subject(&self) -> (String, bool) {
         let words = |list: &str| {

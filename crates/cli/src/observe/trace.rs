@@ -102,13 +102,16 @@ fn answer(findings: &Findings, verdict: &Verdict) -> String {
             format!("no; {functions} of {} could, and did not run", modules(findings, at))
         }
         Verdict::Absent => "no; there is no code with such instructions".to_owned(),
-        Verdict::Unknown(Unwatched { unproved, unwatchable }) => {
+        Verdict::Unknown(Unwatched { unproved, unwatchable, processes }) => {
             let mut why = Vec::new();
             if *unproved > 0 {
                 why.push(format!("{} whose place is not proven", count(*unproved, "instruction")));
             }
             if *unwatchable > 0 {
                 why.push(format!("{} where no breakpoint could stand", count(*unwatchable as u64, "place")));
+            }
+            if *processes > 0 {
+                why.push(count(*processes as u64, "process"));
             }
             let why = if why.is_empty() { "the processor counted some".to_owned() } else { enumerated(why) };
             format!("not seen, but not all could be watched: {why}")

@@ -70,7 +70,7 @@ impl Way {
         Way { withheld: Withheld::default(), cpuid: self.cpuid, why_not: None, settings: Vec::new() }
     }
 
-    /// Runs a program so. Where it can't be traced variables alone are set, and [`Way::fallen_back`] says why.
+    /// Runs a program so. Where it can't be traced variables alone are set, and [`Way::why_not`] says why.
     ///
     /// # Errors
     /// When it can't be started.

@@ -67,7 +67,12 @@ pub(super) struct Found {
 }
 
 /// What symbols say. Labels may stand on data, so they give names and nothing else.
-pub(super) fn of_symbols(symbols: Vec<Symbol>) -> (Vec<Found>, Vec<Symbol>) {
+/// Of several names of a function the first is one that others know, and has no decoration.
+pub(super) fn of_symbols(mut symbols: Vec<Symbol>) -> (Vec<Found>, Vec<Symbol>) {
+    symbols.sort_by_cached_key(|symbol| {
+        let decoration = symbol.name.len() - symbol.name.trim_start_matches('_').len();
+        (symbol.address, symbol.is_local, decoration, symbol.name.len())
+    });
     let (functions, labels): (Vec<_>, Vec<_>) = symbols.into_iter().partition(Symbol::is_function);
     let functions = functions.into_iter().map(|symbol| Found {
         range: symbol.address..symbol.address.saturating_add(symbol.size),
@@ -90,7 +95,7 @@ impl Functions {
         });
         found.sort_by(|a, b| {
             let key = |found: &Found| (found.range.start, std::cmp::Reverse((found.bounds, found.range.end)));
-            key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name))
+            key(a).cmp(&key(b))
         });
         let mut list: Vec<Function> = Vec::with_capacity(found.len());
         for found in found {
@@ -239,7 +244,7 @@ mod tests {
             found(220, 240, Bounds::Frame, ""),
             found(900, 950, Bounds::Symbol, "outside"),
         ];
-        let functions = Functions::new(all, Vec::new(), &[0..300]);
+        let functions = Functions::new(all, Vec::new(), std::slice::from_ref(&(0..300)));
         let name = |address| functions.at(address).and_then(|index| functions.list[index].name.as_deref());
         assert_eq!(name(0), Some("outer"));
         assert_eq!(name(45), Some("inner"));
@@ -257,7 +262,7 @@ mod tests {
     #[test]
     fn functions_that_cross_are_cut() {
         let all = vec![found(0, 50, Bounds::Symbol, "a"), found(40, 80, Bounds::Symbol, "b")];
-        let functions = Functions::new(all, Vec::new(), &[0..100]);
+        let functions = Functions::new(all, Vec::new(), std::slice::from_ref(&(0..100)));
         assert_eq!([10, 45, 60].map(|address| functions.at(address).unwrap()), [0, 1, 1]);
     }
 }

@@ -80,6 +80,8 @@ pub(super) struct Symbol {
     pub address: u64,
     pub size: u64,
     pub kind: u8,
+    /// Only the file itself knows it.
+    pub is_local: bool,
     pub name: Box<str>,
 }
 
@@ -359,7 +361,7 @@ fn symbol(entry: &[u8], names: &[u8]) -> Option<Symbol> {
         return None;
     }
     let name = text_at(names, u32_at(entry, 0)? as usize).filter(|name| !name.is_empty())?;
-    Some(Symbol { address, size, kind, name: name.into() })
+    Some(Symbol { address, size, kind, is_local: entry[4] >> 4 == 0, name: name.into() })
 }
 
 fn build_id_among(notes: &[u8]) -> Option<Vec<u8>> {

@@ -240,13 +240,39 @@ impl Search<'_> {
             let place = instruction.ip_rel_memory_address();
             let is_address = instruction.mnemonic() == Mnemonic::Lea;
             match self.offset(place) {
-                None if is_address => group.points_to.push(place),
+                None if is_address && !self.is_loaded_through(instruction) => group.points_to.push(place),
                 None => group.loads_from.push(place),
                 Some(_) => {}
             }
         } else if self.region.is_absolute && instruction.op_kinds().any(|kind| kind == OpKind::Immediate32) {
             group.points_to.push(u64::from(instruction.immediate32()));
         }
+    }
+
+    /// Whether what follows loads through the address that an instruction has just taken: then it is that of data.
+    fn is_loaded_through(&self, taker: &Instruction) -> bool {
+        const FAR: usize = 32;
+        let register = taker.op0_register();
+        let mut address = taker.next_ip();
+        for _ in 0..FAR {
+            let Some(offset) = self.offset(address) else { return false };
+            let instruction = self.decode(offset);
+            let loads = instruction.memory_base() == register || instruction.memory_index() == register;
+            if loads && instruction.mnemonic() != Mnemonic::Lea {
+                return true;
+            }
+            let is_new = matches!(
+                instruction.mnemonic(),
+                Mnemonic::Mov | Mnemonic::Lea | Mnemonic::Pop | Mnemonic::Xor
+            ) && instruction.op0_register().full_register() == register;
+            let goes_on =
+                matches!(instruction.flow_control(), FlowControl::Next | FlowControl::ConditionalBranch);
+            if is_new || !goes_on || instruction.is_invalid() {
+                return false;
+            }
+            address = instruction.next_ip();
+        }
+        false
     }
 
     fn successors(&mut self, group: &mut Group, instruction: &Instruction, todo: &mut Vec<u64>) {

@@ -63,7 +63,7 @@ impl GoTable {
         let (start, end) = (table.list_entry(0)?.0, table.list_end()?);
         let code = elf.executable();
         let inside = code.iter().any(|code| code.contains(&start))
-            && code.iter().any(|code| code.contains(&(end.checked_sub(1).unwrap_or(0))));
+            && code.iter().any(|code| code.contains(&end.saturating_sub(1)));
         inside.then_some(table)
     }
 
@@ -210,4 +210,95 @@ fn of_module(elf: &Elf<'_>, table: u64, first: u64) -> Option<u64> {
                 .then_some(text)
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::code::elf::Source;
+
+    const CODE: u64 = 0x40_1000;
+    const TABLE: u64 = 0x50_0000;
+
+    fn put(bytes: &mut Vec<u8>, at: usize, value: u64, width: usize) {
+        bytes.resize(bytes.len().max(at + width), 0);
+        bytes[at..at + width].copy_from_slice(&value.to_le_bytes()[..width]);
+    }
+
+    /// Two functions, of 0x20 and 0x30 bytes, `main.a` and `main.b`; the second has a frame of 0x18 bytes from its fourth
+    /// byte on.
+    fn table(magic: u32, layout: Layout) -> Vec<u8> {
+        let (list, names, positions, functions) = (0x100, 0x200, 0x240, 0x300);
+        let mut bytes = Vec::new();
+        put(&mut bytes, 0, u64::from(magic), 4);
+        put(&mut bytes, 4, 0x0801_0000, 4);
+        put(&mut bytes, 8, 2, 8);
+        let list = layout.functions.map_or(16, |_| list);
+        for (place, at) in [(layout.names, names), (layout.positions, positions), (layout.functions, list)] {
+            if let Some(place) = place {
+                put(&mut bytes, place, at as u64, 8);
+            }
+        }
+        // Addresses where they are wide, distances where they are not.
+        let base = if layout.entry == 4 { 0 } else { CODE };
+        if layout.entry == 4 {
+            put(&mut bytes, 24, CODE, 8);
+        }
+        let from_list = if layout.functions.is_some() { list } else { 0 };
+        let name_base = if layout.names.is_some() { 0 } else { names };
+        let position_base = if layout.positions.is_some() { 1 } else { positions + 1 };
+        for (index, start) in [0u64, 0x20].into_iter().enumerate() {
+            let (entry, more) = (list + index * 2 * layout.entry, functions + index * 0x40);
+            put(&mut bytes, entry, base + start, layout.entry);
+            put(&mut bytes, entry + layout.entry, (more - from_list) as u64, layout.entry);
+            put(&mut bytes, more, base + start, layout.entry);
+            put(&mut bytes, more + layout.entry, (name_base + index * 8) as u64, 4);
+            put(&mut bytes, more + layout.entry + 12, position_base as u64, 4);
+        }
+        put(&mut bytes, list + 4 * layout.entry, base + 0x50, layout.entry);
+        bytes[names..names + 14].copy_from_slice(b"main.a\0\0main.b");
+        // From -1: up by 1 for 4 bytes, up by 0x18 for 0x2c bytes.
+        bytes[positions + 1..positions + 6].copy_from_slice(&[2, 4, 0x30, 0x2C, 0]);
+        bytes
+    }
+
+    /// A file with code and the table, each in a segment.
+    fn file(table: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![0; 0x2000];
+        bytes[..8].copy_from_slice(b"\x7FELF\x02\x01\x01\0");
+        for (at, value, width) in [(16, 2, 2), (18, 62, 2), (32, 64, 8), (54, 56, 2), (56, 2, 2)] {
+            put(&mut bytes, at, value, width);
+        }
+        let segments = [(5, 0x1000, CODE, 0x100), (4, 0x2000, TABLE, table.len() as u64)];
+        for (index, (flags, offset, address, size)) in segments.into_iter().enumerate() {
+            let at = 64 + index * 56;
+            for (place, value, width) in
+                [(0, 1, 4), (4, flags, 4), (8, offset, 8), (16, address, 8), (32, size, 8), (40, size, 8)]
+            {
+                put(&mut bytes, at + place, value, width);
+            }
+        }
+        bytes.extend(table);
+        bytes
+    }
+
+    #[test]
+    fn tables_of_all_versions_are_read() {
+        for magic in [0xFFFF_FFFB, 0xFFFF_FFFA, 0xFFFF_FFF0, 0xFFFF_FFF1u32] {
+            let mut head = vec![0, 0, 0, 0, 0, 0, 1, 8];
+            head[..4].copy_from_slice(&magic.to_le_bytes());
+            let file = file(&table(magic, layout(&head).unwrap()));
+            let found = GoTable::read(&Elf::read(Source::Bytes(&file)).unwrap()).expect("a table");
+            let functions: Vec<_> = found
+                .functions()
+                .into_iter()
+                .map(|found| (found.range, found.name.unwrap().into_string()))
+                .collect();
+            let expected =
+                [(CODE..CODE + 0x20, "main.a".to_owned()), (CODE + 0x20..CODE + 0x50, "main.b".to_owned())];
+            assert_eq!(functions, expected, "{magic:x}");
+            let depths = [0x20, 0x23, 0x24, 0x4F, 0x50].map(|at| found.stack_depth(CODE + at));
+            assert_eq!(depths, [Some(0), Some(0), Some(0x18), Some(0x18), None], "{magic:x}");
+        }
+    }
 }

@@ -20,13 +20,16 @@ use crate::memory::Memory;
 
 /// What is in an image.
 ///
-/// ```no_run
+/// ```
+/// # #[cfg(target_arch = "x86_64")] {
 /// use millstream_observe::code::Image;
 ///
-/// let image = Image::of_file(&std::fs::File::open("/usr/bin/openssl")?)?;
+/// let image = Image::of_file(&std::fs::File::open("/proc/self/exe")?)?;
 /// for site in image.sites() {
 ///     println!("{:x} {} in {}", site.address, site.classes, image.name(site.function));
 /// }
+/// assert!(image.functions().iter().any(|function| function.name.is_some()));
+/// # }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]

@@ -1,4 +1,12 @@
 //! What is in executable memory: functions, the instructions of interest in them, and where a breakpoint may stand.
+//!
+//! An [`Image`] is a program's file or a library. Its functions come from symbols, unwinding tables and Go's table (`bounds`,
+//! `frames`, `go`), and where these are silent from the code that calls (`reach`). A search over the bytes says which of them
+//! may hold an instruction of a [`Class`] (`find`); only those are decoded, along the flow of the program, which proves where
+//! instructions begin (`flow`). What runs together becomes one [`Site`].
+//!
+//! [`generated`] does the same for code that virtual machines make, [`unwind`] says who called, [`known`] which
+//! library it is. All of it is x86-64's, on whatever machine it is looked at.
 
 mod bounds;
 mod cache;

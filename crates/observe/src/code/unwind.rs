@@ -10,6 +10,7 @@ use gimli::{
 };
 
 use super::frames::Bytes;
+use super::generated::Generated;
 use super::image::Image;
 use crate::memory::Memory;
 
@@ -89,43 +90,105 @@ pub struct Caller {
 /// The functions that a thread with these registers is in, the innermost first: at most [`MOST_FRAMES`]. It ends where
 /// nothing says how to go on.
 pub fn callers(registers: &Registers, memory: &dyn Memory, modules: &Modules) -> Vec<Caller> {
-    let mut registers = *registers;
-    let mut callers = Vec::new();
-    // An address to return to may be the first of the next function: the call was before it.
-    let mut is_return = false;
-    while callers.len() < MOST_FRAMES && registers.pc != 0 {
-        let at = registers.pc - u64::from(is_return);
-        let module = modules.at(at);
-        callers.push(caller(registers.pc, at, module));
-        let next = match module {
-            Some(module) => step_in(&registers, at, memory, module),
-            None => by_frame_pointer(&registers, memory, modules),
-        };
-        let next = next.or_else(|| by_frame_pointer(&registers, memory, modules));
-        let Some((next, is_signal)) = next else { break };
-        // Signals may come in on a stack of their own; else the stack only gets shorter.
-        if next.general[STACK_POINTER] <= registers.general[STACK_POINTER] && !is_signal {
-            break;
-        }
-        is_return = !is_signal;
-        registers = next;
-    }
-    callers
+    Stack { memory, modules, generated: None }.callers(registers)
 }
 
-fn caller(address: u64, at: u64, module: Option<&Module>) -> Caller {
-    let found = module.and_then(|module| {
-        let function = module.image.function_at(at.wrapping_sub(module.bias))?;
-        Some((module, function, &module.image.functions()[function]))
-    });
+/// The same, also through code that was made at run time.
+pub fn callers_through(
+    registers: &Registers,
+    memory: &dyn Memory,
+    modules: &Modules,
+    generated: &Generated,
+) -> Vec<Caller> {
+    Stack { memory, modules, generated: Some(generated) }.callers(registers)
+}
+
+struct Stack<'a> {
+    memory: &'a dyn Memory,
+    modules: &'a Modules,
+    generated: Option<&'a Generated>,
+}
+
+impl Stack<'_> {
+    fn callers(&self, registers: &Registers) -> Vec<Caller> {
+        let mut registers = *registers;
+        let mut callers = Vec::new();
+        // An address to return to may be the first of the next function: the call was before it.
+        let mut is_return = false;
+        while callers.len() < MOST_FRAMES && registers.pc != 0 {
+            let at = registers.pc - u64::from(is_return);
+            let (caller, next) = match self.modules.at(at) {
+                Some(module) => {
+                    (in_module(registers.pc, at, module), step_in(&registers, at, self.memory, module))
+                }
+                None => self.in_generated(&registers, at),
+            };
+            callers.push(caller);
+            let Some((next, is_signal)) = next.or_else(|| self.by_frame_pointer(&registers)) else { break };
+            // Signals may come in on a stack of their own; else the stack only gets shorter.
+            if next.general[STACK_POINTER] <= registers.general[STACK_POINTER] && !is_signal {
+                break;
+            }
+            is_return = !is_signal;
+            registers = next;
+        }
+        callers
+    }
+
+    fn in_generated(&self, registers: &Registers, at: u64) -> (Caller, Option<(Registers, bool)>) {
+        let made = self.generated.and_then(|generated| generated.made_at(self.memory, at));
+        let next = made.as_ref().and_then(|made| self.by_frame_size(registers, made.frame_size));
+        let caller = Caller {
+            address: registers.pc,
+            module: None,
+            is_named: made.is_some(),
+            offset: made.as_ref().map_or(0, |made| registers.pc.saturating_sub(made.start)),
+            function: made.map(|made| made.name),
+        };
+        (caller, next)
+    }
+
+    /// Compiled methods have frames of one size, with the address to return to and the caller's rbp at their top.
+    fn by_frame_size(&self, registers: &Registers, size: u64) -> Option<(Registers, bool)> {
+        let mut next = *registers;
+        let top = registers.general[STACK_POINTER].checked_add(size).filter(|_| size >= 16)?;
+        next.pc = self.memory.word(top - 8).ok()?;
+        next.general[FRAME_POINTER] = self.memory.word(top - 16).ok()?;
+        next.general[STACK_POINTER] = top;
+        self.is_code(next.pc).then_some((next, false))
+    }
+
+    /// Where rbp points at the caller's rbp, with the address to return to above it. Only addresses of code are believed.
+    fn by_frame_pointer(&self, registers: &Registers) -> Option<(Registers, bool)> {
+        const LARGEST_FRAME: u64 = 1 << 20;
+        let frame = registers.general[FRAME_POINTER];
+        let above = frame.checked_sub(registers.general[STACK_POINTER])?;
+        if !frame.is_multiple_of(8) || above > LARGEST_FRAME {
+            return None;
+        }
+        let mut next = *registers;
+        next.general[FRAME_POINTER] = self.memory.word(frame).ok()?;
+        next.pc = self.memory.word(frame.checked_add(8)?).ok()?;
+        next.general[STACK_POINTER] = frame.checked_add(16)?;
+        self.is_code(next.pc).then_some((next, false))
+    }
+
+    fn is_code(&self, address: u64) -> bool {
+        let is_made = |generated: &Generated| generated.made_at(self.memory, address).is_some();
+        self.modules.at(address).is_some() || self.generated.is_some_and(is_made)
+    }
+}
+
+fn in_module(address: u64, at: u64, module: &Module) -> Caller {
+    let inside = at.wrapping_sub(module.bias);
+    let found = module.image.function_at(inside);
+    let function = found.map(|function| &module.image.functions()[function]);
     Caller {
         address,
-        module: module.map(|module| module.name.clone()),
-        function: found.map(|(module, function, _)| module.image.name(function)),
-        is_named: found.is_some_and(|(_, _, function)| function.name.is_some()),
-        offset: found.map_or(0, |(module, _, function)| {
-            address.wrapping_sub(module.bias).wrapping_sub(function.start)
-        }),
+        module: Some(module.name.clone()),
+        function: found.map(|function| module.image.name(function)),
+        is_named: function.is_some_and(|function| function.name.is_some()),
+        offset: function.map_or(0, |function| address.wrapping_sub(module.bias).wrapping_sub(function.start)),
     }
 }
 
@@ -163,25 +226,6 @@ fn by_go_table(
         next.general[FRAME_POINTER] = memory.word(back - 8).ok()?;
     }
     Some(next)
-}
-
-/// Where rbp points at the caller's rbp, with the address to return to above it. Only addresses of code are believed.
-fn by_frame_pointer(
-    registers: &Registers,
-    memory: &dyn Memory,
-    modules: &Modules,
-) -> Option<(Registers, bool)> {
-    const LARGEST_FRAME: u64 = 1 << 20;
-    let frame = registers.general[FRAME_POINTER];
-    let above = frame.checked_sub(registers.general[STACK_POINTER])?;
-    if frame % 8 != 0 || above > LARGEST_FRAME {
-        return None;
-    }
-    let mut next = *registers;
-    next.general[FRAME_POINTER] = memory.word(frame).ok()?;
-    next.pc = memory.word(frame.checked_add(8)?).ok()?;
-    next.general[STACK_POINTER] = frame.checked_add(16)?;
-    modules.at(next.pc).is_some().then_some((next, false))
 }
 
 /// What the rules of a row refer to.

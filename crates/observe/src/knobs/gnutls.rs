@@ -1,7 +1,8 @@
 //! GnuTLS: `GNUTLS_CPUID_OVERRIDE`, a number with a bit for each feature that it may use.
 //!
 //! Set-user-ID programs don't read it. On both architectures 1 stands for nothing at all. GnuTLS has many of its algorithms from
-//! nettle, whose own variable counts there.
+//! nettle, whose own variable counts there. Bits that later versions may have for more features are not set, so those stay unused
+//! with any other.
 //!
 //! Tried with GnuTLS 3.7 on x86-64; AArch64 is not tried.
 //!

@@ -52,6 +52,35 @@ impl Thread {
         Ok(())
     }
 
+    /// Finds out how it can make calls, while it may be looked into: its children by fork can then make them, even where
+    /// they may not be.
+    ///
+    /// # Errors
+    /// When it has been killed.
+    pub fn expect_calls(&mut self) -> io::Result<()> {
+        let is_32_bit = self.registers()?.is_32_bit();
+        self.gate(is_32_bit);
+        Ok(())
+    }
+
+    /// Opens the memory of a new process whose parent made itself undumpable: that hinders also who traces it, if he has no
+    /// privileges. So it is dumpable for a moment, in which nothing of it runs.
+    ///
+    /// # Errors
+    /// What the calls answer; when the memory can't be opened even so.
+    pub fn open_memory(&mut self) -> io::Result<()> {
+        let prctl = |thread: &mut Thread, what: i32, value: u64| {
+            thread.inject(libc::SYS_prctl as u64, [what as u64, value, 0, 0, 0, 0])
+        };
+        if self.image.gate.get().is_none() || prctl(self, libc::PR_GET_DUMPABLE, 0)? != 0 {
+            return self.memory().try_clone().map(drop);
+        }
+        prctl(self, libc::PR_SET_DUMPABLE, 1)?;
+        self.image = self.image.copy(self.pid);
+        prctl(self, libc::PR_SET_DUMPABLE, 0)?;
+        self.memory().try_clone().map(drop)
+    }
+
     /// Writes the instruction for system calls over others: what was there.
     fn write_gate(&self, at: u64, is_32_bit: bool) -> io::Result<[u8; 2]> {
         let mut bytes = [0; 2];

@@ -49,6 +49,14 @@ impl ProcessMemory {
         self.file()?.read_at(buffer, address)
     }
 
+    /// The descriptor, to be kept for itself.
+    ///
+    /// # Errors
+    /// When it could not be opened, or there are too many.
+    pub fn try_clone(&self) -> io::Result<File> {
+        self.file()?.try_clone()
+    }
+
     fn file(&self) -> io::Result<&File> {
         self.file.as_ref().map_err(|error| {
             let text = format!("the memory of process {} can't be opened: {error}", self.pid);

@@ -43,11 +43,14 @@
 mod attach;
 #[cfg(target_arch = "x86_64")]
 mod call;
+mod detach;
+mod events;
 mod filter;
 mod inject;
 mod launch;
 pub mod maps;
 mod memory;
+mod processes;
 mod registers;
 mod signals;
 mod sys;
@@ -59,9 +62,10 @@ pub use attach::{AttachError, Obstacle};
 pub use inject::Stepped;
 pub use launch::Launch;
 pub use memory::ProcessMemory;
+pub use processes::Processes;
 pub use registers::Registers;
 pub use rustix::process::Pid;
 pub use signals::{Answer, SI_KERNEL, SigInfo, Signal};
 pub use thread::Thread;
-pub use tracer::{Followed, Processes, Tracer};
+pub use tracer::{Followed, Tracer};
 pub use watcher::{Began, Watcher};

@@ -30,6 +30,17 @@ impl Image {
     }
 }
 
+impl Image {
+    /// That of a child, which is a copy: what is known of the addresses is so there, too.
+    pub(super) fn copy(&self, pid: Pid) -> Rc<Image> {
+        Rc::new(Image {
+            memory: ProcessMemory::of(pid),
+            #[cfg(target_arch = "x86_64")]
+            gate: self.gate.clone(),
+        })
+    }
+}
+
 /// A traced thread, while it is stopped.
 #[derive(Debug)]
 pub struct Thread {

@@ -1,6 +1,6 @@
 //! The loop over the events of traced threads.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::io;
 use std::marker::PhantomData;
 use std::os::unix::process::ExitStatusExt;
@@ -9,12 +9,11 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Pid;
 
-use super::attach::{self, process_of, seize_all};
-use super::filter::MARK;
+use super::attach::{AttachError, process_of, seize_all};
 use super::launch::{Launch, launch};
-use super::memory::ProcessMemory;
-use super::signals::{Answer, FORWARDED, SI_KERNEL, Signal, Stop, stop, stops};
-use super::sys::{self, Disposition, Go, Set};
+use super::processes::{Processes, State, Task, alive};
+use super::signals::{FORWARDED, SI_KERNEL, stop};
+use super::sys::{self, Disposition, Set};
 use super::thread::{Image, Thread};
 use super::watcher::{Began, Watcher};
 
@@ -22,7 +21,7 @@ use super::watcher::{Began, Watcher};
 const BURST: usize = 64;
 
 /// A child whose parent said nothing for so long lost it: it was killed between the birth and saying so.
-const ORPHANED: Duration = Duration::from_millis(250);
+pub(super) const ORPHANED: Duration = Duration::from_millis(250);
 
 /// Where this process has other threads one of them may be woken in place of this one: then it looks by itself.
 const DOZE: Duration = Duration::from_millis(10);
@@ -43,111 +42,6 @@ pub(super) fn options(launch: Launch) -> i32 {
     options
 }
 
-/// What a traced thread does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    /// Its parent told of it, and its first stop is still to come.
-    Awaited { parent: Pid, shares_memory: bool },
-    /// It runs, or is about to be looked at.
-    Running,
-    /// Its process is stopped by a signal.
-    Listening,
-    /// It goes to the end of the `exec` that it called.
-    Execs(Began),
-    /// It goes to the end of a call that the filter marked.
-    Maps,
-}
-
-struct Task {
-    thread: Thread,
-    state: State,
-}
-
-/// All that is traced.
-#[derive(Default)]
-pub struct Processes {
-    tasks: HashMap<Pid, Task>,
-    /// Statuses that were fetched and not looked at.
-    ready: VecDeque<(Pid, i32)>,
-    finished: bool,
-}
-
-impl Processes {
-    /// The processes.
-    pub fn pids(&self) -> Vec<Pid> {
-        let mut pids: Vec<Pid> = self.tasks.values().map(|task| task.thread.pid).collect();
-        pids.sort_by_key(|pid| pid.as_raw_pid());
-        pids.dedup();
-        pids
-    }
-
-    /// The threads of one.
-    pub fn threads(&self, pid: Pid) -> Vec<Pid> {
-        let threads = self.tasks.values().filter(|task| task.thread.pid == pid);
-        threads.map(|task| task.thread.tid).collect()
-    }
-
-    /// The memory of one, which may run. `None` if it has ended.
-    pub fn memory(&self, pid: Pid) -> Option<&ProcessMemory> {
-        let mut tasks = self.tasks.values();
-        tasks.find(|task| task.thread.pid == pid).map(|task| task.thread.memory())
-    }
-
-    /// Stops all threads of a process, shows each, and lets them go on. One that waits in the kernel for something that can't
-    /// be interrupted, as for the child it made with vfork, is not shown: it executes nothing meanwhile. A signal or event that a thread stopped for in place
-    /// of this is told afterwards.
-    ///
-    /// # Errors
-    /// The first of `look`. A thread that ended meanwhile is not shown.
-    pub fn stopped(
-        &mut self,
-        pid: Pid,
-        mut look: impl FnMut(&mut Thread) -> io::Result<()>,
-    ) -> io::Result<()> {
-        let stopped = self.stop(pid);
-        let mut result = Ok(());
-        for (tid, status) in stopped {
-            if let Some(task) = self.tasks.get_mut(&tid)
-                && result.is_ok()
-            {
-                result = alive(look(&mut task.thread)).map(drop);
-            }
-            self.ready.push_back((tid, status));
-        }
-        result
-    }
-
-    /// [`Tracer::follow`] returns after this tick.
-    pub fn finish(&mut self) {
-        self.finished = true;
-    }
-
-    /// Stops all threads of a process: with the status each stopped with. Those that wait in the kernel and can't be
-    /// stopped are left out; they stop before they execute anything.
-    fn stop(&mut self, pid: Pid) -> Vec<(Pid, i32)> {
-        let mut stopped: Vec<(Pid, i32)> = Vec::new();
-        for tid in self.threads(pid) {
-            // It is stopped, and what for is still to be looked at.
-            if let Some(at) = self.ready.iter().position(|(ready, _)| *ready == tid) {
-                stopped.extend(self.ready.remove(at));
-                continue;
-            }
-            let first = matches!(self.tasks.get(&tid), Some(Task { state: State::Awaited { .. }, .. }));
-            if !first && sys::interrupt(tid).is_err() {
-                continue;
-            }
-            let Some(status) = sys::wait_soon(tid) else { continue };
-            let (Some(stop), Some(task)) = (stop(status), self.tasks.get_mut(&tid)) else {
-                self.ready.push_back((tid, status));
-                continue;
-            };
-            task.thread.arrived(stop);
-            stopped.push((tid, status));
-        }
-        stopped
-    }
-}
-
 /// How following what was attached to ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Followed {
@@ -160,47 +54,38 @@ pub enum Followed {
 }
 
 /// The process that this is about.
-struct Main {
-    pid: Pid,
-    status: Option<i32>,
+pub(super) struct Main {
+    pub(super) pid: Pid,
+    pub(super) status: Option<i32>,
     /// Whether it was launched: then signals that are sent here are meant for it.
-    launched: bool,
-    stop_with_it: bool,
+    pub(super) launched: bool,
+    pub(super) stop_with_it: bool,
     /// The signal that stopped it, if this process is to stop, too.
-    stopped_by: Option<i32>,
+    pub(super) stopped_by: Option<i32>,
     /// This process was continued, and it has not said that it was.
-    resumed: bool,
+    pub(super) resumed: bool,
     /// Whether the last signal that stopped it came from itself.
-    stops_itself: bool,
+    pub(super) stops_itself: bool,
     /// Whether it was attached to and no watcher knows.
-    untold: bool,
-    asked: Option<i32>,
+    pub(super) untold: bool,
+    pub(super) asked: Option<i32>,
 }
 
 /// Follows one process, and all that comes from it.
 pub struct Tracer {
-    processes: Processes,
-    main: Main,
+    pub(super) processes: Processes,
+    pub(super) main: Main,
     /// New threads that stopped before their parent told of them.
-    early: HashMap<Pid, (i32, Instant)>,
-    child: Option<Child>,
-    waited_for: Set,
-    mask: Set,
-    sigchld: Disposition,
-    alone: bool,
+    pub(super) early: HashMap<Pid, (i32, Instant)>,
+    pub(super) child: Option<Child>,
+    pub(super) waited_for: Set,
+    pub(super) mask: Set,
+    pub(super) sigchld: Disposition,
+    pub(super) alone: bool,
     /// Whether there may be statuses that were not fetched.
-    more: bool,
+    pub(super) more: bool,
     /// Requests come from the thread that attached.
     _not_send: PhantomData<*const ()>,
-}
-
-/// That a thread was killed is no error: its end is told.
-fn alive<T>(result: io::Result<T>) -> io::Result<Option<T>> {
-    match result {
-        Ok(value) => Ok(Some(value)),
-        Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(None),
-        Err(error) => Err(error),
-    }
 }
 
 impl Tracer {
@@ -231,7 +116,7 @@ impl Tracer {
     /// [`super::AttachError`].
     pub fn attach(pid: Pid) -> io::Result<Tracer> {
         let mut tracer = Tracer::new(false)?;
-        let gone = || attach::AttachError::why(pid, &io::Error::from_raw_os_error(libc::ESRCH));
+        let gone = || AttachError::why(pid, &io::Error::from_raw_os_error(libc::ESRCH));
         let pid = process_of(pid).ok_or_else(gone)?;
         tracer.main.pid = pid;
         let image = Image::of(pid);
@@ -352,7 +237,7 @@ impl Tracer {
     }
 
     /// Tells of the process that was attached to, while all of its threads are stopped.
-    fn begin(&mut self, watcher: &mut impl Watcher) -> io::Result<()> {
+    pub(super) fn begin(&mut self, watcher: &mut impl Watcher) -> io::Result<()> {
         if !std::mem::take(&mut self.main.untold) {
             return Ok(());
         }
@@ -433,319 +318,6 @@ impl Tracer {
         let most = next.map(|at| at.saturating_duration_since(Instant::now()));
         if self.alone { most } else { Some(most.map_or(DOZE, |most| most.min(DOZE))) }
     }
-
-    fn happened(&mut self, watcher: &mut impl Watcher, tid: Pid, status: i32) -> io::Result<()> {
-        let Some(stop) = stop(status) else {
-            self.ended(watcher, tid, status);
-            return Ok(());
-        };
-        let Some(task) = self.processes.tasks.get_mut(&tid) else {
-            if stop == Stop::Event(libc::PTRACE_EVENT_EXEC) {
-                return self.exec(watcher, tid);
-            }
-            self.early.insert(tid, (status, Instant::now()));
-            return Ok(());
-        };
-        task.thread.arrived(stop);
-        let state = std::mem::replace(&mut task.state, State::Running);
-        match (state, stop) {
-            (_, Stop::Event(libc::PTRACE_EVENT_EXEC)) => {
-                task.state = state;
-                return self.exec(watcher, tid);
-            }
-            (State::Awaited { parent, shares_memory }, _) => {
-                alive(watcher.forked(parent, &mut task.thread, shares_memory))?;
-            }
-            (State::Execs(how), Stop::Syscall) => drop(alive(watcher.began(&mut task.thread, how))?),
-            (State::Maps, Stop::Syscall) => drop(alive(watcher.mapped(&mut task.thread))?),
-            (State::Execs(_) | State::Maps, _) => task.state = state,
-            _ => {}
-        }
-        match stop {
-            Stop::Signal(number) => self.signal(watcher, tid, Signal::new(number, tid)),
-            Stop::Group(signal) => {
-                self.group(tid, signal);
-                Ok(())
-            }
-            Stop::Event(event) => self.event(watcher, tid, event),
-            Stop::Trap | Stop::Syscall => self.resume(watcher, tid, Go::On, 0),
-        }
-    }
-
-    /// Its process is stopped, and stays so until somebody continues it.
-    fn group(&mut self, tid: Pid, signal: i32) {
-        let Some(task) = self.processes.tasks.get_mut(&tid) else { return };
-        // What changed is written later: it is stopped again when it is continued.
-        let _ = task.thread.write_back();
-        task.state = State::Listening;
-        let _ = sys::listen(tid);
-        let main = &mut self.main;
-        if tid == main.pid && main.stop_with_it && (signal != libc::SIGSTOP || main.stops_itself) {
-            main.stopped_by = Some(signal);
-        }
-    }
-
-    fn signal(&mut self, watcher: &mut impl Watcher, tid: Pid, signal: Signal) -> io::Result<()> {
-        let Some(task) = self.processes.tasks.get_mut(&tid) else { return Ok(()) };
-        if stops(signal.number) && task.thread.pid == self.main.pid {
-            // An editor stops itself when it has tidied the terminal; who else sends SIGSTOP will continue it.
-            let sender = signal.info().ok().and_then(|info| info.sender());
-            self.main.stops_itself = sender == Some(self.main.pid);
-        }
-        let answer = alive(watcher.signal(&mut task.thread, &signal))?;
-        let number = if answer == Some(Answer::Swallow) { 0 } else { signal.number };
-        self.resume(watcher, tid, Go::On, number)
-    }
-
-    fn event(&mut self, watcher: &mut impl Watcher, tid: Pid, event: i32) -> io::Result<()> {
-        let go = match event {
-            libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE => {
-                self.born(watcher, tid, event)?;
-                Go::On
-            }
-            libc::PTRACE_EVENT_SECCOMP => alive(self.filtered(tid))?.unwrap_or(Go::On),
-            _ => Go::On,
-        };
-        self.resume(watcher, tid, go, 0)
-    }
-
-    /// A thread has a child.
-    fn born(&mut self, watcher: &mut impl Watcher, parent: Pid, event: i32) -> io::Result<()> {
-        let child = alive(sys::event_message(parent))?.and_then(|child| Pid::from_raw(child as i32));
-        let Some(child) = child.filter(|child| !self.processes.tasks.contains_key(child)) else {
-            return Ok(());
-        };
-        let Some(of) = self.processes.tasks.get(&parent) else { return Ok(()) };
-        let (pid, image) = (of.thread.pid, of.thread.image.clone());
-        let is_thread = std::path::Path::new(&format!("/proc/{pid}/task/{child}")).exists();
-        let shares_memory = is_thread || event == libc::PTRACE_EVENT_VFORK || sys::share_memory(pid, child);
-        let image = if shares_memory { image } else { Image::of(child) };
-        self.admit(
-            watcher,
-            parent,
-            Thread::new(child, if is_thread { pid } else { child }, image),
-            shares_memory,
-        )
-    }
-
-    /// A thread is known from now on. If it has stopped already it is looked at.
-    fn admit(
-        &mut self,
-        watcher: &mut impl Watcher,
-        parent: Pid,
-        thread: Thread,
-        shares_memory: bool,
-    ) -> io::Result<()> {
-        let tid = thread.tid;
-        self.processes.tasks.insert(tid, Task { thread, state: State::Awaited { parent, shares_memory } });
-        // It stops before its first instruction. Its parent is held until then: what is told of it later, as its end or a
-        // breakpoint that it hit, would be mistaken for what was so when the child was made.
-        let stopped = self.early.remove(&tid).map(|(status, _)| status).or_else(|| sys::wait_soon(tid));
-        stopped.map_or(Ok(()), |status| self.happened(watcher, tid, status))
-    }
-
-    /// Takes those whose parent was killed before it told of them.
-    fn adopt_orphans(&mut self, watcher: &mut impl Watcher, after: Duration) -> io::Result<()> {
-        if self.early.is_empty() {
-            return Ok(());
-        }
-        let orphan = |(tid, (_, since)): (&Pid, &(i32, Instant))| (since.elapsed() >= after).then_some(*tid);
-        for tid in self.early.iter().filter_map(orphan).collect::<Vec<_>>() {
-            let Some(pid) = process_of(tid) else {
-                self.early.remove(&tid);
-                continue;
-            };
-            let sibling = self.processes.tasks.values().find(|task| task.thread.pid == pid);
-            let image = sibling.map_or_else(|| Image::of(pid), |task| task.thread.image.clone());
-            self.admit(watcher, tid, Thread::new(tid, pid, image), tid != pid)?;
-        }
-        Ok(())
-    }
-
-    /// A thread is at a call that a filter marks.
-    fn filtered(&mut self, tid: Pid) -> io::Result<Go> {
-        let Some(task) = self.processes.tasks.get_mut(&tid) else { return Ok(Go::On) };
-        if sys::event_message(tid)? == u64::from(MARK) {
-            task.state = State::Maps;
-            return Ok(Go::Syscall);
-        }
-        // The program's own filter would have it fail, as nobody would be there that traces.
-        #[cfg(target_arch = "x86_64")]
-        task.thread.registers()?.skip_call();
-        Ok(Go::On)
-    }
-
-    /// A process runs another program. All of its threads are gone but the one that has its number now.
-    fn exec(&mut self, watcher: &mut impl Watcher, pid: Pid) -> io::Result<()> {
-        let former = alive(sys::event_message(pid))?.and_then(|tid| Pid::from_raw(tid as i32)).unwrap_or(pid);
-        let launched =
-            self.processes.tasks.get(&pid).map(|task| task.state) == Some(State::Execs(Began::Launched));
-        for tid in self.processes.threads(pid) {
-            self.processes.tasks.remove(&tid);
-            if tid != pid {
-                watcher.ended(tid, false, 0);
-            }
-        }
-        let how = if launched { Began::Launched } else { Began::Exec { former } };
-        // Its registers are its own only when the call has ended: until then the kernel writes its answer to them.
-        let mut thread = Thread::new(pid, pid, Image::of(pid));
-        thread.arrived(Stop::Event(libc::PTRACE_EVENT_EXEC));
-        self.processes.tasks.insert(pid, Task { thread, state: State::Execs(how) });
-        self.resume(watcher, pid, Go::Syscall, 0)
-    }
-
-    fn ended(&mut self, watcher: &mut impl Watcher, tid: Pid, status: i32) {
-        self.early.remove(&tid);
-        if tid == self.main.pid {
-            self.main.status = Some(status);
-        }
-        if let Some(task) = self.processes.tasks.remove(&tid) {
-            let last = !self.processes.tasks.values().any(|other| other.thread.pid == task.thread.pid);
-            watcher.ended(tid, last, status);
-        }
-    }
-
-    /// Lets a thread go on, with a signal or without. What happened while it was stepped is looked at first.
-    fn resume(&mut self, watcher: &mut impl Watcher, tid: Pid, go: Go, signal: i32) -> io::Result<()> {
-        let Some(task) = self.processes.tasks.get_mut(&tid) else { return Ok(()) };
-        let signal = settle(watcher, &mut task.thread, signal)?;
-        if let Some(status) = task.thread.met.pop_front() {
-            if signal != 0 {
-                sys::tell(task.thread.pid, tid, signal);
-            }
-            return self.happened(watcher, tid, status);
-        }
-        if std::mem::take(&mut task.thread.regroup) {
-            alive(sys::interrupt(tid))?;
-        }
-        if task.thread.unblocked && signal != 0 {
-            return match alive(enter_handler(&mut task.thread, signal))? {
-                // It stopped for something else, or ended.
-                Some(Some(status)) => self.happened(watcher, tid, status),
-                _ => Ok(()),
-            };
-        }
-        alive(task.thread.write_back().and_then(|()| sys::go(tid, go, signal)))?;
-        Ok(())
-    }
-
-    /// Lets all that is traced go, after [`Watcher::leaving`] for each thread. Not what was launched with a filter: what that
-    /// marks fails when nobody traces.
-    ///
-    /// # Errors
-    /// The first error of the watcher's; all are let go nevertheless.
-    pub fn detach_all(&mut self, watcher: &mut impl Watcher) -> io::Result<()> {
-        let mut result = self.begin(watcher);
-        loop {
-            while let Some(pid) = self.processes.pids().first().copied() {
-                result = result.and(self.detach(watcher, pid));
-            }
-            if self.early.is_empty() {
-                return result;
-            }
-            result = result.and(self.adopt_orphans(watcher, Duration::ZERO));
-        }
-    }
-
-    fn detach(&mut self, watcher: &mut impl Watcher, pid: Pid) -> io::Result<()> {
-        let mut result = Ok(());
-        let mut signals = HashMap::new();
-        let mut stopped = self.processes.stop(pid);
-        // A thread may have run into a breakpoint and not been told yet: that signal is the watcher's.
-        while let Some((tid, status)) = stopped.pop() {
-            let Some(task) = self.processes.tasks.get_mut(&tid) else { continue };
-            match (task.state, stop(status)) {
-                (State::Awaited { parent, shares_memory }, _) => {
-                    task.state = State::Running;
-                    let told = alive(watcher.forked(parent, &mut task.thread, shares_memory));
-                    result = result.and(told.map(drop));
-                }
-                (_, Some(Stop::Signal(number))) => {
-                    match alive(watcher.signal(&mut task.thread, &Signal::new(number, tid))) {
-                        Ok(answer) => drop(
-                            signals.insert(tid, if answer == Some(Answer::Swallow) { 0 } else { number }),
-                        ),
-                        Err(error) => result = result.and(Err(error)),
-                    }
-                }
-                (_, Some(Stop::Event(event @ (1..=3)))) => {
-                    result = result.and(self.born(watcher, tid, event))
-                }
-                _ => {}
-            }
-            let Some(task) = self.processes.tasks.get_mut(&tid) else { continue };
-            if signals.get(&tid).is_none_or(|signal| *signal == 0) && has_trap(tid) {
-                let _ = task.thread.write_back();
-                let _ = sys::go(tid, Go::On, 0);
-                match sys::wait_one(tid) {
-                    Ok(status) if stop(status).is_some() => {
-                        task.thread.arrived(stop(status).unwrap_or(Stop::Trap));
-                        stopped.push((tid, status));
-                    }
-                    Ok(status) => self.ended(watcher, tid, status),
-                    Err(_) => drop(self.processes.tasks.remove(&tid)),
-                }
-            }
-        }
-        let tids = self.processes.threads(pid);
-        for tid in &tids {
-            if let Some(task) = self.processes.tasks.get_mut(tid) {
-                result = result.and(alive(watcher.leaving(&mut task.thread)).map(drop));
-            }
-        }
-        for tid in &tids {
-            let Some(mut task) = self.processes.tasks.remove(tid) else { continue };
-            let signal =
-                settle(watcher, &mut task.thread, signals.get(tid).copied().unwrap_or(0)).unwrap_or(0);
-            let _ = task.thread.write_back();
-            let _ = sys::detach(*tid, signal);
-        }
-        self.processes.ready.retain(|(tid, _)| !tids.contains(tid));
-        result
-    }
-}
-
-/// Whether a breakpoint's signal waits for it.
-fn has_trap(tid: Pid) -> bool {
-    sys::pending(tid)
-        .is_ok_and(|infos| infos.iter().any(|info| info.number() == libc::SIGTRAP && info.code() > 0))
-}
-
-/// Which signal a thread goes on with, when it was stepped and signals came meanwhile.
-fn settle(watcher: &mut impl Watcher, thread: &mut Thread, signal: i32) -> io::Result<i32> {
-    let mut deliver = signal;
-    if let Some(info) = thread.kept.take()
-        && deliver != 0
-    {
-        alive(sys::set_signal_info(thread.tid, &info))?;
-    }
-    while let Some(info) = thread.held.pop_front() {
-        let answer = alive(watcher.signal(thread, &Signal::known(info, thread.tid)))?;
-        thread.kept = None;
-        if answer == Some(Answer::Swallow) {
-            continue;
-        }
-        if deliver == 0 {
-            deliver = info.number();
-            alive(sys::set_signal_info(thread.tid, &info))?;
-        } else {
-            sys::tell(thread.pid, thread.tid, info.number());
-        }
-    }
-    Ok(deliver)
-}
-
-/// Delivers a signal and has its handler begin with that signal unblocked. What it stopped for, if that was not the handler.
-fn enter_handler(thread: &mut Thread, signal: i32) -> io::Result<Option<i32>> {
-    thread.write_back()?;
-    sys::go(thread.tid, Go::Step, signal)?;
-    let status = sys::wait_one(thread.tid)?;
-    if stop(status) != Some(Stop::Signal(libc::SIGTRAP)) {
-        return Ok(Some(status));
-    }
-    sys::unblock(thread.tid, signal)?;
-    sys::go(thread.tid, Go::On, 0)?;
-    Ok(None)
 }
 
 impl Drop for Tracer {

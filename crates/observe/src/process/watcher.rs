@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use rustix::process::Pid;
 
+use super::processes::Processes;
 use super::signals::{Answer, Signal};
 use super::thread::Thread;
-use super::tracer::Processes;
 
 /// How a process image began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,11 +6,14 @@
 //! kernel detaches it and the front puts back every byte; if the front dies, the tracer is sent SIGTERM, puts back what it
 //! wrote and detaches.
 //!
-//! What remains if the tracer is killed with SIGKILL: a thread that had executed a breakpoint, and had no answer yet, gets
-//! SIGTRAP or goes on one byte behind the breakpoint; and so does one that executes a breakpoint in the fraction of a
-//! millisecond until the front has put it back. A breakpoint that goes when it fires leaves that open for the first moments
-//! after attaching; those that stay leave it open all the time. Killing the front, which is what bears the command's name
-//! and number, leaves nothing open.
+//! # What remains
+//! Killing the front, which bears the command's name and number, leaves nothing open. If the tracer itself is killed with
+//! SIGKILL, these die of SIGTRAP, or go on behind a breakpoint's byte: a thread that had executed a breakpoint and had no
+//! answer yet, and one that executes a breakpoint in the fraction of a millisecond until the front has put it back.
+//! A breakpoint that goes when it fires leaves that open for the first moments after attaching alone: of 12 busy programs 12
+//! lived. Those that are armed again ten times a second leave it open then: 11 of 12. Those that stay, with `--count`, leave it
+//! open as long as they are hit: none of 12 lived. So the tracer has a session and a name of its own, that no key and no
+//! `pkill` means it, and it is the front that a user sees.
 //!
 //! # Safety
 //! `fork` is called while this process has one thread, which is asked before, so the child may do all that the parent may.
@@ -33,6 +36,7 @@ use rustix::net::{
 use super::breakpoints::{LONGEST, Original, Record, Writable, put_back};
 use super::displaced::Moved;
 use crate::memory::Memory;
+use crate::process::ProcessMemory;
 
 /// The size of one entry. A power of two, so none crosses a page: a write of one is done or not, even if its writer is
 /// killed.
@@ -124,6 +128,14 @@ impl SpaceMemory {
     pub fn open(pid: i32) -> io::Result<SpaceMemory> {
         let file = File::options().read(true).write(true).open(format!("/proc/{pid}/mem"))?;
         Ok(SpaceMemory(file))
+    }
+
+    /// That of a process whose memory is open.
+    ///
+    /// # Errors
+    /// When it isn't, or there are too many descriptors.
+    pub fn of(memory: &ProcessMemory) -> io::Result<SpaceMemory> {
+        memory.try_clone().map(SpaceMemory)
     }
 
     /// Puts a moved instruction into its slot.

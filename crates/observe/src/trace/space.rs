@@ -74,6 +74,8 @@ pub(super) struct Space {
     pub table: Table,
     /// The processes that have it.
     pub pids: BTreeSet<i32>,
+    /// Those of them that are let go.
+    pub left: BTreeSet<i32>,
     pub mapped: Vec<Mapped>,
     /// The same for unwinding.
     pub modules: unwind::Modules,
@@ -102,14 +104,16 @@ impl Space {
     ///
     /// # Errors
     /// When its memory can't be opened, or the front does not take it.
-    pub fn new(id: u32, pid: i32, guard: &Guard) -> io::Result<Space> {
-        let memory = SpaceMemory::open(pid)?;
+    pub fn new(id: u32, thread: &Thread, guard: &Guard) -> io::Result<Space> {
+        let memory = SpaceMemory::of(thread.memory())?;
+        let pid = thread.pid.as_raw_pid();
         guard.opened(id, &memory)?;
         Ok(Space {
             id,
             memory,
             table: Table::default(),
             pids: BTreeSet::from([pid]),
+            left: BTreeSet::new(),
             mapped: Vec::new(),
             modules: unwind::Modules::default(),
             since: Instant::now(),
@@ -130,14 +134,19 @@ impl Space {
     ///
     /// # Errors
     /// As [`Space::new`].
-    pub fn copy(&self, id: u32, pid: i32, guard: &mut Guard) -> io::Result<Space> {
-        let memory = SpaceMemory::open(pid)?;
+    pub fn copy(&self, id: u32, thread: &mut Thread, guard: &mut Guard) -> io::Result<Space> {
+        let memory = SpaceMemory::of(thread.memory()).or_else(|_| {
+            open_memory(thread)?;
+            SpaceMemory::of(thread.memory())
+        })?;
+        let pid = thread.pid.as_raw_pid();
         guard.opened(id, &memory)?;
         let mut space = Space {
             id,
             memory,
             table: self.table.unarmed(),
             pids: BTreeSet::from([pid]),
+            left: BTreeSet::new(),
             mapped: self.mapped.clone(),
             modules: self.modules.clone(),
             since: self.since,
@@ -321,6 +330,16 @@ impl Space {
     pub fn has_scratch(&self) -> bool {
         !self.scratch.is_empty()
     }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn open_memory(thread: &mut Thread) -> io::Result<()> {
+    thread.open_memory()
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn open_memory(_: &mut Thread) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// The size of one scratch area.

@@ -207,8 +207,10 @@ impl Trace {
             self.findings.note(Note::Lost { pid, why: "it is a 32-bit program".into() });
             return Ok(());
         }
+        #[cfg(target_arch = "x86_64")]
+        thread.expect_calls()?;
         let id = self.number();
-        match Space::new(id, pid, &self.guard) {
+        match Space::new(id, thread, &self.guard) {
             Ok(mut space) => {
                 space.unannounced = attached || !self.options.announced;
                 self.spaces.insert(id, space);
@@ -633,7 +635,7 @@ impl Watcher for Trace {
         }
         let copy = self.number();
         let Some(space) = self.spaces.get(&id) else { return Ok(()) };
-        match space.copy(copy, pid, &mut self.guard) {
+        match space.copy(copy, child, &mut self.guard) {
             Ok(space) => {
                 let modules = space.mapped.iter().filter_map(|mapped| mapped.image.as_ref());
                 let modules: Vec<usize> = modules.map(|(scanned, _)| scanned.module).collect();
@@ -687,15 +689,15 @@ impl Watcher for Trace {
         let Some(id) = self.space_of.get(&pid).copied() else { return Ok(()) };
         self.put_out_of_scratch(thread, id)?;
         let Some(space) = self.spaces.get_mut(&id) else { return Ok(()) };
-        if space.pids.len() > 1 {
-            // Those who share it are let go later.
-            return Ok(());
-        }
+        // Others may have the same memory, and run: what they have executed meanwhile is known for ours still.
         let count = space.table.disarm_all(&space.memory, &mut self.guard.record(id));
         if count > 0 {
             self.findings.note(Note::NotPutBack { pid, count });
         }
-        space.unmap_scratch(thread);
+        space.left.insert(pid);
+        if space.pids.is_subset(&space.left) {
+            space.unmap_scratch(thread);
+        }
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! Code that virtual machines make.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -68,10 +69,27 @@ fn routines_of(home: &str) {
         .unwrap();
     assert!(function.entry_proven);
     assert_eq!(generated.name_at(&memory, function.start + 8).as_deref(), Some(routine));
+    let methods = names_of_methods(&generated, &program);
+    assert!(methods.iter().any(|name| name.starts_with("com.sun.crypto.provider.")), "{methods:?}");
     let again = Instant::now();
     assert!(generated.look(&memory, &modules).is_empty());
     println!("a look at what is unchanged: {:?}", again.elapsed());
     assert!(again.elapsed() < Duration::from_millis(20));
+}
+
+/// What the machine says of places all over the memory in which it makes code.
+fn names_of_methods(generated: &Generated, program: &Program) -> BTreeSet<String> {
+    let memory = program.memory();
+    let maps = std::fs::read_to_string(format!("/proc/{}/maps", program.pid())).unwrap();
+    let anonymous = maps.lines().filter(|line| line.contains("rwxp") && !line.contains('/'));
+    let places = anonymous.flat_map(|line| {
+        let (start, rest) = line.split_once('-').unwrap();
+        let end = rest.split_once(' ').unwrap().0;
+        let number = |text| u64::from_str_radix(text, 16).unwrap();
+        (number(start)..number(end)).step_by(512)
+    });
+    let names = places.take(50_000).filter_map(|place| generated.name_at(&memory, place));
+    names.filter(|name| name.contains('.')).collect()
 }
 
 fn sites_hold_what_is_there(stretches: &[Stretch]) {
@@ -84,7 +102,6 @@ fn sites_hold_what_is_there(stretches: &[Stretch]) {
 }
 
 #[test]
-#[cfg(target_arch = "x86_64")]
 fn routines_of_java_machines_are_found() {
     let homes = [
         "/usr/lib/jvm/java-17-openjdk-amd64",
@@ -102,7 +119,6 @@ fn routines_of_java_machines_are_found() {
 }
 
 #[test]
-#[cfg(target_arch = "x86_64")]
 fn functions_of_a_perf_map_are_found() {
     if !has("python3") {
         return;

@@ -15,8 +15,7 @@ fn assemble(name: &str, source: &str) -> Image {
     let directory = Directory::new(name);
     let (from, to) = (directory.path().join("a.s"), directory.path().join("a.so"));
     std::fs::write(&from, source.replace("AES_DATA", LOOKS_LIKE_AES)).unwrap();
-    let target = if cfg!(target_arch = "x86_64") { "cc" } else { "x86_64-linux-gnu-gcc" };
-    let done = Command::new(target).args(["-shared", "-nostdlib", "-o"]).arg(&to).arg(&from).status();
+    let done = Command::new("cc").args(["-shared", "-nostdlib", "-o"]).arg(&to).arg(&from).status();
     assert!(done.unwrap().success(), "{source}");
     Image::of_file(&File::open(to).unwrap()).unwrap()
 }
@@ -144,4 +143,35 @@ fn a_function_that_runs_into_the_next_is_right_and_into_nothing_is_not() {
     let falls = ".text\n.globl f\n.type f,@function\nf: aesenc %xmm1,%xmm0\n.size f,.-f\n";
     assert_eq!(aes(&assemble("falls", &format!("{falls}{next}"))).0, 1);
     assert_eq!(aes(&assemble("nothing", &format!("{falls}nop\n{next}"))).0, 0);
+}
+
+/// A function that has bounds, and after it one that has none and a table, both aligned.
+fn beyond(name: &str, body: &str, unknown: &str) -> (u32, u32, Vec<u64>) {
+    let source = function(body) + ".balign 16\nh: " + unknown + "\n.balign 16\nt: AES_DATA\nret\n";
+    aes(&assemble(name, &source))
+}
+
+#[test]
+fn what_only_other_code_tells_of_is_found() {
+    let unknown = "aesdec %xmm1,%xmm0\naesdec %xmm1,%xmm0\nret";
+    assert_eq!(beyond("nobody", "aesenc %xmm1,%xmm0\nret", unknown).0, 1);
+    assert_eq!(beyond("called", "aesenc %xmm1,%xmm0\ncall h\nret", unknown).0, 3);
+    assert_eq!(beyond("jumped", "aesenc %xmm1,%xmm0\njmp h", unknown).0, 3);
+    assert_eq!(beyond("pointed", "lea h(%rip),%rax\naesenc %xmm1,%xmm0\nret", unknown).0, 3);
+    // Not what is impossible.
+    assert_eq!(
+        beyond("nonsense", "lea h(%rip),%rax\naesenc %xmm1,%xmm0\nret", "aesdec %xmm1,%xmm0\n.byte 6").0,
+        1
+    );
+}
+
+#[test]
+fn a_table_that_is_loaded_from_is_no_function() {
+    let body = "lea t(%rip),%rax\naesenc t(%rip),%xmm0\nret";
+    assert_eq!(beyond("both", body, "ret").0, 1);
+    let body = "lea t(%rip),%rax\ntest %ecx,%ecx\njz 1f\nadd $16,%rax\n1: aesenc (%rax),%xmm0\nret";
+    assert_eq!(beyond("through", body, "ret").0, 1);
+    let body = "lea t(%rip),%rax\naesenc %xmm1,%xmm0\nret";
+    let source = function(body) + ".balign 16\n.skip 4\nt: AES_DATA\nret\n";
+    assert_eq!(aes(&assemble("unaligned", &source)).0, 1);
 }

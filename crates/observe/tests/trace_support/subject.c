@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -128,6 +129,16 @@ static int do_forks(int count, char *self) {
   return wrong != 0;
 }
 
+// A child of a process that nobody may look into any more.
+static int do_hides(void) {
+  int status = 0;
+  prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  pid_t child = fork();
+  if (child == 0) _exit(round_trips(100, 1) || prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0);
+  wrong += waitpid(child, &status, 0) != child || status != 0;
+  return wrong != 0;
+}
+
 // A chain of programs.
 static int do_execs(int left, char *self) {
   char number[16];
@@ -195,6 +206,7 @@ int main(int argc, char **argv) {
   learn_code();
   if (!strcmp(what, "work") && argc == 5) result = do_work(atof(argv[2]), atoi(argv[3]), atoi(argv[4]));
   if (!strcmp(what, "forks") && argc == 3) result = do_forks(atoi(argv[2]), argv[0]);
+  if (!strcmp(what, "hides")) result = do_hides();
   if (!strcmp(what, "execs") && argc == 3) result = do_execs(atoi(argv[2]), argv[0]);
   if (!strcmp(what, "loads") && argc == 3) result = do_loads(atoi(argv[2]));
   if (!strcmp(what, "traps") && argc == 3) result = do_traps(atoi(argv[2]));

@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io;
 
-use super::{Origin, Stretch, Told, stretch};
+use super::{Made, Origin, Stretch, Told, stretch};
 use crate::code::elf::{text_at, u64_at};
 use crate::code::unwind::Module;
 use crate::memory::Memory;
@@ -29,11 +29,13 @@ const MOST_ENTRIES: u64 = 20_000;
 /// No routines take more room.
 const MOST_BYTES: u64 = 1 << 24;
 
+/// Where a routine's address is kept, and what the routine is called.
+type Routine = (u64, String);
+
 /// The machine of one process.
 #[derive(Debug)]
 pub(super) struct HotSpot {
-    /// Where each routine's address is kept, and what the routine is called.
-    routines: Vec<(u64, String)>,
+    routines: Vec<Routine>,
     layout: Layout,
     /// What was found there at the last look.
     entries: Vec<u64>,
@@ -123,7 +125,8 @@ impl Tables<'_> {
         if address == 0 { None } else { self.pages.text(address) }
     }
 
-    fn structs(&self) -> Option<(Layout, Vec<(u64, String)>, Option<u64>)> {
+    /// The exported table: offsets, the routines it tells of, and where the text is with the name of their class.
+    fn structs(&self) -> Option<(Layout, Vec<Routine>, Option<u64>)> {
         let at = |what: &str| self.said(&format!("gHotSpotVMStructEntry{what}"));
         let (class, field, kind) = (at("TypeNameOffset")?, at("FieldNameOffset")?, at("TypeStringOffset")?);
         let (is_static, offset, place) = (at("IsStaticOffset")?, at("OffsetOffset")?, at("AddressOffset")?);
@@ -164,7 +167,7 @@ impl Tables<'_> {
     }
 
     /// The table for compilers has no symbol, but its entries name the class with the very same text.
-    fn second_table(&self, class_text: u64) -> Vec<(u64, String)> {
+    fn second_table(&self, class_text: u64) -> Vec<Routine> {
         let mut routines = Vec::new();
         let writable = self.module.image.segments.iter().filter(|segment| segment.flags & 2 != 0);
         for segment in writable {
@@ -189,7 +192,7 @@ impl Tables<'_> {
     }
 
     /// Fields that have a symbol: `_ZN12StubRoutines`, the length of the name, the name, `E`.
-    fn symbols(&self) -> impl Iterator<Item = (u64, String)> {
+    fn symbols(&self) -> impl Iterator<Item = Routine> {
         self.module.image.landmarks.iter().filter_map(|(symbol, address)| {
             let rest = symbol.strip_prefix(ROUTINES)?.strip_suffix('E')?;
             let name = rest.trim_start_matches(|character: char| character.is_ascii_digit());
@@ -256,15 +259,18 @@ impl HotSpot {
         self.routines.iter().map(|(field, _)| pages.word(*field).unwrap_or(0)).collect()
     }
 
-    /// What the code at an address is called.
-    pub fn name_at(&self, memory: &dyn Memory, address: u64) -> Option<String> {
-        let routine = self.routine_at(address);
+    /// The method or routine at an address.
+    pub fn made_at(&self, memory: &dyn Memory, address: u64) -> Option<Made> {
         let blob = Heaps::read(memory, &self.layout)?.blob(memory, address)?;
-        match &*blob.name {
-            // Methods are of one of two kinds: compiled, or a wrapper of a function in C.
-            "nmethod" | "native nmethod" => blob.method(memory, &self.layout).or(Some(blob.name)),
-            _ => routine.filter(|(start, _)| *start >= blob.start).map(|(_, name)| name).or(Some(blob.name)),
+        // Methods are of one of two kinds: compiled, or a wrapper of a function in C.
+        if matches!(&*blob.name, "nmethod" | "native nmethod") {
+            let name = blob.method(memory, &self.layout).unwrap_or_else(|| blob.name.clone());
+            let words = memory.word(blob.header + self.layout.field("CodeBlob", "_frame_size")?).ok()? as u32;
+            return Some(Made { start: blob.start, name, frame_size: 8 * u64::from(words) });
         }
+        let routine = self.routine_at(address).filter(|(start, _)| *start >= blob.start);
+        let (start, name) = routine.unwrap_or((blob.start, blob.name));
+        Some(Made { start, name, frame_size: 0 })
     }
 
     fn routine_at(&self, address: u64) -> Option<(u64, String)> {
@@ -304,7 +310,9 @@ impl<'a> Heaps<'a> {
     fn read(memory: &dyn Memory, layout: &'a Layout) -> Option<Heaps<'a>> {
         let field = |class, name| layout.field(class, name);
         let array = memory.word(field("CodeCache", "_heaps")?).ok()?;
-        let count = memory.word(array.checked_add(field("GrowableArrayBase", "_len")?)?).ok()? as u32;
+        // It had another name up to release 15.
+        let length = field("GrowableArrayBase", "_len").or(field("GenericGrowableArray", "_len"))?;
+        let count = memory.word(array.checked_add(length)?).ok()? as u32;
         let data = memory.word(array.checked_add(field("GrowableArray<int>", "_data")?)?).ok()?;
         let (low, high) = (field("VirtualSpace", "_low")?, field("VirtualSpace", "_high")?);
         let (code, map) = (field("CodeHeap", "_memory")?, field("CodeHeap", "_segmap")?);
@@ -371,7 +379,7 @@ impl Blob {
         let constant = word(method, "Method", "_constMethod")?;
         let pool = word(constant, "ConstMethod", "_constants")?;
         let index = word(constant, "ConstMethod", "_name_index")? & 0xFFFF;
-        let entry = pool.checked_add(layout.sizes.get("ConstantPool")? + 8 * index)?;
+        let entry = pool.checked_add(layout.sizes.get("ConstantPool")?.checked_add(8 * index)?)?;
         let class = word(word(pool, "ConstantPool", "_pool_holder")?, "Klass", "_name")?;
         let class = symbol(memory, layout, class)?.replace('/', ".");
         Some(format!("{class}.{}", symbol(memory, layout, memory.word(entry).ok()?)?))

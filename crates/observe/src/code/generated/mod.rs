@@ -72,9 +72,22 @@ impl Generated {
 
     /// What the machine calls the code at an address: a Java method, a routine.
     pub fn name_at(&self, memory: &dyn Memory, address: u64) -> Option<String> {
-        let by_hotspot = || self.hotspot.as_ref()?.name_at(memory, address);
-        by_hotspot().or_else(|| self.perf_map.name_at(address).map(str::to_owned))
+        self.made_at(memory, address).map(|made| made.name)
     }
+
+    /// The function at an address.
+    pub(super) fn made_at(&self, memory: &dyn Memory, address: u64) -> Option<Made> {
+        let by_hotspot = || self.hotspot.as_ref()?.made_at(memory, address);
+        by_hotspot().or_else(|| self.perf_map.made_at(address))
+    }
+}
+
+/// A function that a machine made.
+pub(super) struct Made {
+    pub start: u64,
+    pub name: String,
+    /// How many bytes of stack it takes once it runs, with the address to return to; 0 where that is not known.
+    pub frame_size: u64,
 }
 
 /// A function that a machine told of: where it begins, where it ends at the latest, and its name.

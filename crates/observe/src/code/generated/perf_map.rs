@@ -6,10 +6,11 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Read;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
-use std::path::PathBuf;
+use std::os::unix::fs::{FileExt, MetadataExt};
 
-use super::{Origin, Stretch, stretch};
+use rustix::fs::{Mode, OFlags, ResolveFlags};
+
+use super::{Made, Origin, Stretch, stretch};
 use crate::code::unwind::Modules;
 use crate::memory::Memory;
 
@@ -68,9 +69,9 @@ impl PerfMap {
         }
     }
 
-    pub fn name_at(&self, address: u64) -> Option<&str> {
-        let (_, (end, name)) = self.functions.range(..=address).next_back()?;
-        (address < *end).then_some(name.as_str())
+    pub fn made_at(&self, address: u64) -> Option<Made> {
+        let (start, (end, name)) = self.functions.range(..=address).next_back()?;
+        (address < *end).then(|| Made { start: *start, name: name.clone(), frame_size: 0 })
     }
 
     /// Whole lines behind what was read.
@@ -95,14 +96,17 @@ fn parse(line: &str) -> Option<(u64, u64, &str)> {
     (size > 0 && size <= LONGEST).then_some((start, end, name))
 }
 
-/// Opens the file as the process sees it. Anybody may put files into `/tmp`, so it must be a plain one and belong to the
-/// process's user or to root.
+/// Opens the file as the process sees it, below its own root. Anybody may put files into `/tmp`, so it must be a plain one
+/// and belong to the process's user or to root.
 fn open(pid: i32) -> Option<File> {
     let inner = inner_pid(pid)?;
-    let path = PathBuf::from(format!("/proc/{pid}/root/tmp/perf-{inner}.map"));
-    // Neither a link is followed nor a pipe waited for.
-    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
-    let file = fs::OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let root = rustix::fs::open(format!("/proc/{pid}/root"), flags, Mode::empty()).ok()?;
+    // No link leads out of that root, none is the file itself, and a pipe is not waited for.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let inside = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
+    let path = format!("tmp/perf-{inner}.map");
+    let file = File::from(rustix::fs::openat2(root, path, flags, Mode::empty(), inside).ok()?);
     let (found, process) = (file.metadata().ok()?, fs::metadata(format!("/proc/{pid}")).ok()?);
     (found.is_file() && (found.uid() == process.uid() || found.uid() == 0)).then_some(file)
 }

@@ -1,0 +1,101 @@
+//! Letting go of what is traced.
+
+use std::collections::HashMap;
+use std::io;
+use std::time::Duration;
+
+use rustix::process::Pid;
+
+use super::events::settle;
+use super::processes::{State, alive};
+use super::signals::{Answer, SigInfo, Signal, Stop, stop};
+use super::sys::{self, Go};
+use super::thread::Image;
+use super::tracer::Tracer;
+use super::watcher::Watcher;
+
+impl Tracer {
+    /// Lets all that is traced go, after [`Watcher::leaving`] for each thread. Not what was launched with a filter: what that
+    /// marks fails when nobody traces.
+    ///
+    /// # Errors
+    /// The first error of the watcher's; all are let go nevertheless.
+    pub fn detach_all(&mut self, watcher: &mut impl Watcher) -> io::Result<()> {
+        let mut result = self.begin(watcher);
+        loop {
+            while let Some(pid) = self.processes.pids().first().copied() {
+                result = result.and(self.detach(watcher, pid));
+            }
+            if self.early.is_empty() {
+                return result;
+            }
+            result = result.and(self.adopt_orphans(watcher, Duration::ZERO));
+        }
+    }
+
+    fn detach(&mut self, watcher: &mut impl Watcher, pid: Pid) -> io::Result<()> {
+        let mut result = Ok(());
+        let mut signals = HashMap::new();
+        let mut stopped = self.processes.stop(pid);
+        while let Some((tid, status)) = stopped.pop() {
+            let told = self.tell_last(watcher, tid, status).map(|signal| signals.insert(tid, signal));
+            result = result.and(told.map(drop));
+            if signals.get(&tid).is_none_or(|signal| *signal == 0) {
+                stopped.extend(self.next_fault(watcher, tid).map(|status| (tid, status)));
+            }
+        }
+        let tids = self.processes.threads(pid);
+        for tid in &tids {
+            if let Some(task) = self.processes.tasks.get_mut(tid) {
+                result = result.and(alive(watcher.leaving(&mut task.thread)).map(drop));
+            }
+        }
+        for tid in &tids {
+            let Some(mut task) = self.processes.tasks.remove(tid) else { continue };
+            let signal = signals.get(tid).copied().unwrap_or(0);
+            let signal = settle(watcher, &mut task.thread, signal).unwrap_or(0);
+            let _ = task.thread.write_back();
+            let _ = sys::detach(*tid, signal);
+        }
+        self.processes.ready.retain(|(tid, _)| !tids.contains(tid));
+        result
+    }
+
+    /// Tells what a thread stopped for in place of being let go: the signal that it is to get.
+    fn tell_last(&mut self, watcher: &mut impl Watcher, tid: Pid, status: i32) -> io::Result<i32> {
+        let Some(task) = self.processes.tasks.get_mut(&tid) else { return Ok(0) };
+        match (task.state, stop(status)) {
+            (State::Awaited { parent, shares_memory }, _) => {
+                task.state = State::Running;
+                alive(watcher.forked(parent, &mut task.thread, shares_memory))?;
+            }
+            (_, Some(Stop::Signal(number))) => {
+                let answer = alive(watcher.signal(&mut task.thread, &Signal::new(number, tid)))?;
+                return Ok(if answer == Some(Answer::Swallow) { 0 } else { number });
+            }
+            (_, Some(Stop::Event(libc::PTRACE_EVENT_EXEC))) => task.thread.image = Image::of(tid),
+            (_, Some(Stop::Event(event @ FORK..=CLONE))) => self.born(watcher, tid, event)?,
+            _ => {}
+        }
+        Ok(0)
+    }
+
+    /// A thread may have run into a breakpoint, or a CPUID, and was stopped before it was told. That signal is the watcher's.
+    fn next_fault(&mut self, watcher: &mut impl Watcher, tid: Pid) -> Option<i32> {
+        let task = self.processes.tasks.get_mut(&tid)?;
+        if !sys::pending(tid).is_ok_and(|infos| infos.iter().any(SigInfo::is_fault)) {
+            return None;
+        }
+        let _ = task.thread.write_back();
+        let _ = sys::go(tid, Go::On, 0);
+        let status = sys::wait_one(tid).ok()?;
+        match stop(status) {
+            Some(stop) => task.thread.arrived(stop),
+            None => self.ended(watcher, tid, status),
+        }
+        Some(status)
+    }
+}
+
+const FORK: i32 = libc::PTRACE_EVENT_FORK;
+const CLONE: i32 = libc::PTRACE_EVENT_CLONE;

@@ -1,0 +1,126 @@
+//! All that is traced.
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+
+use rustix::process::Pid;
+
+use super::memory::ProcessMemory;
+use super::signals::stop;
+use super::sys;
+use super::thread::Thread;
+use super::watcher::Began;
+
+/// What a traced thread does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Its parent told of it, and its first stop is still to come.
+    Awaited { parent: Pid, shares_memory: bool },
+    /// It runs, or is about to be looked at.
+    Running,
+    /// Its process is stopped by a signal.
+    Listening,
+    /// It goes to the end of the `exec` that it called.
+    Execs(Began),
+    /// It goes to the end of a call that the filter marked.
+    Maps,
+}
+
+pub(super) struct Task {
+    pub(super) thread: Thread,
+    pub(super) state: State,
+}
+
+/// All that is traced.
+#[derive(Default)]
+pub struct Processes {
+    pub(super) tasks: HashMap<Pid, Task>,
+    /// Statuses that were fetched and not looked at.
+    pub(super) ready: VecDeque<(Pid, i32)>,
+    pub(super) finished: bool,
+}
+
+impl Processes {
+    /// The processes.
+    pub fn pids(&self) -> Vec<Pid> {
+        let mut pids: Vec<Pid> = self.tasks.values().map(|task| task.thread.pid).collect();
+        pids.sort_by_key(|pid| pid.as_raw_pid());
+        pids.dedup();
+        pids
+    }
+
+    /// The threads of one.
+    pub fn threads(&self, pid: Pid) -> Vec<Pid> {
+        let threads = self.tasks.values().filter(|task| task.thread.pid == pid);
+        threads.map(|task| task.thread.tid).collect()
+    }
+
+    /// The memory of one, which may run. `None` if it has ended.
+    pub fn memory(&self, pid: Pid) -> Option<&ProcessMemory> {
+        let mut tasks = self.tasks.values();
+        tasks.find(|task| task.thread.pid == pid).map(|task| task.thread.memory())
+    }
+
+    /// Stops all threads of a process, shows each, and lets them go on. One that waits in the kernel for something that can't
+    /// be interrupted, as for the child it made with vfork, is not shown: it executes nothing meanwhile. A signal or event that a thread stopped for in place
+    /// of this is told afterwards.
+    ///
+    /// # Errors
+    /// The first of `look`. A thread that ended meanwhile is not shown.
+    pub fn stopped(
+        &mut self,
+        pid: Pid,
+        mut look: impl FnMut(&mut Thread) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let stopped = self.stop(pid);
+        let mut result = Ok(());
+        for (tid, status) in stopped {
+            if let Some(task) = self.tasks.get_mut(&tid)
+                && result.is_ok()
+            {
+                result = alive(look(&mut task.thread)).map(drop);
+            }
+            self.ready.push_back((tid, status));
+        }
+        result
+    }
+
+    /// [`super::Tracer::follow`] returns after this tick.
+    pub fn finish(&mut self) {
+        self.finished = true;
+    }
+
+    /// Stops all threads of a process: with the status each stopped with. Those that wait in the kernel and can't be
+    /// stopped are left out; they stop before they execute anything.
+    pub(super) fn stop(&mut self, pid: Pid) -> Vec<(Pid, i32)> {
+        let mut stopped: Vec<(Pid, i32)> = Vec::new();
+        for tid in self.threads(pid) {
+            // It is stopped, and what for is still to be looked at.
+            if let Some(at) = self.ready.iter().position(|(ready, _)| *ready == tid) {
+                stopped.extend(self.ready.remove(at));
+                continue;
+            }
+            let first = matches!(self.tasks.get(&tid), Some(Task { state: State::Awaited { .. }, .. }));
+            if !first && sys::interrupt(tid).is_err() {
+                continue;
+            }
+            let Some(status) = sys::wait_soon(tid) else { continue };
+            let (Some(stop), Some(task)) = (stop(status), self.tasks.get_mut(&tid)) else {
+                self.ready.push_back((tid, status));
+                continue;
+            };
+            task.thread.arrived(stop);
+            stopped.push((tid, status));
+        }
+        stopped
+    }
+}
+
+/// That a thread was killed is no error: its end is told.
+pub(super) fn alive<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(None),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,281 @@
+//! Real programs and libraries, against what others count in them.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::Path;
+use std::process::Command;
+
+use millstream_observe::code::{Class, Image, Images, known};
+
+use crate::support::{Directory, Program, has};
+
+/// The first of these files that is there.
+fn first_of<'a>(paths: &[&'a str]) -> Option<&'a str> {
+    let found = paths.iter().copied().find(|path| Path::new(path).exists());
+    if found.is_none() {
+        println!("SKIPPED none of {paths:?} is installed");
+    }
+    found
+}
+
+fn image(path: impl AsRef<Path>) -> Image {
+    Image::of_file(&File::open(path).unwrap()).unwrap()
+}
+
+/// The class that a disassembler's mnemonic is of. Width is not told apart.
+fn class_of(mnemonic: &str) -> Option<Class> {
+    let plain = mnemonic.strip_prefix('v').unwrap_or(mnemonic);
+    let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| plain.starts_with(prefix));
+    Some(if starts(&["aes"]) {
+        Class::Aes
+    } else if starts(&["pclmul"]) {
+        Class::Pclmul
+    } else if starts(&["sha1", "sha256"]) {
+        Class::Sha
+    } else if starts(&["gf2p8"]) {
+        Class::Gfni
+    } else if starts(&["pmadd52"]) {
+        Class::Ifma
+    } else {
+        return None;
+    })
+}
+
+/// What objdump counts.
+fn counted_by_objdump(path: &Path) -> BTreeMap<Class, u32> {
+    let output = Command::new("objdump").args(["-d", "--no-show-raw-insn"]).arg(path).output().unwrap();
+    let mut counts = BTreeMap::new();
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let mnemonic = line.split('\t').nth(1).and_then(|text| text.split_whitespace().next());
+        if let Some(class) = mnemonic.and_then(class_of) {
+            *counts.entry(class).or_default() += 1;
+        }
+    }
+    counts
+}
+
+fn counted_here(image: &Image) -> BTreeMap<Class, u32> {
+    let mut counts = BTreeMap::new();
+    for (class, count) in image.proven().iter().chain(image.unproved().iter()) {
+        let class = match class {
+            Class::Vaes => Class::Aes,
+            Class::Vpclmul => Class::Pclmul,
+            class => class,
+        };
+        *counts.entry(class).or_default() += count;
+    }
+    let compared = [Class::Aes, Class::Pclmul, Class::Sha, Class::Gfni, Class::Ifma];
+    counts.retain(|class, _| compared.contains(class));
+    counts
+}
+
+#[test]
+fn what_is_found_is_what_objdump_counts() {
+    if !has("objdump") {
+        return;
+    }
+    let libraries =
+        ["libcrypto.so.3", "libgcrypt.so.20", "libnettle.so.8", "libgnutls.so.30", "libfreeblpriv3.so"];
+    let mut compared = 0;
+    for library in libraries {
+        let path = Path::new("/usr/lib/x86_64-linux-gnu").join(library);
+        if path.exists() {
+            let image = image(&path);
+            assert_eq!(counted_here(&image), counted_by_objdump(&path), "{library}");
+            // All of it is proven, also where functions have neither symbols nor unwinding entries.
+            let unproved = image.unproved().iter().filter(|(class, _)| *class != Class::Padlock).count();
+            assert_eq!(unproved, 0, "{library}: {:?}", image.unproved());
+            compared += 1;
+        }
+    }
+    println!("{compared} libraries compared");
+    if compared == 0 {
+        println!("SKIPPED none of {libraries:?} is installed");
+    }
+}
+
+#[test]
+fn sites_are_instructions_of_their_class_inside_their_function() {
+    let Some(path) = first_of(&["/usr/lib/x86_64-linux-gnu/libcrypto.so.3", "/usr/lib64/libcrypto.so.3"])
+    else {
+        return;
+    };
+    let image = image(path);
+    assert!(image.sites().len() > 100);
+    let mut total = 0;
+    for site in image.sites() {
+        let function = &image.functions()[site.function];
+        assert!((function.start..function.end).contains(&site.address));
+        assert!(!site.classes.is_empty() && !site.bytes().is_empty());
+        assert!(site.run as usize >= site.bytes().len());
+        total += u64::from(site.instructions);
+    }
+    assert_eq!(total, image.proven().total());
+    assert!(image.sites().windows(2).all(|pair| pair[0].address + u64::from(pair[0].run) <= pair[1].address));
+}
+
+const GO: &str = r#"
+package main
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/sha256"
+	"fmt"
+)
+
+func main() {
+	block, _ := aes.NewCipher(make([]byte, 16))
+	gcm, _ := cipher.NewGCM(block)
+	sealed := gcm.Seal(nil, make([]byte, 12), make([]byte, 100), nil)
+	fmt.Println(sha256.Sum256(sealed))
+}
+"#;
+
+#[test]
+fn stripped_go_programs_hold_what_others_hold() {
+    if !has("go") {
+        return;
+    }
+    let directory = Directory::new("go");
+    std::fs::write(directory.path().join("a.go"), GO).unwrap();
+    let mut images = Vec::new();
+    for (name, options) in [
+        ("whole", &[][..]),
+        ("stripped", &["-ldflags=-s -w"]),
+        ("pie", &["-buildmode=pie", "-ldflags=-s -w"]),
+    ] {
+        let mut build = Command::new("go");
+        build.args(["build", "-o", name]).args(options).arg("a.go").current_dir(directory.path());
+        assert!(build.env("CGO_ENABLED", "0").status().unwrap().success());
+        images.push(image(directory.path().join(name)));
+    }
+    let named = |image: &Image| -> BTreeMap<String, u32> {
+        let mut named = BTreeMap::new();
+        for site in image.sites() {
+            *named.entry(image.name(site.function)).or_default() += site.instructions;
+        }
+        named
+    };
+    let whole = named(&images[0]);
+    // Names of functions in assembly differ by their ABI's suffix in the symbol table.
+    let plain = |names: BTreeMap<String, u32>| -> BTreeMap<String, u32> {
+        names.into_iter().map(|(name, count)| (name.replace(".abi0", ""), count)).collect()
+    };
+    let whole = plain(whole);
+    assert!(whole.contains_key("crypto/internal/fips140/aes/gcm.gcmAesEnc"), "{whole:?}");
+    for image in &images {
+        assert_eq!(image.unproved().total(), 0);
+        assert_eq!(plain(named(image)), whole);
+    }
+    assert!(whole.keys().any(|name| known::noise(name) == Some(known::Noise::HashTable)));
+    // The section's name may be gone too.
+    let bytes = std::fs::read(directory.path().join("stripped")).unwrap();
+    let nameless = Image::of_bytes(&without_sections(bytes)).unwrap();
+    assert_eq!(plain(named(&nameless)), whole);
+}
+
+/// The same file, in whose header there are no sections.
+fn without_sections(mut bytes: Vec<u8>) -> Vec<u8> {
+    bytes[40..48].fill(0);
+    bytes[60..64].fill(0);
+    bytes
+}
+
+#[test]
+fn without_sections_the_unwinding_header_serves() {
+    let Some(path) = first_of(&["/usr/lib/x86_64-linux-gnu/libcrypto.so.3", "/usr/lib64/libcrypto.so.3"])
+    else {
+        return;
+    };
+    let bytes = std::fs::read(path).unwrap();
+    let (whole, bare) =
+        (Image::of_bytes(&bytes).unwrap(), Image::of_bytes(&without_sections(bytes)).unwrap());
+    assert_eq!(whole.sites(), bare.sites());
+    let names = |image: &Image| image.functions().iter().filter(|function| function.name.is_some()).count();
+    assert_eq!(names(&whole), names(&bare));
+    assert_eq!(whole.build_id(), bare.build_id());
+    assert!(whole.build_id().is_some());
+}
+
+#[test]
+fn names_that_are_kept_apart_are_found() {
+    if !has("objcopy") {
+        return;
+    }
+    let directory = Directory::new("debug");
+    let at = |name: &str| directory.path().join(name);
+    let source = "__attribute__((target(\"aes\"))) static __attribute__((noinline)) long long secret(long long x) {\n\
+        typedef long long v __attribute__((vector_size(16))); v a = {x, 1};\n\
+        return __builtin_ia32_aesenc128(a, a)[0]; }\nint main(int n, char **w) { return (int)secret(n); }\n";
+    std::fs::write(at("a.c"), source).unwrap();
+    let run = |program: &str, words: &[&str]| {
+        let status = Command::new(program).args(words).current_dir(directory.path()).status();
+        assert!(status.unwrap().success());
+    };
+    run("cc", &["-O1", "-Wl,--build-id", "-o", "a", "a.c"]);
+    run("objcopy", &["--only-keep-debug", "a", "a.debug"]);
+    run("objcopy", &["--strip-all", "a", "stripped"]);
+    let bare = image(at("stripped"));
+    assert!(bare.name(bare.sites()[0].function).starts_with("fn_"));
+    let digits: String = bare.build_id().unwrap().iter().map(|byte| format!("{byte:02x}")).collect();
+    let folder = at(".build-id").join(&digits[..2]);
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::rename(at("a.debug"), folder.join(format!("{}.debug", &digits[2..]))).unwrap();
+    let named = Image::with_debug_files(&File::open(at("stripped")).unwrap(), directory.path()).unwrap();
+    assert_eq!(named.name(named.sites()[0].function), "secret");
+    assert_eq!(named.sites()[0].address, bare.sites()[0].address);
+}
+
+#[test]
+fn libraries_say_who_they_are() {
+    let Some(path) = first_of(&["/usr/lib/x86_64-linux-gnu/libcrypto.so.3", "/usr/lib64/libcrypto.so.3"])
+    else {
+        return;
+    };
+    let found = known::libraries("libcrypto.so.3", &image(path));
+    assert!(found.iter().any(|library| library.to_string().starts_with("OpenSSL 3.")), "{found:?}");
+}
+
+#[test]
+fn an_image_is_looked_at_once() {
+    let directory = Directory::new("cache");
+    let path = directory.path().join("a");
+    std::fs::copy(std::env::current_exe().unwrap(), &path).unwrap();
+    let mut images = Images::default();
+    let open = || File::open(&path).unwrap();
+    let first = images.of_file(&open()).unwrap();
+    assert!(std::sync::Arc::ptr_eq(&first, &images.of_file(&open()).unwrap()));
+    std::fs::remove_file(&path).unwrap();
+    std::fs::copy("/bin/true", &path).unwrap();
+    assert!(!std::sync::Arc::ptr_eq(&first, &images.of_file(&open()).unwrap()));
+}
+
+#[test]
+fn in_memory_there_is_what_is_in_the_file() {
+    if !has("python3") {
+        return;
+    }
+    let script =
+        "import ctypes, sys\nctypes.CDLL('libcrypto.so.3')\nprint('ready', flush=True)\nsys.stdin.read()";
+    let program = Program::start(Command::new("python3").args(["-c", script]));
+    let modules = program.modules();
+    let Some(module) = modules.iter().find(|module| &*module.name == "libcrypto.so.3") else {
+        println!("SKIPPED libcrypto.so.3 is not installed");
+        return;
+    };
+    // Its first byte is at the lowest address, as the first segment begins at zero.
+    let memory = program.memory();
+    let found = Image::of_memory(&memory, module.bias).unwrap();
+    assert_eq!(found.sites(), module.image.sites());
+    assert_eq!(found.build_id(), module.image.build_id());
+    let named = |image: &Image| -> Vec<String> {
+        let exported = ["EVP_EncryptUpdate", "RAND_bytes"].map(String::from);
+        (0..image.functions().len())
+            .map(|function| image.name(function))
+            .filter(|name| exported.contains(name))
+            .collect()
+    };
+    assert_eq!(named(&found).len(), 2);
+    assert!(Image::of_memory(&memory, module.bias + 4096).is_err());
+}
