@@ -89,7 +89,9 @@ fn core(launcher: &[&str]) {
     assert!(with / without > 3.0, "{with} MB/s with, {without} MB/s without");
     let report = open.place.folder().join("report");
     let words = ["trace", "--quiet", "--json", "--report", report.to_str().expect("a plain name")];
-    for (mode, features, seen) in [("--once", None, true), ("--count", None, true), ("--once", Some("aes"), false)] {
+    for (mode, features, seen) in
+        [("--once", None, true), ("--count", None, true), ("--once", Some("aes"), false)]
+    {
         let mut words = [&words[..], &[mode]].concat();
         words.extend(features.iter().flat_map(|features| ["--without", features]));
         let mut few = subject("ring");
@@ -104,7 +106,12 @@ fn core(launcher: &[&str]) {
         let wanted = run(&mut hard(name), b"");
         for words in [&["run", "--quiet", "--without", "aes"][..], &["trace", "--quiet"]] {
             let ended = run(&mut launched(launcher, &open.under(words, &hard(name))), b"");
-            assert_eq!((ended.code, ended.out), (wanted.code, wanted.out.clone()), "{name} {words:?}: {}", ended.err);
+            assert_eq!(
+                (ended.code, ended.out),
+                (wanted.code, wanted.out.clone()),
+                "{name} {words:?}: {}",
+                ended.err
+            );
         }
     }
 }

@@ -24,7 +24,11 @@ fn check(name: &str, seconds: &str, by: &str) {
             let (ended, found) = trace(&[how], &command, b"");
             assert!(ended.good() == plain, "{name} {mode} {how}: another result");
             let ran = found.ran(classes);
-            assert!(ran.iter().any(|place| place.contains(by)), "{name} {mode} {how}: {ran:?} in {}", found.0);
+            assert!(
+                ran.iter().any(|place| place.contains(by)),
+                "{name} {mode} {how}: {ran:?} in {}",
+                found.0
+            );
             assert_eq!(found.answer(class), "yes", "{name} {mode} {how}: {}", found.0);
         }
         let (ended, found) = trace(&["--without", "crypto"], &command, b"");
@@ -84,7 +88,9 @@ fn libsodium() {
 /// What was encrypted is work; that maps and random generators use AES is not.
 #[test]
 fn noise_is_none_of_the_answer() {
-    for (name, seconds) in [("go", "0.1"), ("go-stripped", "0.1"), ("node", "0.1"), ("python", "0.1"), ("nss", "0.1")] {
+    for (name, seconds) in
+        [("go", "0.1"), ("go-stripped", "0.1"), ("node", "0.1"), ("python", "0.1"), ("nss", "0.1")]
+    {
         let mut command = subject(name);
         command.args(["sha256", seconds]);
         let (_, found) = trace(&[], &command, b"");
@@ -218,7 +224,8 @@ fn a_comparison() {
     let mut digest = Command::new(program("openssl"));
     digest.args(["dgst", "-sha256"]).arg(file);
     let compare = |features: &str, command: &Command| {
-        let text = run(&mut under(&["compare", "--quiet", "--json", "--without", features], command), b"").text();
+        let text =
+            run(&mut under(&["compare", "--quiet", "--json", "--without", features], command), b"").text();
         let value: serde_json::Value = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"));
         assert_eq!(value["output"], "same", "{value}");
         let ratio = &value["cpu_ratio"];

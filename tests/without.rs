@@ -84,7 +84,10 @@ fn check(name: &str, seconds: &str, rows: &[Row], result: impl Fn(&str) -> &'sta
             }
             expect.is_met(with / best)
         });
-        println!("{name:20} {mode:8} without {features:10} {with:9.1} MB/s to {best:9.1}: {:.2}", with / best);
+        println!(
+            "{name:20} {mode:8} without {features:10} {with:9.1} MB/s to {best:9.1}: {:.2}",
+            with / best
+        );
         assert!(met, "{name} {row:?}: {with} MB/s with, {best} MB/s without");
     }
 }

@@ -12,6 +12,7 @@ mod glob;
 mod isolated;
 mod many;
 mod measure;
+mod observe;
 mod openssl;
 mod peers;
 mod plot;
@@ -53,6 +54,8 @@ enum Other {
     Isolated(isolated::Arguments),
     /// The OpenSSL provider beside the default one
     Openssl(openssl::Arguments),
+    /// What `millstream run --without` and `trace` cost a program
+    Observe(observe::Arguments),
 }
 
 #[derive(clap::Args)]
@@ -105,6 +108,7 @@ fn main() -> ExitCode {
         Some(Other::Many(arguments)) => many::run(&arguments),
         Some(Other::Isolated(arguments)) => isolated::run(&arguments),
         Some(Other::Openssl(arguments)) => openssl::run(&arguments),
+        Some(Other::Observe(arguments)) => observe::run(&arguments),
         None => direct(&arguments.direct),
     };
     match done {

@@ -8,9 +8,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid,
-};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid};
 
 /// Nothing that is tested takes so long on a machine that does other things too.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -74,7 +72,9 @@ pub fn tool(name: &str) -> PathBuf {
 #[track_caller]
 fn missing(name: &str) -> ! {
     let package = PACKAGES.iter().find(|(program, _)| *program == name).map_or(name, |(_, package)| package);
-    panic!("there is no {name} here: `apt-get install {package}`, or `cargo xtask setup` for all that is needed")
+    panic!(
+        "there is no {name} here: `apt-get install {package}`, or `cargo xtask setup` for all that is needed"
+    )
 }
 
 /// How a program ended.

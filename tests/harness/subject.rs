@@ -49,7 +49,8 @@ pub fn hard(name: &str) -> Command {
     let source = Path::new(SOURCES).join("hard").join(name).with_extension("c");
     let source = source.to_str().expect("the workspace's path is UTF-8");
     // It is of another mode, and needs no library of it.
-    let bits32: &[&str] = &["-m32", "-ffreestanding", "-fno-stack-protector", "-fno-pic", "-nostdlib", "-static"];
+    let bits32: &[&str] =
+        &["-m32", "-ffreestanding", "-fno-stack-protector", "-fno-pic", "-nostdlib", "-static"];
     let build = |name: &str, flags: &[&str]| {
         made(name, &[&Path::new(SOURCES).join("hard")], |out| {
             let mut cc = Command::new(tool("cc"));
@@ -90,7 +91,8 @@ fn folder() -> PathBuf {
 
 /// Holds others off while one thing is built.
 fn locked(name: &str) -> File {
-    let lock = File::create(folder().join(format!("{name}.lock"))).expect("the target folder can be written to");
+    let lock =
+        File::create(folder().join(format!("{name}.lock"))).expect("the target folder can be written to");
     lock.lock().expect("locks work");
     lock
 }

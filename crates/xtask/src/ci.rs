@@ -113,7 +113,7 @@ fn deny(pipeline: &mut Pipeline) -> Result<(), String> {
     Ok(())
 }
 
-/// Unmodified programs on the provider; and the provider under every libcrypto there is.
+/// Unmodified programs on the provider, without features, and traced; and the provider under every libcrypto there is.
 fn programs(pipeline: &mut Pipeline) -> Result<(), String> {
     pipeline.tests(command("cargo", &["test", "--release", "--package", PROGRAMS[1]]))?;
     for libcrypto in openssl::libraries()? {
@@ -132,7 +132,7 @@ fn loom(pipeline: &mut Pipeline) -> Result<(), String> {
     pipeline.tests(tests)
 }
 
-/// Every bench once, results compared, nothing timed: one object at a time, many, those in another process, and OpenSSL's.
+/// Every bench once, results compared, nothing timed: one object at a time, many, those in another process, OpenSSL's, and what observing costs.
 fn bench_once(pipeline: &mut Pipeline) -> Result<(), String> {
     const BENCH: &[&str] = &["run", "--release", "--quiet", "--package", "millstream-bench", "--"];
     pipeline.tests(command("cargo", &[BENCH, &["--check-only", "--all-kernels"]].concat()))?;
@@ -140,7 +140,8 @@ fn bench_once(pipeline: &mut Pipeline) -> Result<(), String> {
     run(command("cargo", &["build", "--release", "--quiet", "--package", "millstream-cli"]))?;
     pipeline.tests(command("cargo", &[BENCH, &["isolated", "--check-only"]].concat()))?;
     run(command("cargo", &["build", "--release", "--quiet", "--package", "millstream-provider"]))?;
-    pipeline.tests(command("cargo", &[BENCH, &["openssl", "--check-only"]].concat()))
+    pipeline.tests(command("cargo", &[BENCH, &["openssl", "--check-only"]].concat()))?;
+    pipeline.tests(command("cargo", &[BENCH, &["observe", "--check-only"]].concat()))
 }
 
 const AARCH64: &str = "aarch64-unknown-linux-gnu";

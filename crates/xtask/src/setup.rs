@@ -41,6 +41,21 @@ const PACKAGES: &[Package] = &[
     ("python3", "hashlib and ssl on the OpenSSL provider"),
     ("dpkg-dev", "unpacking libsrtp's source, whose test programs are in no package"),
     ("procps", "what the tests' servers leave running"),
+    ("gnupg", "gpg with and without AES"),
+    ("python3-cryptography", "Python's cryptography with and without AES, on Debian's OpenSSL"),
+    ("libnss3-dev", "NSS with and without AES"),
+    ("libgnutls28-dev", "GnuTLS with and without AES"),
+    ("libgcrypt20-dev", "libgcrypt with and without AES"),
+    ("libsodium-dev", "libsodium, which refuses to do without AES"),
+    ("strace", "a tracer inside of what is traced"),
+    ("util-linux", "setpriv and unshare, for sandboxes"),
+];
+
+/// Compilers and runtimes, with a program of each and the package that has it: many come from elsewhere and are as good.
+const RUNTIMES: &[(&str, &str, Package)] = &[
+    ("go", "version", ("golang-go", "static programs in Go with and without AES")),
+    ("javac", "-version", ("default-jdk-headless", "Java with and without AES")),
+    ("node", "--version", ("nodejs", "Node.js with and without AES")),
 ];
 
 /// Installs whatever is missing. Needs root or sudo where a Debian package is.
@@ -49,7 +64,10 @@ const PACKAGES: &[Package] = &[
 /// When apt fails. Rust components that can't be had only leave their step out: the pipeline
 /// says so in a counted line.
 pub fn setup() -> Result<(), String> {
-    install(PACKAGES)?;
+    let absent = RUNTIMES.iter().filter(|(program, version, _)| !works(program, &[version]));
+    let packages: Vec<Package> =
+        PACKAGES.iter().copied().chain(absent.map(|(_, _, package)| *package)).collect();
+    install(&packages)?;
     optional(&["component", "add", "clippy", "rustfmt"]);
     optional(&["target", "add", "aarch64-unknown-linux-gnu"]);
     if !works("rustup", &["toolchain", "list", "--verbose"]) {

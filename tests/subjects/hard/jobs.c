@@ -30,7 +30,14 @@ static const char *told(pid_t child) {
     return text;
 }
 
-static void compute(int ready) {
+/* That it went on is told only until something else happens to it: it waits until the parent has heard of it. */
+static void wait_for_parent(int heard) {
+    char byte;
+    while (read(heard, &byte, 1) != 1) {
+    }
+}
+
+static void compute(int ready, int heard) {
     struct sigaction action = {.sa_handler = on_continue, .sa_flags = SA_RESTART};
     REQUIRE(sigaction(SIGCONT, &action, NULL) == 0);
     REQUIRE(write(ready, "r", 1) == 1);
@@ -38,6 +45,7 @@ static void compute(int ready) {
         work(1, 9);
         if (continued > seen) {
             seen++;
+            wait_for_parent(heard);
             REQUIRE(write(ready, "c", 1) == 1);
         }
     }
@@ -45,12 +53,12 @@ static void compute(int ready) {
 }
 
 static void from_outside(void) {
-    int ends[2];
+    int ends[2], heard[2];
     char byte;
-    REQUIRE(pipe(ends) == 0);
+    REQUIRE(pipe(ends) == 0 && pipe(heard) == 0);
     pid_t child = fork();
     if (child == 0) {
-        compute(ends[1]);
+        compute(ends[1], heard[0]);
     }
     REQUIRE(read(ends[0], &byte, 1) == 1);
     int stops[] = {SIGSTOP, SIGTSTP, SIGTTIN};
@@ -64,6 +72,7 @@ static void from_outside(void) {
         REQUIRE(waitpid(child, &status, WNOHANG | WCONTINUED) == 0);
         REQUIRE(kill(child, SIGCONT) == 0);
         printf("%s\n", told(child));
+        REQUIRE(write(heard[1], "h", 1) == 1);
         /* A next stop would take back a SIGCONT whose handler has not run. */
         REQUIRE(read(ends[0], &byte, 1) == 1);
     }
@@ -71,17 +80,22 @@ static void from_outside(void) {
 }
 
 static void by_itself(void) {
+    int heard[2];
+    REQUIRE(pipe(heard) == 0);
     pid_t child = fork();
     if (child == 0) {
-        raise(SIGSTOP);
-        work(2, 9);
-        raise(SIGSTOP);
+        for (int i = 0; i < 2; i++) {
+            raise(SIGSTOP);
+            work(2, 9);
+            wait_for_parent(heard[0]);
+        }
         _exit(9);
     }
     for (int i = 0; i < 2; i++) {
         printf("%s, ", told(child));
         REQUIRE(kill(child, SIGCONT) == 0);
         printf("%s\n", told(child));
+        REQUIRE(write(heard[1], "h", 1) == 1);
     }
     printf("%s\n", told(child));
 }

@@ -68,7 +68,7 @@ static void during_calls(int flags) {
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        usleep(30000);
+        usleep(80000);
         REQUIRE(write(ends[1], "x", 1) == 1);
         _exit(0);
     }
@@ -82,8 +82,8 @@ static void during_calls(int flags) {
     timer(0, 0);
     int came = alarms - before;
     REQUIRE(got == 1 && waitpid(child, NULL, 0) == child);
-    REQUIRE(flags == SA_RESTART ? interrupted == 0 : interrupted > 3 && interrupted <= came);
-    printf("%s: %s\n", flags ? "restarted" : "interrupted", came > 3 ? "alarms came" : "too few alarms");
+    REQUIRE(flags == SA_RESTART ? interrupted == 0 : interrupted > 0 && interrupted <= came);
+    printf("%s: %s\n", flags ? "restarted" : "interrupted", came > 0 ? "alarms came" : "no alarm came");
     close(ends[0]);
     close(ends[1]);
 }
