@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use millstream_observe::code::{Bounds, Classes, Counts};
+use millstream_observe::code::{Bounds, Class, Classes, Counts};
 use millstream_observe::trace::Mode;
 use millstream_observe::trace::findings::{
     At, Counter, Findings, Function, Module, Note, Origin, Process, Question, Unwatched, Verdict,
@@ -280,8 +280,12 @@ fn idle(findings: &Findings) -> String {
 fn unwatched(findings: &Findings, verbose: bool) -> String {
     let mut lines = Vec::new();
     for module in &findings.modules {
-        if module.unproved.total() > 0 {
-            let counts = module.unproved.iter().map(|(class, number)| format!("{number} {}", class.name()));
+        // What this processor can't run needs no watching.
+        let runs = |class: &Class| verbose || !findings.lacking.has(*class);
+        let unproved = module.unproved.iter().filter(|(class, _)| runs(class));
+        let counts: Vec<String> =
+            unproved.map(|(class, number)| format!("{number} {}", class.name())).collect();
+        if !counts.is_empty() {
             lines.push(format!(
                 "{}: {} instructions, where nothing proves that one begins there",
                 short(module),
