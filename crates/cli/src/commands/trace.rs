@@ -175,6 +175,8 @@ impl Trace {
 
     /// Traces a process that runs, until it ends or somebody asks for an end.
     fn attached(&self, pid: Pid, mut watch: Watch, context: &Context) -> Result<Findings, Error> {
+        // Looking through big programs takes longer than they should stand still.
+        watch.prepare(pid.as_raw_pid());
         let mut tracer = Tracer::attach(pid).map_err(|error| failed(&error))?;
         let line = Line::new(!self.quiet);
         line.follow(&mut watch);
@@ -250,5 +252,6 @@ fn words(step: &Step) -> String {
 
 /// What the system refused.
 fn failed(error: &io::Error) -> Error {
-    Error::Trace(plain(error))
+    // The reasons that were put into words are whole; only the system's own have a number behind them.
+    Error::Trace(if error.get_ref().is_some() { error.to_string() } else { plain(error) })
 }

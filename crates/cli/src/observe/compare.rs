@@ -89,6 +89,9 @@ impl Comparison {
             Outputs::Differ => "  output      NOT the same both ways\n",
             Outputs::Vary => "  output      another in every run, so it can't be compared\n",
         };
+        if !wall.differs && !cpu.differs {
+            text += "  hint        a program that runs for a fixed time does more in it: compare what it prints\n";
+        }
         text
     }
 
