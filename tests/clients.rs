@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use millstream_tests::observe::{Findings, trace, without};
+use millstream_tests::observe::{Findings, here, trace, without};
 use millstream_tests::{
     Nginx, OpenSsl, Place, Provider, Running, Side, Sshd, bytes, eventually, program, run, ticks,
 };
@@ -74,6 +74,9 @@ impl Drop for Gpg {
 /// libgcrypt by way of gpg. Between files and AES it copies and hashes, so AES alone is not three quarters of its time.
 #[test]
 fn gpg() {
+    if !here("gpg", &["cpuid", "aes", "pclmul", "sha"]) {
+        return;
+    }
     let gpg = Gpg(Place::new());
     let home = gpg.0.make("home");
     std::fs::set_permissions(home, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
@@ -115,6 +118,9 @@ const CHACHA: &str = "TLS_CHACHA20_POLY1305_SHA256";
 
 #[test]
 fn curl_is_a_client() {
+    if !here("curl_is_a_client", &["cpuid", "aes", "pclmul", "sha"]) {
+        return;
+    }
     let (place, side, root) = served();
     let nginx = Nginx::start(&place, &side, &OpenSsl::system(), 1, &root);
     compare("curl", "aes,pclmul", Longer(3.0), || curl(&nginx, &side, AES));
@@ -135,6 +141,9 @@ fn curl_is_a_client() {
 
 #[test]
 fn ssh_is_a_client() {
+    if !here("ssh_is_a_client", &["cpuid", "aes", "pclmul", "sha"]) {
+        return;
+    }
     let place = Place::new();
     let side = Side::new(&place, "default", Provider::Default);
     let file = place.write("data", bytes(LEN));
@@ -165,6 +174,9 @@ fn serving(nginx: &Nginx, side: &Side, times: usize) -> u64 {
 /// A server that is launched without AES: its workers are reached, too.
 #[test]
 fn nginx_without() {
+    if !here("nginx_without", &["cpuid", "aes", "pclmul"]) {
+        return;
+    }
     let (place, side, root) = served();
     let plain = Nginx::start(&place, &side, &OpenSsl::system(), 2, &root);
     let (other, masked_side, root) = served();
@@ -181,6 +193,9 @@ fn nginx_without() {
 /// A worker that serves many is attached to, looked at in each way, and let go; one is left by a tracer that is killed.
 #[test]
 fn nginx_is_traced_under_load() {
+    if !here("nginx_is_traced_under_load", &["aes"]) {
+        return;
+    }
     let (place, side, root) = served();
     place.write("www/small", bytes(20_000));
     let nginx = Nginx::start(&place, &side, &OpenSsl::system(), 1, &root);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use millstream_testkit::skip;
-use millstream_tests::observe::{Findings, speed, under};
+use millstream_tests::observe::{Findings, here, speed, under};
 use millstream_tests::{Ended, Place, built, hard, program, run, subject};
 
 /// Who has nothing.
@@ -118,11 +118,17 @@ fn core(launcher: &[&str]) {
 
 #[test]
 fn without_privileges() {
+    if !here("without_privileges", &["cpuid", "aes"]) {
+        return;
+    }
     core(&unprivileged());
 }
 
 #[test]
 fn in_namespaces() {
+    if !here("in_namespaces", &["cpuid", "aes"]) {
+        return;
+    }
     let mut probe = contained();
     probe.push("true");
     let ended = run(&mut launched(&probe[..probe.len() - 1], &Command::new("/bin/true")), b"");
@@ -136,6 +142,9 @@ fn in_namespaces() {
 /// Where ptrace is forbidden it is said what to change; variables act all the same.
 #[test]
 fn where_ptrace_is_forbidden() {
+    if !here("where_ptrace_is_forbidden", &["aes"]) {
+        return;
+    }
     let forbid = hard("forbid");
     let launcher = [forbid.get_program().to_str().expect("a plain name")];
     let mut command = subject("aws-lc");

@@ -4,7 +4,7 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use millstream_tests::observe::{Findings, speed, trace, under};
+use millstream_tests::observe::{Findings, here, speed, trace, under};
 use millstream_tests::{Place, Running, eventually, hard, program, run, signal, subject};
 use rustix::process::Signal;
 
@@ -17,6 +17,9 @@ const AES: &[&str] = &["aes", "vaes"];
 #[track_caller]
 fn check(name: &str, seconds: &str, by: &str) {
     for (mode, classes, class) in [("aes-gcm", AES, "aes"), ("sha256", &["sha"][..], "sha")] {
+        if !here(&format!("{name} {mode}, traced"), &[class]) {
+            continue;
+        }
         let mut command = subject(name);
         command.args([mode, seconds]);
         let plain = run(&mut command, b"").good();
@@ -30,6 +33,9 @@ fn check(name: &str, seconds: &str, by: &str) {
                 found.0
             );
             assert_eq!(found.answer(class), "yes", "{name} {mode} {how}: {}", found.0);
+        }
+        if !here(&format!("{name} {mode}, traced without"), &["cpuid"]) {
+            continue;
         }
         let (ended, found) = trace(&["--without", "crypto"], &command, b"");
         assert!(ended.good() == plain, "{name} {mode} without: another result");
@@ -70,6 +76,9 @@ subjects! {
 
 #[test]
 fn libsodium() {
+    if !here("libsodium", &["cpuid", "aes", "pclmul"]) {
+        return;
+    }
     let mut command = subject("sodium");
     command.args(["aes-gcm", "0.1"]);
     let (ended, found) = trace(&[], &command, b"");
@@ -88,6 +97,9 @@ fn libsodium() {
 /// What was encrypted is work; that maps and random generators use AES is not.
 #[test]
 fn noise_is_none_of_the_answer() {
+    if !here("noise_is_none_of_the_answer", &["sha"]) {
+        return;
+    }
     for (name, seconds) in
         [("go", "0.1"), ("go-stripped", "0.1"), ("node", "0.1"), ("python", "0.1"), ("nss", "0.1")]
     {
@@ -102,6 +114,9 @@ fn noise_is_none_of_the_answer() {
 /// Sun's operators saw functions and how often they were called.
 #[test]
 fn openssl_speed_tells_what_dtrace_told() {
+    if !here("openssl_speed_tells_what_dtrace_told", &["aes"]) {
+        return;
+    }
     let mut openssl = Command::new(program("openssl"));
     openssl.args(["speed", "-seconds", "1", "-bytes", "16384", "-evp", "aes-128-cbc"]);
     let (ended, found) = trace(&["--count"], &openssl, b"");
@@ -116,6 +131,9 @@ fn openssl_speed_tells_what_dtrace_told() {
 /// Where each site is reached once only, a program is as fast as before.
 #[test]
 fn presence_costs_nothing() {
+    if !here("presence_costs_nothing", &["aes"]) {
+        return;
+    }
     for (name, how) in [("ring", "--once"), ("go", "--once"), ("gcrypt", "--once"), ("nss", "--once")] {
         let mut plain = subject(name);
         plain.args(["aes-gcm", "0.2"]);
@@ -134,6 +152,9 @@ fn presence_costs_nothing() {
 /// killed.
 #[test]
 fn a_program_that_checks_itself_is_attached_to() {
+    if !here("a_program_that_checks_itself_is_attached_to", &["aes", "sha"]) {
+        return;
+    }
     let place = Place::new();
     let out = place.path("out");
     let mut command = hard("selfcheck");
@@ -219,6 +240,9 @@ fn a_tracer_inside_is_refused() {
 /// What the processor's AES is worth to a program that does the same work each time.
 #[test]
 fn a_comparison() {
+    if !here("a_comparison", &["sha", "vaes"]) {
+        return;
+    }
     let place = Place::new();
     let file = place.write("file", millstream_tests::bytes(60_000_000));
     let mut digest = Command::new(program("openssl"));

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use millstream_tests::observe::{speed, under, without};
+use millstream_tests::observe::{here, speed, under, without};
 use millstream_tests::{run, subject};
 
 /// What is expected of a subject without something.
@@ -63,6 +63,12 @@ const TURNS: u32 = 12;
 fn check(name: &str, seconds: &str, rows: &[Row], result: impl Fn(&str) -> &'static str) {
     for row in rows {
         let (mode, features, expect) = *row;
+        let mut needs: Vec<&str> =
+            features.split(',').map(|f| if f == "crypto" { "aes" } else { f }).collect();
+        needs.push("cpuid");
+        if !here(&format!("{name} {mode} without {features}"), &needs) {
+            continue;
+        }
         let command = |words: &[&str]| {
             let mut command = subject(name);
             command.args([mode, seconds]);
@@ -147,6 +153,9 @@ fn libsodium() {
 /// What `millstream run` says of variables alone: those that read one fall, others stay.
 #[test]
 fn knobs_alone() {
+    if !here("knobs_alone", &["aes"]) {
+        return;
+    }
     let rows = [
         ("aws-lc", "0.1", true),
         ("go", "0.1", true),
@@ -179,6 +188,9 @@ fn knobs_alone() {
 /// Its own measurement, by its own command.
 #[test]
 fn openssl_speed() {
+    if !here("openssl_speed", &["aes", "pclmul", "sha"]) {
+        return;
+    }
     let speed = |features: Option<&str>, words: &str| {
         let mut openssl = Command::new(millstream_tests::program("openssl"));
         openssl.args(["speed", "-mr", "-seconds", "1", "-bytes", "16384", "-evp", words]);
@@ -204,6 +216,9 @@ fn openssl_speed() {
 /// What has nothing to do with cryptography is withheld too, and OpenSSL's own account of the processor shows it.
 #[test]
 fn avx512_is_not_found() {
+    if !here("avx512_is_not_found", &["cpuid", "avx512f"]) {
+        return;
+    }
     let mut info = Command::new(millstream_tests::program("openssl"));
     info.args(["info", "-cpusettings"]);
     let with = run(&mut info, b"").text();

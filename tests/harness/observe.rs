@@ -1,7 +1,9 @@
 //! `millstream run --without` and `trace` around any program.
 
 use std::process::Command;
+use std::sync::OnceLock;
 
+use millstream_testkit::skip;
 use serde_json::Value;
 
 use crate::{Ended, Place, built, run};
@@ -25,6 +27,26 @@ pub fn under(words: &[&str], command: &Command) -> Command {
 /// A command without features, by the answers to CPUID and by variables.
 pub fn without(features: &str, command: &Command) -> Command {
     under(&["run", "--quiet", "--without", features], command)
+}
+
+/// What a test needs: features of the processor, and `cpuid`, that its answers can be given by us. Where something is missing
+/// that is said.
+pub fn here(test: &str, needs: &[&str]) -> bool {
+    static LIST: OnceLock<Value> = OnceLock::new();
+    let list = LIST.get_or_init(|| {
+        let text = run(Command::new(&built().millstream).args(["run", "--list", "--json"]), b"").text();
+        serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"))
+    });
+    let has = |need: &str| {
+        let mut features = list["features"].as_array().into_iter().flatten();
+        need == "cpuid" && list["cpuid"] == true
+            || features.any(|feature| feature["name"] == need && feature["here"] == true)
+    };
+    let missing: Vec<&str> = needs.iter().copied().filter(|need| !has(need)).collect();
+    if !missing.is_empty() {
+        skip(&format!("{test}: this machine has not: {}", missing.join(", ")));
+    }
+    missing.is_empty()
 }
 
 /// The speed that a subject says: that of its fastest repetition, in MB/s.

@@ -1,7 +1,7 @@
 //! Which features a program is not to have: the options that say it, and the list of those there are.
 
 use millstream_observe::capability::{self, Capabilities, Capability, Withheld};
-use millstream_observe::{knobs, processor};
+use millstream_observe::{knobs, processor, without};
 use serde_json::{Value, json};
 
 use super::table::{enumerated, table};
@@ -114,6 +114,10 @@ pub fn text() -> String {
     for (name, members) in capability::groups().filter(|(_, members)| !members.is_empty()) {
         text += &format!("  {name:8}{members}\n");
     }
+    text += &match without::supported() {
+        Ok(()) => "\nCPUID can be answered here, so they can be withheld from any program.\n".to_owned(),
+        Err(why) => format!("\nHere they can be withheld by knobs alone: {why}.\n"),
+    };
     text += "\nKnobs are variables by which a library leaves the feature unused; OpenSSL's is BoringSSL's and AWS-LC's too. \
              There is none\nfor ";
     text += &enumerated(knobs::WITHOUT.iter().map(|(library, _)| *library));
@@ -147,6 +151,7 @@ pub fn json() -> Value {
     let without = knobs::WITHOUT.iter().map(|(name, instead)| ((*name).to_owned(), json!(instead)));
     json!({
         "version": 1,
+        "cpuid": without::supported().is_ok(),
         "features": features.collect::<Vec<_>>(),
         "groups": groups.collect::<serde_json::Map<_, _>>(),
         "without_knob": without.collect::<serde_json::Map<_, _>>(),

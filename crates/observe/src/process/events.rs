@@ -199,7 +199,7 @@ impl Tracer {
         if std::mem::take(&mut task.thread.regroup) {
             alive(sys::interrupt(tid))?;
         }
-        if task.thread.unblocked && signal != 0 {
+        if task.thread.unblocked && signal != 0 && has_handler(tid, signal) {
             return match alive(enter_handler(&mut task.thread, signal))? {
                 // It stopped for something else, or ended.
                 Some(Some(status)) => self.happened(watcher, tid, status),
@@ -233,6 +233,15 @@ pub(super) fn settle(watcher: &mut impl Watcher, thread: &mut Thread, signal: i3
         }
     }
     Ok(deliver)
+}
+
+/// Whether a program handles a signal, and neither ignores it nor leaves it its meaning. Where it doesn't, a step would be one
+/// of the program's own instructions, and its trap, forced while it is ignored, would end that.
+fn has_handler(tid: Pid, signal: i32) -> bool {
+    let Ok(text) = std::fs::read_to_string(format!("/proc/{tid}/status")) else { return false };
+    let caught = text.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let set = caught.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).unwrap_or(0);
+    set >> (signal - 1) & 1 == 1
 }
 
 /// Delivers a signal and has its handler begin with that signal unblocked. What it stopped for, if that was not the handler.

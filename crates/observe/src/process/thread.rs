@@ -98,7 +98,7 @@ impl Thread {
         &self.image.memory
     }
 
-    /// Has the handler of the signal that is about to be delivered begin with that signal unblocked. So an instruction that
+    /// Has the handler of the signal that is about to be delivered, if there is one, begin with that signal unblocked. So an instruction that
     /// faults on behalf of a tracer can be used in it: where the signal of a fault is blocked, the kernel takes the
     /// program's handler away for good.
     pub fn leave_unblocked(&mut self) {

@@ -576,12 +576,11 @@ impl Trace {
     }
 }
 
-/// Whether a program handles a signal, and neither ignores it nor leaves it its meaning.
-fn has_handler(thread: &Thread, signal: i32) -> bool {
-    let Ok(text) = std::fs::read_to_string(format!("/proc/{}/status", thread.tid)) else { return false };
-    let caught = text.lines().find_map(|line| line.strip_prefix("SigCgt:"));
-    let set = caught.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).unwrap_or(0);
-    set >> (signal - 1) & 1 == 1
+/// A handler of the program's own may run into breakpoints of ours.
+fn leave_unblocked(thread: &mut Thread, signal: &Signal) {
+    if signal.number == libc::SIGTRAP {
+        thread.leave_unblocked();
+    }
 }
 
 /// A thread that is not ours would die of a breakpoint.
@@ -667,12 +666,12 @@ impl Watcher for Trace {
         if signal.number == libc::SIGTRAP && signal.info()?.code() == SI_KERNEL {
             let answer = self.trapped(thread, id)?;
             if answer == Answer::NotMine {
-                self.leave_unblocked(thread, signal);
+                leave_unblocked(thread, signal);
             }
             return Ok(answer);
         }
         self.put_out_of_scratch(thread, id)?;
-        self.leave_unblocked(thread, signal);
+        leave_unblocked(thread, signal);
         Ok(Answer::NotMine)
     }
 
@@ -752,13 +751,6 @@ impl Watcher for Trace {
 }
 
 impl Trace {
-    /// A handler of the program's own may run into breakpoints of ours.
-    fn leave_unblocked(&self, thread: &mut Thread, signal: &Signal) {
-        if signal.number == libc::SIGTRAP && has_handler(thread, libc::SIGTRAP) {
-            thread.leave_unblocked();
-        }
-    }
-
     /// Puts a thread where it would be without us, if it is in our scratch memory.
     fn put_out_of_scratch(&mut self, thread: &mut Thread, id: u32) -> io::Result<()> {
         let Some(space) = self.spaces.get(&id).filter(|space| space.has_scratch()) else { return Ok(()) };
