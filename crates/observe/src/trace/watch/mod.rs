@@ -1,0 +1,360 @@
+//! The watcher that traces: it arms what is mapped, and learns from what fires.
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::time::{Duration, Instant};
+
+use super::counters::{Counters, events_here};
+use super::findings::{Findings, Mode, Note, Process};
+use super::guard::{Guard, SpaceMemory};
+use super::modules::{Modules, command_of};
+use super::space::Space;
+use super::{Options, Progress};
+use crate::code::Class;
+use crate::process::{Answer, Began, Pid, Processes, SI_KERNEL, Signal, Thread, Watcher, maps};
+
+mod hits;
+mod looking;
+
+/// How often new code is looked for where nobody tells, and what fired is armed again.
+const TICK: Duration = Duration::from_millis(100);
+
+/// What the dynamic linker's breakpoint has for a site.
+const LINKER: usize = usize::MAX;
+
+/// Traces which crypto instructions run. Give it to a [`crate::process::Tracer`], then ask [`Trace::finish`].
+pub struct Trace {
+    options: Options,
+    findings: Findings,
+    modules: Modules,
+    spaces: HashMap<u32, Space>,
+    /// Which space a process has.
+    space_of: HashMap<i32, u32>,
+    /// Which of the findings' processes a process is now.
+    process_of: HashMap<i32, usize>,
+    /// Which process a thread belongs to.
+    threads: HashMap<i32, i32>,
+    guard: Guard,
+    counters: Counters,
+    started: Instant,
+    ticked: Instant,
+    next_space: u32,
+    /// Threads that a signal took out of a moved instruction before it was executed: they will come again.
+    interrupted: HashMap<i32, u64>,
+    /// When a thread went on from a function's entry.
+    went_on: HashMap<(i32, usize, usize), Instant>,
+    /// The times from a thread's leaving a function's entry to its next hit there.
+    gaps: HashMap<(usize, usize), Vec<Duration>>,
+    /// Functions that ran in this sample.
+    sampled: HashSet<(usize, usize)>,
+    progress: Option<Show>,
+}
+
+type Show = Box<dyn FnMut(&Progress)>;
+
+impl Trace {
+    /// For programs that we launch and that end with us.
+    ///
+    /// # Errors
+    /// On another processor than x86-64, or when there is no memory for the journal.
+    pub fn new(options: Options) -> io::Result<Trace> {
+        Trace::guarded(options, Guard::alone()?)
+    }
+
+    /// For a process that must stay intact whatever happens to us; see [`super::guard::guarded`].
+    ///
+    /// # Errors
+    /// On another processor than x86-64.
+    pub fn guarded(options: Options, guard: Guard) -> io::Result<Trace> {
+        if cfg!(not(target_arch = "x86_64")) {
+            let text = "tracing crypto instructions works on x86-64 only, so far; `run --without` and `compare` work here";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, text));
+        }
+        let now = Instant::now();
+        Ok(Trace {
+            findings: Findings { mode: options.mode, lacking: Class::lacking(), ..Findings::default() },
+            options,
+            modules: Modules::default(),
+            spaces: HashMap::new(),
+            space_of: HashMap::new(),
+            process_of: HashMap::new(),
+            threads: HashMap::new(),
+            guard,
+            counters: Counters::default(),
+            started: now,
+            ticked: now,
+            next_space: 0,
+            interrupted: HashMap::new(),
+            went_on: HashMap::new(),
+            gaps: HashMap::new(),
+            sampled: HashSet::new(),
+            progress: None,
+        })
+    }
+
+    /// Calls `show` a few times a second while it works.
+    pub fn show_progress(&mut self, show: impl FnMut(&Progress) + 'static) {
+        self.progress = Some(Box::new(show));
+    }
+
+    /// Looks through what a process has mapped while it runs still: so attaching stops it for milliseconds only.
+    ///
+    /// What can't be looked at now is looked at then.
+    pub fn prepare(&mut self, pid: i32) {
+        let (Some(number), Ok(memory)) = (Pid::from_raw(pid), SpaceMemory::open(pid)) else { return };
+        let Ok(all) = maps::of(number) else { return };
+        for map in all.iter().filter(|map| map.executable && map.is_file()) {
+            self.modules.of_map(map, &all, pid, &memory, &mut self.findings);
+        }
+    }
+
+    /// What was found until now.
+    pub fn findings(&self) -> &Findings {
+        &self.findings
+    }
+
+    /// What was found. What stands still is put back.
+    pub fn finish(mut self) -> Findings {
+        self.findings.duration = self.started.elapsed();
+        let running: Vec<i32> = self.process_of.keys().copied().collect();
+        running.into_iter().for_each(|pid| self.watched_until_now(pid));
+        for ((module, function), gaps) in &mut self.gaps {
+            gaps.sort_unstable();
+            let rate = 1_000_000_000 / gaps[gaps.len() / 2].as_nanos().max(1);
+            self.findings.modules[*module].functions[*function].rate = u64::try_from(rate).ok();
+        }
+        self.findings.counters = self.counters.read();
+        std::mem::take(&mut self.findings)
+    }
+
+    /// How far it is.
+    pub fn progress(&self) -> Progress {
+        Progress {
+            processes: self.findings.processes.len(),
+            running: self.process_of.len(),
+            modules: self.findings.modules.len(),
+            armed: self.spaces.values().map(|space| space.table.armed()).sum(),
+            fired: self.findings.cost.fired,
+        }
+    }
+
+    fn watched_until_now(&mut self, pid: i32) {
+        if let Some(index) = self.process_of.remove(&pid) {
+            let process = &mut self.findings.processes[index];
+            process.watched = self.started.elapsed().saturating_sub(process.began);
+        }
+    }
+
+    /// A process has this memory no longer.
+    fn leave_space(&mut self, pid: i32) {
+        let Some(id) = self.space_of.remove(&pid) else { return };
+        if let Some(space) = self.spaces.get_mut(&id) {
+            space.pids.remove(&pid);
+            if space.pids.is_empty() {
+                self.spaces.remove(&id);
+                self.guard.closed(id);
+            }
+        }
+    }
+
+    fn number(&mut self) -> u32 {
+        self.next_space += 1;
+        self.next_space
+    }
+
+    fn begin_process(&mut self, pid: i32, attached: bool) {
+        let process = Process {
+            pid,
+            command: command_of(pid).unwrap_or_default(),
+            began: self.started.elapsed(),
+            watched: Duration::ZERO,
+            attached,
+            ended: false,
+            modules: Vec::new(),
+        };
+        self.process_of.insert(pid, self.findings.processes.len());
+        self.findings.processes.push(process);
+    }
+
+    fn start_counters(&mut self, tid: Pid) {
+        // That a processor has none is nothing to speak of.
+        let Ok(events) = events_here() else { return };
+        if let Err(error) = self.counters.start(tid.as_raw_pid(), events) {
+            self.findings.note(Note::NoCounters { why: error.to_string() });
+        }
+    }
+}
+
+/// A handler of the program's own may run into breakpoints of ours.
+fn leave_unblocked(thread: &mut Thread, signal: &Signal) {
+    if signal.number == libc::SIGTRAP {
+        thread.leave_unblocked();
+    }
+}
+
+/// A thread that is not ours would die of a breakpoint.
+fn all_are_ours(pid: i32) -> io::Result<()> {
+    let ours = std::process::id();
+    for thread in std::fs::read_dir(format!("/proc/{pid}/task"))? {
+        let status = thread?.path().join("status");
+        // One that ended meanwhile is no danger, and neither is a leader that ended before the others.
+        let Ok(text) = std::fs::read_to_string(&status) else { continue };
+        let field = |name| text.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+        let is_dead = field("State:").is_some_and(|state| state.starts_with(['Z', 'X']));
+        let tracer = field("TracerPid:").and_then(|tracer| tracer.parse().ok());
+        if !is_dead && tracer != Some(ours) {
+            let text =
+                format!("a thread of process {pid} is not traced by us: is it traced by another? Try again");
+            return Err(io::Error::other(text));
+        }
+    }
+    Ok(())
+}
+
+/// However tracing ended: no byte of ours stays where it can be put back.
+impl Drop for Trace {
+    fn drop(&mut self) {
+        for (id, space) in &mut self.spaces {
+            space.table.disarm_all(&space.memory, &mut self.guard.record(*id));
+        }
+    }
+}
+
+impl Watcher for Trace {
+    fn began(&mut self, thread: &mut Thread, how: Began) -> io::Result<()> {
+        let pid = thread.pid.as_raw_pid();
+        self.threads.insert(thread.tid.as_raw_pid(), pid);
+        self.watched_until_now(pid);
+        self.leave_space(pid);
+        self.begin_process(pid, how == Began::Attached);
+        if matches!(how, Began::Launched | Began::Attached) {
+            self.start_counters(thread.tid);
+        }
+        if how == Began::Attached {
+            all_are_ours(pid)?;
+            self.findings.note(Note::LateCode);
+        }
+        self.begin_space(thread, how == Began::Attached)
+    }
+
+    fn forked(&mut self, parent: Pid, child: &mut Thread, shares_memory: bool) -> io::Result<()> {
+        let pid = child.pid.as_raw_pid();
+        self.threads.insert(child.tid.as_raw_pid(), pid);
+        if self.process_of.contains_key(&pid) {
+            return Ok(());
+        }
+        let parent = self.threads.get(&parent.as_raw_pid()).copied().unwrap_or(parent.as_raw_pid());
+        self.begin_process(pid, false);
+        let Some(id) = self.space_of.get(&parent).copied() else { return Ok(()) };
+        if shares_memory {
+            self.space_of.insert(pid, id);
+            if let Some(space) = self.spaces.get_mut(&id) {
+                space.pids.insert(pid);
+            }
+            return Ok(());
+        }
+        let copy = self.number();
+        let Some(space) = self.spaces.get(&id) else { return Ok(()) };
+        match space.copy(copy, child, &mut self.guard) {
+            Ok(space) => {
+                let modules = space.mapped.iter().filter_map(|mapped| mapped.image.as_ref());
+                let modules: Vec<usize> = modules.map(|(scanned, _)| scanned.module).collect();
+                modules.into_iter().for_each(|module| self.had_by(&space, module));
+                self.spaces.insert(copy, space);
+                self.space_of.insert(pid, copy);
+            }
+            Err(error) => self.findings.note(Note::Lost { pid, why: error.to_string() }),
+        }
+        Ok(())
+    }
+
+    fn signal(&mut self, thread: &mut Thread, signal: &Signal) -> io::Result<Answer> {
+        let Some(id) = self.space_of.get(&thread.pid.as_raw_pid()).copied() else {
+            return Ok(Answer::NotMine);
+        };
+        if signal.number == libc::SIGTRAP && signal.info()?.code() == SI_KERNEL {
+            let answer = self.trapped(thread, id)?;
+            if answer == Answer::NotMine {
+                leave_unblocked(thread, signal);
+            }
+            return Ok(answer);
+        }
+        self.put_out_of_scratch(thread, id)?;
+        leave_unblocked(thread, signal);
+        Ok(Answer::NotMine)
+    }
+
+    fn mapped(&mut self, thread: &mut Thread) -> io::Result<()> {
+        if let Some(id) = self.space_of.get(&thread.pid.as_raw_pid()).copied() {
+            self.look(id);
+        }
+        Ok(())
+    }
+
+    fn ended(&mut self, tid: Pid, last: bool, _: i32) {
+        let tid = tid.as_raw_pid();
+        self.interrupted.remove(&tid);
+        let pid = self.threads.remove(&tid).unwrap_or(tid);
+        if last {
+            if let Some(index) = self.process_of.get(&pid) {
+                self.findings.processes[*index].ended = true;
+            }
+            self.watched_until_now(pid);
+            self.leave_space(pid);
+        }
+    }
+
+    fn leaving(&mut self, thread: &mut Thread) -> io::Result<()> {
+        let pid = thread.pid.as_raw_pid();
+        let Some(id) = self.space_of.get(&pid).copied() else { return Ok(()) };
+        self.put_out_of_scratch(thread, id)?;
+        let Some(space) = self.spaces.get_mut(&id) else { return Ok(()) };
+        // Others may have the same memory, and run: what they have executed meanwhile is known for ours still.
+        let count = space.table.disarm_all(&space.memory, &mut self.guard.record(id));
+        if count > 0 {
+            self.findings.note(Note::NotPutBack { pid, count });
+        }
+        space.left.insert(pid);
+        if space.pids.is_subset(&space.left) {
+            space.unmap_scratch(thread);
+        }
+        Ok(())
+    }
+
+    fn tick(&mut self, _: &mut Processes) -> io::Result<()> {
+        self.ticked = Instant::now();
+        let ids: Vec<u32> = self.spaces.keys().copied().collect();
+        for id in ids {
+            let (changed, made) = self
+                .spaces
+                .get(&id)
+                .map_or((false, false), |space| (space.unannounced || space.pending, space.generated));
+            if changed {
+                self.look(id);
+            }
+            if made {
+                self.look_for_made(id);
+            }
+        }
+        self.arm_again();
+        self.sampled.clear();
+        self.findings.samples += u32::from(self.options.mode == Mode::Rate);
+        let progress = self.progress();
+        if let Some(show) = &mut self.progress {
+            show(&progress);
+        }
+        Ok(())
+    }
+
+    fn next_tick(&self) -> Option<Instant> {
+        let busy = |space: &Space| {
+            space.unannounced
+                || space.generated
+                || space.pending
+                || space.kept.values().any(|kept| kept.again)
+        };
+        let wanted =
+            self.progress.is_some() || self.options.mode == Mode::Rate || self.spaces.values().any(busy);
+        wanted.then(|| self.ticked + TICK)
+    }
+}
