@@ -172,7 +172,10 @@ pub fn modules() -> &'static Path {
         assert!(built.exists(), "{} is not there: was the library built as a cdylib?", built.display());
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("modules.{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        std::os::unix::fs::symlink(built, folder.join("millstream.so")).unwrap();
+        let link = folder.join("millstream.so");
+        // Numbers of processes come again: an earlier run may have left one.
+        let _ = std::fs::remove_file(&link);
+        std::os::unix::fs::symlink(built, link).unwrap();
         folder
     })
 }
