@@ -252,7 +252,7 @@ fn nobody_may_do_it() -> Result<(), Failed> {
     }
     // Copies where anybody may read them.
     let directory = std::env::temp_dir().join(format!("millstream-without-{}", std::process::id()));
-    std::fs::create_dir(&directory)?;
+    std::fs::create_dir_all(&directory)?;
     std::fs::copy(std::env::current_exe()?, directory.join("tracer"))?;
     std::fs::copy(hard(), directory.join("hard"))?;
     let mut command = Command::new("setpriv");
