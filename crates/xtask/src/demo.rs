@@ -163,7 +163,6 @@ fn observed() -> Result<(), String> {
     let program =
         [&["--", "openssl", "enc", "-aes-128-cbc", "-in", &large, "-out", "/dev/null"], &key[..]].concat();
     for observe in [&["trace"][..], &["compare", "--without", "aes", "--runs", "3"]] {
-        println!("millstream {} {}\n", observe.join(" "), program.join(" "));
         run(millstream(&[observe, &program[..]].concat()))?;
         println!();
     }
