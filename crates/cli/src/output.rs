@@ -103,6 +103,16 @@ impl Output {
         matches!(self, Output::Pending(_))
     }
 
+    /// Writes a whole text, and finishes.
+    ///
+    /// # Errors
+    /// When that fails; the file that had the name before is then intact.
+    pub fn save(self, text: &str) -> Result<(), Error> {
+        let written = self.file().write_all(text.as_bytes());
+        written.map_err(|source| Error::Write { name: self.name(), source })?;
+        self.finish()
+    }
+
     /// Gives a file its final name, now that it is whole.
     ///
     /// # Errors

@@ -84,13 +84,11 @@ impl Compare {
             ));
         };
         let mut without = Way::new(withheld, self.knobs_only);
-        let missing = features::missing(&self.features, withheld);
         if without.taken().is_empty() {
+            let missing = features::missing(&self.features, withheld);
             return Err(Error::Usage(format!("this processor has no {missing}: both ways are the same")));
         }
-        if !missing.is_empty() {
-            context.say(format!("this processor has no {missing} that could be withheld"));
-        }
+        features::tell_missing(&self.features, withheld, &|text| context.say(text));
         without.warn(&|text| context.say(text));
         let progress = Progress::cells(2 * u64::from(self.warmup + self.runs), self.quiet || self.show);
         let measured = self.measure(&mut without, &progress, context);

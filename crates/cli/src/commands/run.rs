@@ -26,10 +26,6 @@ use crate::programs::{child, module};
 /// The file of counters, for a provider whose configuration names none.
 const TALLY_VARIABLE: &str = "MILLSTREAM_TALLY";
 
-/// Codes of env(1) and shells for a program that can't be run.
-const NOT_EXECUTABLE: u8 = 126;
-const NOT_FOUND: u8 = 127;
-
 /// Run a program with Millstream in its OpenSSL, or without features of the processor
 ///
 /// With Millstream the program is any that uses libcrypto of OpenSSL 3, and needs no change; what it starts is configured
@@ -166,7 +162,7 @@ impl Run {
         let (code, told) = self.watched(around, way, context)?;
         let text = if self.json { format!("{:#}\n", told.json) } else { told.text };
         let saved = match file {
-            Some(output) => save(output, &text),
+            Some(output) => output.save(&text),
             None if self.quiet => Ok(()),
             None => {
                 // Where standard error is closed there is nobody to tell.
@@ -187,10 +183,7 @@ impl Run {
     /// How features are withheld, with what the user has to know beforehand.
     fn way(&self, withheld: Withheld, context: &Context) -> Way {
         let way = Way::new(withheld, self.knobs_only);
-        let missing = features::missing(&self.features, withheld);
-        if !missing.is_empty() {
-            self.say(&format!("this processor has no {missing} that could be withheld"), context);
-        }
+        features::tell_missing(&self.features, withheld, &|text| self.say(text, context));
         way.warn(&|text| self.say(text, context));
         way
     }
@@ -220,8 +213,7 @@ impl Run {
         };
         let (status, outcome) = run.map_err(|error| {
             context.say(format!("{}: {}", self.command[0].display(), plain(&error)));
-            let found = error.kind() != io::ErrorKind::NotFound;
-            Error::Reported(if found { NOT_EXECUTABLE } else { NOT_FOUND })
+            Error::Reported(child::not_run(&error))
         })?;
         let code = child::code(status);
         let mut told = Told { text: String::new(), json: json!({ "version": 1 }) };
@@ -253,10 +245,4 @@ impl Told {
             self.json["without"]["why_failed"] = json!(why);
         }
     }
-}
-
-fn save(output: Output, text: &str) -> Result<(), Error> {
-    let written = output.file().write_all(text.as_bytes());
-    written.map_err(|source| Error::Write { name: output.name(), source })?;
-    output.finish()
 }

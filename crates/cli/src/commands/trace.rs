@@ -8,6 +8,7 @@ use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
+use millstream_observe::capability::Withheld;
 use millstream_observe::process::{Launch, Pid, Processes, Tracer, Watcher};
 use millstream_observe::trace::findings::Findings;
 use millstream_observe::trace::guard::{Outcome, guarded};
@@ -23,10 +24,6 @@ use crate::observe::without::is_forbidden;
 use crate::output::Output;
 use crate::programs::child;
 use crate::progress::Progress;
-
-/// Codes of env(1) and shells for a program that can't be run.
-const NOT_EXECUTABLE: u8 = 126;
-const NOT_FOUND: u8 = 127;
 
 /// Say which cryptographic instructions a program runs
 ///
@@ -120,7 +117,13 @@ impl Trace {
 
     /// Traces a program from its start to its end.
     fn launched(&self, file: Option<Output>, context: &Context) -> Result<(), Error> {
-        let watch = Watch::new(self.options(true)).map_err(|error| failed(&error))?;
+        // Nothing is started that could not be done as it was asked for.
+        let withheld = self.features.withheld()?;
+        if let Some(withheld) = withheld {
+            features::tell_missing(&self.features, withheld, &|text| context.say(text));
+            supported().map_err(|error| Error::Trace(error.to_string()))?;
+        }
+        let mut watch = Watch::new(self.options(true)).map_err(|error| failed(&error))?;
         let mut command = Command::new(&self.command[0]);
         command.args(&self.command[1..]);
         let launch = Launch { filter: true, kill_with_us: true, stop_with_it: true };
@@ -129,13 +132,12 @@ impl Trace {
                 return failed(&error);
             }
             context.say(format!("{}: {}", self.command[0].display(), plain(&error)));
-            let found = error.kind() != io::ErrorKind::NotFound;
-            Error::Reported(if found { NOT_EXECUTABLE } else { NOT_FOUND })
+            Error::Reported(child::not_run(&error))
         })?;
         // The program writes to the same terminal, and a line that comes and goes would be in its way.
         let line = Line::new(!self.quiet && !isatty(io::stdout().as_fd()));
-        let (status, findings) =
-            self.follow(tracer, watch, &line, context).map_err(|error| failed(&error))?;
+        line.follow(&mut watch);
+        let (status, findings) = follow(tracer, watch, withheld).map_err(|error| failed(&error))?;
         line.finish();
         let told = self.tell(&findings, file, context);
         match child::code(status) {
@@ -146,31 +148,6 @@ impl Trace {
                 Err(Error::Reported(code))
             }
         }
-    }
-
-    fn follow(
-        &self,
-        mut tracer: Tracer,
-        mut watch: Watch,
-        line: &Line,
-        context: &Context,
-    ) -> io::Result<(ExitStatus, Findings)> {
-        line.follow(&mut watch);
-        let withheld = self.features.withheld().map_err(io::Error::other)?;
-        let Some(withheld) = withheld else {
-            let status = tracer.run(&mut watch)?;
-            tracer.outlast(&mut watch)?;
-            return Ok((status, watch.finish()));
-        };
-        let missing = features::missing(&self.features, withheld);
-        if !missing.is_empty() {
-            context.say(format!("this processor has no {missing} that could be withheld"));
-        }
-        supported().map_err(io::Error::other)?;
-        let mut both = (Masker::new(withheld), watch);
-        let status = tracer.run(&mut both)?;
-        tracer.outlast(&mut both)?;
-        Ok((status, both.1.finish()))
     }
 
     /// Traces a process that runs, until it ends or somebody asks for an end.
@@ -198,15 +175,30 @@ impl Trace {
             false => report::text(findings, self.verbose),
         };
         if let Some(output) = file {
-            let written = output.file().write_all(text.as_bytes());
-            written.map_err(|source| Error::Write { name: output.name(), source })?;
-            return output.finish();
+            return output.save(&text);
         }
         let head = if self.json { String::new() } else { format!("{}: ", context.name) };
         // Where standard error is closed there is nobody to tell.
         let _ = io::stderr().write_all(format!("{head}{text}").as_bytes());
         Ok(())
     }
+}
+
+/// Follows a program, and what it leaves running, to the end.
+fn follow(
+    mut tracer: Tracer,
+    mut watch: Watch,
+    withheld: Option<Withheld>,
+) -> io::Result<(ExitStatus, Findings)> {
+    let Some(withheld) = withheld else {
+        let status = tracer.run(&mut watch)?;
+        tracer.outlast(&mut watch)?;
+        return Ok((status, watch.finish()));
+    };
+    let mut both = (Masker::new(withheld), watch);
+    let status = tracer.run(&mut both)?;
+    tracer.outlast(&mut both)?;
+    Ok((status, both.1.finish()))
 }
 
 /// The end of a trace that ends by itself.

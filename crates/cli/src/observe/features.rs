@@ -68,6 +68,14 @@ pub fn missing(features: &Features, withheld: Withheld) -> Capabilities {
     withheld.asked().difference(processor::capabilities())
 }
 
+/// Says that, where there is any.
+pub fn tell_missing(features: &Features, withheld: Withheld, say: &dyn Fn(&str)) {
+    let missing = missing(features, withheld);
+    if !missing.is_empty() {
+        say(&format!("this processor has no {missing} that could be withheld"));
+    }
+}
+
 /// A feature, as it is listed.
 struct Entry {
     feature: &'static Capability,

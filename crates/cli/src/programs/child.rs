@@ -68,6 +68,11 @@ fn pass(child: &Child, signal: Signal) {
     }
 }
 
+/// The code of env(1) and shells for a program that can't be run.
+pub fn not_run(error: &io::Error) -> u8 {
+    if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 }
+}
+
 /// The code that a shell would give.
 pub fn code(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
