@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use millstream_tests::observe::{Findings, here, trace, without};
+use millstream_tests::observe::{Findings, here, trace, tracer_of, without};
 use millstream_tests::{
     Nginx, OpenSsl, Place, Provider, Running, Side, Sshd, bytes, eventually, program, run, ticks,
 };
@@ -237,13 +237,6 @@ fn look(place: &Place, pid: u32, mode: &str) -> Findings {
     run(trace.args(["--pid", &pid.to_string()]), b"").good();
     assert_eq!(tracer_of(pid), 0);
     Findings::read(&report)
-}
-
-/// Who traces a process.
-fn tracer_of(pid: u32) -> u32 {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("TracerPid:"));
-    line.and_then(|pid| pid.trim().parse().ok()).expect("it lives")
 }
 
 /// Kills the process that traces: the process that is traced is to live on without breakpoints.

@@ -4,7 +4,7 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use millstream_tests::observe::{Findings, here, speed, trace, under};
+use millstream_tests::observe::{Findings, here, speed, trace, tracer_of, under};
 use millstream_tests::{Place, Running, eventually, hard, program, run, signal, subject};
 use rustix::process::Signal;
 
@@ -195,13 +195,6 @@ fn a_program_that_checks_itself_is_attached_to() {
 
 fn millstream() -> Command {
     Command::new(&millstream_tests::built().millstream)
-}
-
-/// Who traces a process.
-fn tracer_of(pid: u32) -> u32 {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("TracerPid:"));
-    line.and_then(|pid| pid.trim().parse().ok()).expect("it lives")
 }
 
 /// Signals that are sent to the command are the program's, and its end is the command's.

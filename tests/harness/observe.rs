@@ -57,6 +57,13 @@ pub fn speed(ended: &Ended) -> f64 {
     speed.unwrap_or_else(|| panic!("{} says no speed:\n{}", ended.shown, ended.err))
 }
 
+/// Who traces a process; 0 for nobody.
+pub fn tracer_of(pid: u32) -> u32 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("TracerPid:"));
+    line.and_then(|pid| pid.trim().parse().ok()).expect("it lives")
+}
+
 /// What a trace found.
 pub struct Findings(pub Value);
 
