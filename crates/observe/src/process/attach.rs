@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Pid;
 
+use super::status::Status;
 use super::sys;
 
 /// Why a process can't be traced.
@@ -156,30 +157,6 @@ fn is_filtered() -> bool {
     Status::of(rustix::process::getpid()).is_some_and(|status| status.number("Seccomp") == Some(2))
 }
 
-/// `/proc/PID/status`.
-pub(super) struct Status(String);
-
-impl Status {
-    pub(super) fn of(pid: Pid) -> Option<Status> {
-        let text = std::fs::read(format!("/proc/{pid}/status")).ok()?;
-        Some(Status(String::from_utf8_lossy(&text).into_owned()))
-    }
-
-    fn field(&self, name: &str) -> Option<&str> {
-        let mut lines = self.0.lines();
-        lines.find_map(|line| Some(line.strip_prefix(name)?.strip_prefix(':')?.trim()))
-    }
-
-    fn has(&self, name: &str) -> bool {
-        self.field(name).is_some()
-    }
-
-    /// The first number of a line.
-    pub(super) fn number(&self, name: &str) -> Option<u32> {
-        self.field(name)?.split_whitespace().next()?.parse().ok()
-    }
-}
-
 /// The process that a thread belongs to.
 pub(super) fn process_of(tid: Pid) -> Option<Pid> {
     Pid::from_raw(Status::of(tid)?.number("Tgid")? as i32)
@@ -233,8 +210,7 @@ pub(super) fn seize_all(pid: Pid, options: i32) -> io::Result<Vec<Pid>> {
 }
 
 fn lives(tid: Pid) -> bool {
-    let state = Status::of(tid);
-    state.is_some_and(|status| status.field("State").is_some_and(|state| !state.starts_with(['Z', 'X'])))
+    Status::of(tid).is_some_and(|status| status.lives())
 }
 
 fn is_traced(tid: Pid) -> bool {

@@ -9,6 +9,7 @@ use super::attach::process_of;
 use super::filter::MARK;
 use super::processes::{State, Task, alive};
 use super::signals::{Answer, Signal, Stop, stop, stops};
+use super::status::Status;
 use super::sys::{self, Go};
 use super::thread::{Image, Thread};
 use super::tracer::Tracer;
@@ -238,10 +239,7 @@ pub(super) fn settle(watcher: &mut impl Watcher, thread: &mut Thread, signal: i3
 /// Whether a program handles a signal, and neither ignores it nor leaves it its meaning. Where it doesn't, a step would be one
 /// of the program's own instructions, and its trap, forced while it is ignored, would end that.
 fn has_handler(tid: Pid, signal: i32) -> bool {
-    let Ok(text) = std::fs::read_to_string(format!("/proc/{tid}/status")) else { return false };
-    let caught = text.lines().find_map(|line| line.strip_prefix("SigCgt:"));
-    let set = caught.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).unwrap_or(0);
-    set >> (signal - 1) & 1 == 1
+    Status::of(tid).is_some_and(|status| status.handles(signal))
 }
 
 /// Delivers a signal and has its handler begin with that signal unblocked. What it stopped for, if that was not the handler.

@@ -15,8 +15,8 @@ use super::made::Made;
 use super::modules::{Modules, Scanned};
 use crate::code::unwind;
 use crate::memory::Memory;
-use crate::process::Thread;
 use crate::process::maps::{self, Map};
+use crate::process::{Pid, Status, Thread};
 
 /// An executable mapping that was looked at.
 #[derive(Clone, Debug)]
@@ -304,7 +304,7 @@ impl Space {
         if self.scratch.len() >= MOST_AREAS {
             return Err("too many places".into());
         }
-        if has_own_filter(self.pid(), thread) {
+        if has_own_filter(thread) {
             return Err("the program restricts its own system calls".into());
         }
         let all = maps::of(thread.pid).map_err(|error| error.to_string())?;
@@ -317,7 +317,7 @@ impl Space {
 
     /// Has a stopped thread unmap all scratch memory. Threads that are in it must be put out of it before they go on.
     pub fn unmap_scratch(&mut self, thread: &mut Thread) {
-        if std::mem::replace(&mut self.unmapped, true) || has_own_filter(self.pid(), thread) {
+        if std::mem::replace(&mut self.unmapped, true) || has_own_filter(thread) {
             // Where it stays nothing jumps there any more.
             return;
         }
@@ -355,12 +355,7 @@ fn is_of_the_kernel(map: &Map) -> bool {
 
 /// Whether the program has put itself under a seccomp filter: an injected call might kill it. Filters that it has from
 /// whoever started us are no such, and neither is the one it was launched with.
-fn has_own_filter(pid: i32, thread: &Thread) -> bool {
-    let count = |path: String| -> Option<u32> {
-        let text = std::fs::read_to_string(path).ok()?;
-        let line = text.lines().find_map(|line| line.strip_prefix("Seccomp_filters:"))?;
-        line.trim().parse().ok()
-    };
-    let its = count(format!("/proc/{}/task/{}/status", pid, thread.tid)).unwrap_or(0);
-    its > count("/proc/self/status".into()).unwrap_or(0) + 1
+fn has_own_filter(thread: &Thread) -> bool {
+    let count = |tid: Pid| Status::of(tid).and_then(|status| status.number("Seccomp_filters")).unwrap_or(0);
+    count(thread.tid) > count(rustix::process::getpid()) + 1
 }

@@ -135,16 +135,17 @@ impl Tables<'_> {
         let (mut routines, mut class_text) = (Vec::new(), None);
         for index in 0..MOST_ENTRIES {
             let entry = start.checked_add(index.checked_mul(stride)?)?;
-            let class_name_at = self.word(entry + class)?;
-            let (Some(class), Some(name)) = (self.text(class_name_at), self.text(self.word(entry + field)?))
+            let class_name_at = self.word(entry.wrapping_add(class))?;
+            let (Some(class), Some(name)) =
+                (self.text(class_name_at), self.text(self.word(entry.wrapping_add(field))?))
             else {
                 break;
             };
-            let is_static = self.word(entry + is_static)? as u32 != 0;
-            let value = self.word(entry + if is_static { place } else { offset })?;
+            let is_static = self.word(entry.wrapping_add(is_static))? as u32 != 0;
+            let value = self.word(entry.wrapping_add(if is_static { place } else { offset }))?;
             if class == "StubRoutines" && is_static {
                 class_text = Some(class_name_at);
-                if self.text(self.word(entry + kind)?).as_deref() == Some("address") {
+                if self.text(self.word(entry.wrapping_add(kind))?).as_deref() == Some("address") {
                     routines.push((value, name.clone()));
                 }
             }
@@ -160,8 +161,8 @@ impl Tables<'_> {
         let mut sizes = HashMap::new();
         for index in 0..MOST_ENTRIES {
             let entry = start.checked_add(index.checked_mul(stride)?)?;
-            let Some(text) = self.text(self.word(entry + name)?) else { break };
-            sizes.insert(text, self.word(entry + size)?);
+            let Some(text) = self.text(self.word(entry.wrapping_add(name))?) else { break };
+            sizes.insert(text, self.word(entry.wrapping_add(size))?);
         }
         Some(sizes)
     }

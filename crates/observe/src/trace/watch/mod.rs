@@ -11,7 +11,7 @@ use super::modules::{Modules, command_of};
 use super::space::Space;
 use super::{Options, Progress};
 use crate::code::Class;
-use crate::process::{Answer, Began, Pid, Processes, SI_KERNEL, Signal, Thread, Watcher, maps};
+use crate::process::{Answer, Began, Pid, Processes, SI_KERNEL, Signal, Status, Thread, Watcher, maps};
 
 mod hits;
 mod looking;
@@ -196,13 +196,10 @@ fn leave_unblocked(thread: &mut Thread, signal: &Signal) {
 fn all_are_ours(pid: i32) -> io::Result<()> {
     let ours = std::process::id();
     for thread in std::fs::read_dir(format!("/proc/{pid}/task"))? {
-        let status = thread?.path().join("status");
+        let tid = thread?.file_name().to_str().and_then(|tid| tid.parse().ok()).and_then(Pid::from_raw);
         // One that ended meanwhile is no danger, and neither is a leader that ended before the others.
-        let Ok(text) = std::fs::read_to_string(&status) else { continue };
-        let field = |name| text.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
-        let is_dead = field("State:").is_some_and(|state| state.starts_with(['Z', 'X']));
-        let tracer = field("TracerPid:").and_then(|tracer| tracer.parse().ok());
-        if !is_dead && tracer != Some(ours) {
+        let Some(status) = tid.and_then(Status::of) else { continue };
+        if status.lives() && status.number("TracerPid") != Some(ours) {
             let text =
                 format!("a thread of process {pid} is not traced by us: is it traced by another? Try again");
             return Err(io::Error::other(text));
