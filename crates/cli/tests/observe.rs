@@ -78,6 +78,7 @@ fn features_are_listed() {
 fn a_wrong_call_says_what_is_wrong() {
     let place = Place::new();
     run(&place, "run --without aes,nonsense", &["true"]).bad(2, &["\"nonsense\"", "run --list"]);
+    run(&place, "trace --without aes,nonsense", &["true"]).bad(2, &["\"nonsense\"", "run --list"]);
     run(&place, "run --without", &["true"]).bad(2, &[]);
     run(&place, "run --knobs-only", &["true"]).bad(2, &["--without"]);
     run(&place, "compare", &["true"]).bad(2, &["--without"]);
