@@ -1,0 +1,6 @@
+//! Branches, calls and jumps.
+
+use crate::isa::Instruction;
+
+/// The rows.
+pub const INSTRUCTIONS: &[Instruction] = &[];

@@ -1,0 +1,1 @@
+//! The hypervisor's side of the accelerators: the NCS calls.

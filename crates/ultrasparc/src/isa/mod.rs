@@ -1,0 +1,182 @@
+//! Instructions as data: what each looks like, who has it, and how it is made ready to be executed.
+//!
+//! Each family of instructions is one file, with a list of rows ([`Instruction`]) beside the code that executes them;
+//! [`FAMILIES`] is all of them.
+
+use crate::cpu::{Op, branch, integer};
+use crate::processor::Feature;
+
+/// The families, each the list of its file.
+pub const FAMILIES: &[&[Instruction]] = &[integer::INSTRUCTIONS, branch::INSTRUCTIONS];
+
+/// One row: an instruction of the processor.
+#[derive(Clone, Copy)]
+pub struct Instruction {
+    /// As the assembler calls it.
+    pub name: &'static str,
+    /// The bits that are fixed.
+    pub mask: u32,
+    /// What they are.
+    pub value: u32,
+    /// What follows the name in assembly, in its order.
+    pub operands: &'static [Operand],
+    /// What a processor needs to have it.
+    pub needs: Feature,
+    /// What kind of work it is, for `--mix` and for the timing model.
+    pub class: Class,
+    /// How it is made ready.
+    pub decode: Decode,
+}
+
+/// How an instruction is made ready to be executed: from its word and its address.
+#[derive(Clone, Copy)]
+pub enum Decode {
+    /// It goes on to the next instruction.
+    Plain(fn(Word, u64) -> Op),
+    /// It transfers control: it ends a block, and the instruction in its delay slot belongs to it.
+    Control(fn(Word, u64) -> Op),
+}
+
+/// An operand as assembly shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Operand {
+    /// Integer registers.
+    R1,
+    R2,
+    Rd,
+    /// `rs2` or the sign-extended 13-bit immediate.
+    R2OrImm13,
+    /// Single, double and quad floating-point registers.
+    S1,
+    S2,
+    Sd,
+    D1,
+    D2,
+    D3,
+    Dd,
+    Q1,
+    Q2,
+    Qd,
+    /// `[rs1 + rs2]` or `[rs1 + imm13]`; with an ASI after it.
+    Address,
+    AddressAsi,
+    /// Branch targets.
+    Disp16,
+    Disp19,
+    Disp22,
+    Disp30,
+    Disp10,
+    /// `%hi(...)`.
+    Imm22,
+    /// Shift counts.
+    Count32,
+    Count64,
+    /// Five bits in the place of `rs2`, or of `rs3`.
+    Imm5,
+    Imm5Rs3,
+    /// `%icc` or `%xcc`; `%fcc0` to `%fcc3`, in their several places.
+    Cc,
+    FccBranch,
+    FccMove,
+    FccCompare,
+    /// Ancillary state registers.
+    AsrRead,
+    AsrWrite,
+    /// A software trap's number.
+    TrapNumber,
+}
+
+/// Kinds of work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+#[allow(missing_docs)]
+pub enum Class {
+    Integer,
+    Shift,
+    Multiply,
+    Divide,
+    Load,
+    Store,
+    Atomic,
+    Branch,
+    Call,
+    Window,
+    State,
+    Trap,
+    FloatMove,
+    FloatAdd,
+    FloatMultiply,
+    FloatDivide,
+    FloatConvert,
+    FloatCompare,
+    Vis,
+    Vis3,
+    AesRound,
+    AesKey,
+    Des,
+    Kasumi,
+    Camellia,
+    Md5,
+    Sha1,
+    Sha256,
+    Sha512,
+    Crc32c,
+    Mpmul,
+    Montmul,
+    Montsqr,
+}
+
+/// An instruction's 32 bits, and its fields.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Word(pub u32);
+
+impl Word {
+    /// Bits 29:25.
+    #[must_use]
+    pub const fn rd(self) -> u8 {
+        (self.0 >> 25 & 31) as u8
+    }
+    /// Bits 18:14.
+    #[must_use]
+    pub const fn rs1(self) -> u8 {
+        (self.0 >> 14 & 31) as u8
+    }
+    /// Bits 4:0.
+    #[must_use]
+    pub const fn rs2(self) -> u8 {
+        (self.0 & 31) as u8
+    }
+    /// Bits 13:9.
+    #[must_use]
+    pub const fn rs3(self) -> u8 {
+        (self.0 >> 9 & 31) as u8
+    }
+    /// Bit 13: the second operand is an immediate.
+    #[must_use]
+    pub const fn i(self) -> bool {
+        self.0 >> 13 & 1 != 0
+    }
+    /// The low `bits` bits, sign-extended.
+    #[must_use]
+    pub const fn signed(self, bits: u32) -> u64 {
+        ((self.0 << (32 - bits)) as i32 >> (32 - bits)) as i64 as u64
+    }
+    /// Bits 12:5.
+    #[must_use]
+    pub const fn asi(self) -> u8 {
+        (self.0 >> 5) as u8
+    }
+}
+
+/// The index, in [`crate::cpu::Cpu::d`], of the double register that a five-bit field names. V9 §5.1.4.1.
+#[must_use]
+pub const fn double(field: u8) -> u8 {
+    (field >> 1) | (field & 1) << 4
+}
+
+/// The row of a word, whichever processor has it.
+#[must_use]
+pub fn find(word: u32) -> Option<&'static Instruction> {
+    FAMILIES.iter().flat_map(|family| family.iter()).find(|row| word & row.mask == row.value)
+}

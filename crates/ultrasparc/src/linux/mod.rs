@@ -1,0 +1,1 @@
+//! Linux for sparc64: programs, system calls and signals.

@@ -1,0 +1,1 @@
+//! The T4's crypto instructions: one file a family.

@@ -1,0 +1,1 @@
+//! What operations took on the machines: the timing model.
