@@ -135,7 +135,7 @@ fn loom(pipeline: &mut Pipeline) -> Result<(), String> {
     pipeline.tests(tests)
 }
 
-/// Every bench once, results compared, nothing timed: one object at a time, many, those in another process, OpenSSL's, and what observing costs.
+/// Every bench once, results compared, nothing timed: one object at a time, many, those in another process, OpenSSL's, what observing costs, and programs for SPARC.
 fn bench_once(pipeline: &mut Pipeline) -> Result<(), String> {
     const BENCH: &[&str] = &["run", "--release", "--quiet", "--package", "millstream-bench", "--"];
     pipeline.tests(command("cargo", &[BENCH, &["--check-only", "--all-kernels"]].concat()))?;
@@ -144,7 +144,8 @@ fn bench_once(pipeline: &mut Pipeline) -> Result<(), String> {
     pipeline.tests(command("cargo", &[BENCH, &["isolated", "--check-only"]].concat()))?;
     run(command("cargo", &["build", "--release", "--quiet", "--package", "millstream-provider"]))?;
     pipeline.tests(command("cargo", &[BENCH, &["openssl", "--check-only"]].concat()))?;
-    pipeline.tests(command("cargo", &[BENCH, &["observe", "--check-only"]].concat()))
+    pipeline.tests(command("cargo", &[BENCH, &["observe", "--check-only"]].concat()))?;
+    pipeline.tests(command("cargo", &[BENCH, &["sparc", "--check-only"]].concat()))
 }
 
 const AARCH64: &str = "aarch64-unknown-linux-gnu";
@@ -215,7 +216,7 @@ fn fuzz(pipeline: &mut Pipeline) -> Result<(), String> {
         return Err("cargo fuzz list names no target".to_owned());
     }
     for target in targets.lines() {
-        let limits = ["--", "-max_total_time=20", "-max_len=4096", "-verbosity=0", "-print_final_stats=1"];
+        let limits = ["--", "-max_total_time=5", "-max_len=4096", "-verbosity=0", "-print_final_stats=1"];
         let mut arguments = vec!["+nightly", "fuzz", "run", target];
         arguments.extend(limits);
         run(command("cargo", &arguments))?;
