@@ -40,19 +40,21 @@ const PROGRAMS: [&str; 2] = ["--exclude", "millstream-tests"];
 /// What the steps have seen.
 #[derive(Default)]
 struct Pipeline {
+    /// Whether it may take hours.
+    deep: bool,
     skipped: Vec<String>,
     passed: u64,
 }
 
-/// Runs the pipeline, or the steps whose name contains `only`.
+/// Runs the pipeline, or the steps whose name contains `only`; with `deep`, what takes too long for each change too.
 ///
 /// # Errors
 /// Names the first step that failed.
-pub fn ci(install: bool, only: Option<&str>) -> Result<(), String> {
+pub fn ci(install: bool, only: Option<&str>, deep: bool) -> Result<(), String> {
     if install {
         setup::setup()?;
     }
-    let mut pipeline = Pipeline::default();
+    let mut pipeline = Pipeline { deep, ..Pipeline::default() };
     let mut times: Vec<(&str, Duration)> = Vec::new();
     for (name, step) in STEPS.iter().filter(|(name, _)| only.is_none_or(|o| name.contains(o))) {
         println!("\n==== {name}");
@@ -196,6 +198,9 @@ fn miri(pipeline: &mut Pipeline) -> Result<(), String> {
         arguments.extend(["--package", package]);
     }
     arguments.push("miri_");
+    if !pipeline.deep {
+        arguments.extend(["--", "--skip", "miri_long_"]);
+    }
     let mut tests = command("cargo", &arguments);
     tests
         .env("MIRIFLAGS", "-Zmiri-disable-isolation")
@@ -216,7 +221,8 @@ fn fuzz(pipeline: &mut Pipeline) -> Result<(), String> {
         return Err("cargo fuzz list names no target".to_owned());
     }
     for target in targets.lines() {
-        let limits = ["--", "-max_total_time=5", "-max_len=4096", "-verbosity=0", "-print_final_stats=1"];
+        let time = if pipeline.deep { "-max_total_time=300" } else { "-max_total_time=5" };
+        let limits = ["--", time, "-max_len=4096", "-verbosity=0", "-print_final_stats=1"];
         let mut arguments = vec!["+nightly", "fuzz", "run", target];
         arguments.extend(limits);
         run(command("cargo", &arguments))?;

@@ -33,7 +33,10 @@ const PACKAGES: &[Package] = &[
     ("perl", "configuring OpenSSL"),
     ("m4", "OpenSSL's assembly for SPARC"),
     ("gcc-sparc64-linux-gnu", "programs for SPARC"),
-    ("binutils-sparc64-linux-gnu", "the assembler and disassembler that SPARC instructions are compared with"),
+    (
+        "binutils-sparc64-linux-gnu",
+        "the assembler and disassembler that SPARC instructions are compared with",
+    ),
     ("libc6-dev-sparc64-cross", "programs for SPARC"),
     ("qemu-user", "the other emulator of SPARC, to compare with"),
     ("make", "building OpenSSL and libsrtp"),
