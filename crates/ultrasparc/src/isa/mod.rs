@@ -3,8 +3,15 @@
 //! Each family of instructions is one file, with a list of rows ([`Instruction`]) beside the code that executes them;
 //! [`FAMILIES`] is all of them.
 
+mod disassemble;
+mod index;
+mod names;
+
 use crate::cpu::{Op, branch, integer};
 use crate::processor::Feature;
+
+pub use disassemble::{Text, disassemble};
+pub use index::{decode, find, find_number, rows};
 
 /// The families, each the list of its file.
 pub const FAMILIES: &[&[Instruction]] = &[integer::INSTRUCTIONS, branch::INSTRUCTIONS];
@@ -85,6 +92,8 @@ pub enum Operand {
     AddressAsi,
     /// `[rs1] asi` or `[rs1] %asi`: compare and swap.
     RegisterAsi,
+    /// `[rs1]`: compare and swap as people write it.
+    Register,
     /// `rs1 + rs2` or `rs1 + imm13`, without brackets: `jmpl`, `return`, `flush`.
     Target,
     /// Branch targets: 16 bits in two parts, with annulment and prediction.
@@ -223,10 +232,4 @@ impl Word {
 #[must_use]
 pub const fn double(field: u8) -> u8 {
     (field >> 1) | (field & 1) << 4
-}
-
-/// The row of a word, whichever processor has it.
-#[must_use]
-pub fn find(word: u32) -> Option<&'static Instruction> {
-    FAMILIES.iter().flat_map(|family| family.iter()).find(|row| word & row.mask == row.value)
 }
