@@ -7,14 +7,32 @@ mod disassemble;
 mod index;
 mod names;
 
-use crate::cpu::{Op, branch, integer};
+use crate::cpu::{Op, access, branch, condition, integer, registers, space, window};
 use crate::processor::Feature;
 
 pub use disassemble::{Text, disassemble};
 pub use index::{decode, find, find_number, rows};
 
 /// The families, each the list of its file.
-pub const FAMILIES: &[&[Instruction]] = &[integer::INSTRUCTIONS, branch::INSTRUCTIONS];
+pub const FAMILIES: &[&[Instruction]] = &[
+    integer::INSTRUCTIONS,
+    condition::INTEGER_MOVES,
+    condition::FLOAT_CODE_MOVES,
+    condition::REGISTER_MOVES,
+    condition::TRAP_ROWS,
+    branch::INSTRUCTIONS,
+    branch::BICC,
+    branch::BPCC,
+    branch::FBFCC,
+    branch::FBPFCC,
+    branch::COMPARE_WORD,
+    branch::COMPARE_LONG,
+    window::INSTRUCTIONS,
+    access::INSTRUCTIONS,
+    space::INSTRUCTIONS,
+    registers::INSTRUCTIONS,
+    registers::PRIVILEGED_STATE,
+];
 
 /// One row: an instruction of the processor.
 #[derive(Clone, Copy)]
