@@ -14,8 +14,9 @@ fn run(command: &mut Command, package: &str) -> Output {
     let output = command.output().unwrap_or_else(|error| {
         panic!("{}: {error}: install {package}", command.get_program().display());
     });
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{:?}: {}", command, &errors[..errors.len().min(4000)]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    let errors: Vec<&str> = said.lines().filter(|line| !line.contains("Warning")).take(50).collect();
+    assert!(output.status.success(), "{:?}: {}", command, errors.join("\n"));
     output
 }
 
