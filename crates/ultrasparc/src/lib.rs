@@ -7,12 +7,14 @@
 #![deny(unsafe_code)]
 
 pub mod arithmetic;
+pub mod counts;
 pub mod cpu;
 pub mod hypervisor;
 pub mod isa;
 pub mod linux;
 pub mod memory;
 pub mod processor;
+pub mod program;
 pub mod spu;
 pub mod t4;
 pub mod timing;
