@@ -99,6 +99,8 @@ fn translated(word: u32, text: &str) -> String {
     let register = |field: u32| isa::disassemble(0x8010_0000 | field << 25, 0).operands;
     let (rd, rs1) = (register(word >> 25 & 31), register(word >> 14 & 31));
     match (name, word >> 13 & 1) {
+        // VIS 3 named the instructions of VIS 1 anew.
+        ("fzerod" | "foned" | "fsrc1d" | "fsrc2d", _) => text.replacen("d ", " ", 1),
         ("flush", _) => text.replace("[ ", "").replace(" ]", ""),
         ("tst", 1) => format!("orcc {rs1}, 0, %g0"),
         ("clr", 1) if word >> 30 == 2 => format!("mov 0, {rd}"),
