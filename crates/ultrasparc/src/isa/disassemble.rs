@@ -200,7 +200,7 @@ fn show(operand: Operand, word: Word, address: u64) -> Option<String> {
         O::TrapNumber => trap_number(word),
         O::MembarMask => names::membar(word.0 as u8 & 0x7f),
         O::PrefetchFunction => {
-            names::prefetch(word.rd()).map_or_else(|| number(word.rd().into()), str::to_owned)
+            names::prefetch(word.rd()).map_or_else(|| word.rd().to_string(), str::to_owned)
         }
     })
 }
