@@ -7,10 +7,13 @@ pub mod access;
 pub mod block;
 pub mod branch;
 pub mod condition;
+pub mod float;
 pub mod integer;
 pub mod registers;
 mod run;
 pub mod space;
+pub mod vis;
+pub mod vis3;
 pub mod window;
 
 use std::io;

@@ -7,7 +7,7 @@ mod disassemble;
 mod index;
 mod names;
 
-use crate::cpu::{Op, access, branch, condition, integer, registers, space, window};
+use crate::cpu::{Op, access, branch, condition, float, integer, registers, space, vis, vis3, window};
 use crate::processor::Feature;
 use crate::t4;
 
@@ -40,6 +40,20 @@ pub const FAMILIES: &[&[Instruction]] = &[
     t4::hash::INSTRUCTIONS,
     t4::crc32c::INSTRUCTIONS,
     t4::montgomery::INSTRUCTIONS,
+    float::INSTRUCTIONS,
+    float::COMPARISONS,
+    float::CONVERSIONS,
+    float::MOVES,
+    float::CONDITIONAL_MOVES,
+    float::REGISTER_MOVES,
+    float::FUSED,
+    vis::LOGICAL,
+    vis::INSTRUCTIONS,
+    vis::VIS2,
+    vis::STATE,
+    vis3::INSTRUCTIONS,
+    vis3::MASKS,
+    vis3::FLOAT,
 ];
 
 /// One row: an instruction of the processor.
