@@ -6,12 +6,14 @@
 //! each of this took on the machines.
 #![deny(unsafe_code)]
 
+pub mod counts;
 pub mod cpu;
 pub mod hypervisor;
 pub mod isa;
 pub mod linux;
 pub mod memory;
 pub mod processor;
+pub mod program;
 pub mod spu;
 pub mod t4;
 pub mod timing;
