@@ -12,13 +12,13 @@
 //! | 4 | exponentiate | A, M, N, X, E, ES | for each bit of E: X = X X, and times A if it is set |
 //!
 //! Ref. OpenSPARC T1, `spu_*.v` and its tests. T2's further operations (5 to 0x11, on elliptic curves) were never published:
-//! they are invalid here. Ours: that operands outside the memory make an operation invalid, what M holds afterwards
-//! (the quotient's words, which is what the method leaves there), and that T2's two bits of parity mask are one for each
-//! half of a word.
+//! they are invalid here. Ours: that operands outside the memory make an operation invalid, that M holds zeros
+//! afterwards, and that either of T2's two bits of parity mask spoils a whole word.
 
 use super::codes::Model;
 use super::physical::{BusError, Physical, read_word, write_word};
 use super::{Completed, Fault, Interrupt, Kind, Outcome, Place, Work, trap};
+use crate::arithmetic::{montgomery_multiply, montgomery_square, reduce_once};
 
 /// Words of the unit's memory.
 pub const MA_WORDS: usize = 160;
@@ -322,14 +322,15 @@ impl Mau {
             Op::Store => self.store_words(len, memory),
             Op::Multiply => {
                 let [a, b, n] = [0, 1, 2].map(|field| self.read(field, len));
-                let (x, m) = montgomery(&a?, &b?, &n?, self.np);
-                self.write(3, &m)?;
+                let (a, b, n, mut x) = (a?, b?, n?, vec![0; len]);
+                montgomery_multiply(&mut x, &a, &b, &n, self.np);
+                self.write(3, &vec![0; len])?;
                 self.write(4, &x)
             }
             Op::Reduce => {
-                let (a, n) = (self.read(0, len)?, self.read(1, len)?);
-                let reduced = reduce(&a, &n);
-                self.write(2, &reduced)
+                let (mut a, n) = (self.read(0, len)?, self.read(1, len)?);
+                reduce_once(&mut a, 0, &n);
+                self.write(2, &a)
             }
             Op::Exponentiate => self.exponentiate(len),
             Op::Unknown(_) => Err(Stop::BadOperands),
@@ -385,63 +386,16 @@ impl Mau {
 
     fn exponentiate(&mut self, len: usize) -> Result<(), Stop> {
         let [a, n, x] = [0, 2, 3].map(|field| self.read(field, len));
-        let (a, n, mut x) = (a?, n?, x?);
-        let mut scratch = vec![0; len];
-        self.span(1, len)?;
+        let (a, n, mut x, mut last) = (a?, n?, x?, vec![0; len]);
         for bit in self.exponent_bits()? {
-            (x, scratch) = montgomery(&x, &x, &n, self.np);
+            last.copy_from_slice(&x);
+            montgomery_square(&mut x, &last, &n, self.np);
             if bit {
-                (x, scratch) = montgomery(&x, &a, &n, self.np);
+                last.copy_from_slice(&x);
+                montgomery_multiply(&mut x, &last, &a, &n, self.np);
             }
         }
-        self.write(1, &scratch)?;
+        self.write(1, &vec![0; len])?;
         self.write(3, &x)
-    }
-}
-
-/// A - N, unless that is negative.
-fn reduce(a: &[u64], n: &[u64]) -> Vec<u64> {
-    let (difference, borrow) = subtract(a, n);
-    if borrow { a.to_vec() } else { difference }
-}
-
-fn subtract(a: &[u64], b: &[u64]) -> (Vec<u64>, bool) {
-    let mut borrow = false;
-    let words = a.iter().zip(b).map(|(a, b)| {
-        let (word, first) = a.overflowing_sub(*b);
-        let (word, second) = word.overflowing_sub(u64::from(borrow));
-        borrow = first | second;
-        word
-    });
-    (words.collect(), borrow)
-}
-
-/// A B 2^(-64 len) with one subtraction of N where that leaves something, and the quotient's words. Whatever `np` is: word by
-/// word the sum's lowest one is dropped.
-fn montgomery(a: &[u64], b: &[u64], n: &[u64], np: u64) -> (Vec<u64>, Vec<u64>) {
-    let len = n.len();
-    // One word more than N for the sum, one for its carry.
-    let mut sum = vec![0_u64; len + 2];
-    let mut quotient = Vec::with_capacity(len);
-    for &b in b {
-        add_product(&mut sum, a, b);
-        let q = sum[0].wrapping_mul(np);
-        add_product(&mut sum, n, q);
-        quotient.push(q);
-        sum.copy_within(1.., 0);
-        sum[len + 1] = 0;
-    }
-    let (difference, borrow) = subtract(&sum[..len], n);
-    let x = if borrow && sum[len] == 0 { sum[..len].to_vec() } else { difference };
-    (x, quotient)
-}
-
-/// Adds `a * b`.
-fn add_product(sum: &mut [u64], a: &[u64], b: u64) {
-    let mut carry = 0_u128;
-    for (word, a) in sum.iter_mut().zip(a.iter().chain([0, 0].iter())) {
-        let t = u128::from(*word) + u128::from(*a) * u128::from(b) + carry;
-        *word = t as u64;
-        carry = t >> 64;
     }
 }
