@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use object::elf;
-use object::{Object, ObjectSection, ObjectSymbol, SectionFlags, SymbolFlags};
+use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SectionFlags, SymbolFlags};
+
+use crate::memory::PAGE_BYTES;
 
 /// What of an ELF file says what it executes.
 #[derive(Clone, Debug, Default)]
@@ -13,6 +15,8 @@ pub struct Program {
     pub sections: Vec<Code>,
     /// Its functions, by address; one that has several names is there under each.
     pub functions: Vec<Function>,
+    /// The parts that are put into memory: offset in the file, address, bytes of the file.
+    segments: Vec<(u64, u64, u64)>,
 }
 
 /// A section of code.
@@ -72,7 +76,22 @@ impl Program {
             sections.push(Code { name, address: section.address(), words });
         }
         sections.sort_by_key(|section| section.address);
-        Ok(Program { sections, functions: functions(&file) })
+        let segment = |segment: object::Segment<'_, '_>| {
+            let (offset, size) = segment.file_range();
+            (offset, segment.address(), size)
+        };
+        let segments = file.segments().map(segment).collect();
+        Ok(Program { sections, functions: functions(&file), segments })
+    }
+
+    /// What is added to the file's addresses where the part of it that begins at an offset lies at an address.
+    #[must_use]
+    pub fn bias(&self, offset: u64, address: u64) -> Option<u64> {
+        // A mapping begins with a page, a segment within it.
+        let page = |offset: u64| offset - offset % PAGE_BYTES;
+        let holds = |&&(start, _, size): &&(u64, u64, u64)| page(start) <= offset && offset < start + size;
+        let (start, own, _) = self.segments.iter().find(holds)?;
+        Some(address.wrapping_sub(own.wrapping_sub(*start)).wrapping_sub(offset))
     }
 
     /// The functions that begin at addresses from `start` up to `end`.
