@@ -15,8 +15,19 @@ pub struct Program {
     pub sections: Vec<Code>,
     /// Its functions, by address; one that has several names is there under each.
     pub functions: Vec<Function>,
-    /// The parts that are put into memory: offset in the file, address, bytes of the file.
-    segments: Vec<(u64, u64, u64)>,
+    /// What is put into memory.
+    pub segments: Vec<Segment>,
+}
+
+/// A part of the file that is put into memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Segment {
+    /// Where it begins in the file.
+    pub offset: u64,
+    /// Where it is to be in memory; relative to where the file is put, if it may be put anywhere.
+    pub address: u64,
+    /// How many bytes of the file it has.
+    pub size: u64,
 }
 
 /// A section of code.
@@ -78,7 +89,7 @@ impl Program {
         sections.sort_by_key(|section| section.address);
         let segment = |segment: object::Segment<'_, '_>| {
             let (offset, size) = segment.file_range();
-            (offset, segment.address(), size)
+            Segment { offset, address: segment.address(), size }
         };
         let segments = file.segments().map(segment).collect();
         Ok(Program { sections, functions: functions(&file), segments })
@@ -89,9 +100,9 @@ impl Program {
     pub fn bias(&self, offset: u64, address: u64) -> Option<u64> {
         // A mapping begins with a page, a segment within it.
         let page = |offset: u64| offset - offset % PAGE_BYTES;
-        let holds = |&&(start, _, size): &&(u64, u64, u64)| page(start) <= offset && offset < start + size;
-        let (start, own, _) = self.segments.iter().find(holds)?;
-        Some(address.wrapping_sub(own.wrapping_sub(*start)).wrapping_sub(offset))
+        let holds = |part: &&Segment| page(part.offset) <= offset && offset < part.offset + part.size;
+        let part = self.segments.iter().find(holds)?;
+        Some(address.wrapping_sub(offset).wrapping_sub(part.address.wrapping_sub(part.offset)))
     }
 
     /// The functions that begin at addresses from `start` up to `end`.
