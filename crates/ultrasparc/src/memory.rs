@@ -1,7 +1,36 @@
 //! A program's memory: one span of addresses in pages, big-endian.
+//!
+//! The whole span is reserved in the host once and costs nothing until it is touched, so that a guest address is an
+//! offset. A byte for each page says what the program may do there; each access looks at it. One comparison serves
+//! alignment and the end of the span: rotating the address moves the bits that must be zero to the top, where they make
+//! the page's number too large.
+//!
+//! # Safety
+//! The file dereferences pointers into its own reservation only. [`Memory::span`] checks that a range lies inside it, and
+//! the inlined loads and stores check it by the length of the table of pages, which is that of the reservation.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::ops::BitOr;
+use std::ptr::NonNull;
+
+use rustix::mm::{Advice, MapFlags, ProtFlags};
 
 /// What the processor's pages are long, and the unit of protection.
 pub const PAGE_BYTES: u64 = 8192;
+
+/// What the span is long: no address at or above it is ever mapped.
+pub const SPAN_BYTES: u64 = 16 << 30;
+
+/// Where [`Memory::free_span`] begins to look.
+const FREE_BASE: u64 = 4 << 30;
+
+const PAGE_BITS: u32 = PAGE_BYTES.trailing_zeros();
+const PAGES: usize = (SPAN_BYTES / PAGE_BYTES) as usize;
+
+/// In a page's byte, beside its [`Protection`]: there is a page; blocks were made from it.
+const MAPPED: u8 = 0x10;
+const CODE: u8 = 0x20;
 
 /// Why memory can't be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,4 +50,376 @@ pub enum Access {
     Read,
     Write,
     Execute,
+}
+
+impl Access {
+    /// The bit of [`Protection`] that permits it.
+    const fn bit(self) -> u8 {
+        match self {
+            Access::Read => Protection::READ.0,
+            Access::Write => Protection::WRITE.0,
+            Access::Execute => Protection::EXECUTE.0,
+        }
+    }
+}
+
+/// What a page permits. The bits are those of `mmap`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Protection(u8);
+
+impl Protection {
+    /// Nothing.
+    pub const NONE: Protection = Protection(0);
+    /// Loads.
+    pub const READ: Protection = Protection(1);
+    /// Stores. Linux for sparc64 has no page that can be written and not read, nor executed and not read.
+    pub const WRITE: Protection = Protection(2);
+    /// Instructions.
+    pub const EXECUTE: Protection = Protection(4);
+    /// Data: loads and stores.
+    pub const DATA: Protection = Protection(3);
+    /// Everything.
+    pub const ALL: Protection = Protection(7);
+
+    /// From the argument of `mmap` or `mprotect`; other bits are left out.
+    #[must_use]
+    pub const fn from_bits(bits: u32) -> Protection {
+        Protection((bits & 7) as u8)
+    }
+
+    /// As `mmap` has it.
+    #[must_use]
+    pub const fn bits(self) -> u32 {
+        self.0 as u32
+    }
+
+    /// The byte of a mapped page.
+    const fn page(self) -> u8 {
+        MAPPED
+            | self.0
+            | if self.0 & (Protection::WRITE.0 | Protection::EXECUTE.0) != 0 { Protection::READ.0 } else { 0 }
+    }
+}
+
+impl BitOr for Protection {
+    type Output = Protection;
+
+    fn bitor(self, other: Protection) -> Protection {
+        Protection(self.0 | other.0)
+    }
+}
+
+/// A program's memory.
+///
+/// ```
+/// use millstream_ultrasparc::memory::{Memory, PAGE_BYTES, Protection};
+///
+/// let mut memory = Memory::new()?;
+/// memory.map(0x10000, PAGE_BYTES, Protection::DATA);
+/// memory.store_u32(0x10004, 0x0102_0304).unwrap();
+/// assert_eq!(memory.load_u8(0x10004), Ok(1));
+/// assert!(memory.load_u8(0x10000 + PAGE_BYTES).is_err());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct Memory {
+    base: NonNull<u8>,
+    pages: Box<[u8; PAGES]>,
+    /// Pages with blocks whose words may have changed.
+    stale: Vec<u64>,
+}
+
+// SAFETY: the reservation belongs to this value alone; its address means the same in every thread.
+unsafe impl Send for Memory {}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: `base` is the reservation of `new`, of that length, and nothing borrows it any more. A failure leaves it
+        // reserved, which costs addresses alone.
+        let _ = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), SPAN_BYTES as usize) };
+    }
+}
+
+impl Memory {
+    /// Memory with no page in it.
+    ///
+    /// # Errors
+    /// The host has no sixteen gigabytes of addresses left.
+    pub fn new() -> io::Result<Memory> {
+        let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+        // SAFETY: a new anonymous mapping, at an address that the host chooses, touches nothing that exists.
+        let base = unsafe {
+            rustix::mm::mmap_anonymous(
+                std::ptr::null_mut(),
+                SPAN_BYTES as usize,
+                ProtFlags::READ | ProtFlags::WRITE,
+                flags,
+            )?
+        };
+        let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        let pages = vec![0; PAGES].into_boxed_slice().try_into().expect("the length is that of the array");
+        Ok(Memory { base, pages, stale: Vec::new() })
+    }
+
+    /// Makes the pages of `address..address + length` new ones full of zeros. Both ends are rounded outwards to pages; what
+    /// lies beyond the span is left out.
+    pub fn map(&mut self, address: u64, length: u64, protection: Protection) {
+        self.clear(address, length);
+        self.pages[pages_of(address, length)].fill(protection.page());
+    }
+
+    /// Removes the pages of the range.
+    pub fn unmap(&mut self, address: u64, length: u64) {
+        self.clear(address, length);
+        self.pages[pages_of(address, length)].fill(0);
+    }
+
+    /// Changes what the pages of the range permit.
+    ///
+    /// # Errors
+    /// The first page that is not there; those before it are changed.
+    pub fn protect(&mut self, address: u64, length: u64, protection: Protection) -> Result<(), Fault> {
+        if address.checked_add(length).is_none_or(|end| end > SPAN_BYTES) {
+            return Err(Fault { address, access: Access::Read, mapped: false });
+        }
+        for page in pages_of(address, length) {
+            if self.pages[page] & MAPPED == 0 {
+                return Err(Fault {
+                    address: (page as u64) << PAGE_BITS,
+                    access: Access::Read,
+                    mapped: false,
+                });
+            }
+            self.forget_code(page);
+            self.pages[page] = protection.page();
+        }
+        Ok(())
+    }
+
+    /// What the page at `address` permits, if there is one.
+    #[must_use]
+    pub fn protection(&self, address: u64) -> Option<Protection> {
+        let page = self.pages.get((address >> PAGE_BITS) as usize)?;
+        (page & MAPPED != 0).then_some(Protection(page & Protection::ALL.0))
+    }
+
+    /// The lowest address, of those for mappings without a place of their own, with `length` bytes free.
+    #[must_use]
+    pub fn free_span(&self, length: u64) -> Option<u64> {
+        let wanted = usize::try_from(length.div_ceil(PAGE_BYTES)).ok()?;
+        let (mut run, first) = (0, (FREE_BASE >> PAGE_BITS) as usize);
+        for (page, byte) in self.pages.iter().enumerate().skip(first) {
+            run = if *byte == 0 { run + 1 } else { 0 };
+            if run >= wanted {
+                return Some(((page + 1 - run) as u64) << PAGE_BITS);
+            }
+        }
+        None
+    }
+
+    /// Copies bytes out.
+    ///
+    /// # Errors
+    /// The first address that can't be read.
+    pub fn read(&self, address: u64, to: &mut [u8]) -> Result<(), Fault> {
+        to.copy_from_slice(self.bytes(address, to.len(), Access::Read)?);
+        Ok(())
+    }
+
+    /// Copies bytes in.
+    ///
+    /// # Errors
+    /// The first address that can't be written; nothing was.
+    pub fn write(&mut self, address: u64, from: &[u8]) -> Result<(), Fault> {
+        self.bytes_mut(address, from.len())?.copy_from_slice(from);
+        Ok(())
+    }
+
+    /// Copies bytes in whatever the pages permit: for a loader and a debugger.
+    ///
+    /// # Errors
+    /// The first address where there is no page; nothing was written.
+    pub fn force_write(&mut self, address: u64, from: &[u8]) -> Result<(), Fault> {
+        let at = self.span(address, from.len(), MAPPED, Access::Write)?;
+        for page in pages_of(address, from.len() as u64) {
+            self.forget_code(page);
+        }
+        // SAFETY: `span` found the range inside the reservation; `from` is no part of it, as `self` is borrowed mutably.
+        unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), at, from.len()) };
+        Ok(())
+    }
+
+    /// The bytes of a range, if each page permits the access.
+    ///
+    /// # Errors
+    /// The first address that does not.
+    pub fn bytes(&self, address: u64, length: usize, access: Access) -> Result<&[u8], Fault> {
+        let at = self.span(address, length, access.bit(), access)?;
+        // SAFETY: `span` found the range inside the reservation, which lives as long as `self`, and is initialised.
+        Ok(unsafe { std::slice::from_raw_parts(at, length) })
+    }
+
+    /// The bytes of a range, if each page can be written.
+    ///
+    /// # Errors
+    /// The first address that can't.
+    pub fn bytes_mut(&mut self, address: u64, length: usize) -> Result<&mut [u8], Fault> {
+        let at = self.span(address, length, Access::Write.bit(), Access::Write)?;
+        // SAFETY: as in `bytes`, and `self` is borrowed mutably.
+        Ok(unsafe { std::slice::from_raw_parts_mut(at, length) })
+    }
+
+    /// The bytes up to the next zero, which is left out.
+    ///
+    /// # Errors
+    /// The first address that can't be read.
+    pub fn c_string(&self, address: u64) -> Result<Vec<u8>, Fault> {
+        let mut string = Vec::new();
+        loop {
+            match self.load_u8(address.wrapping_add(string.len() as u64))? {
+                0 => return Ok(string),
+                byte => string.push(byte),
+            }
+        }
+    }
+
+    /// The instruction at `address`.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn fetch(&self, address: u64) -> Result<u32, Fault> {
+        let mut word = [0; 4];
+        word.copy_from_slice(self.bytes(address, 4, Access::Execute)?);
+        Ok(u32::from_be_bytes(word))
+    }
+
+    /// Where a range lies in the host, if each of its pages has one of `bits`.
+    fn span(&self, address: u64, length: usize, bits: u8, access: Access) -> Result<*mut u8, Fault> {
+        let end = address.checked_add(length as u64).filter(|end| *end <= SPAN_BYTES);
+        if end.is_none() {
+            return Err(self.fault(address, access));
+        }
+        let pages = pages_of(address, length as u64);
+        if let Some(wrong) = self.pages[pages.clone()].iter().position(|page| page & bits == 0) {
+            let page = (pages.start + wrong) as u64;
+            return Err(self.fault(address.max(page << PAGE_BITS), access));
+        }
+        // SAFETY: the range ends inside the reservation.
+        Ok(unsafe { self.base.as_ptr().add(address as usize) })
+    }
+
+    #[cold]
+    fn fault(&self, address: u64, access: Access) -> Fault {
+        Fault { address, access, mapped: self.protection(address).is_some() }
+    }
+
+    /// Gives the range's pages back to the host, so that they are zero when touched again.
+    fn clear(&mut self, address: u64, length: u64) {
+        let pages = pages_of(address, length);
+        for page in pages.clone() {
+            self.forget_code(page);
+        }
+        if pages.is_empty() || self.pages[pages.clone()].iter().all(|page| *page == 0) {
+            return;
+        }
+        let bytes = pages.len() << PAGE_BITS;
+        // SAFETY: `pages_of` gives pages inside the reservation, and `self` is borrowed mutably.
+        unsafe {
+            let at = self.base.as_ptr().add(pages.start << PAGE_BITS);
+            let given = rustix::param::page_size() as u64 <= PAGE_BYTES
+                && rustix::mm::madvise(at.cast(), bytes, Advice::LinuxDontNeed).is_ok();
+            if !given {
+                std::ptr::write_bytes(at, 0, bytes);
+            }
+        }
+    }
+}
+
+/// Instructions made ready from pages.
+impl Memory {
+    /// Notes that blocks were made from the page at `address`.
+    pub(crate) fn mark_code(&mut self, address: u64) {
+        if let Some(page) = self.pages.get_mut((address >> PAGE_BITS) as usize) {
+            *page |= CODE;
+        }
+    }
+
+    /// Notes that the instructions at `address` may have changed; says whether that matters.
+    pub fn code_changed(&mut self, address: u64) -> bool {
+        let page = (address >> PAGE_BITS) as usize;
+        if page < PAGES {
+            self.forget_code(page);
+        }
+        !self.stale.is_empty()
+    }
+
+    /// Whether blocks are out of date.
+    pub(crate) fn has_stale(&self) -> bool {
+        !self.stale.is_empty()
+    }
+
+    /// The addresses of pages whose blocks are out of date; after this they are forgotten.
+    pub(crate) fn take_stale(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.stale)
+    }
+
+    fn forget_code(&mut self, page: usize) {
+        if self.pages[page] & CODE != 0 {
+            self.pages[page] &= !CODE;
+            self.stale.push((page as u64) << PAGE_BITS);
+        }
+    }
+}
+
+/// The numbers of the pages that a range touches.
+fn pages_of(address: u64, length: u64) -> std::ops::Range<usize> {
+    let end = address.saturating_add(length).min(SPAN_BYTES);
+    let start = (address >> PAGE_BITS).min(PAGES as u64) as usize;
+    start..(end.div_ceil(PAGE_BYTES) as usize).max(start)
+}
+
+/// The loads and stores of one width.
+macro_rules! width {
+    ($type:ty, $load:ident, $store:ident, $width:literal) => {
+        #[doc = concat!("Loads ", $width, ". An address that is no multiple of its size is a fault.")]
+        ///
+        /// # Errors
+        /// The address can't be read.
+        #[inline(always)]
+        pub fn $load(&self, address: u64) -> Result<$type, Fault> {
+            const SHIFT: u32 = size_of::<$type>().trailing_zeros();
+            match self.pages.get((address.rotate_right(SHIFT) >> (PAGE_BITS - SHIFT)) as usize) {
+                Some(page) if page & Protection::READ.0 != 0 => {
+                    // SAFETY: the table has the page, so the address is a multiple of the size, inside the reservation.
+                    Ok(<$type>::from_be(unsafe {
+                        self.base.as_ptr().add(address as usize).cast::<$type>().read()
+                    }))
+                }
+                _ => Err(self.fault(address, Access::Read)),
+            }
+        }
+
+        #[doc = concat!("Stores ", $width, ". An address that is no multiple of its size is a fault.")]
+        ///
+        /// # Errors
+        /// The address can't be written.
+        #[inline(always)]
+        pub fn $store(&mut self, address: u64, value: $type) -> Result<(), Fault> {
+            const SHIFT: u32 = size_of::<$type>().trailing_zeros();
+            match self.pages.get((address.rotate_right(SHIFT) >> (PAGE_BITS - SHIFT)) as usize) {
+                Some(page) if page & Protection::WRITE.0 != 0 => {
+                    // SAFETY: as for the load, and `self` is borrowed mutably.
+                    unsafe { self.base.as_ptr().add(address as usize).cast::<$type>().write(value.to_be()) };
+                    Ok(())
+                }
+                _ => Err(self.fault(address, Access::Write)),
+            }
+        }
+    };
+}
+
+impl Memory {
+    width!(u8, load_u8, store_u8, "a byte");
+    width!(u16, load_u16, store_u16, "two bytes");
+    width!(u32, load_u32, store_u32, "four bytes");
+    width!(u64, load_u64, store_u64, "eight bytes");
 }

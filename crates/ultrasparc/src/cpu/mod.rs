@@ -1,11 +1,25 @@
 //! The processor: its registers, and the execution of blocks of instructions made ready once.
+//!
+//! An instruction becomes an [`Op`] when its block is first reached, and is executed by calling [`Op::run`]. A block ends
+//! with a control transfer and its delay slot; [`Cpu::run`] goes from block to block until something stops the program.
 
+pub mod access;
+pub mod block;
 pub mod branch;
 pub mod integer;
+pub mod registers;
+mod run;
+pub mod window;
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+pub use access::Device;
 
 use crate::isa::Word;
-use crate::memory::Fault;
-use crate::processor::Features;
+use crate::memory::{Fault, Memory};
+use crate::processor::{Feature, Features};
 
 /// Where handlers write what is written to %g0.
 pub const NOWHERE: u8 = 32;
@@ -21,14 +35,36 @@ pub struct Cpu {
     pub pc: u64,
     /// Address of the one after it.
     pub npc: u64,
+    /// Where a control transfer goes that has no fixed target.
+    pub target: u64,
     /// Graphics status register.
     pub gsr: u64,
     /// Floating-point state register.
     pub fsr: u64,
+    /// Integer condition codes, not yet computed.
+    codes: registers::Codes,
+    /// The windows that are not the current one.
+    pub windows: window::Windows,
+    /// %y, 32 bits.
+    pub y: u64,
+    /// %asi.
+    pub asi: u8,
+    /// %fprs.
+    pub fprs: u64,
+    /// %cfr, which says what crypto instructions there are.
+    pub cfr: u64,
+    /// The program's memory.
+    pub memory: Memory,
+    /// What answers accesses to address spaces that are not memory.
+    pub device: Option<Box<dyn Device>>,
+    /// Set from anywhere to have [`Cpu::run`] answer [`Trap::Attention`] at the end of the block.
+    pub attention: Arc<AtomicBool>,
     /// What this processor has.
     pub features: Features,
     /// Why the last handler did not finish.
     pub trap: Option<Trap>,
+    /// The blocks made so far.
+    cache: Box<block::Cache>,
 }
 
 /// An instruction made ready.
@@ -53,13 +89,28 @@ pub struct Op {
 pub type Handler = fn(&mut Cpu, &Op) -> Step;
 
 /// What a handler answers.
+///
+/// [`Decode::Plain`](crate::isa::Decode::Plain) instructions answer `Next`, `Leave` or `Trap`, all others are those of
+/// [`Decode::Control`](crate::isa::Decode::Control).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Step {
-    /// Done.
+    /// Done: to the next instruction.
     Next,
     /// Not done, and nothing changed: [`Cpu::trap`] says why.
     Trap,
+    /// Done as by `Next`; what follows in this block may not be right any more.
+    Leave,
+    /// A transfer to `imm` after the delay slot.
+    Taken,
+    /// A transfer to `imm` that annuls the delay slot.
+    TakenAnnul,
+    /// No transfer: the instruction in the delay slot, and on.
+    NotTaken,
+    /// No transfer, and the instruction in the delay slot is annulled.
+    NotTakenAnnul,
+    /// A transfer to [`Cpu::target`] after the delay slot.
+    Jump,
 }
 
 /// What stops a program: V9 §7.
@@ -83,6 +134,8 @@ pub enum Trap {
     FpException,
     /// `ta`: its number.
     Software(u8),
+    /// [`Cpu::attention`] was set. No instruction's doing: `pc` is that of the next one.
+    Attention,
 }
 
 impl Op {
@@ -101,6 +154,55 @@ pub const fn destination(rd: u8) -> u8 {
 }
 
 impl Cpu {
+    /// A processor with these features, empty memory, and zeros everywhere.
+    ///
+    /// # Errors
+    /// As [`Memory::new`].
+    pub fn new(features: Features) -> io::Result<Cpu> {
+        Ok(Cpu {
+            r: [0; 64],
+            d: [0; 32],
+            pc: 0,
+            npc: 4,
+            target: 0,
+            gsr: 0,
+            fsr: 0,
+            codes: registers::Codes::default(),
+            windows: window::Windows::default(),
+            y: 0,
+            asi: access::PRIMARY,
+            fprs: registers::FPRS_ENABLED,
+            cfr: registers::cfr(features),
+            memory: Memory::new()?,
+            device: None,
+            attention: Arc::default(),
+            features,
+            trap: None,
+            cache: Box::default(),
+        })
+    }
+
+    /// Whether the processor has the feature.
+    #[must_use]
+    pub fn has(&self, feature: Feature) -> bool {
+        self.features.has(feature)
+    }
+
+    /// Sets where to go on: `pc`, and after it the next instruction.
+    pub fn jump(&mut self, pc: u64) {
+        (self.pc, self.npc) = (pc, pc.wrapping_add(4));
+    }
+
+    /// Goes on after the instruction at `pc`, as who serves a software trap does.
+    pub fn advance(&mut self) {
+        self.jump_pair(self.npc, self.npc.wrapping_add(4));
+    }
+
+    /// Sets both program counters.
+    pub fn jump_pair(&mut self, pc: u64, npc: u64) {
+        (self.pc, self.npc) = (pc, npc);
+    }
+
     /// The value of register `index`.
     #[must_use]
     #[inline(always)]

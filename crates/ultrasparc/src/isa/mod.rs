@@ -3,8 +3,15 @@
 //! Each family of instructions is one file, with a list of rows ([`Instruction`]) beside the code that executes them;
 //! [`FAMILIES`] is all of them.
 
+mod disassemble;
+mod index;
+mod names;
+
 use crate::cpu::{Op, branch, integer};
 use crate::processor::Feature;
+
+pub use disassemble::{Text, disassemble};
+pub use index::{decode, find, find_number, rows};
 
 /// The families, each the list of its file.
 pub const FAMILIES: &[&[Instruction]] = &[integer::INSTRUCTIONS, branch::INSTRUCTIONS];
@@ -38,53 +45,105 @@ pub enum Decode {
 }
 
 /// An operand as assembly shows it.
+///
+/// What a branch shows after its name (`,a` and `,pt` or `,pn`) follows from its target: [`Operand::Disp22`] has room
+/// for annulment, [`Operand::Disp19`] and [`Operand::Disp16`] have it for prediction too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub enum Operand {
-    /// Integer registers.
+    /// Integer registers, in bits 18:14.
     R1,
+    /// In bits 4:0.
     R2,
+    /// In bits 29:25. Stores show it first.
     Rd,
-    /// `rs2` or the sign-extended 13-bit immediate.
+    /// `rs2`, or if bit 13 is set the sign-extended 13-bit immediate.
     R2OrImm13,
-    /// Single, double and quad floating-point registers.
+    /// The same with 11 bits: `movcc`.
+    R2OrImm11,
+    /// With 10 bits: `movr`.
+    R2OrImm10,
+    /// With 5 bits, sign-extended: compare and branch.
+    R2OrImm5,
+    /// Single-precision registers, in bits 18:14.
     S1,
+    /// In bits 4:0.
     S2,
+    /// In bits 13:9.
+    S3,
+    /// In bits 29:25.
     Sd,
+    /// Double-precision registers, in bits 18:14.
     D1,
+    /// In bits 4:0.
     D2,
+    /// In bits 13:9.
     D3,
+    /// In bits 29:25.
     Dd,
+    /// Quad-precision registers, in bits 18:14.
     Q1,
+    /// In bits 4:0.
     Q2,
+    /// In bits 29:25.
     Qd,
-    /// `[rs1 + rs2]` or `[rs1 + imm13]`; with an ASI after it.
+    /// `[rs1 + rs2]` or `[rs1 + imm13]`.
     Address,
+    /// `[rs1 + rs2] asi` or `[rs1 + imm13] %asi`.
     AddressAsi,
-    /// Branch targets.
+    /// `[rs1] asi` or `[rs1] %asi`: compare and swap.
+    RegisterAsi,
+    /// `[rs1]`: compare and swap as people write it.
+    Register,
+    /// `rs1 + rs2` or `rs1 + imm13`, without brackets: `jmpl`, `return`, `flush`.
+    Target,
+    /// Branch targets: 16 bits in two parts, with annulment and prediction.
     Disp16,
+    /// 19 bits, with annulment and prediction.
     Disp19,
+    /// 22 bits, with annulment.
     Disp22,
+    /// `call`.
     Disp30,
+    /// 10 bits in two parts: compare and branch.
     Disp10,
     /// `%hi(...)`.
     Imm22,
-    /// Shift counts.
+    /// The 22 bits as they are: `illtrap`.
+    Const22,
+    /// Shift counts: `rs2`, or if bit 13 is set five bits.
     Count32,
+    /// `rs2`, or if bit 13 is set six bits.
     Count64,
-    /// Five bits in the place of `rs2`, or of `rs3`.
+    /// Three bits in the place of `rs2`: `siam`.
+    Imm3,
+    /// Five bits in the place of `rs2`.
     Imm5,
+    /// Five bits in the place of `rs3`.
     Imm5Rs3,
-    /// `%icc` or `%xcc`; `%fcc0` to `%fcc3`, in their several places.
+    /// `%icc` or `%xcc`: bit 21 of a branch, bit 12 of a conditional move or trap.
     Cc,
+    /// `%fcc0` to `%fcc3`, in bits 21:20.
     FccBranch,
+    /// In bits 12:11.
     FccMove,
+    /// In bits 26:25.
     FccCompare,
-    /// Ancillary state registers.
+    /// `%fsr`.
+    Fsr,
+    /// Ancillary state registers, in bits 18:14.
     AsrRead,
+    /// In bits 29:25.
     AsrWrite,
-    /// A software trap's number.
+    /// Privileged registers, in bits 18:14.
+    PrivilegedRead,
+    /// In bits 29:25.
+    PrivilegedWrite,
+    /// A software trap's number: `rs1 + rs2`, or if bit 13 is set `rs1` and eight bits.
     TrapNumber,
+    /// What `membar` orders: bits 6:0.
+    MembarMask,
+    /// What a prefetch is for: bits 29:25.
+    PrefetchFunction,
 }
 
 /// Kinds of work.
@@ -173,10 +232,4 @@ impl Word {
 #[must_use]
 pub const fn double(field: u8) -> u8 {
     (field >> 1) | (field & 1) << 4
-}
-
-/// The row of a word, whichever processor has it.
-#[must_use]
-pub fn find(word: u32) -> Option<&'static Instruction> {
-    FAMILIES.iter().flat_map(|family| family.iter()).find(|row| word & row.mask == row.value)
 }

@@ -1,0 +1,184 @@
+//! Finding the row of a word.
+//!
+//! The fields of an instruction form a tree: `op` says which format it has, `op2` or `op3` which group it belongs to,
+//! and within a group it is another field (`cond`, `opf`, ...) that tells the rows apart. The first two are the
+//! same for all; the third is found for each group by trying, so that a row that is added needs nothing here.
+//! Ref. SPARC V9 §6.2, appendix E.
+
+use std::sync::LazyLock;
+
+use super::{Decode, FAMILIES, Instruction, Word};
+use crate::cpu::Op;
+use crate::processor::Features;
+
+/// Groups: 8 by `op2`, 1 for `call`, 64 by `op3` for each of arithmetic and memory.
+const GROUPS: usize = 8 + 1 + 64 + 64;
+
+/// The widest field that a group is split by.
+const WIDEST: u32 = 9;
+
+/// All rows, and for each word where to look for its own.
+pub(super) struct Index {
+    rows: Vec<&'static Instruction>,
+    groups: Vec<Group>,
+    /// Where each group's candidates for each value of its field begin in `candidates`, and how many they are.
+    places: Vec<(u16, u16)>,
+    /// Indices of rows.
+    candidates: Vec<u16>,
+}
+
+/// Words of the same `op`, and `op2` or `op3`.
+#[derive(Clone, Copy, Default)]
+struct Group {
+    field: Field,
+    /// The place of the field's value 0.
+    first: usize,
+}
+
+/// Some bits beside one another.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Field {
+    shift: u32,
+    width: u32,
+}
+
+impl Field {
+    fn of(self, word: u32) -> usize {
+        (word >> self.shift) as usize & self.mask()
+    }
+
+    fn mask(self) -> usize {
+        (1 << self.width) - 1
+    }
+
+    /// The bits of a word that belong to it.
+    #[cfg(test)]
+    fn bits(self) -> u32 {
+        (self.mask() as u32) << self.shift
+    }
+}
+
+static INDEX: LazyLock<Index> = LazyLock::new(Index::new);
+
+/// The group of a word.
+fn group(word: u32) -> usize {
+    match word >> 30 {
+        0 => (word >> 22 & 7) as usize,
+        1 => 8,
+        op => 9 + ((op as usize & 1) << 6) + (word >> 19 & 63) as usize,
+    }
+}
+
+/// A word of the group, without its other fields; and which bits say that it is of the group.
+fn head(group: usize) -> (u32, u32) {
+    match group {
+        0..8 => ((group as u32) << 22, 0xc1c0_0000),
+        8 => (1 << 30, 0xc000_0000),
+        _ => {
+            let (op, op3) = ((group - 9) >> 6, (group - 9) & 63);
+            ((2 | op as u32) << 30 | (op3 as u32) << 19, 0xc1f8_0000)
+        }
+    }
+}
+
+/// Whether some word has both the row's fixed bits and these.
+fn meets(row: &Instruction, (value, mask): (u32, u32)) -> bool {
+    (row.value ^ value) & row.mask & mask == 0
+}
+
+impl Index {
+    fn new() -> Index {
+        let rows: Vec<&'static Instruction> = FAMILIES.iter().flat_map(|family| family.iter()).collect();
+        let mut index =
+            Index { rows, groups: vec![Group::default(); GROUPS], places: vec![], candidates: vec![] };
+        for group in 0..GROUPS {
+            let members: Vec<u16> = (0..index.rows.len() as u16)
+                .filter(|&row| meets(index.rows[usize::from(row)], head(group)))
+                .collect();
+            index.split(group, &members);
+        }
+        index
+    }
+
+    /// Gives each value of the group's best field its candidates.
+    fn split(&mut self, group: usize, members: &[u16]) {
+        let field = self.best_field(members);
+        self.groups[group] = Group { field, first: self.places.len() };
+        for value in 0..1 << field.width {
+            let fixed = ((value << field.shift) as u32, (field.mask() << field.shift) as u32);
+            let first = self.candidates.len();
+            let candidates = members.iter().filter(|&&row| meets(self.rows[usize::from(row)], fixed));
+            self.candidates.extend(candidates);
+            self.places.push((first as u16, (self.candidates.len() - first) as u16));
+        }
+    }
+
+    /// The field that leaves the fewest candidates where it leaves most; of these, the narrowest.
+    fn best_field(&self, members: &[u16]) -> Field {
+        if members.len() < 2 {
+            return Field::default();
+        }
+        let fields = (0..=WIDEST).flat_map(|width| (0..29 - width).map(move |shift| Field { shift, width }));
+        let most = |field: &Field| {
+            let mut counts = [0u16; 1 << WIDEST];
+            for row in members.iter().map(|&row| self.rows[usize::from(row)]) {
+                let (fixed, free) = (field.of(row.value), field.of(!row.mask));
+                // Each subset of the free bits, the whole first.
+                let mut subset = free;
+                loop {
+                    counts[fixed | subset] += 1;
+                    if subset == 0 {
+                        break;
+                    }
+                    subset = (subset - 1) & free;
+                }
+            }
+            counts.into_iter().max()
+        };
+        fields.min_by_key(|field| (most(field), field.width)).unwrap_or_default()
+    }
+
+    /// The number of a word's row.
+    #[inline]
+    fn find(&self, word: u32) -> Option<u16> {
+        let group = &self.groups[group(word)];
+        let (first, count) = self.places[group.first + group.field.of(word)];
+        let candidates = &self.candidates[usize::from(first)..][..usize::from(count)];
+        candidates.iter().copied().find(|&row| {
+            let row = self.rows[usize::from(row)];
+            word & row.mask == row.value
+        })
+    }
+}
+
+/// All rows, in the order of [`FAMILIES`]: a row's number is its place here.
+#[must_use]
+pub fn rows() -> &'static [&'static Instruction] {
+    &INDEX.rows
+}
+
+/// The number of a word's row, whichever processor has it.
+#[must_use]
+pub fn find_number(word: u32) -> Option<u16> {
+    INDEX.find(word)
+}
+
+/// The row of a word, whichever processor has it.
+///
+/// ```
+/// use millstream_ultrasparc::isa;
+/// assert_eq!(isa::find(0x8400_4003).map(|row| row.name), Some("add"));
+/// assert!(isa::find(0xffff_ffff).is_none());
+/// ```
+#[must_use]
+pub fn find(word: u32) -> Option<&'static Instruction> {
+    find_number(word).map(|number| INDEX.rows[usize::from(number)])
+}
+
+/// The row of a word, and the instruction made ready; `None` where a processor with these features has none such.
+#[must_use]
+pub fn decode(word: u32, address: u64, features: Features) -> Option<(&'static Instruction, Op)> {
+    let row = find(word).filter(|row| features.has(row.needs))?;
+    let (Decode::Plain(make) | Decode::Control(make)) = row.decode;
+    Some((row, make(Word(word), address)))
+}
