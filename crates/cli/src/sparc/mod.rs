@@ -1,0 +1,3 @@
+//! What `millstream sparc` shows.
+
+pub mod history;
