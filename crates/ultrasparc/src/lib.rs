@@ -7,6 +7,7 @@
 #![deny(unsafe_code)]
 
 pub mod arithmetic;
+pub mod counts;
 pub mod cpu;
 pub mod hypervisor;
 pub mod isa;
@@ -14,6 +15,7 @@ pub mod kernel;
 pub mod linux;
 pub mod memory;
 pub mod processor;
+pub mod program;
 pub mod spu;
 pub mod t4;
 pub mod timing;

@@ -23,6 +23,7 @@ use subtle::ConstantTimeEq;
 
 pub use cipher::{Keystream, Sums};
 pub use jobs::{F8Job, F8Lanes, F8LanesOps, F9Job, F9Lanes, F9LanesOps, UEA1_LANES, UIA1_LANES};
+pub use sbox::{S7, S9};
 pub use schedule::Schedule;
 
 use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table, Timing};
@@ -212,6 +213,11 @@ impl F8 {
     /// KASUMI itself on one block under this key, for tests against TS 35.203.
     pub fn block(&self, block: u64) -> u64 {
         self.keys.block(&self.keys.plain, block)
+    }
+
+    /// The block that [`F8::block`] makes `block` of. Neither f8 nor f9 needs it; in constant time, and slow.
+    pub fn inverse_block(&self, block: u64) -> u64 {
+        portable::inverse_block(&schedule::expand(&self.keys.plain.key), block)
     }
 }
 

@@ -1,17 +1,48 @@
 //! Basic blocks of instructions made ready, and how they are found again.
+//!
+//! A block ends with a control transfer and the instruction in its delay slot, or before what can't be in the middle of
+//! one: another page, a control transfer in a delay slot. Blocks are linked to those that follow them when that is first
+//! seen. `flush`, and changes of what a page is, make blocks dead; their counts stay.
 
-use crate::cpu::{Cpu, Op};
-use crate::isa::Word;
+use std::collections::HashMap;
+
+use crate::cpu::{Cpu, Op, Trap};
+use crate::isa::{self, Class, Decode, Word};
+use crate::memory::PAGE_BYTES;
 
 /// Instructions that are executed by one handler where they follow one another in a block, because together they are
 /// quicker.
 ///
-/// Each family may have a list; [`FUSIONS`] is all of them, tried in order, so a longer sequence comes first. What `make`
-/// answers must do exactly what the instructions would. It may trap having changed nothing: they are then executed one
-/// by one, which finds the one that traps, and so nothing else has to be done for precise traps. A control transfer can
-/// only be the last of them; its delay slot is not part of the sequence.
+/// Each family may have a list; [`FUSIONS`] is all of them, tried in order at each instruction, so a longer sequence
+/// comes before its beginning. What `make` answers must do exactly what the instructions would, or answer
+/// [`Step::Trap`](crate::cpu::Step::Trap) and have changed nothing: they are then executed one by one, which finds the one
+/// that traps, so that traps stay precise without more work. A control transfer can only be the last of a sequence, and
+/// the instruction in its delay slot is not part of it; the op has the target in `imm` then, as the transfer alone has.
+///
+/// ```
+/// use millstream_ultrasparc::cpu::block::Fusion;
+/// use millstream_ultrasparc::cpu::{Op, Step};
+/// use millstream_ultrasparc::isa::Word;
+///
+/// // Twice `sethi`: both constants in one op.
+/// const TWO_CONSTANTS: Fusion = Fusion {
+///     rows: &["sethi", "sethi"],
+///     make: |words: &[Word], _address| {
+///         let [first, second] = [words[0], words[1]].map(|word| u64::from(word.0 << 10));
+///         let run = |cpu: &mut millstream_ultrasparc::cpu::Cpu, op: &Op| {
+///             cpu.set(op.rd, op.imm >> 32);
+///             cpu.set(op.rs1, op.imm & 0xffff_ffff);
+///             Step::Next
+///         };
+///         let [rd, rs1] = [words[0], words[1]].map(|word| millstream_ultrasparc::cpu::destination(word.rd()));
+///         Some(Op { run, imm: first << 32 | second, rd, rs1, rs2: 0, rs3: 0 })
+///     },
+/// };
+/// assert_eq!(TWO_CONSTANTS.rows.len(), 2);
+/// ```
+#[derive(Clone, Copy)]
 pub struct Fusion {
-    /// The names of the rows, in the order of execution. A name that ends in `*` stands for all rows that begin so.
+    /// The names of the rows, in the order of execution.
     pub rows: &'static [&'static str],
     /// Makes one op of the instructions' words, the first of which is at that address, or does not.
     pub make: fn(&[Word], u64) -> Option<Op>,
@@ -33,14 +64,250 @@ pub struct Executed<'a> {
     pub annulled: u64,
 }
 
+/// The longest block, in words without the delay slot.
+const LONGEST: usize = 64;
+
+/// No block: a link that is not known yet.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// How many places the table of recently found blocks has.
+const RECENT: usize = 1 << 13;
+
+/// A basic block.
+pub(crate) struct Block {
+    /// What is executed in order.
+    pub ops: Box<[Op]>,
+    /// What is executed in the delay slot; nothing if the block ends otherwise.
+    pub delay: Op,
+    /// Numbers of the blocks that follow: where the last transfer is not taken, and where it is.
+    pub links: [u32; 2],
+    /// Where it goes on: likewise.
+    pub next: [u64; 2],
+    /// How often it was entered.
+    pub executions: u64,
+    /// How often its delay slot was annulled.
+    pub annulled: u64,
+    /// The address of the first word.
+    pub start: u64,
+    /// Nothing of it can be a block: its instructions are executed by [`Cpu::step`].
+    pub stepped: bool,
+    dead: bool,
+    /// For each op, which word of the block it begins with; and where the delay slot is.
+    pub places: Box<[u8]>,
+    words: Box<[u32]>,
+}
+
 /// The blocks.
 #[derive(Default)]
-pub(crate) struct Cache {}
+pub(crate) struct Cache {
+    pub blocks: Vec<Block>,
+    places: HashMap<u64, u32>,
+    recent: Vec<(u64, u32)>,
+    /// Single instructions that were executed by themselves, by address and word.
+    singles: HashMap<(u64, u32), u64>,
+}
+
+impl Cache {
+    /// The block at an address, made if need be.
+    pub fn find(&mut self, cpu: &mut Cpu, address: u64) -> Result<u32, Trap> {
+        let place = (address >> 2) as usize % RECENT;
+        match self.recent.get(place) {
+            Some(&(there, number)) if there == address => return Ok(number),
+            Some(_) => {}
+            None => self.recent = vec![(u64::MAX, NONE); RECENT],
+        }
+        let number = match self.places.get(&address) {
+            Some(&number) => number,
+            None => self.make(cpu, address)?,
+        };
+        self.recent[place] = (address, number);
+        Ok(number)
+    }
+
+    fn make(&mut self, cpu: &mut Cpu, address: u64) -> Result<u32, Trap> {
+        let number = self.blocks.len() as u32;
+        let block = Block::new(cpu, address)?;
+        cpu.memory.mark_code(address);
+        cpu.memory.mark_code(block.last());
+        self.blocks.push(block);
+        self.places.insert(address, number);
+        Ok(number)
+    }
+
+    /// Forgets the blocks of these pages.
+    pub fn forget(&mut self, pages: &[u64]) {
+        let of = |address: u64| pages.contains(&(address / PAGE_BYTES * PAGE_BYTES));
+        for block in &mut self.blocks {
+            if !block.dead && (of(block.start) || of(block.last())) {
+                block.dead = true;
+                self.places.remove(&block.start);
+                (block.ops, block.places) = (Box::default(), Box::default());
+            }
+        }
+        for at in 0..self.blocks.len() {
+            self.blocks[at].links = self.blocks[at].links.map(|link| match self.blocks.get(link as usize) {
+                Some(block) if !block.dead => link,
+                _ => NONE,
+            });
+        }
+        self.recent.fill((u64::MAX, NONE));
+    }
+
+    /// Counts an instruction that was executed by itself.
+    pub fn count(&mut self, address: u64, word: u32) {
+        *self.singles.entry((address, word)).or_default() += 1;
+    }
+
+    /// Of a block that was entered, only the first `words` were executed.
+    pub fn count_part(&mut self, number: u32, words: usize) {
+        let block = &mut self.blocks[number as usize];
+        block.executions -= 1;
+        for (place, &word) in block.words.iter().take(words).enumerate() {
+            *self.singles.entry((block.start + 4 * place as u64, word)).or_default() += 1;
+        }
+    }
+}
+
+impl Block {
+    fn new(cpu: &Cpu, start: u64) -> Result<Block, Trap> {
+        let mut made = Making { start, address: start, words: Vec::new(), rows: Vec::new() };
+        let end = made.collect(cpu)?;
+        Ok(made.finish(cpu, end))
+    }
+
+    /// The address of the last word.
+    fn last(&self) -> u64 {
+        self.start + 4 * (self.words.len() as u64).saturating_sub(1)
+    }
+}
+
+/// How a block ends.
+enum End {
+    /// With a control transfer and its delay slot.
+    Transfer,
+    /// With the last word, and goes on after it.
+    Open,
+}
+
+/// A block that is being made.
+struct Making {
+    start: u64,
+    address: u64,
+    words: Vec<u32>,
+    rows: Vec<Option<&'static isa::Instruction>>,
+}
+
+impl Making {
+    /// Takes words up to the end of the block.
+    fn collect(&mut self, cpu: &Cpu) -> Result<End, Trap> {
+        loop {
+            let word = match cpu.memory.fetch(self.address) {
+                Ok(word) => word,
+                Err(_) if !self.words.is_empty() => return Ok(End::Open),
+                Err(fault) => return Err(Trap::Memory(fault)),
+            };
+            let row = isa::find(word).filter(|row| cpu.has(row.needs));
+            match row {
+                Some(isa::Instruction { decode: Decode::Control(_), .. }) => {
+                    let slot = cpu.memory.fetch(self.address + 4).ok();
+                    let in_slot = slot.and_then(isa::find).filter(|row| cpu.has(row.needs));
+                    let couple = in_slot.is_some_and(|row| matches!(row.decode, Decode::Control(_)));
+                    let Some(slot) = slot.filter(|_| !couple) else { return Ok(End::Open) };
+                    self.take(word, row);
+                    self.take(slot, in_slot);
+                    return Ok(End::Transfer);
+                }
+                _ => self.take(word, row),
+            }
+            let ends = row.is_none_or(|row| row.class == Class::Trap);
+            if ends || self.words.len() == LONGEST || self.address.is_multiple_of(PAGE_BYTES) {
+                return Ok(End::Open);
+            }
+        }
+    }
+
+    fn take(&mut self, word: u32, row: Option<&'static isa::Instruction>) {
+        self.words.push(word);
+        self.rows.push(row);
+        self.address += 4;
+    }
+
+    /// Makes the words ready.
+    fn finish(self, _cpu: &Cpu, end: End) -> Block {
+        let slot = match end {
+            End::Transfer => Some(self.words.len() - 1),
+            End::Open => None,
+        };
+        let (mut ops, mut places) = (Vec::new(), Vec::new());
+        let mut at = 0;
+        while at < slot.unwrap_or(self.words.len()) {
+            places.push(at as u8);
+            let (op, taken) = self.fused(at, slot).unwrap_or_else(|| (self.op(at), 1));
+            ops.push(op);
+            at += taken;
+        }
+        places.push(at as u8);
+        let target = ops.last().map_or(0, |op: &Op| op.imm);
+        Block {
+            stepped: ops.is_empty(),
+            ops: ops.into(),
+            delay: slot.map_or_else(Op::nothing, |slot| self.op(slot)),
+            links: [NONE; 2],
+            next: [self.address, target],
+            executions: 0,
+            annulled: 0,
+            start: self.start,
+            dead: false,
+            places: places.into(),
+            words: self.words.into(),
+        }
+    }
+
+    fn op(&self, at: usize) -> Op {
+        let (word, address) = (self.words[at], self.start + 4 * at as u64);
+        match self.rows[at].map(|row| row.decode) {
+            Some(Decode::Plain(make) | Decode::Control(make)) => make(Word(word), address),
+            None => Op::illegal(word),
+        }
+    }
+
+    /// The first fusion that fits at a word, and how many words it takes.
+    fn fused(&self, at: usize, slot: Option<usize>) -> Option<(Op, usize)> {
+        let left = &self.rows[at..slot.unwrap_or(self.rows.len())];
+        let fits = |fusion: &&Fusion| {
+            left.len() >= fusion.rows.len()
+                && fusion.rows.iter().zip(left).all(|(name, row)| row.is_some_and(|row| row.name == *name))
+        };
+        FUSIONS.iter().copied().flatten().filter(fits).find_map(|fusion| {
+            let words: Vec<Word> = self.words[at..][..fusion.rows.len()].iter().copied().map(Word).collect();
+            (fusion.make)(&words, self.start + 4 * at as u64).map(|op| (op, words.len()))
+        })
+    }
+}
 
 impl Cpu {
     /// What was executed so far: runs of words with their counts. The same word may be in several.
     pub fn blocks(&self) -> impl Iterator<Item = Executed<'_>> {
-        let _ = &self.cache;
-        std::iter::empty()
+        let blocks = self.cache.blocks.iter().filter(|block| block.executions > 0).map(|block| Executed {
+            start: block.start,
+            words: &block.words,
+            executions: block.executions,
+            annulled: block.annulled,
+        });
+        let singles = self.cache.singles.iter().map(|((start, word), executions)| Executed {
+            start: *start,
+            words: std::slice::from_ref(word),
+            executions: *executions,
+            annulled: 0,
+        });
+        blocks.chain(singles)
+    }
+
+    /// Starts the counts of [`Cpu::blocks`] again from zero.
+    pub fn reset_counts(&mut self) {
+        for block in &mut self.cache.blocks {
+            (block.executions, block.annulled) = (0, 0);
+        }
+        self.cache.singles.clear();
     }
 }

@@ -6,14 +6,20 @@
 pub mod access;
 pub mod block;
 pub mod branch;
+pub mod condition;
+pub mod float;
 pub mod integer;
 pub mod registers;
 mod run;
+pub mod space;
+pub mod vis;
+pub mod vis3;
 pub mod window;
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 pub use access::Device;
 
@@ -63,8 +69,10 @@ pub struct Cpu {
     pub features: Features,
     /// Why the last handler did not finish.
     pub trap: Option<Trap>,
+    /// When it was made.
+    started: Instant,
     /// The blocks made so far.
-    cache: Box<block::Cache>,
+    cache: block::Cache,
 }
 
 /// An instruction made ready.
@@ -170,7 +178,7 @@ impl Cpu {
             codes: registers::Codes::default(),
             windows: window::Windows::default(),
             y: 0,
-            asi: access::PRIMARY,
+            asi: space::PRIMARY,
             fprs: registers::FPRS_ENABLED,
             cfr: registers::cfr(features),
             memory: Memory::new()?,
@@ -178,7 +186,8 @@ impl Cpu {
             attention: Arc::default(),
             features,
             trap: None,
-            cache: Box::default(),
+            started: Instant::now(),
+            cache: block::Cache::default(),
         })
     }
 

@@ -1,7 +1,9 @@
 //! Register windows: save, restore, and the guest's stack behind them.
 //! Ref. The SPARC Architecture Manual, Version 9, §5.1.4, §6.4 and §H; frames as in its 64-bit ABI.
 
-use crate::cpu::{Cpu, Trap};
+use crate::cpu::{Cpu, Op, Step, Trap};
+use crate::isa::{Class, Decode, Instruction, Operand};
+use crate::processor::Feature;
 
 /// How many windows there are.
 pub const WINDOWS: usize = 8;
@@ -88,7 +90,7 @@ impl Cpu {
     /// Writes the oldest window to its frame.
     fn spill(&mut self) -> Result<(), Trap> {
         let oldest = self.windows.canrestore;
-        let frame = self.frame(self.window(oldest, 14))?;
+        let frame = Self::frame(self.window(oldest, 14))?;
         let mut bytes = [0; 128];
         for (bytes, value) in bytes.chunks_exact_mut(8).zip(self.windows.saved[self.windows.slot(oldest)]) {
             bytes.copy_from_slice(&value.to_be_bytes());
@@ -101,7 +103,7 @@ impl Cpu {
 
     /// Reads the window above the current one from its frame, which is at the current frame pointer.
     fn fill(&mut self) -> Result<(), Trap> {
-        let frame = self.frame(self.r[30])?;
+        let frame = Self::frame(self.r[30])?;
         let mut bytes = [0; 128];
         self.memory.read(frame, &mut bytes).map_err(Trap::Memory)?;
         let slot = self.windows.slot(1);
@@ -114,7 +116,7 @@ impl Cpu {
     }
 
     /// The address of the register save area of a stack pointer.
-    fn frame(&self, pointer: u64) -> Result<u64, Trap> {
+    fn frame(pointer: u64) -> Result<u64, Trap> {
         let frame = pointer.wrapping_add(BIAS);
         if frame.is_multiple_of(8) { Ok(frame) } else { Err(Trap::NotAligned(frame)) }
     }
@@ -154,5 +156,61 @@ impl Windows {
     /// Where the window `k` restores up is kept.
     fn slot(&self, k: usize) -> usize {
         (self.cwp + WINDOWS - k) % WINDOWS
+    }
+}
+
+/// A row of this family: `op` 2, by `op3`.
+const fn row(name: &'static str, op3: u32, operands: &'static [Operand], run: Decode) -> Instruction {
+    Instruction {
+        name,
+        mask: 0xc1f8_0000,
+        value: 2 << 30 | op3 << 19,
+        operands,
+        needs: Feature::V9,
+        class: Class::Window,
+        decode: run,
+    }
+}
+
+/// The rows.
+pub const INSTRUCTIONS: &[Instruction] = &[
+    row("flushw", 0x2b, &[], Decode::Plain(|word, _| Op::integer(flushw, word))),
+    row(
+        "save",
+        0x3c,
+        &[Operand::R1, Operand::R2OrImm13, Operand::Rd],
+        Decode::Plain(|word, _| Op::integer(save, word)),
+    ),
+    row(
+        "restore",
+        0x3d,
+        &[Operand::R1, Operand::R2OrImm13, Operand::Rd],
+        Decode::Plain(|word, _| Op::integer(restore, word)),
+    ),
+];
+
+/// The sum is of the old window, and set in the new one.
+fn save(cpu: &mut Cpu, op: &Op) -> Step {
+    let sum = cpu.get(op.rs1).wrapping_add(cpu.operand2(op));
+    if let Err(trap) = cpu.save_window() {
+        return cpu.stop(trap);
+    }
+    cpu.set(op.rd, sum);
+    Step::Next
+}
+
+fn restore(cpu: &mut Cpu, op: &Op) -> Step {
+    let sum = cpu.get(op.rs1).wrapping_add(cpu.operand2(op));
+    if let Err(trap) = cpu.restore_window() {
+        return cpu.stop(trap);
+    }
+    cpu.set(op.rd, sum);
+    Step::Next
+}
+
+fn flushw(cpu: &mut Cpu, _: &Op) -> Step {
+    match cpu.flush_windows() {
+        Ok(()) => Step::Next,
+        Err(trap) => cpu.stop(trap),
     }
 }

@@ -182,3 +182,126 @@ pub fn decode(word: u32, address: u64, features: Features) -> Option<(&'static I
     let (Decode::Plain(make) | Decode::Control(make)) = row.decode;
     Some((row, make(Word(word), address)))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    /// Words that agree in `mask`, and the rows that each of them might have.
+    struct Cube {
+        value: u32,
+        mask: u32,
+        rows: Vec<u16>,
+    }
+
+    impl Cube {
+        /// Splits it until each part's words all have the same row, or none, and are all looked up in the same place.
+        ///
+        /// The bits it splits by are all that any row that is left looks at, and all that [`Index::find`] looks at
+        /// first: so what holds for one word of a part holds for all of them.
+        fn parts(self, field: Field, seen: &mut impl FnMut(Cube)) {
+            let looked_at = self.rows.iter().fold(0, |bits, &row| bits | rows()[usize::from(row)].mask);
+            let open =
+                [field.bits(), looked_at].into_iter().map(|bits| bits & !self.mask).find(|&bits| bits != 0);
+            let Some(open) = open else { return seen(self) };
+            let bit = 1 << open.trailing_zeros();
+            for value in [self.value, self.value | bit] {
+                let mask = self.mask | bit;
+                let kept = |row: &u16| meets(rows()[usize::from(*row)], (value, mask));
+                let kept = self.rows.iter().copied().filter(kept).collect();
+                Cube { value, mask, rows: kept }.parts(field, seen);
+            }
+        }
+
+        fn words(&self) -> u64 {
+            1 << self.mask.count_zeros()
+        }
+    }
+
+    /// All 2^32 words, in parts.
+    fn all_words(mut seen: impl FnMut(Cube)) {
+        for group in 0..GROUPS {
+            let (value, mask) = head(group);
+            let members = 0..rows().len() as u16;
+            let members = members.filter(|&row| meets(rows()[usize::from(row)], (value, mask))).collect();
+            Cube { value, mask, rows: members }.parts(INDEX.groups[group].field, &mut seen);
+        }
+    }
+
+    #[test]
+    fn of_all_words_each_has_one_row_or_none_and_is_found_there() {
+        let (mut of_rows, mut illegal) = (vec![0u64; rows().len()], 0u64);
+        all_words(|cube| {
+            let names: Vec<&str> = cube.rows.iter().map(|&row| rows()[usize::from(row)].name).collect();
+            assert!(names.len() <= 1, "{:#010x} is {}", cube.value, names.join(" and "));
+            let row = cube.rows.first().copied();
+            for word in [cube.value, cube.value | !cube.mask] {
+                assert_eq!(find_number(word), row, "{word:#010x} is {names:?}");
+            }
+            match row {
+                Some(row) => of_rows[usize::from(row)] += cube.words(),
+                None => illegal += cube.words(),
+            }
+        });
+        for (row, words) in rows().iter().zip(&of_rows) {
+            assert_eq!(
+                *words,
+                1 << row.mask.count_zeros(),
+                "{} has other words than its mask says",
+                row.name
+            );
+        }
+        assert_eq!(of_rows.iter().sum::<u64>() + illegal, 1 << 32);
+        println!("{}", table(&of_rows, illegal));
+    }
+
+    /// How many rows and words each class has.
+    fn table(of_rows: &[u64], illegal: u64) -> String {
+        let mut classes = BTreeMap::<_, (usize, u64)>::new();
+        for (row, words) in rows().iter().zip(of_rows) {
+            let class = classes.entry(row.class).or_default();
+            *class = (class.0 + 1, class.1 + words);
+        }
+        let lines = classes
+            .iter()
+            .map(|(class, (rows, words))| format!("{:14} {rows:4} {words:10}\n", format!("{class:?}")));
+        let header = format!("{:14} {:>4} {:>10}\n", "Class", "Rows", "Words");
+        format!("{header}{}{:14} {:4} {illegal:10}", lines.collect::<String>(), "(illegal)", "")
+    }
+
+    #[test]
+    fn no_two_rows_share_a_word() {
+        for (number, a) in rows().iter().enumerate() {
+            assert_eq!(a.value & !a.mask, 0, "{}: a value outside its mask", a.name);
+            for b in &rows()[number + 1..] {
+                assert!(
+                    !meets(a, (b.value, b.mask)),
+                    "{} and {}: {:#010x}",
+                    a.name,
+                    b.name,
+                    a.value | b.value
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn few_rows_are_looked_at_for_a_word() {
+        let most = INDEX.places.iter().map(|(_, count)| *count).max();
+        assert!(most <= Some(8), "{most:?}");
+        let places = INDEX.places.len();
+        assert!(places < 8192, "{places}");
+    }
+
+    #[test]
+    fn a_processor_without_the_feature_has_no_such_instruction() {
+        use crate::processor::Processor;
+        let features = Processor::T4.features();
+        for row in rows() {
+            assert!(decode(row.value, 0, features).is_some(), "{}", row.name);
+            assert!(decode(row.value, 0, features.without(row.needs)).is_none(), "{}", row.name);
+        }
+    }
+}

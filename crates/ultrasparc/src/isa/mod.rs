@@ -7,14 +7,46 @@ mod disassemble;
 mod index;
 mod names;
 
-use crate::cpu::{Op, branch, integer};
+use crate::cpu::{Op, access, branch, condition, float, integer, registers, space, vis, vis3, window};
 use crate::processor::Feature;
 
 pub use disassemble::{Text, disassemble};
 pub use index::{decode, find, find_number, rows};
 
 /// The families, each the list of its file.
-pub const FAMILIES: &[&[Instruction]] = &[integer::INSTRUCTIONS, branch::INSTRUCTIONS];
+pub const FAMILIES: &[&[Instruction]] = &[
+    integer::INSTRUCTIONS,
+    condition::INTEGER_MOVES,
+    condition::FLOAT_CODE_MOVES,
+    condition::REGISTER_MOVES,
+    condition::TRAP_ROWS,
+    branch::INSTRUCTIONS,
+    branch::BICC,
+    branch::BPCC,
+    branch::FBFCC,
+    branch::FBPFCC,
+    branch::COMPARE_WORD,
+    branch::COMPARE_LONG,
+    window::INSTRUCTIONS,
+    access::INSTRUCTIONS,
+    space::INSTRUCTIONS,
+    registers::INSTRUCTIONS,
+    registers::PRIVILEGED_STATE,
+    float::INSTRUCTIONS,
+    float::COMPARISONS,
+    float::CONVERSIONS,
+    float::MOVES,
+    float::CONDITIONAL_MOVES,
+    float::REGISTER_MOVES,
+    float::FUSED,
+    vis::LOGICAL,
+    vis::INSTRUCTIONS,
+    vis::VIS2,
+    vis::STATE,
+    vis3::INSTRUCTIONS,
+    vis3::MASKS,
+    vis3::FLOAT,
+];
 
 /// One row: an instruction of the processor.
 #[derive(Clone, Copy)]
@@ -146,7 +178,7 @@ pub enum Operand {
     PrefetchFunction,
 }
 
-/// Kinds of work.
+/// Kinds of work; those of the crypto instructions come last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 #[allow(missing_docs)]
@@ -184,6 +216,54 @@ pub enum Class {
     Mpmul,
     Montmul,
     Montsqr,
+}
+
+impl Class {
+    /// What tables call it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::Integer => "integer",
+            Class::Shift => "shift",
+            Class::Multiply => "multiply",
+            Class::Divide => "divide",
+            Class::Load => "load",
+            Class::Store => "store",
+            Class::Atomic => "atomic",
+            Class::Branch => "branch",
+            Class::Call => "call",
+            Class::Window => "register window",
+            Class::State => "state register",
+            Class::Trap => "trap",
+            Class::FloatMove => "float move",
+            Class::FloatAdd => "float add",
+            Class::FloatMultiply => "float multiply",
+            Class::FloatDivide => "float divide",
+            Class::FloatConvert => "float convert",
+            Class::FloatCompare => "float compare",
+            Class::Vis => "VIS",
+            Class::Vis3 => "VIS 3",
+            Class::AesRound => "AES rounds",
+            Class::AesKey => "AES keys",
+            Class::Des => "DES",
+            Class::Kasumi => "Kasumi",
+            Class::Camellia => "Camellia",
+            Class::Md5 => "MD5",
+            Class::Sha1 => "SHA-1",
+            Class::Sha256 => "SHA-256",
+            Class::Sha512 => "SHA-512",
+            Class::Crc32c => "CRC32c",
+            Class::Mpmul => "multiply, many words",
+            Class::Montmul => "Montgomery multiply",
+            Class::Montsqr => "Montgomery square",
+        }
+    }
+
+    /// Whether it is work of the T4's crypto instructions.
+    #[must_use]
+    pub fn is_crypto(self) -> bool {
+        self >= Class::AesRound
+    }
 }
 
 /// An instruction's 32 bits, and its fields.

@@ -1,0 +1,111 @@
+//! A program's file, or a library's: its code, and where its functions are.
+//! Ref. System V ABI, SPARC version 9 supplement.
+
+use std::collections::BTreeMap;
+
+use object::elf;
+use object::{Object, ObjectSection, ObjectSymbol, SectionFlags, SymbolFlags};
+
+/// What of an ELF file says what it executes.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// Its code, by address.
+    pub sections: Vec<Code>,
+    /// Its functions, by address; one that has several names is there under each.
+    pub functions: Vec<Function>,
+}
+
+/// A section of code.
+#[derive(Clone, Debug)]
+pub struct Code {
+    /// As in `.text`.
+    pub name: String,
+    /// Where it is to be in memory; relative to where the file is put, if it may be put anywhere.
+    pub address: u64,
+    /// Its words.
+    pub words: Vec<u32>,
+}
+
+/// A function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// Its symbol.
+    pub name: String,
+    /// Where it begins.
+    pub address: u64,
+    /// How many bytes it has; 0 where the file does not say.
+    pub size: u64,
+}
+
+/// Why a file can't be read as a program.
+#[derive(Debug, PartialEq, Eq)]
+pub struct NotAProgram(String);
+
+impl std::fmt::Display for NotAProgram {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "not an ELF file for 64-bit SPARC: {}", self.0)
+    }
+}
+
+impl std::error::Error for NotAProgram {}
+
+impl Program {
+    /// Reads a file's bytes.
+    ///
+    /// # Errors
+    /// It is no ELF file for 64-bit SPARC.
+    pub fn parse(bytes: &[u8]) -> Result<Program, NotAProgram> {
+        let file = object::File::parse(bytes).map_err(|error| NotAProgram(error.to_string()))?;
+        if file.architecture() != object::Architecture::Sparc64 {
+            return Err(NotAProgram(format!("it is for {:?}", file.architecture())));
+        }
+        let mut sections = Vec::new();
+        for section in file.sections() {
+            let SectionFlags::Elf { sh_flags } = section.flags() else { continue };
+            if sh_flags & u64::from(elf::SHF_EXECINSTR) == 0 {
+                continue;
+            }
+            let named = |error: object::Error| NotAProgram(format!("{:?}: {error}", section.name()));
+            let name = section.name().map_err(named)?.to_owned();
+            let words = section.data().map_err(named)?.chunks_exact(4);
+            let words = words.map(|word| u32::from_be_bytes([word[0], word[1], word[2], word[3]])).collect();
+            sections.push(Code { name, address: section.address(), words });
+        }
+        sections.sort_by_key(|section| section.address);
+        Ok(Program { sections, functions: functions(&file) })
+    }
+
+    /// The functions that begin at addresses from `start` up to `end`.
+    #[must_use]
+    pub fn beginning_in(&self, start: u64, end: u64) -> &[Function] {
+        let first = self.functions.partition_point(|function| function.address < start);
+        let last = self.functions.partition_point(|function| function.address < end);
+        &self.functions[first..last.max(first)]
+    }
+
+    /// The function that an address belongs to.
+    #[must_use]
+    pub fn function_at(&self, address: u64) -> Option<&Function> {
+        let after = self.functions.partition_point(|function| function.address <= address);
+        let nearest = self.functions[..after].last()?.address;
+        let named = self.functions[..after].partition_point(|function| function.address < nearest);
+        let mut names = self.functions[named..after].iter();
+        names.find(|function| function.size == 0 || address - function.address < function.size)
+    }
+}
+
+/// The functions of a file's two symbol tables, each name once.
+fn functions(file: &object::File<'_>) -> Vec<Function> {
+    let mut found = BTreeMap::new();
+    for symbol in file.symbols().chain(file.dynamic_symbols()) {
+        let SymbolFlags::Elf { st_info, .. } = symbol.flags() else { continue };
+        let is_function = matches!(st_info & 15, elf::STT_FUNC | elf::STT_GNU_IFUNC);
+        if let (true, false, Ok(name)) = (is_function, symbol.is_undefined(), symbol.name())
+            && !name.is_empty()
+        {
+            found.insert((symbol.address(), name.to_owned()), symbol.size());
+        }
+    }
+    let function = |((address, name), size)| Function { name, address, size };
+    found.into_iter().map(function).collect()
+}
