@@ -2,9 +2,34 @@
 //! calls of privileged guests.
 //!
 //! Solaris reached the units through its cryptographic framework; none of that is here. What is here does the same work in
-//! the same order (a system call, copies, control words, hypervisor calls, an interrupt, copies) behind a system call of ours.
+//! the same order behind system calls of ours:
+//!
+//! | number | call | |
+//! | --- | --- | --- |
+//! | 20000 | `operation(words, count)` | one operation: control words with the process's addresses ([`framework`]) |
+//! | 20001 | `power(request)` | a modular power ([`framework`]) |
+//! | 20002 | `grant(entries)` | a queue for the fast path; the address of its page ([`grant`]) |
+//! | 20003 | `revoke()` | gives it back |
+//!
+//! A process that is told to be privileged makes hypervisor calls itself, with `ta 0x80`: its addresses are real ones then.
+
+mod accounts;
+mod bus;
+pub mod framework;
+pub mod grant;
+mod privileged;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+pub use accounts::{Accounts, Line};
+use bus::Bus;
 
 use crate::cpu::Cpu;
+use crate::hypervisor::{GROUP, Machine, Reply, Status};
+use crate::memory::Memory;
+use crate::processor::Processor;
+use crate::spu::{Model, Work};
+use crate::timing::model;
 
 /// What a machine has beside Linux: it answers what the Linux personality does not know.
 pub trait Extension {
@@ -14,4 +39,145 @@ pub trait Extension {
     /// A software trap from 0x80 on, `ta 0x80 + n`: it sets the registers and answers true, and its caller goes on after the
     /// instruction; or false, for an illegal instruction's signal.
     fn hypervisor(&mut self, cpu: &mut Cpu, number: u8) -> bool;
+}
+
+/// The system calls.
+pub mod number {
+    #![allow(missing_docs)]
+    pub const OPERATION: u64 = 20000;
+    pub const POWER: u64 = 20001;
+    pub const GRANT: u64 = 20002;
+    pub const REVOKE: u64 = 20003;
+}
+
+/// Errors of system calls, as SPARC numbers them.
+pub mod errno {
+    #![allow(missing_docs)]
+    pub const EIO: u64 = 5;
+    pub const ENOMEM: u64 = 12;
+    pub const EFAULT: u64 = 14;
+    pub const EBUSY: u64 = 16;
+    pub const ENODEV: u64 = 19;
+    pub const EINVAL: u64 = 22;
+}
+
+/// The processor that programs run on: there is one strand.
+const CPU: usize = 0;
+/// The address space of the program, which tags its requests.
+const CONTEXT: u16 = 1;
+
+/// The units of a machine, and the kernel that drives them. Clones are the same.
+///
+/// ```
+/// use millstream_ultrasparc::kernel::Units;
+/// use millstream_ultrasparc::processor::Processor;
+///
+/// assert!(Units::of(Processor::T2, false).is_some());
+/// assert!(Units::of(Processor::T4, false).is_none(), "its instructions are in the core");
+/// ```
+#[derive(Clone)]
+pub struct Units(Arc<Mutex<Kernel>>);
+
+impl Units {
+    /// Those of a processor, if it has any.
+    #[must_use]
+    pub fn of(processor: Processor, privileged: bool) -> Option<Units> {
+        let model = Model::of(processor)?;
+        Some(Units(Arc::new(Mutex::new(Kernel::new(processor, model, privileged)))))
+    }
+
+    /// Gives the processor the registers of the fast path.
+    pub fn attach(&self, cpu: &mut Cpu) {
+        cpu.device = Some(Box::new(grant::Registers(self.clone())));
+    }
+
+    /// What was done so far, and what it cost.
+    #[must_use]
+    pub fn accounts(&self) -> Accounts {
+        self.kernel().accounts
+    }
+
+    fn kernel(&self) -> MutexGuard<'_, Kernel> {
+        // Nothing of it is left half done by a panic that anything after would look at.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Extension for Units {
+    fn syscall(&mut self, cpu: &mut Cpu, number: u64, arguments: [u64; 6]) -> Option<Result<u64, u64>> {
+        let mut kernel = self.kernel();
+        let [a, b, ..] = arguments;
+        Some(match number {
+            number::OPERATION => kernel.operation(&mut cpu.memory, a, b),
+            number::POWER => kernel.power(&mut cpu.memory, a),
+            number::GRANT => kernel.grant(&mut cpu.memory, a),
+            number::REVOKE => kernel.revoke(&mut cpu.memory),
+            _ => return None,
+        })
+    }
+
+    fn hypervisor(&mut self, cpu: &mut Cpu, number: u8) -> bool {
+        self.kernel().trap(cpu, number)
+    }
+}
+
+/// The kernel's state.
+struct Kernel {
+    processor: Processor,
+    model: Model,
+    machine: Machine,
+    /// The kernel's own memory: queues, and buffers that objects are copied to.
+    own: Vec<u8>,
+    queues: framework::Queues,
+    grant: Option<grant::Grant>,
+    privileged: bool,
+    accounts: Accounts,
+}
+
+impl Kernel {
+    fn new(processor: Processor, model: Model, privileged: bool) -> Kernel {
+        let mut machine = Machine::new(processor, 1);
+        // It knows the group, and takes the newest it has where 2.1 is too new.
+        machine.set_version(CPU, GROUP, 2, 1).expect("every machine with units knows version 2");
+        machine.set_context(CPU, CONTEXT);
+        Kernel {
+            processor,
+            model,
+            machine,
+            own: vec![0; framework::MEMORY_BYTES],
+            queues: framework::Queues::default(),
+            grant: None,
+            privileged,
+            accounts: Accounts::new(processor),
+        }
+    }
+
+    /// A hypervisor call of the kernel's.
+    fn call(&mut self, memory: &mut Memory, function: u64, arguments: [u64; 3]) -> Result<[u64; 3], u64> {
+        let [a, b, c] = arguments;
+        let Reply { status, results } = self.hypercall(memory, function, [a, b, c, 0]);
+        match status {
+            Status::Ok => Ok(results),
+            Status::WouldBlock => Err(errno::EBUSY),
+            Status::NoAccess | Status::BadTrap | Status::NoCpu => Err(errno::ENODEV),
+            Status::Io => Err(errno::EIO),
+            _ => Err(errno::EINVAL),
+        }
+    }
+
+    fn hypercall(&mut self, memory: &mut Memory, function: u64, arguments: [u64; 4]) -> Reply {
+        self.accounts.hypervisor_calls += 1;
+        let mut bus = Bus { process: memory, kernel: &mut self.own };
+        self.machine.hypercall(CPU, function, arguments, &mut bus)
+    }
+
+    /// Lets time pass for the units.
+    fn advance(&mut self, memory: &mut Memory, cycles: u64) {
+        let mut bus = Bus { process: memory, kernel: &mut self.own };
+        let cost = |work: &Work| model::work(self.processor, work) as u64;
+        for event in self.machine.advance(&mut bus, cycles, &cost) {
+            self.accounts.unit_operations += u64::from(event.completed.last);
+            self.accounts.unit_cycles += cost(&event.completed.work);
+        }
+    }
 }

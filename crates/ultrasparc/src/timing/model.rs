@@ -3,6 +3,7 @@
 use super::parameters::{self as parameters, Parameter};
 use crate::isa::Class;
 use crate::processor::Processor;
+use crate::spu::{Auth, CipherKind, Kind, Op, Task, Work};
 
 /// Cycles a second.
 #[must_use]
@@ -102,4 +103,40 @@ pub fn framework(copied: u64) -> f64 {
 pub fn montmul(words: u64) -> f64 {
     let products = 2 * words * words;
     parameters::T4_MONTMUL_CALL.value + parameters::T4_MONTMUL_PRODUCT.value * products as f64
+}
+
+/// Cycles of a unit for a piece of work, with its data in L2.
+#[must_use]
+pub fn work(processor: Processor, work: &Work) -> f64 {
+    let start = if work.first { parameters::SPU_START_L2.value } else { 0.0 };
+    match work.kind {
+        Kind::Control(task) => start + bulk(task).per_byte().value * work.bytes as f64,
+        Kind::Refused => start,
+        Kind::Modular(Op::Load | Op::Store) => parameters::MAU_OPERATION.value + work.words as f64,
+        Kind::Modular(_) => {
+            // T1's unit has the multiplier of one core's strands for itself, at half the speed.
+            let slower = if processor == Processor::T1 { 2.0 } else { 1.0 };
+            slower * work.multiplications as f64 * arithmetic_multiply(work.words as u64)
+        }
+    }
+}
+
+/// What a task is for the unit's speed. What nobody gave a speed for goes with its nearest relative.
+fn bulk(task: Task) -> Bulk {
+    match task {
+        Task::Cipher(cipher) => match cipher.kind {
+            CipherKind::Rc4 | CipherKind::Rc4NoStream => Bulk::Rc4,
+            CipherKind::Des => Bulk::Des,
+            CipherKind::TripleDes => Bulk::TripleDes,
+            CipherKind::Aes192 => Bulk::Aes192,
+            CipherKind::Aes256 => Bulk::Aes256,
+            CipherKind::Aes128 | CipherKind::Kasumi | CipherKind::KasumiF8 => Bulk::Aes128,
+        },
+        Task::Auth(Auth::Md5 | Auth::HmacMd5 | Auth::SslMd5 | Auth::PartialMd5) | Task::SslKey => Bulk::Md5,
+        Task::Auth(Auth::Sha1 | Auth::HmacSha1 | Auth::SslSha1 | Auth::PartialSha1) => Bulk::Sha1,
+        Task::Auth(Auth::Crc32 | Auth::Crc32c | Auth::TcpChecksum | Auth::IpChecksum) | Task::Copy => {
+            Bulk::Copy
+        }
+        Task::Auth(_) => Bulk::Sha256,
+    }
 }
