@@ -27,8 +27,8 @@ pub fn text(experiments: &[Experiment]) -> String {
         for line in table(&columns, &rows).lines() {
             let _ = writeln!(text, "  {line}");
         }
-        if !note.is_empty() {
-            let _ = writeln!(text, "  {note}");
+        for line in wrapped(note).iter().filter(|line| !line.is_empty()) {
+            let _ = writeln!(text, "  {line}");
         }
         text.push('\n');
     }
@@ -52,14 +52,37 @@ fn row(point: &Point) -> Vec<String> {
 fn verdict(point: &Point) -> String {
     match (point.how, point.error()) {
         (How::Fitted, _) => "fitted".to_owned(),
-        (How::Counted, Some(error)) => format!("{:+.1} % (counted)", 100.0 * error),
+        (How::Counted, Some(error)) => format!("{} (counted)", percent(error)),
         (How::Counted, None) => "counted".to_owned(),
-        (How::Predicted, Some(error)) => format!("{:+.1} %", 100.0 * error),
+        (How::Predicted, Some(error)) => percent(error),
         (How::Predicted, None) if point.claim == Claim::LessThan => {
             if point.agrees() { "holds" } else { "fails" }.to_owned()
         }
         (How::Predicted, None) => "-".to_owned(),
     }
+}
+
+/// With a sign, unless it is next to nothing.
+fn percent(part: f64) -> String {
+    let text = format!("{:+.1} %", 100.0 * part);
+    if text == "-0.0 %" || text == "+0.0 %" { "0.0 %".to_owned() } else { text }
+}
+
+/// Lines of no more than a hundred columns.
+fn wrapped(text: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is one");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.len() + 1 + word.len() > 98 {
+            lines.push(word.to_owned());
+        } else {
+            line.push(' ');
+            line.push_str(word);
+        }
+    }
+    lines
 }
 
 /// How many points were predicted, and how well.
@@ -163,7 +186,7 @@ mod tests {
     fn fits_and_predictions_are_told_apart() {
         let text = text(&experiments());
         let line = |begin: &str| text.lines().find(|line| line.trim_start().starts_with(begin)).unwrap();
-        assert!(line("16 bytes").contains("487") && line("16 bytes").ends_with("fitted"), "{text}");
+        assert!(line("16 bytes").contains("488") && line("16 bytes").ends_with("fitted"), "{text}");
         assert!(line("64 bytes").contains("817") && line("64 bytes").ends_with('%'), "{text}");
         assert!(text.contains("holds") && text.contains("(counted)"), "{text}");
     }
