@@ -53,6 +53,10 @@ pub struct Fusion {
 pub const FUSIONS: &[&[Fusion]] = &[];
 
 /// What was executed: see [`Cpu::blocks`].
+///
+/// The counts are exact. Where a trap left a block in the middle, the words before it are counted, the one that trapped
+/// and those after it are not: it will be executed again, or never. A software trap counts as executed. Blocks that were
+/// flushed or whose pages changed keep their words and counts.
 #[derive(Clone, Copy, Debug)]
 pub struct Executed<'a> {
     /// The address of the first word.

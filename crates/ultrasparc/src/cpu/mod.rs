@@ -13,6 +13,8 @@ mod pair;
 pub mod registers;
 mod run;
 pub mod space;
+#[cfg(test)]
+mod tests;
 pub mod vis;
 pub mod vis3;
 pub mod window;
