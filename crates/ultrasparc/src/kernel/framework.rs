@@ -5,9 +5,10 @@
 //! waits for the interrupt. The unit never sees the process's memory, so transforms in place become others here.
 
 use super::bus::KERNEL_MEMORY;
-use super::{CPU, Kernel, errno};
+use super::{CPU, Kernel};
 use crate::arithmetic::negative_inverse;
 use crate::hypervisor::{QueueType, function};
+use crate::linux::Errno;
 use crate::memory::Memory;
 use crate::spu::{Control, ControlWord, Field, Physical, Task, WORD_BYTES, ctl, read_word};
 
@@ -55,27 +56,27 @@ struct Places {
 }
 
 impl Places {
-    fn take(&mut self, bytes: usize) -> Result<u64, u64> {
+    fn take(&mut self, bytes: usize) -> Result<u64, Errno> {
         let at = self.next;
         self.next = (at + bytes as u64).next_multiple_of(64);
-        if self.next as usize > MEMORY_BYTES { Err(errno::EINVAL) } else { Ok(KERNEL_MEMORY + at) }
+        if self.next as usize > MEMORY_BYTES { Err(Errno(libc::EINVAL)) } else { Ok(KERNEL_MEMORY + at) }
     }
 }
 
 impl Kernel {
     /// One operation of `count` words at `words`.
-    pub(super) fn operation(&mut self, memory: &mut Memory, words: u64, count: u64) -> Result<u64, u64> {
+    pub(super) fn operation(&mut self, memory: &mut Memory, words: u64, count: u64) -> Result<u64, Errno> {
         if !self.model.has_queue() {
-            return Err(errno::ENODEV);
+            return Err(Errno(libc::ENODEV));
         }
         if !(1..=MOST_WORDS).contains(&count) {
-            return Err(errno::EINVAL);
+            return Err(Errno(libc::EINVAL));
         }
         let mut block = Vec::new();
         for index in 0..count {
             let mut bytes = [0; 64];
-            let address = words.checked_add(index * WORD_BYTES).ok_or(errno::EFAULT)?;
-            memory.read(address, &mut bytes).map_err(|_| errno::EFAULT)?;
+            let address = words.checked_add(index * WORD_BYTES).ok_or(Errno(libc::EFAULT))?;
+            memory.read(address, &mut bytes).map_err(|_| Errno(libc::EFAULT))?;
             block.push(ControlWord::parse(&bytes));
         }
         self.accounts.operations += 1;
@@ -91,11 +92,11 @@ impl Kernel {
         memory: &mut Memory,
         block: &mut [ControlWord],
         places: &mut Places,
-    ) -> Result<Vec<Copied>, u64> {
+    ) -> Result<Vec<Copied>, Errno> {
         let asked = block[0];
-        let task = Task::of(self.model, asked.control).map_err(|_| errno::EINVAL)?;
+        let task = Task::of(self.model, asked.control).map_err(|_| Errno(libc::EINVAL))?;
         if !asked.control.start_of_block() || asked.control.gather() {
-            return Err(errno::EINVAL);
+            return Err(Errno(libc::EINVAL));
         }
         let mut results = Vec::new();
         let mut source = 0;
@@ -132,28 +133,28 @@ impl Kernel {
         address: u64,
         bytes: usize,
         places: &mut Places,
-    ) -> Result<u64, u64> {
+    ) -> Result<u64, Errno> {
         if address == 0 || bytes == 0 {
             return Ok(0);
         }
         let at = places.take(bytes)?;
         let start = (at - KERNEL_MEMORY) as usize;
-        memory.read(address, &mut self.own[start..start + bytes]).map_err(|_| errno::EFAULT)?;
+        memory.read(address, &mut self.own[start..start + bytes]).map_err(|_| Errno(libc::EFAULT))?;
         self.accounts.bytes_copied += bytes as u64;
         Ok(at)
     }
 
-    fn copy_out(&mut self, memory: &mut Memory, results: &[Copied]) -> Result<u64, u64> {
+    fn copy_out(&mut self, memory: &mut Memory, results: &[Copied]) -> Result<u64, Errno> {
         for &Copied { kernel, process, bytes } in results {
             let start = (kernel - KERNEL_MEMORY) as usize;
-            memory.write(process, &self.own[start..start + bytes]).map_err(|_| errno::EFAULT)?;
+            memory.write(process, &self.own[start..start + bytes]).map_err(|_| Errno(libc::EFAULT))?;
             self.accounts.bytes_copied += bytes as u64;
         }
         Ok(0)
     }
 
     /// Writes the words into the queue, has them executed, and looks what became of them.
-    fn submit_words(&mut self, memory: &mut Memory, block: &[ControlWord]) -> Result<(), u64> {
+    fn submit_words(&mut self, memory: &mut Memory, block: &[ControlWord]) -> Result<(), Errno> {
         let queue = match self.queues.words {
             Some(queue) => queue,
             None => self.configure(memory, QueueType::Cwq, 0)?,
@@ -162,7 +163,7 @@ impl Kernel {
             .map(|i| queue.base + (queue.tail + i * WORD_BYTES) % QUEUE_BYTES)
             .collect();
         for (&at, word) in places.iter().zip(block) {
-            self.own.write(at, &word.build()).map_err(|_| errno::EINVAL)?;
+            self.own.write(at, &word.build()).map_err(|_| Errno(libc::EINVAL))?;
         }
         let tail = (queue.tail + block.len() as u64 * WORD_BYTES) % QUEUE_BYTES;
         let submitted = self.call(memory, function::SETTAIL, [queue.handle, tail, 0]);
@@ -172,15 +173,15 @@ impl Kernel {
         self.queues.words = Some(Queue { tail, ..queue });
         self.wait(memory, queue.handle, tail)?;
         for at in places {
-            let control = Control(read_word(&self.own, at).map_err(|_| errno::EIO)?);
+            let control = Control(read_word(&self.own, at).map_err(|_| Errno(libc::EIO))?);
             if !control.done() || control.protocol_error() || control.hardware_error() {
-                return Err(errno::EIO);
+                return Err(Errno(libc::EIO));
             }
         }
         Ok(())
     }
 
-    fn configure(&mut self, memory: &mut Memory, queue_type: QueueType, base: u64) -> Result<Queue, u64> {
+    fn configure(&mut self, memory: &mut Memory, queue_type: QueueType, base: u64) -> Result<Queue, Errno> {
         let arguments = [queue_type as u64, KERNEL_MEMORY + base, ENTRIES];
         let [handle, ..] = self.call(memory, function::QCONF, arguments)?;
         let queue = Queue { handle, base, tail: 0 };
@@ -192,15 +193,15 @@ impl Kernel {
     }
 
     /// The thread sleeps until the interrupt; its handler asks for the head and says that it has seen it.
-    fn wait(&mut self, memory: &mut Memory, handle: u64, tail: u64) -> Result<(), u64> {
+    fn wait(&mut self, memory: &mut Memory, handle: u64, tail: u64) -> Result<(), Errno> {
         self.advance(memory, LONG);
         if self.machine.interrupts(CPU).is_empty() {
-            return Err(errno::EIO);
+            return Err(Errno(libc::EIO));
         }
         self.accounts.interrupts += 1;
         let [head, ..] = self.call(memory, function::GETHEAD, [handle, 0, 0])?;
         self.call(memory, function::SETHEAD_MARKER, [handle, head, 0])?;
-        if head == tail { Ok(()) } else { Err(errno::EIO) }
+        if head == tail { Ok(()) } else { Err(Errno(libc::EIO)) }
     }
 }
 
@@ -230,10 +231,10 @@ struct Step {
 
 impl Kernel {
     /// `base ^ exponent mod modulus`, numbers of up to 32 words with the least significant first.
-    pub(super) fn power(&mut self, memory: &mut Memory, request: u64) -> Result<u64, u64> {
+    pub(super) fn power(&mut self, memory: &mut Memory, request: u64) -> Result<u64, Errno> {
         let [result, base, exponent, modulus, words] = numbers::<REQUEST_WORDS>(memory, request)?;
         let words = usize::try_from(words).ok().filter(|words| (1..=MOST_NUMBER).contains(words));
-        let words = words.ok_or(errno::EINVAL)?;
+        let words = words.ok_or(Errno(libc::EINVAL))?;
         self.accounts.operations += 1;
         self.accounts.bytes_copied += 32 * words as u64;
         let number = |address| {
@@ -241,11 +242,11 @@ impl Kernel {
             for (address, word) in (address..).step_by(8).zip(&mut value) {
                 *word = numbers::<1>(memory, address)?[0];
             }
-            Ok::<_, u64>(value)
+            Ok::<_, Errno>(value)
         };
         let (base, mut exponent, modulus) = (number(base)?, number(exponent)?, number(modulus)?);
         if modulus[0] & 1 == 0 {
-            return Err(errno::EINVAL);
+            return Err(Errno(libc::EINVAL));
         }
         // The unit reads the exponent most significant word first.
         exponent.reverse();
@@ -257,7 +258,7 @@ impl Kernel {
             for (offset, word) in (at - KERNEL_MEMORY..).step_by(8).zip(value) {
                 self.own[offset as usize..][..8].copy_from_slice(&word.to_be_bytes());
             }
-            Ok::<_, u64>(at)
+            Ok::<_, Errno>(at)
         };
         let addresses = [&modulus, &base, &unit, &exponent, &one(words)].map(|value| put(value));
         let [modulus_at, base_at, unit_at, exponent_at, one_at] = addresses;
@@ -269,7 +270,7 @@ impl Kernel {
         )
     }
 
-    fn submit_steps(&mut self, memory: &mut Memory, steps: &[Step], np: u64) -> Result<(), u64> {
+    fn submit_steps(&mut self, memory: &mut Memory, steps: &[Step], np: u64) -> Result<(), Errno> {
         let queue = match self.queues.modular {
             Some(queue) => queue,
             None => self.configure(memory, QueueType::Mau, QUEUE_BYTES)?,
@@ -283,7 +284,7 @@ impl Kernel {
             let entry = [PENDING, flags, control, step.address, operands, np, 0, 0];
             let at = queue.base + tail;
             for (offset, word) in (at..).step_by(8).zip(entry) {
-                self.own.write(offset, &word.to_be_bytes()).map_err(|_| errno::EINVAL)?;
+                self.own.write(offset, &word.to_be_bytes()).map_err(|_| Errno(libc::EINVAL))?;
             }
             places.push(at);
             tail = (tail + WORD_BYTES) % QUEUE_BYTES;
@@ -292,7 +293,7 @@ impl Kernel {
         self.queues.modular = Some(Queue { tail, ..queue });
         self.wait(memory, queue.handle, tail)?;
         let done = places.iter().all(|&at| read_word(&self.own, at) == Ok(ENTRY_DONE));
-        if done { Ok(()) } else { Err(errno::EIO) }
+        if done { Ok(()) } else { Err(Errno(libc::EIO)) }
     }
 }
 
@@ -344,8 +345,8 @@ fn times_power_of_two(a: &[u64], bits: usize, n: &[u64]) -> Vec<u64> {
 }
 
 /// Words of a process's memory.
-fn numbers<const N: usize>(memory: &Memory, address: u64) -> Result<[u64; N], u64> {
+fn numbers<const N: usize>(memory: &Memory, address: u64) -> Result<[u64; N], Errno> {
     let mut bytes = [[0; 8]; N];
-    memory.read(address, bytes.as_flattened_mut()).map_err(|_| errno::EFAULT)?;
+    memory.read(address, bytes.as_flattened_mut()).map_err(|_| Errno(libc::EFAULT))?;
     Ok(bytes.map(u64::from_be_bytes))
 }

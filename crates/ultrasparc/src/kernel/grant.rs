@@ -4,9 +4,10 @@
 //! page and process together (`ncs_ulqconf`). From then on the process writes words and stores their tail with an address
 //! space identifier of ours ([`crate::hypervisor::ASI_USER_QUEUE`]), and nobody is asked.
 
-use super::{CPU, Kernel, Units, errno};
+use super::{CPU, Kernel, Units};
 use crate::cpu::{Device, Trap};
 use crate::hypervisor::{ASI_USER_QUEUE, function, user_register};
+use crate::linux::Errno;
 use crate::memory::{Memory, Protection};
 use crate::timing::parameters as p;
 
@@ -23,12 +24,12 @@ pub(super) struct Grant {
 
 impl Kernel {
     /// Maps a page and grants a queue of that many entries in it: the page's address.
-    pub(super) fn grant(&mut self, memory: &mut Memory, entries: u64) -> Result<u64, u64> {
+    pub(super) fn grant(&mut self, memory: &mut Memory, entries: u64) -> Result<u64, Errno> {
         if self.grant.is_some() {
-            return Err(errno::EBUSY);
+            return Err(Errno(libc::EBUSY));
         }
         // Twice as much, so that an aligned page is in it.
-        let span = memory.free_span(2 * GRANT_BYTES).ok_or(errno::ENOMEM)?;
+        let span = memory.free_span(2 * GRANT_BYTES).ok_or(Errno(libc::ENOMEM))?;
         let page = span.next_multiple_of(GRANT_BYTES);
         memory.map(page, GRANT_BYTES, Protection::DATA);
         match self.call(memory, function::ULQCONF, [page, SIZE_CODE, entries]) {
@@ -44,8 +45,8 @@ impl Kernel {
     }
 
     /// Takes it back: what was under way is aborted, and the page is no more.
-    pub(super) fn revoke(&mut self, memory: &mut Memory) -> Result<u64, u64> {
-        let Grant { handle, page } = self.grant.take().ok_or(errno::EINVAL)?;
+    pub(super) fn revoke(&mut self, memory: &mut Memory) -> Result<u64, Errno> {
+        let Grant { handle, page } = self.grant.take().ok_or(Errno(libc::EINVAL))?;
         self.call(memory, function::ULQCONF, [handle, 0, 0])?;
         memory.unmap(page, GRANT_BYTES);
         Ok(0)

@@ -26,20 +26,11 @@ use bus::Bus;
 
 use crate::cpu::Cpu;
 use crate::hypervisor::{GROUP, Machine, Reply, Status};
+use crate::linux::{Driver, Errno};
 use crate::memory::Memory;
 use crate::processor::Processor;
 use crate::spu::{Model, Work};
 use crate::timing::model;
-
-/// What a machine has beside Linux: it answers what the Linux personality does not know.
-pub trait Extension {
-    /// A system call: the value for %o0, or an errno of SPARC's. Nothing where this has no such call either.
-    fn syscall(&mut self, cpu: &mut Cpu, number: u64, arguments: [u64; 6]) -> Option<Result<u64, u64>>;
-
-    /// A software trap from 0x80 on, `ta 0x80 + n`: it sets the registers and answers true, and its caller goes on after the
-    /// instruction; or false, for an illegal instruction's signal.
-    fn hypervisor(&mut self, cpu: &mut Cpu, number: u8) -> bool;
-}
 
 /// The system calls.
 pub mod number {
@@ -48,17 +39,6 @@ pub mod number {
     pub const POWER: u64 = 20001;
     pub const GRANT: u64 = 20002;
     pub const REVOKE: u64 = 20003;
-}
-
-/// Errors of system calls, as SPARC numbers them.
-pub mod errno {
-    #![allow(missing_docs)]
-    pub const EIO: u64 = 5;
-    pub const ENOMEM: u64 = 12;
-    pub const EFAULT: u64 = 14;
-    pub const EBUSY: u64 = 16;
-    pub const ENODEV: u64 = 19;
-    pub const EINVAL: u64 = 22;
 }
 
 /// The processor that programs run on: there is one strand.
@@ -103,10 +83,14 @@ impl Units {
     }
 }
 
-impl Extension for Units {
-    fn syscall(&mut self, cpu: &mut Cpu, number: u64, arguments: [u64; 6]) -> Option<Result<u64, u64>> {
+impl Driver for Units {
+    fn trap(&mut self, cpu: &mut Cpu, number: u8) -> bool {
+        self.kernel().trap(cpu, number)
+    }
+
+    fn call(&mut self, cpu: &mut Cpu, number: u64, arguments: &[u64; 6]) -> Option<Result<u64, Errno>> {
         let mut kernel = self.kernel();
-        let [a, b, ..] = arguments;
+        let &[a, b, ..] = arguments;
         Some(match number {
             number::OPERATION => kernel.operation(&mut cpu.memory, a, b),
             number::POWER => kernel.power(&mut cpu.memory, a),
@@ -114,10 +98,6 @@ impl Extension for Units {
             number::REVOKE => kernel.revoke(&mut cpu.memory),
             _ => return None,
         })
-    }
-
-    fn hypervisor(&mut self, cpu: &mut Cpu, number: u8) -> bool {
-        self.kernel().trap(cpu, number)
     }
 }
 
@@ -153,15 +133,15 @@ impl Kernel {
     }
 
     /// A hypervisor call of the kernel's.
-    fn call(&mut self, memory: &mut Memory, function: u64, arguments: [u64; 3]) -> Result<[u64; 3], u64> {
+    fn call(&mut self, memory: &mut Memory, function: u64, arguments: [u64; 3]) -> Result<[u64; 3], Errno> {
         let [a, b, c] = arguments;
         let Reply { status, results } = self.hypercall(memory, function, [a, b, c, 0]);
         match status {
             Status::Ok => Ok(results),
-            Status::WouldBlock => Err(errno::EBUSY),
-            Status::NoAccess | Status::BadTrap | Status::NoCpu => Err(errno::ENODEV),
-            Status::Io => Err(errno::EIO),
-            _ => Err(errno::EINVAL),
+            Status::WouldBlock => Err(Errno(libc::EBUSY)),
+            Status::NoAccess | Status::BadTrap | Status::NoCpu => Err(Errno(libc::ENODEV)),
+            Status::Io => Err(Errno(libc::EIO)),
+            _ => Err(Errno(libc::EINVAL)),
         }
     }
 
