@@ -1,6 +1,8 @@
-//! What `millstream sparc` tells about SPARC programs: their instructions, and what they executed.
+//! What `millstream sparc` tells about SPARC programs: their instructions, and what they executed; and what the machines
+//! took.
 
 pub mod count;
 pub mod disassemble;
+pub mod history;
 pub mod mix;
 pub mod report;
