@@ -36,6 +36,7 @@ impl Ours {
         let mut code: Vec<u8> = case.words.iter().flat_map(|word| word.to_be_bytes()).collect();
         code.extend(END.to_be_bytes());
         cpu.memory.write(CODE, &code).expect("a page of code");
+        cpu.memory.code_changed(CODE);
         cpu.memory.write(SCRATCH, &case.memory).expect("a page of memory");
         for n in 1..32 {
             cpu.r[n] = case.r[n];
