@@ -19,14 +19,16 @@ void aes128_cbc_encrypt(const uint8_t key[16], const uint8_t iv[16], const uint8
     memcpy(page + KEY, key, 16);
     memcpy(page + IV, iv, 16);
     memcpy(page + FROM, from, bytes);
-    struct control_word word = {
+    struct control_word *word = place();
+    *word = (struct control_word){
         .control = OPCODE_CIPHER | ENCRYPT | START | END | AES128_CBC | BYTES(bytes),
         .source = FROM,
         .key = KEY,
         .iv = IV,
         .destination = TO,
     };
-    drain(submit(&word));
+    ring();
+    drain(word);
     memcpy(to, page + TO, bytes);
 }
 
@@ -36,7 +38,8 @@ void hmac(enum hash hash, const uint8_t *key, size_t key_bytes, const uint8_t *m
     memcpy(page + KEY, key, key_bytes);
     initial_state(hash, page + IV);
     memcpy(page + FROM, message, bytes);
-    struct control_word word = {
+    struct control_word *word = place();
+    *word = (struct control_word){
         .control = OPCODE_AUTH | START | END | types[hash] | DIGEST_BYTES(digest_bytes[hash]) | KEY_BYTES(key_bytes) |
                    BYTES(bytes),
         .source = FROM,
@@ -44,7 +47,8 @@ void hmac(enum hash hash, const uint8_t *key, size_t key_bytes, const uint8_t *m
         .auth_iv = IV,
         .destination = TO,
     };
-    drain(submit(&word));
+    ring();
+    drain(word);
     memcpy(mac, page + TO, digest_bytes[hash]);
 }
 

@@ -26,14 +26,17 @@ static int grant(void)
     return 1;
 }
 
-// Puts a word into the queue and rings: all that an operation costs the strand.
-static inline struct control_word *submit(const struct control_word *word)
+// Where the next word goes.
+static inline struct control_word *place(void)
 {
-    struct control_word *place = (struct control_word *)(page + tail);
-    *place = *word;
-    tail = (tail + sizeof *word) % (QUEUE_WORDS * sizeof *word);
+    return (struct control_word *)(page + tail);
+}
+
+// Submits the word that was written there: all that it takes.
+static inline void ring(void)
+{
+    tail = (tail + sizeof(struct control_word)) % (QUEUE_WORDS * sizeof(struct control_word));
     user_store(USER_TAIL, tail);
-    return place;
 }
 
 // Waits until the queue is empty: the last word that was submitted is done, well or not.

@@ -1,5 +1,5 @@
 // AES-128-GCM split as on Rainbow Falls: the unit makes the keystream's ciphertext over the fast path, the strand runs GHASH
-// beside it. `gcm tables|xmulx BYTES [TIMES]` writes the last 16 bytes of ciphertext and the tag; TIMES repeats GHASH alone.
+// beside it. `gcm tables|bytes|xmulx BYTES [TIMES]` writes the last 16 bytes of ciphertext and the tag; TIMES repeats GHASH alone.
 // Whole blocks, and no additional data. Ref. NIST SP 800-38D §7.1.
 #include "fast.h"
 #include "ghash.h"
@@ -12,14 +12,16 @@
 
 static struct control_word *counter_mode(uint64_t from, uint64_t to, size_t bytes)
 {
-    struct control_word word = {
+    struct control_word *word = place();
+    *word = (struct control_word){
         .control = OPCODE_CIPHER | ENCRYPT | START | END | AES128_CTR | BYTES(bytes),
         .source = from,
         .key = KEY,
         .iv = COUNTER,
         .destination = to,
     };
-    return submit(&word);
+    ring();
+    return word;
 }
 
 // AES of one block, as the keystream under a counter block.
@@ -37,7 +39,7 @@ int main(int count, char **words)
 {
     if (count < 3 || !grant())
         return 2;
-    int with_tables = !strcmp(words[1], "tables");
+    enum method method = !strcmp(words[1], "tables") ? NIBBLES : !strcmp(words[1], "bytes") ? WHOLE_BYTES : XMULX_PRODUCTS;
     size_t bytes = strtoul(words[2], NULL, 10) & ~15ul;
     unsigned times = count > 3 ? strtoul(words[3], NULL, 10) : 1;
     if (!bytes || bytes > MOST)
@@ -56,10 +58,12 @@ int main(int count, char **words)
     memcpy(page + COUNTER, counter, 16);
     drain(counter_mode(FROM, TO, bytes));
     struct block y = {0, 0}, lengths = {0, 8 * bytes};
+    struct hash_key hash_key;
+    prepare(&hash_key, h, method);
     while (times--) {
         y = (struct block){0, 0};
-        ghash(&y, h, page + TO, bytes / 16, with_tables);
-        ghash(&y, h, (const uint8_t *)&lengths, 1, with_tables);
+        ghash(&y, &hash_key, page + TO, bytes / 16, method);
+        ghash(&y, &hash_key, (const uint8_t *)&lengths, 1, method);
     }
     for (int i = 0; i < 16; i++)
         printf("%02x", page[TO + bytes - 16 + i]);

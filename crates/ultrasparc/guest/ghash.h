@@ -8,40 +8,62 @@ struct block {
     uint64_t high, low;
 };
 
-// x^4 times what falls off the end, for each of sixteen.
-static const uint64_t fallen[16] = {0x0000, 0x1c20, 0x3840, 0x2460, 0x7080, 0x6ca0, 0x48c0, 0x54e0,
-                                    0xe100, 0xfd20, 0xd940, 0xc560, 0x9180, 0x8da0, 0xa9c0, 0xb5e0};
+// How it is computed: sixteen multiples of h and four bits at a time, 256 of them and a byte, or products of words.
+enum method { NIBBLES, WHOLE_BYTES, XMULX_PRODUCTS };
 
-static void make_table(struct block table[16], struct block h)
+// What is made once for each key.
+struct hash_key {
+    struct block h, table[256];
+    // What comes back of the bits that fall off the end.
+    uint64_t fallen[256];
+};
+
+static struct block shifted(struct block a)
 {
-    table[0] = (struct block){0, 0};
-    table[8] = h;
-    for (int i = 4; i; i >>= 1) {
-        uint64_t out = h.low & 1;
-        h.low = h.low >> 1 | h.high << 63;
-        h.high = h.high >> 1 ^ (out ? 0xe1ull << 56 : 0);
+    uint64_t out = a.low & 1;
+    return (struct block){a.high >> 1 ^ (out ? 0xe1ull << 56 : 0), a.low >> 1 | a.high << 63};
+}
+
+static void make_tables(struct hash_key *key, int bits)
+{
+    struct block h = key->h, *table = key->table;
+    memset(key->table, 0, sizeof key->table);
+    for (int i = 1 << (bits - 1); i; i >>= 1, h = shifted(h))
         table[i] = h;
-    }
-    for (int i = 2; i < 16; i <<= 1)
+    for (int i = 2; i < 1 << bits; i <<= 1)
         for (int j = 1; j < i; j++)
             table[i + j] = (struct block){table[i].high ^ table[j].high, table[i].low ^ table[j].low};
+    for (int i = 0; i < 1 << bits; i++) {
+        struct block a = {0, i};
+        for (int j = 0; j < bits; j++)
+            a = shifted(a);
+        key->fallen[i] = a.high;
+    }
 }
 
-static struct block multiply_tables(const struct block table[16], struct block x)
-{
-    struct block z = {0, 0};
-    for (int i = 0; i < 32; i++) {
-        uint64_t word = i < 16 ? x.low : x.high;
-        if (i) {
-            uint64_t out = z.low & 15;
-            z.low = z.low >> 4 | z.high << 60;
-            z.high = z.high >> 4 ^ fallen[out] << 48;
-        }
-        const struct block *entry = &table[word >> 4 * (i % 16) & 15];
-        z.high ^= entry->high, z.low ^= entry->low;
+// Some bits of a word into the sum, from the last of the block to the first. Entries have sixteen bytes and what comes back
+// eight, so that masked words are offsets.
+#define STEP(bits, word, i)                                                                   \
+    do {                                                                                      \
+        uint64_t offset = ((i) ? (word) >> ((i) - 4) : (word) << 4) & ((1 << (bits)) - 1) << 4; \
+        const struct block *entry = (const struct block *)(table + offset);                   \
+        uint64_t back = *(const uint64_t *)(fallen + (low << 3 & ((1 << (bits)) - 1) << 3));   \
+        low = (low >> (bits) | high << (64 - (bits))) ^ entry->low;                           \
+        high = high >> (bits) ^ back ^ entry->high;                                           \
+    } while (0)
+
+#define MULTIPLY(name, bits)                                                                  \
+    static inline struct block name(const struct hash_key *key, struct block x)               \
+    {                                                                                         \
+        const uint8_t *table = (const uint8_t *)key->table, *fallen = (const uint8_t *)key->fallen; \
+        uint64_t high = 0, low = 0;                                                           \
+        _Pragma("GCC unroll 16") for (int i = 0; i < 64; i += (bits)) STEP(bits, x.low, i); \
+        _Pragma("GCC unroll 16") for (int i = 0; i < 64; i += (bits)) STEP(bits, x.high, i); \
+        return (struct block){high, low};                                                     \
     }
-    return z;
-}
+
+MULTIPLY(multiply_nibbles, 4)
+MULTIPLY(multiply_bytes, 8)
 
 #ifdef XMULX
 static inline uint64_t product_low(uint64_t a, uint64_t b)
@@ -87,24 +109,31 @@ static inline struct block multiply_xmulx(struct block h, struct block x)
 }
 #endif
 
-static void ghash(struct block *y, struct block h, const uint8_t *from, size_t blocks, int with_tables)
+static void prepare(struct hash_key *key, struct block h, enum method method)
 {
-    const uint64_t *words = (const uint64_t *)from;
-    struct block table[16];
-    if (with_tables)
-        make_table(table, h);
+    key->h = h;
+    if (method != XMULX_PRODUCTS)
+        make_tables(key, method == NIBBLES ? 4 : 8);
 #ifdef XMULX
     else
-        h = doubled(h);
+        key->h = doubled(h);
 #endif
+}
+
+static void ghash(struct block *y, const struct hash_key *key, const uint8_t *from, size_t blocks, enum method method)
+{
+    const uint64_t *words = (const uint64_t *)from;
+    struct block sum = *y;
     for (; blocks; blocks--, words += 2) {
-        y->high ^= words[0], y->low ^= words[1];
+        sum.high ^= words[0], sum.low ^= words[1];
+        if (method == NIBBLES)
+            sum = multiply_nibbles(key, sum);
+        else if (method == WHOLE_BYTES)
+            sum = multiply_bytes(key, sum);
 #ifdef XMULX
-        if (!with_tables) {
-            *y = multiply_xmulx(h, *y);
-            continue;
-        }
+        else
+            sum = multiply_xmulx(key->h, sum);
 #endif
-        *y = multiply_tables(table, *y);
     }
+    *y = sum;
 }

@@ -1,4 +1,4 @@
-// Everything in plain C, for any SPARC V9: AES with one table of 256 words, its rotations, and the hashes as their standards
+// Everything in plain C, for any SPARC V9: AES with four tables of 256 words, and the hashes as their standards
 // write them. Tables depend on the key in the cache: these are for comparison, not for use.
 #include "hash.h"
 #include "number.h"
@@ -11,7 +11,7 @@ int ready(void)
 }
 
 static uint8_t sbox[256];
-static uint32_t table[256];
+static uint32_t table[4][256];
 
 static uint32_t right(uint32_t word, int count)
 {
@@ -40,7 +40,9 @@ static void make_tables(void)
     sbox[0] = 0x63;
     for (int i = 0; i < 256; i++) {
         uint32_t s = sbox[i], s2 = (s << 1 ^ (s & 0x80 ? 0x1b : 0)) & 0xff;
-        table[i] = s2 << 24 | s << 16 | s << 8 | (s ^ s2);
+        table[0][i] = s2 << 24 | s << 16 | s << 8 | (s ^ s2);
+        for (int j = 1; j < 4; j++)
+            table[j][i] = right(table[0][i], 8 * j);
     }
 }
 
@@ -70,34 +72,37 @@ static void expand(uint32_t w[44], const uint8_t key[16])
     }
 }
 
-static uint32_t column(const uint32_t s[4], int i)
+static inline uint32_t column(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t key)
 {
-    return table[s[i] >> 24] ^ right(table[s[(i + 1) & 3] >> 16 & 255], 8) ^
-           right(table[s[(i + 2) & 3] >> 8 & 255], 16) ^ right(table[s[(i + 3) & 3] & 255], 24);
+    return table[0][a >> 24] ^ table[1][b >> 16 & 255] ^ table[2][c >> 8 & 255] ^ table[3][d & 255] ^ key;
+}
+
+static inline uint32_t last_column(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t key)
+{
+    return ((uint32_t)sbox[a >> 24] << 24 | sbox[b >> 16 & 255] << 16 | sbox[c >> 8 & 255] << 8 | sbox[d & 255]) ^ key;
 }
 
 void aes128_cbc_encrypt(const uint8_t key[16], const uint8_t iv[16], const uint8_t *from, uint8_t *to, size_t bytes)
 {
-    uint32_t w[44], s[4], t[4];
+    uint32_t w[44], a[4], b[4];
     make_tables();
     expand(w, key);
-    for (int i = 0; i < 4; i++)
-        s[i] = load(iv + 4 * i);
+    memcpy(a, iv, 16);
+    // Objects here are aligned, and SPARC is big-endian: a column is a word.
     for (; bytes; bytes -= 16, from += 16, to += 16) {
+        const uint32_t *k = w, *words = (const uint32_t *)from;
         for (int i = 0; i < 4; i++)
-            s[i] ^= load(from + 4 * i) ^ w[i];
+            a[i] ^= words[i] ^ k[i];
         for (int round = 1; round < 10; round++) {
+            k += 4;
             for (int i = 0; i < 4; i++)
-                t[i] = column(s, i) ^ w[4 * round + i];
-            memcpy(s, t, sizeof s);
+                b[i] = column(a[i], a[(i + 1) & 3], a[(i + 2) & 3], a[(i + 3) & 3], k[i]);
+            memcpy(a, b, 16);
         }
         for (int i = 0; i < 4; i++)
-            t[i] = ((uint32_t)sbox[s[i] >> 24] << 24 | sbox[s[(i + 1) & 3] >> 16 & 255] << 16 |
-                    sbox[s[(i + 2) & 3] >> 8 & 255] << 8 | sbox[s[(i + 3) & 3] & 255]) ^
-                   w[40 + i];
-        memcpy(s, t, sizeof s);
-        for (int i = 0; i < 16; i++)
-            to[i] = s[i / 4] >> 8 * (3 - i % 4);
+            b[i] = last_column(a[i], a[(i + 1) & 3], a[(i + 2) & 3], a[(i + 3) & 3], k[4 + i]);
+        memcpy(a, b, 16);
+        memcpy(to, a, 16);
     }
 }
 

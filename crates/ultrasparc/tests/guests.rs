@@ -10,13 +10,13 @@ use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
 use millstream_cpu::Features;
+use millstream_engines::InOut;
 use millstream_engines::aead::Aead;
 use millstream_engines::aes::Cbc;
 use millstream_engines::gcm::Gcm;
 use millstream_engines::hash::Hash;
 use millstream_engines::hmac::HmacKey;
 use millstream_engines::modes::BlockMode;
-use millstream_engines::{InOut, kasumi};
 use millstream_ultrasparc::arithmetic::{montgomery_multiply, montgomery_square, negative_inverse};
 use millstream_ultrasparc::kernel::Units;
 use millstream_ultrasparc::linux::{Ended, Process, Settings};
@@ -104,7 +104,7 @@ fn program(name: &str, sources: &[&str], options: &[&str]) -> PathBuf {
         return program;
     }
     let status = Command::new("sparc64-linux-gnu-gcc")
-        .args(["-O2", "-Wall", "-Wextra", "-Werror", "-static", "-o"])
+        .args(["-O3", "-fno-pie", "-no-pie", "-Wall", "-Wextra", "-Werror", "-static", "-o"])
         .arg(&program)
         .args(options)
         .args(sources.iter().map(|source| folder.join(source)))
@@ -288,7 +288,7 @@ fn gcm_is_split_between_the_unit_and_the_strand() {
         let gcm_key = Gcm::new(Features::hardware(), &key::<16>()).unwrap();
         gcm_key.seal(&vector::<12>(), &[], InOut::in_place(&mut data), &mut tag).unwrap();
         let expected = format!("{} {}", hex(&data[bytes - 16..]), hex(&tag));
-        for ghash in ["tables", "xmulx"] {
+        for ghash in ["tables", "bytes", "xmulx"] {
             assert_eq!(
                 output(Processor::T3, &gcm(), &format!("{ghash} {bytes}")),
                 expected,
@@ -349,16 +349,27 @@ fn instructions_are_those_that_the_timing_model_counts() {
         aes_t4_1kb: each(Processor::T4, &instructions(), "aes 1024", [1, 9]),
         aes_software_1kb: each(Processor::T3, &software(), "aes 1024", [1, 9]),
         ghash_tables_1kb: each(Processor::T3, &gcm(), "tables 1024", [1, 9]),
+        ghash_bytes_1kb: each(Processor::T3, &gcm(), "bytes 1024", [1, 9]),
         ghash_xmulx_1kb: each(Processor::T3, &gcm(), "xmulx 1024", [1, 9]),
     };
     // Another compiler makes a few more or fewer of them.
     let near = |a: u64, b: u64| a.abs_diff(b) * 50 <= b;
     let pairs = |counts: Counts| {
-        let Counts { fast_submit, aes_t4_1kb, aes_software_1kb, ghash_tables_1kb, ghash_xmulx_1kb } = counts;
-        [fast_submit, aes_t4_1kb, aes_software_1kb, ghash_tables_1kb, ghash_xmulx_1kb]
+        let Counts { fast_submit, aes_t4_1kb, aes_software_1kb, .. } = counts;
+        let Counts { ghash_tables_1kb, ghash_bytes_1kb, ghash_xmulx_1kb, .. } = counts;
+        [fast_submit, aes_t4_1kb, aes_software_1kb, ghash_tables_1kb, ghash_bytes_1kb, ghash_xmulx_1kb]
     };
     let same = pairs(counted).into_iter().zip(pairs(RECORDED)).all(|(a, b)| near(a, b));
     assert!(same, "counted {counted:?}, recorded {RECORDED:?}");
+}
+
+#[test]
+fn many_operations_in_the_queue_are_all_done() {
+    // As many as the queue holds, and then the last block of one that was waited for.
+    let aes = hex(&aes_cbc(256)[240..]);
+    for times in [1, 2, 63] {
+        assert_eq!(output(Processor::T3, &submit(), &format!("256 {times} wait")), aes, "{times}");
+    }
 }
 
 #[test]
@@ -366,7 +377,5 @@ fn merged_tables_take_fewer_instructions_than_small_ones() {
     let program = program("kasumi", &["kasumi.c"], &[]);
     let block = |how: &str| each(Processor::T2, &program, how, [1000, 3000]);
     let (small, merged) = (block("small"), block("merged"));
-    assert!(2 * merged < 2 * small && merged * 10 < small * 9, "small {small}, merged {merged}");
-    // The engine agrees with what both made, by way of the standard's vector above.
-    let _ = kasumi::F8::new;
+    assert!(merged * 10 < small * 9, "small {small}, merged {merged}");
 }

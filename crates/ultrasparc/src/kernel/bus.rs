@@ -3,8 +3,8 @@
 use crate::memory::Memory;
 use crate::spu::{BusError, Physical};
 
-/// Where the kernel's own memory begins. A process's ends far before.
-pub(super) const KERNEL_MEMORY: u64 = 0x80_0000_0000;
+/// Where the kernel's own memory begins. A process's ends far before; the arithmetic unit's addresses have 39 bits.
+pub(super) const KERNEL_MEMORY: u64 = 0x40_0000_0000;
 
 /// Both memories.
 pub(super) struct Bus<'m> {

@@ -103,8 +103,8 @@ parameters! {
     T2_DRAM_READ "T2: DRAM, a socket" = 42.6e9 "bytes/s", Assumed "four controllers of two FB-DIMM channels each";
 
     // T2's way through Solaris: the process, the kernel, the hypervisor, and back.
-    FRAMEWORK_THREAD "framework: the caller's own part" = 3888.6 "cycles", Fitted "S1: async up to 4.7 times sync, 8 KB of encrypt_mac";
-    FRAMEWORK_REST "framework: driver, hypervisor, interrupt, wake-up" = 8116.0 "cycles", Fitted "with the former, S0: up to 30 times for small packets";
+    FRAMEWORK_THREAD "framework: the caller's own part" = 3726.7 "cycles", Fitted "S1: async up to 4.7 times sync, 8 KB of encrypt_mac";
+    FRAMEWORK_REST "framework: driver, hypervisor, interrupt, wake-up" = 7516.9 "cycles", Fitted "with the former, S0: up to 30 times for small packets";
     HYPERVISOR_CALL "of that: a hypervisor call" = 400.0 "cycles", Assumed "a trap, some twenty checks, and translations of eight addresses";
     INTERRUPT "of that: an interrupt, from the unit to its handler" = 2500.0 "cycles", Assumed "one trap of the hypervisor and one of the kernel";
 
