@@ -6,6 +6,7 @@
 //! each of this took on the machines.
 #![deny(unsafe_code)]
 
+pub mod arithmetic;
 pub mod counts;
 pub mod cpu;
 pub mod hypervisor;

@@ -20,6 +20,7 @@ use std::fmt;
 use millstream_cpu::{FeatureSet, Features};
 
 pub use jobs::{CBC_LANES, CTR_LANES, CbcJob, CbcLanes, CbcLanesOps, CtrJob, CtrLanes, CtrLanesOps};
+pub use sbox::S1;
 pub use schedule::{Order, Schedule};
 
 use crate::modes::{BlockMode, Direction, StreamMode};

@@ -19,7 +19,7 @@ mod portable;
 mod schedule;
 mod serial;
 mod slices;
-mod tables;
+pub mod tables;
 mod waves;
 #[cfg(target_arch = "x86_64")]
 mod wiring;

@@ -4,7 +4,7 @@
 //! from 1 at the left, as there.
 
 /// The initial permutation IP: bit `i + 1` of the result is bit `IP[i]` of the block.
-pub(super) const IP: [u8; 64] = [
+pub const IP: [u8; 64] = [
     58, 50, 42, 34, 26, 18, 10, 2, 60, 52, 44, 36, 28, 20, 12, 4, //
     62, 54, 46, 38, 30, 22, 14, 6, 64, 56, 48, 40, 32, 24, 16, 8, //
     57, 49, 41, 33, 25, 17, 9, 1, 59, 51, 43, 35, 27, 19, 11, 3, //
@@ -12,13 +12,13 @@ pub(super) const IP: [u8; 64] = [
 ];
 
 /// The permutation P, in the same form.
-const P: [u8; 32] = [
+pub const P: [u8; 32] = [
     16, 7, 20, 21, 29, 12, 28, 17, 1, 15, 23, 26, 5, 18, 31, 10, //
     2, 8, 24, 14, 32, 27, 3, 9, 19, 13, 30, 6, 22, 11, 4, 25,
 ];
 
 /// Permuted choice 1: the 28 bits of C, then those of D.
-pub(super) const PC1: [u8; 56] = [
+pub const PC1: [u8; 56] = [
     57, 49, 41, 33, 25, 17, 9, 1, 58, 50, 42, 34, 26, 18, //
     10, 2, 59, 51, 43, 35, 27, 19, 11, 3, 60, 52, 44, 36, //
     63, 55, 47, 39, 31, 23, 15, 7, 62, 54, 46, 38, 30, 22, //
@@ -26,7 +26,7 @@ pub(super) const PC1: [u8; 56] = [
 ];
 
 /// Permuted choice 2.
-pub(super) const PC2: [u8; 48] = [
+pub const PC2: [u8; 48] = [
     14, 17, 11, 24, 1, 5, 3, 28, 15, 6, 21, 10, 23, 19, 12, 4, 26, 8, 16, 7, 27, 20, 13, 2, //
     41, 52, 31, 37, 47, 55, 30, 40, 51, 45, 33, 48, 44, 49, 39, 56, 34, 53, 46, 42, 50, 36, 29, 32,
 ];
@@ -36,7 +36,7 @@ pub(super) const ROTATION: [u8; 16] = [1, 2, 4, 6, 8, 10, 12, 14, 15, 17, 19, 21
 
 /// The S-boxes, row after row; bits 1 and 6 of the input choose the row, 2 to 5 the column.
 #[rustfmt::skip]
-const S: [[u8; 64]; 8] = [
+pub const S: [[u8; 64]; 8] = [
     [
         14, 4, 13, 1, 2, 15, 11, 8, 3, 10, 6, 12, 5, 9, 0, 7,
         0, 15, 7, 4, 14, 2, 13, 1, 10, 6, 12, 11, 9, 5, 3, 8,

@@ -26,6 +26,24 @@ pub struct CompressOps<S: 'static, const BLOCK: usize> {
     pub(crate) compress: Compress<S, BLOCK>,
 }
 
+impl<S, const BLOCK: usize> Bound<CompressOps<S, BLOCK>> {
+    /// Folds whole blocks into a chaining value, in order and without padding: the bare compression function, for who
+    /// keeps the chaining value elsewhere, as the instructions of a processor do.
+    ///
+    /// ```
+    /// use millstream_cpu::Features;
+    /// use millstream_engines::sha256::SHA256;
+    ///
+    /// let mut state = [0; 8];
+    /// SHA256.best(Features::hardware()).fold(&mut state, &[[0; 64]]);
+    /// assert_eq!(state[0], 0x7ca5_1614);
+    /// ```
+    #[inline]
+    pub fn fold(self, state: &mut S, blocks: &[[u8; BLOCK]]) {
+        compress(self, state, blocks, &[]);
+    }
+}
+
 /// A chaining value: the words that a compression function updates.
 pub(crate) trait Chaining: Copy + Default + Zeroize + 'static {
     /// Bytes of the words together.

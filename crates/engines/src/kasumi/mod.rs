@@ -23,6 +23,7 @@ use subtle::ConstantTimeEq;
 
 pub use cipher::{Keystream, Sums};
 pub use jobs::{F8Job, F8Lanes, F8LanesOps, F9Job, F9Lanes, F9LanesOps, UEA1_LANES, UIA1_LANES};
+pub use sbox::{S7, S9};
 pub use schedule::Schedule;
 
 use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table, Timing};

@@ -161,7 +161,7 @@ pub(super) const fn s9(x: u16) -> u16 {
 }
 
 /// Every value of S7.
-pub(super) const S7: [u16; 128] = {
+pub const S7: [u16; 128] = {
     let mut table = [0; 128];
     let mut x = 0;
     while x < 128 {
@@ -172,7 +172,7 @@ pub(super) const S7: [u16; 128] = {
 };
 
 /// Every value of S9.
-pub(super) const S9: [u16; 512] = {
+pub const S9: [u16; 512] = {
     let mut table = [0; 512];
     let mut x = 0;
     while x < 512 {
