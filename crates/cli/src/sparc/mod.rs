@@ -2,5 +2,6 @@
 
 pub mod count;
 pub mod disassemble;
+pub mod images;
 pub mod mix;
 pub mod report;

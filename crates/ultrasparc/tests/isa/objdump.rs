@@ -191,7 +191,7 @@ fn translated(word: u32, text: &str) -> String {
     let (rs2_is_zero, rs1_is_zero) = (word & 31 == 0, word >> 14 & 31 == 0);
     match (name, immediate) {
         // It knows this one with %asi, or with address space 0.
-        (".word", false) if isa::find(word).is_some_and(|row| row.name == "stqa") => {
+        ("unknown", false) if isa::find(word).is_some_and(|row| row.name == "stqa") => {
             without_zero(&normal(&isa::disassemble(word, 0).to_string()))
         }
         // Nothing to either.
@@ -226,7 +226,7 @@ fn translated(word: u32, text: &str) -> String {
             let before = operands.rsplit_once(' ').map_or("", |(before, _)| before);
             format!("{name} {before} {}", shown((word & 0xff).cast_signed()))
         }
-        _ => format!("{} {}", renamed(word, name), with_space(operands)).trim_end().to_owned(),
+        _ => format!("{} {}", renamed(word, name), with_space(word, operands)).trim_end().to_owned(),
     }
 }
 
@@ -235,11 +235,18 @@ fn shown(number: i32) -> String {
     if number <= 9 { number.to_string() } else { format!("{number:x}") }
 }
 
-/// An address space without a name, which objdump has in decimal and brackets.
-fn with_space(operands: &str) -> String {
-    let Some((before, rest)) = operands.split_once("] (") else { return operands.to_owned() };
-    let (number, after) = rest.split_once(')').unwrap();
-    format!("{before}] {:x}{after}", number.parse::<u8>().unwrap())
+/// An address space without a name, which objdump has in decimal and brackets; and those that have one only for the
+/// kernels of some processors.
+fn with_space(word: u32, operands: &str) -> String {
+    let number = word >> 5 & 0xff;
+    let shown = match (operands.split_once("] ("), operands.split_once("] #ASI_")) {
+        (Some((before, rest)), _) => Some((before, rest.split_once(')').unwrap().1)),
+        (_, Some((before, rest))) if number < 0x80 || number == 0xb0 => {
+            Some((before, rest.find(',').map_or("", |comma| &rest[comma..])))
+        }
+        _ => None,
+    };
+    shown.map_or(operands.to_owned(), |(before, after)| format!("{before}] {number:x}{after}"))
 }
 
 /// VIS 3 and OSA 2011 named instructions anew; the rows have their first names.
