@@ -210,7 +210,11 @@ mod tests {
         fn less(x: &[u64], n: &[u64]) -> bool {
             let at = |number: &[u64], i: usize| number.get(i).copied().unwrap_or(0);
             let words = x.len().max(n.len());
-            (0..words).rev().map(|i| at(x, i).cmp(&at(n, i))).find(|order| order.is_ne()).is_some_and(|o| o.is_lt())
+            (0..words)
+                .rev()
+                .map(|i| at(x, i).cmp(&at(n, i)))
+                .find(|order| order.is_ne())
+                .is_some_and(|o| o.is_lt())
         }
 
         fn subtract(x: &mut [u64], n: &[u64]) {
