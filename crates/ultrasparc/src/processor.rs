@@ -56,6 +56,7 @@ impl Processor {
             F::Montmul,
             F::Montsqr,
             F::Crc32c,
+            F::Ima,
             F::Pause,
             F::Cbcond,
         ];
@@ -67,6 +68,146 @@ impl Processor {
             Processor::T4 => t3.with(&t4),
         }
     }
+}
+
+/// What an operating system calls a feature.
+struct Capability {
+    /// Solaris's name for it, as `isainfo` shows it and `LD_HWCAP` took it.
+    name: &'static str,
+    /// The parts it stands for.
+    features: &'static [Feature],
+    /// Its bit of Solaris's first word of hardware capabilities.
+    solaris: u32,
+    /// Its bit of Linux's `AT_HWCAP`.
+    linux: u64,
+}
+
+const fn capability(
+    name: &'static str,
+    features: &'static [Feature],
+    solaris_bit: u32,
+    linux: u64,
+) -> Capability {
+    Capability { name, features, solaris: 1 << solaris_bit, linux }
+}
+
+/// In Linux's word: there are crypto instructions, of which `%cfr` says more.
+const LINUX_CRYPTO: u64 = 0x400_0000;
+
+/// What Solaris names, by its bits. Its `mont` is two instructions.
+/// Ref. `ELF_SPARC_HWCAP_*` of binutils' `include/elf/sparc.h`; `HWCAP_SPARC_*` of Linux's `arch/sparc/include/asm/elf_64.h`.
+const CAPABILITIES: &[Capability] = &[
+    capability("popc", &[Feature::Popc], 4, 0x1000),
+    capability("vis", &[Feature::Vis], 5, 0x2000),
+    capability("vis2", &[Feature::Vis2], 6, 0x4000),
+    capability("asi_blk_init", &[Feature::AsiBlkInit], 7, 0x8000),
+    capability("fmaf", &[Feature::Fmaf], 8, 0x1_0000),
+    capability("vis3", &[Feature::Vis3], 10, 0x2_0000),
+    capability("hpc", &[Feature::Hpc], 11, 0x4_0000),
+    capability("ima", &[Feature::Ima], 15, 0x40_0000),
+    capability("aes", &[Feature::Aes], 17, LINUX_CRYPTO),
+    capability("des", &[Feature::Des], 18, LINUX_CRYPTO),
+    capability("kasumi", &[Feature::Kasumi], 19, LINUX_CRYPTO),
+    capability("camellia", &[Feature::Camellia], 20, LINUX_CRYPTO),
+    capability("md5", &[Feature::Md5], 21, LINUX_CRYPTO),
+    capability("sha1", &[Feature::Sha1], 22, LINUX_CRYPTO),
+    capability("sha256", &[Feature::Sha256], 23, LINUX_CRYPTO),
+    capability("sha512", &[Feature::Sha512], 24, LINUX_CRYPTO),
+    capability("mpmul", &[Feature::Mpmul], 25, LINUX_CRYPTO),
+    capability("mont", &[Feature::Montmul, Feature::Montsqr], 26, LINUX_CRYPTO),
+    capability("pause", &[Feature::Pause], 27, 0x100_0000),
+    capability("cbcond", &[Feature::Cbcond], 28, 0x200_0000),
+    capability("crc32c", &[Feature::Crc32c], 29, LINUX_CRYPTO),
+];
+
+/// Solaris's bits for 32-bit programs alone, with their names: `v8plus`, `div32`, `mul32`.
+const OF_32_BITS: [(&str, u32); 3] = [("v8plus", 8), ("div32", 2), ("mul32", 1)];
+
+/// How long a line of `isainfo` is at most.
+const LINE: usize = 80;
+
+impl Processor {
+    /// What Linux puts into `AT_HWCAP` for this processor with these features.
+    ///
+    /// ```
+    /// use millstream_ultrasparc::processor::Processor;
+    ///
+    /// let t4 = Processor::T4.linux_hwcap(Processor::T4.features());
+    /// assert_ne!(t4 & 0x400_0000, 0, "the T4 has crypto instructions");
+    /// ```
+    #[must_use]
+    pub fn linux_hwcap(self, features: Features) -> u64 {
+        // FLUSH, STBAR, SWAP, MULDIV, V9; and what each has that executes V8+.
+        const ALWAYS: u64 = 0x1f;
+        const MUL32_DIV32_V8PLUS: u64 = 0xb00;
+        const BLKINIT: u64 = 0x40;
+        const N2: u64 = 0x80;
+        let chip = match self {
+            Processor::UltraSparc2 => 0,
+            Processor::T1 => BLKINIT,
+            Processor::T2 | Processor::T3 | Processor::T4 => BLKINIT | N2,
+        };
+        // The C library's memory functions for a chip store blocks without reading them.
+        let chip = if features.has(Feature::AsiBlkInit) { chip } else { 0 };
+        present(features).fold(ALWAYS | MUL32_DIV32_V8PLUS | chip, |bits, capability| bits | capability.linux)
+    }
+
+    /// Solaris's first word of hardware capabilities, for programs of 64 or of 32 bits.
+    #[must_use]
+    pub fn solaris_hwcap(self, features: Features, of_64_bits: bool) -> u32 {
+        let more = if of_64_bits { 0 } else { OF_32_BITS.iter().fold(0, |bits, (_, bit)| bits | bit) };
+        present(features).fold(more, |bits, capability| bits | capability.solaris)
+    }
+
+    /// What `isainfo -v` printed.
+    #[must_use]
+    pub fn isainfo(self, features: Features) -> String {
+        let names: Vec<_> = present(features).map(|capability| capability.name).collect();
+        let names: Vec<_> = names.into_iter().rev().collect();
+        let of_32_bits: Vec<_> = names.iter().copied().chain(OF_32_BITS.map(|(name, _)| name)).collect();
+        format!(
+            "64-bit sparcv9 applications\n{}32-bit sparc applications\n{}",
+            lines(&names),
+            lines(&of_32_bits)
+        )
+    }
+
+    /// Ticks of its clock in a second, which `%tick` counts.
+    #[must_use]
+    pub fn clock_hz(self) -> u64 {
+        match self {
+            Processor::UltraSparc2 => 450_000_000,
+            Processor::T1 => 1_200_000_000,
+            Processor::T2 => 1_400_000_000,
+            Processor::T3 => 1_650_000_000,
+            Processor::T4 => 2_850_000_000,
+        }
+    }
+}
+
+/// The capabilities of which each part is there, by Solaris's bits.
+fn present(features: Features) -> impl Iterator<Item = &'static Capability> {
+    CAPABILITIES.iter().filter(move |capability| capability.features.iter().all(|&part| features.has(part)))
+}
+
+/// Words in indented lines.
+fn lines(words: &[&str]) -> String {
+    let mut text = String::new();
+    let mut line = String::new();
+    for word in words {
+        if !line.is_empty() && line.len() + 1 + word.len() > LINE {
+            text += &line;
+            text.push('\n');
+            line.clear();
+        }
+        line += if line.is_empty() { "        " } else { " " };
+        line += word;
+    }
+    if !line.is_empty() {
+        text += &line;
+        text.push('\n');
+    }
+    text
 }
 
 impl fmt::Display for Processor {
@@ -109,6 +250,7 @@ pub enum Feature {
     Montmul,
     Montsqr,
     Crc32c,
+    Ima,
     Pause,
     Cbcond,
 }
@@ -145,5 +287,88 @@ impl Features {
     #[must_use]
     pub const fn has(self, feature: Feature) -> bool {
         self.0 >> feature as u8 & 1 != 0
+    }
+
+    /// This set without what `removed` names: Solaris's names with a minus before each, as `LD_HWCAP` took them.
+    ///
+    /// ```
+    /// use millstream_ultrasparc::processor::{Feature, Processor};
+    ///
+    /// let features = Processor::T4.features().removing("-aes -mont")?;
+    /// assert!(!features.has(Feature::Aes) && !features.has(Feature::Montsqr) && features.has(Feature::Des));
+    /// # Ok::<(), String>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A word without a minus, or a name that is none: the text names those that are.
+    pub fn removing(self, removed: &str) -> Result<Features, String> {
+        removed.split([' ', ',']).filter(|word| !word.is_empty()).try_fold(self, |features, word| {
+            let name = word.strip_prefix('-').ok_or_else(|| {
+                format!("{word:?} is not taken away: write a minus before it, as in \"-aes -des\"")
+            })?;
+            let known = CAPABILITIES.iter().find(|capability| capability.name == name);
+            let known = known.map(|capability| capability.features).or_else(|| other_name(name)).ok_or_else(
+                || {
+                    let names: Vec<_> = CAPABILITIES.iter().map(|capability| capability.name).collect();
+                    format!("no capability {name:?}: {}", names.join(" "))
+                },
+            )?;
+            Ok(known.iter().fold(features, |features, &part| features.without(part)))
+        })
+    }
+}
+
+/// Names beside Solaris's own: the link editor's for block initialisation, and Linux's for the two instructions of `mont`.
+fn other_name(name: &str) -> Option<&'static [Feature]> {
+    match name {
+        "ASIBlkInit" => Some(&[Feature::AsiBlkInit]),
+        "montmul" => Some(&[Feature::Montmul]),
+        "montsqr" => Some(&[Feature::Montsqr]),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn solaris_words_are_those_that_are_known() {
+        let t4 = Processor::T4;
+        assert_eq!(t4.solaris_hwcap(t4.features(), true), 0x3ffe_8df0);
+        assert_eq!(t4.solaris_hwcap(t4.features(), false), 0x3ffe_8dfb);
+    }
+
+    #[test]
+    fn isainfo_lists_from_the_highest_bit_down() {
+        let expected = "64-bit sparcv9 applications
+        crc32c cbcond pause mont mpmul sha512 sha256 sha1 md5 camellia kasumi
+        des aes ima hpc vis3 fmaf asi_blk_init vis2 vis popc
+32-bit sparc applications
+        crc32c cbcond pause mont mpmul sha512 sha256 sha1 md5 camellia kasumi
+        des aes ima hpc vis3 fmaf asi_blk_init vis2 vis popc v8plus div32 mul32
+";
+        assert_eq!(Processor::T4.isainfo(Processor::T4.features()), expected);
+        let t2 = Processor::T2.isainfo(Processor::T2.features());
+        assert!(t2.starts_with("64-bit sparcv9 applications\n        asi_blk_init vis2 vis popc\n"), "{t2}");
+    }
+
+    #[test]
+    fn linux_says_which_processor_it_is() {
+        let hwcap = |processor: Processor| processor.linux_hwcap(processor.features());
+        assert_eq!(hwcap(Processor::T4), 0x747_fbdf);
+        assert_eq!(hwcap(Processor::UltraSparc2), 0x2b1f);
+        assert_eq!(hwcap(Processor::T1) & 0xc0, 0x40);
+        assert_eq!(hwcap(Processor::T3) & 0x400_0000, 0);
+    }
+
+    #[test]
+    fn what_is_removed_is_gone_from_everywhere() {
+        let all = "-aes -des -kasumi -camellia -md5 -sha1 -sha256 -sha512 -mont -mpmul -crc32c";
+        let features = Processor::T4.features().removing(all).unwrap();
+        assert_eq!(Processor::T4.linux_hwcap(features) & LINUX_CRYPTO, 0);
+        assert_eq!(Processor::T4.solaris_hwcap(features, true) >> 17 & 0x13ff, 0);
+        assert!(Processor::T4.features().removing("aes").unwrap_err().contains("minus"));
+        assert!(Processor::T4.features().removing("-eas").unwrap_err().contains("popc vis vis2"));
     }
 }

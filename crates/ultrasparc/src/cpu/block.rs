@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use crate::cpu::pair::{compare_branch, pair};
 use crate::cpu::{Cpu, Op, Trap};
 use crate::isa::{self, Class, Decode, Word};
 use crate::memory::PAGE_BYTES;
@@ -52,6 +53,10 @@ pub struct Fusion {
 pub const FUSIONS: &[&[Fusion]] = &[];
 
 /// What was executed: see [`Cpu::blocks`].
+///
+/// The counts are exact. Where a trap left a block in the middle, the words before it are counted, the one that trapped
+/// and those after it are not: it will be executed again, or never. A software trap counts as executed. Blocks that were
+/// flushed or whose pages changed keep their words and counts.
 #[derive(Clone, Copy, Debug)]
 pub struct Executed<'a> {
     /// The address of the first word.
@@ -271,8 +276,34 @@ impl Making {
         }
     }
 
-    /// The first fusion that fits at a word, and how many words it takes.
+    /// Several words in one op, and how many.
     fn fused(&self, at: usize, slot: Option<usize>) -> Option<(Op, usize)> {
+        self.sequence(at, slot).or_else(|| {
+            let transfer = slot.map(|slot| slot - 1);
+            let compares = |at: usize| transfer == Some(at + 1) && self.compare(at).is_some();
+            let op = match transfer {
+                _ if at + 1 >= slot.unwrap_or(self.words.len()) || compares(at + 1) => None,
+                Some(transfer) if transfer == at + 1 => self.compare(at),
+                _ => self.two(at).and_then(|(names, words)| pair(names, words)),
+            };
+            op.map(|op| (op, 2))
+        })
+    }
+
+    /// The names and words of two instructions.
+    fn two(&self, at: usize) -> Option<([&'static str; 2], [Word; 2])> {
+        let (first, second) = (self.rows.get(at)?.as_ref()?, self.rows.get(at + 1)?.as_ref()?);
+        Some(([first.name, second.name], [Word(self.words[at]), Word(self.words[at + 1])]))
+    }
+
+    /// A compare and the branch that ends the block.
+    fn compare(&self, at: usize) -> Option<Op> {
+        let (names, words) = self.two(at)?;
+        compare_branch(names, words, self.op(at + 1))
+    }
+
+    /// The first fusion that fits at a word, and how many words it takes.
+    fn sequence(&self, at: usize, slot: Option<usize>) -> Option<(Op, usize)> {
         let left = &self.rows[at..slot.unwrap_or(self.rows.len())];
         let fits = |fusion: &&Fusion| {
             left.len() >= fusion.rows.len()

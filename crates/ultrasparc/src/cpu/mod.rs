@@ -9,9 +9,12 @@ pub mod branch;
 pub mod condition;
 pub mod float;
 pub mod integer;
+mod pair;
 pub mod registers;
 mod run;
 pub mod space;
+#[cfg(test)]
+mod tests;
 pub mod vis;
 pub mod vis3;
 pub mod window;
@@ -33,8 +36,8 @@ pub const NOWHERE: u8 = 32;
 /// The state of one strand, as a program sees it.
 pub struct Cpu {
     /// The current window: globals, outs, locals, ins. `r[0]` stays zero, as nothing writes it; `r[NOWHERE]` is what
-    /// was written to %g0. Sixty-four, so that an index of six bits needs no check.
-    pub r: [u64; 64],
+    /// was written to %g0. So many, that an index of a byte needs no check.
+    pub r: [u64; 256],
     /// Floating-point registers: %d0 to %d62. %f0 is the high half of `d[0]`, %f1 the low one.
     pub d: [u64; 32],
     /// Address of the instruction to execute.
@@ -168,7 +171,7 @@ impl Cpu {
     /// As [`Memory::new`].
     pub fn new(features: Features) -> io::Result<Cpu> {
         Ok(Cpu {
-            r: [0; 64],
+            r: [0; 256],
             d: [0; 32],
             pc: 0,
             npc: 4,
@@ -216,13 +219,13 @@ impl Cpu {
     #[must_use]
     #[inline(always)]
     pub fn get(&self, index: u8) -> u64 {
-        self.r[usize::from(index & 63)]
+        self.r[usize::from(index)]
     }
 
     /// Sets register `index`, which [`destination`] gave.
     #[inline(always)]
     pub fn set(&mut self, index: u8, value: u64) {
-        self.r[usize::from(index & 63)] = value;
+        self.r[usize::from(index)] = value;
     }
 
     /// The second operand of an integer instruction.

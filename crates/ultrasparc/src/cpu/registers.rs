@@ -30,6 +30,12 @@ pub(crate) enum Kind {
 }
 
 impl Codes {
+    /// Those of `a - b`.
+    #[inline(always)]
+    pub fn difference(a: u64, b: u64) -> Codes {
+        Codes { kind: Kind::Sub, a, b }
+    }
+
     /// `%ccr`: xcc in bits 7:4, icc in bits 3:0; each N, Z, V, C from above.
     pub fn ccr(self) -> u8 {
         let (Codes { kind, a, b }, result) = (self, self.result());

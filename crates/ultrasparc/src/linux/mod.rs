@@ -1,1 +1,20 @@
-//! Linux for sparc64: programs, system calls and signals.
+//! Linux for sparc64: programs are loaded, and their system calls and signals are those of this machine's kernel.
+//!
+//! A [`Process`] is one program on one processor. Its descriptors, children, timers and terminal are this process's own; what
+//! differs are numbers and layouts, which [`errno`], [`flags`] and [`structures`] translate. [`syscalls`] is the table
+//! of calls.
+//! Ref. Linux `arch/sparc/kernel/{entry.S,systbls.S,signal_64.c,sys_sparc_64.c}`.
+
+pub mod elf;
+pub mod errno;
+pub mod flags;
+pub mod host;
+pub mod process;
+pub mod signals;
+pub mod stack;
+pub mod structures;
+pub mod syscalls;
+
+pub use elf::LoadError;
+pub use errno::Errno;
+pub use process::{Driver, Ended, Process, Settings};

@@ -1,0 +1,342 @@
+//! A process: the processor, what the kernel keeps of a program, and the loop that serves what stops it.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use crate::cpu::{Cpu, Trap};
+use crate::linux::elf::{Image, LoadError, Placed};
+use crate::linux::errno::{self, Errno, RESTART};
+use crate::linux::signals::{self, Signals};
+use crate::linux::stack::Start;
+use crate::linux::{host, syscalls};
+use crate::memory::{Access, PAGE_BYTES};
+use crate::processor::{Features, Processor};
+
+/// Where a program lies that can lie anywhere.
+const MOVABLE_BASE: u64 = 1 << 30;
+
+/// Where mappings without a place of their own begin: a program's break ends below.
+const BREAK_LIMIT: u64 = 4 << 30;
+
+/// Software traps. Ref. Linux `arch/sparc/kernel/ttable_64.S`.
+mod trap {
+    pub const BREAKPOINT: u8 = 0x01;
+    pub const DIVISION: u8 = 0x02;
+    pub const FLUSH_WINDOWS: u8 = 0x03;
+    pub const SYSTEM_CALL: u8 = 0x6d;
+    pub const GET_CONTEXT: u8 = 0x6e;
+    pub const SET_CONTEXT: u8 = 0x6f;
+    /// The first of the hypervisor's.
+    pub const HYPERVISOR: u8 = 0x80;
+}
+
+/// How a program is run.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The processor.
+    pub processor: Processor,
+    /// What it has: see [`Features::removing`].
+    pub features: Features,
+    /// A directory in which absolute paths are looked up first: a sparc64 system's libraries.
+    pub sysroot: Option<PathBuf>,
+    /// Whether each system call is told on standard error.
+    pub trace: bool,
+    /// How this emulator is called for a program that the program starts: command, options, and the option that gives the name
+    /// by which a program was called. That name, the program's file and its arguments follow.
+    pub again: Vec<OsString>,
+}
+
+impl Settings {
+    /// All of a processor, no directory, no trace, and no program that starts others.
+    #[must_use]
+    pub fn of(processor: Processor) -> Settings {
+        Settings { processor, features: processor.features(), sysroot: None, trace: false, again: Vec::new() }
+    }
+}
+
+/// How a program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// With this status.
+    Exited(u8),
+    /// By this signal, the host's number.
+    Killed(i32),
+}
+
+/// What answers programs beside Linux: the hypervisor and the driver of the accelerators.
+pub trait Driver {
+    /// Answers a software trap from 0x80 on; false if there is no such.
+    fn trap(&mut self, cpu: &mut Cpu, number: u8) -> bool;
+
+    /// Answers a system call that Linux has not; `None` if there is no such.
+    fn call(&mut self, cpu: &mut Cpu, number: u64, arguments: &[u64; 6]) -> Option<Result<u64, Errno>>;
+}
+
+/// What happens when a system call was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum After {
+    /// The program goes on after it, with its result.
+    Return,
+    /// The call has set all registers itself.
+    Keep,
+    /// The program has ended.
+    End(Ended),
+}
+
+/// One program on one processor.
+pub struct Process {
+    /// The processor, and the program's memory.
+    pub cpu: Cpu,
+    /// What else answers the program.
+    pub driver: Option<Box<dyn Driver>>,
+    pub(crate) settings: Settings,
+    /// The program's file, from the root.
+    pub(crate) file: PathBuf,
+    /// Where the program's data end, and where its break is.
+    pub(crate) data_end: u64,
+    pub(crate) break_end: u64,
+    pub(crate) signals: Signals,
+    /// Files that are mapped to be shared.
+    pub(crate) shared: Vec<syscalls::Shared>,
+    pub(crate) after: After,
+    /// Calls that are not known and were told.
+    told: BTreeSet<u64>,
+}
+
+impl Process {
+    /// Loads a program. `arguments` begin with the name it was called by.
+    ///
+    /// # Errors
+    /// It is no program for this machine, or can't be read or placed.
+    pub fn new(
+        settings: Settings,
+        file: &Path,
+        arguments: &[OsString],
+        environment: &[OsString],
+    ) -> Result<Process, LoadError> {
+        let mut cpu = Cpu::new(settings.features).map_err(LoadError::Memory)?;
+        let hwcap = settings.processor.linux_hwcap(settings.features);
+        let (program, interpreter) = load(&mut cpu, file, settings.sysroot.as_deref())?;
+        Start { arguments, environment, file, program, interpreter, hwcap }.set_up(&mut cpu)?;
+        host::attend(&cpu.attention);
+        let end = program.end.next_multiple_of(PAGE_BYTES);
+        Ok(Process {
+            cpu,
+            driver: None,
+            settings,
+            file: std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned()),
+            data_end: end,
+            break_end: end,
+            signals: Signals::inherited(),
+            shared: Vec::new(),
+            after: After::Return,
+            told: BTreeSet::new(),
+        })
+    }
+
+    /// Runs the program to its end.
+    pub fn run(&mut self) -> Ended {
+        loop {
+            let ended = match self.cpu.run() {
+                Trap::Attention => None,
+                Trap::Software(trap::SYSTEM_CALL) => self.system_call(),
+                Trap::Software(number) => self.software_trap(number),
+                trap => signals::of_trap(&self.cpu, trap).and_then(|fault| self.fault(fault)),
+            };
+            let ended = ended.or_else(|| if host::is_caught() { self.deliver() } else { None });
+            if let Some(ended) = ended {
+                return ended;
+            }
+        }
+    }
+
+    fn software_trap(&mut self, number: u8) -> Option<Ended> {
+        match number {
+            trap::FLUSH_WINDOWS => match self.cpu.flush_windows() {
+                Ok(()) => self.cpu.advance(),
+                Err(trap) => return signals::of_trap(&self.cpu, trap).and_then(|fault| self.fault(fault)),
+            },
+            trap::GET_CONTEXT => return self.get_context(),
+            trap::SET_CONTEXT => return self.set_context(),
+            trap::BREAKPOINT => return self.fault(signals::breakpoint(&self.cpu)),
+            trap::DIVISION => {
+                return signals::of_trap(&self.cpu, Trap::DivisionByZero).and_then(|fault| self.fault(fault));
+            }
+            _ => {
+                let answered = number >= trap::HYPERVISOR
+                    && self.driver.as_mut().is_some_and(|driver| driver.trap(&mut self.cpu, number));
+                if !answered {
+                    return self.fault(signals::unknown_trap(&self.cpu));
+                }
+                self.cpu.advance();
+            }
+        }
+        None
+    }
+
+    /// `ta 0x6d`: number in %g1, arguments in %o0 to %o5; result in %o0, or with the carries set the error.
+    fn system_call(&mut self) -> Option<Ended> {
+        // A signal comes before a call that was not begun.
+        if host::is_caught() {
+            return None;
+        }
+        let number = self.cpu.r[1];
+        let mut arguments = [0; 6];
+        arguments.copy_from_slice(&self.cpu.r[8..14]);
+        let call = syscalls::find(number);
+        self.after = After::Return;
+        let answer = match call {
+            Some(call) => (call.run)(self, &arguments),
+            None => self.unknown_call(number, &arguments),
+        };
+        let answer = match answer {
+            Err(Errno(libc::EINTR))
+                if call.is_some_and(|call| call.restarts) && self.restarts_after_caught() =>
+            {
+                Err(RESTART)
+            }
+            answer => answer,
+        };
+        if self.settings.trace {
+            let name = call.map_or("?", |call| call.name);
+            syscalls::tell(self, name, call.map_or("", |call| call.shown), number, &arguments, answer);
+        }
+        match (self.after, answer) {
+            (After::End(ended), _) => return Some(ended),
+            (After::Keep, _) | (After::Return, Err(RESTART)) => {}
+            (After::Return, answer) => self.give(answer),
+        }
+        None
+    }
+
+    fn unknown_call(&mut self, number: u64, arguments: &[u64; 6]) -> Result<u64, Errno> {
+        let driver = self.driver.as_mut();
+        if let Some(answer) = driver.and_then(|driver| driver.call(&mut self.cpu, number, arguments)) {
+            return answer;
+        }
+        if self.settings.trace && self.told.insert(number) {
+            self.say(&format!("system call {number} is not known here"));
+        }
+        Err(Errno(libc::ENOSYS))
+    }
+
+    /// Goes on after the call, with what it answered.
+    fn give(&mut self, answer: Result<u64, Errno>) {
+        const CARRIES: u8 = 0x11;
+        let ccr = self.cpu.ccr();
+        match answer {
+            Ok(result) => {
+                self.cpu.r[8] = result;
+                self.cpu.set_ccr(ccr & !CARRIES);
+            }
+            Err(error) => {
+                self.cpu.r[8] = errno::of_sparc(error);
+                self.cpu.set_ccr(ccr | CARRIES);
+            }
+        }
+        self.cpu.advance();
+    }
+
+    /// Tells the user something on standard error.
+    pub(crate) fn say(&self, what: &str) {
+        use std::io::Write;
+        // Where standard error is closed there is nobody to tell.
+        let _ = writeln!(std::io::stderr(), "millstream sparc: {}: {what}", self.file.display());
+    }
+
+    /// A path of the program's memory.
+    pub(crate) fn text(&self, address: u64) -> Result<std::ffi::CString, Errno> {
+        let bytes = self.cpu.memory.c_string(address)?;
+        if bytes.len() >= libc::PATH_MAX as usize {
+            return Err(Errno(libc::ENAMETOOLONG));
+        }
+        // The bytes are those before the first zero.
+        std::ffi::CString::new(bytes).map_err(|_| Errno(libc::EINVAL))
+    }
+
+    /// A path of the program's memory; one that lies under the directory of its own files is that one.
+    pub(crate) fn path(&self, address: u64) -> Result<std::ffi::CString, Errno> {
+        use std::os::unix::ffi::OsStrExt;
+        let text = self.text(address)?;
+        let path = under(self.settings.sysroot.as_deref(), Path::new(OsStr::from_bytes(text.as_bytes())));
+        path.map_or(Ok(text), |path| {
+            std::ffi::CString::new(path.into_os_string().into_encoded_bytes())
+                .map_err(|_| Errno(libc::EINVAL))
+        })
+    }
+
+    /// Bytes of the program's memory that are only read.
+    pub(crate) fn bytes(&self, address: u64, length: u64) -> Result<&[u8], Errno> {
+        let length = usize::try_from(length).map_err(|_| Errno(libc::EFAULT))?;
+        if length == 0 {
+            return Ok(&[]);
+        }
+        Ok(self.cpu.memory.bytes(address, length, Access::Read)?)
+    }
+
+    /// Bytes of the program's memory that are written.
+    pub(crate) fn bytes_mut(&mut self, address: u64, length: u64) -> Result<&mut [u8], Errno> {
+        let length = usize::try_from(length).map_err(|_| Errno(libc::EFAULT))?;
+        if length == 0 {
+            return Ok(&mut []);
+        }
+        Ok(self.cpu.memory.bytes_mut(address, length)?)
+    }
+
+    /// Writes a structure, if the program wants it.
+    pub(crate) fn put(&mut self, address: u64, bytes: &[u8]) -> Result<(), Errno> {
+        if address != 0 {
+            self.cpu.memory.write(address, bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Moves the break: to where it is then.
+    pub(crate) fn set_break(&mut self, wanted: u64) -> u64 {
+        if !(self.data_end..=BREAK_LIMIT).contains(&wanted) {
+            return self.break_end;
+        }
+        let (old, new) = (self.break_end.next_multiple_of(PAGE_BYTES), wanted.next_multiple_of(PAGE_BYTES));
+        if new > old {
+            let free = (old..new)
+                .step_by(PAGE_BYTES as usize)
+                .all(|page| self.cpu.memory.protection(page).is_none());
+            if !free {
+                return self.break_end;
+            }
+            self.cpu.memory.map(old, new - old, crate::memory::Protection::DATA);
+        } else {
+            self.cpu.memory.unmap(new, old - new);
+        }
+        self.break_end = wanted;
+        wanted
+    }
+}
+
+/// The file under a sysroot for an absolute path, if there is one.
+fn under(sysroot: Option<&Path>, path: &Path) -> Option<PathBuf> {
+    let inside = sysroot?.join(path.strip_prefix("/").ok()?);
+    inside.symlink_metadata().is_ok().then_some(inside)
+}
+
+/// Puts a program and its interpreter into memory.
+fn load(cpu: &mut Cpu, file: &Path, sysroot: Option<&Path>) -> Result<(Placed, Option<Placed>), LoadError> {
+    let image = Image::read(file)?;
+    let base = if image.is_movable() { MOVABLE_BASE } else { 0 };
+    let program = image.place(&mut cpu.memory, base)?;
+    let Some(name) = image.interpreter()? else { return Ok((program, None)) };
+    let found = under(sysroot, &name).unwrap_or_else(|| name.clone());
+    let interpreter = match Image::read(&found) {
+        Ok(interpreter) => interpreter,
+        Err(LoadError::Read { .. }) => {
+            let (path, sysroot) = (file.to_owned(), sysroot.map(Path::to_owned));
+            return Err(LoadError::NoInterpreter { path, interpreter: name, sysroot });
+        }
+        Err(other) => return Err(other),
+    };
+    let length = interpreter.addresses()?.end;
+    let base = if interpreter.is_movable() { cpu.memory.free_span(length) } else { Some(0) };
+    let base = base.ok_or_else(|| LoadError::Memory(std::io::ErrorKind::OutOfMemory.into()))?;
+    Ok((program, Some(interpreter.place(&mut cpu.memory, base)?)))
+}

@@ -1,0 +1,336 @@
+//! Structures that programs and the kernel share: the widths of their fields, as those differ from the host's in the order of
+//! bytes alone, and the few whose layout is SPARC's own.
+//! Ref. Linux `arch/sparc/include/uapi/asm/{stat,termbits,posix_types}.h`.
+
+/// The widths of a structure's fields, padding among them.
+pub type Widths = &'static [usize];
+
+/// `struct timespec`.
+pub const TIMESPEC: Widths = &[8, 8];
+/// `struct itimerspec`.
+pub const ITIMERSPEC: Widths = &[8; 4];
+/// `struct rlimit64`.
+pub const RLIMIT: Widths = &[8, 8];
+/// `struct iovec`.
+pub const IOVEC: Widths = &[8, 8];
+/// `struct pollfd`.
+pub const POLLFD: Widths = &[4, 2, 2];
+/// `fd_set`: 1024 bits in words of 64.
+pub const FD_SET: Widths = &[8; 16];
+/// `struct tms`.
+pub const TMS: Widths = &[8; 4];
+/// `struct winsize`.
+pub const WINSIZE: Widths = &[2; 4];
+/// `struct flock`.
+pub const FLOCK: Widths = &[2, 2, 4, 8, 8, 4, 4];
+/// `struct f_owner_ex`, and a pair of descriptors.
+pub const TWO_INTS: Widths = &[4, 4];
+/// `struct statfs`.
+pub const STATFS: Widths = &[8, 8, 8, 8, 8, 8, 8, 4, 4, 8, 8, 8, 8, 8, 8, 8];
+/// `struct sysinfo`.
+pub const SYSINFO: Widths = &[8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 2, 2, 4, 8, 8, 4, 4];
+/// `struct statx`.
+pub const STATX: Widths = &[
+    4, 4, 8, 4, 4, 4, 2, 2, 8, 8, 8, 8, // up to the mask of attributes
+    8, 4, 4, 8, 4, 4, 8, 4, 4, 8, 4, 4, // times
+    4, 4, 4, 4, 8, 4, 4, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8,
+];
+/// The fixed part of `struct linux_dirent64`: inode, offset, length, type.
+pub const DIRENT64: Widths = &[8, 8, 2, 1];
+/// `struct inotify_event` without its name.
+pub const INOTIFY_EVENT: Widths = &[4, 4, 4, 4];
+
+/// Turns big-endian fields into the host's, or back.
+pub fn swap(bytes: &mut [u8], widths: Widths) {
+    let mut rest = bytes;
+    for width in widths {
+        let Some((field, after)) = rest.split_at_mut_checked(*width) else { return };
+        swap_word(field);
+        rest = after;
+    }
+}
+
+/// Turns each structure of an array over.
+pub fn swap_each(bytes: &mut [u8], widths: Widths) {
+    for one in bytes.chunks_exact_mut(widths.iter().sum()) {
+        swap(one, widths);
+    }
+}
+
+/// Turns one field over.
+pub fn swap_word(field: &mut [u8]) {
+    if cfg!(target_endian = "little") {
+        field.reverse();
+    }
+}
+
+/// The big-endian fields of a structure, written one after another.
+#[derive(Default)]
+pub struct Fields(Vec<u8>);
+
+impl Fields {
+    /// No fields yet.
+    #[must_use]
+    pub fn new() -> Fields {
+        Fields::default()
+    }
+
+    /// Eight bytes.
+    #[must_use]
+    pub fn u64(mut self, value: u64) -> Fields {
+        self.0.extend(value.to_be_bytes());
+        self
+    }
+
+    /// Four bytes.
+    #[must_use]
+    pub fn u32(mut self, value: u32) -> Fields {
+        self.0.extend(value.to_be_bytes());
+        self
+    }
+
+    /// Two bytes.
+    #[must_use]
+    pub fn u16(mut self, value: u16) -> Fields {
+        self.0.extend(value.to_be_bytes());
+        self
+    }
+
+    /// Zeros up to that many bytes in all.
+    #[must_use]
+    pub fn pad(mut self, length: usize) -> Fields {
+        self.0.resize(length.max(self.0.len()), 0);
+        self
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub fn bytes(self) -> Vec<u8> {
+        self.0
+    }
+}
+
+/// The host's 64-bit word at an offset.
+#[must_use]
+pub fn host_u64(bytes: &[u8], offset: usize) -> u64 {
+    let mut word = [0; 8];
+    word.copy_from_slice(&bytes[offset..offset + 8]);
+    u64::from_ne_bytes(word)
+}
+
+/// The host's 32-bit word at an offset.
+#[must_use]
+pub fn host_u32(bytes: &[u8], offset: usize) -> u32 {
+    let mut word = [0; 4];
+    word.copy_from_slice(&bytes[offset..offset + 4]);
+    u32::from_ne_bytes(word)
+}
+
+/// A program's 64-bit word at an offset.
+#[must_use]
+pub fn guest_u64(bytes: &[u8], offset: usize) -> u64 {
+    u64::from_be(host_u64(bytes, offset))
+}
+
+/// A program's 32-bit word at an offset.
+#[must_use]
+pub fn guest_u32(bytes: &[u8], offset: usize) -> u32 {
+    u32::from_be(host_u32(bytes, offset))
+}
+
+/// `struct timeval` from the host's: SPARC's microseconds are an `int`.
+#[must_use]
+pub fn timeval_of_host(host: &[u8]) -> Vec<u8> {
+    Fields::new().u64(host_u64(host, 0)).u32(host_u64(host, 8) as u32).u32(0).bytes()
+}
+
+/// The host's `struct timeval`.
+#[must_use]
+pub fn timeval_of_guest(guest: &[u8]) -> [u8; 16] {
+    let microseconds = i64::from(guest_u32(guest, 8) as i32);
+    let mut host = [0; 16];
+    host[..8].copy_from_slice(&guest_u64(guest, 0).to_ne_bytes());
+    host[8..].copy_from_slice(&microseconds.to_ne_bytes());
+    host
+}
+
+/// `struct rusage` from the host's.
+#[must_use]
+pub fn rusage_of_host(host: &[u8]) -> Vec<u8> {
+    let mut guest = timeval_of_host(&host[..16]);
+    guest.extend(timeval_of_host(&host[16..32]));
+    let rest = guest.len();
+    guest.extend_from_slice(&host[32..144]);
+    swap_each(&mut guest[rest..], &[8]);
+    guest
+}
+
+/// What `statx` says of a file, out of which the older structures are made.
+pub struct Stat<'a>(pub &'a [u8]);
+
+impl Stat<'_> {
+    fn u64(&self, offset: usize) -> u64 {
+        host_u64(self.0, offset)
+    }
+
+    fn u32(&self, offset: usize) -> u32 {
+        host_u32(self.0, offset)
+    }
+
+    fn mode(&self) -> u32 {
+        u32::from(u16::from_ne_bytes([self.0[28], self.0[29]]))
+    }
+
+    /// Whether it is a regular file.
+    #[must_use]
+    pub fn is_file(&self) -> bool {
+        self.mode() & libc::S_IFMT == libc::S_IFREG
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.u64(40)
+    }
+
+    /// A device's number as the kernel gives it to programs.
+    fn device(&self, offset: usize) -> u64 {
+        let (major, minor) = (u64::from(self.u32(offset)), u64::from(self.u32(offset + 4)));
+        minor & 0xff | major << 8 | (minor & !0xff) << 12
+    }
+
+    /// `struct stat64`.
+    #[must_use]
+    pub fn stat64(&self) -> Vec<u8> {
+        let fields = Fields::new().u64(self.device(136)).u64(self.u64(32)).u64(u64::from(self.u32(16)));
+        let fields = fields.u32(self.mode()).u32(self.u32(20)).u32(self.u32(24)).u32(0);
+        let fields =
+            fields.u64(self.device(128)).u64(self.u64(40)).u64(u64::from(self.u32(4))).u64(self.u64(48));
+        let times = [64, 112, 96].into_iter();
+        let fields =
+            times.fold(fields, |fields, at| fields.u64(self.u64(at)).u64(u64::from(self.u32(at + 8))));
+        fields.pad(144).bytes()
+    }
+
+    /// `struct stat`.
+    #[must_use]
+    pub fn stat(&self) -> Vec<u8> {
+        let fields = Fields::new().u32(self.device(136) as u32).u32(0).u64(self.u64(32)).u32(self.mode());
+        let fields = fields.u16(self.u32(16) as u16).u16(0).u32(self.u32(20)).u32(self.u32(24));
+        let fields = fields.u32(self.device(128) as u32).u32(0).u64(self.u64(40));
+        let fields = fields.u64(self.u64(64)).u64(self.u64(112)).u64(self.u64(96));
+        fields.u64(u64::from(self.u32(4))).u64(self.u64(48)).pad(104).bytes()
+    }
+}
+
+/// Turns the entries of a directory over, as the host wrote them.
+pub fn dirents_of_host(bytes: &mut [u8]) {
+    let mut rest = bytes;
+    while rest.len() >= 19 {
+        let length = usize::from(u16::from_ne_bytes([rest[16], rest[17]])).max(19);
+        swap(rest, DIRENT64);
+        let Some((_, after)) = rest.split_at_mut_checked(length) else { return };
+        rest = after;
+    }
+}
+
+/// Where the terminal's control characters are on SPARC, in the order of the host's: VINTR, VQUIT, VERASE, VKILL, VEOF, VTIME,
+/// VMIN, VSWTC, VSTART, VSTOP, VSUSP, VEOL, VREPRINT, VDISCARD, VWERASE, VLNEXT, VEOL2. The two that count characters and
+/// time share places with VEOF and VEOL.
+const CONTROL: [usize; 17] = [0, 1, 2, 3, 4, 5, 4, 7, 8, 9, 10, 5, 12, 13, 14, 15, 6];
+
+/// Index, in the host's order, of the characters that share.
+const VEOF: usize = 4;
+const VTIME: usize = 5;
+const VMIN: usize = 6;
+const VEOL: usize = 11;
+
+/// `ICANON`, which says what the shared places hold.
+const CANONICAL: u32 = 2;
+
+/// Bytes of `struct termios` on SPARC and on the host: four words, the line discipline, the control characters.
+pub const TERMIOS_BYTES: (usize, usize) = (36, 36);
+
+/// `struct termios` from the host's.
+#[must_use]
+pub fn termios_of_host(host: &[u8]) -> Vec<u8> {
+    let canonical = host_u32(host, 12) & CANONICAL != 0;
+    let mut guest = host[..17].to_vec();
+    swap(&mut guest, &[4; 4]);
+    guest.resize(TERMIOS_BYTES.0, 0);
+    for (from, to) in CONTROL.iter().enumerate() {
+        let hidden = if canonical { [VTIME, VMIN] } else { [VEOF, VEOL] };
+        if !hidden.contains(&from) {
+            guest[17 + to] = host[17 + from];
+        }
+    }
+    guest
+}
+
+/// The host's `struct termios`; `before` is what it was, for what the other does not say.
+#[must_use]
+pub fn termios_of_guest(guest: &[u8], before: &[u8]) -> Vec<u8> {
+    let canonical = guest_u32(guest, 12) & CANONICAL != 0;
+    let mut host = before.to_vec();
+    host[..17].copy_from_slice(&guest[..17]);
+    swap(&mut host, &[4; 4]);
+    for (to, from) in CONTROL.iter().enumerate() {
+        let hidden = if canonical { [VTIME, VMIN] } else { [VEOF, VEOL] };
+        if !hidden.contains(&to) {
+            host[17 + to] = guest[17 + from];
+        }
+    }
+    host
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_are_those_of_the_kernel() {
+        let length = |widths: Widths| widths.iter().sum::<usize>();
+        assert_eq!(length(STATX), 256);
+        assert_eq!(length(STATFS), 120);
+        assert_eq!(length(SYSINFO), 112);
+        assert_eq!(length(FLOCK), 32);
+        assert_eq!(Stat(&[0; 256]).stat64().len(), 144);
+        assert_eq!(Stat(&[0; 256]).stat().len(), 104);
+        assert_eq!(rusage_of_host(&[0; 144]).len(), 144);
+    }
+
+    #[test]
+    fn a_program_sees_microseconds_in_an_int() {
+        let mut host = [0; 16];
+        host[..8].copy_from_slice(&5_u64.to_ne_bytes());
+        host[8..].copy_from_slice(&7_u64.to_ne_bytes());
+        let guest = timeval_of_host(&host);
+        assert_eq!(guest, [0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 7, 0, 0, 0, 0]);
+        assert_eq!(timeval_of_guest(&guest), host);
+    }
+
+    #[test]
+    fn a_terminal_is_set_as_it_was_read() {
+        let mut host: Vec<u8> = (100..136).collect();
+        for canonical in [0, CANONICAL] {
+            host[12..16].copy_from_slice(&canonical.to_ne_bytes());
+            assert_eq!(termios_of_guest(&termios_of_host(&host), &host), host);
+        }
+    }
+
+    #[test]
+    fn each_entry_of_a_directory_is_turned_over() {
+        let entry = |inode: u64, length: u16| {
+            let mut bytes =
+                [&inode.to_ne_bytes()[..], &9_u64.to_ne_bytes(), &length.to_ne_bytes(), &[4, b'a', 0]]
+                    .concat();
+            bytes.resize(usize::from(length), 0);
+            bytes
+        };
+        let mut bytes = [entry(1, 24), entry(2, 32)].concat();
+        dirents_of_host(&mut bytes);
+        assert_eq!(guest_u64(&bytes, 0), 1);
+        assert_eq!(guest_u64(&bytes, 24), 2);
+        assert_eq!(bytes[24 + 16..24 + 20], [0, 32, 4, b'a']);
+    }
+}

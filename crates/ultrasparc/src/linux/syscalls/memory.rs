@@ -1,0 +1,256 @@
+//! Calls on the program's memory, which is this process's own and none of the host's.
+
+use crate::linux::errno::Errno;
+use crate::linux::flags::map;
+use crate::linux::host;
+use crate::linux::process::Process;
+use crate::linux::structures::Stat;
+use crate::linux::syscalls::files::fstat;
+use crate::linux::syscalls::{Answer, Call, call, int};
+use crate::memory::{PAGE_BYTES, Protection, SPAN_BYTES};
+
+pub(super) const CALLS: &[Call] = &[
+    call(17, "brk", "x", |p, a| Ok(p.set_break(a[0]))),
+    call(71, "mmap", "xxxxdx", mmap),
+    call(73, "munmap", "xx", munmap),
+    call(74, "mprotect", "xxx", mprotect),
+    call(250, "mremap", "xxxxx", mremap),
+    call(65, "msync", "xxx", |p, a| range(p, a[0], a[1]).and_then(|()| p.write_back(a[0], a[1]))),
+    call(75, "madvise", "xxd", madvise),
+    call(78, "mincore", "xxp", mincore),
+    // Nothing is swapped by the program's wish.
+    call(237, "mlock", "xx", |p, a| range(p, a[0], a[1]).map(|()| 0)),
+    call(356, "mlock2", "xxx", |p, a| range(p, a[0], a[1]).map(|()| 0)),
+    call(238, "munlock", "xx", |p, a| range(p, a[0], a[1]).map(|()| 0)),
+    call(239, "mlockall", "x", |_, _| Ok(0)),
+    call(240, "munlockall", "", |_, _| Ok(0)),
+    call(64, "getpagesize", "", |_, _| Ok(PAGE_BYTES)),
+    call(351, "membarrier", "ddd", |_, a| {
+        host::call(host::MEMBARRIER, [int(a[0]).into(), a[1].into(), int(a[2]).into()])
+    }),
+];
+
+/// A file that a program mapped to be shared, and where: what it writes there is written to the file when it is unmapped,
+/// synchronised, or the program ends or starts another.
+pub(crate) struct Shared {
+    start: u64,
+    length: u64,
+    offset: u64,
+    file: std::fs::File,
+}
+
+/// A length in whole pages, if it is one.
+fn pages(length: u64) -> Result<u64, Errno> {
+    match length.checked_next_multiple_of(PAGE_BYTES) {
+        Some(pages) if pages <= SPAN_BYTES => Ok(pages),
+        _ => Err(Errno(libc::ENOMEM)),
+    }
+}
+
+fn aligned(address: u64) -> Result<(), Errno> {
+    if address.is_multiple_of(PAGE_BYTES) { Ok(()) } else { Err(Errno(libc::EINVAL)) }
+}
+
+/// Checks that each page of a range is there.
+fn range(p: &Process, address: u64, length: u64) -> Result<(), Errno> {
+    let end =
+        address.checked_add(pages(length)?).filter(|end| *end <= SPAN_BYTES).ok_or(Errno(libc::ENOMEM))?;
+    let mapped =
+        (address..end).step_by(PAGE_BYTES as usize).all(|page| p.cpu.memory.protection(page).is_some());
+    if mapped { Ok(()) } else { Err(Errno(libc::ENOMEM)) }
+}
+
+/// Whether no page of a range is there.
+fn is_free(p: &Process, address: u64, length: u64) -> bool {
+    (address..address + length)
+        .step_by(PAGE_BYTES as usize)
+        .all(|page| p.cpu.memory.protection(page).is_none())
+}
+
+fn mmap(p: &mut Process, a: &[u64; 6]) -> Answer {
+    let [wanted, length, protection, flags, fd, offset] = *a;
+    let kind = flags & 0xf;
+    if length == 0 || !offset.is_multiple_of(PAGE_BYTES) || !(1..=map::SHARED_VALIDATE).contains(&kind) {
+        return Err(Errno(libc::EINVAL));
+    }
+    let length = pages(length)?;
+    let file = if flags & map::ANONYMOUS == 0 { Some(contents(fd, offset, a[1])?) } else { None };
+    let place = place(p, wanted, length, flags)?;
+    p.write_back(place, length)?;
+    p.forget_shared(place, length);
+    p.cpu.memory.map(place, length, Protection::from_bits(protection as u32));
+    if let Some(contents) = file {
+        p.cpu.memory.force_write(place, &contents)?;
+        if kind != 2 && protection & 2 != 0 {
+            p.shared.push(Shared { start: place, length: a[1], offset, file: duplicate(fd)? });
+        }
+    }
+    Ok(place)
+}
+
+/// Where a mapping goes.
+fn place(p: &Process, wanted: u64, length: u64, flags: u64) -> Result<u64, Errno> {
+    if flags & (map::FIXED | map::FIXED_NOREPLACE) != 0 {
+        aligned(wanted)?;
+        if wanted.checked_add(length).is_none_or(|end| end > SPAN_BYTES) {
+            return Err(Errno(libc::ENOMEM));
+        }
+        if flags & map::FIXED_NOREPLACE != 0 && !is_free(p, wanted, length) {
+            return Err(Errno(libc::EEXIST));
+        }
+        return Ok(wanted);
+    }
+    let hint = wanted & !(PAGE_BYTES - 1);
+    if hint != 0 && hint.checked_add(length).is_some_and(|end| end <= SPAN_BYTES) && is_free(p, hint, length)
+    {
+        return Ok(hint);
+    }
+    p.cpu.memory.free_span(length).ok_or(Errno(libc::ENOMEM))
+}
+
+/// What a file holds from an offset on, up to a length.
+fn contents(fd: u64, offset: u64, length: u64) -> Result<Vec<u8>, Errno> {
+    let stat = fstat(fd)?;
+    let stat = Stat(&stat);
+    if !stat.is_file() {
+        return Err(Errno(libc::ENODEV));
+    }
+    let available = stat.size().saturating_sub(offset).min(length);
+    let mut bytes = vec![0; available as usize];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        let rest = &mut bytes[filled..];
+        let (count, at) = (rest.len() as u64, offset + filled as u64);
+        match host::call(host::PREAD, [int(fd).into(), rest.into(), count.into(), at.into()])? {
+            0 => break,
+            count => filled += count as usize,
+        }
+    }
+    Ok(bytes)
+}
+
+/// A descriptor of this process's own for a program's file, closed when a program is started.
+fn duplicate(fd: u64) -> Result<std::fs::File, Errno> {
+    // Above those that programs count on.
+    const FIRST: i32 = 600;
+    host::duplicate(fd as i32, FIRST).map(std::fs::File::from)
+}
+
+fn munmap(p: &mut Process, a: &[u64; 6]) -> Answer {
+    aligned(a[0])?;
+    let length = pages(a[1])?;
+    if length == 0 || a[0].checked_add(length).is_none_or(|end| end > SPAN_BYTES) {
+        return Err(Errno(libc::EINVAL));
+    }
+    p.write_back(a[0], length)?;
+    p.forget_shared(a[0], length);
+    p.cpu.memory.unmap(a[0], length);
+    Ok(0)
+}
+
+fn mprotect(p: &mut Process, a: &[u64; 6]) -> Answer {
+    aligned(a[0])?;
+    let changed = p.cpu.memory.protect(a[0], pages(a[1])?, Protection::from_bits(a[2] as u32));
+    changed.map(|()| 0).map_err(|_| Errno(libc::ENOMEM))
+}
+
+fn mremap(p: &mut Process, a: &[u64; 6]) -> Answer {
+    const MAYMOVE: u64 = 1;
+    const FIXED: u64 = 2;
+    let [old, old_length, new_length, flags, wanted, _] = *a;
+    aligned(old)?;
+    let (old_length, new_length) = (pages(old_length)?, pages(new_length)?);
+    if new_length == 0 || flags & !(MAYMOVE | FIXED) != 0 || old_length == 0 {
+        return Err(Errno(libc::EINVAL));
+    }
+    range(p, old, old_length).map_err(|_| Errno(libc::EFAULT))?;
+    let protection = p.cpu.memory.protection(old).unwrap_or(Protection::DATA);
+    if flags & FIXED == 0 {
+        if new_length <= old_length {
+            p.cpu.memory.unmap(old + new_length, old_length - new_length);
+            return Ok(old);
+        }
+        let more = new_length - old_length;
+        if old + new_length <= SPAN_BYTES && is_free(p, old + old_length, more) {
+            p.cpu.memory.map(old + old_length, more, protection);
+            return Ok(old);
+        }
+    }
+    if flags & MAYMOVE == 0 {
+        return Err(Errno(libc::ENOMEM));
+    }
+    let place = if flags & FIXED != 0 {
+        place(p, wanted, new_length, map::FIXED)?
+    } else {
+        p.cpu.memory.free_span(new_length).ok_or(Errno(libc::ENOMEM))?
+    };
+    move_pages(p, old, old_length, place, new_length, protection)?;
+    Ok(place)
+}
+
+/// Copies the pages to their new place and removes the old ones.
+fn move_pages(
+    p: &mut Process,
+    old: u64,
+    old_length: u64,
+    place: u64,
+    new_length: u64,
+    protection: Protection,
+) -> Result<(), Errno> {
+    let kept = old_length.min(new_length);
+    p.cpu.memory.protect(old, kept, Protection::READ).map_err(|_| Errno(libc::EFAULT))?;
+    let bytes = p.bytes(old, kept)?.to_vec();
+    p.cpu.memory.unmap(old, old_length);
+    p.cpu.memory.map(place, new_length, protection);
+    Ok(p.cpu.memory.force_write(place, &bytes)?)
+}
+
+/// Advice that changes what is read afterwards is followed; the rest is none of this machine's.
+fn madvise(p: &mut Process, a: &[u64; 6]) -> Answer {
+    const DONTNEED: u64 = 4;
+    aligned(a[0])?;
+    let length = pages(a[1])?;
+    range(p, a[0], length)?;
+    if a[2] == DONTNEED
+        && !p.shared.iter().any(|shared| shared.start < a[0] + length && a[0] < shared.start + shared.length)
+    {
+        for page in (a[0]..a[0] + length).step_by(PAGE_BYTES as usize) {
+            let protection = p.cpu.memory.protection(page).unwrap_or(Protection::NONE);
+            p.cpu.memory.map(page, PAGE_BYTES, protection);
+        }
+    }
+    Ok(0)
+}
+
+/// Every page that is there is in memory.
+fn mincore(p: &mut Process, a: &[u64; 6]) -> Answer {
+    aligned(a[0])?;
+    range(p, a[0], a[1])?;
+    let count = pages(a[1])? / PAGE_BYTES;
+    p.put(a[2], &vec![1; count as usize])?;
+    Ok(0)
+}
+
+impl Process {
+    /// Writes what a program wrote into shared mappings of a range back to their files.
+    pub(crate) fn write_back(&mut self, address: u64, length: u64) -> Answer {
+        use std::os::unix::fs::FileExt;
+        let end = address.saturating_add(length);
+        for shared in
+            self.shared.iter().filter(|shared| shared.start < end && address < shared.start + shared.length)
+        {
+            let size = shared.file.metadata().map_or(0, |metadata| metadata.len());
+            let length = shared.length.min(size.saturating_sub(shared.offset));
+            let Ok(bytes) = self.bytes(shared.start, length) else { continue };
+            let written = shared.file.write_all_at(bytes, shared.offset);
+            written.map_err(|error| Errno(error.raw_os_error().unwrap_or(libc::EIO)))?;
+        }
+        Ok(0)
+    }
+
+    /// Forgets the shared mappings that lie in a range.
+    fn forget_shared(&mut self, address: u64, length: u64) {
+        let end = address.saturating_add(length);
+        self.shared.retain(|shared| shared.start < address || shared.start >= end);
+    }
+}

@@ -1,0 +1,122 @@
+//! `ioctl`: terminals, and what is asked of any descriptor.
+//! Ref. Linux `arch/sparc/include/uapi/asm/{ioctl,ioctls}.h`: a request names the direction and the length of its argument,
+//! by other bits than elsewhere.
+
+use crate::linux::errno::Errno;
+use crate::linux::host;
+use crate::linux::process::Process;
+use crate::linux::structures::{self as s, TERMIOS_BYTES};
+use crate::linux::syscalls::{Answer, Call, call, int};
+
+pub(super) const CALLS: &[Call] = &[call(54, "ioctl", "dxx", ioctl).restarting()];
+
+/// What a request's argument is.
+#[derive(Clone, Copy)]
+enum Kind {
+    /// A number, or nothing.
+    Number,
+    /// An `int` that the kernel reads, or writes.
+    Int,
+    /// `struct winsize`.
+    Window,
+    /// `struct termios` that the kernel writes, or reads.
+    GetTerminal,
+    SetTerminal,
+}
+
+/// A request without an argument in memory.
+const fn none(group: u8, number: u32) -> u64 {
+    (1 << 29 | (group as u32) << 8 | number) as u64
+}
+
+/// A request whose argument of so many bytes the kernel writes.
+const fn reads(group: u8, number: u32, bytes: u32) -> u64 {
+    (2 << 29 | bytes << 16 | (group as u32) << 8 | number) as u64
+}
+
+/// One whose argument it reads.
+const fn writes(group: u8, number: u32, bytes: u32) -> u64 {
+    (4 << 29 | bytes << 16 | (group as u32) << 8 | number) as u64
+}
+
+/// SPARC's requests, the host's, and their arguments.
+const REQUESTS: &[(u64, u64, Kind)] = &[
+    (reads(b'T', 8, 36), libc::TCGETS as u64, Kind::GetTerminal),
+    (writes(b'T', 9, 36), libc::TCSETS as u64, Kind::SetTerminal),
+    (writes(b'T', 10, 36), libc::TCSETSW as u64, Kind::SetTerminal),
+    (writes(b'T', 11, 36), libc::TCSETSF as u64, Kind::SetTerminal),
+    (none(b'T', 5), libc::TCSBRK as u64, Kind::Number),
+    (none(b'T', 6), libc::TCXONC as u64, Kind::Number),
+    (none(b'T', 7), libc::TCFLSH as u64, Kind::Number),
+    (0x5425, libc::TCSBRKP as u64, Kind::Number),
+    (reads(b't', 104, 8), libc::TIOCGWINSZ as u64, Kind::Window),
+    (writes(b't', 103, 8), libc::TIOCSWINSZ as u64, Kind::Window),
+    (reads(b't', 131, 4), libc::TIOCGPGRP as u64, Kind::Int),
+    (writes(b't', 130, 4), libc::TIOCSPGRP as u64, Kind::Int),
+    (reads(b't', 133, 4), libc::TIOCGSID as u64, Kind::Int),
+    (reads(b't', 115, 4), libc::TIOCOUTQ as u64, Kind::Int),
+    (reads(b't', 134, 4), libc::TIOCGPTN as u64, Kind::Int),
+    (writes(b't', 135, 4), libc::TIOCSPTLCK as u64, Kind::Int),
+    (none(b't', 132), libc::TIOCSCTTY as u64, Kind::Number),
+    (none(b't', 113), libc::TIOCNOTTY as u64, Kind::Number),
+    (none(b't', 13), libc::TIOCEXCL as u64, Kind::Number),
+    (none(b't', 14), libc::TIOCNXCL as u64, Kind::Number),
+    (none(b'f', 1), libc::FIOCLEX as u64, Kind::Number),
+    (none(b'f', 2), libc::FIONCLEX as u64, Kind::Number),
+    (writes(b'f', 126, 4), libc::FIONBIO as u64, Kind::Int),
+    (writes(b'f', 125, 4), libc::FIOASYNC as u64, Kind::Int),
+    (reads(b'f', 127, 4), libc::FIONREAD as u64, Kind::Int),
+];
+
+fn ioctl(p: &mut Process, a: &[u64; 6]) -> Answer {
+    let [fd, request, argument, ..] = *a;
+    let known = REQUESTS.iter().find(|(sparc, ..)| *sparc == request & 0xffff_ffff);
+    let Some(&(_, host_request, kind)) = known else {
+        // Whatever else terminals are asked, other files are no terminals.
+        return Err(Errno(libc::ENOTTY));
+    };
+    let (fd, request) = (int(fd), host_request);
+    match kind {
+        Kind::Number => host::call(host::IOCTL, [fd.into(), request.into(), argument.into()]),
+        Kind::Int => swapped(p, host::IOCTL_INT, fd, request, argument, &[4]),
+        Kind::Window => swapped(p, host::IOCTL_WINSIZE, fd, request, argument, s::WINSIZE),
+        Kind::GetTerminal => {
+            let terminal = terminal(fd)?;
+            p.cpu.memory.write(argument, &s::termios_of_host(&terminal))?;
+            Ok(0)
+        }
+        Kind::SetTerminal => {
+            let before = terminal(fd)?;
+            let mut terminal = s::termios_of_guest(p.bytes(argument, TERMIOS_BYTES.0 as u64)?, &before);
+            host::call(host::IOCTL_TERMIOS, [fd.into(), request.into(), terminal.as_mut_slice().into()])
+        }
+    }
+}
+
+/// A request whose argument differs in the order of bytes alone.
+fn swapped(
+    p: &mut Process,
+    number: host::Number,
+    fd: u64,
+    request: u64,
+    address: u64,
+    widths: s::Widths,
+) -> Answer {
+    let length = widths.iter().sum::<usize>() as u64;
+    let mut bytes = p.bytes(address, length)?.to_vec();
+    s::swap(&mut bytes, widths);
+    let done = host::call(number, [fd.into(), request.into(), bytes.as_mut_slice().into()])?;
+    s::swap(&mut bytes, widths);
+    p.put(address, &bytes)?;
+    Ok(done)
+}
+
+/// The host's `struct termios` of a terminal.
+fn terminal(fd: u64) -> Result<[u8; TERMIOS_BYTES.1], Errno> {
+    let mut terminal = [0; TERMIOS_BYTES.1];
+    host::call(
+        host::IOCTL_TERMIOS,
+        [fd.into(), (libc::TCGETS as u64).into(), terminal.as_mut_slice().into()],
+    )?;
+    Ok(terminal)
+}

@@ -1,0 +1,165 @@
+//! Calls on clocks and timers.
+
+use crate::linux::errno::Errno;
+use crate::linux::host::{self, Number, bytes};
+use crate::linux::process::Process;
+use crate::linux::signals::to_host;
+use crate::linux::structures::{self as s, Fields, Widths, guest_u32, guest_u64, host_u64};
+use crate::linux::syscalls::descriptors::descriptor_flags;
+use crate::linux::syscalls::{Answer, Call, call, int};
+
+pub(super) const CALLS: &[Call] = &[
+    call(257, "clock_gettime", "dp", |p, a| filled(p, host::CLOCK_GETTIME, a[0], a[1], s::TIMESPEC)),
+    call(258, "clock_getres", "dp", |p, a| filled(p, host::CLOCK_GETRES, a[0], a[1], s::TIMESPEC)),
+    call(256, "clock_settime", "dp", |p, a| {
+        let time = read(p, a[1], s::TIMESPEC)?;
+        host::call(host::CLOCK_SETTIME, [int(a[0]).into(), time.as_deref().into()])
+    }),
+    call(249, "nanosleep", "pp", |p, a| sleep(p, libc::CLOCK_MONOTONIC as u64, 0, a[0], a[1])),
+    call(259, "clock_nanosleep", "dxpp", |p, a| sleep(p, a[0], a[1], a[2], a[3])),
+    call(116, "gettimeofday", "pp", |p, a| {
+        let mut time = [0; bytes::TIMESPEC];
+        host::call(host::CLOCK_GETTIME, [0.into(), time.as_mut_slice().into()])?;
+        let microseconds = host_u64(&time, 8) / 1000;
+        p.put(a[0], &Fields::new().u64(host_u64(&time, 0)).u32(microseconds as u32).u32(0).bytes())?;
+        p.put(a[1], &[0; 8])?;
+        Ok(0)
+    }),
+    call(43, "times", "p", |p, a| {
+        let mut times = [0; 32];
+        let ticks = host::call(host::TIMES, [times.as_mut_slice().into()])?;
+        s::swap(&mut times, s::TMS);
+        p.put(a[0], &times)?;
+        Ok(ticks)
+    }),
+    call(27, "alarm", "d", alarm),
+    call(86, "getitimer", "dp", |p, a| {
+        let mut timer = [0; 32];
+        let done = host::call(host::GETITIMER, [int(a[0]).into(), timer.as_mut_slice().into()])?;
+        p.put(a[1], &interval_of_host(&timer))?;
+        Ok(done)
+    }),
+    call(83, "setitimer", "dpp", |p, a| {
+        let new = match a[1] {
+            0 => None,
+            address => {
+                let bytes = p.bytes(address, 32)?;
+                Some([s::timeval_of_guest(&bytes[..16]), s::timeval_of_guest(&bytes[16..])].concat())
+            }
+        };
+        let mut old = [0; 32];
+        let done = host::call(
+            host::SETITIMER,
+            [int(a[0]).into(), new.as_deref().into(), old.as_mut_slice().into()],
+        )?;
+        p.put(a[2], &interval_of_host(&old))?;
+        Ok(done)
+    }),
+    call(266, "timer_create", "dpp", timer_create),
+    call(262, "timer_settime", "dxpp", |p, a| set_timer(p, host::TIMER_SETTIME, a)),
+    call(263, "timer_gettime", "dp", |p, a| filled(p, host::TIMER_GETTIME, a[0], a[1], s::ITIMERSPEC)),
+    call(264, "timer_getoverrun", "d", |_, a| host::call(host::TIMER_GETOVERRUN, [int(a[0]).into()])),
+    call(265, "timer_delete", "d", |_, a| host::call(host::TIMER_DELETE, [int(a[0]).into()])),
+    call(312, "timerfd_create", "dx", |_, a| {
+        host::call(host::TIMERFD_CREATE, [int(a[0]).into(), descriptor_flags(a[1], 0)?.into()])
+    }),
+    call(315, "timerfd_settime", "dxpp", |p, a| set_timer(p, host::TIMERFD_SETTIME, a)),
+    call(316, "timerfd_gettime", "dp", |p, a| filled(p, host::TIMERFD_GETTIME, a[0], a[1], s::ITIMERSPEC)),
+    call(248, "sched_rr_get_interval", "dp", |p, a| filled(p, host::SCHED_INTERVAL, a[0], a[1], s::TIMESPEC)),
+    // Whoever may set the host's clock does so in the host.
+    call(219, "adjtimex", "p", |_, _| Err(Errno(libc::EPERM))),
+    call(122, "settimeofday", "pp", |_, _| Err(Errno(libc::EPERM))),
+    call(233, "stime", "p", |_, _| Err(Errno(libc::EPERM))),
+];
+
+/// A structure of the program's in the host's order, if there is one.
+fn read(p: &Process, address: u64, widths: Widths) -> Result<Option<Vec<u8>>, Errno> {
+    if address == 0 {
+        return Ok(None);
+    }
+    let mut bytes = p.bytes(address, widths.iter().sum::<usize>() as u64)?.to_vec();
+    s::swap(&mut bytes, widths);
+    Ok(Some(bytes))
+}
+
+/// A call that fills a structure.
+fn filled(p: &mut Process, number: Number, first: u64, to: u64, widths: Widths) -> Answer {
+    let mut bytes = vec![0; widths.iter().sum()];
+    let done = host::call(number, [int(first).into(), bytes.as_mut_slice().into()])?;
+    s::swap(&mut bytes, widths);
+    p.put(to, &bytes)?;
+    Ok(done)
+}
+
+fn sleep(p: &mut Process, clock: u64, flags: u64, wanted: u64, left: u64) -> Answer {
+    let wanted = read(p, wanted, s::TIMESPEC)?.ok_or(Errno(libc::EFAULT))?;
+    let mut rest = [0; bytes::TIMESPEC];
+    let answer = host::call(
+        host::CLOCK_NANOSLEEP,
+        [int(clock).into(), flags.into(), wanted.as_slice().into(), rest.as_mut_slice().into()],
+    );
+    if answer == Err(Errno(libc::EINTR)) && flags & libc::TIMER_ABSTIME as u64 == 0 {
+        s::swap(&mut rest, s::TIMESPEC);
+        p.put(left, &rest)?;
+    }
+    answer
+}
+
+fn interval_of_host(host: &[u8]) -> Vec<u8> {
+    [s::timeval_of_host(&host[..16]), s::timeval_of_host(&host[16..])].concat()
+}
+
+/// The seconds that were left, rounded up from half of one on but never to none.
+fn alarm(_: &mut Process, a: &[u64; 6]) -> Answer {
+    let mut new = [0; 32];
+    new[16..24].copy_from_slice(&(a[0] & 0xffff_ffff).to_ne_bytes());
+    let mut old = [0; 32];
+    host::call(
+        host::SETITIMER,
+        [u64::from(libc::ITIMER_REAL as u32).into(), new.as_slice().into(), old.as_mut_slice().into()],
+    )?;
+    let (seconds, microseconds) = (host_u64(&old, 16), host_u64(&old, 24));
+    let more = microseconds >= 500_000 || (seconds == 0 && microseconds > 0);
+    Ok(seconds + u64::from(more))
+}
+
+/// `struct sigevent`: a value, a signal, how it is told.
+fn timer_create(p: &mut Process, a: &[u64; 6]) -> Answer {
+    const SIGEV_SIGNAL: u32 = 0;
+    const SIGEV_NONE: u32 = 1;
+    const SIGEV_THREAD_ID: u32 = 4;
+    let event = match a[1] {
+        0 => None,
+        address => {
+            let bytes = p.bytes(address, 64)?;
+            let mut event = [0; 64];
+            event[..8].copy_from_slice(&guest_u64(bytes, 0).to_ne_bytes());
+            let signal = to_host(guest_u32(bytes, 8).into());
+            let notify = guest_u32(bytes, 12);
+            if !matches!(notify, SIGEV_SIGNAL | SIGEV_NONE | SIGEV_THREAD_ID) {
+                return Err(Errno(libc::EINVAL));
+            }
+            for (at, word) in [(8, signal as u32), (12, notify), (16, guest_u32(bytes, 16))] {
+                event[at..at + 4].copy_from_slice(&word.to_ne_bytes());
+            }
+            Some(event)
+        }
+    };
+    let mut timer = [0; 4];
+    let event = event.as_ref().map(|event| event.as_slice());
+    let done = host::call(host::TIMER_CREATE, [int(a[0]).into(), event.into(), timer.as_mut_slice().into()])?;
+    p.put(a[2], &u32::from_ne_bytes(timer).to_be_bytes())?;
+    Ok(done)
+}
+
+fn set_timer(p: &mut Process, number: Number, a: &[u64; 6]) -> Answer {
+    let new = read(p, a[2], s::ITIMERSPEC)?;
+    let mut old = [0; bytes::ITIMERSPEC];
+    let done = host::call(
+        number,
+        [int(a[0]).into(), a[1].into(), new.as_deref().into(), old.as_mut_slice().into()],
+    )?;
+    s::swap(&mut old, s::ITIMERSPEC);
+    p.put(a[3], &old)?;
+    Ok(done)
+}
