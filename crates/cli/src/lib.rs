@@ -31,6 +31,7 @@ mod programs;
 pub mod progress;
 pub mod secret;
 mod signals;
+mod sparc;
 mod speed;
 mod status;
 

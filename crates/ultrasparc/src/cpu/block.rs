@@ -10,6 +10,7 @@ use crate::cpu::pair::{compare_branch, pair};
 use crate::cpu::{Cpu, Op, Trap};
 use crate::isa::{self, Class, Decode, Word};
 use crate::memory::PAGE_BYTES;
+use crate::t4;
 
 /// Instructions that are executed by one handler where they follow one another in a block, because together they are
 /// quicker.
@@ -50,7 +51,7 @@ pub struct Fusion {
 }
 
 /// The families' fusions.
-pub const FUSIONS: &[&[Fusion]] = &[];
+pub const FUSIONS: &[&[Fusion]] = &[t4::aes::FUSIONS, t4::des::FUSIONS, t4::camellia::FUSIONS];
 
 /// What was executed: see [`Cpu::blocks`].
 ///

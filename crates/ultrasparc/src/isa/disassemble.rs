@@ -191,7 +191,7 @@ fn show(operand: Operand, word: Word, address: u64) -> Option<String> {
         O::Cc => condition_codes(word)?.to_owned(),
         O::FccBranch => format!("%fcc{}", word.0 >> 20 & 3),
         O::FccMove => format!("%fcc{}", word.0 >> 11 & 3),
-        O::FccCompare => Some(word.0 >> 25 & 3).filter(|&fcc| fcc != 0).map(|fcc| format!("%fcc{fcc}"))?,
+        O::FccCompare => compared(word)?,
         O::Fsr => "%fsr".to_owned(),
         O::AsrRead => names::ancillary(word.rs1(), false),
         O::AsrWrite => names::ancillary(word.rd(), true),
@@ -200,7 +200,7 @@ fn show(operand: Operand, word: Word, address: u64) -> Option<String> {
         O::TrapNumber => trap_number(word),
         O::MembarMask => names::membar(word.0 as u8 & 0x7f),
         O::PrefetchFunction => {
-            names::prefetch(word.rd()).map_or_else(|| number(word.rd().into()), str::to_owned)
+            names::prefetch(word.rd()).map_or_else(|| word.rd().to_string(), str::to_owned)
         }
     })
 }
@@ -239,6 +239,15 @@ fn space(word: Word) -> String {
         _ if word.i() => "%asi".to_owned(),
         Some(name) => name.to_owned(),
         None => format!("{:#x}", word.asi()),
+    }
+}
+
+/// Where a comparison's result goes; `fcmp` does not say so for %fcc0.
+fn compared(word: Word) -> Option<String> {
+    const FCMP: u32 = 2 << 30 | 0x35 << 19;
+    match word.0 >> 25 & 3 {
+        0 if word.0 & 0xc1f8_0000 == FCMP => None,
+        fcc => Some(format!("%fcc{fcc}")),
     }
 }
 

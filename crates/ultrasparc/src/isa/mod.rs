@@ -9,6 +9,7 @@ mod names;
 
 use crate::cpu::{Op, access, branch, condition, float, integer, registers, space, vis, vis3, window};
 use crate::processor::Feature;
+use crate::t4;
 
 pub use disassemble::{Text, disassemble};
 pub use index::{decode, find, find_number, rows};
@@ -32,6 +33,13 @@ pub const FAMILIES: &[&[Instruction]] = &[
     space::INSTRUCTIONS,
     registers::INSTRUCTIONS,
     registers::PRIVILEGED_STATE,
+    t4::aes::INSTRUCTIONS,
+    t4::des::INSTRUCTIONS,
+    t4::camellia::INSTRUCTIONS,
+    t4::kasumi::INSTRUCTIONS,
+    t4::hash::INSTRUCTIONS,
+    t4::crc32c::INSTRUCTIONS,
+    t4::montgomery::INSTRUCTIONS,
     float::INSTRUCTIONS,
     float::COMPARISONS,
     float::CONVERSIONS,

@@ -123,6 +123,7 @@ pub(super) fn prefetch(function: u8) -> Option<&'static str> {
         2 => "#n_writes",
         3 => "#one_write",
         4 => "#page",
+        16 => "#invalidate",
         17 => "#unified",
         20 => "#n_reads_strong",
         21 => "#one_read_strong",

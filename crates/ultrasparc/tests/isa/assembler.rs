@@ -10,11 +10,7 @@ const TRIES: usize = 60;
 
 #[test]
 fn what_a_row_looks_like_assembles_to_its_words() {
-    let mut random = Random(0x5eed);
-    let mut words = Vec::new();
-    for row in isa::rows() {
-        words.extend((0..TRIES + 2).map(|number| sample(row, number, &mut random)));
-    }
+    let words = samples();
     let mut source = String::new();
     for (number, &word) in words.iter().enumerate() {
         source.push_str(&assembly(word, 8 * number as u64));
@@ -44,6 +40,15 @@ fn what_a_row_looks_like_assembles_to_its_words() {
         differing[..differing.len().min(60)].join("\n")
     );
     println!("{} rows, {} words", isa::rows().len(), words.len());
+}
+
+/// Words of every row.
+pub fn samples() -> Vec<u32> {
+    let mut random = Random(0x5eed);
+    let of_row = |row: &&Instruction| -> Vec<u32> {
+        (0..TRIES + 2).map(|number| sample(row, number, &mut random)).collect()
+    };
+    isa::rows().iter().flat_map(of_row).collect()
 }
 
 /// A word of the row. What no operand holds stays zero, as the text does not say it.

@@ -6,26 +6,43 @@
 mod assembler;
 mod objdump;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Output};
-
-/// Runs a tool; what it wrote.
-fn run(command: &mut Command, package: &str) -> Output {
-    let output = command.output().unwrap_or_else(|error| {
-        panic!("{}: {error}: install {package}", command.get_program().display());
-    });
-    let said = String::from_utf8_lossy(&output.stderr);
-    let errors: Vec<&str> = said.lines().filter(|line| !line.contains("Warning")).take(50).collect();
-    assert!(output.status.success(), "{:?}: {}", command, errors.join("\n"));
-    output
-}
 
 const BINUTILS: &str = "binutils-sparc64-linux-gnu";
 const GCC: &str = "gcc-sparc64-linux-gnu and libc6-dev-sparc64-cross";
 
+/// Runs a tool; what it wrote.
+fn run(command: &mut Command, package: &str) -> Output {
+    let output = output(command, package);
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    output
+}
+
+fn output(command: &mut Command, package: &str) -> Output {
+    command.output().unwrap_or_else(|error| {
+        panic!("{}: {error}: install {package}", command.get_program().display());
+    })
+}
+
 /// Assembles a file. `sparc6` is the architecture that has all instructions.
 fn assemble(source: &Path, to: &Path) {
-    run(Command::new("sparc64-linux-gnu-as").args(["-Asparc6", "-o"]).arg(to).arg(source), BINUTILS);
+    let mut assembler = Command::new("sparc64-linux-gnu-as");
+    let output = output(assembler.args(["-Asparc6", "-o"]).arg(to).arg(source), BINUTILS);
+    if output.status.success() {
+        return;
+    }
+    // `rows.s:12: Error: Illegal operands`: of each instruction the first.
+    let (said, text) = (String::from_utf8_lossy(&output.stderr), std::fs::read_to_string(source).unwrap());
+    let lines: Vec<&str> = text.lines().collect();
+    let mut refused = BTreeMap::new();
+    for error in said.lines().filter(|line| line.contains("Error")) {
+        let mut parts = error.splitn(3, ':').skip(1);
+        let line = lines[parts.next().unwrap().parse::<usize>().unwrap() - 1];
+        refused.entry(line.split(' ').next()).or_insert_with(|| format!("{line}: {}", parts.next().unwrap()));
+    }
+    panic!("refused: {refused:#?}");
 }
 
 /// Random numbers, the same each time. Marsaglia's xorshift.
