@@ -381,8 +381,8 @@ impl Block {
             limits.check(Field::Source, list, bytes)?;
         }
         for entry in (0..bytes as u64).step_by(16) {
-            let address = read_word(memory, list + entry)?;
-            let len = read_word(memory, list + entry + 8)?;
+            let address = read_word(memory, list.wrapping_add(entry))?;
+            let len = read_word(memory, list.wrapping_add(entry + 8))?;
             let len = usize::try_from(len).ok().filter(|&len| len <= Control::MAX_BYTES);
             self.read(limits, address, len.ok_or(Refusal::TooLong)?, memory)?;
         }
