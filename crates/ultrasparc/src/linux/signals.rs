@@ -474,7 +474,8 @@ impl Process {
 
     /// Puts `struct rt_signal_frame` on the stack and sets the registers for the handler.
     fn push_frame(&mut self, signal: &Signal, action: Action) -> Result<(), Errno> {
-        self.cpu.flush_windows().map_err(|_| Errno(libc::EFAULT))?;
+        // The interrupted window too: `rt_sigreturn` reads it from its own frame.
+        self.spill_window()?;
         let pointer = self.cpu.r[14].wrapping_add(BIAS);
         let on_stack = self.signals.is_on_stack(pointer);
         let top = if action.flags & sa::ONSTACK != 0 && self.signals.stack.length != 0 && !on_stack {
