@@ -108,6 +108,10 @@ trait Operation {
     }
     /// Exactly; neither operand is a NaN.
     fn exact<F: Format>(a: F, b: F, round: Round) -> StatusAnd<F>;
+    /// Half of the result, toward zero, where the whole may be too large.
+    fn half<F: Format>(a: F, b: F) -> F {
+        Self::exact(exact::halve(a), b, Round::TowardZero).value
+    }
 }
 
 struct Add;
@@ -133,6 +137,9 @@ impl Operation for Add {
     fn exact<F: Format>(a: F, b: F, round: Round) -> StatusAnd<F> {
         a.add_r(b, round)
     }
+    fn half<F: Format>(a: F, b: F) -> F {
+        exact::halve(a).add_r(exact::halve(b), Round::TowardZero).value
+    }
 }
 
 impl Operation for Subtract {
@@ -146,6 +153,9 @@ impl Operation for Subtract {
     }
     fn exact<F: Format>(a: F, b: F, round: Round) -> StatusAnd<F> {
         a.sub_r(b, round)
+    }
+    fn half<F: Format>(a: F, b: F) -> F {
+        exact::halve(a).sub_r(exact::halve(b), Round::TowardZero).value
     }
 }
 
@@ -201,6 +211,9 @@ impl<O: Operation> Operation for Negated<O> {
     fn exact<F: Format>(a: F, b: F, round: Round) -> StatusAnd<F> {
         O::exact(a, b, -round).map(|value| -value)
     }
+    fn half<F: Format>(a: F, b: F) -> F {
+        O::half(a, b)
+    }
 }
 
 /// Half the sum, rounded once.
@@ -213,8 +226,7 @@ fn half_sum<F: Format>(a: F, b: F, round: Round) -> StatusAnd<F> {
     let twice = F::smallest_normalized().scalbn(1);
     if sum.status.contains(rustc_apfloat::Status::OVERFLOW) {
         // One of them is huge: halving what is tiny beside it may change nothing but that it is not zero.
-        let halve = |value: F| if value.is_denormal() { value } else { value.scalbn(-1) };
-        return halve(a).add_r(halve(b), round);
+        return exact::halve(a).add_r(exact::halve(b), round);
     }
     // What is smaller than twice the smallest normal number is exact as a sum, and rounded when it is halved.
     let is_exact = sum.value.to_bits() & F::MAGNITUDE < twice.to_bits();
@@ -233,7 +245,7 @@ fn binary<S: Size, O: Operation>(cpu: &mut Cpu, op: &Op) -> Step {
     let round = cpu.rounding();
     let outcome = exact::propagate::<S::Format>(&[b, a]).unwrap_or_else(|| {
         let (a, b) = (S::Format::from_bits(a), S::Format::from_bits(b));
-        exact::operate(round, |round| O::exact(a, b, round))
+        exact::operate(round, |round| O::exact(a, b, round), || O::half(a, b))
     });
     finish::<S>(cpu, op, outcome)
 }
@@ -311,7 +323,7 @@ where
         return (exact::convert::<F, T>(nan, round).0, flags);
     }
     let wide = |bits| T::from_bits(exact::convert::<F, T>(bits, round).0);
-    exact::operate(round, |round| wide(a).mul_r(wide(b), round))
+    exact::operate(round, |round| wide(a).mul_r(wide(b), round), || T::ZERO)
 }
 
 /// `a * b + c` with one rounding. NaNs win from the last operand on; signs change no NaN.
@@ -323,11 +335,13 @@ fn fused<S: Size, const MINUS: bool, const NEGATE: bool>(cpu: &mut Cpu, op: &Op)
     let invalid = is_zero_times_infinity::<S::Format>(a, b);
     let outcome = match exact::propagate::<S::Format>(&[c, b, a]) {
         Some((nan, flags)) => (nan, flags | if invalid { state::INVALID } else { 0 }),
-        None => exact::operate(rounding, |round| {
-            let round = if NEGATE { -round } else { round };
-            let sum = from(a).mul_add_r(from(b), addend, round);
-            if NEGATE { sum.map(|value| -value) } else { sum }
-        }),
+        None => {
+            let (a, b) = (from(a), from(b));
+            let sum = |round| a.mul_add_r(b, addend, round);
+            let half = || exact::halve(a).mul_add_r(b, exact::halve(addend), Round::TowardZero).value;
+            let operation = |round: Round| if NEGATE { sum(-round).map(|value| -value) } else { sum(round) };
+            exact::operate(rounding, operation, half)
+        }
     };
     finish::<S>(cpu, op, outcome)
 }

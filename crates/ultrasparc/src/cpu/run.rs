@@ -73,6 +73,8 @@ impl Cache {
             loop {
                 let block = &mut self.blocks[number as usize];
                 if block.stepped {
+                    // Reached by a link, which does not set the program counters.
+                    cpu.jump(block.start);
                     match self.step(cpu) {
                         Ok(()) => break,
                         Err(trap) => return trap,

@@ -172,6 +172,25 @@ fn a_transfer_in_a_delay_slot_executes_one_instruction_at_the_first_target() {
 }
 
 #[test]
+fn transfers_in_delay_slots_are_found_by_links_too() {
+    // Five times round a loop that begins with ba,a in the delay slot of another, as procedure linkage tables have them.
+    let words = [
+        mov(G[1], 5),
+        branch(ALWAYS, false, 4),
+        branch(ALWAYS, true, 3),
+        NOP,
+        NOP,
+        add(G[2], G[2], 1),
+        cmp(G[1], 1),
+        branch(NOT_EQUAL, false, -6),
+        add(G[1], G[1], -1),
+        END,
+    ];
+    let cpu = ends(&words);
+    assert_eq!((cpu.r[1], cpu.r[2]), (0, 5));
+}
+
+#[test]
 fn a_call_in_a_delay_slot_links_to_its_own_address() {
     let cpu = ends(&[branch(ALWAYS, false, 3), 1 << 30 | 3, NOP, mov(G[1], 5), END]);
     assert_eq!((cpu.r[15], cpu.r[1]), (CODE + 4, 5));

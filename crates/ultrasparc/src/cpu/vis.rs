@@ -8,7 +8,8 @@ use crate::processor::Feature;
 /// Rows whose instructions are one expression of their operands.
 ///
 /// A line says the assembler's name, `opf`, the operands with the form of each (`s1` is a single register in the place
-/// of `rs1`, `d2` a double one in the place of `rs2`, `r1` an integer one, and so on), and the result.
+/// of `rs1`, `d2` a double one in the place of `rs2`, `r1` an integer one, and so on; `sum` is a double register that the
+/// result is added to), and the result.
 macro_rules! table {
     ($needs:ident $class:ident $cpu:ident
      $($name:literal $opf:literal ($($form:ident $operand:ident),* => $result:ident) $value:expr;)*) => {
@@ -67,6 +68,9 @@ macro_rules! operand {
     (d2) => {
         $crate::isa::Operand::D2
     };
+    (sum) => {
+        $crate::isa::Operand::Dd
+    };
     (dd) => {
         $crate::isa::Operand::Dd
     };
@@ -98,6 +102,9 @@ macro_rules! place {
     ($op:ident, $word:ident, d2) => {
         $op.rs2 = $crate::isa::double($word.rs2())
     };
+    ($op:ident, $word:ident, sum) => {
+        $op.rd = $crate::isa::double($word.rd())
+    };
     ($op:ident, $word:ident, dd) => {
         $op.rd = $crate::isa::double($word.rd())
     };
@@ -123,9 +130,6 @@ macro_rules! read {
     ($cpu:ident, $op:ident, d2) => {
         $cpu.double($op.rs2)
     };
-    ($cpu:ident, $op:ident, dd) => {
-        $cpu.double($op.rd)
-    };
 }
 
 /// Sets the result.
@@ -135,6 +139,9 @@ macro_rules! write {
     };
     ($cpu:ident, $op:ident, sd, $value:ident) => {
         $cpu.set_single($op.rd, $value)
+    };
+    ($cpu:ident, $op:ident, sum, $value:ident) => {
+        $cpu.set_double($op.rd, $cpu.double($op.rd).wrapping_add($value))
     };
     ($cpu:ident, $op:ident, dd, $value:ident) => {
         $cpu.set_double($op.rd, $value)
@@ -230,7 +237,7 @@ pub const INSTRUCTIONS: &[Instruction] = table! { Vis Vis cpu
         let fix = |word| pack(word, cpu.scale(31), 16, -0x8000, 0x7fff) & 0xffff;
         fix((b >> 32) as u32) << 16 | fix(b as u32)
     };
-    "pdist"       0x03e (d1 a, d2 b, dd sum => dd) sum.wrapping_add(distance(a, b));
+    "pdist"       0x03e (d1 a, d2 b => sum) distance(a, b);
     "faligndata"  0x048 (d1 a, d2 b => dd) {
         let both = u128::from(a) << 64 | u128::from(b);
         (both << (8 * (cpu.gsr & 7)) >> 64) as u64

@@ -164,7 +164,12 @@ impl Process {
                 Trap::Attention => None,
                 Trap::Software(trap::SYSTEM_CALL) => self.system_call(),
                 Trap::Software(number) => self.software_trap(number),
-                trap => signals::of_trap(&self.cpu, trap).and_then(|fault| self.fault(fault)),
+                trap => {
+                    if self.settings.trace {
+                        self.say(&format!("{trap:x?} at {:#x}", self.cpu.pc));
+                    }
+                    signals::of_trap(&self.cpu, trap).and_then(|fault| self.fault(fault))
+                }
             };
             let ended = ended.or_else(|| if host::is_caught() { self.deliver() } else { None });
             if let Some(ended) = ended {

@@ -61,24 +61,42 @@ pub fn propagate<F: Format>(operands: &[u128]) -> Option<Outcome> {
     operands.iter().find(|bits| is_nan::<F>(**bits)).map(|bits| (*bits, 0))
 }
 
-/// An operation that rounds once; none of its operands is a NaN.
-pub fn operate<F: Format>(round: Round, operation: impl Fn(Round) -> StatusAnd<F>) -> Outcome {
+/// An operation that rounds once; none of its operands is a NaN. `half` is half of its result, toward zero.
+pub fn operate<F: Format>(
+    round: Round,
+    operation: impl Fn(Round) -> StatusAnd<F>,
+    half: impl Fn() -> F,
+) -> Outcome {
     let StatusAnd { status, value } = operation(round);
     if status.contains(Status::INVALID_OP) {
         return (F::MAGNITUDE, INVALID);
     }
     let bits = value.to_bits();
-    let has = |status_bit, flag| if status.contains(status_bit) { flag } else { 0 };
-    let inexact = has(Status::INEXACT, INEXACT);
-    let flags = has(Status::DIV_BY_ZERO, DIVISION) | has(Status::OVERFLOW, OVERFLOW) | inexact;
     let magnitude = bits & F::MAGNITUDE;
+    let is_inexact = status.contains(Status::INEXACT);
+    let mut flags = if is_inexact { INEXACT } else { 0 };
+    if status.contains(Status::DIV_BY_ZERO) {
+        flags |= DIVISION;
+    }
+    // The largest number may be what is left of one too large: the library does not say so.
+    let is_cut = magnitude == F::INFINITE - 1
+        && is_inexact
+        && half().to_bits() & F::MAGNITUDE >= F::INFINITE - F::NORMAL;
+    if status.contains(Status::OVERFLOW) || is_cut {
+        flags |= OVERFLOW;
+    }
     let is_tiny = if magnitude == 0 || magnitude == F::NORMAL {
         // Rounded to there from below?
-        inexact != 0 && operation(Round::TowardZero).value.to_bits() & F::MAGNITUDE < F::NORMAL
+        is_inexact && operation(Round::TowardZero).value.to_bits() & F::MAGNITUDE < F::NORMAL
     } else {
         magnitude < F::NORMAL
     };
     (bits, flags | if is_tiny { UNDERFLOW } else { 0 })
+}
+
+/// Half of an operand whose result is far above the subnormal numbers, so that those only matter by not being zero.
+pub fn halve<F: Format>(value: F) -> F {
+    if value.is_denormal() { value } else { value.scalbn(-1) }
 }
 
 /// From one format to another.
@@ -94,12 +112,15 @@ pub fn convert<F: Format + FloatConvert<T>, T: Format>(bits: u128, round: Round)
         let invalid = if is_signalling::<F>(bits) { INVALID } else { 0 };
         return (sign | T::INFINITE | fraction | T::QUIET, invalid);
     }
-    operate(round, |round| F::from_bits(bits).convert_r(round, &mut false))
+    let number = F::from_bits(bits);
+    let half = || halve(number).convert_r(Round::TowardZero, &mut false).value;
+    operate(round, |round| number.convert_r(round, &mut false), half)
 }
 
 /// From an integer.
 pub fn from_integer<F: Format>(value: i64, round: Round) -> Outcome {
-    operate(round, |round| F::from_i128_r(value.into(), round))
+    // No integer is out of any format's range.
+    operate(round, |round| F::from_i128_r(value.into(), round), || F::ZERO)
 }
 
 /// To an integer of `width` bits, cutting off the fraction. What is out of range becomes the integer farthest on its
