@@ -128,7 +128,7 @@ fn camellia_and_des_where_the_provider_knows_of_them(series: u32) {
             assert!(ended.good() == *expected, "{words}: not what the host's gives");
             assert_eq!(executed.crypto(), [], "{words}: the unmodified provider reaches T4 code");
             let unreached = executed.unreached();
-            for function in ["cmll128_t4_cbc_encrypt", "des_t4_ede3_cbc_encrypt"] {
+            for function in ["cmll_t4_set_key", "des_t4_ede3_cbc_encrypt"] {
                 assert!(
                     unreached.iter().any(|name| name == function),
                     "{function} is not among {unreached:?}"
@@ -174,6 +174,8 @@ fn digests(series: u32) {
         ("sha512", "sha512", 128),
     ];
     for (digest, instruction, block) in digests {
+        // Start-up computes digests of its own.
+        let mut start_up: Option<u64> = None;
         for len in [0, 55, 56, 64, 111, 112, 100_003] {
             let text = bytes(len);
             let words = format!("dgst -r -{digest}");
@@ -195,7 +197,7 @@ fn digests(series: u32) {
 fn rsa(series: u32) {
     let openssl = SparcOpenSsl::newest(series, "openssl");
     openssl.place().write("digest", bytes(32));
-    for bits in [1024, 1536, 2048, 3072, 4096] {
+    for bits in [1024_u64, 1536, 2048, 3072, 4096] {
         let key = host(&format!("genpkey -quiet -algorithm RSA -pkeyopt rsa_keygen_bits:{bits}"), b"");
         let path = openssl.place().write("key.pem", key);
         let sign = "pkeyutl -sign -inkey key.pem -in digest -pkeyopt digest:sha256";
@@ -204,9 +206,12 @@ fn rsa(series: u32) {
         let expected = host(&host_words.replace("-in digest", &format!("-in {}", digest.display())), b"");
         let (ended, executed) = openssl.run(&[], sign, b"");
         assert!(ended.good() == expected, "RSA-{bits}: another signature than the host's");
-        // The halves of the Chinese remainder theorem fit the instruction up to 2048 bits each, in steps of 512.
-        let fits = bits % 1024 == 0 && [512, 1024, 1536, 2048].contains(&(bits / 2));
-        assert_eq!(executed.count("montmul") > 0, fits, "RSA-{bits}: {:?}", executed.crypto());
+        // A squaring for each bit of both exponents, where the halves of the Chinese remainder theorem have a size that OpenSSL
+        // has T4 code for. Of 1536 bits only the blinding has.
+        let fits = [512, 1024, 1536, 2048].contains(&(bits / 2));
+        let squarings = executed.count("montsqr");
+        assert_eq!(squarings > bits * 9 / 10, fits, "RSA-{bits}: {:?}", executed.crypto());
+        assert!(squarings > 0 && executed.count("montmul") > 0, "RSA-{bits}: {:?}", executed.crypto());
         let (ended, executed) = openssl.run(&["--hwcap", WITHOUT_CRYPTO], sign, b"");
         assert!(ended.good() == expected, "RSA-{bits} without montmul: another signature");
         assert_eq!(executed.crypto(), []);
@@ -242,7 +247,7 @@ fn speed(series: u32) {
     let rate: f64 = figures.split(':').next_back().and_then(|n| n.parse().ok()).expect("a figure");
     assert!(rate > 1e6, "{rate} bytes a second");
     let blocks = executed.count("aes_eround01_l");
-    assert!(blocks > 10_000 && blocks.is_multiple_of(64), "{blocks} blocks");
+    assert!(blocks > 10_000, "{blocks} blocks");
     assert!(executed.instructions() > 20 * blocks);
 }
 

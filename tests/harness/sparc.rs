@@ -61,7 +61,7 @@ impl SparcOpenSsl {
     pub fn run(&self, options: &[&str], words: &str, input: &[u8]) -> (Ended, Executed) {
         let report = self.place.path("report.json");
         let path = report.to_str().expect("a temporary folder has a plain name");
-        let options = [options, &["--mix", "--json", "--report", path]].concat();
+        let options = [options, &["--mix", "--unreached", "--json", "--report", path]].concat();
         let ended = run(&mut self.command(&options, words), input);
         let text = std::fs::read_to_string(&report)
             .unwrap_or_else(|e| panic!("{}: {e}\n{}\n{}", report.display(), ended.shown, ended.err));
