@@ -5,5 +5,6 @@ pub mod costs;
 pub mod count;
 pub mod disassemble;
 pub mod history;
+pub mod images;
 pub mod mix;
 pub mod report;
