@@ -56,9 +56,9 @@ pub const INSTRUCTIONS: &[Instruction] = table! { Vis3 Vis3 cpu
 
 /// A comparison's mask becomes a shuffle that takes `rs1`'s lane where a bit is set, and `rs2`'s where it is not.
 pub const MASKS: &[Instruction] = &[
-    cmask("cmask8", 0x01b, Decode::Plain(|word, _| mask_op(word.rs2(), |cpu, op| to_mask::<1>(cpu, op)))),
-    cmask("cmask16", 0x01d, Decode::Plain(|word, _| mask_op(word.rs2(), |cpu, op| to_mask::<2>(cpu, op)))),
-    cmask("cmask32", 0x01f, Decode::Plain(|word, _| mask_op(word.rs2(), |cpu, op| to_mask::<4>(cpu, op)))),
+    cmask("cmask8", 0x01b, Decode::Plain(|word, _| mask_op(word.rs2(), to_mask::<1>))),
+    cmask("cmask16", 0x01d, Decode::Plain(|word, _| mask_op(word.rs2(), to_mask::<2>))),
+    cmask("cmask32", 0x01f, Decode::Plain(|word, _| mask_op(word.rs2(), to_mask::<4>))),
 ];
 
 const fn cmask(name: &'static str, opf: u32, decode: Decode) -> Instruction {
@@ -146,7 +146,7 @@ fn ima_op(word: Word, run: Handler) -> Op {
 /// Bits of `rs1 * rs2 + rs3` from `shift` on.
 fn wide_product(cpu: &mut Cpu, op: &Op, shift: u32) -> Step {
     let [a, b, c] = [op.rs1, op.rs2, op.rs3].map(|index| u128::from(cpu.double(index)));
-    cpu.set_double(op.rd, (a * b + c >> shift) as u64);
+    cpu.set_double(op.rd, ((a * b + c) >> shift) as u64);
     Step::Next
 }
 
