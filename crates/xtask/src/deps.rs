@@ -24,7 +24,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("millstream-shm", &["millstream-cwq"]),
     ("millstream-protocol", &[]),
     ("millstream-observe", &["millstream-cpu"]),
-    ("millstream-ultrasparc", &["millstream-engines"]),
+    ("millstream-ultrasparc", &["millstream-engines", "millstream-cpu"]),
     ("millstream", UNDER),
     ("millstream-broker", UNDER),
     ("millstream-provider", &["millstream"]),

@@ -51,6 +51,28 @@ fn two_rounds<F: Fi>(f: F, rounds: &[Round; 2], left: [u16; 2], right: [u16; 2])
     ([left[0] ^ u, left[1] ^ v], [a, b])
 }
 
+/// KASUMI backwards: a Feistel cipher with its rounds in the opposite order.
+pub(super) fn inverse_block<F: Fi>(f: F, schedule: &Schedule, x: u64) -> u64 {
+    let mut left = [(x >> 48) as u16, (x >> 32) as u16];
+    let mut right = [(x >> 16) as u16, x as u16];
+    for [odd, even] in schedule.rounds.as_chunks::<2>().0.iter().rev() {
+        let [u, v] = fl(even, fo(f, even, right));
+        left = [left[0] ^ u, left[1] ^ v];
+        let [u, v] = fo(f, odd, fl(odd, left));
+        right = [right[0] ^ u, right[1] ^ v];
+    }
+    (left[0] as u64) << 48 | (left[1] as u64) << 32 | (right[0] as u64) << 16 | right[1] as u64
+}
+
+/// FO, TS 35.202 §4.4.
+fn fo<F: Fi>(f: F, round: &Round, [l, r]: [u16; 2]) -> [u16; 2] {
+    let [f1, f2] = f.pair([l ^ round.ko[0], r ^ round.ko[1]], [round.ki[0], round.ki[1]]);
+    let p = f1 ^ r;
+    let q = f2 ^ p;
+    let [f3, _] = f.pair([p ^ round.ko[2], 0], [round.ki[2], 0]);
+    [q, f3 ^ q]
+}
+
 /// FL, TS 35.202 §4.3.
 #[inline(always)]
 fn fl(round: &Round, [l, r]: [u16; 2]) -> [u16; 2] {

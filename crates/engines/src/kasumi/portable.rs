@@ -128,6 +128,11 @@ fn block(schedule: &Schedule, x: u64) -> u64 {
     cipher::Cipher::block(Arithmetic, schedule, x)
 }
 
+/// What `block` makes `x` of.
+pub(super) fn inverse_block(schedule: &Schedule, x: u64) -> u64 {
+    cipher::inverse_block(Arithmetic, schedule, x)
+}
+
 fn f8(schedule: &Schedule, stream: Keystream, data: InOut<'_>) {
     cipher::f8(Arithmetic, schedule, stream, data);
 }

@@ -82,6 +82,17 @@ impl Rc4 {
         Ok(Rc4 { kernel, state: State::new(key) })
     }
 
+    /// Goes on from a state that [`Rc4::export`] gave: the 256 bytes of S, then the two indices. Any bytes do; of those
+    /// that are no permutation the keystream is worth nothing.
+    pub fn import(features: Features, state: &[u8; 258]) -> Self {
+        Rc4 { kernel: RC4.best(features), state: State::import(state) }
+    }
+
+    /// The state after what was taken so far. It is as secret as the key.
+    pub fn export(&self) -> [u8; 258] {
+        self.state.export()
+    }
+
     /// The kernel in use.
     pub fn kernel(&self) -> &'static Kernel {
         self.kernel.kernel()
@@ -102,4 +113,20 @@ fn known_answer(kernel: Bound<Ops>) -> bool {
         stream[..8] == 0x9ac7_cc9a_609d_1ef7_u64.to_be_bytes()
             && stream[240..248] == 0x0659_02e4_b620_f6cc_u64.to_be_bytes()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn goes_on_from_a_state() {
+        let mut whole = Rc4::new(Features::hardware(), b"Key").expect("three bytes");
+        let mut part = whole.clone();
+        let (mut all, mut first, mut second) = ([0; 100], [0; 37], [0; 63]);
+        whole.apply(all.as_mut_slice().into());
+        part.apply(first.as_mut_slice().into());
+        Rc4::import(Features::hardware(), &part.export()).apply(second.as_mut_slice().into());
+        assert_eq!((&all[..37], &all[37..]), (&first[..], &second[..]));
+    }
 }

@@ -28,6 +28,21 @@ impl State {
         State { s, i: 0, j: 0 }
     }
 
+    /// The state that these bytes are: S, then the two indices.
+    pub(super) fn import(state: &[u8; 258]) -> Self {
+        State { s: std::array::from_fn(|i| u32::from(state[i])), i: state[256], j: state[257] }
+    }
+
+    /// Its bytes.
+    pub(super) fn export(&self) -> [u8; 258] {
+        let mut state = [0; 258];
+        for (byte, word) in state.iter_mut().zip(&self.s) {
+            *byte = *word as u8;
+        }
+        state[256..].copy_from_slice(&[self.i, self.j]);
+        state
+    }
+
     /// The next `N` bytes of the keystream, the first at the bottom.
     ///
     /// `S[i + 1]` is read before the exchange of `S[i]` and `S[j]` is written, and mended where

@@ -1,0 +1,71 @@
+//! The fast path's registers: how a program rings the doorbell and asks for status, without privilege.
+//!
+//! Rainbow Falls' own were never published. These are ours: an address space of user programs, [`ASI_USER_QUEUE`], with
+//! three registers of eight bytes ([`user_register`]). The hardware tags each access with the partition and the context of the
+//! strand; of a process without a queue at its core's unit, stores are ignored and loads give zero.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::Machine;
+use crate::cpu::Trap;
+use crate::cpu::access::Device;
+use crate::memory::Memory;
+
+/// The address space of the fast path's registers.
+pub const ASI_USER_QUEUE: u8 = 0xb8;
+
+/// The registers, by address.
+pub mod user_register {
+    /// Offset in the queue of the next word to be written. A store submits the words before it.
+    pub const TAIL: u64 = 0x00;
+    /// Offset of the first word that is not finished. Read only.
+    pub const HEAD: u64 = 0x08;
+    /// [`crate::spu::status`]. A store clears the errors.
+    pub const STATUS: u64 = 0x10;
+}
+
+impl Machine {
+    /// A load from a register of the fast path by a processor, if there is such a register.
+    pub fn user_load(&mut self, cpu: usize, address: u64) -> Option<u64> {
+        let queue = self.user_queue_of(cpu);
+        Some(match address {
+            user_register::TAIL => queue.map_or(0, |queue| queue.tail()),
+            user_register::HEAD => queue.map_or(0, |queue| queue.head()),
+            user_register::STATUS => queue.map_or(0, |queue| queue.status()),
+            _ => return None,
+        })
+    }
+
+    /// A store to one; whether there is such a register. What was submitted is worked on as time passes.
+    pub fn user_store(&mut self, cpu: usize, address: u64, value: u64) -> bool {
+        let queue = self.user_queue_of(cpu);
+        match (address, queue) {
+            (user_register::TAIL, Some(queue)) => queue.set_tail(value),
+            (user_register::STATUS, Some(queue)) => queue.clear_errors(),
+            _ => {}
+        }
+        matches!(address, user_register::TAIL | user_register::HEAD | user_register::STATUS)
+    }
+}
+
+/// The registers of the fast path as a processor's device.
+pub struct UserDevice {
+    /// The machine.
+    pub machine: Arc<Mutex<Machine>>,
+    /// The processor.
+    pub cpu: usize,
+}
+
+impl Device for UserDevice {
+    fn load(&mut self, _: &mut Memory, asi: u8, address: u64) -> Result<u64, Trap> {
+        let mut machine = self.machine.lock().unwrap_or_else(PoisonError::into_inner);
+        let value = if asi == ASI_USER_QUEUE { machine.user_load(self.cpu, address) } else { None };
+        value.ok_or(Trap::PrivilegedAction)
+    }
+
+    fn store(&mut self, _: &mut Memory, asi: u8, address: u64, value: u64) -> Result<(), Trap> {
+        let mut machine = self.machine.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = asi == ASI_USER_QUEUE && machine.user_store(self.cpu, address, value);
+        if known { Ok(()) } else { Err(Trap::PrivilegedAction) }
+    }
+}

@@ -1,0 +1,392 @@
+//! The control word queue: rings of control words in memory, their registers, and the unit that works through them.
+//!
+//! One ring belongs to the hypervisor; it has the registers of ASI 0x40. On Rainbow Falls there are further ones, each
+//! of a process and inside the page that it was granted: see [`UserQueue`]. Work is in two steps, so that it can take
+//! time: [`Queues::start`] takes a word, [`Queues::finish`] executes it. Between them the unit is busy, and the operation can
+//! be aborted without a trace.
+//!
+//! Ref. OpenSPARC T2, `asi_s.h` and its tests; OpenSPARC hypervisor, `cwq.s`. Ours: that a queue's error always interrupts,
+//! and that the interrupt of an operation comes at its end, whichever of its words asked for it.
+
+use super::codes::Model;
+use super::control_word::{Control, ControlWord, WORD_BYTES};
+use super::diagnostics::Latches;
+use super::operation::{Block, Fault, Limits, Task};
+use super::physical::{BusError, Page, Physical, write_word};
+use super::user_queue::{Slot, UserQueue, UserQueues};
+use super::{Completed, Interrupt, Kind, Outcome, Place, Work, trap};
+
+/// The control and status register.
+pub mod csr {
+    /// The queue is enabled.
+    pub const ENABLED: u64 = 1;
+    /// A word of it is being executed.
+    pub const BUSY: u64 = 2;
+    /// It stopped at a word that asks for what can't be.
+    pub const PROTOCOL_ERROR: u64 = 4;
+    /// It stopped because memory did not answer.
+    pub const HARDWARE_ERROR: u64 = 8;
+}
+
+/// The queue's registers, by address.
+pub mod register {
+    #![allow(missing_docs)]
+    pub const HEAD: u64 = 0x00;
+    pub const TAIL: u64 = 0x08;
+    pub const FIRST: u64 = 0x10;
+    pub const LAST: u64 = 0x18;
+    pub const CSR: u64 = 0x20;
+    pub const CSR_ENABLE: u64 = 0x28;
+    pub const SYNC: u64 = 0x30;
+    pub const DIAGNOSTIC_SYNC: u64 = 0x208;
+}
+
+/// Pointers have 48 bits and are those of whole words.
+const POINTER: u64 = 0xffff_ffff_ffc0;
+
+/// Where a ring of words is, and how far it was read.
+#[derive(Default)]
+pub(crate) struct Ring {
+    pub head: u64,
+    pub tail: u64,
+    pub first: u64,
+    /// The last word, not the end.
+    pub last: u64,
+    /// The operation whose words are being taken, and where its first one is.
+    block: Option<Block>,
+    begun: u64,
+}
+
+impl Ring {
+    /// A ring of that many words.
+    pub fn new(base: u64, words: u64) -> Ring {
+        Ring { head: base, tail: base, first: base, last: base + (words - 1) * WORD_BYTES, ..Ring::default() }
+    }
+
+    /// The place after another.
+    pub fn after(&self, place: u64) -> u64 {
+        if place == self.last { self.first } else { place + WORD_BYTES }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.head == self.tail
+    }
+
+    /// Whether an operation's first words were taken and its last was not.
+    pub fn in_block(&self) -> bool {
+        self.block.is_some()
+    }
+
+    /// Goes back to the beginning of the operation under way: it is done again from there.
+    pub fn abort(&mut self) {
+        if self.block.take().is_some() {
+            self.head = self.begun;
+        }
+    }
+
+    /// The operation under way ends here, however.
+    pub fn forget_block(&mut self) {
+        self.block = None;
+    }
+
+    /// What a word at the head does.
+    pub fn kind(&self, model: Model, word: &ControlWord) -> Kind {
+        let task = match &self.block {
+            Some(block) => Ok(block.task()),
+            None => Task::of(model, word.control),
+        };
+        task.map_or(Kind::Refused, Kind::Control)
+    }
+
+    /// Executes the word at the head as far as memory is concerned; the head stays. Whether to interrupt.
+    pub fn execute(
+        &mut self,
+        model: Model,
+        limits: Option<&Limits>,
+        word: &ControlWord,
+        memory: &mut dyn Physical,
+        latches: &mut Latches,
+    ) -> Result<bool, Fault> {
+        let ends = word.control.end_of_block();
+        let taken = match self.block.take() {
+            Some(mut block) => block.go_on(limits, word, memory).map(|()| block),
+            None => {
+                self.begun = self.head;
+                Block::begin(model, limits, word, memory)
+            }
+        };
+        let block = taken?;
+        if !ends {
+            self.block = Some(block);
+            return Ok(false);
+        }
+        let results = block.results(limits, memory)?;
+        for (_, address, bytes) in &results.writes {
+            memory.write(*address, bytes)?;
+        }
+        *latches = results.latches;
+        Ok(block.interrupt)
+    }
+}
+
+/// A word that was taken and not executed.
+struct Flight {
+    place: Place,
+    word: Result<ControlWord, BusError>,
+    work: Work,
+}
+
+/// The unit: the hypervisor's queue and those of processes.
+pub struct Queues {
+    model: Model,
+    ring: Ring,
+    /// Enabled, and the errors it stopped at.
+    status: u64,
+    /// The strand of the last block's first word.
+    strand: u8,
+    users: UserQueues,
+    /// What the hypervisor's queue was served: see [`UserQueues`].
+    served: u64,
+    flight: Option<Flight>,
+    interrupts: Vec<Interrupt>,
+    latches: Latches,
+}
+
+impl Queues {
+    pub(crate) fn new(model: Model) -> Queues {
+        Queues {
+            model,
+            ring: Ring::default(),
+            status: 0,
+            strand: 0,
+            users: UserQueues::default(),
+            served: 0,
+            flight: None,
+            interrupts: Vec::new(),
+            latches: Latches::default(),
+        }
+    }
+
+    /// The value of the status register.
+    #[must_use]
+    pub fn csr(&self) -> u64 {
+        self.status | if self.is_busy() { csr::BUSY } else { 0 }
+    }
+
+    /// Whether a word of the hypervisor's queue is being executed.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        self.flight.as_ref().is_some_and(|flight| flight.place == Place::Hypervisor)
+    }
+
+    /// Whether there is nothing to do for the hypervisor's queue.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        !self.is_busy() && !self.is_ready()
+    }
+
+    fn is_ready(&self) -> bool {
+        self.status & csr::ENABLED != 0 && !self.ring.is_empty()
+    }
+
+    /// The value of a register; SYNC's is that of CSR, whoever asks must wait until the queue is idle.
+    #[must_use]
+    pub fn load(&self, address: u64) -> Option<u64> {
+        Some(match address {
+            register::HEAD => self.ring.head,
+            register::TAIL => self.ring.tail,
+            register::FIRST => self.ring.first,
+            register::LAST => self.ring.last,
+            register::CSR | register::CSR_ENABLE | register::SYNC | register::DIAGNOSTIC_SYNC => self.csr(),
+            _ => return self.latches.load(address),
+        })
+    }
+
+    /// Sets a register; whether there is such a one.
+    pub fn store(&mut self, address: u64, value: u64) -> bool {
+        match address {
+            register::HEAD => {
+                self.ring.head = value & POINTER;
+                self.ring.forget_block();
+            }
+            register::TAIL => self.ring.tail = value & POINTER,
+            register::FIRST => self.ring.first = value & POINTER,
+            register::LAST => self.ring.last = value & POINTER,
+            // A word under way is finished all the same.
+            register::CSR => self.status = value & csr::ENABLED,
+            register::CSR_ENABLE => self.status = self.status & !csr::ENABLED | value & csr::ENABLED,
+            _ => return false,
+        }
+        true
+    }
+
+    /// Takes a word, if one waits and none is under way.
+    pub fn start(&mut self, memory: &mut dyn Physical) -> Option<Work> {
+        if self.flight.is_some() {
+            return None;
+        }
+        let hypervisor = self.is_ready().then_some(self.served);
+        let place = self.users.turn(hypervisor)?;
+        let flight = match place {
+            Place::Hypervisor => {
+                let mut bytes = [0; 64];
+                let word = memory.read(self.ring.head, &mut bytes).map(|()| ControlWord::parse(&bytes));
+                Flight { place, word, work: work(self.model, &self.ring, place, word) }
+            }
+            Place::User(slot) => {
+                let queue = self.users.get_mut(slot)?;
+                let word = queue.fetch(memory);
+                Flight { place, word, work: work(self.model, &queue.ring, place, word) }
+            }
+        };
+        self.charge(place, flight.work.bytes as u64 + WORD_BYTES);
+        let work = flight.work;
+        self.flight = Some(flight);
+        Some(work)
+    }
+
+    fn charge(&mut self, place: Place, cost: u64) {
+        match place {
+            Place::Hypervisor => self.served = self.users.now().max(self.served) + cost,
+            Place::User(slot) => self.users.charge(slot, cost),
+        }
+    }
+
+    /// Executes the word that was taken.
+    pub fn finish(&mut self, memory: &mut dyn Physical) -> Option<Completed> {
+        let Flight { place, word, work } = self.flight.take()?;
+        let (last, outcome) = match place {
+            Place::Hypervisor => self.finish_hypervisor(word, memory),
+            Place::User(slot) => {
+                let model = self.model;
+                let queue = self.users.get_mut(slot)?;
+                queue.finish(model, word, memory, &mut self.latches)
+            }
+        };
+        Some(Completed { work, last, outcome })
+    }
+
+    fn finish_hypervisor(
+        &mut self,
+        word: Result<ControlWord, BusError>,
+        memory: &mut dyn Physical,
+    ) -> (bool, Outcome) {
+        if let Ok(word) = &word
+            && !self.ring.in_block()
+        {
+            self.strand = word.control.strand();
+        }
+        let done = word.map_err(Fault::Bus).and_then(|word| {
+            let interrupt = self.ring.execute(self.model, None, &word, memory, &mut self.latches)?;
+            Ok((word.control.end_of_block(), interrupt))
+        });
+        match done {
+            Ok((last, interrupt)) => {
+                self.ring.head = self.ring.after(self.ring.head);
+                if interrupt {
+                    self.interrupt();
+                }
+                (last, Outcome::Done)
+            }
+            Err(fault) => {
+                self.ring.forget_block();
+                self.status = match fault {
+                    Fault::Refused(_) => csr::PROTOCOL_ERROR,
+                    Fault::Bus(_) => csr::HARDWARE_ERROR,
+                };
+                self.interrupt();
+                (true, Outcome::Failed(fault))
+            }
+        }
+    }
+
+    fn interrupt(&mut self) {
+        let interrupt = Interrupt { trap: trap::CONTROL_WORD_QUEUE, strand: self.strand };
+        if !self.interrupts.contains(&interrupt) {
+            self.interrupts.push(interrupt);
+        }
+    }
+
+    /// Takes an interrupt that waits.
+    pub fn take_interrupt(&mut self) -> Option<Interrupt> {
+        self.interrupts.pop()
+    }
+
+    /// Works until the hypervisor's queue is idle, as SYNC waits for it.
+    pub fn drain(&mut self, memory: &mut dyn Physical) -> Vec<Completed> {
+        let mut done = Vec::new();
+        while !self.is_idle() {
+            self.start(memory);
+            done.extend(self.finish(memory));
+        }
+        done
+    }
+
+    /// Aborts what is under way: nothing of it was written, and its queue begins again with the operation's first word.
+    pub fn abort(&mut self) {
+        let Some(flight) = self.flight.take() else { return };
+        match flight.place {
+            Place::Hypervisor => self.ring.abort(),
+            Place::User(slot) => {
+                if let Some(queue) = self.users.get_mut(slot) {
+                    queue.ring.abort();
+                }
+            }
+        }
+    }
+
+    /// Whether a word was taken and is not executed yet.
+    #[must_use]
+    pub fn is_working(&self) -> bool {
+        self.flight.is_some()
+    }
+
+    /// Whether no queue has anything to do.
+    #[must_use]
+    pub fn has_nothing(&self) -> bool {
+        self.flight.is_none() && !self.is_ready() && self.users.iter().all(|(_, queue)| queue.ring.is_empty())
+    }
+
+    /// As after power-on: nothing under way, no queues.
+    pub(crate) fn reset(&mut self) {
+        *self = Queues::new(self.model);
+    }
+
+    /// The queues of processes.
+    #[must_use]
+    pub fn users(&self) -> &UserQueues {
+        &self.users
+    }
+
+    /// The same, to change them.
+    pub fn users_mut(&mut self) -> &mut UserQueues {
+        &mut self.users
+    }
+
+    /// Takes a process's queue away, also in the middle of an operation, which is aborted.
+    pub fn revoke(&mut self, slot: Slot) -> Option<UserQueue> {
+        if self.flight.as_ref().is_some_and(|flight| flight.place == Place::User(slot)) {
+            self.flight = None;
+        }
+        let mut queue = self.users.remove(slot)?;
+        queue.ring.abort();
+        Some(queue)
+    }
+}
+
+/// What a word is about to do.
+fn work(model: Model, ring: &Ring, place: Place, word: Result<ControlWord, BusError>) -> Work {
+    let (kind, bytes) = match &word {
+        Ok(word) => match ring.kind(model, word) {
+            Kind::Control(task) => (Kind::Control(task), task.source_len(word.control)),
+            kind => (kind, 0),
+        },
+        Err(_) => (Kind::Refused, 0),
+    };
+    Work { place, kind, bytes, words: 1, multiplications: 0, first: !ring.in_block() }
+}
+
+/// Writes the status of a word of a user's queue where the process sees it.
+pub(crate) fn mark(page: &mut Page<'_>, place: u64, control: Control) -> Result<(), BusError> {
+    write_word(page, place, control.0)
+}
