@@ -92,6 +92,9 @@ impl Sparc {
         if self.history {
             return self.past();
         }
+        if let Some(word) = self.command.first().filter(|word| word.as_encoded_bytes().starts_with(b"-")) {
+            return Err(Error::Usage(format!("no option {}", word.display())));
+        }
         match &self.disassemble {
             Some(pattern) => disassembled(Path::new(&self.command[0]), pattern.as_deref()),
             None => self.executed(features, context),
