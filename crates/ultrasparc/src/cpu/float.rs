@@ -218,19 +218,22 @@ impl<O: Operation> Operation for Negated<O> {
 
 /// Half the sum, rounded once.
 fn half_sum<F: Format>(a: F, b: F, round: Round) -> StatusAnd<F> {
-    let half = F::from_u128(1).value.scalbn(-1);
-    let sum = a.add_r(b, round);
     if !a.is_finite() || !b.is_finite() {
-        return sum;
+        return a.add_r(b, round);
     }
-    let twice = F::smallest_normalized().scalbn(1);
-    if sum.status.contains(rustc_apfloat::Status::OVERFLOW) {
-        // One of them is huge: halving what is tiny beside it may change nothing but that it is not zero.
+    let magnitude = |value: F| value.to_bits() & F::MAGNITUDE;
+    if magnitude(a).max(magnitude(b)) >= F::INFINITE - 2 * F::NORMAL {
+        // The sum may be too large.
         return exact::halve(a).add_r(exact::halve(b), round);
     }
+    let (half, twice) = (F::from_u128(1).value.scalbn(-1), 2 * F::NORMAL);
+    let sum = a.add_r(b, round);
     // What is smaller than twice the smallest normal number is exact as a sum, and rounded when it is halved.
-    let is_exact = sum.value.to_bits() & F::MAGNITUDE < twice.to_bits();
-    if is_exact { sum.value.mul_r(half, round) } else { sum.map(|value| value.scalbn(-1)) }
+    if magnitude(sum.value) < twice {
+        sum.value.mul_r(half, round)
+    } else {
+        sum.map(|value| value.scalbn(-1))
+    }
 }
 
 fn binary<S: Size, O: Operation>(cpu: &mut Cpu, op: &Op) -> Step {

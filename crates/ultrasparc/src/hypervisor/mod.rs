@@ -24,6 +24,9 @@ mod request;
 mod status;
 mod user;
 
+#[cfg(test)]
+mod tests;
+
 pub use device::{ASI_USER_QUEUE, UserDevice, user_register};
 pub use domain::{HYPERVISOR_MEMORY, Range};
 pub use handle::Handle;

@@ -60,7 +60,7 @@ impl Machine {
     }
 
     fn configure_v1(&mut self, caller: Caller, [unit, base, end, entries]: [u64; 4]) -> Result<(), Status> {
-        if !self.model.is_some_and(|model| unit < model.units()) {
+        if self.model.is_none_or(|model| unit >= model.units()) {
             return Err(Status::Invalid);
         }
         let id = unit as usize;

@@ -18,6 +18,8 @@ mod bus;
 pub mod framework;
 pub mod grant;
 mod privileged;
+#[cfg(test)]
+mod tests;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

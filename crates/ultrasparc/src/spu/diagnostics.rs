@@ -49,7 +49,7 @@ impl Latches {
     pub fn load(&self, address: u64) -> Option<u64> {
         let index = |base: u64| usize::try_from((address - base) / 8).ok();
         match address {
-            _ if address % 8 != 0 => None,
+            _ if !address.is_multiple_of(8) => None,
             0x100..=0x1f8 => self.words.get(index(0x100)?).copied(),
             0x300..=0x400 => self.rc4.get(index(0x300)?).copied(),
             _ => None,

@@ -21,6 +21,9 @@ mod rc4;
 mod sslkey;
 mod user_queue;
 
+#[cfg(test)]
+mod tests;
+
 pub use codes::{Auth, Chaining, Cipher, CipherKind, Model};
 pub use control_word::{Control, ControlWord, Opcode, WORD_BYTES};
 pub use diagnostics::Latches;

@@ -161,6 +161,7 @@ pub fn make(row: &Instruction, random: &mut Random) -> Case {
     let word = fields(row, &mut case, random);
     case.words[0] = word;
     match row.class {
+        _ if row.name == "return" => transfer(row, &mut case, random),
         Class::Branch | Class::Call => transfer(row, &mut case, random),
         Class::Window => window(row, &mut case, random),
         _ => {}
