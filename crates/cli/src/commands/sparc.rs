@@ -4,15 +4,17 @@ use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use millstream_ultrasparc::kernel::Units;
 use millstream_ultrasparc::linux::{self, Ended, LoadError, Process, Settings};
 use millstream_ultrasparc::processor::{Features, Processor};
 use millstream_ultrasparc::program::Program;
 
-use crate::commands::{Context, print};
+use crate::commands::{Context, man, print};
 use crate::error::{Error, exit};
 use crate::output::Output;
 use crate::sparc::report::{Report, Wanted};
-use crate::sparc::{disassemble, images};
+use crate::sparc::{costs, disassemble, history, images};
+use crate::speed::plot;
 
 /// Before the name that a program is called by, where a program started it: for the emulator alone.
 const NAMED: &str = "--argv0";
@@ -22,6 +24,7 @@ const NAMED: &str = "--argv0";
 /// The program is any for Linux on sparc64, as a cross compiler makes it: an UltraSPARC II, T1, T2, T3 (Rainbow Falls) or T4
 /// executes it, with the T4's crypto instructions. Its files, its terminal and its end are this command's own.
 #[derive(clap::Args)]
+#[command(after_long_help = man::help(man::SPARC))]
 pub(super) struct Sparc {
     /// The processor: ultrasparc2, t1, t2, t3 or t4
     #[arg(long, value_name = "NAME", default_value = "t4")]
@@ -35,9 +38,24 @@ pub(super) struct Sparc {
     /// The directory with a dynamic program's libraries
     #[arg(long, value_name = "DIR")]
     sysroot: Option<PathBuf>,
+    /// Tell each system call of the program on standard error
+    #[arg(long)]
+    trace_syscalls: bool,
     /// Show the program's instructions, or those of the functions whose names match
     #[arg(long, value_name = "GLOB", num_args = 0..=1, require_equals = true)]
     disassemble: Option<Option<String>>,
+    /// Let the program call the hypervisor, as a kernel does: its addresses are real ones
+    #[arg(long)]
+    privileged: bool,
+    /// Say what its use of the accelerators cost, by the timing model
+    #[arg(long)]
+    costs: bool,
+    /// Say what Sun and Oracle published of these machines, and what the timing model says to it
+    #[arg(long)]
+    history: bool,
+    /// Draw that history's tables into this SVG file
+    #[arg(long, value_name = "FILE", requires = "history")]
+    plot: Option<PathBuf>,
     #[command(flatten)]
     wanted: Wanted,
     /// Say what was counted as JSON
@@ -47,7 +65,7 @@ pub(super) struct Sparc {
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// The name that the program is called by
-    #[arg(long, hide = true)]
+    #[arg(long, hide = true, allow_hyphen_values = true)]
     argv0: Option<OsString>,
     /// The process that counts: not those that it starts
     #[arg(long, hide = true)]
@@ -57,7 +75,7 @@ pub(super) struct Sparc {
         value_name = "PROGRAM",
         trailing_var_arg = true,
         allow_hyphen_values = true,
-        required_unless_present = "isainfo"
+        required_unless_present_any = ["isainfo", "history"]
     )]
     command: Vec<OsString>,
 }
@@ -71,10 +89,27 @@ impl Sparc {
         if self.isainfo {
             return print(self.cpu.isainfo(features));
         }
+        if self.history {
+            return self.past();
+        }
+        if let Some(word) = self.command.first().filter(|word| word.as_encoded_bytes().starts_with(b"-")) {
+            return Err(Error::Usage(format!("no option {}", word.display())));
+        }
         match &self.disassemble {
             Some(pattern) => disassembled(Path::new(&self.command[0]), pattern.as_deref()),
             None => self.executed(features, context),
         }
+    }
+
+    /// What was published, beside the timing model.
+    fn past(&self) -> Result<(), Error> {
+        let experiments = history::experiments();
+        if let Some(path) = &self.plot {
+            let svg = plot::svg(&history::panels(&experiments)).map_err(Error::Usage)?;
+            Output::named(path)?.save(&svg)?;
+        }
+        let json = || format!("{:#}\n", history::json(&experiments));
+        print(if self.json { json() } else { history::text(&experiments) })
     }
 
     /// Runs the program; its end is ours.
@@ -90,7 +125,12 @@ impl Sparc {
             std::env::vars_os().map(|(name, value)| [name, value].join("=".as_ref())).collect();
         let settings = Settings {
             features,
-            sysroot: self.sysroot.clone(),
+            // The program may go to another directory.
+            sysroot: self
+                .sysroot
+                .as_deref()
+                .map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned())),
+            trace: self.trace_syscalls,
             again: self.again(),
             ..Settings::of(self.cpu)
         };
@@ -99,6 +139,11 @@ impl Sparc {
             context.say(&error);
             Error::Reported(not_run(&error))
         })?;
+        let units = Units::of(self.cpu, self.privileged);
+        if let Some(units) = &units {
+            units.attach(&mut process.cpu);
+            process.driver = Some(Box::new(units.clone()));
+        }
         let counting = self.counted.unwrap_or(std::process::id());
         let ended = process.run();
         // A child that the program forked comes here too.
@@ -106,6 +151,10 @@ impl Sparc {
             let mut report = Report::new(self.wanted.clone());
             report.add(&process.cpu, &images::of(&process));
             self.tell(&report, context)?;
+        }
+        if let Some(units) = units.filter(|_| self.costs && counting == std::process::id()) {
+            // Where standard error is closed there is nobody to tell.
+            let _ = io::stderr().write_all(costs::text(&units.accounts()).as_bytes());
         }
         match ended {
             Ended::Exited(exit::SUCCESS) => Ok(()),
@@ -140,12 +189,19 @@ impl Sparc {
             }
         };
         option("hwcap", self.hwcap.as_ref().map(OsString::from).as_ref());
-        option("sysroot", self.sysroot.as_ref().map(OsString::from).as_ref());
+        let sysroot =
+            self.sysroot.as_ref().map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone()));
+        option("sysroot", sysroot.map(OsString::from).as_ref());
         option("count", self.wanted.count.as_ref().map(OsString::from).as_ref());
         option("report", self.report.as_ref().map(OsString::from).as_ref());
         option("counted", Some(&self.counted.unwrap_or(std::process::id()).to_string().into()));
-        let flags =
-            [("--mix", self.wanted.mix), ("--unreached", self.wanted.unreached), ("--json", self.json)];
+        let flags = [
+            ("--mix", self.wanted.mix),
+            ("--unreached", self.wanted.unreached),
+            ("--json", self.json),
+            ("--privileged", self.privileged),
+            ("--costs", self.costs),
+        ];
         words.extend(flags.into_iter().filter(|(_, set)| *set).map(|(name, _)| name.into()));
         words.push(NAMED.into());
         words
