@@ -306,6 +306,11 @@ impl Block {
         Ok(block)
     }
 
+    /// Bytes of source so far.
+    pub fn bytes(&self) -> usize {
+        self.source.len()
+    }
+
     /// What it does.
     pub fn task(&self) -> Task {
         self.task
@@ -453,6 +458,14 @@ impl Block {
         }
         Ok(())
     }
+}
+
+/// How many bytes the pieces of a gather list are, as far as it can be read.
+pub(crate) fn gathered(word: &ControlWord, memory: &dyn Physical) -> usize {
+    let lengths = (8..word.control.len() as u64).step_by(16);
+    let lengths = lengths.map_while(|at| read_word(memory, word.source.wrapping_add(at)).ok());
+    let sum = lengths.fold(0_u64, u64::saturating_add);
+    usize::try_from(sum).unwrap_or(usize::MAX).min(Control::MAX_BYTES)
 }
 
 /// Checks what a first word says about its operation, apart from the source.
