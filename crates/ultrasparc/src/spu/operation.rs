@@ -483,6 +483,9 @@ fn check_fields(task: Task, word: &ControlWord) -> Result<(), Refusal> {
     if control.gather() && task.in_place(control) {
         return Err(Refusal::Gather);
     }
+    if task == Task::SslKey && task.in_place(control) && control.hash_len() > sslkey::SOURCE_BYTES {
+        return Err(Refusal::HashLength);
+    }
     if task.destination_len(control, 1) > 0 && !task.in_place(control) && word.destination == 0 {
         return Err(Refusal::NoAddress(Field::Destination));
     }
@@ -496,5 +499,5 @@ fn check_fields(task: Task, word: &ControlWord) -> Result<(), Refusal> {
 /// Refuses what could not be done again after it was done in part.
 fn check_redoable(task: Task, word: &ControlWord) -> Result<(), Refusal> {
     let streams = matches!(task, Task::Cipher(Cipher { kind: CipherKind::Rc4, .. }));
-    if word.control.in_place() || streams { Err(Refusal::InPlace) } else { Ok(()) }
+    if task.in_place(word.control) || streams { Err(Refusal::InPlace) } else { Ok(()) }
 }

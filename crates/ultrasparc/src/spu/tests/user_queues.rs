@@ -204,6 +204,9 @@ fn what_could_not_be_done_again_is_refused() {
         ..ControlWord::default()
     };
     assert_eq!(page.one(hash), refused(Refusal::Overlap));
+    // The same bit, in-place, is no transform in place where it is a hash's.
+    let apart = ControlWord { control: hash.control.in_place_bit(), auth_iv: 0x680, ..hash };
+    assert_eq!(page.one(apart), Outcome::Done);
     // A digest over the state that is stored.
     let both = ControlWord {
         control: hash.control.storing_state(),
