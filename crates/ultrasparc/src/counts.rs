@@ -245,7 +245,11 @@ mod tests {
         let functions =
             vec![function("main", 0x100, 16), function("twice", 0x110, 8), function("twice_too", 0x110, 8)];
         let code = Code { name: ".text".into(), address: 0x100, words: vec![ADD; 6] };
-        Image { name: name.into(), program: Program { sections: vec![code], functions }, bias }
+        Image {
+            name: name.into(),
+            program: Program { sections: vec![code], functions, ..Program::default() },
+            bias,
+        }
     }
 
     fn executed(start: u64, words: &[u32], executions: u64, annulled: u64) -> Executed<'_> {

@@ -11,6 +11,7 @@ pub mod counts;
 pub mod cpu;
 pub mod hypervisor;
 pub mod isa;
+pub mod kernel;
 pub mod linux;
 pub mod memory;
 pub mod processor;

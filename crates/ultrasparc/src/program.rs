@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use object::elf;
-use object::{Object, ObjectSection, ObjectSymbol, SectionFlags, SymbolFlags};
+use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SectionFlags, SymbolFlags};
+
+use crate::memory::PAGE_BYTES;
 
 /// What of an ELF file says what it executes.
 #[derive(Clone, Debug, Default)]
@@ -13,6 +15,19 @@ pub struct Program {
     pub sections: Vec<Code>,
     /// Its functions, by address; one that has several names is there under each.
     pub functions: Vec<Function>,
+    /// What is put into memory.
+    pub segments: Vec<Segment>,
+}
+
+/// A part of the file that is put into memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Segment {
+    /// Where it begins in the file.
+    pub offset: u64,
+    /// Where it is to be in memory; relative to where the file is put, if it may be put anywhere.
+    pub address: u64,
+    /// How many bytes of the file it has.
+    pub size: u64,
 }
 
 /// A section of code.
@@ -72,7 +87,22 @@ impl Program {
             sections.push(Code { name, address: section.address(), words });
         }
         sections.sort_by_key(|section| section.address);
-        Ok(Program { sections, functions: functions(&file) })
+        let segment = |segment: object::Segment<'_, '_>| {
+            let (offset, size) = segment.file_range();
+            Segment { offset, address: segment.address(), size }
+        };
+        let segments = file.segments().map(segment).collect();
+        Ok(Program { sections, functions: functions(&file), segments })
+    }
+
+    /// What is added to the file's addresses where the part of it that begins at an offset lies at an address.
+    #[must_use]
+    pub fn bias(&self, offset: u64, address: u64) -> Option<u64> {
+        // A mapping begins with a page, a segment within it.
+        let page = |offset: u64| offset - offset % PAGE_BYTES;
+        let holds = |part: &&Segment| page(part.offset) <= offset && offset < part.offset + part.size;
+        let part = self.segments.iter().find(holds)?;
+        Some(address.wrapping_sub(offset).wrapping_sub(part.address.wrapping_sub(part.offset)))
     }
 
     /// The functions that begin at addresses from `start` up to `end`.

@@ -27,6 +27,7 @@ mod reload;
 mod revoke;
 mod run;
 mod serve;
+mod sparc;
 mod speed;
 mod status;
 mod sum;
@@ -54,6 +55,7 @@ enum Command {
     Run(Box<run::Run>),
     Compare(compare::Compare),
     Trace(trace::Trace),
+    Sparc(Box<sparc::Sparc>),
     OpensslConf(openssl_conf::OpensslConf),
     Serve(serve::Serve),
     Status(status::Status),
@@ -79,6 +81,7 @@ impl Command {
             Command::Run(command) => command.run(context),
             Command::Compare(command) => command.run(context),
             Command::Trace(command) => command.run(context),
+            Command::Sparc(command) => command.run(context),
             Command::OpensslConf(command) => command.run(),
             Command::Serve(command) => command.run(),
             Command::Worker(command) => command.run(),
@@ -130,7 +133,12 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     // These know themselves how to end.
     let own = matches!(
         command,
-        Command::Serve(_) | Command::Worker(_) | Command::Run(_) | Command::Compare(_) | Command::Trace(_)
+        Command::Serve(_)
+            | Command::Worker(_)
+            | Command::Run(_)
+            | Command::Compare(_)
+            | Command::Trace(_)
+            | Command::Sparc(_)
     );
     if !own {
         signals::install();

@@ -128,6 +128,7 @@ mod tests {
         Program {
             sections: vec![code],
             functions: vec![function("main", 0x1000, 12), function("twice", 0x100c, 0)],
+            ..Program::default()
         }
     }
 

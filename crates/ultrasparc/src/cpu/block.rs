@@ -51,7 +51,8 @@ pub struct Fusion {
 }
 
 /// The families' fusions.
-pub const FUSIONS: &[&[Fusion]] = &[t4::aes::FUSIONS, t4::des::FUSIONS, t4::camellia::FUSIONS];
+pub const FUSIONS: &[&[Fusion]] =
+    &[t4::aes::FUSIONS, t4::des::FUSIONS, t4::camellia::FUSIONS, t4::moves::FUSIONS];
 
 /// What was executed: see [`Cpu::blocks`].
 ///

@@ -197,6 +197,8 @@ impl Cpu {
             },
             Space::Memory { little, .. } | Space::Twin { little } => (little, self.load_plain(address, size)),
             Space::Privileged => return self.load_device(asi, address),
+            // A device may have what no processor has.
+            Space::None if self.device.is_some() => return self.load_device(asi, address),
             _ => return Err(self.no_space(asi, address, Access::Read)),
         };
         loaded.map(|value| if little { swapped(value, size) } else { value })
@@ -209,6 +211,7 @@ impl Cpu {
                 self.store_plain(address, size, if little { swapped(value, size) } else { value })
             }
             Space::Privileged => self.store_device(asi, address, value),
+            Space::None if self.device.is_some() => self.store_device(asi, address, value),
             _ => Err(self.no_space(asi, address, Access::Write)),
         }
     }

@@ -1,7 +1,46 @@
 //! Instructions as data: what each looks like, who has it, and how it is made ready to be executed.
 //!
 //! Each family of instructions is one file, with a list of rows ([`Instruction`]) beside the code that executes them;
-//! [`FAMILIES`] is all of them.
+//! [`FAMILIES`] is all of them. Everything else follows from the rows: [`find`] and [`decode`] (for blocks),
+//! [`disassemble`] (for people), [`crate::counts`] (for `--mix`), and the timing model's classes.
+//!
+//! ```
+//! use millstream_ultrasparc::isa;
+//! use millstream_ultrasparc::processor::Processor;
+//!
+//! let word = 0x8cc8_0802;
+//! let row = isa::find(word).expect("the T4's");
+//! assert_eq!((row.name, row.class.name()), ("aes_eround01", "AES rounds"));
+//! assert_eq!(isa::disassemble(word, 0).to_string(), "aes_eround01  %f0, %f2, %f4, %f6");
+//! assert!(isa::decode(word, 0, Processor::T4.features()).is_some());
+//! assert!(isa::decode(word, 0, Processor::T3.features()).is_none());
+//! ```
+//!
+//! # To add an instruction
+//!
+//! 1. **Its row**, in the file of its family. `value` is its word with all operands zero, as the assembler makes it;
+//!    `mask` has all bits that are not operands and that the processor looks at. A reserved field that it checks is in
+//!    the mask, one that it ignores is not. `operands` are in the order of assembly: their names say which bits they
+//!    are. `needs` is what a processor without it lacks: there it is an illegal instruction. An instruction with a
+//!    condition has one row for each condition, because each has a name: write a `const fn` that makes them.
+//! 2. **Its handler**, beside the row: a small function that takes the processor and the [`Op`]. It answers
+//!    [`Step::Next`](crate::cpu::Step::Next), or stops with a trap before it has changed anything. What it can know from
+//!    the word alone belongs in the closure of `decode`, which runs once for each place in a program, not each time.
+//!    [`Decode::Control`] is for what transfers control, all others are [`Decode::Plain`].
+//! 3. **Its class**, if none fits: a line in [`Class`] and its name; crypto instructions come last. The timing
+//!    model says how long it takes.
+//! 4. **A new family's list**: a line in [`FAMILIES`].
+//!
+//! Nothing is to be done for the index. These tests then say what is wrong:
+//!
+//! * `isa::index` (`cargo test -p millstream-ultrasparc --lib index`): all 2^32 words have one row or none. A row that
+//!   takes words from another is named with it.
+//! * `tests/isa/assembler.rs`: words of each row with random operands are shown as text, and GNU as makes the same words
+//!   of that. It finds wrong bits, wrong operands, and fields missing from the mask.
+//! * `tests/isa/objdump.rs`: the same words, and all of a static program, look as `objdump` shows them. What it
+//!   knows and we do not have is listed there, with the reason; an instruction that is added leaves that list.
+//! * `tests/differential`: what it does, against `qemu-sparc64`, for those that QEMU has; the known answers of its
+//!   family for others.
 
 mod disassemble;
 mod index;
@@ -61,9 +100,9 @@ pub const FAMILIES: &[&[Instruction]] = &[
 pub struct Instruction {
     /// As the assembler calls it.
     pub name: &'static str,
-    /// The bits that are fixed.
+    /// The bits that are fixed. No word may have the fixed bits of two rows.
     pub mask: u32,
-    /// What they are.
+    /// What they are; zero outside of the mask.
     pub value: u32,
     /// What follows the name in assembly, in its order.
     pub operands: &'static [Operand],

@@ -17,4 +17,4 @@ pub mod syscalls;
 
 pub use elf::LoadError;
 pub use errno::Errno;
-pub use process::{Driver, Ended, Process, Settings};
+pub use process::{Driver, Ended, Mapped, Process, Settings};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::cpu::{Cpu, Trap};
@@ -84,6 +85,17 @@ pub(crate) enum After {
     End(Ended),
 }
 
+/// A file of which a part lies in memory to be executed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mapped {
+    /// The file.
+    pub file: PathBuf,
+    /// Where the part begins in it.
+    pub offset: u64,
+    /// Where it lies.
+    pub address: u64,
+}
+
 /// One program on one processor.
 pub struct Process {
     /// The processor, and the program's memory.
@@ -93,6 +105,8 @@ pub struct Process {
     pub(crate) settings: Settings,
     /// The program's file, from the root.
     pub(crate) file: PathBuf,
+    /// What was mapped to be executed: what was unmapped stays here.
+    pub(crate) mapped: Vec<Mapped>,
     /// Where the program's data end, and where its break is.
     pub(crate) data_end: u64,
     pub(crate) break_end: u64,
@@ -117,7 +131,8 @@ impl Process {
     ) -> Result<Process, LoadError> {
         let mut cpu = Cpu::new(settings.features).map_err(LoadError::Memory)?;
         let hwcap = settings.processor.linux_hwcap(settings.features);
-        let (program, interpreter) = load(&mut cpu, file, settings.sysroot.as_deref())?;
+        let mut mapped = Vec::new();
+        let (program, interpreter) = load(&mut cpu, file, settings.sysroot.as_deref(), &mut mapped)?;
         Start { arguments, environment, file, program, interpreter, hwcap }.set_up(&mut cpu)?;
         host::attend(&cpu.attention);
         let end = program.end.next_multiple_of(PAGE_BYTES);
@@ -126,6 +141,7 @@ impl Process {
             driver: None,
             settings,
             file: std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned()),
+            mapped,
             data_end: end,
             break_end: end,
             signals: Signals::inherited(),
@@ -135,6 +151,12 @@ impl Process {
         })
     }
 
+    /// The files whose code was in memory: the program's own, its interpreter's, its libraries'.
+    #[must_use]
+    pub fn code(&self) -> &[Mapped] {
+        &self.mapped
+    }
+
     /// Runs the program to its end.
     pub fn run(&mut self) -> Ended {
         loop {
@@ -142,7 +164,12 @@ impl Process {
                 Trap::Attention => None,
                 Trap::Software(trap::SYSTEM_CALL) => self.system_call(),
                 Trap::Software(number) => self.software_trap(number),
-                trap => signals::of_trap(&self.cpu, trap).and_then(|fault| self.fault(fault)),
+                trap => {
+                    if self.settings.trace {
+                        self.say(&format!("{trap:x?} at {:#x}", self.cpu.pc));
+                    }
+                    signals::of_trap(&self.cpu, trap).and_then(|fault| self.fault(fault))
+                }
             };
             let ended = ended.or_else(|| if host::is_caught() { self.deliver() } else { None });
             if let Some(ended) = ended {
@@ -321,10 +348,16 @@ fn under(sysroot: Option<&Path>, path: &Path) -> Option<PathBuf> {
 }
 
 /// Puts a program and its interpreter into memory.
-fn load(cpu: &mut Cpu, file: &Path, sysroot: Option<&Path>) -> Result<(Placed, Option<Placed>), LoadError> {
+fn load(
+    cpu: &mut Cpu,
+    file: &Path,
+    sysroot: Option<&Path>,
+    mapped: &mut Vec<Mapped>,
+) -> Result<(Placed, Option<Placed>), LoadError> {
     let image = Image::read(file)?;
     let base = if image.is_movable() { MOVABLE_BASE } else { 0 };
     let program = image.place(&mut cpu.memory, base)?;
+    mapped.push(Mapped { file: file.to_owned(), offset: 0, address: base + image.addresses()?.start });
     let Some(name) = image.interpreter()? else { return Ok((program, None)) };
     let found = under(sysroot, &name).unwrap_or_else(|| name.clone());
     let interpreter = match Image::read(&found) {
@@ -335,8 +368,9 @@ fn load(cpu: &mut Cpu, file: &Path, sysroot: Option<&Path>) -> Result<(Placed, O
         }
         Err(other) => return Err(other),
     };
-    let length = interpreter.addresses()?.end;
+    let Range { start, end: length } = interpreter.addresses()?;
     let base = if interpreter.is_movable() { cpu.memory.free_span(length) } else { Some(0) };
     let base = base.ok_or_else(|| LoadError::Memory(std::io::ErrorKind::OutOfMemory.into()))?;
+    mapped.push(Mapped { file: found, offset: 0, address: base + start });
     Ok((program, Some(interpreter.place(&mut cpu.memory, base)?)))
 }

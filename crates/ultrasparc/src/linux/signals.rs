@@ -474,7 +474,13 @@ impl Process {
 
     /// Puts `struct rt_signal_frame` on the stack and sets the registers for the handler.
     fn push_frame(&mut self, signal: &Signal, action: Action) -> Result<(), Errno> {
-        self.cpu.flush_windows().map_err(|_| Errno(libc::EFAULT))?;
+        let kept = self.spill_window().is_ok();
+        if !kept {
+            // The stack has ended. Its handler, on a stack of its own, can go elsewhere, but back to the frames that were
+            // not written it can't.
+            let windows = &mut self.cpu.windows;
+            (windows.cansave, windows.canrestore) = (windows.cansave + windows.canrestore, 0);
+        }
         let pointer = self.cpu.r[14].wrapping_add(BIAS);
         let on_stack = self.signals.is_on_stack(pointer);
         let top = if action.flags & sa::ONSTACK != 0 && self.signals.stack.length != 0 && !on_stack {
@@ -499,7 +505,7 @@ impl Process {
         bytes.extend(float.to_be_bytes());
         bytes.extend(self.signals.stack_bytes(pointer));
         bytes.extend(self.signals.saved.unwrap_or(self.signals.mask).to_be_bytes());
-        bytes.extend([0; 8]);
+        bytes.extend(if kept { 0 } else { place }.to_be_bytes());
         bytes.extend(self.float_registers());
         self.cpu.memory.write(place, &bytes)?;
         self.cpu.r[14] = place.wrapping_sub(BIAS);
@@ -560,17 +566,21 @@ impl Process {
         set_tstate(&mut self.cpu, word(16));
         self.cpu.y = u64::from(guest_u32(registers, 152));
         self.cpu.jump_pair(pc, npc);
-        self.fill_window()?;
+        let frame = match guest_u64(&bytes, frame::WINDOWS as usize) {
+            0 => self.cpu.r[14].wrapping_add(BIAS),
+            // It could not be written to its own.
+            _ => place,
+        };
+        self.fill_window(frame)?;
         // The kernel leaves a wrong stack as it is.
         let _ = self.signals.set_stack(&bytes[frame::STACK as usize..]);
         self.signals.set_mask(guest_u64(&bytes, frame::MASK as usize));
         Ok(())
     }
 
-    /// Reads the current window's locals and ins from its frame, as the kernel does when it goes back to a program whose
+    /// Reads the current window's locals and ins from a frame, as the kernel does when it goes back to a program whose
     /// windows it wrote there.
-    fn fill_window(&mut self) -> Result<(), Errno> {
-        let frame = self.cpu.r[14].wrapping_add(BIAS);
+    fn fill_window(&mut self, frame: u64) -> Result<(), Errno> {
         let bytes = self.bytes(frame, 128)?.to_vec();
         for (register, bytes) in self.cpu.r[LOCALS..INS + 8].iter_mut().zip(bytes.chunks_exact(8)) {
             *register = guest_u64(bytes, 0);
@@ -635,7 +645,7 @@ impl Process {
         let frame = self.cpu.r[14].wrapping_add(BIAS);
         let links = Fields::new().u64(word(context::FRAME_POINTER)).u64(word(context::RETURN)).bytes();
         self.cpu.memory.write(frame + 14 * 8, &links)?;
-        self.fill_window()?;
+        self.fill_window(frame)?;
         if bytes[context::FLOAT_ENABLED as usize] != 0 {
             let float = &bytes[context::FLOAT as usize..];
             for (register, bytes) in self.cpu.d.iter_mut().zip(float.chunks_exact(8)) {

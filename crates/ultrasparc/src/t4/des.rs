@@ -2,9 +2,10 @@
 //! Ref. FIPS 46-3; Oracle SPARC Architecture 2011, "DES Cryptographic Operations".
 //!
 //! How a round key lies in its register is not public, and no program can tell: what `des_kexpand` makes goes into
-//! `des_kexpand` and `des_round` only. Here each byte has in its six low bits what one S-box takes, in the order of the
-//! boxes; the eight bits of C and D that this round does not use (FIPS 46-3, permuted choice 2) are in the bytes' top
-//! bits, so that the next key can be made of this one.
+//! `des_kexpand` and `des_round` only. Here each byte has in its six low bits what one S-box takes: those of S1, S3, S5 and
+//! S7 in the high half and of the others in the low half, so that the expansion E is two rotations. The eight bits of C and
+//! D that this round does not use (FIPS 46-3, permuted choice 2) are in the bytes' top bits, so that the next key can be
+//! made of this one.
 //!
 //! The S-boxes are tables: the time depends on keys and data.
 
@@ -57,13 +58,16 @@ pub fn des_iip(block: u64) -> u64 {
     EXCHANGES.into_iter().rev().fold(block.rotate_left(32), exchange)
 }
 
+/// Which S-box takes each byte of a key register, the first at 0.
+const ORDER: [usize; 8] = [0, 2, 4, 6, 1, 3, 5, 7];
+
 /// Where each bit of C and D, the first of C at 0, is in a register with a round key.
 const PLACES: [u32; 56] = {
     const UNUSED: u32 = u32::MAX;
     let (mut places, mut i) = ([UNUSED; 56], 0);
     while i < 48 {
-        // The six bits for box i / 6, of which the first is the highest.
-        places[PC2[i] as usize - 1] = (8 * (7 - i / 6) + 5 - i % 6) as u32;
+        // The six bits of a byte, of which the first is the highest.
+        places[PC2[6 * ORDER[i / 6] + i % 6] as usize - 1] = (8 * (7 - i / 6) + 5 - i % 6) as u32;
         i += 1;
     }
     let mut top = 63;
@@ -106,17 +110,17 @@ pub fn des_kexpand(key: u64, imm: u8) -> u64 {
     pack(rotated)
 }
 
-/// Each S-box and the permutation P after it: FIPS 46-3, "The selection functions".
+/// Each S-box, in the order of the bytes, and the permutation P after it: FIPS 46-3, "The selection functions".
 static BOXES: [[u32; 64]; 8] = {
     let (mut boxes, mut i) = ([[0; 64]; 8], 0);
     while i < 8 * 64 {
         let (which, x) = (i / 64, i % 64);
         let (row, column) = (x >> 4 & 2 | x & 1, x >> 1 & 15);
-        let value = S[which][16 * row + column] as u32;
+        let value = S[ORDER[which]][16 * row + column] as u32;
         let mut to = 0;
         while to < 32 {
             let from = P[to] as usize - 1;
-            if from / 4 == which {
+            if from / 4 == ORDER[which] {
                 boxes[which][x] |= (value >> (3 - from % 4) & 1) << (31 - to);
             }
             to += 1;
@@ -126,13 +130,14 @@ static BOXES: [[u32; 64]; 8] = {
     boxes
 };
 
-/// The function f. The expansion E is six bits from each place of the half, every four bits.
+/// The function f. E takes six bits every four, beginning with the last: every other six are the low bits of the bytes
+/// of a rotation.
 #[inline(always)]
 fn f(half: u32, key: u64) -> u32 {
+    let expanded = u64::from(half.rotate_right(3)) << 32 | u64::from(half.rotate_left(1));
     let mut sum = 0;
-    for which in 0..8 {
-        let six = half.rotate_left(4 * which as u32 + 5) ^ (key >> (8 * (7 - which))) as u32;
-        sum ^= BOXES[which][(six & 63) as usize];
+    for (table, six) in BOXES.iter().zip((expanded ^ key).to_be_bytes()) {
+        sum ^= table[usize::from(six & 63)];
     }
     sum
 }
@@ -261,8 +266,10 @@ mod tests {
             let expected = rotate(rotate(cd, u32::from(rotation) / 2), u32::from(rotation).div_ceil(2));
             assert_eq!(unpack(made), expected);
             assert_eq!(pack(unpack(made)), made);
-            for (group, six) in PC2.chunks(6).zip(made.to_be_bytes()) {
-                let chosen = group.iter().fold(0, |six, &bit| six << 1 | (expected >> (56 - bit) & 1) as u8);
+            for (which, six) in ORDER.into_iter().zip(made.to_be_bytes()) {
+                let chosen = PC2[6 * which..][..6]
+                    .iter()
+                    .fold(0, |six, &bit| six << 1 | (expected >> (56 - bit) & 1) as u8);
                 assert_eq!(six & 63, chosen);
             }
         }

@@ -15,6 +15,7 @@ pub mod des;
 pub mod hash;
 pub mod kasumi;
 pub mod montgomery;
+pub mod moves;
 
 pub use crate::cpu::registers::cfr;
 

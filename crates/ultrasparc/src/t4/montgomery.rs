@@ -85,36 +85,49 @@ const PRODUCT: &[Place] = &[
     Window(0, LOCALS, 8),
 ];
 
-/// Every register of an operand, in order, as far as there are words.
-fn each(places: &[Place], words: usize, mut register: impl FnMut(Place, usize)) {
+/// The places that so many words take, and which of the words each of them takes first.
+fn spans(places: &[Place], words: usize) -> impl Iterator<Item = (Place, usize)> {
     let mut at = 0;
-    for &place in places {
-        let (Window(_, _, count) | Double(_, count)) = place;
-        for i in 0..count.min(words - at) {
-            let one = match place {
-                Window(k, first, _) => Window(k, first + i, 1),
-                Double(first, _) => Double(first + i, 1),
-            };
-            register(one, at + i);
-        }
-        at = (at + count).min(words);
+    places.iter().map_while(move |&place| {
+        let (start, left) = (at, words - at);
+        let span = match place {
+            Window(k, first, count) => Window(k, first, count.min(left)),
+            Double(first, count) => Double(first, count.min(left)),
+        };
+        at += span.count();
+        (left > 0).then_some((span, start))
+    })
+}
+
+impl Place {
+    fn count(self) -> usize {
+        let (Window(_, _, count) | Double(_, count)) = self;
+        count
     }
 }
 
 fn load(cpu: &Cpu, places: &[Place], words: &mut [u64]) {
-    each(places, words.len(), |place, at| {
-        words[at] = match place {
-            Window(k, register, _) => cpu.window(k, register),
-            Double(register, _) => cpu.d[register],
-        };
-    });
+    for (span, at) in spans(places, words.len()) {
+        let words = &mut words[at..][..span.count()];
+        match span {
+            Window(k, first, _) => {
+                (first..).zip(words).for_each(|(register, word)| *word = cpu.window(k, register))
+            }
+            Double(first, count) => words.copy_from_slice(&cpu.d[first..][..count]),
+        }
+    }
 }
 
 fn store(cpu: &mut Cpu, places: &[Place], words: &[u64]) {
-    each(places, words.len(), |place, at| match place {
-        Window(k, register, _) => cpu.set_window(k, register, words[at]),
-        Double(register, _) => cpu.d[register] = words[at],
-    });
+    for (span, at) in spans(places, words.len()) {
+        let words = &words[at..][..span.count()];
+        match span {
+            Window(k, first, _) => {
+                (first..).zip(words).for_each(|(register, word)| cpu.set_window(k, register, *word))
+            }
+            Double(first, count) => cpu.d[first..][..count].copy_from_slice(words),
+        }
+    }
 }
 
 /// `%fcc3` when it is done, and when a window is missing: V9 §5.1.7.1, the codes of "equal" and "unordered".

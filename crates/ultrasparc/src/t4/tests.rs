@@ -229,18 +229,31 @@ fn hashes_in_a_block() {
     }
 }
 
-/// A program executed in blocks, fused, does what it does instruction by instruction. Answers how many ops its first
-/// block has.
+/// A program executed in blocks, fused, does what it does instruction by instruction.
 pub(crate) fn check_fused(numbers: &mut Numbers, words: &[u32]) {
+    check_fused_from(numbers, words, 0x12000);
+}
+
+/// The same with that in %g1.
+pub(crate) fn check_fused_from(numbers: &mut Numbers, words: &[u32], g1: u64) {
     let (mut fused, mut stepped) = (machine(words), machine(words));
     fused.d.fill_with(|| numbers.word());
-    stepped.d = fused.d;
+    for register in 1..32 {
+        fused.r[register] = numbers.word();
+    }
+    fused.r[1] = g1;
+    (stepped.d, stepped.r) = (fused.d, fused.r);
+    let data: Vec<u8> = numbers.words(32).iter().flat_map(|word| word.to_be_bytes()).collect();
+    for cpu in [&mut fused, &mut stepped] {
+        cpu.memory.write(0x12000, &data).unwrap();
+    }
     run(&mut fused);
     step_through(&mut stepped);
     assert_eq!(fused.d, stepped.d, "{words:08x?}");
+    assert_eq!(fused.r, stepped.r, "{words:08x?}");
 }
 
-/// The ops that the words become, if a fusion takes all of them.
+/// Whether a fusion takes all of the words.
 pub(crate) fn fuses(list: &[crate::cpu::block::Fusion], words: &[u32]) -> bool {
     let names: Vec<&str> = words.iter().map(|&word| find(word).unwrap().name).collect();
     let words: Vec<Word> = words.iter().copied().map(Word).collect();

@@ -4,6 +4,7 @@
 //! (`gcc-sparc64-linux-gnu`, `libc6-dev-sparc64-cross`).
 
 mod assembler;
+mod counting;
 mod objdump;
 
 use std::collections::BTreeMap;

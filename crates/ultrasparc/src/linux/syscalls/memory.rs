@@ -3,7 +3,7 @@
 use crate::linux::errno::Errno;
 use crate::linux::flags::map;
 use crate::linux::host;
-use crate::linux::process::Process;
+use crate::linux::process::{Mapped, Process};
 use crate::linux::structures::Stat;
 use crate::linux::syscalls::files::fstat;
 use crate::linux::syscalls::{Answer, Call, call, int};
@@ -81,11 +81,21 @@ fn mmap(p: &mut Process, a: &[u64; 6]) -> Answer {
     p.cpu.memory.map(place, length, Protection::from_bits(protection as u32));
     if let Some(contents) = file {
         p.cpu.memory.force_write(place, &contents)?;
+        if protection & 4 != 0 {
+            remember(p, fd, offset, place);
+        }
         if kind != 2 && protection & 2 != 0 {
             p.shared.push(Shared { start: place, length: a[1], offset, file: duplicate(fd)? });
         }
     }
     Ok(place)
+}
+
+/// Notes which file's code lies at an address.
+fn remember(p: &mut Process, fd: u64, offset: u64, address: u64) {
+    if let Ok(file) = std::fs::read_link(format!("/proc/self/fd/{}", fd as i32)) {
+        p.mapped.push(Mapped { file, offset, address });
+    }
 }
 
 /// Where a mapping goes.

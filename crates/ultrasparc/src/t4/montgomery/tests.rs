@@ -147,15 +147,17 @@ fn operands_are_apart() {
         let mut all = Vec::new();
         for places in operands {
             let mut count = 0;
-            each(places, usize::MAX, |place, _| {
-                all.push(match place {
-                    // The outs of one window are the ins of the one below.
-                    Window(k, register, _) if register < LOCALS && k > 0 => (k - 1, register + 16),
-                    Window(k, register, _) => (k, register),
-                    Double(register, _) => (100, register),
-                });
-                count += 1;
-            });
+            for &place in *places {
+                count += place.count();
+                for i in 0..place.count() {
+                    all.push(match place {
+                        // The outs of one window are the ins of the one below.
+                        Window(k, first, _) if first < LOCALS && k > 0 => (k - 1, first + i + 16),
+                        Window(k, first, _) => (k, first + i),
+                        Double(first, _) => (100, first + i),
+                    });
+                }
+            }
             assert!(count == MOST || count == 2 * MOST, "{count} words");
         }
         let count = all.len();
