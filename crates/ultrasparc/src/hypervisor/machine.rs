@@ -319,11 +319,12 @@ impl Machine {
         let mut budget = cycles;
         loop {
             let Core { spu, left, .. } = &mut self.cores[core];
-            let Some(work) = spu.mau.work() else {
+            if !spu.mau.is_busy() {
                 left[1] = None;
                 return;
-            };
-            let needed = left[1].unwrap_or_else(|| cost(&work));
+            }
+            let whole = || spu.mau.work().map_or(0, |work| cost(&work));
+            let needed = left[1].unwrap_or_else(whole);
             if needed > budget {
                 left[1] = Some(needed - budget);
                 return;
