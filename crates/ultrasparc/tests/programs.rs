@@ -52,5 +52,5 @@ fn floating_point_in_three_precisions() {
 
 #[test]
 fn signals_raised_timed_and_trapped() {
-    compare("raised");
+    compare("signals");
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 use crate::cpu::{Cpu, Trap};
 use crate::linux::elf::{Image, LoadError, Placed};
@@ -11,7 +12,7 @@ use crate::linux::errno::{self, Errno, RESTART};
 use crate::linux::signals::{self, Signals};
 use crate::linux::stack::Start;
 use crate::linux::{host, syscalls};
-use crate::memory::{Access, PAGE_BYTES};
+use crate::memory::{Access, PAGE_BYTES, SPAN_BYTES};
 use crate::processor::{Features, Processor};
 
 /// Where a program lies that can lie anywhere.
@@ -161,7 +162,11 @@ impl Process {
     pub fn run(&mut self) -> Ended {
         loop {
             let ended = match self.cpu.run() {
-                Trap::Attention => None,
+                Trap::Attention => {
+                    // Before it is looked what was caught: a signal after this sets it again.
+                    self.cpu.attention.store(false, Ordering::SeqCst);
+                    None
+                }
                 Trap::Software(trap::SYSTEM_CALL) => self.system_call(),
                 Trap::Software(number) => self.software_trap(number),
                 trap => {
@@ -173,6 +178,8 @@ impl Process {
             };
             let ended = ended.or_else(|| if host::is_caught() { self.deliver() } else { None });
             if let Some(ended) = ended {
+                // A file that can't be written any more is nobody's to be told of.
+                let _ = self.write_back(0, SPAN_BYTES);
                 return ended;
             }
         }
