@@ -26,6 +26,12 @@ pub(super) const CALLS: &[Call] = &[
     call(19, "lseek", "ddd", |_, a| {
         host::call(host::LSEEK, [int(a[0]).into(), a[1].into(), int(a[2]).into()])
     }),
+    call(236, "_llseek", "dxxpd", |p, a| {
+        let offset = a[1] << 32 | a[2] & 0xffff_ffff;
+        let position = host::call(host::LSEEK, [int(a[0]).into(), offset.into(), int(a[4]).into()])?;
+        p.cpu.memory.write(a[3], &position.to_be_bytes())?;
+        Ok(0)
+    }),
     call(41, "dup", "d", |_, a| host::call(host::DUP, [int(a[0]).into()])),
     call(90, "dup2", "dd", dup2),
     call(320, "dup3", "ddx", |_, a| dup3(a[0], a[1], a[2])),

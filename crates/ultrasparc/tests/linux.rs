@@ -1,0 +1,208 @@
+//! Programs in C, cross-compiled here, do on the emulator what they do under qemu-sparc64, where that can do it at all; else
+//! what Linux says.
+
+use std::ffi::OsStr;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// Where a cross compiler's libraries are.
+const SYSROOT: &str = "/usr/sparc64-linux-gnu";
+
+/// A program of `tests/guest`, compiled into a directory of this test's own.
+struct Guest {
+    directory: tempfile::TempDir,
+    program: PathBuf,
+}
+
+impl Guest {
+    fn of(name: &str, options: &[&str]) -> Guest {
+        let directory = tempfile::tempdir().expect("a directory for the program");
+        let program = directory.path().join(name);
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guest").join(name).with_extension("c");
+        let compiled = Command::new("sparc64-linux-gnu-gcc")
+            .args(["-O2", "-w", "-o"])
+            .arg(&program)
+            .arg(source)
+            .args(options)
+            .output()
+            .expect("install gcc-sparc64-linux-gnu and libc6-dev-sparc64-cross");
+        assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+        Guest { directory, program }
+    }
+
+    /// Runs it under a command, in an empty directory of its own.
+    fn run<A: AsRef<OsStr>>(&self, with: &mut Command, arguments: &[A]) -> Output {
+        let place = tempfile::tempdir_in(self.directory.path()).expect("a directory to run in");
+        let command = with.arg(&self.program).args(arguments).current_dir(place.path()).env("COLOUR", "red");
+        command.env_remove("NOTHING").output().expect("the emulator starts; install qemu-user")
+    }
+
+    fn ours<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Output {
+        self.run(Command::new(env!("CARGO_BIN_EXE_sparc64")).env("SPARC_SYSROOT", SYSROOT), arguments)
+    }
+
+    fn qemu<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Output {
+        self.run(Command::new("qemu-sparc64").args(["-L", SYSROOT]), arguments)
+    }
+
+    /// Output and end are those under qemu.
+    fn agrees<A: AsRef<OsStr>>(&self, arguments: &[A]) -> String {
+        let (ours, qemu) = (self.ours(arguments), self.qemu(arguments));
+        assert_eq!(text(&ours), text(&qemu), "{}", String::from_utf8_lossy(&ours.stderr));
+        assert_eq!(end(&ours), end(&qemu));
+        text(&ours)
+    }
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// The status, and the signal that ended it.
+fn end(output: &Output) -> (Option<i32>, Option<i32>) {
+    (output.status.code(), output.status.signal())
+}
+
+const NONE: &[&str] = &[];
+
+#[test]
+fn files_are_what_they_are_under_qemu() {
+    let text = Guest::of("files", &["-static"]).agrees(NONE);
+    assert!(text.lines().count() > 70, "{text}");
+}
+
+#[test]
+fn a_dynamic_program_finds_its_libraries_in_the_sysroot() {
+    Guest::of("files", &[]).agrees(NONE);
+    let without = Guest::of("files", &[]);
+    let refused = without.run(&mut Command::new(env!("CARGO_BIN_EXE_sparc64")), NONE);
+    assert_eq!(end(&refused), (Some(126), None));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("--sysroot /usr/sparc64-linux-gnu"));
+}
+
+#[test]
+fn signals_are_what_they_are_under_qemu() {
+    let guest = Guest::of("signals", &["-static"]);
+    let text = guest.agrees(NONE);
+    assert!(text.contains("kill -1 errno 22"), "{text}");
+    assert_eq!(end(&guest.ours(NONE)).1, Some(libc::SIGABRT));
+}
+
+#[test]
+fn an_undelivered_signal_ends_the_emulator() {
+    let guest = Guest::of("signals", &["-static"]);
+    // SPARC's numbers: HUP, SEGV, SYS, TERM, USR1, USR2, BUS.
+    let signals = [
+        (1, libc::SIGHUP),
+        (11, libc::SIGSEGV),
+        (12, libc::SIGSYS),
+        (15, libc::SIGTERM),
+        (30, libc::SIGUSR1),
+        (31, libc::SIGUSR2),
+        (10, libc::SIGBUS),
+    ];
+    for (sparc, host) in signals {
+        assert_eq!(end(&guest.ours(&[sparc.to_string()])), (None, Some(host)), "{sparc}");
+    }
+    // SIGCHLD and SIGURG do nothing.
+    for sparc in [20, 16] {
+        assert_eq!(end(&guest.ours(&[sparc.to_string()])), (Some(99), None), "{sparc}");
+    }
+}
+
+#[test]
+fn sockets_are_what_they_are_under_qemu() {
+    let text = Guest::of("sockets", &["-static"]).agrees(NONE);
+    assert!(text.contains("client 0"), "{text}");
+}
+
+#[test]
+fn memory_is_what_it_is_under_qemu() {
+    let guest = Guest::of("memory", &["-static"]);
+    guest.agrees(&["one", "two words", ""]);
+    // A megabyte of arguments.
+    let long = vec!["x".repeat(100_000); 10];
+    assert!(guest.agrees(&long).contains("argc 11 last 100000"));
+}
+
+#[test]
+fn processes_start_wait_for_and_end_each_other() {
+    let guest = Guest::of("processes", &["-static"]);
+    let output = guest.ours(NONE);
+    let expected = "waited 1
+plain: exit 3
+signalled: signal 9
+signalled: signal 30
+signalled: signal 11
+stopping: stopped 17
+going on: continued
+waitid: signal 20 code 1 status 0 pid 1
+nobody: -1 errno 10
+pipe: 10000, times 1
+another name 3 with argument blue green
+exec: exit 42
+spawn 0
+spawned 2 - blue green
+spawn: exit 42
+echo from a shell
+shell: exit 5
+exec nothing: errno 2
+exec a directory: errno 13
+setrlimit 0
+descriptors 100, dup beyond: -1 errno 9
+groups 1 session 1
+";
+    let mut lines: Vec<_> = text(&output).lines().map(str::to_owned).collect();
+    let mut wanted: Vec<_> = expected.replace("echo from", "from").lines().map(str::to_owned).collect();
+    // Who writes first, the child or the parent, is chance.
+    lines.sort_unstable();
+    wanted.sort_unstable();
+    assert_eq!(lines, wanted);
+    assert_eq!(end(&output).1, Some(libc::SIGTERM));
+}
+
+#[test]
+fn contexts_and_traps_are_as_linux_has_them() {
+    let output = Guest::of("traps", &["-static"]).ours(NONE);
+    let expected = "coroutine 0 11 22
+back 0
+coroutine 1 11 22
+back 1
+coroutine 2 11 22
+back 2
+back 3
+deep 450015000
+signal 8 code 1
+signal 5 code 1
+signal 8 code 1
+signal 4 code 4
+signal 4 code 4
+signal 4 code 5
+signal 7 code 1
+signal 11 code 1
+signal 11 code 1
+done
+";
+    assert_eq!(text(&output), expected);
+    assert_eq!(end(&output), (Some(0), None));
+}
+
+#[test]
+fn a_thread_is_refused_by_name() {
+    let output = Guest::of("thread", &["-static"]).ours(NONE);
+    assert_eq!(text(&output), "11\n");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("starts a thread"));
+}
+
+#[test]
+fn what_is_no_program_for_this_machine_is_named() {
+    let run = |program: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_sparc64")).arg(program).output().unwrap();
+        assert_eq!(end(&output), (Some(126), None));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert!(run("/bin/ls").contains("this is "), "{}", run("/bin/ls"));
+    assert!(run("/etc/passwd").contains("no ELF"));
+    assert!(run("/nothing").contains("No such file"));
+}
