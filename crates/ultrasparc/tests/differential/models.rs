@@ -21,7 +21,7 @@ impl Operands<'_> {
     }
     fn s(&self, low: u32) -> u32 {
         let field = self.field(low);
-        (self.case.d[field / 2] >> if field % 2 == 0 { 32 } else { 0 }) as u32
+        (self.case.d[field / 2] >> if field.is_multiple_of(2) { 32 } else { 0 }) as u32
     }
     fn d(&self, low: u32) -> u64 {
         self.case.d[place(self.field(low))]
@@ -84,7 +84,7 @@ pub fn expected(row: &Instruction, case: &Case) -> Option<Case> {
         left.d[place(operands.field(RD))] = value;
     } else if let Some(value) = single(row.name, &operands) {
         let pair = &mut left.d[operands.field(RD) / 2];
-        let shift = if operands.field(RD) % 2 == 0 { 32 } else { 0 };
+        let shift = if operands.field(RD).is_multiple_of(2) { 32 } else { 0 };
         *pair = *pair & !(0xffff_ffff << shift) | u64::from(value) << shift;
     } else if !other(row.name, &operands, &mut left) {
         return None;
@@ -106,7 +106,7 @@ fn integer(name: &str, operands: &Operands, left: &mut Case) -> Option<u64> {
             left.ccr = add_codes(a, b, carry as u64);
             sum as u64
         }
-        "umulxhi" => (u128::from(a) * u128::from(b) >> 64) as u64,
+        "umulxhi" => ((u128::from(a) * u128::from(b)) >> 64) as u64,
         "lzcnt" => (0..64).rev().take_while(|bit| b >> bit & 1 == 0).count() as u64,
         "xmulx" => carryless(a, b) as u64,
         "xmulxhi" => (carryless(a, b) >> 64) as u64,
