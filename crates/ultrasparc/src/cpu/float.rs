@@ -3,8 +3,11 @@
 //! multiplication and addition.
 //!
 //! Quad precision was emulated by the operating system on every machine of the line; a program can't tell, and here it
-//! is executed. [`host`] computes what is rounded to nearest, [`exact`] everything else; both say which exceptions an
-//! instruction raises, and [`state`] decides what becomes of them.
+//! is executed. `host` computes what is rounded to nearest, `exact` everything else; both say which exceptions an
+//! instruction raises, and `state` decides what becomes of them.
+//!
+//! Where the published text leaves room, the choice is ours: a result that is to have the other sign is negated before it
+//! is rounded, a NaN never is; of three NaN operands the signalling ones win, then the last one.
 
 mod convert;
 mod exact;
