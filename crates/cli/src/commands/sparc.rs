@@ -201,6 +201,7 @@ impl Sparc {
             ("--json", self.json),
             ("--privileged", self.privileged),
             ("--costs", self.costs),
+            ("--trace-syscalls", self.trace_syscalls),
         ];
         words.extend(flags.into_iter().filter(|(_, set)| *set).map(|(name, _)| name.into()));
         words.push(NAMED.into());
