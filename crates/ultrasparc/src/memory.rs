@@ -258,12 +258,15 @@ impl Memory {
         Ok(unsafe { std::slice::from_raw_parts(at, length) })
     }
 
-    /// The bytes of a range, if each page can be written.
+    /// The bytes of a range, if each page can be written. Instructions among them are made ready anew.
     ///
     /// # Errors
     /// The first address that can't.
     pub fn bytes_mut(&mut self, address: u64, length: usize) -> Result<&mut [u8], Fault> {
         let at = self.span(address, length, Access::Write.bit(), Access::Write)?;
+        for page in pages_of(address, length as u64) {
+            self.forget_code(page);
+        }
         // SAFETY: as in `bytes`, and `self` is borrowed mutably.
         Ok(unsafe { std::slice::from_raw_parts_mut(at, length) })
     }

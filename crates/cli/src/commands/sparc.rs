@@ -131,6 +131,7 @@ impl Sparc {
                 .as_deref()
                 .map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned())),
             trace: self.trace_syscalls,
+            witnessed: self.wanted.any() || self.costs,
             again: self.again(),
             ..Settings::of(self.cpu)
         };

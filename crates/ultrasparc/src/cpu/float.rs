@@ -238,12 +238,12 @@ fn half_sum<F: Format>(a: F, b: F, round: Round) -> StatusAnd<F> {
 
 fn binary<S: Size, O: Operation>(cpu: &mut Cpu, op: &Op) -> Step {
     let (a, b) = (S::load(cpu, op.rs1), S::load(cpu, op.rs2));
-    if cpu.is_plain() {
-        if let Some((result, inexact)) = S::host::<O>(a, b) {
-            cpu.note(inexact);
-            S::store(cpu, op.rd, result);
-            return Step::Next;
-        }
+    if cpu.is_plain()
+        && let Some((result, inexact)) = S::host::<O>(a, b)
+    {
+        cpu.note(inexact);
+        S::store(cpu, op.rd, result);
+        return Step::Next;
     }
     let round = cpu.rounding();
     let outcome = exact::propagate::<S::Format>(&[b, a]).unwrap_or_else(|| {
@@ -266,12 +266,12 @@ fn finish<S: Size>(cpu: &mut Cpu, op: &Op, (result, flags): Outcome) -> Step {
 
 fn square_root<S: Size>(cpu: &mut Cpu, op: &Op) -> Step {
     let a = S::load(cpu, op.rs2);
-    if cpu.is_plain() {
-        if let Some((result, inexact)) = S::host::<SquareRoot>(a, 0) {
-            cpu.note(inexact);
-            S::store(cpu, op.rd, result);
-            return Step::Next;
-        }
+    if cpu.is_plain()
+        && let Some((result, inexact)) = S::host::<SquareRoot>(a, 0)
+    {
+        cpu.note(inexact);
+        S::store(cpu, op.rd, result);
+        return Step::Next;
     }
     let outcome = exact::square_root::<S::Format>(a, cpu.rounding());
     finish::<S>(cpu, op, outcome)

@@ -8,7 +8,7 @@
 //! UltraSPARC Architecture 2007 §10.3.
 
 use crate::cpu::access::row;
-use crate::cpu::{Cpu, Op, Step, Trap, destination};
+use crate::cpu::{Cpu, Handler, Op, Step, Trap, destination};
 use crate::isa::{Class, Decode, Instruction, Operand, Word, double};
 use crate::memory::{Access, Fault};
 use crate::processor::Feature;
@@ -90,8 +90,14 @@ macro_rules! spaced {
     };
 }
 
-fn decode(run: crate::cpu::Handler, word: Word) -> Op {
+fn decode(run: Handler, word: Word) -> Op {
     Op { rd: word.rd(), rs3: word.asi(), ..Op::integer(run, word) }
+}
+
+/// Compare and swap has `rs2` beside %asi too.
+fn decode_swap<const SIZE: u8>(word: Word, _: u64) -> Op {
+    let run = if word.i() { compare_and_swap::<true, SIZE> } else { compare_and_swap::<false, SIZE> };
+    Op { rs2: word.rs2(), imm: 0, ..decode(run, word) }
 }
 
 const CAS: &[Operand] = &[Operand::RegisterAsi, Operand::R2, Operand::Rd];
@@ -120,7 +126,7 @@ pub const INSTRUCTIONS: &[Instruction] = &[
     store("sta", 0x34, Operand::Sd, spaced!(store_single)),
     store("stqa", 0x36, Operand::Qd, spaced!(store_quad)),
     store("stda", 0x37, Operand::Dd, spaced!(store_double)),
-    atomic("casa", 0x3c, CAS, spaced!(compare_and_swap, 4)),
+    atomic("casa", 0x3c, CAS, Decode::Plain(decode_swap::<4>)),
     row(
         "prefetcha",
         0x3d,
@@ -128,7 +134,7 @@ pub const INSTRUCTIONS: &[Instruction] = &[
         Class::Load,
         Decode::Plain(|_, _| Op::nothing()),
     ),
-    atomic("casxa", 0x3e, CAS, spaced!(compare_and_swap, 8)),
+    atomic("casxa", 0x3e, CAS, Decode::Plain(decode_swap::<8>)),
 ];
 
 /// The bits of an object of `size` bytes.
@@ -274,7 +280,7 @@ impl Cpu {
         }
         let lanes = 8 / lane;
         let ones =
-            (0..lanes).fold(0, |ones, place| ones | (mask >> place & 1) * bits(lane) << (8 * lane * place));
+            (0..lanes).fold(0, |ones, place| ones | ((mask >> place & 1) * bits(lane)) << (8 * lane * place));
         let order = |value: u64| if little { value.swap_bytes() } else { value };
         let old = self.load_plain(address, 8)?;
         let new = self.d[usize::from(double(op.rd))];

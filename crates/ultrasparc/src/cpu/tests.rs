@@ -651,6 +651,11 @@ fn atomic_operations() {
     assert_eq!((cpu.r[3], cpu.memory.load_u32(INSIDE)), (0x0102_0304, Ok(0x1234_5678)));
     let (_, cpu) = cas(0x3c, 0x88, 0x0403_0201);
     assert_eq!((cpu.r[3], cpu.memory.load_u32(INSIDE)), (0x0403_0201, Ok(0x7856_3412)));
+    let by_asi = register(3, 0x3e, G[3], G[1], G[2], 0) | 1 << 13;
+    let (_, cpu) = one(by_asi, &counting(), |cpu| {
+        (cpu.r[2], cpu.r[3], cpu.asi) = (0x0807_0605_0403_0201, 7, 0x88);
+    });
+    assert_eq!((cpu.r[3], cpu.memory.load_u64(INSIDE)), (0x0807_0605_0403_0201, Ok(7 << 56)));
     let (result, _) = cas(0x3e, 0x82, 0);
     assert!(matches!(result, Err(Trap::Memory(_))));
     let (_, cpu) = one(register(3, 0x0d, G[3], G[1], 0, 0), &counting(), |_| {});

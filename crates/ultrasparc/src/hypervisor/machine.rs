@@ -41,6 +41,26 @@ pub(super) struct Given {
     pub cwq: bool,
 }
 
+impl Core {
+    /// Takes all queues away; what is under way is aborted.
+    fn reset(&mut self) {
+        self.reset_mau();
+        self.reset_queues();
+    }
+
+    fn reset_mau(&mut self) {
+        self.mau = None;
+        self.spu.mau.abort();
+    }
+
+    fn reset_queues(&mut self) {
+        self.cwq = None;
+        if let Some(queues) = &mut self.spu.queues {
+            queues.reset();
+        }
+    }
+}
+
 /// A machine with accelerators.
 ///
 /// ```
@@ -108,16 +128,19 @@ impl Machine {
         self.cores.len()
     }
 
-    /// Gives a partition other memory.
+    /// Gives a partition other memory. Its queues are gone, as they were in what it had.
     ///
     /// # Panics
     /// When there is no such partition, or the memory is the hypervisor's.
     pub fn set_memory(&mut self, partition: u16, memory: Vec<Range>) {
         let version = self.domains[usize::from(partition)].version;
         self.domains[usize::from(partition)] = Domain { version, ..Domain::new(memory) };
+        for core in self.cores.iter_mut().filter(|core| core.partition == partition) {
+            core.reset();
+        }
     }
 
-    /// Adds a partition, which takes these cores from those that had them.
+    /// Adds a partition, which takes these cores from those that had them, without their queues.
     ///
     /// # Panics
     /// When there is no such core, or the memory is the hypervisor's.
@@ -126,6 +149,7 @@ impl Machine {
         self.domains.push(Domain::new(memory));
         for core in cores {
             self.cores[core].partition = partition;
+            self.cores[core].reset();
         }
         partition
     }
@@ -139,15 +163,11 @@ impl Machine {
         match unit {
             QueueType::Mau => {
                 core.given.mau = false;
-                core.mau = None;
-                core.spu.mau.abort();
+                core.reset_mau();
             }
             QueueType::Cwq => {
                 core.given.cwq = false;
-                core.cwq = None;
-                if let Some(queues) = &mut core.spu.queues {
-                    queues.reset();
-                }
+                core.reset_queues();
             }
         }
     }
@@ -299,11 +319,12 @@ impl Machine {
         let mut budget = cycles;
         loop {
             let Core { spu, left, .. } = &mut self.cores[core];
-            let Some(work) = spu.mau.work() else {
+            if !spu.mau.is_busy() {
                 left[1] = None;
                 return;
-            };
-            let needed = left[1].unwrap_or_else(|| cost(&work));
+            }
+            let whole = || spu.mau.work().map_or(0, |work| cost(&work));
+            let needed = left[1].unwrap_or_else(whole);
             if needed > budget {
                 left[1] = Some(needed - budget);
                 return;

@@ -124,10 +124,6 @@ impl Machine {
         }
         let [_, _, control, mpa, ma_addr, np, ..] = words;
         let op = ctl::op(model, control);
-        // T1 has no bit to say so.
-        if model == Model::T1 && matches!(op, Op::Unknown(_)) {
-            return Err(INVALID_OPERATION);
-        }
         let mpa = if matches!(op, Op::Load | Op::Store) {
             let bytes = 8 * ctl::words(model, control) as u64;
             let physical = domain.translate(mpa, bytes).ok().filter(|physical| physical % 8 == 0);
@@ -176,7 +172,6 @@ impl Machine {
 
     /// The trap of the unit: an entry has ended, the next one begins.
     pub(super) fn mau_interrupt(&mut self, id: usize, memory: &mut dyn Physical) {
-        let Some(model) = self.model else { return };
         let Core { spu, mau: Some(queue), .. } = &mut self.cores[id] else { return };
         if !queue.running {
             return;
@@ -186,7 +181,7 @@ impl Machine {
         {
             queues.store(register::CSR_ENABLE, csr::ENABLED);
         }
-        let errors = spu.mau.ctl() & ctl::errors(model);
+        let errors = spu.mau.errors();
         if errors != 0 {
             let invalid = errors & ctl::T2_INVALID != 0;
             self.fail_job(id, if invalid { INVALID_OPERATION } else { HARDWARE_ERROR }, memory);

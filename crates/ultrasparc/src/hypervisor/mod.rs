@@ -14,8 +14,8 @@
 //! `hcall_ncs.s`, `cwq.s`. Ours: what each version has, and what a call answers that no version was agreed for.
 
 mod cwq;
-mod device;
 mod domain;
+mod doorbell;
 mod handle;
 mod machine;
 mod mau;
@@ -27,8 +27,8 @@ mod user;
 #[cfg(test)]
 mod tests;
 
-pub use device::{ASI_USER_QUEUE, UserDevice, user_register};
 pub use domain::{HYPERVISOR_MEMORY, Range};
+pub use doorbell::{ASI_USER_QUEUE, user_register};
 pub use handle::Handle;
 pub use machine::{Event, Machine};
 pub use queues::QueueType;

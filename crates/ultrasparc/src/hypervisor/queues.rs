@@ -67,7 +67,8 @@ impl Position {
         self.interrupting = true;
     }
 
-    fn mark(&mut self, offset: u64) {
+    /// The guest has seen all entries before that one.
+    pub fn mark(&mut self, offset: u64) {
         self.marker = offset;
         self.interrupting &= self.head != offset;
     }

@@ -6,12 +6,12 @@
 //! | 2 | new tail: unit (not looked at), index of an entry, 0 to wait for the end or 1 |
 //!
 //! Ref. FWARC 2006/174; OpenSPARC hypervisor, `hcall_ncs.s`. Ours: the order of checks before the subfunction's own, and
-//! that an argument's size is looked at before its address.
+//! that an argument's size is looked at before its address, and that a new tail says that what has ended was seen.
 
 use super::Status;
 use super::domain::Bus;
 use super::machine::{Caller, Machine};
-use super::mau::{ENTRY_BYTES, MauQueue};
+use super::mau::ENTRY_BYTES;
 use super::queues::Position;
 use crate::spu::{Physical, read_word};
 
@@ -89,10 +89,9 @@ impl Machine {
         asynchronous: bool,
         memory: &mut dyn Physical,
     ) -> Result<(), Status> {
-        let entries = self.cores[caller.core].mau.as_ref().map(|queue: &MauQueue| queue.position.entries);
-        if entries.is_none_or(|entries| index >= entries) {
-            return Err(Status::Invalid);
-        }
+        let queue = self.cores[caller.core].mau.as_mut().filter(|queue| index < queue.position.entries);
+        let position = &mut queue.ok_or(Status::Invalid)?.position;
+        position.mark(position.head);
         self.settail_mau(caller.core, index * ENTRY_BYTES, memory)?;
         if !asynchronous {
             self.drain_mau(caller.core, memory);

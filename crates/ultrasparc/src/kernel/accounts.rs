@@ -19,10 +19,14 @@ pub struct Accounts {
     pub doorbells: u64,
     /// Loads from its registers.
     pub looks: u64,
-    /// Operations that the units ended.
+    /// Operations of the kernel's queues that the units ended.
     pub unit_operations: u64,
-    /// Cycles that the units were busy.
+    /// Cycles that the units were busy with them.
     pub unit_cycles: u64,
+    /// The same of the process's queue: while the units worked on these, the process went on.
+    pub user_operations: u64,
+    /// Cycles of these.
+    pub user_cycles: u64,
 }
 
 /// One line of the account.
@@ -34,6 +38,8 @@ pub struct Line {
     pub count: u64,
     /// Cycles by the timing model.
     pub cycles: f64,
+    /// Whether they pass while others of the account do, and are no part of the sum.
+    pub meanwhile: bool,
 }
 
 impl Accounts {
@@ -48,6 +54,8 @@ impl Accounts {
             looks: 0,
             unit_operations: 0,
             unit_cycles: 0,
+            user_operations: 0,
+            user_cycles: 0,
         }
     }
 
@@ -61,29 +69,26 @@ impl Accounts {
     /// are taken out of it.
     #[must_use]
     pub fn lines(&self) -> Vec<Line> {
-        let line = |what, count: u64, each: f64| Line { what, count, cycles: count as f64 * each };
-        let thread = line(
-            "framework: system call, and what the thread does",
-            self.operations,
-            p::FRAMEWORK_THREAD.value,
-        );
-        let calls = line("hypervisor calls", self.hypervisor_calls, p::HYPERVISOR_CALL.value);
-        let interrupts = line("interrupts", self.interrupts, p::INTERRUPT.value);
-        let rest = p::FRAMEWORK_REST.value * self.operations as f64;
-        let rest = Line {
-            what: "framework: driver, and waking the thread",
-            count: self.operations,
-            cycles: (rest - calls.cycles - interrupts.cycles).max(0.0),
-        };
-        let copies = line("bytes copied by the kernel", self.bytes_copied, p::T2_COPY.value);
-        let doorbells = line("fast path: doorbells", self.doorbells, p::FAST_INSTRUCTION.value);
-        let looks = line("fast path: looks at its registers", self.looks, p::T2_L2_LATENCY.value);
-        let unit = Line {
-            what: "operations of the unit",
-            count: self.unit_operations,
-            cycles: self.unit_cycles as f64,
-        };
-        let all = [thread, rest, calls, interrupts, copies, doorbells, looks, unit];
+        let line = |what, count: u64, cycles: f64| Line { what, count, cycles, meanwhile: false };
+        let times = |what, count: u64, each: p::Parameter| line(what, count, count as f64 * each.value);
+        let own = "framework: system call, and what the thread does";
+        let calls = times("hypervisor calls", self.hypervisor_calls, p::HYPERVISOR_CALL);
+        let interrupts = times("interrupts", self.interrupts, p::INTERRUPT);
+        let rest = p::FRAMEWORK_REST.value * self.operations as f64 - calls.cycles - interrupts.cycles;
+        let all = [
+            times(own, self.operations, p::FRAMEWORK_THREAD),
+            line("framework: driver, and waking the thread", self.operations, rest.max(0.0)),
+            calls,
+            interrupts,
+            times("bytes copied by the kernel", self.bytes_copied, p::T2_COPY),
+            line("operations of the unit", self.unit_operations, self.unit_cycles as f64),
+            times("fast path: doorbells", self.doorbells, p::FAST_INSTRUCTION),
+            times("fast path: looks at its registers", self.looks, p::T2_L2_LATENCY),
+            Line {
+                meanwhile: true,
+                ..line("meanwhile: operations of the unit", self.user_operations, self.user_cycles as f64)
+            },
+        ];
         all.into_iter().filter(|line| line.count > 0).collect()
     }
 }

@@ -31,7 +31,7 @@ use crate::hypervisor::{GROUP, Machine, Reply, Status};
 use crate::linux::{Driver, Errno};
 use crate::memory::Memory;
 use crate::processor::Processor;
-use crate::spu::{Model, Work};
+use crate::spu::{Model, Place, Work};
 use crate::timing::model;
 
 /// The system calls.
@@ -158,8 +158,13 @@ impl Kernel {
         let mut bus = Bus { process: memory, kernel: &mut self.own };
         let cost = |work: &Work| model::work(self.processor, work) as u64;
         for event in self.machine.advance(&mut bus, cycles, &cost) {
-            self.accounts.unit_operations += u64::from(event.completed.last);
-            self.accounts.unit_cycles += cost(&event.completed.work);
+            let accounts = &mut self.accounts;
+            let (operations, busy) = match event.completed.work.place {
+                Place::Hypervisor => (&mut accounts.unit_operations, &mut accounts.unit_cycles),
+                Place::User(_) => (&mut accounts.user_operations, &mut accounts.user_cycles),
+            };
+            *operations += u64::from(event.completed.last);
+            *busy += cost(&event.completed.work);
         }
     }
 }

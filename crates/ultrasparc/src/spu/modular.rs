@@ -158,6 +158,7 @@ pub mod ctl {
     }
 
     /// The error bits.
+    #[must_use]
     pub const fn errors(model: Model) -> u64 {
         match model {
             Model::T1 => 0,
@@ -177,6 +178,8 @@ pub struct Mau {
     np: u64,
     ctl: u64,
     busy: bool,
+    /// What the last operation ended with, as T2's bits; T1 has no place to show them.
+    errors: u64,
     interrupt: Option<Interrupt>,
 }
 
@@ -198,6 +201,7 @@ impl Mau {
             np: 0,
             ctl: 0,
             busy: false,
+            errors: 0,
             interrupt: None,
         }
     }
@@ -224,6 +228,12 @@ impl Mau {
     #[must_use]
     pub fn ctl(&self) -> u64 {
         self.ctl | if self.busy { ctl::busy(self.model) } else { 0 }
+    }
+
+    /// What the last operation ended with: [`ctl::T2_INVALID`], [`ctl::T2_HARDWARE_ERROR`] or 0. T2's control register says
+    /// so too; T1's has no bits for it, and that the hypervisor knows there is ours.
+    pub(crate) fn errors(&self) -> u64 {
+        self.errors
     }
 
     /// A load from one of its registers. SYNC waits for the operation of the strand that asks: it is done then.
@@ -295,6 +305,7 @@ impl Mau {
             Err(Stop::Parity) => (ctl::T2_HARDWARE_ERROR, Outcome::Parity),
             Err(Stop::Bus(error)) => (ctl::T2_HARDWARE_ERROR, Outcome::Failed(Fault::Bus(error))),
         };
+        self.errors = errors;
         self.ctl |= errors & ctl::errors(self.model);
         if ctl::wants_interrupt(self.model, self.ctl) {
             let number = match self.model {

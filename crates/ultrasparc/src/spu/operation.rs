@@ -306,6 +306,11 @@ impl Block {
         Ok(block)
     }
 
+    /// Bytes of source so far.
+    pub fn bytes(&self) -> usize {
+        self.source.len()
+    }
+
     /// What it does.
     pub fn task(&self) -> Task {
         self.task
@@ -381,8 +386,8 @@ impl Block {
             limits.check(Field::Source, list, bytes)?;
         }
         for entry in (0..bytes as u64).step_by(16) {
-            let address = read_word(memory, list + entry)?;
-            let len = read_word(memory, list + entry + 8)?;
+            let address = read_word(memory, list.wrapping_add(entry))?;
+            let len = read_word(memory, list.wrapping_add(entry + 8))?;
             let len = usize::try_from(len).ok().filter(|&len| len <= Control::MAX_BYTES);
             self.read(limits, address, len.ok_or(Refusal::TooLong)?, memory)?;
         }
@@ -455,6 +460,14 @@ impl Block {
     }
 }
 
+/// How many bytes the pieces of a gather list are, as far as it can be read.
+pub(crate) fn gathered(word: &ControlWord, memory: &dyn Physical) -> usize {
+    let lengths = (8..word.control.len() as u64).step_by(16);
+    let lengths = lengths.map_while(|at| read_word(memory, word.source.wrapping_add(at)).ok());
+    let sum = lengths.fold(0_u64, u64::saturating_add);
+    usize::try_from(sum).unwrap_or(usize::MAX).min(Control::MAX_BYTES)
+}
+
 /// Checks what a first word says about its operation, apart from the source.
 fn check_fields(task: Task, word: &ControlWord) -> Result<(), Refusal> {
     let control = word.control;
@@ -470,6 +483,9 @@ fn check_fields(task: Task, word: &ControlWord) -> Result<(), Refusal> {
     if control.gather() && task.in_place(control) {
         return Err(Refusal::Gather);
     }
+    if task == Task::SslKey && task.in_place(control) && control.hash_len() > sslkey::SOURCE_BYTES {
+        return Err(Refusal::HashLength);
+    }
     if task.destination_len(control, 1) > 0 && !task.in_place(control) && word.destination == 0 {
         return Err(Refusal::NoAddress(Field::Destination));
     }
@@ -483,5 +499,5 @@ fn check_fields(task: Task, word: &ControlWord) -> Result<(), Refusal> {
 /// Refuses what could not be done again after it was done in part.
 fn check_redoable(task: Task, word: &ControlWord) -> Result<(), Refusal> {
     let streams = matches!(task, Task::Cipher(Cipher { kind: CipherKind::Rc4, .. }));
-    if word.control.in_place() || streams { Err(Refusal::InPlace) } else { Ok(()) }
+    if task.in_place(word.control) || streams { Err(Refusal::InPlace) } else { Ok(()) }
 }

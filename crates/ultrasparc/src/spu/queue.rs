@@ -11,7 +11,7 @@
 use super::codes::Model;
 use super::control_word::{Control, ControlWord, WORD_BYTES};
 use super::diagnostics::Latches;
-use super::operation::{Block, Fault, Limits, Task};
+use super::operation::{Block, Fault, Limits, Task, gathered};
 use super::physical::{BusError, Page, Physical, write_word};
 use super::user_queue::{Slot, UserQueue, UserQueues};
 use super::{Completed, Interrupt, Kind, Outcome, Place, Work, trap};
@@ -55,6 +55,8 @@ pub(crate) struct Ring {
     /// The operation whose words are being taken, and where its first one is.
     block: Option<Block>,
     begun: u64,
+    /// Bytes of source that the last word brought.
+    brought: usize,
 }
 
 impl Ring {
@@ -108,6 +110,8 @@ impl Ring {
         latches: &mut Latches,
     ) -> Result<bool, Fault> {
         let ends = word.control.end_of_block();
+        let before = self.block.as_ref().map_or(0, Block::bytes);
+        self.brought = 0;
         let taken = match self.block.take() {
             Some(mut block) => block.go_on(limits, word, memory).map(|()| block),
             None => {
@@ -116,6 +120,7 @@ impl Ring {
             }
         };
         let block = taken?;
+        self.brought = block.bytes() - before;
         if !ends {
             self.block = Some(block);
             return Ok(false);
@@ -227,40 +232,37 @@ impl Queues {
         }
         let hypervisor = self.is_ready().then_some(self.served);
         let place = self.users.turn(hypervisor)?;
-        let flight = match place {
+        let (word, work) = match place {
             Place::Hypervisor => {
-                let mut bytes = [0; 64];
-                let word = memory.read(self.ring.head, &mut bytes).map(|()| ControlWord::parse(&bytes));
-                Flight { place, word, work: work(self.model, &self.ring, place, word) }
+                let word = fetch(self.ring.head, memory);
+                (word, work(self.model, &self.ring, place, word, memory))
             }
             Place::User(slot) => {
                 let queue = self.users.get_mut(slot)?;
-                let word = queue.fetch(memory);
-                Flight { place, word, work: work(self.model, &queue.ring, place, word) }
+                let page = queue.view(memory);
+                let word = fetch(queue.ring.head, &page);
+                (word, work(self.model, &queue.ring, place, word, &page))
             }
         };
-        self.charge(place, flight.work.bytes as u64 + WORD_BYTES);
-        let work = flight.work;
-        self.flight = Some(flight);
+        self.flight = Some(Flight { place, word, work });
         Some(work)
-    }
-
-    fn charge(&mut self, place: Place, cost: u64) {
-        match place {
-            Place::Hypervisor => self.served = self.users.now().max(self.served) + cost,
-            Place::User(slot) => self.users.charge(slot, cost),
-        }
     }
 
     /// Executes the word that was taken.
     pub fn finish(&mut self, memory: &mut dyn Physical) -> Option<Completed> {
         let Flight { place, word, work } = self.flight.take()?;
         let (last, outcome) = match place {
-            Place::Hypervisor => self.finish_hypervisor(word, memory),
+            Place::Hypervisor => {
+                let ended = self.finish_hypervisor(word, memory);
+                self.served = self.users.now().max(self.served) + cost(&work, &self.ring);
+                ended
+            }
             Place::User(slot) => {
-                let model = self.model;
+                let (model, now) = (self.model, self.users.now());
                 let queue = self.users.get_mut(slot)?;
-                queue.finish(model, word, memory, &mut self.latches)
+                let ended = queue.finish(model, word, memory, &mut self.latches);
+                queue.charge(now, cost(&work, &queue.ring));
+                ended
             }
         };
         Some(Completed { work, last, outcome })
@@ -374,16 +376,37 @@ impl Queues {
     }
 }
 
+/// Reads a word, once.
+fn fetch(place: u64, memory: &dyn Physical) -> Result<ControlWord, BusError> {
+    let mut bytes = [0; 64];
+    memory.read(place, &mut bytes)?;
+    Ok(ControlWord::parse(&bytes))
+}
+
 /// What a word is about to do.
-fn work(model: Model, ring: &Ring, place: Place, word: Result<ControlWord, BusError>) -> Work {
+fn work(
+    model: Model,
+    ring: &Ring,
+    place: Place,
+    word: Result<ControlWord, BusError>,
+    memory: &dyn Physical,
+) -> Work {
     let (kind, bytes) = match &word {
         Ok(word) => match ring.kind(model, word) {
+            Kind::Control(_) if !ring.in_block() && word.control.gather() => {
+                (ring.kind(model, word), gathered(word, memory))
+            }
             Kind::Control(task) => (Kind::Control(task), task.source_len(word.control)),
             kind => (kind, 0),
         },
         Err(_) => (Kind::Refused, 0),
     };
     Work { place, kind, bytes, words: 1, multiplications: 0, first: !ring.in_block() }
+}
+
+/// What a word counts for in its queue's share: its source, as it was when it was read, and itself.
+fn cost(work: &Work, ring: &Ring) -> u64 {
+    work.bytes.max(ring.brought) as u64 + WORD_BYTES
 }
 
 /// Writes the status of a word of a user's queue where the process sees it.

@@ -120,14 +120,14 @@ impl UserQueue {
         }
     }
 
-    fn view<'m>(&self, memory: &'m mut dyn Physical) -> Page<'m> {
+    /// The memory that it reaches.
+    pub(crate) fn view<'m>(&self, memory: &'m mut dyn Physical) -> Page<'m> {
         Page { memory, base: self.page, bytes: self.limits.page_bytes }
     }
 
-    pub(crate) fn fetch(&self, memory: &mut dyn Physical) -> Result<ControlWord, BusError> {
-        let mut bytes = [0; 64];
-        self.view(memory).read(self.ring.head, &mut bytes)?;
-        Ok(ControlWord::parse(&bytes))
+    /// Counts what it was served.
+    pub(crate) fn charge(&mut self, now: u64, cost: u64) {
+        self.served = self.served.max(now) + cost;
     }
 
     /// Executes the word at the head, says in the queue what became of it, and goes on.
@@ -236,13 +236,5 @@ impl UserQueues {
         let (served, place) = all.min_by_key(|(served, _)| *served)?;
         self.now = served;
         Some(place)
-    }
-
-    /// Counts what a queue is served.
-    pub(crate) fn charge(&mut self, slot: Slot, cost: u64) {
-        let now = self.now;
-        if let Some(queue) = self.get_mut(slot) {
-            queue.served = queue.served.max(now) + cost;
-        }
     }
 }

@@ -127,7 +127,6 @@ fn check(row: &Instruction, case: &Case, operands: [f64; 3], ours: &mut Ours) {
         (false, true) => u64::from((expected as f32).to_bits()),
         (false, false) => expected.to_bits(),
     };
-    // The sign of what two roundings leave of nothing is the first one's.
     assert_eq!(bits, wanted, "{}", text());
     assert_eq!(fsr >> 4 & 1 != 0, expected.is_nan(), "FSR.nvc: {}", text());
     if expected.is_nan() {
@@ -199,4 +198,29 @@ fn graphics_status_may_say_how_to_round() {
     assert_eq!(third(0, 2 << 30), nearest + 1, "FSR.RD");
     assert_eq!(third(1 << 27 | 2 << 25, 0), nearest + 1, "GSR.IRND instead of FSR.RD");
     assert_eq!(third(1 << 27, 2 << 30), nearest, "to nearest by GSR.IRND");
+}
+
+#[test]
+fn of_three_operands_the_signalling_nan_wins_and_then_the_last() {
+    let (quiet, signalling, one) = (0x7ff8_0000_0000_0000, 0x7ff0_0000_0000_0000, 1f64.to_bits());
+    let cases = [
+        ([quiet | 1, quiet | 2, quiet | 3], quiet | 3, 0),
+        ([signalling | 1, quiet | 2, quiet | 3], quiet | 1, 0x10),
+        ([signalling | 1, signalling | 2, quiet | 3], quiet | 2, 0x10),
+        ([signalling | 1, signalling | 2, signalling | 3], quiet | 3, 0x10),
+        ([quiet | 1, one, one], quiet | 1, 0),
+        // Zero by infinity is invalid beside any NaN.
+        ([0, f64::INFINITY.to_bits(), quiet | 3], quiet | 3, 0x10),
+        ([0, f64::INFINITY.to_bits(), one], 0x7fff_ffff_ffff_ffff, 0x10),
+    ];
+    let mut ours = Ours::new();
+    for (operands, wanted, flags) in cases {
+        let mut case = Case::from_bytes(&[0; Case::BYTES]);
+        case.d[..3].copy_from_slice(&operands);
+        // fnmaddd %f0, %f2, %f4, %f6: a NaN is not negated.
+        case.words[0] = 2 << 30 | 0x37 << 19 | 0xe << 5 | 6 << 25 | 4 << 9 | 2;
+        let left = ours.execute(&case).expect("no trap");
+        assert_eq!(left.d[3], wanted, "{operands:x?}");
+        assert_eq!(left.fsr & 0x1f, flags, "{operands:x?}");
+    }
 }

@@ -24,7 +24,7 @@ use crate::random::Random;
 
 /// Cases of a row, and of one of floating point.
 const CASES: usize = 60;
-const FLOAT_CASES: usize = 400;
+const FLOAT_CASES: usize = 250;
 
 fn seed() -> u64 {
     match std::env::var("MILLSTREAM_SEED") {
@@ -100,6 +100,8 @@ fn instructions_do_what_qemu_does() {
     }
     let compared: usize = tallies.iter().map(|tally| tally.compared).sum();
     eprintln!("{covered} rows, {compared} cases compared, seed {seed}");
+    assert!(covered >= 480, "{covered} rows compared with qemu");
+    assert!(compared >= 30_000, "{compared} cases compared with qemu");
     assert_eq!(wrong, 0, "rows that differ from qemu; seed {seed}");
 }
 
@@ -140,6 +142,7 @@ fn what_qemu_has_not_does_what_its_model_does() {
     for text in wrong.iter().take(40) {
         eprintln!("{text}");
     }
+    assert!(covered >= 73, "{covered} rows compared with models");
     assert_eq!(wrong.len(), 0, "cases that differ from their model; seed {seed}");
 }
 

@@ -1,11 +1,6 @@
 //! Queues of processes: identity, doorbells, revocation, moving.
 
-use std::sync::{Arc, Mutex};
-
 use super::*;
-use crate::cpu::Trap;
-use crate::cpu::access::Device;
-use crate::memory::Memory;
 use crate::spu::status;
 
 const PAGE: u64 = 4 << 20;
@@ -190,19 +185,4 @@ fn errors_stay_with_the_process() {
     assert_eq!((result(&memory, 0), result(&memory, 1)), (&[7; 16][..], &[8; 16][..]));
     machine.user_store(0, user_register::STATUS, 0);
     assert_eq!(machine.user_load(0, user_register::STATUS), Some(status::GRANTED));
-}
-
-#[test]
-fn as_a_device() {
-    let (mut machine, mut memory) = machine(1);
-    grant(&mut machine, &mut memory, 0, 0);
-    let machine = Arc::new(Mutex::new(machine));
-    let mut device = UserDevice { machine: machine.clone(), cpu: 0 };
-    let mut guest = Memory::new().expect("memory");
-    assert_eq!(device.store(&mut guest, ASI_USER_QUEUE, user_register::TAIL, 64), Ok(()));
-    assert_eq!(device.load(&mut guest, ASI_USER_QUEUE, user_register::TAIL), Ok(64));
-    for (asi, address) in [(ASI_USER_QUEUE, 0x18), (crate::spu::ASI_STREAM, 0), (0x80, 0)] {
-        assert_eq!(device.load(&mut guest, asi, address), Err(Trap::PrivilegedAction));
-        assert_eq!(device.store(&mut guest, asi, address, 0), Err(Trap::PrivilegedAction));
-    }
 }

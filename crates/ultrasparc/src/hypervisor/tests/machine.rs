@@ -100,3 +100,24 @@ fn withheld_units_stop() {
     assert_eq!(guest.status(0, function::GETHEAD, [handle, 0, 0]), Status::Invalid);
     assert_eq!(guest.status(0, function::QCONF, [2, QUEUE, 4]), Status::NoAccess);
 }
+
+/// Queues are in the memory that a partition had: with other memory, or in another partition, they are gone.
+#[test]
+fn queues_do_not_outlive_their_memory() {
+    for take_core in [false, true] {
+        let mut guest = guest(Processor::T3, 1);
+        let handle = guest.cwq(0, 4);
+        guest.put(0, &[copy(DATA, DATA + 0x100)]);
+        guest.value(0, function::SETTAIL, [handle, 64, 0]);
+        let before = guest.memory.clone();
+        assert!(guest.machine.advance(&mut guest.memory, 1, &|_| 10).is_empty(), "under way");
+        if take_core {
+            guest.machine.add_domain(vec![], [0]);
+        } else {
+            guest.machine.set_memory(0, vec![Range { real: REAL, physical: 0, bytes: 0x1000 }]);
+        }
+        assert!(guest.advance(100).is_empty());
+        assert!(guest.memory == before, "nothing was written");
+        assert_ne!(guest.status(0, function::GETHEAD, [handle, 0, 0]), Status::Ok);
+    }
+}

@@ -104,13 +104,15 @@ fn errors_in_jobs() {
             assert_eq!(guest.gethead(0, handle), 640);
         }
     }
-    // T2 says itself that operands are outside its memory.
-    let mut guest = guest(Processor::T2, 1);
-    let handle = guest.mau(0, 4);
-    guest.put_entries(0, &[entry(Model::T2, START | END, 0, 16, DATA, 150, 0)]);
-    guest.value(0, function::SETTAIL, [handle, 64, 0]);
-    guest.advance(1);
-    assert_eq!(guest.states(0..1), [(4, 1)]);
+    // The unit says itself that operands are outside its memory.
+    for (processor, model) in [(Processor::T1, Model::T1), (Processor::T2, Model::T2)] {
+        let mut guest = guest(processor, 1);
+        let handle = guest.mau(0, 4);
+        guest.put_entries(0, &[entry(model, START | END, 0, 16, DATA, 150, 0)]);
+        guest.value(0, function::SETTAIL, [handle, 64, 0]);
+        guest.advance(1);
+        assert_eq!(guest.states(0..1), [(4, 1)]);
+    }
 }
 
 #[test]

@@ -185,6 +185,21 @@ fn settail() {
     assert_eq!(guest.advance(100).len(), 2);
 }
 
+/// A queue whose pointers are zero is none, before any word is looked at.
+#[test]
+fn settail_looks_at_the_pointers() {
+    use crate::spu::register;
+
+    for address in [register::TAIL, register::FIRST, register::LAST] {
+        let mut guest = guest(Processor::T2, 1);
+        let handle = guest.cwq(0, 4);
+        guest.put(0, &[ControlWord { destination: 1 << 40, ..copy(DATA, DATA) }]);
+        assert!(guest.machine.cores[0].spu.store(address, 0));
+        assert_eq!(guest.status(0, function::SETTAIL, [handle, 64, 0]), Status::Invalid);
+        assert_eq!(guest.status(0, function::SETTAIL, [handle, 0, 0]), Status::Invalid);
+    }
+}
+
 /// A tail may not take back what was submitted.
 #[test]
 fn settail_takes_nothing_back() {

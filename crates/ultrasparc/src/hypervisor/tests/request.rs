@@ -85,6 +85,9 @@ fn synchronous_and_asynchronous() {
         assert_eq!(guest.configure(0, [0, 0, 0, 0]), Status::WouldBlock);
         guest.advance(1);
         assert_eq!(guest.word(QUEUE), 3);
+        assert_eq!(guest.machine.interrupts(0).len(), 1);
+        assert_eq!(guest.tail(0, 1, 1), Status::Ok);
+        assert!(guest.machine.interrupts(0).is_empty(), "it was seen");
         assert_eq!(guest.tail(0, 2, 0), Status::Ok);
         assert_eq!(guest.word(QUEUE + 64), 3, "the call has waited");
         assert_eq!(guest.machine.take_events().len(), 1);

@@ -207,6 +207,7 @@ fn words_that_are_refused() {
         (with(hmac, h | 1 << 49), Refusal::NoAddress(Field::FinalAuthState)),
         (ControlWord { control: hmac.control.with_auth_key_len(33), ..hmac }, Refusal::KeyLength),
         (ControlWord { control: hmac.control.with_hash_len(21), ..hmac }, Refusal::HashLength),
+        (with(ssl_key, 0x9060_4060_0000_0000), Refusal::HashLength),
         (ControlWord { auth_key: ssl_key.auth_key + 8, ..ssl_key }, Refusal::NotAligned(Field::AuthKey)),
         (ControlWord { source: ssl_key.source + 1, ..ssl_key }, Refusal::NotAligned(Field::Source)),
         (

@@ -235,7 +235,7 @@ fn inverse(e: u64, modulus: u128) -> u128 {
     let e = u128::from(e);
     // The smallest k with k modulus + 1 divisible by e.
     let rest = modulus % e;
-    let k = (1..e).find(|k| (k * rest + 1) % e == 0).expect("they have no common factor");
+    let k = (1..e).find(|k| (k * rest + 1).is_multiple_of(e)).expect("they have no common factor");
     // k modulus + 1 may not fit: divide piece by piece.
     k * (modulus / e) + (k * rest + 1) / e
 }

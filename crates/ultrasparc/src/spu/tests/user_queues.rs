@@ -204,6 +204,9 @@ fn what_could_not_be_done_again_is_refused() {
         ..ControlWord::default()
     };
     assert_eq!(page.one(hash), refused(Refusal::Overlap));
+    // The same bit, in-place, is no transform in place where it is a hash's.
+    let apart = ControlWord { control: hash.control.in_place_bit(), auth_iv: 0x680, ..hash };
+    assert_eq!(page.one(apart), Outcome::Done);
     // A digest over the state that is stored.
     let both = ControlWord {
         control: hash.control.storing_state(),
@@ -333,6 +336,45 @@ fn the_unit_is_shared_fairly() {
     }
     let (least, most) = (served.iter().min().expect("four"), served.iter().max().expect("four"));
     assert!(most - least <= 2 * (4096 + 64), "{served:?}");
+}
+
+/// What a list gathers counts, not the list: one that changes under way, too.
+#[test]
+fn gathered_bytes_are_counted() {
+    for changes in [false, true] {
+        let mut queues = Queues::new(Model::RainbowFalls);
+        let mut memory = vec![0_u8; 0x8_0000];
+        let list = |len: u64| [0x1_0000, len].map(u64::to_be_bytes).concat();
+        let mut copy = ControlWord {
+            control: Control::new(Opcode::Copy, 16).gathering(),
+            source: 0x1000,
+            destination: 0x2000,
+            ..ControlWord::default()
+        };
+        let mut slots = Vec::new();
+        for i in 0..2 {
+            let page = u64::from(i) * 0x4_0000;
+            for entry in 0..64 {
+                memory.write(page + 64 * entry, &copy.build()).expect("memory");
+            }
+            let queue = UserQueue::new(identity(i), page, 0x4_0000, 0, 64);
+            slots.push(queues.users_mut().insert(queue).expect("room"));
+            queues.users_mut().get_mut(slots[usize::from(i)]).expect("the queue").set_tail(63 * 64);
+            // The second copies as much, of which it makes no secret.
+            copy = ControlWord { control: Control::new(Opcode::Copy, 4096), source: 0x1_0000, ..copy };
+        }
+        let mut served = [0; 2];
+        for _ in 0..40 {
+            memory.write(0x1000, &list(if changes { 1 } else { 4096 })).expect("memory");
+            let work = queues.start(&mut memory).expect("work");
+            assert_eq!(work.bytes == 1, changes && work.place == Place::User(slots[0]));
+            memory.write(0x1000, &list(4096)).expect("memory");
+            let done = queues.finish(&mut memory).expect("work");
+            assert_eq!(done.outcome, Outcome::Done);
+            served[usize::from(done.work.place == Place::User(slots[1]))] += 1;
+        }
+        assert_eq!(served, [20, 20]);
+    }
 }
 
 /// Who was idle does not save up.

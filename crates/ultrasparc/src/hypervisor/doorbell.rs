@@ -4,12 +4,7 @@
 //! three registers of eight bytes ([`user_register`]). The hardware tags each access with the partition and the context of the
 //! strand; of a process without a queue at its core's unit, stores are ignored and loads give zero.
 
-use std::sync::{Arc, Mutex, PoisonError};
-
 use super::Machine;
-use crate::cpu::Trap;
-use crate::cpu::access::Device;
-use crate::memory::Memory;
 
 /// The address space of the fast path's registers.
 pub const ASI_USER_QUEUE: u8 = 0xb8;
@@ -45,27 +40,5 @@ impl Machine {
             _ => {}
         }
         matches!(address, user_register::TAIL | user_register::HEAD | user_register::STATUS)
-    }
-}
-
-/// The registers of the fast path as a processor's device.
-pub struct UserDevice {
-    /// The machine.
-    pub machine: Arc<Mutex<Machine>>,
-    /// The processor.
-    pub cpu: usize,
-}
-
-impl Device for UserDevice {
-    fn load(&mut self, _: &mut Memory, asi: u8, address: u64) -> Result<u64, Trap> {
-        let mut machine = self.machine.lock().unwrap_or_else(PoisonError::into_inner);
-        let value = if asi == ASI_USER_QUEUE { machine.user_load(self.cpu, address) } else { None };
-        value.ok_or(Trap::PrivilegedAction)
-    }
-
-    fn store(&mut self, _: &mut Memory, asi: u8, address: u64, value: u64) -> Result<(), Trap> {
-        let mut machine = self.machine.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = asi == ASI_USER_QUEUE && machine.user_store(self.cpu, address, value);
-        if known { Ok(()) } else { Err(Trap::PrivilegedAction) }
     }
 }
