@@ -4,7 +4,7 @@
 //! may touch there, and `call` compares that with the buffers it was given. So no caller has to be believed.
 //!
 //! A signal that comes just before a call that sleeps must not be slept over. The two instructions before the call look at
-//! [`CAUGHT`]; a handler that interrupts between them and the call moves the program counter past it. What is left then is
+//! `CAUGHT`; a handler that interrupts between them and the call moves the program counter past it. What is left then is
 //! an answer like any other: interrupted.
 //!
 //! # Safety
@@ -388,7 +388,7 @@ static INFO: Slot = Slot(UnsafeCell::new([0; b::SIGINFO]));
 /// What has the processor stop at the next block.
 static ATTENTION: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// One signal's information. It is written by the handler only while [`CAUGHT`] is false, and all signals are blocked from
+/// One signal's information. It is written by the handler only while `CAUGHT` is false, and all signals are blocked from
 /// then on until it was taken.
 struct Slot(UnsafeCell<[u8; b::SIGINFO]>);
 
