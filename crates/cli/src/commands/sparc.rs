@@ -131,6 +131,7 @@ impl Sparc {
                 .as_deref()
                 .map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned())),
             trace: self.trace_syscalls,
+            witnessed: self.wanted.any() || self.costs,
             again: self.again(),
             ..Settings::of(self.cpu)
         };
@@ -201,6 +202,7 @@ impl Sparc {
             ("--json", self.json),
             ("--privileged", self.privileged),
             ("--costs", self.costs),
+            ("--trace-syscalls", self.trace_syscalls),
         ];
         words.extend(flags.into_iter().filter(|(_, set)| *set).map(|(name, _)| name.into()));
         words.push(NAMED.into());

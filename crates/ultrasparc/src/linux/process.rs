@@ -44,6 +44,8 @@ pub struct Settings {
     pub sysroot: Option<PathBuf>,
     /// Whether each system call is told on standard error.
     pub trace: bool,
+    /// Whether [`Process::run`] is to answer also where a signal that was sent ends the program: it would end this process.
+    pub witnessed: bool,
     /// How this emulator is called for a program that the program starts: command, options, and the option that gives the name
     /// by which a program was called. That name, the program's file and its arguments follow.
     pub again: Vec<OsString>,
@@ -53,7 +55,14 @@ impl Settings {
     /// All of a processor, no directory, no trace, and no program that starts others.
     #[must_use]
     pub fn of(processor: Processor) -> Settings {
-        Settings { processor, features: processor.features(), sysroot: None, trace: false, again: Vec::new() }
+        Settings {
+            processor,
+            features: processor.features(),
+            sysroot: None,
+            trace: false,
+            witnessed: false,
+            again: Vec::new(),
+        }
     }
 }
 
@@ -136,6 +145,10 @@ impl Process {
         let (program, interpreter) = load(&mut cpu, file, settings.sysroot.as_deref(), &mut mapped)?;
         Start { arguments, environment, file, program, interpreter, hwcap }.set_up(&mut cpu)?;
         host::attend(&cpu.attention);
+        let mut signals = Signals::inherited();
+        if settings.witnessed {
+            signals.witness();
+        }
         let end = program.end.next_multiple_of(PAGE_BYTES);
         Ok(Process {
             cpu,
@@ -145,7 +158,7 @@ impl Process {
             mapped,
             data_end: end,
             break_end: end,
-            signals: Signals::inherited(),
+            signals,
             shared: Vec::new(),
             after: After::Return,
             told: BTreeSet::new(),
@@ -316,6 +329,20 @@ impl Process {
             return Ok(&mut []);
         }
         Ok(self.cpu.memory.bytes_mut(address, length)?)
+    }
+
+    /// As many of the bytes as can be written: a program may name more than it has, if less is enough.
+    pub(crate) fn room_mut(&mut self, address: u64, length: u64) -> Result<&mut [u8], Errno> {
+        let length = length.min(SPAN_BYTES.saturating_sub(address));
+        let length = match self.cpu.memory.bytes_mut(address, length as usize) {
+            Err(fault) if fault.address > address => fault.address - address,
+            _ => length,
+        };
+        if length == 0 && address >= SPAN_BYTES {
+            Err(Errno(libc::EFAULT))
+        } else {
+            self.bytes_mut(address, length)
+        }
     }
 
     /// Writes a structure, if the program wants it.
