@@ -185,7 +185,7 @@ pub fn decode(word: u32, address: u64, features: Features) -> Option<(&'static I
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
 
     use super::*;
 
@@ -254,6 +254,8 @@ mod tests {
             );
         }
         assert_eq!(of_rows.iter().sum::<u64>() + illegal, 1 << 32);
+        let classes: BTreeSet<_> = rows().iter().map(|row| row.class).collect();
+        assert_eq!(classes.len(), crate::isa::Class::Montsqr as usize + 1, "a class without instructions");
         println!("{}", table(&of_rows, illegal));
     }
 
