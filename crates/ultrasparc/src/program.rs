@@ -13,7 +13,7 @@ use crate::memory::PAGE_BYTES;
 pub struct Program {
     /// Its code, by address.
     pub sections: Vec<Code>,
-    /// Its functions, by address; one that has several names is there under each.
+    /// Its functions, by address; one that has several names is there under each, the one that people use first.
     pub functions: Vec<Function>,
     /// What is put into memory.
     pub segments: Vec<Segment>,
@@ -133,9 +133,11 @@ fn functions(file: &object::File<'_>) -> Vec<Function> {
         if let (true, false, Ok(name)) = (is_function, symbol.is_undefined(), symbol.name())
             && !name.is_empty()
         {
-            found.insert((symbol.address(), name.to_owned()), symbol.size());
+            // A name without underscores before it is the one that people use.
+            let hidden = name.bytes().take_while(|&byte| byte == b'_').count();
+            found.insert((symbol.address(), hidden, name.to_owned()), symbol.size());
         }
     }
-    let function = |((address, name), size)| Function { name, address, size };
+    let function = |((address, _, name), size)| Function { name, address, size };
     found.into_iter().map(function).collect()
 }

@@ -83,7 +83,7 @@ fn a_dynamic_program_finds_its_libraries_in_the_sysroot() {
 
 #[test]
 fn signals_are_what_they_are_under_qemu() {
-    let guest = Guest::of("signals", &["-static"]);
+    let guest = Guest::of("signal", &["-static"]);
     let text = guest.agrees(NONE);
     assert!(text.contains("kill -1 errno 22"), "{text}");
     assert_eq!(end(&guest.ours(NONE)).1, Some(libc::SIGABRT));
@@ -91,7 +91,7 @@ fn signals_are_what_they_are_under_qemu() {
 
 #[test]
 fn an_undelivered_signal_ends_the_emulator() {
-    let guest = Guest::of("signals", &["-static"]);
+    let guest = Guest::of("signal", &["-static"]);
     // SPARC's numbers: HUP, SEGV, SYS, TERM, USR1, USR2, BUS.
     let signals = [
         (1, libc::SIGHUP),

@@ -213,6 +213,49 @@ Programs as they would be on a processor without AES, or without AVX-512, and on
     ),
 ];
 
+pub(super) const SPARC: &[Section] = &[
+    (
+        "THE PROGRAM",
+        "It is a program for Linux on 64-bit SPARC, static or dynamic. A dynamic one needs a sparc64 system's libraries, \
+which --sysroot names: absolute paths that are there are taken from there, others from this machine. On Debian, \
+--sysroot /usr/sparc64-linux-gnu after installing libc6-sparc64-cross.
+
+Files, descriptors, children, timers, sockets and the terminal are this process's own. Programs that it starts are run the same \
+way if they are for sparc64, and natively if they are for this machine. A thread is refused, with EAGAIN. Memory that is mapped \
+to be shared is not shared with children; a file that is mapped so is written when it is unmapped or synchronised, and when \
+the program ends. A program has 16 GiB of addresses.
+
+--trace-syscalls tells each system call, and what stopped the program otherwise.",
+    ),
+    (
+        "CAPABILITIES",
+        "--hwcap takes the names of isainfo with a minus before each, as LD_HWCAP did on Solaris, and those of Linux for the two \
+parts of mont, montmul and montsqr. What is taken away is gone from AT_HWCAP, from %cfr, and from the processor: the instruction \
+is SIGILL. Programs that ask any of the three choose other code.",
+    ),
+    (
+        "EXIT STATUS",
+        "The program's own. Where a signal ended the program it ends this command too.
+
+126
+  when the program can't be run: it is for another machine, or its interpreter is missing.
+127
+  when there is no such file.",
+    ),
+    (
+        "EXAMPLES",
+        "What the T4 had, and the same without AES:
+
+  millstream sparc --isainfo
+  millstream sparc --isainfo --hwcap \"-aes\"
+
+OpenSSL on a T4, with the crypto instructions that it executed, and on a T2, which has none:
+
+  millstream sparc --mix ./openssl speed -evp aes-128-cbc
+  millstream sparc --cpu t2 ./openssl speed -evp aes-128-cbc",
+    ),
+];
+
 pub(super) const COMPARE: &[Section] = &[
     (
         "THE MEASURE",
@@ -579,6 +622,7 @@ impl Man {
                 "speed" => SPEED,
                 "run" => RUN,
                 "compare" => COMPARE,
+                "sparc" => SPARC,
                 "trace" => TRACE,
                 "openssl-conf" => OPENSSL_CONF,
                 "serve" => SERVE,

@@ -10,7 +10,7 @@ use millstream_ultrasparc::linux::{self, Ended, LoadError, Process, Settings};
 use millstream_ultrasparc::processor::{Features, Processor};
 use millstream_ultrasparc::program::Program;
 
-use crate::commands::{Context, print};
+use crate::commands::{Context, man, print};
 use crate::error::{Error, exit};
 use crate::output::Output;
 use crate::sparc::report::{Report, Wanted};
@@ -25,6 +25,7 @@ const NAMED: &str = "--argv0";
 /// The program is any for Linux on sparc64, as a cross compiler makes it: an UltraSPARC II, T1, T2, T3 (Rainbow Falls) or T4
 /// executes it, with the T4's crypto instructions. Its files, its terminal and its end are this command's own.
 #[derive(clap::Args)]
+#[command(after_long_help = man::help(man::SPARC))]
 pub(super) struct Sparc {
     /// The processor: ultrasparc2, t1, t2, t3 or t4
     #[arg(long, value_name = "NAME", default_value = "t4")]
@@ -38,6 +39,9 @@ pub(super) struct Sparc {
     /// The directory with a dynamic program's libraries
     #[arg(long, value_name = "DIR")]
     sysroot: Option<PathBuf>,
+    /// Tell each system call of the program on standard error
+    #[arg(long)]
+    trace_syscalls: bool,
     /// Show the program's instructions, or those of the functions whose names match
     #[arg(long, value_name = "GLOB", num_args = 0..=1, require_equals = true)]
     disassemble: Option<Option<String>>,
@@ -62,7 +66,7 @@ pub(super) struct Sparc {
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// The name that the program is called by
-    #[arg(long, hide = true)]
+    #[arg(long, hide = true, allow_hyphen_values = true)]
     argv0: Option<OsString>,
     /// The process that counts: not those that it starts
     #[arg(long, hide = true)]
@@ -88,6 +92,9 @@ impl Sparc {
         }
         if self.history {
             return self.past();
+        }
+        if let Some(word) = self.command.first().filter(|word| word.as_encoded_bytes().starts_with(b"-")) {
+            return Err(Error::Usage(format!("no option {}", word.display())));
         }
         match &self.disassemble {
             Some(pattern) => disassembled(Path::new(&self.command[0]), pattern.as_deref()),
@@ -119,7 +126,13 @@ impl Sparc {
             std::env::vars_os().map(|(name, value)| [name, value].join("=".as_ref())).collect();
         let settings = Settings {
             features,
-            sysroot: self.sysroot.clone(),
+            // The program may go to another directory.
+            sysroot: self
+                .sysroot
+                .as_deref()
+                .map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned())),
+            trace: self.trace_syscalls,
+            witnessed: self.wanted.any() || self.costs,
             again: self.again(),
             ..Settings::of(self.cpu)
         };
@@ -180,7 +193,9 @@ impl Sparc {
             }
         };
         option("hwcap", self.hwcap.as_ref().map(OsString::from).as_ref());
-        option("sysroot", self.sysroot.as_ref().map(OsString::from).as_ref());
+        let sysroot =
+            self.sysroot.as_ref().map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone()));
+        option("sysroot", sysroot.map(OsString::from).as_ref());
         option("count", self.wanted.count.as_ref().map(OsString::from).as_ref());
         option("report", self.report.as_ref().map(OsString::from).as_ref());
         option("counted", Some(&self.counted.unwrap_or(std::process::id()).to_string().into()));
@@ -190,6 +205,7 @@ impl Sparc {
             ("--json", self.json),
             ("--privileged", self.privileged),
             ("--costs", self.costs),
+            ("--trace-syscalls", self.trace_syscalls),
         ];
         words.extend(flags.into_iter().filter(|(_, set)| *set).map(|(name, _)| name.into()));
         words.push(NAMED.into());

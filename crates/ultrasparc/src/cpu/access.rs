@@ -48,17 +48,6 @@ const fn store(name: &'static str, op3: u32, decode: Decode) -> Instruction {
     row(name, op3, &[Operand::Rd, Operand::Address], Class::Store, decode)
 }
 
-/// One of a floating-point register.
-const fn float(
-    name: &'static str,
-    op3: u32,
-    operands: &'static [Operand],
-    class: Class,
-    decode: Decode,
-) -> Instruction {
-    row(name, op3, operands, class, decode)
-}
-
 /// An access to `%fsr`: bits 29:25 say how long it is.
 const fn state(
     name: &'static str,
@@ -110,16 +99,16 @@ pub const INSTRUCTIONS: &[Instruction] = &[
     Instruction { class: Class::Atomic, ..load("ldstub", 0x0d, two!(ldstub)) },
     store("stx", 0x0e, source!(stx, as_it_is)),
     Instruction { class: Class::Atomic, ..load("swap", 0x0f, source!(swap, as_it_is)) },
-    float("ld", 0x20, &[Operand::Address, Operand::Sd], Class::Load, source!(ldf, as_it_is)),
+    row("ld", 0x20, &[Operand::Address, Operand::Sd], Class::Load, source!(ldf, as_it_is)),
     state("ld", 0x21, 0, &[Operand::Address, Operand::Fsr], Class::Load, two!(ldfsr)),
     state("ldx", 0x21, 1, &[Operand::Address, Operand::Fsr], Class::Load, two!(ldxfsr)),
-    float("ldq", 0x22, &[Operand::Address, Operand::Qd], Class::Load, source!(ldqf, as_double)),
-    float("ldd", 0x23, &[Operand::Address, Operand::Dd], Class::Load, source!(lddf, as_double)),
-    float("st", 0x24, &[Operand::Sd, Operand::Address], Class::Store, source!(stf, as_it_is)),
+    row("ldq", 0x22, &[Operand::Address, Operand::Qd], Class::Load, source!(ldqf, as_double)),
+    row("ldd", 0x23, &[Operand::Address, Operand::Dd], Class::Load, source!(lddf, as_double)),
+    row("st", 0x24, &[Operand::Sd, Operand::Address], Class::Store, source!(stf, as_it_is)),
     state("st", 0x25, 0, &[Operand::Fsr, Operand::Address], Class::Store, two!(stfsr)),
     state("stx", 0x25, 1, &[Operand::Fsr, Operand::Address], Class::Store, two!(stxfsr)),
-    float("stq", 0x26, &[Operand::Qd, Operand::Address], Class::Store, source!(stqf, as_double)),
-    float("std", 0x27, &[Operand::Dd, Operand::Address], Class::Store, source!(stdf, as_double)),
+    row("stq", 0x26, &[Operand::Qd, Operand::Address], Class::Store, source!(stqf, as_double)),
+    row("std", 0x27, &[Operand::Dd, Operand::Address], Class::Store, source!(stdf, as_double)),
     row(
         "prefetch",
         0x2d,

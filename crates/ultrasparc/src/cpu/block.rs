@@ -179,7 +179,7 @@ impl Block {
     fn new(cpu: &Cpu, start: u64) -> Result<Block, Trap> {
         let mut made = Making { start, address: start, words: Vec::new(), rows: Vec::new() };
         let end = made.collect(cpu)?;
-        Ok(made.finish(cpu, end))
+        Ok(made.finish(end))
     }
 
     /// The address of the last word.
@@ -240,7 +240,7 @@ impl Making {
     }
 
     /// Makes the words ready.
-    fn finish(self, _cpu: &Cpu, end: End) -> Block {
+    fn finish(self, end: End) -> Block {
         let slot = match end {
             End::Transfer => Some(self.words.len() - 1),
             End::Open => None,

@@ -218,29 +218,32 @@ impl<O: Operation> Operation for Negated<O> {
 
 /// Half the sum, rounded once.
 fn half_sum<F: Format>(a: F, b: F, round: Round) -> StatusAnd<F> {
-    let half = F::from_u128(1).value.scalbn(-1);
-    let sum = a.add_r(b, round);
     if !a.is_finite() || !b.is_finite() {
-        return sum;
+        return a.add_r(b, round);
     }
-    let twice = F::smallest_normalized().scalbn(1);
-    if sum.status.contains(rustc_apfloat::Status::OVERFLOW) {
-        // One of them is huge: halving what is tiny beside it may change nothing but that it is not zero.
+    let magnitude = |value: F| value.to_bits() & F::MAGNITUDE;
+    if magnitude(a).max(magnitude(b)) >= F::INFINITE - 2 * F::NORMAL {
+        // The sum may be too large.
         return exact::halve(a).add_r(exact::halve(b), round);
     }
+    let (half, twice) = (F::from_u128(1).value.scalbn(-1), 2 * F::NORMAL);
+    let sum = a.add_r(b, round);
     // What is smaller than twice the smallest normal number is exact as a sum, and rounded when it is halved.
-    let is_exact = sum.value.to_bits() & F::MAGNITUDE < twice.to_bits();
-    if is_exact { sum.value.mul_r(half, round) } else { sum.map(|value| value.scalbn(-1)) }
+    if magnitude(sum.value) < twice {
+        sum.value.mul_r(half, round)
+    } else {
+        sum.map(|value| value.scalbn(-1))
+    }
 }
 
 fn binary<S: Size, O: Operation>(cpu: &mut Cpu, op: &Op) -> Step {
     let (a, b) = (S::load(cpu, op.rs1), S::load(cpu, op.rs2));
-    if cpu.is_plain() {
-        if let Some((result, inexact)) = S::host::<O>(a, b) {
-            cpu.note(inexact);
-            S::store(cpu, op.rd, result);
-            return Step::Next;
-        }
+    if cpu.is_plain()
+        && let Some((result, inexact)) = S::host::<O>(a, b)
+    {
+        cpu.note(inexact);
+        S::store(cpu, op.rd, result);
+        return Step::Next;
     }
     let round = cpu.rounding();
     let outcome = exact::propagate::<S::Format>(&[b, a]).unwrap_or_else(|| {
@@ -263,12 +266,12 @@ fn finish<S: Size>(cpu: &mut Cpu, op: &Op, (result, flags): Outcome) -> Step {
 
 fn square_root<S: Size>(cpu: &mut Cpu, op: &Op) -> Step {
     let a = S::load(cpu, op.rs2);
-    if cpu.is_plain() {
-        if let Some((result, inexact)) = S::host::<SquareRoot>(a, 0) {
-            cpu.note(inexact);
-            S::store(cpu, op.rd, result);
-            return Step::Next;
-        }
+    if cpu.is_plain()
+        && let Some((result, inexact)) = S::host::<SquareRoot>(a, 0)
+    {
+        cpu.note(inexact);
+        S::store(cpu, op.rd, result);
+        return Step::Next;
     }
     let outcome = exact::square_root::<S::Format>(a, cpu.rounding());
     finish::<S>(cpu, op, outcome)

@@ -129,6 +129,18 @@ storers! {
     Stx = store_u64(u64);
 }
 
+/// A compare: `subcc` whose result goes nowhere.
+struct Compare;
+
+impl Follows for Compare {
+    #[inline(always)]
+    fn follow(cpu: &mut Cpu, _: Packed, a: u64, b: u64, place: u8, made: u64) -> bool {
+        cpu.set(place, made);
+        cpu.set_codes_sub(a, b);
+        true
+    }
+}
+
 /// The handler of a pair.
 fn both<A: Makes, B: Follows>(cpu: &mut Cpu, op: &Op) -> Step {
     let packed = Packed(op.imm);
@@ -141,10 +153,10 @@ fn both<A: Makes, B: Follows>(cpu: &mut Cpu, op: &Op) -> Step {
     if followed { Step::Next } else { Step::Trap }
 }
 
-/// How many instructions can be the first of a pair, and the second: the stores are those that can't be the first, and
+/// How many instructions can be the first of a pair, and the second: stores and the compare can't be the first, and
 /// `sethi` can't be the second.
 const FIRSTS: usize = 16;
-const SECONDS: usize = 20;
+const SECONDS: usize = 21;
 
 /// The handlers of a first instruction with all the second ones.
 macro_rules! with_seconds {
@@ -171,6 +183,7 @@ macro_rules! with_seconds {
             both::<$first, Sth>,
             both::<$first, Stw>,
             both::<$first, Stx>,
+            both::<$first, Compare>,
         ]
     };
 }
@@ -218,6 +231,7 @@ fn number(name: &str, word: Word) -> Option<usize> {
         "sth" => 17,
         "st" => 18,
         "stx" => 19,
+        "subcc" if word.rd() == 0 => 20,
         _ => return None,
     };
     let of_floats = word.0 >> 30 == 3 && word.0 >> 24 & 1 != 0;

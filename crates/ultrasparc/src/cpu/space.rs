@@ -280,7 +280,7 @@ impl Cpu {
         }
         let lanes = 8 / lane;
         let ones =
-            (0..lanes).fold(0, |ones, place| ones | (mask >> place & 1) * bits(lane) << (8 * lane * place));
+            (0..lanes).fold(0, |ones, place| ones | ((mask >> place & 1) * bits(lane)) << (8 * lane * place));
         let order = |value: u64| if little { value.swap_bytes() } else { value };
         let old = self.load_plain(address, 8)?;
         let new = self.d[usize::from(double(op.rd))];

@@ -2,8 +2,8 @@
 //! Ref. Oracle SPARC Architecture 2011, chapter 7.
 
 use crate::cpu::vis::{distance, lanes16, lanes32, table};
-use crate::cpu::{Cpu, Step, float};
-use crate::isa::{Class, Decode, Instruction, Operand};
+use crate::cpu::{Cpu, Handler, Op, Step, float};
+use crate::isa::{Class, Decode, Instruction, Operand, Word, double};
 use crate::processor::Feature;
 
 /// The rows on integers and on lanes.
@@ -56,9 +56,9 @@ pub const INSTRUCTIONS: &[Instruction] = table! { Vis3 Vis3 cpu
 
 /// A comparison's mask becomes a shuffle that takes `rs1`'s lane where a bit is set, and `rs2`'s where it is not.
 pub const MASKS: &[Instruction] = &[
-    cmask("cmask8", 0x01b, Decode::Plain(|word, _| mask_op(word.rs2(), |cpu, op| to_mask::<1>(cpu, op)))),
-    cmask("cmask16", 0x01d, Decode::Plain(|word, _| mask_op(word.rs2(), |cpu, op| to_mask::<2>(cpu, op)))),
-    cmask("cmask32", 0x01f, Decode::Plain(|word, _| mask_op(word.rs2(), |cpu, op| to_mask::<4>(cpu, op)))),
+    cmask("cmask8", 0x01b, Decode::Plain(|word, _| mask_op(word.rs2(), to_mask::<1>))),
+    cmask("cmask16", 0x01d, Decode::Plain(|word, _| mask_op(word.rs2(), to_mask::<2>))),
+    cmask("cmask32", 0x01f, Decode::Plain(|word, _| mask_op(word.rs2(), to_mask::<4>))),
 ];
 
 const fn cmask(name: &'static str, opf: u32, decode: Decode) -> Instruction {
@@ -67,12 +67,12 @@ const fn cmask(name: &'static str, opf: u32, decode: Decode) -> Instruction {
     Instruction { name, mask: 0xc1f8_3fe0, value, operands, needs: Feature::Vis3, class: Class::Vis3, decode }
 }
 
-fn mask_op(rs2: u8, run: crate::cpu::Handler) -> crate::cpu::Op {
-    crate::cpu::Op { run, imm: 0, rd: 0, rs1: 0, rs2, rs3: 0 }
+fn mask_op(rs2: u8, run: Handler) -> Op {
+    Op { run, imm: 0, rd: 0, rs1: 0, rs2, rs3: 0 }
 }
 
 /// Sets GSR.mask from a comparison of lanes of `BYTES` bytes.
-fn to_mask<const BYTES: u32>(cpu: &mut Cpu, op: &crate::cpu::Op) -> Step {
+fn to_mask<const BYTES: u32>(cpu: &mut Cpu, op: &Op) -> Step {
     let chosen = cpu.get(op.rs2);
     let mask = (0..8).fold(0, |mask, place: u32| {
         let lane = (7 - place) / BYTES;
@@ -124,6 +124,30 @@ pub fn carryless(a: u64, b: u64) -> u128 {
         product = product << 4 ^ multiples[(b >> shift & 15) as usize];
     }
     product
+}
+
+/// Integer multiplication and addition on floating-point registers, which T4 has.
+pub const IMA: &[Instruction] = &[
+    ima("fpmaddx", 0x0, Decode::Plain(|word, _| ima_op(word, |cpu, op| wide_product(cpu, op, 0)))),
+    ima("fpmaddxhi", 0x4, Decode::Plain(|word, _| ima_op(word, |cpu, op| wide_product(cpu, op, 64)))),
+];
+
+const fn ima(name: &'static str, opf: u32, decode: Decode) -> Instruction {
+    let (mask, value) = (0xc1f8_01e0, 2 << 30 | 0x37 << 19 | opf << 5);
+    let operands = &[Operand::D1, Operand::D2, Operand::D3, Operand::Dd];
+    Instruction { name, mask, value, operands, needs: Feature::Ima, class: Class::Vis3, decode }
+}
+
+fn ima_op(word: Word, run: Handler) -> Op {
+    let [rs1, rs2, rs3, rd] = [word.rs1(), word.rs2(), word.rs3(), word.rd()].map(double);
+    Op { run, imm: 0, rd, rs1, rs2, rs3 }
+}
+
+/// Bits of `rs1 * rs2 + rs3` from `shift` on.
+fn wide_product(cpu: &mut Cpu, op: &Op, shift: u32) -> Step {
+    let [a, b, c] = [op.rs1, op.rs2, op.rs3].map(|index| u128::from(cpu.double(index)));
+    cpu.set_double(op.rd, ((a * b + c) >> shift) as u64);
+    Step::Next
 }
 
 /// The rows on floating-point numbers: sums and products negated, sums halved, and the comparison that always orders.

@@ -35,7 +35,7 @@ struct Submitted {
 }
 
 impl ShadowQueue {
-    /// The status register's address of an entry, from its offset.
+    /// The physical address of an entry's shadow.
     fn at(&self, offset: u64) -> u64 {
         self.base + offset
     }

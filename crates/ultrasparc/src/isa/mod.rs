@@ -92,6 +92,7 @@ pub const FAMILIES: &[&[Instruction]] = &[
     vis::STATE,
     vis3::INSTRUCTIONS,
     vis3::MASKS,
+    vis3::IMA,
     vis3::FLOAT,
 ];
 

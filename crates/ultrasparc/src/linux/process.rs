@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 use crate::cpu::{Cpu, Trap};
 use crate::linux::elf::{Image, LoadError, Placed};
@@ -11,7 +12,7 @@ use crate::linux::errno::{self, Errno, RESTART};
 use crate::linux::signals::{self, Signals};
 use crate::linux::stack::Start;
 use crate::linux::{host, syscalls};
-use crate::memory::{Access, PAGE_BYTES};
+use crate::memory::{Access, PAGE_BYTES, SPAN_BYTES};
 use crate::processor::{Features, Processor};
 
 /// Where a program lies that can lie anywhere.
@@ -43,6 +44,8 @@ pub struct Settings {
     pub sysroot: Option<PathBuf>,
     /// Whether each system call is told on standard error.
     pub trace: bool,
+    /// Whether [`Process::run`] is to answer also where a signal that was sent ends the program: it would end this process.
+    pub witnessed: bool,
     /// How this emulator is called for a program that the program starts: command, options, and the option that gives the name
     /// by which a program was called. That name, the program's file and its arguments follow.
     pub again: Vec<OsString>,
@@ -52,7 +55,14 @@ impl Settings {
     /// All of a processor, no directory, no trace, and no program that starts others.
     #[must_use]
     pub fn of(processor: Processor) -> Settings {
-        Settings { processor, features: processor.features(), sysroot: None, trace: false, again: Vec::new() }
+        Settings {
+            processor,
+            features: processor.features(),
+            sysroot: None,
+            trace: false,
+            witnessed: false,
+            again: Vec::new(),
+        }
     }
 }
 
@@ -135,6 +145,10 @@ impl Process {
         let (program, interpreter) = load(&mut cpu, file, settings.sysroot.as_deref(), &mut mapped)?;
         Start { arguments, environment, file, program, interpreter, hwcap }.set_up(&mut cpu)?;
         host::attend(&cpu.attention);
+        let mut signals = Signals::inherited();
+        if settings.witnessed {
+            signals.witness();
+        }
         let end = program.end.next_multiple_of(PAGE_BYTES);
         Ok(Process {
             cpu,
@@ -144,7 +158,7 @@ impl Process {
             mapped,
             data_end: end,
             break_end: end,
-            signals: Signals::inherited(),
+            signals,
             shared: Vec::new(),
             after: After::Return,
             told: BTreeSet::new(),
@@ -161,7 +175,11 @@ impl Process {
     pub fn run(&mut self) -> Ended {
         loop {
             let ended = match self.cpu.run() {
-                Trap::Attention => None,
+                Trap::Attention => {
+                    // Before it is looked what was caught: a signal after this sets it again.
+                    self.cpu.attention.store(false, Ordering::SeqCst);
+                    None
+                }
                 Trap::Software(trap::SYSTEM_CALL) => self.system_call(),
                 Trap::Software(number) => self.software_trap(number),
                 trap => {
@@ -173,6 +191,8 @@ impl Process {
             };
             let ended = ended.or_else(|| if host::is_caught() { self.deliver() } else { None });
             if let Some(ended) = ended {
+                // A file that can't be written any more is nobody's to be told of.
+                let _ = self.write_back(0, SPAN_BYTES);
                 return ended;
             }
         }

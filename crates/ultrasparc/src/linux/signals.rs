@@ -132,6 +132,8 @@ pub struct Signals {
     /// What is blocked again after the handler of a signal that was waited for.
     saved: Option<u64>,
     stack: Stack,
+    /// Whether signals that end the program are caught: see [`Signals::witness`].
+    witnessed: bool,
 }
 
 /// A signal to a program: SPARC's number and `siginfo`.
@@ -291,6 +293,19 @@ pub fn unknown_trap(cpu: &Cpu) -> Signal {
     about(SIGILL, ILL_ILLTRP, cpu.pc)
 }
 
+/// Whether a signal ends a program that does nothing about it. Those of faults are not among them: of the program's
+/// they are made here, and this process's own are not to be caught.
+fn ends(number: u64) -> bool {
+    use libc::{
+        SIGABRT, SIGALRM, SIGHUP, SIGINT, SIGPIPE, SIGPROF, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGVTALRM,
+        SIGXCPU, SIGXFSZ,
+    };
+    let plain = [SIGHUP, SIGINT, SIGQUIT, SIGABRT, SIGPIPE, SIGALRM, SIGTERM, SIGUSR1, SIGUSR2];
+    let timed = [SIGVTALRM, SIGPROF, SIGXCPU, SIGXFSZ];
+    let host = to_host(number);
+    plain.contains(&host) || timed.contains(&host)
+}
+
 impl Signals {
     /// As this process has them: what it ignores and blocks, the program does too.
     #[must_use]
@@ -301,7 +316,41 @@ impl Signals {
                 action.handler = SIG_IGN;
             }
         }
-        Signals { actions, mask: mask_of_host(host::mask()), saved: None, stack: Stack::default() }
+        Signals {
+            actions,
+            mask: mask_of_host(host::mask()),
+            saved: None,
+            stack: Stack::default(),
+            witnessed: false,
+        }
+    }
+
+    /// Has signals that end the program caught, so that this process sees its end.
+    pub(crate) fn witness(&mut self) {
+        self.witnessed = true;
+        for number in 1..=SIGNALS {
+            let handler = self.actions[number as usize].handler;
+            if handler == SIG_DFL && ends(number) {
+                // It could be caught by the program, too.
+                let _ = host::dispose(to_host(number), self.disposition(number, handler), 0);
+            }
+        }
+    }
+
+    /// Whether a signal that came ends the program, and this process was to see it.
+    fn is_end(&self, number: u8) -> bool {
+        let handler = self.actions[usize::from(number)].handler;
+        handler == SIG_DFL && self.disposition(number.into(), handler) == Disposition::Catch
+    }
+
+    /// What the host does with a signal that the program does that with.
+    fn disposition(&self, number: u64, handler: u64) -> Disposition {
+        match handler {
+            SIG_DFL if self.witnessed && ends(number) => Disposition::Catch,
+            SIG_DFL => Disposition::Default,
+            SIG_IGN => Disposition::Ignore,
+            _ => Disposition::Catch,
+        }
     }
 
     /// Sets what is blocked, here and in the host.
@@ -357,11 +406,7 @@ impl Process {
             let bytes = self.bytes(new, 32)?;
             let word = |at| guest_u64(bytes, at);
             let action = Action { handler: word(0), flags: word(8), restorer, mask: word(24) };
-            let disposition = match action.handler {
-                SIG_DFL => Disposition::Default,
-                SIG_IGN => Disposition::Ignore,
-                _ => Disposition::Catch,
-            };
+            let disposition = self.signals.disposition(number, action.handler);
             let flag = |theirs: u64, ours: i32| if action.flags & theirs != 0 { ours } else { 0 };
             let flags = flag(sa::NOCLDSTOP, libc::SA_NOCLDSTOP) | flag(sa::NOCLDWAIT, libc::SA_NOCLDWAIT);
             let disposed = host::dispose(to_host(number), disposition, flags);
@@ -434,6 +479,8 @@ impl Process {
                 if let Some(ended) = self.enter(&signal) {
                     return Some(ended);
                 }
+            } else if !blocked && !handled && self.signals.is_end(number) {
+                return Some(Ended::Killed(to_host(number.into())));
             } else {
                 // The program blocked it meanwhile, or handles it no more: the host's kernel has it once more.
                 host::send_again(&caught);
@@ -467,7 +514,8 @@ impl Process {
         if action.flags & sa::RESETHAND != 0 {
             self.signals.actions[number].handler = SIG_DFL;
             // It could be caught, so it can be left to the kernel.
-            let _ = host::dispose(to_host(number as u64), Disposition::Default, 0);
+            let number = number as u64;
+            let _ = host::dispose(to_host(number), self.signals.disposition(number, SIG_DFL), 0);
         }
         None
     }

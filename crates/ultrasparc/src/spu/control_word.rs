@@ -77,13 +77,13 @@ impl Control {
     /// The longest operation, all its words together.
     pub const MAX_BYTES: usize = 1 << 16;
 
-    /// An operation of `bytes` bytes in one word: start and end of its block.
+    /// An operation of `bytes` bytes, 1 to 65,536, in one word: start and end of its block.
     #[must_use]
     pub const fn new(opcode: Opcode, bytes: usize) -> Control {
         Control::piece(bytes).starts().ends().opcode_bits(opcode)
     }
 
-    /// A further piece of `bytes` bytes: only a length.
+    /// A further piece of `bytes` bytes, 1 to 65,536: only a length.
     #[must_use]
     pub const fn piece(bytes: usize) -> Control {
         Control(bytes.wrapping_sub(1) as u64 & 0xffff)

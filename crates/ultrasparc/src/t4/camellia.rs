@@ -208,7 +208,7 @@ mod tests {
             let ecb = Ecb::new(millstream_cpu::Features::hardware(), &key.to_be_bytes()).unwrap();
             ecb.encrypt(&mut [], InOut::in_place(&mut data));
             assert_eq!(encrypt(&schedule(key), block), u128::from_be_bytes(data));
-            key = block.rotate_left(17) ^ key;
+            key ^= block.rotate_left(17);
         }
     }
 }

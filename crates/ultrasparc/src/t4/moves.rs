@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn moves_and_sums_of_any_registers() {
         let mut numbers = Numbers(21);
-        for _ in 0..300 {
+        for _ in 0..60 {
             let moves =
                 [0, 1].map(|_| MOVXTOD | numbers.word() as u32 & 31 << 25 | numbers.word() as u32 & 31);
             let sums = [0, 1].map(|_| FXOR | numbers.word() as u32 & (31 << 25 | 31 << 14 | 31));

@@ -269,7 +269,7 @@ fn rounds_of_des_and_camellia_fuse() {
         assert!(fuses(des::FUSIONS, &des[..count]), "{count}");
     }
     check_fused(&mut numbers, &des);
-    let turn = |i: u8| if i % 2 == 0 { [8 + i, 1, 0, 1] } else { [8 + i, 0, 1, 0] };
+    let turn = |i: u8| if i.is_multiple_of(2) { [8 + i, 1, 0, 1] } else { [8 + i, 0, 1, 0] };
     let camellia: Vec<u32> = (0..6).map(|i| assemble("camellia_f", turn(i))).collect();
     assert!(fuses(camellia::FUSIONS, &camellia));
     check_fused(&mut numbers, &camellia);

@@ -160,12 +160,26 @@ pub fn make(row: &Instruction, random: &mut Random) -> Case {
     operands(row, &mut case, random);
     let word = fields(row, &mut case, random);
     case.words[0] = word;
+    if row.name.ends_with("cctv") {
+        untag(&mut case);
+    }
     match row.class {
+        _ if row.name == "return" => transfer(row, &mut case, random),
         Class::Branch | Class::Call => transfer(row, &mut case, random),
         Class::Window => window(row, &mut case, random),
         _ => {}
     }
     case
+}
+
+/// Clears most tags, so that tagged arithmetic does not always trap.
+fn untag(case: &mut Case) {
+    for register in &mut case.r {
+        *register = (*register & !3) << 32 >> 33 & !3;
+    }
+    if case.words[0] >> 13 & 1 != 0 {
+        case.words[0] &= !3;
+    }
 }
 
 /// A state of nothing in particular.

@@ -30,6 +30,11 @@ impl Ours {
         Ours(cpu)
     }
 
+    /// The processor, as the last case left it.
+    pub fn cpu(&self) -> &Cpu {
+        &self.0
+    }
+
     /// What a case leaves, or what stopped it.
     pub fn execute(&mut self, case: &Case) -> Result<Case, String> {
         let cpu = &mut self.0;

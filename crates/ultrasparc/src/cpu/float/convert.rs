@@ -21,12 +21,12 @@ where
 }
 
 fn double_to_single(cpu: &mut Cpu, op: &Op) -> Step {
-    if cpu.is_plain() {
-        if let Some((single, inexact)) = host::to_single(f64::from_bits(cpu.double(op.rs2))) {
-            cpu.note(inexact);
-            cpu.set_single(op.rd, single.to_bits());
-            return Step::Next;
-        }
+    if cpu.is_plain()
+        && let Some((single, inexact)) = host::to_single(f64::from_bits(cpu.double(op.rs2)))
+    {
+        cpu.note(inexact);
+        cpu.set_single(op.rd, single.to_bits());
+        return Step::Next;
     }
     between::<Double, Single>(cpu, op)
 }
@@ -87,7 +87,7 @@ fn to_long<S: Size>(cpu: &mut Cpu, op: &Op) -> Step {
 fn double_to_word(cpu: &mut Cpu, op: &Op) -> Step {
     let value = f64::from_bits(cpu.double(op.rs2));
     // Both ends are exact, and so is the comparison.
-    if !cpu.is_plain() || !(value > -2_147_483_649.0 && value < 2_147_483_648.0) {
+    if !(cpu.is_plain() && value > -2_147_483_649.0 && value < 2_147_483_648.0) {
         return to_word::<Double>(cpu, op);
     }
     let word = value as i32;
@@ -98,7 +98,8 @@ fn double_to_word(cpu: &mut Cpu, op: &Op) -> Step {
 
 fn double_to_long(cpu: &mut Cpu, op: &Op) -> Step {
     let value = f64::from_bits(cpu.double(op.rs2));
-    if !cpu.is_plain() || !(value >= -9_223_372_036_854_775_808.0 && value < 9_223_372_036_854_775_808.0) {
+    let range = -9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0;
+    if !(cpu.is_plain() && range.contains(&value)) {
         return to_long::<Double>(cpu, op);
     }
     let long = value as i64;

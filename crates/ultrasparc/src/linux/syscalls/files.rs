@@ -140,9 +140,8 @@ fn is_self(path: &CString) -> bool {
 }
 
 fn open(p: &mut Process, at: u64, path: u64, sparc: u64, mode: u64) -> Answer {
-    let (flags, left) = flags::of_sparc(OPEN, sparc & 0xffff_ffff & !O_LARGEFILE);
     // Bits that mean nothing are left out, as the kernel does.
-    let _ = left;
+    let (flags, _) = flags::of_sparc(OPEN, sparc & 0xffff_ffff & !O_LARGEFILE);
     let path = if flags & libc::O_CREAT != 0 { p.text(path)? } else { p.path(path)? };
     let path = if is_self(&path) { own_file(p)? } else { path };
     host::call(host::OPENAT, [int(at).into(), (&path).into(), flags.into(), mode.into()])

@@ -21,6 +21,7 @@ const CLONE_VM: u64 = 0x100;
 const CLONE_VFORK: u64 = 0x4000;
 const CLONE_SETTLS: u64 = 0x8_0000;
 const CLONE_PARENT_SETTID: u64 = 0x10_0000;
+const CLONE_CHILD_CLEARTID: u64 = 0x20_0000;
 const CLONE_CHILD_SETTID: u64 = 0x100_0000;
 /// Its low byte is the signal at the child's end.
 const SIGNAL_MASK: u64 = 0xff;
@@ -55,7 +56,6 @@ pub(super) const CALLS: &[Call] = &[
 ];
 
 fn end(p: &mut Process, a: &[u64; 6]) -> Answer {
-    p.write_back(0, SPAN_BYTES)?;
     p.after = After::End(Ended::Exited(a[0] as u8));
     Ok(0)
 }
@@ -91,13 +91,9 @@ fn clone(p: &mut Process, a: &[u64; 6]) -> Answer {
         p.say("it starts a thread, and programs have one only here: it is told to try again later (EAGAIN)");
         return Err(Errno(libc::EAGAIN));
     }
-    let known = SIGNAL_MASK
-        | CLONE_VM
-        | CLONE_VFORK
-        | CLONE_SETTLS
-        | CLONE_PARENT_SETTID
-        | CLONE_CHILD_SETTID
-        | 0x20_0000;
+    // That the child's number is cleared at its end is for threads alone.
+    let numbers = CLONE_PARENT_SETTID | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID;
+    let known = SIGNAL_MASK | CLONE_VM | CLONE_VFORK | CLONE_SETTLS | numbers;
     if flags & !known != 0 {
         return Err(Errno(libc::EINVAL));
     }
@@ -248,7 +244,7 @@ fn futex(p: &mut Process, a: &[u64; 6]) -> Answer {
             if let Some(timeout) = &mut timeout {
                 s::swap(timeout, s::TIMESPEC);
             }
-            let time = timeout.as_mut().map(|time| time.as_mut_slice());
+            let time = timeout.as_deref_mut();
             host::call(host::PPOLL, [0.into(), 0.into(), time.into(), 0.into(), 0.into()])?;
             Err(Errno(libc::ETIMEDOUT))
         }

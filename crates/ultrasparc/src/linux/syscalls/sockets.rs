@@ -15,9 +15,7 @@ const ADDRESS: usize = 128;
 const CONTROL: u64 = 65536;
 
 pub(super) const CALLS: &[Call] = &[
-    call(97, "socket", "dxd", |_, a| {
-        host::call(host::SOCKET, [int(a[0]).into(), kind(a[1])?.into(), int(a[2]).into()])
-    }),
+    call(97, "socket", "dxd", socket),
     call(135, "socketpair", "dxdp", socketpair),
     call(353, "bind", "dpd", |p, a| {
         let address = read_address(p, a[1], a[2])?;
@@ -53,14 +51,17 @@ fn kind(sparc: u64) -> Result<i32, Errno> {
     if kind > 0xf { Err(Errno(libc::EINVAL)) } else { Ok(flags | kind as i32) }
 }
 
-/// Turns over what is not in network order: the family, and of IPv6 the scope, of netlink the port and the groups, of packets
-/// the interface.
+/// A socket of the host's. Messages of netlink are structures in the order of the machine; the C library does without it.
+fn socket(_: &mut Process, a: &[u64; 6]) -> Answer {
+    if a[0] as i32 == libc::AF_NETLINK {
+        return Err(Errno(libc::EAFNOSUPPORT));
+    }
+    host::call(host::SOCKET, [int(a[0]).into(), kind(a[1])?.into(), int(a[2]).into()])
+}
+
+/// Turns over what is not in network order: the family, and of IPv6 the scope, of packets the interface.
 fn swap_address(address: &mut [u8], family: u16) {
-    let widths: s::Widths = match i32::from(family) {
-        libc::AF_NETLINK => &[2, 2, 4, 4],
-        _ => &[2],
-    };
-    s::swap(address, widths);
+    s::swap(address, &[2]);
     match i32::from(family) {
         libc::AF_INET6 if address.len() >= 28 => s::swap_word(&mut address[24..28]),
         libc::AF_PACKET if address.len() >= 10 => {

@@ -101,7 +101,7 @@ impl<S: Copy> Chain<S> {
     /// Writes what is in the registers after so many rounds: each left its first half in the other register.
     #[inline(always)]
     fn store<U: Unit<State = S>>(self, cpu: &mut Cpu, rounds: usize) {
-        let (new, old) = if rounds % 2 == 0 { (self.a, self.other) } else { (self.other, self.a) };
+        let (new, old) = if rounds.is_multiple_of(2) { (self.a, self.other) } else { (self.other, self.a) };
         let state = U::unpack(self.state);
         d!(cpu, old) = U::unpack(self.before)[0];
         d!(cpu, new) = state[0];

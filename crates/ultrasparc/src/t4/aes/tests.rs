@@ -158,7 +158,7 @@ fn openssl_s_runs_fuse() {
 #[test]
 fn what_only_looks_like_a_run_is_done_right() {
     let mut numbers = Numbers(9);
-    for _ in 0..1000 {
+    for _ in 0..300 {
         let kind = if numbers.word() & 1 == 0 { "e" } else { "d" };
         let rounds = 1 + (numbers.word() % 6) as u8;
         let mut words =
