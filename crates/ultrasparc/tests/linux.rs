@@ -192,7 +192,7 @@ done
 #[test]
 fn a_thread_is_refused_by_name() {
     let output = Guest::of("thread", &["-static"]).ours(NONE);
-    assert_eq!(text(&output), "11\n");
+    assert_eq!(text(&output), "11\n0\n-1 1\n");
     assert!(String::from_utf8_lossy(&output.stderr).contains("starts a thread"));
 }
 

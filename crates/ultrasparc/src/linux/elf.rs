@@ -60,7 +60,11 @@ pub enum LoadError {
 impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            LoadError::Read { path, source } => write!(f, "{}: {source}", path.display()),
+            LoadError::Read { path, source } => {
+                let why = source.to_string();
+                // Without the number that the library puts behind.
+                write!(f, "{}: {}", path.display(), why.split(" (os error").next().unwrap_or(&why))
+            }
             LoadError::NotElf(path) => write!(f, "{}: this is no ELF program", path.display()),
             LoadError::Machine { path, machine } => {
                 write!(

@@ -233,23 +233,28 @@ fn futex(p: &mut Process, a: &[u64; 6]) -> Answer {
     const OPERATION: u64 = 0x7f;
     match a[1] & OPERATION {
         WAKE | WAKE_BITSET => Ok(0),
-        WAIT | WAIT_BITSET => {
+        operation @ (WAIT | WAIT_BITSET) => {
             if guest_u32(p.bytes(a[0], 4)?, 0) != a[2] as u32 {
                 return Err(Errno(libc::EAGAIN));
             }
-            let mut timeout = match a[3] {
-                0 => None,
-                address => Some(p.bytes(address, 16)?.to_vec()),
-            };
-            if let Some(timeout) = &mut timeout {
-                s::swap(timeout, s::TIMESPEC);
-            }
-            let time = timeout.as_deref_mut();
-            host::call(host::PPOLL, [0.into(), 0.into(), time.into(), 0.into(), 0.into()])?;
+            wait_in_vain(p, a[3], operation == WAIT_BITSET, a[1])?;
             Err(Errno(libc::ETIMEDOUT))
         }
         _ => Err(Errno(libc::ENOSYS)),
     }
+}
+
+/// Waits for the time of a futex, which `WAIT_BITSET` names as a point on a clock.
+fn wait_in_vain(p: &Process, timeout: u64, is_point: bool, flags: u64) -> Answer {
+    const REALTIME: u64 = 0x100;
+    if timeout == 0 {
+        return host::call(host::PPOLL, [0.into(), 0.into(), 0.into(), 0.into(), 0.into()]);
+    }
+    let mut time = p.bytes(timeout, bytes::TIMESPEC as u64)?.to_vec();
+    s::swap(&mut time, s::TIMESPEC);
+    let clock = if is_point && flags & REALTIME != 0 { libc::CLOCK_REALTIME } else { libc::CLOCK_MONOTONIC };
+    let absolute = if is_point { libc::TIMER_ABSTIME } else { 0 };
+    host::call(host::CLOCK_NANOSLEEP, [clock.into(), absolute.into(), time.as_slice().into(), 0.into()])
 }
 
 /// The new and the old limit, each if there is an address for it.
