@@ -11,7 +11,7 @@
 #![allow(unsafe_code)]
 
 use std::io;
-use std::ops::BitOr;
+use std::ops::{BitOr, Range};
 use std::ptr::NonNull;
 
 use rustix::mm::{Advice, MapFlags, ProtFlags};
@@ -126,6 +126,8 @@ pub struct Memory {
     pages: Box<[u8; PAGES]>,
     /// Pages with blocks whose words may have changed.
     stale: Vec<u64>,
+    /// Ranges of pages that are, or were, shared with children of this process.
+    shared: Vec<Range<usize>>,
 }
 
 // SAFETY: the reservation belongs to this value alone; its address means the same in every thread.
@@ -157,7 +159,7 @@ impl Memory {
         };
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         let pages = vec![0; PAGES].into_boxed_slice().try_into().expect("the length is that of the array");
-        Ok(Memory { base, pages, stale: Vec::new() })
+        Ok(Memory { base, pages, stale: Vec::new(), shared: Vec::new() })
     }
 
     /// Makes the pages of `address..address + length` new ones full of zeros. Both ends are rounded outwards to pages; what
@@ -165,6 +167,47 @@ impl Memory {
     pub fn map(&mut self, address: u64, length: u64, protection: Protection) {
         self.clear(address, length);
         self.pages[pages_of(address, length)].fill(protection.page());
+    }
+
+    /// As [`Memory::map`], and children that this process forks later share the pages with it.
+    ///
+    /// # Errors
+    /// The host can't share pages of this length.
+    pub fn share(&mut self, address: u64, length: u64, protection: Protection) -> io::Result<()> {
+        if rustix::param::page_size() as u64 > PAGE_BYTES {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        self.map(address, length, protection);
+        let pages = pages_of(address, length);
+        self.renew(pages.clone(), MapFlags::SHARED)?;
+        self.shared.push(pages);
+        Ok(())
+    }
+
+    /// Whether the page at `address` is shared with children.
+    #[must_use]
+    pub fn is_shared(&self, address: u64) -> bool {
+        let page = (address >> PAGE_BITS) as usize;
+        self.shared.iter().any(|pages| pages.contains(&page))
+    }
+
+    /// Has the host put new memory where the pages are.
+    fn renew(&mut self, pages: Range<usize>, flags: MapFlags) -> io::Result<()> {
+        let bytes = pages.len() << PAGE_BITS;
+        if bytes == 0 {
+            return Ok(());
+        }
+        // SAFETY: the pages lie inside the reservation, which is this value's own, and `self` is borrowed mutably: what was there
+        // nobody refers to.
+        unsafe {
+            rustix::mm::mmap_anonymous(
+                self.base.as_ptr().add(pages.start << PAGE_BITS).cast(),
+                bytes,
+                ProtFlags::READ | ProtFlags::WRITE,
+                flags | MapFlags::FIXED | MapFlags::NORESERVE,
+            )?;
+        }
+        Ok(())
     }
 
     /// Removes the pages of the range.
@@ -322,6 +365,12 @@ impl Memory {
             self.forget_code(page);
         }
         if pages.is_empty() || self.pages[pages.clone()].iter().all(|page| *page == 0) {
+            return;
+        }
+        let overlaps = |shared: &Range<usize>| shared.start < pages.end && pages.start < shared.end;
+        if self.shared.iter().any(overlaps) && self.renew(pages.clone(), MapFlags::PRIVATE).is_ok() {
+            let inside = |shared: &Range<usize>| pages.start <= shared.start && shared.end <= pages.end;
+            self.shared.retain(|shared| !inside(shared));
             return;
         }
         let bytes = pages.len() << PAGE_BITS;

@@ -140,6 +140,8 @@ going on: continued
 waitid: signal 20 code 1 status 0 pid 1
 nobody: -1 errno 10
 pipe: 10000, times 1
+common 5 own 0
+no longer common 0
 another name 3 with argument blue green
 exec: exit 42
 spawn 0

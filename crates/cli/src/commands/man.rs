@@ -221,9 +221,8 @@ which --sysroot names: absolute paths that are there are taken from there, other
 --sysroot /usr/sparc64-linux-gnu after installing libc6-sparc64-cross.
 
 Files, descriptors, children, timers, sockets and the terminal are this process's own. Programs that it starts are run the same \
-way if they are for sparc64, and natively if they are for this machine. A thread is refused, with EAGAIN. Memory that is mapped \
-to be shared is not shared with children; a file that is mapped so is written when it is unmapped or synchronised, and when \
-the program ends. A program has 16 GiB of addresses.
+way if they are for sparc64, and natively if they are for this machine. A thread is refused, with EAGAIN. A file that is \
+mapped to be shared is written when it is unmapped or synchronised, and when the program ends. A program has 16 GiB of addresses.
 
 --trace-syscalls tells each system call, and what stopped the program otherwise.",
     ),

@@ -70,6 +70,18 @@ int main(int argc, char **argv) {
     wait4(child, &status, 0, &usage);
     printf("pipe: %ld, times %d\n", total, usage.ru_utime.tv_usec < 1000000);
 
+    volatile int *common = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    volatile int *own = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    fflush(stdout);
+    if (fork() == 0) { *common = 5; *own = 6; _exit(0); }
+    wait(NULL);
+    printf("common %d own %d\n", *common, *own);
+    munmap((void *)common, 8192);
+    common = mmap((void *)common, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    fflush(stdout);
+    if (fork() == 0) { *common = 7; _exit(0); }
+    wait(NULL);
+    printf("no longer common %d\n", *common);
     setenv("COLOUR", "blue green", 1);
     fflush(stdout);
     if (vfork() == 0) {

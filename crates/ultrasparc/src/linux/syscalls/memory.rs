@@ -40,6 +40,11 @@ pub(crate) struct Shared {
     file: u64,
 }
 
+/// The kind of mapping that is a process's own.
+const PRIVATE: u64 = 2;
+/// That it is written.
+const PROT_WRITE: u64 = 2;
+
 /// A length in whole pages, if it is one.
 fn pages(length: u64) -> Result<u64, Errno> {
     match length.checked_next_multiple_of(PAGE_BYTES) {
@@ -79,13 +84,18 @@ fn mmap(p: &mut Process, a: &[u64; 6]) -> Answer {
     let place = place(p, wanted, length, flags)?;
     p.write_back(place, length)?;
     p.forget_shared(place, length);
-    p.cpu.memory.map(place, length, Protection::from_bits(protection as u32));
+    let permits = Protection::from_bits(protection as u32);
+    // Where the host can't, it is memory all the same, of which each process has its own.
+    let shared = file.is_none() && kind != PRIVATE && p.cpu.memory.share(place, length, permits).is_ok();
+    if !shared {
+        p.cpu.memory.map(place, length, permits);
+    }
     if let Some(contents) = file {
         p.cpu.memory.force_write(place, &contents)?;
         if protection & 4 != 0 {
             remember(p, fd, offset, place);
         }
-        if kind != 2 && protection & 2 != 0 {
+        if kind != PRIVATE && protection & PROT_WRITE != 0 {
             p.shared.push(Shared { start: place, length: a[1], offset, file: duplicate(fd)? });
         }
     }
@@ -230,6 +240,9 @@ fn madvise(p: &mut Process, a: &[u64; 6]) -> Answer {
         && !p.shared.iter().any(|shared| shared.start < a[0] + length && a[0] < shared.start + shared.length)
     {
         for page in (a[0]..a[0] + length).step_by(PAGE_BYTES as usize) {
+            if p.cpu.memory.is_shared(page) {
+                continue;
+            }
             let protection = p.cpu.memory.protection(page).unwrap_or(Protection::NONE);
             p.cpu.memory.map(page, PAGE_BYTES, protection);
         }
