@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use millstream_testkit::skip;
+use millstream_testkit::{copy_program, skip};
 use millstream_tests::observe::{Findings, here, speed, under};
 use millstream_tests::{Ended, Place, built, hard, program, run, subject};
 
@@ -26,7 +26,7 @@ impl Open {
 
     fn copy(&self, program: &Path) -> PathBuf {
         let copy = self.place.folder().join(program.file_name().expect("a program has a name"));
-        std::fs::copy(program, &copy).unwrap();
+        copy_program(program, &copy);
         std::fs::set_permissions(&copy, std::fs::Permissions::from_mode(0o755)).unwrap();
         copy
     }

@@ -18,6 +18,7 @@ mod peers;
 mod plot;
 mod record;
 mod report;
+mod sparc;
 mod targets;
 
 use std::io::IsTerminal;
@@ -56,6 +57,8 @@ enum Other {
     Openssl(openssl::Arguments),
     /// What `millstream run --without` and `trace` cost a program
     Observe(observe::Arguments),
+    /// `millstream sparc` beside qemu-sparc64
+    Sparc(sparc::Arguments),
 }
 
 #[derive(clap::Args)]
@@ -109,6 +112,7 @@ fn main() -> ExitCode {
         Some(Other::Isolated(arguments)) => isolated::run(&arguments),
         Some(Other::Openssl(arguments)) => openssl::run(&arguments),
         Some(Other::Observe(arguments)) => observe::run(&arguments),
+        Some(Other::Sparc(arguments)) => sparc::run(&arguments),
         None => direct(&arguments.direct),
     };
     match done {

@@ -16,6 +16,7 @@ mod place;
 mod process;
 mod service;
 mod side;
+pub mod sparc;
 mod sshd;
 mod subject;
 

@@ -46,7 +46,10 @@ fn root() -> PathBuf {
 
 /// `cargo xtask install`, in the profile of this test.
 fn install(arguments: &[&str]) -> Output {
-    let profile = if cfg!(debug_assertions) { "dev" } else { "release" };
+    // The folder that this test was built into bears the profile's name, but for one.
+    let program = std::env::current_exe().unwrap();
+    let folder = program.ancestors().nth(2).and_then(Path::file_name).and_then(|name| name.to_str()).unwrap();
+    let profile = if folder == "debug" { "dev" } else { folder };
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(root()).args(["run", "--quiet", "--package", "xtask", "--", "install"]);
     cargo.args(["--profile", profile]).args(arguments).output().unwrap()

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use common::{Ended, MILLSTREAM, Place, ended};
 use millstream_observe::{processor, without};
-use millstream_testkit::skip;
+use millstream_testkit::{copy_program, skip};
 use serde_json::Value;
 
 /// The command in the words of a line, with a program that has words with blanks.
@@ -383,7 +383,7 @@ fn what_can_not_be_traced_is_told_why() {
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(program.path(), open).unwrap();
     let copy = program.path().join("millstream");
-    std::fs::copy(MILLSTREAM, &copy).unwrap();
+    copy_program(MILLSTREAM.as_ref(), &copy);
     let mut line = Command::new(&copy);
     line.args(["trace", "-p", &other.id().to_string()]).uid(65534).gid(65534).current_dir("/");
     ended(&mut line, b"").bad(1, &["belongs to user 0", "as root"]);

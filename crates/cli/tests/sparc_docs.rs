@@ -61,6 +61,8 @@ fn rewritten(place: &Place, chapter: &str) -> String {
 fn the_commands_of_the_chapter_write_what_it_says() {
     let path = root().join("docs/sparc.md");
     let chapter = std::fs::read_to_string(&path).unwrap();
+    let compiler = Command::new("sparc64-linux-gnu-gcc").arg("--version").output();
+    compiler.expect("sparc64-linux-gnu-gcc runs: install gcc-sparc64-linux-gnu");
     let place = Place::new();
     std::fs::create_dir(place.path("guest")).unwrap();
     for entry in std::fs::read_dir(root().join("crates/ultrasparc/guest")).unwrap() {

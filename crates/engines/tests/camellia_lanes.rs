@@ -285,7 +285,7 @@ fn part_of_a_block_is_refused() {
 
 /// A few short messages, enough for lanes.
 #[test]
-fn miri_a_few_messages() {
+fn miri_long_a_few_messages() {
     let mut random = Random::new(6);
     check(&[16, 3, 0, 9, 16, 16, 16].map(|len| Message::random(&mut random, 16, len)));
 }

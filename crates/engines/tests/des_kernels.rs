@@ -304,7 +304,7 @@ fn key_lengths() {
 
 /// For Miri: a few blocks on each kernel, and just enough for its bitsliced path.
 #[test]
-fn miri_few_blocks_and_many() {
+fn miri_long_few_blocks_and_many() {
     let many = if cfg!(miri) { 21 } else { 600 };
     let mut ran = Ran::new("des-cbc");
     for (blocks, key_len) in [(1, 24), (5, 24), (many, 8)] {

@@ -437,7 +437,7 @@ proptest! {
 
 /// For Miri: the small forms, and with DES, to be short, enough messages for slices.
 #[test]
-fn miri_few_messages() {
+fn miri_long_few_messages() {
     let mut random = Random::new(7);
     let keys = Keys::many(&mut random, 3);
     check(&keys, &ragged(&mut random, 3, 3, 2, true), &ALL, Place::In);

@@ -3,10 +3,12 @@
 
 pub mod cavp;
 mod guard;
+mod program;
 mod ran;
 mod random;
 
 pub use guard::Guarded;
+pub use program::copy_program;
 pub use ran::{MIRI_LACKS, Ran, executes, feature_subsets, skip};
 pub use random::Random;
 

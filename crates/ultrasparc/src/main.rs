@@ -17,7 +17,7 @@ fn main() -> ExitCode {
     linux::host::as_started();
     let mut words: Vec<OsString> = std::env::args_os().skip(1).collect();
     let named = words.first().is_some_and(|word| word == NAMED) && words.len() > 2;
-    let name = named.then(|| words.drain(..2).last()).flatten();
+    let name = named.then(|| words.drain(..2).next_back()).flatten();
     let Some(file) = words.first().cloned().map(PathBuf::from) else {
         eprintln!("usage: sparc64 PROGRAM ARGUMENT...");
         return ExitCode::from(2);

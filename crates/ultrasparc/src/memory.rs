@@ -6,7 +6,7 @@
 //! the page's number too large.
 //!
 //! # Safety
-//! The file dereferences pointers into its own reservation only. [`Memory::span`] checks that a range lies inside it, and
+//! The file dereferences pointers into its own reservation only. `Memory::span` checks that a range lies inside it, and
 //! the inlined loads and stores check it by the length of the table of pages, which is that of the reservation.
 #![allow(unsafe_code)]
 

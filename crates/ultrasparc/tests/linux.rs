@@ -182,6 +182,7 @@ signal 4 code 5
 signal 7 code 1
 signal 11 code 1
 signal 11 code 1
+more than there is: 5 exact
 done
 ";
     assert_eq!(text(&output), expected);

@@ -18,9 +18,8 @@ const STEPS: &[(&str, Step)] = &[
     ("deny", deny),
     ("vectors", |_| vectors::install()),
     ("openssl", |_| openssl::openssl()),
-    ("test-debug", |p| p.tests(command("cargo", &["test", "--workspace", PROGRAMS[0], PROGRAMS[1]]))),
-    ("test-release", |p| {
-        p.tests(command("cargo", &["test", "--workspace", "--release", PROGRAMS[0], PROGRAMS[1]]))
+    ("test", |p| {
+        p.tests(command("cargo", &["test", "--workspace", "--profile", CHECKED, PROGRAMS[0], PROGRAMS[1]]))
     }),
     ("programs", programs),
     ("loom", loom),
@@ -31,25 +30,31 @@ const STEPS: &[(&str, Step)] = &[
     ("fuzz", fuzz),
 ];
 
+/// As optimised as a release, so that tests of whole ciphers take no time, with overflow checks and assertions. The
+/// release itself is what `programs` and `bench-once` run.
+pub const CHECKED: &str = "checked";
+
 /// Real programs run once, in a step of their own: they take minutes, and it is the module that they test.
 const PROGRAMS: [&str; 2] = ["--exclude", "millstream-tests"];
 
 /// What the steps have seen.
 #[derive(Default)]
 struct Pipeline {
+    /// Whether it may take hours.
+    deep: bool,
     skipped: Vec<String>,
     passed: u64,
 }
 
-/// Runs the pipeline, or the steps whose name contains `only`.
+/// Runs the pipeline, or the steps whose name contains `only`; with `deep`, what takes too long for each change too.
 ///
 /// # Errors
 /// Names the first step that failed.
-pub fn ci(install: bool, only: Option<&str>) -> Result<(), String> {
+pub fn ci(install: bool, only: Option<&str>, deep: bool) -> Result<(), String> {
     if install {
         setup::setup()?;
     }
-    let mut pipeline = Pipeline::default();
+    let mut pipeline = Pipeline { deep, ..Pipeline::default() };
     let mut times: Vec<(&str, Duration)> = Vec::new();
     for (name, step) in STEPS.iter().filter(|(name, _)| only.is_none_or(|o| name.contains(o))) {
         println!("\n==== {name}");
@@ -132,7 +137,7 @@ fn loom(pipeline: &mut Pipeline) -> Result<(), String> {
     pipeline.tests(tests)
 }
 
-/// Every bench once, results compared, nothing timed: one object at a time, many, those in another process, OpenSSL's, and what observing costs.
+/// Every bench once, results compared, nothing timed: one object at a time, many, those in another process, OpenSSL's, what observing costs, and programs for SPARC.
 fn bench_once(pipeline: &mut Pipeline) -> Result<(), String> {
     const BENCH: &[&str] = &["run", "--release", "--quiet", "--package", "millstream-bench", "--"];
     pipeline.tests(command("cargo", &[BENCH, &["--check-only", "--all-kernels"]].concat()))?;
@@ -141,7 +146,8 @@ fn bench_once(pipeline: &mut Pipeline) -> Result<(), String> {
     pipeline.tests(command("cargo", &[BENCH, &["isolated", "--check-only"]].concat()))?;
     run(command("cargo", &["build", "--release", "--quiet", "--package", "millstream-provider"]))?;
     pipeline.tests(command("cargo", &[BENCH, &["openssl", "--check-only"]].concat()))?;
-    pipeline.tests(command("cargo", &[BENCH, &["observe", "--check-only"]].concat()))
+    pipeline.tests(command("cargo", &[BENCH, &["observe", "--check-only"]].concat()))?;
+    pipeline.tests(command("cargo", &[BENCH, &["sparc", "--check-only"]].concat()))
 }
 
 const AARCH64: &str = "aarch64-unknown-linux-gnu";
@@ -192,6 +198,9 @@ fn miri(pipeline: &mut Pipeline) -> Result<(), String> {
         arguments.extend(["--package", package]);
     }
     arguments.push("miri_");
+    if !pipeline.deep {
+        arguments.extend(["--", "--skip", "miri_long_"]);
+    }
     let mut tests = command("cargo", &arguments);
     tests
         .env("MIRIFLAGS", "-Zmiri-disable-isolation")
@@ -212,7 +221,8 @@ fn fuzz(pipeline: &mut Pipeline) -> Result<(), String> {
         return Err("cargo fuzz list names no target".to_owned());
     }
     for target in targets.lines() {
-        let limits = ["--", "-max_total_time=20", "-max_len=4096", "-verbosity=0", "-print_final_stats=1"];
+        let time = if pipeline.deep { "-max_total_time=300" } else { "-max_total_time=5" };
+        let limits = ["--", time, "-max_len=4096", "-verbosity=0", "-print_final_stats=1"];
         let mut arguments = vec!["+nightly", "fuzz", "run", target];
         arguments.extend(limits);
         run(command("cargo", &arguments))?;

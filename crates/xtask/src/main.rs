@@ -35,6 +35,9 @@ enum Task {
         /// Run only the steps whose name contains this.
         #[arg(long, value_name = "TEXT")]
         only: Option<String>,
+        /// Also what takes too long for each change: all of Miri's tests, and five minutes for each fuzz target.
+        #[arg(long)]
+        deep: bool,
     },
     /// Install what the pipeline needs (apt, rustup, cargo).
     Setup,
@@ -57,7 +60,7 @@ enum Task {
 fn main() -> ExitCode {
     let result = match Arguments::parse().task {
         Task::Demo => demo::demo(),
-        Task::Ci { install, only } => ci::ci(install, only.as_deref()),
+        Task::Ci { install, only, deep } => ci::ci(install, only.as_deref(), deep),
         Task::Setup => setup::setup(),
         Task::Vectors => vectors::install(),
         Task::Openssl => openssl::openssl(),

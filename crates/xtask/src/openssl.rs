@@ -1,4 +1,4 @@
-//! The newest OpenSSL of each series, built once: what the tests run beside the system's own.
+//! The newest OpenSSL of each series, built once: what the tests run beside the system's own, and for SPARC.
 //!
 //! The sources come from the crate `openssl-src`, which cargo downloads and checks. Each version is built in a folder
 //! of its own and moved to its place when it is complete, so what stands there can be used.
@@ -23,9 +23,76 @@ const MKDEF: &str = include_str!("openssl/mkdef.pl");
 /// The one symbol that OpenSSL's own modules export.
 const PROVIDERS_NUM: &str = "OSSL_provider_init 1 * EXIST::FUNCTION:\n";
 
+/// How a version is built.
+struct Form {
+    /// What stands before the version in the name of its folder.
+    prefix: &'static str,
+    configure: &'static [&'static str],
+    /// What make is asked for, after the generated files. Not more: the static libraries would double the time.
+    targets: &'static [&'static str],
+    /// What is kept: patterns in the work tree, and the folder each is copied to.
+    keep: &'static [(&'static str, &'static str)],
+    /// What is made again of the same tree, and kept too.
+    variant: Option<Variant>,
+}
+
+/// Another program of the same tree.
+struct Variant {
+    name: &'static str,
+    /// The objects that are compiled again, as a pattern, and with what.
+    objects: &'static str,
+    flags: &'static str,
+}
+
 /// As distributions build it: shared, with modules and the legacy provider. The path of the libraries is relative to
 /// the program, so that a copy elsewhere works.
-const CONFIGURE: &[&str] = &["--libdir=lib", "shared", "no-docs", "no-tests", "-Wl,-rpath,'$$ORIGIN/../lib'"];
+const HOST: Form = Form {
+    prefix: "",
+    configure: &["--libdir=lib", "shared", "no-docs", "no-tests", "-Wl,-rpath,'$$ORIGIN/../lib'"],
+    targets: &["libcrypto.so", "libssl.so", "apps/openssl", "providers/legacy.so"],
+    keep: &[
+        ("apps/openssl", "bin"),
+        ("lib*.so*", "lib"),
+        ("providers/legacy.so", "lib/ossl-modules"),
+        ("include/openssl/*.h", "include/openssl"),
+    ],
+    variant: None,
+};
+
+/// One static program for UltraSPARC with OpenSSL's own assembly, unmodified. What is left out has no part in what is
+/// tested: it saves a third of the time.
+const SPARC: Form = Form {
+    prefix: "sparc64-",
+    configure: &[
+        "linux64-sparcv9",
+        "--cross-compile-prefix=sparc64-linux-gnu-",
+        "-static",
+        "-O2",
+        "no-shared",
+        "no-threads",
+        "no-dso",
+        "no-async",
+        "no-tests",
+        "no-docs",
+        "no-quic",
+        "no-cmp",
+        "no-cms",
+        "no-ct",
+        "no-ts",
+        "no-srp",
+        "no-ml-dsa",
+        "no-ml-kem",
+        "no-slh-dsa",
+    ],
+    targets: &["apps/openssl"],
+    keep: &[("apps/openssl", "bin")],
+    // OpenSSL 3 has the T4's DES and Camellia and never calls them: its providers are compiled without these two.
+    variant: Some(Variant {
+        name: "openssl-all-t4",
+        objects: "providers/implementations/ciphers/*camellia*_hw.o providers/implementations/ciphers/*des*_hw.o",
+        flags: "-DDES_ASM -DCMLL_ASM",
+    }),
+};
 
 /// The libcrypto of each version that was built.
 ///
@@ -59,14 +126,14 @@ pub fn openssl() -> Result<(), String> {
         std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     }
     let cache = cache.canonicalize().map_err(|e| format!("{}: {e}", cache.display()))?;
-    for version in CRATES {
-        let name = openssl_version(version);
+    for (version, form) in CRATES.iter().flat_map(|version| [(version, &HOST), (version, &SPARC)]) {
+        let name = &format!("{}{}", form.prefix, openssl_version(version));
         let place = cache.join(name);
         if !place.exists() {
             let locked = Lock::wait(&cache.join(format!("{name}.lock")))?;
             // Whoever held the lock may have built it.
             if !place.exists() {
-                build(version, name, &place)?;
+                build(version, form, name, &place)?;
             }
             drop(locked);
         }
@@ -96,7 +163,7 @@ impl Lock {
 }
 
 /// Builds one version beside its place, and moves it there.
-fn build(version: &str, name: &str, place: &Path) -> Result<(), String> {
+fn build(version: &str, form: &Form, name: &str, place: &Path) -> Result<(), String> {
     let begin = Instant::now();
     let work = place.with_file_name(format!("{name}.building"));
     let fail = |e: std::io::Error| format!("{}: {e}", work.display());
@@ -116,20 +183,35 @@ fn build(version: &str, name: &str, place: &Path) -> Result<(), String> {
         log.path.display()
     );
     let mut configure = Command::new("perl");
-    configure.arg("./Configure").args(CONFIGURE).arg(format!("--prefix={}", place.display()));
+    configure.arg("./Configure").args(form.configure).arg(format!("--prefix={}", place.display()));
     configure.arg(format!("--openssldir={}", place.join("ssl").display()));
-    let stage = work.join("stage");
-    let mut make = Command::new("make");
-    make.arg(format!("-j{jobs}")).arg("build_sw");
-    let mut install = Command::new("make");
-    install.arg(format!("DESTDIR={}", stage.display())).arg("install_sw");
-    for mut step in [configure, make, install] {
+    let make = |targets: &[&str]| {
+        let mut make = Command::new("make");
+        make.arg(format!("-j{jobs}")).args(targets);
+        make
+    };
+    for mut step in [configure, make(&["build_generated"]), make(form.targets)] {
         // What builds this task must not steer that build.
         step.env_remove("MAKEFLAGS").env_remove("MFLAGS").env_remove("CFLAGS").env_remove("LDFLAGS");
         log.run(step.current_dir(&source))?;
     }
-    let built = stage.join(place.strip_prefix("/").unwrap_or(place));
-    std::fs::rename(built, place).map_err(fail)?;
+    let stage = work.join("stage");
+    for (pattern, folder) in form.keep {
+        let folder = stage.join(folder);
+        std::fs::create_dir_all(&folder).map_err(fail)?;
+        // The shell for its pattern; links stay links.
+        let copy = format!("cp -P {pattern} \"$0\"");
+        log.run(Command::new("sh").arg("-c").arg(copy).arg(&folder).current_dir(&source))?;
+    }
+    if let Some(variant) = &form.variant {
+        let again = format!(
+            "rm {} && make -j{jobs} CPPFLAGS='{}' apps/openssl && cp apps/openssl \"$0\"",
+            variant.objects, variant.flags
+        );
+        let program = stage.join("bin").join(variant.name);
+        log.run(Command::new("sh").args(["-e", "-c", &again]).arg(program).current_dir(&source))?;
+    }
+    std::fs::rename(&stage, place).map_err(fail)?;
     std::fs::remove_dir_all(&work).map_err(fail)?;
     println!("OpenSSL {name}: built in {:.0} s", begin.elapsed().as_secs_f64());
     Ok(())

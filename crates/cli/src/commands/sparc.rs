@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use millstream_ultrasparc::counts::Counts;
 use millstream_ultrasparc::kernel::Units;
 use millstream_ultrasparc::linux::{self, Ended, LoadError, Process, Settings};
 use millstream_ultrasparc::processor::{Features, Processor};
@@ -47,7 +48,7 @@ pub(super) struct Sparc {
     /// Let the program call the hypervisor, as a kernel does: its addresses are real ones
     #[arg(long)]
     privileged: bool,
-    /// Say what its use of the accelerators cost, by the timing model
+    /// Say what it and its use of the accelerators cost, by the timing model
     #[arg(long)]
     costs: bool,
     /// Say what Sun and Oracle published of these machines, and what the timing model says to it
@@ -153,9 +154,11 @@ impl Sparc {
             report.add(&process.cpu, &images::of(&process));
             self.tell(&report, context)?;
         }
-        if let Some(units) = units.filter(|_| self.costs && counting == std::process::id()) {
+        if self.costs && counting == std::process::id() {
+            let accounts = units.map(|units| units.accounts());
+            let text = costs::text(self.cpu, accounts.as_ref(), &Counts::of(process.cpu.blocks()));
             // Where standard error is closed there is nobody to tell.
-            let _ = io::stderr().write_all(costs::text(&units.accounts()).as_bytes());
+            let _ = io::stderr().write_all(text.as_bytes());
         }
         match ended {
             Ended::Exited(exit::SUCCESS) => Ok(()),
@@ -202,6 +205,7 @@ impl Sparc {
             ("--json", self.json),
             ("--privileged", self.privileged),
             ("--costs", self.costs),
+            ("--trace-syscalls", self.trace_syscalls),
         ];
         words.extend(flags.into_iter().filter(|(_, set)| *set).map(|(name, _)| name.into()));
         words.push(NAMED.into());

@@ -1,26 +1,33 @@
-//! `millstream sparc --costs`: what a program's use of the accelerators cost, by the timing model.
+//! `millstream sparc --costs`: what a program and its use of the accelerators cost, by the timing model.
 
+use millstream_ultrasparc::counts::Counts;
 use millstream_ultrasparc::kernel::{Accounts, Line};
+use millstream_ultrasparc::processor::Processor;
 use millstream_ultrasparc::timing::model;
 
 use crate::observe::table::table;
 
-/// A line for each kind of cost, and their sum.
-pub fn text(accounts: &Accounts) -> String {
-    let lines = accounts.lines();
-    let clock = model::clock(accounts.processor());
-    let total: f64 = lines.iter().filter(|line| !line.meanwhile).map(|line| line.cycles).sum();
-    let micros = |cycles: f64| format!("{:.2}", cycles / clock * 1e6);
-    let row = |Line { what, count, cycles, .. }: &Line| {
-        vec![(*what).to_owned(), count.to_string(), format!("{cycles:.0}"), micros(*cycles)]
+/// A line for each kind of cost of the accelerators, and their sum; and the program's own instructions, which with
+/// starting and printing are more than what it came to do.
+pub fn text(processor: Processor, accounts: Option<&Accounts>, executed: &Counts) -> String {
+    let lines = accounts.map(Accounts::lines).unwrap_or_default();
+    let clock = model::clock(processor);
+    let row = |what: &str, count: Option<u64>, cycles: f64| {
+        let micros = format!("{:.2}", cycles / clock * 1e6);
+        vec![what.to_owned(), count.map_or(String::new(), |n| n.to_string()), format!("{cycles:.0}"), micros]
     };
-    let mut rows: Vec<Vec<String>> = lines.iter().map(row).collect();
-    rows.push(vec![
-        "all of it, one after another".to_owned(),
-        String::new(),
-        format!("{total:.0}"),
-        micros(total),
-    ]);
-    let title = format!("{}, {:.2} GHz", accounts.processor(), clock / 1e9);
-    table(&[(&title, false), ("TIMES", true), ("CYCLES", true), ("MICROSECONDS", true)], &rows)
+    let mut rows: Vec<Vec<String>> =
+        lines.iter().map(|Line { what, count, cycles, .. }| row(what, Some(*count), *cycles)).collect();
+    let cycles = model::instructions(processor, executed.classes());
+    let whole = format!(
+        "{} instructions in the whole program, {cycles:.0} cycles one after another\n",
+        executed.total()
+    );
+    if rows.is_empty() {
+        return whole;
+    }
+    let total = lines.iter().filter(|line| !line.meanwhile).map(|line| line.cycles).sum();
+    rows.push(row("all of it, one after another", None, total));
+    let title = format!("{processor}, {:.2} GHz", clock / 1e9);
+    table(&[(&title, false), ("TIMES", true), ("CYCLES", true), ("MICROSECONDS", true)], &rows) + &whole
 }

@@ -3,8 +3,11 @@
 //! multiplication and addition.
 //!
 //! Quad precision was emulated by the operating system on every machine of the line; a program can't tell, and here it
-//! is executed. [`host`] computes what is rounded to nearest, [`exact`] everything else; both say which exceptions an
-//! instruction raises, and [`state`] decides what becomes of them.
+//! is executed. `host` computes what is rounded to nearest, `exact` everything else; both say which exceptions an
+//! instruction raises, and `state` decides what becomes of them.
+//!
+//! Where the published text leaves room, the choice is ours: a result that is to have the other sign is negated before it
+//! is rounded, a NaN never is; of three NaN operands the signalling ones win, then the last one.
 
 mod convert;
 mod exact;
@@ -37,6 +40,8 @@ trait Size {
     fn store(cpu: &mut Cpu, index: u8, bits: u128);
     /// What the host makes of an operation, if it can.
     fn host<O: Operation>(a: u128, b: u128) -> Option<(u128, bool)>;
+    /// What it makes of `a * b + c`.
+    fn host_fused(a: u128, b: u128, c: u128) -> Option<(u128, bool)>;
 }
 
 impl Size for Single {
@@ -56,6 +61,11 @@ impl Size for Single {
     fn host<O: Operation>(a: u128, b: u128) -> Option<(u128, bool)> {
         let (value, inexact) = O::single(f32::from_bits(a as u32), f32::from_bits(b as u32))?;
         Some((value.to_bits().into(), inexact))
+    }
+    #[inline(always)]
+    fn host_fused(a: u128, b: u128, c: u128) -> Option<(u128, bool)> {
+        let [a, b, c] = [a, b, c].map(|bits| f32::from_bits(bits as u32));
+        host::fuse_single(a, b, c).map(|(value, inexact)| (value.to_bits().into(), inexact))
     }
 }
 
@@ -77,6 +87,11 @@ impl Size for Double {
         let (value, inexact) = O::double(f64::from_bits(a as u64), f64::from_bits(b as u64))?;
         Some((value.to_bits().into(), inexact))
     }
+    #[inline(always)]
+    fn host_fused(a: u128, b: u128, c: u128) -> Option<(u128, bool)> {
+        let [a, b, c] = [a, b, c].map(|bits| f64::from_bits(bits as u64));
+        host::fuse(a, b, c).map(|(value, inexact)| (value.to_bits().into(), inexact))
+    }
 }
 
 impl Size for Quad {
@@ -92,6 +107,9 @@ impl Size for Quad {
         cpu.set_double(index + 1, bits as u64);
     }
     fn host<O: Operation>(_: u128, _: u128) -> Option<(u128, bool)> {
+        None
+    }
+    fn host_fused(_: u128, _: u128, _: u128) -> Option<(u128, bool)> {
         None
     }
 }
@@ -332,6 +350,14 @@ where
 /// `a * b + c` with one rounding. NaNs win from the last operand on; signs change no NaN.
 fn fused<S: Size, const MINUS: bool, const NEGATE: bool>(cpu: &mut Cpu, op: &Op) -> Step {
     let (a, b, c) = (S::load(cpu, op.rs1), S::load(cpu, op.rs2), S::load(cpu, op.rs3));
+    let sign = S::Format::MAGNITUDE + 1;
+    if cpu.is_plain()
+        && let Some((result, inexact)) = S::host_fused(a, b, if MINUS { c ^ sign } else { c })
+    {
+        cpu.note(inexact);
+        S::store(cpu, op.rd, if NEGATE { result ^ sign } else { result });
+        return Step::Next;
+    }
     let from = S::Format::from_bits;
     let addend = if MINUS { -from(c) } else { from(c) };
     let rounding = cpu.rounding();

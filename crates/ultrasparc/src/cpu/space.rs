@@ -147,7 +147,7 @@ const fn swapped(value: u64, size: u8) -> u64 {
     value.swap_bytes() >> (64 - 8 * size as u32)
 }
 
-/// What the handlers below are made of. They answer the trap, which [`done`] hands on.
+/// What the handlers below are made of. They answer the trap, which `done` hands on.
 impl Cpu {
     /// What an ASI means on this processor.
     fn space(&self, asi: u8) -> Space {

@@ -1,5 +1,8 @@
 //! VIS 3, from Rainbow Falls on: carries and wide products for big numbers, and moves between register files.
 //! Ref. Oracle SPARC Architecture 2011, chapter 7.
+//!
+//! `fmean16` rounds halves up, which is ours: the published text says that it adds one before it halves, and not how a
+//! negative sum is halved.
 
 use crate::cpu::vis::{distance, lanes16, lanes32, table};
 use crate::cpu::{Cpu, Handler, Op, Step, float};

@@ -230,7 +230,7 @@ impl Image {
     /// # Errors
     /// A segment that is longer in the file than in memory, or reaches beyond the machine's memory.
     pub fn addresses(&self) -> Result<Range<u64>, LoadError> {
-        let mut all = u64::MAX..0;
+        let (mut first, mut last) = (u64::MAX, 0);
         for segment in self.loaded() {
             let (start, length) = (segment.p_vaddr(BigEndian), segment.p_memsz(BigEndian));
             let end = start.checked_add(length).filter(|end| *end <= SPAN_BYTES);
@@ -238,9 +238,10 @@ impl Image {
             if segment.p_filesz(BigEndian) > length {
                 return Err(self.damaged("a segment is longer in the file than in memory"));
             }
-            all = all.start.min(start & !(PAGE_BYTES - 1))..all.end.max(end.next_multiple_of(PAGE_BYTES));
+            first = first.min(start & !(PAGE_BYTES - 1));
+            last = last.max(end.next_multiple_of(PAGE_BYTES));
         }
-        Ok(all)
+        Ok(first..last)
     }
 
     fn loaded(&self) -> impl Iterator<Item = &ProgramHeader64<BigEndian>> {

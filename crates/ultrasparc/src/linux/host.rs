@@ -4,7 +4,7 @@
 //! may touch there, and `call` compares that with the buffers it was given. So no caller has to be believed.
 //!
 //! A signal that comes just before a call that sleeps must not be slept over. The two instructions before the call look at
-//! [`CAUGHT`]; a handler that interrupts between them and the call moves the program counter past it. What is left then is
+//! `CAUGHT`; a handler that interrupts between them and the call moves the program counter past it. What is left then is
 //! an answer like any other: interrupted.
 //!
 //! # Safety
@@ -18,7 +18,6 @@
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, CString, c_int, c_long, c_void};
 use std::mem::MaybeUninit;
-use std::os::fd::{FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -171,7 +170,6 @@ numbers! {
     TIMERFD_CREATE = SYS_timerfd_create [];
     TIMERFD_SETTIME = SYS_timerfd_settime [2: ReadsBytes(b::ITIMERSPEC as u64), 3: WritesBytes(b::ITIMERSPEC as u64)];
     TIMERFD_GETTIME = SYS_timerfd_gettime [1: WritesBytes(b::ITIMERSPEC as u64)];
-    SIGNALFD = SYS_signalfd4 [1: Reads(2)];
     MEMFD_CREATE = SYS_memfd_create [0: Text];
     PIDFD_OPEN = SYS_pidfd_open [];
     INOTIFY_INIT = SYS_inotify_init1 [];
@@ -263,7 +261,6 @@ numbers! {
     // Only with numbers as its arguments, and those that say nothing of memory.
     PRCTL = SYS_prctl [];
     PRCTL_NAME = SYS_prctl [1: WritesBytes(16)];
-    PRCTL_INT = SYS_prctl [1: WritesBytes(4)];
     PERSONALITY = SYS_personality [];
     SYSINFO = SYS_sysinfo [0: WritesBytes(b::SYSINFO as u64)];
     UNAME = SYS_uname [0: WritesBytes(b::UTSNAME as u64)];
@@ -371,7 +368,7 @@ fn fits(arguments: &[Argument<'_>], index: usize, touch: Touch) -> bool {
         Writes(length) => written && have >= word(length),
         ReadsBytes(length) => have >= length,
         WritesBytes(length) => written && have >= length,
-        Each(count, size) => word(count).checked_mul(size).is_some_and(|length| have >= length),
+        Each(count, size) => written && word(count).checked_mul(size).is_some_and(|length| have >= length),
         WritesCounted(at) => match arguments.get(at) {
             Some(Argument::Out(length)) if length.len() >= 4 => {
                 let length = u32::from_ne_bytes([length[0], length[1], length[2], length[3]]);
@@ -391,7 +388,7 @@ static INFO: Slot = Slot(UnsafeCell::new([0; b::SIGINFO]));
 /// What has the processor stop at the next block.
 static ATTENTION: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// One signal's information. It is written by the handler only while [`CAUGHT`] is false, and all signals are blocked from
+/// One signal's information. It is written by the handler only while `CAUGHT` is false, and all signals are blocked from
 /// then on until it was taken.
 struct Slot(UnsafeCell<[u8; b::SIGINFO]>);
 
@@ -679,20 +676,6 @@ pub fn fork() -> Result<i32, Errno> {
     }
 }
 
-/// Another descriptor for the file of one, the lowest free one from `first` on, which is closed when a program is started.
-///
-/// # Errors
-/// There is no such descriptor, or none is free.
-pub fn duplicate(fd: c_int, first: c_int) -> Result<OwnedFd, Errno> {
-    // SAFETY: numbers only. What the kernel answers is a new descriptor that nobody else owns.
-    unsafe {
-        match libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, first) {
-            -1 => Err(last()),
-            new => Ok(OwnedFd::from_raw_fd(new)),
-        }
-    }
-}
-
 /// Becomes another program. Returns only if that fails.
 pub fn execute(path: &CStr, arguments: &[CString], environment: &[CString]) -> Errno {
     let pointers = |texts: &[CString]| -> Vec<_> {
@@ -787,12 +770,12 @@ fn with_header(
     }
     if !message.control.is_empty() {
         header.msg_control = message.control.as_mut_ptr().cast();
-        header.msg_controllen = message.control.len() as _;
+        header.msg_controllen = message.control.len();
     }
     header.msg_iov = &mut data;
     header.msg_iovlen = 1;
     let count = made(&mut header)?;
-    Ok((count, header.msg_namelen as usize, header.msg_controllen as usize, header.msg_flags as u32))
+    Ok((count, header.msg_namelen as usize, header.msg_controllen, header.msg_flags as u32))
 }
 
 fn last() -> Errno {
@@ -812,7 +795,8 @@ mod tests {
         assert!(!fits(&[Argument::In(&bytes), Argument::Word(8)], 0, Writes(1)), "it is only to be read");
         assert!(!fits(&[Argument::Word(0x1000), Argument::Word(8)], 0, Writes(1)), "a number is no buffer");
         assert!(fits(&[Argument::Word(0), Argument::Word(8)], 0, Writes(1)), "no pointer is no harm");
-        assert!(!fits(&[Argument::Word(0), Argument::In(&bytes), Argument::Word(2)], 1, Each(2, 8)));
+        let pair = [Argument::Word(0), Argument::Out(&mut bytes), Argument::Word(2)];
+        assert!(fits(&pair, 1, Each(2, 4)) && !fits(&pair, 1, Each(2, 8)));
     }
 
     #[test]

@@ -331,6 +331,20 @@ impl Process {
         Ok(self.cpu.memory.bytes_mut(address, length)?)
     }
 
+    /// As many of the bytes as can be written: a program may name more than it has, if less is enough.
+    pub(crate) fn room_mut(&mut self, address: u64, length: u64) -> Result<&mut [u8], Errno> {
+        let length = length.min(SPAN_BYTES.saturating_sub(address));
+        let length = match self.cpu.memory.bytes_mut(address, length as usize) {
+            Err(fault) if fault.address > address => fault.address - address,
+            _ => length,
+        };
+        if length == 0 && address >= SPAN_BYTES {
+            Err(Errno(libc::EFAULT))
+        } else {
+            self.bytes_mut(address, length)
+        }
+    }
+
     /// Writes a structure, if the program wants it.
     pub(crate) fn put(&mut self, address: u64, bytes: &[u8]) -> Result<(), Errno> {
         if address != 0 {

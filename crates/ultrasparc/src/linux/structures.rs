@@ -187,6 +187,12 @@ impl Stat<'_> {
         self.mode() & libc::S_IFMT == libc::S_IFREG
     }
 
+    /// Whether it is `/dev/zero`, a mapping of which is memory.
+    #[must_use]
+    pub fn is_zero_device(&self) -> bool {
+        self.mode() & libc::S_IFMT == libc::S_IFCHR && (self.u32(128), self.u32(132)) == (1, 5)
+    }
+
     /// Its bytes.
     #[must_use]
     pub fn size(&self) -> u64 {

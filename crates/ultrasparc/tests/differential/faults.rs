@@ -120,7 +120,7 @@ fn number(operand: Operand, word: u32, case: &Case) -> Option<Number> {
     let index = field / 2 + field % 2 * 16;
     Some(match operand {
         O::S1 | O::S2 | O::Sd => {
-            let shift = if field % 2 == 0 { 32 } else { 0 };
+            let shift = if field.is_multiple_of(2) { 32 } else { 0 };
             Number { bits: (case.d[field / 2] >> shift & 0xffff_ffff).into(), width: 32, fraction: 23 }
         }
         O::D1 | O::D2 | O::Dd => Number { bits: case.d[index].into(), width: 64, fraction: 52 },

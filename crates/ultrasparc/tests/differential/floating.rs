@@ -20,7 +20,7 @@ fn read(case: &Case, low: u32, is_single: bool) -> f64 {
     let field = (case.words[0] >> low & 31) as usize;
     if is_single {
         let pair = case.d[field / 2];
-        f32::from_bits(if field % 2 == 0 { (pair >> 32) as u32 } else { pair as u32 }).into()
+        f32::from_bits(if field.is_multiple_of(2) { (pair >> 32) as u32 } else { pair as u32 }).into()
     } else {
         f64::from_bits(case.d[field / 2 + field % 2 * 16])
     }
@@ -83,7 +83,7 @@ fn run(ours: &mut Ours, case: &Case, is_single: bool, modes: u64) -> (u64, u64) 
     let field = (case.words[0] >> 25 & 31) as usize;
     let bits = if is_single {
         let pair = left.d[field / 2];
-        if field % 2 == 0 { pair >> 32 } else { pair & 0xffff_ffff }
+        if field.is_multiple_of(2) { pair >> 32 } else { pair & 0xffff_ffff }
     } else {
         left.d[field / 2 + field % 2 * 16]
     };

@@ -1,9 +1,11 @@
 /* What no other emulator at hand does right: contexts that end, traps, and a stack that ends in the register windows. */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -61,6 +63,13 @@ int main(void) {
     if (!sigsetjmp(env, 1)) ((void (*)(void))8192)();
     if (!sigsetjmp(env, 1)) printf("%ld\n", windows(0));
     asm volatile("ta 3");
+    char *pages = mmap(NULL, 16384, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    munmap(pages + 8192, 8192);
+    int fd = open("few", O_RDWR | O_CREAT, 0600);
+    write(fd, "exact", 5);
+    lseek(fd, 0, SEEK_SET);
+    printf("more than there is: %ld", (long)read(fd, pages + 8192 - 5, 100000));
+    printf(" %.5s\n", pages + 8192 - 5);
     printf("done\n");
     return 0;
 }

@@ -54,6 +54,17 @@ fn word_to_double(cpu: &mut Cpu, op: &Op) -> Step {
     Step::Next
 }
 
+fn word_to_single(cpu: &mut Cpu, op: &Op) -> Step {
+    if !cpu.is_plain() {
+        return from_word::<Single>(cpu, op);
+    }
+    let word = cpu.single(op.rs2) as i32;
+    let value = word as f32;
+    cpu.note(f64::from(value) != f64::from(word));
+    cpu.set_single(op.rd, value.to_bits());
+    Step::Next
+}
+
 /// From the 64-bit integer in a double register.
 fn from_long<T: Size>(cpu: &mut Cpu, op: &Op) -> Step {
     let outcome = exact::from_integer::<T::Format>(cpu.double(op.rs2) as i64, cpu.rounding());
@@ -69,6 +80,17 @@ fn long_to_double(cpu: &mut Cpu, op: &Op) -> Step {
     // In 128 bits, as the nearest double may be 2^63.
     cpu.note(value as i128 != i128::from(long));
     cpu.set_double(op.rd, value.to_bits());
+    Step::Next
+}
+
+fn long_to_single(cpu: &mut Cpu, op: &Op) -> Step {
+    if !cpu.is_plain() {
+        return from_long::<Single>(cpu, op);
+    }
+    let long = cpu.double(op.rs2) as i64;
+    let value = long as f32;
+    cpu.note(value as i128 != i128::from(long));
+    cpu.set_single(op.rd, value.to_bits());
     Step::Next
 }
 
@@ -139,10 +161,10 @@ pub const CONVERSIONS: &[Instruction] = conversions! {
     "fstoi" 0x0d1 S2 Sd op1::<Single, Single>,   to_word::<Single>;
     "fdtoi" 0x0d2 D2 Sd op1::<Double, Single>,   double_to_word;
     "fqtoi" 0x0d3 Q2 Sd op1_from_quad::<Single>, to_word::<Quad>;
-    "fxtos" 0x084 D2 Sd op1::<Double, Single>,   from_long::<Single>;
+    "fxtos" 0x084 D2 Sd op1::<Double, Single>,   long_to_single;
     "fxtod" 0x088 D2 Dd op1::<Double, Double>,   long_to_double;
     "fxtoq" 0x08c D2 Qd op1_to_quad::<Double>,   from_long::<Quad>;
-    "fitos" 0x0c4 S2 Sd op1::<Single, Single>,   from_word::<Single>;
+    "fitos" 0x0c4 S2 Sd op1::<Single, Single>,   word_to_single;
     "fitod" 0x0c8 S2 Dd op1::<Single, Double>,   word_to_double;
     "fitoq" 0x0cc S2 Qd op1_to_quad::<Single>,   from_word::<Quad>;
     "fstod" 0x0c9 S2 Dd op1::<Single, Double>,   single_to_double;

@@ -42,14 +42,16 @@ fn is_product(a: f64, b: f64, product: f64) -> bool {
 /// Addition.
 #[inline(always)]
 pub fn add(a: f64, b: f64) -> Option<(f64, bool)> {
+    let (sum, error) = two_sum(a, b);
+    (exponent(sum) < 0x7fe).then_some((sum, error != 0.0))
+}
+
+/// A sum, and what rounding took from it, exactly. Knuth, TAOCP 4.2.2, theorem B.
+#[inline(always)]
+fn two_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;
-    if exponent(sum) >= 0x7fe {
-        return None;
-    }
-    // What rounding took away, exactly: Knuth, TAOCP 4.2.2, theorem B.
     let part = sum - a;
-    let error = (a - (sum - part)) + (b - part);
-    Some((sum, error != 0.0))
+    (sum, (a - (sum - part)) + (b - part))
 }
 
 /// Addition in single precision.
@@ -134,4 +136,34 @@ pub fn to_single(a: f64) -> Option<(f32, bool)> {
 pub fn multiply_to_double(a: f32, b: f32) -> Option<(f64, bool)> {
     let product = f64::from(a) * f64::from(b);
     product.is_finite().then_some((product, false))
+}
+
+/// The biased exponents of which no part of an exact product is out of the range.
+const MIDDLE: RangeInclusive<u64> = 200..=1800;
+
+/// `a * b + c` with one rounding.
+#[inline]
+pub fn fuse(a: f64, b: f64, c: f64) -> Option<(f64, bool)> {
+    let product = a * b;
+    let result = a.mul_add(b, c);
+    let is_zero = (a == 0.0 || b == 0.0) && product == 0.0;
+    let in_range = (MIDDLE.contains(&exponent(product)) || is_zero) && exponent(c) <= *MIDDLE.end();
+    if !in_range || !(DOUBLE.contains(&exponent(result)) || result == 0.0) {
+        return None;
+    }
+    // The exact sum is `sum`, `error` and `rest` together. What it has beside the result is a pair as well, and a pair
+    // of a number and what rounding took from it is the only one of its value.
+    let rest = a.mul_add(b, -product);
+    let (sum, error) = two_sum(product, c);
+    let exact = two_sum(error, rest);
+    Some((result, two_sum(result, -sum) != exact))
+}
+
+/// The same in single precision.
+#[inline]
+pub fn fuse_single(a: f32, b: f32, c: f32) -> Option<(f32, bool)> {
+    let result = a.mul_add(b, c);
+    let (sum, error) = two_sum(f64::from(a) * f64::from(b), f64::from(c));
+    let is_served = SINGLE.contains(&exponent_single(result)) || (sum == 0.0 && error == 0.0);
+    is_served.then_some((result, error != 0.0 || f64::from(result) != sum))
 }

@@ -79,7 +79,8 @@ pub(super) fn descriptor_flags(sparc: u64, kept: u64) -> Result<i32, Errno> {
 
 fn read(p: &mut Process, number: host::Number, a: &[u64; 6], offset: u64) -> Answer {
     let [fd, buffer, length, ..] = *a;
-    let to = p.bytes_mut(buffer, length)?;
+    let to = p.room_mut(buffer, length)?;
+    let length = to.len() as u64;
     host::call(number, [int(fd).into(), to.into(), length.into(), offset.into()])
 }
 

@@ -79,8 +79,9 @@ pub(super) const CALLS: &[Call] = &[
     call(176, "fchdir", "d", |_, a| host::call(host::FCHDIR, [int(a[0]).into()])),
     call(61, "chroot", "s", |p, a| alone(p, host::CHROOT, a[0])),
     call(119, "getcwd", "pd", |p, a| {
-        let to = p.bytes_mut(a[0], a[1])?;
-        host::call(host::GETCWD, [to.into(), a[1].into()])
+        let to = p.room_mut(a[0], a[1])?;
+        let length = to.len() as u64;
+        host::call(host::GETCWD, [to.into(), length.into()])
     }),
     call(154, "getdents64", "dpd", getdents),
     call(157, "statfs", "sp", |p, a| statfs(p, a[0], a[1])),
@@ -193,8 +194,9 @@ fn readlink(p: &mut Process, at: u64, path: u64, to: u64, length: u64) -> Answer
         p.cpu.memory.write(to, &own[..count])?;
         return Ok(count as u64);
     }
-    let to = p.bytes_mut(to, length)?;
-    host::call(host::READLINK, [int(at).into(), (&path).into(), to.into(), int(length).into()])
+    let to = p.room_mut(to, int(length))?;
+    let length = to.len() as u64;
+    host::call(host::READLINK, [int(at).into(), (&path).into(), to.into(), length.into()])
 }
 
 /// A call on one path, with up to two numbers.

@@ -36,7 +36,8 @@ pub(crate) struct Shared {
     start: u64,
     length: u64,
     offset: u64,
-    file: std::fs::File,
+    /// A descriptor beside the program's, which it may close.
+    file: u64,
 }
 
 /// A length in whole pages, if it is one.
@@ -122,6 +123,9 @@ fn place(p: &Process, wanted: u64, length: u64, flags: u64) -> Result<u64, Errno
 fn contents(fd: u64, offset: u64, length: u64) -> Result<Vec<u8>, Errno> {
     let stat = fstat(fd)?;
     let stat = Stat(&stat);
+    if stat.is_zero_device() {
+        return Ok(Vec::new());
+    }
     if !stat.is_file() {
         return Err(Errno(libc::ENODEV));
     }
@@ -139,13 +143,12 @@ fn contents(fd: u64, offset: u64, length: u64) -> Result<Vec<u8>, Errno> {
     Ok(bytes)
 }
 
-/// A descriptor of this process's own for a program's file, closed when a program is started.
-fn duplicate(fd: u64) -> Result<std::fs::File, Errno> {
+/// Another descriptor for a program's file, closed when a program is started.
+fn duplicate(fd: u64) -> Answer {
     // Above those that programs count on, where there is room.
-    const FIRST: i32 = 600;
-    const LEAST: i32 = 3;
-    let file = host::duplicate(fd as i32, FIRST).or_else(|_| host::duplicate(fd as i32, LEAST));
-    file.map(std::fs::File::from)
+    let from =
+        |first: i32| host::call(host::FCNTL, [int(fd).into(), libc::F_DUPFD_CLOEXEC.into(), first.into()]);
+    from(600).or_else(|_| from(3))
 }
 
 fn munmap(p: &mut Process, a: &[u64; 6]) -> Answer {
@@ -246,16 +249,17 @@ fn mincore(p: &mut Process, a: &[u64; 6]) -> Answer {
 impl Process {
     /// Writes what a program wrote into shared mappings of a range back to their files.
     pub(crate) fn write_back(&mut self, address: u64, length: u64) -> Answer {
-        use std::os::unix::fs::FileExt;
         let end = address.saturating_add(length);
         for shared in
             self.shared.iter().filter(|shared| shared.start < end && address < shared.start + shared.length)
         {
-            let size = shared.file.metadata().map_or(0, |metadata| metadata.len());
+            let size = Stat(&fstat(shared.file)?).size();
             let length = shared.length.min(size.saturating_sub(shared.offset));
             let Ok(bytes) = self.bytes(shared.start, length) else { continue };
-            let written = shared.file.write_all_at(bytes, shared.offset);
-            written.map_err(|error| Errno(error.raw_os_error().unwrap_or(libc::EIO)))?;
+            host::call(
+                host::PWRITE,
+                [shared.file.into(), bytes.into(), length.into(), shared.offset.into()],
+            )?;
         }
         Ok(0)
     }
@@ -263,6 +267,13 @@ impl Process {
     /// Forgets the shared mappings that lie in a range.
     fn forget_shared(&mut self, address: u64, length: u64) {
         let end = address.saturating_add(length);
-        self.shared.retain(|shared| shared.start < address || shared.start >= end);
+        self.shared.retain(|shared| {
+            let stays = shared.start < address || shared.start >= end;
+            if !stays {
+                // It was this process's own; that it is gone already is as well.
+                let _ = host::call(host::CLOSE, [shared.file.into()]);
+            }
+            stays
+        });
     }
 }

@@ -244,7 +244,7 @@ fn futex(p: &mut Process, a: &[u64; 6]) -> Answer {
             if let Some(timeout) = &mut timeout {
                 s::swap(timeout, s::TIMESPEC);
             }
-            let time = timeout.as_mut().map(|time| time.as_mut_slice());
+            let time = timeout.as_deref_mut();
             host::call(host::PPOLL, [0.into(), 0.into(), time.into(), 0.into(), 0.into()])?;
             Err(Errno(libc::ETIMEDOUT))
         }

@@ -158,13 +158,14 @@ fn sendto(p: &mut Process, a: &[u64; 6]) -> Answer {
 
 fn recvfrom(p: &mut Process, a: &[u64; 6]) -> Answer {
     let (mut address, mut length) = address_room();
-    let data = p.bytes_mut(a[1], a[2])?;
+    let data = p.room_mut(a[1], a[2])?;
+    let room = data.len() as u64;
     let count = host::call(
         host::RECVFROM,
         [
             int(a[0]).into(),
             data.into(),
-            a[2].into(),
+            room.into(),
             a[3].into(),
             address.as_mut_slice().into(),
             length.as_mut_slice().into(),

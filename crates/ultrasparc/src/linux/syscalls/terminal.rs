@@ -41,31 +41,31 @@ const fn writes(group: u8, number: u32, bytes: u32) -> u64 {
 
 /// SPARC's requests, the host's, and their arguments.
 const REQUESTS: &[(u64, u64, Kind)] = &[
-    (reads(b'T', 8, 36), libc::TCGETS as u64, Kind::GetTerminal),
-    (writes(b'T', 9, 36), libc::TCSETS as u64, Kind::SetTerminal),
-    (writes(b'T', 10, 36), libc::TCSETSW as u64, Kind::SetTerminal),
-    (writes(b'T', 11, 36), libc::TCSETSF as u64, Kind::SetTerminal),
-    (none(b'T', 5), libc::TCSBRK as u64, Kind::Number),
-    (none(b'T', 6), libc::TCXONC as u64, Kind::Number),
-    (none(b'T', 7), libc::TCFLSH as u64, Kind::Number),
-    (0x5425, libc::TCSBRKP as u64, Kind::Number),
-    (reads(b't', 104, 8), libc::TIOCGWINSZ as u64, Kind::Window),
-    (writes(b't', 103, 8), libc::TIOCSWINSZ as u64, Kind::Window),
-    (reads(b't', 131, 4), libc::TIOCGPGRP as u64, Kind::Int),
-    (writes(b't', 130, 4), libc::TIOCSPGRP as u64, Kind::Int),
-    (reads(b't', 133, 4), libc::TIOCGSID as u64, Kind::Int),
-    (reads(b't', 115, 4), libc::TIOCOUTQ as u64, Kind::Int),
-    (reads(b't', 134, 4), libc::TIOCGPTN as u64, Kind::Int),
-    (writes(b't', 135, 4), libc::TIOCSPTLCK as u64, Kind::Int),
-    (none(b't', 132), libc::TIOCSCTTY as u64, Kind::Number),
-    (none(b't', 113), libc::TIOCNOTTY as u64, Kind::Number),
-    (none(b't', 13), libc::TIOCEXCL as u64, Kind::Number),
-    (none(b't', 14), libc::TIOCNXCL as u64, Kind::Number),
-    (none(b'f', 1), libc::FIOCLEX as u64, Kind::Number),
-    (none(b'f', 2), libc::FIONCLEX as u64, Kind::Number),
-    (writes(b'f', 126, 4), libc::FIONBIO as u64, Kind::Int),
-    (writes(b'f', 125, 4), libc::FIOASYNC as u64, Kind::Int),
-    (reads(b'f', 127, 4), libc::FIONREAD as u64, Kind::Int),
+    (reads(b'T', 8, 36), libc::TCGETS, Kind::GetTerminal),
+    (writes(b'T', 9, 36), libc::TCSETS, Kind::SetTerminal),
+    (writes(b'T', 10, 36), libc::TCSETSW, Kind::SetTerminal),
+    (writes(b'T', 11, 36), libc::TCSETSF, Kind::SetTerminal),
+    (none(b'T', 5), libc::TCSBRK, Kind::Number),
+    (none(b'T', 6), libc::TCXONC, Kind::Number),
+    (none(b'T', 7), libc::TCFLSH, Kind::Number),
+    (0x5425, libc::TCSBRKP, Kind::Number),
+    (reads(b't', 104, 8), libc::TIOCGWINSZ, Kind::Window),
+    (writes(b't', 103, 8), libc::TIOCSWINSZ, Kind::Window),
+    (reads(b't', 131, 4), libc::TIOCGPGRP, Kind::Int),
+    (writes(b't', 130, 4), libc::TIOCSPGRP, Kind::Int),
+    (reads(b't', 133, 4), libc::TIOCGSID, Kind::Int),
+    (reads(b't', 115, 4), libc::TIOCOUTQ, Kind::Int),
+    (reads(b't', 134, 4), libc::TIOCGPTN, Kind::Int),
+    (writes(b't', 135, 4), libc::TIOCSPTLCK, Kind::Int),
+    (none(b't', 132), libc::TIOCSCTTY, Kind::Number),
+    (none(b't', 113), libc::TIOCNOTTY, Kind::Number),
+    (none(b't', 13), libc::TIOCEXCL, Kind::Number),
+    (none(b't', 14), libc::TIOCNXCL, Kind::Number),
+    (none(b'f', 1), libc::FIOCLEX, Kind::Number),
+    (none(b'f', 2), libc::FIONCLEX, Kind::Number),
+    (writes(b'f', 126, 4), libc::FIONBIO, Kind::Int),
+    (writes(b'f', 125, 4), libc::FIOASYNC, Kind::Int),
+    (reads(b'f', 127, 4), libc::FIONREAD, Kind::Int),
 ];
 
 fn ioctl(p: &mut Process, a: &[u64; 6]) -> Answer {
@@ -114,9 +114,6 @@ fn swapped(
 /// The host's `struct termios` of a terminal.
 fn terminal(fd: u64) -> Result<[u8; TERMIOS_BYTES.1], Errno> {
     let mut terminal = [0; TERMIOS_BYTES.1];
-    host::call(
-        host::IOCTL_TERMIOS,
-        [fd.into(), (libc::TCGETS as u64).into(), terminal.as_mut_slice().into()],
-    )?;
+    host::call(host::IOCTL_TERMIOS, [fd.into(), (libc::TCGETS).into(), terminal.as_mut_slice().into()])?;
     Ok(terminal)
 }

@@ -1,0 +1,15 @@
+//! Programs that tests copy.
+
+use std::path::Path;
+use std::process::Command;
+
+/// Copies a program that is to be started. Another process does it: a descriptor that is open for writing goes to each child that
+/// a thread of this process starts meanwhile, and until that child's exec no one can start the copy.
+///
+/// # Panics
+/// When it can't be copied.
+#[track_caller]
+pub fn copy_program(from: &Path, to: &Path) {
+    let status = Command::new("cp").arg(from).arg(to).status();
+    assert!(status.is_ok_and(|status| status.success()), "cp {} {}", from.display(), to.display());
+}

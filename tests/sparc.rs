@@ -1,0 +1,314 @@
+//! OpenSSL for UltraSPARC, as its authors wrote it, under `millstream sparc`: its T4 assembly gives what the host's OpenSSL
+//! gives, by the instructions that it should execute, and without them when they are withheld.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use millstream_tests::sparc::{SparcOpenSsl, WITHOUT_CRYPTO};
+use millstream_tests::{Running, bytes, eventually, free_port, program, run};
+
+/// Each test with the newest of both series.
+macro_rules! with_both {
+    ($($test:ident),* $(,)?) => {
+        mod newest_3 {
+            $(#[test] fn $test() { super::$test(3); })*
+        }
+        mod newest_4 {
+            $(#[test] fn $test() { super::$test(4); })*
+        }
+    };
+}
+
+with_both!(
+    aes_in_every_mode,
+    ciphers_without_their_instructions,
+    camellia_and_des_where_the_provider_knows_of_them,
+    digests,
+    rsa,
+    speed,
+    tls_server,
+    tls_client,
+);
+
+const KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
+const IV: &str = "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff";
+
+/// No multiple of a block, and more than any kernel takes at once.
+const LEN: usize = 10_007;
+
+/// The words of `openssl enc` for a cipher with a key of so many bits and an IV of so many.
+fn enc(cipher: &str, key_bits: usize, iv_bits: usize) -> String {
+    let iv = if iv_bits == 0 { String::new() } else { format!(" -iv {}", &IV[..iv_bits / 4]) };
+    format!("enc -{cipher} -K {}{iv}", &KEY[..key_bits / 4])
+}
+
+/// The host's command.
+#[track_caller]
+fn host(words: &str, input: &[u8]) -> Vec<u8> {
+    run(Command::new(program("openssl")).args(words.split_whitespace()), input).good()
+}
+
+/// How many blocks a mode computes for a message: ECB and CBC pad.
+fn blocks(mode: &str, len: usize, block: usize) -> u64 {
+    let blocks = if matches!(mode, "ecb" | "cbc") { len / block + 1 } else { len.div_ceil(block) };
+    blocks as u64
+}
+
+fn aes_in_every_mode(series: u32) {
+    let openssl = SparcOpenSsl::newest(series, "openssl");
+    let text = bytes(LEN);
+    let mut runs = 0;
+    for (bits, rounds, expansions) in [(128, 10, 10), (192, 12, 8), (256, 14, 7)] {
+        for mode in ["ecb", "cbc", "ctr", "cfb", "ofb", "cfb8"] {
+            // One block for each byte.
+            let text = if mode == "cfb8" { &text[..501] } else { &text[..] };
+            let words = enc(&format!("aes-{bits}-{mode}"), bits, if mode == "ecb" { 0 } else { 128 });
+            let expected = host(&words, text);
+            let (ended, executed) = openssl.run(&[], &words, text);
+            assert!(ended.good() == expected, "{words}: not what the host's gives");
+            let blocks = if mode == "cfb8" { text.len() as u64 } else { blocks(mode, text.len(), 16) };
+            assert_eq!(executed.count("aes_eround01_l"), blocks, "{words}");
+            assert_eq!(executed.count("aes_eround23_l"), blocks, "{words}");
+            assert_eq!(executed.count("aes_eround01"), (rounds - 1) * blocks, "{words}");
+            assert_eq!(executed.count("aes_kexpand1"), expansions, "{words}");
+
+            let words = format!("{words} -d");
+            let (ended, executed) = openssl.run(&[], &words, &expected);
+            assert!(ended.good() == text, "{words}: not what was encrypted");
+            let inverse = if matches!(mode, "ecb" | "cbc") { blocks } else { 0 };
+            assert_eq!(executed.count("aes_dround01_l"), inverse, "{words}");
+            assert_eq!(executed.count("aes_eround01_l"), blocks - inverse, "{words}");
+            runs += 2;
+        }
+    }
+    assert_eq!(runs, 36);
+}
+
+fn ciphers_without_their_instructions(series: u32) {
+    let openssl = SparcOpenSsl::newest(series, "openssl");
+    let text = bytes(LEN);
+    let ciphers = [
+        ("aes-128-cbc", 128, 128),
+        ("aes-256-ctr", 256, 128),
+        ("camellia-192-cbc", 192, 128),
+        ("des-ede3-cbc", 192, 64),
+    ];
+    for (cipher, key, iv) in ciphers {
+        let words = enc(cipher, key, iv);
+        let (ended, executed) = openssl.run(&["--hwcap", WITHOUT_CRYPTO], &words, &text);
+        assert!(ended.good() == host(&words, &text), "{words}: not what the host's gives");
+        assert_eq!(executed.crypto(), [], "{words}");
+    }
+    for digest in ["md5", "sha1", "sha256", "sha512"] {
+        let words = format!("dgst -r -{digest}");
+        let (ended, executed) = openssl.run(&["--hwcap", WITHOUT_CRYPTO], &words, &text);
+        assert_eq!(ended.good(), host(&words, &text), "{words}");
+        assert_eq!(executed.crypto(), [], "{words}");
+    }
+    // A processor that never had them.
+    for cpu in ["ultrasparc2", "t1", "t2", "t3"] {
+        let words = enc("aes-128-cbc", 128, 128);
+        let (ended, executed) = openssl.run(&["--cpu", cpu], &words, &text);
+        assert!(ended.good() == host(&words, &text), "{cpu}: not what the host's gives");
+        assert_eq!(executed.crypto(), [], "{cpu}");
+    }
+}
+
+/// OpenSSL's providers are compiled without the two definitions that would let them reach the library's own T4 code for these.
+fn camellia_and_des_where_the_provider_knows_of_them(series: u32) {
+    let plain = SparcOpenSsl::newest(series, "openssl");
+    let all = SparcOpenSsl::newest(series, "openssl-all-t4");
+    let text = bytes(LEN);
+    for (cipher, key, iv, count) in cases() {
+        let words = enc(&cipher, key, iv);
+        let expected = host(&words, &text);
+        let decrypt = format!("{words} -d");
+        for (words, input, expected) in [(&words, &text, &expected), (&decrypt, &expected, &text)] {
+            let (ended, executed) = plain.run(&[], words, input);
+            assert!(ended.good() == *expected, "{words}: not what the host's gives");
+            assert_eq!(executed.crypto(), [], "{words}: the unmodified provider reaches T4 code");
+            let unreached = executed.unreached();
+            for function in ["cmll_t4_set_key", "des_t4_ede3_cbc_encrypt"] {
+                assert!(
+                    unreached.iter().any(|name| name == function),
+                    "{function} is not among {unreached:?}"
+                );
+            }
+            let (ended, executed) = all.run(&[], words, input);
+            assert!(ended.good() == *expected, "{words}: not what the host's gives, by T4 instructions");
+            assert_eq!(executed.count(count.0), count.1, "{words}: {:?}", executed.crypto());
+        }
+    }
+}
+
+/// Camellia and DES: the words of a cipher, and an instruction with how often it runs for the text.
+fn cases() -> Vec<(String, usize, usize, (&'static str, u64))> {
+    let mut cases = Vec::new();
+    for (bits, fl) in [(128, 2), (192, 3), (256, 3)] {
+        for mode in ["ecb", "cbc", "ctr", "cfb", "ofb"] {
+            let iv = if mode == "ecb" { 0 } else { 128 };
+            cases.push((
+                format!("camellia-{bits}-{mode}"),
+                bits,
+                iv,
+                ("camellia_fl", fl * blocks(mode, LEN, 16)),
+            ));
+        }
+    }
+    // 16 rounds, two an instruction.
+    for (cipher, mode, bits, passes) in [("des-ede3-cbc", "cbc", 192, 3), ("des-ede3", "ecb", 192, 3)] {
+        let iv = if mode == "ecb" { 0 } else { 64 };
+        cases.push((cipher.to_owned(), bits, iv, ("des_round", passes * 8 * blocks(mode, LEN, 8))));
+    }
+    cases
+}
+
+fn digests(series: u32) {
+    let openssl = SparcOpenSsl::newest(series, "openssl");
+    let digests = [
+        ("md5", "md5", 64),
+        ("sha1", "sha1", 64),
+        ("sha224", "sha256", 64),
+        ("sha256", "sha256", 64),
+        ("sha384", "sha512", 128),
+        ("sha512", "sha512", 128),
+    ];
+    for (digest, instruction, block) in digests {
+        // Start-up computes digests of its own.
+        let mut start_up: Option<u64> = None;
+        for len in [0, 55, 56, 64, 111, 112, 100_003] {
+            let text = bytes(len);
+            let words = format!("dgst -r -{digest}");
+            let (ended, executed) = openssl.run(&[], &words, &text);
+            assert_eq!(ended.good(), host(&words, &text), "{words}, {len} bytes");
+            // FIPS 180-4 §5.1: a bit, and the length in an eighth of the block.
+            let compressions = (len + 1 + block / 8).div_ceil(block) as u64;
+            // Start-up computes nothing with it.
+            assert_eq!(
+                executed.count(instruction),
+                compressions,
+                "{words}, {len} bytes: {:?}",
+                executed.crypto()
+            );
+        }
+    }
+}
+
+fn rsa(series: u32) {
+    let openssl = SparcOpenSsl::newest(series, "openssl");
+    openssl.place().write("digest", bytes(32));
+    for bits in [1024_u64, 1536, 2048, 3072, 4096] {
+        let key = host(&format!("genpkey -quiet -algorithm RSA -pkeyopt rsa_keygen_bits:{bits}"), b"");
+        let path = openssl.place().write("key.pem", key);
+        let sign = "pkeyutl -sign -inkey key.pem -in digest -pkeyopt digest:sha256";
+        let host_words = sign.replace("key.pem", path.to_str().unwrap());
+        let digest = openssl.place().path("digest");
+        let expected = host(&host_words.replace("-in digest", &format!("-in {}", digest.display())), b"");
+        let (ended, executed) = openssl.run(&[], sign, b"");
+        assert!(ended.good() == expected, "RSA-{bits}: another signature than the host's");
+        // A squaring for each bit of both exponents, where the halves of the Chinese remainder theorem have a size that OpenSSL
+        // has T4 code for. Of 1536 bits only the blinding has.
+        let fits = [512, 1024, 1536, 2048].contains(&(bits / 2));
+        let squarings = executed.count("montsqr");
+        assert_eq!(squarings > bits * 9 / 10, fits, "RSA-{bits}: {:?}", executed.crypto());
+        assert!(squarings > 0 && executed.count("montmul") > 0, "RSA-{bits}: {:?}", executed.crypto());
+        let (ended, executed) = openssl.run(&["--hwcap", WITHOUT_CRYPTO], sign, b"");
+        assert!(ended.good() == expected, "RSA-{bits} without montmul: another signature");
+        assert_eq!(executed.crypto(), []);
+
+        openssl.place().write("signature", &expected);
+        let verify = "pkeyutl -verify -inkey key.pem -in digest -sigfile signature -pkeyopt digest:sha256";
+        let (ended, executed) = openssl.run(&[], verify, b"");
+        assert!(ended.text().contains("Verified Successfully"), "RSA-{bits}");
+        let fits = [512, 1024, 1536, 2048].contains(&bits);
+        assert_eq!(
+            executed.count("montmul") + executed.count("montsqr") > 0,
+            fits,
+            "RSA-{bits}: {:?}",
+            executed.crypto()
+        );
+        let mut wrong = expected.clone();
+        wrong[7] ^= 1;
+        openssl.place().write("signature", &wrong);
+        let (ended, _) = openssl.run(&[], verify, b"");
+        assert_eq!(ended.code, Some(1), "RSA-{bits}: a wrong signature: {}", ended.err);
+    }
+}
+
+/// Its alarm, its clock, and the instructions of a second's work.
+fn speed(series: u32) {
+    let openssl = SparcOpenSsl::newest(series, "openssl");
+    let words = "speed -mr -seconds 1 -bytes 1024 -evp aes-128-cbc";
+    let (ended, executed) = openssl.run(&[], words, b"");
+    let err = ended.err.clone();
+    let text = ended.text();
+    let figures =
+        text.lines().find_map(|line| line.strip_prefix("+F:")).unwrap_or_else(|| panic!("{text}\n{err}"));
+    let rate: f64 = figures.split(':').next_back().and_then(|n| n.parse().ok()).expect("a figure");
+    assert!(rate > 1e6, "{rate} bytes a second");
+    let blocks = executed.count("aes_eround01_l");
+    assert!(blocks > 10_000, "{blocks} blocks");
+    assert!(executed.instructions() > 20 * blocks);
+}
+
+/// A certificate that both sides know.
+fn certificate(openssl: &SparcOpenSsl) {
+    let folder = openssl.place().folder().display().to_string();
+    host(
+        &format!(
+            "req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=localhost -addext subjectAltName=DNS:localhost \
+             -keyout {folder}/server.key -out {folder}/server.pem"
+        ),
+        b"",
+    );
+}
+
+const SERVER: &str = "s_server -quiet -www -cert server.pem -key server.key -accept";
+const CLIENT: &str = "s_client -quiet -verify_return_error -servername localhost -CAfile server.pem -connect";
+
+/// Asks a server until it answers, and requires its page.
+#[track_caller]
+fn ask(mut client: impl FnMut() -> Command) {
+    let end = Instant::now() + Duration::from_secs(60);
+    loop {
+        let ended = run(&mut client(), b"GET / HTTP/1.0\r\n\r\n");
+        let text = String::from_utf8_lossy(&ended.out).into_owned();
+        if text.contains("Secure Renegotiation") || text.contains("s_server") {
+            return;
+        }
+        assert!(Instant::now() < end, "no page:\n{text}\n{}", ended.err);
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+fn tls_server(series: u32) {
+    let openssl = SparcOpenSsl::newest(series, "openssl");
+    certificate(&openssl);
+    for protocol in
+        ["-tls1_3 -ciphersuites TLS_AES_128_GCM_SHA256", "-tls1_2 -cipher ECDHE-RSA-AES256-SHA384"]
+    {
+        let port = free_port();
+        let mut server = openssl.command(&[], &format!("{SERVER} {port}"));
+        let _server = Running::start(server.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
+        ask(|| {
+            let mut client = Command::new(program("openssl"));
+            client.args(format!("{CLIENT} localhost:{port} {protocol}").split_whitespace());
+            client.current_dir(openssl.place().folder());
+            client
+        });
+    }
+}
+
+fn tls_client(series: u32) {
+    let openssl = SparcOpenSsl::newest(series, "openssl");
+    certificate(&openssl);
+    let port = free_port();
+    let mut server = Command::new(program("openssl"));
+    server.args(format!("{SERVER} {port}").split_whitespace()).current_dir(openssl.place().folder());
+    let server = Running::start(server.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
+    eventually("the server listens", || std::net::TcpStream::connect(("localhost", port)).is_ok());
+    ask(|| {
+        openssl.command(&[], &format!("{CLIENT} localhost:{port} -tls1_2 -cipher ECDHE-RSA-AES128-SHA256"))
+    });
+    drop(server);
+}
