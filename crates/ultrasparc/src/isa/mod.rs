@@ -2,7 +2,7 @@
 //!
 //! Each family of instructions is one file, with a list of rows ([`Instruction`]) beside the code that executes them;
 //! [`FAMILIES`] is all of them. Everything else follows from the rows: [`find`] and [`decode`] (for blocks),
-//! [`disassemble`] (for people), [`crate::counts`] (for `--mix`), and the timing model's classes.
+//! [`disassemble()`] (for people), [`crate::counts`] (for `--mix`), and the timing model's classes.
 //!
 //! ```
 //! use millstream_ultrasparc::isa;
