@@ -160,7 +160,7 @@ pub fn json(experiments: &[Experiment]) -> Value {
 /// A panel for each experiment over lengths of objects: both curves.
 pub fn panels(experiments: &[Experiment]) -> Vec<Panel> {
     let over_lengths = |experiment: &&Experiment| {
-        experiment.points.len() > 2 && experiment.points.iter().all(|p| p.claim == Claim::Measured)
+        experiment.points.iter().all(|p| p.claim == Claim::Measured && p.at.ends_with(" bytes"))
     };
     let panel = |experiment: &Experiment| {
         let curve = |value: fn(&Point) -> f64| {
