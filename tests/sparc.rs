@@ -127,8 +127,11 @@ fn camellia_and_des_where_the_provider_knows_of_them(series: u32) {
             let (ended, executed) = plain.run(&[], words, input);
             assert!(ended.good() == *expected, "{words}: not what the host's gives");
             assert_eq!(executed.crypto(), [], "{words}: the unmodified provider reaches T4 code");
+            // In 4 nothing refers to them any more, so that a static program has them not.
+            let functions: &[&str] =
+                if series == 3 { &["cmll_t4_set_key", "des_t4_ede3_cbc_encrypt"] } else { &[] };
             let unreached = executed.unreached();
-            for function in ["cmll_t4_set_key", "des_t4_ede3_cbc_encrypt"] {
+            for function in functions {
                 assert!(
                     unreached.iter().any(|name| name == function),
                     "{function} is not among {unreached:?}"
@@ -155,8 +158,8 @@ fn cases() -> Vec<(String, usize, usize, (&'static str, u64))> {
             ));
         }
     }
-    // 16 rounds, two an instruction.
-    for (cipher, mode, bits, passes) in [("des-ede3-cbc", "cbc", 192, 3), ("des-ede3", "ecb", 192, 3)] {
+    // 16 rounds, two an instruction; for ECB there is no T4 code.
+    for (cipher, mode, bits, passes) in [("des-ede3-cbc", "cbc", 192, 3), ("des-ede3", "ecb", 192, 0)] {
         let iv = if mode == "ecb" { 0 } else { 64 };
         cases.push((cipher.to_owned(), bits, iv, ("des_round", passes * 8 * blocks(mode, LEN, 8))));
     }
