@@ -177,8 +177,6 @@ fn digests(series: u32) {
         ("sha512", "sha512", 128),
     ];
     for (digest, instruction, block) in digests {
-        // Start-up computes digests of its own.
-        let mut start_up: Option<u64> = None;
         for len in [0, 55, 56, 64, 111, 112, 100_003] {
             let text = bytes(len);
             let words = format!("dgst -r -{digest}");
