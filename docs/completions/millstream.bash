@@ -64,6 +64,9 @@ _millstream() {
             millstream,serve)
                 cmd="millstream__subcmd__serve"
                 ;;
+            millstream,sparc)
+                cmd="millstream__subcmd__sparc"
+                ;;
             millstream,speed)
                 cmd="millstream__subcmd__speed"
                 ;;
@@ -121,6 +124,9 @@ _millstream() {
             millstream__subcmd__help,serve)
                 cmd="millstream__subcmd__help__subcmd__serve"
                 ;;
+            millstream__subcmd__help,sparc)
+                cmd="millstream__subcmd__help__subcmd__sparc"
+                ;;
             millstream__subcmd__help,speed)
                 cmd="millstream__subcmd__help__subcmd__speed"
                 ;;
@@ -137,7 +143,7 @@ _millstream() {
 
     case "${cmd}" in
         millstream)
-            opts="-h -V --help --version caps check speed run compare trace openssl-conf serve status revoke move reload digest mac encrypt decrypt man completions help"
+            opts="-h -V --help --version caps check speed run compare trace sparc openssl-conf serve status revoke move reload digest mac encrypt decrypt man completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -425,7 +431,7 @@ _millstream() {
             return 0
             ;;
         millstream__subcmd__help)
-            opts="caps check speed run compare trace openssl-conf serve status revoke move reload digest mac encrypt decrypt man completions help"
+            opts="caps check speed run compare trace sparc openssl-conf serve status revoke move reload digest mac encrypt decrypt man completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -649,6 +655,20 @@ _millstream() {
             return 0
             ;;
         millstream__subcmd__help__subcmd__serve)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__help__subcmd__sparc)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -938,6 +958,56 @@ _millstream() {
                     return 0
                     ;;
                 --ready-fd)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        millstream__subcmd__sparc)
+            opts="-h -V --cpu --hwcap --isainfo --sysroot --trace-syscalls --disassemble --privileged --costs --history --plot --mix --count --unreached --json --report --argv0 --counted --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --cpu)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hwcap)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sysroot)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --disassemble)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --plot)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --count)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --report)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --argv0)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --counted)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -165,6 +165,32 @@ _arguments "${_arguments_options[@]}" : \
 '*::command -- The program and its arguments:_default' \
 && ret=0
 ;;
+(sparc)
+_arguments "${_arguments_options[@]}" : \
+'--cpu=[The processor\: ultrasparc2, t1, t2, t3 or t4]:NAME:_default' \
+'--hwcap=[Capabilities that it is not to have, as LD_HWCAP took them\: "-aes -des"]:LIST:_default' \
+'--sysroot=[The directory with a dynamic program'\''s libraries]:DIR:_files' \
+'--disassemble=[Show the program'\''s instructions, or those of the functions whose names match]::GLOB:_default' \
+'--plot=[Draw that history'\''s tables into this SVG file]:FILE:_files' \
+'--count=[Count entries into the functions whose names match, as in '\''*_t4_*'\'' or '\''libc.so.6\:mem*'\'']:GLOB:_default' \
+'--report=[Say it in this file, not on standard error]:FILE:_files' \
+'--argv0=[The name that the program is called by]:ARGV0:_default' \
+'--counted=[The process that counts\: not those that it starts]:COUNTED:_default' \
+'--isainfo[Say what isainfo -v said on it]' \
+'--trace-syscalls[Tell each system call of the program on standard error]' \
+'--privileged[Let the program call the hypervisor, as a kernel does\: its addresses are real ones]' \
+'--costs[Say what it and its use of the accelerators cost, by the timing model]' \
+'--history[Say what Sun and Oracle published of these machines, and what the timing model says to it]' \
+'--mix[Count instructions by kind, and the crypto instructions by name]' \
+'--unreached[Name the crypto instructions that the program and its libraries have but did not come to]' \
+'--json[Say what was counted as JSON]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+'*::command -- The program and its arguments:_default' \
+&& ret=0
+;;
 (openssl-conf)
 _arguments "${_arguments_options[@]}" : \
 '--socket=[The service'\''s socket; implies --isolated \[default\: what MILLSTREAM_SOCKET names when a program runs, else its user'\''s or the machine'\''s\]]:PATH:_files' \
@@ -416,6 +442,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(sparc)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (openssl-conf)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -486,6 +516,7 @@ _millstream_commands() {
 'run:Run a program with Millstream in its OpenSSL, or without features of the processor' \
 'compare:Run a program with and without features of the processor, and say what they are worth' \
 'trace:Say which cryptographic instructions a program runs' \
+'sparc:Run a program for 64-bit SPARC, and say what it executed' \
 'openssl-conf:Print the OpenSSL configuration that gives Millstream to programs' \
 'serve:Serve programs whose keys are to be out of their reach' \
 'status:Show the workers and grants of the running service' \
@@ -546,6 +577,7 @@ _millstream__subcmd__help_commands() {
 'run:Run a program with Millstream in its OpenSSL, or without features of the processor' \
 'compare:Run a program with and without features of the processor, and say what they are worth' \
 'trace:Say which cryptographic instructions a program runs' \
+'sparc:Run a program for 64-bit SPARC, and say what it executed' \
 'openssl-conf:Print the OpenSSL configuration that gives Millstream to programs' \
 'serve:Serve programs whose keys are to be out of their reach' \
 'status:Show the workers and grants of the running service' \
@@ -642,6 +674,11 @@ _millstream__subcmd__help__subcmd__serve_commands() {
     local commands; commands=()
     _describe -t commands 'millstream help serve commands' commands "$@"
 }
+(( $+functions[_millstream__subcmd__help__subcmd__sparc_commands] )) ||
+_millstream__subcmd__help__subcmd__sparc_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream help sparc commands' commands "$@"
+}
 (( $+functions[_millstream__subcmd__help__subcmd__speed_commands] )) ||
 _millstream__subcmd__help__subcmd__speed_commands() {
     local commands; commands=()
@@ -696,6 +733,11 @@ _millstream__subcmd__run_commands() {
 _millstream__subcmd__serve_commands() {
     local commands; commands=()
     _describe -t commands 'millstream serve commands' commands "$@"
+}
+(( $+functions[_millstream__subcmd__sparc_commands] )) ||
+_millstream__subcmd__sparc_commands() {
+    local commands; commands=()
+    _describe -t commands 'millstream sparc commands' commands "$@"
 }
 (( $+functions[_millstream__subcmd__speed_commands] )) ||
 _millstream__subcmd__speed_commands() {

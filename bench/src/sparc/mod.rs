@@ -284,7 +284,7 @@ fn each(text: &str) -> Option<f64> {
         return Some(8192.0 / figures.rsplit(':').next()?.parse::<f64>().ok()?);
     }
     let signatures = text.lines().find_map(|line| line.strip_prefix("+F2:"))?;
-    signatures.split(':').nth(2)?.parse().ok()
+    Some(1.0 / signatures.split(':').nth(2)?.parse::<f64>().ok()?)
 }
 
 /// Runs a program, and returns its output with the seconds it took.
