@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use millstream_tests::{OpenSsl, Place, Provider, Side, program, run, target};
+use millstream_tests::{OpenSsl, Place, Provider, Side, debian_source, program, run, target};
 
 /// The folder of libsrtp with its test programs, built by whoever comes first.
 #[track_caller]
@@ -24,7 +24,7 @@ fn libsrtp() -> &'static Path {
             let work = folder.join("building");
             let _ = std::fs::remove_dir_all(&work);
             std::fs::create_dir_all(&work).expect("the target folder can be written to");
-            let source = fetch(&work);
+            let source = debian_source(&work, "libsrtp2");
             good(Command::new("./configure").arg("--enable-openssl").current_dir(&source));
             good(Command::new(program("make")).args(["-j2", "test"]).current_dir(&source));
             std::fs::rename(source, &built).expect("it is in the same folder");
@@ -32,42 +32,6 @@ fn libsrtp() -> &'static Path {
         }
         built
     })
-}
-
-/// Debian's source package, by lists of packages of its own: those of the system may leave sources out, and only
-/// root may change them.
-fn fetch(work: &Path) -> PathBuf {
-    let format = "$(REPO_URI) $(RELEASE) $(COMPONENT)";
-    let mut targets = Command::new(program("apt-get"));
-    targets.args([
-        "indextargets",
-        "--format",
-        format,
-        "Created-By: Packages",
-        "Origin: Debian",
-        "Component: main",
-    ]);
-    let lists: String =
-        run(&mut targets, b"").text().lines().map(|line| format!("deb-src {line}\n")).collect();
-    assert!(!lists.is_empty(), "apt knows no repository of Debian's: run `apt-get update`");
-    for folder in ["lists/partial", "cache/archives/partial"] {
-        std::fs::create_dir_all(work.join(folder)).expect("the target folder can be written to");
-    }
-    std::fs::write(work.join("sources.list"), lists).expect("the target folder can be written to");
-    let at = work.display();
-    let configuration = format!(
-        "Dir::Etc::sourcelist \"{at}/sources.list\";\nDir::Etc::sourceparts \"-\";\nDir::State::lists \"{at}/lists\";\n\
-         Dir::Cache \"{at}/cache\";\nAPT::Sandbox::User \"root\";\n"
-    );
-    let file = work.join("apt.conf");
-    std::fs::write(&file, configuration).expect("the target folder can be written to");
-    // apt says of a missing dpkg-source only that something failed.
-    let _ = program("dpkg-source");
-    for words in [&["update", "-q"][..], &["source", "-q", "libsrtp2"]] {
-        good(Command::new(program("apt-get")).args(words).env("APT_CONFIG", &file).current_dir(work));
-    }
-    let entries = std::fs::read_dir(work).expect("it is there").flatten().map(|entry| entry.path());
-    entries.filter(|path| path.join("configure").exists()).max().expect("apt-get unpacked the source")
 }
 
 #[track_caller]

@@ -9,6 +9,7 @@
 mod artifacts;
 pub mod certificate;
 mod counters;
+mod debian;
 mod nginx;
 pub mod observe;
 mod openssl;
@@ -22,6 +23,7 @@ mod subject;
 
 pub use artifacts::{built, target};
 pub use counters::Counters;
+pub use debian::debian_source;
 pub use nginx::Nginx;
 pub use openssl::OpenSsl;
 pub use place::{Place, bytes};

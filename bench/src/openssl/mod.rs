@@ -95,11 +95,13 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
     Ok(())
 }
 
-/// The system's, and what is in `target/openssl`.
+/// The system's, and what is in `target/openssl` for this machine.
 fn usual() -> Vec<PathBuf> {
     let built = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/openssl");
     let folders = std::fs::read_dir(built).into_iter().flatten().flatten();
-    let programs = folders.map(|folder| folder.path().join("bin/openssl")).filter(|path| path.exists());
+    // The others' names begin with another processor's.
+    let here = folders.filter(|folder| folder.file_name().as_encoded_bytes()[0].is_ascii_digit());
+    let programs = here.map(|folder| folder.path().join("bin/openssl")).filter(|path| path.exists());
     std::iter::once(PathBuf::from("openssl")).chain(programs).collect()
 }
 
