@@ -22,7 +22,7 @@ mod sparc;
 mod targets;
 
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -102,6 +102,16 @@ struct Direct {
     /// List cases, peers and our kernels, and stop
     #[arg(long)]
     list: bool,
+}
+
+/// The command that is measured: the one named, or the one beside this program.
+fn millstream(named: Option<&Path>) -> Result<PathBuf, String> {
+    if let Some(path) = named {
+        return Ok(path.to_owned());
+    }
+    let own =
+        std::env::current_exe().map_err(|e| format!("this program's own path: {e}; name the command"))?;
+    Ok(own.with_file_name("millstream"))
 }
 
 fn main() -> ExitCode {

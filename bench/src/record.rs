@@ -199,6 +199,19 @@ pub fn markdown(about: &Circumstances, effort: Effort, by_case: &[&[Cell]], verd
     text
 }
 
+/// Keeps a run's figures, as values and as a table: the kind, as in `-observe`, ends the names of the files, which are told.
+///
+/// # Errors
+/// The file that could not be written, and why.
+pub fn keep(about: &Circumstances, kind: &str, value: &Value, text: String) -> Result<(), String> {
+    let value = serde_json::to_string_pretty(value).map_err(|e| e.to_string())? + "\n";
+    let stem = about.stem() + kind;
+    for path in write(FOLDER.as_ref(), &stem, &[("json", value), ("md", text)])? {
+        println!("recorded in {}", path.display());
+    }
+    Ok(())
+}
+
 /// Writes a record's files: `<stem>.json`, `<stem>.md` and others.
 ///
 /// # Errors

@@ -153,8 +153,7 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
     let [client, worker] = arguments.cpus[..] else {
         return Err("two processors, as in --cpus 0,1".to_owned());
     };
-    let beside = std::env::current_exe().ok().and_then(|path| Some(path.parent()?.join("millstream")));
-    let command = arguments.command.clone().or(beside).ok_or("name the command with --command")?;
+    let command = crate::millstream(arguments.command.as_deref())?;
     // Before any thread is started.
     let mut peer = Peer::fork(worker)?;
     bare::pin(client);
@@ -195,13 +194,9 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
     if arguments.record {
         let value = json!({ "about": about.json(), "cpus": arguments.cpus, "against": against,
                             "figures": figures.iter().map(Figure::json).collect::<Vec<_>>() });
-        let value = serde_json::to_string_pretty(&value).map_err(|e| e.to_string())? + "\n";
         let kind = if client == worker { "-isolated-one-processor" } else { "-isolated" };
-        let stem = about.stem() + kind;
         let text = format!("# Keys and accelerators in another process\n\n{text}");
-        for path in record::write(record::FOLDER.as_ref(), &stem, &[("json", value), ("md", text)])? {
-            println!("recorded in {}", path.display());
-        }
+        record::keep(&about, kind, &value, text)?;
     }
     Ok(())
 }

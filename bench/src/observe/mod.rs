@@ -101,8 +101,7 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
         isolated::pin(cpu);
     }
     let features = Features::active().map_err(|e| e.to_string())?;
-    let beside = std::env::current_exe().ok().and_then(|path| Some(path.parent()?.join("millstream")));
-    let millstream = arguments.millstream.clone().or(beside).ok_or("name the program with --millstream")?;
+    let millstream = crate::millstream(arguments.millstream.as_deref())?;
     let folder = tempfile_folder()?;
     let bench = Bench { millstream, load: build(&folder)? };
     let done = if arguments.check_only { bench.check() } else { bench.measure(arguments, features) };
@@ -173,12 +172,7 @@ impl Bench {
         let text = report::markdown(&about, arguments.rounds, &rows);
         println!("\n{text}");
         if arguments.record {
-            let value = serde_json::to_string_pretty(&report::json(&about, arguments.rounds, &rows));
-            let value = value.map_err(|e| e.to_string())? + "\n";
-            let stem = about.stem() + "-observe";
-            for path in record::write(record::FOLDER.as_ref(), &stem, &[("json", value), ("md", text)])? {
-                println!("recorded in {}", path.display());
-            }
+            record::keep(&about, "-observe", &report::json(&about, arguments.rounds, &rows), text)?;
         }
         Ok(())
     }

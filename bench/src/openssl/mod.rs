@@ -85,12 +85,7 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
     let text = report::markdown(&about, arguments, &cells, &pipes, &judged);
     println!("{text}");
     if arguments.record {
-        let value = serde_json::to_string_pretty(&report::json(&about, arguments, &cells, &pipes, &judged));
-        let value = value.map_err(|e| e.to_string())? + "\n";
-        let stem = about.stem() + "-openssl";
-        for path in record::write(record::FOLDER.as_ref(), &stem, &[("json", value), ("md", text)])? {
-            println!("recorded in {}", path.display());
-        }
+        record::keep(&about, "-openssl", &report::json(&about, arguments, &cells, &pipes, &judged), text)?;
     }
     Ok(())
 }

@@ -198,12 +198,7 @@ impl Bench {
         let text = report::markdown(&about, arguments.rounds, &rows);
         println!("\n{text}");
         if arguments.record {
-            let value = serde_json::to_string_pretty(&report::json(&about, arguments.rounds, &rows));
-            let value = value.map_err(|e| e.to_string())? + "\n";
-            let stem = about.stem() + "-sparc";
-            for path in record::write(record::FOLDER.as_ref(), &stem, &[("json", value), ("md", text)])? {
-                println!("recorded in {}", path.display());
-            }
+            record::keep(&about, "-sparc", &report::json(&about, arguments.rounds, &rows), text)?;
         }
         Ok(())
     }
@@ -306,10 +301,11 @@ fn output(command: &mut Command) -> Result<Vec<u8>, String> {
 fn newest_openssl() -> Result<PathBuf, String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/openssl");
     let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-    let mut found: Vec<PathBuf> = entries
-        .filter(|entry| entry.file_name().to_string_lossy().starts_with("sparc64-3."))
-        .map(|entry| entry.path().join("bin/openssl"))
-        .collect();
-    found.sort();
-    found.pop().ok_or_else(|| format!("no sparc64-3.x in {}: run `cargo xtask openssl`", folder.display()))
+    let versions = entries.filter_map(|entry| {
+        let name = entry.file_name().to_str()?.strip_prefix("sparc64-3.")?.to_owned();
+        let numbers: Vec<u32> = name.split('.').filter_map(|n| n.parse().ok()).collect();
+        Some((numbers, entry.path().join("bin/openssl")))
+    });
+    let newest = versions.filter(|(_, program)| program.exists()).max().map(|(_, program)| program);
+    newest.ok_or_else(|| format!("no sparc64-3.x in {}: run `cargo xtask openssl`", folder.display()))
 }
