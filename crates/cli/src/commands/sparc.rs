@@ -13,6 +13,7 @@ use millstream_ultrasparc::program::Program;
 use crate::commands::{Context, man, print};
 use crate::error::{Error, exit};
 use crate::output::Output;
+use crate::programs::child;
 use crate::sparc::report::{Report, Wanted};
 use crate::sparc::{costs, disassemble, history, images};
 use crate::speed::plot;
@@ -126,11 +127,7 @@ impl Sparc {
             std::env::vars_os().map(|(name, value)| [name, value].join("=".as_ref())).collect();
         let settings = Settings {
             features,
-            // The program may go to another directory.
-            sysroot: self
-                .sysroot
-                .as_deref()
-                .map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned())),
+            sysroot: self.sysroot(),
             trace: self.trace_syscalls,
             witnessed: self.wanted.any() || self.costs,
             again: self.again(),
@@ -181,6 +178,11 @@ impl Sparc {
         Ok(())
     }
 
+    /// The libraries' directory by its whole path: the program may go to another directory.
+    fn sysroot(&self) -> Option<PathBuf> {
+        self.sysroot.as_ref().map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone()))
+    }
+
     /// This command for a program that the program becomes.
     fn again(&self) -> Vec<OsString> {
         let mut words: Vec<OsString> =
@@ -193,9 +195,7 @@ impl Sparc {
             }
         };
         option("hwcap", self.hwcap.as_ref().map(OsString::from).as_ref());
-        let sysroot =
-            self.sysroot.as_ref().map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone()));
-        option("sysroot", sysroot.map(OsString::from).as_ref());
+        option("sysroot", self.sysroot().map(OsString::from).as_ref());
         option("count", self.wanted.count.as_ref().map(OsString::from).as_ref());
         option("report", self.report.as_ref().map(OsString::from).as_ref());
         option("counted", Some(&self.counted.unwrap_or(std::process::id()).to_string().into()));
@@ -213,10 +213,11 @@ impl Sparc {
     }
 }
 
-/// As shells report it: 127 for a program that is not there, 126 for one that can't be run.
+/// The code for a program that can't be run.
 fn not_run(error: &LoadError) -> u8 {
     match error {
-        LoadError::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => 127,
+        LoadError::Read { source, .. } => child::not_run(source),
+        // There, and no program for this.
         _ => 126,
     }
 }
