@@ -22,7 +22,7 @@ mod sslkey;
 mod user_queue;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use codes::{Auth, Chaining, Cipher, CipherKind, Model};
 pub use control_word::{Control, ControlWord, Opcode, WORD_BYTES};

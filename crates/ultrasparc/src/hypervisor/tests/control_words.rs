@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::spu::tests::word_of;
 
 #[test]
 fn from_the_guest_to_the_unit_and_back() {
@@ -258,21 +259,7 @@ fn any_word() -> impl Strategy<Value = ControlWord> {
         prop_oneof![3 => 0_u64..32, 1 => 0_u64..256],
         prop_oneof![2 => (0_u64..20).prop_map(|n| 16 * n + 15), 2 => 0_u64..600, 1 => 0_u64..0x1_0000],
     );
-    (control, prop::collection::vec(address, 7)).prop_map(|(control, addresses)| {
-        let (opcode, flags, hash_len, auth, cipher, key_len, len) = control;
-        let control =
-            opcode << 56 | flags << 48 | hash_len << 40 | auth << 32 | cipher << 24 | key_len << 16 | len;
-        ControlWord {
-            control: Control(control),
-            source: addresses[0],
-            auth_key: addresses[1],
-            auth_iv: addresses[2],
-            final_auth_state: addresses[3],
-            cipher_key: addresses[4],
-            cipher_iv: addresses[5],
-            destination: addresses[6],
-        }
-    })
+    (control, prop::collection::vec(address, 7)).prop_map(|(control, addresses)| word_of(control, &addresses))
 }
 
 proptest! {

@@ -19,6 +19,23 @@ pub(super) const QUEUE: u64 = 0x1000;
 pub(super) const ENTRIES: u64 = 32;
 const DATA: u64 = 0x2000;
 
+/// A word of any fields: opcode, flags, hash length, authentication, cipher, key length and length; and its seven addresses.
+pub(crate) fn word_of(fields: (u64, u64, u64, u64, u64, u64, u64), addresses: &[u64]) -> ControlWord {
+    let (opcode, flags, hash_len, auth, cipher, key_len, len) = fields;
+    let control =
+        opcode << 56 | flags << 48 | hash_len << 40 | auth << 32 | cipher << 24 | key_len << 16 | len;
+    ControlWord {
+        control: Control(control),
+        source: addresses[0],
+        auth_key: addresses[1],
+        auth_iv: addresses[2],
+        final_auth_state: addresses[3],
+        cipher_key: addresses[4],
+        cipher_iv: addresses[5],
+        destination: addresses[6],
+    }
+}
+
 /// A unit, memory, and a queue in it.
 pub(super) struct Bench {
     pub memory: Vec<u8>,
