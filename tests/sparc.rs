@@ -88,6 +88,10 @@ fn aes_in_every_mode(series: u32) {
             assert_eq!(executed.count("aes_eround01"), (rounds - 1) * blocks, "{words}");
             assert_eq!(executed.count("aes_kexpand1"), expansions, "{words}");
 
+            let (ended, executed) = openssl.run(&["--hwcap", WITHOUT_CRYPTO], &words, text);
+            assert!(ended.good() == expected, "{words}: not what the host's gives, without the instructions");
+            assert_eq!(executed.crypto(), [], "{words}");
+
             let words = format!("{words} -d");
             let (ended, executed) = openssl.run(&[], &words, &expected);
             assert!(ended.good() == text, "{words}: not what was encrypted");
@@ -159,9 +163,15 @@ fn camellia_and_des_where_the_provider_knows_of_them(series: u32) {
             let (ended, executed) = all.run(&[], words, input);
             assert!(ended.good() == *expected, "{words}: not what the host's gives, by T4 instructions");
             assert_eq!(executed.count(case.instruction), count, "{words}: {:?}", executed.crypto());
+            let (ended, executed) = all.run(&["--hwcap", WITHOUT_CRYPTO], words, input);
+            assert!(
+                ended.good() == *expected,
+                "{words}: not what the host's gives, without the instructions"
+            );
+            assert_eq!(executed.crypto(), [], "{words}");
         }
     }
-    assert_eq!(cases.len(), 26);
+    assert_eq!(cases.len(), 27);
 }
 
 /// A cipher of `openssl enc`, and how often an instruction runs for each of its blocks.
@@ -200,6 +210,7 @@ fn cases() -> Vec<Case> {
         ("des-ede3", "ecb"),
         ("des-ede3-cfb", "cfb"),
         ("des-ede3-cfb8", "cfb8"),
+        ("des-ede3-cfb1", "cfb1"),
         ("des-ede3-ofb", "ofb"),
     ] {
         let each = if mode == "cbc" { 24 } else { 0 };
@@ -429,7 +440,11 @@ fn tls_client(series: u32) {
     let server = Running::start(server.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
     eventually("the server listens", || std::net::TcpStream::connect(("localhost", port)).is_ok());
     ask(|| {
-        openssl.command(&[], &format!("{CLIENT} localhost:{port} -tls1_2 -cipher ECDHE-RSA-AES128-SHA256"))
+        openssl.counting(&[], &format!("{CLIENT} localhost:{port} -tls1_2 -cipher ECDHE-RSA-AES128-SHA256"))
     });
+    let executed = openssl.executed();
+    for instruction in ["aes_eround01_l", "aes_dround01_l", "sha256", "montsqr"] {
+        assert!(executed.count(instruction) > 0, "{instruction}: {:?}", executed.crypto());
+    }
     drop(server);
 }

@@ -25,21 +25,8 @@ impl OpenSsl {
     /// When it did not.
     #[track_caller]
     pub fn newest(series: u32) -> OpenSsl {
-        let folder = target().join("openssl");
-        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-        let programs = entries.filter(|entry| {
-            entry.file_name().to_str().is_some_and(|name| name.starts_with(&format!("{series}.")))
-                && entry.path().join("bin/openssl").exists()
-        });
-        let numbers = |name: &str| name.split('.').filter_map(|n| n.parse().ok()).collect::<Vec<u32>>();
-        let newest = programs.max_by_key(|entry| numbers(&entry.file_name().to_string_lossy()));
-        let newest = newest.unwrap_or_else(|| {
-            panic!("no OpenSSL {series}.x in {}: run `cargo xtask openssl`", folder.display())
-        });
-        OpenSsl {
-            program: newest.path().join("bin/openssl"),
-            modules: Some(newest.path().join("lib/ossl-modules")),
-        }
+        let newest = newest(&format!("{series}."));
+        OpenSsl { program: newest.join("bin/openssl"), modules: Some(newest.join("lib/ossl-modules")) }
     }
 
     /// Where its libraries are; none for the system's.
@@ -68,4 +55,23 @@ impl OpenSsl {
     pub fn text(&self, side: &Side, words: &str) -> String {
         run(&mut self.command(side, words), b"").text()
     }
+}
+
+/// The folder of the newest OpenSSL among those that `cargo xtask openssl` built whose names begin so.
+///
+/// # Panics
+/// When it built none.
+#[track_caller]
+pub(crate) fn newest(prefix: &str) -> PathBuf {
+    let folder = target().join("openssl");
+    let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+    let versions = entries.filter_map(|entry| {
+        let name = entry.file_name().to_str()?.to_owned();
+        let built = name.starts_with(prefix) && entry.path().join("bin/openssl").exists();
+        let numbers: Vec<u32> = name.split(['.', '-']).filter_map(|n| n.parse().ok()).collect();
+        built.then(|| (numbers, entry.path()))
+    });
+    let newest = versions.max().map(|(_, path)| path);
+    newest
+        .unwrap_or_else(|| panic!("no OpenSSL {prefix}x in {}: run `cargo xtask openssl`", folder.display()))
 }

@@ -5,7 +5,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::{Ended, Place, built, run, target};
+use crate::openssl::newest;
+use crate::{Ended, Place, built, run};
 
 /// OpenSSL for SPARC, built by `cargo xtask openssl` from its authors' sources, with their own assembly.
 pub struct SparcOpenSsl {
@@ -28,18 +29,7 @@ impl SparcOpenSsl {
     /// When it was not built.
     #[track_caller]
     pub fn newest(series: u32, program: &str) -> SparcOpenSsl {
-        let folder = target().join("openssl");
-        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-        let prefix = format!("sparc64-{series}.");
-        let mut found: Vec<PathBuf> = entries
-            .filter(|entry| entry.file_name().to_str().is_some_and(|name| name.starts_with(&prefix)))
-            .map(|entry| entry.path().join("bin").join(program))
-            .filter(|program| program.exists())
-            .collect();
-        found.sort();
-        let program = found.pop().unwrap_or_else(|| {
-            panic!("no {prefix}x with {program} in {}: run `cargo xtask openssl`", folder.display())
-        });
+        let program = newest(&format!("sparc64-{series}.")).join("bin").join(program);
         SparcOpenSsl { program, place: Place::new() }
     }
 
@@ -56,16 +46,32 @@ impl SparcOpenSsl {
         command
     }
 
+    /// The same command, which leaves word of what it executes.
+    pub fn counting(&self, options: &[&str], words: &str) -> Command {
+        let report = self.place.path("report.json");
+        let path = report.to_str().expect("a temporary folder has a plain name");
+        self.command(&[options, &["--mix", "--unreached", "--json", "--report", path]].concat(), words)
+    }
+
+    /// What the last counting command executed.
+    ///
+    /// # Panics
+    /// When it left no word.
+    #[track_caller]
+    pub fn executed(&self) -> Executed {
+        let text = self.place.read("report.json");
+        Executed(serde_json::from_slice(&text).expect("the report is JSON"))
+    }
+
     /// Runs it, and tells what it executed.
     #[track_caller]
     pub fn run(&self, options: &[&str], words: &str, input: &[u8]) -> (Ended, Executed) {
+        // That of a former run says nothing of this one.
         let report = self.place.path("report.json");
-        let path = report.to_str().expect("a temporary folder has a plain name");
-        let options = [options, &["--mix", "--unreached", "--json", "--report", path]].concat();
-        let ended = run(&mut self.command(&options, words), input);
-        let text = std::fs::read_to_string(&report)
-            .unwrap_or_else(|e| panic!("{}: {e}\n{}\n{}", report.display(), ended.shown, ended.err));
-        (ended, Executed(serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"))))
+        let _ = std::fs::remove_file(&report);
+        let ended = run(&mut self.counting(options, words), input);
+        assert!(report.exists(), "{} said nothing of what it executed:\n{}", ended.shown, ended.err);
+        (ended, self.executed())
     }
 }
 
