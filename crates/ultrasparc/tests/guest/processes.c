@@ -43,12 +43,21 @@ int main(int argc, char **argv) {
         waitpid(child, &status, 0);
         status_of("signalled", status);
     }
-    if ((child = fork()) == 0) { raise(SIGSTOP); _exit(0); }
+    /* It may end only when it has been seen to go on. */
+    if (pipe(ends)) return 1;
+    if ((child = fork()) == 0) {
+        char end;
+        close(ends[1]);
+        raise(SIGSTOP);
+        _exit(read(ends[0], &end, 1));
+    }
+    close(ends[0]);
     waitpid(child, &status, WUNTRACED);
     status_of("stopping", status);
     kill(child, SIGCONT);
     waitpid(child, &status, WCONTINUED);
     status_of("going on", status);
+    close(ends[1]);
     siginfo_t info;
     waitid(P_PID, child, &info, WEXITED);
     printf("waitid: signal %d code %d status %d pid %d\n", info.si_signo, info.si_code, info.si_status, info.si_pid == child);
@@ -107,7 +116,7 @@ int main(int argc, char **argv) {
     printf("setrlimit %d\n", setrlimit(RLIMIT_NOFILE, &limit));
     getrlimit(RLIMIT_NOFILE, &limit);
     printf("descriptors %ld, dup beyond: %d errno %d\n", (long)limit.rlim_cur, dup2(0, 100), errno);
-    printf("groups %d session %d\n", getpgrp() == getpgid(0), getsid(0) > 0);
+    printf("groups %d session %d\n", getpgrp() == getpgid(0), getsid(0) >= 0);
     fflush(stdout);
     raise(SIGTERM);
     return 0;
