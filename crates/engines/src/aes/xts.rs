@@ -222,7 +222,7 @@ struct TweakAhead<L> {
 impl<L: Lane> Beside<L> for TweakAhead<L> {
     #[inline(always)]
     fn prepare(&mut self, i: usize) {
-        self.ahead[i] = self.tweaks[i].times_x(8 * L::BLOCKS as u32);
+        self.ahead[i] = self.tweaks[i].times_x(8 * L::BLOCKS as u32).now();
     }
 
     #[inline(always)]

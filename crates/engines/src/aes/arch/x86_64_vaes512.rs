@@ -73,7 +73,8 @@ impl Zmm {
         }
     }
 
-    /// Each block times x to the power 8 `UP`, where `DOWN` is 16 - `UP`.
+    /// Each block times x to the power 8 `UP`, where `DOWN` is 16 - `UP`. Where shifts of bits wait for the unit that AES
+    /// needs, they take longer than this multiplication.
     #[inline(always)]
     fn times_x_bytes<const UP: i32, const DOWN: i32>(self) -> Self {
         // SAFETY: as above.
@@ -81,23 +82,6 @@ impl Zmm {
             let carry = _mm512_bsrli_epi128::<DOWN>(self.0);
             let reduced = _mm512_clmulepi64_epi128::<0x00>(carry, _mm512_set1_epi64(0x87));
             Zmm(_mm512_xor_si512(_mm512_bslli_epi128::<UP>(self.0), reduced))
-        }
-    }
-
-    /// Each block times x^32. A carry-less multiplication would take an AES unit's time; shifts don't.
-    #[inline(always)]
-    fn times_x_32(self) -> Self {
-        // SAFETY: as above.
-        unsafe {
-            let carry = _mm512_bsrli_epi128::<12>(self.0);
-            // x^128 = x^7 + x^2 + x + 1.
-            let low = _mm512_ternarylogic_epi32::<0x96>(
-                carry,
-                _mm512_slli_epi64::<1>(carry),
-                _mm512_slli_epi64::<2>(carry),
-            );
-            let shifted = _mm512_bslli_epi128::<4>(self.0);
-            Zmm(_mm512_ternarylogic_epi32::<0x96>(shifted, low, _mm512_slli_epi64::<7>(carry)))
         }
     }
 }
@@ -225,7 +209,7 @@ impl Lane for Zmm {
             8 => self.times_x_bytes::<1, 15>(),
             16 => self.times_x_bytes::<2, 14>(),
             24 => self.times_x_bytes::<3, 13>(),
-            32 => self.times_x_32(),
+            32 => self.times_x_bytes::<4, 12>(),
             // SAFETY: as above.
             _ => self.times_x_each(unsafe { _mm512_set1_epi64(k.into()) }),
         }
