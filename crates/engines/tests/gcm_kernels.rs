@@ -256,6 +256,30 @@ fn what_is_refused() {
 
 /// Key and state side by side, and two ends of one beginning.
 #[test]
+fn a_key_in_anothers_place_is_as_if_new() {
+    let mut random = Random::new(9);
+    for kernel in kernels() {
+        let mut gcm = Gcm::with_kernel(kernel, &random.bytes(32)).unwrap();
+        for len in [32, 16, 16, 24, 24, 17, 16, 32, 0, 32] {
+            let (key, nonce, plain) = (random.bytes(len), random.bytes(12), random.bytes(2000));
+            let set = gcm.rekey(&key);
+            let Ok(new) = Gcm::with_kernel(kernel, &key) else {
+                assert!(matches!(set, Err(Error::KeyLength { given, .. }) if given == len));
+                continue;
+            };
+            set.unwrap();
+            let passed = [&gcm, &new].map(|gcm| {
+                let (mut data, mut tag) = (plain.clone(), [0; 16]);
+                gcm.seal(&nonce, &nonce, InOut::in_place(&mut data), &mut tag).unwrap();
+                (data, tag)
+            });
+            assert_eq!(passed[0], passed[1], "{} {len}", kernel.kernel().name);
+            assert_eq!(passed[0], reference(&key, &nonce, &nonce, &plain));
+        }
+    }
+}
+
+#[test]
 fn a_copy_of_a_state_goes_its_own_way() {
     let mut random = Random::new(5);
     let (key, aad, text) = (random.array::<16>(), random.bytes(21), random.bytes(211));

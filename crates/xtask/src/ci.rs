@@ -19,7 +19,10 @@ const STEPS: &[(&str, Step)] = &[
     ("vectors", |_| vectors::install()),
     ("openssl", |_| openssl::openssl()),
     ("test", |p| {
-        p.tests(command("cargo", &["test", "--workspace", "--profile", CHECKED, PROGRAMS[0], PROGRAMS[1]]))
+        p.tests(command(
+            "cargo",
+            &["test", ALL, "--workspace", "--profile", CHECKED, PROGRAMS[0], PROGRAMS[1]],
+        ))
     }),
     ("programs", programs),
     ("loom", loom),
@@ -33,6 +36,9 @@ const STEPS: &[(&str, Step)] = &[
 /// As optimised as a release, so that tests of whole ciphers take no time, with overflow checks and assertions. The
 /// release itself is what `programs` and `bench-once` run.
 pub const CHECKED: &str = "checked";
+
+/// One failure does not hide the next.
+const ALL: &str = "--no-fail-fast";
 
 /// Real programs run once, in a step of their own: they take minutes, and it is the module that they test.
 const PROGRAMS: [&str; 2] = ["--exclude", "millstream-tests"];
@@ -120,7 +126,7 @@ fn deny(pipeline: &mut Pipeline) -> Result<(), String> {
 
 /// Unmodified programs on the provider, without features, and traced; and the provider under every libcrypto there is.
 fn programs(pipeline: &mut Pipeline) -> Result<(), String> {
-    pipeline.tests(command("cargo", &["test", "--release", "--package", PROGRAMS[1]]))?;
+    pipeline.tests(command("cargo", &["test", ALL, "--release", "--package", PROGRAMS[1]]))?;
     for libcrypto in openssl::libraries()? {
         println!("\nThe provider under {}", libcrypto.display());
         let mut tests = command("cargo", &["test", "--release", "--package", "millstream-provider"]);

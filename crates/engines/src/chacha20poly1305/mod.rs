@@ -164,6 +164,15 @@ impl ChaCha20Poly1305 {
         Ok(ChaCha20Poly1305 { kernel, key: words })
     }
 
+    /// Puts a key of 32 bytes in this one's place, for the same kernel.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`]; the key is then the one that it was.
+    pub fn rekey(&mut self, key: &[u8]) -> Result<(), Error> {
+        *self = ChaCha20Poly1305::with_kernel(self.kernel, key)?;
+        Ok(())
+    }
+
     /// The kernel in use.
     pub fn kernel(&self) -> &'static Kernel {
         self.kernel.kernel()

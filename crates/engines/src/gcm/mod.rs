@@ -210,6 +210,21 @@ impl Gcm {
         Ok(gcm)
     }
 
+    /// Puts a key of 16, 24 or 32 bytes in this one's place, for the same kernel. Where a key is for one message this
+    /// is faster than [`Gcm::new`]: nothing is moved, and of a key as long nothing is left to wipe.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`]; the key is then the one that it was.
+    pub fn rekey(&mut self, key: &[u8]) -> Result<(), Error> {
+        if key.len() != 4 * (self.key.schedule.rounds - 6) {
+            *self = Gcm::with_kernel(self.kernel, key)?;
+            return Ok(());
+        }
+        // SAFETY: `kernel` is bound. It writes the same places as it did for the last key.
+        unsafe { (self.kernel.ops().expand)(&mut self.key, key) };
+        Ok(())
+    }
+
     /// The kernel this key is bound to.
     pub fn kernel(&self) -> &'static Kernel {
         self.kernel.kernel()

@@ -66,6 +66,24 @@ impl XtsContext {
         self.key = Some(Arc::new(key));
         Ok(())
     }
+
+    /// Passes a data unit.
+    #[inline(always)]
+    fn pass(&mut self, data: InOut<'_>) -> Result<()> {
+        let Some(key) = self.key.as_deref().filter(|_| self.common.iv_set()) else {
+            return Err(Reason::CIPHER_OPERATION_FAILED);
+        };
+        let len = data.len();
+        match len {
+            0..16 => return Err(Reason::CIPHER_OPERATION_FAILED),
+            16..=MAX_DATA_UNIT => {}
+            _ => return Err(Reason::XTS_DATA_UNIT_IS_TOO_LARGE),
+        }
+        let Common { direction, chain, .. } = &self.common;
+        key.pass(*direction, chain, data)?;
+        self.common.count.add(len);
+        Ok(())
+    }
 }
 
 impl Context for XtsContext {
@@ -109,20 +127,15 @@ impl Context for XtsContext {
         Ok(input)
     }
 
+    #[inline(always)]
+    fn quick(&mut self, data: InOut<'_>) -> Option<Result<()>> {
+        Some(self.pass(data))
+    }
+
     fn update(&mut self, mut data: Exchange<'_>) -> Result<usize> {
-        let Some(key) = self.key.as_deref().filter(|_| self.common.iv_set()) else {
-            return Err(Reason::CIPHER_OPERATION_FAILED);
-        };
-        let len = data.input_len();
-        match len {
-            0..16 => return Err(Reason::CIPHER_OPERATION_FAILED),
-            16..=MAX_DATA_UNIT => {}
-            _ => return Err(Reason::XTS_DATA_UNIT_IS_TOO_LARGE),
-        }
-        let Common { direction, chain, .. } = &self.common;
-        key.pass(*direction, chain, data.pass()?)?;
-        self.common.count.add(len);
-        Ok(len)
+        let data = data.pass()?;
+        let len = data.len();
+        self.pass(data).map(|()| len)
     }
 
     fn finish(&mut self, _out: &mut [u8; LAST]) -> Result<usize> {

@@ -30,6 +30,10 @@ impl Algorithm for ChaCha {
         ChaCha20Poly1305::new(features, bytes)
     }
 
+    fn rekey(key: &mut ChaCha20Poly1305, bytes: &[u8]) -> std::result::Result<(), EngineError> {
+        key.rekey(bytes)
+    }
+
     fn kernel(key: &ChaCha20Poly1305) -> &'static str {
         key.kernel().name
     }
@@ -66,6 +70,13 @@ impl ChaChaContext {
                 .with("the nonce was used for a message: set another for the next"));
         }
         self.messages.begin(&self.nonce)
+    }
+
+    #[inline(always)]
+    fn pass(&mut self, data: InOut<'_>) -> Result<()> {
+        self.ready()?;
+        let tag = (self.tag_len > 0).then(|| &self.tag[..self.tag_len]);
+        self.messages.pass(data, tag)
     }
 
     fn announce_record(&mut self, aad: &[u8]) -> Result<()> {
@@ -224,19 +235,18 @@ impl Context for ChaChaContext {
         Ok(input)
     }
 
-    #[inline]
+    #[inline(always)]
+    fn quick(&mut self, data: InOut<'_>) -> Option<Result<()>> {
+        self.record.is_none().then(|| self.pass(data))
+    }
+
     fn update(&mut self, mut data: Exchange<'_>) -> Result<usize> {
-        if data.input_len() == 0 {
-            return Ok(0);
+        let len = data.input_len();
+        match self.record {
+            _ if len == 0 => Ok(0),
+            None => self.pass(data.pass()?).map(|()| len),
+            Some(record) => self.pass_record(record, data),
         }
-        if let Some(record) = self.record {
-            return self.pass_record(record, data);
-        }
-        self.ready()?;
-        let data = data.pass()?;
-        let (len, tag) = (data.len(), (self.tag_len > 0).then(|| &self.tag[..self.tag_len]));
-        self.messages.pass(data, tag)?;
-        Ok(len)
     }
 
     fn associate(&mut self, data: &[u8]) -> Result<usize> {

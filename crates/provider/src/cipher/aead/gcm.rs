@@ -8,7 +8,7 @@
 
 use millstream::gcm::{Gcm, State};
 use millstream::modes::Direction;
-use millstream::{EngineError, Features, cwq};
+use millstream::{EngineError, Features, InOut, cwq};
 
 use super::message::{Algorithm, Messages};
 use super::{Record, Spec, TAG};
@@ -44,6 +44,10 @@ impl Algorithm for AesGcm {
 
     fn key(features: Features, bytes: &[u8]) -> std::result::Result<Gcm, EngineError> {
         Gcm::new(features, bytes)
+    }
+
+    fn rekey(key: &mut Gcm, bytes: &[u8]) -> std::result::Result<(), EngineError> {
+        key.rekey(bytes)
     }
 
     fn kernel(key: &Gcm) -> &'static str {
@@ -240,13 +244,10 @@ impl GcmContext {
     }
 
     #[inline(always)]
-    fn pass(&mut self, mut data: Exchange<'_>) -> Result<usize> {
+    fn pass(&mut self, data: InOut<'_>) -> Result<()> {
         self.ready()?;
-        let data = data.pass()?;
-        let len = data.len();
         let tag = self.tag_len.map(|len| &self.tag[..len]);
-        self.messages.pass(data, tag)?;
-        Ok(len)
+        self.messages.pass(data, tag)
     }
 
     fn set_tag(&mut self, param: &Param<'_>) -> Result<()> {
@@ -365,13 +366,15 @@ impl Context for GcmContext {
         Ok(input)
     }
 
-    #[inline]
+    #[inline(always)]
+    fn quick(&mut self, data: InOut<'_>) -> Option<Result<()>> {
+        self.record.is_none().then(|| self.pass(data))
+    }
+
     fn update(&mut self, data: Exchange<'_>) -> Result<usize> {
-        if data.input_len() == 0 {
-            return Ok(0);
-        }
         match self.record {
-            None => self.pass(data),
+            _ if data.input_len() == 0 => Ok(0),
+            None => self.cipher(data),
             Some(record) => self.pass_record(record, data),
         }
     }
@@ -426,12 +429,14 @@ impl Context for GcmContext {
         Ok(0)
     }
 
-    fn cipher(&mut self, data: Exchange<'_>) -> Result<usize> {
+    fn cipher(&mut self, mut data: Exchange<'_>) -> Result<usize> {
         let len = data.input_len();
         match self.record {
-            None => self.pass(data),
-            Some(record) => self.pass_record(record, data),
-        }?;
+            None => self.pass(data.pass()?)?,
+            Some(record) => {
+                self.pass_record(record, data)?;
+            }
+        }
         Ok(len)
     }
 

@@ -26,6 +26,8 @@ pub trait Algorithm: 'static {
     const REMOTE: cwq::Algorithm;
 
     fn key(features: Features, bytes: &[u8]) -> std::result::Result<Self::Key, EngineError>;
+    /// Puts another key in its place.
+    fn rekey(key: &mut Self::Key, bytes: &[u8]) -> std::result::Result<(), EngineError>;
     /// What computes.
     fn kernel(key: &Self::Key) -> &'static str;
     fn begin(key: &Self::Key, nonce: &[u8]) -> std::result::Result<Self::State, EngineError>;
@@ -101,19 +103,16 @@ impl<A: Algorithm> Messages<A> {
             self.key = Some(Key::Remote(Arc::new(key), None));
             return Ok(());
         }
+        // Some set a key for each message: it takes the last one's place, and is counted in the same row.
+        if let Some(Key::Local(last, message)) = &mut self.key {
+            message.abandon();
+            if let Some(last) = Arc::get_mut(last) {
+                return Ok(A::rekey(last, bytes)?);
+            }
+        }
         let key = A::key(millstream::features()?, bytes)?;
         self.count.bind(rows.row(provider, Place::InProcess, self.name, A::kernel(&key)));
-        match &mut self.key {
-            // Some set a key for each message: it takes the last one's place.
-            Some(Key::Local(last, message)) => {
-                message.abandon();
-                match Arc::get_mut(last) {
-                    Some(last) => *last = key,
-                    None => *last = Arc::new(key),
-                }
-            }
-            _ => self.key = Some(Key::Local(Arc::new(key), Local::default())),
-        }
+        self.key = Some(Key::Local(Arc::new(key), Local::default()));
         Ok(())
     }
 
