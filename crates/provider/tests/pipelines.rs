@@ -2,7 +2,7 @@
 
 mod support;
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 use std::time::Instant;
 
 use millstream_testkit::Random;
@@ -58,14 +58,25 @@ impl Pipelines {
         key: &[u8],
         ivs: &[Vec<u8>],
     ) -> Result<CipherContext, Refused> {
-        let context = CipherContext::new();
+        let mut context = CipherContext::new();
+        self.begin_in(&mut context, cipher.0, encrypt, Some(key), ivs)?;
+        Ok(context)
+    }
+
+    /// Begins messages in a context: of its cipher where that is null, and with its key where none is given.
+    fn begin_in(
+        &self,
+        context: &mut CipherContext,
+        cipher: *mut c_void,
+        encrypt: bool,
+        key: Option<&[u8]>,
+        ivs: &[Vec<u8>],
+    ) -> Result<(), Refused> {
         let at: Vec<_> = ivs.iter().map(|iv| iv.as_ptr()).collect();
         let begin = if encrypt { self.encrypt } else { self.decrypt };
+        let (key, len) = key.map_or((std::ptr::null(), 0), |key| (key.as_ptr(), key.len()));
         // SAFETY: as the manual says.
-        done(unsafe {
-            begin(context.0, cipher.0, key.as_ptr(), key.len(), ivs.len(), at.as_ptr(), cipher.iv_len())
-        })?;
-        Ok(context)
+        done(unsafe { begin(context.0, cipher, key, len, ivs.len(), at.as_ptr(), ivs[0].len()) })
     }
 
     fn update(
@@ -182,6 +193,43 @@ fn pipes_are_as_messages_alone() {
             pipelines.update(&mut context, &second, &mut outs).unwrap();
             pipelines.finish(&mut context, &mut outs).unwrap();
             assert_eq!(outs, expected, "{name}, {pipes} pipes, encrypt {encrypt}");
+        }
+    }
+}
+
+#[test]
+fn pipes_begin_anew_with_the_key_that_they_have() {
+    let Some(pipelines) = pipelines() else { return };
+    let library = Library::millstream();
+    let mut random = Random::new(4);
+    for name in ["AES-128-CBC", "AES-256-CTR", "AES-192-CFB", "DES-EDE3-CBC", "AES-128-GCM"] {
+        let cipher = library.cipher(name).unwrap();
+        let mut key = random.bytes(cipher.key_len());
+        let ivs = vec![random.bytes(cipher.iv_len()); 5];
+        let mut context = pipelines.begin(&cipher, true, &key, &ivs).unwrap();
+        for (round, pipes) in [5, 5, 3, 5, 5].into_iter().enumerate() {
+            let another = round == 4;
+            if another {
+                key = random.bytes(cipher.key_len());
+            }
+            let ivs: Vec<_> = (0..pipes).map(|_| random.bytes(cipher.iv_len())).collect();
+            let begin = |key, context: &mut CipherContext| {
+                pipelines.begin_in(context, std::ptr::null_mut(), true, key, &ivs).unwrap();
+            };
+            begin(another.then_some(&key[..]), &mut context);
+            // What was begun and not ended is forgotten.
+            pipelines.update(&mut context, &vec![&[1; 21][..]; pipes], &mut vec![Vec::new(); pipes]).unwrap();
+            begin(None, &mut context);
+            let messages: Vec<_> = (0..pipes).map(|i| random.bytes(50 + i)).collect();
+            let inputs: Vec<_> = messages.iter().map(Vec::as_slice).collect();
+            let mut outs = vec![Vec::new(); pipes];
+            pipelines.update(&mut context, &inputs, &mut outs).unwrap();
+            pipelines.finish(&mut context, &mut outs).unwrap();
+            for ((out, message), iv) in outs.iter().zip(&messages).zip(&ivs) {
+                let mut alone = cipher.context(true, &key, iv).unwrap();
+                let expected = [alone.update(message).unwrap(), alone.finish().unwrap()].concat();
+                assert_eq!(*out, expected, "{name}, round {round}");
+            }
         }
     }
 }

@@ -32,13 +32,11 @@ impl<C: Context> Pipelined<C> {
         params: Params<'_>,
     ) -> Result<()> {
         self.one.init(direction, key, None, params)?;
-        self.pipes.clear();
-        for iv in ivs {
-            let mut pipe = self.one.clone();
-            pipe.init(direction, None, *iv, params)?;
-            self.pipes.push(pipe);
+        // Those that are there have the key, and begin anew as a single message does.
+        if key.is_some() || self.pipes.len() != ivs.len() {
+            self.pipes = vec![self.one.clone(); ivs.len()];
         }
-        Ok(())
+        self.pipes.iter_mut().zip(ivs).try_for_each(|(pipe, iv)| pipe.init(direction, None, *iv, params))
     }
 
     /// The context of each message, if there are so many.
