@@ -764,7 +764,8 @@ macro_rules! row {
         }
 
         #[target_feature(enable = $features)]
-        fn open(key: &Key, j0: u128, aad: &[u8], data: InOut<'_>) -> u128 {
+        fn open(key: &Key, j0: u128, aad: &[u8], data: &mut InOut<'_>) -> u128 {
+            let data = data.reborrow();
             match key.schedule.rounds {
                 10 => message::<10, true>(key, j0, aad, data),
                 12 => message::<12, true>(key, j0, aad, data),

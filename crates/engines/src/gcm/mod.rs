@@ -84,8 +84,9 @@ pub struct GcmOps {
     expand: unsafe fn(&mut Key, &[u8]),
     /// Encrypts a whole message whose pre-counter block is given; returns the tag.
     seal: unsafe fn(&Key, u128, &[u8], InOut<'_>) -> u128,
-    /// Decrypts a whole message; returns the tag it should have.
-    open: unsafe fn(&Key, u128, &[u8], InOut<'_>) -> u128,
+    /// Decrypts a whole message; returns the tag it should have. By reference because the caller may have to take the
+    /// plaintext back: a copy would be read before what it was made from had been written.
+    open: unsafe fn(&Key, u128, &[u8], &mut InOut<'_>) -> u128,
     /// Encrypts one piece from the given counter block on; returns the GHASH state after it.
     encrypt: unsafe fn(&Key, u128, u128, InOut<'_>) -> u128,
     /// Decrypts one piece, as `encrypt`.
@@ -312,7 +313,7 @@ impl Aead for Gcm {
         check_length(data.len() as u64)?;
         check_tag_length(tag)?;
         // SAFETY: `kernel` is bound.
-        let value = unsafe { (self.kernel.ops().open)(&self.key, j0, aad, data.reborrow()) };
+        let value = unsafe { (self.kernel.ops().open)(&self.key, j0, aad, &mut data) };
         if tags_match(value, tag) { Ok(()) } else { Err(self.withdraw(j0, data)) }
     }
 }

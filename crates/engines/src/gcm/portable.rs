@@ -32,8 +32,8 @@ fn seal(key: &Key, j0: u128, aad: &[u8], data: InOut<'_>) -> u128 {
     message::<false>(key, j0, aad, data)
 }
 
-fn open(key: &Key, j0: u128, aad: &[u8], data: InOut<'_>) -> u128 {
-    message::<true>(key, j0, aad, data)
+fn open(key: &Key, j0: u128, aad: &[u8], data: &mut InOut<'_>) -> u128 {
+    message::<true>(key, j0, aad, data.reborrow())
 }
 
 fn encrypt(key: &Key, counter: u128, state: u128, data: InOut<'_>) -> u128 {
