@@ -3,6 +3,7 @@
 use arrayvec::ArrayVec;
 use millstream_cpu::Features;
 use millstream_engines::chacha20poly1305::ChaCha20Poly1305Lanes;
+use millstream_engines::compare::begins;
 use millstream_engines::crc::{Crc32, Crc32c};
 use millstream_engines::gcm::GcmLanes;
 use millstream_engines::hash::{Digest, Hash, HashLanes, Hasher};
@@ -10,7 +11,6 @@ use millstream_engines::hmac::{HmacJob, HmacLanes};
 use millstream_engines::ipsum::IpChecksum;
 use millstream_engines::modes::{BlockMode, ByteStream, Direction};
 use millstream_engines::{Error, InOut, aes, camellia, des, kasumi};
-use subtle::ConstantTimeEq;
 
 use crate::kept::wipe_list;
 use crate::key::CipherKey;
@@ -450,7 +450,7 @@ fn cipher_of<'c>(chained: &'c mut Chained<'_>) -> Operation<'c> {
 /// Whether the computed tag begins with the expected one; where not, a separate output is zeroed.
 fn verified(chained: &mut Chained<'_>, tag: &Digest) -> Result<(), Error> {
     let expected = chained.expected.unwrap_or_default();
-    if tag[..expected.len()].ct_eq(expected).into() {
+    if begins(tag, expected).into() {
         return Ok(());
     }
     if !chained.data.is_in_place() {
@@ -481,8 +481,7 @@ fn compare_one(operation: &mut Operation<'_>) {
         },
         _ => return,
     };
-    let right = tag.len() >= expected.len() && tag[..expected.len()].ct_eq(expected).into();
-    operation.result = if right { Ok(()) } else { Err(Error::Authentication) };
+    operation.result = if begins(tag, expected).into() { Ok(()) } else { Err(Error::Authentication) };
 }
 
 /// A cipher on one object.

@@ -14,6 +14,7 @@ pub mod aes;
 pub mod camellia;
 pub mod chacha20poly1305;
 pub mod cmac;
+pub mod compare;
 pub mod crc;
 pub mod des;
 pub mod error;

@@ -52,8 +52,8 @@ pub use millstream_cpu::{Feature, FeatureSet, Features, Mask, MaskError, process
 pub use millstream_cwq as cwq;
 pub use millstream_engines::{
     Algorithm, Bound, Engine, Error as EngineError, InOut, Kernel, Standing, Timing, aead, aes, camellia,
-    chacha20poly1305, cmac, crc, des, engines, gcm, hash, hkdf, hmac, ipsum, kasumi, kernel, md5, modes, rc4,
-    sha1, sha256, sha512, tls,
+    chacha20poly1305, cmac, compare, crc, des, engines, gcm, hash, hkdf, hmac, ipsum, kasumi, kernel, md5,
+    modes, rc4, sha1, sha256, sha512, tls,
 };
 pub use millstream_shm::tally;
 

@@ -92,7 +92,8 @@ impl Ctr {
     }
 
     #[inline]
-    pub(super) fn run(&self, counter: &mut Block, mut data: InOut<'_>) {
+    pub(super) fn run(&self, counter: &mut Block, data: InOut<'_>) {
+        let mut data = data.word_by_word();
         while !data.is_empty() {
             // SAFETY: the kernel is bound.
             unsafe { (self.kernel.ops().crypt)(&self.schedule, counter, &mut data) }

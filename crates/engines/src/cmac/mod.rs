@@ -10,9 +10,9 @@ pub use state::{State, Stream};
 
 use std::fmt;
 
-use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, optimization_barrier};
 
+use crate::compare::begins;
 use crate::modes::BlockMode;
 use crate::{Error, InOut, camellia, des};
 
@@ -190,5 +190,5 @@ pub(crate) fn compare(algorithm: &'static str, computed: &[u8], tag: &[u8]) -> R
         let takes = if computed.len() == 8 { "4 to 8 bytes" } else { "4 to 16 bytes" };
         return Err(Error::TagLength { algorithm, given: tag.len(), takes });
     }
-    if computed[..tag.len()].ct_eq(tag).into() { Ok(()) } else { Err(Error::Authentication) }
+    if begins(computed, tag).into() { Ok(()) } else { Err(Error::Authentication) }
 }

@@ -11,9 +11,9 @@ mod prefix;
 use std::{fmt, io};
 
 use millstream_cpu::Features;
-use subtle::ConstantTimeEq;
 use zeroize::optimization_barrier;
 
+use crate::compare::begins;
 use crate::hash::{
     Chain, Chaining, CompressOps, Digest, Family, Hash, HashKernel, Kind, MidState, Stream, compress, each,
     load, map, wipe,
@@ -200,7 +200,7 @@ fn check_length(hash: Hash, tag: &[u8]) -> Result<(), Error> {
 }
 
 fn compare(right: &Digest, tag: &[u8]) -> Result<(), Error> {
-    if bool::from(right[..tag.len()].ct_eq(tag)) { Ok(()) } else { Err(Error::Authentication) }
+    if bool::from(begins(right, tag)) { Ok(()) } else { Err(Error::Authentication) }
 }
 
 /// The inner hash under way, and the outer one after the block of the key.

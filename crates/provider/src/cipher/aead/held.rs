@@ -5,11 +5,11 @@
 //! costs one operation.
 
 use millstream::InOut;
+use millstream::compare::begins;
 use millstream::modes::Direction;
 use zeroize::Zeroizing;
 
 use super::TAG;
-use super::message::begins;
 use crate::error::{Reason, Result};
 use crate::remote::{RemoteKey, fits};
 
@@ -109,7 +109,7 @@ impl Held {
     /// Whether the tag of a message that was decrypted begins with `tag`.
     pub fn verify(mut self, key: &RemoteKey, tag: &[u8]) -> Result<bool> {
         if let SoFar::Opened(opened) = self.so_far {
-            return Ok(begins(&opened, tag));
+            return Ok(begins(&opened, tag).into());
         }
         let Held { nonce, aad, data, .. } = &mut self;
         if tag.len() == TAG {
@@ -118,6 +118,6 @@ impl Held {
         // The service takes no tags of other lengths, so it computes the whole one: over the plaintext.
         key.seal(nonce, aad, InOut::in_place(data))?;
         let whole = key.seal(nonce, aad, InOut::in_place(data))?;
-        Ok(begins(&whole, tag))
+        Ok(begins(&whole, tag).into())
     }
 }

@@ -6,7 +6,6 @@ use millstream::aead::{Aead, AeadState};
 use millstream::modes::Direction;
 use millstream::tally::Place;
 use millstream::{EngineError, Features, InOut, cwq};
-use subtle::ConstantTimeEq;
 
 use super::held::Held;
 use super::local::{Local, NO_MESSAGE};
@@ -210,9 +209,4 @@ impl<A: Algorithm> Messages<A> {
         data.output().fill(0);
         Err(Reason::SILENT)
     }
-}
-
-/// Whether a tag begins with what was given. The time depends on the length alone.
-pub fn begins(tag: &[u8; TAG], given: &[u8]) -> bool {
-    tag.get(..given.len()).is_some_and(|tag| tag.ct_eq(given).into())
 }
