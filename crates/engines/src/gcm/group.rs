@@ -23,9 +23,6 @@ const CHUNK: usize = (POWERS - 4) * BLOCK;
 
 /// Vectors that hold a block of several messages, one a lane.
 pub(super) trait Across: Vector {
-    /// A block a lane, as many as there are lanes.
-    fn join(blocks: &[Self::One]) -> Self;
-
     /// The lanes' sums of as many vectors as there are lanes, one a lane.
     fn sums(vectors: &[Self]) -> Self;
 }

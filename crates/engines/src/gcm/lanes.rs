@@ -127,6 +127,8 @@ pub(super) trait Vector: Copy {
     fn with_first(self, first: Self::One) -> Self;
     /// The same block in every lane.
     fn repeat(one: Self::One) -> Self;
+    /// A block a lane, as many as there are lanes.
+    fn join(blocks: &[Self::One]) -> Self;
     /// A block as an integer.
     ///
     /// # Safety
@@ -684,12 +686,15 @@ pub(super) unsafe fn powers<V: Vector>(key: &mut Key) {
         // Divided by x, whose inverse is x^127 + x^6 + x + 1.
         let over = 0u128.wrapping_sub(subkey >> 127);
         let h = V::one(subkey << 1 ^ over & (0xc2 << 120 | 1));
-        put(key, 1, h, V::one(POLYNOMIAL));
-        let mut n = 1;
-        while n < V::LANES {
-            double::<V::One>(key, n);
-            n *= 2;
+        let polynomial = V::one(POLYNOMIAL);
+        let by = Powers { h, shifted: h.swap().xor(h.multiply::<0, 0>(polynomial)) };
+        // The lowest in registers: a vector of what was stored block by block would wait until all was in the cache.
+        let mut lowest = [h; 4];
+        for i in (1..V::LANES).rev() {
+            lowest[i - 1] = Sum::product(lowest[i], by).reduce(polynomial);
         }
+        put(key, V::LANES, V::join(&lowest[..V::LANES]), V::repeat(polynomial));
+        let mut n = V::LANES;
         while n < POWERS {
             double::<V>(key, n);
             n *= 2;

@@ -191,6 +191,11 @@ impl Vector for Block128 {
     }
 
     #[inline(always)]
+    fn join(blocks: &[Self]) -> Self {
+        blocks[0]
+    }
+
+    #[inline(always)]
     unsafe fn one(value: u128) -> Self {
         // SAFETY: as the caller.
         unsafe { Block128(from_halves(value as u64, (value >> 64) as u64)) }

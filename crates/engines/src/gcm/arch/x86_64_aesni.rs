@@ -164,6 +164,11 @@ impl Vector for Block128 {
     }
 
     #[inline(always)]
+    fn join(blocks: &[Block128]) -> Self {
+        blocks[0]
+    }
+
+    #[inline(always)]
     unsafe fn one(value: u128) -> Self {
         // SAFETY: SSE2 is part of x86-64.
         unsafe { Block128(_mm_set_epi64x((value >> 64) as i64, value as i64)) }
@@ -186,11 +191,6 @@ impl Vector for Block128 {
 }
 
 impl Across for Block128 {
-    #[inline(always)]
-    fn join(blocks: &[Block128]) -> Self {
-        blocks[0]
-    }
-
     #[inline(always)]
     fn sums(vectors: &[Self]) -> Self {
         vectors[0]

@@ -191,6 +191,12 @@ impl Vector for Block256 {
     }
 
     #[inline(always)]
+    fn join(blocks: &[Block128]) -> Self {
+        // SAFETY: called only where `Self` may exist, by the trait's contract.
+        unsafe { Block256(_mm256_set_m128i(blocks[1].0, blocks[0].0)) }
+    }
+
+    #[inline(always)]
     unsafe fn one(value: u128) -> Block128 {
         // SAFETY: as the caller.
         unsafe { Block128::one(value) }
@@ -209,12 +215,6 @@ impl Vector for Block256 {
 }
 
 impl Across for Block256 {
-    #[inline(always)]
-    fn join(blocks: &[Block128]) -> Self {
-        // SAFETY: called only where `Self` may exist, by the trait's contract.
-        unsafe { Block256(_mm256_set_m128i(blocks[1].0, blocks[0].0)) }
-    }
-
     #[inline(always)]
     fn sums(vectors: &[Self]) -> Self {
         let [a, b] = [vectors[0].0, vectors[1].0];

@@ -205,6 +205,16 @@ impl Vector for Block512 {
     }
 
     #[inline(always)]
+    fn join(blocks: &[Block128]) -> Self {
+        // SAFETY: `blocks` are the witness; the trait is used only where `Self` may exist.
+        unsafe {
+            let lower = _mm256_set_m128i(blocks[1].0, blocks[0].0);
+            let upper = _mm256_set_m128i(blocks[3].0, blocks[2].0);
+            Block512(_mm512_inserti64x4::<1>(_mm512_castsi256_si512(lower), upper))
+        }
+    }
+
+    #[inline(always)]
     unsafe fn one(value: u128) -> Block128 {
         // SAFETY: as the caller.
         unsafe { Block128::one(value) }
@@ -223,16 +233,6 @@ impl Vector for Block512 {
 }
 
 impl Across for Block512 {
-    #[inline(always)]
-    fn join(blocks: &[Block128]) -> Self {
-        // SAFETY: `blocks` are the witness; the trait is used only where `Self` may exist.
-        unsafe {
-            let lower = _mm256_set_m128i(blocks[1].0, blocks[0].0);
-            let upper = _mm256_set_m128i(blocks[3].0, blocks[2].0);
-            Block512(_mm512_inserti64x4::<1>(_mm512_castsi256_si512(lower), upper))
-        }
-    }
-
     #[inline(always)]
     fn sums(vectors: &[Self]) -> Self {
         // SAFETY: `vectors` are the witness.
