@@ -3,6 +3,7 @@
 //! Ref. FIPS 197, SP 800-67, SP 800-38A. How wide T2's counter is was never published, only that it counts 32 bits at
 //! least; here the last 32 bits of the counter block count, big-endian, and the counter is not written back.
 
+use millstream_cpu::Features;
 use millstream_engines::modes::{BlockMode, Direction, StreamMode};
 use millstream_engines::{Error, InOut, aes, des};
 
@@ -37,12 +38,22 @@ pub(crate) fn run(
             }
             return Ok(data);
         }
-        CipherKind::Des | CipherKind::TripleDes => {
-            apply_des(cipher.chaining, &key, &mut iv, direction, &mut data)
-        }
-        CipherKind::Aes128 | CipherKind::Aes192 | CipherKind::Aes256 => {
-            apply_aes(cipher.chaining, &key, &mut iv, direction, &mut data)
-        }
+        CipherKind::Des | CipherKind::TripleDes => chained(
+            (des::Ecb::new, des::Cbc::new, des::Cfb::new),
+            cipher.chaining,
+            &key,
+            &mut iv,
+            direction,
+            &mut data,
+        ),
+        CipherKind::Aes128 | CipherKind::Aes192 | CipherKind::Aes256 => chained(
+            (aes::Ecb::new, aes::Cbc::new, aes::Cfb::new),
+            cipher.chaining,
+            &key,
+            &mut iv,
+            direction,
+            &mut data,
+        ),
         CipherKind::Kasumi => kasumi::apply(cipher.chaining, &key, &mut iv, direction, &mut data),
         CipherKind::KasumiF8 => kasumi::f8(&key, &iv, &mut data),
     }
@@ -52,28 +63,12 @@ pub(crate) fn run(
     Ok(data)
 }
 
-fn apply_aes(
-    chaining: Chaining,
-    key: &[u8],
-    iv: &mut [u8],
-    direction: Direction,
-    data: &mut [u8],
-) -> Result<(), Error> {
-    match chaining {
-        Chaining::Ecb => aes::Ecb::new(engine(), key)?.pass(direction, &mut [], InOut::in_place(data)),
-        Chaining::Cbc => aes::Cbc::new(engine(), key)?.pass(direction, iv, InOut::in_place(data)),
-        Chaining::Cfb => aes::Cfb::new(engine(), key)?.blocks(direction, iv, InOut::in_place(data)),
-        Chaining::Ctr => {
-            let cipher = aes::Ctr::new(engine(), key)?;
-            count(iv, data, |iv, data| {
-                cipher.blocks(Direction::Encrypt, &mut iv.to_vec(), InOut::in_place(data));
-            });
-        }
-    }
-    Ok(())
-}
+/// What makes a key of an engine's mode.
+type New<M> = fn(Features, &[u8]) -> Result<M, Error>;
 
-fn apply_des(
+/// A block cipher, given as its modes.
+fn chained<E: BlockMode, C: BlockMode, F: StreamMode>(
+    (ecb, cbc, cfb): (New<E>, New<C>, New<F>),
     chaining: Chaining,
     key: &[u8],
     iv: &mut [u8],
@@ -81,33 +76,17 @@ fn apply_des(
     data: &mut [u8],
 ) -> Result<(), Error> {
     match chaining {
-        Chaining::Ecb => des::Ecb::new(engine(), key)?.pass(direction, &mut [], InOut::in_place(data)),
-        Chaining::Cbc => des::Cbc::new(engine(), key)?.pass(direction, iv, InOut::in_place(data)),
-        Chaining::Cfb => des::Cfb::new(engine(), key)?.blocks(direction, iv, InOut::in_place(data)),
+        Chaining::Ecb => ecb(engine(), key)?.pass(direction, &mut [], InOut::in_place(data)),
+        Chaining::Cbc => cbc(engine(), key)?.pass(direction, iv, InOut::in_place(data)),
+        Chaining::Cfb => cfb(engine(), key)?.blocks(direction, iv, InOut::in_place(data)),
         // T2's tests have no DES in this mode; that it exists, and how it counts, is ours.
         Chaining::Ctr => {
-            let cipher = des::Ecb::new(engine(), key)?;
             let mut pad = counters(iv, data.len());
-            cipher.pass(Direction::Encrypt, &mut [], InOut::in_place(&mut pad));
+            ecb(engine(), key)?.pass(Direction::Encrypt, &mut [], InOut::in_place(&mut pad));
             xor(data, &pad);
         }
     }
     Ok(())
-}
-
-/// Runs a counter of any width over the data so that only the last 32 bits of its block count.
-fn count(iv: &mut [u8], data: &mut [u8], mut run: impl FnMut(&[u8], &mut [u8])) {
-    let mut rest = data;
-    while !rest.is_empty() {
-        let (_, low) = iv.split_last_chunk::<4>().expect("a block has 8 bytes at least");
-        let before_wrap = (1 << 32) - u64::from(u32::from_be_bytes(*low));
-        let bytes = (before_wrap as usize).saturating_mul(iv.len()).min(rest.len());
-        let (now, later) = rest.split_at_mut(bytes);
-        run(iv, now);
-        let (_, low) = iv.split_last_chunk_mut::<4>().expect("a block has 8 bytes at least");
-        low.fill(0);
-        rest = later;
-    }
 }
 
 /// The counter blocks for that many bytes.
