@@ -208,11 +208,15 @@ fn pipes_begin_anew_with_the_key_that_they_have() {
         let ivs = vec![random.bytes(cipher.iv_len()); 5];
         let mut context = pipelines.begin(&cipher, true, &key, &ivs).unwrap();
         for (round, pipes) in [5, 5, 3, 5, 5].into_iter().enumerate() {
+            let ivs: Vec<_> = (0..pipes).map(|_| random.bytes(cipher.iv_len())).collect();
+            // Another key comes with the messages, or before them with one that is alone.
             let another = round == 4;
-            if another {
+            if another || round == 1 {
                 key = random.bytes(cipher.key_len());
             }
-            let ivs: Vec<_> = (0..pipes).map(|_| random.bytes(cipher.iv_len())).collect();
+            if round == 1 {
+                context.init(None, true, Some(&key), Some(&ivs[0]), &[]).unwrap();
+            }
             let begin = |key, context: &mut CipherContext| {
                 pipelines.begin_in(context, std::ptr::null_mut(), true, key, &ivs).unwrap();
             };

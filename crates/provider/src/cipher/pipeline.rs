@@ -23,6 +23,19 @@ impl<C: Context> Pipelined<C> {
         Pipelined { one, pipes: Vec::new() }
     }
 
+    /// Begins one message: that of no pipe, whose keys may not be this one's any more.
+    #[inline]
+    pub fn init(
+        &mut self,
+        direction: Direction,
+        key: Option<&[u8]>,
+        iv: Option<&[u8]>,
+        params: Params<'_>,
+    ) -> Result<()> {
+        self.pipes.clear();
+        self.one.init(direction, key, iv, params)
+    }
+
     /// Begins so many messages as there are vectors.
     pub fn begin(
         &mut self,
