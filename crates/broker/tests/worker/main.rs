@@ -11,6 +11,9 @@ mod process;
 mod sandbox;
 mod serve;
 
+use std::any::Any;
+use std::cell::Cell;
+use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -24,6 +27,12 @@ fn main() -> ExitCode {
         }
         _ => {}
     }
+    let usual = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| {
+        if !QUIET.get() {
+            usual(panic);
+        }
+    }));
     let arguments = Arguments::from_args();
     let tests = [
         serve::tests(),
@@ -37,13 +46,30 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, tests.into_iter().flatten().collect()).exit_code()
 }
 
+thread_local! {
+    /// Whether this thread's panics are caught, and not printed: most tests of rules are to fail, and a backtrace of each
+    /// would hide that of a test that is not.
+    static QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// What a body panics with, if it does.
+fn caught<T>(body: impl FnOnce() -> T) -> Result<T, String> {
+    QUIET.set(true);
+    let result = panic::catch_unwind(AssertUnwindSafe(body));
+    QUIET.set(false);
+    result.map_err(said)
+}
+
 /// A test that fails by panicking.
 fn test(name: &str, body: impl FnOnce() + Send + 'static) -> Trial {
     Trial::test(name, move || {
-        std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)).map_err(|panic| {
-            let text = panic.downcast_ref::<String>().cloned();
-            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-            Failed::from(text.unwrap_or_else(|| "a panic".to_owned()))
-        })
+        panic::catch_unwind(AssertUnwindSafe(body)).map_err(|panic| Failed::from(said(panic)))
     })
+}
+
+/// The message of a panic.
+fn said(panic: Box<dyn Any + Send>) -> String {
+    let text = panic.downcast_ref::<String>().cloned();
+    let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+    text.unwrap_or_else(|| "a panic".to_owned())
 }

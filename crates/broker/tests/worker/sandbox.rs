@@ -13,7 +13,7 @@ use millstream_protocol::{KeyReply, KeyRequest, Order, Report};
 use crate::client::{Client, grant};
 use crate::process::Worker;
 use crate::serve::pattern;
-use crate::test;
+use crate::{caught, test};
 
 /// The signal of a system call that is not allowed.
 const SIGSYS: i32 = 31;
@@ -174,8 +174,7 @@ fn panics(role: &str, options: &[&str]) -> Result<(), String> {
 
 /// Has a worker do all that it ever does; what went wrong, if anything did.
 fn exercise(options: &[&str]) -> Result<(), String> {
-    let result = std::panic::catch_unwind(|| work(options));
-    result.map_err(|_| "it could not do its work".to_owned()).flatten()?;
+    caught(|| work(options)).flatten().map_err(|why| format!("it could not do its work: {why}"))?;
     panics("control", options)?;
     panics("accelerator", options)
 }
