@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use millstream_testkit::newest_openssl;
+
 use crate::{Side, program, run, target};
 
 /// One version of the command and its libraries.
@@ -63,15 +65,5 @@ impl OpenSsl {
 /// When it built none.
 #[track_caller]
 pub(crate) fn newest(prefix: &str) -> PathBuf {
-    let folder = target().join("openssl");
-    let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-    let versions = entries.filter_map(|entry| {
-        let name = entry.file_name().to_str()?.to_owned();
-        let built = name.starts_with(prefix) && entry.path().join("bin/openssl").exists();
-        let numbers: Vec<u32> = name.split(['.', '-']).filter_map(|n| n.parse().ok()).collect();
-        built.then(|| (numbers, entry.path()))
-    });
-    let newest = versions.max().map(|(_, path)| path);
-    newest
-        .unwrap_or_else(|| panic!("no OpenSSL {prefix}x in {}: run `cargo xtask openssl`", folder.display()))
+    newest_openssl(&target().join("openssl"), prefix).unwrap_or_else(|why| panic!("{why}"))
 }

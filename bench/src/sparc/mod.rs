@@ -7,6 +7,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use millstream_cpu::Features;
+use millstream_testkit::newest_openssl;
 
 use crate::measure::median;
 use crate::progress;
@@ -132,10 +133,10 @@ struct Bench {
 
 impl Bench {
     fn new(arguments: &Arguments) -> Result<Bench, String> {
-        let beside = std::env::current_exe().ok().and_then(|path| Some(path.parent()?.join("millstream")));
-        let millstream =
-            arguments.millstream.clone().or(beside).ok_or("name the program with --millstream")?;
-        let openssl = arguments.openssl.clone().map_or_else(newest_openssl, Ok)?;
+        let millstream = crate::millstream(arguments.millstream.as_deref())?;
+        let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/openssl");
+        let newest = || Ok(newest_openssl(&built, "sparc64-3.")?.join("bin/openssl"));
+        let openssl = arguments.openssl.clone().map_or_else(newest, Ok::<_, String>)?;
         let folder = tempfile::tempdir().map_err(|e| format!("a temporary folder: {e}"))?;
         std::fs::write(folder.path().join("data"), vec![0x5a; 32 << 20]).map_err(|e| e.to_string())?;
         let bench = Bench { millstream, openssl, folder };
@@ -296,16 +297,4 @@ fn output(command: &mut Command) -> Result<Vec<u8>, String> {
         return Err(format!("{command:?}: {}: {err}", output.status));
     }
     Ok(output.stdout)
-}
-
-fn newest_openssl() -> Result<PathBuf, String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/openssl");
-    let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-    let versions = entries.filter_map(|entry| {
-        let name = entry.file_name().to_str()?.strip_prefix("sparc64-3.")?.to_owned();
-        let numbers: Vec<u32> = name.split('.').filter_map(|n| n.parse().ok()).collect();
-        Some((numbers, entry.path().join("bin/openssl")))
-    });
-    let newest = versions.filter(|(_, program)| program.exists()).max().map(|(_, program)| program);
-    newest.ok_or_else(|| format!("no sparc64-3.x in {}: run `cargo xtask openssl`", folder.display()))
 }

@@ -83,6 +83,7 @@ impl<'a> InOut<'a> {
 
     /// The same pass, of which the compiler makes no copy with loads wider than the stores that have just written it: such
     /// a load waits until they have left the store buffer, as long as a block takes.
+    #[cfg_attr(miri, allow(unused_mut))]
     #[inline(always)]
     pub(crate) fn word_by_word(mut self) -> Self {
         #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]

@@ -3,11 +3,13 @@
 
 pub mod cavp;
 mod guard;
+mod openssl;
 mod program;
 mod ran;
 mod random;
 
 pub use guard::Guarded;
+pub use openssl::newest_openssl;
 pub use program::copy_program;
 pub use ran::{MIRI_LACKS, Ran, executes, feature_subsets, skip};
 pub use random::Random;

@@ -129,7 +129,7 @@ fn programs(pipeline: &mut Pipeline) -> Result<(), String> {
     pipeline.tests(command("cargo", &["test", ALL, "--release", "--package", PROGRAMS[1]]))?;
     for libcrypto in openssl::libraries()? {
         println!("\nThe provider under {}", libcrypto.display());
-        let mut tests = command("cargo", &["test", "--release", "--package", "millstream-provider"]);
+        let mut tests = command("cargo", &["test", ALL, "--release", "--package", "millstream-provider"]);
         tests.env("MILLSTREAM_TEST_LIBCRYPTO", libcrypto);
         pipeline.tests(tests)?;
     }
@@ -177,7 +177,7 @@ fn aarch64(pipeline: &mut Pipeline) -> Result<(), String> {
     builds.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc");
     run(builds)?;
     let packages = ["--package", "millstream-cpu", "--package", "millstream-engines"];
-    let mut arguments = vec!["test", "--release", "--target", AARCH64];
+    let mut arguments = vec!["test", ALL, "--release", "--target", AARCH64];
     arguments.extend(packages);
     let mut tests = command("cargo", &arguments);
     tests.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc").env(
@@ -199,7 +199,7 @@ fn miri(pipeline: &mut Pipeline) -> Result<(), String> {
         pipeline.skip("miri is not installed: the vector kernels and the accelerator were not interpreted");
         return Ok(());
     }
-    let mut arguments = vec!["+nightly", "miri", "test"];
+    let mut arguments = vec!["+nightly", "miri", "test", ALL];
     for package in ["millstream-engines", "millstream-cwq", "millstream-accelerator"] {
         arguments.extend(["--package", package]);
     }

@@ -278,6 +278,12 @@ pub(super) struct Powers<V> {
 }
 
 impl<V: Vector> Powers<V> {
+    /// Both forms of what is divided by x.
+    #[inline(always)]
+    fn of(h: V, polynomial: V) -> Self {
+        Powers { h, shifted: h.swap().xor(h.multiply::<0, 0>(polynomial)) }
+    }
+
     /// H^`highest` and the next lower ones, the last of them not below H.
     #[inline(always)]
     pub(super) unsafe fn falling(key: &Key, highest: usize) -> Self {
@@ -687,7 +693,7 @@ pub(super) unsafe fn powers<V: Vector>(key: &mut Key) {
         let over = 0u128.wrapping_sub(subkey >> 127);
         let h = V::one(subkey << 1 ^ over & (0xc2 << 120 | 1));
         let polynomial = V::one(POLYNOMIAL);
-        let by = Powers { h, shifted: h.swap().xor(h.multiply::<0, 0>(polynomial)) };
+        let by = Powers::of(h, polynomial);
         // The lowest in registers: a vector of what was stored block by block would wait until all was in the cache.
         let mut lowest = [h; 4];
         for i in (1..V::LANES).rev() {
@@ -731,7 +737,7 @@ unsafe fn double<V: Vector>(key: &mut Key, n: usize) {
 #[inline(always)]
 unsafe fn put<V: Vector>(key: &mut Key, highest: usize, h: V, polynomial: V) {
     let at = POWERS - highest;
-    let shifted = h.swap().xor(h.multiply::<0, 0>(polynomial));
+    let Powers { h, shifted } = Powers::of(h, polynomial);
     // SAFETY: `highest` is at least the number of lanes, so the vector is inside the table.
     unsafe {
         h.store(key.powers.as_mut_ptr().add(at).cast());

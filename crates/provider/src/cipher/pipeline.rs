@@ -23,17 +23,11 @@ impl<C: Context> Pipelined<C> {
         Pipelined { one, pipes: Vec::new() }
     }
 
-    /// Begins one message: that of no pipe, whose keys may not be this one's any more.
+    /// The context without pipes, to begin one message: it may bring another key, which is not theirs.
     #[inline]
-    pub fn init(
-        &mut self,
-        direction: Direction,
-        key: Option<&[u8]>,
-        iv: Option<&[u8]>,
-        params: Params<'_>,
-    ) -> Result<()> {
+    pub fn alone(&mut self) -> &mut C {
         self.pipes.clear();
-        self.one.init(direction, key, iv, params)
+        &mut self.one
     }
 
     /// Begins so many messages as there are vectors.

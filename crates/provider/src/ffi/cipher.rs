@@ -113,7 +113,7 @@ unsafe fn init<C: cipher::Context>(
         (&mut *context.cast::<Pipelined<C>>(), key, iv, Params::new(params))
     };
     let provider = context.provider();
-    guard(|| Some(provider), || context.init(direction, key, iv, params))
+    guard(|| Some(provider), || context.alone().init(direction, key, iv, params))
 }
 
 unsafe extern "C" fn cipher_encrypt_init<C: cipher::Context>(

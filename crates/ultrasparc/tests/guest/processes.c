@@ -116,7 +116,7 @@ int main(int argc, char **argv) {
     printf("setrlimit %d\n", setrlimit(RLIMIT_NOFILE, &limit));
     getrlimit(RLIMIT_NOFILE, &limit);
     printf("descriptors %ld, dup beyond: %d errno %d\n", (long)limit.rlim_cur, dup2(0, 100), errno);
-    printf("groups %d session %d\n", getpgrp() == getpgid(0), getsid(0) >= 0);
+    printf("groups %d session %d\n", getpgrp() == getpgid(0), getsid(0) >= 0 && getsid(0) == getsid(getpid()));
     fflush(stdout);
     raise(SIGTERM);
     return 0;

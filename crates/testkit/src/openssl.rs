@@ -1,0 +1,20 @@
+//! OpenSSLs that `cargo xtask openssl` built.
+
+use std::path::{Path, PathBuf};
+
+/// The folder of the newest OpenSSL in `folder` that has its command and whose name begins with `prefix`, as in `3.` or
+/// `sparc64-4.`; else what to do.
+///
+/// # Errors
+/// When there is none.
+pub fn newest_openssl(folder: &Path, prefix: &str) -> Result<PathBuf, String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let versions = entries.filter_map(|entry| {
+        let name = entry.file_name().to_str()?.to_owned();
+        let built = name.starts_with(prefix) && entry.path().join("bin/openssl").exists();
+        let numbers: Vec<u32> = name.split(['.', '-']).filter_map(|n| n.parse().ok()).collect();
+        built.then(|| (numbers, entry.path()))
+    });
+    let newest = versions.max().map(|(_, path)| path);
+    newest.ok_or_else(|| format!("no OpenSSL {prefix}x in {}: run `cargo xtask openssl`", folder.display()))
+}
