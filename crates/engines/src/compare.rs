@@ -34,7 +34,8 @@ mod tests {
 
     #[test]
     fn miri_every_bit_counts() {
-        let whole: Vec<u8> = (7..77).collect();
+        // Two words and a half are all there is to see; Miri takes a minute and a half for the rest.
+        let whole: Vec<u8> = (7..if cfg!(miri) { 27 } else { 77 }).collect();
         for len in 0..=whole.len() {
             let mut part = whole[..len].to_vec();
             assert!(bool::from(begins(&whole, &part)), "{len}");
