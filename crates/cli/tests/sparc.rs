@@ -5,10 +5,13 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-/// Exits with 0 where there is the first AES instruction, and with %cfr's low bits where there is `rd %cfr`.
+/// Without an argument it exits with the low bits of %cfr, with one it executes the first AES instruction, with more an
+/// addition whose tag overflows.
 const PROGRAM: &str = "
         .globl _start
 _start: ldx [%sp + 2047 + 128], %o0
+        cmp %o0, 2
+        bg %xcc, 2f
         cmp %o0, 1
         be,a %xcc, 1f
         mov 188, %g1
@@ -18,6 +21,7 @@ _start: ldx [%sp + 2047 + 128], %o0
 1:      rd %asr26, %o0
         and %o0, 0xff, %o0
         ta 0x6d
+2:      taddcctv %g0, 1, %g1
 ";
 
 fn sparc(arguments: &[&str]) -> Output {
@@ -80,6 +84,14 @@ fn a_capability_that_is_taken_away_is_gone_from_cfr_and_traps() {
     for options in [&["--hwcap", "-aes"][..], &["--cpu", "t3"], &["--cpu", "ultrasparc2"]] {
         assert_eq!(aes(options).signal(), Some(4), "{options:?}: SIGILL");
     }
+}
+
+/// The host has no SIGEMT, and what it says of the number that stands for it misleads.
+#[test]
+fn a_tag_overflow_is_named() {
+    let ended = sparc(&[&program("overflow"), "with", "arguments"]);
+    assert_eq!(ended.status.signal(), Some(16));
+    assert!(text(&ended.stderr).contains("SIGEMT"), "{}", text(&ended.stderr));
 }
 
 #[test]

@@ -40,9 +40,9 @@ impl Processor {
     pub fn features(self) -> Features {
         use Feature as F;
         let base = Features::of(&[F::V9, F::Vis]);
-        let t1 = base.with(&[F::Popc, F::AsiBlkInit]);
-        let t2 = t1.with(&[F::Vis2]);
-        let t3 = t2.with(&[F::Fmaf, F::Vis3, F::Hpc]);
+        // Of these the T1 itself has block initialisation only: its kernels emulate the rest.
+        let t1 = base.with(&[F::Popc, F::AsiBlkInit, F::Vis2]);
+        let t3 = t1.with(&[F::Fmaf, F::Vis3, F::Hpc]);
         let t4 = [
             F::Aes,
             F::Des,
@@ -62,8 +62,7 @@ impl Processor {
         ];
         match self {
             Processor::UltraSparc2 => base,
-            Processor::T1 => t1,
-            Processor::T2 => t2,
+            Processor::T1 | Processor::T2 => t1,
             Processor::T3 => t3,
             Processor::T4 => t3.with(&t4),
         }
@@ -149,20 +148,21 @@ impl Processor {
         };
         // The C library's memory functions for a chip store blocks without reading them.
         let chip = if features.has(Feature::AsiBlkInit) { chip } else { 0 };
-        present(features).fold(ALWAYS | MUL32_DIV32_V8PLUS | chip, |bits, capability| bits | capability.linux)
+        self.present(features)
+            .fold(ALWAYS | MUL32_DIV32_V8PLUS | chip, |bits, capability| bits | capability.linux)
     }
 
     /// Solaris's first word of hardware capabilities, for programs of 64 or of 32 bits.
     #[must_use]
     pub fn solaris_hwcap(self, features: Features, of_64_bits: bool) -> u32 {
         let more = if of_64_bits { 0 } else { OF_32_BITS.iter().fold(0, |bits, (_, bit)| bits | bit) };
-        present(features).fold(more, |bits, capability| bits | capability.solaris)
+        self.present(features).fold(more, |bits, capability| bits | capability.solaris)
     }
 
     /// What `isainfo -v` printed.
     #[must_use]
     pub fn isainfo(self, features: Features) -> String {
-        let names: Vec<_> = present(features).map(|capability| capability.name).collect();
+        let names: Vec<_> = self.present(features).map(|capability| capability.name).collect();
         let names: Vec<_> = names.into_iter().rev().collect();
         let of_32_bits: Vec<_> = names.iter().copied().chain(OF_32_BITS.map(|(name, _)| name)).collect();
         format!(
@@ -170,6 +170,16 @@ impl Processor {
             lines(&names),
             lines(&of_32_bits)
         )
+    }
+
+    /// The capabilities of which each part is there, by Solaris's bits. Of a T1 both systems told what it has itself, not what
+    /// they emulate. Ref. illumos' `niagara.c`; Linux's `mdesc_cpu_hwcap_list` and `init_sparc64_elf_hwcap`.
+    fn present(self, features: Features) -> impl Iterator<Item = &'static Capability> {
+        let emulated =
+            move |capability: &Capability| self == Processor::T1 && capability.name != "asi_blk_init";
+        let complete =
+            move |capability: &Capability| capability.features.iter().all(|&part| features.has(part));
+        CAPABILITIES.iter().filter(move |capability| complete(capability) && !emulated(capability))
     }
 
     /// Ticks of its clock in a second, which `%tick` counts.
@@ -183,11 +193,6 @@ impl Processor {
             Processor::T4 => 2_850_000_000,
         }
     }
-}
-
-/// The capabilities of which each part is there, by Solaris's bits.
-fn present(features: Features) -> impl Iterator<Item = &'static Capability> {
-    CAPABILITIES.iter().filter(move |capability| capability.features.iter().all(|&part| features.has(part)))
 }
 
 /// Words in indented lines.
@@ -351,6 +356,8 @@ mod tests {
         assert_eq!(Processor::T4.isainfo(Processor::T4.features()), expected);
         let t2 = Processor::T2.isainfo(Processor::T2.features());
         assert!(t2.starts_with("64-bit sparcv9 applications\n        asi_blk_init vis2 vis popc\n"), "{t2}");
+        let t1 = Processor::T1.isainfo(Processor::T1.features());
+        assert!(t1.starts_with("64-bit sparcv9 applications\n        asi_blk_init\n"), "{t1}");
     }
 
     #[test]
@@ -358,7 +365,7 @@ mod tests {
         let hwcap = |processor: Processor| processor.linux_hwcap(processor.features());
         assert_eq!(hwcap(Processor::T4), 0x747_fbdf);
         assert_eq!(hwcap(Processor::UltraSparc2), 0x2b1f);
-        assert_eq!(hwcap(Processor::T1) & 0xc0, 0x40);
+        assert_eq!(hwcap(Processor::T1) & 0xf0c0, 0x8040);
         assert_eq!(hwcap(Processor::T3) & 0x400_0000, 0);
     }
 

@@ -161,6 +161,15 @@ impl Sparc {
             Ended::Exited(exit::SUCCESS) => Ok(()),
             Ended::Exited(status) => Err(Error::Reported(status)),
             Ended::Killed(signal) => {
+                if signal == linux::signals::EMT_ON_HOST {
+                    // The shell will say "Stack fault", which it was not.
+                    let _ = writeln!(
+                        io::stderr(),
+                        "{}: SIGEMT ended the program: a tagged addition or subtraction overflowed; the host shows it as its \
+                         signal {signal}",
+                        context.name
+                    );
+                }
                 linux::host::end_by(signal);
                 Err(Error::Reported(128 + signal as u8))
             }

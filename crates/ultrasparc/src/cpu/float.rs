@@ -507,8 +507,8 @@ fn op_double_to_quad(word: Word, run: Handler) -> Op {
     if op.rd & 1 == 0 { op } else { Op { run: |cpu, _| cpu.invalid_register(), ..op } }
 }
 
-const fn vis3(row: Instruction) -> Instruction {
-    Instruction { needs: Feature::Vis3, ..row }
+const fn hpc(row: Instruction) -> Instruction {
+    Instruction { needs: Feature::Hpc, ..row }
 }
 
 const fn plain(
@@ -518,11 +518,11 @@ const fn plain(
     class: Class,
     decode: fn(Word, u64) -> Op,
 ) -> Instruction {
-    vis3(row(name, opf, operands, class, Decode::Plain(decode)))
+    hpc(row(name, opf, operands, class, Decode::Plain(decode)))
 }
 
-/// VIS 3's rows.
-pub(super) const VIS3: &[Instruction] = {
+/// The rows of HPC, as binutils' table (`opcodes/sparc-opc.c`) has them: arithmetic that came with VIS 3 under a name of its own.
+pub(super) const HPC: &[Instruction] = {
     use Class::{FloatAdd as A, FloatMultiply as M};
     &[
         plain("fnadds", 0x051, SSS, A, |word, _| op2::<Single>(word, binary::<Single, Negated<Add>>)),
@@ -555,7 +555,7 @@ const fn lexical(
 ) -> Instruction {
     let value = 2 << 30 | 0x36 << 19 | opf << 5;
     let (mask, class) = (MASK | NO_RD, Class::FloatCompare);
-    Instruction { name, mask, value, operands, needs: Feature::Vis3, class, decode: Decode::Plain(decode) }
+    Instruction { name, mask, value, operands, needs: Feature::Hpc, class, decode: Decode::Plain(decode) }
 }
 
 /// The bits above a condition code's number.

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use crate::cpu::{Cpu, Trap, window};
 use crate::memory::{Access, Fault, PAGE_BYTES, Protection};
-use crate::processor::{Feature, Processor};
+use crate::processor::{Feature, Features, Processor};
 
 const CODE: u64 = 0x10_0000;
 const DATA: u64 = 0x20_0000;
@@ -734,6 +734,26 @@ fn what_a_processor_lacks_is_no_instruction() {
     assert_eq!(cpu.run(), Trap::IllegalInstruction(read_cfr));
     let (result, _) = one(0x9151_0000, &[], |_| {});
     assert_eq!(result, Err(Trap::PrivilegedOpcode(0x9151_0000)));
+}
+
+#[test]
+fn each_capability_is_of_its_own_instructions() {
+    let (fnadds, fhaddd, bshuffle) = (0x85a0_0a21, 0x89a0_0c42, 0x89b0_0982);
+    let run = |features: Features, word: u32| {
+        let mut cpu = Cpu::new(features).unwrap();
+        cpu.memory.map(CODE, PAGE_BYTES, Protection::ALL);
+        place(&mut cpu, CODE, &[word, END]);
+        cpu.jump(CODE);
+        cpu.run()
+    };
+    let t4 = Processor::T4.features();
+    for word in [fnadds, fhaddd] {
+        assert_eq!(run(t4.without(Feature::Hpc), word), Trap::IllegalInstruction(word));
+        assert_ne!(run(t4.without(Feature::Vis3), word), Trap::IllegalInstruction(word));
+    }
+    // A T1's kernel emulates VIS 2.
+    assert_ne!(run(Processor::T1.features(), bshuffle), Trap::IllegalInstruction(bshuffle));
+    assert_eq!(run(Processor::UltraSparc2.features(), bshuffle), Trap::IllegalInstruction(bshuffle));
 }
 
 #[test]

@@ -154,4 +154,4 @@ fn wide_product(cpu: &mut Cpu, op: &Op, shift: u32) -> Step {
 }
 
 /// The rows on floating-point numbers: sums and products negated, sums halved, and the comparison that always orders.
-pub const FLOAT: &[Instruction] = float::VIS3;
+pub const FLOAT: &[Instruction] = float::HPC;

@@ -12,7 +12,10 @@ use crate::linux::process::{After, Ended, Process};
 use crate::linux::structures::{Fields, guest_u32, guest_u64, host_u32, host_u64};
 use crate::memory::Access;
 
-/// SPARC's number of each of the host's signals 1 to 31. SPARC's SIGEMT has that of the host's SIGSTKFLT, which no kernel sends.
+/// The host's number that stands for SPARC's SIGEMT, which the host lacks: that of SIGSTKFLT, which no kernel sends.
+pub const EMT_ON_HOST: i32 = libc::SIGSTKFLT;
+
+/// SPARC's number of each of the host's signals 1 to 31.
 const OF_HOST: [u8; 32] = {
     let mut table = [0; 32];
     let mut i = 0;
@@ -23,7 +26,7 @@ const OF_HOST: [u8; 32] = {
     table[libc::SIGBUS as usize] = SIGBUS;
     table[libc::SIGUSR1 as usize] = 30;
     table[libc::SIGUSR2 as usize] = 31;
-    table[libc::SIGSTKFLT as usize] = SIGEMT;
+    table[EMT_ON_HOST as usize] = SIGEMT;
     table[libc::SIGCHLD as usize] = SIGCHLD;
     table[libc::SIGCONT as usize] = 19;
     table[libc::SIGSTOP as usize] = SIGSTOP;

@@ -34,6 +34,8 @@ int main(int argc, char **argv) {
     printf(" %d %d\n", reads(m + page), writes(m + page));
     printf("munmap %d", munmap(m + 2 * page, page));
     printf(" %d %d\n", reads(m + 2 * page), reads(m + 3 * page));
+    printf("mlock %d %d", mlock(m + 3 * page + 100, 100), mlock(m + page + 100, page));
+    printf(" %d %d\n", munlock(m + 3 * page + page - 1, 1), msync(m + 100, 100, MS_SYNC));
     printf("fixed %d", mmap(m, page, PROT_READ, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == m);
     printf(" %d\n", reads(m));
     char *big = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -15,13 +15,13 @@ pub(super) const CALLS: &[Call] = &[
     call(73, "munmap", "xx", munmap),
     call(74, "mprotect", "xxx", mprotect),
     call(250, "mremap", "xxxxx", mremap),
-    call(65, "msync", "xxx", |p, a| range(p, a[0], a[1]).and_then(|()| p.write_back(a[0], a[1]))),
+    call(65, "msync", "xxx", msync),
     call(75, "madvise", "xxd", madvise),
     call(78, "mincore", "xxp", mincore),
     // Nothing is swapped by the program's wish.
-    call(237, "mlock", "xx", |p, a| range(p, a[0], a[1]).map(|()| 0)),
-    call(356, "mlock2", "xxx", |p, a| range(p, a[0], a[1]).map(|()| 0)),
-    call(238, "munlock", "xx", |p, a| range(p, a[0], a[1]).map(|()| 0)),
+    call(237, "mlock", "xx", |p, a| locked(p, a[0], a[1])),
+    call(356, "mlock2", "xxx", |p, a| locked(p, a[0], a[1])),
+    call(238, "munlock", "xx", |p, a| locked(p, a[0], a[1])),
     call(239, "mlockall", "x", |_, _| Ok(0)),
     call(240, "munlockall", "", |_, _| Ok(0)),
     call(64, "getpagesize", "", |_, _| Ok(PAGE_BYTES)),
@@ -57,7 +57,19 @@ fn aligned(address: u64) -> Result<(), Errno> {
     if address.is_multiple_of(PAGE_BYTES) { Ok(()) } else { Err(Errno(libc::EINVAL)) }
 }
 
-/// Checks that each page of a range is there.
+/// Locks or unlocks the pages in which a range of bytes lies, which begins and ends anywhere in them.
+fn locked(p: &mut Process, address: u64, length: u64) -> Answer {
+    let before = address % PAGE_BYTES;
+    range(p, address - before, length.checked_add(before).ok_or(Errno(libc::ENOMEM))?).map(|()| 0)
+}
+
+fn msync(p: &mut Process, a: &[u64; 6]) -> Answer {
+    aligned(a[0])?;
+    range(p, a[0], a[1])?;
+    p.write_back(a[0], a[1])
+}
+
+/// Checks that each page of a range is there, which begins with a page.
 fn range(p: &Process, address: u64, length: u64) -> Result<(), Errno> {
     let end =
         address.checked_add(pages(length)?).filter(|end| *end <= SPAN_BYTES).ok_or(Errno(libc::ENOMEM))?;
