@@ -201,9 +201,12 @@ fn openssl_speed() {
         let line = text.lines().find_map(|line| line.strip_prefix("+F:")).expect("it says a speed");
         line.rsplit(':').next().and_then(|number| number.parse::<f64>().ok()).expect("it is a number")
     };
-    for (algorithm, features) in [("aes-128-gcm", "aes"), ("aes-128-cbc", "aes"), ("sha256", "sha")] {
+    // What is left of SHA-256 is vector code, which processors of 2024 run at more than a third of the instructions' speed.
+    for (algorithm, features, times) in
+        [("aes-128-gcm", "aes", 3.0), ("aes-128-cbc", "aes", 3.0), ("sha256", "sha", 2.0)]
+    {
         let (with, least) = (speed(None, algorithm), speed(Some(features), algorithm));
-        assert!(with / least > 3.0, "{algorithm}: {with} with, {least} without {features}");
+        assert!(with / least > times, "{algorithm}: {with} with, {least} without {features}");
     }
     // In one second on a machine that does other things too it varies more than the fastest of many repetitions.
     let met = (0..TURNS).any(|_| {

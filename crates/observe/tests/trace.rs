@@ -106,7 +106,9 @@ impl Run {
     /// The program did its work as if nobody looked.
     fn assert_right(&self) {
         assert!(self.status.success(), "{} {:?} {:?}", self.status, self.output, self.findings.notes);
-        let troubles = self.findings.notes.iter().filter(|note| !matches!(note, Note::NoCounters { .. }));
+        // Java's memory for code is writable, and not every processor counts.
+        let usual = |note: &&Note| matches!(note, Note::NoCounters { .. } | Note::Rewritable { .. });
+        let troubles = self.findings.notes.iter().filter(|note| !usual(note));
         assert_eq!(troubles.count(), 0, "{:?}", self.findings.notes);
     }
 
@@ -285,7 +287,7 @@ fn java_s_own_code_is_watched() {
     .unwrap();
     assert!(Command::new(javac).arg(folder.join("Rounds.java")).status().unwrap().success());
     for mode in MODES {
-        let run = launched(mode, java.to_str().unwrap(), &["-cp", folder.to_str().unwrap(), "Rounds", "2"]);
+        let run = launched(mode, java.to_str().unwrap(), &["-cp", folder.to_str().unwrap(), "Rounds", "4"]);
         run.assert_right();
         assert_eq!(run.number("wrong"), 0);
         let made = run.findings.modules.iter().find(|module| module.path.contains("HotSpot made")).unwrap();

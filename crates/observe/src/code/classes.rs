@@ -129,7 +129,7 @@ impl Class {
 static BY_CODE: LazyLock<Vec<Option<Class>>> = LazyLock::new(|| Code::values().map(Class::of_code).collect());
 
 /// A set of [`Class`]es.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Classes(u32);
 
 impl Classes {

@@ -1,7 +1,13 @@
-//! Where bytes may hold an instruction of a [`Class`](super::Class): what is not found here need not be decoded.
+//! Where bytes may hold an instruction of a [`Class`]: what is not found here need not be decoded.
 //!
 //! An instruction has prefixes, then an escape (0F, VEX's C4, EVEX's 62), then its opcode at a fixed distance. The search is
 //! for escapes with such an opcode, wherever they stand. It finds every instruction, and a few things that are none.
+
+use std::ops::Range;
+
+use iced_x86::{Decoder, DecoderOptions};
+
+use super::classes::Class;
 
 /// Calls `found` with the place of each escape that may belong to an instruction of a class, in order.
 pub(super) fn candidates(code: &[u8], mut found: impl FnMut(usize)) {
@@ -63,14 +69,37 @@ const fn vector_3a(opcode: u8) -> bool {
     matches!(opcode, 0x44 | 0xCE | 0xCF | 0xDE | 0xDF)
 }
 
+/// Calls `found` with each place that would be an instruction of a class if one began there, and may be anything else. Bytes
+/// in which there is none hold no such instruction, wherever it is jumped to.
+pub fn possible(code: &[u8], mut found: impl FnMut(Range<usize>, Class)) {
+    candidates(code, |place| {
+        let prefixes = code[..place].iter().rev().take(LONGEST).take_while(|byte| is_prefix(**byte)).count();
+        for start in place - prefixes..=place {
+            let bytes = &code[start..code.len().min(start + LONGEST)];
+            let instruction = Decoder::new(64, bytes, DecoderOptions::NONE).decode();
+            let end = start + instruction.len();
+            if let Some(class) = Class::of(&instruction).filter(|_| end > place) {
+                found(start..end, class);
+            }
+        }
+    });
+}
+
+/// No instruction is longer.
+pub const LONGEST: usize = 15;
+
+/// Whether a byte may stand before an escape: a prefix of the old kind, or REX.
+const fn is_prefix(byte: u8) -> bool {
+    matches!(byte, 0x26 | 0x2E | 0x36 | 0x3E | 0x40..=0x4F | 0x64..=0x67 | 0xF0 | 0xF2 | 0xF3)
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
 
-    use iced_x86::{Code, Decoder, DecoderOptions, Instruction};
+    use iced_x86::{Code, Instruction};
 
     use super::*;
-    use crate::code::Class;
 
     /// Decodes, and asserts that what is of a class is found. Notes which it was.
     fn check(bytes: &[u8], seen: &mut HashSet<Code>) {
@@ -81,6 +110,10 @@ mod tests {
         let mut found = false;
         candidates(bytes, |place| found |= place < instruction.len());
         assert!(found, "{:?}: {bytes:02x?}", instruction.code());
+        let whole = |start: &Range<usize>| *start == (0..instruction.len());
+        let mut found = false;
+        possible(bytes, |range, class| found |= whole(&range) && Some(class) == Class::of(&instruction));
+        assert!(found, "{:?}: {bytes:02x?} is possible", instruction.code());
         seen.insert(instruction.code());
     }
 
@@ -125,6 +158,21 @@ mod tests {
             }
             check(&[0xC5, map, opcode, 0xC1, 1, 2, 3, 4, 5, 6], seen);
         }
+    }
+
+    #[test]
+    fn an_instruction_is_possible_wherever_it_begins() {
+        let of = |bytes: &[u8]| {
+            let mut classes = HashSet::new();
+            possible(bytes, |_, class| assert!(classes.insert(class) || class == Class::Aes));
+            classes
+        };
+        // Behind an unfinished one, and with prefixes of no use.
+        assert_eq!(of(&[0x48, 0xB8, 1, 0x66, 0x0F, 0x38, 0xDC, 0xC1]), [Class::Aes].into());
+        assert_eq!(of(&[0x66, 0x2E, 0x66, 0x41, 0x0F, 0x38, 0xDC, 0xC1]), [Class::Aes].into());
+        assert!(of(&[0x0F, 0x38, 0xDC, 0xC1]).is_empty(), "that is none without a prefix");
+        assert!(of(&[0x0F, 0x38, 0xF0, 0x07]).is_empty(), "MOVBE");
+        assert!(of(&[0x66, 0x0F, 0x38, 0xDC]).is_empty(), "it is not whole");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 
 use super::bounds::{Bounds, Found, Function, Functions, of_symbols};
@@ -193,6 +194,16 @@ impl Image {
     pub fn name(&self, function: usize) -> String {
         let function = &self.functions.list[function];
         names::display(function.name.as_deref(), function.start)
+    }
+
+    /// Which parts of the file are executable, in whole pages.
+    pub fn code_in_file(&self) -> impl Iterator<Item = Range<u64>> {
+        const PAGE: u64 = 4096;
+        let executable = self.segments.iter().filter(|segment| segment.is_executable());
+        executable.map(|segment| {
+            let end = segment.offset.saturating_add(segment.file_size);
+            segment.offset & !(PAGE - 1)..end.checked_next_multiple_of(PAGE).unwrap_or(end)
+        })
     }
 
     /// What must be added to the image's addresses to get those of a process that has mapped the file from `offset` on

@@ -28,5 +28,6 @@ pub mod unwind;
 pub use bounds::{Bounds, Function};
 pub use cache::Images;
 pub use classes::{Class, Classes, Counts, Meaning};
+pub use find::{LONGEST, possible};
 pub use image::{Image, ImageError};
 pub use sites::Site;

@@ -19,8 +19,27 @@ impl Tracer {
     pub(super) fn happened(&mut self, watcher: &mut impl Watcher, tid: Pid, status: i32) -> io::Result<()> {
         let Some(stop) = stop(status) else {
             self.ended(watcher, tid, status);
+            self.processes.release_free();
             return Ok(());
         };
+        if stop == Stop::Event(libc::PTRACE_EVENT_SECCOMP) && self.is_to_wait(tid) {
+            self.processes.held.push((tid, status));
+            return Ok(());
+        }
+        let result = self.stopped(watcher, tid, status, stop);
+        // Another may have been waiting for that.
+        self.processes.release_free();
+        result
+    }
+
+    /// Whether a thread is at a call that the filter marks, while another of its memory is in one. What that makes executable is
+    /// looked at before anything else is made so: else it could be written over and be executable again, unseen.
+    fn is_to_wait(&self, tid: Pid) -> bool {
+        self.processes.is_being_mapped(tid)
+            && sys::event_message(tid).is_ok_and(|message| message == u64::from(MARK))
+    }
+
+    fn stopped(&mut self, watcher: &mut impl Watcher, tid: Pid, status: i32, stop: Stop) -> io::Result<()> {
         let Some(task) = self.processes.tasks.get_mut(&tid) else {
             if stop == Stop::Event(libc::PTRACE_EVENT_EXEC) {
                 return self.exec(watcher, tid);
@@ -39,8 +58,8 @@ impl Tracer {
                 alive(watcher.forked(parent, &mut task.thread, shares_memory))?;
             }
             (State::Execs(how), Stop::Syscall) => drop(alive(watcher.began(&mut task.thread, how))?),
-            (State::Maps, Stop::Syscall) => drop(alive(watcher.mapped(&mut task.thread))?),
-            (State::Execs(_) | State::Maps, _) => task.state = state,
+            (State::Maps { .. }, Stop::Syscall) => drop(alive(watcher.mapped(&mut task.thread))?),
+            (State::Execs(_) | State::Maps { .. }, _) => task.state = state,
             _ => {}
         }
         match stop {
@@ -148,7 +167,7 @@ impl Tracer {
     fn filtered(&mut self, tid: Pid) -> io::Result<Go> {
         let Some(task) = self.processes.tasks.get_mut(&tid) else { return Ok(Go::On) };
         if sys::event_message(tid)? == u64::from(MARK) {
-            task.state = State::Maps;
+            task.state = State::Maps { since: Instant::now() };
             return Ok(Go::Syscall);
         }
         // The program's own filter would have it fail, as nobody would be there that traces.

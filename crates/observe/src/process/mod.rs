@@ -45,6 +45,7 @@ mod attach;
 mod call;
 mod detach;
 mod events;
+pub(crate) mod files;
 mod filter;
 mod inject;
 mod launch;

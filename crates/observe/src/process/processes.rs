@@ -2,6 +2,8 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use rustix::process::Pid;
 
@@ -10,6 +12,9 @@ use super::signals::stop;
 use super::sys;
 use super::thread::Thread;
 use super::watcher::Began;
+
+/// For how long a thread is held at most while another maps something: that one waits for somebody.
+pub(super) const HELD: Duration = Duration::from_secs(1);
 
 /// What a traced thread does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +28,7 @@ pub(super) enum State {
     /// It goes to the end of the `exec` that it called.
     Execs(Began),
     /// It goes to the end of a call that the filter marked.
-    Maps,
+    Maps { since: Instant },
 }
 
 pub(super) struct Task {
@@ -37,6 +42,8 @@ pub struct Processes {
     pub(super) tasks: HashMap<Pid, Task>,
     /// Statuses that were fetched and not looked at.
     pub(super) ready: VecDeque<(Pid, i32)>,
+    /// Threads at a call that the filter marks, while another of the same memory is in one; with the status.
+    pub(super) held: Vec<(Pid, i32)>,
     pub(super) finished: bool,
 }
 
@@ -90,9 +97,38 @@ impl Processes {
         self.finished = true;
     }
 
+    /// Whether another thread of the same memory is in a call that the filter marks, and has not been for long.
+    pub(super) fn is_being_mapped(&self, tid: Pid) -> bool {
+        let Some(task) = self.tasks.get(&tid) else { return false };
+        let same = |other: &Task| Rc::ptr_eq(&other.thread.image, &task.thread.image);
+        let maps = |other: &Task| matches!(other.state, State::Maps { since } if since.elapsed() < HELD);
+        self.tasks.iter().any(|(of, other)| *of != tid && maps(other) && same(other))
+    }
+
+    /// Has those looked at again that need not be held any more.
+    pub(super) fn release_free(&mut self) {
+        if !self.held.is_empty() {
+            self.release(|all, task| !all.is_being_mapped(task.thread.tid));
+        }
+    }
+
+    fn release(&mut self, wanted: impl Fn(&Processes, &Task) -> bool) {
+        for (tid, status) in std::mem::take(&mut self.held) {
+            // One that ended meanwhile is told of otherwise.
+            let Some(task) = self.tasks.get(&tid) else { continue };
+            if wanted(self, task) {
+                self.ready.push_back((tid, status));
+            } else {
+                self.held.push((tid, status));
+            }
+        }
+    }
+
     /// Stops all threads of a process: with the status each stopped with. Those that wait in the kernel and can't be
     /// stopped are left out; they stop before they execute anything.
     pub(super) fn stop(&mut self, pid: Pid) -> Vec<(Pid, i32)> {
+        // They are looked at when they go on.
+        self.release(|_, task| task.thread.pid == pid);
         let mut stopped: Vec<(Pid, i32)> = Vec::new();
         for tid in self.threads(pid) {
             // It is stopped, and what for is still to be looked at; or it ended.

@@ -11,7 +11,7 @@ use rustix::process::Pid;
 
 use super::attach::{AttachError, process_of, seize_all};
 use super::launch::{Launch, launch};
-use super::processes::{Processes, State, Task, alive};
+use super::processes::{HELD, Processes, State, Task, alive};
 use super::signals::{FORWARDED, SI_KERNEL, stop};
 use super::sys::{self, Disposition, Set};
 use super::thread::{Image, Thread};
@@ -279,6 +279,7 @@ impl Tracer {
             watcher.tick(&mut self.processes)?;
         }
         self.adopt_orphans(watcher, ORPHANED)?;
+        self.processes.release_free();
         Ok(true)
     }
 
@@ -314,7 +315,8 @@ impl Tracer {
     /// How long there is nothing to do if nothing happens.
     fn most(&self, watcher: &impl Watcher) -> Option<Duration> {
         let orphans = self.early.values().map(|(_, since)| *since + ORPHANED).min();
-        let next = [watcher.next_tick(), orphans].into_iter().flatten().min();
+        let held = (!self.processes.held.is_empty()).then(|| Instant::now() + HELD);
+        let next = [watcher.next_tick(), orphans, held].into_iter().flatten().min();
         let most = next.map(|at| at.saturating_duration_since(Instant::now()));
         if self.alone { most } else { Some(most.map_or(DOZE, |most| most.min(DOZE))) }
     }

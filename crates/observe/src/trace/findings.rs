@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+pub use super::notes::Note;
 use crate::code::{Bounds, Class, Classes, Counts};
 
 /// How sites are watched.
@@ -191,84 +192,6 @@ pub struct Cost {
     pub looking: Duration,
 }
 
-/// What a reader should know.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Note {
-    /// A mapping could not be looked at.
-    Unreadable {
-        /// Which.
-        path: String,
-        /// Why.
-        why: String,
-    },
-    /// A module checks its own text at its start, and refuses to work with breakpoints in it.
-    ChecksItself {
-        /// Which.
-        path: String,
-    },
-    /// Instructions under standing breakpoints were stepped over, which is slow, and other threads may have passed uncounted.
-    NoScratch {
-        /// Why no memory was made for them.
-        why: String,
-    },
-    /// New code was looked for ten times a second only: what ran within that time after it was mapped was missed.
-    LateCode,
-    /// A process could not be watched.
-    Lost {
-        /// Which.
-        pid: i32,
-        /// Why.
-        why: String,
-    },
-    /// Breakpoints whose byte could not be put back.
-    NotPutBack {
-        /// In which process.
-        pid: i32,
-        /// How many.
-        count: usize,
-    },
-    /// The generated code of this process can't be found.
-    NoGenerated {
-        /// Which.
-        pid: i32,
-        /// Why.
-        why: String,
-    },
-    /// The processor's counters could not be used.
-    NoCounters {
-        /// Why.
-        why: String,
-    },
-}
-
-impl fmt::Display for Note {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Note::Unreadable { path, why } => write!(f, "{path} could not be looked at: {why}"),
-            Note::ChecksItself { path } => {
-                write!(f, "{path} checks its own code when it starts, so it is watched only from then on")
-            }
-            Note::NoScratch { why } => {
-                write!(
-                    f,
-                    "standing breakpoints were stepped over one by one, so some entries may not be counted: {why}"
-                )
-            }
-            Note::LateCode => f.write_str(
-                "new code was looked for every 100 ms, so what ran only in its first 100 ms was missed",
-            ),
-            Note::Lost { pid, why } => write!(f, "process {pid} was not watched: {why}"),
-            Note::NotPutBack { pid, count } => {
-                write!(f, "{count} breakpoints of process {pid} could not be removed: their memory is gone")
-            }
-            Note::NoGenerated { pid, why } => {
-                write!(f, "the code that process {pid} made at run time was not watched: {why}")
-            }
-            Note::NoCounters { why } => write!(f, "the processor's own counters were not used: {why}"),
-        }
-    }
-}
-
 /// What people ask about a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Question {
@@ -363,7 +286,7 @@ pub enum Verdict {
 }
 
 /// What could not be watched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Unwatched {
     /// Such instructions whose place is not proven.
     pub unproved: u64,
@@ -371,6 +294,15 @@ pub struct Unwatched {
     pub unwatchable: usize,
     /// Programs that were not watched at all: a note says why.
     pub processes: usize,
+    /// Code that was not watched for another reason: those of [`Findings::notes`] that say it.
+    pub code: Vec<Note>,
+}
+
+impl Unwatched {
+    /// Whether all was watched.
+    pub fn is_nothing(&self) -> bool {
+        *self == Unwatched::default()
+    }
 }
 
 impl Findings {
@@ -395,7 +327,7 @@ impl Findings {
             return Verdict::OnlyNoise(ran, origins);
         }
         let unwatched = self.unwatched(classes);
-        if unwatched.unproved > 0 || unwatched.unwatchable > 0 || unwatched.processes > 0 || counted {
+        if !unwatched.is_nothing() || counted {
             return Verdict::Unknown(unwatched);
         }
         let present = self.that(|function| !function.present.intersection(classes).is_empty());
@@ -412,9 +344,9 @@ impl Findings {
         self.that(|function| !function.ran.is_empty())
     }
 
-    /// Adds a note, once.
+    /// Adds a note, once: what is known of the same thing becomes one.
     pub fn note(&mut self, note: Note) {
-        if !self.notes.contains(&note) {
+        if !self.notes.iter_mut().any(|known| known.take_in(&note)) {
             self.notes.push(note);
         }
     }
@@ -447,6 +379,20 @@ impl Findings {
             unproved,
             unwatchable: concerned.map(|module| module.unwatchable).sum(),
             processes: lost.count(),
+            code: self.notes.iter().filter(|note| self.concerns(note, classes)).cloned().collect(),
+        }
+    }
+
+    /// Whether a note says that code which may have had instructions of these classes was not watched.
+    fn concerns(&self, note: &Note, classes: Classes) -> bool {
+        match note {
+            Note::MayHold { classes: held, .. } => !held.intersection(classes).is_empty(),
+            Note::Rewritable { .. } | Note::Gone { .. } => !classes.is_empty(),
+            Note::ChecksItself { path } => {
+                let mut modules = self.modules.iter();
+                modules.any(|m| m.path == *path && !m.present.intersection(classes).is_empty())
+            }
+            _ => false,
         }
     }
 }
@@ -502,14 +448,40 @@ mod tests {
         unused.modules[0].unproved.add(Class::Padlock);
         assert!(matches!(unused.verdict(Question::Aes), Verdict::Unused(_)), "nobody can run it here");
         unused.modules[0].unproved.add(Class::Aes);
-        let unknown = Verdict::Unknown(Unwatched { unproved: 1, unwatchable: 0, processes: 0 });
+        let unknown = Verdict::Unknown(Unwatched { unproved: 1, ..Unwatched::default() });
         assert_eq!(unused.verdict(Question::Aes), unknown);
         assert_eq!(unused.verdict(Question::Sha), Verdict::Absent);
         unused.modules[0].unwatchable = 2;
         assert_eq!(unused.verdict(Question::Sha), Verdict::Absent, "those hold no SHA");
         unused.note(Note::Lost { pid: 7, why: "it is a 32-bit program".into() });
-        let unknown = Verdict::Unknown(Unwatched { unproved: 0, unwatchable: 0, processes: 1 });
+        let unknown = Verdict::Unknown(Unwatched { processes: 1, ..Unwatched::default() });
         assert_eq!(unused.verdict(Question::Sha), unknown);
+    }
+
+    #[test]
+    fn memory_without_a_file_takes_the_no_away() {
+        let is_unknown = |findings: &Findings, question| match findings.verdict(question) {
+            Verdict::Unknown(unwatched) => !unwatched.code.is_empty(),
+            _ => false,
+        };
+        let mut held = findings(Vec::new());
+        held.note(Note::MayHold { pid: 7, bytes: 4096, classes: Class::Aes.into() });
+        assert!(is_unknown(&held, Question::Aes));
+        assert_eq!(held.verdict(Question::Sha), Verdict::Absent, "it holds none of that");
+        held.lacking = Class::Aes.into();
+        assert_eq!(held.verdict(Question::Aes), Verdict::Absent, "nobody can run it here");
+        for note in [Note::Rewritable { pid: 7, bytes: 4096 }, Note::Gone { pid: 7 }] {
+            let mut rewritten = findings(Vec::new());
+            rewritten.note(note);
+            assert!(is_unknown(&rewritten, Question::Sha));
+            rewritten.lacking = Class::Sha.into();
+            assert_eq!(rewritten.verdict(Question::Sha), Verdict::Absent, "nobody can run it here");
+        }
+        let mut checks = findings(vec![function(&[Class::Aes], &[], &[])]);
+        checks.modules[0].path = "/usr/bin/fips".into();
+        checks.note(Note::ChecksItself { path: "/usr/bin/fips".into() });
+        assert!(is_unknown(&checks, Question::Aes));
+        assert_eq!(checks.verdict(Question::Sha), Verdict::Absent);
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::breakpoints::Original;
 use super::findings::{Findings, Function, Mode, Module, Note};
 use crate::code::{Classes, Image, known};
 use crate::memory::Memory;
+use crate::process::files;
 use crate::process::maps::Map;
 
 /// A place to stop at.
@@ -137,18 +138,17 @@ impl Modules {
 }
 
 /// The file of a mapping, if it can be opened and is the one that is mapped.
-fn file_of(map: &Map, pid: i32) -> Option<(File, Key)> {
-    let mut path = format!("/proc/{pid}/root").into_bytes();
-    path.extend_from_slice(map.path.as_bytes());
+pub(super) fn file_of(map: &Map, pid: i32) -> Option<(File, Key)> {
     let range = format!("/proc/{pid}/map_files/{:x}-{:x}", map.start, map.end);
-    let candidates = [path, range.into_bytes(), format!("/proc/{pid}/exe").into_bytes()]
-        .map(|path| std::ffi::OsStr::from_bytes(&path).to_owned());
-    candidates.into_iter().find_map(|path| {
-        let is_file = std::fs::metadata(&path).is_ok_and(|found| found.is_file() && found.ino() == map.inode);
-        if !is_file {
-            return None;
-        }
-        let file = File::open(path).ok()?;
+    let exe = format!("/proc/{pid}/exe");
+    // Each is opened only where the one before is another file.
+    let ways: [&dyn Fn() -> io::Result<File>; 3] = [
+        &|| files::open_as_seen_by(pid, map.path.as_ref(), files::Last::Link),
+        &|| files::open_link(range.as_ref()),
+        &|| files::open_link(exe.as_ref()),
+    ];
+    ways.into_iter().find_map(|open| {
+        let file = open().ok()?;
         let found = file.metadata().ok()?;
         // Some file systems tell another device here than there; what is armed is compared with memory anyway.
         let key = (found.dev(), found.ino(), found.mtime(), found.mtime_nsec(), found.size());
@@ -264,4 +264,48 @@ pub(super) fn command_of(pid: i32) -> io::Result<String> {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use rustix::fs::{CWD, Mode, RenameFlags};
+
+    use super::*;
+
+    #[test]
+    fn a_pipe_in_place_of_a_mapped_file_is_not_waited_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let (file, pipe) = (directory.path().join("lib.so"), directory.path().join("pipe"));
+        std::fs::write(&file, "a library").unwrap();
+        rustix::fs::mkfifoat(CWD, &pipe, Mode::RUSR | Mode::WUSR).unwrap();
+        let inode = std::fs::metadata(&file).unwrap().ino();
+        let path = file.clone().into_os_string();
+        let map = Map {
+            start: 0x1000,
+            end: 0x2000,
+            readable: true,
+            writable: false,
+            executable: true,
+            shared: false,
+            offset: 0,
+            device: (0, 0),
+            inode,
+            path,
+        };
+        let (tell, told) = std::sync::mpsc::channel();
+        let looking = std::thread::spawn(move || {
+            let pid = std::process::id().cast_signed();
+            let found = (0..5000).filter(|_| file_of(&map, pid).is_some()).count();
+            tell.send(found).unwrap();
+        });
+        // It is one or the other, at any moment.
+        let end = Instant::now() + Duration::from_secs(60);
+        while !looking.is_finished() && Instant::now() < end {
+            rustix::fs::renameat_with(CWD, &file, CWD, &pipe, RenameFlags::EXCHANGE).unwrap();
+        }
+        let found = told.try_recv().expect("it waits for a pipe");
+        assert!(found > 0, "the file was never found");
+    }
 }

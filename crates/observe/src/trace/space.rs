@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use super::breakpoints::{Armed, Original, Table};
 use super::displaced::{Moved, SLOT, gap};
+use super::findings::Findings;
 use super::guard::{Guard, SpaceMemory};
 use super::made::Made;
 use super::modules::{Modules, Scanned};
@@ -218,8 +219,36 @@ impl Space {
         }
     }
 
-    fn is_scratch(&self, map: &Map) -> bool {
+    pub fn is_scratch(&self, map: &Map) -> bool {
         self.scratch.iter().any(|area| map.contains(area.start))
+    }
+
+    /// The image of a mapping: `Some(None)` if it has none. `None` if it is left for later.
+    pub fn image_of(&self, map: &Map) -> Option<Option<&Scanned>> {
+        let mapped = self.mapped.iter().find(|mapped| mapped.is(map))?;
+        Some(mapped.image.as_ref().map(|(scanned, _)| &**scanned))
+    }
+
+    /// Sees to the breakpoints in memory that may have been written to, as they may be gone; or in memory that is what it was.
+    ///
+    /// # Errors
+    /// When the journal can't be written.
+    pub fn arm_again(
+        &mut self,
+        range: &Range<u64>,
+        modules: &mut Modules,
+        guard: &mut Guard,
+        findings: &mut Findings,
+    ) -> io::Result<()> {
+        let touched = |mapped: &&Mapped| mapped.start < range.end && mapped.end > range.start;
+        let touched: Vec<Mapped> = self.mapped.iter().filter(touched).cloned().collect();
+        for mapped in touched {
+            let Some((scanned, _)) = &mapped.image else { continue };
+            self.table.review(&self.memory, &mut guard.record(self.id), mapped.start..mapped.end)?;
+            let unwatchable = &mut findings.modules[scanned.module].unwatchable;
+            findings.cost.armed += self.arm_image(&mapped, modules, guard, unwatchable) as u64;
+        }
+        Ok(())
     }
 
     /// Arms what an image has in a mapping: how many breakpoints stand. What can't be watched is counted.
@@ -349,7 +378,7 @@ const AREA: u64 = 0x1_0000;
 const MOST_AREAS: usize = 16;
 
 /// Whether it is the kernel's own code in every process, or not for us to touch.
-fn is_of_the_kernel(map: &Map) -> bool {
+pub(super) fn is_of_the_kernel(map: &Map) -> bool {
     ["[vdso]", "[vsyscall]", "[vvar]", "[uprobes]"].iter().any(|name| map.path == *name)
 }
 

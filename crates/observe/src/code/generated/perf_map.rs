@@ -8,11 +8,10 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::fs::{FileExt, MetadataExt};
 
-use rustix::fs::{Mode, OFlags, ResolveFlags};
-
 use super::{Made, Origin, Stretch, stretch};
 use crate::code::unwind::Modules;
 use crate::memory::Memory;
+use crate::process::files;
 
 /// What is read of the file in one look.
 const MOST_BYTES: usize = 1 << 20;
@@ -100,15 +99,10 @@ fn parse(line: &str) -> Option<(u64, u64, &str)> {
 /// and belong to the process's user or to root.
 fn open(pid: i32) -> Option<File> {
     let inner = inner_pid(pid)?;
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let root = rustix::fs::open(format!("/proc/{pid}/root"), flags, Mode::empty()).ok()?;
-    // No link leads out of that root, none is the file itself, and a pipe is not waited for.
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let inside = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
-    let path = format!("tmp/perf-{inner}.map");
-    let file = File::from(rustix::fs::openat2(root, path, flags, Mode::empty(), inside).ok()?);
+    let path = format!("/tmp/perf-{inner}.map");
+    let file = files::open_as_seen_by(pid, path.as_ref(), files::Last::Itself).ok()?;
     let (found, process) = (file.metadata().ok()?, fs::metadata(format!("/proc/{pid}")).ok()?);
-    (found.is_file() && (found.uid() == process.uid() || found.uid() == 0)).then_some(file)
+    (found.uid() == process.uid() || found.uid() == 0).then_some(file)
 }
 
 /// The number that the process has for itself.

@@ -57,7 +57,7 @@ impl Trace {
         let site = self.spaces.get(&id).and_then(|space| space.table.get(address)).map(|known| known.site);
         let Some(site) = site else { return Ok(()) };
         if site == LINKER {
-            self.look(id);
+            self.look(id, None);
             return self.pass(thread, id, address);
         }
         let spot = self.modules.spots[site];

@@ -11,6 +11,7 @@ use crate::memory::Memory;
 use crate::process::Thread;
 use crate::process::maps::Map;
 use crate::trace::breakpoints::{Armed, Original};
+use crate::trace::fileless::{self, Changed, Found};
 use crate::trace::findings::Note;
 use crate::trace::space::{Mapped, Space};
 use crate::trace::{linker, made};
@@ -34,7 +35,7 @@ impl Trace {
                 space.unannounced = attached || !self.options.announced;
                 self.spaces.insert(id, space);
                 self.space_of.insert(pid, id);
-                self.look(id);
+                self.look(id, Some(&Changed::EVERYTHING));
             }
             Err(error) => self.findings.note(Note::Lost { pid, why: error.to_string() }),
         }
@@ -42,7 +43,8 @@ impl Trace {
     }
 
     /// Looks for code that was not there before, and arms it.
-    pub(super) fn look(&mut self, id: u32) {
+    /// Where executable memory that no image accounts for `changed` it is searched.
+    pub(super) fn look(&mut self, id: u32, changed: Option<&Changed>) {
         let Some(mut space) = self.spaces.remove(&id) else { return };
         let started = Instant::now();
         let scanned = self.findings.cost.scanning;
@@ -51,6 +53,9 @@ impl Trace {
                 space.pending = false;
                 for map in &new {
                     self.take_in(&mut space, &all, map);
+                }
+                if let Err(error) = self.search(&mut space, &all, changed) {
+                    self.findings.note(Note::Lost { pid: space.pid(), why: error.to_string() });
                 }
             }
             // It has ended, and that will be told.
@@ -64,6 +69,25 @@ impl Trace {
         let scanning = self.findings.cost.scanning.saturating_sub(scanned);
         self.findings.cost.looking += started.elapsed().saturating_sub(scanning);
         self.spaces.insert(id, space);
+    }
+
+    /// Looks at executable memory that no image accounts for.
+    fn search(&mut self, space: &mut Space, all: &[Map], changed: Option<&Changed>) -> io::Result<()> {
+        if let Some(changed) = changed.filter(|changed| changed.was_there) {
+            space.arm_again(&changed.range, &mut self.modules, &mut self.guard, &mut self.findings)?;
+        }
+        let Found { classes, bytes, rewritable, gone } = fileless::look(space, all, changed);
+        let pid = space.pid();
+        if !classes.is_empty() {
+            self.findings.note(Note::MayHold { pid, bytes, classes });
+        }
+        if rewritable > 0 {
+            self.findings.note(Note::Rewritable { pid, bytes: rewritable });
+        }
+        if gone {
+            self.findings.note(Note::Gone { pid });
+        }
+        Ok(())
     }
 
     /// One executable mapping that is new.

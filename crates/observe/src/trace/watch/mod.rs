@@ -5,6 +5,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use super::counters::{Counters, events_here};
+use super::fileless::Changed;
 use super::findings::{Findings, Mode, Note, Process};
 use super::guard::{Guard, SpaceMemory};
 use super::modules::{Modules, command_of};
@@ -282,8 +283,10 @@ impl Watcher for Trace {
     }
 
     fn mapped(&mut self, thread: &mut Thread) -> io::Result<()> {
-        if let Some(id) = self.space_of.get(&thread.pid.as_raw_pid()).copied() {
-            self.look(id);
+        if let Some(id) = self.space_of.get(&thread.pid.as_raw_pid()).copied()
+            && let Some(changed) = Changed::by_call(thread.registers()?)
+        {
+            self.look(id, Some(&changed));
         }
         Ok(())
     }
@@ -305,6 +308,10 @@ impl Watcher for Trace {
         let pid = thread.pid.as_raw_pid();
         let Some(id) = self.space_of.get(&pid).copied() else { return Ok(()) };
         self.put_out_of_scratch(thread, id)?;
+        if self.spaces.get(&id).is_some_and(|space| !space.left.contains(&pid)) {
+            // What was changed meanwhile without a word is seen now at the latest.
+            self.look(id, Some(&Changed::EVERYTHING));
+        }
         let Some(space) = self.spaces.get_mut(&id) else { return Ok(()) };
         // Others may have the same memory, and run: what they have executed meanwhile is known for ours still.
         let count = space.table.disarm_all(&space.memory, &mut self.guard.record(id));
@@ -327,7 +334,7 @@ impl Watcher for Trace {
                 .get(&id)
                 .map_or((false, false), |space| (space.unannounced || space.pending, space.generated));
             if changed {
-                self.look(id);
+                self.look(id, None);
             }
             if made {
                 self.look_for_made(id);

@@ -1,0 +1,165 @@
+//! What a reader of findings should know.
+
+use std::fmt;
+
+use crate::code::Classes;
+
+/// What a reader should know.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Note {
+    /// What is mapped could not be taken apart; it was searched as memory without a file is.
+    Unreadable {
+        /// Which.
+        path: String,
+        /// Why.
+        why: String,
+    },
+    /// A module checks its own text at its start, and refuses to work with breakpoints in it.
+    ChecksItself {
+        /// Which.
+        path: String,
+    },
+    /// Instructions under standing breakpoints were stepped over, which is slow, and other threads may have passed uncounted.
+    NoScratch {
+        /// Why no memory was made for them.
+        why: String,
+    },
+    /// New code was looked for ten times a second only: what ran within that time after it was mapped was missed.
+    LateCode,
+    /// A process could not be watched.
+    Lost {
+        /// Which.
+        pid: i32,
+        /// Why.
+        why: String,
+    },
+    /// Breakpoints whose byte could not be put back.
+    NotPutBack {
+        /// In which process.
+        pid: i32,
+        /// How many.
+        count: usize,
+    },
+    /// Executable memory that no image accounts for holds bytes that may be instructions of a class.
+    MayHold {
+        /// In which process.
+        pid: i32,
+        /// The size of the biggest such piece.
+        bytes: u64,
+        /// The classes of all.
+        classes: Classes,
+    },
+    /// A process could change executable memory without a call that would tell of it.
+    Rewritable {
+        /// Which.
+        pid: i32,
+        /// How much it was at most.
+        bytes: u64,
+    },
+    /// Executable memory was gone, or no longer executable, before it could be looked at.
+    Gone {
+        /// In which process.
+        pid: i32,
+    },
+    /// The processor's counters could not be used.
+    NoCounters {
+        /// Why.
+        why: String,
+    },
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Note::Unreadable { path, why } => {
+                write!(f, "{path} could not be taken apart, so its bytes were searched: {why}")
+            }
+            Note::ChecksItself { path } => {
+                write!(f, "{path} checks its own code when it starts, so it is watched only from then on")
+            }
+            Note::NoScratch { why } => {
+                write!(
+                    f,
+                    "standing breakpoints were stepped over one by one, so some entries may not be counted: {why}"
+                )
+            }
+            Note::LateCode => f.write_str(
+                "new code was looked for every 100 ms, so what ran only in its first 100 ms was missed",
+            ),
+            Note::Lost { pid, why } => write!(f, "process {pid} was not watched: {why}"),
+            Note::NotPutBack { pid, count } => {
+                write!(f, "{count} breakpoints of process {pid} could not be removed: their memory is gone")
+            }
+            Note::MayHold { pid, bytes, classes } => {
+                let size = size(*bytes);
+                write!(
+                    f,
+                    "executable memory of {size} without a file, in process {pid}, holds bytes that may be such instructions: {classes}"
+                )
+            }
+            Note::Rewritable { pid, bytes } => {
+                let size = size(*bytes);
+                write!(
+                    f,
+                    "process {pid} could rewrite {size} of executable memory unnoticed, so nobody can say what it executed there"
+                )
+            }
+            Note::Gone { pid } => {
+                write!(f, "executable memory of process {pid} was gone before it could be looked at")
+            }
+            Note::NoCounters { why } => write!(f, "the processor's own counters were not used: {why}"),
+        }
+    }
+}
+
+impl Note {
+    /// Takes in another of the same thing. `false` if it is of something else.
+    pub(super) fn take_in(&mut self, other: &Note) -> bool {
+        match (self, other) {
+            (Note::MayHold { pid, bytes, classes }, Note::MayHold { pid: of, bytes: b, classes: c })
+                if pid == of =>
+            {
+                *bytes = (*bytes).max(*b);
+                *classes = classes.union(*c);
+                true
+            }
+            (Note::Rewritable { pid, bytes }, Note::Rewritable { pid: of, bytes: b }) if pid == of => {
+                *bytes = (*bytes).max(*b);
+                true
+            }
+            (known, other) => known == other,
+        }
+    }
+}
+
+/// As in `4 KB` and `8 GB`.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..0xA0_0000 => format!("{} KB", bytes.div_ceil(1 << 10)),
+        0xA0_0000..0x2_8000_0000 => format!("{} MB", bytes >> 20),
+        _ => format!("{} GB", bytes >> 30),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::code::Class;
+
+    #[test]
+    fn notes_of_one_memory_become_one() {
+        let of = |pid, bytes, class: Class| Note::MayHold { pid, bytes, classes: class.into() };
+        let mut note = of(7, 4096, Class::Aes);
+        assert!(!note.take_in(&of(8, 4096, Class::Aes)), "that is another process");
+        assert!(note.take_in(&of(7, 8192, Class::Sha)));
+        assert_eq!(
+            note.to_string(),
+            "executable memory of 8 KB without a file, in process 7, holds bytes that may be such instructions: aes sha"
+        );
+        let mut note = Note::Rewritable { pid: 7, bytes: 8 << 30 };
+        assert!(
+            note.take_in(&Note::Rewritable { pid: 7, bytes: 1 }) && !note.take_in(&Note::Gone { pid: 7 })
+        );
+        assert!(note.to_string().contains(" 8192 MB "), "{note}");
+    }
+}
