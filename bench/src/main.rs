@@ -20,6 +20,7 @@ mod record;
 mod report;
 mod sparc;
 mod targets;
+mod timing;
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -59,6 +60,8 @@ enum Other {
     Observe(observe::Arguments),
     /// `millstream sparc` beside qemu-sparc64
     Sparc(sparc::Arguments),
+    /// Whether rows take another time for other secrets
+    Timing(timing::Arguments),
 }
 
 #[derive(clap::Args)]
@@ -123,6 +126,7 @@ fn main() -> ExitCode {
         Some(Other::Openssl(arguments)) => openssl::run(&arguments),
         Some(Other::Observe(arguments)) => observe::run(&arguments),
         Some(Other::Sparc(arguments)) => sparc::run(&arguments),
+        Some(Other::Timing(arguments)) => timing::run(&arguments),
         None => direct(&arguments.direct),
     };
     match done {

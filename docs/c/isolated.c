@@ -28,8 +28,10 @@ static millstream_done pass(millstream_queue *queue, millstream_kind kind, uint6
     memset(&request, 0, sizeof request);
     request.kind = kind;
     request.key = key;
-    request.iv = nonce;
-    request.iv_length = sizeof nonce;
+    if (kind != MILLSTREAM_KIND_SEAL_WITH_MADE_NONCE) {
+        request.iv = nonce;
+        request.iv_length = sizeof nonce;
+    }
     request.tag = tag;
     request.tag_length = tag ? 16 : 0;
     request.source = source;
@@ -43,8 +45,9 @@ int main(int argc, char **argv)
 {
     static const char text[] = "out of reach";
     uint8_t bytes[32];
-    uint64_t generated, imported;
+    uint64_t generated, imported, sealing;
     millstream_attach_options options;
+    millstream_key_options purpose;
     millstream_accelerator *accelerator;
     millstream_grant_info info;
     millstream_queue *queue;
@@ -91,6 +94,20 @@ int main(int argc, char **argv)
     check(millstream_accelerator_destroy_key(accelerator, imported));
     done = pass(queue, MILLSTREAM_KIND_SEAL, imported, NULL, source, sealed);
     printf("destroyed: %s\n", millstream_status_text(done.status));
+
+    /* One that seals, and nothing else, under nonces that the worker makes: nobody can have it use one twice. */
+    memset(&purpose, 0, sizeof purpose);
+    purpose.usages = MILLSTREAM_USAGE_ENCRYPT;
+    purpose.makes_nonces = 1;
+    check(millstream_accelerator_generate_key_with(accelerator, MILLSTREAM_ALGORITHM_AES_GCM, 32, &purpose,
+                                                   &sealing));
+    done = pass(queue, MILLSTREAM_KIND_SEAL_WITH_MADE_NONCE, sealing, NULL, source, sealed);
+    check(done.status);
+    printf("made nonce: %u bytes after the tag's %u\n", done.nonce_length, done.tag_length);
+    done = pass(queue, MILLSTREAM_KIND_SEAL, sealing, NULL, source, sealed);
+    printf("given nonce: %s\n", millstream_status_text(done.status));
+    done = pass(queue, MILLSTREAM_KIND_OPEN, sealing, done.tag, sealed, opened);
+    printf("opening: %s\n", millstream_status_text(done.status));
 
     check(millstream_buffer_free(source));
     check(millstream_buffer_free(sealed));

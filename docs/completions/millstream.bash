@@ -915,7 +915,7 @@ _millstream() {
             return 0
             ;;
         millstream__subcmd__serve)
-            opts="-n -q -h -V --socket --policy --accelerators --pin --spin-us --flush-us --metrics --user --quiet --ready-fd --help --version"
+            opts="-n -q -h -V --socket --policy --accelerators --pin --spin-us --flush-us --key-memory --metrics --metrics-host --metrics-names --user --quiet --ready-fd --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -949,7 +949,15 @@ _millstream() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --key-memory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --metrics)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metrics-host)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -164,9 +164,12 @@ complete -c millstream -n "__fish_millstream_using_subcommand serve" -s n -l acc
 complete -c millstream -n "__fish_millstream_using_subcommand serve" -l pin -d 'Processors that the workers are pinned to, in turn' -r
 complete -c millstream -n "__fish_millstream_using_subcommand serve" -l spin-us -d 'How long a worker that has nothing to do looks for more before it sleeps, in microseconds' -r
 complete -c millstream -n "__fish_millstream_using_subcommand serve" -l flush-us -d 'How long operations may wait for others to be computed with, in microseconds' -r
-complete -c millstream -n "__fish_millstream_using_subcommand serve" -l metrics -d 'Serve metrics for Prometheus there, as in 127.0.0.1:9464' -r
+complete -c millstream -n "__fish_millstream_using_subcommand serve" -l key-memory -d 'Memory for the keys of each worker, as in 128M: 2 KiB for each key slot that is granted' -r
+complete -c millstream -n "__fish_millstream_using_subcommand serve" -l metrics -d 'Serve metrics for Prometheus there, as in 127.0.0.1:9464, or unix:PATH for a socket with mode 0660' -r
+complete -c millstream -n "__fish_millstream_using_subcommand serve" -l metrics-host -d 'Names of this machine by which metrics may be asked for, beside localhost and addresses' -r
 complete -c millstream -n "__fish_millstream_using_subcommand serve" -l user -d 'Go on as this user, where started by root' -r
 complete -c millstream -n "__fish_millstream_using_subcommand serve" -l ready-fd -d 'Write the socket\'s path and a newline to this descriptor when clients can connect' -r
+complete -c millstream -n "__fish_millstream_using_subcommand serve" -l metrics-names -d 'Tell of each grant in the metrics, with its process and that one\'s name, and not only of users'
 complete -c millstream -n "__fish_millstream_using_subcommand serve" -s q -l quiet -d 'Log warnings and errors only'
 complete -c millstream -n "__fish_millstream_using_subcommand serve" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c millstream -n "__fish_millstream_using_subcommand serve" -s V -l version -d 'Print version'
@@ -209,9 +212,9 @@ complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s a -l a
 complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s k -l key-file -d 'The file whose bytes are the key, or a cleartext Tink keyset in JSON' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s K -l token-key -d 'The label of a key in a PKCS #11 token (not in this version)' -r
 complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s T -l token -d 'The token, as `name[:manufacturer[:serial]]` (not in this version)' -r
-complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s i -l input -d 'The file to read; without it, standard input' -r -F
-complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s o -l output -d 'The file to write, which may be the input; without it, standard output' -r -F
-complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -l format -d 'The file format; decrypt finds out where it can' -r -f -a "tink\t'Tink\'s streaming AEAD AES256-GCM-HKDF with 1 MB segments: authenticated, the default'
+complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s i -l input -d 'The file to read; without it, or with -, standard input' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -s o -l output -d 'The file to write, which may be the input; without it, or with -, standard output' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand encrypt" -l format -d 'The file format; decrypt finds out which it is where that is authenticated' -r -f -a "tink\t'Tink\'s streaming AEAD AES256-GCM-HKDF with 1 MB segments: authenticated, the default'
 solaris\t'That of the Solaris commands, version 1'
 openssl\t'That of openssl enc -pbkdf2'
 raw\t'Ciphertext alone'"
@@ -230,9 +233,9 @@ complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s a -l a
 complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s k -l key-file -d 'The file whose bytes are the key, or a cleartext Tink keyset in JSON' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s K -l token-key -d 'The label of a key in a PKCS #11 token (not in this version)' -r
 complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s T -l token -d 'The token, as `name[:manufacturer[:serial]]` (not in this version)' -r
-complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s i -l input -d 'The file to read; without it, standard input' -r -F
-complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s o -l output -d 'The file to write, which may be the input; without it, standard output' -r -F
-complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -l format -d 'The file format; decrypt finds out where it can' -r -f -a "tink\t'Tink\'s streaming AEAD AES256-GCM-HKDF with 1 MB segments: authenticated, the default'
+complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s i -l input -d 'The file to read; without it, or with -, standard input' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -s o -l output -d 'The file to write, which may be the input; without it, or with -, standard output' -r -F
+complete -c millstream -n "__fish_millstream_using_subcommand decrypt" -l format -d 'The file format; decrypt finds out which it is where that is authenticated' -r -f -a "tink\t'Tink\'s streaming AEAD AES256-GCM-HKDF with 1 MB segments: authenticated, the default'
 solaris\t'That of the Solaris commands, version 1'
 openssl\t'That of openssl enc -pbkdf2'
 raw\t'Ciphertext alone'"

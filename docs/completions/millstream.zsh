@@ -215,9 +215,12 @@ _arguments "${_arguments_options[@]}" : \
 '*--pin=[Processors that the workers are pinned to, in turn]:CPU:_default' \
 '--spin-us=[How long a worker that has nothing to do looks for more before it sleeps, in microseconds]:N:_default' \
 '--flush-us=[How long operations may wait for others to be computed with, in microseconds]:N:_default' \
-'--metrics=[Serve metrics for Prometheus there, as in 127.0.0.1\:9464]:ADDRESS:_default' \
+'--key-memory=[Memory for the keys of each worker, as in 128M\: 2 KiB for each key slot that is granted]:SIZE:_default' \
+'--metrics=[Serve metrics for Prometheus there, as in 127.0.0.1\:9464, or unix\:PATH for a socket with mode 0660]:ADDRESS:_default' \
+'*--metrics-host=[Names of this machine by which metrics may be asked for, beside localhost and addresses]:NAME:_default' \
 '--user=[Go on as this user, where started by root]:NAME:_default' \
 '--ready-fd=[Write the socket'\''s path and a newline to this descriptor when clients can connect]:N:_default' \
+'--metrics-names[Tell of each grant in the metrics, with its process and that one'\''s name, and not only of users]' \
 '-q[Log warnings and errors only]' \
 '--quiet[Log warnings and errors only]' \
 '-h[Print help (see more with '\''--help'\'')]' \
@@ -326,11 +329,11 @@ _arguments "${_arguments_options[@]}" : \
 '--token-key=[The label of a key in a PKCS #11 token (not in this version)]:LABEL:_default' \
 '-T+[The token, as \`name\[\:manufacturer\[\:serial\]\]\` (not in this version)]:TOKEN:_default' \
 '--token=[The token, as \`name\[\:manufacturer\[\:serial\]\]\` (not in this version)]:TOKEN:_default' \
-'-i+[The file to read; without it, standard input]:FILE:_files' \
-'--input=[The file to read; without it, standard input]:FILE:_files' \
-'-o+[The file to write, which may be the input; without it, standard output]:FILE:_files' \
-'--output=[The file to write, which may be the input; without it, standard output]:FILE:_files' \
-'--format=[The file format; decrypt finds out where it can]:FORMAT:((tink\:"Tink'\''s streaming AEAD AES256-GCM-HKDF with 1 MB segments\: authenticated, the default"
+'-i+[The file to read; without it, or with -, standard input]:FILE:_files' \
+'--input=[The file to read; without it, or with -, standard input]:FILE:_files' \
+'-o+[The file to write, which may be the input; without it, or with -, standard output]:FILE:_files' \
+'--output=[The file to write, which may be the input; without it, or with -, standard output]:FILE:_files' \
+'--format=[The file format; decrypt finds out which it is where that is authenticated]:FORMAT:((tink\:"Tink'\''s streaming AEAD AES256-GCM-HKDF with 1 MB segments\: authenticated, the default"
 solaris\:"That of the Solaris commands, version 1"
 openssl\:"That of openssl enc -pbkdf2"
 raw\:"Ciphertext alone"))' \
@@ -362,11 +365,11 @@ _arguments "${_arguments_options[@]}" : \
 '--token-key=[The label of a key in a PKCS #11 token (not in this version)]:LABEL:_default' \
 '-T+[The token, as \`name\[\:manufacturer\[\:serial\]\]\` (not in this version)]:TOKEN:_default' \
 '--token=[The token, as \`name\[\:manufacturer\[\:serial\]\]\` (not in this version)]:TOKEN:_default' \
-'-i+[The file to read; without it, standard input]:FILE:_files' \
-'--input=[The file to read; without it, standard input]:FILE:_files' \
-'-o+[The file to write, which may be the input; without it, standard output]:FILE:_files' \
-'--output=[The file to write, which may be the input; without it, standard output]:FILE:_files' \
-'--format=[The file format; decrypt finds out where it can]:FORMAT:((tink\:"Tink'\''s streaming AEAD AES256-GCM-HKDF with 1 MB segments\: authenticated, the default"
+'-i+[The file to read; without it, or with -, standard input]:FILE:_files' \
+'--input=[The file to read; without it, or with -, standard input]:FILE:_files' \
+'-o+[The file to write, which may be the input; without it, or with -, standard output]:FILE:_files' \
+'--output=[The file to write, which may be the input; without it, or with -, standard output]:FILE:_files' \
+'--format=[The file format; decrypt finds out which it is where that is authenticated]:FORMAT:((tink\:"Tink'\''s streaming AEAD AES256-GCM-HKDF with 1 MB segments\: authenticated, the default"
 solaris\:"That of the Solaris commands, version 1"
 openssl\:"That of openssl enc -pbkdf2"
 raw\:"Ciphertext alone"))' \

@@ -8,10 +8,10 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
-use millstream_accelerator::{Accelerator, Arena, FlushPolicy, Key};
+use millstream_accelerator::{Accelerator, Arena, FlushPolicy, Key, NonceCounter, Nonces, Purpose};
 use millstream_cpu::Features;
 use millstream_cwq::ring::{self, Consumer, Producer, Word};
-use millstream_cwq::{Algorithm, Completion, ControlWord, Flags, Opcode, Status};
+use millstream_cwq::{Algorithm, Completion, ControlWord, Flags, Opcode, Status, Usages};
 
 const ARENA: usize = 2048;
 const GUARD: usize = 512;
@@ -81,6 +81,14 @@ impl Station {
                     break;
                 }
             }
+        }
+        // Keys for less: one whose nonces are made, and one that compares and signs nothing.
+        let some = [(Algorithm::AesGcm, Usages::ENCRYPT, true), (Algorithm::Sha256, Usages::VERIFY, false)];
+        for (algorithm, usages, made) in some {
+            let nonces = if made { Nonces::Made(NonceCounter::counting([7; 4])) } else { Nonces::Given };
+            let key = Key::new(Features::hardware(), algorithm, &[7; 16]).expect("a key");
+            let purpose = Purpose { usages, nonces };
+            accelerator.insert_key_for(grant, key, purpose).expect("a free slot");
         }
         Station {
             accelerator,
@@ -190,6 +198,7 @@ fn outputs(word: &ControlWord, whole: &[u8]) -> Vec<std::ops::Range<usize>> {
         span(word.destination, len),
         span(word.mac, if reverse { 0 } else { usize::from(word.mac_len) }),
         span(word.state, state),
+        span(word.iv, if word.has(Flags::MAKE_NONCE) { ControlWord::MADE_NONCE_BYTES as usize } else { 0 }),
     ]
 }
 
@@ -237,6 +246,12 @@ fuzz_target!(|data: &[u8]| {
             let done = staged.execute(std::slice::from_ref(word));
             let after = staged.arena.contents();
             check(word, &pattern, &after, done[0].status().expect("a status"));
+            if word.has(Flags::MAKE_NONCE) {
+                // Each time under another nonce, which each accelerator counts for itself.
+                assert_eq!(exclusive.execute(std::slice::from_ref(word)), done, "in place: {word:?}");
+                check(word, &pattern, &exclusive.arena.contents(), done[0].status().expect("a status"));
+                continue;
+            }
             assert_eq!(staged.execute(std::slice::from_ref(word)), done, "again: {word:?}");
             assert_eq!(staged.arena.contents(), after, "again: {word:?}");
             assert_eq!(exclusive.execute(std::slice::from_ref(word)), done, "in place: {word:?}");

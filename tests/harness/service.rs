@@ -32,7 +32,7 @@ impl Service {
     }
 
     /// What `millstream status --json` says, once it answers.
-    fn status(&self) -> Option<String> {
+    pub fn status(&self) -> Option<String> {
         let mut status = Command::new(&built().millstream);
         let output = status.args(["status", "--json", "--socket"]).arg(&self.socket).output().ok()?;
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())

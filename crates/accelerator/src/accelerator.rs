@@ -4,40 +4,27 @@ use std::fmt;
 use std::ops::Deref;
 
 use millstream_cpu::Features;
-use millstream_cwq::ring::{Consumer, Corrupt, Producer, Word};
-use millstream_cwq::{Algorithm, AlgorithmSet, Completion, ControlWord, Flags, Opcode, Status, VERSION};
+use millstream_cwq::ring::{Corrupt, Word};
+use millstream_cwq::{Algorithm, AlgorithmSet, Completion, Status};
 use zeroize::Zeroizing;
 
 use crate::arena::Arena;
-use crate::cost::{NULL_COST, cost};
 use crate::execute::{Executor, Taken};
-use crate::grant::{Grant, GrantConfig, GrantId, MovedQueue, QueueId, policy};
+use crate::grant::{Calm, Grant, GrantConfig, GrantId, MovedQueue, QueueId, policy};
 use crate::key::Key;
+use crate::long::{Openings, Reserve, Slice};
 use crate::places::Places;
-use crate::plan::gathered_len;
+use crate::purpose::Purpose;
+use crate::queue::Queue;
 use crate::slots::{ExportError, Handle, InsertError, KeySlots, PreparedKey, SlotsFull};
+use crate::staging::Staging;
 use crate::stats::{Filled, QueueStats};
-use crate::trace::{self, About};
+use crate::trace::About;
+use crate::turn::Bounds;
 use crate::unit::Unit;
 
-/// What the queues of a grant of weight 1 may take in one round: see [`cost`].
-const QUANTUM: i64 = 64 * 1024;
-
-/// The bytes of the words that are taken before any is executed: enough for lanes to be full of 8 KB objects, little enough
-/// for staging memory to be bounded.
-const MOST_BYTES: i64 = 4 << 20;
-
-/// What they may cost where several queues offer words: about a millisecond, which a newcomer may have to wait.
-const MOST_COST: i64 = 16 << 20;
-
 /// The most words taken before any is executed.
-const MOST_HELD: usize = 512;
-
-/// Busy, it makes certain after so many steps that no client sleeps that should not.
-const FENCED: u32 = 16;
-
-/// How many completions of words that need no engine are shown at a time, while more such words are taken.
-const SHOWN: usize = 32;
+pub(crate) const MOST_HELD: usize = 512;
 
 /// When words that were taken are executed. Lanes that are only partly filled take as long as full ones, so
 /// it may pay to wait for more; an operation then ends later.
@@ -53,65 +40,6 @@ pub struct FlushPolicy {
 impl Default for FlushPolicy {
     fn default() -> Self {
         FlushPolicy { full: MOST_HELD, deadline: 0 }
-    }
-}
-
-pub(crate) struct Queue<M> {
-    pub(crate) grant: usize,
-    pub(crate) submissions: Consumer<M, { ControlWord::WORDS }>,
-    pub(crate) completions: Producer<M, { Completion::WORDS }>,
-    pub(crate) weight: u32,
-    /// Queues of its grant, itself among them: they share what the grant may take.
-    siblings: i64,
-    /// What it may still take in this turn; less than nothing after a big object.
-    deficit: i64,
-    /// Whether its turn was cut short because no more words could be held: it goes on with it.
-    in_turn: bool,
-    /// Bytes in its arena.
-    pub(crate) arena_len: u32,
-    /// The grant's name in tracepoints.
-    pub(crate) label: u64,
-    /// Words taken whose completions have no place in the ring yet.
-    held: usize,
-    /// Whether a completion was pushed since the last publication.
-    dirty: bool,
-    /// Whether completions were published since clients were last woken.
-    told: bool,
-    pub(crate) stats: QueueStats,
-}
-
-impl<M: Deref<Target = [Word]>> Queue<M> {
-    /// A queue at its position; what it needs to know of its grant is left open.
-    pub(crate) fn resume(
-        grant: usize,
-        submissions: M,
-        completions: M,
-        MovedQueue { weight, position, stats }: MovedQueue,
-    ) -> Result<Self, Corrupt> {
-        let queue = Queue {
-            grant,
-            submissions: Consumer::resume(submissions, position.submissions)?,
-            completions: Producer::resume(completions, position.completions)?,
-            weight: weight.max(1),
-            siblings: 1,
-            deficit: 0,
-            in_turn: false,
-            arena_len: 0,
-            label: 0,
-            held: 0,
-            dirty: false,
-            // Its client may sleep since before it moved.
-            told: true,
-            stats,
-        };
-        let holds_all = queue.completions.capacity() >= queue.submissions.capacity();
-        if holds_all { Ok(queue) } else { Err(Corrupt) }
-    }
-
-    /// For how many more words' completions there is room.
-    #[inline]
-    fn room(&mut self) -> usize {
-        self.completions.room_for(self.held + 1).map_or(0, |room| room.saturating_sub(self.held))
     }
 }
 
@@ -149,29 +77,48 @@ impl<M: Deref<Target = [Word]>> Queue<M> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Accelerator<A, M> {
-    features: Features,
-    policy: FlushPolicy,
+    pub(crate) features: Features,
+    pub(crate) policy: FlushPolicy,
     pub(crate) grants: Places<Grant<A>>,
     pub(crate) queues: Places<Queue<M>>,
-    /// Whose turn it is.
-    turn: usize,
+    /// The queues that are looked at in every step: all but those that sleep and those that are calm.
+    pub(crate) active: Vec<u32>,
+    /// The grants that have calm queues, and whose turn it is among them: see [`Accelerator::look_at_calm`].
+    pub(crate) calm: Vec<u32>,
+    pub(crate) calm_turn: usize,
+    /// Steps since it was last looked which queues have become calm.
+    pub(crate) steps: u32,
+    /// The queues of which something is held, under way, or to be told to their clients.
+    pub(crate) unquiet: Vec<u32>,
+    /// Whose turn it is among them.
+    pub(crate) turn: usize,
     /// Words taken and not executed.
-    held: Vec<Taken>,
+    pub(crate) held: Vec<Taken>,
+    /// Slices that are executed in this turn.
+    pub(crate) slices: Vec<Slice>,
+    /// Long operations that are under way.
+    pub(crate) under_way: usize,
+    /// Where what is opened in slices is held; none where turns are not bounded.
+    pub(crate) openings: Option<Openings>,
     /// How many operations ended, ever.
-    ended: usize,
+    pub(crate) ended: usize,
     /// Steps since it was last certain that no client sleeps that should not.
-    unsure: u32,
-    /// How many words may be held in this turn; more where lanes are wide.
-    most: usize,
-    /// How many that is at first.
-    take_at_most: usize,
+    pub(crate) unsure: u32,
     /// What the words taken in this turn cost.
-    taken_cost: i64,
+    pub(crate) taken_cost: i64,
     /// How many bytes they are about.
-    taken_bytes: i64,
+    pub(crate) taken_bytes: i64,
+    /// From how many queues they are.
+    pub(crate) takers: usize,
+    /// Whether words were taken whose client has few at a time, and waits for them.
+    pub(crate) hurries: bool,
+    /// Whether a queue has words that it may not take yet, because it took too much before.
+    pub(crate) indebted: bool,
     /// When the first of them was taken.
-    held_since: u64,
-    executor: Executor,
+    pub(crate) held_since: u64,
+    /// How long a turn may be, where that is bounded.
+    pub(crate) bounds: Option<Box<Bounds>>,
+    pub(crate) executor: Executor,
 }
 
 impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
@@ -182,24 +129,34 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             policy,
             grants: Places::new(),
             queues: Places::new(),
+            active: Vec::new(),
+            calm: Vec::new(),
+            calm_turn: 0,
+            steps: 0,
+            unquiet: Vec::new(),
             turn: 0,
             held: Vec::with_capacity(MOST_HELD),
+            slices: Vec::new(),
+            under_way: 0,
+            openings: None,
             ended: 0,
             taken_cost: 0,
             taken_bytes: 0,
+            takers: 0,
+            hurries: false,
+            indebted: false,
             held_since: 0,
             unsure: 0,
-            most: MOST_HELD,
-            take_at_most: MOST_HELD,
+            bounds: None,
             executor: Executor::new(Unit::new(features)),
         }
     }
 
-    /// Takes no more than so many words before it executes them, at most 512, which it is at first. Where clients run
-    /// beside the accelerator, on processors of their own, they prepare the next while these are executed:
-    /// so as many as fill the lanes is best. Of what has wider lanes, DES and KASUMI, it takes more.
-    pub fn take_at_most(&mut self, words: usize) {
-        self.take_at_most = words.clamp(1, MOST_HELD);
+    /// Takes the memory that objects need from here on, for an accelerator whose turns are bounded: how much, if it is not
+    /// [`Reserve::default`]. It is called before [`Accelerator::bound_turns`], and no word was taken yet.
+    pub fn reserve(&mut self, reserve: Reserve) {
+        self.executor.staging = Staging::reserved(reserve.staging);
+        self.openings = Some(Openings::new(reserve));
     }
 
     /// The features its kernels were chosen for.
@@ -216,16 +173,25 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     pub fn add_grant_with(&mut self, arena: A, config: GrantConfig) -> GrantId {
         let GrantConfig { key_slots, algorithms, key_memory, label } = config;
         let keys = KeySlots::with_memory(key_slots, key_memory);
-        GrantId(self.grants.insert(Grant { arena, keys, policy: policy(algorithms), label }))
+        let (policy, queues) = (policy(algorithms), Vec::new());
+        GrantId(self.grants.insert(Grant {
+            arena,
+            keys,
+            policy,
+            label,
+            queues,
+            paused: false,
+            calm: Calm::default(),
+        }))
     }
 
     /// Takes a grant and its queues away. Its keys are zeroised; words that were taken and not executed
     /// complete as revoked, as far as the completion rings have room.
     pub fn remove_grant(&mut self, id: GrantId) {
-        let Some(grant) = self.grants.remove(id.0) else { return };
-        let of_grant = self.queues.iter().filter(|(_, queue)| queue.grant == id.0.index());
-        for queue in of_grant.map(|(id, _)| QueueId(id)).collect::<Vec<_>>() {
-            self.remove_queue(queue);
+        let Some(mut grant) = self.grants.remove(id.0) else { return };
+        self.calm.retain(|grant| *grant as usize != id.0.index());
+        for queue in std::mem::take(&mut grant.queues) {
+            self.remove_queue(QueueId(queue));
         }
         drop(grant);
         self.forget_staged();
@@ -259,9 +225,10 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         self.queues.get_mut(id.0).map(|queue| queue.weight = weight.max(1)).is_some()
     }
 
-    /// Takes a queue away. Words that were taken from it and not executed complete as revoked.
+    /// Takes a queue away. Words that were taken from it and not executed, or not to the end, complete as revoked.
     pub fn remove_queue(&mut self, id: QueueId) {
-        let Accelerator { queues, held, ended, .. } = self;
+        self.end_long(id, Status::Revoked);
+        let Accelerator { queues, held, ended, grants, .. } = self;
         let Some(queue) = queues.get_mut(id.0) else { return };
         held.retain(|taken| {
             let gone = taken.queue as usize == id.0.index();
@@ -271,17 +238,35 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             }
             !gone
         });
+        queue.show();
         let grant = queue.grant;
-        self.publish();
-        self.queues.remove(id.0);
+        if let Some(grant) = grants.at_mut(grant) {
+            grant.queues.retain(|queue| *queue != id.0);
+        }
+        self.forget_queue(id);
         self.share_out(grant);
+    }
+
+    /// Takes a queue out of all lists; its memory is let go.
+    pub(crate) fn forget_queue(&mut self, id: QueueId) -> Option<Queue<M>> {
+        for list in [&mut self.active, &mut self.unquiet] {
+            list.retain(|queue| *queue as usize != id.0.index());
+        }
+        self.forget_calm(id);
+        if let Some(bounds) = &mut self.bounds {
+            bounds.bill.forget(id.0.index());
+        }
+        self.queues.remove(id.0)
     }
 
     /// Divides a grant's share among its queues.
     pub(crate) fn share_out(&mut self, grant: usize) {
-        let siblings = self.queues.iter_mut().filter(|(_, queue)| queue.grant == grant).count();
-        for (_, queue) in self.queues.iter_mut().filter(|(_, queue)| queue.grant == grant) {
-            queue.siblings = siblings as i64;
+        let Accelerator { grants, queues, .. } = self;
+        let Some(grant) = grants.at(grant) else { return };
+        for id in &grant.queues {
+            if let Some(queue) = queues.get_mut(*id) {
+                queue.siblings = grant.queues.len() as i64;
+            }
         }
     }
 
@@ -293,6 +278,19 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     pub fn insert_key(&mut self, grant: GrantId, key: Key) -> Result<Handle, InsertError> {
         let grant = self.may_hold(grant, key.algorithm())?;
         grant.keys.insert(key).map_err(|SlotsFull| InsertError::SlotsFull)
+    }
+
+    /// The same, for less than all that its algorithm can, or with nonces that the accelerator makes.
+    ///
+    /// # Errors
+    /// [`InsertError`].
+    pub fn insert_key_for(
+        &mut self,
+        grant: GrantId,
+        key: Key,
+        purpose: Purpose,
+    ) -> Result<Handle, InsertError> {
+        self.may_hold(grant, key.algorithm())?.keys.insert_for(key, purpose)
     }
 
     /// Puts a key that was expanded elsewhere in a slot of a grant.
@@ -362,349 +360,10 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         self.executor.filled()
     }
 
-    /// Takes what the queues offer, each its share, and executes it unless the flush policy says to wait
-    /// for more. `now` counts in any unit, the policy's. Returns how many operations ended.
-    #[inline]
-    pub fn step(&mut self, now: u64) -> usize {
-        let before = self.ended;
-        let offering = self.offering();
-        if self.held.is_empty() {
-            if offering == 0 {
-                return 0;
-            }
-            self.held_since = now;
-        }
-        if offering > 0 {
-            self.take();
-        }
-        let waited = now.saturating_sub(self.held_since) >= self.policy.deadline;
-        if waited || self.held.len() >= self.policy.full.min(MOST_HELD) {
-            self.execute();
-        }
-        self.publish();
-        self.ended.wrapping_sub(before)
-    }
-
-    /// Calls `wake` for each queue whose client sleeps and has completions since the last call. Costs a fence for
-    /// each queue that had completions, and waits until what was written there is on its way.
-    pub fn wake_clients(&mut self, mut wake: impl FnMut(QueueId)) {
-        self.unsure = 0;
-        for (id, queue) in self.queues.iter_mut() {
-            if std::mem::take(&mut queue.told) && queue.completions.must_wake() {
-                wake(QueueId(id));
-            }
-        }
-    }
-
-    /// The same, for between two steps: without a fence but now and then, so that a client that has just gone to sleep may
-    /// be overlooked. [`Accelerator::wake_clients`] must follow before the accelerator waits for anything.
-    pub fn wake_seen(&mut self, mut wake: impl FnMut(QueueId)) {
-        self.unsure += 1;
-        if self.unsure >= FENCED {
-            return self.wake_clients(wake);
-        }
-        for (id, queue) in self.queues.iter_mut() {
-            if queue.told && queue.completions.sees_sleeper() && queue.completions.must_wake() {
-                queue.told = false;
-                wake(QueueId(id));
-            }
-        }
-    }
-
-    /// Executes all that is held, however few. Returns how many operations ended.
-    pub fn flush(&mut self) -> usize {
-        let before = self.ended;
-        self.execute();
-        self.publish();
-        self.ended.wrapping_sub(before)
-    }
-
-    /// How many words are held, waiting for lanes to fill.
+    /// How many words were taken and have not ended: they wait for lanes to fill, or are executed in slices.
     pub fn held(&self) -> usize {
-        self.held.len()
+        self.held.len() + self.under_way
     }
-
-    /// Whether any queue has words to take.
-    pub fn has_work(&mut self) -> bool {
-        self.queues.iter_mut().any(|(_, queue)| matches!(queue.submissions.ready(), Ok(1..)))
-    }
-
-    /// Whether a producer filled a queue's ring with nonsense: it is not served any more.
-    pub fn is_corrupt(&mut self, id: QueueId) -> bool {
-        match self.queues.get_mut(id.0) {
-            Some(queue) => queue.submissions.ready().is_err() || queue.completions.room().is_err(),
-            None => true,
-        }
-    }
-
-    /// Says on every ring that nobody looks at it, unless one has words. Whoever gets `true` waits for a
-    /// wake-up, and calls [`Accelerator::wake`] after it.
-    pub fn sleep(&mut self) -> bool {
-        let nothing = self.queues.iter_mut().all(|(_, queue)| queue.submissions.sleep() != Ok(false));
-        if nothing {
-            self.forget_staged();
-        } else {
-            self.wake();
-        }
-        nothing
-    }
-
-    /// As [`Accelerator::sleep`], but queues that have words and no room for their completions do not keep it awake.
-    /// Nobody rings when they have room again, so whoever gets `true` looks again after a while.
-    pub fn sleep_blocked(&mut self) -> bool {
-        let nothing = self.queues.iter_mut().all(|(_, queue)| {
-            let empty = queue.submissions.sleep() != Ok(false);
-            empty || queue.room() == 0
-        });
-        if nothing {
-            self.forget_staged();
-        } else {
-            self.wake();
-        }
-        nothing
-    }
-
-    /// Says on every ring that it is looked at again.
-    pub fn wake(&mut self) {
-        for (_, queue) in self.queues.iter_mut() {
-            queue.submissions.wake();
-        }
-    }
-
-    /// Deficit round-robin: in each round every queue takes words up to what it has saved up, and rounds go on
-    /// until no more words are offered, or enough was taken. So queues share when there is more than enough, and
-    /// lanes fill when there is not.
-    #[inline]
-    fn take(&mut self) {
-        (self.taken_cost, self.taken_bytes) = (0, 0);
-        loop {
-            let before = (self.held.len(), self.ended);
-            self.round(1);
-            if (self.held.len(), self.ended) == before {
-                let Some(rounds) = self.rounds_to_wait() else { return };
-                self.round(rounds);
-                if (self.held.len(), self.ended) == before {
-                    return;
-                }
-            }
-            if self.held.len() >= self.most || self.taken_bytes >= MOST_BYTES {
-                return;
-            }
-            // A queue that is alone takes nobody's time.
-            let offering = self.offering();
-            if offering == 0 || offering > 1 && self.taken_cost >= MOST_COST {
-                return;
-            }
-        }
-    }
-
-    /// How many queues have words to take.
-    #[inline]
-    fn offering(&mut self) -> usize {
-        let offers = |queue: &mut Queue<M>| matches!(queue.submissions.ready(), Ok(1..));
-        self.queues.iter_mut().map(|(_, queue)| usize::from(offers(queue))).sum()
-    }
-
-    /// Gives every queue that many quanta, and takes from each.
-    #[inline]
-    fn round(&mut self, quanta: i64) {
-        let queues = self.queues.len();
-        let mut next = if self.turn < queues { self.turn } else { 0 };
-        for _ in 0..queues {
-            let index = next;
-            next = if index + 1 < queues { index + 1 } else { 0 };
-            let cut_short = self.take_from(index, quanta);
-            if self.held.len() >= self.most {
-                // Who was cut short goes on; else it begins with whoever had no turn.
-                self.turn = if cut_short { index } else { next };
-                return;
-            }
-        }
-    }
-
-    /// After how many rounds the first queue that offers words has saved up enough, where big objects have
-    /// left all of them in debt.
-    #[cold]
-    fn rounds_to_wait(&mut self) -> Option<i64> {
-        let offering = self.queues.iter_mut().filter_map(|(_, queue)| {
-            let offers = matches!(queue.submissions.ready(), Ok(1..)) && queue.room() > 0;
-            (offers && queue.deficit <= 0).then(|| 1 - queue.deficit / queue.quantum())
-        });
-        offering.min()
-    }
-
-    /// Takes words from a queue up to what it has saved up; whether it had to stop before that because no more
-    /// can be held.
-    #[inline]
-    fn take_from(&mut self, index: usize, quanta: i64) -> bool {
-        let Accelerator { queues, grants, held, most, .. } = self;
-        let Some(queue) = queues.at_mut(index) else { return false };
-        let Some(grant) = grants.at(queue.grant) else { return false };
-        // A corrupt ring is not served.
-        let (Ok(ready), Ok(_)) = (queue.submissions.ready(), queue.completions.room()) else { return false };
-        if !std::mem::take(&mut queue.in_turn) {
-            let share = quanta.saturating_mul(queue.quantum());
-            queue.deficit = queue.deficit.saturating_add(share);
-        }
-        let (mut room, mut ended, mut taken_cost, mut taken_bytes) = (0, 0, 0, 0);
-        while ready > 0 && queue.deficit > 0 {
-            if held.len() >= *most {
-                queue.in_turn = true;
-                break;
-            }
-            if room == 0 {
-                room = queue.room();
-            }
-            // Every word that is taken must find room for its completion.
-            if room == 0 {
-                break;
-            }
-            let Ok(Some(words)) = queue.submissions.pop() else { break };
-            let word = ControlWord::from_words(words);
-            room -= 1;
-            if is_null(&words) {
-                let done = Completion { tag: word.tag, ..Completion::default() };
-                trace::start(queue.label, &About::of(&word, 0), word.tag);
-                trace::complete(queue.label, &About::of(&word, 0), &done);
-                let _ = queue.completions.push(&done.to_words());
-                queue.deficit -= NULL_COST;
-                taken_cost += NULL_COST;
-                ended += 1;
-                if ended % SHOWN == 0 {
-                    // The client takes these while the next are made.
-                    queue.submissions.release();
-                    queue.completions.publish();
-                    queue.told = true;
-                }
-                continue;
-            }
-            if is_wide(&word) {
-                *most = MOST_HELD;
-            }
-            let gathered = if word.has(Flags::GATHER) { gathered_len(&word, &grant.arena) } else { 0 };
-            let (cost, bytes) = cost(&word, gathered, queue.arena_len);
-            queue.deficit -= cost;
-            taken_cost += cost;
-            taken_bytes += bytes;
-            trace::start(queue.label, &About::of(&word, word.source_len), word.tag);
-            let cancelled = is_cancel(&word) && cancel(held, index, &word);
-            queue.held += 1;
-            held.push(Taken { words, gathered, queue: index as u32, grant: queue.grant as u32, cancelled });
-        }
-        if !queue.in_turn {
-            // What it had no use for is not saved up, so that no queue can take much at once; a debt stays.
-            queue.deficit = queue.deficit.min(0);
-        }
-        queue.dirty |= ended > 0;
-        queue.stats.operations += ended as u64;
-        queue.submissions.release();
-        let cut_short = queue.in_turn;
-        self.ended += ended;
-        self.taken_cost += taken_cost;
-        self.taken_bytes += taken_bytes;
-        cut_short
-    }
-
-    /// Executes what is held and posts the completions.
-    #[inline]
-    fn execute(&mut self) {
-        if self.held.is_empty() {
-            return;
-        }
-        self.ended += self.held.len();
-        let Accelerator { executor, grants, queues, held, .. } = self;
-        executor.run(self.features, grants, held, |queue, about, completion| {
-            if let Some(queue) = queues.at_mut(queue as usize) {
-                queue.post(about, completion);
-            }
-        });
-        held.clear();
-    }
-
-    /// Wipes what is left of objects in the executor's own memory.
-    pub(crate) fn forget_staged(&mut self) {
-        self.executor.forget();
-    }
-
-    /// Shows the completions that were posted.
-    #[inline]
-    fn publish(&mut self) {
-        for (_, queue) in self.queues.iter_mut() {
-            if queue.dirty {
-                queue.dirty = false;
-                queue.told = true;
-                queue.completions.publish();
-            }
-        }
-    }
-}
-
-/// Whether a word's algorithm has lanes for hundreds of objects.
-#[inline]
-fn is_wide(word: &ControlWord) -> bool {
-    const FIRST: u8 = Algorithm::DesEcb as u8;
-    const LAST: u8 = Algorithm::KasumiF9 as u8;
-    (FIRST..=LAST).contains(&word.algorithm)
-}
-
-/// Whether a word cancels another, and nothing is wrong with it.
-fn is_cancel(word: &ControlWord) -> bool {
-    let ControlWord { key, mac_key, tag, .. } = *word;
-    word.opcode == Opcode::Cancel as u8
-        && *word == ControlWord { opcode: Opcode::Cancel as u8, key, mac_key, tag, ..ControlWord::default() }
-}
-
-impl<M: Deref<Target = [Word]>> Queue<M> {
-    /// What it may take in one round.
-    #[inline]
-    fn quantum(&self) -> i64 {
-        (QUANTUM * i64::from(self.weight) / self.siblings).max(1)
-    }
-
-    /// Writes a completion; there is room, because no more words were taken than there was.
-    #[inline(always)]
-    fn post(&mut self, about: About, completion: Completion) {
-        trace::complete(self.label, &about, &completion);
-        self.stats.operations += 1;
-        if completion.status == Status::Ok as u16 {
-            self.stats.bytes += u64::from(about.bytes);
-        } else {
-            self.count_failure(&completion);
-        }
-        // A ring that its other side made corrupt gets no completions, as it gets no service.
-        let _ = self.completions.push(&completion.to_words());
-        self.held = self.held.saturating_sub(1);
-        self.dirty = true;
-    }
-
-    #[cold]
-    fn count_failure(&mut self, completion: &Completion) {
-        if let Some(status) = completion.status() {
-            self.stats.failures[status.index()] += 1;
-        }
-    }
-}
-
-/// Whether a word asks for nothing, in a way that breaks no rule: it needs no engine.
-#[inline(always)]
-fn is_null(words: &[u64; ControlWord::WORDS]) -> bool {
-    const NULL: u64 = ControlWord { version: VERSION, ..ControlWord::from_words([0; 8]) }.to_words()[0];
-    let [first, middle @ .., _tag] = words;
-    let mut rest = 0;
-    for word in middle {
-        rest |= word;
-    }
-    *first == NULL && rest == 0
-}
-
-/// Marks the word with the tag that another names, if the same queue has it held; whether it was found.
-fn cancel(held: &mut [Taken], queue: usize, word: &ControlWord) -> bool {
-    let tag = u64::from(word.key) | u64::from(word.mac_key) << 32;
-    let found = held.iter_mut().find(|taken| {
-        let same = taken.queue as usize == queue && taken.tag() == tag && !taken.cancelled;
-        same && taken.word().opcode != Opcode::Cancel as u8
-    });
-    found.map(|taken| taken.cancelled = true).is_some()
 }
 
 pub(crate) fn failed(tag: u64, status: Status) -> Completion {

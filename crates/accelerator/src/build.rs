@@ -10,10 +10,11 @@ use zeroize::Zeroizing;
 use crate::arena::Arena;
 use crate::execute::status_of;
 use crate::grant::Grant;
-use crate::kept::{Kept, NoMemory};
-use crate::key::{Key, hash_of};
+use crate::kept::{Kept, NotKept};
+use crate::key::{KeyRef, hash_of};
 use crate::operation::{Checksum, Expected, Operation, Partial, Sink, Work, aead, chained, cipher, keyed};
 use crate::plan::{KeyAt, Plan};
+use crate::purpose::Demand;
 use crate::slots::Handle;
 
 /// Keys that came with a word.
@@ -30,10 +31,10 @@ pub(crate) fn carry<A: Arena>(features: Features, arena: &A, plan: &Plan) -> Res
         let KeyAt::Arena(span) = at else { return Ok(None) };
         let mut bytes = Zeroizing::new(vec![0; span.len as usize]);
         arena.read(span.at, &mut bytes);
-        match Key::new(features, algorithm, &bytes) {
-            Ok(key) => Kept::new(key, None, None).map(Some).map_err(|NoMemory| Status::Key),
-            Err(_) => Err(Status::KeyLength),
-        }
+        Kept::expand(features, algorithm, &bytes, false, None).map(Some).map_err(|error| match error {
+            NotKept::Engine(_) => Status::KeyLength,
+            NotKept::Memory => Status::Key,
+        })
     };
     Ok(Carried { key: expand(plan.key, plan.algorithm)?, mac_key: expand(plan.mac_key, plan.hash)? })
 }
@@ -41,8 +42,20 @@ pub(crate) fn carry<A: Arena>(features: Features, arena: &A, plan: &Plan) -> Res
 /// The keys that a word names.
 #[derive(Clone, Copy)]
 pub(crate) struct Keys<'a> {
-    key: Option<&'a Key>,
-    mac_key: Option<&'a Key>,
+    key: Option<KeyRef<'a>>,
+    mac_key: Option<KeyRef<'a>>,
+}
+
+impl<'a> Keys<'a> {
+    /// The cipher's key, or the MAC's where there is no other.
+    pub(crate) fn first(&self) -> Option<KeyRef<'a>> {
+        self.key
+    }
+
+    /// The MAC's key in a combined operation.
+    pub(crate) fn second(&self) -> Option<KeyRef<'a>> {
+        self.mac_key
+    }
 }
 
 #[inline(always)]
@@ -51,16 +64,23 @@ pub(crate) fn keys<'a, A>(
     grant: &'a Grant<A>,
     carried: Option<&'a Carried>,
 ) -> Result<Keys<'a>, Status> {
-    // A key of another algorithm is as good as none.
-    let find = |at: KeyAt, carried: Option<&'a Kept>, algorithm: Algorithm| match at {
+    // A key of another algorithm is as good as none. One that goes with its word is the client's own, and for anything.
+    let find = |at, carried: Option<&'a Kept>, algorithm, demand: fn(&Plan) -> Demand| match at {
         KeyAt::None => Ok(None),
-        KeyAt::Slot(bits) => grant.keys.find(Handle::from_bits(bits), algorithm).map(Some).ok_or(Status::Key),
+        KeyAt::Slot(bits) => grant.keys.find(Handle::from_bits(bits), algorithm, demand(plan)).map(Some),
         KeyAt::Arena(_) => carried.map(|kept| Some(kept.key())).ok_or(Status::Key),
     };
     Ok(Keys {
-        key: find(plan.key, carried.and_then(|c| c.key.as_ref()), plan.algorithm)?,
-        mac_key: find(plan.mac_key, carried.and_then(|c| c.mac_key.as_ref()), plan.hash)?,
+        key: find(plan.key, carried.and_then(|c| c.key.as_ref()), plan.algorithm, Demand::of_key)?,
+        mac_key: find(plan.mac_key, carried.and_then(|c| c.mac_key.as_ref()), plan.hash, Demand::of_mac_key)?,
     })
+}
+
+/// The nonce of a word for which one is made, after [`keys`] has found that its key permits that.
+#[cold]
+pub(crate) fn make_nonce<A>(plan: &Plan, grant: &Grant<A>) -> Result<[u8; 12], Status> {
+    let KeyAt::Slot(bits) = plan.key else { return Err(Status::NonceMissing) };
+    grant.keys.make_nonce(Handle::from_bits(bits))
 }
 
 /// The bytes that a word is about.
@@ -148,15 +168,15 @@ pub(crate) fn build<'a>(
             sink.accept(Work::Checksum { checksum: checksum(plan.algorithm)?, data: data.input() })
         }
         Opcode::Cipher => {
-            if let Some(Key::KasumiF8(key)) = keys.key {
+            if let Some(KeyRef::KasumiF8(key)) = keys.key {
                 return kasumi_f8(plan, key, iv, data.pass()?, sink);
             }
-            let key = keys.key.and_then(Key::as_cipher).ok_or(Status::Key)?;
+            let key = keys.key.and_then(KeyRef::as_cipher).ok_or(Status::Key)?;
             let direction = if plan.reverse { Direction::Decrypt } else { Direction::Encrypt };
             cipher(key, direction, iv, data.pass()?, sink)
         }
         Opcode::Aead => {
-            let key = keys.key.and_then(Key::as_aead).ok_or(Status::Key)?;
+            let key = keys.key.and_then(KeyRef::as_aead).ok_or(Status::Key)?;
             aead(key, iv, aad, data.pass()?, expected, sink)
         }
         Opcode::Hash => sink.accept(Work::Hash(hash()?, HashJob::new(data.input()))),
@@ -172,35 +192,54 @@ pub(crate) fn build<'a>(
             }))
         }
         Opcode::Hmac => {
-            let key = keys.key.and_then(Key::as_mac).ok_or(Status::Key)?;
+            let key = keys.key.and_then(KeyRef::as_mac).ok_or(Status::Key)?;
             keyed(key, data.input(), expected, sink)
         }
         Opcode::Mac => match keys.key {
-            Some(Key::KasumiF9(key)) => kasumi_f9(plan, key, iv, data.input(), expected, sink),
+            Some(KeyRef::KasumiF9(key)) => kasumi_f9(plan, key, iv, data.input(), expected, sink),
             key => {
                 if !iv.is_empty() {
                     return Err(Status::IvLength);
                 }
-                let key = key.and_then(Key::as_mac).ok_or(Status::Key)?;
+                let key = key.and_then(KeyRef::as_mac).ok_or(Status::Key)?;
                 keyed(key, data.input(), expected, sink)
             }
         },
         Opcode::EncryptThenMac | Opcode::MacThenDecrypt => {
-            let cipher = keys.key.and_then(Key::as_cipher).ok_or(Status::Key)?;
-            let Some(Key::Hmac(hmac)) = keys.mac_key else { return Err(Status::Key) };
+            let cipher = keys.key.and_then(KeyRef::as_cipher).ok_or(Status::Key)?;
+            let Some(KeyRef::Hmac(hmac)) = keys.mac_key else { return Err(Status::Key) };
             chained(cipher, iv, hmac, plan.clear as usize, data.pass()?, expected, sink)
         }
         _ => sink.accept(Work::Null),
     }
 }
 
-fn checksum(algorithm: Algorithm) -> Result<Checksum, Status> {
+pub(crate) fn checksum(algorithm: Algorithm) -> Result<Checksum, Status> {
     match algorithm {
         Algorithm::Crc32 => Ok(Checksum::Crc32),
         Algorithm::Crc32c => Ok(Checksum::Crc32c),
         Algorithm::IpChecksum => Ok(Checksum::Ip),
         _ => Err(Status::Algorithm),
     }
+}
+
+/// COUNT, BEARER and DIRECTION of F8.
+#[inline(always)]
+pub(crate) fn f8_start(iv: &[u8]) -> Result<(u32, u8, u8), Status> {
+    // TS 35.201 §3.4: COUNT || BEARER || DIRECTION || 0...0.
+    let start = u64::from_be_bytes(iv.try_into().map_err(|_| Status::IvLength)?);
+    if start & ((1 << 26) - 1) != 0 {
+        return Err(Status::Parameter);
+    }
+    Ok(((start >> 32) as u32, (start >> 27) as u8 & 31, (start >> 26) as u8 & 1))
+}
+
+/// COUNT and FRESH of F9.
+#[inline(always)]
+pub(crate) fn f9_start(iv: &[u8]) -> Result<(u32, u32), Status> {
+    // TS 35.201 §4.4: COUNT || FRESH.
+    let start = u64::from_be_bytes(iv.try_into().map_err(|_| Status::IvLength)?);
+    Ok(((start >> 32) as u32, start as u32))
 }
 
 #[inline(always)]
@@ -211,13 +250,7 @@ fn kasumi_f8<'a>(
     data: InOut<'a>,
     sink: Added<'_, 'a>,
 ) -> Result<(), Status> {
-    // TS 35.201 §3.4: COUNT || BEARER || DIRECTION || 0...0.
-    let start = u64::from_be_bytes(iv.try_into().map_err(|_| Status::IvLength)?);
-    if start & ((1 << 26) - 1) != 0 {
-        return Err(Status::Parameter);
-    }
-    let (count, bearer, direction) =
-        ((start >> 32) as u32, (start >> 27) as u8 & 31, (start >> 26) as u8 & 1);
+    let (count, bearer, direction) = f8_start(iv)?;
     let bits = 8 * data.len() - (plan.parameter & 7) as usize;
     sink.accept(Work::KasumiF8(kasumi::F8Job::new(key, count, bearer, direction, data, bits)))
 }
@@ -231,9 +264,7 @@ fn kasumi_f9<'a>(
     expected: Expected<'a>,
     sink: Added<'_, 'a>,
 ) -> Result<(), Status> {
-    // TS 35.201 §4.4: COUNT || FRESH.
-    let start = u64::from_be_bytes(iv.try_into().map_err(|_| Status::IvLength)?);
-    let (count, fresh, direction) = ((start >> 32) as u32, start as u32, (plan.parameter >> 8) as u8);
+    let ((count, fresh), direction) = (f9_start(iv)?, (plan.parameter >> 8) as u8);
     let bits = 8 * message.len() - (plan.parameter & 7) as usize;
     let job = kasumi::F9Job::new(key, count, fresh, direction, message, bits);
     sink.accept(Work::KasumiF9(job, expected))

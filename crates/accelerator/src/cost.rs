@@ -3,7 +3,15 @@
 //! The unit is the time of one byte under AES, some 0.06 ns. The table is of 8 KB objects, 32 side by side, on a processor
 //! with VAES and AVX-512; on others the fast algorithms come closer to the slow ones.
 
+use millstream_cpu::Features;
 use millstream_cwq::{Algorithm, ControlWord, Flags, Opcode};
+use millstream_engines::InOut;
+use millstream_engines::modes::Direction;
+
+use crate::key::{Key, hash_of};
+use crate::long::COPY_COST;
+use crate::operation::{Checksum, Operation};
+use crate::unit::Unit;
 
 /// What a word that asks for nothing costs.
 pub(crate) const NULL_COST: i64 = 128;
@@ -44,6 +52,92 @@ const fn byte_cost(algorithm: Algorithm) -> u8 {
         // What is not known yet is not for nothing.
         _ => 1,
     }
+}
+
+/// What a nanosecond is in the unit of costs.
+pub(crate) const PER_NANOSECOND: i64 = 16;
+
+/// The bytes with which it is measured what an algorithm costs.
+const SAMPLE: usize = 2048;
+
+/// What algorithms cost on this processor where an object is alone: lanes do not help it.
+pub(crate) struct Costs {
+    alone: [u16; 256],
+}
+
+impl Costs {
+    /// Measures with a clock of nanoseconds. The best of some tries counts, because anything may come in between; nothing is
+    /// cheaper than in full lanes.
+    pub(crate) fn measured(unit: &Unit, clock: &mut dyn FnMut() -> u64) -> Self {
+        const TRIES: usize = 3;
+        let mut alone = BYTE_COST.map(u16::from);
+        let mut data = vec![0x5a; SAMPLE];
+        for algorithm in Algorithm::ALL {
+            let key = some_key(unit.features(), *algorithm);
+            let mut best = u64::MAX;
+            for _ in 0..TRIES {
+                let began = clock();
+                if let Some(mut operation) = sample(*algorithm, key.as_ref(), &mut data) {
+                    unit.run_one(&mut operation);
+                }
+                best = best.min(clock().saturating_sub(began));
+            }
+            let per_byte =
+                (best.min(1 << 30) as i64 * PER_NANOSECOND / SAMPLE as i64).clamp(1, 1 << 15) as u16;
+            let cost = &mut alone[*algorithm as usize];
+            *cost = per_byte.max(*cost);
+        }
+        Costs { alone }
+    }
+
+    /// What one byte of a word costs, with its way to private memory and back.
+    #[inline]
+    pub(crate) fn per_byte(&self, word: &ControlWord) -> i64 {
+        let of = |algorithm: u8| i64::from(self.alone[usize::from(algorithm)]);
+        of(word.algorithm) + of(word.hash) + COPY_COST
+    }
+
+    /// What a word about so many bytes costs.
+    #[inline]
+    pub(crate) fn alone(&self, word: &ControlWord, bytes: i64) -> i64 {
+        WORD_COST + self.per_byte(word) * bytes
+    }
+}
+
+/// A key of the length that costs most.
+fn some_key(features: Features, algorithm: Algorithm) -> Option<Key> {
+    let bytes: [u8; 64] = std::array::from_fn(|i| i as u8);
+    [64, 32, 24, 16, 8].iter().find_map(|len| Key::new(features, algorithm, &bytes[..*len]).ok())
+}
+
+/// An operation of the kind that costs most.
+fn sample<'a>(algorithm: Algorithm, key: Option<&'a Key>, data: &'a mut [u8]) -> Option<Operation<'a>> {
+    const IV: [u8; 16] = [0; 16];
+    let checksum = match algorithm {
+        Algorithm::Crc32 => Some(Checksum::Crc32),
+        Algorithm::Crc32c => Some(Checksum::Crc32c),
+        Algorithm::IpChecksum => Some(Checksum::Ip),
+        _ => None,
+    };
+    if let Some(checksum) = checksum {
+        return Some(Operation::checksum(checksum, data));
+    }
+    if let Some(hash) = hash_of(algorithm) {
+        return Some(Operation::digest(hash, data));
+    }
+    let key = key?;
+    if let Key::KasumiF9(key) = key {
+        let bits = 8 * data.len();
+        return Some(Operation::kasumi_f9(key, 0, 0, 0, data, bits));
+    }
+    if let Some(key) = key.as_aead() {
+        return Some(Operation::seal(key, &IV[..12], &[], InOut::in_place(data)));
+    }
+    if let Some(key) = key.as_mac() {
+        return Some(Operation::mac(key, data));
+    }
+    let key = key.as_cipher()?;
+    Some(Operation::cipher(key, Direction::Encrypt, &IV[..key.iv_len()], InOut::in_place(data)))
 }
 
 /// What a word costs, and how many bytes it is about. Nothing of it is checked yet: what is longer than the arena will be

@@ -9,9 +9,9 @@ use millstream_cpu::Features;
 use millstream_cwq::{Completion, ControlWord, Flags, Opcode, Status};
 use millstream_engines::Error;
 
-use crate::accelerator::failed;
+use crate::accelerator::{MOST_HELD, failed};
 use crate::arena::{Arena, Span, slice, slice_mut};
-use crate::build::{Carried, Data, Objects, build, carry, keys};
+use crate::build::{Carried, Data, Objects, build, carry, keys, make_nonce};
 use crate::grant::Grant;
 use crate::kept::{wipe_list, wipe_stack};
 use crate::operation::Operation;
@@ -93,26 +93,27 @@ impl Entry {
 
 /// The sub-unit, and memory that is used again and again.
 pub(crate) struct Executor {
-    unit: Unit,
-    operations: Vec<Operation<'static>>,
+    pub(crate) unit: Unit,
+    pub(crate) operations: Vec<Operation<'static>>,
     direct: Vec<Direct>,
     /// Which of the words are not direct.
     others: Vec<u32>,
     entries: Vec<Entry>,
     carried: Vec<Carried>,
-    staging: Staging,
-    filled: Filled,
+    pub(crate) staging: Staging,
+    pub(crate) filled: Filled,
 }
 
 impl Executor {
     pub(crate) fn new(unit: Unit) -> Self {
         Executor {
             unit,
-            operations: Vec::new(),
-            direct: Vec::new(),
-            others: Vec::new(),
-            entries: Vec::new(),
-            carried: Vec::new(),
+            // A list that grew would leave what it held where it was.
+            operations: Vec::with_capacity(MOST_HELD),
+            direct: Vec::with_capacity(MOST_HELD),
+            others: Vec::with_capacity(MOST_HELD),
+            entries: Vec::with_capacity(MOST_HELD),
+            carried: Vec::with_capacity(MOST_HELD),
             staging: Staging::new(),
             filled: Filled::default(),
         }
@@ -177,7 +178,7 @@ impl Executor {
             let Some(grant) = grants.at(direct.grant as usize) else { continue };
             post(direct.queue, direct.about, complete(direct.tag, direct.mac, operation, &grant.arena));
         }
-        self.direct.clear();
+        wipe_list(&mut self.direct);
         self.operations = recycle(operations);
     }
 
@@ -198,11 +199,14 @@ impl Executor {
             if self.staging.given() >= STAGED_BYTES {
                 break;
             }
-            next += 1;
             let word = &taken[index as usize];
-            if let Err(status) = self.enter(features, grants, word, index) {
-                post(word.queue, About::of(&word.word(), 0), failed(word.tag(), status));
+            match self.enter(features, grants, word, index) {
+                Ok(()) => {}
+                // What fits into all of it waits until the others are done.
+                Err(Status::TooLong) if self.staging.given() > 0 => break,
+                Err(status) => post(word.queue, About::of(&word.word(), 0), failed(word.tag(), status)),
             }
+            next += 1;
         }
         self.copy_in(grants, taken);
         self.execute(grants, taken);
@@ -235,6 +239,16 @@ impl Executor {
             // The list has changed since: what it names now was not paid for.
             return Err(Status::Gather);
         }
+        let len = if !arena.exclusive() {
+            staged_len(&checked)
+        } else if gathered {
+            checked.source.len() as usize
+        } else {
+            0
+        };
+        if len > self.staging.room() {
+            return Err(Status::TooLong);
+        }
         let mut carried = None;
         if matches!(checked.key, KeyAt::Arena(_)) || matches!(checked.mac_key, KeyAt::Arena(_)) {
             carried = Some(self.carry(features, arena, &checked)?);
@@ -242,11 +256,9 @@ impl Executor {
         let (mut begin, mut end) = (0, 0);
         if !arena.exclusive() {
             prefetch(arena, &checked);
-            let len = staged_len(&checked);
             begin = self.staging.give(len);
             end = begin + len;
         } else if gathered {
-            let len = checked.source.len() as usize;
             begin = self.staging.give(len);
             end = begin + len;
         }
@@ -295,6 +307,7 @@ impl Executor {
                 Source::Gather { total } => rest = &mut std::mem::take(&mut rest)[total as usize..],
             }
             read(arena, plan.aad, &mut rest);
+            // The place of a nonce that is to be made is left open.
             read(arena, plan.iv, &mut rest);
             read(arena, read_mac(plan), &mut rest);
         }
@@ -319,6 +332,13 @@ impl Executor {
             }
             let carried = entry.carried.and_then(|index| carried.get(index as usize));
             let built = keys(plan, grant, carried).and_then(|keys| {
+                if plan.makes_nonce {
+                    if arena.exclusive() {
+                        write_nonce(plan, grant)?;
+                    } else {
+                        own[iv_place(plan)].copy_from_slice(&make_nonce(plan, grant)?);
+                    }
+                }
                 let objects = match (arena.exclusive(), entry.gathered) {
                     (false, _) => staged_objects(plan, own),
                     (true, true) => gathered_objects(arena, plan, own),
@@ -386,6 +406,9 @@ fn write_out<A: Arena>(arena: &A, plan: &Plan, completion: &Completion, place: &
     if plan.destination.len > 0 {
         arena.write(plan.destination.at, destination);
     }
+    if plan.makes_nonce && status == Status::Ok as u16 {
+        arena.write(plan.iv.at, &place[iv_place(plan)]);
+    }
     if plan.state.len > 0 && status == Status::Ok as u16 {
         let begin = place.len() - plan.state.len as usize;
         arena.write(plan.state.at, &place[begin..][..completion.value as usize]);
@@ -429,6 +452,13 @@ fn staged_len(plan: &Plan) -> usize {
     let spans = [plan.aad, plan.iv, read_mac(plan), plan.state];
     let small = spans.iter().map(|span| span.len as usize).sum::<usize>();
     plan.source.len() as usize + small
+}
+
+/// Where in a word's place its initialisation vector is.
+#[inline(always)]
+fn iv_place(plan: &Plan) -> std::ops::Range<usize> {
+    let begin = plan.source.len() as usize + plan.aad.len as usize;
+    begin..begin + plan.iv.len as usize
 }
 
 /// The copies that [`Executor::copy_in`] made. The output becomes of the source where it is.
@@ -476,7 +506,7 @@ fn read_mac(plan: &Plan) -> Span {
 }
 
 /// An empty list in the same memory, for operations that borrow from something else.
-fn recycle<'b>(mut operations: Vec<Operation<'_>>) -> Vec<Operation<'b>> {
+pub(crate) fn recycle<'b>(mut operations: Vec<Operation<'_>>) -> Vec<Operation<'b>> {
     wipe_list(&mut operations);
     operations.into_iter().map(|_| unreachable!("it is empty")).collect()
 }
@@ -485,6 +515,14 @@ fn recycle<'b>(mut operations: Vec<Operation<'_>>) -> Vec<Operation<'b>> {
 #[inline(always)]
 fn written_mac(plan: &Plan) -> Span {
     if plan.reverse { Span::default() } else { plan.mac }
+}
+
+/// Makes a nonce and writes it to where an engine reads it: in an arena that nobody else touches.
+#[cold]
+#[inline(never)]
+fn write_nonce<A: Arena>(plan: &Plan, grant: &Grant<A>) -> Result<(), Status> {
+    grant.arena.write(plan.iv.at, &make_nonce(plan, grant)?);
+    Ok(())
 }
 
 /// Checks a word of an exclusive arena that stages nothing, and adds its operation; where its digest or tag goes.
@@ -497,6 +535,9 @@ fn direct_operation<'a, A: Arena>(
     let mut checked = Plan::NOTHING;
     plan(word, &grant.arena, grant.policy, &mut Pieces::new(), &mut checked)?;
     let keys = keys(&checked, grant, None)?;
+    if checked.makes_nonce {
+        write_nonce(&checked, grant)?;
+    }
     build(&checked, keys, direct_objects(&grant.arena, &checked), operations)?;
     Ok(written_mac(&checked))
 }

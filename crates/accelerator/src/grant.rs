@@ -56,6 +56,21 @@ pub(crate) struct Grant<A> {
     /// The algorithms it may use; none said, all.
     pub(crate) policy: Option<AlgorithmSet>,
     pub(crate) label: u64,
+    /// Its queues, in the order in which they were added.
+    pub(crate) queues: Vec<Id>,
+    /// Whether no more of its words are taken.
+    pub(crate) paused: bool,
+    pub(crate) calm: Calm,
+}
+
+/// The queues of a grant that had nothing to do for some steps and do not sleep.
+#[derive(Default)]
+pub(crate) struct Calm {
+    pub(crate) queues: Vec<u32>,
+    /// Which of them is looked at next.
+    pub(crate) turn: usize,
+    /// Whether its grant is among those that have some.
+    pub(crate) listed: bool,
 }
 
 /// The policy that a set of algorithms is. Most grants may use all, and need no look at them.

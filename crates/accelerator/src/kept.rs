@@ -1,8 +1,8 @@
-//! A key in a place of its own, and the memory that such places are of.
+//! A key in a place of its own, as large as that key, and the memory that such places are of.
 //!
 //! # Safety
-//! A [`Kept`] owns one allocation from when it is made until it is dropped: a key, and after it the bytes it was made
-//! from. The key is there for as long, and dropped once.
+//! A [`Kept`] owns one allocation from when it is made until it is dropped: a key of the engine that its [`Kind`] names,
+//! and after it the bytes it was made from. The key is there for as long, and dropped once.
 #![allow(unsafe_code)]
 
 use std::alloc::{Layout, alloc, dealloc};
@@ -10,9 +10,12 @@ use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use millstream_cpu::Features;
+use millstream_cwq::Algorithm;
+use millstream_engines::Error;
 use zeroize::optimization_barrier;
 
-use crate::key::Key;
+use crate::key::{Key, KeyRef, KeySink, every_engine, expand, hash_of};
 
 /// Memory for the keys of a grant, as their owner wants it to be: locked, or out of the kernel's own reach.
 ///
@@ -37,10 +40,152 @@ pub type SharedKeyMemory = Arc<dyn KeyMemory + Send + Sync>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NoMemory;
 
+/// An engine's key, which a slot can hold.
+pub(crate) trait Engine: Send + Sync + Sized {
+    const KIND: Kind;
+
+    fn into_key(self) -> Key;
+}
+
+/// A value that a variant of [`Key`] holds, or the box around it.
+trait Own<T> {
+    /// The value. Nothing of it is left in a box.
+    fn own(self) -> T;
+}
+
+impl<T> Own<T> for T {
+    fn own(self) -> T {
+        self
+    }
+}
+
+impl<T> Own<T> for Box<T> {
+    fn own(self) -> T {
+        let place = Box::into_raw(self);
+        // SAFETY: the box gave its value and its memory up. The value is read once, and the memory goes back to the
+        // heap as memory without one.
+        unsafe {
+            let value = place.read();
+            place.write_bytes(0, 1);
+            optimization_barrier(&place);
+            drop(Box::from_raw(place.cast::<MaybeUninit<T>>()));
+            value
+        }
+    }
+}
+
+macro_rules! kinds {
+    ($($variant:ident: $engine:ty,)+) => {
+        /// Which engine's key lies in a place.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub(crate) enum Kind {
+            $($variant,)+
+        }
+
+        impl Kind {
+            fn layout(self) -> Layout {
+                match self {
+                    $(Kind::$variant => Layout::new::<$engine>(),)+
+                }
+            }
+
+            /// # Safety
+            /// A key of this kind lies there, and is not changed for as long as the reference is used.
+            #[inline(always)]
+            unsafe fn get<'k>(self, at: NonNull<u8>) -> KeyRef<'k> {
+                // SAFETY: as the caller says.
+                unsafe {
+                    match self {
+                        $(Kind::$variant => KeyRef::$variant(at.cast::<$engine>().as_ref()),)+
+                    }
+                }
+            }
+
+            /// # Safety
+            /// A key of this kind lies there, and nobody uses it any more.
+            unsafe fn drop_in_place(self, at: NonNull<u8>) {
+                // SAFETY: as the caller says.
+                unsafe {
+                    match self {
+                        $(Kind::$variant => at.cast::<$engine>().drop_in_place(),)+
+                    }
+                }
+            }
+        }
+
+        $(impl Engine for $engine {
+            const KIND: Kind = Kind::$variant;
+
+            #[inline(always)]
+            fn into_key(self) -> Key {
+                Key::$variant(self.into())
+            }
+        })+
+
+        /// Gives a key's own value to a sink.
+        fn give<S: KeySink>(key: Key, sink: S) -> S::Taken {
+            match key {
+                $(Key::$variant(key) => sink.accept::<$engine>(key.own()),)+
+            }
+        }
+    };
+}
+every_engine!(kinds);
+
+impl Kind {
+    /// The kind of an algorithm's keys.
+    fn of(algorithm: Algorithm) -> Option<Self> {
+        Some(match algorithm {
+            Algorithm::AesEcb => Kind::AesEcb,
+            Algorithm::AesCbc => Kind::AesCbc,
+            Algorithm::AesCtr => Kind::AesCtr,
+            Algorithm::AesCfb => Kind::AesCfb,
+            Algorithm::AesXts => Kind::AesXts,
+            Algorithm::AesGcm => Kind::AesGcm,
+            Algorithm::AesCmac => Kind::AesCmac,
+            Algorithm::ChaCha20Poly1305 => Kind::ChaCha20Poly1305,
+            Algorithm::CamelliaEcb => Kind::CamelliaEcb,
+            Algorithm::CamelliaCbc => Kind::CamelliaCbc,
+            Algorithm::CamelliaCtr => Kind::CamelliaCtr,
+            Algorithm::DesEcb => Kind::DesEcb,
+            Algorithm::DesCbc => Kind::DesCbc,
+            Algorithm::DesCfb => Kind::DesCfb,
+            Algorithm::DesMac => Kind::DesMac,
+            Algorithm::Rc4 => Kind::Rc4,
+            Algorithm::KasumiF8 => Kind::KasumiF8,
+            Algorithm::KasumiF9 => Kind::KasumiF9,
+            _ => return hash_of(algorithm).map(|_| Kind::Hmac),
+        })
+    }
+}
+
+/// Memory for keys is handed out in whole units of this many bytes.
+const UNIT: usize = 64;
+
+/// See [`Key::place_bytes`].
+pub(crate) fn place_bytes(algorithm: Algorithm, key_len: usize) -> Option<usize> {
+    let (layout, _) = layout(Kind::of(algorithm)?, key_len)?;
+    layout.size().checked_next_multiple_of(UNIT)
+}
+
+/// The place of a key of a kind that was made from so many bytes, and where in it they are.
+fn layout(kind: Kind, raw: usize) -> Option<(Layout, usize)> {
+    kind.layout().extend(Layout::array::<u8>(raw).ok()?).ok()
+}
+
+/// Why a key was not kept.
+pub(crate) enum NotKept {
+    /// The algorithm does not take it.
+    Engine(Error),
+    /// There is no more memory.
+    Memory,
+}
+
 /// A key that stays where it is, and the bytes it was made from. In the end all of its place is zeroed: a key wipes
 /// what it uses itself, and what a move brought along with it lies beside that.
 pub(crate) struct Kept {
     at: NonNull<u8>,
+    kind: Kind,
     /// How many bytes it was made from, if they were kept.
     raw: Option<u32>,
     /// The heap, where there is none.
@@ -54,22 +199,26 @@ const _: () = {
     both::<SharedKeyMemory>();
 };
 
-// SAFETY: it owns what it points to: a `Key`, bytes, and the memory they are of, which may all be sent.
+// SAFETY: it owns what it points to: an engine's key, bytes, and the memory they are of, which may all be sent.
 unsafe impl Send for Kept {}
 // SAFETY: by reference it only lends what it points to, by reference.
 unsafe impl Sync for Kept {}
 
-impl Kept {
-    /// Moves a key to a place of its own, with the bytes it was made from if they are to be kept.
-    pub(crate) fn new(
-        key: Key,
-        raw: Option<&[u8]>,
-        memory: Option<&SharedKeyMemory>,
-    ) -> Result<Self, NoMemory> {
-        let bytes = raw.unwrap_or_default();
+/// Moves a key to a place of its own, with the bytes it was made from if they are to be kept.
+struct Placed<'a> {
+    raw: Option<&'a [u8]>,
+    memory: Option<&'a SharedKeyMemory>,
+}
+
+impl KeySink for Placed<'_> {
+    type Taken = Result<Kept, NoMemory>;
+
+    #[inline(always)]
+    fn accept<E: Engine>(self, key: E) -> Self::Taken {
+        let bytes = self.raw.unwrap_or_default();
         let len = u32::try_from(bytes.len()).map_err(|_| NoMemory)?;
-        let layout = layout(bytes.len()).ok_or(NoMemory)?;
-        let at = match memory {
+        let (layout, behind) = layout(E::KIND, bytes.len()).ok_or(NoMemory)?;
+        let at = match self.memory {
             Some(memory) => memory.allocate(layout),
             // SAFETY: a key has bytes, so the layout has.
             None => NonNull::new(unsafe { alloc(layout) }),
@@ -77,38 +226,53 @@ impl Kept {
         let at = at.ok_or(NoMemory)?;
         // SAFETY: the place has this layout: room and alignment for a key, then for the bytes; nobody else has it.
         unsafe {
-            at.cast::<Key>().write(key);
-            at.add(size_of::<Key>()).copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len());
+            at.cast::<E>().write(key);
+            at.add(behind).copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len());
         }
-        Ok(Kept { at, raw: raw.map(|_| len), memory: memory.cloned() })
+        Ok(Kept { at, kind: E::KIND, raw: self.raw.map(|_| len), memory: self.memory.cloned() })
+    }
+}
+
+impl Kept {
+    /// Moves a key to a place of its own.
+    pub(crate) fn new(key: Key, memory: Option<&SharedKeyMemory>) -> Result<Self, NoMemory> {
+        give(key, Placed { raw: None, memory })
+    }
+
+    /// Expands a key into a place of its own, and copies the bytes there if they are to be kept.
+    #[inline(always)]
+    pub(crate) fn expand(
+        features: Features,
+        algorithm: Algorithm,
+        bytes: &[u8],
+        keep_bytes: bool,
+        memory: Option<&SharedKeyMemory>,
+    ) -> Result<Self, NotKept> {
+        let sink = Placed { raw: keep_bytes.then_some(bytes), memory };
+        expand(features, algorithm, bytes, sink).map_err(NotKept::Engine)?.map_err(|NoMemory| NotKept::Memory)
     }
 
     #[inline(always)]
-    pub(crate) fn key(&self) -> &Key {
-        // SAFETY: it holds a key.
-        unsafe { self.at.cast().as_ref() }
+    pub(crate) fn key(&self) -> KeyRef<'_> {
+        // SAFETY: it holds a key of its kind.
+        unsafe { self.kind.get(self.at) }
     }
 
     /// The bytes that the key was made from, if they were kept.
     pub(crate) fn raw(&self) -> Option<&[u8]> {
         let len = self.raw? as usize;
+        let (_, behind) = layout(self.kind, len)?;
         // SAFETY: so many lie behind the key.
-        Some(unsafe { NonNull::slice_from_raw_parts(self.at.add(size_of::<Key>()), len).as_ref() })
+        Some(unsafe { NonNull::slice_from_raw_parts(self.at.add(behind), len).as_ref() })
     }
-}
-
-/// The place of a key that was made from so many bytes.
-fn layout(raw: usize) -> Option<Layout> {
-    let (layout, _) = Layout::new::<Key>().extend(Layout::array::<u8>(raw).ok()?).ok()?;
-    Some(layout)
 }
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        let Some(layout) = layout(self.raw.unwrap_or(0) as usize) else { return };
-        // SAFETY: it holds a key, which nobody will see again, in a place of this layout that is its own.
+        let Some((layout, _)) = layout(self.kind, self.raw.unwrap_or(0) as usize) else { return };
+        // SAFETY: it holds a key of its kind, which nobody will see again, in a place of this layout that is its own.
         unsafe {
-            self.at.cast::<Key>().drop_in_place();
+            self.kind.drop_in_place(self.at);
             let place = std::slice::from_raw_parts_mut(self.at.as_ptr().cast(), layout.size());
             place.fill(MaybeUninit::<u8>::zeroed());
             optimization_barrier(place);
@@ -140,4 +304,62 @@ pub(crate) fn wipe_list<T>(list: &mut Vec<T>) {
         *place = MaybeUninit::zeroed();
     }
     optimization_barrier(list.spare_capacity_mut());
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::slots::{KeySlots, PreparedKey};
+
+    /// The heap, and how many bytes of it are used, in whole units.
+    #[derive(Default)]
+    struct Measured(AtomicUsize);
+
+    // SAFETY: the memory is the system's; a layout is of a key, so it is not empty.
+    unsafe impl KeyMemory for Measured {
+        fn allocate(&self, layout: Layout) -> Option<NonNull<u8>> {
+            self.0.fetch_add(layout.size().next_multiple_of(UNIT), Ordering::Relaxed);
+            // SAFETY: as above.
+            NonNull::new(unsafe { alloc(layout) })
+        }
+
+        unsafe fn free(&self, at: NonNull<u8>, layout: Layout) {
+            self.0.fetch_sub(layout.size().next_multiple_of(UNIT), Ordering::Relaxed);
+            // SAFETY: as the caller says.
+            unsafe { dealloc(at.as_ptr(), layout) }
+        }
+    }
+
+    #[test]
+    fn a_key_takes_the_room_that_its_algorithm_needs() {
+        let measured = Arc::new(Measured::default());
+        let memory: SharedKeyMemory = measured.clone();
+        let used = || measured.0.load(Ordering::Relaxed);
+        for &algorithm in Algorithm::ALL {
+            let lens = [8, 16, 24, 32, 200].into_iter();
+            for (len, prepared) in lens.filter_map(|len| {
+                let bytes: Vec<u8> = (0..len).map(|byte| byte as u8).collect();
+                let key = PreparedKey::new(Features::none(), algorithm, &bytes, true, Some(&memory));
+                Some((len, key.ok()?))
+            }) {
+                let mut slots = KeySlots::with_memory(1, Some(memory.clone()));
+                let handle = slots.insert_prepared(prepared).unwrap();
+                assert_eq!(Some(used()), Key::place_bytes(algorithm, len), "{algorithm:?}");
+                assert_eq!(slots.get(handle).unwrap().algorithm(), algorithm);
+                assert_eq!(slots.export(handle).unwrap()[len - 1], len as u8 - 1);
+                drop(slots);
+                assert_eq!(used(), 0);
+            }
+        }
+    }
+
+    #[test]
+    fn ten_thousand_connections_of_tls_fit_in_little_memory() {
+        let connection = Key::place_bytes(Algorithm::AesGcm, 32).unwrap();
+        assert!(20_000 * connection <= 33 << 20, "{connection} bytes for a key of AES-GCM");
+        assert!(20_000 * Key::place_bytes(Algorithm::Sha256, 32).unwrap() <= 5 << 20);
+        assert_eq!(Key::place_bytes(Algorithm::Crc32, 4), None);
+    }
 }

@@ -2,16 +2,19 @@
 
 use std::ops::Deref;
 
+use millstream_cwq::Status;
 use millstream_cwq::ring::{Corrupt, Word};
 
-use crate::accelerator::{Accelerator, Queue};
+use crate::accelerator::Accelerator;
 use crate::arena::Arena;
-use crate::grant::{Grant, GrantConfig, GrantId, MovedQueue, Position, QueueId, Released, policy};
+use crate::grant::{Calm, Grant, GrantConfig, GrantId, MovedQueue, Position, QueueId, Released, policy};
+use crate::queue::Queue;
 use crate::slots::KeySlots;
 
 impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     /// Gives a grant up, for another accelerator to go on with: executes what is held, shows the completions, and takes
-    /// the grant and its queues away. Words that were not taken stay in their rings. None if there is no such grant.
+    /// the grant and its queues away. Words that were not taken stay in their rings. Long operations that are under way are
+    /// cancelled: see [`Accelerator::pause`]. None if there is no such grant.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -41,12 +44,12 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn release_grant(&mut self, id: GrantId) -> Option<Released> {
-        self.grants.get(id.0)?;
+        let of_grant = self.grants.get(id.0)?.queues.clone();
         self.flush();
-        let of_grant: Vec<_> =
-            self.queues.iter().filter(|(_, queue)| queue.grant == id.0.index()).map(|(id, _)| id).collect();
         let queues = of_grant.into_iter().filter_map(|id| {
-            let mut queue = self.queues.remove(id)?;
+            self.end_long(QueueId(id), Status::Cancelled);
+            let mut queue = self.forget_queue(QueueId(id))?;
+            queue.show();
             queue.submissions.release();
             let position = Position {
                 submissions: queue.submissions.position(),
@@ -56,7 +59,16 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         });
         let queues = queues.collect();
         self.forget_staged();
+        self.calm.retain(|grant| *grant as usize != id.0.index());
         Some(Released { queues, keys: self.grants.remove(id.0)?.keys })
+    }
+
+    /// Takes no more words of a grant that is about to be released; how many of its long operations are still under way.
+    pub fn pause(&mut self, id: GrantId) -> usize {
+        let Accelerator { grants, queues, .. } = self;
+        let Some(grant) = grants.get_mut(id.0) else { return 0 };
+        grant.paused = true;
+        grant.queues.iter().filter_map(|id| queues.get(*id)).map(|queue| queue.under_way).sum()
     }
 
     /// Goes on with a grant that another accelerator gave up: with its arena, the rings of its queues and what was said
@@ -73,7 +85,15 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         keys: KeySlots,
     ) -> Result<(GrantId, Vec<QueueId>), Corrupt> {
         let GrantConfig { algorithms, label, .. } = config;
-        let grant = GrantId(self.grants.insert(Grant { arena, keys, policy: policy(algorithms), label }));
+        let grant = GrantId(self.grants.insert(Grant {
+            arena,
+            keys,
+            policy: policy(algorithms),
+            label,
+            queues: Vec::new(),
+            paused: false,
+            calm: Calm::default(),
+        }));
         let mut ids = Vec::new();
         for (submissions, completions, moved) in queues {
             match self.resume_queue(grant, submissions, completions, moved) {
@@ -101,6 +121,11 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         // Whoever served it before may have said that it sleeps.
         queue.submissions.wake();
         let id = QueueId(self.queues.insert(queue));
+        self.active.push(id.0.index() as u32);
+        self.unquiet.push(id.0.index() as u32);
+        if let Some(of) = self.grants.get_mut(grant.0) {
+            of.queues.push(id.0);
+        }
         self.share_out(grant.0.index());
         Ok(id)
     }

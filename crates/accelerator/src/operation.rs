@@ -255,9 +255,27 @@ impl<'a> Operation<'a> {
         nonce: &'a [u8],
         aad: &'a [u8],
         data: InOut<'a>,
-        tag: &[u8],
+        tag: &[u8; 16],
     ) -> Self {
         aead(key.into(), nonce, aad, data, Some(tag), Returned)
+    }
+
+    /// The same with a tag that was cut to `tag_len` bytes, as AES-GCM allows it: see
+    /// [`Gcm::open_cut`](millstream_engines::gcm::Gcm::open_cut). A tag of another length is [`Error::TagLength`].
+    pub fn open_cut(
+        key: impl Into<AeadKey<'a>>,
+        nonce: &'a [u8],
+        aad: &'a [u8],
+        data: InOut<'a>,
+        tag: &[u8],
+        tag_len: usize,
+    ) -> Self {
+        let key = key.into();
+        if tag.len() != tag_len {
+            let takes = "as many bytes as the caller expects";
+            return Returned.refuse(Error::TagLength { algorithm: key.name(), given: tag.len(), takes });
+        }
+        aead(key, nonce, aad, data, Some(tag), Returned)
     }
 
     /// The digest of `data`: see [`Operation::tag`].
@@ -568,7 +586,7 @@ fn block<const N: usize>(iv: &[u8]) -> [u8; N] {
 
 /// Whether a cipher takes an initialisation vector and data of these lengths.
 #[inline(always)]
-fn check_cipher(key: CipherKey<'_>, iv: &[u8], data: usize) -> Result<(), Error> {
+pub(crate) fn check_cipher(key: CipherKey<'_>, iv: &[u8], data: usize) -> Result<(), Error> {
     if iv.len() != key.iv_len() {
         return Err(iv_length(key, iv.len()));
     }

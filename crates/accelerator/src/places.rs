@@ -21,70 +21,74 @@ struct Place<T> {
 }
 
 /// Things by their number.
-pub(crate) struct Places<T>(Vec<Place<T>>);
+pub(crate) struct Places<T> {
+    places: Vec<Place<T>>,
+    things: usize,
+}
 
 impl<T> Places<T> {
     pub(crate) const fn new() -> Self {
-        Places(Vec::new())
+        Places { places: Vec::new(), things: 0 }
     }
 
     /// Puts something in the first free place.
     pub(crate) fn insert(&mut self, value: T) -> Id {
-        let index = self.0.iter().position(|place| place.value.is_none()).unwrap_or(self.0.len());
-        if index == self.0.len() {
-            self.0.push(Place { generation: 0, value: None });
+        let index = self.places.iter().position(|place| place.value.is_none()).unwrap_or(self.places.len());
+        if index == self.places.len() {
+            self.places.push(Place { generation: 0, value: None });
         }
-        let place = &mut self.0[index];
+        let place = &mut self.places[index];
         place.value = Some(value);
+        self.things += 1;
         Id { index: index as u32, generation: place.generation }
     }
 
     pub(crate) fn remove(&mut self, id: Id) -> Option<T> {
-        let place = self.0.get_mut(id.index()).filter(|place| place.generation == id.generation)?;
+        let place = self.places.get_mut(id.index()).filter(|place| place.generation == id.generation)?;
         let value = place.value.take()?;
         place.generation = place.generation.wrapping_add(1);
+        self.things -= 1;
         Some(value)
     }
 
     #[inline]
     pub(crate) fn get(&self, id: Id) -> Option<&T> {
-        let place = self.0.get(id.index()).filter(|place| place.generation == id.generation)?;
+        let place = self.places.get(id.index()).filter(|place| place.generation == id.generation)?;
         place.value.as_ref()
     }
 
     #[inline]
     pub(crate) fn get_mut(&mut self, id: Id) -> Option<&mut T> {
-        let place = self.0.get_mut(id.index()).filter(|place| place.generation == id.generation)?;
+        let place = self.places.get_mut(id.index()).filter(|place| place.generation == id.generation)?;
         place.value.as_mut()
     }
 
     /// What is at a place now.
     #[inline(always)]
     pub(crate) fn at(&self, index: usize) -> Option<&T> {
-        self.0.get(index)?.value.as_ref()
+        self.places.get(index)?.value.as_ref()
     }
 
     #[inline(always)]
     pub(crate) fn at_mut(&mut self, index: usize) -> Option<&mut T> {
-        self.0.get_mut(index)?.value.as_mut()
+        self.places.get_mut(index)?.value.as_mut()
     }
 
-    /// How many places there are, free or not.
+    /// What is at a place now, and its number.
     #[inline(always)]
-    pub(crate) fn len(&self) -> usize {
-        self.0.len()
+    pub(crate) fn named_mut(&mut self, index: usize) -> Option<(Id, &mut T)> {
+        let place = self.places.get_mut(index)?;
+        Some((Id { index: index as u32, generation: place.generation }, place.value.as_mut()?))
+    }
+
+    /// How many things there are.
+    pub(crate) fn count(&self) -> usize {
+        self.things
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Id, &T)> {
-        (0..).zip(&self.0).filter_map(|(index, place)| {
+        (0..).zip(&self.places).filter_map(|(index, place)| {
             Some((Id { index, generation: place.generation }, place.value.as_ref()?))
-        })
-    }
-
-    #[inline(always)]
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (Id, &mut T)> {
-        (0..).zip(&mut self.0).filter_map(|(index, place)| {
-            Some((Id { index, generation: place.generation }, place.value.as_mut()?))
         })
     }
 }
@@ -103,6 +107,6 @@ mod tests {
         assert_eq!(c.index(), a.index());
         assert_eq!((places.get(a), places.get(b), places.get(c)), (None, Some(&'b'), Some(&'c')));
         assert_eq!(places.iter().collect::<Vec<_>>(), [(c, &'c'), (b, &'b')]);
-        assert_eq!((places.at(0), places.at(2), places.len()), (Some(&'c'), None, 2));
+        assert_eq!((places.at(0), places.at(2), places.count()), (Some(&'c'), None, 2));
     }
 }

@@ -46,8 +46,15 @@ const CIPHER: ControlWord = ControlWord {
     flags: Flags::GATHER | Flags::REVERSE | Flags::KEY_IN_ARENA,
     ..COPY
 };
-const AEAD: ControlWord =
-    ControlWord { aad: u32::MAX, aad_len: u32::MAX, mac: u32::MAX, mac_len: 0xff, parameter: 0, ..CIPHER };
+const AEAD: ControlWord = ControlWord {
+    aad: u32::MAX,
+    aad_len: u32::MAX,
+    mac: u32::MAX,
+    mac_len: 0xff,
+    parameter: 0,
+    flags: CIPHER.flags | Flags::MAKE_NONCE,
+    ..CIPHER
+};
 const HASH: ControlWord = ControlWord { hash: 0xff, mac: u32::MAX, mac_len: 0xff, ..SOURCE };
 const PARTIAL: ControlWord = ControlWord {
     aad: u32::MAX,
@@ -145,6 +152,8 @@ pub(crate) struct Plan {
     pub(crate) parameter: u32,
     /// Of a partial hash: there is no mid-state before.
     pub(crate) first: bool,
+    /// Of an AEAD: the nonce is made, and `iv` is where it goes.
+    pub(crate) makes_nonce: bool,
 }
 
 impl Plan {
@@ -165,6 +174,7 @@ impl Plan {
         clear: 0,
         parameter: 0,
         first: false,
+        makes_nonce: false,
     };
 }
 
@@ -216,8 +226,28 @@ pub(crate) fn plan<A: Arena>(
     plan.mac = span(word.mac, u32::from(word.mac_len), len, Status::MacRange)?;
     plan.parameter = word.parameter;
     plan.first = word.has(Flags::FIRST);
+    if word.has(Flags::MAKE_NONCE) {
+        makes_nonce(plan)?;
+    }
     outputs(plan, word, len)?;
     no_overlap(plan, word, pieces)
+}
+
+/// What a word must be like for which a nonce is made.
+#[cold]
+fn makes_nonce(plan: &mut Plan) -> Result<(), Status> {
+    if plan.reverse {
+        return Err(Status::Flags);
+    }
+    // A key that goes with its word is nobody's to count for.
+    if !matches!(plan.key, KeyAt::Slot(_)) {
+        return Err(Status::NonceMissing);
+    }
+    if plan.iv.len != ControlWord::MADE_NONCE_BYTES {
+        return Err(Status::IvLength);
+    }
+    plan.makes_nonce = true;
+    Ok(())
 }
 
 /// The algorithm and the hash, where the opcode has them.
@@ -417,7 +447,7 @@ fn parameter_fits(plan: &Plan) -> bool {
 /// Whether nothing that is written overlaps anything else that is named: so a word can be executed again.
 #[inline(always)]
 fn no_overlap(plan: &Plan, word: &ControlWord, pieces: &Pieces) -> Result<(), Status> {
-    const MORE: u16 = Flags::GATHER | Flags::KEY_IN_ARENA | Flags::MAC_KEY_IN_ARENA;
+    const MORE: u16 = Flags::GATHER | Flags::KEY_IN_ARENA | Flags::MAC_KEY_IN_ARENA | Flags::MAKE_NONCE;
     let Source::Span(source) = plan.source else { return no_overlap_of_all(*plan, *word, pieces) };
     if word.flags & MORE != 0 || plan.state.len > 0 {
         return no_overlap_of_all(*plan, *word, pieces);
@@ -445,12 +475,16 @@ fn no_overlap_of_all(plan: Plan, word: ControlWord, pieces: &Pieces) -> Result<(
         Source::Span(span) => span,
         Source::Gather { .. } => gather_list(&word),
     };
+    let (made_iv, given_iv) =
+        if plan.makes_nonce { (plan.iv, Span::default()) } else { (Span::default(), plan.iv) };
     let in_arena = |key| if let KeyAt::Arena(span) = key { span } else { Span::default() };
-    let inputs = [source, plan.iv, plan.aad, read_mac, in_arena(plan.key), in_arena(plan.mac_key)];
-    let outputs = [plan.destination, written_mac, plan.state];
-    let mut overlap =
-        outputs[0].overlaps(outputs[1]) | outputs[0].overlaps(outputs[2]) | outputs[1].overlaps(outputs[2]);
-    for output in outputs {
+    let inputs = [source, given_iv, plan.aad, read_mac, in_arena(plan.key), in_arena(plan.mac_key)];
+    let outputs = [plan.destination, written_mac, plan.state, made_iv];
+    let mut overlap = false;
+    for (index, output) in outputs.into_iter().enumerate() {
+        for other in &outputs[..index] {
+            overlap |= output.overlaps(*other);
+        }
         for input in inputs.iter().chain(pieces) {
             overlap |= output.overlaps(*input);
         }

@@ -4,12 +4,13 @@ use std::collections::VecDeque;
 use std::fmt;
 
 use millstream_cpu::Features;
-use millstream_cwq::Algorithm;
+use millstream_cwq::{Algorithm, Status, UsageError};
 use millstream_engines::Error;
 use zeroize::Zeroizing;
 
-use crate::kept::{Kept, SharedKeyMemory, wipe_stack};
-use crate::key::Key;
+use crate::kept::{Kept, NotKept, SharedKeyMemory, wipe_stack};
+use crate::key::{Key, KeyRef};
+use crate::purpose::{Demand, Kind, Purpose};
 
 /// A key in a slot: its number, and which of the slot's keys it is, so that a handle that was given up
 /// does not name the slot's next key, nor any of the 32,766 after it.
@@ -69,6 +70,8 @@ pub enum InsertError {
     Memory,
     /// There is no such grant.
     NoGrant,
+    /// A key of this algorithm can't have that purpose.
+    Usage(UsageError),
 }
 
 impl fmt::Display for InsertError {
@@ -80,6 +83,7 @@ impl fmt::Display for InsertError {
             }
             InsertError::SlotsFull => SlotsFull.fmt(f),
             InsertError::Memory => f.write_str("the memory for keys has no more room: remove a key first"),
+            InsertError::Usage(error) => error.fmt(f),
             InsertError::NoGrant => f.write_str("the grant is gone: ask for another"),
         }
     }
@@ -89,6 +93,7 @@ impl std::error::Error for InsertError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             InsertError::Engine(error) => Some(error),
+            InsertError::Usage(error) => Some(error),
             _ => None,
         }
     }
@@ -152,7 +157,34 @@ impl PreparedKey {
     ) -> Result<Self, InsertError> {
         let kept = expand(features, algorithm, bytes, memory);
         wipe_stack();
-        Ok(PreparedKey(Held { kept: kept?, algorithm, exportable }))
+        let kept = kept.map_err(|error| match error {
+            NotKept::Engine(error) => InsertError::Engine(error),
+            NotKept::Memory => InsertError::Memory,
+        })?;
+        Ok(PreparedKey(Held { kept, algorithm, exportable, kind: Kind::new(Purpose::of(algorithm)) }))
+    }
+
+    /// The same key for less than all that its algorithm can, or with nonces that the accelerator makes.
+    ///
+    /// ```
+    /// use millstream_accelerator::{InsertError, Nonces, PreparedKey, Purpose};
+    /// use millstream_cpu::Features;
+    /// use millstream_cwq::{Algorithm, Usages};
+    ///
+    /// let key = || PreparedKey::new(Features::hardware(), Algorithm::Sha256, b"Jefe", false, None);
+    /// let purpose = |usages| Purpose { usages, nonces: Nonces::Given };
+    /// assert!(key()?.with_purpose(purpose(Usages::VERIFY)).is_ok());
+    /// let refused = key()?.with_purpose(purpose(Usages::ENCRYPT)).unwrap_err();
+    /// assert!(refused.to_string().contains("can't encrypt"));
+    /// # Ok::<(), InsertError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`InsertError::Usage`].
+    pub fn with_purpose(mut self, purpose: Purpose) -> Result<Self, InsertError> {
+        purpose.check(self.0.algorithm).map_err(InsertError::Usage)?;
+        self.0.kind = Kind::new(purpose);
+        Ok(self)
     }
 
     /// The algorithm it is for.
@@ -168,9 +200,8 @@ fn expand(
     algorithm: Algorithm,
     bytes: &[u8],
     memory: Option<&SharedKeyMemory>,
-) -> Result<Kept, InsertError> {
-    let key = Key::new(features, algorithm, bytes)?;
-    Kept::new(key, Some(bytes), memory).map_err(|_| InsertError::Memory)
+) -> Result<Kept, NotKept> {
+    Kept::expand(features, algorithm, bytes, true, memory)
 }
 
 /// Says which algorithm and nothing of the key.
@@ -194,6 +225,8 @@ pub struct MovedKey {
     pub algorithm: Algorithm,
     /// Whether its bytes may be given to the client.
     pub exportable: bool,
+    /// What it is for, and where its nonces go on.
+    pub purpose: Purpose,
     /// What it is expanded from.
     pub bytes: Zeroizing<Vec<u8>>,
 }
@@ -210,6 +243,7 @@ struct Held {
     /// The key's, where it can be compared without looking at the key.
     algorithm: Algorithm,
     exportable: bool,
+    kind: Kind,
 }
 
 struct Slot {
@@ -264,36 +298,44 @@ impl KeySlots {
         moved: Vec<MovedSlot>,
     ) -> Result<Self, InsertError> {
         let mut slots = KeySlots::with_memory(capacity, memory);
-        for (index, slot) in moved.into_iter().enumerate() {
-            let generation = slot.handle.generation();
-            if slot.handle.index() != index || slot.key.is_some() != (generation % 2 == 1) {
-                return Err(InsertError::SlotsFull);
-            }
-            let held = match slot.key {
-                Some(MovedKey { algorithm, exportable, bytes }) => {
-                    Some(PreparedKey::new(features, algorithm, &bytes, exportable, slots.memory.as_ref())?.0)
-                }
-                None => {
-                    slots.free.push_back(index as u16);
-                    None
-                }
-            };
-            slots.slots.push(Slot { generation, held });
-        }
+        moved.into_iter().try_for_each(|slot| slots.push_moved(features, slot))?;
         Ok(slots)
+    }
+
+    /// The next of these slots, for who takes them one at a time.
+    ///
+    /// # Errors
+    /// As [`KeySlots::from_moved`]; then it is as it was.
+    pub fn push_moved(&mut self, features: Features, slot: MovedSlot) -> Result<(), InsertError> {
+        let (index, generation) = (self.slots.len(), slot.handle.generation());
+        let is_next = slot.handle.index() == index && index < self.capacity;
+        if !is_next || slot.key.is_some() != (generation % 2 == 1) {
+            return Err(InsertError::SlotsFull);
+        }
+        let held = match slot.key {
+            Some(MovedKey { algorithm, exportable, purpose, bytes }) => {
+                let key = PreparedKey::new(features, algorithm, &bytes, exportable, self.memory.as_ref())?;
+                Some(key.with_purpose(purpose)?.0)
+            }
+            None => {
+                self.free.push_back(index as u16);
+                None
+            }
+        };
+        self.slots.push(Slot { generation, held });
+        Ok(())
     }
 
     /// The slots as another process can have them. Keys that were put in expanded ([`KeySlots::insert`]) can't move:
     /// their handles name nothing there.
     pub fn into_moved(mut self) -> Vec<MovedSlot> {
         let moved = std::mem::take(&mut self.slots).into_iter().enumerate().map(|(index, slot)| {
-            let (raw, held) = (slot.held.as_ref().and_then(|held| held.kept.raw()), slot.held.as_ref());
-            let key = held.zip(raw).map(|(held, raw)| MovedKey {
-                algorithm: held.algorithm,
-                exportable: held.exportable,
-                bytes: Zeroizing::new(raw.to_vec()),
+            let held = slot.held.is_some();
+            let key = slot.held.and_then(|Held { kept, algorithm, exportable, kind }| {
+                let bytes = Zeroizing::new(kept.raw()?.to_vec());
+                Some(MovedKey { algorithm, exportable, purpose: kind.into_purpose(), bytes })
             });
-            let lost = held.is_some() && key.is_none();
+            let lost = held && key.is_none();
             MovedSlot { handle: Handle::new(index, slot.generation.wrapping_add(u16::from(lost))), key }
         });
         moved.collect()
@@ -304,9 +346,20 @@ impl KeySlots {
     /// # Errors
     /// [`SlotsFull`], also where there is no more memory.
     pub fn insert(&mut self, key: Key) -> Result<Handle, SlotsFull> {
+        let purpose = Purpose::of(key.algorithm());
+        self.insert_for(key, purpose).map_err(|_| SlotsFull)
+    }
+
+    /// The same, for less than all that its algorithm can, or with nonces that the accelerator makes.
+    ///
+    /// # Errors
+    /// [`InsertError::Usage`]; [`InsertError::SlotsFull`], also where there is no more memory.
+    pub fn insert_for(&mut self, key: Key, purpose: Purpose) -> Result<Handle, InsertError> {
         let algorithm = key.algorithm();
-        let kept = Kept::new(key, None, self.memory.as_ref()).map_err(|_| SlotsFull)?;
-        self.hold(Held { kept, algorithm, exportable: false })
+        purpose.check(algorithm).map_err(InsertError::Usage)?;
+        let kept = Kept::new(key, self.memory.as_ref()).map_err(|_| InsertError::SlotsFull)?;
+        let held = Held { kept, algorithm, exportable: false, kind: Kind::new(purpose) };
+        self.hold(held).map_err(|SlotsFull| InsertError::SlotsFull)
     }
 
     /// Puts a prepared key in a free slot.
@@ -355,15 +408,26 @@ impl KeySlots {
 
     /// The key of a handle, if it has one.
     #[inline(always)]
-    pub fn get(&self, handle: Handle) -> Option<&Key> {
+    pub fn get(&self, handle: Handle) -> Option<KeyRef<'_>> {
         self.held(handle).map(|held| held.kept.key())
     }
 
-    /// The same, if it is a key for that algorithm.
+    /// The same, if it is a key for that algorithm and for what is asked of it.
     #[inline(always)]
-    pub(crate) fn find(&self, handle: Handle, algorithm: Algorithm) -> Option<&Key> {
-        let held = self.held(handle).filter(|held| held.algorithm == algorithm)?;
-        Some(held.kept.key())
+    pub(crate) fn find(
+        &self,
+        handle: Handle,
+        algorithm: Algorithm,
+        demand: Demand,
+    ) -> Result<KeyRef<'_>, Status> {
+        let held = self.held(handle).filter(|held| held.algorithm == algorithm).ok_or(Status::Key)?;
+        held.kind.permits(demand)?;
+        Ok(held.kept.key())
+    }
+
+    /// The next nonce of a key for which the accelerator makes them.
+    pub(crate) fn make_nonce(&self, handle: Handle) -> Result<[u8; 12], Status> {
+        self.held(handle).ok_or(Status::Key)?.kind.make_nonce()
     }
 
     /// The bytes of an exportable key.
@@ -474,8 +538,10 @@ mod tests {
     #[test]
     fn what_is_no_slot_does_not_move_in() {
         let slot = |bits, key| MovedSlot { handle: Handle::from_bits(bits), key };
+        let algorithm = Algorithm::AesCbc;
+        let purpose = || Purpose::of(algorithm);
         let key =
-            || Some(MovedKey { algorithm: Algorithm::AesCbc, exportable: false, bytes: vec![1; 16].into() });
+            || Some(MovedKey { algorithm, exportable: false, purpose: purpose(), bytes: vec![1; 16].into() });
         for moved in [vec![slot(1, None)], vec![slot(1 << 16, None)], vec![slot(2 << 16, key())]] {
             assert!(KeySlots::from_moved(Features::none(), 4, None, moved).is_err());
         }

@@ -3,6 +3,8 @@
 //! It is zero when it is new and not cleared between words: each word gets a place of its own, fills it with what it
 //! reads, and what is written back is what became of that. So nothing of one word can get into another's output,
 //! whoever's they are, and clearing waits until there is time.
+//!
+//! It grows with what is staged, unless it was reserved: then it is there from the beginning, and stays as large.
 
 use std::ops::Range;
 
@@ -23,11 +25,36 @@ pub(crate) struct Staging {
     given: usize,
     /// The most that were given out since it was wiped.
     used: usize,
+    /// Whether it neither grows nor is given up.
+    reserved: bool,
 }
 
 impl Staging {
     pub(crate) const fn new() -> Self {
-        Staging { memory: Vec::new(), skip: 0, given: 0, used: 0 }
+        Staging { memory: Vec::new(), skip: 0, given: 0, used: 0, reserved: false }
+    }
+
+    /// So many bytes, and never more. What is staged at a time must fit: see [`Staging::room`].
+    pub(crate) fn reserved(bytes: usize) -> Self {
+        let memory = vec![0; bytes];
+        let skip = memory.as_ptr().align_offset(LINE).min(LINE);
+        Staging { memory, skip, given: 0, used: 0, reserved: true }
+    }
+
+    /// How many bytes there are.
+    #[inline(always)]
+    pub(crate) fn len(&self) -> usize {
+        self.memory.len()
+    }
+
+    /// How many bytes the next place may have.
+    #[inline(always)]
+    pub(crate) fn room(&self) -> usize {
+        if self.reserved {
+            (self.memory.len() - self.skip - self.given).saturating_sub(2 * LINE)
+        } else {
+            usize::MAX
+        }
     }
 
     /// How many bytes are given out.
@@ -86,7 +113,7 @@ impl Staging {
         let used = self.get(0..used);
         used.fill(0);
         optimization_barrier(&*used);
-        if self.memory.len() > KEPT_BYTES {
+        if self.memory.len() > KEPT_BYTES && !self.reserved {
             *self = Staging::new();
         }
     }
@@ -110,6 +137,22 @@ mod tests {
             assert!(len == 0 || place.as_ptr().addr().is_multiple_of(64));
             assert!(place.iter().all(|byte| *byte == len as u8 | 1), "kept when it grew");
         }
+    }
+
+    #[test]
+    fn what_is_reserved_neither_moves_nor_goes() {
+        let mut staging = Staging::reserved(3 << 20);
+        let memory = staging.memory.as_ptr();
+        assert!((3 << 20) - staging.room() <= 3 * LINE);
+        for _ in 0..2 {
+            let room = staging.room();
+            let at = staging.give(room);
+            staging.get(at..at + room).fill(7);
+            assert_eq!(staging.room(), 0);
+            staging.wipe();
+            assert!(!staging.memory.contains(&7));
+        }
+        assert_eq!((staging.memory.as_ptr(), staging.memory.len()), (memory, 3 << 20));
     }
 
     #[test]

@@ -348,23 +348,25 @@ impl Unit {
     /// Encrypts all objects of one kind, side by side where that pays, then authenticates them so.
     fn encrypt_then_mac(&self, kind: Kind, kinds: &[Kind], operations: &mut [Operation<'_>]) {
         self.ciphers(kind, kinds, operations);
-        let tags = self.macs(kind, kinds, operations, &self.hmac[usize::from(kind - 35)]);
-        let mut tags = tags.into_iter();
+        let mut tags = self.macs(kind, kinds, operations, &self.hmac[usize::from(kind - 35)]);
+        let mut next = tags.iter();
         for_kind(kind, kinds, operations, |chained, result| {
-            let tag = tags.next();
+            let tag = next.next().cloned();
             chained.tag = if result.is_ok() { tag } else { None };
         });
+        wipe_list(&mut tags);
     }
 
     /// Authenticates all objects of one kind, then decrypts those whose tag is right.
     fn mac_then_decrypt(&self, kind: Kind, kinds: &[Kind], operations: &mut [Operation<'_>]) {
-        let tags = self.macs(kind, kinds, operations, &self.hmac[usize::from(kind - 42)]);
-        let mut tags = tags.into_iter();
+        let mut tags = self.macs(kind, kinds, operations, &self.hmac[usize::from(kind - 42)]);
+        let mut next = tags.iter();
         for_kind(kind, kinds, operations, |chained, result| {
-            if let Some(tag) = tags.next() {
-                *result = verified(chained, &tag);
+            if let Some(tag) = next.next() {
+                *result = verified(chained, tag);
             }
         });
+        wipe_list(&mut tags);
         self.ciphers(kind, kinds, operations);
     }
 

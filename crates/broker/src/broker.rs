@@ -1,24 +1,30 @@
 //! The event loop, and what becomes of orders, workers and grants.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
 use std::time::{Duration, Instant};
 
 use millstream_protocol::{Message, Order, Refusal, Reply, Report, STATE_GONE, STATE_REVOKED};
 
-use crate::client::{Chatter, Client};
+use crate::chatter::{Chatter, Kind, say};
+use crate::client::Client;
 use crate::config::Config;
-use crate::crew::{Outcome, Purpose, STUCK, Traits, Worker};
+use crate::crew::{Outcome, Purpose, STUCK, Traits, Verdict, Worker};
+use crate::disposal::Disposal;
+use crate::ending::Ending;
 use crate::error::Error;
 use crate::grant::{Grant, Phase};
+use crate::key_ends::KeyEnds;
+use crate::ledger::{Ledger, Resource};
 use crate::link::Shared;
 use crate::metrics::{Counters, Metrics};
-use crate::operate::Survey;
+use crate::operate::Surveys;
 use crate::place::Door;
-use crate::policy::Policy;
+use crate::policy::{Means, Policy};
 use crate::poll::{Interest, Poll, Token};
+use crate::process;
+use crate::shown::Shown;
 use crate::stop::Stop;
-use crate::{probes, process};
 
 /// How long workers may take to finish when the broker stops.
 const FINISH: Duration = Duration::from_secs(5);
@@ -43,11 +49,18 @@ pub struct Broker {
     pub(crate) door: Door,
     pub(crate) clients: HashMap<u64, Client>,
     pub(crate) grants: BTreeMap<u64, Grant>,
+    pub(crate) ending: Ending,
+    pub(crate) ledger: Ledger,
+    pub(crate) means: Means,
+    /// Connections without a grant, and when to look whether they have said anything.
+    pub(crate) idle: VecDeque<(Instant, u64)>,
     pub(crate) crew: Vec<Worker>,
-    pub(crate) survey: Option<Survey>,
+    pub(crate) surveys: Surveys,
     pub(crate) counters: Counters,
     pub(crate) chatter: Chatter,
     pub(crate) metrics: Option<Metrics>,
+    pub(crate) disposal: Disposal,
+    pub(crate) key_ends: KeyEnds,
     pub(crate) clients_ever: u64,
     pub(crate) grants_ever: u64,
 }
@@ -64,29 +77,45 @@ impl Broker {
             return Err(Error::NoAccelerators);
         }
         let policy = load(&config)?;
+        let means = Means {
+            descriptors: process::descriptors_for_clients(config.accelerators),
+            memory: process::memory(),
+            key_memory: config.key_memory as u64,
+        };
+        // Workers that are started later are to be like those that are started now.
+        config.key_memory = usize::try_from(policy.service().key_memory(&means)).unwrap_or(config.key_memory);
         let inherited = config.listener.take();
-        let door = Door::open(&config.socket, inherited, policy.lets_others_in())
+        let disposal = Disposal::default();
+        let refuse = config.refuse_descriptors;
+        let door = Door::open(&config.socket, inherited, policy.lets_others_in(), refuse, &disposal)
             .map_err(|source| Error::Socket { path: config.socket.clone(), source })?;
         let poll = Poll::new().map_err(Error::system("epoll"))?;
         let crew = (0..config.accelerators).map(|index| Worker::new(index, &config)).collect();
         let mut broker = Broker {
             config,
-            policy,
             poll,
             door,
             clients: HashMap::new(),
             grants: BTreeMap::new(),
+            ending: Ending::new(),
+            ledger: Ledger::new(policy.service().whole(&means)),
+            policy,
+            means,
+            idle: VecDeque::new(),
             crew,
-            survey: None,
+            surveys: Surveys::default(),
             counters: Counters::default(),
-            chatter: Chatter::default(),
+            chatter: Chatter::new(),
             metrics: None,
+            disposal,
+            key_ends: KeyEnds::default(),
             clients_ever: 0,
             grants_ever: 0,
         };
         broker.start_workers()?;
-        if let Some(address) = broker.config.metrics {
-            let metrics = Metrics::serve(address).map_err(|source| Error::Metrics { address, source })?;
+        if let Some(config) = &broker.config.metrics {
+            let failed = |source| Error::Metrics { address: config.address.clone(), source };
+            let metrics = Metrics::serve(config).map_err(failed)?;
             broker.wait_for(&metrics, Token::Metrics)?;
             broker.metrics = Some(metrics);
         }
@@ -100,7 +129,7 @@ impl Broker {
     fn start_workers(&mut self) -> Result<(), Error> {
         for worker in &mut self.crew {
             worker
-                .start(&self.config, &self.poll)
+                .start(&self.config, &self.poll, &self.disposal)
                 .map_err(|source| Error::Worker { program: self.config.worker.program.clone(), source })?;
         }
         let limit = Instant::now() + STUCK;
@@ -141,7 +170,7 @@ impl Broker {
             }
             if stop.take_reload() {
                 // What is wrong with it was logged.
-                let _ = self.reload();
+                let _ = self.reload(None);
             }
         }
         self.finish_all(stop)
@@ -169,8 +198,9 @@ impl Broker {
             }
         }
         for (id, grant) in std::mem::take(&mut self.grants) {
-            end_shares(id, &grant, STATE_GONE);
+            self.end_shares(id, &grant, STATE_GONE);
         }
+        self.ending.keys().copied().collect::<Vec<_>>().into_iter().for_each(|id| self.give_back(id));
         Ok(())
     }
 
@@ -236,25 +266,42 @@ impl Broker {
     /// When something must be done, whatever happens; idle, never.
     fn deadline(&self) -> Option<Instant> {
         let workers = self.crew.iter().filter_map(Worker::deadline);
-        workers.chain(self.door.restore_at).chain(self.door.pause_until).min()
+        let idle = self.idle.front().map(|(until, _)| *until);
+        let ours = [self.door.restore_at, self.door.pause_until, self.surveys.begins_at()];
+        workers.chain(ours.into_iter().flatten()).chain(idle).min()
     }
 
     /// Does what the time has come for.
     fn tick(&mut self) {
         let now = Instant::now();
         for index in 0..self.crew.len() {
+            self.crew[index].reap();
+            let verdict = self.crew[index].look(now);
             for purpose in self.crew[index].late(now) {
-                tracing::warn!(worker = index, ?purpose, "a worker is late to answer");
+                let uid = self.whose(purpose);
+                say!(
+                    self.chatter,
+                    uid,
+                    Kind::Late,
+                    warn,
+                    worker = index,
+                    ?purpose,
+                    "a worker is late to answer"
+                );
                 self.settle(index, purpose, Outcome::Late);
             }
-            if self.crew[index].stuck_at().is_some_and(|at| now >= at) {
-                self.give_up(index);
+            match verdict {
+                Verdict::Wait => {}
+                Verdict::HeldUp(grant) => self.end_singly(index, grant),
+                Verdict::Dead => self.give_up(index),
             }
             if self.crew[index].restart_at.is_some_and(|at| now >= at) {
                 self.start_again(index);
             }
         }
         self.bury();
+        self.close_idle(now);
+        self.begin_survey(now);
         if self.door.pause_until.is_some_and(|at| now >= at) {
             self.door.pause_until = None;
             self.door.take_spare();
@@ -265,26 +312,17 @@ impl Broker {
         }
     }
 
-    /// A worker says nothing for too long. It is not its fault where it waits for what another has to hand over.
+    /// A worker says nothing for too long.
     fn give_up(&mut self, index: usize) {
-        let waits_for_another = match self.crew[index].first() {
-            Some(Purpose::Adopt(id)) => self
-                .grants
-                .get(&id)
-                .is_some_and(|grant| matches!(grant.phase, Phase::Moving { released: false, .. })),
-            _ => false,
-        };
-        if waits_for_another {
-            self.crew[index].was_heard();
-        } else if let Some(process) = &mut self.crew[index].process {
-            tracing::error!(worker = index, "a worker does not answer: it is killed");
+        if let Some(process) = &mut self.crew[index].process {
+            tracing::error!(worker = index, "a worker neither answers nor gets on: it is killed");
             process.broken = true;
         }
     }
 
     fn start_again(&mut self, index: usize) {
         let worker = &mut self.crew[index];
-        if let Err(error) = worker.start(&self.config, &self.poll) {
+        if let Err(error) = worker.start(&self.config, &self.poll, &self.disposal) {
             worker.failed_to_start();
             tracing::error!(worker = index, %error, "a worker can't be started");
         }
@@ -292,8 +330,16 @@ impl Broker {
 
     /// Gives a worker an order.
     pub(crate) fn order(&mut self, index: usize, order: &Order, with: Vec<Shared>, purpose: Purpose) {
-        if let Err(outcome) = self.crew[index].order(order, with, purpose, &self.poll) {
-            self.settle(index, purpose, outcome);
+        // To serve it was charged with the grant itself.
+        if let Some(grant) = purpose.grant().filter(|_| !matches!(purpose, Purpose::Serve(_))) {
+            self.ledger.ordered(grant);
+        }
+        match self.crew[index].order(order, with, purpose, &self.poll) {
+            Ok(()) => self.key_ends.ordered(purpose),
+            Err(outcome) => {
+                self.key_ends.moved(purpose);
+                self.settle(index, purpose, outcome);
+            }
         }
     }
 
@@ -323,22 +369,43 @@ impl Broker {
 
     fn take_report(&mut self, index: usize, report: Report) {
         match report {
-            Report::Ready { sandbox, key_memory } => {
-                tracing::info!(worker = index, %sandbox, %key_memory, "worker ready");
-                if let Some(process) = &mut self.crew[index].process {
-                    process.traits = Some(Traits { sandbox, key_memory });
+            Report::Ready { sandbox, key_memory, key_bytes } => {
+                let Some(process) = &mut self.crew[index].process else { return };
+                if process.traits.is_some() {
+                    // It says so once.
+                    process.broken = true;
+                    return;
+                }
+                let (sandbox, key_memory) = (Shown::text(&sandbox), Shown::text(&key_memory));
+                tracing::info!(
+                    worker = index,
+                    sandbox = &*sandbox,
+                    key_memory = &*key_memory,
+                    "worker ready"
+                );
+                process.traits = Some(Traits { sandbox, key_memory });
+                self.ledger.set_worker(index, Resource::KeyMemory, key_bytes);
+                if let Some(page) = self.crew[index].page() {
+                    self.order(index, &Order::Watch {}, vec![page], Purpose::Watch);
                 }
             }
             Report::Worker { sleeps } => self.crew[index].sleeps = sleeps,
             Report::Counts { grant, counts } => {
                 let is_its = self.grants.get(&grant).is_some_and(|found| found.worker == index);
-                if let Some(survey) = self.survey.as_mut().filter(|_| is_its) {
+                if let Some(survey) = self.surveys.current.as_mut().filter(|_| is_its) {
                     survey.counts.insert(grant, counts);
                 }
             }
             Report::Done {} => self.take_answer(index, Outcome::Done),
+            Report::Moved { grant } => self.take_move(index, grant, Outcome::Done),
+            Report::NotMoved { grant, why } => {
+                self.take_move(index, grant, Outcome::Failed(Shown::text(&why)));
+            }
             Report::Failed { why } => {
-                tracing::warn!(worker = index, %why, "a worker could not do what it was told");
+                let why = Shown::text(&why);
+                let uid = self.crew[index].first().and_then(|purpose| self.whose(purpose));
+                let what = "a worker could not do what it was told";
+                say!(self.chatter, uid, Kind::Failed, warn, worker = index, why = &*why, "{what}");
                 self.take_answer(index, Outcome::Failed(why));
             }
             // A message of a later version, which no worker of this broker sends.
@@ -349,7 +416,11 @@ impl Broker {
     fn take_answer(&mut self, index: usize, outcome: Outcome) {
         match self.crew[index].answered() {
             Some((Purpose::Count, true)) => {}
-            Some((purpose, _)) => self.settle(index, purpose, outcome),
+            // How it ended is told later.
+            Some((purpose @ (Purpose::Release(_) | Purpose::Adopt(_)), _)) if outcome == Outcome::Done => {
+                self.crew[index].has_begun(purpose);
+            }
+            Some((purpose, _)) => self.conclude(index, purpose, outcome),
             // An answer to nothing.
             None => {
                 if let Some(process) = &mut self.crew[index].process {
@@ -359,18 +430,36 @@ impl Broker {
         }
     }
 
+    /// A move has ended on one side.
+    fn take_move(&mut self, index: usize, grant: u64, outcome: Outcome) {
+        if let Some(purpose) = self.crew[index].has_moved(grant) {
+            self.conclude(index, purpose, outcome);
+        } else if let Some(process) = &mut self.crew[index].process {
+            process.broken = true;
+        }
+    }
+
+    /// An order was answered for good.
+    fn conclude(&mut self, index: usize, purpose: Purpose, outcome: Outcome) {
+        self.key_ends.answered(purpose);
+        self.settle(index, purpose, outcome);
+        purpose.grant().into_iter().for_each(|grant| self.let_go_of_key_end(grant));
+    }
+
     /// What an order was for has come out, one way or another.
     pub(crate) fn settle(&mut self, index: usize, purpose: Purpose, outcome: Outcome) {
+        let as_it_was = outcome.clone();
         match purpose {
             Purpose::Serve(id) => self.served(index, id, outcome),
             Purpose::Drop { grant, tell: true } => {
                 self.finish(grant, STATE_REVOKED, &Reply::End {});
             }
-            Purpose::Drop { tell: false, .. } | Purpose::Limit => {}
+            Purpose::Drop { tell: false, .. } | Purpose::Limit | Purpose::Watch => {}
             Purpose::Release(id) => self.moved(index, id, true, outcome),
             Purpose::Adopt(id) => self.moved(index, id, false, outcome),
             Purpose::Count => self.counted(index),
         }
+        self.account_for(index, purpose, &as_it_was);
     }
 
     /// One side of a grant's move has answered.
@@ -391,7 +480,8 @@ impl Broker {
                 if *released && *adopted {
                     grant.worker = *to;
                     grant.phase = Phase::Live;
-                    tracing::info!(grant = id, worker = index, "moved");
+                    let uid = Some(grant.peer.uid);
+                    say!(self.chatter, uid, Kind::Moved, info, grant = id, worker = index, "moved");
                     let askers = std::mem::take(&mut grant.askers);
                     self.answer_all(&askers, &Reply::End {});
                 }
@@ -412,37 +502,6 @@ impl Broker {
         }
     }
 
-    /// Ends a grant as far as its client is concerned, and answers who waits for that.
-    pub(crate) fn finish(&mut self, id: u64, state: u64, answer: &Reply) {
-        let Some(grant) = self.grants.remove(&id) else { return };
-        end_shares(id, &grant, state);
-        if let Some(client) = self.clients.get_mut(&grant.client) {
-            client.grant = None;
-        }
-        let (pid, uid) = (grant.peer.pid, grant.peer.uid);
-        if state == STATE_REVOKED {
-            self.counters.revoked += 1;
-            tracing::info!(grant = id, pid, uid, "revoke");
-        } else {
-            self.counters.gone += 1;
-            tracing::warn!(grant = id, pid, uid, "a grant has ended with its worker");
-        }
-        self.answer_all(&grant.askers, answer);
-    }
-
-    /// A client has gone, and nobody will use its grant any more.
-    pub(crate) fn abandon(&mut self, id: u64) {
-        let Some(grant) = self.grants.remove(&id) else { return };
-        // A child that it forked may still look at it.
-        end_shares(id, &grant, STATE_GONE);
-        tracing::info!(grant = id, pid = grant.peer.pid, uid = grant.peer.uid, "ended");
-        self.answer_all(&grant.askers, &Reply::End {});
-        // In other phases there is an order to be answered, and what is to be done then is seen then.
-        if grant.phase == Phase::Live {
-            self.order_drop(grant.worker, id, false);
-        }
-    }
-
     /// Takes a grant back.
     pub(crate) fn revoke(&mut self, id: u64) {
         let Some(grant) = self.grants.get_mut(&id) else { return };
@@ -453,8 +512,13 @@ impl Broker {
                 self.order_drop(worker, id, true);
             }
             Phase::Serving => self.take_back(id, Refusal::Denied, "it was revoked at once"),
-            // The workers are told when they have answered.
-            Phase::Moving { .. } => self.finish(id, STATE_REVOKED, &Reply::End {}),
+            Phase::Moving { to, adopted, .. } => {
+                self.finish(id, STATE_REVOKED, &Reply::End {});
+                // A worker that has adopted it would serve it for ever. Who has not answered yet is told when it has.
+                if adopted {
+                    self.order_drop(to, id, false);
+                }
+            }
             Phase::Ending => {}
         }
     }
@@ -468,7 +532,7 @@ impl Broker {
             let unanswered = self.crew[index].bury(&self.poll);
             self.counters.restarts += 1;
             for purpose in unanswered {
-                self.settle(index, purpose, Outcome::Died);
+                self.conclude(index, purpose, Outcome::Died);
             }
             let lost = self.grants.iter().filter(|(_, grant)| match grant.phase {
                 Phase::Live | Phase::Ending | Phase::Serving => grant.worker == index,
@@ -477,6 +541,7 @@ impl Broker {
             for id in lost.map(|(id, _)| *id).collect::<Vec<_>>() {
                 self.finish(id, STATE_GONE, &Reply::End {});
             }
+            self.free_all(index);
         }
     }
 
@@ -508,16 +573,18 @@ impl Broker {
         }
     }
 
-    /// Reads the policy again. Who may have nothing any more loses its grants; the others' go on by the new one.
-    pub(crate) fn reload(&mut self) -> Result<(), Error> {
+    /// Reads the policy again, for a user or for who sent a signal. Who may have nothing any more loses its grants; the others'
+    /// go on by the new one.
+    pub(crate) fn reload(&mut self, by: Option<u32>) -> Result<(), Error> {
         let policy = load(&self.config).inspect_err(|error| {
-            tracing::error!(%error, "the policy stays as it was");
+            say!(self.chatter, by, Kind::Reload, error, %error, "the policy stays as it was");
         })?;
+        self.ledger.set_whole(policy.service().whole(&self.means));
         self.policy = policy;
         if let Err(error) = self.door.admit(self.policy.lets_others_in()) {
-            tracing::error!(%error, "the mode of the socket can't be changed");
+            say!(self.chatter, by, Kind::Reload, error, %error, "the mode of the socket can't be changed");
         }
-        tracing::info!(grants = self.grants.len(), "reload");
+        say!(self.chatter, by, Kind::Reload, info, grants = self.grants.len(), "reload");
         for id in self.grants.keys().copied().collect::<Vec<_>>() {
             self.apply_policy(id);
         }
@@ -530,18 +597,19 @@ impl Broker {
             self.revoke(id);
             return;
         };
-        let (weight, algorithms) = (limits.weight, limits.algorithms.to_bits());
-        if (grant.terms.weight, grant.terms.algorithms) == (weight, algorithms) {
+        let (weight, algorithms, keys) = (limits.weight, limits.algorithms.to_bits(), limits.keys.clone());
+        if (grant.terms.weight, grant.terms.algorithms, &grant.terms.keys) == (weight, algorithms, &keys) {
             return;
         }
-        (grant.terms.weight, grant.terms.algorithms) = (weight, algorithms);
+        (grant.terms.weight, grant.terms.algorithms, grant.terms.keys) = (weight, algorithms, keys.clone());
         let worker = grant.worker;
         let other = match grant.phase {
             Phase::Moving { to, .. } => Some(to),
             _ => None,
         };
         for index in [Some(worker), other].into_iter().flatten() {
-            self.order(index, &Order::Limit { grant: id, weight, algorithms }, Vec::new(), Purpose::Limit);
+            let order = Order::Limit { grant: id, weight, algorithms, keys: keys.clone() };
+            self.order(index, &order, Vec::new(), Purpose::Limit);
         }
     }
 }
@@ -550,13 +618,5 @@ fn load(config: &Config) -> Result<Policy, Error> {
     match &config.policy {
         Some(path) => Ok(Policy::load(path)?),
         None => Ok(Policy::own_user()),
-    }
-}
-
-fn end_shares(id: u64, grant: &Grant, state: u64) {
-    probes::revoke(id, state);
-    if let Err(error) = grant.shares.end(state) {
-        // It sees the state all the same, when its wait times out.
-        tracing::warn!(grant = id, %error, "a client could not be woken");
     }
 }

@@ -2,52 +2,41 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use millstream_protocol::{
     Error as Misunderstood, Grant as Terms, Message, Order, Refusal, Reply, Request, Wanted,
 };
-use millstream_shm::{Socket, pair};
+use millstream_shm::Socket;
 
 use crate::broker::Broker;
+use crate::chatter::{Kind, say};
 use crate::crew::{Outcome, Purpose};
-use crate::grant::{Grant, Phase, Shares, arena_bytes, shown};
+use crate::grant::{Grant, KEY_END, KEY_SOCKET, Phase, Shares, arena_bytes, charge};
 use crate::identity::{self, Peer};
-use crate::link::{Link, Shared, drain};
+use crate::key_ends::KeySockets;
+use crate::ledger::{Account, Amounts, Over, Resource};
+use crate::link::{Link, Shared};
 use crate::place::Visitor;
+use crate::policy::Limits;
 use crate::poll::{Event, Interest, Token};
 use crate::probes;
+use crate::shown::Shown;
 
-/// Connections of one user that have no grant.
-const UNGRANTED: usize = 64;
+/// Connections of one user with descriptors that wait to be closed.
+const MOST_DOOMED: usize = 64;
 /// Newcomers that are let in before the others' turn.
 const NEWCOMERS: usize = 16;
 /// Messages of one client that are read before the others' turn.
 const REQUESTS: usize = 4;
 
-/// What anybody can have the broker write is written so often in a second.
-const MOST_LINES: u32 = 20;
-
-/// Keeps strangers from filling the log.
-#[derive(Default)]
-pub(crate) struct Chatter {
-    since: Option<Instant>,
-    lines: u32,
-}
-
-impl Chatter {
-    /// Whether one more line may be written.
-    fn may_speak(&mut self) -> bool {
-        if self.since.is_none_or(|since| since.elapsed() >= Duration::from_secs(1)) {
-            if self.lines > MOST_LINES {
-                tracing::warn!(times = self.lines - MOST_LINES, "refused, and not written down");
-            }
-            (self.since, self.lines) = (Some(Instant::now()), 0);
-        }
-        self.lines = self.lines.saturating_add(1);
-        self.lines <= MOST_LINES
-    }
-}
+/// What a connection is charged.
+const CONNECTION: Amounts = Amounts::new(&[(Resource::Connections, 1), (Resource::Descriptors, 1)]);
+/// What of it remains when it has a grant, and what does not.
+const GRANTED: Amounts = Amounts::new(&[(Resource::Descriptors, 1)]);
+const UNGRANTED: Amounts = Amounts::new(&[(Resource::Connections, 1)]);
+/// To ask for a grant costs one token, and one more for each so many bytes of arena.
+const TOKEN_BYTES: u32 = 16 << 20;
 
 /// A connection.
 pub(crate) struct Client {
@@ -58,6 +47,12 @@ pub(crate) struct Client {
     /// It asked for something and is answered later; until then nothing more is read from it.
     pub(crate) waits: bool,
     interest: Interest,
+    /// Who is charged for it.
+    pub(crate) account: Account,
+    /// Its grants that have ended, whose memory it may still look at.
+    pub(crate) looks_at: Vec<u64>,
+    /// When it last asked for something.
+    heard: Instant,
     /// Tells when its process ends: known when it has a grant, where the system can tell.
     pub(crate) process: Option<OwnedFd>,
 }
@@ -74,61 +69,158 @@ impl Broker {
     /// Lets newcomers in.
     pub(crate) fn let_in(&mut self) {
         for _ in 0..NEWCOMERS {
+            if self.disposal.is_full() {
+                say!(
+                    self.chatter,
+                    None,
+                    Kind::Unmet,
+                    error,
+                    "strangers' descriptors can't be closed: nobody is let in for a moment; Linux 6.16 refuses them"
+                );
+                self.door.pause();
+                self.listen(Interest::NOTHING);
+                return;
+            }
             match self.door.accept() {
-                Ok(Visitor::Welcome(socket)) => self.welcome(socket),
+                Ok(Visitor::Welcome(socket)) => {
+                    if let Some((link, peer)) = self.meet(socket) {
+                        self.welcome(link, peer);
+                    }
+                }
                 Ok(Visitor::Refused(socket)) => {
-                    self.turn_away(&socket, "descriptors have run out: raise LimitNOFILE of the service");
-                    drop(socket);
+                    if let Some((link, peer)) = self.meet(socket) {
+                        self.turn_away(
+                            &link,
+                            &peer,
+                            "descriptors have run out: raise LimitNOFILE of the service",
+                        );
+                    }
                     self.door.take_spare();
                 }
                 Ok(Visitor::Nobody) => return,
                 Ok(Visitor::Closed) => {
-                    tracing::error!("descriptors have run out: nobody is let in for a moment");
+                    let what = "descriptors have run out: nobody is let in for a moment";
+                    say!(self.chatter, None, Kind::Unmet, error, "{what}");
                     self.listen(Interest::NOTHING);
                     return;
                 }
                 Err(error) => {
-                    tracing::error!(%error, "a client could not be let in");
+                    say!(self.chatter, None, Kind::Unmet, error, %error, "a client could not be let in");
                     return;
                 }
             }
         }
     }
 
-    fn welcome(&mut self, socket: Socket) {
-        let peer = match Peer::of(&socket) {
-            Ok(peer) => peer,
+    /// Who is at the other end of a new connection.
+    fn meet(&mut self, socket: Socket) -> Option<(Link, Peer)> {
+        let uid = socket.peer().ok().map(|peer| peer.uid);
+        let link = Link::new(socket, &self.disposal, uid);
+        // One that connected before the listener refused descriptors may have sent some already. No more come.
+        if self.config.refuse_descriptors && link.is_guarded() {
+            let _ = link.socket().refuse_descriptors();
+        }
+        match Peer::of(link.socket()) {
+            Ok(peer) => Some((link, peer)),
             Err(error) => {
-                tracing::error!(%error, "it is not known who a client is");
-                return;
+                say!(self.chatter, uid, Kind::Unmet, error, %error, "it is not known who a client is");
+                None
             }
-        };
-        let ungranted = |client: &&Client| client.peer.uid == peer.uid && client.grant.is_none();
-        if self.clients.values().filter(ungranted).count() >= UNGRANTED {
-            self.turn_away(&socket, "this user has too many connections that ask for nothing: close some");
+        }
+    }
+
+    fn welcome(&mut self, link: Link, peer: Peer) {
+        if self.disposal.held_of(peer.uid) >= MOST_DOOMED {
+            self.turn_away(&link, &peer, "this user has sent descriptors that can't be closed");
+            return;
+        }
+        let account = self.policy.account(peer.uid);
+        if let Err(over) = self.ledger.take(account, &CONNECTION, &self.policy.totals(&peer)) {
+            self.turn_away(&link, &peer, &over.to_string());
             return;
         }
         let id = self.clients_ever;
         self.clients_ever += 1;
         let interest = Interest::READ;
-        let client =
-            Client { link: Link::new(socket), peer, grant: None, waits: false, interest, process: None };
+        let heard = Instant::now();
+        let client = Client {
+            link,
+            peer,
+            grant: None,
+            waits: false,
+            interest,
+            account,
+            looks_at: Vec::new(),
+            heard,
+            process: None,
+        };
         match self.poll.add(&client.link, Token::Client(id), interest) {
-            Ok(()) => drop(self.clients.insert(id, client)),
-            Err(error) => tracing::error!(%error, "a client can't be waited for"),
+            Ok(()) => {
+                self.clients.insert(id, client);
+                self.expect(id);
+            }
+            Err(error) => {
+                self.ledger.give_back(account, &CONNECTION);
+                let uid = client.peer.uid;
+                say!(self.chatter, Some(uid), Kind::Unmet, error, uid, %error, "a client can't be waited for");
+            }
+        }
+    }
+
+    /// Has a client that has no grant say something in time. Operators may look on for as long as they like.
+    fn expect(&mut self, id: u64) {
+        let Some(client) = self.clients.get(&id) else { return };
+        if !self.policy.is_operator(&client.peer) {
+            self.idle.push_back((client.heard + self.policy.service().idle(), id));
+        }
+    }
+
+    /// Closes connections that have no grant and say nothing.
+    pub(crate) fn close_idle(&mut self, now: Instant) {
+        let limit = self.policy.service().idle();
+        while self.idle.front().is_some_and(|(until, _)| now >= *until) {
+            let Some((_, id)) = self.idle.pop_front() else { return };
+            let Some(client) = self.clients.get_mut(&id).filter(|client| client.grant.is_none()) else {
+                continue;
+            };
+            // One that looks at the memory of a grant that has ended would lose it.
+            if client.waits || !client.looks_at.is_empty() {
+                client.heard = now;
+            }
+            if client.heard + limit > now {
+                self.idle.push_back((client.heard + limit, id));
+                continue;
+            }
+            let detail =
+                format!("nothing was asked for in {} s ([limits] idle_s): connect again", limit.as_secs());
+            self.refuse(id, Refusal::Exhausted, detail);
+            self.leave(id);
+        }
+    }
+
+    /// A connection has a grant now, or has none any more.
+    pub(crate) fn bind(&mut self, id: u64, grant: Option<u64>) {
+        let Some(client) = self.clients.get_mut(&id) else { return };
+        let (had, account) = (client.grant.is_some(), client.account);
+        (client.grant, client.heard) = (grant, Instant::now());
+        match (had, grant.is_some()) {
+            (false, true) => self.ledger.give_back(account, &UNGRANTED),
+            (true, false) => {
+                self.ledger.add(account, &UNGRANTED);
+                self.expect(id);
+            }
+            _ => {}
         }
     }
 
     /// Refuses somebody who is not let in.
-    fn turn_away(&mut self, socket: &Socket, detail: &str) {
+    fn turn_away(&mut self, link: &Link, peer: &Peer, detail: &str) {
         let why = Refusal::Exhausted;
         self.counters.refused(why);
-        if self.chatter.may_speak() {
-            tracing::warn!(detail, "turned away");
-        }
+        let (pid, uid) = (peer.pid, peer.uid);
+        say!(self.chatter, Some(uid), Kind::TurnedAway, warn, pid, uid, detail, "turned away");
         // Who does not take it sees the end of the connection.
-        let _ = socket.try_send(&Reply::Refused { why, detail: detail.to_owned() }.encode(), &[]);
-        drain(socket);
+        let _ = link.socket().try_send(&Reply::Refused { why, detail: detail.to_owned() }.encode(), &[]);
     }
 
     /// A client says something, or takes something, or is gone.
@@ -148,10 +240,15 @@ impl Broker {
                 break;
             }
             match client.link.receive() {
-                Ok(Some(bytes)) => self.take_request(id, &bytes),
+                Ok(Some(bytes)) => {
+                    client.heard = Instant::now();
+                    self.take_request(id, &bytes);
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                    self.refuse(id, Refusal::Message, "a message that is too long".to_owned());
+                Err(error)
+                    if matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::Unsupported) =>
+                {
+                    self.refuse(id, Refusal::Message, error.to_string());
                     self.leave(id);
                     return;
                 }
@@ -180,8 +277,13 @@ impl Broker {
         if let Some(process) = &client.process {
             self.poll.remove(process);
         }
-        if let Some(grant) = client.grant {
-            self.abandon(grant);
+        self.look_away(client.looks_at);
+        match client.grant {
+            Some(grant) => {
+                self.abandon(grant);
+                self.ledger.give_back(client.account, &GRANTED);
+            }
+            None => self.ledger.give_back(client.account, &CONNECTION),
         }
     }
 
@@ -214,7 +316,9 @@ impl Broker {
         match client.link.send(reply, with) {
             Ok(()) => self.wait_for_client(id),
             Err(error) => {
-                tracing::warn!(%error, "a client could not be answered");
+                let (pid, uid) = (client.peer.pid, client.peer.uid);
+                let what = "a client could not be answered";
+                say!(self.chatter, Some(uid), Kind::Unanswered, warn, pid, uid, %error, "{what}");
                 self.leave(id);
             }
         }
@@ -230,22 +334,26 @@ impl Broker {
     pub(crate) fn refuse(&mut self, id: u64, why: Refusal, detail: String) {
         let Some(client) = self.clients.get(&id) else { return };
         self.counters.refused(why);
-        if self.chatter.may_speak() {
-            tracing::info!(pid = client.peer.pid, uid = client.peer.uid, %why, detail, "refused");
-        }
+        let (pid, uid) = (client.peer.pid, client.peer.uid);
+        say!(self.chatter, Some(uid), Kind::Refused, info, pid, uid, %why, detail, "refused");
         self.answer(id, &Reply::Refused { why, detail }, Vec::new());
     }
 
-    /// A client would like a grant.
+    /// A client would like a grant. It gives up what it had of another one that has ended.
     fn attach(&mut self, id: u64, wanted: Wanted) {
+        if let Some(client) = self.clients.get_mut(&id).filter(|client| client.grant.is_none()) {
+            let looks_at = std::mem::take(&mut client.looks_at);
+            self.look_away(looks_at);
+        }
         match self.prepare(id, wanted) {
             Ok((grant, worker_end)) => {
                 let (number, worker) = (grant.terms.id, grant.worker);
                 let order = Order::Serve { grant: grant.terms.clone() };
                 let descriptors = grant.shares.descriptors(worker_end);
                 self.grants.insert(number, grant);
+                self.bind(id, Some(number));
                 if let Some(client) = self.clients.get_mut(&id) {
-                    (client.grant, client.waits) = (Some(number), true);
+                    client.waits = true;
                 }
                 self.order(worker, &order, descriptors, Purpose::Serve(number));
             }
@@ -261,12 +369,7 @@ impl Broker {
         }
         let limits = self.policy.limits(&client.peer);
         let limits = limits.ok_or_else(|| (Refusal::Denied, self.why_denied(client.peer.uid)))?;
-        let has = self.grants.values().filter(|grant| grant.peer.uid == client.peer.uid).count();
-        if has >= limits.max_grants as usize {
-            return Err((Refusal::TooManyGrants, format!("allowed are {}", limits.max_grants)));
-        }
         let size = limits.size(&wanted)?;
-        let worker = self.least_loaded().ok_or((Refusal::NoWorker, "none is ready".to_owned()))?;
         let arena_bytes = arena_bytes(&size)
             .ok_or((Refusal::TooMuch, "the arena with the queues' own places exceeds 4 GiB".to_owned()))?;
         let terms = Terms {
@@ -277,23 +380,44 @@ impl Broker {
             key_slots: size.key_slots,
             weight: limits.weight,
             algorithms: limits.algorithms.to_bits(),
+            keys: limits.keys.clone(),
         };
-        let exhausted = |error: io::Error| (Refusal::Exhausted, error.to_string());
-        let shares = Shares::new(&terms).map_err(exhausted)?;
-        let (client_end, worker_end) = pair().map_err(exhausted)?;
+        let too_deep = || (Refusal::Message, "queues of no such depth".to_owned());
+        let amounts = charge(&terms).ok_or_else(too_deep)?;
+        let (account, peer, number) = (client.account, client.peer.clone(), terms.id);
+        let worker = self.worker_for(account, limits, &amounts)?;
+        let (totals, rate) = (limits.totals(), limits.rate());
+        let over = |over: Over| (over.refusal(), over.to_string());
+        // To fill memory costs time, too.
+        let tokens = 1 + terms.arena_bytes / TOKEN_BYTES;
+        self.ledger.spend(account, tokens, rate, Instant::now()).map_err(over)?;
+        self.ledger.charge(number, account, worker, amounts, &totals).map_err(over)?;
+        let (refuse, uid) = (self.config.refuse_descriptors, peer.uid);
+        let sockets = || KeySockets::new(refuse, &self.disposal, uid);
+        let made = Shares::new(&terms).and_then(|shares| {
+            let sockets = sockets()?;
+            Ok((shares, sockets.worker.inode()?, sockets))
+        });
+        let (shares, key_inode, sockets) = made.map_err(|error| {
+            self.ledger.leave(number, worker);
+            (Refusal::Exhausted, error.to_string())
+        })?;
+        let KeySockets { client: client_end, worker: worker_end, kept } = sockets;
         let grant = Grant {
             terms,
-            name: shown(&wanted.name),
-            peer: client.peer.clone(),
+            name: Shown::name(&wanted.name),
+            peer,
             client: id,
             worker,
             since: Instant::now(),
             shares,
             phase: Phase::Serving,
             key_end: Some(client_end),
+            key_inode,
             askers: Vec::new(),
         };
         self.grants_ever += 1;
+        self.key_ends.hold(grant.terms.id, kept);
         Ok((grant, worker_end))
     }
 
@@ -304,17 +428,39 @@ impl Broker {
         }
     }
 
-    /// The worker where the shares that were promised are the fewest.
-    fn least_loaded(&self) -> Option<usize> {
-        let load = |index: usize| {
-            let its = self.grants.values().filter(|grant| match grant.phase {
-                Phase::Moving { to, .. } => to == index,
-                _ => grant.worker == index,
-            });
-            its.map(|grant| u64::from(grant.terms.weight)).sum::<u64>()
+    /// The worker where the shares that were promised are the fewest, among those that have room: a user's grants stay on as few
+    /// workers as its limits say, so that whatever becomes of these does not touch all other users.
+    fn worker_for(
+        &self,
+        account: Account,
+        limits: &Limits,
+        amounts: &Amounts,
+    ) -> Result<usize, (Refusal, String)> {
+        let ready = self.crew.iter().filter(|worker| worker.is_ready()).map(|worker| worker.index);
+        let ready: Vec<usize> = ready.collect();
+        let home = self.ledger.workers_of(account);
+        let is_home = |worker: &&usize| home.contains(worker);
+        let has_room = |worker: &&usize| self.ledger.has_room(account, **worker, amounts);
+        let least_loaded = |workers: &mut dyn Iterator<Item = &usize>| {
+            workers.copied().min_by_key(|worker| self.load(*worker))
         };
-        let ready = self.crew.iter().filter(|worker| worker.is_ready());
-        ready.map(|worker| worker.index).min_by_key(|index| load(*index))
+        let stays = limits.workers > 0 && home.len() >= limits.workers as usize;
+        let at_home =
+            stays.then(|| least_loaded(&mut ready.iter().filter(is_home).filter(has_room))).flatten();
+        // Where none has room, what the least loaded one lacks is what is told.
+        at_home
+            .or_else(|| least_loaded(&mut ready.iter().filter(has_room)))
+            .or_else(|| least_loaded(&mut ready.iter()))
+            .ok_or((Refusal::NoWorker, "none is ready".to_owned()))
+    }
+
+    /// The shares of a worker that were promised.
+    fn load(&self, worker: usize) -> u64 {
+        let its = self.grants.values().filter(|grant| match grant.phase {
+            Phase::Moving { to, .. } => to == worker,
+            _ => grant.worker == worker,
+        });
+        its.map(|grant| u64::from(grant.terms.weight)).sum()
     }
 
     /// A worker has answered whether it serves a grant.
@@ -329,6 +475,9 @@ impl Broker {
         match outcome {
             Outcome::Done => self.hand_out(id),
             Outcome::Failed(why) => self.take_back(id, Refusal::Exhausted, &why),
+            Outcome::Late if self.crew[index].is_busy() => {
+                self.take_back(id, Refusal::NoWorker, "the worker is busy: try again")
+            }
             Outcome::Late => self.take_back(id, Refusal::NoWorker, "the worker does not answer"),
             Outcome::Died => self.take_back(id, Refusal::NoWorker, "the worker died: try again"),
         }
@@ -338,16 +487,22 @@ impl Broker {
         let Some(grant) = self.grants.get_mut(&id) else { return };
         let Some(key_end) = grant.key_end.take() else { return };
         grant.phase = Phase::Live;
+        let closed = if self.key_ends.holds(id) { &KEY_END } else { &KEY_SOCKET };
+        self.ledger.reduce(id, closed);
         let (client, peer) = (grant.client, &grant.peer);
         probes::grant(id, peer.pid, peer.uid);
         let took_us = grant.since.elapsed().as_micros() as u64;
         self.counters.granted(grant.since.elapsed());
-        tracing::info!(
+        say!(
+            self.chatter,
+            Some(peer.uid),
+            Kind::Granted,
+            info,
             grant = id,
             pid = peer.pid,
             uid = peer.uid,
             worker = grant.worker,
-            name = grant.name,
+            name = &*grant.name,
             took_us,
             "grant"
         );
@@ -366,30 +521,5 @@ impl Broker {
         if self.poll.add(&process, Token::Left(id), Interest::READ).is_ok() {
             client.process = Some(process);
         }
-    }
-
-    /// Refuses a grant that was about to be made. Its worker is told when it has answered.
-    pub(crate) fn take_back(&mut self, id: u64, why: Refusal, detail: &str) {
-        let Some(grant) = self.grants.remove(&id) else { return };
-        if let Some(client) = self.clients.get_mut(&grant.client) {
-            client.grant = None;
-        }
-        self.refuse(grant.client, why, detail.to_owned());
-        self.answer_all(&grant.askers, &Reply::End {});
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn strangers_do_not_fill_the_log() {
-        let mut chatter = Chatter::default();
-        let written = (0..10_000).filter(|_| chatter.may_speak()).count();
-        // It may have taken more than a second.
-        assert!((MOST_LINES as usize..20 * MOST_LINES as usize).contains(&written), "{written}");
-        chatter.since = Instant::now().checked_sub(Duration::from_secs(2));
-        assert!(chatter.may_speak(), "the next second");
     }
 }

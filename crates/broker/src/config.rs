@@ -1,10 +1,11 @@
 //! What a broker is started with.
 
 use std::ffi::OsString;
-use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::Duration;
+
+use crate::metrics::MetricsConfig;
 
 /// What a broker is started with.
 #[derive(Debug)]
@@ -25,10 +26,18 @@ pub struct Config {
     pub flush: Duration,
     /// What a worker is.
     pub worker: WorkerCommand,
-    /// Where metrics are served, if anywhere. Whoever can connect there sees which processes have grants.
-    pub metrics: Option<SocketAddr>,
+    /// Bytes of memory for keys of each worker, where the policy does not say. It is not taken before it is needed.
+    pub key_memory: usize,
+    /// How metrics are served, if at all.
+    pub metrics: Option<MetricsConfig>,
     /// Whether the workers keep their warnings to themselves.
     pub quiet: bool,
+    /// Whether the kernel is asked to refuse descriptors that clients send (Linux 6.16 and later can). Without it the
+    /// broker and its workers do what they do on older kernels: it is there so that both ways can be tested.
+    pub refuse_descriptors: bool,
+    /// How long a worker that has orders may neither answer one nor show that it gets on, before it is taken for dead and
+    /// replaced.
+    pub stuck: Duration,
 }
 
 impl Config {
@@ -43,8 +52,11 @@ impl Config {
             spin: Duration::from_micros(50),
             flush: Duration::ZERO,
             worker,
+            key_memory: crate::worker::KEY_MEMORY,
             metrics: None,
             quiet: false,
+            refuse_descriptors: true,
+            stuck: crate::crew::STUCK,
         }
     }
 }

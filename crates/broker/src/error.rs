@@ -1,9 +1,9 @@
 //! Why a broker can't be started.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::{fmt, io};
 
+use crate::metrics::MetricsAddress;
 use crate::policy::PolicyError;
 
 /// Why a broker can't be started, or go on.
@@ -22,7 +22,7 @@ pub enum Error {
     /// Nobody could fetch metrics there.
     Metrics {
         /// Where.
-        address: SocketAddr,
+        address: MetricsAddress,
         /// Why.
         source: io::Error,
     },
@@ -65,6 +65,9 @@ impl fmt::Display for Error {
                     "{}: another broker listens there: stop it, or use another --socket",
                     path.display()
                 )
+            }
+            Error::Socket { path, source } if source.kind() == io::ErrorKind::AlreadyExists => {
+                write!(f, "{}: {source}: remove it, or use another --socket", path.display())
             }
             Error::Socket { path, source } => {
                 write!(f, "{}: {source}: use a --socket in a directory that you may write to", path.display())

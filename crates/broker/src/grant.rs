@@ -6,14 +6,16 @@ use std::sync::atomic::{Ordering, fence};
 use std::time::Instant;
 
 use millstream_cwq::ring::SLEEP_WORD;
-use millstream_protocol::{Grant as Terms, STATE_BYTES, STATE_LIVE};
+use millstream_protocol::{Grant as Terms, KEY_PIECE_BYTES, KEY_SLOT_BYTES, STATE_BYTES, STATE_LIVE};
 use millstream_shm::{
     AAD_BYTES, Doorbell, Mapping, Memory, Rings, STATE_PLACE_BYTES, Socket, Words, buffer_bytes, sleep,
 };
 
 use crate::identity::Peer;
+use crate::ledger::{Amounts, Resource};
 use crate::link::Shared;
 use crate::policy::Size;
+use crate::shown::Shown;
 
 /// Bytes of arena for a grant of that size: what was asked for, and the places that its queues keep for themselves. None
 /// where offsets could not reach it all.
@@ -23,6 +25,27 @@ pub(crate) fn arena_bytes(size: &Size) -> Option<u32> {
     let all = (own + u64::from(size.arena_bytes)).next_multiple_of(4096);
     u32::try_from(all).ok()
 }
+
+/// What a grant takes while it is made, and what of that is free when the client has it: the ends of the key socket.
+pub(crate) fn charge(terms: &Terms) -> Option<Amounts> {
+    let rings = Rings::new(terms.queues, terms.depth)?.bytes() as u64;
+    Some(Amounts::new(&[
+        (Resource::Grants, 1),
+        (Resource::Descriptors, 5 + KEY_SOCKET.get(Resource::Descriptors)),
+        (Resource::Queues, terms.queues.into()),
+        (Resource::Memory, u64::from(terms.arena_bytes) + rings.next_multiple_of(4096) + STATE_BYTES as u64),
+        (
+            Resource::KeyMemory,
+            (u64::from(terms.key_slots) * KEY_SLOT_BYTES).next_multiple_of(KEY_PIECE_BYTES),
+        ),
+        (Resource::Orders, 1),
+    ]))
+}
+
+/// Descriptors that are closed when a grant was handed out.
+pub(crate) const KEY_SOCKET: Amounts = Amounts::new(&[(Resource::Descriptors, 2)]);
+/// Those of them where the broker holds the worker's end until the worker has let go.
+pub(crate) const KEY_END: Amounts = Amounts::new(&[(Resource::Descriptors, 1)]);
 
 /// What client and worker share. The broker maps the state page, for good, and the rings, for a moment at the end.
 pub(crate) struct Shares {
@@ -45,6 +68,8 @@ impl Shares {
         let arena = Memory::new("millstream arena", terms.arena_bytes as usize)?;
         let rings = Memory::new("millstream rings", layout.bytes())?;
         let page = Memory::new("millstream state", STATE_BYTES)?;
+        arena.commit()?;
+        rings.commit()?;
         let state = Mapping::shared(&page)?.words(0, 1).ok_or(io::ErrorKind::InvalidInput)?;
         state[0].store(STATE_LIVE, Ordering::Release);
         arena.seal()?;
@@ -64,6 +89,11 @@ impl Shares {
     /// The descriptors that go with a message, in order; the last is a key socket, or one for handing over.
     pub(crate) fn descriptors(&self, last: Socket) -> Vec<Shared> {
         vec![self.arena.clone(), self.rings.clone(), self.page.clone(), self.doorbell.clone(), Arc::new(last)]
+    }
+
+    /// What can be much: the arena and the rings.
+    pub(crate) fn memory(&self) -> [Arc<Memory>; 2] {
+        [self.arena.clone(), self.rings.clone()]
     }
 
     /// Tells the client that it is over, and wakes whoever waits for a completion.
@@ -99,7 +129,7 @@ pub(crate) enum Phase {
 pub(crate) struct Grant {
     pub(crate) terms: Terms,
     /// How the client calls itself.
-    pub(crate) name: String,
+    pub(crate) name: Shown,
     pub(crate) peer: Peer,
     /// The connection that it lives as long as.
     pub(crate) client: u64,
@@ -110,14 +140,10 @@ pub(crate) struct Grant {
     pub(crate) phase: Phase,
     /// The client's end of the key socket, until it is sent.
     pub(crate) key_end: Option<Socket>,
+    /// The inode of the worker's end.
+    pub(crate) key_inode: u64,
     /// The connections that wait for it to be moved, or to end.
     pub(crate) askers: Vec<u64>,
-}
-
-/// How a client calls itself, fit to be shown in a terminal.
-pub(crate) fn shown(name: &str) -> String {
-    const MOST: usize = 64;
-    name.chars().filter(|letter| !letter.is_control()).take(MOST).collect()
 }
 
 #[cfg(test)]
@@ -148,11 +174,5 @@ mod tests {
         });
         assert!(begin.elapsed() < std::time::Duration::from_secs(20));
         assert_eq!(page[0].load(Ordering::Acquire), millstream_protocol::STATE_REVOKED);
-    }
-
-    #[test]
-    fn names_harm_no_terminal() {
-        assert_eq!(shown("a\u{1b}[2Jb\n"), "a[2Jb");
-        assert_eq!(shown(&"x".repeat(500)).len(), 64);
     }
 }

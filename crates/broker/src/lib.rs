@@ -15,22 +15,31 @@
 //! | `broker.rs` | the event loop, and what happened to whom |
 //! | `client.rs`, `operate.rs` | what clients ask: grants; status, revocation, moving, reloading |
 //! | `grant.rs` | one grant: its memory, its state, its end |
-//! | `crew.rs` | the worker processes, and the orders they have not answered |
+//! | `ledger/` | what is out and to whom: limits, reserves, and how often one may ask |
+//! | `ending.rs` | how grants end, and when what they were made of is free again |
+//! | `crew.rs`, `progress.rs` | the worker processes, the orders they have not answered, and how busy is told from dead |
 //! | `link.rs` | messages that are kept until the other side takes them |
+//! | `disposal.rs`, `key_ends.rs` | where descriptors of strangers are closed that the kernel did not refuse |
 //! | `policy/` | who may have what |
 //! | `place.rs` | the socket in the file system |
 //! | `worker/` | the worker |
-//! | `metrics.rs`, `probes.rs` | what others can watch |
+//! | `chatter.rs`, `shown.rs` | how many lines others may have written to the log, and what of their texts is seen there |
+//! | `metrics/`, `probes.rs` | what others can watch |
 //! | `worker/` | what runs in a worker's process; nothing of the above does |
 #![deny(unsafe_code)]
 
 mod broker;
+mod chatter;
 mod client;
 mod config;
 mod crew;
+mod disposal;
+mod ending;
 mod error;
 mod grant;
 mod identity;
+mod key_ends;
+mod ledger;
 mod link;
 mod metrics;
 mod operate;
@@ -39,16 +48,19 @@ mod policy;
 mod poll;
 mod probes;
 mod process;
+mod progress;
+mod shown;
 mod stop;
 pub mod worker;
 
 pub use broker::Broker;
 pub use config::{Config, WorkerCommand};
 pub use error::Error;
+pub use metrics::{MetricsAddress, MetricsConfig};
 pub use stop::Stop;
 
 /// Who may have what: [`Policy`](policy::Policy) from a file, and what it says of a peer.
 pub mod rules {
     pub use crate::identity::Peer;
-    pub use crate::policy::{Limits, Policy, PolicyError};
+    pub use crate::policy::{Limits, Policy, PolicyError, Service};
 }

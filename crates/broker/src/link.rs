@@ -1,4 +1,5 @@
-//! A connection whose other side may be slow: what it does not take is kept until it does.
+//! A connection whose other side may be slow, and hostile: what it does not take is kept until it does, and descriptors
+//! that it sends are neither received nor closed here.
 
 use std::collections::VecDeque;
 use std::io;
@@ -9,24 +10,51 @@ use millstream_protocol::Message;
 use millstream_shm::Socket;
 use zeroize::Zeroizing;
 
+use crate::disposal::Disposal;
+
 /// A descriptor that is sent, and perhaps kept.
 pub(crate) type Shared = Arc<dyn AsFd + Send + Sync>;
 
 /// A message that was not taken yet.
 struct Parcel {
+    ticket: u64,
     bytes: Zeroizing<Vec<u8>>,
     descriptors: Vec<Shared>,
 }
 
-/// One end of a connection, which never blocks.
+/// What takes the place of the kernel's refusal where descriptors can be sent to a connection.
+struct Guard {
+    disposal: Disposal,
+    /// Whose connection it is.
+    uid: Option<u32>,
+}
+
+/// One end of a connection, which never blocks: not when it is dropped, either.
 pub(crate) struct Link {
-    socket: Socket,
+    /// None when it is dropped only.
+    socket: Option<Socket>,
     kept: VecDeque<Parcel>,
+    /// How many messages there were.
+    sent: u64,
+    /// None where the kernel refuses descriptors that are sent here, and did so from the beginning.
+    guard: Option<Guard>,
 }
 
 impl Link {
-    pub(crate) fn new(socket: Socket) -> Self {
-        Link { socket, kept: VecDeque::new() }
+    /// The connection of a worker, or of a user.
+    pub(crate) fn new(socket: Socket, disposal: &Disposal, uid: Option<u32>) -> Self {
+        let guard = (!socket.refuses_descriptors()).then(|| Guard { disposal: disposal.clone(), uid });
+        Link { socket: Some(socket), kept: VecDeque::new(), sent: 0, guard }
+    }
+
+    /// Whether descriptors may have been sent here.
+    pub(crate) fn is_guarded(&self) -> bool {
+        self.guard.is_some()
+    }
+
+    /// Its socket.
+    pub(crate) fn socket(&self) -> &Socket {
+        self.socket.as_ref().expect("a socket until it is dropped")
     }
 
     /// Sends a message after those that were kept.
@@ -34,7 +62,8 @@ impl Link {
     /// # Errors
     /// The other side is gone, or can't be sent descriptors.
     pub(crate) fn send(&mut self, message: &impl Message, descriptors: Vec<Shared>) -> io::Result<()> {
-        self.kept.push_back(Parcel { bytes: message.encode(), descriptors });
+        self.sent += 1;
+        self.kept.push_back(Parcel { ticket: self.sent, bytes: message.encode(), descriptors });
         self.flush()
     }
 
@@ -46,7 +75,7 @@ impl Link {
         while let Some(parcel) = self.kept.front() {
             let descriptors: Vec<BorrowedFd<'_>> =
                 parcel.descriptors.iter().map(|descriptor| descriptor.as_fd()).collect();
-            match self.socket.try_send(&parcel.bytes, &descriptors) {
+            match self.socket().try_send(&parcel.bytes, &descriptors) {
                 Ok(()) => {
                     self.kept.pop_front();
                 }
@@ -62,23 +91,42 @@ impl Link {
         self.kept.len() == 1 && self.kept.pop_front().is_some()
     }
 
+    /// What the last message is called.
+    pub(crate) fn last(&self) -> u64 {
+        self.sent
+    }
+
+    /// Takes back a message that the other side has not taken yet; whether it has not.
+    pub(crate) fn withdraw(&mut self, ticket: u64) -> bool {
+        let at = self.kept.iter().position(|parcel| parcel.ticket == ticket);
+        at.and_then(|at| self.kept.remove(at)).is_some()
+    }
+
+    /// Forgets what was kept: nobody will take it.
+    pub(crate) fn forget(&mut self) {
+        self.kept.clear();
+    }
+
     /// Whether the other side took everything.
     pub(crate) fn is_clear(&self) -> bool {
         self.kept.is_empty()
     }
 
-    /// The next message's bytes, if one is there; without any at the end. Descriptors with it are not opened: to close
-    /// what a stranger sent may block.
+    /// The next message's bytes, if one is there; without any at the end.
     ///
     /// # Errors
-    /// [`io::ErrorKind::WouldBlock`] when none is there now.
+    /// [`io::ErrorKind::WouldBlock`] when none is there now, [`io::ErrorKind::Unsupported`] when it came with descriptors: it
+    /// stays where it is, and no message after it is received.
     pub(crate) fn receive(&self) -> io::Result<Option<Vec<u8>>> {
-        self.socket.try_receive_bytes()
+        match &self.guard {
+            None => self.socket().try_receive_bytes(),
+            Some(_) => self.socket().try_receive_plain(),
+        }
     }
 }
 
 /// Reads what the other side has said and nobody will answer: else the end would overtake what it was told last.
-pub(crate) fn drain(socket: &Socket) {
+fn drain(socket: &Socket) {
     const MOST: usize = 256;
     for _ in 0..MOST {
         if !matches!(socket.try_receive_bytes(), Ok(Some(_))) {
@@ -89,12 +137,22 @@ pub(crate) fn drain(socket: &Socket) {
 
 impl Drop for Link {
     fn drop(&mut self) {
-        drain(&self.socket);
+        let Some(socket) = self.socket.take() else { return };
+        match &self.guard {
+            None => drain(&socket),
+            Some(guard) => {
+                if !socket.stop_receiving() {
+                    // Its peer is to see the end now, and not when it is closed.
+                    socket.hang_up();
+                    guard.disposal.take(socket.into(), guard.uid);
+                }
+            }
+        }
     }
 }
 
 impl AsFd for Link {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+        self.socket().as_fd()
     }
 }

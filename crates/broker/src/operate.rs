@@ -1,14 +1,22 @@
 //! What operators ask: who has what, the end of a grant, another worker for it, the policy again.
 
 use std::collections::{BTreeSet, HashMap};
+use std::time::{Duration, Instant};
 
-use millstream_protocol::{GrantStatus, Order, QueueCounts, Refusal, Reply, WorkerStatus};
-use millstream_shm::pair;
+use millstream_protocol::{GrantStatus, Order, QueueCounts, Refusal, Reply, Use, UseStatus, WorkerStatus};
+use millstream_shm::{Socket, pair};
 
 use crate::broker::Broker;
 use crate::crew::{Purpose, Worker};
 use crate::grant::{Grant, Phase};
+use crate::identity::Peer;
+use crate::ledger::{Amounts, Resource};
+use crate::link::Link;
 use crate::metrics::{Asker as MetricsAsker, Snapshot};
+
+/// How long nobody counts after a survey. To count takes time of the accelerators, and whoever asks meanwhile is told by
+/// the next survey what it finds.
+const BETWEEN_SURVEYS: Duration = Duration::from_millis(20);
 
 /// So many kinds of failure fit a message.
 const MOST_FAILURES: usize = 128;
@@ -27,6 +35,23 @@ pub(crate) struct Survey {
     /// What each grant's queues did.
     pub(crate) counts: HashMap<u64, QueueCounts>,
     askers: Vec<Asker>,
+}
+
+/// The survey under way, and those to come.
+#[derive(Default)]
+pub(crate) struct Surveys {
+    pub(crate) current: Option<Survey>,
+    /// Who waits for the next.
+    waiting: Vec<Asker>,
+    /// The earliest that it begins.
+    next_at: Option<Instant>,
+}
+
+impl Surveys {
+    /// When the next begins, if somebody waits for it and none is under way.
+    pub(crate) fn begins_at(&self) -> Option<Instant> {
+        self.next_at.filter(|_| self.current.is_none() && !self.waiting.is_empty())
+    }
 }
 
 impl Broker {
@@ -51,16 +76,26 @@ impl Broker {
         }
     }
 
-    /// Has all workers count, unless they are already at it.
+    /// Has all workers count, unless they are already at it or have just done so.
     fn count_for(&mut self, asker: Asker) {
-        if let Some(survey) = &mut self.survey {
+        if let Some(survey) = &mut self.surveys.current {
             survey.askers.push(asker);
+            return;
+        }
+        self.surveys.waiting.push(asker);
+        self.begin_survey(Instant::now());
+    }
+
+    /// Begins a survey for those who wait for it, if it is time.
+    pub(crate) fn begin_survey(&mut self, now: Instant) {
+        let Surveys { current, waiting, next_at } = &mut self.surveys;
+        if current.is_some() || waiting.is_empty() || next_at.is_some_and(|at| now < at) {
             return;
         }
         let awaited: BTreeSet<usize> =
             self.crew.iter().filter(|worker| worker.is_ready()).map(|worker| worker.index).collect();
-        let survey = Survey { awaited: awaited.clone(), askers: vec![asker], ..Survey::default() };
-        self.survey = Some(survey);
+        let askers = std::mem::take(waiting);
+        *current = Some(Survey { awaited: awaited.clone(), askers, ..Survey::default() });
         for index in &awaited {
             self.order(*index, &Order::Count {}, Vec::new(), Purpose::Count);
         }
@@ -69,14 +104,15 @@ impl Broker {
 
     /// A worker has counted, or will not.
     pub(crate) fn counted(&mut self, index: usize) {
-        if let Some(survey) = &mut self.survey {
+        if let Some(survey) = &mut self.surveys.current {
             survey.awaited.remove(&index);
         }
         self.finish_survey();
     }
 
     fn finish_survey(&mut self) {
-        let Some(survey) = self.survey.take_if(|survey| survey.awaited.is_empty()) else { return };
+        let Some(survey) = self.surveys.current.take_if(|survey| survey.awaited.is_empty()) else { return };
+        self.surveys.next_at = Some(Instant::now() + BETWEEN_SURVEYS);
         for asker in survey.askers {
             match asker {
                 Asker::Client(id) => self.tell_status(id, &survey.counts),
@@ -84,6 +120,7 @@ impl Broker {
                     workers: self.crew.iter().map(|worker| self.worker_status(worker)).collect(),
                     grants: self.grants.values().map(|grant| grant_status(grant, &survey.counts)).collect(),
                     counters: self.counters.clone(),
+                    uses: self.uses(None),
                 }),
             }
         }
@@ -99,10 +136,32 @@ impl Broker {
         let mut replies: Vec<Reply> =
             workers.map(|worker| Reply::Worker { status: self.worker_status(worker) }).collect();
         replies.extend(seen.iter().map(|grant| Reply::Grant { status: grant_status(grant, counts) }));
+        replies.extend(self.uses((!all).then_some(uid)).into_iter().map(|status| Reply::Use { status }));
         replies.push(Reply::End {});
         for reply in &replies {
             self.answer(id, reply, Vec::new());
         }
+    }
+
+    /// What is in use of what there is: of everything and everybody, or of one user.
+    fn uses(&self, of: Option<u32>) -> Vec<UseStatus> {
+        let mut statuses = Vec::new();
+        if of.is_none() {
+            statuses.push(use_status((false, false), 0, self.ledger.of_service()));
+            let workers = self.crew.iter().map(|worker| worker.index);
+            statuses.extend(
+                workers.map(|index| use_status((false, true), index as u32, self.ledger.of_worker(index))),
+            );
+        }
+        let mine = of.map(|uid| self.policy.account(uid));
+        let accounts = self.ledger.accounts().filter(|(account, _)| mine.is_none_or(|mine| mine == *account));
+        statuses.extend(accounts.map(|(account, held)| {
+            let peer =
+                self.clients.values().find(|client| client.account == account).map(|client| &client.peer);
+            let alone = Peer { pid: 0, uid: account.0, gids: Vec::new() };
+            use_status((true, false), account.0, (*held, self.policy.totals(peer.unwrap_or(&alone))))
+        }));
+        statuses
     }
 
     fn worker_status(&self, worker: &Worker) -> WorkerStatus {
@@ -115,8 +174,8 @@ impl Broker {
             grants: self.grants.values().filter(|grant| grant.worker == worker.index).count() as u32,
             sleeps: worker.sleeps,
             restarts: worker.restarts,
-            sandbox: traits.sandbox,
-            key_memory: traits.key_memory,
+            sandbox: traits.sandbox.to_string(),
+            key_memory: traits.key_memory.to_string(),
         }
     }
 
@@ -157,13 +216,25 @@ impl Broker {
             self.answer(id, &Reply::End {}, Vec::new());
             return Ok(());
         }
-        let (here, there) = pair().map_err(|error| (Refusal::Exhausted, error.to_string()))?;
+        self.ledger.join(number, to).map_err(|over| (over.refusal(), over.to_string()))?;
+        let disposal = &self.disposal;
+        let connected = pair().and_then(|(here, there)| {
+            let again =
+                |end: &Socket| end.duplicate().map(|end| Link::new(Socket::received(end), disposal, None));
+            let held = [again(&here)?, again(&there)?];
+            Ok((here, there, held))
+        });
+        let (here, there, held) = connected.map_err(|error| {
+            self.ledger.leave(number, to);
+            (Refusal::Exhausted, error.to_string())
+        })?;
         client.waits = true;
         grant.askers.push(id);
         grant.phase = Phase::Moving { to, released: false, adopted: false };
-        let adopt = Order::Adopt { grant: grant.terms.clone() };
+        let adopt = Order::Adopt { grant: grant.terms.clone(), keys: grant.key_inode };
         let descriptors = grant.shares.descriptors(there);
         let release = Order::Release { grant: number };
+        self.key_ends.hold_for_move(number, held);
         self.order(from, &release, vec![std::sync::Arc::new(here)], Purpose::Release(number));
         self.order(to, &adopt, descriptors, Purpose::Adopt(number));
         Ok(())
@@ -176,11 +247,21 @@ impl Broker {
             self.refuse(id, Refusal::Denied, "only operators reload the policy".to_owned());
             return;
         }
-        match self.reload() {
+        let by = client.peer.uid;
+        match self.reload(Some(by)) {
             Ok(()) => self.answer(id, &Reply::End {}, Vec::new()),
             Err(error) => self.refuse(id, Refusal::Policy, error.to_string()),
         }
     }
+}
+
+/// What is held of what may be.
+fn use_status((user, worker): (bool, bool), number: u32, (held, limits): (Amounts, Amounts)) -> UseStatus {
+    let counted = |resource: &Resource| {
+        let (used, limit) = (held.get(*resource), limits.get(*resource));
+        (used > 0 || limit < u64::MAX).then(|| Use { what: resource.label().to_owned(), used, limit })
+    };
+    UseStatus { user, worker, number, uses: Resource::ALL.iter().filter_map(counted).collect() }
 }
 
 fn grant_status(grant: &Grant, counts: &HashMap<u64, QueueCounts>) -> GrantStatus {
@@ -188,7 +269,7 @@ fn grant_status(grant: &Grant, counts: &HashMap<u64, QueueCounts>) -> GrantStatu
     counts.failures.truncate(MOST_FAILURES);
     GrantStatus {
         grant: grant.terms.clone(),
-        name: grant.name.clone(),
+        name: grant.name.to_string(),
         pid: grant.peer.pid,
         uid: grant.peer.uid,
         worker: grant.worker as u32,

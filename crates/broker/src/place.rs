@@ -1,16 +1,17 @@
 //! The socket in the file system: made, watched, and made again when somebody took it away.
 
-use std::fs::{self, DirBuilder, Permissions};
+use std::fs::{self, DirBuilder};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use millstream_shm::{Listener, Socket};
 use rustix::fs::inotify;
 
+use crate::disposal::Disposal;
 use crate::process::has_run_out;
 
 /// How long after the socket has gone it is made again: whoever removes a directory is left to finish.
@@ -36,6 +37,9 @@ pub(crate) enum Visitor {
 pub(crate) struct Door {
     /// None while it could not be bound again.
     listener: Option<Listener>,
+    /// Whether the kernel is asked to refuse descriptors that clients send.
+    refuse: bool,
+    disposal: Disposal,
     path: PathBuf,
     /// Tells when the socket or its directory is taken away; none where somebody else bound it.
     watch: Option<OwnedFd>,
@@ -49,9 +53,18 @@ pub(crate) struct Door {
 
 impl Door {
     /// Binds a socket, for everybody or for this user only, or takes the one that was inherited.
-    pub(crate) fn open(path: &Path, inherited: Option<OwnedFd>, for_all: bool) -> io::Result<Self> {
+    /// Where `refuse` is true, the kernel is asked to refuse descriptors that clients send.
+    pub(crate) fn open(
+        path: &Path,
+        inherited: Option<OwnedFd>,
+        for_all: bool,
+        refuse: bool,
+        disposal: &Disposal,
+    ) -> io::Result<Self> {
         let mut door = Door {
             listener: None,
+            refuse,
+            disposal: disposal.clone(),
             path: path.to_owned(),
             watch: None,
             spare: Some(spare()?),
@@ -62,7 +75,7 @@ impl Door {
             Some(descriptor) => {
                 rustix::io::ioctl_fionbio(&descriptor, true)?;
                 rustix::io::fcntl_setfd(&descriptor, rustix::io::FdFlags::CLOEXEC)?;
-                door.listener = Some(Listener::received(descriptor));
+                door.take(Listener::received(descriptor));
             }
             None => {
                 door.watch =
@@ -74,16 +87,16 @@ impl Door {
     }
 
     fn bind(&mut self, for_all: bool) -> io::Result<()> {
-        let directory = self.path.parent().filter(|directory| !directory.as_os_str().is_empty());
+        let path = self.path.clone();
+        let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
         if let Some(directory) = directory
             && !directory.exists()
         {
             DirBuilder::new().mode(if for_all { 0o755 } else { 0o700 }).create(directory)?;
         }
-        let listener = Listener::bind(&self.path)?;
+        let listener = Listener::bind_with_mode(&self.path, mode(for_all))?;
         rustix::io::ioctl_fionbio(&listener, true)?;
-        self.listener = Some(listener);
-        self.admit(for_all)?;
+        self.take(listener);
         let Some(watch) = &self.watch else { return Ok(()) };
         // The link to the socket goes, or another takes its place. To watch everything in the directory would cost time
         // for what others do there.
@@ -94,13 +107,29 @@ impl Door {
         Ok(())
     }
 
+    fn take(&mut self, listener: Listener) {
+        if self.refuse {
+            // Where the kernel can't, each connection is guarded.
+            let _ = listener.refuse_descriptors();
+        }
+        self.listener = Some(listener);
+    }
+
+    /// Gives the listener up. Who has connected and was not let in may have sent descriptors.
+    fn shut(&mut self) {
+        let Some(listener) = self.listener.take() else { return };
+        if listener.refuses_descriptors() {
+            return;
+        }
+        if let Ok(descriptor) = listener.into_descriptor() {
+            self.disposal.take(descriptor, None);
+        }
+    }
+
     /// Lets everybody connect, or this user only. What they may have is the policy's affair: this only keeps knocking
     /// out.
     pub(crate) fn admit(&self, for_all: bool) -> io::Result<()> {
-        if self.watch.is_none() {
-            return Ok(());
-        }
-        fs::set_permissions(&self.path, Permissions::from_mode(if for_all { 0o666 } else { 0o600 }))
+        self.listener.as_ref().map_or(Ok(()), |listener| listener.set_mode(mode(for_all)))
     }
 
     pub(crate) fn listener(&self) -> Option<BorrowedFd<'_>> {
@@ -130,10 +159,15 @@ impl Door {
                 Ok(Visitor::Nobody)
             }
             Err(_) => {
-                self.pause_until = Some(Instant::now() + PAUSE);
+                self.pause();
                 Ok(Visitor::Closed)
             }
         }
+    }
+
+    /// Lets nobody in for a moment.
+    pub(crate) fn pause(&mut self) {
+        self.pause_until = Some(Instant::now() + PAUSE);
     }
 
     /// After a refusal: a descriptor for the next one.
@@ -160,14 +194,25 @@ impl Door {
     /// Binds it again. The old listener must not be waited for any more.
     pub(crate) fn restore(&mut self, for_all: bool) -> io::Result<()> {
         self.restore_at = None;
-        self.listener = None;
+        self.shut();
         let bound = self.bind(for_all);
         if bound.is_err() {
-            self.listener = None;
+            self.shut();
             self.restore_at = Some(Instant::now() + RETRY);
         }
         bound
     }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        self.shut();
+    }
+}
+
+/// The socket's mode, for everybody or for this user only.
+fn mode(for_all: bool) -> u32 {
+    if for_all { 0o666 } else { 0o600 }
 }
 
 fn spare() -> io::Result<OwnedFd> {

@@ -1,4 +1,8 @@
-//! What the broker's own process gives up, and how many descriptors it may have.
+//! What the broker's own process gives up, how many descriptors it may have, and how much memory the machine has.
+//!
+//! # Safety
+//! The one call that has no safe wrapper takes a number and gives one.
+#![allow(unsafe_code)]
 
 use std::io;
 
@@ -14,6 +18,19 @@ pub(crate) fn settle() -> io::Result<()> {
     let files = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: files.maximum, ..files })?;
     Ok(())
+}
+
+/// How many descriptors there are for clients, beside those that the broker needs itself.
+pub(crate) fn descriptors_for_clients(workers: usize) -> u64 {
+    let files = getrlimit(Resource::Nofile).current.unwrap_or(1 << 20);
+    files - (files / 4).min(64 + 4 * workers as u64)
+}
+
+/// Bytes of the machine's memory.
+pub(crate) fn memory() -> u64 {
+    // SAFETY: see the file's head.
+    let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
+    u64::try_from(pages).unwrap_or(1 << 18).saturating_mul(rustix::param::page_size() as u64)
 }
 
 /// Whether memory or descriptors have run out, here or in the system.

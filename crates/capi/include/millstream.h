@@ -56,6 +56,36 @@
 #define MILLSTREAM_NO_SPIN UINT32_MAX
 
 /**
+ * Of millstream_key_options: the key may encrypt and seal.
+ */
+#define MILLSTREAM_USAGE_ENCRYPT 1
+
+/**
+ * The key may decrypt and open.
+ */
+#define MILLSTREAM_USAGE_DECRYPT 2
+
+/**
+ * The key may produce MACs.
+ */
+#define MILLSTREAM_USAGE_SIGN 4
+
+/**
+ * The key may compare MACs.
+ */
+#define MILLSTREAM_USAGE_VERIFY 8
+
+/**
+ * The key may encrypt other keys, for which there is no operation yet.
+ */
+#define MILLSTREAM_USAGE_WRAP 16
+
+/**
+ * The key may derive other keys, for which there is no operation yet.
+ */
+#define MILLSTREAM_USAGE_DERIVE 32
+
+/**
  * What came of a call. The numbers never change; new ones may be added. MILLSTREAM_STATUS_OK is 0, all others are
  * failures, except that MILLSTREAM_STATUS_NOTHING says of a queue that nothing has ended.
  */
@@ -177,7 +207,7 @@ enum millstream_status
      */
     MILLSTREAM_STATUS_DESTINATION_LENGTH = 36,
     /**
-     * More than 64 bytes of initialisation vector or tag, 64 KiB of associated data, or 64 buffers.
+     * More than 255 bytes of initialisation vector, 64 of tag, or 64 buffers.
      */
     MILLSTREAM_STATUS_TOO_LONG = 37,
     /**
@@ -213,7 +243,7 @@ enum millstream_status
      */
     MILLSTREAM_STATUS_FORKED = 45,
     /**
-     * The policy of the service does not allow the algorithm.
+     * The policy of the service does not allow the algorithm, or such a key.
      */
     MILLSTREAM_STATUS_POLICY = 46,
     /**
@@ -228,6 +258,26 @@ enum millstream_status
      * Every queue of the grant is taken.
      */
     MILLSTREAM_STATUS_QUEUES_TAKEN = 49,
+    /**
+     * The key was not made for this, or a key of its algorithm can't be made for what was asked.
+     */
+    MILLSTREAM_STATUS_KEY_USAGE = 50,
+    /**
+     * The accelerator makes the nonces of this key: seal with MILLSTREAM_KIND_SEAL_WITH_MADE_NONCE.
+     */
+    MILLSTREAM_STATUS_NONCE_GIVEN = 51,
+    /**
+     * The accelerator makes no nonces for this key: give one.
+     */
+    MILLSTREAM_STATUS_NONCE_MISSING = 52,
+    /**
+     * The key has sealed as often as its nonces allow: use another.
+     */
+    MILLSTREAM_STATUS_NONCES_SPENT = 53,
+    /**
+     * The key compares no tag of less than 12 bytes, because it may not produce them, or because its nonces are made.
+     */
+    MILLSTREAM_STATUS_SHORT_TAG = 54,
     /**
      * No service can be reached at the socket.
      */
@@ -292,6 +342,10 @@ enum millstream_status
      * The service did not understand the message.
      */
     MILLSTREAM_STATUS_SERVICE_MESSAGE = 79,
+    /**
+     * The service is neither root's nor this user's, nor that of the user who was named.
+     */
+    MILLSTREAM_STATUS_UNTRUSTED = 80,
     /**
      * The accelerator knows control words of another version.
      */
@@ -391,7 +445,8 @@ enum millstream_algorithm
      */
     MILLSTREAM_ALGORITHM_AES_XTS = 20,
     /**
-     * AES-GCM. Key: 16, 24 or 32 bytes. Nonce: 1 byte or more, best 12. Tag: 16, or cut to 15, 14, 13, 12, 8 or 4.
+     * AES-GCM. Key: 16, 24 or 32 bytes. Nonce: 1 byte or more, best 12. Tag: 16; millstream_open_cut() takes
+     * shorter ones.
      */
     MILLSTREAM_ALGORITHM_AES_GCM = 21,
     /**
@@ -565,6 +620,11 @@ enum millstream_kind
      * The same, and ends the message: the tag is its digest.
      */
     MILLSTREAM_KIND_LAST_DIGEST = 14,
+    /**
+     * As MILLSTREAM_KIND_SEAL, in a queue, under a nonce that the accelerator makes: `key`, which was made so
+     * (millstream_key_options), and `aad`. The nonce comes back after the tag.
+     */
+    MILLSTREAM_KIND_SEAL_WITH_MADE_NONCE = 15,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -835,7 +895,7 @@ typedef struct millstream_request {
      */
     const uint8_t *iv;
     /**
-     * Bytes of it, at most 64.
+     * Bytes of it, at most 255.
      */
     size_t iv_length;
     /**
@@ -843,7 +903,7 @@ typedef struct millstream_request {
      */
     const uint8_t *aad;
     /**
-     * Bytes of it, at most 65535.
+     * Bytes of it: as many as the arena has room for.
      */
     size_t aad_length;
     /**
@@ -905,9 +965,9 @@ typedef struct millstream_done {
      */
     uint32_t tag_length;
     /**
-     * 0.
+     * Bytes of the nonce that the accelerator made, which follow those of the tag in `tag`; 0 where it made none.
      */
-    uint32_t reserved;
+    uint32_t nonce_length;
     /**
      * The request's source, which can be used again; NULL where it had none.
      */
@@ -925,7 +985,7 @@ typedef struct millstream_done {
      */
     size_t state_length;
     /**
-     * The digest, MAC or tag.
+     * The digest, MAC or tag, and after it the nonce that was made.
      */
     uint8_t tag[64];
 } millstream_done;
@@ -977,9 +1037,14 @@ typedef struct millstream_attach_options {
      */
     uint32_t demote_from;
     /**
+     * The user whom the service may have besides root and this process's own user. Usual: whom the environment variable
+     * MILLSTREAM_SERVICE_UID names, and for the service in /run/millstream the owner of that directory.
+     */
+    uint32_t service_uid;
+    /**
      * 0.
      */
-    uint32_t reserved[4];
+    uint32_t reserved[3];
 } millstream_attach_options;
 
 /**
@@ -1023,6 +1088,34 @@ typedef struct millstream_grant_info {
      */
     uint32_t reserved[4];
 } millstream_grant_info;
+
+/**
+ * What a key in a slot is for, 32 bytes. Where a number is 0 it is what is usual.
+ *
+ * Some sets of usages are refused with MILLSTREAM_STATUS_KEY_USAGE because they would not hold: under CTR, CFB, RC4 and KASUMI F8 who
+ * may encrypt can decrypt, and the other way round; under an AEAD who may seal with any nonce can decrypt, so a
+ * key that only seals needs made nonces. A key that verifies and does not sign, and one whose nonces are made, compares
+ * tags of 12 bytes at least, or whole ones.
+ */
+typedef struct millstream_key_options {
+    /**
+     * MILLSTREAM_USAGE_... together. Usual: all that the algorithm has operations for.
+     */
+    uint32_t usages;
+    /**
+     * 1 if its bytes may be had back from an accelerator, else 0.
+     */
+    uint32_t exportable;
+    /**
+     * 1 if the accelerator makes the nonces of the AEAD's key (MILLSTREAM_KIND_SEAL_WITH_MADE_NONCE) and refuses given ones
+     * for sealing, else 0.
+     */
+    uint32_t makes_nonces;
+    /**
+     * 0.
+     */
+    uint32_t reserved[5];
+} millstream_key_options;
 
 #ifdef __cplusplus
 extern "C" {
@@ -1169,8 +1262,8 @@ millstream_status millstream_seal(const struct millstream_key *key,
                                   uint8_t *tag);
 
 /**
- * Decrypts `length` bytes with a key of AES-GCM or ChaCha20-Poly1305 if the tag of `tag_length` bytes is right; the
- * comparison takes the same time wherever tags differ. The output has as many bytes as the input, and may be it.
+ * Decrypts `length` bytes with a key of AES-GCM or ChaCha20-Poly1305 if the tag of `tag_length` bytes, which must be 16, is
+ * right; the comparison takes the same time wherever tags differ. The output has as many bytes as the input, and may be it.
  *
  * Fails with MILLSTREAM_STATUS_AUTHENTICATION: the output is all zero then, and if it is the input it holds the
  * ciphertext again; no plaintext is left. With nothing written it fails with MILLSTREAM_STATUS_TAG_LENGTH,
@@ -1187,6 +1280,25 @@ millstream_status millstream_open(const struct millstream_key *key,
                                   size_t length,
                                   const uint8_t *tag,
                                   size_t tag_length);
+
+/**
+ * As millstream_open() where a protocol cuts tags of AES-GCM to `expected_length` bytes: 15, 14, 13, 12, 8 or 4. That length
+ * is what the protocol says, not what a message has: a tag of another length is refused.
+ *
+ * Fails as millstream_open(), and with MILLSTREAM_STATUS_TAG_LENGTH where `tag_length` is not `expected_length`, or that is
+ * no length of a tag.
+ */
+millstream_status millstream_open_cut(const struct millstream_key *key,
+                                      const uint8_t *nonce,
+                                      size_t nonce_length,
+                                      const uint8_t *aad,
+                                      size_t aad_length,
+                                      const uint8_t *input,
+                                      uint8_t *output,
+                                      size_t length,
+                                      const uint8_t *tag,
+                                      size_t tag_length,
+                                      size_t expected_length);
 
 /**
  * Writes the digest of `length` bytes to `digest`, which has room for `room` bytes: millstream_digest_length() are
@@ -1760,7 +1872,8 @@ millstream_status millstream_queue_cancel(struct millstream_queue *queue,
  * millstream_accelerator_free(). Any number of threads may use it at once. Where a worker has just died it waits, up to a
  * second, for the next one.
  *
- * Fails, with NULL in *made, with MILLSTREAM_STATUS_NO_SERVICE, MILLSTREAM_STATUS_NOT_PERMITTED, MILLSTREAM_STATUS_DENIED,
+ * Fails, with NULL in *made, with MILLSTREAM_STATUS_NO_SERVICE, MILLSTREAM_STATUS_NOT_PERMITTED,
+ * MILLSTREAM_STATUS_UNTRUSTED, MILLSTREAM_STATUS_DENIED,
  * MILLSTREAM_STATUS_TOO_MUCH, MILLSTREAM_STATUS_TOO_MANY_GRANTS, MILLSTREAM_STATUS_NO_WORKER,
  * MILLSTREAM_STATUS_SERVICE_EXHAUSTED, MILLSTREAM_STATUS_SERVICE_VERSION, MILLSTREAM_STATUS_NO_ANSWER,
  * MILLSTREAM_STATUS_ANSWER, MILLSTREAM_STATUS_DESCRIPTORS, MILLSTREAM_STATUS_GRANT_MEMORY,
@@ -1854,6 +1967,39 @@ const char *millstream_accelerator_socket(const struct millstream_accelerator *a
  * How often this process took an accelerator of its own because no service could be reached.
  */
 uint64_t millstream_fallbacks(void);
+
+/**
+ * As millstream_accelerator_import_key(), for what `options` say, or for all where they are NULL. Fails as that does, and with
+ * MILLSTREAM_STATUS_KEY_USAGE, MILLSTREAM_STATUS_RESERVED; with MILLSTREAM_STATUS_POLICY also where the service's policy
+ * does not allow such a key, which millstream_last_error() says.
+ */
+millstream_status millstream_accelerator_import_key_with(const struct millstream_accelerator *accelerator,
+                                                         millstream_algorithm algorithm,
+                                                         const uint8_t *key,
+                                                         size_t key_length,
+                                                         const struct millstream_key_options *options,
+                                                         uint64_t *made);
+
+/**
+ * As millstream_accelerator_generate_key(), for what `options` say, or for all where they are NULL. Fails as
+ * millstream_accelerator_import_key_with() does.
+ */
+millstream_status millstream_accelerator_generate_key_with(const struct millstream_accelerator *accelerator,
+                                                           millstream_algorithm algorithm,
+                                                           size_t key_length,
+                                                           const struct millstream_key_options *options,
+                                                           uint64_t *made);
+
+/**
+ * As millstream_queue_import_key(), for what `options` say, or for all where they are NULL. A queue of this process has no way
+ * to export a key. Fails as millstream_queue_import_key() and millstream_accelerator_import_key_with() do.
+ */
+millstream_status millstream_queue_import_key_with(struct millstream_queue *queue,
+                                                   millstream_algorithm algorithm,
+                                                   const uint8_t *key,
+                                                   size_t key_length,
+                                                   const struct millstream_key_options *options,
+                                                   uint64_t *made);
 
 #ifdef __cplusplus
 }  // extern "C"

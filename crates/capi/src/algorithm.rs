@@ -27,7 +27,8 @@ pub enum Algorithm {
     AesCfb = 0x13,
     /// AES in XTS mode. Key: 32 or 64 bytes, two different halves. Tweak of the data unit: 16. 16 bytes to 16 MiB.
     AesXts = 0x14,
-    /// AES-GCM. Key: 16, 24 or 32 bytes. Nonce: 1 byte or more, best 12. Tag: 16, or cut to 15, 14, 13, 12, 8 or 4.
+    /// AES-GCM. Key: 16, 24 or 32 bytes. Nonce: 1 byte or more, best 12. Tag: 16; millstream_open_cut() takes
+    /// shorter ones.
     AesGcm = 0x15,
     /// AES-CMAC. Key: 16, 24 or 32 bytes. Tag: 16, or cut to 4 or more.
     AesCmac = 0x16,

@@ -50,15 +50,39 @@ pub fn seal(
     Ok(())
 }
 
+/// A whole tag of an AEAD.
+#[inline(always)]
+pub fn whole_tag(tag: &[u8]) -> Result<&[u8; TAG], Failure> {
+    tag.try_into().map_err(|_| {
+        EngineError::TagLength { algorithm: "an AEAD", given: tag.len(), takes: "16 bytes" }.into()
+    })
+}
+
 /// Decrypts if the tag is right.
 #[inline(always)]
 pub fn open(key: &Key, nonce: &[u8], aad: &[u8], data: InOut<'_>, tag: &[u8]) -> Result<(), Failure> {
+    let tag = whole_tag(tag)?;
     match key.aead()? {
         AeadKey::AesGcm(key) => key.open(nonce, aad, data, tag)?,
         AeadKey::ChaCha20Poly1305(key) => key.open(nonce, aad, data, tag)?,
         key => return run(Operation::open(key, nonce, aad, data, tag), |_| {}),
     }
     Ok(())
+}
+
+/// Decrypts if the tag, which is to have been cut to `expected` bytes, is right.
+pub fn open_cut(
+    key: &Key,
+    nonce: &[u8],
+    aad: &[u8],
+    data: InOut<'_>,
+    tag: &[u8],
+    expected: usize,
+) -> Result<(), Failure> {
+    match key.aead()? {
+        AeadKey::AesGcm(key) => Ok(key.open_cut(nonce, aad, data, tag, expected)?),
+        key => run(Operation::open_cut(key, nonce, aad, data, tag, expected), |_| {}),
+    }
 }
 
 /// Writes a digest to the front of `out`; its length.

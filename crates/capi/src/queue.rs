@@ -75,6 +75,7 @@ pub enum Work {
     Encrypt(KeyHandle),
     Decrypt(KeyHandle),
     Seal(KeyHandle),
+    SealWithMadeNonce(KeyHandle),
     Open(KeyHandle),
     Digest(Hash),
     Mac(KeyHandle),
@@ -118,6 +119,8 @@ pub struct Ended {
     pub user: u64,
     /// The digest or tag: how much of it there is, and room for the longest.
     pub tag: ([u8; 64], usize),
+    /// Bytes of a nonce that was made, after the tag.
+    pub nonce: usize,
 }
 
 impl Queue {
@@ -177,13 +180,21 @@ impl Queue {
             place.copy_from_slice(computed);
             tag.1 = computed.len();
         }
+        let made = done.nonce();
+        let nonce = match tag.0.get_mut(tag.1..tag.1 + made.len()) {
+            Some(place) => {
+                place.copy_from_slice(made);
+                made.len()
+            }
+            None => 0,
+        };
         self.state.clear();
         self.state.extend_from_slice(done.state());
         let mut flight = std::mem::take(&mut self.flights[done.ticket.to_bits() as u32 as usize]);
         let more = if flight.more.is_empty() { Vec::new() } else { done.buffers.take_more() };
         let (source, destination) = (done.buffers.source.take(), done.buffers.destination.take());
         let (source, destination) = flight.give_back(source, destination, more);
-        Ok(Ended { done, source, destination, user: flight.user, tag })
+        Ok(Ended { done, source, destination, user: flight.user, tag, nonce })
     }
 
     /// Takes an operation back if it has not begun.
@@ -236,8 +247,11 @@ fn request<'a>(
         (Work::Seal(key), Some(source), Some(destination)) => {
             Request::seal(key, iv, aad, source, destination)
         }
+        (Work::SealWithMadeNonce(key), Some(source), Some(destination)) => {
+            Request::seal_with_made_nonce(key, aad, source, destination)
+        }
         (Work::Open(key), Some(source), Some(destination)) => {
-            Request::open(key, iv, aad, source, destination, tag)
+            Request::open_cut(key, iv, aad, source, destination, tag, 16)
         }
         (Work::Digest(hash), Some(source), _) => Request::digest(hash, source),
         (Work::Mac(key), Some(source), _) => Request::mac(key, source).with_iv(iv),

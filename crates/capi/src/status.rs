@@ -71,7 +71,7 @@ pub enum Status {
     ForeignBuffer = 35,
     /// The destination is not as long as the source.
     DestinationLength = 36,
-    /// More than 64 bytes of initialisation vector or tag, 64 KiB of associated data, or 64 buffers.
+    /// More than 255 bytes of initialisation vector, 64 of tag, or 64 buffers.
     TooLong = 37,
     /// The buffer is with an operation in flight.
     InFlight = 38,
@@ -89,7 +89,7 @@ pub enum Status {
     Gone = 44,
     /// This is a forked child of the process that attached.
     Forked = 45,
-    /// The policy of the service does not allow the algorithm.
+    /// The policy of the service does not allow the algorithm, or such a key.
     Policy = 46,
     /// The thread of an accelerator could not be started, or not be pinned.
     Thread = 47,
@@ -97,6 +97,16 @@ pub enum Status {
     Memory = 48,
     /// Every queue of the grant is taken.
     QueuesTaken = 49,
+    /// The key was not made for this, or a key of its algorithm can't be made for what was asked.
+    KeyUsage = 50,
+    /// The accelerator makes the nonces of this key: seal with MILLSTREAM_KIND_SEAL_WITH_MADE_NONCE.
+    NonceGiven = 51,
+    /// The accelerator makes no nonces for this key: give one.
+    NonceMissing = 52,
+    /// The key has sealed as often as its nonces allow: use another.
+    NoncesSpent = 53,
+    /// The key compares no tag of less than 12 bytes, because it may not produce them, or because its nonces are made.
+    ShortTag = 54,
 
     /// No service can be reached at the socket.
     NoService = 64,
@@ -130,6 +140,8 @@ pub enum Status {
     KeyMemory = 78,
     /// The service did not understand the message.
     ServiceMessage = 79,
+    /// The service is neither root's nor this user's, nor that of the user who was named.
+    Untrusted = 80,
 
     /// The accelerator knows control words of another version.
     WordVersion = 96,
@@ -204,7 +216,7 @@ texts! {
     ArenaFull c"the arena has no room: free buffers, or ask for more arena_bytes",
     ForeignBuffer c"a buffer is of another queue: take buffers from the queue they go to",
     DestinationLength c"the destination is not as long as the source: see millstream_buffer_set_len",
-    TooLong c"too many bytes of initialisation vector, tag or associated data, or too many buffers",
+    TooLong c"too many bytes of initialisation vector or tag, or too many buffers",
     InFlight c"the buffer is with an operation in flight: wait for its end",
     Lost c"the buffer went with a queue or accelerator that has ended: free it",
     KeySlots c"every key slot is taken: remove a key first, or ask for more key_slots",
@@ -213,10 +225,15 @@ texts! {
     Revoked c"the grant was revoked: attach again and import the keys again",
     Gone c"the accelerator has ended: attach again, or start another, and import the keys again",
     Forked c"the grant is the parent's, and a forked child has none of it: attach again",
-    Policy c"the policy of the service does not allow the algorithm",
+    Policy c"the policy of the service does not allow the algorithm, or such a key",
     Thread c"the accelerator's thread could not be started or pinned: choose another cpu",
     Memory c"no memory for a queue: ask for less arena_bytes or depth",
     QueuesTaken c"every queue of the grant is taken: free one, or attach with more queues",
+    KeyUsage c"the key was not made for this, or can't be: see millstream_key_options",
+    NonceGiven c"the accelerator makes the nonces of this key: seal without giving one",
+    NonceMissing c"the accelerator makes no nonces for this key: give one",
+    NoncesSpent c"the key has sealed as often as its nonces allow: use another key",
+    ShortTag c"this key compares no tag of less than 12 bytes",
     NoService c"no service can be reached: start one with `millstream serve`, or name its socket",
     NotPermitted c"this user may not connect to the service: ask its owner",
     Denied c"the service's policy allows this user no grant",
@@ -233,6 +250,7 @@ texts! {
     NotExportable c"the key was not made to be exported",
     KeyMemory c"the service's memory for keys has run out",
     ServiceMessage c"the service did not understand the message: use the same release",
+    Untrusted c"the service is neither root's nor this user's: name its user, or find out who listens there",
     WordVersion c"the accelerator knows control words of another version: use the same release",
     WordOpcode c"the accelerator knows no such operation: use the same release",
     WordAlgorithm c"the accelerator knows no such algorithm for the operation",
@@ -382,6 +400,7 @@ fn of_refusal(refusal: Refusal) -> Status {
     match refusal {
         Refusal::Full => Status::Full,
         Refusal::ArenaFull => Status::ArenaFull,
+        Refusal::BufferLength => Status::Size,
         Refusal::ForeignBuffer => Status::ForeignBuffer,
         Refusal::DestinationLength => Status::DestinationLength,
         Refusal::TooLong => Status::TooLong,
@@ -417,9 +436,14 @@ pub fn of_operation(status: cwq::Status) -> Status {
         End::KeyLength => Status::KeyLength,
         End::IvLength => Status::NonceLength,
         End::MacLength => Status::TagLength,
-        End::DataLength => Status::DataLength,
+        End::DataLength | End::TooLong => Status::DataLength,
         End::MidState => Status::MidState,
         End::Parameter => Status::Parameter,
+        End::UsageEncrypt | End::UsageDecrypt | End::UsageSign | End::UsageVerify => Status::KeyUsage,
+        End::ShortTag => Status::ShortTag,
+        End::NonceGiven => Status::NonceGiven,
+        End::NonceMissing => Status::NonceMissing,
+        End::NoncesSpent => Status::NoncesSpent,
         End::Cancelled => Status::Cancelled,
         End::Revoked => Status::Revoked,
         End::Gone => Status::Gone,
@@ -431,6 +455,7 @@ fn of_attach(error: &AttachError) -> Status {
     match error {
         AttachError::NoService { why: ErrorKind::PermissionDenied, .. } => Status::NotPermitted,
         AttachError::NoService { .. } => Status::NoService,
+        AttachError::Untrusted { .. } => Status::Untrusted,
         AttachError::Refused { why, .. } => match why {
             ServiceRefusal::Denied => Status::Denied,
             ServiceRefusal::TooMuch => Status::TooMuch,
@@ -455,7 +480,11 @@ fn of_key_refusal(refusal: KeyRefusal) -> Status {
         KeyRefusal::NoSuchKey => Status::NoSuchKey,
         KeyRefusal::NotExportable => Status::NotExportable,
         KeyRefusal::SlotsFull => Status::KeySlots,
-        KeyRefusal::Policy => Status::Policy,
+        KeyRefusal::Policy
+        | KeyRefusal::PolicyUsages
+        | KeyRefusal::PolicyNonces
+        | KeyRefusal::PolicyExportable => Status::Policy,
+        KeyRefusal::Usage | KeyRefusal::TwoWay | KeyRefusal::Nonces => Status::KeyUsage,
         KeyRefusal::KeyLength => Status::KeyLength,
         KeyRefusal::Algorithm => Status::Algorithm,
         KeyRefusal::Message => Status::ServiceMessage,

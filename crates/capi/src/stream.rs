@@ -16,7 +16,7 @@ use self_cell::self_cell;
 use zeroize::Zeroizing;
 
 use crate::algorithm::AlgorithmCode;
-use crate::direct::room;
+use crate::direct::{room, whole_tag};
 use crate::key::Key;
 use crate::pass::Pass;
 use crate::status::Failure;
@@ -231,8 +231,8 @@ impl Stream {
         self.keyed.with_dependent_mut(|_, message| match std::mem::replace(message, Message::Ended) {
             Message::Hmac(hmac) => Ok(hmac.verify(tag)?),
             Message::Cmac(cmac) => Ok(cmac.verify(tag)?),
-            Message::Gcm(stream, Direction::Decrypt) => Ok(stream.verify(tag)?),
-            Message::ChaCha(stream, Direction::Decrypt) => Ok(stream.verify(tag)?),
+            Message::Gcm(stream, Direction::Decrypt) => Ok(stream.verify(whole_tag(tag)?)?),
+            Message::ChaCha(stream, Direction::Decrypt) => Ok(stream.verify(whole_tag(tag)?)?),
             Message::Ended => Err(Failure::Ended),
             other => {
                 *message = other;

@@ -14,6 +14,7 @@ use millstream_c::ffi::direct::*;
 use millstream_c::ffi::library::*;
 use millstream_c::ffi::queue::*;
 use millstream_c::ffi::stream::*;
+use millstream_c::ffi::usage::*;
 use millstream_c::status::Status;
 use millstream_c::stream::Stream;
 use millstream_testkit::Random;
@@ -600,6 +601,32 @@ fn queues_give_everything_back() {
         assert_eq!(done.status, Status::Authentication.into());
         let opened = unsafe { std::slice::from_raw_parts(millstream_buffer_data(done.destination), 100) };
         assert_eq!(opened, [0; 100]);
+        ok!(millstream_queue_remove_key(queue, key));
+
+        // A nonce that the accelerator makes comes back after the tag; a given one is refused.
+        let mut options: KeyOptions = unsafe { std::mem::zeroed() };
+        options.makes_nonces = 1;
+        let gcm = AlgorithmCode(0x15);
+        ok!(millstream_queue_import_key_with(queue, gcm, [7; 16].as_ptr(), 16, &options, &mut key));
+        request = unsafe { std::mem::zeroed() };
+        (request.kind, request.key) = (KindCode(Kind::SealWithMadeNonce as u32), key);
+        (request.source, request.destination) = (buffers[0], buffers[1]);
+        ok!(millstream_queue_submit(queue, &request, null_mut()));
+        ok!(millstream_queue_wait(queue, &mut done));
+        assert_eq!((done.status, done.tag_length, done.nonce_length), (Status::Ok.into(), 16, 12));
+        let (sealed, tag, nonce) = (done.destination, done.tag, done.tag[16..28].to_vec());
+        request.kind = KindCode(Kind::Open as u32);
+        (request.source, request.destination) = (sealed, buffers[2]);
+        (request.iv, request.iv_length) = (nonce.as_ptr(), 12);
+        (request.tag, request.tag_length) = (tag.as_ptr(), 16);
+        ok!(millstream_queue_submit(queue, &request, null_mut()));
+        ok!(millstream_queue_wait(queue, &mut done));
+        assert_eq!((done.status, done.nonce_length), (Status::Ok.into(), 0));
+        request.kind = KindCode(Kind::Seal as u32);
+        (request.tag, request.tag_length) = (null(), 0);
+        ok!(millstream_queue_submit(queue, &request, null_mut()));
+        ok!(millstream_queue_wait(queue, &mut done));
+        assert_eq!(done.status, Status::NonceGiven.into());
         ok!(millstream_queue_remove_key(queue, key));
         // Freed while it is in flight it would be nobody's: it is refused, and goes later.
         for buffer in buffers {

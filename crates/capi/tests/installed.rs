@@ -29,11 +29,14 @@ const PROGRAMS: &[(&str, &[&str])] = &[
         "isolated",
         &[
             "isolated: 1, state 0",
-            "export: the service refused the key",
+            "export: the key was refused",
             "opened: out of reach",
             "tag ed9e6fe0",
             "other key: authentication failed",
             "destroyed: there is no such key",
+            "made nonce: 12 bytes after the tag's 16",
+            "given nonce: the accelerator makes the nonces of this key",
+            "opening: the key was not made for this",
         ],
     ),
 ];

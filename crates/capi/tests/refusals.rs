@@ -12,6 +12,7 @@ use millstream_c::ffi::isolated::*;
 use millstream_c::ffi::library::*;
 use millstream_c::ffi::queue::*;
 use millstream_c::ffi::stream::*;
+use millstream_c::ffi::usage::*;
 use millstream_c::status::{Status, StatusCode};
 
 const fn code(algorithm: Algorithm) -> AlgorithmCode {
@@ -155,6 +156,11 @@ fn aeads() {
     refused!(Overlap, "output and input", millstream_seal(key, n, 12, null(), 0, at, at.add(1), 32, t));
     ok!(millstream_seal(key, n, 12, null(), 0, at, at, 48, at.add(48)));
     let (sealed, beside) = (data, unsafe { at.add(48) });
+    // A tag that was cut is one only where the caller expects it.
+    refused!(TagLength, "16 bytes", millstream_open(key, n, 12, null(), 0, at, at, 48, t, 12));
+    refused!(TagLength, "expects", millstream_open_cut(key, n, 12, null(), 0, at, at, 48, t, 4, 12));
+    refused!(TagLength, "5", millstream_open_cut(key, n, 12, null(), 0, at, at, 48, t, 5, 5));
+    refused!(Authentication, "", millstream_open_cut(key, n, 12, null(), 0, at, at, 48, t, 12, 12));
     refused!(Null, "tag", millstream_open(key, n, 12, null(), 0, at, at, 48, null(), 16));
     refused!(TagLength, "0 bytes", millstream_open(key, n, 12, null(), 0, at, at, 48, null(), 0));
     refused!(Overlap, "output and tag", millstream_open(key, n, 12, null(), 0, at, at, 64, beside, 16));
@@ -496,9 +502,9 @@ fn queues() {
     ask.destination = b;
     ask.iv_length = 16;
     refused!(Null, "iv", millstream_queue_submit(queue, &ask, &mut ticket));
-    ask.iv = [0; 65].as_ptr();
-    ask.iv_length = 65;
-    refused!(TooLong, "64 bytes", millstream_queue_submit(queue, &ask, &mut ticket));
+    ask.iv = [0; 256].as_ptr();
+    ask.iv_length = 256;
+    refused!(TooLong, "255 bytes", millstream_queue_submit(queue, &ask, &mut ticket));
     ask.iv_length = 16;
     ask.reserved_too = 1;
     refused!(Reserved, "reserved", millstream_queue_submit(queue, &ask, &mut ticket));
@@ -586,9 +592,45 @@ fn accelerators() {
     refused!(Null, "accelerator", generate(accelerator, GCM, 32, 0, &mut handle));
     let import = millstream_accelerator_import_key;
     refused!(Null, "accelerator", import(accelerator, GCM, null(), 0, 0, &mut handle));
+    let generate = millstream_accelerator_generate_key_with;
+    refused!(Null, "accelerator", generate(accelerator, GCM, 32, null(), &mut handle));
+    let import = millstream_accelerator_import_key_with;
+    refused!(Null, "accelerator", import(accelerator, GCM, null(), 0, null(), &mut handle));
     assert_eq!(unsafe { millstream_accelerator_state(accelerator) }, GrantState::Gone);
     assert!(unsafe { millstream_accelerator_socket(accelerator) }.is_null());
     unsafe { millstream_accelerator_free(accelerator) };
+}
+
+#[test]
+fn keys_for_less() {
+    let (mut queue, mut handle) = (null_mut(), 0);
+    ok!(millstream_queue_inline(null(), &mut queue));
+    let import = millstream_queue_import_key_with;
+    let key = [7_u8; 16].as_ptr();
+    let mut options: KeyOptions = unsafe { std::mem::zeroed() };
+    options.usages = MILLSTREAM_USAGE_SIGN;
+    refused!(KeyUsage, "usages", import(queue, GCM, key, 16, &options, &mut handle));
+    options.usages = MILLSTREAM_USAGE_ENCRYPT;
+    refused!(KeyUsage, "worker make its nonces", import(queue, GCM, key, 16, &options, &mut handle));
+    options.usages = 1 << 6;
+    refused!(Argument, "usages", import(queue, GCM, key, 16, &options, &mut handle));
+    (options.usages, options.makes_nonces) = (0, 2);
+    refused!(Argument, "nonces", import(queue, GCM, key, 16, &options, &mut handle));
+    (options.makes_nonces, options.reserved[4]) = (1, 1);
+    refused!(Reserved, "reserved", import(queue, GCM, key, 16, &options, &mut handle));
+    assert_eq!(handle, 0);
+    options.reserved[4] = 0;
+    ok!(import(queue, GCM, key, 16, &options, &mut handle));
+
+    // A batch makes no nonces, and a nonce that is given for one that is made is refused before anything else.
+    let mut operation: Operation = unsafe { std::mem::zeroed() };
+    operation.kind = KindCode(Kind::SealWithMadeNonce as u32);
+    refused!(Argument, "batch", millstream_batch(&mut operation, 1));
+    let mut request: Request = unsafe { std::mem::zeroed() };
+    (request.kind, request.key) = (KindCode(Kind::SealWithMadeNonce as u32), handle);
+    (request.iv, request.iv_length) = ([0; 12].as_ptr(), 12);
+    refused!(Reserved, "iv", millstream_queue_submit(queue, &request, null_mut()));
+    unsafe { millstream_queue_free(queue) };
 }
 
 /// Every function of the header is called in this file.

@@ -380,11 +380,12 @@ where
             bytes.extend_from_slice(&tag);
             return Ok(());
         }
-        let Some(len) = bytes.len().checked_sub(TAG) else {
-            let (given, takes) = (bytes.len() as u64, "at least the 16 bytes of the tag");
+        let given = bytes.len() as u64;
+        let Some((data, tag)) = bytes.split_last_chunk_mut::<TAG>() else {
+            let takes = "at least the 16 bytes of the tag";
             return Err(EngineError::DataLength { algorithm: A::NAME, given, takes }.into());
         };
-        let (data, tag) = bytes.split_at_mut(len);
+        let len = data.len();
         aead.open(&nonce, &associated_data, InOut::in_place(data), tag)?;
         bytes.truncate(len);
         Ok(())

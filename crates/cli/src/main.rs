@@ -3,6 +3,10 @@
 
 use std::process::ExitCode;
 
+/// The system's allocator, but for workers, whose heap lies in memory for keys.
+#[global_allocator]
+static HEAP: millstream_shm::SecretHeap = millstream_shm::SecretHeap;
+
 fn main() -> ExitCode {
     millstream_cli::run(std::env::args_os().collect())
 }

@@ -64,8 +64,27 @@ impl Output {
     /// # Errors
     /// When it is a directory or can't be written.
     pub fn named(path: &Path) -> Result<Self, Error> {
+        Output::with_mode(path, |_| 0o666)
+    }
+
+    /// As [`Output::named`], but a new file is no more readable than `source` is. Where that is a pipe or a device nobody
+    /// has said who may read what comes from it, and only the new file's owner may.
+    ///
+    /// # Errors
+    /// As [`Output::named`].
+    pub fn as_private_as(path: &Path, source: &File) -> Result<Self, Error> {
+        Output::with_mode(path, |directory| private_mode(source, directory))
+    }
+
+    /// `mode` says what a new file in that directory may have, which the umask takes from.
+    fn with_mode(path: &Path, mode: impl Fn(&Path) -> u32) -> Result<Self, Error> {
         let failed = |source| Error::Write { name: path.display().to_string(), source };
-        let pending = |found| Pending::new(&follow(path)?, found).map(Output::Pending);
+        let pending = |found: Option<Access>| -> io::Result<Output> {
+            let path = follow(path)?;
+            // No more than that of the file it replaces.
+            let mode = found.map_or_else(|| mode(directory(&path)), |old| old.mode & 0o666);
+            Pending::new(&path, found, mode).map(Output::Pending)
+        };
         match std::fs::metadata(path) {
             Ok(found) if found.is_dir() => Err(Error::Directory(path.to_owned())),
             Ok(found) => {
@@ -146,19 +165,19 @@ fn is_stream(found: &std::fs::Metadata) -> bool {
 }
 
 impl Pending {
-    fn new(path: &Path, replaces: Option<Access>) -> io::Result<Self> {
-        match nameless(directory(path), mode(replaces)) {
+    fn new(path: &Path, replaces: Option<Access>, mode: u32) -> io::Result<Self> {
+        match nameless(directory(path), mode) {
             Ok(file) => Ok(Pending { file, path: path.to_owned(), hidden: None, replaces }),
-            Err(_) => Pending::with_hidden_name(path, replaces),
+            Err(_) => Pending::with_hidden_name(path, replaces, mode),
         }
     }
 
     /// For file systems that have only files with names.
-    fn with_hidden_name(path: &Path, replaces: Option<Access>) -> io::Result<Self> {
+    fn with_hidden_name(path: &Path, replaces: Option<Access>, mode: u32) -> io::Result<Self> {
         // Under the lock, so that a signal can't come between the file and the account of it.
         let mut untidy = signals::untidy();
         let create = |hidden: &Path| {
-            OpenOptions::new().read(true).write(true).create_new(true).mode(mode(replaces)).open(hidden)
+            OpenOptions::new().read(true).write(true).create_new(true).mode(mode).open(hidden)
         };
         let (file, hidden) = with_free_name(path, create)?;
         untidy.temporary = Some(hidden.clone());
@@ -209,9 +228,35 @@ impl Drop for Pending {
     }
 }
 
-/// The mode to create the file with: no more than that of the file it replaces.
-fn mode(replaces: Option<Access>) -> u32 {
-    replaces.map_or(0o666, |old| old.mode & 0o666)
+/// The mode for a new file in `directory` that nobody may read who may not read `source`.
+fn private_mode(source: &File, directory: &Path) -> u32 {
+    let Ok(found) = source.metadata() else { return 0o600 };
+    if !found.is_file() {
+        return 0o600;
+    }
+    let mut mode = found.mode() & 0o666;
+    // Where the new file has another group, or an access control list makes the group's bits mean something else, nobody
+    // is sure to be allowed but those to whom both the group's and the others' bits allow it.
+    if group_of_new_file(directory) != Some(found.gid()) || has_access_list(source) {
+        let all = mode >> 3 & mode & 0o006;
+        mode = mode & 0o600 | all << 3 | all;
+    }
+    // Who decrypts another's file could read that, and owns the new one.
+    let own = found.uid() == rustix::process::geteuid().as_raw();
+    if own { mode } else { mode | 0o600 }
+}
+
+/// The group that the kernel gives to a new file there: the directory's own where its set-group-ID bit says so.
+fn group_of_new_file(directory: &Path) -> Option<u32> {
+    let found = directory.metadata().ok()?;
+    let inherited = found.mode() & 0o2000 != 0;
+    Some(if inherited { found.gid() } else { rustix::process::getegid().as_raw() })
+}
+
+/// Whether a file has a POSIX access control list (acl(5)), whose mask stands where the group's bits are.
+fn has_access_list(file: &File) -> bool {
+    let nowhere: &mut [u8] = &mut [];
+    rustix::fs::fgetxattr(file, "system.posix_acl_access", nowhere).is_ok_and(|len| len > 0)
 }
 
 fn directory(path: &Path) -> &Path {
@@ -252,7 +297,7 @@ mod tests {
         names
     }
 
-    type Make = fn(&Path, Option<Access>) -> io::Result<Pending>;
+    type Make = fn(&Path, Option<Access>, u32) -> io::Result<Pending>;
 
     /// With and without `O_TMPFILE`. One test, because the account of what is untidy is global.
     #[test]
@@ -261,21 +306,21 @@ mod tests {
             let place = tempfile::tempdir().unwrap();
             let path = place.path().join("out");
 
-            let mut pending = make(&path, None).unwrap();
+            let mut pending = make(&path, None, 0o666).unwrap();
             pending.file.write_all(b"new").unwrap();
             assert_eq!(signals::untidy().temporary, pending.hidden);
             assert!(!path.exists());
             drop(pending);
             assert_eq!(names(place.path()), [""; 0]);
 
-            let mut pending = make(&path, None).unwrap();
+            let mut pending = make(&path, None, 0o666).unwrap();
             pending.file.write_all(b"new").unwrap();
             pending.finish().unwrap();
             assert_eq!(std::fs::read(&path).unwrap(), b"new");
 
             let old = path.metadata().unwrap();
             let access = Access { mode: 0o600, owner: old.uid(), group: old.gid() };
-            let mut pending = make(&path, Some(access)).unwrap();
+            let mut pending = make(&path, Some(access), 0o600).unwrap();
             pending.file.write_all(b"newer").unwrap();
             assert_eq!(std::fs::read(&path).unwrap(), b"new");
             pending.finish().unwrap();

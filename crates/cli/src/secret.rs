@@ -1,5 +1,6 @@
 //! Keys and passphrases: from files, or from the terminal without echo. Zeroised when dropped.
 
+use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
@@ -47,6 +48,54 @@ pub fn passphrase_file(path: &Path) -> Result<(Secret, Option<String>), Error> {
     Ok((bytes, warning))
 }
 
+/// What makes it unlikely that a key is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// Every byte is zero.
+    Zero,
+    /// Hexadecimal digits, which are half as many bytes.
+    Hexadecimal,
+    /// Other characters that can be printed: a password.
+    Text,
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Doubt::Zero => "every byte is zero, so this is no key; make one with 'head -c 32 /dev/urandom'",
+            Doubt::Hexadecimal => "it holds hexadecimal digits; make bytes of them with 'xxd -r -p'",
+            Doubt::Text => "it holds text, which is no random key; a passphrase goes with --passphrase-file",
+        })
+    }
+}
+
+/// Fewer characters may be random bytes by chance, as those of a DES key are once in some thousand times.
+const LEAST_TEXT: usize = 16;
+
+/// Whether the contents of a key file look like something else than a random key. Every byte is looked at, whatever
+/// the others are.
+pub fn doubt(key: &[u8]) -> Option<Doubt> {
+    if key.iter().fold(0, |all, byte| all | byte) == 0 {
+        return Some(Doubt::Zero);
+    }
+    let key = key.trim_ascii_end();
+    let all =
+        |is: fn(&u8) -> bool| key.len() >= LEAST_TEXT && key.iter().fold(true, |all, byte| all & is(byte));
+    match (all(u8::is_ascii_hexdigit), all(|byte| byte.wrapping_sub(b' ') < 95)) {
+        (true, _) => Some(Doubt::Hexadecimal),
+        (false, true) => Some(Doubt::Text),
+        (false, false) => None,
+    }
+}
+
+/// A key file's error that its length is no key's, and what it may hold instead.
+pub(crate) fn length(path: &Path, key: &[u8], error: impl fmt::Display) -> Error {
+    match doubt(key) {
+        Some(doubt) => Error::secret(path, format!("{error}; {doubt}")),
+        None => Error::secret(path, error),
+    }
+}
+
 fn read(path: &Path) -> Result<(Secret, bool), Error> {
     let failed = |error: io::Error| Error::secret(path, format!("can not read it: {}", plain(&error)));
     let file = File::open(path).map_err(failed)?;
@@ -73,7 +122,8 @@ pub fn ask(twice: bool) -> Result<Secret, Error> {
         )
     })?;
     let failed = |error: io::Error| Error::Passphrase(format!("asking for a passphrase: {}", plain(&error)));
-    let before = silence(&tty).map_err(failed)?;
+    let before = tcgetattr(&tty).map_err(|error| failed(error.into()))?;
+    silence(&tty, &before).map_err(failed)?;
     let answers = prompt(&mut tty, "Enter passphrase: ").and_then(|first| {
         let again = if twice { Some(prompt(&mut tty, "Re-enter passphrase: ")?) } else { None };
         Ok((first, again))
@@ -90,18 +140,22 @@ pub fn ask(twice: bool) -> Result<Secret, Error> {
     Ok(first)
 }
 
-/// Turns echo off; returns the settings from before, which a signal restores too.
-fn silence(tty: &File) -> io::Result<Termios> {
-    let before = tcgetattr(tty)?;
+/// Turns echo off. A signal that ends or stops the process restores the settings from before, and one that continues it turns
+/// echo off again.
+fn silence(tty: &File, before: &Termios) -> io::Result<()> {
     let mut silent = before.clone();
     silent.local_modes.remove(LocalModes::ECHO);
     silent.local_modes.insert(LocalModes::ECHONL);
-    signals::untidy().terminal = Some(before.clone());
+    signals::untidy().terminal =
+        Some(signals::Terminal { before: before.clone(), during: silent.clone(), prompt: "" });
     tcsetattr(tty, OptionalActions::Drain, &silent)?;
-    Ok(before)
+    Ok(())
 }
 
-fn prompt(tty: &mut File, text: &str) -> io::Result<Secret> {
+fn prompt(tty: &mut File, text: &'static str) -> io::Result<Secret> {
+    if let Some(terminal) = &mut signals::untidy().terminal {
+        terminal.prompt = text;
+    }
     tty.write_all(text.as_bytes())?;
     line(tty)
 }
@@ -109,7 +163,12 @@ fn prompt(tty: &mut File, text: &str) -> io::Result<Secret> {
 /// One line. A terminal hands over at most one with each read.
 fn line(tty: &mut File) -> io::Result<Secret> {
     let mut bytes = Zeroizing::new(vec![0; 4096]);
-    let n = tty.read(&mut bytes)?;
+    let n = loop {
+        match tty.read(&mut bytes) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            read => break read?,
+        }
+    };
     bytes.truncate(n);
     if bytes.last() == Some(&b'\n') {
         bytes.pop();

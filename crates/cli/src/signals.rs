@@ -1,24 +1,34 @@
 //! What an interrupted command leaves behind: nothing.
 //!
-//! One thread waits for SIGINT, SIGTERM and SIGHUP. When one comes it removes the temporary file, if
+//! One thread waits for signals. When SIGINT, SIGTERM or SIGHUP comes it removes the temporary file, if
 //! there is one with a name, and the directory for a while; ends the processes that were started; gives
 //! the terminal its echo and its cursor back; and ends the process with 128 and the signal's number (130, 143, 129). An output gets its final name under the same lock, so that the
 //! name is either there with the whole file behind it or not at all.
+//!
+//! When the process is stopped from the terminal (SIGTSTP) the shell that comes forward finds the terminal as it was; when it
+//! goes on (SIGCONT) the terminal is again as the command needs it.
+//!
+//! # Safety
+//! The one disposition that is set here by hand is the default one for SIGTSTP, which is no handler.
+#![allow(unsafe_code)]
 
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, raise, sigaction};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
-use rustix::termios::Termios;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 
 /// What is to be put right before the process ends.
 #[derive(Default)]
 pub(crate) struct Untidy {
     /// A file that has a name but not yet its final one.
     pub(crate) temporary: Option<PathBuf>,
-    /// The terminal's settings from before echo was turned off.
-    pub(crate) terminal: Option<Termios>,
+    /// The controlling terminal, where its settings were changed.
+    pub(crate) terminal: Option<Terminal>,
     /// Whether the terminal's cursor was hidden.
     pub(crate) cursor_hidden: bool,
     /// A directory that is needed only while this process lives.
@@ -27,6 +37,16 @@ pub(crate) struct Untidy {
     pub(crate) children: Vec<Pid>,
     /// Whether the output has its final name: it is too late to say that nothing was done.
     pub(crate) committed: bool,
+}
+
+/// A terminal that has other settings for a while.
+pub(crate) struct Terminal {
+    /// Its settings from before.
+    pub(crate) before: Termios,
+    /// Those that the command needs.
+    pub(crate) during: Termios,
+    /// What stands before the answer that is awaited; nothing where none is.
+    pub(crate) prompt: &'static str,
 }
 
 /// What hides a terminal's cursor.
@@ -50,17 +70,24 @@ pub(crate) fn untidy() -> MutexGuard<'static, Untidy> {
 
 /// Starts the thread. Signals that the caller ignores (`nohup`) stay ignored.
 pub(crate) fn install() {
-    let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| !ignored(signal));
+    let wanted = [SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT];
+    let wanted = wanted.into_iter().filter(|&signal| !ignored(signal));
     // Without the thread a signal has its default effect: the process ends, as it should.
     let Ok(mut signals) = signal_hook::iterator::Signals::new(wanted) else { return };
     std::thread::spawn(move || {
-        if let Some(signal) = signals.forever().next() {
-            let untidy = untidy();
-            if untidy.committed {
-                return;
+        for signal in signals.forever() {
+            match signal {
+                SIGTSTP => stop(),
+                SIGCONT => go_on(&untidy()),
+                signal => {
+                    let untidy = untidy();
+                    if untidy.committed {
+                        return;
+                    }
+                    tidy(&untidy);
+                    std::process::exit(128 + signal);
+                }
             }
-            tidy(&untidy);
-            std::process::exit(128 + signal);
         }
     });
 }
@@ -77,19 +104,60 @@ fn tidy(untidy: &Untidy) {
     if let Some(path) = &untidy.directory {
         let _ = std::fs::remove_dir_all(path);
     }
-    if let Some(settings) = &untidy.terminal {
-        restore(settings);
+    give_back(untidy);
+}
+
+/// Gives the terminal its settings and its cursor back.
+fn give_back(untidy: &Untidy) {
+    if let Some(terminal) = &untidy.terminal {
+        restore(&terminal.before);
     }
     if untidy.cursor_hidden {
-        // Not through the lock, which the interrupted thread may hold.
-        let _ = rustix::io::write(rustix::stdio::stdout(), SHOW_CURSOR.as_bytes());
+        show(SHOW_CURSOR);
+    }
+}
+
+/// Writes to standard output, not through its lock, which the interrupted thread may hold.
+fn show(text: &str) {
+    let _ = rustix::io::write(rustix::stdio::stdout(), text.as_bytes());
+}
+
+/// Stops the process as SIGTSTP does by itself, with the terminal as it was before.
+fn stop() {
+    let untidy = untidy();
+    give_back(&untidy);
+    let usual = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
+    // SAFETY: the default disposition is no handler.
+    let Ok(ours) = (unsafe { sigaction(nix::sys::signal::SIGTSTP, &usual) }) else { return };
+    // This thread gets the signal before the call returns, and the whole process stops with it. Only the kernel knows
+    // whether there is a shell to continue it; where there is none the signal does nothing.
+    let _ = raise(nix::sys::signal::SIGTSTP);
+    // SAFETY: the disposition that signal-hook had set.
+    let _ = unsafe { sigaction(nix::sys::signal::SIGTSTP, &ours) };
+    go_on(&untidy);
+}
+
+/// Has the terminal again as the command needs it, if it isn't: a shell gives it other settings, also where the process was
+/// stopped in a way that no handler sees (SIGSTOP). A process that goes on in the background is stopped here until it is in the
+/// foreground.
+fn go_on(untidy: &Untidy) {
+    let tty = OpenOptions::new().read(true).write(true).open("/dev/tty");
+    if let (Some(terminal), Ok(mut tty)) = (&untidy.terminal, tty) {
+        let modes = tcgetattr(&tty).map(|now| now.local_modes);
+        if modes.is_ok_and(|modes| modes != terminal.during.local_modes) {
+            let _ = tcsetattr(&tty, OptionalActions::Flush, &terminal.during);
+            let _ = tty.write_all(terminal.prompt.as_bytes());
+        }
+    }
+    if untidy.cursor_hidden {
+        show(HIDE_CURSOR);
     }
 }
 
 /// Gives the controlling terminal its settings back.
 pub(crate) fn restore(settings: &Termios) {
     if let Ok(tty) = std::fs::File::open("/dev/tty") {
-        let _ = rustix::termios::tcsetattr(tty, rustix::termios::OptionalActions::Flush, settings);
+        let _ = tcsetattr(tty, OptionalActions::Flush, settings);
     }
 }
 

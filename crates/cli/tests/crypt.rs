@@ -438,11 +438,11 @@ fn verbose_draws_the_bar_of_the_solaris_commands() {
     let place_data = |len| place.write("data", bytes(len));
     for (len, command) in [(1, "-a aes"), (5_000_000, "-a aes"), (5_000_000, "")] {
         place_data(len);
-        let ended = place.words(&format!("encrypt -v {command} -k key -i data -o sealed"));
+        let ended = place.words(&format!("encrypt -q -v {command} -k key -i data -o sealed"));
         assert_eq!(ended.code, Some(0));
         let bar = ended.err.strip_suffix("\nDone.\n").unwrap_or_else(|| panic!("{}", ended.err));
         assert_eq!((bar.len(), &bar[..1], &bar[78..], bar.matches('|').count()), (79, "[", "]", 3), "{bar}");
     }
-    let ended = place.words_with("encrypt -v -a aes -k key", &bytes(100_000));
+    let ended = place.words_with("encrypt -q -v -a aes -k key", &bytes(100_000));
     assert_eq!(ended.err, "...\nDone.\n");
 }

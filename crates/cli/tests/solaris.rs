@@ -75,7 +75,8 @@ fn passphrases_both_ways() {
             place.write("old", spec.file(&place, None, 1000, &data));
             place.words(&format!("decrypt -a {name} --passphrase-file pass -i old -o opened")).good();
             assert!(place.read("opened") == data, "{name}, {len} bytes: Solaris' file");
-            let ours = place.words_with(&format!("encrypt -a {name} --passphrase-file pass"), &data).good();
+            let ours =
+                place.words_with(&format!("encrypt -q -a {name} --passphrase-file pass"), &data).good();
             assert!(spec.open(&place, None, &ours) == data, "{name}, {len} bytes: our file");
         }
         // Iterations are the file's.
@@ -104,7 +105,7 @@ fn key_files_both_ways() {
             place.key("key", &key);
             let old = spec.file(&place, Some(&key), 1000, &data);
             assert_eq!(place.words_with(&format!("decrypt -a {name} -k key"), &old).good(), data);
-            let ours = place.words_with(&format!("encrypt -a {name} -k key"), &data).good();
+            let ours = place.words_with(&format!("encrypt -q -a {name} -k key"), &data).good();
             assert_eq!(spec.open(&place, Some(&key), &ours), data);
         }
     }
@@ -113,7 +114,7 @@ fn key_files_both_ways() {
     assert_eq!(place.words_with("decrypt -a arcfour -k key", &old).good(), b"data");
     for (name, given) in [("aes", 17), ("des", 24), ("3des", 16), ("3des", 8)] {
         place.key("key", bytes(given));
-        place.words(&format!("encrypt -a {name} -k key")).bad(1, &["key: ", &format!("{given} bytes")]);
+        place.words(&format!("encrypt -q -a {name} -k key")).bad(1, &["key: ", &format!("{given} bytes")]);
     }
 }
 
@@ -133,8 +134,9 @@ fn a_hostile_header_costs_nothing() {
     }
     run(&good[..40]).bad(1, &["at least one block"]);
     run(&good[..55]).bad(1, &["whole blocks"]);
-    // Detected without -a, but the file does not name its algorithm.
-    place.words_with("decrypt --passphrase-file pass", &good).bad(2, &["-a", "3des"]);
+    // What it looks like is told, but only a name on the command line makes it so.
+    place.words_with("decrypt --passphrase-file pass", &good).bad(2, &["--format solaris", "-a", "3des"]);
+    place.words_with("decrypt --format solaris --passphrase-file pass", &good).bad(2, &["-a", "3des"]);
 }
 
 #[test]

@@ -157,10 +157,30 @@ statuses! {
     MidState = 53 "not a mid-state of this hash",
     /// A parameter is out of its range.
     Parameter = 54 "a parameter is out of its range",
-    /// Cancelled before it began.
-    Cancelled = 64 "cancelled before it began",
-    /// The grant was taken away before it began.
-    Revoked = 65 "the grant was revoked before it began",
+    /// The key was not made to encrypt.
+    UsageEncrypt = 55 "the key was not made to encrypt: import or generate it with that usage",
+    /// The key was not made to decrypt.
+    UsageDecrypt = 56 "the key was not made to decrypt: import or generate it with that usage",
+    /// The key was not made to produce MACs.
+    UsageSign = 57 "the key was not made to sign: import or generate it with that usage",
+    /// The key was not made to compare MACs.
+    UsageVerify = 58 "the key was not made to verify: import or generate it with that usage",
+    /// A key that may compare tags and not produce them, or whose nonces the accelerator makes, compares 12 bytes at least, or all
+    /// where there are fewer: who may compare one byte more each time finds a tag byte by byte.
+    ShortTag = 59 "this key compares no tag of less than 12 bytes",
+    /// A nonce was given for a key whose nonces the accelerator makes.
+    NonceGiven = 60 "the accelerator makes the nonces of this key: seal without giving one",
+    /// The accelerator makes no nonces for this key, or the key came with the word.
+    NonceMissing = 61 "the accelerator makes no nonces for this key: give one, or make the key so that it does",
+    /// The key has sealed as often as its nonces allow.
+    NoncesSpent = 62 "the key has sealed as often as its nonces allow: use another key",
+    /// An object to be opened is longer than the service holds back before its tag was compared: 16 MiB, or less where the
+    /// service may lock little memory.
+    TooLong = 63 "too long to be opened in one piece: more than 16 MiB (16777216 bytes), or than the service's limit of locked memory leaves room for; seal it in shorter pieces, or raise that limit",
+    /// Cancelled before it began, or while it was under way; in the latter case a part of the destination may be written.
+    Cancelled = 64 "cancelled before it was done",
+    /// The grant was taken away before the operation was done. Of a long one a part of the destination may be written.
+    Revoked = 65 "the grant was revoked before it was done",
     /// The accelerator ended before it was done.
     Gone = 66 "the accelerator has ended; the input is intact",
 }

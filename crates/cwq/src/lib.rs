@@ -28,9 +28,11 @@ mod completion;
 pub mod ring;
 mod set;
 mod sync;
+mod usage;
 mod word;
 
 pub use code::{Algorithm, Opcode};
 pub use completion::{Completion, Status};
 pub use set::AlgorithmSet;
+pub use usage::{UsageError, Usages};
 pub use word::{ControlWord, Flags, VERSION};

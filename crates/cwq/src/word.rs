@@ -21,8 +21,11 @@ impl Flags {
     pub const FIRST: u16 = 1 << 4;
     /// Of a partial hash: the message ends here; its digest goes to `mac`.
     pub const LAST: u16 = 1 << 5;
+    /// Of sealing with an AEAD: the accelerator makes the nonce and writes its 12 bytes to `iv`, which is an output then. The
+    /// key must be one for which it does that.
+    pub const MAKE_NONCE: u16 = 1 << 6;
     /// All that have a meaning.
-    pub const ALL: u16 = (1 << 6) - 1;
+    pub const ALL: u16 = (1 << 7) - 1;
 }
 
 /// One operation: 64 bytes, little-endian, one cache line.
@@ -46,7 +49,7 @@ impl Flags {
 /// | 24 | 4 | `destination`: offset |
 /// | 28 | 4 | `aad`: offset of associated data, or of the mid-state before a piece |
 /// | 32 | 4 | `aad_len`: its bytes; of a combined operation the bytes that are not encrypted |
-/// | 36 | 4 | `iv`: offset of the initialisation vector or nonce |
+/// | 36 | 4 | `iv`: offset of the initialisation vector or nonce, or of the place for a nonce that is made |
 /// | 40 | 4 | `mac`: offset of the digest or tag |
 /// | 44 | 2 | `key_len`: bytes of a key in the arena |
 /// | 46 | 2 | `mac_key_len` |
@@ -118,6 +121,8 @@ impl ControlWord {
         ControlWord { version: VERSION, ..ControlWord::from_words([0; ControlWord::WORDS]) };
     /// Bytes of the place for a mid-state.
     pub const STATE_BYTES: u32 = 256;
+    /// Bytes of a nonce that an accelerator makes.
+    pub const MADE_NONCE_BYTES: u32 = 12;
     /// Bytes in a control word.
     pub const BYTES: usize = 64;
     /// 64-bit words in a control word: the form in which it passes through a ring.

@@ -20,12 +20,13 @@ pub trait Aead {
     /// A nonce of a length the algorithm does not take, or data longer than it allows.
     fn seal(&self, nonce: &[u8], aad: &[u8], data: InOut<'_>, tag: &mut [u8; TAG]) -> Result<(), Error>;
 
-    /// Decrypts `data` if `tag` is right. The comparison takes the same time wherever the tags differ.
+    /// Decrypts `data` if `tag`, the whole of it, is right. The comparison takes the same time wherever the tags differ. (Who
+    /// takes tags that were cut says how short they may be: see [`Gcm::open_cut`](crate::gcm::Gcm::open_cut).)
     ///
     /// # Errors
     /// [`Error::Authentication`] when the tag does not match: a separate output is then zero, and a
     /// buffer opened in place holds its ciphertext again. Otherwise as for [`Aead::seal`].
-    fn open(&self, nonce: &[u8], aad: &[u8], data: InOut<'_>, tag: &[u8]) -> Result<(), Error>;
+    fn open(&self, nonce: &[u8], aad: &[u8], data: InOut<'_>, tag: &[u8; TAG]) -> Result<(), Error>;
 }
 
 /// One AEAD object in pieces, without its key, so that both can be kept side by side and a copy can
@@ -57,12 +58,11 @@ pub trait AeadState: Clone {
     /// The tag over all of it so far.
     fn tag(&self, key: &Self::Key) -> [u8; TAG];
 
-    /// Compares the tag in constant time.
+    /// Compares the whole tag in constant time.
     ///
     /// # Errors
     /// [`Error::Authentication`] when it differs: what was decrypted must then be discarded.
-    /// [`Error::TagLength`] where [`Aead::open`] would return it.
-    fn verify(&self, key: &Self::Key, tag: &[u8]) -> Result<(), Error>;
+    fn verify(&self, key: &Self::Key, tag: &[u8; TAG]) -> Result<(), Error>;
 }
 
 /// One AEAD object in pieces: associated data first, then data, then the tag.
@@ -89,17 +89,17 @@ pub trait AeadStream {
     /// The tag over all of it.
     fn tag(self) -> [u8; TAG];
 
-    /// Compares the tag in constant time.
+    /// Compares the whole tag in constant time.
     ///
     /// # Errors
     /// [`Error::Authentication`] when it differs: what was decrypted must then be discarded.
-    fn verify(self, tag: &[u8]) -> Result<(), Error>;
+    fn verify(self, tag: &[u8; TAG]) -> Result<(), Error>;
 }
 
 /// A state with its key: the streams of every AEAD here.
 pub struct Stream<'k, S: AeadState> {
-    key: &'k S::Key,
-    state: S,
+    pub(crate) key: &'k S::Key,
+    pub(crate) state: S,
 }
 
 impl<'k, S: AeadState> Stream<'k, S> {
@@ -126,7 +126,7 @@ impl<S: AeadState> AeadStream for Stream<'_, S> {
         self.state.tag(self.key)
     }
 
-    fn verify(self, tag: &[u8]) -> Result<(), Error> {
+    fn verify(self, tag: &[u8; TAG]) -> Result<(), Error> {
         self.state.verify(self.key, tag)
     }
 }

@@ -35,6 +35,8 @@ fn open(
     text: &[u8],
     tag: &[u8],
 ) -> Result<Vec<u8>, Error> {
+    // Published cases have tags of other lengths, which callers can't even pass.
+    let Ok(tag) = tag.try_into() else { return Err(Error::Authentication) };
     let mut out = vec![0xa5; text.len()];
     let result = cipher.open(nonce, aad, InOut::separate(text, &mut out).unwrap(), tag);
     if result == Err(Error::Authentication) {
@@ -317,10 +319,6 @@ fn wrong_lengths_and_orders_are_refused() {
     assert!(matches!(
         cipher.seal(&[0; 8], b"", InOut::in_place(&mut buffer), &mut tag),
         Err(Error::NonceLength { given: 8, .. })
-    ));
-    assert!(matches!(
-        cipher.open(&[0; 12], b"", InOut::in_place(&mut buffer), &tag[..12]),
-        Err(Error::TagLength { given: 12, .. })
     ));
     assert_eq!(buffer, [1; 4]);
     let mut stream = cipher.stream(&[0; 12]).unwrap();

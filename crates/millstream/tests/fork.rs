@@ -10,7 +10,9 @@ mod double;
 use double::Double;
 use millstream::cwq::{Algorithm, Status};
 use millstream::isolated::{Exportable, GrantState};
-use millstream::queue::{Queue, Refusal, Request};
+use millstream::queue::{
+    AcceleratorThread, Config, KeyOptions, Nonces, Queue, Refusal, Request, ThreadConfig,
+};
 
 fn main() {
     let double = Double::start();
@@ -58,7 +60,86 @@ fn main() {
     assert_eq!(**accelerator.export_key(key).unwrap(), [7; 16]);
     assert_eq!(accelerator.state(), GrantState::Live);
     copies(&mut queue);
-    println!("test result: ok. 1 passed; 0 failed; 0 ignored");
+    a_child_has_no_thread_of_its_parents();
+    a_child_makes_no_nonces_of_its_parents();
+    println!("test result: ok. 3 passed; 0 failed; 0 ignored");
+}
+
+/// A child has a copy of the queues that a thread of its parent serves, and no such thread: it waits for nothing.
+fn a_child_has_no_thread_of_its_parents() {
+    let spawn =
+        || AcceleratorThread::spawn(millstream::features().unwrap(), ThreadConfig::default()).unwrap();
+    let thread = spawn();
+    let mut queue = thread.queue(Config::default()).unwrap();
+    let key = queue.import_key(Algorithm::AesGcm, &[7; 16]).unwrap();
+    let mut kept = queue.buffer(64).unwrap();
+    kept.fill(42);
+    let (source, destination) = (queue.buffer(64).unwrap(), queue.buffer(64).unwrap());
+    // Not shown to the thread before the next call: in the child it never will be.
+    queue.submit(Request::copy(source, destination)).unwrap();
+
+    // SAFETY: see above.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        // SAFETY: ends a child that waits for ever: many times as long as all of this takes.
+        unsafe { libc::alarm(60) };
+        let good = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            assert_eq!(queue.submit(Request::null()).unwrap_err().why, Refusal::Forked);
+            assert_eq!(queue.buffer(1).unwrap_err(), Refusal::Forked);
+            let refused = queue.import_key(Algorithm::AesGcm, &[7; 16]).unwrap_err();
+            assert_eq!(refused, millstream::Error::Queue(Refusal::Forked));
+            assert!(refused.to_string().contains("forked child"), "{refused}");
+            assert!(!queue.remove_key(key));
+            assert_eq!(thread.queue(Config::default()).unwrap_err().to_string(), refused.to_string());
+            let done = queue.wait().unwrap();
+            assert!(done.result == Err(Status::Gone) || done.result == Ok(()), "{:?}", done.result);
+            assert!(queue.wait().is_none());
+            assert_eq!(kept[..], [42; 64], "a copy of its own");
+            drop((done, kept, queue, thread));
+            let own = spawn();
+            copies(&mut own.queue(Config::default()).unwrap());
+        }));
+        // SAFETY: ends the child and nothing else.
+        unsafe { libc::_exit(if good.is_ok() { 33 } else { 1 }) };
+    }
+    let mut status = 0;
+    // SAFETY: `status` is ours.
+    unsafe { libc::waitpid(child, &mut status, 0) };
+    assert_eq!((libc::WIFEXITED(status), libc::WEXITSTATUS(status)), (true, 33), "all went as it should");
+
+    assert_eq!(queue.wait().unwrap().result, Ok(()));
+    assert_eq!(kept[..], [42; 64]);
+    copies(&mut queue);
+}
+
+/// A child has a copy of an inline accelerator, counters and all: it would seal under the nonces that its parent uses too.
+fn a_child_makes_no_nonces_of_its_parents() {
+    let mut queue = Queue::inline(millstream::features().unwrap(), Config::default()).unwrap();
+    let made = KeyOptions { nonces: Nonces::Made, ..KeyOptions::default() };
+    let key = queue.import_key_with(Algorithm::AesGcm, &[7; 16], made).unwrap();
+    let seal = |queue: &Queue| {
+        Request::seal_with_made_nonce(key, b"", queue.buffer(64).unwrap(), queue.buffer(64).unwrap())
+    };
+    queue.submit(seal(&queue)).unwrap();
+
+    // SAFETY: see above.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        let good = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let done = queue.wait().unwrap();
+            assert_eq!((done.result, done.nonce()), (Err(Status::Gone), &[][..]));
+            assert_eq!(queue.submit(seal(&queue)).unwrap_err().why, Refusal::Forked);
+            assert!(queue.wait().is_none());
+        }));
+        // SAFETY: ends the child and nothing else.
+        unsafe { libc::_exit(if good.is_ok() { 33 } else { 1 }) };
+    }
+    let mut status = 0;
+    // SAFETY: `status` is ours.
+    unsafe { libc::waitpid(child, &mut status, 0) };
+    assert_eq!((libc::WIFEXITED(status), libc::WEXITSTATUS(status)), (true, 33), "all went as it should");
+    let done = queue.wait().unwrap();
+    assert_eq!((done.result, done.nonce().len()), (Ok(()), 12));
 }
 
 fn copies(queue: &mut Queue) {

@@ -253,6 +253,28 @@ fn a_late_answer_about_a_key_is_not_taken_for_another() {
     assert_eq!(**accelerator.export_key(third).unwrap(), [3; 32]);
 }
 
+/// To drop a key waits for nobody: a worker that is stopped hears of it when it goes on.
+#[test]
+fn keys_are_discarded_without_waiting() {
+    let double = Double::start();
+    let limit = Duration::from_secs(20);
+    let accelerator = Attach { limit, key_slots: 600, ..double.wanted() }.attach().unwrap();
+    let orders = double.last().orders.clone();
+    let import = || accelerator.import_key(Algorithm::AesGcm, &[1; 32], Exportable::Yes);
+    let keys: Vec<_> = (0..600).map(|_| import().unwrap()).collect();
+    assert_eq!(import().unwrap_err(), Error::KeySlots);
+    orders.deafen(true);
+    let began = std::time::Instant::now();
+    keys[1..].iter().for_each(|key| accelerator.discard_key(*key));
+    assert!(began.elapsed() < limit / 2, "{:?}", began.elapsed());
+    orders.deafen(false);
+    assert_eq!(**accelerator.export_key(keys[0]).unwrap(), [1; 32]);
+    // All places are free, and the answer to the last request is told from those before.
+    let again: Vec<_> = (1..600).map(|_| import().unwrap()).collect();
+    assert_eq!(**accelerator.export_key(again[7]).unwrap(), [1; 32]);
+    assert!(keys[1..].iter().all(|key| accelerator.export_key(*key).is_err()));
+}
+
 #[test]
 fn no_service_is_a_clear_error_and_a_fall_back_is_counted() {
     let path = std::env::temp_dir().join("millstream-nobody.sock");
@@ -332,12 +354,15 @@ fn a_grant_ends_with_its_last_owner() {
     drop(accelerator);
     assert!(served.is_served(), "the queue owns the grant too");
     drop(queue);
+    // Its memory goes back to the system when the grant ends.
+    assert!(served.is_served(), "so does a buffer");
+    assert_eq!(buffer[..], *b"it outlives everything");
+    drop(buffer);
     let until = Instant::now() + Duration::from_secs(10);
     while served.is_served() {
         assert!(Instant::now() < until, "the grant has not ended");
         std::thread::sleep(Duration::from_millis(1));
     }
-    assert_eq!(buffer[..], *b"it outlives everything");
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod double;
 use std::time::Duration;
 
 use double::Double;
+use millstream::aead::Aead;
 use millstream::cwq::{Algorithm, Status};
 use millstream::hash::{Hash, HashKernel, Hasher};
 use millstream::hmac::HmacKey;
@@ -90,10 +91,19 @@ fn ciphers_and_aeads_go_there_and_back() {
         let done = run(queue, Request::seal(key, &nonce, &aad, source, destination));
         assert_eq!((output(&done), done.tag()), (&cipher[..], &tag[..]));
         let (source, destination) = pair(queue, &cipher);
-        let done = run(queue, Request::open(key, &nonce, &aad, source, destination, &tag[..12]));
+        let done = run(queue, Request::open_cut(key, &nonce, &aad, source, destination, &tag[..12], 12));
         assert_eq!(output(&done), data);
+        // A sender that cuts the tag does not choose how much of it is compared.
+        for given in [&tag[..4], &tag[..8], &tag[..16], &[]] {
+            let (source, destination) = pair(queue, &cipher);
+            let request = Request::open_cut(key, &nonce, &aad, source, destination, given, 12);
+            assert_eq!(run(queue, request).result, Err(Status::MacLength));
+        }
         let (source, destination) = pair(queue, &cipher);
-        let done = run(queue, Request::open(key, &nonce, &aad[1..], source, destination, &tag));
+        let done = run(
+            queue,
+            Request::open(key, &nonce, &aad[1..], source, destination, tag[..].try_into().unwrap()),
+        );
         assert_eq!(done.result, Err(Status::Authentication));
         assert!(done.buffers.destination.unwrap().iter().all(|b| *b == 0), "no plaintext");
 
@@ -219,9 +229,22 @@ fn what_cant_be_submitted_says_why() {
         );
         let key = queue.import_key(Algorithm::AesGcm, &[0; 16]).unwrap();
         let (source, destination) = pair(queue, b"data");
-        let long = queue.submit(Request::seal(key, &[0; 65], &[], source, destination)).unwrap_err();
+        let long = queue.submit(Request::seal(key, &[0; 256], &[], source, destination)).unwrap_err();
         assert_eq!(long.why, Refusal::TooLong);
+        // Neither in the place beside a buffer: each in a buffer of its own.
+        let (nonce, aad) = ([3; 255], vec![5; 100_000]);
+        let (source, destination) = pair(queue, b"data");
+        queue.submit(Request::seal(key, &nonce, &aad, source, destination)).unwrap();
+        let done = queue.wait().unwrap();
+        let (mut expected, mut tag) = (*b"data", [0; 16]);
+        let gcm = gcm::Gcm::new(millstream::features().unwrap(), &[0; 16]).unwrap();
+        gcm.seal(&nonce, &aad, InOut::in_place(&mut expected), &mut tag).unwrap();
+        assert_eq!((done.result, done.tag()), (Ok(()), &tag[..]));
+        assert_eq!(done.buffers.destination.as_deref(), Some(&expected[..]));
         assert_eq!(queue.buffer(1 << 24).unwrap_err(), Refusal::ArenaFull);
+        for given in [usize::MAX, usize::MAX - 127, u32::MAX as usize] {
+            assert_eq!(queue.buffer(given).unwrap_err(), Refusal::BufferLength);
+        }
         assert!(queue.import_key(Algorithm::AesGcm, &[0; 17]).unwrap_err().to_string().contains("17 bytes"));
         for _ in 1..SMALL.key_slots {
             queue.import_key(Algorithm::Sha256, b"k").unwrap();

@@ -175,3 +175,52 @@ fn an_accelerator_that_ends_ends_what_is_awaited() {
     }
     assert_eq!(queue.submit(Request::null()).unwrap_err().why, Refusal::Gone);
 }
+
+/// A length that no arena has is refused with its own error, and no buffer is made of it.
+#[test]
+fn buffers_that_no_arena_holds_are_refused() {
+    let (threaded, _thread) = on_thread();
+    for queue in [inline(), threaded, isolated()] {
+        for given in [usize::MAX, usize::MAX - 127, u32::MAX as usize] {
+            assert_eq!(queue.buffer(given).unwrap_err(), Refusal::BufferLength);
+        }
+    }
+}
+
+/// A worker wakes one sleeper of a ring. All the threads that wait for its results get them, though each goes to sleep first.
+#[test]
+fn threads_that_sleep_on_one_queue_all_get_their_results() {
+    const THREADS: u8 = 16;
+    let double = Double::start();
+    let wanted = Attach {
+        depth: CONFIG.depth,
+        arena_bytes: CONFIG.arena_bytes,
+        spin: Duration::from_micros(1),
+        ..double.wanted()
+    };
+    let queue = SharedQueue::new(wanted.attach().unwrap().queue().unwrap());
+    let orders = double.last().orders.clone();
+    for round in 0..20 {
+        orders.stall(true);
+        let (tell, told) = std::sync::mpsc::channel();
+        for i in 0..THREADS {
+            let (queue, tell) = (queue.clone(), tell.clone());
+            std::thread::spawn(move || {
+                let message = [i ^ round; 100];
+                let done = queue.run(Request::digest(Hash::Sha256, filled(&queue, &message))).unwrap();
+                check(&done, &message);
+                tell.send(()).unwrap();
+            });
+        }
+        let begin = std::time::Instant::now();
+        while queue.in_flight() < THREADS.into() {
+            assert!(begin.elapsed() < Duration::from_secs(30), "not all are in flight");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        orders.stall(false);
+        for _ in 0..THREADS {
+            told.recv_timeout(Duration::from_secs(30)).expect("a result has not arrived");
+        }
+    }
+    assert_eq!(queue.in_flight(), 0);
+}

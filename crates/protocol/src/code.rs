@@ -285,7 +285,7 @@ pub(crate) use {fields, messages, numbered};
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{HandOver, KeyReply, KeyRequest, Order, Reply, Report, Request};
+    use crate::{HandOver, KeyPurpose, KeyReply, KeyRequest, Order, Reply, Report, Request};
     use proptest::prelude::*;
 
     #[test]
@@ -298,8 +298,13 @@ mod tests {
 
     #[test]
     fn what_goes_on_or_ends_early_is_refused() {
-        let bytes =
-            KeyRequest::Import { algorithm: 0x11, exportable: true, bytes: Secret::new(&[7; 16]) }.encode();
+        let bytes = KeyRequest::Import {
+            algorithm: 0x11,
+            exportable: true,
+            purpose: KeyPurpose::default(),
+            bytes: Secret::new(&[7; 16]),
+        }
+        .encode();
         for len in 0..bytes.len() {
             assert!(KeyRequest::decode(&bytes[..len]).is_err(), "{len}");
         }
@@ -309,8 +314,12 @@ mod tests {
 
     #[test]
     fn secrets_are_not_shown() {
-        let request =
-            KeyRequest::Import { algorithm: 0x11, exportable: false, bytes: Secret::new(&[0xab; 16]) };
+        let request = KeyRequest::Import {
+            algorithm: 0x11,
+            exportable: false,
+            purpose: KeyPurpose::default(),
+            bytes: Secret::new(&[0xab; 16]),
+        };
         assert!(!format!("{request:?}").contains("171"));
     }
 

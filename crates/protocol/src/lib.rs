@@ -19,18 +19,19 @@
 //! assert_eq!(Request::decode(&bytes)?, Request::Revoke { grant: 7 });
 //! # Ok::<(), millstream_protocol::Error>(())
 //! ```
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod code;
 mod messages;
 mod place;
+mod secure;
 
 pub use code::{Error, MAX_BYTES, Message, Secret, VERSION};
 pub use messages::{
-    Failures, Grant, GrantStatus, HandOver, KeyRefusal, KeyReply, KeyRequest, Order, QueueCounts, Refusal,
-    Reply, Report, Request, Wanted, WorkerStatus,
+    Failures, Grant, GrantStatus, HandOver, KeyPurpose, KeyRefusal, KeyReply, KeyRequest, KeyRules,
+    NoncesLeft, Order, QueueCounts, Refusal, Reply, Report, Request, Use, UseStatus, Wanted, WorkerStatus,
 };
-pub use place::{SOCKET_VARIABLE, socket, sockets};
+pub use place::{SERVICE_UID_VARIABLE, SOCKET_VARIABLE, environment, socket, sockets, trusted_uids};
 
 /// Word 0 of the state page while the grant is served.
 pub const STATE_LIVE: u64 = 0;
@@ -38,5 +39,20 @@ pub const STATE_LIVE: u64 = 0;
 pub const STATE_REVOKED: u64 = 1;
 /// Word 0 of the state page when the worker has ended.
 pub const STATE_GONE: u64 = 2;
+/// Bytes of key memory that each key slot of a grant is charged. A key of any algorithm but Camellia, DES and 3DES that is made from 256
+/// bytes or fewer takes no more, so as many of these fit as there are slots; larger ones take the room of several.
+pub const KEY_SLOT_BYTES: u64 = 2048;
+/// Memory for keys is reserved in pieces of so many bytes.
+pub const KEY_PIECE_BYTES: u64 = 16384;
 /// Bytes of the state page.
 pub const STATE_BYTES: usize = 4096;
+/// Bytes of the page in which a worker shows its broker how it gets on: see [`Order::Watch`].
+pub const PROGRESS_BYTES: usize = 4096;
+/// The word of that page that changes with each turn of the accelerator's thread.
+pub const PROGRESS_TURNS: usize = 0;
+/// The word that changes whenever the control thread takes something in hand, and when it has done it.
+pub const PROGRESS_STEPS: usize = 8;
+/// The word that says for which grant that is; 0 where it is for none.
+pub const PROGRESS_GRANT: usize = 9;
+/// How many words of the page are used.
+pub const PROGRESS_WORDS: usize = 16;

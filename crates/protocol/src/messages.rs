@@ -19,6 +19,38 @@ fields! {
 }
 
 fields! {
+    /// What a policy keeps from the keys of a grant: nothing, where all is zero.
+    KeyRules {
+        /// Purposes that no key may have: bits of `Usages`.
+        forbidden: u8,
+        /// Whether the worker has to make the nonces of all keys of AEADs.
+        makes_nonces: bool,
+        /// Whether no key may be exported.
+        keeps_keys: bool,
+    }
+}
+
+fields! {
+    /// What a key is for.
+    KeyPurpose {
+        /// Bits of `Usages`; 0 for all that the algorithm has operations for.
+        usages: u8,
+        /// Whether the worker makes its nonces, and refuses given ones.
+        makes_nonces: bool,
+    }
+}
+
+fields! {
+    /// The nonces that are left for a key.
+    NoncesLeft {
+        /// The next one as a number.
+        next: u128,
+        /// How many there are.
+        left: u64,
+    }
+}
+
+fields! {
     /// What a client was given.
     Grant {
         /// Its number, which never comes again while the broker lives.
@@ -35,6 +67,8 @@ fields! {
         weight: u32,
         /// The algorithms it may use: the bit of each one's number.
         algorithms: u128,
+        /// What its keys may not be.
+        keys: KeyRules,
     }
 }
 
@@ -108,6 +142,32 @@ fields! {
     }
 }
 
+fields! {
+    /// How much of something is in use.
+    Use {
+        /// What, with its unit: `grants`, `connections`, `descriptors`, `queues`, `memory_bytes`, `key_memory_bytes`, `orders`.
+        what: String,
+        /// So much is charged.
+        used: u64,
+        /// The most that may be; the greatest number where there is no limit.
+        limit: u64,
+    }
+}
+
+fields! {
+    /// What is in use of what somebody has, as `millstream status` shows it.
+    UseStatus {
+        /// Whether it is a user's; the number is the lowest uid of those who share the account.
+        user: bool,
+        /// Whether it is a worker's; the number is that of the worker. What is neither is the service's.
+        worker: bool,
+        /// The number.
+        number: u32,
+        /// Everything of which there is only so much.
+        uses: Vec<Use>,
+    }
+}
+
 numbered! {
     /// Why a broker refused.
     Refusal {
@@ -151,6 +211,18 @@ numbered! {
         Message = 7 "the message was not understood",
         /// The memory for keys has run out.
         Exhausted = 8 "the memory for keys has run out",
+        /// The algorithm has no such usage.
+        Usage = 9 "a key of this algorithm can't have these usages",
+        /// The algorithm encrypts and decrypts alike, so that one usage without the other would promise what does not hold.
+        TwoWay = 10 "who may encrypt with this key can decrypt, and the other way round: ask for both usages; for an AEAD's key have the worker make its nonces",
+        /// Only the keys of AEADs have nonces that a worker makes.
+        Nonces = 11 "the worker makes nonces for aes-gcm and chacha20-poly1305 only: give them",
+        /// The policy allows no keys for that.
+        PolicyUsages = 12 "the policy's `usages` does not allow keys for all of this: ask for fewer usages",
+        /// The policy wants the worker to make the nonces.
+        PolicyNonces = 13 "the policy has `nonces = \"worker\"`: ask for a key whose nonces the worker makes",
+        /// The policy allows no key to be exported.
+        PolicyExportable = 14 "the policy has `exportable = false`: ask for a key that is not exportable",
     }
 }
 
@@ -162,7 +234,7 @@ messages! {
             /// What it would like.
             wanted: Wanted,
         }
-        /// What there is: [`Reply::Worker`] and [`Reply::Grant`] for each, then [`Reply::End`]. Who is neither root nor
+        /// What there is: [`Reply::Worker`], [`Reply::Grant`] and [`Reply::Use`] for each, then [`Reply::End`]. Who is neither root nor
         /// the broker's user sees its own grants.
         Status = 2 {}
         /// The end of a grant: [`Reply::End`].
@@ -209,6 +281,11 @@ messages! {
         }
         /// Nothing more comes.
         End = 5 {}
+        /// What is in use of what there is.
+        Use = 6 {
+            /// Whose, and how much.
+            status: UseStatus,
+        }
     }
 }
 
@@ -221,6 +298,8 @@ messages! {
             algorithm: u8,
             /// Whether it may be exported.
             exportable: bool,
+            /// What it is for.
+            purpose: KeyPurpose,
             /// The key.
             bytes: Secret,
         }
@@ -230,6 +309,8 @@ messages! {
             algorithm: u8,
             /// Whether it may be exported.
             exportable: bool,
+            /// What it is for.
+            purpose: KeyPurpose,
             /// How many bytes.
             len: u16,
         }
@@ -240,6 +321,11 @@ messages! {
         }
         /// The end of a key: [`KeyReply::Destroyed`].
         Destroy = 4 {
+            /// Which.
+            handle: u32,
+        }
+        /// The end of a key, which is not answered: nobody waits for it.
+        Discard = 5 {
             /// Which.
             handle: u32,
         }
@@ -291,23 +377,30 @@ messages! {
             weight: u32,
             /// The algorithms from now on.
             algorithms: u128,
+            /// What new keys may not be from now on, and whether any may be exported.
+            keys: KeyRules,
         }
         /// Hand a grant to another worker. With it comes one descriptor: the socket to that one, where
-        /// [`HandOver`] messages go. [`Report::Done`] when all was sent.
+        /// [`HandOver`] messages go. [`Report::Done`] when that was begun, [`Report::Moved`] when all was sent.
         Release = 4 {
             /// Which.
             grant: u64,
         }
         /// Take a grant from another worker. With it come five descriptors: arena, rings, state page, doorbell and the
-        /// socket from that one. [`Report::Done`].
+        /// socket from that one. [`Report::Done`] when that was begun, [`Report::Moved`] when it is served here.
         Adopt = 5 {
             /// What was granted.
             grant: Grant,
+            /// The inode of its key socket: no other descriptor is taken from that worker.
+            keys: u64,
         }
         /// [`Report::Worker`], then [`Report::Counts`] for each grant, then [`Report::Done`].
         Count = 6 {}
         /// Finish what was submitted, and end.
         Stop = 7 {}
+        /// Show in a page how you get on. With it comes one descriptor: the page, of [`PROGRESS_BYTES`](crate::PROGRESS_BYTES).
+        /// [`Report::Done`].
+        Watch = 8 {}
     }
 }
 
@@ -320,11 +413,25 @@ messages! {
             sandbox: String,
             /// Where its keys are.
             key_memory: String,
+            /// How many bytes there are for keys.
+            key_bytes: u64,
         }
         /// The order was obeyed.
         Done = 2 {}
         /// The order could not be obeyed.
         Failed = 3 {
+            /// Why, for people.
+            why: String,
+        }
+        /// A grant has left this worker, or has arrived.
+        Moved = 6 {
+            /// Which.
+            grant: u64,
+        }
+        /// It has not, and is not served here.
+        NotMoved = 7 {
+            /// Which.
+            grant: u64,
             /// Why, for people.
             why: String,
         }
@@ -363,6 +470,10 @@ messages! {
             algorithm: u8,
             /// Whether it may be exported.
             exportable: bool,
+            /// What it is for.
+            purpose: KeyPurpose,
+            /// The nonces that are left, where the worker makes them.
+            nonces: NoncesLeft,
             /// The key.
             bytes: Secret,
         }

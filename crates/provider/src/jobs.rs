@@ -96,6 +96,10 @@ fn is_done(work: &Shared) -> bool {
 
 /// Does all that is undone.
 fn run(all: &[Shared]) {
+    // Jobs may be resumed on other threads than they were paused on, so two threads may have the same works in their lists,
+    // each in its own order. All lock them in the order of their addresses, or two could wait for each other.
+    let mut all: Vec<_> = all.iter().collect();
+    all.sort_unstable_by_key(|work| Arc::as_ptr(work).addr());
     let mut works: Vec<_> =
         all.iter().map(|work| work.lock().unwrap_or_else(PoisonError::into_inner)).collect();
     let passes = works.iter_mut().filter(|work| work.outcome.is_none()).filter_map(|work| work.pass());
@@ -123,6 +127,8 @@ mod tests {
     #![allow(unsafe_code)]
 
     use std::ffi::c_void;
+
+    use std::sync::LazyLock;
 
     use millstream::modes::BlockMode;
     use millstream::{EngineError, Features};
@@ -188,13 +194,51 @@ mod tests {
         assert!(used < 18 << 10, "{used} bytes of 32 KiB");
     }
 
+    /// Two threads that have the same works in opposite orders, as after they resumed each other's jobs.
+    #[test]
+    fn threads_with_each_others_works_do_not_wait_for_each_other() {
+        let key = key(millstream::aes::Cbc::new, 16);
+        let done = std::sync::atomic::AtomicUsize::new(0);
+        let (sender, ended) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            for _ in 0..2000 {
+                let work = || Work {
+                    key: Arc::clone(&key),
+                    iv: 16,
+                    chain: [0; 16],
+                    data: Zeroizing::new(vec![1; 64]),
+                    outcome: None,
+                };
+                let one: Vec<Shared> = (0..FULL).map(|_| Arc::new(Mutex::new(work()))).collect();
+                let other: Vec<Shared> = one.iter().rev().map(Arc::clone).collect();
+                let start = std::sync::Barrier::new(2);
+                std::thread::scope(|scope| {
+                    for list in [&one, &other] {
+                        scope.spawn(|| {
+                            start.wait();
+                            run(list);
+                        });
+                    }
+                });
+                assert!(one.iter().all(|work| work.lock().unwrap().outcome == Some(Ok(()))));
+                done.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            }
+            sender.send(done.into_inner()).unwrap();
+        });
+        let ended = ended.recv_timeout(std::time::Duration::from_secs(120));
+        assert_eq!(ended, Ok(2000), "both ended, each time");
+    }
+
     #[test]
     fn so_does_every_message_alone() {
         let nothing = depth(|| ());
+        // Keys of DES are not made on a job's stack: see `cipher/common.rs`.
+        static DES: LazyLock<Arc<dyn BlockKey>> = LazyLock::new(|| key(millstream::des::Cbc::new, 24));
+        LazyLock::force(&DES);
         for (name, deep) in [
             ("AES", depth(|| both_ways(&key(millstream::aes::Cbc::new, 16)))),
             ("Camellia", depth(|| both_ways(&key(millstream::camellia::Cbc::new, 16)))),
-            ("DES", depth(|| both_ways(&key(millstream::des::Cbc::new, 24)))),
+            ("DES", depth(|| both_ways(&DES))),
         ] {
             let used = deep - nothing;
             println!("{name}: {used}");

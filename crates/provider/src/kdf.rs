@@ -22,6 +22,7 @@ use crate::libcrypto::kdf::{self as others, Value};
 use crate::mac::excludes_us;
 use crate::params::{Param, Params};
 use crate::provider::Provider;
+use crate::remote::append;
 
 /// A kind of key derivation.
 pub trait Kind: Sized + 'static {
@@ -164,7 +165,7 @@ impl<K: Kind> Context<K> {
         for param in params {
             match param.key().to_bytes() {
                 b"mode" => self.inputs.mode = Mode::read(&param)?,
-                b"info" => info.get_or_insert_default().extend_from_slice(param.octets()?),
+                b"info" => append(info.get_or_insert_default(), param.octets()?),
                 name => {
                     if let Some(input) = self.inputs.octets(name) {
                         *input = Some(Zeroizing::new(param.octets()?.to_vec()));

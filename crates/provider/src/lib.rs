@@ -29,3 +29,14 @@ mod mac;
 mod params;
 mod provider;
 mod remote;
+
+/// What fuzz targets need that nobody else sees.
+#[cfg(fuzzing)]
+#[doc(hidden)]
+#[allow(missing_docs)]
+pub mod fuzzing {
+    pub mod abi {
+        pub use crate::abi::*;
+    }
+    pub use crate::params::{Param, Params};
+}

@@ -167,10 +167,10 @@ impl Provider {
         let isolated = self.line(c"isolated").map(|answer| matches!(&*answer, "yes" | "true" | "on" | "1"));
         let socket = match isolated {
             Some(false) => None,
-            Some(true) => Some(environment("MILLSTREAM_SOCKET").or(socket).unwrap_or_default()),
-            None => environment("MILLSTREAM_SOCKET").or(socket),
+            Some(true) => Some(path("MILLSTREAM_SOCKET").or(socket).unwrap_or_default()),
+            None => path("MILLSTREAM_SOCKET").or(socket),
         };
-        let tally = environment("MILLSTREAM_TALLY").or_else(|| self.line(c"tally").map(PathBuf::from));
+        let tally = path("MILLSTREAM_TALLY").or_else(|| self.line(c"tally").map(PathBuf::from));
         Configuration { socket, tally }
     }
 
@@ -195,11 +195,7 @@ impl Provider {
     }
 }
 
-/// A variable of the environment, unless this program has more rights than whoever started it.
-fn environment(name: &str) -> Option<PathBuf> {
-    // SAFETY: reads a number that the kernel gave the process.
-    if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
-        return None;
-    }
-    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+/// The path that the environment names, where it may be believed.
+fn path(variable: &str) -> Option<PathBuf> {
+    millstream::isolated::environment(variable).map(PathBuf::from)
 }

@@ -327,6 +327,25 @@ fn equal_halves_are_no_keys_for_xts() {
     }
 }
 
+/// What was written under them before anybody refused them stays readable; nothing new is written.
+#[test]
+fn equal_halves_decrypt_what_is_old() {
+    let old: Vec<u8> = (0..512_u32).map(|i| (i * 3) as u8).collect();
+    for (name, key) in [("AES-128-XTS", vec![5; 32]), ("AES-256-XTS", vec![6; 64])] {
+        let outputs = [Library::millstream(), Library::openssl()].map(|library| {
+            let cipher = library.cipher(name).unwrap();
+            cipher.context(false, &key, &[1; 16]).unwrap().update(&old).unwrap()
+        });
+        assert!(outputs[0] == outputs[1] && outputs[0] != old, "{name}");
+    }
+    let library = Library::millstream();
+    let cipher = library.cipher("AES-128-XTS").unwrap();
+    let mut context = cipher.context(false, &[5; 32], &[1; 16]).unwrap();
+    context.init(None, true, None, Some(&[1; 16]), &[]).unwrap();
+    let refused = context.update(&old).unwrap_err();
+    assert!(refused.text.ends_with("xts duplicated keys"), "{}", refused.text);
+}
+
 #[test]
 fn xts_refuses_data_units_that_are_too_long() {
     let data = vec![0; (16 << 20) + 1];

@@ -13,15 +13,37 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 #[cfg(target_arch = "x86_64")]
 const STRING: usize = 256;
 
-/// Copies bytes, each of them read once.
+/// Copies bytes out of memory that others may write, each of them read once.
 ///
 /// # Safety
-/// Both ranges are mapped, do not overlap, and are only reached by atomics or copies like this one, or are the
-/// caller's alone.
+/// Both ranges are mapped and do not overlap; the source is only reached by atomics or copies like this one, and the
+/// destination is the caller's alone.
 #[inline]
-pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
+pub(crate) unsafe fn copy_out(from: *const u8, to: *mut u8, len: usize) {
+    // SAFETY: as the caller says.
+    unsafe { copy::<true>(from, to, len) }
+}
+
+/// Copies bytes into memory that others may read and write.
+///
+/// # Safety
+/// Both ranges are mapped and do not overlap; nobody writes to the source meanwhile, and the destination is only reached by
+/// atomics or copies like this one.
+#[inline]
+pub(crate) unsafe fn copy_in(from: *const u8, to: *mut u8, len: usize) {
+    // SAFETY: as the caller says.
+    unsafe { copy::<false>(from, to, len) }
+}
+
+/// One of both.
+///
+/// # Safety
+/// As of [`copy_out`] where `OUT`, else of [`copy_in`].
+#[inline(always)]
+unsafe fn copy<const OUT: bool>(from: *const u8, to: *mut u8, len: usize) {
+    // Miri executes no assembly.
     #[cfg(target_arch = "x86_64")]
-    if len >= STRING {
+    if len >= STRING && !cfg!(miri) {
         // SAFETY: as the caller says; the direction flag is clear, as the ABI has it.
         unsafe {
             std::arch::asm!(
@@ -33,36 +55,49 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
         return;
     }
     // SAFETY: as the caller says.
-    unsafe { copy_words(from, to, len) }
+    unsafe { copy_words::<OUT>(from, to, len) }
 }
 
 /// The same by atomics: words where both sides are aligned, as objects in arenas are, else bytes.
+///
+/// # Safety
+/// As [`copy`].
 #[inline]
-unsafe fn copy_words(from: *const u8, to: *mut u8, len: usize) {
+unsafe fn copy_words<const OUT: bool>(from: *const u8, to: *mut u8, len: usize) {
     let mut done = 0;
     if from.addr() % 8 == to.addr() % 8 {
         let head = (8 - from.addr() % 8) % 8;
         // SAFETY: inside both ranges.
-        done = unsafe { copy_bytes(from, to, 0, head.min(len)) };
+        done = unsafe { copy_bytes::<OUT>(from, to, 0, head.min(len)) };
         while done + 8 <= len {
-            // SAFETY: inside both ranges, and aligned to 8 bytes.
+            // SAFETY: inside both ranges, and aligned to 8 bytes. A source that may be a shared slice is not
+            // reached by atomics, which would need the right to write to it.
             unsafe {
-                let word = (*from.add(done).cast::<AtomicU64>()).load(Ordering::Relaxed);
+                let from = from.add(done);
+                let word = match OUT {
+                    true => (*from.cast::<AtomicU64>()).load(Ordering::Relaxed),
+                    false => from.cast::<u64>().read(),
+                };
                 (*to.add(done).cast::<AtomicU64>()).store(word, Ordering::Relaxed);
             }
             done += 8;
         }
     }
     // SAFETY: inside both ranges.
-    unsafe { copy_bytes(from, to, done, len) };
+    unsafe { copy_bytes::<OUT>(from, to, done, len) };
 }
 
+/// # Safety
+/// As [`copy`].
 #[inline]
-unsafe fn copy_bytes(from: *const u8, to: *mut u8, begin: usize, end: usize) -> usize {
+unsafe fn copy_bytes<const OUT: bool>(from: *const u8, to: *mut u8, begin: usize, end: usize) -> usize {
     for i in begin..end {
-        // SAFETY: as the caller says.
+        // SAFETY: as the caller says, and as above.
         unsafe {
-            let byte = (*from.add(i).cast::<AtomicU8>()).load(Ordering::Relaxed);
+            let byte = match OUT {
+                true => (*from.add(i).cast::<AtomicU8>()).load(Ordering::Relaxed),
+                false => from.add(i).read(),
+            };
             (*to.add(i).cast::<AtomicU8>()).store(byte, Ordering::Relaxed);
         }
     }
@@ -85,8 +120,9 @@ enum Handing {
 fn handing() -> Handing {
     static HANDING: OnceLock<Handing> = OnceLock::new();
     *HANDING.get_or_init(|| {
+        // Miri asks no processor.
         #[cfg(target_arch = "x86_64")]
-        {
+        if !cfg!(miri) {
             use std::arch::x86_64::__cpuid_count;
             let leaf = __cpuid_count(7, 0);
             if leaf.ecx >> 25 & 1 == 1 {
@@ -185,7 +221,7 @@ pub fn prefetch_words(words: &[AtomicU64]) {
 #[inline(always)]
 fn prefetch_range(first: *const u8, len: usize, write: bool) {
     #[cfg(target_arch = "x86_64")]
-    if len > 0 {
+    if len > 0 && !cfg!(miri) {
         const LINES: usize = 4;
         let lines = (first.addr() % 64 + len).div_ceil(64).min(LINES);
         for i in 0..lines {

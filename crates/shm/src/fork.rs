@@ -27,7 +27,7 @@ thread_local! {
     static HELD: RefCell<Option<MutexGuard<'static, Ranges>>> = const { RefCell::new(None) };
 }
 
-/// How many forks lie between this process and the first one that had shared memory. What was mapped when the number
+/// How many forks lie between this process and the first one that had shared memory, or [watched](watch_forks). What was mapped when the number
 /// was another is zeros of this process's own now, and the queues in it must refuse. It costs one load.
 #[inline(always)]
 pub fn forks() -> u64 {
@@ -38,8 +38,11 @@ fn registry() -> MutexGuard<'static, Ranges> {
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Sees to it that a forked child has zeros of its own there.
-pub(crate) fn keep_from_children(base: NonNull<u8>, len: usize) -> io::Result<()> {
+/// From now on [`forks`] counts, whether or not there is shared memory: for what a forked child has no thread for.
+///
+/// # Errors
+/// The system's: no memory for it.
+pub fn watch_forks() -> io::Result<()> {
     static HANDLERS: OnceLock<i32> = OnceLock::new();
     // SAFETY: the handlers are functions that live as long as the process.
     let failed =
@@ -47,6 +50,12 @@ pub(crate) fn keep_from_children(base: NonNull<u8>, len: usize) -> io::Result<()
     if failed != 0 {
         return Err(io::Error::from_raw_os_error(failed));
     }
+    Ok(())
+}
+
+/// Sees to it that a forked child has zeros of its own there.
+pub(crate) fn keep_from_children(base: NonNull<u8>, len: usize) -> io::Result<()> {
+    watch_forks()?;
     // SAFETY: the range is mapped; the advice changes no contents.
     unsafe { madvise(base.as_ptr().cast(), len, Advice::LinuxDontFork)? };
     registry().push((base.as_ptr().expose_provenance(), len));

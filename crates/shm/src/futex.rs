@@ -25,9 +25,10 @@ pub fn wait(word: &AtomicU64, value: u32, limit: Duration) {
     let _ = futex::wait(low(word), Flags::empty(), value, Some(&limit));
 }
 
-/// Wakes everyone who sleeps on `word`, in any process. It never blocks.
+/// Wakes one who sleeps on `word`, in any process. It never blocks, and does no more however many sleep there: each word is one
+/// consumer's, who has whoever else waits woken.
 pub fn wake(word: &AtomicU64) {
-    let _ = futex::wake(low(word), Flags::empty(), i32::MAX as u32);
+    let _ = futex::wake(low(word), Flags::empty(), 1);
 }
 
 #[cfg(test)]
@@ -58,6 +59,34 @@ mod tests {
         assert!(begin.elapsed() < Duration::from_secs(30), "woken, not timed out");
         wait(&mine[0], 1, Duration::from_secs(60));
         assert!(begin.elapsed() < Duration::from_secs(30), "another value does not sleep");
+    }
+
+    #[test]
+    fn one_is_woken_at_a_time() {
+        const SLEEPERS: usize = 8;
+        let word = AtomicU64::new(1);
+        let (tell, told) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            for _ in 0..SLEEPERS {
+                let (tell, word) = (tell.clone(), &word);
+                scope.spawn(move || {
+                    tell.send(rustix::thread::gettid().as_raw_nonzero()).unwrap();
+                    wait(word, 1, Duration::from_secs(60));
+                });
+            }
+            let begin = Instant::now();
+            for thread in told.iter().take(SLEEPERS) {
+                // From here on it sleeps nowhere else.
+                let stat = format!("/proc/self/task/{thread}/stat");
+                while !std::fs::read_to_string(&stat).unwrap().contains(") S ") {
+                    assert!(begin.elapsed() < Duration::from_secs(30), "it does not sleep");
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            }
+            wake(&word);
+            let others = futex::wake(low(&word), Flags::empty(), i32::MAX as u32).unwrap();
+            assert_eq!(others, SLEEPERS - 1);
+        });
     }
 
     #[test]

@@ -10,22 +10,31 @@ mod copy;
 mod doorbell;
 mod forever;
 mod fork;
+mod free;
 mod futex;
+mod heap;
 mod layout;
+mod listener;
 mod mapping;
 mod memory;
+mod rights;
 mod secret;
 mod socket;
+mod stack;
+mod sync;
 pub mod tally;
 
 pub use copy::{copy_name, prefetch, prefetch_words, prefetch_write, share};
 pub use doorbell::Doorbell;
-pub use fork::forks;
+pub use fork::{forks, watch_forks};
+pub use heap::SecretHeap;
 pub use layout::{AAD_BYTES, BUFFER_HEAD, Rings, STATE_PLACE_BYTES, buffer_bytes};
+pub use listener::Listener;
 pub use mapping::{Mapping, Words};
 pub use memory::Memory;
 pub use secret::SecretMemory;
-pub use socket::{Credentials, Listener, MAX_DESCRIPTORS, MAX_MESSAGE, Received, Socket, pair};
+pub use socket::{Credentials, MAX_DESCRIPTORS, MAX_MESSAGE, Received, Socket, pair};
+pub use stack::{WIPED_STACK, spawn_on_secret_stack, wipe_stack};
 
 /// Pins the calling thread, and those it starts, to a processor.
 ///

@@ -3,7 +3,10 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create};
+use rustix::fs::{
+    FallocateFlags, MemfdFlags, SealFlags, fallocate, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate,
+    memfd_create,
+};
 
 /// Memory behind a descriptor. Its size is sealed: nobody can make a mapping of it fault by cutting it off.
 #[derive(Debug)]
@@ -28,6 +31,33 @@ impl Memory {
         ftruncate(&descriptor, len as u64)?;
         fcntl_add_seals(&descriptor, SIZE)?;
         Ok(Memory { descriptor, len })
+    }
+
+    /// Takes all of it from the system now, so that nobody who writes to it finds that there is none left. It is charged to the
+    /// control group of this process.
+    ///
+    /// # Errors
+    /// The system's: no memory.
+    pub fn commit(&self) -> io::Result<()> {
+        Ok(fallocate(&self.descriptor, FallocateFlags::empty(), 0, self.len as u64)?)
+    }
+
+    /// Gives all of it back to the system, whoever still has descriptors or mappings: these read zeros from here on, and what is
+    /// written through them takes new memory, which is charged to who writes.
+    ///
+    /// # Errors
+    /// The system's; it can't be done where writing is sealed.
+    pub fn discard(&self) -> io::Result<()> {
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        Ok(fallocate(&self.descriptor, flags, 0, self.len as u64)?)
+    }
+
+    /// Bytes that the system has given for it.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn committed(&self) -> io::Result<u64> {
+        Ok(u64::try_from(fstat(&self.descriptor)?.st_blocks).unwrap_or(0) * 512)
     }
 
     /// No more seals can be added: what the peer is given is final.
@@ -103,6 +133,22 @@ mod tests {
         assert!(ftruncate(&memory, 16384).is_err());
         let other = Memory::received(memory.duplicate().unwrap()).unwrap();
         assert_eq!(other.len(), 8192);
+    }
+
+    #[test]
+    fn what_is_discarded_is_the_systems_again_whoever_has_it_mapped() {
+        let memory = Memory::new("test", 64 << 10).unwrap();
+        assert_eq!(memory.committed().unwrap(), 0);
+        memory.commit().unwrap();
+        assert_eq!(memory.committed().unwrap(), 64 << 10);
+        let mapping = Mapping::shared(&memory).unwrap();
+        mapping.write(100, &[7; 5000]);
+        memory.seal().unwrap();
+        memory.discard().unwrap();
+        assert_eq!(memory.committed().unwrap(), 0);
+        let mut out = [1; 5000];
+        mapping.read(100, &mut out);
+        assert_eq!(out, [0; 5000]);
     }
 
     #[test]

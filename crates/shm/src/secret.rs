@@ -12,9 +12,10 @@ use std::os::fd::{FromRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};
 
-use buddy_system_allocator::FrameAllocator;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mlock, mmap, mmap_anonymous, munmap};
 use zeroize::optimization_barrier;
+
+use crate::free::Free;
 
 /// What is handed out is whole pieces of this many bytes.
 const PIECE: usize = 64;
@@ -26,7 +27,7 @@ pub struct SecretMemory {
     base: NonNull<u8>,
     len: usize,
     hidden: bool,
-    free: Mutex<FrameAllocator<32>>,
+    free: Mutex<Free>,
 }
 
 // SAFETY: it is memory; the list of what is free is behind a lock.
@@ -46,10 +47,12 @@ impl SecretMemory {
             Ok(base) => (base, true),
             Err(_) => (map_locked(len)?, false),
         };
+        SecretMemory::over(base, len, hidden)
+    }
+
+    fn over(base: *mut u8, len: usize, hidden: bool) -> io::Result<Self> {
         let base = NonNull::new(base).ok_or(io::ErrorKind::OutOfMemory)?;
-        let mut free = FrameAllocator::new();
-        free.add_frame(0, len / PIECE);
-        let memory = SecretMemory { base, len, hidden, free: Mutex::new(free) };
+        let memory = SecretMemory { base, len, hidden, free: Mutex::new(Free::new(len / PIECE)) };
         for advice in [Advice::LinuxDontDump, Advice::LinuxDontFork] {
             // SAFETY: the range was just mapped; the advice changes no contents.
             let advised = unsafe { madvise(base.as_ptr().cast(), len, advice) };
@@ -59,6 +62,15 @@ impl SecretMemory {
             }
         }
         Ok(memory)
+    }
+
+    /// As [`SecretMemory::new`], but only memory that is hidden. None of it is there before it is used, so it may be large.
+    ///
+    /// # Errors
+    /// When the kernel has no `memfd_secret`, or so much may not be locked.
+    pub fn hidden(len: usize) -> io::Result<Self> {
+        let len = len.max(1).next_multiple_of(rustix::param::page_size());
+        SecretMemory::over(map_secret(len)?, len, true)
     }
 
     /// Whether it is `memfd_secret`.
@@ -74,7 +86,8 @@ impl SecretMemory {
     /// A zeroed place for a value; none when there is no room.
     pub fn allocate(&self, layout: Layout) -> Option<NonNull<u8>> {
         let pieces = pieces(layout)?;
-        let first = self.free.lock().unwrap_or_else(PoisonError::into_inner).alloc(pieces)?;
+        let align = layout.align().div_ceil(PIECE);
+        let first = self.free.lock().unwrap_or_else(PoisonError::into_inner).take(pieces, align)?;
         // SAFETY: inside the mapping.
         Some(unsafe { self.base.add(first * PIECE) })
     }
@@ -89,14 +102,13 @@ impl SecretMemory {
         unsafe { place.as_ptr().write_bytes(0, layout.size()) };
         optimization_barrier(&place);
         let first = (place.as_ptr().addr() - self.base.as_ptr().addr()) / PIECE;
-        self.free.lock().unwrap_or_else(PoisonError::into_inner).dealloc(first, pieces);
+        self.free.lock().unwrap_or_else(PoisonError::into_inner).give_back(first, pieces);
     }
 }
 
-/// A power of two of pieces is aligned to its own size, as far as the mapping is.
+/// How many pieces a layout needs; none where it is to be aligned better than the mapping is.
 fn pieces(layout: Layout) -> Option<usize> {
-    (layout.align() <= rustix::param::page_size())
-        .then(|| layout.size().max(layout.align()).div_ceil(PIECE).max(1).next_power_of_two())
+    (layout.align() <= rustix::param::page_size()).then(|| layout.size().div_ceil(PIECE).max(1))
 }
 
 fn map_secret(len: usize) -> io::Result<*mut u8> {

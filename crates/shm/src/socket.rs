@@ -4,14 +4,14 @@
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect,
-    listen, recv, recvmsg, sendmsg, socket_with, socketpair, sockopt,
+    SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv, recvmsg,
+    sendmsg, socket_with, socketpair, sockopt,
 };
 
 /// The most bytes of a message.
@@ -161,8 +161,8 @@ impl Socket {
         Ok(Some(Received { bytes, descriptors }))
     }
 
-    /// The bytes of the next message, or [`io::ErrorKind::WouldBlock`] at once. Descriptors that came with it are not
-    /// opened here: to close what a stranger sent may block.
+    /// The bytes of the next message, or [`io::ErrorKind::WouldBlock`] at once. It is for an end to which nobody can send
+    /// descriptors (see [`Socket::refuses_descriptors`]): any that came would be closed here, which may block.
     ///
     /// # Errors
     /// As [`Socket::receive`].
@@ -181,6 +181,29 @@ impl Socket {
         }
         bytes.truncate(len);
         Ok((len > 0).then_some(bytes))
+    }
+
+    /// The same for an end to which anybody may send descriptors. A message that has some is left where it is, and
+    /// nothing is closed: it is [`io::ErrorKind::Unsupported`] each time.
+    ///
+    /// # Errors
+    /// As [`Socket::receive`].
+    pub fn try_receive_plain(&self) -> io::Result<Option<Vec<u8>>> {
+        let flags = RecvFlags::DONTWAIT | RecvFlags::PEEK;
+        loop {
+            // There is no room for descriptors, so the kernel says that some were cut off.
+            let mut none = RecvAncillaryBuffer::default();
+            match recvmsg(&self.0, &mut [IoSliceMut::new(&mut [0])], &mut none, flags) {
+                Ok(seen) if seen.flags.contains(ReturnFlags::CTRUNC) => {
+                    let what = "a message with descriptors, which nobody asked for";
+                    return Err(io::Error::new(io::ErrorKind::Unsupported, what));
+                }
+                // Nobody else takes messages from this end, so it is still the same one.
+                Ok(_) => return self.try_receive_bytes(),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 
     /// Waits until a message is there or the peer is gone; whether that came within the limit.
@@ -223,6 +246,16 @@ impl Socket {
         })
     }
 
+    /// The number of this end among all files of its kind, by which another process knows it again.
+    ///
+    /// # Errors
+    /// The system's; [`io::ErrorKind::InvalidInput`] where it is no socket.
+    pub fn inode(&self) -> io::Result<u64> {
+        let found = rustix::fs::fstat(&self.0)?;
+        let is_socket = rustix::fs::FileType::from_raw_mode(found.st_mode).is_socket();
+        if is_socket { Ok(found.st_ino) } else { Err(io::ErrorKind::InvalidInput.into()) }
+    }
+
     /// Another descriptor for the same end.
     ///
     /// # Errors
@@ -241,82 +274,6 @@ impl AsFd for Socket {
 impl From<Socket> for OwnedFd {
     fn from(socket: Socket) -> OwnedFd {
         socket.0
-    }
-}
-
-/// Where clients connect.
-#[derive(Debug)]
-pub struct Listener {
-    descriptor: OwnedFd,
-    /// The path to remove in the end, if it was bound here, and what must be there.
-    path: Option<(PathBuf, Inode)>,
-}
-
-/// A file, whatever it is called: its file system and its number there.
-type Inode = (u64, u64);
-
-fn inode(path: &Path) -> io::Result<Inode> {
-    use std::os::unix::fs::MetadataExt;
-    std::fs::symlink_metadata(path).map(|found| (found.dev(), found.ino()))
-}
-
-impl Listener {
-    /// Listens at a path. A socket that nobody listens at any more is replaced.
-    ///
-    /// # Errors
-    /// The system's; [`io::ErrorKind::AddrInUse`] when somebody listens there.
-    pub fn bind(path: &Path) -> io::Result<Self> {
-        if Socket::connect(path).is_ok() {
-            return Err(io::ErrorKind::AddrInUse.into());
-        }
-        let descriptor = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
-        let address = SocketAddrUnix::new(path)?;
-        if let Err(error) = bind(&descriptor, &address) {
-            use std::os::unix::fs::FileTypeExt;
-            let is_socket = std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
-            if error != rustix::io::Errno::ADDRINUSE || !is_socket {
-                return Err(error.into());
-            }
-            std::fs::remove_file(path)?;
-            bind(&descriptor, &address)?;
-        }
-        listen(&descriptor, 128)?;
-        Ok(Listener { descriptor, path: Some((path.to_owned(), inode(path)?)) })
-    }
-
-    /// A socket that somebody else bound and listens at, as systemd does.
-    pub fn received(descriptor: OwnedFd) -> Self {
-        Listener { descriptor, path: None }
-    }
-
-    /// Whether clients find it: its path still leads here. Of one that somebody else bound, that is not known.
-    pub fn is_in_place(&self) -> bool {
-        self.path.as_ref().is_none_or(|(path, bound)| inode(path).is_ok_and(|found| found == *bound))
-    }
-
-    /// Waits for the next connection; none is [`io::ErrorKind::WouldBlock`] where the descriptor does not block.
-    ///
-    /// # Errors
-    /// The system's: too many descriptors.
-    pub fn accept(&self) -> io::Result<Socket> {
-        Ok(Socket(accept_with(&self.descriptor, SocketFlags::CLOEXEC)?))
-    }
-}
-
-impl AsFd for Listener {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.descriptor.as_fd()
-    }
-}
-
-impl Drop for Listener {
-    fn drop(&mut self) {
-        if let Some((path, _)) = &self.path
-            && self.is_in_place()
-        {
-            // Where it is gone already, so much the better.
-            let _ = std::fs::remove_file(path);
-        }
     }
 }
 
@@ -348,19 +305,6 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_says_who_connects() {
-        let place = std::env::temp_dir().join(format!("millstream-shm-{}", std::process::id()));
-        let listener = Listener::bind(&place).unwrap();
-        assert_eq!(Listener::bind(&place).unwrap_err().kind(), io::ErrorKind::AddrInUse);
-        let client = Socket::connect(&place).unwrap();
-        let peer = listener.accept().unwrap().peer().unwrap();
-        assert_eq!(peer.pid, std::process::id());
-        assert_eq!(peer.uid, rustix::process::getuid().as_raw());
-        drop((client, listener));
-        assert!(!place.exists());
-    }
-
-    #[test]
     fn descriptors_of_strangers_are_not_opened() {
         let (here, there) = pair().unwrap();
         let memory = Memory::new("test", 4096).unwrap();
@@ -371,18 +315,6 @@ mod tests {
         assert_eq!(there.try_receive_bytes().unwrap_err().kind(), io::ErrorKind::InvalidData);
         drop(here);
         assert!(there.try_receive_bytes().unwrap().is_none());
-    }
-
-    #[test]
-    fn only_the_own_socket_is_removed() {
-        let place = std::env::temp_dir().join(format!("millstream-shm-own-{}", std::process::id()));
-        let first = Listener::bind(&place).unwrap();
-        assert!(first.is_in_place());
-        std::fs::remove_file(&place).unwrap();
-        assert!(!first.is_in_place());
-        let second = Listener::bind(&place).unwrap();
-        drop(first);
-        assert!(second.is_in_place() && place.exists());
     }
 
     #[test]

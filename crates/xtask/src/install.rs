@@ -328,3 +328,22 @@ fn has_package(name: &str) -> Result<bool, String> {
         serde_json::from_slice(&output.stdout).map_err(|e| format!("cargo metadata: {e}"))?;
     Ok(metadata["packages"].as_array().into_iter().flatten().any(|package| package["name"] == name))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::root;
+
+    /// What is installed stops at an overflow, but for the engines: no other crate of ours may be left out.
+    #[test]
+    fn what_ships_checks_its_arithmetic() {
+        let manifest = std::fs::read_to_string(root().join("Cargo.toml")).unwrap();
+        let section = |name: &str| {
+            let (_, rest) = manifest.split_once(&format!("\n[{name}]\n")).expect("the section is there");
+            rest.split("\n[").next().unwrap_or_default().to_owned()
+        };
+        assert!(section("profile.release").lines().any(|line| line == "overflow-checks = true"));
+        let section = section("profile.release.package");
+        let ours: Vec<&str> = section.lines().filter(|line| line.starts_with("millstream")).collect();
+        assert_eq!(ours, ["millstream-engines.overflow-checks = false"]);
+    }
+}

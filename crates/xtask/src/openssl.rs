@@ -44,11 +44,23 @@ struct Variant {
     flags: &'static str,
 }
 
-/// As distributions build it: shared, with modules and the legacy provider. The path of the libraries is relative to
-/// the program, so that a copy elsewhere works.
+/// As distributions build it, shared, with modules and the legacy provider, but without protocols that have no part in
+/// what is tested. The path of the libraries is relative to the program, so that a copy elsewhere works.
 const HOST: Form = Form {
     prefix: "",
-    configure: &["--libdir=lib", "shared", "no-docs", "no-tests", "-Wl,-rpath,'$$ORIGIN/../lib'"],
+    configure: &[
+        "--libdir=lib",
+        "shared",
+        "no-docs",
+        "no-tests",
+        "no-quic",
+        "no-cmp",
+        "no-cms",
+        "no-ct",
+        "no-ts",
+        "no-srp",
+        "-Wl,-rpath,'$$ORIGIN/../lib'",
+    ],
     targets: &["libcrypto.so", "libssl.so", "apps/openssl", "providers/legacy.so"],
     keep: &[
         ("apps/openssl", "bin"),

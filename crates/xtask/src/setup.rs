@@ -22,7 +22,7 @@ const PACKAGES: &[Package] = &[
     P11_KIT,
     P11_KIT_MODULES,
     ("binutils", "readelf and nm, which find static tracepoints and exported symbols"),
-    ("valgrind", "running the C examples under it"),
+    ("valgrind", "the C examples under it, and every row with undefined secrets"),
     ("systemd", "socket activation"),
     ("qemu-user-static", "running the AArch64 kernels"),
     ("gcc-aarch64-linux-gnu", "linking the AArch64 kernels"),
@@ -56,6 +56,8 @@ const PACKAGES: &[Package] = &[
     ("libgcrypt20-dev", "libgcrypt with and without AES"),
     ("libsodium-dev", "libsodium, which refuses to do without AES"),
     ("strace", "a tracer inside of what is traced"),
+    ("luajit", "compiled code that is never writable while it is executable"),
+    ("sbcl", "a heap that is executable and writable"),
     ("util-linux", "setpriv and unshare, for sandboxes"),
 ];
 

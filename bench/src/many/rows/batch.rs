@@ -57,7 +57,13 @@ pub fn row(cell: &Cell, features: Features) -> Option<Row> {
             let keys = cell.each_key(|k| <$key>::new(features, &work.key(k)).expect("of the right length"));
             if work.opens() {
                 return batch(cell, features, keys, |key, object, tag| {
-                    Operation::open(key, &object.iv[..12], &AAD, object.data.pass(), &tag[..16])
+                    Operation::open(
+                        key,
+                        &object.iv[..12],
+                        &AAD,
+                        object.data.pass(),
+                        tag.first_chunk().expect("a whole tag"),
+                    )
                 });
             }
             batch(cell, features, keys, |key, object, _| {

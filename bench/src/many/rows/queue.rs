@@ -44,7 +44,14 @@ fn one(cell: &Cell, features: Features, algorithm: Algorithm) -> Option<Row> {
         if cell.work.opens() {
             return queue(cell, features, Some(code), |key, object, buffers, tag| {
                 let (source, destination) = buffers.both();
-                Request::open(key.cipher(), &object.iv[..12], &AAD, source, destination, &tag[..16])
+                Request::open(
+                    key.cipher(),
+                    &object.iv[..12],
+                    &AAD,
+                    source,
+                    destination,
+                    tag.first_chunk().expect("a whole tag"),
+                )
             });
         }
         queue(cell, features, Some(code), |key, object, buffers, _| {

@@ -7,7 +7,7 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use millstream_accelerator::{Accelerator, Arena, FlushPolicy, GrantId, Handle, Key, LocalArena};
+use millstream_accelerator::{Accelerator, Arena, FlushPolicy, GrantId, Handle, Key, LocalArena, Turns};
 use millstream_cwq::ring::{self, Consumer, Producer, Word};
 use millstream_cwq::{Completion, ControlWord, Flags, Opcode, Status};
 use millstream_testkit::Random;
@@ -114,6 +114,12 @@ impl<A: Arena + Clone> Station<A> {
         Station { accelerator, arena, grant, client, layout, handles: vec![] }
     }
 
+    /// Has everything executed in slices of that many bytes.
+    pub fn slice(mut self, bytes: u32) -> Self {
+        self.accelerator.bound_turns(Turns { bytes, ..Turns::default() }, || 0);
+        self
+    }
+
     /// Forgets what was laid out, and the keys.
     pub fn clear(&mut self) {
         self.layout.end = 0;
@@ -152,7 +158,7 @@ impl<A: Arena + Clone> Station<A> {
         }
         self.client.submissions.publish();
         let mut seen = vec![false; cases.len()];
-        while self.accelerator.step(0) > 0 {}
+        while self.accelerator.step(0) > 0 || self.accelerator.held() > 0 {}
         while let Some(done) = self.client.completed() {
             let index = (done.tag - 1000) as usize;
             assert!(!std::mem::replace(&mut seen[index], true), "one completion for each word");

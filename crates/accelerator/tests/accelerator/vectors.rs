@@ -36,6 +36,7 @@ fn run(cases: &[Case]) {
     let arena = |_| Arc::new(LocalArena::new(4 << 20));
     let mut staged = Station::new(arena(0), 2 * WORDS);
     let mut direct = Station::new(Exclusive(arena(1)), 2 * WORDS);
+    let mut sliced = Station::new(arena(2), 2 * WORDS).slice(32);
     let words: Vec<_> = shuffled.into_iter().filter(|case| case.fits_a_word()).collect();
     for (i, chunk) in words.chunks(WORDS).enumerate() {
         // All four forms of a word take their turns, and over both arenas.
@@ -52,6 +53,7 @@ fn run(cases: &[Case]) {
                 _ => direct.run(&sorted, form),
             }
         }
+        sliced.run(chunk, FORMS[(i / 4) % 4]);
     }
 }
 

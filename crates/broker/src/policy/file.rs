@@ -2,15 +2,17 @@
 
 use std::ops::Range;
 
-use millstream_cwq::AlgorithmSet;
+use millstream_cwq::{AlgorithmSet, Usages};
+use millstream_protocol::KeyRules;
 use nix::unistd::{Group, User};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{Limits, Policy, algorithms};
+use super::accounts::{self, Accounts, Subuids};
+use super::{Limits, Policy, Service, algorithms};
 
 /// Where in the text, and what is wrong there.
-type Fault = (Range<usize>, String);
+pub(super) type Fault = (Range<usize>, String);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -22,6 +24,42 @@ struct File {
     group: Vec<Spanned<GroupSection>>,
     #[serde(default)]
     operators: Operators,
+    #[serde(default)]
+    limits: Whole,
+}
+
+/// What the service has in all.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Whole {
+    connections: Option<Spanned<u32>>,
+    descriptors: Option<Spanned<u32>>,
+    memory_mib: Option<Spanned<u32>>,
+    queues: Option<Spanned<u32>>,
+    key_memory_mib: Option<Spanned<u32>>,
+    orders: Option<Spanned<u32>>,
+    reserve_percent: Option<Spanned<u32>>,
+    idle_s: Option<Spanned<u32>>,
+    subuid: Option<bool>,
+}
+
+impl Whole {
+    fn service(&self) -> Result<Service, Fault> {
+        let usual = Service::default();
+        let perhaps = |key, said: &Option<Spanned<u32>>, allowed| {
+            said.as_ref().map(|_| number(key, said, 0, allowed)).transpose()
+        };
+        Ok(Service {
+            connections: number("connections", &self.connections, usual.connections, 1..=1 << 20)?,
+            descriptors: perhaps("descriptors", &self.descriptors, 16..=1 << 24)?,
+            memory_mib: perhaps("memory_mib", &self.memory_mib, 1..=1 << 28)?,
+            queues: number("queues", &self.queues, usual.queues, 1..=1 << 20)?,
+            key_memory_mib: perhaps("key_memory_mib", &self.key_memory_mib, 1..=1 << 20)?,
+            orders: number("orders", &self.orders, usual.orders, 2..=1 << 16)?,
+            reserve_percent: number("reserve_percent", &self.reserve_percent, usual.reserve_percent, 0..=90)?,
+            idle_s: number("idle_s", &self.idle_s, usual.idle_s, 1..=1 << 20)?,
+        })
+    }
 }
 
 /// Declares a section: the limits, and what else it has.
@@ -39,6 +77,17 @@ macro_rules! section {
             depth: Option<Spanned<u32>>,
             weight: Option<Spanned<u32>>,
             algorithms: Option<Vec<Spanned<String>>>,
+            total_queues: Option<Spanned<u32>>,
+            total_memory_mib: Option<Spanned<u32>>,
+            total_key_slots: Option<Spanned<u32>>,
+            connections: Option<Spanned<u32>>,
+            orders: Option<Spanned<u32>>,
+            attaches_per_s: Option<Spanned<u32>>,
+            attach_burst: Option<Spanned<u32>>,
+            workers: Option<Spanned<u32>>,
+            usages: Option<Vec<Spanned<String>>>,
+            nonces: Option<Spanned<String>>,
+            exportable: Option<bool>,
         }
 
         impl $name {
@@ -52,6 +101,19 @@ macro_rules! section {
                     depth: number("depth", &self.depth, usual.depth, 1..=1 << 16)?,
                     weight: number("weight", &self.weight, usual.weight, 1..=1024)?,
                     algorithms: algorithm_set(self.algorithms.as_deref(), usual.algorithms)?,
+                    total_queues: number("total_queues", &self.total_queues, usual.total_queues, 1..=1 << 20)?,
+                    total_memory_mib: number("total_memory_mib", &self.total_memory_mib, usual.total_memory_mib, 1..=1 << 28)?,
+                    total_key_slots: number("total_key_slots", &self.total_key_slots, usual.total_key_slots, 0..=1 << 26)?,
+                    connections: number("connections", &self.connections, usual.connections, 1..=1 << 20)?,
+                    orders: number("orders", &self.orders, usual.orders, 1..=1 << 16)?,
+                    attaches_per_s: number("attaches_per_s", &self.attaches_per_s, usual.attaches_per_s, 0..=1 << 20)?,
+                    attach_burst: number("attach_burst", &self.attach_burst, usual.attach_burst, 1..=1 << 20)?,
+                    workers: number("workers", &self.workers, usual.workers, 0..=1024)?,
+                    keys: KeyRules {
+                        forbidden: forbidden_usages(self.usages.as_deref())?,
+                        makes_nonces: makes_nonces(self.nonces.as_ref())?,
+                        keeps_keys: self.exportable == Some(false),
+                    },
                 })
             }
         }
@@ -64,7 +126,7 @@ section! {
 }
 section! {
     /// What a user may have.
-    UserSection { name: String, uid: u32, }
+    UserSection { name: String, uid: u32, uids: String, }
 }
 section! {
     /// What the members of a group may have.
@@ -97,12 +159,33 @@ fn line_of(text: &str, at: usize) -> usize {
 
 fn policy(file: &File) -> Result<Policy, Fault> {
     let default = file.default.as_ref().map(Section::limits).transpose()?;
-    let mut policy = Policy { default, ..Policy::default() };
+    let service = file.limits.service()?;
+    let mut policy = Policy { default, service, ..Policy::default() };
+    let mut accounts = Accounts::default();
     for section in &file.user {
         let (span, section) = (section.span(), section.as_ref());
-        let uid = who(span, section.name.as_ref(), section.uid.as_ref(), "uid", user)?;
-        policy.users.push((uid, section.limits()?));
+        let uids = match &section.uids {
+            Some(uids) => {
+                if let Some(also) =
+                    section.uid.as_ref().map(Spanned::span).or(section.name.as_ref().map(Spanned::span))
+                {
+                    return Err((also, "uids beside uid or name: put all of them into uids".to_owned()));
+                }
+                let ranges = accounts::ranges(uids.as_ref()).map_err(|what| (uids.span(), what))?;
+                accounts.share(&ranges).map_err(|what| (uids.span(), what))?;
+                ranges
+            }
+            None => {
+                let uid = who(span, section.name.as_ref(), section.uid.as_ref(), "uid", user)?;
+                vec![uid..=uid]
+            }
+        };
+        policy.users.push((uids, section.limits()?));
     }
+    if file.limits.subuid.unwrap_or(true) {
+        accounts.add_subordinates(&Subuids::of_system());
+    }
+    policy.accounts = accounts;
     for section in &file.group {
         let (span, section) = (section.span(), section.as_ref());
         let gid = who(span, section.name.as_ref(), section.gid.as_ref(), "gid", group)?;
@@ -186,4 +269,31 @@ fn algorithm_set(said: Option<&[Spanned<String>]>, usual: AlgorithmSet) -> Resul
         bits |= meant.to_bits();
     }
     Ok(AlgorithmSet::from_bits(bits))
+}
+
+/// The usages that are not named; none where nothing is said.
+fn forbidden_usages(said: Option<&[Spanned<String>]>) -> Result<u8, Fault> {
+    let Some(said) = said else { return Ok(0) };
+    let mut allowed = Usages::NONE;
+    for name in said {
+        let Some(usage) = Usages::from_name(name.as_ref()) else {
+            let names = Usages::names().collect::<Vec<_>>().join(", ");
+            let what = format!("usages: there is none called {:?}; there are {names}", name.as_ref());
+            return Err((name.span(), what));
+        };
+        allowed = allowed | usage;
+    }
+    Ok(Usages::ALL.without(allowed).to_bits())
+}
+
+/// Whether workers have to make the nonces of AEADs.
+fn makes_nonces(said: Option<&Spanned<String>>) -> Result<bool, Fault> {
+    match said.map(|said| said.as_ref().as_str()) {
+        None | Some("any") => Ok(false),
+        Some("worker") => Ok(true),
+        Some(other) => {
+            let span = said.map(Spanned::span).unwrap_or_default();
+            Err((span, format!("nonces = {other:?}: it must be \"any\" or \"worker\"")))
+        }
+    }
 }

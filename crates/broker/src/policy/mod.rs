@@ -1,18 +1,26 @@
 //! Who may have what.
 
+mod accounts;
 mod algorithms;
 mod file;
+mod whole;
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use millstream_cwq::AlgorithmSet;
-use millstream_protocol::{Refusal, Wanted};
+use millstream_protocol::{KEY_SLOT_BYTES, KeyRules, Refusal, Wanted};
 use millstream_shm::Rings;
 
 use crate::identity::Peer;
+use crate::ledger::{Account, Amounts, Rate, Resource};
 
-/// The most that a process may be granted, and its share.
+pub use accounts::Accounts;
+pub(crate) use whole::Means;
+pub use whole::Service;
+
+/// The most that a process may be granted, and its share; and the most that its user may have in all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Grants of one user at a time; with 0 it gets none.
@@ -29,6 +37,24 @@ pub struct Limits {
     pub weight: u32,
     /// What may be computed.
     pub algorithms: AlgorithmSet,
+    /// Queues in all grants of a user.
+    pub total_queues: u32,
+    /// Mebibytes of arenas and rings in all grants of a user.
+    pub total_memory_mib: u32,
+    /// Keys in all grants of a user.
+    pub total_key_slots: u32,
+    /// Connections of a user that have no grant.
+    pub connections: u32,
+    /// Orders about a user's grants that workers have not answered.
+    pub orders: u32,
+    /// How often in a second a user may ask for a grant in the long run; with 0 there is no limit.
+    pub attaches_per_s: u32,
+    /// How often it may do so at once, when it has not for a while.
+    pub attach_burst: u32,
+    /// On how many workers a user's grants may be, where one has room for them; with 0 on all.
+    pub workers: u32,
+    /// What keys may not be.
+    pub keys: KeyRules,
 }
 
 impl Default for Limits {
@@ -41,9 +67,21 @@ impl Default for Limits {
             depth: 4096,
             weight: 1,
             algorithms: AlgorithmSet::all(),
+            total_queues: 256,
+            total_memory_mib: 1024,
+            total_key_slots: 16384,
+            connections: 64,
+            orders: 64,
+            attaches_per_s: 50,
+            attach_burst: 200,
+            workers: 1,
+            keys: KeyRules::default(),
         }
     }
 }
+
+/// Connections of a user to whom the policy gives nothing: enough to be told so, and to ask for a status.
+const CONNECTIONS_OF_STRANGERS: u64 = 16;
 
 /// What a client gets that does not say what it wants, as far as its limits go.
 const USUAL: Size = Size { queues: 1, depth: 256, arena_bytes: 8 << 20, key_slots: 64 };
@@ -62,6 +100,35 @@ pub struct Size {
 }
 
 impl Limits {
+    /// For the one user of a service without a policy, who need not be kept from harming himself.
+    fn of_own_user() -> Self {
+        Limits {
+            total_queues: 1 << 16,
+            total_memory_mib: 1 << 20,
+            total_key_slots: 1 << 26,
+            orders: 1 << 16,
+            attaches_per_s: 0,
+            workers: 0,
+            ..Limits::default()
+        }
+    }
+
+    /// What a user may have in all.
+    pub(crate) fn totals(&self) -> Amounts {
+        Amounts::UNLIMITED.with(&[
+            (Resource::Grants, self.max_grants.into()),
+            (Resource::Connections, self.connections.into()),
+            (Resource::Queues, self.total_queues.into()),
+            (Resource::Memory, u64::from(self.total_memory_mib) << 20),
+            (Resource::KeyMemory, u64::from(self.total_key_slots) * KEY_SLOT_BYTES),
+            (Resource::Orders, self.orders.into()),
+        ])
+    }
+
+    pub(crate) fn rate(&self) -> Rate {
+        Rate { per_second: self.attaches_per_s, burst: self.attach_burst }
+    }
+
     /// What of it a client gets.
     ///
     /// # Errors
@@ -113,19 +180,23 @@ fn within(what: &str, wanted: u32, usual: u32, limit: u32) -> Result<u32, (Refus
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
-    users: Vec<(u32, Limits)>,
+    users: Vec<(Vec<RangeInclusive<u32>>, Limits)>,
     groups: Vec<(u32, Limits)>,
     default: Option<Limits>,
     operator_uids: Vec<u32>,
     operator_gids: Vec<u32>,
+    service: Service,
+    accounts: Accounts,
 }
 
 impl Policy {
     /// Without a file: this process's own user and root, and nobody else.
     pub fn own_user() -> Self {
         let own = rustix::process::geteuid().as_raw();
-        let users = [own, 0].map(|uid| (uid, Limits::default())).to_vec();
-        Policy { users, ..Policy::default() }
+        let users = [own, 0].map(|uid| (vec![uid..=uid], Limits::of_own_user())).to_vec();
+        // Where all are one user nothing need be kept for others.
+        let service = Service { reserve_percent: 0, ..Service::default() };
+        Policy { users, service, ..Policy::default() }
     }
 
     /// From a file.
@@ -151,10 +222,32 @@ impl Policy {
 
     /// What a peer may have. The first that fits counts: its user, its groups in the order of the file, the default.
     pub fn limits(&self, peer: &Peer) -> Option<&Limits> {
-        let by_user = self.users.iter().find(|(uid, _)| *uid == peer.uid);
-        let by_group = || self.groups.iter().find(|(gid, _)| peer.gids.contains(gid));
-        let limits = by_user.or_else(by_group).map(|(_, limits)| limits).or(self.default.as_ref());
+        let is_meant = |uids: &[RangeInclusive<u32>]| uids.iter().any(|uids| uids.contains(&peer.uid));
+        let by_user = self.users.iter().find(|(uids, _)| is_meant(uids)).map(|(_, limits)| limits);
+        let by_group =
+            || self.groups.iter().find(|(gid, _)| peer.gids.contains(gid)).map(|(_, limits)| limits);
+        let limits = by_user.or_else(by_group).or(self.default.as_ref());
         limits.filter(|limits| limits.max_grants > 0)
+    }
+
+    /// Who is charged for what a user has.
+    pub(crate) fn account(&self, uid: u32) -> Account {
+        self.accounts.of(uid)
+    }
+
+    /// The connections that a peer may have without a grant, and all else it may have at once.
+    pub(crate) fn totals(&self, peer: &Peer) -> Amounts {
+        let strangers = || Amounts::UNLIMITED.with(&[(Resource::Connections, CONNECTIONS_OF_STRANGERS)]);
+        match self.limits(peer) {
+            Some(limits) => limits.totals(),
+            None if self.is_operator(peer) => Limits::default().totals(),
+            None => strangers(),
+        }
+    }
+
+    /// What the service has in all.
+    pub fn service(&self) -> &Service {
+        &self.service
     }
 
     /// Whether a peer may see and end everybody's grants: root, the broker's own user, and the operators.
@@ -169,10 +262,12 @@ impl Policy {
     pub fn lets_others_in(&self) -> bool {
         let own = rustix::process::geteuid().as_raw();
         let is_other = |uid: &u32| *uid != 0 && *uid != own;
+        let mut users = self.users.iter().flat_map(|(uids, _)| uids);
         self.default.is_some()
             || !self.groups.is_empty()
             || !self.operator_gids.is_empty()
-            || self.users.iter().map(|(uid, _)| uid).chain(&self.operator_uids).any(is_other)
+            || users.any(|uids| uids.start() != uids.end() || is_other(uids.start()))
+            || self.operator_uids.iter().any(is_other)
     }
 }
 
@@ -201,6 +296,8 @@ impl std::error::Error for PolicyError {}
 
 #[cfg(test)]
 mod tests {
+    use millstream_cwq::Usages;
+
     use super::*;
 
     fn parse(text: &str) -> Result<Policy, PolicyError> {
@@ -247,6 +344,22 @@ mod tests {
     }
 
     #[test]
+    fn what_keys_may_be_is_said_for_each_section() {
+        let policy = parse(
+            "[default]\n[[user]]\nuid = 4001\nusages = [\"sign\", \"verify\"]\nexportable = false\n\
+             [[group]]\ngid = 70\nnonces = \"worker\"\nusages = [\"encrypt\"]\n",
+        )
+        .unwrap();
+        let keys = |uid, gids: &[u32]| policy.limits(&peer(uid, gids)).unwrap().keys.clone();
+        assert_eq!(keys(1, &[]), KeyRules::default(), "nothing said, nothing forbidden");
+        let encryption = (Usages::ENCRYPT | Usages::DECRYPT | Usages::WRAP | Usages::DERIVE).to_bits();
+        let signer = KeyRules { forbidden: encryption, makes_nonces: false, keeps_keys: true };
+        assert_eq!(keys(4001, &[70]), signer);
+        let forbidden = Usages::ALL.without(Usages::ENCRYPT).to_bits();
+        assert_eq!(keys(1, &[70]), KeyRules { forbidden, makes_nonces: true, keeps_keys: false });
+    }
+
+    #[test]
     fn without_a_default_others_get_nothing() {
         let policy = parse("[[user]]\nuid = 7\n").unwrap();
         assert!(policy.limits(&peer(7, &[])).is_some() && policy.limits(&peer(8, &[7])).is_none());
@@ -275,6 +388,35 @@ mod tests {
     }
 
     #[test]
+    fn users_of_a_range_share_an_account() {
+        let text =
+            "[default]\n[[user]]\nuids = \"1000, 100000-165535\"\nqueues = 5\n[limits]\nsubuid = false\n";
+        let policy = parse(text).unwrap();
+        for uid in [1000, 100_000, 165_535] {
+            assert_eq!(
+                (policy.account(uid), policy.limits(&peer(uid, &[])).unwrap().queues),
+                (Account(1000), 5)
+            );
+        }
+        for uid in [999, 1001, 99_999, 165_536] {
+            assert_eq!(
+                (policy.account(uid), policy.limits(&peer(uid, &[])).unwrap().queues),
+                (Account(uid), 64)
+            );
+        }
+    }
+
+    #[test]
+    fn totals_are_what_a_user_may_have_in_all_and_strangers_have_little() {
+        let policy = parse("[[user]]\nuid = 7\ntotal_queues = 9\ntotal_key_slots = 10\n").unwrap();
+        let totals = policy.totals(&peer(7, &[]));
+        assert_eq!((totals.get(Resource::Queues), totals.get(Resource::KeyMemory)), (9, 10 * KEY_SLOT_BYTES));
+        assert_eq!(totals.get(Resource::Connections), 64);
+        let strangers = policy.totals(&peer(8, &[]));
+        assert_eq!(strangers.get(Resource::Connections), 16);
+    }
+
+    #[test]
     fn errors_name_the_line_and_the_key() {
         for (text, line, words) in [
             ("[default]\nqueue = 1\n", 2, "queue"),
@@ -283,12 +425,20 @@ mod tests {
             ("[default]\ndepth = 70000\n", 2, "depth"),
             ("[default]\nweight = 0\n", 2, "weight"),
             ("[default]\nalgorithms = [\"md5\",\n \"blowfish\"]\n", 3, "blowfish"),
+            ("[default]\nusages = [\"sign\",\n \"dance\"]\n", 3, "dance"),
+            ("[default]\nnonces = \"mine\"\n", 2, "worker"),
+            ("[default]\nexportable = 3\n", 2, "exportable"),
             ("[[user]]\nname = \"nobody-of-that-name\"\n", 2, "nobody-of-that-name"),
             ("[[group]]\nname = \"nobody-of-that-name\"\n", 2, "nobody-of-that-name"),
             ("\n[[user]]\nqueues = 1\n", 2, "name"),
             ("\n[[user]]\nname = \"root\"\nuid = 0\n", 3, "uid"),
             ("[operators]\nusers = [\"root\", \"nobody-of-that-name\"]\n", 2, "nobody-of-that-name"),
             ("[default\n", 1, ""),
+            ("[[user]]\nuids = \"9-5\"\n", 2, "9-5"),
+            ("[[user]]\nuids = \"5-9\"\nuid = 5\n", 3, "uid"),
+            ("[[user]]\nuids = \"5-9\"\n[[user]]\nuids = \"1,9-12\"\n", 4, "shared"),
+            ("[limits]\nmemory = 5\n", 2, "memory"),
+            ("[limits]\nreserve_percent = 95\n", 2, "reserve_percent"),
         ] {
             let error = parse(text).unwrap_err();
             assert_eq!(error.line, line, "{text}: {error}");

@@ -8,17 +8,22 @@ use std::sync::Arc;
 use millstream_accelerator::{GrantId, KeySlots, MovedQueue, QueueId, SharedKeyMemory};
 use millstream_cpu::Features;
 use millstream_cwq::AlgorithmSet;
-use millstream_protocol::{Grant, Message, Order, QueueCounts, Report};
-use millstream_shm::{Doorbell, Mapping, Received, Socket};
-use rustix::event::epoll;
+use millstream_protocol::{Grant, KeyRules, Message, Order, QueueCounts, Report};
+use millstream_shm::{Doorbell, Mapping, Received, Socket, wipe_stack};
+use rustix::event::{Timespec, epoll};
 use zeroize::Zeroizing;
 
 use super::Error;
 use super::grant::{Parts, Refused, config};
-use super::handover::{Moved, counts_of};
+use super::handover::counts_of;
+use super::key_socket::KeySocket;
 use super::keys::Desk;
 use super::mailbox::{End, Mailbox};
-use super::serving::{Bells, listen};
+use super::memory::KeyRegions;
+use super::moves::{MOVES, Move};
+use super::serving::{Bells, Serving, listen};
+use super::share::Share;
+use crate::progress::{self, Counter};
 
 /// The number of the control socket among those of grants.
 const BROKER: u64 = u64::MAX;
@@ -26,14 +31,19 @@ const BROKER: u64 = u64::MAX;
 /// How many requests of one client are answered before the next client's.
 const REQUESTS: usize = 16;
 
+/// The queues that are counted between two turns of the accelerator, but for those of one grant.
+const COUNTED: usize = 64;
+
 /// A grant that is served here.
-struct Held {
+pub(super) struct Held {
     grant: Grant,
-    id: GrantId,
+    pub(super) id: GrantId,
     queues: Vec<QueueId>,
+    /// Its reserve of memory for keys.
+    memory: SharedKeyMemory,
     doorbell: Doorbell,
     /// None when the client has closed it, or was too slow to take answers.
-    keys: Option<Socket>,
+    pub(super) keys: Option<KeySocket>,
     /// Unmapped here, after the accelerator has let go.
     _mappings: [Arc<Mapping>; 2],
 }
@@ -51,9 +61,15 @@ pub(super) struct Control {
     /// Where the accelerator's thread sleeps.
     pub(super) doorbells: Arc<OwnedFd>,
     pub(super) features: Features,
-    pub(super) memory: SharedKeyMemory,
-    epoll: OwnedFd,
+    pub(super) memory: Arc<KeyRegions>,
+    pub(super) epoll: OwnedFd,
+    /// Those on their way, to here or from here.
+    pub(super) moves: BTreeMap<u64, Move>,
     grants: BTreeMap<u64, Held>,
+    /// Whether the stack is wiped after each order and request, because it can be read from outside.
+    wipes: bool,
+    /// Shows the broker that this thread gets on, and for whom.
+    pub(super) steps: Counter,
 }
 
 impl Control {
@@ -62,12 +78,24 @@ impl Control {
         mailbox: Arc<Mailbox>,
         doorbells: Arc<OwnedFd>,
         features: Features,
-        memory: SharedKeyMemory,
+        memory: Arc<KeyRegions>,
+        wipes: bool,
     ) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let number = epoll::EventData::new_u64(BROKER);
         epoll::add(&epoll, &broker, number, epoll::EventFlags::IN)?;
-        Ok(Control { broker, mailbox, doorbells, features, memory, epoll, grants: BTreeMap::new() })
+        Ok(Control {
+            broker,
+            mailbox,
+            doorbells,
+            features,
+            memory,
+            epoll,
+            moves: BTreeMap::new(),
+            grants: BTreeMap::new(),
+            wipes,
+            steps: Counter::of_steps(),
+        })
     }
 
     /// Obeys and answers until the end is ordered or the broker is gone.
@@ -75,7 +103,11 @@ impl Control {
         let mut events = Vec::with_capacity(32);
         loop {
             events.clear();
-            match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), None) {
+            let limit = self.moves_rest().map(|rest| Timespec {
+                tv_sec: rest.as_secs() as i64,
+                tv_nsec: i64::from(rest.subsec_nanos()),
+            });
+            match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), limit.as_ref()) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(Error::Wait(error.into())),
             }
@@ -88,7 +120,22 @@ impl Control {
                             return Ok(end);
                         }
                     }
-                    grant => self.attend(grant),
+                    number if number & MOVES != 0 => self.go_on(number & !MOVES),
+                    grant => {
+                        self.steps.step_for(grant);
+                        self.attend(grant);
+                    }
+                }
+                self.steps.step_for(0);
+                if self.wipes {
+                    wipe_stack();
+                }
+            }
+            if !self.moves.is_empty() {
+                self.moves_due();
+                self.steps.step_for(0);
+                if self.wipes {
+                    wipe_stack();
                 }
             }
         }
@@ -123,57 +170,76 @@ impl Control {
 
     fn obey(&mut self, received: Received) -> Result<Next, Refused> {
         let Received { bytes, descriptors } = received;
-        match Order::decode(&bytes).map_err(Refused::Message)? {
+        let order = Order::decode(&bytes).map_err(Refused::Message)?;
+        self.steps.step_for(about(&order));
+        match order {
             Order::Serve { grant } => self.serve(grant, descriptors)?,
             Order::Drop { grant } => self.drop_grant(grant)?,
-            Order::Limit { grant, weight, algorithms } => self.limit(grant, weight, algorithms)?,
+            Order::Limit { grant, weight, algorithms, keys } => {
+                self.limit(grant, weight, algorithms, keys)?
+            }
             Order::Release { grant } => self.release(grant, descriptors)?,
-            Order::Adopt { grant } => self.adopt(grant, descriptors)?,
+            Order::Adopt { grant, keys } => self.adopt(grant, descriptors, keys)?,
             Order::Count {} => self.count()?,
+            Order::Watch {} => self.show(descriptors)?,
             Order::Stop {} => return Ok(Next::End(End::Finish)),
             _ => return Err(Refused::Message(millstream_protocol::Error::Value)),
         }
         Ok(Next::Order)
     }
 
+    /// Shows from now on how both threads get on.
+    fn show(&mut self, descriptors: Vec<OwnedFd>) -> Result<(), Refused> {
+        let given = descriptors.len();
+        let [page] = descriptors.try_into().map_err(|_| Refused::Descriptors { given, needed: 1 })?;
+        let page =
+            progress::received(page).map_err(|why| Refused::Memory { what: "page for progress", why })?;
+        self.steps.show(page.clone());
+        self.mailbox.ask(move |serving| serving.turns.show(page)).ok_or(Refused::Ended)
+    }
+
     fn serve(&mut self, grant: Grant, descriptors: Vec<OwnedFd>) -> Result<(), Refused> {
         let queue = MovedQueue { weight: grant.weight, ..MovedQueue::default() };
         let queues = vec![queue; grant.queues.min(1024) as usize];
-        let keys = KeySlots::with_memory(grant.key_slots as usize, Some(self.memory.clone()));
         let mut parts = self.parts(grant, descriptors)?;
+        let memory = self.share(&parts.grant)?;
+        let keys = KeySlots::with_memory(parts.grant.key_slots as usize, Some(memory.clone()));
         let socket = parts.socket.take();
-        self.begin(parts, queues, keys, Bells::default(), socket)
+        self.begin(parts, queues, (keys, memory), Bells::default(), socket)
     }
 
-    /// Takes a grant that another worker hands over.
-    fn adopt(&mut self, grant: Grant, descriptors: Vec<OwnedFd>) -> Result<(), Refused> {
+    /// The reserve for a grant's keys.
+    fn share(&self, grant: &Grant) -> Result<SharedKeyMemory, Refused> {
+        let share = Share::new(self.memory.clone(), grant.key_slots as usize);
+        Ok(share.ok_or(Refused::KeyMemory { slots: grant.key_slots })?)
+    }
+
+    /// Begins to take a grant that another worker hands over.
+    fn adopt(&mut self, grant: Grant, descriptors: Vec<OwnedFd>, keys: u64) -> Result<(), Refused> {
         let mut parts = self.parts(grant, descriptors)?;
         let from = parts.socket.take().ok_or(Refused::Descriptors { given: 4, needed: 5 })?;
-        let Grant { queues, weight, key_slots, .. } = parts.grant;
-        let moved = Moved::receive(&from, queues as usize, weight, key_slots as usize)?;
-        let keys =
-            KeySlots::from_moved(self.features, key_slots as usize, Some(self.memory.clone()), moved.slots);
-        self.begin(parts, moved.queues, keys.map_err(Refused::Keys)?, moved.bells, moved.keys)
+        let memory = self.share(&parts.grant)?;
+        self.arrive(parts, memory, from, keys)
     }
 
     fn parts(&self, grant: Grant, descriptors: Vec<OwnedFd>) -> Result<Parts, Refused> {
-        if self.grants.contains_key(&grant.id) {
+        if self.grants.contains_key(&grant.id) || self.moves.contains_key(&grant.id) {
             return Err(Refused::Known(grant.id));
         }
         Parts::new(grant, descriptors)
     }
 
     /// Has the accelerator go on with a grant's queues, and listens to its client.
-    fn begin(
+    pub(super) fn begin(
         &mut self,
         parts: Parts,
         moved: Vec<MovedQueue>,
-        slots: KeySlots,
+        (slots, memory): (KeySlots, SharedKeyMemory),
         bells: Bells,
         keys: Option<Socket>,
     ) -> Result<(), Refused> {
         let Parts { grant, arena, queues, doorbell, mappings, .. } = parts;
-        let (number, config) = (grant.id, config(&grant, &self.memory));
+        let (number, config) = (grant.id, config(&grant, &memory));
         let adopted = self.mailbox.ask(move |serving| {
             let (rings, sleepers): (Vec<_>, Vec<_>) = queues
                 .into_iter()
@@ -185,10 +251,13 @@ impl Control {
                 serving.attend(*queue, number, sleeper);
             }
             *serving.bells_mut(number) = bells;
+            serving.serve(number, id);
+            // A grant that moved here may have brought clients that sleep.
+            serving.wake_clients();
             Ok((id, ids))
         });
         let (id, queues) = adopted.ok_or(Refused::Ended)?.map_err(Refused::Rings)?;
-        let held = Held { grant, id, queues, doorbell, keys: None, _mappings: mappings };
+        let held = Held { grant, id, queues, memory, doorbell, keys: None, _mappings: mappings };
         // From here on what fails is undone by dropping it.
         self.grants.insert(number, held);
         let listening = self.listen_to(number, keys);
@@ -202,7 +271,7 @@ impl Control {
     fn listen_to(&mut self, number: u64, keys: Option<Socket>) -> Result<(), Refused> {
         let held = self.grants.get_mut(&number).ok_or(Refused::Unknown(number))?;
         listen(&self.doorbells, &held.doorbell, number).map_err(Refused::Doorbell)?;
-        if let Some(keys) = keys {
+        if let Some(keys) = keys.map(KeySocket::new) {
             let data = epoll::EventData::new_u64(number);
             epoll::add(&self.epoll, &keys, data, epoll::EventFlags::IN)
                 .map_err(|error| Refused::KeySocket(error.into()))?;
@@ -233,9 +302,15 @@ impl Control {
         dropped.ok_or(Refused::Ended)
     }
 
-    fn limit(&mut self, number: u64, weight: u32, algorithms: u128) -> Result<(), Refused> {
+    fn limit(&mut self, number: u64, weight: u32, algorithms: u128, keys: KeyRules) -> Result<(), Refused> {
+        let change =
+            |grant: &mut Grant| (grant.weight, grant.algorithms, grant.keys) = (weight, algorithms, keys);
+        if let Some(moves) = self.moves.get_mut(&number) {
+            moves.limit(change);
+            return Ok(());
+        }
         let held = self.grants.get_mut(&number).ok_or(Refused::Unknown(number))?;
-        (held.grant.weight, held.grant.algorithms) = (weight, algorithms);
+        change(&mut held.grant);
         let (id, queues) = (held.id, held.queues.clone());
         let limited = self.mailbox.ask(move |serving| {
             serving.accelerator.set_algorithms(id, AlgorithmSet::from_bits(algorithms));
@@ -246,45 +321,43 @@ impl Control {
         limited.ok_or(Refused::Ended)
     }
 
-    /// Hands a grant to the worker at the other end of the socket that came with the order.
+    /// Begins to hand a grant to the worker at the other end of the socket that came with the order.
     fn release(&mut self, number: u64, descriptors: Vec<OwnedFd>) -> Result<(), Refused> {
         let given = descriptors.len();
         let [to] = descriptors.try_into().map_err(|_| Refused::Descriptors { given, needed: 1 })?;
         let held = self.forget(number)?;
-        let id = held.id;
-        let released = self.mailbox.ask(move |serving| {
-            let released = serving.accelerator.release_grant(id)?;
-            Some((released, serving.leave(number)))
-        });
-        let (released, bells) = released.flatten().ok_or(Refused::Ended)?;
-        let queues = released.queues.into_iter().map(|(_, queue)| queue).collect();
-        let slots = released.keys.into_moved();
-        Moved { queues, slots, bells, keys: held.keys }.send(&Socket::received(to))
+        self.leave(number, held, Socket::received(to));
+        Ok(())
     }
 
     /// Reports what was counted: the worker's own figures, and each grant's.
     fn count(&mut self) -> Result<(), Refused> {
-        let sleeps = self.mailbox.ask(|serving| serving.sleeps()).ok_or(Refused::Ended)?;
-        let _ = self.report(&Report::Worker { sleeps });
-        for (number, held) in &self.grants {
-            let (grant, id, queues) = (*number, held.id, held.queues.clone());
-            let counts = self.mailbox.ask(move |serving| {
-                let mut sum = QueueCounts::default();
-                for queue in queues.iter().filter_map(|queue| serving.accelerator.stats(*queue)) {
-                    add(&mut sum, counts_of(&queue));
-                }
-                let (filled, bells) = (serving.accelerator.filled(), *serving.bells_mut(grant));
-                QueueCounts {
-                    // Lanes are filled with what all grants offer.
-                    batches: filled.calls,
-                    batched: filled.operations,
-                    keys: serving.accelerator.keys(id) as u32,
-                    client_wakes: bells.wakes,
-                    doorbells: bells.doorbells,
-                    ..sum
-                }
+        let mut asked: Vec<_> =
+            self.grants.iter().map(|(number, held)| (*number, held.id, held.queues.clone())).collect();
+        let mut counts = Vec::with_capacity(asked.len());
+        // By the handful: words have their turn in between, however many queues there are.
+        let sleeps = loop {
+            let mut queues = 0;
+            let mut few = |(.., of): &(u64, GrantId, Vec<QueueId>)| {
+                queues += of.len();
+                queues <= COUNTED
+            };
+            let some = asked.iter().take_while(|asked| few(asked)).count().max(1).min(asked.len());
+            let some: Vec<_> = asked.drain(..some).collect();
+            let counted = self.mailbox.ask(move |serving| {
+                let count = |(grant, id, queues): &(u64, GrantId, Vec<QueueId>)| {
+                    (*grant, count(serving, *grant, *id, queues))
+                };
+                (some.iter().map(count).collect::<Vec<_>>(), serving.sleeps())
             });
-            let counts = counts.ok_or(Refused::Ended)?;
+            let (some, sleeps) = counted.ok_or(Refused::Ended)?;
+            counts.extend(some);
+            if asked.is_empty() {
+                break sleeps;
+            }
+        };
+        let _ = self.report(&Report::Worker { sleeps });
+        for (grant, counts) in counts {
             let _ = self.report(&Report::Counts { grant, counts });
         }
         Ok(())
@@ -296,10 +369,12 @@ impl Control {
         let Some(keys) = &held.keys else { return };
         let desk = Desk {
             features: self.features,
-            memory: &self.memory,
+            memory: &held.memory,
             mailbox: &self.mailbox,
             grant: held.id,
             algorithms: AlgorithmSet::from_bits(held.grant.algorithms),
+            rules: &held.grant.keys,
+            slots: held.grant.key_slots as usize,
         };
         if answer(keys, &desk).is_err() {
             // It is gone, or sends what can't be received, or does not take its answers: there are no more keys for it.
@@ -309,18 +384,47 @@ impl Control {
     }
 }
 
+/// The grant that an order is about; 0 where it is about none.
+fn about(order: &Order) -> u64 {
+    match order {
+        Order::Serve { grant } | Order::Adopt { grant, .. } => grant.id,
+        Order::Drop { grant } | Order::Limit { grant, .. } | Order::Release { grant } => *grant,
+        _ => 0,
+    }
+}
+
 /// Answers what a client has asked, up to its share. It never waits for the client.
-fn answer(keys: &Socket, desk: &Desk<'_>) -> io::Result<()> {
+fn answer(keys: &KeySocket, desk: &Desk<'_>) -> io::Result<()> {
     for _ in 0..REQUESTS {
-        let message = match keys.try_receive_bytes() {
+        let message = match keys.try_receive() {
             Ok(Some(bytes)) => Zeroizing::new(bytes),
             Ok(None) => return Err(io::ErrorKind::ConnectionReset.into()),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
             Err(error) => return Err(error),
         };
-        keys.try_send(&desk.answer(&message).encode(), &[])?;
+        if let Some(reply) = desk.answer(&message) {
+            keys.try_send(&reply)?;
+        }
     }
     Ok(())
+}
+
+/// What was counted of a grant.
+fn count(serving: &Serving, grant: u64, id: GrantId, queues: &[QueueId]) -> QueueCounts {
+    let mut sum = QueueCounts::default();
+    for queue in queues.iter().filter_map(|queue| serving.accelerator.stats(*queue)) {
+        add(&mut sum, counts_of(&queue));
+    }
+    let (filled, bells) = (serving.accelerator.filled(), serving.bells(grant));
+    QueueCounts {
+        // Lanes are filled with what all grants offer.
+        batches: filled.calls,
+        batched: filled.operations,
+        keys: serving.accelerator.keys(id) as u32,
+        client_wakes: bells.wakes,
+        doorbells: bells.doorbells,
+        ..sum
+    }
 }
 
 fn failed(refused: &Refused) -> Report {

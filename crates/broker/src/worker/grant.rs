@@ -30,6 +30,7 @@ pub(super) enum Refused {
     Rings(Corrupt),
     Doorbell(io::Error),
     KeySocket(io::Error),
+    KeyMemory { slots: u32 },
     Keys(InsertError),
     HandOver(&'static str),
     Peer(io::Error),
@@ -56,6 +57,10 @@ impl fmt::Display for Refused {
             Refused::Rings(error) => error.fmt(f),
             Refused::Doorbell(error) => write!(f, "the doorbell can't be waited for: {error}"),
             Refused::KeySocket(error) => write!(f, "the key socket can't be waited for: {error}"),
+            Refused::KeyMemory { slots } => write!(
+                f,
+                "the memory for keys has no room for {slots} key slots: ask for fewer, or raise --key-memory and LimitMEMLOCK of the service"
+            ),
             Refused::Keys(error) => write!(f, "a key of the grant can't be kept here: {error}"),
             Refused::HandOver(what) => write!(f, "the other worker did not hand the grant over: {what}"),
             Refused::Peer(error) => write!(f, "the other worker does not listen, or says nothing: {error}"),

@@ -2,13 +2,15 @@
 
 use millstream_accelerator::GrantId;
 use millstream_accelerator::{ExportError, Handle, InsertError, PreparedKey, SharedKeyMemory};
+use millstream_accelerator::{NonceCounter, Nonces, Purpose};
 use millstream_cpu::Features;
-use millstream_cwq::{Algorithm, AlgorithmSet};
-use millstream_protocol::{KeyRefusal, KeyReply, KeyRequest, Message, Secret};
+use millstream_cwq::{Algorithm, AlgorithmSet, UsageError, Usages};
+use millstream_protocol::{KeyPurpose, KeyRefusal, KeyReply, KeyRequest, KeyRules, Message, Secret};
 use rustix::rand::{GetRandomFlags, getrandom};
 use zeroize::Zeroizing;
 
 use super::mailbox::Mailbox;
+use super::serving::Serving;
 
 /// The longest key, so that messages that carry one are never too long.
 const MOST_BYTES: usize = 4000;
@@ -20,55 +22,149 @@ pub(super) struct Desk<'a> {
     pub(super) mailbox: &'a Mailbox,
     pub(super) grant: GrantId,
     pub(super) algorithms: AlgorithmSet,
+    /// How many keys were granted.
+    pub(super) slots: usize,
+    /// What the policy says of keys.
+    pub(super) rules: &'a KeyRules,
 }
 
+/// Where a key comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// Its client, who may have it still.
+    Imported,
+    /// This worker, and from nowhere else.
+    Generated,
+}
+
+/// The least that is charged for what the accelerator's thread is asked about a key, in nanoseconds: being asked takes time,
+/// too. It is charged to the grant like the time of its words, so that a flood of keys takes nobody else's share.
+const KEY_TIME: u64 = 5_000;
+
 impl Desk<'_> {
-    /// The answer to a message, whatever it is.
-    pub(super) fn answer(&self, message: &[u8]) -> KeyReply {
+    /// Has something done on the accelerator's thread, at the grant's expense.
+    fn ask<T: Send + 'static>(&self, what: impl FnOnce(&mut Serving) -> T + Send + 'static) -> Option<T> {
+        let grant = self.grant;
+        self.mailbox.ask(move |serving| serving.at_expense(grant, KEY_TIME, what))
+    }
+
+    /// The answer to a message, whatever it is; none to what is not answered.
+    pub(super) fn answer(&self, message: &[u8]) -> Option<KeyReply> {
         let answer = match KeyRequest::decode(message) {
-            Ok(KeyRequest::Import { algorithm, exportable, bytes }) => {
-                self.make(algorithm, exportable, bytes.expose())
+            Ok(KeyRequest::Import { algorithm, exportable, purpose, bytes }) => {
+                self.make(algorithm, exportable, &purpose, bytes.expose(), Origin::Imported)
             }
-            Ok(KeyRequest::Generate { algorithm, exportable, len }) => {
-                self.generate(algorithm, exportable, usize::from(len))
+            Ok(KeyRequest::Generate { algorithm, exportable, purpose, len }) => {
+                self.generate(algorithm, exportable, &purpose, usize::from(len))
             }
             Ok(KeyRequest::Export { handle }) => self.export(handle),
             Ok(KeyRequest::Destroy { handle }) => self.destroy(handle),
+            Ok(KeyRequest::Discard { handle }) => {
+                // Whether there was such a key is of interest to nobody.
+                let _ = self.destroy(handle);
+                return None;
+            }
             _ => Err(KeyRefusal::Message),
         };
-        answer.unwrap_or_else(|why| KeyReply::Refused { why })
+        Some(answer.unwrap_or_else(|why| KeyReply::Refused { why }))
     }
 
     /// Expands a key here, so that the accelerator's thread need not.
-    fn make(&self, algorithm: u8, exportable: bool, bytes: &[u8]) -> Result<KeyReply, KeyRefusal> {
+    fn make(
+        &self,
+        algorithm: u8,
+        exportable: bool,
+        purpose: &KeyPurpose,
+        bytes: &[u8],
+        origin: Origin,
+    ) -> Result<KeyReply, KeyRefusal> {
         let algorithm = self.allowed(algorithm)?;
         if bytes.len() > MOST_BYTES {
             return Err(KeyRefusal::KeyLength);
         }
+        let purpose = self.purpose(algorithm, exportable, purpose, origin)?;
         let key = PreparedKey::new(self.features, algorithm, bytes, exportable, Some(self.memory));
-        let (key, grant) = (key.map_err(refusal)?, self.grant);
-        let inserted = self.mailbox.ask(move |serving| serving.accelerator.insert_prepared(grant, key));
+        let key = key.and_then(|key| key.with_purpose(purpose));
+        let (key, grant) = (key.map_err(|why| self.why_not(why))?, self.grant);
+        let inserted = self.ask(move |serving| serving.accelerator.insert_prepared(grant, key));
         let handle = inserted.ok_or(KeyRefusal::Exhausted)?.map_err(refusal)?;
         Ok(KeyReply::Key { handle: handle.to_bits() })
     }
 
-    fn generate(&self, algorithm: u8, exportable: bool, len: usize) -> Result<KeyReply, KeyRefusal> {
+    /// Why a key was not made. As many as there are slots fit, so where there is no memory the slots are mostly full.
+    fn why_not(&self, why: InsertError) -> KeyRefusal {
+        let grant = self.grant;
+        let held = || self.ask(move |serving| serving.accelerator.keys(grant));
+        match why {
+            InsertError::Memory if held().is_some_and(|held| held >= self.slots) => KeyRefusal::SlotsFull,
+            why => refusal(why),
+        }
+    }
+
+    fn generate(
+        &self,
+        algorithm: u8,
+        exportable: bool,
+        purpose: &KeyPurpose,
+        len: usize,
+    ) -> Result<KeyReply, KeyRefusal> {
         self.allowed(algorithm)?;
         if len == 0 || len > MOST_BYTES {
             return Err(KeyRefusal::KeyLength);
         }
         let mut bytes = Zeroizing::new(vec![0; len]);
-        let mut filled = 0;
-        while filled < len {
-            filled += getrandom(&mut bytes[filled..], GetRandomFlags::empty())
-                .map_err(|_| KeyRefusal::Exhausted)?;
+        fill_with_random(&mut bytes)?;
+        self.make(algorithm, exportable, purpose, &bytes, Origin::Generated)
+    }
+
+    /// What a key is to be for, if the policy and the algorithm allow it.
+    fn purpose(
+        &self,
+        algorithm: Algorithm,
+        exportable: bool,
+        asked: &KeyPurpose,
+        origin: Origin,
+    ) -> Result<Purpose, KeyRefusal> {
+        let usages = match asked.usages {
+            0 => Usages::of(algorithm),
+            bits => Usages::from_bits(bits).ok_or(KeyRefusal::Message)?,
+        };
+        usages.check(algorithm, asked.makes_nonces).map_err(misuse)?;
+        if usages.to_bits() & self.rules.forbidden != 0 {
+            return Err(KeyRefusal::PolicyUsages);
         }
-        self.make(algorithm, exportable, &bytes)
+        let is_aead = matches!(algorithm, Algorithm::AesGcm | Algorithm::ChaCha20Poly1305);
+        // A key that only opens is always given its nonces.
+        let seals = is_aead && usages.contains(Usages::ENCRYPT);
+        if self.rules.makes_nonces && seals && !asked.makes_nonces {
+            return Err(KeyRefusal::PolicyNonces);
+        }
+        if self.rules.keeps_keys && exportable {
+            return Err(KeyRefusal::PolicyExportable);
+        }
+        let nonces = match (asked.makes_nonces, origin) {
+            (false, _) => Nonces::Given,
+            (true, Origin::Generated) if !exportable => {
+                let mut fixed = [0; 4];
+                fill_with_random(&mut fixed)?;
+                Nonces::Made(NonceCounter::counting(fixed))
+            }
+            (true, _) => {
+                let mut start = [0; 12];
+                fill_with_random(&mut start)?;
+                Nonces::Made(NonceCounter::random(start))
+            }
+        };
+        Ok(Purpose { usages, nonces })
     }
 
     fn export(&self, handle: u32) -> Result<KeyReply, KeyRefusal> {
+        // A policy that was changed holds for the keys that are there too.
+        if self.rules.keeps_keys {
+            return Err(KeyRefusal::PolicyExportable);
+        }
         let (grant, handle) = (self.grant, Handle::from_bits(handle));
-        let bytes = self.mailbox.ask(move |serving| serving.accelerator.export_key(grant, handle));
+        let bytes = self.ask(move |serving| serving.accelerator.export_key(grant, handle));
         match bytes.ok_or(KeyRefusal::Exhausted)? {
             Ok(bytes) => Ok(KeyReply::Exported { bytes: Secret::new(&bytes) }),
             Err(ExportError::NotExportable) => Err(KeyRefusal::NotExportable),
@@ -78,7 +174,7 @@ impl Desk<'_> {
 
     fn destroy(&self, handle: u32) -> Result<KeyReply, KeyRefusal> {
         let (grant, handle) = (self.grant, Handle::from_bits(handle));
-        match self.mailbox.ask(move |serving| serving.accelerator.remove_key(grant, handle)) {
+        match self.ask(move |serving| serving.accelerator.remove_key(grant, handle)) {
             Some(true) => Ok(KeyReply::Destroyed {}),
             _ => Err(KeyRefusal::NoSuchKey),
         }
@@ -97,8 +193,26 @@ impl Desk<'_> {
     }
 }
 
+fn fill_with_random(bytes: &mut [u8]) -> Result<(), KeyRefusal> {
+    let mut filled = 0;
+    while filled < bytes.len() {
+        filled +=
+            getrandom(&mut bytes[filled..], GetRandomFlags::empty()).map_err(|_| KeyRefusal::Exhausted)?;
+    }
+    Ok(())
+}
+
+fn misuse(error: UsageError) -> KeyRefusal {
+    match error {
+        UsageError::TwoWay(_) | UsageError::ChosenNonces => KeyRefusal::TwoWay,
+        UsageError::Nonces => KeyRefusal::Nonces,
+        _ => KeyRefusal::Usage,
+    }
+}
+
 fn refusal(error: InsertError) -> KeyRefusal {
     match error {
+        InsertError::Usage(error) => misuse(error),
         InsertError::Engine(_) => KeyRefusal::KeyLength,
         InsertError::Policy(_) => KeyRefusal::Policy,
         InsertError::SlotsFull => KeyRefusal::SlotsFull,

@@ -1,14 +1,15 @@
 //! How the control thread has things done on the accelerator's thread.
+//!
+//! The model checker runs this file as well: `crates/cwq/tests/loom_mailbox.rs` includes it, with its own atomics in place of
+//! those of [`super::sync`].
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::sync_channel;
-use std::sync::{Mutex, PoisonError};
 
 use millstream_shm::Doorbell;
 
 use super::serving::Serving;
+use super::sync::{AtomicBool, Mutex, Ordering, PoisonError, sync_channel};
 
 /// What is done between two steps of the accelerator.
 type Command = Box<dyn FnOnce(&mut Serving) + Send>;

@@ -73,6 +73,8 @@ unsafe impl Arena for SharedArena {
 /// The memory for the keys of all grants. It grows: each region is as large as those before it together.
 pub(super) struct KeyRegions {
     regions: Mutex<Vec<SecretMemory>>,
+    /// Bytes that were promised.
+    reserved: Mutex<usize>,
     /// The most bytes there may ever be.
     most: usize,
     hidden: bool,
@@ -89,7 +91,16 @@ impl KeyRegions {
     pub(super) fn new(most: usize) -> io::Result<Self> {
         let first = SecretMemory::new(FIRST_REGION.min(most.max(1)))?;
         let hidden = first.is_hidden();
-        Ok(KeyRegions { regions: Mutex::new(vec![first]), most, hidden })
+        Ok(KeyRegions { regions: Mutex::new(vec![first]), reserved: Mutex::new(0), most, hidden })
+    }
+
+    /// All of it at once, hidden, and none of it there before it is used.
+    ///
+    /// # Errors
+    /// When there is no hidden memory, or so much may not be locked.
+    pub(super) fn whole(bytes: usize) -> io::Result<Self> {
+        let all = SecretMemory::hidden(bytes)?;
+        Ok(KeyRegions { regions: Mutex::new(vec![all]), reserved: Mutex::new(0), most: bytes, hidden: true })
     }
 
     /// What kind of memory it is, as reports have it.
@@ -97,8 +108,33 @@ impl KeyRegions {
         if self.hidden { "memfd_secret" } else { "locked memory" }
     }
 
+    /// Whether nobody else can read it, not even root.
+    pub(super) fn is_hidden(&self) -> bool {
+        self.hidden
+    }
+
     fn regions(&self) -> MutexGuard<'_, Vec<SecretMemory>> {
         self.regions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Promises so many bytes, in pieces of one size, and sees to it that they can be had; whether they can.
+    pub(super) fn reserve(&self, bytes: usize) -> bool {
+        let mut reserved = self.reserved.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(all) = reserved.checked_add(bytes).filter(|all| *all <= self.most) else { return false };
+        let mut regions = self.regions();
+        while regions.iter().map(|region| region.range().1).sum::<usize>() < all {
+            if self.grow(&mut regions).is_none() {
+                return false;
+            }
+        }
+        *reserved = all;
+        true
+    }
+
+    /// Takes a promise back.
+    pub(super) fn give_up(&self, bytes: usize) {
+        let mut reserved = self.reserved.lock().unwrap_or_else(PoisonError::into_inner);
+        *reserved = reserved.saturating_sub(bytes);
     }
 
     /// Another region; none where the limit, or the system's, is reached. What was hidden does not go on unhidden.

@@ -1,8 +1,9 @@
 //! The worker: the process that holds keys and runs the accelerator, and can do nothing else.
 //!
-//! It has two threads. The *control* thread obeys the broker and answers clients about keys: it waits in one epoll for
+//! Two threads work. The *control* thread obeys the broker and answers clients about keys: it waits in one epoll for
 //! all of them, and never for one. The *accelerator's* thread looks at the rings. They meet in a mailbox, between
-//! two steps of the accelerator. An idle worker sleeps in two epolls and uses no processor time.
+//! two steps of the accelerator. An idle worker sleeps in two epolls and uses no processor time. The stacks of both, and
+//! the heap, lie in memory for keys (`private.rs`); the process's first thread only waits for their end.
 //!
 //! How long the accelerator's thread looks at empty rings before it sleeps is [`Config::spin`]. Looking costs processor
 //! time, being woken costs its client a system call and both of them the time it takes: about 50 µs from one core to
@@ -13,31 +14,43 @@ mod control;
 mod descriptors;
 mod grant;
 mod handover;
+mod key_socket;
 mod keys;
 mod mailbox;
 mod memory;
+mod moves;
+mod private;
 mod sandbox;
 mod serving;
+mod share;
+mod sync;
 
+use std::ffi::CStr;
 use std::fmt;
 use std::io;
 use std::os::fd::{OwnedFd, RawFd};
 use std::sync::Arc;
-use std::sync::mpsc::sync_channel;
-use std::thread::{self, JoinHandle};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread;
 use std::time::Duration;
 
+use millstream_accelerator::Reserve;
 use millstream_cpu::Features;
 use millstream_protocol::Report;
+use millstream_shm::{SecretMemory, spawn_on_secret_stack};
 use rustix::event::epoll;
 
 use control::Control;
 use mailbox::{End, Mailbox};
-use memory::KeyRegions;
+use private::Private;
 use sandbox::Filter;
 use serving::{MAILBOX, Pace, Serving, listen};
 
 pub use sandbox::{BadRules, Role, Rule, SandboxError, all_rules};
+
+/// Bytes of memory for keys, where nothing else is said: room for 65,536 slots. It is not taken before it is
+/// needed.
+pub const KEY_MEMORY: usize = 128 << 20;
 
 /// How a worker behaves.
 #[derive(Clone, Debug)]
@@ -68,7 +81,7 @@ impl Config {
             cpu: None,
             spin: Duration::from_micros(50),
             flush: Duration::ZERO,
-            key_memory: 4 << 20,
+            key_memory: KEY_MEMORY,
             user: (65534, 65534),
             deny: None,
             probe: None,
@@ -88,7 +101,7 @@ pub enum Error {
     Descriptors(io::Error),
     /// The processor mask can't be read.
     Features(millstream_cpu::MaskError),
-    /// The accelerator's thread can't be started.
+    /// A thread can't be started.
     Thread(io::Error),
     /// The processor can't be pinned to.
     Cpu(usize, io::Error),
@@ -113,7 +126,10 @@ impl fmt::Display for Error {
             ),
             Error::Descriptors(error) => write!(f, "descriptors can't be made or closed: {error}"),
             Error::Features(error) => error.fmt(f),
-            Error::Thread(error) => write!(f, "the accelerator's thread can't be started: {error}"),
+            Error::Thread(error) => write!(
+                f,
+                "a thread can't be started on locked memory ({error}): raise the limit of locked memory (`ulimit -l`, `LimitMEMLOCK=`)"
+            ),
             Error::Cpu(cpu, error) => {
                 write!(f, "the worker can't be pinned to processor {cpu} ({error}): choose another")
             }
@@ -134,32 +150,45 @@ impl std::error::Error for Error {}
 pub fn run(config: Config) -> Result<(), Error> {
     let socket =
         descriptors::control(config.control).map_err(|error| Error::Control(config.control, error))?;
-    // Some for the regions to begin on pages.
-    sandbox::hide(config.key_memory as u64 + (1 << 20)).map_err(Error::Sandbox)?;
+    let limit = sandbox::hide(private::locked(config.key_memory)).map_err(Error::Sandbox)?;
     descriptors::close_others(&socket).map_err(Error::Descriptors)?;
     end_on_panic();
     descriptors::settle();
+    let Private { heap, reserve, keys, key_bytes, accelerator, control: stack } =
+        Private::take(config.key_memory, limit)?;
+    // The system zeroes it when the process ends, and that it is large would make the end long.
+    std::mem::forget(keys.clone());
     let features = Features::active().map_err(Error::Features)?;
     let filter = |role| Filter::new(role, config.deny.as_deref()).map_err(Error::Sandbox);
     let (filter, of_thread) = (filter(Role::Control)?, filter(Role::Accelerator)?);
     let sandbox = sandbox::confine(config.user).map_err(Error::Sandbox)?;
     config.probe(None);
 
-    let keys = Arc::new(KeyRegions::new(config.key_memory).map_err(Error::KeyMemory)?);
     let mailbox = Arc::new(Mailbox::new().map_err(Error::Descriptors)?);
     let doorbells = doorbells(&mailbox).map_err(Error::Descriptors)?;
-    let key_memory = keys.kind().to_owned();
-    let thread = spawn(&config, of_thread, features, mailbox.clone(), doorbells.clone())?;
-    let mut control =
-        Control::new(socket, mailbox.clone(), doorbells, features, keys).map_err(Error::Descriptors)?;
+    let (key_memory, wipes) = (private::kind(keys.kind(), heap, reserve), !keys.is_hidden());
+    let thread =
+        spawn(&config, accelerator, of_thread, features, reserve, wipes, mailbox.clone(), doorbells.clone())?;
+    let control =
+        Control::new(socket, mailbox, doorbells, features, keys, wipes).map_err(Error::Descriptors)?;
+    let filter = Arc::new(filter);
+    let (of_thread, config) = (filter.clone(), config.clone());
+    let end = on_secret_stack(c"control", stack, move || {
+        of_thread.apply().map_err(Error::Sandbox)?;
+        config.probe(Some(Role::Control));
+        obey(control, Report::Ready { sandbox, key_memory, key_bytes: key_bytes as u64 }, &thread)
+    })?;
     filter.apply().map_err(Error::Sandbox)?;
-    config.probe(Some(Role::Control));
+    end.recv().unwrap_or_else(|_| Err(Error::Thread(io::ErrorKind::Other.into())))
+}
 
-    control.report(&Report::Ready { sandbox, key_memory })?;
+/// What the control thread does, from its first report to its last.
+fn obey(mut control: Control, ready: Report, accelerator: &Receiver<()>) -> Result<(), Error> {
+    control.report(&ready)?;
     let end = control.run()?;
-    mailbox.end(end);
+    control.mailbox.end(end);
     // Had it panicked, the process would have ended.
-    let _ = thread.join();
+    let _ = accelerator.recv();
     if end == End::Finish {
         // A broker that is gone meanwhile need not know.
         let _ = control.report(&Report::Done {});
@@ -184,18 +213,40 @@ fn doorbells(mailbox: &Mailbox) -> io::Result<Arc<OwnedFd>> {
     Ok(Arc::new(epoll))
 }
 
-/// Starts the accelerator's thread, and waits until it has begun.
+/// Starts a thread whose stack lies in memory for keys. What it returns comes through the channel. The thread stays, and
+/// ends with the process: so it needs none of the system calls that a thread's end takes.
+fn on_secret_stack<T: Send + 'static>(
+    name: &'static CStr,
+    stack: SecretMemory,
+    body: impl FnOnce() -> T + Send + 'static,
+) -> Result<Receiver<T>, Error> {
+    let (send, receive) = sync_channel(1);
+    let body = move || {
+        // Where nobody waits any more, the process ends.
+        let _ = send.send(body());
+        loop {
+            thread::park();
+        }
+    };
+    spawn_on_secret_stack(name, stack, body).map_err(Error::Thread)?;
+    Ok(receive)
+}
+
+/// Starts the accelerator's thread, and waits until it has begun. It has ended when the channel says so.
 fn spawn(
     config: &Config,
+    stack: SecretMemory,
     filter: Filter,
     features: Features,
+    reserve: Reserve,
+    wipes: bool,
     mailbox: Arc<Mailbox>,
     doorbells: Arc<OwnedFd>,
-) -> Result<JoinHandle<()>, Error> {
+) -> Result<Receiver<()>, Error> {
     let (ready, begun) = sync_channel(1);
-    let (config, pace) = (config.clone(), Pace { spin: config.spin, flush: config.flush });
+    let (config, pace) = (config.clone(), Pace { spin: config.spin, flush: config.flush, wipes });
     let body = move || {
-        let serving = Serving::new(features, pace, mailbox, doorbells);
+        let serving = Serving::new(features, pace, reserve, mailbox, doorbells);
         let begun = pin(config.cpu).and_then(|()| filter.apply().map_err(Error::Sandbox));
         if begun.is_ok() {
             config.probe(Some(Role::Accelerator));
@@ -205,7 +256,7 @@ fn spawn(
             serving.run();
         }
     };
-    let thread = thread::Builder::new().name("accelerator".to_owned()).spawn(body).map_err(Error::Thread)?;
+    let thread = on_secret_stack(c"accelerator", stack, body)?;
     match begun.recv() {
         Ok(Ok(())) => Ok(thread),
         Ok(Err(error)) => Err(error),

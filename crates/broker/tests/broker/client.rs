@@ -7,7 +7,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
+use millstream_cwq::Algorithm;
 use millstream_protocol::{Grant, GrantStatus, Message, Refusal, Reply, Request, Wanted, WorkerStatus};
 use millstream_shm::{Mapping, Memory, Rings, Socket};
 
@@ -63,8 +65,29 @@ impl Client {
             match self.next().expect("an answer").0 {
                 Reply::Worker { status } => workers.push(status),
                 Reply::Grant { status } => grants.push(status),
+                Reply::Use { .. } => {}
                 Reply::End {} => return (workers, grants),
                 reply => panic!("{reply:?}"),
+            }
+        }
+    }
+}
+
+impl Client {
+    /// What is in use of something, and the limit; of the service, of a worker, or of a user.
+    pub fn used(&self, of_user: bool, of_worker: bool, number: u32, what: &str) -> Option<(u64, u64)> {
+        self.send(&Request::Status {});
+        let mut found = None;
+        loop {
+            match self.next().expect("an answer").0 {
+                Reply::Use { status }
+                    if (status.user, status.worker, status.number) == (of_user, of_worker, number) =>
+                {
+                    let its = status.uses.into_iter().find(|each| each.what == what);
+                    found = its.map(|each| (each.used, each.limit));
+                }
+                Reply::End {} => return found,
+                _ => {}
             }
         }
     }
@@ -82,7 +105,7 @@ pub struct Granted {
 }
 
 impl Granted {
-    fn new(grant: Grant, descriptors: Vec<OwnedFd>) -> Self {
+    pub fn new(grant: Grant, descriptors: Vec<OwnedFd>) -> Self {
         let [arena, rings, page, doorbell, keys] = <[OwnedFd; 5]>::try_from(descriptors).unwrap();
         let page = Memory::received(page).unwrap();
         let state = Mapping::read_only(&page).unwrap().words(0, 1).unwrap();
@@ -129,6 +152,25 @@ pub fn other(arguments: &[OsString]) {
             // This process is killed first.
             child.wait().unwrap();
         }
+        "storm" => storm(Path::new(&arguments[0]), Duration::from_millis(number())),
+        "crowd" => {
+            let others = (1..number()).map_while(|_| Socket::connect(Path::new(&arguments[0])).ok());
+            let crowd: Vec<_> = others.collect();
+            println!("connected {}", 1 + crowd.len());
+            std::thread::sleep(2 * LIMIT);
+        }
+        "keys" => {
+            let wanted = Wanted { key_slots: number() as u32, ..Wanted::default() };
+            let queue = crate::real::Queue::of(client.try_attach(wanted).unwrap());
+            println!("attached");
+            let mut line = String::new();
+            std::io::stdin().read_line(&mut line).unwrap();
+            println!("imported {}", queue.import_many(Algorithm::AesGcm, number() as usize).len());
+        }
+        "wait" => {
+            println!("connected");
+            println!("{:?}", client.next().map(|(reply, _)| reply));
+        }
         "status" => {
             let (workers, grants) = client.status();
             let ids: Vec<u64> = grants.iter().map(|status| status.grant.id).collect();
@@ -141,13 +183,33 @@ pub fn other(arguments: &[OsString]) {
     }
 }
 
+/// Connects, asks for a grant and leaves, as often as it can.
+fn storm(path: &Path, lasts: Duration) {
+    println!("begins");
+    let (begin, mut attempts) = (Instant::now(), 0);
+    let wanted = Wanted { queues: 64, depth: 16, ..Wanted::default() };
+    let request = Request::Attach { wanted }.encode();
+    while begin.elapsed() < lasts {
+        if let Ok(socket) = Socket::connect(path) {
+            // It may be turned away at once.
+            let _ = socket.try_send(&request, &[]);
+            attempts += 1;
+        }
+    }
+    println!("attempts {attempts}");
+}
+
 /// A client process of a user.
 pub struct Other(pub Child, std::io::BufReader<std::process::ChildStdout>);
 
 impl Other {
     pub fn ask(socket: &Path, uid: u32, words: &[&str]) -> Self {
+        Self::ask_as(socket, uid, "as-client", words)
+    }
+
+    pub fn ask_as(socket: &Path, uid: u32, role: &str, words: &[&str]) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.arg("as-client").arg(socket).args(words).stdout(Stdio::piped());
+        command.arg(role).arg(socket).args(words).stdin(Stdio::piped()).stdout(Stdio::piped());
         if uid != 0 {
             command.uid(uid).gid(uid);
         }
@@ -160,6 +222,14 @@ impl Other {
         let mut line = String::new();
         std::io::BufRead::read_line(&mut self.1, &mut line).unwrap();
         line.trim_end().to_owned()
+    }
+}
+
+impl Other {
+    /// Tells it something, and what it says then.
+    pub fn says(&mut self, line: &str) -> String {
+        std::io::Write::write_all(self.0.stdin.as_mut().unwrap(), line.as_bytes()).unwrap();
+        self.line()
     }
 }
 

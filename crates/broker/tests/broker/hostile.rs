@@ -13,6 +13,7 @@ pub const TRIALS: &[(&str, fn())] = &[
     ("another version is told so", version),
     ("nonsense ends the connection", nonsense),
     ("a flood of requests holds up nobody", flood),
+    ("workers do not count again and again", surveys),
     ("a client that does not read holds up nobody", deaf),
     ("connections that ask for nothing are limited", crowd),
     ("a client that leaves at any moment leaves nothing", leaves),
@@ -68,8 +69,10 @@ fn nonsense() {
     let before = count();
     let (ours, theirs) = millstream_shm::pair().unwrap();
     let with = [theirs.as_fd(); 8];
-    client.0.send(&Request::Status {}.encode(), &with).unwrap();
-    assert!(matches!(client.next(), Some((Reply::Worker { .. } | Reply::End {}, _))));
+    let sent = client.0.send(&Request::Status {}.encode(), &with);
+    assert_eq!(sent.is_err(), crate::lingering::kernel_can_refuse(), "{sent:?}");
+    client.0.try_send(&Request::Status {}.encode(), &[]).unwrap();
+    assert!(client.next().is_some());
     assert_eq!(count(), before);
     drop(theirs);
     assert!(ours.is_closed());
@@ -102,6 +105,28 @@ fn flood() {
         println!("the slowest grant beside a flood: {worst:?}");
         assert!(worst < Duration::from_secs(5));
     });
+}
+
+fn surveys() {
+    const ROUNDS: u32 = 20;
+    let service = Service::new();
+    let clients = [service.client(), service.client()];
+    let _granted = clients.each_ref().map(Client::attach);
+    clients[0].status();
+    let begin = Instant::now();
+    for _ in 0..ROUNDS {
+        clients[0].status();
+    }
+    // Between two surveys are 20 ms, whoever asks.
+    let taken = begin.elapsed();
+    assert!(taken >= Duration::from_millis(20) * ROUNDS, "{ROUNDS} answers in {taken:?}");
+    // Who asks meanwhile is told what the next one finds.
+    for _ in 0..ROUNDS {
+        clients.iter().for_each(|client| client.send(&Request::Status {}));
+        for client in &clients {
+            while !matches!(client.next().expect("an answer").0, Reply::End {}) {}
+        }
+    }
 }
 
 fn deaf() {

@@ -1,18 +1,30 @@
 //! The broker with real processes: this binary is also the broker, its workers, and clients of other users.
 
+mod accounting;
+mod busy;
 mod client;
 mod hostile;
+#[path = "../common/lingering.rs"]
+mod lingering;
+mod log;
+mod metrics;
 mod operators;
+mod orders;
 mod packaging;
 mod real;
 mod recovery;
 mod serving;
+mod strangers;
 mod stub;
 mod system;
 
 use std::ffi::OsString;
 
 use libtest_mimic::{Arguments, Trial};
+
+/// As in the command: a worker's heap is secret.
+#[global_allocator]
+static HEAP: millstream_shm::SecretHeap = millstream_shm::SecretHeap;
 
 fn main() {
     let mut arguments = std::env::args_os().skip(1);
@@ -21,6 +33,7 @@ fn main() {
         Some("as-broker") => return system::serve(&rest(arguments)),
         Some("as-stub") => return stub::run(),
         Some("as-worker") => return real::run(&rest(arguments)),
+        Some("as-attacker") => return strangers::attack(&rest(arguments)),
         Some("as-client") => return client::other(&rest(arguments)),
         _ => {}
     }
@@ -29,8 +42,14 @@ fn main() {
         recovery::TRIALS,
         operators::TRIALS,
         hostile::TRIALS,
+        strangers::TRIALS,
         real::TRIALS,
+        orders::TRIALS,
         packaging::TRIALS,
+        accounting::TRIALS,
+        log::TRIALS,
+        metrics::TRIALS,
+        busy::TRIALS,
     ]
     .concat();
     let trials = trials.into_iter().map(|(name, test)| {

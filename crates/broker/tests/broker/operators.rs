@@ -1,7 +1,4 @@
-//! Who may do what; the policy that changes; grants that move; metrics.
-
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+//! Who may do what; the policy that changes; grants that move.
 
 use millstream_protocol::{Refusal, Reply, Request, STATE_GONE, STATE_REVOKED, Wanted};
 use rustix::process::Signal;
@@ -17,7 +14,6 @@ pub const TRIALS: &[(&str, fn())] = &[
     ("a policy that is read again holds for the grants there are", reload),
     ("a policy with a mistake leaves the old one", reload_mistake),
     ("a grant moves to another worker", moves),
-    ("metrics tell what happened", metrics),
 ];
 
 const POLICY: &str = "[default]\nmax_grants = 5\n[operators]\nuids = [7003]\n";
@@ -152,26 +148,4 @@ fn moves() {
     eventually("no worker has it", || {
         operator.status().0.iter().all(|worker| worker.sleeps == 0).then_some(())
     });
-}
-
-fn metrics() {
-    // A port that is free now.
-    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let service = Service::with(Setting { metrics: Some(address.to_string()), ..Setting::default() });
-    let client = service.client();
-    let granted = client.attach();
-    let _ = service.client().refusal(&Request::Revoke { grant: 999 });
-    let mut stream = TcpStream::connect(address).unwrap();
-    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
-    let mut text = String::new();
-    stream.read_to_string(&mut text).unwrap();
-    let operations = format!("millstream_operations_total{{grant=\"{}\"", granted.grant.id);
-    for beginning in [
-        "millstream_grants_made_total 1",
-        "millstream_requests_refused_total{reason=\"NoSuchGrant\"} 1",
-        "millstream_worker_grants{worker=\"0\"} 1",
-        operations.as_str(),
-    ] {
-        assert!(text.lines().any(|line| line.starts_with(beginning)), "{beginning} in {text}");
-    }
 }

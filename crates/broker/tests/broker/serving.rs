@@ -9,11 +9,11 @@ use rustix::process::Signal;
 
 use crate::client::{Client, Other};
 use crate::stub;
-use crate::system::{Service, Setting, eventually, status_line};
+use crate::system::{Service, Setting, eventually, grants_are_quick, status_line};
 
 pub const TRIALS: &[(&str, fn())] = &[
     ("a grant is five descriptors that can't be misused", descriptors),
-    ("a grant takes less than a millisecond", quick),
+    ("a grant takes less than a millisecond beside its memory", quick),
     ("one gets what one asks for within the limits", sizes),
     ("a revoked grant wakes its client", revoked),
     ("the end of a connection is the end of its grant", connection_ends),
@@ -53,18 +53,7 @@ fn descriptors() {
 }
 
 fn quick() {
-    let service = Service::new();
-    let mut times: Vec<Duration> = (0..100)
-        .map(|_| {
-            let client = service.client();
-            let begin = Instant::now();
-            client.attach();
-            begin.elapsed()
-        })
-        .collect();
-    times.sort();
-    println!("grants: best {:?}, median {:?}, worst {:?}", times[0], times[50], times[99]);
-    assert!(times[0] < Duration::from_millis(1));
+    grants_are_quick(&Service::new(), "grants");
 }
 
 fn sizes() {
@@ -128,10 +117,11 @@ fn connection_ends() {
     let wanted = Wanted { name: "a \u{1b}[31mclient".to_owned(), ..Wanted::default() };
     let granted = client.try_attach(wanted).unwrap();
     let (workers, grants) = watcher.status();
-    assert_eq!((workers.len(), workers[0].grants, workers[0].sandbox.as_str()), (1, 1, "a stub"));
+    assert_eq!((workers.len(), workers[0].grants), (1, 1));
+    assert!(workers[0].sandbox.starts_with("a stub"));
     assert_eq!(grants.len(), 1);
     let found = &grants[0];
-    assert_eq!((found.pid, found.name.as_str()), (std::process::id(), "a [31mclient"));
+    assert_eq!((found.pid, found.name.as_str()), (std::process::id(), r"a \u{1b}[31mclient"));
     assert_eq!(found.counts.operations, 100 + granted.grant.id, "what the worker counted");
     drop(client);
     granted.ends_as(STATE_GONE);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use millstream_broker::{Broker, Config, Stop, WorkerCommand};
+use millstream_broker::{Broker, Config, MetricsConfig, Stop, WorkerCommand};
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, setrlimit};
 use tempfile::TempDir;
 
@@ -25,12 +25,22 @@ pub fn serve(arguments: &[OsString]) {
     let mut config = Config::new(PathBuf::from(&arguments[0]), worker);
     config.accelerators = text(1).parse().unwrap();
     config.policy = Some(PathBuf::from(&arguments[2])).filter(|path| !path.as_os_str().is_empty());
-    config.metrics = text(3).parse().ok();
+    let mut words = text(3).split_whitespace();
+    config.metrics = words.next().map(|address| {
+        let hosts = words.clone().filter(|word| *word != "names").map(str::to_owned).collect();
+        let names = words.any(|word| word == "names");
+        MetricsConfig { hosts, names, ..MetricsConfig::new(address.parse().unwrap()) }
+    });
     if let Ok(files) = text(4).parse() {
         setrlimit(Resource::Nofile, Rlimit { current: Some(files), maximum: Some(files) }).unwrap();
     }
     if text(5) == "inherited" {
         config.listener = Some(std::io::stdin().as_fd().try_clone_to_owned().unwrap());
+    }
+    config.refuse_descriptors = arguments.get(7).is_none_or(|word| word != "old-kernel");
+    log_beside(&config.socket);
+    if let Some(stuck) = std::env::var("TRIAL_STUCK_MS").ok().and_then(|text| text.parse().ok()) {
+        config.stuck = Duration::from_millis(stuck);
     }
     let stop = Stop::new().unwrap();
     stop.on_signals().unwrap();
@@ -47,16 +57,33 @@ pub fn serve(arguments: &[OsString]) {
     }
 }
 
+/// Writes the log to a file that [`Service::log`] finds.
+fn log_beside(socket: &Path) {
+    let file = fs::File::options().create(true).append(true).open(log_of(socket)).unwrap();
+    let lines = tracing_subscriber::fmt().with_writer(std::sync::Mutex::new(file));
+    lines.with_ansi(false).without_time().with_target(false).init();
+}
+
+fn log_of(socket: &Path) -> PathBuf {
+    let run = socket.parent().unwrap();
+    run.with_file_name("log")
+}
+
 /// How a broker is started.
 #[derive(Default)]
 pub struct Setting {
     pub workers: usize,
     pub policy: Option<&'static str>,
+    /// Where metrics are served, what names they may be asked for by, and `names`, if all are to be told.
     pub metrics: Option<String>,
     pub files: Option<u64>,
     pub listener: Option<OwnedFd>,
     /// Whether its workers are real ones.
     pub real: bool,
+    /// Whether it does as on a kernel that can't refuse descriptors.
+    pub old_kernel: bool,
+    /// How long a worker may not get on, where it is not as usual.
+    pub stuck: Option<Duration>,
 }
 
 /// A broker, which ends with this.
@@ -83,6 +110,8 @@ impl Service {
         command.arg(setting.files.map_or(String::new(), |files| files.to_string()));
         command.arg(if setting.listener.is_some() { "inherited" } else { "" });
         command.arg(if setting.real { "as-worker" } else { "as-stub" });
+        command.args(setting.old_kernel.then_some("old-kernel"));
+        command.envs(setting.stuck.map(|stuck| ("TRIAL_STUCK_MS", stuck.as_millis().to_string())));
         command.stdin(setting.listener.map_or_else(Stdio::null, Stdio::from)).stdout(Stdio::piped());
         let mut child = command.process_group(0).spawn().unwrap();
         let mut line = String::new();
@@ -98,6 +127,11 @@ impl Service {
 
     pub fn socket(&self) -> PathBuf {
         socket_in(self.directory.path())
+    }
+
+    /// What it has written to its log.
+    pub fn log(&self) -> String {
+        fs::read_to_string(log_of(&self.socket())).unwrap()
     }
 
     pub fn client(&self) -> Client {
@@ -126,8 +160,14 @@ fn socket_in(directory: &Path) -> PathBuf {
     directory.join("run").join("millstream.sock")
 }
 
+/// Sends a signal to a worker. One that is to stop has stopped afterwards: a thread that runs goes on for a moment, and an
+/// operation is done in less.
 pub fn send(pid: u32, signal: Signal) {
     kill_process(Pid::from_raw(pid as i32).unwrap(), signal).unwrap();
+    if signal == Signal::STOP {
+        let state = || std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        eventually("that it stops", || state().contains("State:\tT").then_some(()));
+    }
 }
 
 /// Tries again and again until it is so.
@@ -154,6 +194,57 @@ pub fn ticks(pid: u32) -> u64 {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     let fields: Vec<&str> = text.rsplit(')').next().unwrap().split_whitespace().collect();
     fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
+}
+
+/// The time that processors spent on processes, however long these had to wait for one.
+pub fn processor_time(pids: &[u32]) -> Duration {
+    let tasks = pids.iter().flat_map(|pid| fs::read_dir(format!("/proc/{pid}/task")).unwrap());
+    tasks.map(|task| on_processors(&task.unwrap().path())).sum()
+}
+
+/// The same of one thread.
+fn on_processors(task: &Path) -> Duration {
+    let text = fs::read_to_string(task.join("schedstat")).unwrap();
+    Duration::from_nanos(text.split_whitespace().next().unwrap().parse().unwrap())
+}
+
+/// Attaches and leaves again and again. What a grant takes is told as the time of processors, since on a busy machine it waits
+/// longer for them than it takes: in the service less than a millisecond beside what the system takes for the memory, which is
+/// measured here. And nothing in it waits for time to pass.
+pub fn grants_are_quick(service: &Service, what: &str) {
+    const BATCHES: usize = 20;
+    const GRANTS: u32 = 10;
+    let mut pids: Vec<u32> = service.client().status().0.iter().map(|worker| worker.pid).collect();
+    pids.push(service.child.id());
+    let (mut times, mut spent, mut memory) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..BATCHES {
+        let mut bytes = 0;
+        let before = processor_time(&pids);
+        for _ in 0..GRANTS {
+            let client = service.client();
+            let begin = Instant::now();
+            bytes = client.attach().grant.arena_bytes as usize;
+            times.push(begin.elapsed());
+        }
+        spent.push((processor_time(&pids) - before) / GRANTS);
+        let before = on_processors("/proc/thread-self".as_ref());
+        for _ in 0..GRANTS {
+            millstream_shm::Memory::new("as a grant's", bytes).unwrap().commit().unwrap();
+        }
+        memory.push((on_processors("/proc/thread-self".as_ref()) - before) / GRANTS);
+    }
+    times.sort();
+    spent.sort();
+    memory.sort();
+    let (spent, memory) = (spent[0], memory[0]);
+    println!(
+        "{what}: best {:?}, median {:?}, worst {:?}; {spent:?} of processors, {memory:?} for its memory alone",
+        times[0],
+        times[times.len() / 2],
+        times[times.len() - 1]
+    );
+    assert!(spent < Duration::from_millis(1) + 2 * memory, "{spent:?} of processors for a grant");
+    assert!(times[0] < Duration::from_millis(20), "{:?} at best", times[0]);
 }
 
 pub fn is_root() -> bool {

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use millstream_cwq::ring::{Consumer, Producer};
 use millstream_cwq::{Algorithm, Completion, ControlWord, Status};
-use millstream_protocol::{Grant, KeyRefusal, KeyReply, KeyRequest, Message, Order, STATE_BYTES, Secret};
+use millstream_protocol::{
+    Grant, KeyPurpose, KeyRefusal, KeyReply, KeyRequest, KeyRules, Message, Order, STATE_BYTES, Secret,
+};
 use millstream_shm::{Doorbell, Mapping, Memory, Rings, Socket, Words, pair, sleep};
 
 use crate::process::{LIMIT, Worker};
@@ -30,11 +32,22 @@ pub struct Client {
     pub state_memory: Memory,
     /// Until it was given to a worker.
     pub worker_keys: Option<Socket>,
+    /// By which it is known when the grant moves.
+    pub key_inode: u64,
 }
 
 /// A grant of one queue of 256 operations, a megabyte, 64 keys, and all algorithms.
 pub fn grant(id: u64) -> Grant {
-    Grant { id, queues: 1, depth: 256, arena_bytes: 1 << 20, key_slots: 64, weight: 1, algorithms: u128::MAX }
+    Grant {
+        id,
+        queues: 1,
+        depth: 256,
+        arena_bytes: 1 << 20,
+        key_slots: 64,
+        weight: 1,
+        algorithms: u128::MAX,
+        keys: KeyRules::default(),
+    }
 }
 
 impl Client {
@@ -60,6 +73,7 @@ impl Client {
             arena_memory,
             rings_memory,
             state_memory,
+            key_inode: worker_keys.inode().unwrap(),
             worker_keys: Some(worker_keys),
             grant,
         }
@@ -78,6 +92,7 @@ impl Client {
             rings_memory: again(&of.rings_memory),
             state_memory: again(&of.state_memory),
             worker_keys: None,
+            key_inode: of.key_inode,
         }
     }
 
@@ -181,8 +196,12 @@ impl Client {
     /// Imports a key.
     #[track_caller]
     pub fn import(&self, algorithm: Algorithm, exportable: bool, bytes: &[u8]) -> u32 {
-        let request =
-            KeyRequest::Import { algorithm: algorithm as u8, exportable, bytes: Secret::new(bytes) };
+        let request = KeyRequest::Import {
+            algorithm: algorithm as u8,
+            exportable,
+            purpose: KeyPurpose::default(),
+            bytes: Secret::new(bytes),
+        };
         match self.ask(&request) {
             Some(KeyReply::Key { handle }) => handle,
             other => panic!("{other:?}"),

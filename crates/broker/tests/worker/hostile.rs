@@ -2,14 +2,15 @@
 
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use libtest_mimic::Trial;
 use millstream_cwq::{Algorithm, ControlWord, Status};
-use millstream_protocol::{Grant, KeyRequest, Message, Order, Secret};
+use millstream_protocol::{Grant, KeyPurpose, KeyRequest, KeyRules, Message, Order, Secret};
 use millstream_shm::{Memory, pair};
 
 use crate::client::{Client, grant};
+use crate::lingering;
 use crate::process::Worker;
 use crate::test;
 
@@ -19,7 +20,8 @@ pub fn tests() -> Vec<Trial> {
             "who_takes_no_answers_loses_its_key_socket_only",
             who_takes_no_answers_loses_its_key_socket_only,
         ),
-        test("descriptors_with_requests_do_no_harm", descriptors_with_requests_do_no_harm),
+        test("descriptors_with_requests_are_refused", descriptors_with_requests_are_refused),
+        test("descriptors_with_requests_hold_up_nobody", descriptors_with_requests_hold_up_nobody),
         test("an_idle_worker_uses_no_time", an_idle_worker_uses_no_time),
         test(
             "who_takes_no_completions_does_not_make_it_spin",
@@ -43,6 +45,7 @@ fn who_takes_no_answers_loses_its_key_socket_only() {
     let request = KeyRequest::Import {
         algorithm: Algorithm::AesCbc as u8,
         exportable: false,
+        purpose: KeyPurpose::default(),
         bytes: Secret::new(&[1; 16]),
     };
     let bytes = request.encode();
@@ -65,17 +68,51 @@ fn who_takes_no_answers_loses_its_key_socket_only() {
     assert_eq!(flood.execute(null(1)), Status::Ok, "its operations go on");
 }
 
-fn descriptors_with_requests_do_no_harm() {
-    let worker = Worker::start(&[]);
-    let client = Client::served(&worker, grant(1));
-    let Some(process) = worker.described("descriptors_with_requests_do_no_harm") else { return };
-    let open = || std::fs::read_dir(format!("{process}/fd")).unwrap().count();
-    let before = open();
-    let descriptors = [client.arena_memory.as_fd(); 8];
-    for _ in 0..100 {
-        client.keys.send(&KeyRequest::Export { handle: 0 }.encode(), &descriptors).unwrap();
-        assert!(client.keys.receive().unwrap().is_some());
+/// Where the kernel refuses descriptors, their sender goes on without them.
+fn descriptors_with_requests_are_refused() {
+    if !lingering::kernel_can_refuse() {
+        println!("SKIPPED descriptors_with_requests_are_refused: the kernel is older than 6.16");
+        return;
     }
+    let worker = Worker::start(&[]);
+    let mut client = Client::new(grant(1));
+    let keys = client.worker_keys.take().unwrap();
+    keys.refuse_descriptors().unwrap();
+    worker.obeys(&Order::Serve { grant: client.grant.clone() }, &client.descriptors(&keys));
+    let request = KeyRequest::Export { handle: 0 }.encode();
+    assert!(client.keys.send(&request, &[client.arena_memory.as_fd()]).is_err());
+    client.import(Algorithm::AesCbc, false, &[1; 16]);
+}
+
+/// Elsewhere their sender loses its key socket, and nothing of it is opened or closed in the worker.
+fn descriptors_with_requests_hold_up_nobody() {
+    let worker = Worker::start(&[]);
+    let other = Client::served(&worker, grant(2));
+    let open = || {
+        let process = worker.described("descriptors_with_requests_hold_up_nobody")?;
+        Some(std::fs::read_dir(format!("{process}/fd")).unwrap().count())
+    };
+    let before = open();
+    let request = KeyRequest::Export { handle: 0 }.encode();
+    let (mut held, mut deaf) = (Vec::new(), Vec::new());
+    let begin = Instant::now();
+    for round in 0..4 {
+        let mut client = Client::new(grant(10 + round));
+        let keys = client.worker_keys.take().unwrap();
+        worker.obeys(&Order::Serve { grant: client.grant.clone() }, &client.descriptors(&keys));
+        // As the broker does.
+        held.push(keys);
+        worker.stopped(|| {
+            for _ in 0..8 {
+                client.keys.send(&request, &[]).unwrap();
+            }
+            deaf.push(lingering::send(&client.keys, &request).unwrap());
+        });
+        other.export(other.import(Algorithm::AesGcm, true, &[1; 16]));
+        assert!(client.keys.is_closed() || client.keys.wait(Some(lingering::PROMPT)).unwrap());
+        worker.obeys(&Order::Drop { grant: client.grant.id }, &[]);
+    }
+    assert!(begin.elapsed() < lingering::PROMPT, "{:?}", begin.elapsed());
     assert_eq!(open(), before);
 }
 
@@ -127,7 +164,7 @@ fn who_takes_no_completions_does_not_make_it_spin() {
     let mut times = Vec::new();
     for tag in 0..20 {
         std::thread::sleep(Duration::from_millis(3));
-        let begin = std::time::Instant::now();
+        let begin = Instant::now();
         assert_eq!(other.execute(null(tag)), Status::Ok);
         times.push(begin.elapsed());
     }
@@ -171,7 +208,10 @@ fn orders_that_cannot_be_obeyed_are_refused() {
     let (socket, _other) = pair().unwrap();
     let again = worker.refuses(&Order::Serve { grant: grant(1) }, &client.descriptors(&socket));
     assert!(again.contains("served here already"), "{again}");
-    for order in [Order::Drop { grant: 9 }, Order::Limit { grant: 9, weight: 1, algorithms: 0 }] {
+    for order in [
+        Order::Drop { grant: 9 },
+        Order::Limit { grant: 9, weight: 1, algorithms: 0, keys: KeyRules::default() },
+    ] {
         assert!(worker.refuses(&order, &[]).contains("grant 9 is not served here"));
     }
     assert!(worker.refuses(&Order::Release { grant: 9 }, &[socket.as_fd()]).contains("not served"));

@@ -5,11 +5,20 @@ mod client;
 mod ending;
 mod hidden;
 mod hostile;
+#[path = "../common/lingering.rs"]
+mod lingering;
 mod measure;
 mod moving;
+#[path = "../../../accelerator/tests/accelerator/needles.rs"]
+mod needles;
+mod openings;
 mod process;
+mod purpose;
 mod sandbox;
+mod secrets;
 mod serve;
+mod shares;
+mod turns;
 
 use std::any::Any;
 use std::cell::Cell;
@@ -17,6 +26,10 @@ use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
+
+/// As in the command: a worker's heap is secret.
+#[global_allocator]
+static HEAP: millstream_shm::SecretHeap = millstream_shm::SecretHeap;
 
 fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
@@ -37,10 +50,15 @@ fn main() -> ExitCode {
     let tests = [
         serve::tests(),
         moving::tests(),
+        purpose::tests(),
         ending::tests(),
         hostile::tests(),
+        shares::tests(),
+        turns::tests(),
+        openings::tests(),
         hidden::tests(),
         sandbox::tests(),
+        secrets::tests(),
         measure::tests(),
     ];
     libtest_mimic::run(&arguments, tests.into_iter().flatten().collect()).exit_code()

@@ -1,18 +1,22 @@
 //! A grant moves from one worker to another while its client goes on.
 
 use std::collections::HashSet;
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use libtest_mimic::Trial;
 use millstream_cpu::Features;
 use millstream_cwq::{Algorithm, ControlWord, Opcode, Status};
 use millstream_engines::modes::BlockMode;
 use millstream_engines::{InOut, aes};
-use millstream_protocol::{KeyRefusal, KeyReply, KeyRequest, Message, Order, Report};
+use millstream_protocol::{
+    Grant, HandOver, KeyRefusal, KeyReply, KeyRequest, Message, Order, QueueCounts, Report,
+};
 use millstream_shm::pair;
 
 use crate::client::{Client, grant};
+use crate::lingering;
 use crate::process::Worker;
 use crate::serve::pattern;
 use crate::test;
@@ -22,19 +26,38 @@ pub fn tests() -> Vec<Trial> {
         test("nothing_is_lost_when_a_grant_moves", nothing_is_lost_when_a_grant_moves),
         test("handles_stay_what_they_were", handles_stay_what_they_were),
         test("a_grant_that_does_not_arrive_is_refused", a_grant_that_does_not_arrive_is_refused),
+        test("opposite_moves_do_not_wait_for_each_other", opposite_moves_do_not_wait_for_each_other),
+        test("a_move_that_does_not_get_on_holds_up_nobody", a_move_that_does_not_get_on_holds_up_nobody),
+        test("only_the_key_socket_comes_along", only_the_key_socket_comes_along),
     ]
 }
 
 /// Has one worker hand a grant to another, as a broker does.
 pub fn move_grant(client: &Client, from: &Worker, to: &Worker) -> Result<(), String> {
     let (a, b) = pair().unwrap();
-    let adopt = Order::Adopt { grant: client.grant.clone() }.encode();
+    let adopt = adopt(client).encode();
     to.control.send(&adopt, &client.descriptors(&b)).map_err(|error| error.to_string())?;
-    let released = from.order(&Order::Release { grant: client.grant.id }, &[std::os::fd::AsFd::as_fd(&a)]);
-    drop((a, b));
-    match (released, to.report()) {
-        (Some(Report::Done {}), Some(Report::Done {})) => Ok(()),
+    let released = from.order(&Order::Release { grant: client.grant.id }, &[a.as_fd()]);
+    let moved = Some(Report::Moved { grant: client.grant.id });
+    match (released, from.report(), to.report(), to.report()) {
+        (Some(Report::Done {}), left, Some(Report::Done {}), arrived)
+            if (&left, &arrived) == (&moved, &moved) =>
+        {
+            Ok(())
+        }
         other => Err(format!("{other:?}")),
+    }
+}
+
+fn adopt(client: &Client) -> Order {
+    Order::Adopt { grant: client.grant.clone(), keys: client.key_inode }
+}
+
+/// Has a worker begin something that it won't end well, and waits for why.
+fn does_not_move(worker: &Worker, grant: u64) -> String {
+    match worker.report() {
+        Some(Report::NotMoved { grant: which, why }) if which == grant => why,
+        other => panic!("{other:?}"),
     }
 }
 
@@ -126,9 +149,126 @@ fn a_grant_that_does_not_arrive_is_refused() {
     let client = Client::new(grant(4));
     let (a, b) = pair().unwrap();
     drop(a);
-    let why = worker.refuses(&Order::Adopt { grant: client.grant.clone() }, &client.descriptors(&b));
+    worker.obeys(&adopt(&client), &client.descriptors(&b));
+    let why = does_not_move(&worker, 4);
     assert!(why.contains("too early"), "{why}");
     assert!(worker.refuses(&Order::Release { grant: 4 }, &[]).contains("descriptors"));
     let other = Client::served(&worker, grant(5));
     other.import(Algorithm::AesCbc, false, &[1; 16]);
+}
+
+/// A grant with more keys than fit a socket that nobody reads.
+fn with_many_keys(worker: &Worker, id: u64) -> Client {
+    let client = Client::served(worker, Grant { key_slots: 2000, ..grant(id) });
+    for key in 0..2000_u16 {
+        client.import(Algorithm::AesCbc, true, &key.to_le_bytes().repeat(8));
+    }
+    client
+}
+
+fn opposite_moves_do_not_wait_for_each_other() {
+    let (a, b) = (Worker::start(&[]), Worker::start(&[]));
+    let (one, two) = (with_many_keys(&a, 1), with_many_keys(&b, 2));
+    let ((one_from, one_to), (two_from, two_to)) = (pair().unwrap(), pair().unwrap());
+    let begin = Instant::now();
+    a.obeys(&Order::Release { grant: 1 }, &[one_from.as_fd()]);
+    b.obeys(&Order::Release { grant: 2 }, &[two_from.as_fd()]);
+    // Neither reads before it is told to; by then both have more to say than the other has room for.
+    let give = |worker: &Worker, client: &Client, from| {
+        worker.control.send(&adopt(client).encode(), &client.descriptors(from)).unwrap();
+    };
+    give(&a, &two, &two_to);
+    give(&b, &one, &one_to);
+    for worker in [&a, &b] {
+        let mut moved = Vec::new();
+        while moved.len() < 2 {
+            match worker.report() {
+                Some(Report::Moved { grant }) => moved.push(grant),
+                Some(Report::Done {}) => {}
+                other => panic!("{other:?}"),
+            }
+        }
+        moved.sort_unstable();
+        assert_eq!(moved, [1, 2]);
+    }
+    println!("two grants with 2000 keys each changed places in {:?}", begin.elapsed());
+    assert_eq!((a.counts().1[0].1.keys, b.counts().1[0].1.keys), (2000, 2000));
+    assert_eq!(a.counts().1[0].0, 2);
+}
+
+/// The worker that a grant goes to takes nothing, the one that another comes from says nothing.
+fn a_move_that_does_not_get_on_holds_up_nobody() {
+    let worker = Worker::start(&[]);
+    let mut bystander = Client::served(&worker, grant(1));
+    let (leaves, arrives) = (with_many_keys(&worker, 2), Client::new(grant(3)));
+    let ((to, _deaf), (from, _mute)) = (pair().unwrap(), pair().unwrap());
+    worker.obeys(&Order::Release { grant: 2 }, &[to.as_fd()]);
+    worker.obeys(&adopt(&arrives), &arrives.descriptors(&from));
+    // Orders and requests of others are answered before either move has ended.
+    for tag in 0..30 {
+        bystander.import(Algorithm::AesCbc, false, &[1; 16]);
+        assert_eq!(bystander.execute(ControlWord { tag, ..ControlWord::default() }), Status::Ok);
+        if tag % 10 == 0 {
+            worker.counts();
+            let guest = Client::served(&worker, grant(100 + tag));
+            worker.obeys(&Order::Drop { grant: guest.grant.id }, &[]);
+        }
+    }
+    let mut given_up = HashSet::new();
+    for _ in 0..2 {
+        match worker.report() {
+            Some(Report::NotMoved { grant, why }) => {
+                assert!(why.contains("does not listen"), "{why}");
+                given_up.insert(grant);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(given_up, HashSet::from([2, 3]));
+    assert_eq!(bystander.execute(ControlWord::default()), Status::Ok);
+    drop(leaves);
+}
+
+/// What a worker that was taken over sends along can neither be kept by another nor hold it up.
+fn only_the_key_socket_comes_along() {
+    let worker = Worker::start(&[]);
+    let mut bystander = Client::served(&worker, grant(1));
+    let queue = HandOver::Queue { taken: 0, posted: 0, counts: QueueCounts::default() }.encode();
+    let end = HandOver::End {}.encode();
+    let (other, _its_peer) = pair().unwrap();
+    let mut deaf = Vec::new();
+    let begin = Instant::now();
+    for id in 2..7 {
+        let mut client = Client::new(grant(id));
+        let own = client.worker_keys.take().unwrap();
+        let (a, b) = pair().unwrap();
+        worker.obeys(&adopt(&client), &client.descriptors(&b));
+        if id == 2 {
+            // Where none are expected they are not even received.
+            deaf.push(lingering::send(&a, &queue).unwrap());
+        } else {
+            a.send(&queue, &[]).unwrap();
+        }
+        match id {
+            2 => {}
+            3 => deaf.push(lingering::send(&a, &end).unwrap()),
+            4 => a.send(&end, &[other.as_fd()]).unwrap(),
+            5 => a.send(&end, &[own.as_fd(), own.as_fd()]).unwrap(),
+            _ => a.send(&end, &[own.as_fd()]).unwrap(),
+        }
+        match id {
+            2 => assert!(does_not_move(&worker, id).contains("descriptors")),
+            3..6 => assert!(does_not_move(&worker, id).contains("not the key socket")),
+            _ => {
+                assert_eq!(worker.report(), Some(Report::Moved { grant: id }));
+                drop(own);
+                client.import(Algorithm::AesCbc, false, &[1; 16]);
+            }
+        }
+        assert_eq!(bystander.execute(ControlWord { tag: id, ..ControlWord::default() }), Status::Ok);
+        bystander.import(Algorithm::AesCbc, false, &[1; 16]);
+        // As a broker, this process holds it, and must not be the one that waits.
+        std::mem::forget(b);
+    }
+    assert!(begin.elapsed() < lingering::PROMPT, "{:?}", begin.elapsed());
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use millstream_broker::worker::{self, Config};
 use millstream_protocol::{Message, Order, QueueCounts, Report};
 use millstream_shm::{Socket, pair};
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
 
 /// The first argument of a worker.
 pub const WORKER: &str = "worker";
@@ -26,6 +27,9 @@ pub fn worker() -> ExitCode {
             "--key-memory" => config.key_memory = value.parse().expect("bytes"),
             "--deny" => config.deny = Some(value),
             "--probe" => config.probe = Some(crate::sandbox::probe(&value)),
+            // For its parent: the environment of a process is read when it begins.
+            "--features" => {}
+            "--hidden" => no_hidden_memory(),
             _ => panic!("no such option: {name}"),
         }
     }
@@ -36,6 +40,16 @@ pub fn worker() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// From here on this process has a kernel without `memfd_secret`, as far as it can see.
+fn no_hidden_memory() {
+    let rules = [(libc::SYS_memfd_secret, Vec::new())].into_iter().collect();
+    let answer = SeccompAction::Errno(libc::ENOSYS as u32);
+    let processor = std::env::consts::ARCH.try_into().expect("a processor with filters");
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, answer, processor).expect("a filter");
+    let program: BpfProgram = filter.try_into().expect("a program");
+    seccompiler::apply_filter(&program).expect("applied");
 }
 
 /// A worker that was started.
@@ -65,12 +79,15 @@ impl Worker {
     pub fn spawn(options: &[&str], messages: Stdio) -> (Worker, Option<()>) {
         let (control, theirs) = pair().unwrap();
         let mut command = Command::new(std::env::current_exe().unwrap());
+        if let Some(at) = options.iter().position(|option| *option == "--features") {
+            command.env("MILLSTREAM_HWCAP", options[at + 1]);
+        }
         command.arg(WORKER).args(options).stdin(Stdio::from(OwnedFd::from(theirs))).stderr(messages);
         let child = command.spawn().unwrap();
         drop(command);
         let mut worker = Worker { child, control, sandbox: String::new(), key_memory: String::new() };
         let ready = worker.report().map(|report| match report {
-            Report::Ready { sandbox, key_memory } => {
+            Report::Ready { sandbox, key_memory, .. } => {
                 (worker.sandbox, worker.key_memory) = (sandbox, key_memory);
             }
             other => panic!("{other:?} before it is ready"),
@@ -118,6 +135,14 @@ impl Worker {
                 other => panic!("{other:?}"),
             }
         }
+    }
+
+    /// Does something while it can't do anything.
+    pub fn stopped(&self, body: impl FnOnce()) {
+        let pid = rustix::process::Pid::from_raw(self.child.id() as i32).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
+        body();
+        rustix::process::kill_process(pid, rustix::process::Signal::CONT).unwrap();
     }
 
     /// Waits for its end.

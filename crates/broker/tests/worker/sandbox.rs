@@ -8,7 +8,7 @@ use std::time::Duration;
 use libtest_mimic::Trial;
 use millstream_broker::worker::{Role, all_rules};
 use millstream_cwq::{Algorithm, ControlWord, Opcode, Status};
-use millstream_protocol::{KeyReply, KeyRequest, Order, Report};
+use millstream_protocol::{KeyPurpose, KeyReply, KeyRequest, Order, Report};
 
 use crate::client::{Client, grant};
 use crate::process::Worker;
@@ -194,7 +194,12 @@ fn work(options: &[&str]) -> Result<(), String> {
 
     // Keys: more than the first region holds, one generated, one destroyed.
     let handles: Vec<_> = (0..400).map(|i| client.import(Algorithm::AesCbc, true, &[i as u8; 16])).collect();
-    let generate = KeyRequest::Generate { algorithm: Algorithm::AesGcm as u8, exportable: false, len: 32 };
+    let generate = KeyRequest::Generate {
+        algorithm: Algorithm::AesGcm as u8,
+        exportable: false,
+        purpose: KeyPurpose::default(),
+        len: 32,
+    };
     let Some(KeyReply::Key { handle }) = client.ask(&generate) else {
         return Err("nothing generated".to_owned());
     };

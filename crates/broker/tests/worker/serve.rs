@@ -11,7 +11,9 @@ use millstream_engines::hash::{Hash, Hasher};
 use millstream_engines::hmac::HmacKey;
 use millstream_engines::modes::BlockMode;
 use millstream_engines::{InOut, aes};
-use millstream_protocol::{KeyRefusal, KeyReply, KeyRequest, Order, Report, Secret};
+use millstream_protocol::{
+    KeyPurpose, KeyRefusal, KeyReply, KeyRequest, KeyRules, Message, Order, Report, Secret,
+};
 
 use crate::client::{Client, grant};
 use crate::process::Worker;
@@ -156,6 +158,7 @@ fn keys_live_and_end() {
     let generate = |exportable, algorithm: Algorithm, len| KeyRequest::Generate {
         algorithm: algorithm as u8,
         exportable,
+        purpose: KeyPurpose::default(),
         len,
     };
     let made = |reply| match reply {
@@ -195,9 +198,15 @@ fn keys_live_and_end() {
     assert_eq!(client.refused(&KeyRequest::Export { handle: one }), KeyRefusal::NoSuchKey);
     assert_eq!(client.execute(seal), Status::Key);
 
+    // What nobody waits for is not answered: the next answer is that to the next request.
+    let other = made(client.ask(&generate(true, Algorithm::AesGcm, 32)));
+    client.keys.send(&KeyRequest::Discard { handle: other }.encode(), &[]).unwrap();
+    assert_eq!(client.refused(&KeyRequest::Export { handle: other }), KeyRefusal::NoSuchKey);
+
     let import = |algorithm: u8, len| KeyRequest::Import {
         algorithm,
         exportable: false,
+        purpose: KeyPurpose::default(),
         bytes: Secret::new(&vec![3; len]),
     };
     assert_eq!(client.refused(&import(Algorithm::AesCbc as u8, 17)), KeyRefusal::KeyLength);
@@ -252,6 +261,7 @@ fn a_policy_is_kept() {
     let import = KeyRequest::Import {
         algorithm: Algorithm::AesCbc as u8,
         exportable: false,
+        purpose: KeyPurpose::default(),
         bytes: Secret::new(&[1; 16]),
     };
     assert_eq!(client.refused(&import), KeyRefusal::Policy);
@@ -264,11 +274,11 @@ fn a_policy_is_kept() {
     };
     assert_eq!(client.execute(digest), Status::Policy);
     let both = only | 1 << Algorithm::Sha256 as u8 | 1 << Algorithm::AesCbc as u8;
-    worker.obeys(&Order::Limit { grant: 5, weight: 3, algorithms: both }, &[]);
+    worker.obeys(&Order::Limit { grant: 5, weight: 3, algorithms: both, keys: KeyRules::default() }, &[]);
     assert_eq!(client.execute(digest), Status::Ok);
     client.import(Algorithm::AesCbc, false, &[1; 16]);
     assert!(matches!(
-        worker.order(&Order::Limit { grant: 6, weight: 1, algorithms: both }, &[]),
+        worker.order(&Order::Limit { grant: 6, weight: 1, algorithms: both, keys: KeyRules::default() }, &[]),
         Some(Report::Failed { .. })
     ));
 }

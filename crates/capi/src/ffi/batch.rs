@@ -6,6 +6,7 @@ use millstream::Operation as Inner;
 
 use super::{In, Out, guard, object, pass};
 use crate::algorithm::AlgorithmCode;
+use crate::direct::whole_tag;
 use crate::key::Key;
 use crate::status::{Failure, Status, StatusCode};
 
@@ -47,6 +48,9 @@ pub enum Kind {
     PartialDigest = 13,
     /// The same, and ends the message: the tag is its digest.
     LastDigest = 14,
+    /// As MILLSTREAM_KIND_SEAL, in a queue, under a nonce that the accelerator makes: `key`, which was made so
+    /// (millstream_key_options), and `aad`. The nonce comes back after the tag.
+    SealWithMadeNonce = 15,
 }
 
 /// A number that is to be one of [`Kind`]: C may pass any.
@@ -55,7 +59,7 @@ pub enum Kind {
 pub struct KindCode(pub u32);
 
 /// The kinds, by their numbers.
-const KINDS: [Kind; 15] = [
+const KINDS: [Kind; 16] = [
     Kind::Null,
     Kind::Copy,
     Kind::CopyChecksum,
@@ -71,6 +75,7 @@ const KINDS: [Kind; 15] = [
     Kind::MacThenDecrypt,
     Kind::PartialDigest,
     Kind::LastDigest,
+    Kind::SealWithMadeNonce,
 ];
 
 impl KindCode {
@@ -244,6 +249,8 @@ unsafe fn inner<'a>(of: &Operation, list: &mut Vec<Inner<'a>>) -> Result<(), Fai
             Kind::Mac | Kind::Verify => mac(of, kind, list),
             Kind::EncryptThenMac | Kind::MacThenDecrypt => combined(of, kind, list),
             Kind::PartialDigest | Kind::LastDigest => partial(of, kind, list),
+            // Keys of a batch have no slot in which nonces could be counted.
+            Kind::SealWithMadeNonce => Err(Failure::Argument("kind of a batch", kind as u64)),
             Kind::Null | Kind::Copy | Kind::CopyChecksum | Kind::Checksum => plain(of, kind, list),
         }
     }
@@ -388,7 +395,7 @@ unsafe fn aead<'a>(of: &Operation, kind: Kind, list: &mut Vec<Inner<'a>>) -> Res
         let (nonce, aad) = (read.iv.get(), read.aad.get());
         match tag {
             None => list.push(Inner::seal(key, nonce, aad, data)),
-            Some(tag) => list.push(Inner::open(key, nonce, aad, data, tag.get())),
+            Some(tag) => list.push(Inner::open(key, nonce, aad, data, whole_tag(tag.get())?)),
         }
     }
     Ok(())
@@ -565,6 +572,6 @@ mod tests {
         for (i, kind) in KINDS.into_iter().enumerate() {
             assert_eq!(kind as usize, i);
         }
-        assert!(KindCode(15).get().is_err());
+        assert!(KindCode(16).get().is_err());
     }
 }

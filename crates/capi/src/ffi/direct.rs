@@ -168,8 +168,8 @@ pub unsafe extern "C" fn millstream_seal(
     })
 }
 
-/// Decrypts `length` bytes with a key of AES-GCM or ChaCha20-Poly1305 if the tag of `tag_length` bytes is right; the
-/// comparison takes the same time wherever tags differ. The output has as many bytes as the input, and may be it.
+/// Decrypts `length` bytes with a key of AES-GCM or ChaCha20-Poly1305 if the tag of `tag_length` bytes, which must be 16, is
+/// right; the comparison takes the same time wherever tags differ. The output has as many bytes as the input, and may be it.
 ///
 /// Fails with MILLSTREAM_STATUS_AUTHENTICATION: the output is all zero then, and if it is the input it holds the
 /// ciphertext again; no plaintext is left. With nothing written it fails with MILLSTREAM_STATUS_TAG_LENGTH,
@@ -195,6 +195,38 @@ pub unsafe extern "C" fn millstream_open(
         output.apart(&[nonce, aad, tag])?;
         // SAFETY: the caller's promise; the output lies apart from what is read.
         unsafe { direct::open(object("key", key)?, nonce.get(), aad.get(), pass(input, output)?, tag.get()) }
+    })
+}
+
+/// As millstream_open() where a protocol cuts tags of AES-GCM to `expected_length` bytes: 15, 14, 13, 12, 8 or 4. That length
+/// is what the protocol says, not what a message has: a tag of another length is refused.
+///
+/// Fails as millstream_open(), and with MILLSTREAM_STATUS_TAG_LENGTH where `tag_length` is not `expected_length`, or that is
+/// no length of a tag.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millstream_open_cut(
+    key: *const Key,
+    nonce: *const u8,
+    nonce_length: usize,
+    aad: *const u8,
+    aad_length: usize,
+    input: *const u8,
+    output: *mut u8,
+    length: usize,
+    tag: *const u8,
+    tag_length: usize,
+    expected_length: usize,
+) -> Status {
+    guard(|| {
+        let (nonce, tag) = (In::new("nonce", nonce, nonce_length)?, In::new("tag", tag, tag_length)?);
+        let (aad, input) = (In::new("aad", aad, aad_length)?, In::new("input", input, length)?);
+        let output = Out::new("output", output, length)?;
+        output.apart(&[nonce, aad, tag])?;
+        // SAFETY: the caller's promise; the output lies apart from what is read.
+        unsafe {
+            let (key, data) = (object("key", key)?, pass(input, output)?);
+            direct::open_cut(key, nonce.get(), aad.get(), data, tag.get(), expected_length)
+        }
     })
 }
 

@@ -70,8 +70,11 @@ pub struct AttachOptions {
     /// From how many bytes of input on its cache lines are handed towards the worker's core, where there is output too. Usual:
     /// never. Measure before you ask for it.
     pub demote_from: u32,
+    /// The user whom the service may have besides root and this process's own user. Usual: whom the environment variable
+    /// MILLSTREAM_SERVICE_UID names, and for the service in /run/millstream the owner of that directory.
+    pub service_uid: u32,
     /// 0.
-    pub reserved: [u32; 4],
+    pub reserved: [u32; 3],
 }
 
 /// What was granted, 64 bytes.
@@ -110,6 +113,12 @@ const _: () = {
     both::<Accelerator>();
 };
 
+impl Accelerator {
+    pub(super) fn inner(&self) -> &isolated::Accelerator {
+        &self.inner
+    }
+}
+
 impl AttachOptions {
     /// # Safety
     /// Texts are NULL or end with a zero.
@@ -121,6 +130,7 @@ impl AttachOptions {
         let or = |given: u32, usual: usize| if given == 0 { usual } else { given as usize };
         Ok(Attach {
             socket: socket.map(|path| OsStr::from_bytes(path.to_bytes()).into()),
+            service_uid: (self.service_uid != 0).then_some(self.service_uid),
             name: name.map_or(usual.name, |name| name.to_string_lossy().into_owned()),
             queues: if self.queues == 0 { usual.queues } else { self.queues },
             depth: or(self.depth, usual.depth),
@@ -146,7 +156,8 @@ impl AttachOptions {
 /// millstream_accelerator_free(). Any number of threads may use it at once. Where a worker has just died it waits, up to a
 /// second, for the next one.
 ///
-/// Fails, with NULL in *made, with MILLSTREAM_STATUS_NO_SERVICE, MILLSTREAM_STATUS_NOT_PERMITTED, MILLSTREAM_STATUS_DENIED,
+/// Fails, with NULL in *made, with MILLSTREAM_STATUS_NO_SERVICE, MILLSTREAM_STATUS_NOT_PERMITTED,
+/// MILLSTREAM_STATUS_UNTRUSTED, MILLSTREAM_STATUS_DENIED,
 /// MILLSTREAM_STATUS_TOO_MUCH, MILLSTREAM_STATUS_TOO_MANY_GRANTS, MILLSTREAM_STATUS_NO_WORKER,
 /// MILLSTREAM_STATUS_SERVICE_EXHAUSTED, MILLSTREAM_STATUS_SERVICE_VERSION, MILLSTREAM_STATUS_NO_ANSWER,
 /// MILLSTREAM_STATUS_ANSWER, MILLSTREAM_STATUS_DESCRIPTORS, MILLSTREAM_STATUS_GRANT_MEMORY,
@@ -191,7 +202,7 @@ pub unsafe extern "C" fn millstream_accelerator_queue(
     })
 }
 
-fn exportable(code: u32) -> Result<Exportable, Failure> {
+pub(super) fn exportable(code: u32) -> Result<Exportable, Failure> {
     match code {
         0 => Ok(Exportable::No),
         1 => Ok(Exportable::Yes),
@@ -368,7 +379,8 @@ mod tests {
             (offset_of!(AttachOptions, limit_ms), 36),
             (offset_of!(AttachOptions, spin_us), 40),
             (offset_of!(AttachOptions, demote_from), 44),
-            (offset_of!(AttachOptions, reserved), 48),
+            (offset_of!(AttachOptions, service_uid), 48),
+            (offset_of!(AttachOptions, reserved), 52),
             (offset_of!(GrantInfo, id), 0),
             (offset_of!(GrantInfo, algorithms), 8),
             (offset_of!(GrantInfo, queues), 24),

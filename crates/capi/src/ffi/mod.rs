@@ -25,6 +25,8 @@ pub mod queue;
 
 pub mod isolated;
 
+pub mod usage;
+
 pub mod lent;
 
 use std::any::Any;

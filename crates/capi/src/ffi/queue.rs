@@ -71,11 +71,11 @@ pub struct Request {
     pub more_count: usize,
     /// Initialisation vector, first counter block, tweak, or nonce.
     pub iv: *const u8,
-    /// Bytes of it, at most 64.
+    /// Bytes of it, at most 255.
     pub iv_length: usize,
     /// Associated data, or the mid-state before.
     pub aad: *const u8,
-    /// Bytes of it, at most 65535.
+    /// Bytes of it: as many as the arena has room for.
     pub aad_length: usize,
     /// The tag to compare with.
     pub tag: *const u8,
@@ -109,8 +109,8 @@ pub struct Done {
     pub value: u32,
     /// Bytes of `tag`.
     pub tag_length: u32,
-    /// 0.
-    pub reserved: u32,
+    /// Bytes of the nonce that the accelerator made, which follow those of the tag in `tag`; 0 where it made none.
+    pub nonce_length: u32,
     /// The request's source, which can be used again; NULL where it had none.
     pub source: *mut Buffer,
     /// The request's destination, which can be used again; NULL where it had none.
@@ -119,7 +119,7 @@ pub struct Done {
     pub state: *const u8,
     /// Bytes of it.
     pub state_length: usize,
-    /// The digest, MAC or tag.
+    /// The digest, MAC or tag, and after it the nonce that was made.
     pub tag: [u8; 64],
 }
 
@@ -444,6 +444,13 @@ unsafe fn plan<'a>(of: &Request, kind: Kind) -> Result<Plan<'a>, Failure> {
         Kind::Encrypt => Work::Encrypt(key(of.key)?),
         Kind::Decrypt => Work::Decrypt(key(of.key)?),
         Kind::Seal => Work::Seal(key(of.key)?),
+        Kind::SealWithMadeNonce => {
+            // A nonce that is given would not be the one that is used.
+            if of.iv_length > 0 {
+                return Err(Failure::Reserved("iv"));
+            }
+            Work::SealWithMadeNonce(key(of.key)?)
+        }
         Kind::Open => Work::Open(key(of.key)?),
         Kind::Digest => Work::Digest(of.algorithm.hash()?),
         Kind::Mac => Work::Mac(key(of.key)?),
@@ -558,7 +565,7 @@ unsafe fn next(queue: *mut Queue, done: *mut Done, wait: bool) -> Result<(), Fai
     if done.is_null() {
         return Err(Failure::Null("done"));
     }
-    let Ended { done: ended, source, destination, user, tag } = queue.next(wait)?;
+    let Ended { done: ended, source, destination, user, tag, nonce } = queue.next(wait)?;
     let state = queue.state();
     let status = match ended.result {
         Ok(()) => Status::Ok,
@@ -570,7 +577,7 @@ unsafe fn next(queue: *mut Queue, done: *mut Done, wait: bool) -> Result<(), Fai
         status: status.into(),
         value: ended.value,
         tag_length: tag.1 as u32,
-        reserved: 0,
+        nonce_length: nonce as u32,
         source,
         destination,
         state: if state.is_empty() { std::ptr::null() } else { state.as_ptr() },

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, IsTerminal, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use millstream_engines::Error as EngineError;
 use millstream_engines::modes::{Direction, Padding};
 
 use crate::cipher::{self, Cipher};
+use crate::commands::cautions::{self, Screen};
 use crate::commands::{Context, print};
 use crate::error::Error;
 use crate::formats::passphrase::{self, Preamble};
@@ -21,7 +22,7 @@ use crate::input::Input;
 use crate::output::Output;
 use crate::pipeline::{self, Layout};
 use crate::progress::Progress;
-use crate::secret::{self, Secret};
+use crate::secret::{self, Doubt, Secret};
 
 /// The options of PKCS #11 tokens, which belong to the commands but not yet to this program.
 #[derive(clap::Args)]
@@ -71,13 +72,13 @@ pub(super) struct Options {
     key_file: Option<PathBuf>,
     #[command(flatten)]
     token: Token,
-    /// The file to read; without it, standard input
+    /// The file to read; without it, or with -, standard input
     #[arg(short = 'i', long, value_name = "FILE", allow_hyphen_values = true)]
     input: Option<PathBuf>,
-    /// The file to write, which may be the input; without it, standard output
+    /// The file to write, which may be the input; without it, or with -, standard output
     #[arg(short = 'o', long, value_name = "FILE", allow_hyphen_values = true)]
     output: Option<PathBuf>,
-    /// The file format; decrypt finds out where it can
+    /// The file format; decrypt finds out which it is where that is authenticated
     #[arg(long, value_name = "FORMAT")]
     format: Option<FormatName>,
     /// The file whose first line is the passphrase
@@ -163,10 +164,10 @@ impl Call<'_> {
     }
 
     /// As [`Call::failed`], but a key of the wrong length is the key file's fault.
-    fn failed_with_key(&self, error: formats::Error, key: Option<&Path>) -> Error {
+    fn failed_with_key(&self, error: formats::Error, key: Option<(&[u8], &Path)>) -> Error {
         match (error, key) {
-            (formats::Error::Engine(error @ EngineError::KeyLength { .. }), Some(path)) => {
-                Error::secret(path, error)
+            (formats::Error::Engine(error @ EngineError::KeyLength { .. }), Some((key, path))) => {
+                secret::length(path, key, error)
             }
             (error, _) => self.failed(error),
         }
@@ -183,29 +184,44 @@ impl Options {
         let features = Features::active()?;
         let asked = self.format_asked(direction)?;
         self.check(asked)?;
-        let input = match &self.input {
+        let destination = cautions::file(self.output.as_deref());
+        cautions::spare_terminal(self.output.as_deref(), direction)?;
+        cautions::spare_secrets(destination, &self.secrets())?;
+        let input = match cautions::file(self.input.as_deref()) {
             Some(path) => Input::named(path)?,
             None => Input::standard()?,
         };
         let call = Call { context, features, direction, input: &input };
         let mut source = Source::new(&input).map_err(|error| call.failed(error))?;
         let job = self.job(&call, asked, &mut source)?;
-        let output = match &self.output {
-            Some(path) => Output::named(path)?,
-            None => Output::standard()?,
+        let output = match (destination, direction) {
+            (Some(path), Direction::Encrypt) => Output::named(path)?,
+            (Some(path), Direction::Decrypt) => Output::as_private_as(path, &input.file)?,
+            (None, _) => Output::standard()?,
         };
         refuse_loop(&input, &output)?;
+        let on_screen =
+            self.output.is_none() && direction == Direction::Decrypt && io::stdout().is_terminal();
         let progress = match self.verbose {
             true => Progress::solaris(input.len),
             false => Progress::bar(input.len, self.quiet),
         };
-        let done = carry(job, source, &output, &progress);
+        let done = carry(job, source, &output, on_screen, &progress);
         progress.finish(done.is_ok());
         done.map_err(|source| Error::in_format(source, &input.name, &output.name()))?;
         if !input.is_unchanged() {
             return Err(Error::Changed(input.name));
         }
         output.finish()
+    }
+
+    /// The files that the output must not be, and what they are called.
+    fn secrets(&self) -> [(&'static str, Option<&Path>); 3] {
+        [
+            ("key file", self.key_file.as_deref()),
+            ("passphrase file", self.passphrase_file.as_deref()),
+            ("file of the initialisation vector", self.iv_file.as_deref()),
+        ]
     }
 
     fn stands_alone(&self) -> bool {
@@ -264,14 +280,15 @@ impl Options {
             Direction::Encrypt => Vec::new(),
             Direction::Decrypt => source.peek(formats::DETECT_LEN).map_err(|error| call.failed(error))?,
         };
-        let Some(format) = asked.or_else(|| formats::detect(&head)) else {
-            let name = &call.input.name;
-            return Err(Error::Usage(format!(
-                "{name}: it begins like no known format; name it with --format"
-            )));
+        let format = match asked {
+            Some(format) => format,
+            None => recognised(&call.input.name, &head)?,
         };
         // Options were checked against a format that was asked for; now it is known in any case.
         self.check(Some(format))?;
+        if call.direction == Direction::Encrypt {
+            self.warn(call, cautions::about(format, self.algorithm.as_deref()));
+        }
         match (format, call.direction) {
             (Format::Tink, Direction::Encrypt) => self.tink_seal(call),
             (Format::Tink, Direction::Decrypt) => self.tink_open(call, source, &head),
@@ -285,11 +302,21 @@ impl Options {
         self.aad.as_ref().map_or(&[], |text| text.as_bytes())
     }
 
-    /// The contents of the key file.
-    fn key(&self, call: &Call<'_>) -> Result<Option<(Secret, &Path)>, Error> {
+    /// The contents of the key file, which is to be used in that format.
+    fn key(&self, call: &Call<'_>, format: Format) -> Result<Option<(Secret, &Path)>, Error> {
         let Some(path) = &self.key_file else { return Ok(None) };
         let (key, warning) = secret::key_file(path)?;
-        self.warn(call, warning);
+        self.warn_always(call, warning);
+        if call.direction == Direction::Encrypt {
+            // A keyset is text, and arcfour of Solaris makes its key from a passphrase in the file.
+            let is_text = format == Format::Tink && keyset::is_keyset(&key)
+                || format == Format::Solaris && self.algorithm.as_deref() == Some("arcfour");
+            let doubt = secret::doubt(&key).filter(|_| !is_text);
+            if doubt == Some(Doubt::Zero) && format == Format::Tink {
+                return Err(Error::secret(path, Doubt::Zero));
+            }
+            self.warn(call, doubt.map(|doubt| format!("{}: {doubt}", path.display())));
+        }
         Ok(Some((key, path)))
     }
 
@@ -299,11 +326,18 @@ impl Options {
             return secret::ask(call.direction == Direction::Encrypt);
         };
         let (passphrase, warning) = secret::passphrase_file(path)?;
-        self.warn(call, warning);
+        self.warn_always(call, warning);
         Ok(passphrase)
     }
 
+    /// Warns of what the Solaris commands do without a word: not under their names.
     fn warn(&self, call: &Call<'_>, warning: Option<String>) {
+        if !call.context.solaris {
+            self.warn_always(call, warning);
+        }
+    }
+
+    fn warn_always(&self, call: &Call<'_>, warning: Option<String>) {
         if let Some(warning) = warning.filter(|_| !self.quiet) {
             call.context.say(format_args!("warning: {warning}"));
         }
@@ -378,13 +412,18 @@ impl Options {
 
     /// The keys in the key file: 32 bytes, or a keyset.
     fn tink_keys(&self, call: &Call<'_>) -> Result<Option<Vec<Key>>, Error> {
-        let Some((bytes, path)) = self.key(call)? else { return Ok(None) };
+        let Some((bytes, path)) = self.key(call, Format::Tink)? else { return Ok(None) };
         let keys = if keyset::is_keyset(&bytes) {
             keyset::parse(&bytes)
         } else {
             Key::new(&bytes).map(|key| vec![key])
         };
-        keys.map(Some).map_err(|error| Error::secret(path, error))
+        keys.map(Some).map_err(|error| match error {
+            formats::Error::Engine(error @ EngineError::KeyLength { .. }) => {
+                secret::length(path, &bytes, error)
+            }
+            error => Error::secret(path, error),
+        })
     }
 
     fn solaris(&self, call: &Call<'_>, source: &mut Source) -> Result<Job, Error> {
@@ -394,7 +433,7 @@ impl Options {
             return Err(Error::Usage(why.into()));
         };
         let algorithm = solaris::Algorithm::from_name(name).ok_or_else(|| call.unknown(name))?;
-        let key = self.key(call)?;
+        let key = self.key(call, Format::Solaris)?;
         let passphrase = match key {
             Some(_) => Secret::default(),
             None => self.passphrase(call)?,
@@ -410,7 +449,9 @@ impl Options {
             }
             Direction::Decrypt => solaris::open(call.features, &mut source.reader, algorithm, secret),
         };
-        job.map_err(|error| call.failed_with_key(error, key.as_ref().map(|(_, path)| *path)))
+        job.map_err(|error| {
+            call.failed_with_key(error, key.as_ref().map(|(key, path)| (key.as_slice(), *path)))
+        })
     }
 
     fn openssl(&self, call: &Call<'_>, source: &mut Source) -> Result<Job, Error> {
@@ -438,7 +479,7 @@ impl Options {
             return Err(Error::Usage("the format raw needs an algorithm with -a; -l lists them".into()));
         };
         let cipher = Cipher::from_name(name).ok_or_else(|| call.unknown(name))?;
-        let Some((key, path)) = self.key(call)? else {
+        let Some((key, path)) = self.key(call, Format::Raw)? else {
             return Err(Error::Usage("the format raw needs a key file with -k".into()));
         };
         let iv = self.raw_iv(cipher)?;
@@ -452,7 +493,7 @@ impl Options {
         let p = raw::Parameters { cipher, key: &key, iv: &iv, associated_data: self.aad(), padding };
         raw::job(call.features, call.direction, &p).map_err(|error| match error {
             formats::Error::Engine(error @ EngineError::NonceLength { .. }) => Error::Engine(error),
-            error => call.failed_with_key(error, Some(path)),
+            error => call.failed_with_key(error, Some((&key, path))),
         })
     }
 
@@ -468,6 +509,25 @@ impl Options {
             ))),
         }
     }
+}
+
+/// The format of a file that begins with `head`, where nobody has named one: an authenticated one. The file's owner expects
+/// what `encrypt` makes without options; were the others taken for what they look like too, whoever can write the file could put
+/// one of those in its place and change the plaintext without a word.
+fn recognised(name: &str, head: &[u8]) -> Result<Format, Error> {
+    let why = match formats::detect(head) {
+        Some(format) if format.is_authenticated() => return Ok(format),
+        Some(Format::OpenSsl) => {
+            "it begins like a file of 'openssl enc', where no change is noticed; to decrypt it nevertheless, add \
+             --format openssl, and with -a the cipher unless it is aes-256-cbc"
+        }
+        Some(Format::Solaris) => {
+            "it begins like a file of the Solaris commands, where no change is noticed; to decrypt it nevertheless, add \
+             --format solaris, and with -a its algorithm: aes, arcfour, des or 3des"
+        }
+        _ => "it begins like no known format; name it with --format",
+    };
+    Err(Error::Usage(format!("{name}: {why}")))
 }
 
 fn hex(text: &str) -> Option<Vec<u8>> {
@@ -496,12 +556,19 @@ impl Source {
 
 /// Takes the input through the job to the output: by position where both are regular files and
 /// the pieces are independent, else as a stream.
-fn carry(job: Job, source: Source, output: &Output, progress: &Progress) -> Result<(), formats::Error> {
+fn carry(
+    job: Job,
+    source: Source,
+    output: &Output,
+    on_screen: bool,
+    progress: &Progress,
+) -> Result<(), formats::Error> {
     let mut file = output.file();
     file.write_all(&job.header).map_err(formats::Error::Write)?;
+    let writer: Box<dyn Write> = if on_screen { Box::new(Screen(file)) } else { Box::new(file) };
     let (cut_out, worker) = match job.pieces {
         Pieces::Chained(worker) => {
-            return pipeline::run(source.reader, file, job.cut, vec![worker], progress);
+            return pipeline::run(source.reader, writer, job.cut, vec![worker], progress);
         }
         Pieces::Independent { output, worker } => (output, worker),
     };
@@ -514,7 +581,7 @@ fn carry(job: Job, source: Source, output: &Output, progress: &Progress) -> Resu
             let to = Layout { start: job.header.len() as u64, cut: cut_out };
             pipeline::run_at(input, *len, from, file, to, workers(), progress)
         }
-        _ => pipeline::run(source.reader, file, job.cut, workers(), progress),
+        _ => pipeline::run(source.reader, writer, job.cut, workers(), progress),
     }
 }
 

@@ -7,11 +7,10 @@ use crate::error::Error;
 
 /// Decrypt a file or standard input
 ///
-/// Finds out the format from the file's first bytes, unless -a or --format names it. Without -k a
+/// Without -a and --format the file must be authenticated, as what encrypt makes without them. Without -k a
 /// passphrase is asked for, where the file was encrypted with one.
 #[derive(clap::Args)]
 #[command(
-    args_override_self = true,
     override_usage = "decrypt -l\n       decrypt [-v] [-a ALGORITHM] [--format FORMAT] [-k KEYFILE | \
                       --passphrase-file FILE] [-i FILE] [-o FILE]",
     after_long_help = man::help(man::DECRYPT)

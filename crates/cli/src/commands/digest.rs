@@ -18,7 +18,6 @@ use crate::error::Error;
 /// with -v "algorithm (file) = digest".
 #[derive(clap::Args)]
 #[command(
-    args_override_self = true,
     override_usage = "digest -l\n       digest [-v] -a ALGORITHM [FILE]...",
     after_long_help = man::help(man::DIGEST)
 )]

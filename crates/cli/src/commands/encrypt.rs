@@ -12,7 +12,6 @@ use crate::error::Error;
 /// Solaris command. Without -k a passphrase is asked for.
 #[derive(clap::Args)]
 #[command(
-    args_override_self = true,
     override_usage = "encrypt -l\n       encrypt [-v] [-a ALGORITHM] [--format FORMAT] [-k KEYFILE | \
                       --passphrase-file FILE] [-i FILE] [-o FILE]",
     after_long_help = man::help(man::ENCRYPT)

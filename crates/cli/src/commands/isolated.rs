@@ -6,8 +6,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use millstream::cwq;
-use millstream::isolated::{Attach, Exportable};
-use millstream::queue::{Buffer, Done, KeyHandle, Queue, Refusal, Request, Ticket};
+use millstream::isolated::Attach;
+use millstream::queue::{Buffer, Done, KeyHandle, KeyOptions, Queue, Refusal, Request, Ticket};
 
 use crate::commands::sum::{Style, line};
 use crate::commands::{Context, print};
@@ -30,7 +30,9 @@ pub(super) fn files(
     let (socket, name) = (socket.map(PathBuf::from), context.name.clone());
     let attach = Attach { socket, name, depth: DEPTH, arena_bytes: ARENA, key_slots: 1, ..Attach::default() };
     let accelerator = attach.attach()?;
-    let key = accelerator.import_key(algorithm, key, Exportable::No)?;
+    // The command makes codes and compares none.
+    let options = KeyOptions { usages: Some(cwq::Usages::SIGN), ..KeyOptions::default() };
+    let key = accelerator.import_key_with(algorithm, key, options)?;
     let mut codes = Codes { queue: accelerator.queue()?, key, begun: VecDeque::new() };
     let mut code = exit::SUCCESS;
     let mut tell = |which: Option<usize>, result: Result<Vec<u8>, Error>| match result {
@@ -96,9 +98,13 @@ impl Codes {
             (&input.file).take(u64::from(ARENA) + 1).read_to_end(&mut streamed).map_err(failed)?;
         }
         let bytes = input.len.unwrap_or(streamed.len() as u64);
+        // Where addresses have 32 bits a file may be longer than any buffer can be asked for.
+        let Some(len) = usize::try_from(bytes).ok().filter(|len| *len <= ARENA as usize) else {
+            return Err(Error::TooLong { name: input.name, most: ARENA });
+        };
         while self.queue.in_flight() >= DEPTH && self.take_one() {}
         let mut buffer = loop {
-            match self.queue.buffer(usize::try_from(bytes).unwrap_or(usize::MAX)) {
+            match self.queue.buffer(len) {
                 Ok(buffer) => break buffer,
                 Err(Refusal::ArenaFull) if self.take_one() => {}
                 Err(Refusal::ArenaFull) => return Err(Error::TooLong { name: input.name, most: ARENA }),

@@ -13,7 +13,7 @@ use millstream_engines::hmac::{Hmac, HmacKey};
 use zeroize::Zeroizing;
 
 use crate::commands::sum::{self, Style, Sum};
-use crate::commands::{Context, crypt, isolated, man, print};
+use crate::commands::{Context, cautions, crypt, isolated, man, print};
 use crate::error::Error;
 use crate::pbkdf2::pbkdf2;
 use crate::secret::{self, Secret};
@@ -25,7 +25,6 @@ use crate::speed::ways::queue::hash_code;
 /// -v "algorithm (file) = code". Without -k a passphrase is asked for.
 #[derive(clap::Args)]
 #[command(
-    args_override_self = true,
     override_usage = "mac -l\n       mac [-v] -a ALGORITHM [-k KEYFILE | --passphrase-file FILE] [FILE]...",
     after_long_help = man::help(man::MAC)
 )]
@@ -126,7 +125,15 @@ impl Mac {
             return Err(Error::UnknownAlgorithm { name: name.clone(), command: "mac" });
         };
         let features = Features::active()?;
+        let secrets =
+            [("key file", self.key_file.as_deref()), ("passphrase file", self.passphrase_file.as_deref())];
+        cautions::spare_secrets(None, &secrets)?;
         let key = self.key(context, features, known.algorithm)?;
+        if let Some(weak) =
+            cautions::about_mac(name, known.legacy).filter(|_| !self.quiet && !context.solaris)
+        {
+            context.say(format_args!("warning: {weak}"));
+        }
         let style =
             Style { algorithm: name, what: "mac", verbose: self.verbose, json: self.json, quiet: self.quiet };
         if self.isolated {
@@ -134,7 +141,7 @@ impl Mac {
             return isolated::files(context, &style, &self.files, self.socket.as_deref(), with);
         }
         let keyed = Keyed::new(features, known.algorithm, &key).map_err(|error| match &self.key_file {
-            Some(path) => Error::secret(path, format!("invalid key. {error}")),
+            Some(path) => secret::length(path, &key, format_args!("invalid key. {error}")),
             None => error.into(),
         })?;
         sum::files(context, &style, &self.files, || keyed.begin())

@@ -53,7 +53,10 @@ pub(super) const MAC: &[Section] = &[
         "KEYS",
         "The bytes of the file named with -k are the key, all of them. A passphrase becomes a key by \
 PBKDF2 with HMAC-SHA-1, a fixed salt and 1000 iterations, as in the Solaris command, so that the same \
-passphrase gives the same code everywhere. That is weak; prefer a key file.",
+passphrase gives the same code everywhere. That is weak; prefer a key file.
+
+For an algorithm that is too weak for new data, which -l marks as legacy, there is a warning of one line, which -q turns off. \
+Called through a link named mac the command is that of Solaris and warns of nothing but a key that everyone may read.",
     ),
     (
         "EXAMPLES",
@@ -330,8 +333,8 @@ where they were. Then a line for each function that executed such instructions: 
 first. Functions without a name are called fn_ and their address.
 
 What ran for something else than the program's own cryptography is noise, and no yes: random generators of libraries are made of AES, \
-hash tables mix keys with it, libraries test themselves when they start. Then what could not be watched: a no is worth what this list \
-leaves of it. With -v what did not run, and what the trace cost.
+hash tables mix keys with it, libraries test themselves when they start. Then what could not be watched. Where that may have \
+run such instructions the answer is not seen: so it is for programs that can rewrite their executable memory unnoticed. With -v what did not run, and what the trace cost.
 
 The report goes to standard error, so that the program's output stays its own, or to the file of --report.",
     ),
@@ -420,8 +423,18 @@ whether it succeeded.",
 rings. Longer makes pauses cheaper for clients and costs a processor's time; an idle service costs none.",
     ),
     (
+        "MEMORY",
+        "Keys, and the heap and the stacks of workers, lie in memory that nobody else can read (memfd_secret), or, where the \
+kernel has none, in locked memory. Both count as locked memory: the limit (ulimit -l, LimitMEMLOCK= in a unit) should \
+leave each worker 76 MiB more than --key-memory says. A worker that may lock less has less for keys, and grants that do not \
+fit are refused; it also opens shorter objects only, as millstream status says. Where it leaves less, a worker's heap is partly ordinary memory, which \
+can be swapped; MemorySwapMax=0 in a unit prevents that, for the memory that is shared with clients too. A machine can't \
+hibernate while a process uses memfd_secret.",
+    ),
+    (
         "LOG",
-        "To standard error, with the time only where that is a terminal: the journal has it already.",
+        "To standard error, with the time only where that is a terminal: the journal has it already. A user who causes more than 20 lines of a kind at once, \
+         or more than one a second after that, has the others left out; left_out= in the next one says how many.",
     ),
     (
         "EXIT STATUS",
@@ -437,6 +450,18 @@ rings. Longer makes pauses cheaper for clients and costs a processor's time; an 
         "MILLSTREAM_SOCKET
   The socket, where --socket does not name one. Without both it is millstream.sock in XDG_RUNTIME_DIR, or in \
 /run/user/UID; root's is /run/millstream/millstream.sock.",
+    ),
+    (
+        "METRICS",
+        "--metrics serves /metrics over HTTP, in the text format of Prometheus (version 0.0.4). What queues did is told of each \
+user: labels have uids, of 1024 users at most, and \"others\" for the rest. --metrics-names tells of each grant in its place, \
+with its number, its process and that one's name. Clients choose these, and each is a series that Prometheus keeps: use it where \
+you trust the clients, or to look for something.
+
+Whoever can connect to a port can read the metrics, every user of the machine included. A socket in the file system \
+(unix:PATH) has mode 0660: the service's user and group can connect, as far as its directory lets them. A request at a port is \
+refused (421) unless it is for localhost, a loopback address, the address that it came to or a --metrics-host, so that web pages can't \
+have browsers read the metrics. A connection lasts 5 s at most, and there are 32: one more closes the one that has been idle longest.",
     ),
     (
         "EXAMPLES",
@@ -485,6 +510,18 @@ KEYS
   Keys it holds, of the slots it has.
 ERRORS
   Operations that failed. Below the table they are told apart by the rule they broke.",
+    ),
+    (
+        "LIMITS",
+        "LIMITS OF
+  The service, each worker and each user that holds anything: what is charged, and after a slash the most that may be. \
+Users who share an account are the one with the lowest number. Who is neither root nor an operator sees its own.
+GRANTS, CONNECTIONS, DESCRIPTORS, QUEUES
+  Grants until their worker has let go, connections that have none, descriptors of the service, queues.
+MEMORY, KEY MEMORY
+  Bytes of arenas and rings; bytes that are reserved for keys, 2 KiB for a key slot.
+ORDERS
+  Grants that a worker is making or ending.",
     ),
     ("RATES", "Rates are those of the interval of --watch; without it, of 0.2 seconds."),
     CONTROL_STATUS,
@@ -536,7 +573,12 @@ verified, so check the status before using them.
 
 const FORMATS: Section = (
     "FORMATS",
-    "tink
+    "Without --format, decrypt takes a file for what it looks like only where that format is authenticated, which is tink. \
+Otherwise whoever can write the file could put one of another format in its place, and change the plaintext without a word. Of \
+the others it says what the file looks like and which option to add. The names aes, arcfour, des and 3des for -a ask for the \
+format solaris.
+
+tink
   Tink's streaming AEAD AES256-GCM-HKDF with 1 MB segments, the default. Authenticated: a change, a cut \
 and a wrong key are detected. -k names 32 random bytes, or a cleartext Tink keyset in JSON. With a \
 passphrase, 40 bytes precede the stream that tell how Argon2id makes the key from it.
@@ -554,12 +596,36 @@ const FILES: Section = (
     "OUTPUT FILES",
     "The output gets its name only when it is complete and verified. Until then it has none, or where the \
 file system does not allow that, a hidden one in the same directory that is removed on failure. So -i and -o \
-may name the same file. An existing file keeps its permissions; its other hard links keep the old contents.",
+may name the same file. An existing file keeps its permissions; its other hard links keep the old contents.
+
+A new file that is decrypted is no more readable than its input: it has the input's permissions without those to execute \
+and those that the umask takes away. Where its group is another than the input's, the group is given no more than everyone has. \
+From a pipe, only its owner may read it. The files of the key, the passphrase and the initialisation vector are never \
+written over, whatever link names them.",
+);
+
+const SLIPS: Section = (
+    "CAUTIONS",
+    "An option with a value may be given once, and each run has one input. encrypt does not write to a terminal, and decrypt \
+shows text there only; -o - insists. encrypt warns, in one line that -q turns off, where the format is not authenticated or \
+the algorithm is too weak for new data, and where the key file holds text or hexadecimal digits instead of a random key. A key that \
+is all zero is refused in the format tink.",
+);
+
+const SOLARIS: Section = (
+    "SOLARIS",
+    "Called through a link named encrypt or decrypt the command is that of Solaris with more formats. Which format a file is in \
+does not depend on the name: on Solaris -a is required, and with the algorithms of Solaris it asks for the format of Solaris here \
+too. Without -a and --format the same rules hold as for millstream encrypt and millstream decrypt. Under these names \
+an option that is given again counts as it was given last, as with getopt(3C), and nothing is warned of but a key that everyone may \
+read. A minus for -i and -o names the standard streams; for a file of that name, write ./-.",
 );
 
 pub(super) const ENCRYPT: &[Section] = &[
     FORMATS,
     FILES,
+    SLIPS,
+    SOLARIS,
     CRYPT_STATUS,
     (
         "EXAMPLES",
@@ -579,6 +645,8 @@ For openssl, and for an old Solaris machine:
 pub(super) const DECRYPT: &[Section] = &[
     FORMATS,
     FILES,
+    SLIPS,
+    SOLARIS,
     CRYPT_STATUS,
     (
         "EXAMPLES",

@@ -5,12 +5,13 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::error::{Error, exit};
 use crate::signals;
 
 mod caps;
+mod cautions;
 mod check;
 mod compare;
 mod completions;
@@ -111,6 +112,8 @@ struct At {
 struct Context {
     /// How messages begin: `millstream digest`, or `digest` when called by that name.
     name: String,
+    /// Whether the command was called by the name that it has on Solaris.
+    solaris: bool,
 }
 
 impl Context {
@@ -143,7 +146,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     if !own {
         signals::install();
     }
-    let context = Context { name };
+    let solaris = SOLARIS.contains(&name.as_str());
+    let context = Context { name, solaris };
     match command.run(&context) {
         Ok(()) => ExitCode::from(exit::SUCCESS),
         Err(error) => {
@@ -157,6 +161,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
     }
 }
+
+/// The commands that Solaris has too, by the names that they have there.
+const SOLARIS: [&str; 4] = ["digest", "mac", "encrypt", "decrypt"];
 
 /// The command, and how its messages begin.
 fn parse(args: &[OsString]) -> Result<(Command, String), clap::Error> {
@@ -173,7 +180,9 @@ fn parse(args: &[OsString]) -> Result<(Command, String), clap::Error> {
         _ if args.get(1).is_some_and(|word| word == "worker") => alone("worker", &args[1..])
             .map(|command| (Command::Worker(command), "millstream worker".to_owned())),
         _ => {
-            let matches = Cli::command().try_get_matches_from(args)?;
+            let matches = Cli::command().mut_subcommands(with_flags_again).try_get_matches_from(args);
+            let command = args.get(1).map_or("".as_ref(), OsString::as_os_str);
+            let matches = matches.map_err(|error| cautions::with_hint(command, error))?;
             let name = format!("millstream {}", matches.subcommand_name().unwrap_or_default());
             Ok((Cli::from_arg_matches(&matches)?.command, name))
         }
@@ -182,9 +191,26 @@ fn parse(args: &[OsString]) -> Result<(Command, String), clap::Error> {
 
 /// The options of a command that was called by its own name.
 fn alone<A: Args>(name: &str, args: &[OsString]) -> Result<A, clap::Error> {
-    let mut command = standalone::<A>(name.to_owned());
-    let matches = command.try_get_matches_from_mut(args)?;
+    // The Solaris commands read their options with getopt(3C), where the last of several counts, so scripts may
+    // rely on that. `millstream-encrypt` is no name that Solaris has.
+    let called = args.first().and_then(|arg| Path::new(arg).file_name());
+    let as_on_solaris = called.is_some_and(|called| SOLARIS.iter().any(|solaris| called == *solaris));
+    let mut command = with_flags_again(standalone::<A>(name.to_owned())).args_override_self(as_on_solaris);
+    let matches = command.try_get_matches_from_mut(args);
+    let matches = matches.map_err(|error| cautions::with_hint(name.as_ref(), error))?;
     A::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// A command whose flags may be given again, as in `-qq`: nothing is lost by that. An option with a value may not, for one of the
+/// values would go unused.
+fn with_flags_again(command: clap::Command) -> clap::Command {
+    command.mut_args(|argument| match argument.get_action() {
+        ArgAction::SetTrue => {
+            let id = argument.get_id().clone();
+            argument.overrides_with(id)
+        }
+        _ => argument,
+    })
 }
 
 /// A command as it is when called by its own name.

@@ -3,7 +3,6 @@
 use std::ffi::{CString, OsStr};
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
-use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -11,7 +10,7 @@ use std::time::Duration;
 
 use listenfd::ListenFd;
 use millstream::isolated::Service;
-use millstream_broker::{Broker, Config, Stop, WorkerCommand};
+use millstream_broker::{Broker, Config, MetricsAddress, MetricsConfig, Stop, WorkerCommand};
 use nix::unistd::{User, getgrouplist};
 use rustix::net::SocketAddrUnix;
 use rustix::process::{Gid, Uid};
@@ -50,9 +49,18 @@ pub(super) struct Serve {
     /// How long operations may wait for others to be computed with, in microseconds
     #[arg(long, value_name = "N", default_value_t = 0)]
     flush_us: u32,
-    /// Serve metrics for Prometheus there, as in 127.0.0.1:9464
+    /// Memory for the keys of each worker, as in 128M: 2 KiB for each key slot that is granted
+    #[arg(long, value_name = "SIZE", default_value = "128M", value_parser = size)]
+    key_memory: usize,
+    /// Serve metrics for Prometheus there, as in 127.0.0.1:9464, or unix:PATH for a socket with mode 0660
     #[arg(long, value_name = "ADDRESS")]
-    metrics: Option<SocketAddr>,
+    metrics: Option<MetricsAddress>,
+    /// Names of this machine by which metrics may be asked for, beside localhost and addresses
+    #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "metrics")]
+    metrics_host: Vec<String>,
+    /// Tell of each grant in the metrics, with its process and that one's name, and not only of users
+    #[arg(long, requires = "metrics")]
+    metrics_names: bool,
     /// Go on as this user, where started by root
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
@@ -94,10 +102,34 @@ impl Serve {
             pin: self.pin.clone(),
             spin: Duration::from_micros(self.spin_us.into()),
             flush: Duration::from_micros(self.flush_us.into()),
-            metrics: self.metrics,
+            key_memory: self.key_memory,
+            metrics: self.metrics(),
             quiet: self.quiet,
             ..Config::new(socket, WorkerCommand::this_program())
         }
+    }
+
+    fn metrics(&self) -> Option<MetricsConfig> {
+        self.metrics.as_ref().map(|address| MetricsConfig {
+            address: address.clone(),
+            hosts: self.metrics_host.clone(),
+            names: self.metrics_names,
+        })
+    }
+}
+
+/// Bytes, with K, M or G for kibibytes, mebibytes or gibibytes.
+fn size(text: &str) -> Result<usize, String> {
+    let (number, shift) = match text.strip_suffix(['K', 'M', 'G']) {
+        Some(number) if text.ends_with('K') => (number, 10),
+        Some(number) if text.ends_with('M') => (number, 20),
+        Some(number) => (number, 30),
+        None => (text, 0),
+    };
+    let bytes = number.parse::<usize>().ok().and_then(|number| number.checked_mul(1 << shift));
+    match bytes {
+        Some(bytes @ 0x10000..=0x100_0000_0000) => Ok(bytes),
+        _ => Err("from 64K to 1024G, as in 128M".to_owned()),
     }
 }
 

@@ -10,7 +10,7 @@ use millstream_engines::modes::Direction;
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
-use crate::commands::{Context, man, print};
+use crate::commands::{Context, cautions, man, print};
 use crate::error::{Error, exit};
 use crate::output::Output;
 use crate::progress::Progress;
@@ -158,6 +158,9 @@ impl Speed {
     pub(super) fn run(self, context: &Context) -> Result<(), Error> {
         if self.list {
             return print(algorithm::names().join("\n") + "\n");
+        }
+        if self.plot.is_some() {
+            cautions::spare_secrets(self.plot.as_deref(), &[("PIN file", self.pin_file.as_deref())])?;
         }
         let features = Features::active()?;
         let cases = self.cases()?;

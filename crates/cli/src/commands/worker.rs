@@ -18,6 +18,9 @@ pub(super) struct Worker {
     /// The processor to be pinned to
     #[arg(long, value_name = "CPU")]
     cpu: Option<usize>,
+    /// The most bytes of memory for keys
+    #[arg(long, value_name = "N")]
+    key_memory: Option<usize>,
     /// Keep warnings back
     #[arg(long)]
     quiet: bool,
@@ -31,6 +34,7 @@ impl Worker {
             cpu: self.cpu,
             spin: self.spin_ns.map_or(usual.spin, Duration::from_nanos),
             flush: self.flush_ns.map_or(usual.flush, Duration::from_nanos),
+            key_memory: self.key_memory.unwrap_or(usual.key_memory),
             ..usual
         };
         worker::run(config).map_err(|error| Error::Serve(error.to_string()))

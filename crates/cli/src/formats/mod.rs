@@ -148,10 +148,19 @@ pub enum Format {
     Raw,
 }
 
+impl Format {
+    /// Whether every file in this format is authenticated, so that `decrypt` may take it for what it looks like. Of the
+    /// others someone who can change the file decides what comes out, so the user has to ask for them by name.
+    pub const fn is_authenticated(self) -> bool {
+        matches!(self, Format::Tink)
+    }
+}
+
 /// Bytes that [`detect`] looks at.
 pub const DETECT_LEN: usize = 8;
 
-/// The format of a file that begins with `head`, [`DETECT_LEN`] bytes or all there are.
+/// The format that a file looks like which begins with `head`, [`DETECT_LEN`] bytes or all there are. The file alone
+/// says so: see [`Format::is_authenticated`].
 pub fn detect(head: &[u8]) -> Option<Format> {
     let is = |magic: &[u8]| head.starts_with(magic);
     if is(passphrase::MAGIC)

@@ -166,8 +166,8 @@ impl Stream {
 
     fn open(&self, segment: u64, last: bool, bytes: &mut Vec<u8>) -> Result<(), Error> {
         let tampered = Error::Tampered { segment };
-        let Some(len) = bytes.len().checked_sub(TAG) else { return Err(tampered) };
-        let (data, tag) = bytes.split_at_mut(len);
+        let Some((data, tag)) = bytes.split_last_chunk_mut::<TAG>() else { return Err(tampered) };
+        let len = data.len();
         let nonce = self.nonce(segment, last)?;
         self.gcm.open(&nonce, &[], InOut::in_place(data), tag).map_err(|error| match error {
             EngineError::Authentication => tampered,

@@ -102,7 +102,7 @@ fn answer(findings: &Findings, verdict: &Verdict) -> String {
             format!("no; {functions} of {} could, and did not run", modules(findings, at))
         }
         Verdict::Absent => "no; there is no code with such instructions".to_owned(),
-        Verdict::Unknown(Unwatched { unproved, unwatchable, processes }) => {
+        Verdict::Unknown(Unwatched { unproved, unwatchable, processes, code }) => {
             let mut why = Vec::new();
             if *unproved > 0 {
                 why.push(format!("{} whose place is not proven", count(*unproved, "instruction")));
@@ -112,6 +112,13 @@ fn answer(findings: &Findings, verdict: &Verdict) -> String {
             }
             if *processes > 0 {
                 why.push(count(*processes as u64, "process"));
+            }
+            if let [first, others @ ..] = &code[..] {
+                let others = match others.len() as u64 {
+                    0 => String::new(),
+                    number => format!(" (and {})", count(number, "more note")),
+                };
+                why.push(format!("{first}{others}"));
             }
             let why = if why.is_empty() { "the processor counted some".to_owned() } else { enumerated(why) };
             format!("not seen, but not all could be watched: {why}")

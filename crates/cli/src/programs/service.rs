@@ -89,7 +89,10 @@ fn policy() -> String {
         uid => format!("[[user]]\nuid = {uid}"),
     };
     // A server has a grant for each of its processes.
-    format!("{whom}\nmax_grants = 4096\n")
+    format!(
+        "{whom}\nmax_grants = 4096\ntotal_queues = 65536\ntotal_memory_mib = 1048576\ntotal_key_slots = 1048576\n\
+         orders = 4096\nattaches_per_s = 0\nworkers = 0\n[limits]\nreserve_percent = 0\n"
+    )
 }
 
 impl Drop for Own {

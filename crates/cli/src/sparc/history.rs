@@ -203,9 +203,9 @@ mod tests {
     }
 
     #[test]
-    fn the_picture_has_four_panels_of_two_curves() {
+    fn the_picture_has_five_panels_of_two_curves() {
         let panels = panels(&experiments());
-        assert_eq!(panels.len(), 4);
+        assert_eq!(panels.len(), 5);
         assert!(panels.iter().all(|panel| panel.curves.iter().all(|(_, points)| points.len() == 5)));
         assert!(plot::svg(&panels).unwrap().starts_with("<svg"));
     }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use millstream::isolated::UseStatus;
 use millstream_cwq::{Algorithm, AlgorithmSet};
 use serde_json::{Map, Value, json};
 
@@ -16,6 +17,25 @@ pub fn json(view: &View, socket: &Path) -> Value {
         "interval_s": rounded(view.seconds),
         "workers": view.workers.iter().map(worker).collect::<Vec<_>>(),
         "grants": view.grants.iter().map(grant).collect::<Vec<_>>(),
+        "limits": view.uses.iter().map(limits).collect::<Vec<_>>(),
+    })
+}
+
+/// Of the service, a worker or an account: for each resource what is in use, and the limit if there is one.
+fn limits(status: &UseStatus) -> Value {
+    let uses: Map<String, Value> = status
+        .uses
+        .iter()
+        .map(|each| {
+            let limit = (each.limit < u64::MAX).then_some(each.limit);
+            (each.what.clone(), json!({ "used": each.used, "limit": limit }))
+        })
+        .collect();
+    json!({
+        "of": if status.user { "user" } else if status.worker { "worker" } else { "service" },
+        "uid": status.user.then_some(status.number),
+        "worker": status.worker.then_some(status.number),
+        "uses": uses,
     })
 }
 
@@ -88,6 +108,12 @@ mod tests {
         assert_eq!(first["operations_per_s"], 800.0);
         assert_eq!(value["workers"][0]["lanes_filled"], 16.0);
         assert_eq!(first["failures"], json!({ "source-range": 3 }));
+        let limits = &value["limits"][0];
+        assert_eq!(
+            (&limits["of"], &limits["worker"], &limits["uid"]),
+            (&json!("worker"), &json!(2), &Value::Null)
+        );
+        assert_eq!(limits["uses"]["queues"], json!({ "used": 3, "limit": 4096 }));
         assert!(value["grants"][1]["operations_per_s"].is_null());
     }
 }

@@ -56,11 +56,13 @@ impl Screen {
         }
         let before = tcgetattr(rustix::stdio::stdin()).ok();
         let mut untidy = signals::untidy();
-        (untidy.terminal, untidy.cursor_hidden) = (before.clone(), true);
-        if let Some(mut settings) = before.clone() {
+        untidy.cursor_hidden = true;
+        if let Some(before) = before.clone() {
             // Keys at once and unseen. Ctrl-C stays a signal.
-            settings.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
-            let _ = tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &settings);
+            let mut during = before.clone();
+            during.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
+            let _ = tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &during);
+            untidy.terminal = Some(signals::Terminal { before, during, prompt: "" });
         }
         drop(untidy);
         let _ = write!(io::stdout(), "{}", signals::HIDE_CURSOR);

@@ -6,7 +6,7 @@ pub mod table;
 
 use std::time::Instant;
 
-use millstream::isolated::{GrantStatus, Service, Status, WorkerStatus};
+use millstream::isolated::{GrantStatus, Service, Status, UseStatus, WorkerStatus};
 
 use nix::unistd::{Uid, User};
 
@@ -45,7 +45,8 @@ impl Look {
             let lanes = served.filter_map(|grant| grant.rates?.lanes).next();
             Worker { now: now.clone(), sleeps_per_s, lanes }
         };
-        View { seconds, workers: self.there.workers.iter().map(worker).collect(), grants }
+        let workers = self.there.workers.iter().map(worker).collect();
+        View { seconds, workers, grants, uses: self.there.uses.clone() }
     }
 }
 
@@ -62,6 +63,8 @@ pub struct View {
     pub workers: Vec<Worker>,
     /// The grants.
     pub grants: Vec<Grant>,
+    /// What is in use of what there is.
+    pub uses: Vec<UseStatus>,
 }
 
 /// A worker.
@@ -162,8 +165,11 @@ fn kebab(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::time::Duration;
+
+    use millstream::isolated::Use;
+
+    use super::*;
 
     pub(super) fn grant(id: u64, operations: u64) -> GrantStatus {
         let mut status = GrantStatus { uid: 0, pid: std::process::id(), age_s: 61, ..Default::default() };
@@ -179,7 +185,10 @@ mod tests {
     pub(super) fn view(grants: Vec<(GrantStatus, Option<GrantStatus>)>) -> View {
         let begin = Instant::now();
         let worker = WorkerStatus { pid: 42, cpu: (true, 1), grants: 1, ..Default::default() };
-        let look = |at, grants| Look { at, there: Status { workers: vec![worker.clone()], grants } };
+        let queues = Use { what: "queues".to_owned(), used: 3, limit: 4096 };
+        let uses = vec![UseStatus { worker: true, number: 2, uses: vec![queues], ..UseStatus::default() }];
+        let there = |grants| Status { workers: vec![worker.clone()], grants, uses: uses.clone() };
+        let look = |at, grants| Look { at, there: there(grants) };
         let before = look(begin, grants.iter().filter_map(|(_, was)| was.clone()).collect());
         let now = look(begin + Duration::from_secs(2), grants.into_iter().map(|(now, _)| now).collect());
         now.since(&before)

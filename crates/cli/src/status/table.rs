@@ -3,9 +3,10 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use millstream::isolated::UseStatus;
 use millstream_cwq::Status;
 
-use super::{Grant, View, Worker, rule, shown};
+use super::{Grant, View, Worker, rule, shown, user};
 use crate::speed::report::significant;
 
 /// A column: its title, whether it stands at its right edge, and what is in it.
@@ -37,6 +38,9 @@ pub fn text(view: &View, socket: &Path, extra: (&str, &dyn Fn(&Grant) -> String)
         }
         text += &format!("\n{}", table(&columns, &view.grants));
     }
+    if !view.uses.is_empty() {
+        text += &format!("\n{}", table(&use_columns(), &view.uses));
+    }
     let failed = view.grants.iter().filter(|grant| grant.failures() > 0);
     for (i, grant) in failed.enumerate() {
         let gap = if i == 0 { "\n" } else { "" };
@@ -61,6 +65,33 @@ fn worker_columns<'a>() -> Vec<Column<'a, Worker>> {
         right("RESTARTS", |w: &Worker| w.now.restarts.to_string()),
         left("KEYS IN", |w: &Worker| shown(&w.now.key_memory)),
         left("SANDBOX", |w: &Worker| shown(&w.now.sandbox)),
+    ]
+}
+
+/// What is in use of what there may be.
+fn use_columns<'a>() -> Vec<Column<'a, UseStatus>> {
+    let of = |what: &'static str| {
+        move |status: &UseStatus| {
+            let found = status.uses.iter().find(|each| each.what == what);
+            found.map_or("-".into(), |each| match each.limit {
+                u64::MAX => short(each.used as f64),
+                limit => format!("{}/{}", short(each.used as f64), short(limit as f64)),
+            })
+        }
+    };
+    vec![
+        left("LIMITS OF", |status: &UseStatus| match (status.user, status.worker) {
+            (true, _) => user(status.number),
+            (_, true) => format!("worker {}", status.number),
+            _ => "service".to_owned(),
+        }),
+        right("GRANTS", of("grants")),
+        right("CONNECTIONS", of("connections")),
+        right("DESCRIPTORS", of("descriptors")),
+        right("QUEUES", of("queues")),
+        right("MEMORY", of("memory_bytes")),
+        right("KEY MEMORY", of("key_memory_bytes")),
+        right("ORDERS", of("orders")),
     ]
 }
 
@@ -153,6 +184,7 @@ mod tests {
         assert_eq!(line("0 ").split_whitespace().nth(4), Some("16.0"), "{text}");
         assert!(line("8 ").contains(" - "), "{text}");
         assert!(text.contains("grant 7: 3 source-range (the source is not inside the arena)\n"), "{text}");
+        assert_eq!(line("worker 2").split_whitespace().nth(5), Some("3/4.10k"), "{text}");
         // All lines of a table end where its title does.
         assert_eq!(line("GRANT ").len(), line("7 ").len());
     }

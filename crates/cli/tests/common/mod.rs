@@ -2,10 +2,13 @@
 #![allow(dead_code)]
 
 use std::ffi::OsStr;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, ChildStdin, Command, Output, Stdio};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -129,6 +132,77 @@ pub fn ended(command: &mut Command, input: &[u8]) -> Ended {
     let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
     feeder.join().unwrap();
     Ended { code: status.code(), out: stdout, err: String::from_utf8(stderr).unwrap() }
+}
+
+/// A shell command at a terminal of its own (script(1)) which a test reads and types at.
+pub struct Terminal {
+    child: Child,
+    keys: ChildStdin,
+    shown: Arc<(Mutex<Vec<u8>>, Condvar)>,
+    seen: usize,
+    reader: Option<JoinHandle<()>>,
+}
+
+impl Terminal {
+    pub fn new(place: &Place, shell: &str) -> Self {
+        let mut child = Command::new("script")
+            .args(["-qec", shell, "/dev/null"])
+            .current_dir(place.path(""))
+            .env_remove("MILLSTREAM_HWCAP")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let keys = child.stdin.take().unwrap();
+        let mut screen = child.stdout.take().unwrap();
+        let shown = Arc::new((Mutex::new(Vec::new()), Condvar::new()));
+        let also = Arc::clone(&shown);
+        let reader = std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(n @ 1..) = screen.read(&mut bytes) {
+                also.0.lock().unwrap().extend_from_slice(&bytes[..n]);
+                also.1.notify_all();
+            }
+        });
+        Terminal { child, keys, shown, seen: 0, reader: Some(reader) }
+    }
+
+    /// Waits until the terminal shows `text` after what was seen before, and returns what stands between.
+    #[track_caller]
+    pub fn see(&mut self, text: &str) -> String {
+        let until = Instant::now() + Duration::from_secs(60);
+        let mut shown = self.shown.0.lock().unwrap();
+        loop {
+            let fresh = &shown[self.seen..];
+            if let Some(at) = fresh.windows(text.len()).position(|window| window == text.as_bytes()) {
+                let between = String::from_utf8_lossy(&fresh[..at]).into_owned();
+                self.seen += at + text.len();
+                return between;
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            assert!(!left.is_zero(), "no '{text}' in: {}", String::from_utf8_lossy(fresh));
+            shown = self.shown.1.wait_timeout(shown, left).unwrap().0;
+        }
+    }
+
+    pub fn type_in(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Waits for the end: the exit code, and all that was shown.
+    pub fn end(mut self) -> (Option<i32>, String) {
+        let status = self.child.wait().unwrap();
+        self.reader.take().unwrap().join().unwrap();
+        (status.code(), String::from_utf8_lossy(&self.shown.0.lock().unwrap()).into_owned())
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // Where a test failed; the programs at the terminal get a SIGHUP.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 pub fn hex(bytes: &[u8]) -> String {

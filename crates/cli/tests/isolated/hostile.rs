@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use millstream::cwq::{Completion, ControlWord, Flags, VERSION};
-use millstream_protocol::{Grant, KeyReply, KeyRequest, Message, Reply, Request, Secret, Wanted};
+use millstream_protocol::{Grant, KeyPurpose, KeyReply, KeyRequest, Message, Reply, Request, Secret, Wanted};
 use millstream_shm::{Doorbell, Mapping, Memory, Rings, Socket, Words};
 use millstream_testkit::Random;
 
@@ -111,8 +111,12 @@ impl Raw {
                 let len = 1 + random.below(200);
                 let bytes = random.bytes(len);
                 let _ = self.keys.try_send(&bytes, &[self.doorbell.as_fd()]);
-                let request =
-                    KeyRequest::Import { algorithm: 0x11, exportable: true, bytes: Secret::new(&[1; 16]) };
+                let request = KeyRequest::Import {
+                    algorithm: 0x11,
+                    exportable: true,
+                    purpose: KeyPurpose::default(),
+                    bytes: Secret::new(&[1; 16]),
+                };
                 let _ = self.keys.try_send(&request.encode(), &[]);
             }
         }
@@ -252,7 +256,12 @@ fn handles_of_other_grants_are_handles_of_nothing() {
 fn slots_run_out_for_who_takes_them_only() {
     let service = Service::with(&["--accelerators", "1"]);
     let raw = Raw::attach(&service, 1, 64);
-    let import = KeyRequest::Import { algorithm: 0x11, exportable: false, bytes: Secret::new(&[1; 16]) };
+    let import = KeyRequest::Import {
+        algorithm: 0x11,
+        exportable: false,
+        purpose: KeyPurpose::default(),
+        bytes: Secret::new(&[1; 16]),
+    };
     let answers: Vec<_> = (0..20).map(|_| raw.ask(&import).unwrap()).collect();
     let got = answers.iter().filter(|answer| matches!(answer, KeyReply::Key { .. })).count();
     assert_eq!(got, raw.grant.key_slots as usize);

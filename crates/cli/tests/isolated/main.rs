@@ -2,6 +2,8 @@
 //! to any of them.
 
 mod hostile;
+#[path = "../../../accelerator/tests/accelerator/needles.rs"]
+mod needles;
 mod operations;
 mod recovery;
 mod secrets;

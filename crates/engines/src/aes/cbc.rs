@@ -11,6 +11,7 @@ use millstream_cpu::Features;
 use super::arch::rows;
 use super::lanes::{Alone, Chain, Keys, Lane, Pass, walk};
 use super::schedule::{Block, Expand, Invert, KEY_BITS, Schedule};
+use crate::kernel::{BesideKernel, no_padding};
 use crate::modes::BlockMode;
 use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table};
 
@@ -55,7 +56,10 @@ pub struct Cbc {
     pub(crate) forward: Schedule,
     pub(super) inverse: Schedule,
     kernel: Bound<CbcOps>,
+    _unused: BesideKernel,
 }
+
+no_padding!(Cbc: Schedule, Schedule, Bound<CbcOps>, BesideKernel);
 
 impl Cbc {
     /// A key of 16, 24 or 32 bytes on the best kernel that `features` allow.
@@ -77,6 +81,7 @@ impl Cbc {
             inverse: blank.clone(),
             forward: blank,
             kernel,
+            _unused: [0; size_of::<BesideKernel>()],
         });
         if let Ok(this) = &mut this {
             // SAFETY: `kernel` is bound.

@@ -11,6 +11,7 @@ use millstream_cpu::Features;
 use super::arch::rows;
 use super::lanes::{Alone, Chain, Keys, Lane, Onto, Pass, walk};
 use super::schedule::{Block, Expand, KEY_BITS, Schedule};
+use crate::kernel::{BesideKernel, no_padding};
 use crate::modes::{Direction, StreamMode};
 use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table};
 
@@ -52,7 +53,10 @@ pub struct CfbOps {
 pub struct Cfb {
     pub(super) schedule: Schedule,
     kernel: Bound<CfbOps>,
+    _unused: BesideKernel,
 }
+
+no_padding!(Cfb: Schedule, Bound<CfbOps>, BesideKernel);
 
 impl Cfb {
     /// A key of 16, 24 or 32 bytes on the best kernel that `features` allow.
@@ -70,7 +74,11 @@ impl Cfb {
     #[inline]
     pub fn with_kernel(kernel: Bound<CfbOps>, key: &[u8]) -> Result<Self, Error> {
         // Expanded where it will stay: moving a schedule costs as much as making one.
-        let mut this = Schedule::blank(Cfb::NAME, key).map(|schedule| Cfb { schedule, kernel });
+        let mut this = Schedule::blank(Cfb::NAME, key).map(|schedule| Cfb {
+            schedule,
+            kernel,
+            _unused: [0; size_of::<BesideKernel>()],
+        });
         if let Ok(this) = &mut this {
             // SAFETY: `kernel` is bound.
             unsafe { (kernel.ops().expand)(&mut this.schedule, key) };

@@ -13,6 +13,7 @@ use super::arch::serial_rows;
 use super::lanes::{Chain, Keys, load_short};
 use super::schedule::{Block, Expand, KEY_BITS, Schedule};
 use crate::cmac::{self, compare, double};
+use crate::kernel::{BesideKernel, no_padding};
 use crate::{Algorithm, Bound, Error, Kernel, Row, Standing, Table};
 
 const NAME: &str = "aes-cmac";
@@ -57,7 +58,10 @@ pub struct Cmac {
     /// For one that is padded.
     k2: Block,
     kernel: Bound<CmacOps>,
+    _unused: BesideKernel,
 }
+
+no_padding!(Cmac: Schedule, Block, Block, Bound<CmacOps>, BesideKernel);
 
 impl Cmac {
     /// A key of 16, 24 or 32 bytes on the best kernel that `features` allow.
@@ -75,8 +79,13 @@ impl Cmac {
     #[inline]
     pub fn with_kernel(kernel: Bound<CmacOps>, key: &[u8]) -> Result<Self, Error> {
         // Expanded where it will stay: moving a schedule costs as much as making one.
-        let mut this =
-            Schedule::blank(NAME, key).map(|schedule| Cmac { schedule, k1: [0; 16], k2: [0; 16], kernel });
+        let mut this = Schedule::blank(NAME, key).map(|schedule| Cmac {
+            schedule,
+            k1: [0; 16],
+            k2: [0; 16],
+            kernel,
+            _unused: [0; size_of::<BesideKernel>()],
+        });
         if let Ok(this) = &mut this {
             // SAFETY: `kernel` is bound.
             unsafe { (kernel.ops().expand)(&mut this.schedule, key) };

@@ -13,6 +13,7 @@ use millstream_cpu::Features;
 use super::arch::rows;
 use super::lanes::{Alone, Beside, Keys, Lane, Onto, Pass, walk};
 use super::schedule::{Block, Expand, KEY_BITS, Schedule};
+use crate::kernel::{BesideKernel, no_padding};
 use crate::modes::{Direction, StreamMode};
 use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table};
 
@@ -54,7 +55,10 @@ pub struct CtrOps {
 pub struct Ctr {
     pub(super) schedule: Schedule,
     kernel: Bound<CtrOps>,
+    _unused: BesideKernel,
 }
+
+no_padding!(Ctr: Schedule, Bound<CtrOps>, BesideKernel);
 
 impl Ctr {
     /// A key of 16, 24 or 32 bytes on the best kernel that `features` allow.
@@ -72,7 +76,11 @@ impl Ctr {
     #[inline]
     pub fn with_kernel(kernel: Bound<CtrOps>, key: &[u8]) -> Result<Self, Error> {
         // Expanded where it will stay: moving a schedule costs as much as making one.
-        let mut this = Schedule::blank(Ctr::NAME, key).map(|schedule| Ctr { schedule, kernel });
+        let mut this = Schedule::blank(Ctr::NAME, key).map(|schedule| Ctr {
+            schedule,
+            kernel,
+            _unused: [0; size_of::<BesideKernel>()],
+        });
         if let Ok(this) = &mut this {
             // SAFETY: `kernel` is bound.
             unsafe { (kernel.ops().expand)(&mut this.schedule, key) };

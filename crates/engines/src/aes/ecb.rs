@@ -11,6 +11,7 @@ use millstream_cpu::Features;
 use super::arch::rows;
 use super::lanes::{Alone, Keys, Lane, Pass, walk};
 use super::schedule::{Expand, Invert, KEY_BITS, Schedule};
+use crate::kernel::{BesideKernel, no_padding};
 use crate::modes::BlockMode;
 use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table};
 
@@ -51,7 +52,10 @@ pub struct Ecb {
     forward: Schedule,
     inverse: Schedule,
     kernel: Bound<EcbOps>,
+    _unused: BesideKernel,
 }
+
+no_padding!(Ecb: Schedule, Schedule, Bound<EcbOps>, BesideKernel);
 
 impl Ecb {
     /// A key of 16, 24 or 32 bytes on the best kernel that `features` allow.
@@ -73,6 +77,7 @@ impl Ecb {
             inverse: blank.clone(),
             forward: blank,
             kernel,
+            _unused: [0; size_of::<BesideKernel>()],
         });
         if let Ok(this) = &mut this {
             // SAFETY: `kernel` is bound.

@@ -33,4 +33,4 @@ pub use many::{
     CfbLanesOps, CmacJob, CmacLanes, CmacLanesOps, CtrJob, CtrLanes, CtrLanesOps,
 };
 pub use schedule::{Block, Schedule};
-pub use xts::{MAX_DATA_UNIT, XTS, Xts, XtsOps};
+pub use xts::{MAX_DATA_UNIT, XTS, Xts, XtsDecryption, XtsOps};

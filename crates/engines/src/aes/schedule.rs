@@ -38,6 +38,8 @@ pub struct Schedule {
     pub(crate) rounds: usize,
     /// Whether the round keys are bitsliced.
     pub(crate) sliced: bool,
+    /// What would be padding otherwise, and bring along whatever lay on the stack where a key is made.
+    pub(crate) unused: [u8; 7],
 }
 
 /// Expands a key of 16, 24 or 32 bytes into a blank schedule.
@@ -54,7 +56,12 @@ impl Schedule {
     #[inline]
     pub(crate) fn blank(algorithm: &'static str, key: &[u8]) -> Result<Self, Error> {
         match key.len() {
-            16 | 24 | 32 => Ok(Schedule { encrypt: [[0; 16]; 15], rounds: key.len() / 4 + 6, sliced: false }),
+            16 | 24 | 32 => Ok(Schedule {
+                encrypt: [[0; 16]; 15],
+                rounds: key.len() / 4 + 6,
+                sliced: false,
+                unused: [0; 7],
+            }),
             given => Err(Error::KeyLength { algorithm, given, takes: "16, 24 or 32 bytes" }),
         }
     }

@@ -12,6 +12,7 @@ use super::arch::rows;
 use super::lanes::{Alone, Beside, Chain, Keys, Lane, Pass, load_short, store_short, walk};
 use super::schedule::{Block, Expand, Invert, Schedule};
 use crate::compare::begins;
+use crate::kernel::{BesideKernel, no_padding};
 use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table};
 
 const NAME: &str = "aes-xts";
@@ -31,13 +32,20 @@ pub static XTS: Table<XtsOps> = Table::new(
     known_answer,
 );
 
-/// What a kernel of AES-XTS offers: a data unit of at least one block, by the data key's and the
-/// tweak key's schedules and the tweak before its encryption.
+/// Where in a data unit a pass begins: the unit's tweak before its encryption, and how many blocks lie in front.
+#[derive(Clone, Copy)]
+pub struct Start<'a> {
+    tweak: &'a Block,
+    blocks: u32,
+}
+
+/// What a kernel of AES-XTS offers: a data unit of at least one block, or a part of one, by the data key's and the
+/// tweak key's schedules and where it begins.
 pub struct XtsOps {
     pub(crate) expand: Expand,
     pub(crate) invert: Invert,
-    pub(crate) encrypt: unsafe fn(&Schedule, &Schedule, &Block, InOut<'_>),
-    pub(crate) decrypt: unsafe fn(&Schedule, &Schedule, &Block, InOut<'_>),
+    pub(crate) encrypt: unsafe fn(&Schedule, &Schedule, Start<'_>, InOut<'_>),
+    pub(crate) decrypt: unsafe fn(&Schedule, &Schedule, Start<'_>, InOut<'_>),
 }
 
 /// A pair of AES keys for XTS.
@@ -59,7 +67,10 @@ pub struct Xts {
     inverse: Schedule,
     tweak: Schedule,
     kernel: Bound<XtsOps>,
+    _unused: BesideKernel,
 }
+
+no_padding!(Xts: Schedule, Schedule, Schedule, Bound<XtsOps>, BesideKernel);
 
 impl Xts {
     /// The data key, then the tweak key: 32 bytes for AES-128, 64 for AES-256; on the best kernel
@@ -84,12 +95,19 @@ impl Xts {
         if begins(data_key, tweak_key).into() {
             return Err(Error::WeakKey { algorithm: NAME });
         }
+        Xts::expanded(kernel, key)
+    }
+
+    /// The keys, whose length was checked, whether or not they are equal.
+    fn expanded(kernel: Bound<XtsOps>, key: &[u8]) -> Result<Self, Error> {
+        let (data_key, tweak_key) = key.split_at(key.len() / 2);
         // Expanded where they will stay: moving a schedule costs as much as making one.
         let mut this = Schedule::blank(NAME, data_key).map(|blank| Xts {
             inverse: blank.clone(),
             tweak: blank.clone(),
             forward: blank,
             kernel,
+            _unused: [0; size_of::<BesideKernel>()],
         });
         if let Ok(this) = &mut this {
             // SAFETY: `kernel` is bound.
@@ -118,9 +136,19 @@ impl Xts {
     /// [`Error::DataLength`].
     #[inline]
     pub fn encrypt(&self, tweak: &Block, data: InOut<'_>) -> Result<(), Error> {
-        check_length(data.len())?;
+        self.encrypt_part(tweak, 0, data)
+    }
+
+    /// Encrypts a part of a data unit, `blocks` blocks from its beginning. Every part has at least 16 bytes, and all but
+    /// the last are whole blocks: the last two blocks of a unit that is not whole blocks belong together.
+    ///
+    /// # Errors
+    /// [`Error::DataLength`], also when the part ends beyond [`MAX_DATA_UNIT`].
+    #[inline]
+    pub fn encrypt_part(&self, tweak: &Block, blocks: u32, data: InOut<'_>) -> Result<(), Error> {
+        check_part(blocks, data.len())?;
         // SAFETY: the kernel is bound.
-        unsafe { (self.kernel.ops().encrypt)(&self.forward, &self.tweak, tweak, data) };
+        unsafe { (self.kernel.ops().encrypt)(&self.forward, &self.tweak, Start { tweak, blocks }, data) };
         Ok(())
     }
 
@@ -130,11 +158,94 @@ impl Xts {
     /// [`Error::DataLength`].
     #[inline]
     pub fn decrypt(&self, tweak: &Block, data: InOut<'_>) -> Result<(), Error> {
-        check_length(data.len())?;
+        self.decrypt_part(tweak, 0, data)
+    }
+
+    /// Decrypts a part of a data unit, as [`Xts::encrypt_part`].
+    ///
+    /// # Errors
+    /// As [`Xts::encrypt_part`].
+    #[inline]
+    pub fn decrypt_part(&self, tweak: &Block, blocks: u32, data: InOut<'_>) -> Result<(), Error> {
+        check_part(blocks, data.len())?;
         // SAFETY: the kernel is bound.
-        unsafe { (self.kernel.ops().decrypt)(&self.inverse, &self.tweak, tweak, data) };
+        unsafe { (self.kernel.ops().decrypt)(&self.inverse, &self.tweak, Start { tweak, blocks }, data) };
         Ok(())
     }
+}
+
+/// A pair of keys for AES-XTS that decrypts only, and whose halves may be equal: for data that was encrypted before anybody
+/// refused such keys. (SP 800-38E and IEEE 1619 demand that they differ; nothing new should be written under them.)
+pub struct XtsDecryption(Xts);
+
+impl XtsDecryption {
+    /// As [`Xts::new`], but the halves may be equal.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`].
+    pub fn new(features: Features, key: &[u8]) -> Result<Self, Error> {
+        if key.len() != 32 && key.len() != 64 {
+            return Err(Error::KeyLength { algorithm: NAME, given: key.len(), takes: "32 or 64 bytes" });
+        }
+        Xts::expanded(XTS.best(features), key).map(XtsDecryption)
+    }
+
+    /// The kernel these keys are bound to.
+    pub fn kernel(&self) -> &'static Kernel {
+        self.0.kernel()
+    }
+
+    /// As [`Xts::decrypt`].
+    ///
+    /// # Errors
+    /// As [`Xts::decrypt`].
+    pub fn decrypt(&self, tweak: &Block, data: InOut<'_>) -> Result<(), Error> {
+        self.0.decrypt(tweak, data)
+    }
+}
+
+/// Requires a part that lies in a data unit of allowed length.
+#[inline(always)]
+fn check_part(blocks: u32, len: usize) -> Result<(), Error> {
+    let before = blocks as usize * 16;
+    if len < 16 { check_length(len) } else { check_length(before.saturating_add(len)) }
+}
+
+/// x^(2^i) in the field of the tweaks, for every i that a data unit has blocks for.
+static POWERS: [u128; 21] = {
+    let mut powers = [0; 21];
+    let mut power = 2;
+    let mut i = 0;
+    while i < powers.len() {
+        powers[i] = power;
+        power = product(power, power);
+        i += 1;
+    }
+    powers
+};
+
+/// The product of two tweaks, by x^128 + x^7 + x^2 + x + 1 (IEEE 1619-2018 §5.2).
+const fn product(a: u128, b: u128) -> u128 {
+    let (mut sum, mut shifted, mut bit) = (0, a, 0);
+    while bit < 128 {
+        // No branch on a bit of the tweak, which is secret.
+        sum ^= shifted & 0_u128.wrapping_sub(b >> bit & 1);
+        shifted = shifted << 1 ^ 0x87 & 0_u128.wrapping_sub(shifted >> 127);
+        bit += 1;
+    }
+    sum
+}
+
+/// The tweak so many blocks further on. Where it is, is no secret.
+#[cold]
+fn advanced(tweak: &Block, blocks: u32) -> Block {
+    let mut tweak = u128::from_le_bytes(*tweak);
+    for (i, power) in POWERS.iter().enumerate() {
+        if blocks >> i & 1 == 1 {
+            tweak = product(tweak, *power);
+        }
+    }
+    tweak.to_le_bytes()
 }
 
 #[inline(always)]
@@ -151,11 +262,15 @@ fn check_length(len: usize) -> Result<(), Error> {
 pub(crate) fn crypt<L: Lane, One: Chain, const DECRYPT: bool>(
     keys: (Keys<'_, L>, Keys<'_, One>),
     tweak_keys: Keys<'_, One>,
-    tweak: &Block,
+    start: Start<'_>,
     mut data: InOut<'_>,
 ) {
-    let [tweak] = One::encrypt(&tweak_keys, [One::splat(&tweak_keys, tweak)], &mut Alone);
-    let mut pass = Tweaked::<L, DECRYPT> { keys: keys.0, tweaks: L::tweaks(&keys.0, &tweak.first()) };
+    let [tweak] = One::encrypt(&tweak_keys, [One::splat(&tweak_keys, start.tweak)], &mut Alone);
+    let mut tweak = tweak.first();
+    if start.blocks > 0 {
+        tweak = advanced(&tweak, start.blocks);
+    }
+    let mut pass = Tweaked::<L, DECRYPT> { keys: keys.0, tweaks: L::tweaks(&keys.0, &tweak) };
     let rest = data.len() % 16;
     if rest == 0 {
         return walk(&mut pass, data);
@@ -306,4 +421,39 @@ fn known_answer(kernel: Bound<XtsOps>) -> bool {
     let encrypted = xts.encrypt(&tweak, InOut::in_place(&mut data)).is_ok();
     let right = data == *cipher.map(u128::to_be_bytes).as_flattened();
     encrypted && right && xts.decrypt(&tweak, InOut::in_place(&mut data)).is_ok() && data == [0x44; 32]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_unit_in_parts_is_the_unit() {
+        let key: [u8; 64] = std::array::from_fn(|i| i as u8);
+        for kernel in XTS.available(Features::hardware()) {
+            let xts = Xts::with_kernel(kernel, &key).expect("two keys");
+            for len in [64, 65, 79, 400, 4096 + 5] {
+                let unit: Vec<u8> = (0..len).map(|i| i as u8).collect();
+                let mut whole = unit.clone();
+                xts.encrypt(&Xts::sector(9), InOut::in_place(&mut whole)).expect("a unit");
+                for cut in [16, 32, 48, len / 32 * 16] {
+                    let mut parts = unit.clone();
+                    let (first, second) = parts.split_at_mut(cut);
+                    xts.encrypt_part(&Xts::sector(9), 0, InOut::in_place(first)).expect("a part");
+                    let blocks = cut as u32 / 16;
+                    if second.len() < 16 {
+                        continue;
+                    }
+                    xts.encrypt_part(&Xts::sector(9), blocks, InOut::in_place(second)).expect("a part");
+                    assert_eq!(parts, whole, "{len} bytes cut at {cut}");
+                    let (first, second) = parts.split_at_mut(cut);
+                    xts.decrypt_part(&Xts::sector(9), blocks, InOut::in_place(second)).expect("a part");
+                    xts.decrypt_part(&Xts::sector(9), 0, InOut::in_place(first)).expect("a part");
+                    assert_eq!(parts, unit, "{len} bytes cut at {cut}");
+                }
+            }
+            let mut block = [0; 16];
+            assert!(xts.encrypt_part(&[0; 16], 1 << 20, InOut::in_place(&mut block)).is_err());
+        }
+    }
 }

@@ -220,9 +220,8 @@ impl Aead for ChaCha20Poly1305 {
     }
 
     #[inline]
-    fn open(&self, nonce: &[u8], aad: &[u8], mut data: InOut<'_>, tag: &[u8]) -> Result<(), Error> {
+    fn open(&self, nonce: &[u8], aad: &[u8], mut data: InOut<'_>, tag: &[u8; TAG]) -> Result<(), Error> {
         let nonce = nonce_words(nonce)?;
-        let tag = whole_tag(tag)?;
         check_length(data.len() as u64)?;
         // SAFETY: `self.kernel` is bound.
         if unsafe { (self.kernel.ops().open)(&self.key, &nonce, aad, data.reborrow(), tag) } {
@@ -245,11 +244,6 @@ fn nonce_words(nonce: &[u8]) -> Result<Nonce, Error> {
     })?;
     let words = bytes.as_chunks().0;
     Ok([0, 1, 2].map(|i| u32::from_le_bytes(words[i])))
-}
-
-#[inline(always)]
-fn whole_tag(tag: &[u8]) -> Result<&[u8; TAG], Error> {
-    tag.try_into().map_err(|_| Error::TagLength { algorithm: NAME, given: tag.len(), takes: "16 bytes" })
 }
 
 /// The time does not depend on the tags.

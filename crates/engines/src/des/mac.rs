@@ -28,6 +28,12 @@ use crate::kernel::{Bound, Kernel};
 /// ```
 pub struct Mac {
     keyed: Keyed,
+    state: MacState,
+}
+
+/// The MAC of one message in pieces, without its key, so that one key serves many messages. Each call takes the key that
+/// the message was begun with.
+pub struct MacState {
     chain: [u8; BLOCK],
     /// How many bytes of the block that is being filled are already added to `chain`.
     filled: usize,
@@ -49,7 +55,7 @@ impl Mac {
     /// As for [`Mac::new`].
     pub fn with_kernel(kernel: Bound<Ops>, key: &[u8]) -> Result<Self, Error> {
         let keyed = Keyed::new(kernel, ["des-mac", "3des-mac"], key)?;
-        Ok(Mac { keyed, chain: [0; BLOCK], filled: 0 })
+        Ok(Mac { keyed, state: MacState::new() })
     }
 
     /// The kernel in use.
@@ -61,33 +67,14 @@ impl Mac {
         &self.keyed
     }
 
+    /// A message of its own under this key, with nothing in it yet.
+    pub fn begin(&self) -> MacState {
+        MacState::new()
+    }
+
     /// Adds the next piece of the message.
-    pub fn update(&mut self, mut data: &[u8]) {
-        if self.filled > 0 {
-            let (head, rest) = data.split_at(data.len().min(BLOCK - self.filled));
-            self.add(head);
-            data = rest;
-        }
-        let (blocks, tail) = data.as_chunks();
-        self.keyed.mac(&mut self.chain, blocks);
-        self.add(tail);
-    }
-
-    /// Adds bytes to a block that is not full yet, and ciphers it when it is.
-    fn add(&mut self, bytes: &[u8]) {
-        for (c, b) in self.chain[self.filled..].iter_mut().zip(bytes) {
-            *c ^= b;
-        }
-        self.filled += bytes.len();
-        if self.filled == BLOCK {
-            self.pad();
-        }
-    }
-
-    /// Ciphers the block at hand. What it lacks counts as zeros.
-    fn pad(&mut self) {
-        self.keyed.mac(&mut self.chain, &[[0; BLOCK]]);
-        self.filled = 0;
+    pub fn update(&mut self, data: &[u8]) {
+        self.state.add_all(&self.keyed, data);
     }
 
     /// The MAC: the left 32 bits of the last block.
@@ -98,14 +85,62 @@ impl Mac {
 
     /// The whole last block, of which FIPS 113 allows any number of bits from the left.
     pub fn finish_block(mut self) -> [u8; BLOCK] {
-        if self.filled > 0 {
-            self.pad();
-        }
-        self.chain
+        self.state.block(&self.keyed)
     }
 }
 
-impl Drop for Mac {
+impl MacState {
+    fn new() -> Self {
+        MacState { chain: [0; BLOCK], filled: 0 }
+    }
+
+    /// Adds the next piece of the message.
+    pub fn update(&mut self, key: &Mac, data: &[u8]) {
+        self.add_all(&key.keyed, data);
+    }
+
+    /// The MAC of what was added so far: the whole last block, of which FIPS 113 allows any number of bits from the left.
+    pub fn tag(&self, key: &Mac) -> [u8; BLOCK] {
+        MacState { chain: self.chain, filled: self.filled }.block(&key.keyed)
+    }
+
+    fn block(&mut self, keyed: &Keyed) -> [u8; BLOCK] {
+        if self.filled > 0 {
+            self.pad(keyed);
+        }
+        self.chain
+    }
+
+    fn add_all(&mut self, keyed: &Keyed, mut data: &[u8]) {
+        if self.filled > 0 {
+            let (head, rest) = data.split_at(data.len().min(BLOCK - self.filled));
+            self.add(keyed, head);
+            data = rest;
+        }
+        let (blocks, tail) = data.as_chunks();
+        keyed.mac(&mut self.chain, blocks);
+        self.add(keyed, tail);
+    }
+
+    /// Adds bytes to a block that is not full yet, and ciphers it when it is.
+    fn add(&mut self, keyed: &Keyed, bytes: &[u8]) {
+        for (c, b) in self.chain[self.filled..].iter_mut().zip(bytes) {
+            *c ^= b;
+        }
+        self.filled += bytes.len();
+        if self.filled == BLOCK {
+            self.pad(keyed);
+        }
+    }
+
+    /// Ciphers the block at hand. What it lacks counts as zeros.
+    fn pad(&mut self, keyed: &Keyed) {
+        keyed.mac(&mut self.chain, &[[0; BLOCK]]);
+        self.filled = 0;
+    }
+}
+
+impl Drop for MacState {
     fn drop(&mut self) {
         self.chain.zeroize();
     }

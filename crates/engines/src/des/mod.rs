@@ -28,7 +28,7 @@ use millstream_cpu::Features;
 use subtle::ConstantTimeEq;
 
 pub use self::lanes::{CbcJob, CbcLanes, CfbJob, CfbLanes, LanesOps, MacJob, MacLanes};
-pub use self::mac::{Mac, mac};
+pub use self::mac::{Mac, MacState, mac};
 pub use ops::{BLOCK, Ops};
 pub use schedule::Schedule;
 

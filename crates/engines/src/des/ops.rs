@@ -59,7 +59,7 @@ pub(super) use entry_points;
 /// An expanded key and the kernel it is used with.
 pub(super) struct Keyed {
     pub(super) kernel: Bound<Ops>,
-    schedule: Box<Schedule>,
+    schedule: Schedule,
 }
 
 impl Keyed {

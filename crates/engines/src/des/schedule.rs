@@ -21,6 +21,11 @@ const DECIPHERING: usize = 1;
 
 /// Round keys for encryption and decryption, for one key or three.
 ///
+/// It lies where its key lies, so that whoever chooses that place has chosen it for all of the key. That makes
+/// it a value of about 10 KB, which a program that moves keys about had better box. Nine tenths of it are the masks of 48 rounds,
+/// 192 bytes each, which bitsliced kernels read as they are: to keep fewer would mean to make them again in each operation.
+/// A single key has room for three, so that both are one type and a kernel is given one address.
+///
 /// Triple encryption is 48 rounds: between two of its ciphers the final permutation of one and the
 /// initial permutation of the next cancel, and what is left is that the halves change places.
 #[derive(Clone)]
@@ -67,7 +72,7 @@ impl Schedule {
     ///
     /// # Errors
     /// [`Error::KeyLength`] for any other length.
-    pub(super) fn new(algorithm: &'static str, key: &[u8]) -> Result<Box<Self>, Error> {
+    pub(super) fn new(algorithm: &'static str, key: &[u8]) -> Result<Self, Error> {
         let starts: &[usize] = match key.len() {
             8 => &[0],
             16 => &[0, 8, 0],
@@ -75,14 +80,14 @@ impl Schedule {
             given => return Err(Error::KeyLength { algorithm, given, takes: "8, 16 or 24 bytes" }),
         };
         let rounds = 16 * starts.len();
-        let mut schedule = Box::new(Schedule {
+        let mut schedule = Schedule {
             groups: [[0; MAX_ROUNDS]; 2],
             masks: [Masks::default(); MAX_ROUNDS],
             #[cfg(target_arch = "x86_64")]
             ordered: [0; MAX_ROUNDS],
             keys: [0; MAX_KEYS],
             rounds,
-        });
+        };
         for (i, &start) in starts.iter().enumerate() {
             schedule.keys[i] = u64::from_ne_bytes(*key[start..].first_chunk().expect("8 bytes"));
             let mut keys = round_keys(&key[start..start + 8]);

@@ -75,7 +75,7 @@ pub struct GcmJob<'a> {
     pub data: InOut<'a>,
     /// The tag: `seal` writes it, all of it, unless the result is an error; `open` reads it.
     pub tag: [u8; TAG],
-    /// How many bytes of the tag `open` compares: 16, or as few as `Gcm::open` takes.
+    /// How many bytes of the tag `open` compares: 16, or as few as [`Gcm::open_cut`] takes.
     pub tag_len: usize,
     /// What came of it: as [`Aead::seal`] and [`Aead::open`] of [`Gcm`], which also say what the
     /// output then holds.
@@ -97,7 +97,11 @@ impl<'a> GcmJob<'a> {
             && self.data.len() <= LONGEST
             && self.key.kernel.ops().powers
             && self.key.key.schedule.rounds != 12
-            && (!OPEN || self.tag.get(..self.tag_len).is_some_and(|tag| check_tag_length(tag).is_ok()));
+            && (!OPEN
+                || self
+                    .tag
+                    .get(..self.tag_len)
+                    .is_some_and(|tag| check_tag_length(tag, self.tag_len).is_ok()));
         let blocks = self.data.len().div_ceil(BLOCK);
         if fits { (self.key.key.schedule.rounds << 8 | blocks) as u32 } else { ALONE }
     }
@@ -114,7 +118,7 @@ impl<'a> GcmJob<'a> {
         self.result = if !OPEN {
             self.key.seal(self.nonce, self.aad, data, &mut self.tag)
         } else if let Some(tag) = self.tag.get(..self.tag_len) {
-            self.key.open(self.nonce, self.aad, data, tag)
+            self.key.open_cut(self.nonce, self.aad, data, tag, self.tag_len)
         } else {
             Err(tag_length(self.tag_len))
         };

@@ -32,6 +32,7 @@ use zeroize::optimization_barrier;
 use crate::aead::{Aead, TAG};
 use crate::aes::Schedule;
 use crate::compare::begins;
+use crate::kernel::{LineBesideKernel, no_padding};
 use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table, Timing};
 
 const NAME: &str = "aes-gcm";
@@ -185,7 +186,10 @@ static ROWS: &[Row<GcmOps>] = &[
 pub struct Gcm {
     kernel: Bound<GcmOps>,
     key: Key,
+    _unused: LineBesideKernel,
 }
+
+no_padding!(Gcm: Key, Bound<GcmOps>, LineBesideKernel);
 
 impl Gcm {
     /// A key of 16, 24 or 32 bytes for the best kernel that `features` allow.
@@ -205,7 +209,11 @@ impl Gcm {
     pub fn with_kernel(kernel: Bound<GcmOps>, key: &[u8]) -> Result<Self, Error> {
         let blank = [Power(0); POWERS + PADDING];
         let schedule = Schedule::blank(NAME, key)?;
-        let mut gcm = Gcm { kernel, key: Key { schedule, powers: blank, shifted: blank } };
+        let mut gcm = Gcm {
+            kernel,
+            _unused: [0; size_of::<LineBesideKernel>()],
+            key: Key { schedule, powers: blank, shifted: blank },
+        };
         // SAFETY: `kernel` is bound.
         unsafe { (kernel.ops().expand)(&mut gcm.key, key) };
         Ok(gcm)
@@ -300,18 +308,60 @@ impl Aead for Gcm {
         Ok(())
     }
 
-    /// Decrypts `data` if `tag` is right. The tag may be cut to 15, 14, 13, 12, 8 or 4 bytes
-    /// (SP 800-38D §5.2.1.2). The comparison takes the same time wherever the tags differ.
+    /// Decrypts `data` if `tag` is right. The comparison takes the same time wherever the tags differ.
     ///
     /// # Errors
     /// [`Error::Authentication`] when the tag does not match: a separate output is then zero, and a
-    /// buffer opened in place holds its ciphertext again. [`Error::TagLength`],
-    /// [`Error::NonceLength`] or [`Error::DataLength`] before anything is written.
+    /// buffer opened in place holds its ciphertext again. [`Error::NonceLength`] or [`Error::DataLength`]
+    /// before anything is written.
     #[inline]
-    fn open(&self, nonce: &[u8], aad: &[u8], mut data: InOut<'_>, tag: &[u8]) -> Result<(), Error> {
+    fn open(&self, nonce: &[u8], aad: &[u8], data: InOut<'_>, tag: &[u8; TAG]) -> Result<(), Error> {
+        self.open_checked(nonce, aad, data, tag)
+    }
+}
+
+impl Gcm {
+    /// As [`Aead::open`], with a tag that was cut to `tag_len` bytes: 15, 14, 13, 12, 8 or 4, or 16 for a whole one
+    /// (SP 800-38D §5.2.1.2). The length is what the caller's protocol says, never what a sender chose: a tag of any
+    /// other length is refused, and who guesses one of 4 bytes needs 2^32 trials and no more.
+    ///
+    /// # Errors
+    /// As [`Aead::open`]; [`Error::TagLength`] when `tag` is not `tag_len` bytes long, or that is no length of a tag.
+    ///
+    /// ```
+    /// use millstream_cpu::Features;
+    /// use millstream_engines::aead::Aead;
+    /// use millstream_engines::gcm::Gcm;
+    /// use millstream_engines::{Error, InOut};
+    ///
+    /// let gcm = Gcm::new(Features::hardware(), &[7; 16])?;
+    /// let (mut message, mut tag) = (*b"a protocol whose tags have 12 bytes", [0; 16]);
+    /// gcm.seal(&[1; 12], b"", InOut::in_place(&mut message), &mut tag)?;
+    ///
+    /// let shorter = gcm.open_cut(&[1; 12], b"", InOut::in_place(&mut message), &tag[..4], 12);
+    /// assert!(matches!(shorter, Err(Error::TagLength { given: 4, .. })));
+    /// gcm.open_cut(&[1; 12], b"", InOut::in_place(&mut message), &tag[..12], 12)?;
+    /// assert_eq!(&message, b"a protocol whose tags have 12 bytes");
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[inline]
+    pub fn open_cut(
+        &self,
+        nonce: &[u8],
+        aad: &[u8],
+        data: InOut<'_>,
+        tag: &[u8],
+        tag_len: usize,
+    ) -> Result<(), Error> {
+        check_tag_length(tag, tag_len)?;
+        self.open_checked(nonce, aad, data, tag)
+    }
+
+    /// Opens with a tag whose length was checked.
+    #[inline(always)]
+    fn open_checked(&self, nonce: &[u8], aad: &[u8], mut data: InOut<'_>, tag: &[u8]) -> Result<(), Error> {
         let j0 = self.pre_counter(nonce)?;
         check_length(data.len() as u64)?;
-        check_tag_length(tag)?;
         // SAFETY: `kernel` is bound.
         let value = unsafe { (self.kernel.ops().open)(&self.key, j0, aad, &mut data) };
         if tags_match(value, tag) { Ok(()) } else { Err(self.withdraw(j0, data)) }
@@ -326,11 +376,16 @@ fn check_length(bytes: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// SP 800-38D §5.2.1.2.
+/// SP 800-38D §5.2.1.2; and that a tag is as long as was expected.
 #[inline(always)]
-fn check_tag_length(tag: &[u8]) -> Result<(), Error> {
-    match tag.len() {
-        12..=16 | 8 | 4 => Ok(()),
+fn check_tag_length(tag: &[u8], expected: usize) -> Result<(), Error> {
+    match expected {
+        12..=16 | 8 | 4 if tag.len() == expected => Ok(()),
+        12..=16 | 8 | 4 => Err(Error::TagLength {
+            algorithm: NAME,
+            given: tag.len(),
+            takes: "as many bytes as the caller expects",
+        }),
         given => Err(tag_length(given)),
     }
 }

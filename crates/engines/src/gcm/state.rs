@@ -11,7 +11,7 @@ use std::fmt;
 use zeroize::optimization_barrier;
 
 use super::{Gcm, MAX_AAD_BYTES, NAME, check_length, check_tag_length, increment, lengths, tags_match};
-use crate::aead::{AeadState, TAG};
+use crate::aead::{AeadState, Stream, TAG};
 use crate::modes::Direction;
 use crate::{Error, InOut};
 
@@ -183,14 +183,34 @@ impl AeadState for State {
         self.finish(gcm).to_be_bytes()
     }
 
-    /// Compares the tag, which may be cut as for [`Aead::open`](crate::aead::Aead::open) of
-    /// [`Gcm`], in constant time.
+    /// Compares the tag in constant time.
     ///
     /// # Errors
-    /// [`Error::Authentication`] when it differs; [`Error::TagLength`].
-    fn verify(&self, gcm: &Gcm, tag: &[u8]) -> Result<(), Error> {
-        check_tag_length(tag)?;
+    /// [`Error::Authentication`] when it differs.
+    fn verify(&self, gcm: &Gcm, tag: &[u8; TAG]) -> Result<(), Error> {
+        self.verify_cut(gcm, tag, TAG)
+    }
+}
+
+impl State {
+    /// Compares a tag that was cut to `tag_len` bytes, as for [`Gcm::open_cut`], in constant time.
+    ///
+    /// # Errors
+    /// [`Error::Authentication`] when it differs; [`Error::TagLength`] when it is not `tag_len` bytes long, or that is
+    /// no length of a tag.
+    pub fn verify_cut(&self, gcm: &Gcm, tag: &[u8], tag_len: usize) -> Result<(), Error> {
+        check_tag_length(tag, tag_len)?;
         if tags_match(self.finish(gcm), tag) { Ok(()) } else { Err(Error::Authentication) }
+    }
+}
+
+impl Stream<'_, State> {
+    /// As [`State::verify_cut`].
+    ///
+    /// # Errors
+    /// As [`State::verify_cut`].
+    pub fn verify_cut(self, tag: &[u8], tag_len: usize) -> Result<(), Error> {
+        self.state.verify_cut(self.key, tag, tag_len)
     }
 }
 

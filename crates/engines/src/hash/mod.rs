@@ -153,6 +153,8 @@ impl Digest {
     pub(crate) fn new<S: Chaining>(hash: Hash, state: &S) -> Self {
         let mut bytes = [0; MAX_DIGEST];
         state.write(&mut bytes[..S::LEN]);
+        // What is cut off is nobody's business: of an HMAC it says more than its tag.
+        bytes[hash.output_len()..S::LEN].fill(0);
         Digest { bytes, len: hash.output_len() as u8 }
     }
 }

@@ -26,6 +26,7 @@ pub use sbox::{S7, S9};
 pub use schedule::Schedule;
 
 use crate::compare::begins;
+use crate::kernel::{LineBesideKernel, no_padding};
 use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table, Timing};
 
 /// The functions of one kernel.
@@ -114,7 +115,10 @@ struct Keys {
     kernel: Bound<Ops>,
     plain: Schedule,
     modified: Schedule,
+    _unused: LineBesideKernel,
 }
+
+no_padding!(Keys: Schedule, Schedule, Bound<Ops>, LineBesideKernel);
 
 impl Keys {
     /// The key, and the key with every byte changed by `modifier` (KM of TS 35.201).
@@ -130,7 +134,7 @@ impl Keys {
         }
         // SAFETY: `kernel` is a `Bound`.
         let (plain, modified) = unsafe { ((kernel.ops().expand)(key), (kernel.ops().expand)(&other)) };
-        Ok(Keys { kernel, plain, modified })
+        Ok(Keys { kernel, plain, modified, _unused: [0; size_of::<LineBesideKernel>()] })
     }
 
     fn block(&self, schedule: &Schedule, x: u64) -> u64 {
@@ -200,6 +204,16 @@ impl F8 {
         Ok(())
     }
 
+    /// A message in pieces.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] as [`F8::apply`].
+    pub fn begin(&self, count: u32, bearer: u8, direction: u8) -> Result<F8State, Error> {
+        check_f8(bearer, direction, 0, 0)?;
+        let start = self.keys.block(&self.keys.modified, first_block_f8(count, bearer, direction));
+        Ok(F8State { stream: Keystream { start, number: 0, last: 0 } })
+    }
+
     /// Adds the keystream, from where it stands, to `bits` bits, at least one.
     fn pour(&self, stream: Keystream, mut data: InOut<'_>, bits: usize) {
         let last = data.len() - 1;
@@ -218,6 +232,75 @@ impl F8 {
     /// The block that [`F8::block`] makes `block` of. Neither f8 nor f9 needs it; in constant time, and slow.
     pub fn inverse_block(&self, block: u64) -> u64 {
         portable::inverse_block(&schedule::expand(&self.keys.plain.key), block)
+    }
+}
+
+/// One message through f8 in pieces, without its key. Zeroised on drop.
+pub struct F8State {
+    stream: Keystream,
+}
+
+impl F8State {
+    /// Passes the next piece of `bits` bits, under the key that the message was begun with. All pieces but the last are
+    /// whole blocks of 8 bytes.
+    ///
+    /// # Errors
+    /// [`Error::DataLength`] unless `data` is just the bytes that hold `bits` bits.
+    pub fn apply(&mut self, key: &F8, mut data: InOut<'_>, bits: usize) -> Result<(), Error> {
+        check_length(UEA1.algorithm.name, data.len(), bits)?;
+        if bits == 0 {
+            return Ok(());
+        }
+        let last = data.len().checked_sub(8);
+        let before = last.map(|at| u64::from_be_bytes(data.load(at)));
+        key.pour(self.stream, data.reborrow(), bits);
+        if let (Some(at), Some(before)) = (last, before) {
+            let [after] = data.output()[at..].as_chunks::<8>().0 else { return Ok(()) };
+            // The keystream's last block is what the data differ by.
+            self.stream.last = before ^ u64::from_be_bytes(*after);
+            self.stream.number += (data.len() / 8) as u64;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for F8State {
+    fn drop(&mut self) {
+        (self.stream.start, self.stream.last) = (0, 0);
+        zeroize::optimization_barrier(&self.stream);
+    }
+}
+
+/// One message through f9 in pieces, without its key. Zeroised on drop.
+pub struct F9State {
+    sums: Sums,
+}
+
+impl F9State {
+    /// Adds the next piece, whole blocks of 8 bytes, under the key that the message was begun with. The message's last piece,
+    /// and its last bits, are for [`F9State::finish`].
+    ///
+    /// # Panics
+    /// When `blocks` is not whole blocks.
+    pub fn update(&mut self, key: &F9, blocks: &[u8]) {
+        assert!(blocks.len().is_multiple_of(8), "whole blocks");
+        self.sums = key.chain(self.sums, blocks);
+    }
+
+    /// The authentication code, with the last piece of the message, of `bits` bits.
+    ///
+    /// # Errors
+    /// As [`F9::mac`].
+    pub fn finish(self, key: &F9, direction: u8, last: &[u8], bits: usize) -> Result<[u8; 4], Error> {
+        check_f9(direction, last.len(), bits)?;
+        Ok(key.end(self.sums, direction, last, bits))
+    }
+}
+
+impl Drop for F9State {
+    fn drop(&mut self) {
+        self.sums = Sums::default();
+        zeroize::optimization_barrier(&self.sums);
     }
 }
 
@@ -275,13 +358,22 @@ impl F9 {
     ) -> Result<[u8; 4], Error> {
         check_f9(direction, message.len(), bits)?;
         // TS 35.201 §4.4: COUNT || FRESH || MESSAGE || DIRECTION || 1 || 0...0.
+        Ok(self.end(self.begin(count, fresh).sums, direction, message, bits))
+    }
+
+    /// A message in pieces.
+    pub fn begin(&self, count: u32, fresh: u32) -> F9State {
         let first = first_block_f9(count, fresh).to_be_bytes();
-        let sums = self.chain(Sums::default(), &first);
+        F9State { sums: self.chain(Sums::default(), &first) }
+    }
+
+    /// The code of a message that ends with these bits.
+    fn end(&self, sums: Sums, direction: u8, message: &[u8], bits: usize) -> [u8; 4] {
         let sums = self.chain(sums, &message[..bits / 64 * 8]);
         let (end, blocks) = last_blocks(message, bits, direction);
         let sums = self.chain(sums, end[..blocks].as_flattened());
         let mac = self.keys.block(&self.keys.modified, sums.b);
-        Ok(((mac >> 32) as u32).to_be_bytes())
+        ((mac >> 32) as u32).to_be_bytes()
     }
 
     /// Compares the code of a message with `mac`, in constant time.

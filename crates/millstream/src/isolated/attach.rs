@@ -28,6 +28,10 @@ pub struct Attach {
     /// Where the service's socket is; else where `MILLSTREAM_SOCKET` says, in the user's runtime directory, or in
     /// `/run/millstream`.
     pub socket: Option<PathBuf>,
+    /// The user whom a service may have, by number, besides root and this process's own user. Where none is named
+    /// `MILLSTREAM_SERVICE_UID` does, and the service in `/run/millstream` may have the user whom root gave that directory.
+    /// A service that systemd's socket unit starts is root's to clients, whatever user it has.
+    pub service_uid: Option<u32>,
     /// What `millstream status` calls this client: the program's name, if nothing else.
     pub name: String,
     /// How many queues.
@@ -72,6 +76,7 @@ impl Default for Attach {
             program.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
         Attach {
             socket: None,
+            service_uid: None,
             name: name.unwrap_or_default(),
             queues: 1,
             depth: 256,
@@ -124,6 +129,15 @@ pub enum AttachError {
         /// What is wrong with it.
         what: &'static str,
     },
+    /// Who listens there is nobody whom this program may give its keys to. Nothing was sent.
+    Untrusted {
+        /// The socket.
+        path: PathBuf,
+        /// The user of whoever listens, as the kernel says.
+        found: u32,
+        /// The users that would do.
+        trusted: Vec<u32>,
+    },
     /// The granted memory can't be mapped.
     Memory(io::ErrorKind),
     /// This process has no descriptors left.
@@ -167,6 +181,14 @@ impl fmt::Display for AttachError {
                 f,
                 "the service at {} answered {what}: it is not a Millstream service of this release",
                 path.display()
+            ),
+            AttachError::Untrusted { path, found, trusted } => write!(
+                f,
+                "the service at {} belongs to uid {found}, and this program gives its keys to uid {} only: if that user \
+                 is meant to run the service, name it with {}={found} or Attach::service_uid; else find out who listens there",
+                path.display(),
+                trusted.iter().map(u32::to_string).collect::<Vec<_>>().join(" or "),
+                protocol::SERVICE_UID_VARIABLE
             ),
             AttachError::Memory(kind) => write!(
                 f,
@@ -216,7 +238,7 @@ impl Attach {
     }
 
     fn attach_once(&self) -> Result<Accelerator, AttachError> {
-        match self.reach() {
+        match self.reach(|socket, path| self.is_trusted(socket, path)) {
             Ok((socket, path)) => {
                 let link = self.ask(socket, &path)?;
                 Ok(Accelerator(Place::Worker(Arc::new(link))))
@@ -230,16 +252,21 @@ impl Attach {
         }
     }
 
-    /// Connects to the first service there is. That one is not to be reached for a reason of its own says more than
-    /// that the next is not there.
-    pub(super) fn reach(&self) -> Result<(Socket, PathBuf), AttachError> {
+    /// Connects to the first service there is that is accepted. That one is not to be reached for a reason of its own
+    /// says more than that the next is not there.
+    pub(super) fn reach(
+        &self,
+        accepted: impl Fn(&Socket, &Path) -> Result<(), AttachError>,
+    ) -> Result<(Socket, PathBuf), AttachError> {
         let places = self.socket.clone().map_or_else(protocol::sockets, |path| vec![path]);
         let mut failed = None;
         for path in places {
-            match Socket::connect_within(&path, self.limit) {
+            let connected = Socket::connect_within(&path, self.limit)
+                .map_err(|error| unreached(error, path.clone(), self.limit))
+                .and_then(|socket| accepted(&socket, &path).map(|()| socket));
+            match connected {
                 Ok(socket) => return Ok((socket, path)),
                 Err(error) => {
-                    let error = unreached(error, path, self.limit);
                     if failed.as_ref().is_none_or(is_absence) {
                         failed = Some(error);
                     }
@@ -248,6 +275,16 @@ impl Attach {
         }
         Err(failed
             .unwrap_or(AttachError::NoService { path: protocol::socket(), why: io::ErrorKind::NotFound }))
+    }
+
+    /// That whoever listens may have this program's keys and data. The kernel says who called `listen`.
+    fn is_trusted(&self, socket: &Socket, path: &Path) -> Result<(), AttachError> {
+        let peer = socket.peer().map_err(|error| unreached(error, path.to_owned(), self.limit))?;
+        let trusted = protocol::trusted_uids(path, self.service_uid);
+        if trusted.contains(&peer.uid) {
+            return Ok(());
+        }
+        Err(AttachError::Untrusted { path: path.to_owned(), found: peer.uid, trusted })
     }
 
     fn ask(&self, socket: Socket, path: &Path) -> Result<Link, AttachError> {

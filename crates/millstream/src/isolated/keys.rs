@@ -1,8 +1,9 @@
 //! Keys, over the socket to the worker: one request at a time.
 
 use std::io;
-use std::sync::PoisonError;
-use std::time::Instant;
+use std::sync::{MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use millstream_accelerator::{Handle, Key};
 use millstream_protocol::{KeyRefusal, KeyReply, KeyRequest, MAX_BYTES, Message, Secret};
@@ -11,7 +12,7 @@ use zeroize::Zeroizing;
 use super::Link;
 use crate::Error;
 use crate::cwq::Algorithm;
-use crate::queue::{KeyHandle, Refusal};
+use crate::queue::{KeyHandle, KeyOptions, Refusal};
 
 /// Whether the bytes of a key can be had back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,6 +24,9 @@ pub enum Exportable {
     Yes,
 }
 
+/// Between two looks whether a full socket has room again.
+const FULL: Duration = Duration::from_millis(1);
+
 /// The longest key that goes in one message with its other fields.
 const LONGEST: usize = MAX_BYTES - 64;
 
@@ -31,14 +35,15 @@ impl Link {
         &self,
         algorithm: Algorithm,
         key: &[u8],
-        exportable: Exportable,
+        options: KeyOptions,
     ) -> Result<KeyHandle, Error> {
         if key.len() > LONGEST {
             return Err(Error::Key(KeyRefusal::KeyLength));
         }
         let request = KeyRequest::Import {
             algorithm: algorithm as u8,
-            exportable: exportable == Exportable::Yes,
+            exportable: options.exportable == Exportable::Yes,
+            purpose: options.message(),
             bytes: Secret::new(key),
         };
         self.new_key(algorithm, &request).map_err(|error| match error {
@@ -55,11 +60,12 @@ impl Link {
         &self,
         algorithm: Algorithm,
         len: usize,
-        exportable: Exportable,
+        options: KeyOptions,
     ) -> Result<KeyHandle, Error> {
         let len = u16::try_from(len).map_err(|_| Error::Key(KeyRefusal::KeyLength))?;
-        let exportable = exportable == Exportable::Yes;
-        self.new_key(algorithm, &KeyRequest::Generate { algorithm: algorithm as u8, exportable, len })
+        let (exportable, purpose) = (options.exportable == Exportable::Yes, options.message());
+        let request = KeyRequest::Generate { algorithm: algorithm as u8, exportable, purpose, len };
+        self.new_key(algorithm, &request)
     }
 
     fn new_key(&self, algorithm: Algorithm, request: &KeyRequest) -> Result<KeyHandle, Error> {
@@ -80,6 +86,33 @@ impl Link {
         match self.ask(&KeyRequest::Destroy { handle: key.handle.to_bits() })? {
             KeyReply::Destroyed {} => Ok(()),
             other => Err(self.unexpected(&other)),
+        }
+    }
+
+    /// Has a key destroyed, and waits for nothing: the message has no answer, and goes beside those of whoever asks
+    /// about keys meanwhile.
+    pub(super) fn discard_key(&self, key: KeyHandle) {
+        // Before the lock: in a forked child it may be held for ever. A grant that has ended took its keys with it.
+        if self.refusal().is_none() {
+            self.discarded().push(key.handle);
+            self.send_discarded();
+        }
+    }
+
+    fn discarded(&self) -> MutexGuard<'_, Vec<Handle>> {
+        self.discarded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells the worker which keys were discarded. What it does not take now, because it has stopped and the socket is full,
+    /// it is told before the next request, or has no need to be told when the grant ends.
+    fn send_discarded(&self) {
+        let mut discarded = self.discarded();
+        while let Some(handle) = discarded.last() {
+            let request = KeyRequest::Discard { handle: handle.to_bits() };
+            if self.keys.try_send(&request.encode(), &[]).is_err() {
+                return;
+            }
+            discarded.pop();
         }
     }
 
@@ -105,13 +138,20 @@ impl Link {
         }
         let mut owed = self.owed.lock().unwrap_or_else(PoisonError::into_inner);
         let until = Instant::now() + self.limit;
-        match self.keys.try_send(&request.encode(), &[]) {
-            Ok(()) => {}
-            // The worker has not read the requests before this one.
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                return Err(Error::NoAnswer(self.limit));
+        loop {
+            // First: the places of those keys may be what is asked for.
+            self.send_discarded();
+            match self.keys.try_send(&request.encode(), &[]) {
+                Ok(()) => break,
+                // The worker has not read the messages before this one.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if Instant::now() >= until {
+                        return Err(Error::NoAnswer(self.limit));
+                    }
+                    thread::sleep(FULL);
+                }
+                Err(_) => return Err(self.lost()),
             }
-            Err(_) => return Err(self.lost()),
         }
         *owed += 1;
         loop {

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use millstream_accelerator::Handle;
 use millstream_protocol::{STATE_LIVE, STATE_REVOKED};
 use millstream_shm::{self as shm, Doorbell, Mapping, Rings, Socket, Words};
 
@@ -31,8 +32,8 @@ pub(crate) struct Parked {
     pub(crate) position: (u64, u64),
 }
 
-/// A grant as its client has it. When the last owner drops it the broker's socket is closed, and with that the grant
-/// ends.
+/// A grant as its client has it. When the last owner drops it, and the last buffer of its arena, the broker's socket is closed,
+/// and with that the grant ends.
 pub(crate) struct Link {
     /// How many forks there had been.
     forks: u64,
@@ -42,10 +43,13 @@ pub(crate) struct Link {
     gone: AtomicBool,
     /// When the end was noticed.
     noticed: OnceLock<Instant>,
-    service: Socket,
+    /// Buffers have it too: when it is closed, the broker gives their memory back to the system.
+    service: Arc<Socket>,
     pub(super) keys: Socket,
     /// Answers to requests about keys that came too late, or are still to come.
     pub(super) owed: Mutex<u32>,
+    /// Keys that are to be destroyed and that the worker was not told of.
+    pub(super) discarded: Mutex<Vec<Handle>>,
     pub(super) limit: Duration,
     spin: Duration,
     demote_from: usize,
@@ -68,6 +72,7 @@ impl Link {
         (spin, demote_from): (Duration, usize),
     ) -> Option<Self> {
         let Received { arena, rings, state, doorbell, keys, service } = received;
+        let service = Arc::new(service);
         // The first is the last to be taken.
         let parked = (0..info.queues).rev().map(|index| Parked { index, position: (0, 0) }).collect();
         Some(Link {
@@ -75,14 +80,15 @@ impl Link {
             state: state.words(0, 1)?,
             gone: AtomicBool::new(false),
             noticed: OnceLock::new(),
+            heap: Heap::shared(arena, service.clone()),
             service,
             keys,
             owed: Mutex::new(0),
+            discarded: Mutex::new(Vec::new()),
             limit,
             spin,
             demote_from,
             doorbell,
-            heap: Heap::shared(arena),
             rings,
             layout,
             parked: Mutex::new(parked),

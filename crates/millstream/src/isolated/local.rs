@@ -9,7 +9,8 @@ use zeroize::Zeroizing;
 use super::{Attach, Exportable, GrantInfo, GrantState};
 use crate::Error;
 use crate::cwq::Algorithm;
-use crate::queue::{AcceleratorThread, Config, KeyHandle, Queue, ThreadConfig, ThreadGrant};
+use crate::queue::fill_with_random;
+use crate::queue::{AcceleratorThread, Config, KeyHandle, KeyOptions, Queue, ThreadConfig, ThreadGrant};
 
 /// The longest key that is made here: more than any algorithm wants.
 const LONGEST: usize = 4096;
@@ -65,10 +66,20 @@ impl Local {
         &self,
         algorithm: Algorithm,
         key: &[u8],
-        exportable: Exportable,
+        options: KeyOptions,
     ) -> Result<KeyHandle, Error> {
-        let handle = self.grant.insert_key(algorithm, key)?;
-        if exportable == Exportable::Yes {
+        self.insert_key(algorithm, key, options, false)
+    }
+
+    fn insert_key(
+        &self,
+        algorithm: Algorithm,
+        key: &[u8],
+        options: KeyOptions,
+        generated: bool,
+    ) -> Result<KeyHandle, Error> {
+        let handle = self.grant.insert_key(algorithm, key, options, generated)?;
+        if options.exportable == Exportable::Yes {
             let mut bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
             bytes.insert(handle.to_bits(), Zeroizing::new(key.to_vec()));
         }
@@ -79,19 +90,14 @@ impl Local {
         &self,
         algorithm: Algorithm,
         len: usize,
-        exportable: Exportable,
+        options: KeyOptions,
     ) -> Result<KeyHandle, Error> {
         if len > LONGEST {
             return Err(Error::Key(KeyRefusal::KeyLength));
         }
         let mut key = Zeroizing::new(vec![0; len]);
-        let mut rest = &mut key[..];
-        while !rest.is_empty() {
-            let flags = rustix::rand::GetRandomFlags::empty();
-            let got = rustix::rand::getrandom(&mut *rest, flags).map_err(|_| KeyRefusal::Exhausted);
-            rest = &mut rest[got.map_err(Error::Key)?..];
-        }
-        self.import_key(algorithm, &key, exportable)
+        fill_with_random(&mut key)?;
+        self.insert_key(algorithm, &key, options, true)
     }
 
     pub(super) fn export_key(&self, key: KeyHandle) -> Result<Zeroizing<Vec<u8>>, Error> {

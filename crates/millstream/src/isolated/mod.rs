@@ -21,10 +21,18 @@
 //! # What is protected from what
 //! - Key bytes enter a worker once, through a socket that only this process and the worker have, and never come back
 //!   unless the key was made [`Exportable::Yes`]. The worker keeps them in memory that nobody else maps.
-//! - So a bug in this process, or its core dump, gives away what it handles now, and no key.
+//! - So a bug in this process, or its core dump, gives away what it handles now, and no key that a worker generated. An
+//!   imported key was in this process before: what this process has left of it is not protected by anything.
+//! - Workers keep nothing: a key ends with its grant. One that has to live longer is kept elsewhere and imported again.
+//! - This process knows the service by what the kernel says of it, too: it gives its keys to root's and to its own user's
+//!   service, and to no other that it was not told of ([`Attach::service_uid`]). With more rights than whoever started
+//!   it, as a set-user-ID program, it takes no socket from the environment and looks in `/run/millstream` only.
 //! - The service knows this process by what the kernel says of it, and grants what its policy allows to its user.
 //! - A handle of another grant names nothing. No process maps the memory of another grant.
 //! - The worker believes nothing it reads from shared memory; this process believes nothing it reads from the rings.
+//! - Who takes over this process holds its handles for as long, and no key. What he can do with them is what the keys are
+//!   for ([`KeyOptions`]): a key that only verifies signs nothing, and one whose nonces the worker makes
+//!   ([`Nonces::Made`](crate::queue::Nonces::Made)) seals nothing twice under one nonce, which would give away how to forge.
 //! - With its *data* this process trusts the worker, which has to read and write it.
 //! - A grant can be revoked, and worker and broker can die, at any moment: what completed is kept, what has not
 //!   ends with [`Status::Revoked`](crate::cwq::Status::Revoked) or [`Status::Gone`](crate::cwq::Status::Gone), its
@@ -53,13 +61,14 @@ pub use attach::{Attach, AttachError, Fallback};
 pub use keys::Exportable;
 pub(crate) use link::{Link, Parked};
 pub use millstream_protocol::{
-    GrantStatus, KeyRefusal, QueueCounts, Refusal as ServiceRefusal, WorkerStatus,
+    GrantStatus, KeyRefusal, QueueCounts, Refusal as ServiceRefusal, Use, UseStatus, WorkerStatus,
+    environment,
 };
 pub use service::{Service, ServiceError, Status};
 
 use crate::Error;
 use crate::cwq::Algorithm;
-use crate::queue::{KeyHandle, Queue};
+use crate::queue::{KeyHandle, KeyOptions, Queue};
 use local::Local;
 
 /// What was granted.
@@ -93,7 +102,7 @@ pub enum GrantState {
     Gone,
 }
 
-/// A grant: it ends when this, its clones and its queues are dropped.
+/// A grant: it ends when this, its clones, its queues and their buffers are dropped.
 ///
 /// ```no_run
 /// use millstream::isolated::{Accelerator, Attach, Fallback};
@@ -153,9 +162,23 @@ impl Accelerator {
         key: &[u8],
         exportable: Exportable,
     ) -> Result<KeyHandle, Error> {
+        self.import_key_with(algorithm, key, exportable.into())
+    }
+
+    /// The same, for less than all that the algorithm can, or with nonces that the worker makes: see [`KeyOptions`].
+    ///
+    /// # Errors
+    /// As [`Accelerator::import_key`]; [`Error::Key`] also where a key can't have that purpose, or the policy of the service does
+    /// not allow it.
+    pub fn import_key_with(
+        &self,
+        algorithm: Algorithm,
+        key: &[u8],
+        options: KeyOptions,
+    ) -> Result<KeyHandle, Error> {
         match &self.0 {
-            Place::Worker(link) => link.import_key(algorithm, key, exportable),
-            Place::Here(local) => local.import_key(algorithm, key, exportable),
+            Place::Worker(link) => link.import_key(algorithm, key, options),
+            Place::Here(local) => local.import_key(algorithm, key, options),
         }
     }
 
@@ -169,9 +192,34 @@ impl Accelerator {
         len: usize,
         exportable: Exportable,
     ) -> Result<KeyHandle, Error> {
+        self.generate_key_with(algorithm, len, exportable.into())
+    }
+
+    /// The same, for less than all that the algorithm can, or with nonces that the worker makes: see [`KeyOptions`].
+    ///
+    /// ```no_run
+    /// use millstream::cwq::{Algorithm, Usages};
+    /// use millstream::isolated::Accelerator;
+    /// use millstream::queue::{KeyOptions, Nonces};
+    ///
+    /// let accelerator = Accelerator::attach()?;
+    /// // Whoever takes over this process can seal while he is there. He can't open, nor repeat a nonce.
+    /// let options = KeyOptions { usages: Some(Usages::ENCRYPT), nonces: Nonces::Made, ..KeyOptions::default() };
+    /// let key = accelerator.generate_key_with(Algorithm::AesGcm, 32, options)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Accelerator::import_key_with`].
+    pub fn generate_key_with(
+        &self,
+        algorithm: Algorithm,
+        len: usize,
+        options: KeyOptions,
+    ) -> Result<KeyHandle, Error> {
         match &self.0 {
-            Place::Worker(link) => link.generate_key(algorithm, len, exportable),
-            Place::Here(local) => local.generate_key(algorithm, len, exportable),
+            Place::Worker(link) => link.generate_key(algorithm, len, options),
+            Place::Here(local) => local.generate_key(algorithm, len, options),
         }
     }
 
@@ -195,6 +243,16 @@ impl Accelerator {
         match &self.0 {
             Place::Worker(link) => link.destroy_key(key),
             Place::Here(local) => local.destroy_key(key),
+        }
+    }
+
+    /// Has a key zeroised, as [`Accelerator::destroy_key`], without waiting for the service: for destructors, and where
+    /// nobody wants to know. A service that is stopped or slow does it when it comes to it.
+    pub fn discard_key(&self, key: KeyHandle) {
+        match &self.0 {
+            Place::Worker(link) => link.discard_key(key),
+            // There is nobody to wait for but a thread of this process.
+            Place::Here(local) => drop(local.destroy_key(key)),
         }
     }
 

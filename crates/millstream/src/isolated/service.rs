@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use millstream_protocol::{self as protocol, GrantStatus, Message, Reply, Request, WorkerStatus};
+use millstream_protocol::{self as protocol, GrantStatus, Message, Reply, Request, UseStatus, WorkerStatus};
 use millstream_shm::Socket;
 
 use super::attach::{receive, unreached};
@@ -19,6 +19,8 @@ pub struct Status {
     pub workers: Vec<WorkerStatus>,
     /// Its grants.
     pub grants: Vec<GrantStatus>,
+    /// What is in use of what there is: of the service, its workers and its users; for who is no operator of itself alone.
+    pub uses: Vec<UseStatus>,
 }
 
 /// A connection to a service, to ask and order.
@@ -46,7 +48,8 @@ impl Service {
     /// [`AttachError::NoService`] and others.
     pub fn connect(path: Option<&Path>) -> Result<Self, ServiceError> {
         let attach = Attach { socket: path.map(Path::to_owned), ..Attach::default() };
-        let (socket, path) = attach.reach()?;
+        // An operator sends no secret, and root may look at the service of any user.
+        let (socket, path) = attach.reach(|_, _| Ok(()))?;
         Ok(Service { socket, path, limit: attach.limit })
     }
 
@@ -66,6 +69,7 @@ impl Service {
             match self.answer(until)? {
                 Reply::Worker { status: worker } => status.workers.push(worker),
                 Reply::Grant { status: grant } => status.grants.push(grant),
+                Reply::Use { status: used } => status.uses.push(used),
                 Reply::End {} => return Ok(status),
                 other => return Err(self.unexpected(other)),
             }

@@ -18,8 +18,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use buddy_system_allocator::FrameAllocator;
 use millstream_accelerator::Arena;
-use millstream_shm::{BUFFER_HEAD, Mapping, prefetch, prefetch_write};
+use millstream_shm::{BUFFER_HEAD, Mapping, Socket, prefetch, prefetch_write};
 use zeroize::optimization_barrier;
+
+use super::Refusal;
 
 /// What is handed out is whole cache lines.
 const LINE: usize = 64;
@@ -29,7 +31,10 @@ const LINE: usize = 64;
 const HEAD: usize = BUFFER_HEAD;
 const _: () = assert!(HEAD == 2 * LINE);
 
-/// The longest initialisation vector, and the longest tag, in bytes.
+/// The most bytes of one buffer: with its head it ends inside an arena of 4 GiB.
+pub(super) const LONGEST: usize = u32::MAX as usize - HEAD;
+
+/// The longest initialisation vector that has its line, and the longest tag, in bytes.
 pub(crate) const SMALL: usize = LINE;
 
 /// An arena and what of it is free. Free memory is zero.
@@ -38,7 +43,9 @@ pub(crate) struct Heap {
     base: NonNull<u8>,
     len: u32,
     _memory: Arc<Mapping>,
-    /// How many forks there had been when it was made, if a forked child has zeros in its place.
+    _connection: Option<Arc<Socket>>,
+    /// How many forks there had been when it was made, if a forked child can't use it: it has zeros in its place, or no
+    /// thread that serves it.
     forks: Option<u64>,
     free: Mutex<Free>,
 }
@@ -55,22 +62,32 @@ struct Free {
 }
 
 impl Heap {
-    /// Over memory that only threads of this process reach.
-    pub(crate) fn private(bytes: u32) -> io::Result<Arc<Self>> {
-        Ok(Heap::over(Mapping::private(bytes as usize)?, None))
+    /// Over memory that only threads of this process reach. `served` says that one of them is an accelerator's, which a
+    /// forked child does not have.
+    pub(crate) fn private(bytes: u32, served: bool) -> io::Result<Arc<Self>> {
+        let forks = served.then(millstream_shm::forks);
+        Ok(Heap::over(Mapping::private(bytes as usize)?, forks, None))
     }
 
-    /// Over memory that a worker maps too.
-    pub(crate) fn shared(memory: Arc<Mapping>) -> Arc<Self> {
-        Heap::over(memory, Some(millstream_shm::forks()))
+    /// Over memory that a worker maps too. The broker gives it back to the system when the connection is closed, so buffers keep
+    /// that open.
+    pub(crate) fn shared(memory: Arc<Mapping>, connection: Arc<Socket>) -> Arc<Self> {
+        Heap::over(memory, Some(millstream_shm::forks()), Some(connection))
     }
 
-    fn over(memory: Arc<Mapping>, forks: Option<u64>) -> Arc<Self> {
+    fn over(memory: Arc<Mapping>, forks: Option<u64>, connection: Option<Arc<Socket>>) -> Arc<Self> {
         let lines = (memory.len() / LINE).min(u32::MAX as usize / LINE);
         let mut free = FrameAllocator::new();
         free.add_frame(0, lines);
         let free = Mutex::new(Free { lines: free, buffers: 0 });
-        Arc::new(Heap { base: memory.base(), len: (lines * LINE) as u32, _memory: memory, forks, free })
+        Arc::new(Heap {
+            base: memory.base(),
+            len: (lines * LINE) as u32,
+            _memory: memory,
+            _connection: connection,
+            forks,
+            free,
+        })
     }
 
     /// Whether this is a forked child of the process whose heap it was.
@@ -96,11 +113,16 @@ impl Heap {
     }
 
     /// A buffer of zeros.
-    pub(crate) fn buffer(self: &Arc<Self>, len: usize) -> Option<Buffer> {
+    pub(crate) fn buffer(self: &Arc<Self>, len: usize) -> Result<Buffer, Refusal> {
+        // What follows is computed in a `usize` and kept in a `u32`: a length that either can't hold would become a
+        // short piece of the arena with a long slice over it.
+        if len > LONGEST {
+            return Err(Refusal::BufferLength);
+        }
         let needed = (HEAD + len).div_ceil(LINE);
         let lines = needed.next_power_of_two();
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let first = free.lines.alloc(lines)?;
+        let first = free.lines.alloc(lines).ok_or(Refusal::ArenaFull)?;
         // Buffers of one size would all begin in the same few sets of the cache, and lanes work on many at once: each
         // begins one line later in the room it has than the one before.
         free.buffers = free.buffers.wrapping_add(1);
@@ -110,7 +132,7 @@ impl Heap {
         let at = (begin * LINE + HEAD) as u32;
         let place =
             Place { heap: self.clone(), at, len: len as u32, first: first as u32, lines: lines as u32 };
-        Some(Buffer(Box::new(place)))
+        Ok(Buffer(Box::new(place)))
     }
 }
 
@@ -180,6 +202,13 @@ impl Buffer {
         at
     }
 
+    /// The line for an initialisation vector.
+    #[inline(always)]
+    pub(crate) fn iv(&self) -> &[u8; SMALL] {
+        // SAFETY: the line is this buffer's, inside the arena, and written only while a queue owns the buffer.
+        unsafe { &*self.0.heap.base.as_ptr().add(self.0.at as usize - HEAD).cast() }
+    }
+
     /// The offset of the line for a tag.
     #[inline(always)]
     pub(crate) fn tag_at(&self) -> u32 {
@@ -220,7 +249,9 @@ impl Buffer {
 
     /// The most bytes it can have.
     pub fn capacity(&self) -> usize {
-        (self.0.first + self.0.lines) as usize * LINE - self.0.at as usize
+        let end = (self.0.first as usize + self.0.lines as usize) * LINE;
+        // An abandoned buffer has no lines any more, so it would end before its own bytes begin.
+        end.saturating_sub(self.0.at as usize)
     }
 
     /// Makes it so many bytes long. What comes to it is what was there before, or zero.
@@ -261,14 +292,18 @@ impl DerefMut for Buffer {
 impl Drop for Buffer {
     fn drop(&mut self) {
         let Place { first, lines, .. } = *self.0;
-        // What was abandoned is not free; and in a forked child the heap's lock may be held for ever.
-        if lines == 0 || self.0.heap.is_parents() {
+        // What was abandoned is not free.
+        if lines == 0 {
             return;
         }
         // The whole of it, head and all.
         (self.0.at, self.0.len) = (first * LINE as u32, lines * LINE as u32);
         self.fill(0);
         optimization_barrier(&**self);
+        // In a forked child the heap's lock may be held for ever.
+        if self.0.heap.is_parents() {
+            return;
+        }
         let mut free = self.0.heap.free.lock().unwrap_or_else(PoisonError::into_inner);
         free.lines.dealloc(first as usize, lines as usize);
     }
@@ -292,10 +327,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buffers_never_overlap_and_come_back_as_zeros() {
-        let heap = Heap::private(64 * 1024).unwrap();
-        let mut buffers: Vec<Buffer> = (1..200).map_while(|i| heap.buffer(i * 7)).collect();
-        assert!(buffers.len() > 40, "{}", buffers.len());
+    fn miri_buffers_never_overlap_and_come_back_as_zeros() {
+        const ARENA: u32 = if cfg!(miri) { 4 } else { 64 } * 1024;
+        let heap = Heap::private(ARENA, false).unwrap();
+        let mut buffers: Vec<Buffer> = (1..200).map_while(|i| heap.buffer(i * 7).ok()).collect();
+        assert!(buffers.len() > ARENA as usize / 1600, "{}", buffers.len());
         for (i, buffer) in buffers.iter_mut().enumerate() {
             assert!(buffer.iter().all(|b| *b == 0));
             buffer.fill(i as u8 + 1);
@@ -304,8 +340,107 @@ mod tests {
             assert!(buffer.iter().all(|b| *b == i as u8 + 1));
         }
         drop(buffers);
-        let whole = heap.buffer(64 * 1024 - HEAD).expect("all of it is free again, in one piece");
+        let whole = heap.buffer(ARENA as usize - HEAD).expect("all of it is free again, in one piece");
         assert!(whole.iter().all(|b| *b == 0));
-        assert!(heap.buffer(1).is_none());
+        assert_eq!(heap.buffer(1).unwrap_err(), Refusal::ArenaFull);
+    }
+
+    #[test]
+    fn miri_no_length_becomes_a_slice_that_is_longer_than_its_memory() {
+        let heap = Heap::private(64 * 1024, false).unwrap();
+        let wraps =
+            [usize::MAX, usize::MAX - 1, usize::MAX - HEAD + 1, usize::MAX - HEAD, usize::MAX / 2 + 1];
+        let cut = [u32::MAX as usize, LONGEST + 1];
+        #[cfg(target_pointer_width = "64")]
+        let cut = cut.into_iter().chain([1 << 32, (1 << 32) + 1, (1 << 32) + HEAD]);
+        for len in wraps.into_iter().chain(cut) {
+            let refused = heap.buffer(len).unwrap_err();
+            assert_eq!(refused, Refusal::BufferLength, "{len}");
+            assert!(refused.to_string().contains(&LONGEST.to_string()), "{refused}");
+        }
+        // One that may be had somewhere, but not here.
+        assert_eq!(heap.buffer(LONGEST).unwrap_err(), Refusal::ArenaFull);
+        for len in [1, LINE - 1, LINE, 4096, 20_000] {
+            let mut buffer = heap.buffer(len).unwrap();
+            assert_eq!(buffer.len(), len);
+            assert!(buffer.capacity() >= len && buffer.at() as usize + buffer.capacity() <= 64 * 1024);
+            buffer.set_len(buffer.capacity());
+            // The first byte and the last are its own.
+            let last = buffer.len() - 1;
+            (buffer[0], buffer[last]) = (1, 2);
+        }
+    }
+
+    #[test]
+    fn miri_an_abandoned_buffer_has_no_room_and_is_not_lent_again() {
+        let heap = Heap::private(4096, false).unwrap();
+        let mut buffer = heap.buffer(4096 - HEAD).unwrap();
+        buffer.abandon();
+        assert_eq!(buffer.capacity(), 0);
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| buffer.set_len(1))).is_err());
+        drop(buffer);
+        assert_eq!(heap.buffer(1).unwrap_err(), Refusal::ArenaFull);
+    }
+    /// Each thread's buffers are its alone, whichever thread gives them back.
+    #[test]
+    fn miri_threads_lend_and_give_back() {
+        let heap = Heap::private(8 * 1024, false).unwrap();
+        let (send, receive) = std::sync::mpsc::channel::<Buffer>();
+        std::thread::scope(|scope| {
+            for number in 1..=3_u8 {
+                let (heap, send) = (&heap, send.clone());
+                scope.spawn(move || {
+                    for len in [1, 63, 300] {
+                        let mut buffer = heap.buffer(len).unwrap();
+                        assert!(buffer.iter().all(|byte| *byte == 0));
+                        buffer.fill(number);
+                        let iv = buffer.write_iv(&[number; 12]);
+                        let mut read = [0; 12];
+                        heap.read(iv, &mut read);
+                        assert_eq!(read, [number; 12]);
+                        assert!(buffer.iter().all(|byte| *byte == number));
+                        send.send(buffer).unwrap();
+                    }
+                });
+            }
+            drop(send);
+            // Given back here, and lent again there.
+            for buffer in receive {
+                assert!(buffer.iter().all(|byte| *byte == buffer[0]) && *buffer.tag() == [0; SMALL]);
+            }
+        });
+        assert!(heap.buffer(8 * 1024 - HEAD).unwrap().iter().all(|byte| *byte == 0));
+    }
+
+    /// The accelerator works in the buffers that it was lent while others are read and written, and a queue that is dropped
+    /// takes back what was in flight.
+    #[test]
+    fn miri_operations_work_in_the_buffers_they_were_lent() {
+        use crate::queue::{Config, Queue, Request};
+        use millstream_cwq::Algorithm;
+        let config = Config { depth: 4, arena_bytes: 16 * 1024, key_slots: 2, weight: 1 };
+        let mut queue = Queue::inline(millstream_cpu::Features::none(), config).unwrap();
+        let key = queue.import_key(Algorithm::ChaCha20Poly1305, &[7; 32]).unwrap();
+        let mut bystander = queue.buffer(100).unwrap();
+        for round in 0..3_u8 {
+            let (mut plain, sealed) = (queue.buffer(70).unwrap(), queue.buffer(70).unwrap());
+            plain.fill(round);
+            queue.submit(Request::seal(key, &[round; 12], &[1; 5], plain, sealed)).unwrap();
+            bystander.fill(round);
+            let done = queue.wait().unwrap();
+            done.result.unwrap();
+            let tag = *done.tag().first_chunk().unwrap();
+            let (plain, sealed) = (done.buffers.source.unwrap(), done.buffers.destination.unwrap());
+            assert!(plain[..] != sealed[..] && bystander.iter().all(|byte| *byte == round));
+            queue.submit(Request::open(key, &[round; 12], &[1; 5], sealed, plain, &tag)).unwrap();
+            bystander.fill(!round);
+            let done = queue.wait().unwrap();
+            done.result.unwrap();
+            assert!(done.buffers.destination.unwrap().iter().all(|byte| *byte == round));
+        }
+        let (source, destination) = (queue.buffer(64).unwrap(), queue.buffer(64).unwrap());
+        queue.submit(Request::copy(source, destination)).unwrap();
+        drop(queue);
+        assert!(bystander.iter().all(|byte| *byte == !2));
     }
 }

@@ -33,6 +33,7 @@
 
 mod buffer;
 mod isolated;
+mod key;
 mod request;
 mod shared;
 mod thread;
@@ -49,6 +50,8 @@ use millstream_shm::{Mapping, Rings, Words};
 use millstream_shm::{buffer_bytes, prefetch_words, share};
 
 pub use buffer::Buffer;
+pub(crate) use key::fill_with_random;
+pub use key::{KeyOptions, Nonces};
 use request::Rare;
 pub use request::{Buffers, KeyHandle, Request, RequestKey};
 pub use shared::{Pending, SharedQueue};
@@ -67,6 +70,9 @@ const HANDED_OVER: usize = 512;
 
 /// With that many operations in flight, requests are shown to the accelerator that many at a time.
 const HANDFUL: usize = 8;
+
+/// The longest initialisation vector that a control word can tell of, in bytes.
+const LONGEST_IV: usize = u8::MAX as usize;
 
 type RingMemory = Words;
 type LocalAccelerator = Accelerator<Exclusive, RingMemory>;
@@ -141,36 +147,43 @@ pub enum Refusal {
     Full,
     /// The arena has no room: drop buffers, or make the arena bigger.
     ArenaFull,
+    /// A buffer was asked for that is longer than any arena has room for: 2^32 - 129 bytes at most.
+    BufferLength,
     /// A buffer is of another queue's arena.
     ForeignBuffer,
     /// The destination is not as long as the source.
     DestinationLength,
-    /// More than 64 bytes of initialisation vector or tag, or more than 64 buffers of input.
+    /// More than 255 bytes of initialisation vector, 64 of tag, 65535 of a key in the request, or more than 64 buffers of input.
     TooLong,
     /// The accelerator has ended.
     Gone,
     /// The grant was revoked.
     Revoked,
-    /// This is a forked child of the process that attached.
+    /// This is a forked child of the process that attached, or that has the accelerator's thread, or the key for which an
+    /// inline accelerator makes nonces: child and parent would make the same.
     Forked,
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Refusal::BufferLength => {
+                const { assert!(buffer::LONGEST == 4_294_967_167) };
+                "a buffer has at most 4294967167 bytes: ask for fewer, and pass longer data in pieces"
+            }
             Refusal::Full => "the queue is full: take what has come back, then submit again",
             Refusal::ArenaFull => "the arena has no room: drop buffers, or configure more arena_bytes",
             Refusal::ForeignBuffer => "a buffer is of another queue: take buffers from the queue they go to",
             Refusal::DestinationLength => "the destination is not as long as the source: see Buffer::set_len",
             Refusal::TooLong => {
-                "an initialisation vector or tag of more than 64 bytes, or more than 64 buffers"
+                "more than 255 bytes of initialisation vector, 64 of tag, 65535 of key, or more than 64 buffers"
             }
             Refusal::Gone => {
                 "the accelerator has ended: attach again, or spawn another, and import the keys again"
             }
             Refusal::Revoked => "the grant was revoked: attach again and import the keys again",
             Refusal::Forked => {
-                "the grant is the parent's, and a forked child has none of it: attach again and import the keys again"
+                "the accelerator is the parent's, and a forked child has none of it: attach or spawn one again, and import the keys again"
             }
         })
     }
@@ -211,6 +224,7 @@ pub struct Done {
     /// What went with the request.
     pub buffers: Buffers,
     tag_len: u8,
+    made_nonce: bool,
 }
 
 impl Done {
@@ -221,6 +235,15 @@ impl Done {
         match self.buffers.home() {
             Some(buffer) => &buffer.tag()[..usize::from(self.tag_len)],
             None => &[],
+        }
+    }
+
+    /// The nonce that the accelerator made, if it was asked to: 12 bytes. It lies beside the output, as the tag does.
+    #[inline]
+    pub fn nonce(&self) -> &[u8] {
+        match self.buffers.home() {
+            Some(buffer) if self.made_nonce => &buffer.iv()[..ControlWord::MADE_NONCE_BYTES as usize],
+            _ => &[],
         }
     }
 
@@ -258,6 +281,7 @@ struct Slot {
     detached: bool,
     mac_len: u8,
     has_state: bool,
+    makes_nonce: bool,
     source: Option<Buffer>,
     destination: Option<Buffer>,
     rare: Option<Box<Rare>>,
@@ -294,6 +318,8 @@ pub struct Queue {
     cancels: usize,
     /// The grant's number, for tracepoints.
     label: u64,
+    /// How many forks there had been when an accelerator on this thread got the first key for which it makes nonces.
+    counts_since: Option<u64>,
 }
 
 /// A queue's memory, before anybody serves it.
@@ -311,14 +337,14 @@ impl Parts {
     /// Memory of this process's own.
     fn new(config: &Config) -> Result<Self, Error> {
         let depth = config.depth();
-        Parts::local(Parts::heap(config, 1)?, depth)
+        Parts::local(Parts::heap(config, 1, false)?, depth)
     }
 
     /// A heap for that many queues.
-    pub(crate) fn heap(config: &Config, queues: usize) -> Result<Arc<Heap>, Error> {
+    pub(crate) fn heap(config: &Config, queues: usize, served: bool) -> Result<Arc<Heap>, Error> {
         let bytes = queues * Parts::places_bytes(config.depth()) + config.arena_bytes as usize;
         let bytes = u32::try_from(bytes).map_err(|_| Refusal::ArenaFull)?;
-        Heap::private(bytes).map_err(|error| Error::Memory(error.kind()))
+        Heap::private(bytes, served).map_err(|error| Error::Memory(error.kind()))
     }
 
     /// Bytes of arena that a queue keeps for itself.
@@ -342,7 +368,7 @@ impl Parts {
         depth: usize,
         position: (u64, u64),
     ) -> Result<Self, Error> {
-        let place = |size: usize| heap.buffer(depth * size).ok_or(Refusal::ArenaFull);
+        let place = |size: usize| heap.buffer(depth * size);
         let places = Places { aad: place(AAD)?, state: place(STATE)? };
         let ring = |(at, words)| rings.words(at, words).ok_or(Refusal::Gone);
         // Twice as deep, so that there is always room to cancel.
@@ -377,6 +403,7 @@ impl Parts {
             free: (0..self.depth as u32).rev().collect(),
             shared: false,
             cancels: 0,
+            counts_since: None,
         }
     }
 }
@@ -409,15 +436,21 @@ impl Queue {
     /// A buffer of zeros in the queue's arena.
     ///
     /// # Errors
-    /// [`Refusal::ArenaFull`]; [`Refusal::Revoked`], [`Refusal::Gone`] and [`Refusal::Forked`] after a grant's end.
+    /// [`Refusal::ArenaFull`]; [`Refusal::BufferLength`] for more than 2^32 - 129 bytes; [`Refusal::Revoked`],
+    /// [`Refusal::Gone`] and [`Refusal::Forked`] after a grant's end.
     #[inline]
     pub fn buffer(&self, len: usize) -> Result<Buffer, Refusal> {
-        if let Driver::Isolated(isolated) = &self.driver
-            && let Some(why) = isolated.refusal()
-        {
-            return Err(why);
+        match &self.driver {
+            Driver::Isolated(isolated) => {
+                if let Some(why) = isolated.refusal() {
+                    return Err(why);
+                }
+            }
+            // In a forked child the heap's lock may be held for ever.
+            Driver::Thread(client) if client.is_parents() => return Err(Refusal::Forked),
+            _ => {}
         }
-        self.heap.buffer(len).ok_or(Refusal::ArenaFull)
+        self.heap.buffer(len)
     }
 
     /// Expands a key into a slot of the accelerator; the key of a hash is an HMAC's. The caller's bytes are not
@@ -426,15 +459,31 @@ impl Queue {
     /// # Errors
     /// As the engine's own `new`; [`Error::KeySlots`] when all are taken.
     pub fn import_key(&mut self, algorithm: Algorithm, key: &[u8]) -> Result<KeyHandle, Error> {
+        self.import_key_with(algorithm, key, KeyOptions::default())
+    }
+
+    /// The same, for less than all that the algorithm can, or with nonces that the accelerator makes: see [`KeyOptions`].
+    ///
+    /// # Errors
+    /// As [`Queue::import_key`]; [`Error::Key`] where the key can't have that purpose, or a service's policy does not allow it.
+    pub fn import_key_with(
+        &mut self,
+        algorithm: Algorithm,
+        key: &[u8],
+        options: KeyOptions,
+    ) -> Result<KeyHandle, Error> {
         let handle = match &mut self.driver {
             Driver::Inline(accelerator, grant) => {
                 let key = Key::new(accelerator.features(), algorithm, key)?;
-                accelerator.insert_key(*grant, key).map_err(|_| Error::KeySlots)?
+                let purpose = options.purpose(algorithm, false)?;
+                if options.nonces == Nonces::Made && self.counts_since.is_none() {
+                    millstream_shm::watch_forks().map_err(|error| Error::Memory(error.kind()))?;
+                    self.counts_since = Some(millstream_shm::forks());
+                }
+                accelerator.insert_key_for(*grant, key, purpose).map_err(|_| Error::KeySlots)?
             }
-            Driver::Thread(client) => client.insert_key(algorithm, key)?,
-            Driver::Isolated(isolated) => {
-                return isolated.link().import_key(algorithm, key, crate::isolated::Exportable::No);
-            }
+            Driver::Thread(client) => client.insert_key(algorithm, key, options)?,
+            Driver::Isolated(isolated) => return isolated.link().import_key(algorithm, key, options),
         };
         Ok(KeyHandle { handle, algorithm })
     }
@@ -500,11 +549,21 @@ impl Queue {
             refuse!(Refusal::ForeignBuffer);
         }
         if let Some(home) = destination.as_ref().or(source.as_ref()) {
-            if request.iv.len() > SMALL || request.tag.len() > SMALL {
+            if request.tag.len() > SMALL {
                 refuse!(Refusal::TooLong);
             }
-            if !request.iv.is_empty() {
+            if request.iv.len() > SMALL {
+                if request.iv.len() > LONGEST_IV {
+                    refuse!(Refusal::TooLong);
+                }
+                match self.carry(request.iv, &mut rare) {
+                    Ok(at) => (word.iv, word.iv_len) = (at, request.iv.len() as u8),
+                    Err(why) => refuse!(why),
+                }
+            } else if !request.iv.is_empty() {
                 (word.iv, word.iv_len) = (home.write_iv(request.iv), request.iv.len() as u8);
+            } else if word.has(Flags::MAKE_NONCE) {
+                (word.iv, word.iv_len) = (home.write_iv(&[]), ControlWord::MADE_NONCE_BYTES as u8);
             }
             if word.mac_len > 0 {
                 word.mac = home.tag_at();
@@ -525,6 +584,9 @@ impl Queue {
                 match $given {
                     None => {}
                     Some(RequestKey::Slot(key)) => word.$key = key.handle.to_bits(),
+                    Some(RequestKey::Carried(_, bytes)) if bytes.len() > usize::from(u16::MAX) => {
+                        refuse!(Refusal::TooLong)
+                    }
                     Some(RequestKey::Carried(_, bytes)) => match self.carry(bytes, &mut rare) {
                         Ok(at) => {
                             (word.$key, word.$len) = (at, bytes.len() as u16);
@@ -559,6 +621,7 @@ impl Queue {
         entry.live = true;
         entry.mac_len = if request.tag.is_empty() { word.mac_len } else { 0 };
         entry.has_state = word.state != 0;
+        entry.makes_nonce = word.has(Flags::MAKE_NONCE);
         // A free slot has no buffers, so there is nothing to drop: the compiler can't know.
         std::mem::forget(std::mem::replace(&mut entry.source, source));
         std::mem::forget(std::mem::replace(&mut entry.destination, destination));
@@ -570,10 +633,16 @@ impl Queue {
     #[inline(always)]
     fn refusal(&self) -> Option<Refusal> {
         match &self.driver {
-            Driver::Inline(..) => None,
-            Driver::Thread(client) => client.has_ended().then_some(Refusal::Gone),
+            Driver::Inline(..) => self.would_repeat_nonces().then_some(Refusal::Forked),
+            Driver::Thread(client) => client.has_ended().then(|| client.why()),
             Driver::Isolated(isolated) => isolated.refusal(),
         }
+    }
+
+    /// Whether this is a forked child of the process whose accelerator makes nonces, and has a copy of its counters.
+    #[inline(always)]
+    fn would_repeat_nonces(&self) -> bool {
+        self.counts_since.is_some_and(|forks| forks != millstream_shm::forks())
     }
 
     /// Copies associated data to its place, or to a buffer that lives as long as the operation.
@@ -590,9 +659,6 @@ impl Queue {
     /// Copies bytes to a buffer that lives as long as the operation.
     #[cold]
     fn carry(&self, bytes: &[u8], rare: &mut Option<Box<Rare>>) -> Result<u32, Refusal> {
-        if bytes.len() > usize::from(u16::MAX) {
-            return Err(Refusal::TooLong);
-        }
         let mut buffer = self.buffer(bytes.len())?;
         buffer.copy_from_slice(bytes);
         let at = buffer.at();
@@ -653,6 +719,9 @@ impl Queue {
     #[inline(never)]
     fn drive(&mut self) -> bool {
         self.submissions.publish();
+        if self.would_repeat_nonces() {
+            return true;
+        }
         match &mut self.driver {
             Driver::Inline(accelerator, _) => {
                 accelerator.step(0);
@@ -737,6 +806,7 @@ impl Queue {
             let (source, destination, mut rare) =
                 (entry.source.take(), entry.destination.take(), entry.rare.take());
             let tag_len = if status.is_none() { entry.mac_len } else { 0 };
+            let made_nonce = entry.makes_nonce && status.is_none();
             if let Some(rare) = &mut rare {
                 rare.extra.clear();
             }
@@ -755,6 +825,7 @@ impl Queue {
                 },
                 value: completion.value,
                 tag_len,
+                made_nonce,
                 buffers: Buffers { source, destination, rare },
             });
         }
@@ -837,7 +908,7 @@ impl Queue {
             }
             if !detached {
                 let result = Err(status);
-                return Some(Done { ticket, result, value: 0, tag_len: 0, buffers });
+                return Some(Done { ticket, result, value: 0, tag_len: 0, made_nonce: false, buffers });
             }
         }
     }

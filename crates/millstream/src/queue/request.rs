@@ -94,8 +94,8 @@ pub struct Buffers {
 pub(crate) struct Rare {
     /// More input.
     pub(crate) more: Vec<Buffer>,
-    /// Keys that are carried, associated data that is too long for its place, a gather list: what lives as long as
-    /// the operation.
+    /// Keys that are carried, an initialisation vector or associated data that is too long for its place, a gather list:
+    /// what lives as long as the operation.
     pub(crate) extra: Vec<Buffer>,
     /// The mid-state after a piece of a message.
     pub(crate) state: Vec<u8>,
@@ -213,6 +213,15 @@ impl<'a> Request<'a> {
         Request { iv: nonce, aad, ..request }
     }
 
+    /// The same, under a nonce that the accelerator makes: [`Done::nonce`](super::Done::nonce). The key must have been made so:
+    /// see [`Nonces::Made`](super::Nonces::Made).
+    #[inline(always)]
+    pub fn seal_with_made_nonce(key: KeyHandle, aad: &'a [u8], source: Buffer, destination: Buffer) -> Self {
+        let mut request = Request::seal(key, &[], aad, source, destination);
+        request.word.flags |= Flags::MAKE_NONCE;
+        request
+    }
+
     /// Decrypts `source` to `destination` if `tag` is right; else the destination is zero.
     #[inline(always)]
     pub fn open(
@@ -221,8 +230,28 @@ impl<'a> Request<'a> {
         aad: &'a [u8],
         source: Buffer,
         destination: Buffer,
-        tag: &'a [u8],
+        tag: &'a [u8; 16],
     ) -> Self {
+        let mut request = Request::seal(key, nonce, aad, source, destination).expecting(tag);
+        request.word.flags |= Flags::REVERSE;
+        request
+    }
+
+    /// The same with a tag that was cut, as AES-GCM allows it, to as many bytes as the caller expects: see
+    /// [`Gcm::open_cut`](crate::gcm::Gcm::open_cut). With a tag of another length it ends with
+    /// [`Status::MacLength`](millstream_cwq::Status::MacLength).
+    #[inline(always)]
+    pub fn open_cut(
+        key: impl Into<RequestKey<'a>>,
+        nonce: &'a [u8],
+        aad: &'a [u8],
+        source: Buffer,
+        destination: Buffer,
+        tag: &'a [u8],
+        tag_len: usize,
+    ) -> Self {
+        // No tag has no bytes: the accelerator refuses it.
+        let tag = if tag.len() == tag_len { tag } else { &[] };
         let mut request = Request::seal(key, nonce, aad, source, destination).expecting(tag);
         request.word.flags |= Flags::REVERSE;
         request

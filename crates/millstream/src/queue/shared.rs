@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use millstream_cwq::Algorithm;
 
-use super::{Buffer, Done, Driver, KeyHandle, Queue, Refusal, Refused, Request, Ticket};
+use super::{Buffer, Done, Driver, KeyHandle, KeyOptions, Queue, Refusal, Refused, Request, Ticket};
 use crate::Error;
 
 /// What became of an operation whose owner is elsewhere.
@@ -82,7 +82,7 @@ impl SharedQueue {
     /// As [`Queue::buffer`].
     ///
     /// # Errors
-    /// [`Refusal::ArenaFull`].
+    /// As [`Queue::buffer`].
     pub fn buffer(&self, len: usize) -> Result<Buffer, Refusal> {
         self.lock().queue.buffer(len)
     }
@@ -93,6 +93,19 @@ impl SharedQueue {
     /// As [`Queue::import_key`].
     pub fn import_key(&self, algorithm: Algorithm, key: &[u8]) -> Result<KeyHandle, Error> {
         self.lock().queue.import_key(algorithm, key)
+    }
+
+    /// As [`Queue::import_key_with`].
+    ///
+    /// # Errors
+    /// As [`Queue::import_key_with`].
+    pub fn import_key_with(
+        &self,
+        algorithm: Algorithm,
+        key: &[u8],
+        options: KeyOptions,
+    ) -> Result<KeyHandle, Error> {
+        self.lock().queue.import_key_with(algorithm, key, options)
     }
 
     /// As [`Queue::remove_key`].

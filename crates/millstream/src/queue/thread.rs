@@ -12,13 +12,13 @@ use std::task::Waker;
 use std::thread::{self, JoinHandle, Thread};
 use std::time::{Duration, Instant};
 
-use millstream_accelerator::{Accelerator, FlushPolicy, GrantId, Handle, Key, QueueId};
+use millstream_accelerator::{Accelerator, FlushPolicy, GrantId, Handle, Key, Purpose, QueueId};
 use millstream_cpu::Features;
 use millstream_cwq::Algorithm;
 use millstream_cwq::ring::Consumer;
 
 use super::buffer::{Exclusive, Heap};
-use super::{Config, Driver, LocalAccelerator, Parts, Queue, Refusal, RingMemory};
+use super::{Config, Driver, KeyOptions, LocalAccelerator, Parts, Queue, Refusal, RingMemory};
 use crate::Error;
 
 /// How an accelerator's thread behaves.
@@ -63,6 +63,7 @@ enum Command {
     InsertKey {
         grant: GrantId,
         key: Box<Key>,
+        purpose: Purpose,
         reply: Reply<Option<Handle>>,
     },
     RemoveKey {
@@ -82,11 +83,35 @@ struct Shared {
     told: AtomicBool,
     stop: AtomicBool,
     ended: AtomicBool,
+    /// How many forks there had been when the thread was started: a forked child has no such thread, and its copies of the
+    /// locks here may be held for ever.
+    forks: u64,
 }
 
 impl Shared {
-    /// Sends a command and waits for the answer; none when the thread has ended.
+    /// Whether this is a forked child of the process that has the thread.
+    #[inline(always)]
+    fn is_parents(&self) -> bool {
+        self.forks != millstream_shm::forks()
+    }
+
+    /// Whether nobody serves any more here.
+    #[inline(always)]
+    fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire) || self.is_parents()
+    }
+
+    /// Why nobody serves.
+    #[cold]
+    fn why(&self) -> Refusal {
+        if self.is_parents() { Refusal::Forked } else { Refusal::Gone }
+    }
+
+    /// Sends a command and waits for the answer; none when the thread has ended, or is another process's.
     fn ask<T>(&self, thread: &Thread, command: impl FnOnce(Reply<T>) -> Command) -> Option<T> {
+        if self.is_parents() {
+            return None;
+        }
         let (reply, answer) = sync_channel(1);
         {
             let mut commands = self.commands.lock().unwrap_or_else(PoisonError::into_inner);
@@ -116,10 +141,19 @@ pub(crate) struct ThreadGrant {
 }
 
 impl ThreadGrant {
-    pub(crate) fn insert_key(&self, algorithm: Algorithm, key: &[u8]) -> Result<Handle, Error> {
+    /// `generated` says that the key exists nowhere else.
+    pub(crate) fn insert_key(
+        &self,
+        algorithm: Algorithm,
+        key: &[u8],
+        options: KeyOptions,
+        generated: bool,
+    ) -> Result<Handle, Error> {
         let (grant, key) = (self.grant, Box::new(Key::new(self.shared.features, algorithm, key)?));
-        let answer = self.shared.ask(&self.thread, |reply| Command::InsertKey { grant, key, reply });
-        answer.ok_or(Refusal::Gone)?.ok_or(Error::KeySlots)
+        let purpose = options.purpose(algorithm, generated)?;
+        let command = |reply| Command::InsertKey { grant, key, purpose, reply };
+        let answer = self.shared.ask(&self.thread, command);
+        answer.ok_or_else(|| self.shared.why())?.ok_or(Error::KeySlots)
     }
 
     pub(crate) fn remove_key(&self, handle: Handle) -> bool {
@@ -129,11 +163,20 @@ impl ThreadGrant {
     }
 
     pub(crate) fn has_ended(&self) -> bool {
-        self.shared.ended.load(Ordering::Acquire)
+        self.shared.has_ended()
+    }
+
+    /// Whether this is a forked child of the process that has the thread.
+    #[inline(always)]
+    fn is_parents(&self) -> bool {
+        self.shared.is_parents()
     }
 
     /// A queue of this grant.
     pub(crate) fn queue(self: &Arc<Self>, depth: usize, weight: u32) -> Result<Queue, Error> {
+        if self.is_parents() {
+            return Err(Refusal::Forked.into());
+        }
         let parts = Parts::local(self.heap.clone(), depth)?;
         let client =
             Arc::new(Client { grant: self.clone(), queue: Mutex::new(None), sleeper: Mutex::new(None) });
@@ -161,8 +204,13 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    pub(super) fn insert_key(&self, algorithm: Algorithm, key: &[u8]) -> Result<Handle, Error> {
-        self.grant.insert_key(algorithm, key)
+    pub(super) fn insert_key(
+        &self,
+        algorithm: Algorithm,
+        key: &[u8],
+        options: KeyOptions,
+    ) -> Result<Handle, Error> {
+        self.grant.insert_key(algorithm, key, options, false)
     }
 
     pub(super) fn remove_key(&self, handle: Handle) -> bool {
@@ -171,6 +219,9 @@ impl Client {
 
     /// Takes the queue away. After it the accelerator touches none of its memory.
     pub(super) fn leave(&self) {
+        if self.is_parents() {
+            return;
+        }
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(queue) = queue {
             let ThreadGrant { shared, thread, .. } = &*self.grant;
@@ -178,7 +229,19 @@ impl Client {
         }
     }
 
-    /// Whether the thread has ended: no completion will come any more.
+    /// Why nothing is taken.
+    #[cold]
+    pub(super) fn why(&self) -> Refusal {
+        self.grant.shared.why()
+    }
+
+    /// Whether this is a forked child of the process that has the thread.
+    #[inline(always)]
+    pub(super) fn is_parents(&self) -> bool {
+        self.grant.is_parents()
+    }
+
+    /// Whether the thread has ended, or is not of this process: no completion will come any more.
     #[inline]
     pub(super) fn has_ended(&self) -> bool {
         self.grant.has_ended()
@@ -235,6 +298,11 @@ impl Client {
 /// An accelerator on a thread of its own, which serves any number of queues. When it is dropped it ends what was
 /// submitted and [flushed](Queue::flush), and the thread; operations submitted later are refused.
 ///
+/// Its queues share by what their operations cost, but its turns are not bounded, as those of a worker are: all of its clients are
+/// one program, which trusts itself. An operation is executed at once, however long its object is, others wait until it is done, and
+/// whatever an arena holds can be opened. Clients that don't trust each other need
+/// workers: see [`isolated`](crate::isolated).
+///
 /// ```
 /// use millstream::hash::Hash;
 /// use millstream::queue::{AcceleratorThread, Config, Request, ThreadConfig};
@@ -259,12 +327,14 @@ impl AcceleratorThread {
     /// # Errors
     /// [`Error::Thread`] when it can't be started, or not be pinned.
     pub fn spawn(features: Features, config: ThreadConfig) -> Result<Self, Error> {
+        millstream_shm::watch_forks().map_err(|error| Error::Thread(error.kind()))?;
         let shared = Arc::new(Shared {
             features,
             commands: Mutex::new(Vec::new()),
             told: AtomicBool::new(false),
             stop: AtomicBool::new(false),
             ended: AtomicBool::new(false),
+            forks: millstream_shm::forks(),
         });
         let (ready, started) = sync_channel(1);
         let of_thread = shared.clone();
@@ -292,18 +362,22 @@ impl AcceleratorThread {
     /// A new queue.
     ///
     /// # Errors
-    /// [`Refusal::ArenaFull`] when arena and depth together are more than 4 GiB; [`Refusal::Gone`].
+    /// [`Refusal::ArenaFull`] when arena and depth together are more than 4 GiB; [`Refusal::Gone`];
+    /// [`Refusal::Forked`] in a forked child, which has no such thread.
     pub fn queue(&self, config: Config) -> Result<Queue, Error> {
         self.grant(&config, 1)?.queue(config.depth(), config.weight)
     }
 
     /// A grant for that many queues, each as deep as `config` says.
     pub(crate) fn grant(&self, config: &Config, queues: usize) -> Result<Arc<ThreadGrant>, Error> {
-        let heap = Parts::heap(config, queues)?;
+        if self.shared.is_parents() {
+            return Err(Refusal::Forked.into());
+        }
+        let heap = Parts::heap(config, queues, true)?;
         let thread = self.handle.as_ref().map(JoinHandle::thread).ok_or(Refusal::Gone)?.clone();
         let (arena, key_slots) = (Exclusive(heap.clone()), config.key_slots);
         let grant = self.shared.ask(&thread, |reply| Command::AddGrant { arena, key_slots, reply });
-        let grant = grant.ok_or(Refusal::Gone)?;
+        let grant = grant.ok_or_else(|| self.shared.why())?;
         Ok(Arc::new(ThreadGrant { shared: self.shared.clone(), thread, grant, heap }))
     }
 }
@@ -313,6 +387,11 @@ impl Drop for AcceleratorThread {
         self.shared.stop.store(true, Ordering::Release);
         self.shared.told.store(true, Ordering::Release);
         if let Some(handle) = self.handle.take() {
+            if self.shared.is_parents() {
+                // There is no such thread here to wait for.
+                std::mem::forget(handle);
+                return;
+            }
             handle.thread().unpark();
             // A panic of the thread has been told to its clients already.
             let _ = handle.join();
@@ -455,8 +534,8 @@ impl Worker {
                     self.clients.retain(|(of, _)| *of != queue);
                     let _ = reply.send(());
                 }
-                Command::InsertKey { grant, key, reply } => {
-                    let _ = reply.send(self.accelerator.insert_key(grant, *key).ok());
+                Command::InsertKey { grant, key, purpose, reply } => {
+                    let _ = reply.send(self.accelerator.insert_key_for(grant, *key, purpose).ok());
                 }
                 Command::RemoveKey { grant, handle, reply } => {
                     let _ = reply.send(self.accelerator.remove_key(grant, handle));

@@ -19,8 +19,8 @@ use millstream::cwq::ring::SLEEP_WORD;
 use millstream::isolated::{Accelerator, Attach};
 use millstream_accelerator::{self as unit, Arena, ExportError, FlushPolicy, Handle, InsertError};
 use millstream_protocol::{
-    Grant, GrantStatus, KeyRefusal, KeyReply, KeyRequest, Message, QueueCounts, Refusal, Reply, Request,
-    STATE_BYTES, STATE_GONE, STATE_LIVE, STATE_REVOKED, Secret, Wanted, WorkerStatus,
+    Grant, GrantStatus, KeyRefusal, KeyReply, KeyRequest, KeyRules, Message, QueueCounts, Refusal, Reply,
+    Request, STATE_BYTES, STATE_GONE, STATE_LIVE, STATE_REVOKED, Secret, Wanted, WorkerStatus,
 };
 use millstream_shm::{self as shm, Doorbell, Listener, Mapping, Memory, Rings, Socket, Words};
 
@@ -266,6 +266,7 @@ fn grant(
         key_slots,
         weight: 1,
         algorithms: u128::MAX,
+        keys: KeyRules::default(),
     };
     let arena = Memory::new("arena", terms.arena_bytes as usize).unwrap();
     let short = if *manner == Manner::ShortRings { 4096 } else { layout.bytes() };
@@ -411,6 +412,10 @@ impl Worker {
     fn serve_keys(&mut self) {
         while let Ok(Some(message)) = self.keys.try_receive() {
             let reply = match KeyRequest::decode(&message.bytes) {
+                Ok(KeyRequest::Discard { handle }) => {
+                    self.accelerator.remove_key(self.grant, Handle::from_bits(handle));
+                    continue;
+                }
                 Ok(request) => self.answer(request),
                 Err(_) => KeyReply::Refused { why: KeyRefusal::Message },
             };
@@ -420,13 +425,13 @@ impl Worker {
 
     fn answer(&mut self, request: KeyRequest) -> KeyReply {
         let why = match request {
-            KeyRequest::Import { algorithm, exportable, bytes } => {
+            KeyRequest::Import { algorithm, exportable, bytes, .. } => {
                 match self.insert(algorithm, bytes.expose(), exportable) {
                     Ok(handle) => return KeyReply::Key { handle: handle.to_bits() },
                     Err(why) => why,
                 }
             }
-            KeyRequest::Generate { algorithm, exportable, len } => {
+            KeyRequest::Generate { algorithm, exportable, len, .. } => {
                 let bytes = millstream_testkit::Random::new(99).bytes(usize::from(len));
                 match self.insert(algorithm, &bytes, exportable) {
                     Ok(handle) => return KeyReply::Key { handle: handle.to_bits() },

@@ -1,13 +1,17 @@
 //! What contexts of ciphers without authentication have in common: the vector, what is asked of them, and their counters.
 
+use std::sync::Arc;
+
 use millstream::modes::{Direction, MAX_BLOCK};
 use millstream::tally::Place;
 use zeroize::Zeroize;
 
-use super::Offer;
+use super::{Make, Offer};
 use crate::count::Count;
 use crate::error::{Reason, Result};
+use crate::libcrypto::Job;
 use crate::params::{Param, Params};
+use crate::provider::Provider;
 
 /// What every such context begins with.
 #[derive(Clone)]
@@ -127,4 +131,17 @@ pub fn random(bytes: &mut [u8]) -> Result<()> {
             .map_err(|error| Reason::FAILED_TO_GENERATE_KEY.because(error.to_string()))?;
     }
     Ok(())
+}
+
+/// Makes a key in this process. A schedule of DES (`is_des`) has 10 KB and is moved a few times until it is where it stays,
+/// which a job has no stack for.
+pub fn made<K: ?Sized + Send + Sync>(
+    provider: Provider,
+    make: Make<K>,
+    is_des: bool,
+    key: &[u8],
+) -> Result<Arc<K>> {
+    let features = millstream::features()?;
+    let make = || Ok(make(features, key)?);
+    if is_des { Job::with_stack(provider, make) } else { make() }
 }

@@ -21,9 +21,9 @@ pub struct Remote {
 }
 
 impl Remote {
-    /// Brings a key there.
-    pub fn import(self, provider: Provider, key: &[u8]) -> Result<RemoteCipher> {
-        Ok(RemoteCipher { key: RemoteKey::import(provider, self.algorithm, key)?, remote: self })
+    /// Brings a key there that passes data one way.
+    pub fn import(self, provider: Provider, key: &[u8], direction: Direction) -> Result<RemoteCipher> {
+        Ok(RemoteCipher { key: RemoteKey::one_way(provider, self.algorithm, key, direction)?, remote: self })
     }
 }
 
@@ -79,9 +79,9 @@ impl StreamKey for RemoteCipher {
 pub struct RemoteXts(RemoteKey);
 
 impl RemoteXts {
-    /// Brings them there.
-    pub fn import(provider: Provider, keys: &[u8]) -> Result<Self> {
-        Ok(RemoteXts(RemoteKey::import(provider, Algorithm::AesXts, keys)?))
+    /// Brings them there, to pass data one way.
+    pub fn import(provider: Provider, keys: &[u8], direction: Direction) -> Result<Self> {
+        Ok(RemoteXts(RemoteKey::one_way(provider, Algorithm::AesXts, keys, direction)?))
     }
 
     /// Passes a data unit.

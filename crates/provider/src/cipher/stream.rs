@@ -7,7 +7,7 @@ use millstream::tally::Place;
 use millstream::{CipherKey, InOut};
 use zeroize::Zeroize;
 
-use super::common::{Common, random_des_key, set_all};
+use super::common::{Common, made, random_des_key, set_all};
 use super::remote::Remote;
 use super::together::{Pass, together};
 use super::{Context, LAST, Make, Offer};
@@ -109,11 +109,11 @@ pub struct StreamContext {
 impl StreamContext {
     fn set_key(&mut self, key: &[u8]) -> Result<()> {
         self.common.check_key(key)?;
-        let Offer { provider, isolated, .. } = self.common.offer;
+        let Common { offer: Offer { provider, isolated, .. }, direction, .. } = self.common;
         let key: Arc<dyn StreamKey> = if isolated {
-            Arc::new(self.spec.remote.ok_or(Reason::NOT_SUPPORTED)?.import(provider, key)?)
+            Arc::new(self.spec.remote.ok_or(Reason::NOT_SUPPORTED)?.import(provider, key, direction)?)
         } else {
-            (self.spec.make)(millstream::features()?, key)?
+            made(provider, self.spec.make, self.spec.parity, key)?
         };
         self.common.bind(key.place(), self.spec.name, key.kernel());
         self.key = Some(key);

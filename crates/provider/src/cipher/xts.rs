@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use millstream::InOut;
-use millstream::aes::{MAX_DATA_UNIT, Xts};
+use millstream::aes::{MAX_DATA_UNIT, Xts, XtsDecryption};
 use millstream::compare::begins;
 use millstream::modes::Direction;
 use millstream::tally::Place;
@@ -20,6 +20,8 @@ use crate::provider::Provider;
 /// A pair of keys, wherever it is.
 enum Key {
     Local(Box<Xts>),
+    /// The two are equal: for old data.
+    Equal(Box<XtsDecryption>),
     Remote(RemoteXts),
 }
 
@@ -28,6 +30,8 @@ impl Key {
         match (self, direction) {
             (Key::Local(key), Direction::Encrypt) => Ok(key.encrypt(tweak, data)?),
             (Key::Local(key), Direction::Decrypt) => Ok(key.decrypt(tweak, data)?),
+            (Key::Equal(key), Direction::Decrypt) => Ok(key.decrypt(tweak, data)?),
+            (Key::Equal(_), Direction::Encrypt) => Err(Reason::XTS_DUPLICATED_KEYS),
             (Key::Remote(key), _) => key.pass(direction, tweak, data),
         }
     }
@@ -51,13 +55,23 @@ impl XtsContext {
     fn set_key(&mut self, key: &[u8]) -> Result<()> {
         self.common.check_key(key)?;
         let (one, other) = key.split_at(key.len() / 2);
-        if begins(one, other).into() {
+        let equal = begins(one, other).into();
+        if equal && self.common.direction == Direction::Encrypt {
             return Err(Reason::XTS_DUPLICATED_KEYS);
         }
         let Offer { provider, isolated, .. } = self.common.offer;
-        let key = if isolated {
+        let key = if equal && isolated {
+            return Err(Reason::XTS_DUPLICATED_KEYS.with(
+                "the service takes no such keys, not even to decrypt: read old data with millstream.isolated=no",
+            ));
+        } else if equal {
+            // What was written under such keys stays readable, as with the default provider.
+            let local = XtsDecryption::new(millstream::features()?, key)?;
+            self.common.bind(Place::InProcess, self.spec.name, local.kernel().name);
+            Key::Equal(Box::new(local))
+        } else if isolated {
             self.common.bind(Place::Isolated, self.spec.name, "worker");
-            Key::Remote(RemoteXts::import(provider, key)?)
+            Key::Remote(RemoteXts::import(provider, key, self.common.direction)?)
         } else {
             let local = Xts::new(millstream::features()?, key)?;
             self.common.bind(Place::InProcess, self.spec.name, local.kernel().name);

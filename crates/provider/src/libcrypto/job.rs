@@ -12,7 +12,11 @@ use std::ptr;
 use std::sync::OnceLock;
 
 use super::functions;
+use crate::error::{Reason, Result};
 use crate::provider::Provider;
+
+/// The stack that is lent to a job, in bytes.
+const LENT: usize = 256 << 10;
 
 functions! {
     current = c"ASYNC_get_current_job": fn() -> *mut c_void;
@@ -54,6 +58,27 @@ impl Job {
             }
             Some(Job { provider, wait_context })
         }
+    }
+
+    /// Whether a job runs on this thread, on its small stack.
+    fn is_current(provider: Provider) -> bool {
+        // SAFETY: takes nothing and returns a pointer that is only compared.
+        provider.libcrypto().job().is_some_and(|functions| !unsafe { (functions.current)() }.is_null())
+    }
+
+    /// Calls what needs more stack than a job has, which is 32 KiB: in a job, on a thread that lends its own.
+    pub fn with_stack<T: Send>(provider: Provider, make: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+        if !Job::is_current(provider) {
+            return make();
+        }
+        std::thread::scope(|scope| {
+            match std::thread::Builder::new().stack_size(LENT).spawn_scoped(scope, make) {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Err(why) => Err(Reason::KEY_SETUP_FAILED.because(format!(
+                "a job has too small a stack for this key, and no thread can be started that has more: {why}"
+            ))),
+        }
+        })
     }
 
     /// Lets others run. Tells whether it is back, and was away: else nobody will come and go on.

@@ -22,7 +22,7 @@ use crate::error::{Reason, Result};
 use crate::libcrypto;
 use crate::params::Params;
 use crate::provider::Provider;
-use crate::remote::{RemoteKey, fits};
+use crate::remote::{RemoteKey, append, fits};
 
 /// A kind of MAC, over any of several digests or ciphers.
 pub trait Kind: Sized + 'static {
@@ -36,7 +36,7 @@ pub trait Kind: Sized + 'static {
     const SETTABLE: &'static [OsslParam];
 
     /// A digest or a cipher.
-    type Algorithm: Copy + Send;
+    type Algorithm: Copy + Send + Sync;
     /// A key in this process, and a message under way.
     type Keyed: Keyed;
 
@@ -52,6 +52,11 @@ pub trait Kind: Sized + 'static {
     /// That a key is as long as it must be.
     fn check(_algorithm: Self::Algorithm, _key: &[u8]) -> Result<()> {
         Ok(())
+    }
+
+    /// Whether taking a key needs more stack than a job has.
+    fn is_large(_algorithm: Self::Algorithm) -> bool {
+        false
     }
 
     /// Takes a key and begins a message.
@@ -203,8 +208,8 @@ impl<K: Kind> Context<K> {
         match &mut self.state {
             State::Local(_, keyed) => keyed.update(data, len)?,
             State::Remote(_, remote) => {
-                fits(remote.message.len() + data.len())?;
-                remote.message.extend_from_slice(data);
+                fits(remote.message.len().saturating_add(data.len()))?;
+                append(&mut remote.message, data);
             }
             State::Foreign(mac) => return mac.update(data),
             State::Unkeyed => return Err(Reason::NO_KEY_SET),
@@ -313,12 +318,15 @@ impl<K: Kind> Context<K> {
         let kernel;
         let place = if self.isolated {
             let algorithm = K::in_service(over).ok_or(NOT_ISOLATED)?;
-            let key = Arc::new(RemoteKey::import(self.provider, algorithm, key)?);
+            let key = Arc::new(RemoteKey::signing(self.provider, algorithm, key)?);
             self.state = State::Remote(over, Remote { key, message: Zeroizing::default() });
             kernel = "worker";
             Place::Isolated
         } else {
-            let keyed = K::key(over, key)?;
+            let keyed = match K::is_large(over) {
+                true => libcrypto::Job::with_stack(self.provider, || K::key(over, key))?,
+                false => K::key(over, key)?,
+            };
             kernel = keyed.kernel();
             self.state = State::Local(over, keyed);
             Place::InProcess

@@ -42,10 +42,12 @@ libcrypto! {
     OpenSSL_version_num: fn() -> c_ulong;
     ERR_get_error: fn() -> c_ulong;
     ERR_peek_error: fn() -> c_ulong;
+    ERR_peek_error_all: fn(*mut *const c_char, *mut c_int, *mut *const c_char, *mut *const c_char, *mut c_int) -> c_ulong;
     ERR_clear_error: fn();
     ERR_error_string_n: fn(c_ulong, *mut c_char, usize);
     OSSL_LIB_CTX_new: fn() -> Object;
     OSSL_LIB_CTX_free: fn(Object);
+    OSSL_LIB_CTX_load_config: fn(Object, *const c_char) -> c_int;
     OSSL_PROVIDER_set_default_search_path: fn(Object, *const c_char) -> c_int;
     OSSL_PROVIDER_load: fn(Object, *const c_char) -> Object;
     OSSL_PROVIDER_unload: fn(Object) -> c_int;
@@ -140,7 +142,7 @@ fn handle() -> *mut c_void {
         .0
 }
 
-fn libcrypto_path() -> PathBuf {
+pub fn libcrypto_path() -> PathBuf {
     std::env::var_os("MILLSTREAM_TEST_LIBCRYPTO").map_or_else(|| "libcrypto.so.3".into(), PathBuf::from)
 }
 
@@ -231,23 +233,34 @@ impl Param {
 }
 
 /// Why something failed: library and reason of the first error in the queue, which is emptied.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Refused {
     pub code: c_ulong,
     pub text: String,
+    /// What the error has besides: no two providers need say the same there.
+    pub detail: String,
+}
+
+impl PartialEq for Refused {
+    fn eq(&self, other: &Self) -> bool {
+        (self.code, &self.text) == (other.code, &other.text)
+    }
 }
 
 /// The first error in the queue, which is emptied.
 pub fn refused() -> Refused {
     let libcrypto = libcrypto();
-    let mut text = [0; 256];
-    // SAFETY: a place for the text, of the length given.
+    let (mut text, mut detail) = ([0; 256], ptr::null());
+    // SAFETY: a place for the text, of the length given, and one for a pointer to a text that is there until the queue is emptied.
     unsafe {
-        let code = (libcrypto.ERR_peek_error)();
+        let nothing = ptr::null_mut();
+        let code =
+            (libcrypto.ERR_peek_error_all)(nothing, ptr::null_mut(), nothing, &mut detail, ptr::null_mut());
+        let said = (!detail.is_null()).then(|| CStr::from_ptr(detail).to_string_lossy().into_owned());
         (libcrypto.ERR_clear_error)();
         (libcrypto.ERR_error_string_n)(code, text.as_mut_ptr(), text.len());
         let text = CStr::from_ptr(text.as_ptr()).to_string_lossy().into_owned();
-        Refused { code, text }
+        Refused { code, text, detail: said.unwrap_or_default() }
     }
 }
 
@@ -295,6 +308,14 @@ impl Library {
         };
         assert!(!provider.is_null(), "{name:?} can't be loaded: {}", refused().text);
         self.providers.push(provider);
+    }
+
+    /// Configures it as a program's is: with the providers and the properties that a file names.
+    pub fn configure(&self, file: &Path) {
+        let file = CString::new(file.as_os_str().as_encoded_bytes()).unwrap();
+        // SAFETY: see the top.
+        let configured = unsafe { (libcrypto().OSSL_LIB_CTX_load_config)(self.context, file.as_ptr()) };
+        assert_eq!(configured, 1, "{file:?} is no configuration: {:?}", refused());
     }
 
     /// With Millstream alone.

@@ -71,22 +71,22 @@ impl Filter {
     }
 }
 
-/// No debugger, no core dump, no new privileges.
-pub(super) fn hide(locked: u64) -> Result<(), SandboxError> {
+/// No debugger, no core dump, no new privileges. How many bytes may be locked, if there is a limit.
+pub(super) fn hide(locked: u64) -> Result<Option<u64>, SandboxError> {
     step("be kept from being dumped", set_dumpable_behavior(DumpableBehavior::NotDumpable))?;
     let none = Rlimit { current: Some(0), maximum: Some(0) };
     step("give up core dumps", setrlimit(Resource::Core, none))?;
     step("give up new privileges", set_no_new_privs(true))?;
-    raise_locked(locked);
-    Ok(())
+    Ok(raise_locked(locked))
 }
 
 /// As much locked memory as keys may take, as far as the system lets it: what can't be locked is refused later.
-fn raise_locked(locked: u64) {
+fn raise_locked(locked: u64) -> Option<u64> {
     let limit = getrlimit(Resource::Memlock);
     let maximum =
         limit.maximum.map(|maximum| if geteuid().is_root() { maximum.max(locked) } else { maximum });
     let _ = setrlimit(Resource::Memlock, Rlimit { current: maximum, maximum });
+    getrlimit(Resource::Memlock).current
 }
 
 /// Gives up what the process could do, and says in a few words what holds.

@@ -181,7 +181,7 @@ impl Setting {
                 (Operation::seal(key, &io.iv[..12], &AAD, pass(io.input, data)), tag)
             }),
             Direction::Decrypt => self.run(key, |key, io| {
-                let (data, tag) = io.input.split_at(io.result.len());
+                let (data, tag) = io.input.split_last_chunk().expect("a tag behind the data");
                 (Operation::open(key, &io.iv[..12], &AAD, pass(data, io.result), tag), &mut [])
             }),
         }

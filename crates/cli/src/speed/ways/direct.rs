@@ -171,7 +171,7 @@ fn aead<A: Aead + 'static>(key: A, kernel: fn(&A) -> &'static Kernel, case: &Cas
     let name = kernel(&key).name;
     if case.decrypts() {
         return Prepared::each(name, move |io| {
-            let (data, tag) = io.input.split_at(io.result.len());
+            let Some((data, tag)) = io.input.split_last_chunk() else { return false };
             InOut::separate(data, io.result).and_then(|data| key.open(&io.iv[..12], &AAD, data, tag)).is_ok()
         });
     }

@@ -204,7 +204,10 @@ impl Work {
             }
             Work::Aead { key } => match back {
                 None => Request::seal(*key, &iv[..12], &AAD, source, destination.expect(TWO)),
-                Some(tag) => Request::open(*key, &iv[..12], &AAD, source, destination.expect(TWO), tag),
+                Some(tag) => {
+                    let tag = tag.try_into().expect("a whole tag");
+                    Request::open(*key, &iv[..12], &AAD, source, destination.expect(TWO), tag)
+                }
             },
             Work::CipherMac { key, mac, iv_bytes } => {
                 let iv = &iv[..*iv_bytes];

@@ -63,17 +63,17 @@ macro_rules! tier {
         }
 
         $(#[target_feature(enable = $features)])?
-        pub(crate) fn xts_encrypt(schedule: &Schedule, tweak_schedule: &Schedule, tweak: &Block, data: InOut<'_>) {
+        pub(crate) fn xts_encrypt(schedule: &Schedule, tweak_schedule: &Schedule, start: xts::Start<'_>, data: InOut<'_>) {
             // SAFETY: the features of the lanes are those of this function.
             let keys = unsafe { (Keys::<$wide>::new(schedule), Keys::<$one>::new(schedule), Keys::<$one>::new(tweak_schedule)) };
-            xts::crypt::<_, _, false>((keys.0, keys.1), keys.2, tweak, data)
+            xts::crypt::<_, _, false>((keys.0, keys.1), keys.2, start, data)
         }
 
         $(#[target_feature(enable = $features)])?
-        pub(crate) fn xts_decrypt(schedule: &Schedule, tweak_schedule: &Schedule, tweak: &Block, data: InOut<'_>) {
+        pub(crate) fn xts_decrypt(schedule: &Schedule, tweak_schedule: &Schedule, start: xts::Start<'_>, data: InOut<'_>) {
             // SAFETY: the features of the lanes are those of this function.
             let keys = unsafe { (Keys::<$wide>::new(schedule), Keys::<$one>::new(schedule), Keys::<$one>::new(tweak_schedule)) };
-            xts::crypt::<_, _, true>((keys.0, keys.1), keys.2, tweak, data)
+            xts::crypt::<_, _, true>((keys.0, keys.1), keys.2, start, data)
         }
     };
 }

@@ -97,7 +97,7 @@ impl<A: Algorithm> Messages<A> {
         }
         let Offer { provider, rows, isolated, .. } = self.offer;
         if isolated {
-            let key = RemoteKey::import(provider, A::REMOTE, bytes)?;
+            let key = RemoteKey::aead(provider, A::REMOTE, bytes, self.direction)?;
             self.count.bind(rows.row(provider, Place::Isolated, self.name, "worker"));
             self.key = Some(Key::Remote(Arc::new(key), None));
             return Ok(());
@@ -138,7 +138,7 @@ impl<A: Algorithm> Messages<A> {
     pub fn begin(&mut self, nonce: &[u8]) -> Result<()> {
         match self.key.as_mut().ok_or(NO_KEY)? {
             Key::Local(key, message) => message.begin(key, nonce)?,
-            Key::Remote(_, message) => *message = Some(Box::new(Held::new(nonce)?)),
+            Key::Remote(_, message) => *message = Some(Box::new(Held::new(nonce))),
         }
         Ok(())
     }
@@ -159,7 +159,7 @@ impl<A: Algorithm> Messages<A> {
         match self.key.as_mut().ok_or(NO_KEY)? {
             Key::Local(key, message) => message.pass(key, self.direction, data, tag),
             Key::Remote(key, message) => {
-                message.as_mut().ok_or(NO_MESSAGE)?.pass(key, self.direction, data, tag)
+                message.as_mut().ok_or(NO_MESSAGE)?.pass(&**key, self.direction, data, tag)
             }
         }
     }
@@ -169,7 +169,7 @@ impl<A: Algorithm> Messages<A> {
         self.count.add(0);
         match self.key.as_mut().ok_or(NO_KEY)? {
             Key::Local(key, message) => message.tag(key),
-            Key::Remote(key, message) => message.take().ok_or(NO_MESSAGE)?.tag(key),
+            Key::Remote(key, message) => message.take().ok_or(NO_MESSAGE)?.tag(&**key),
         }
     }
 
@@ -178,7 +178,7 @@ impl<A: Algorithm> Messages<A> {
         self.count.add(0);
         let right = match self.key.as_mut().ok_or(NO_KEY)? {
             Key::Local(key, message) => message.verify(key, tag)?,
-            Key::Remote(key, message) => message.take().ok_or(NO_MESSAGE)?.verify(key, tag)?,
+            Key::Remote(key, message) => message.take().ok_or(NO_MESSAGE)?.verify(&**key, tag)?,
         };
         if right { Ok(()) } else { Err(Reason::SILENT) }
     }

@@ -1,37 +1,53 @@
 //! The whole pipeline. Whatever runs it, on a desk or elsewhere, only calls this.
 
-use std::time::{Duration, Instant};
+mod beside;
+mod times;
+
+use std::time::Instant;
 
 use crate::run::{command, root, run, run_keeping, works};
 use crate::{deps, generate, openssl, setup, vectors};
+use beside::Beside;
+use times::{Times, processor_time};
 
 type Step = fn(&mut Pipeline) -> Result<(), String>;
 
-/// In the order in which faults are cheapest to find.
+/// The steps that run one after another, in the order in which faults are cheapest to find.
 const STEPS: &[(&str, Step)] = &[
     ("fmt", |_| run(command("cargo", &["fmt", "--all", "--check"]))),
     ("deps", |_| deps::check()),
+    // In the profile of the tests, so that what build scripts compile (AWS-LC above all) is compiled once.
     ("clippy", |_| {
-        run(command("cargo", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+        let all = ["clippy", "--workspace", "--all-targets", "--profile", CHECKED, "--", "-D", "warnings"];
+        run(command("cargo", &all))
     }),
     ("doc", doc),
     ("deny", deny),
     ("vectors", |_| vectors::install()),
-    ("openssl", |_| openssl::openssl()),
     ("test", |p| {
         p.tests(command(
             "cargo",
-            &["test", ALL, "--workspace", "--profile", CHECKED, PROGRAMS[0], PROGRAMS[1]],
+            &[&["test", ALL, "--workspace", "--profile", CHECKED], PROGRAMS, SECRETS].concat(),
         ))
     }),
-    ("programs", programs),
-    ("loom", loom),
     ("generated", |_| generate::generate(true)),
+    ("programs", programs),
+    ("constant-time", |p| p.tests(command("cargo", &["test", "--release", "--package", SECRETS[1]]))),
     ("bench-once", bench_once),
-    ("aarch64", aarch64),
+];
+
+/// The steps that run beside those, also one after another. Each builds in a target folder of its own, so that it does
+/// not wait for cargo's lock, and most use one processor only: beside the others they take little time that is not idle.
+const BESIDE: &[(&str, Step)] = &[
+    ("openssl", |_| openssl::openssl()),
     ("miri", miri),
+    ("aarch64", aarch64),
+    ("loom", loom),
     ("fuzz", fuzz),
 ];
+
+/// Which step must have ended before another begins.
+const AFTER: &[(&str, &str)] = &[("programs", "openssl"), ("bench-once", "openssl")];
 
 /// As optimised as a release, so that tests of whole ciphers take no time, with overflow checks and assertions. The
 /// release itself is what `programs` and `bench-once` run.
@@ -41,7 +57,10 @@ pub const CHECKED: &str = "checked";
 const ALL: &str = "--no-fail-fast";
 
 /// Real programs run once, in a step of their own: they take minutes, and it is the module that they test.
-const PROGRAMS: [&str; 2] = ["--exclude", "millstream-tests"];
+const PROGRAMS: &[&str] = &["--exclude", "millstream-tests"];
+
+/// Judged as it ships, in a step of its own: the checks of the other profile branch on secrets.
+const SECRETS: &[&str] = &["--exclude", "millstream-constant-time"];
 
 /// What the steps have seen.
 #[derive(Default)]
@@ -61,17 +80,28 @@ pub fn ci(install: bool, only: Option<&str>, deep: bool) -> Result<(), String> {
         setup::setup()?;
     }
     let mut pipeline = Pipeline { deep, ..Pipeline::default() };
-    let mut times: Vec<(&str, Duration)> = Vec::new();
-    for (name, step) in STEPS.iter().filter(|(name, _)| only.is_none_or(|o| name.contains(o))) {
+    let chosen = |name: &str| only.is_none_or(|text| name.contains(text));
+    let mut times = Times::default();
+    let together = only.is_none();
+    let mut beside =
+        together.then(|| Beside::start(BESIDE.iter().map(|(name, _)| *name), deep)).transpose()?;
+    // A single step runs here, where it can be watched.
+    let alone = BESIDE.iter().filter(|_| !together);
+    for (name, step) in alone.chain(STEPS).filter(|(name, _)| chosen(name)) {
+        if let Some(beside) = &mut beside {
+            let first = AFTER.iter().find(|(step, _)| step == name).map(|(_, first)| *first);
+            beside.collect(first, &mut pipeline, &mut times)?;
+        }
         println!("\n==== {name}");
-        let start = Instant::now();
+        let (start, used) = (Instant::now(), processor_time());
         step(&mut pipeline).map_err(|why| format!("step {name}: {why}"))?;
-        times.push((name, start.elapsed()));
+        times.add(name, start.elapsed(), Some(processor_time().saturating_sub(used)));
+    }
+    if let Some(mut beside) = beside {
+        beside.collect_all(&mut pipeline, &mut times)?;
     }
     println!("\n==== summary");
-    for (name, time) in times {
-        println!("{name:14} {:6.1} s", time.as_secs_f64());
-    }
+    times.print(together);
     pipeline.skipped.sort();
     pipeline.skipped.dedup();
     for line in &pipeline.skipped {
@@ -81,21 +111,51 @@ pub fn ci(install: bool, only: Option<&str>, deep: bool) -> Result<(), String> {
     Ok(())
 }
 
+/// How the line begins that ends each program of tests.
+const PASSED: &str = "test result: ok. ";
+
+/// Whether a line of a test program says how many tests passed, or that one could not run.
+fn is_result(line: &str) -> bool {
+    line.starts_with(PASSED) || line.starts_with("SKIPPED ")
+}
+
 impl Pipeline {
     /// Runs tests, counts those that passed, and keeps the lines that say what could not run.
     fn tests(&mut self, tests: std::process::Command) -> Result<(), String> {
-        let lines =
-            run_keeping(tests, |line| line.starts_with("SKIPPED ") || line.starts_with("test result: ok. "))?;
-        for line in lines {
-            match line.strip_prefix("test result: ok. ") {
+        let lines = run_keeping(tests, is_result)?;
+        self.count(lines.iter().map(String::as_str))
+    }
+
+    /// Counts what test programs have printed of tests that passed or could not run. Lines of any other kind are passed
+    /// over.
+    fn count<'l>(&mut self, lines: impl Iterator<Item = &'l str>) -> Result<(), String> {
+        for line in lines.filter(|line| is_result(line)) {
+            match line.strip_prefix(PASSED) {
                 Some(counts) => {
                     let passed = counts.split(' ').next().and_then(|n| n.parse::<u64>().ok());
                     self.passed += passed.ok_or_else(|| format!("not understood: {line}"))?;
                 }
-                None => self.skipped.push(line),
+                None => self.skipped.push(line.to_owned()),
             }
         }
         Ok(())
+    }
+
+    /// Has Miri execute the tests of packages that are named for it.
+    fn interpret(&mut self, packages: &[&'static str], targets: &[&'static str]) -> Result<(), String> {
+        let mut arguments = vec!["+nightly", "miri", "test", ALL];
+        arguments.extend(packages.iter().flat_map(|package| ["--package", *package]));
+        arguments.extend(targets);
+        arguments.push("miri_");
+        if !self.deep {
+            arguments.extend(["--", "--skip", "miri_long_"]);
+        }
+        let mut tests = command("cargo", &arguments);
+        tests
+            .env("MIRIFLAGS", "-Zmiri-disable-isolation")
+            .env("RUSTFLAGS", MIRI_FLAGS)
+            .env("CARGO_TARGET_DIR", root().join("target/miri"));
+        self.tests(tests)
     }
 
     fn skip(&mut self, why: &str) {
@@ -105,7 +165,9 @@ impl Pipeline {
 }
 
 fn doc(_: &mut Pipeline) -> Result<(), String> {
-    let mut doc = command("cargo", &["doc", "--workspace", "--no-deps", "--document-private-items"]);
+    const ALL: &[&str] =
+        &["doc", "--workspace", "--no-deps", "--document-private-items", "--profile", CHECKED];
+    let mut doc = command("cargo", ALL);
     doc.env("RUSTDOCFLAGS", "-D warnings");
     run(doc)
 }
@@ -124,30 +186,36 @@ fn deny(pipeline: &mut Pipeline) -> Result<(), String> {
     Ok(())
 }
 
-/// Unmodified programs on the provider, without features, and traced; and the provider under every libcrypto there is.
+/// Unmodified programs on the provider, without features, and traced; and the provider under every libcrypto there is,
+/// with the tests that `test` has built.
 fn programs(pipeline: &mut Pipeline) -> Result<(), String> {
     pipeline.tests(command("cargo", &["test", ALL, "--release", "--package", PROGRAMS[1]]))?;
     for libcrypto in openssl::libraries()? {
         println!("\nThe provider under {}", libcrypto.display());
-        let mut tests = command("cargo", &["test", ALL, "--release", "--package", "millstream-provider"]);
+        let mut tests = command(
+            "cargo",
+            &["test", ALL, "--profile", CHECKED, "--package", "millstream-provider", "--lib", "--tests"],
+        );
         tests.env("MILLSTREAM_TEST_LIBCRYPTO", libcrypto);
         pipeline.tests(tests)?;
     }
     Ok(())
 }
 
-/// The rings under every interleaving of their two sides.
+/// The rings, how a worker sleeps and is woken, and how a tally's rows are claimed, under every interleaving.
 fn loom(pipeline: &mut Pipeline) -> Result<(), String> {
-    let mut tests = command("cargo", &["test", "--release", "--package", "millstream-cwq", "--test", "loom"]);
+    let mut tests = command("cargo", &["test", ALL, "--release", "--package", "millstream-cwq"]);
+    tests.args(["--test", "loom", "--test", "loom_mailbox", "--test", "loom_tally"]);
     tests.env("RUSTFLAGS", "--cfg loom").env("CARGO_TARGET_DIR", root().join("target/loom"));
     pipeline.tests(tests)
 }
 
-/// Every bench once, results compared, nothing timed: one object at a time, many, those in another process, OpenSSL's, what observing costs, and programs for SPARC.
+/// Every bench once, results compared, nothing timed: one object at a time, many, those in another process, OpenSSL's, what observing costs, and programs for SPARC; and whether a planted leak shows in time.
 fn bench_once(pipeline: &mut Pipeline) -> Result<(), String> {
     const BENCH: &[&str] = &["run", "--release", "--quiet", "--package", "millstream-bench", "--"];
     pipeline.tests(command("cargo", &[BENCH, &["--check-only", "--all-kernels"]].concat()))?;
     pipeline.tests(command("cargo", &[BENCH, &["many", "--check-only"]].concat()))?;
+    pipeline.tests(command("cargo", &[BENCH, &["timing", "--check-only"]].concat()))?;
     run(command("cargo", &["build", "--release", "--quiet", "--package", "millstream-cli"]))?;
     pipeline.tests(command("cargo", &[BENCH, &["isolated", "--check-only"]].concat()))?;
     run(command("cargo", &["build", "--release", "--quiet", "--package", "millstream-provider"]))?;
@@ -173,13 +241,16 @@ fn aarch64(pipeline: &mut Pipeline) -> Result<(), String> {
     let faces = ["millstream-cli", "millstream-capi", "millstream-provider"];
     let mut arguments = vec!["check", "--target", AARCH64];
     arguments.extend(faces.iter().flat_map(|face| ["--package", face]));
+    let folder = root().join("target/aarch64");
     let mut builds = command("cargo", &arguments);
     builds.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc");
+    builds.env("CARGO_TARGET_DIR", &folder);
     run(builds)?;
     let packages = ["--package", "millstream-cpu", "--package", "millstream-engines"];
     let mut arguments = vec!["test", ALL, "--release", "--target", AARCH64];
     arguments.extend(packages);
     let mut tests = command("cargo", &arguments);
+    tests.env("CARGO_TARGET_DIR", &folder);
     tests.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc").env(
         "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER",
         "qemu-aarch64-static -cpu max -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=/usr/aarch64-linux-gnu/lib",
@@ -196,23 +267,14 @@ const MIRI_FLAGS: &str = "-Ctarget-feature=+aes,+pclmulqdq,+sha,+sse4.2,+avx2,+b
 
 fn miri(pipeline: &mut Pipeline) -> Result<(), String> {
     if !works("cargo", &["+nightly", "miri", "--version"]) {
-        pipeline.skip("miri is not installed: the vector kernels and the accelerator were not interpreted");
+        pipeline.skip(
+            "miri is not installed: the vector kernels, the accelerator and buffers were not interpreted",
+        );
         return Ok(());
     }
-    let mut arguments = vec!["+nightly", "miri", "test", ALL];
-    for package in ["millstream-engines", "millstream-cwq", "millstream-accelerator"] {
-        arguments.extend(["--package", package]);
-    }
-    arguments.push("miri_");
-    if !pipeline.deep {
-        arguments.extend(["--", "--skip", "miri_long_"]);
-    }
-    let mut tests = command("cargo", &arguments);
-    tests
-        .env("MIRIFLAGS", "-Zmiri-disable-isolation")
-        .env("RUSTFLAGS", MIRI_FLAGS)
-        .env("CARGO_TARGET_DIR", root().join("target/miri"));
-    pipeline.tests(tests)
+    pipeline.interpret(&["millstream-engines", "millstream-cwq", "millstream-accelerator"], &[])?;
+    // Of these the libraries only: their other tests are processes that fork.
+    pipeline.interpret(&["millstream-shm", "millstream"], &["--lib"])
 }
 
 /// Each fuzz target for a short while, from its seeds.
@@ -230,8 +292,16 @@ fn fuzz(pipeline: &mut Pipeline) -> Result<(), String> {
         let time = if pipeline.deep { "-max_total_time=300" } else { "-max_total_time=5" };
         let limits = ["--", time, "-max_len=4096", "-verbosity=0", "-print_final_stats=1"];
         let mut arguments = vec!["+nightly", "fuzz", "run", target];
+        // What is found goes into the first folder, which is not kept with the sources.
+        let (found, seeds) = (format!("fuzz/corpus/{target}"), format!("fuzz/seeds/{target}"));
+        if root().join(&seeds).is_dir() {
+            std::fs::create_dir_all(root().join(&found)).map_err(|e| format!("{found}: {e}"))?;
+            arguments.extend([found.as_str(), seeds.as_str()]);
+        }
         arguments.extend(limits);
         run(command("cargo", &arguments))?;
+        // In the words of a test program, so that it is counted where this step runs beside others too.
+        println!("{PASSED}1 passed; fuzz target {target}");
         pipeline.passed += 1;
     }
     Ok(())

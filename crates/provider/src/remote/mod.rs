@@ -1,21 +1,23 @@
 //! Keys in the service: what isolated contexts hold in place of a key.
 //!
-//! A process attaches when the first key is set, and has one grant for each socket. The bytes of a key go to a worker and
+//! A process attaches when the first key is set, and again when its grant has no room for a key. The bytes of a key go to a worker and
 //! are not kept here. After a fork the grant is the parent's: the child attaches for keys that it sets itself, and the
 //! parent's are refused with a reason that says so. The same holds after the service was restarted: no key is ever
 //! computed with in this process instead.
 
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+mod service;
 
-use millstream::cwq::{Algorithm, Status};
-use millstream::isolated::{Accelerator, Attach, Exportable, GrantState};
+use std::sync::Arc;
+
+use millstream::cwq::{Algorithm, Status, Usages};
+use millstream::isolated::KeyRefusal;
 use millstream::modes::Direction;
-use millstream::queue::{Buffer, Done, KeyHandle, Request, SharedQueue};
+use millstream::queue::{Buffer, Done, KeyHandle, KeyOptions, Request};
 use millstream::{Error, InOut};
+use zeroize::Zeroizing;
 
+use self::service::{Refused, Service};
 use crate::error::{Reason, Result};
-use crate::fork::{PerProcess, generation};
 use crate::provider::Provider;
 
 /// The longest message whose tag or MAC is computed over all of it at once, in bytes.
@@ -24,68 +26,18 @@ pub const LONGEST: usize = 4 << 20;
 /// How much goes in one operation, in bytes: what the arena has room for many of.
 const PIECE: usize = 64 << 10;
 
-/// Keys that a process may have at a time.
-const KEY_SLOTS: usize = 4096;
-
-/// Memory for what is in flight: a whole message, its output, and pieces of others.
-const ARENA_BYTES: u32 = 16 << 20;
-
-/// A grant, and its queue.
-pub struct Service {
-    socket: PathBuf,
-    made_in: u64,
-    accelerator: Accelerator,
-    queue: SharedQueue,
-}
-
-impl Service {
-    /// The process's grant from the configured socket.
-    fn get(provider: Provider) -> Result<Arc<Service>> {
-        static SERVICES: PerProcess<Mutex<Vec<Arc<Service>>>> = PerProcess::new();
-        let socket = provider.configuration().socket.as_deref().ok_or(NOT_CONFIGURED)?;
-        let mut services = SERVICES.get().lock().unwrap_or_else(PoisonError::into_inner);
-        services.retain(|service| service.accelerator.state() == GrantState::Live);
-        if let Some(service) = services.iter().find(|service| service.socket == socket) {
-            return Ok(Arc::clone(service));
-        }
-        let service = Arc::new(Service::attach(socket)?);
-        services.push(Arc::clone(&service));
-        Ok(service)
-    }
-
-    fn attach(socket: &Path) -> Result<Self> {
-        let path = (!socket.as_os_str().is_empty()).then(|| socket.to_owned());
-        let wanted =
-            Attach { socket: path, key_slots: KEY_SLOTS, arena_bytes: ARENA_BYTES, ..Attach::default() };
-        let accelerator = wanted.attach().map_err(Error::from)?;
-        let queue = SharedQueue::new(accelerator.queue()?);
-        Ok(Service { socket: socket.to_owned(), made_in: generation(), accelerator, queue })
-    }
-
-    /// That it is not a parent's, whose locks may be held for ever here.
-    fn is_ours(&self) -> Result<()> {
-        if self.made_in == generation() { Ok(()) } else { Err(PARENTS) }
-    }
-
-    /// A buffer, with bytes in it. Waits for none: when the arena is full, other threads have it.
-    fn buffer(&self, len: usize) -> Result<Buffer> {
-        self.queue.buffer(len).map_err(|why| Error::from(why).into())
-    }
-
-    fn run(&self, request: Request<'_>) -> Result<Done> {
-        let done = self.queue.run(request).map_err(Error::from)?;
-        match done.result {
-            Ok(()) => Ok(done),
-            Err(status) => Err(Error::from(status).into()),
-        }
-    }
-}
-
-const NOT_CONFIGURED: Reason = Reason::KEY_SETUP_FAILED.with(
-    "no isolation is configured: set MILLSTREAM_SOCKET, or add the line `isolated = yes` to the provider's section of openssl.cnf",
-);
 const PARENTS: Reason = Reason::CIPHER_OPERATION_FAILED
     .with("the key was set before a fork and is the parent's: set it again in the child");
+const ONLY_ENCRYPTS: Reason = Reason::CIPHER_OPERATION_FAILED.with(
+    "the isolated key was set to encrypt, and so can't decrypt: set it again for a context that decrypts",
+);
+const ONLY_DECRYPTS: Reason = Reason::CIPHER_OPERATION_FAILED.with(
+    "the isolated key was set to decrypt, and so can't encrypt: set it again for a context that encrypts",
+);
+const ONLY_OPENS: Reason = Reason::CIPHER_OPERATION_FAILED.with(
+    "the service's policy (`usages` or `nonces`) lets this key only open whole messages: set the tag, of 16 bytes, before the data, \
+     pass the data in one piece, and see that the tag is right; or have the policy allow `encrypt`, with nonces of \"any\" origin",
+);
 
 /// How an operation's vector follows from the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,14 +63,76 @@ impl Chaining {
 pub struct RemoteKey {
     service: Arc<Service>,
     handle: KeyHandle,
+    usages: Usages,
 }
 
 impl RemoteKey {
-    /// Brings a key there. Attaches if this is the first.
-    pub fn import(provider: Provider, algorithm: Algorithm, key: &[u8]) -> Result<Self> {
-        let service = Service::get(provider)?;
-        let handle = service.accelerator.import_key(algorithm, key, Exportable::No)?;
-        Ok(RemoteKey { service, handle })
+    /// Brings a key there that passes data one way: it is for what that takes, and no more.
+    pub fn one_way(
+        provider: Provider,
+        algorithm: Algorithm,
+        key: &[u8],
+        direction: Direction,
+    ) -> Result<Self> {
+        let usages = match direction {
+            // The modes that do the same in both directions have no keys for one.
+            _ if Usages::is_two_way(algorithm) => Usages::of(algorithm),
+            Direction::Encrypt => Usages::ENCRYPT,
+            Direction::Decrypt => Usages::DECRYPT,
+        };
+        RemoteKey::import(provider, algorithm, key, usages, usages)
+    }
+
+    /// Brings a key of an AEAD there.
+    ///
+    /// Programs that use OpenSSL give nonces themselves, and who may seal under any nonce can decrypt; and what is decrypted in pieces, before
+    /// its tag is known, takes keystream, which is had by sealing. So a key is for both. Where a policy forbids that, one that is to
+    /// decrypt is for that alone, and opens whole messages only.
+    pub fn aead(provider: Provider, algorithm: Algorithm, key: &[u8], direction: Direction) -> Result<Self> {
+        let both = Usages::of(algorithm);
+        let least = if direction == Direction::Decrypt { Usages::DECRYPT } else { both };
+        RemoteKey::import(provider, algorithm, key, both, least)
+    }
+
+    /// Brings a key there that computes MACs.
+    pub fn signing(provider: Provider, algorithm: Algorithm, key: &[u8]) -> Result<Self> {
+        RemoteKey::import(provider, algorithm, key, Usages::SIGN, Usages::SIGN)
+    }
+
+    /// Brings a key there for what it should be for, or for the least that will do if the policy allows no more.
+    fn import(
+        provider: Provider,
+        algorithm: Algorithm,
+        key: &[u8],
+        wanted: Usages,
+        least: Usages,
+    ) -> Result<Self> {
+        let bring = |usages| {
+            let options = KeyOptions { usages: Some(usages), ..KeyOptions::default() };
+            let (service, handle) = Service::import(provider, algorithm, key, options)?;
+            Ok(RemoteKey { handle, service, usages })
+        };
+        match bring(wanted) {
+            Err(Refused::There(KeyRefusal::PolicyUsages | KeyRefusal::PolicyNonces)) if least != wanted => {
+                bring(least)
+            }
+            brought => brought,
+        }
+        .map_err(|refused| match refused {
+            Refused::Reason(reason) => reason,
+            Refused::There(why) => refusal(why, algorithm, least),
+        })
+    }
+
+    /// That it is ours, and that it is for that.
+    fn is_for(&self, usage: Usages) -> Result<()> {
+        self.service.is_ours()?;
+        match self.usages.contains(usage) {
+            true => Ok(()),
+            false if is_aead(self.handle.algorithm()) => Err(ONLY_OPENS),
+            false if usage == Usages::DECRYPT => Err(ONLY_ENCRYPTS),
+            false => Err(ONLY_DECRYPTS),
+        }
     }
 
     /// Passes `data`, whole blocks of as many bytes as `chain` has; `chain` is the vector before and what the next pass needs
@@ -130,7 +144,7 @@ impl RemoteKey {
         chain: &mut [u8],
         mut data: InOut<'_>,
     ) -> Result<()> {
-        self.service.is_ours()?;
+        self.is_for(usage(direction))?;
         while !data.is_empty() {
             let n = data.len().min(PIECE);
             let mut piece = data.take(n);
@@ -155,7 +169,7 @@ impl RemoteKey {
 
     /// Passes a whole data unit under a tweak.
     pub fn data_unit(&self, direction: Direction, tweak: &[u8], mut data: InOut<'_>) -> Result<()> {
-        self.service.is_ours()?;
+        self.is_for(usage(direction))?;
         let (source, destination) = self.message(&data)?;
         let request = match direction {
             Direction::Encrypt => Request::encrypt(self.handle, tweak, source, destination),
@@ -167,7 +181,7 @@ impl RemoteKey {
 
     /// Encrypts a whole message; returns the tag over it and `aad`.
     pub fn seal(&self, nonce: &[u8], aad: &[u8], mut data: InOut<'_>) -> Result<[u8; 16]> {
-        self.service.is_ours()?;
+        self.is_for(Usages::ENCRYPT)?;
         let (source, destination) = self.message(&data)?;
         let done = self.service.run(Request::seal(self.handle, nonce, aad, source, destination))?;
         data.output().copy_from_slice(both(&done)?.1);
@@ -175,11 +189,11 @@ impl RemoteKey {
     }
 
     /// Decrypts a whole message if `tag` is right, and tells whether it is; else the output is zero.
-    pub fn open(&self, nonce: &[u8], aad: &[u8], mut data: InOut<'_>, tag: &[u8]) -> Result<bool> {
-        self.service.is_ours()?;
+    pub fn open(&self, nonce: &[u8], aad: &[u8], mut data: InOut<'_>, tag: &[u8; 16]) -> Result<bool> {
+        self.is_for(Usages::DECRYPT)?;
         let (source, destination) = self.message(&data)?;
         let request = Request::open(self.handle, nonce, aad, source, destination, tag);
-        let done = self.service.queue.run(request).map_err(Error::from)?;
+        let done = self.service.try_run(request)?;
         match done.result {
             Ok(()) => {
                 data.output().copy_from_slice(both(&done)?.1);
@@ -195,7 +209,7 @@ impl RemoteKey {
 
     /// The MAC of a whole message, at the front of what is returned, and its length.
     pub fn mac(&self, message: &[u8]) -> Result<([u8; 64], usize)> {
-        self.service.is_ours()?;
+        self.is_for(Usages::SIGN)?;
         fits(message.len())?;
         let mut source = self.service.buffer(message.len())?;
         source.copy_from_slice(message);
@@ -216,11 +230,46 @@ impl RemoteKey {
 
 impl Drop for RemoteKey {
     fn drop(&mut self) {
-        // A parent's key is the parent's to destroy; and a service that is gone has destroyed it.
-        if self.service.is_ours().is_ok() {
-            let _ = self.service.accelerator.destroy_key(self.handle);
-        }
+        self.service.discard(self.handle);
     }
+}
+
+/// What passing data that way takes.
+fn usage(direction: Direction) -> Usages {
+    match direction {
+        Direction::Encrypt => Usages::ENCRYPT,
+        Direction::Decrypt => Usages::DECRYPT,
+    }
+}
+
+fn is_aead(algorithm: Algorithm) -> bool {
+    matches!(algorithm, Algorithm::AesGcm | Algorithm::ChaCha20Poly1305)
+}
+
+/// Why the service took no key, with the policy's rule where it is one.
+fn refusal(why: KeyRefusal, algorithm: Algorithm, usages: Usages) -> Reason {
+    let name = algorithm.name();
+    let (rule, why) = match why {
+        KeyRefusal::Policy => ("algorithms", format!("it does not allow {name}: add it")),
+        KeyRefusal::PolicyUsages => {
+            let both = if usages == Usages::ENCRYPT | Usages::DECRYPT {
+                " (with this algorithm who can do the one can do the other)"
+            } else {
+                ""
+            };
+            ("usages", format!("it allows no key of {name} to {usages}{both}: add what is missing"))
+        }
+        KeyRefusal::PolicyNonces => (
+            "nonces",
+            format!(
+                "it is \"worker\", and programs that use OpenSSL give the nonces of {name} themselves: make it \"any\" for them"
+            ),
+        ),
+        why => return Error::Key(why).into(),
+    };
+    Reason::KEY_SETUP_FAILED.because(format!(
+        "the key was refused by the rule `{rule}` of the service's policy: {why}, or ask for millstream.isolated=no"
+    ))
 }
 
 /// Source and destination, as they came back.
@@ -239,6 +288,18 @@ pub fn fits(len: usize) -> Result<()> {
     Err(Reason::LENGTH_TOO_LARGE.with(
         "an isolated key computes the tag of at most 4 MiB in one message: make messages shorter, or ask for millstream.isolated=no",
     ))
+}
+
+/// Appends to what is held of a message. A vector that grows by itself leaves its bytes behind where they were: here
+/// they move to a larger one, and the old one is zeroised.
+pub fn append(held: &mut Zeroizing<Vec<u8>>, more: &[u8]) {
+    let needed = held.len() + more.len();
+    if needed > held.capacity() {
+        let mut larger = Zeroizing::new(Vec::with_capacity(needed.max(2 * held.capacity())));
+        larger.extend_from_slice(held);
+        *held = larger;
+    }
+    held.extend_from_slice(more);
 }
 
 /// Adds to a big-endian counter.

@@ -1,0 +1,178 @@
+//! Checking a long word and beginning its operation: nothing is written before all of it was found to be right.
+
+use millstream_cpu::Features;
+use millstream_cwq::{ControlWord, Opcode, Status};
+use millstream_engines::kasumi;
+
+use super::state::{Cipher, Sum};
+use super::{Long, Openings, Phase};
+use crate::arena::{Arena, Span};
+use crate::build::{Keys, carry, checksum, f8_start, f9_start, keys, make_nonce};
+use crate::execute::status_of;
+use crate::grant::Grant;
+use crate::kept::wipe_stack;
+use crate::key::{CipherKey, KeyRef, hash_of};
+use crate::operation::check_cipher;
+use crate::plan::{KeyAt, Pieces, Plan, Source, plan};
+
+impl Long {
+    /// Begins a word's operation. `gathered` is what its gather list named when its cost was reckoned, and `per_byte` what a
+    /// byte of it costs.
+    ///
+    /// # Errors
+    /// The status with which the word ends.
+    pub(crate) fn begin<A: Arena>(
+        features: Features,
+        word: &ControlWord,
+        gathered: u32,
+        grant: &Grant<A>,
+        per_byte: i64,
+        openings: &Openings,
+    ) -> Result<Box<Long>, Status> {
+        let arena = &grant.arena;
+        let mut pieces = Pieces::new();
+        let mut checked = Plan::NOTHING;
+        plan(word, arena, grant.policy, &mut pieces, &mut checked)?;
+        let len = checked.source.len();
+        if matches!(checked.source, Source::Gather { .. }) && len > gathered {
+            // The list has changed since: what it names now was not paid for.
+            return Err(Status::Gather);
+        }
+        let carried = if matches!(checked.key, KeyAt::Arena(_)) || matches!(checked.mac_key, KeyAt::Arena(_))
+        {
+            let carried = carry(features, arena, &checked);
+            wipe_stack();
+            Some(carried?)
+        } else {
+            None
+        };
+        let found = keys(&checked, grant, carried.as_ref())?;
+        let mut iv = [0; 255];
+        let iv = if checked.makes_nonce {
+            let nonce = make_nonce(&checked, grant)?;
+            iv[..nonce.len()].copy_from_slice(&nonce);
+            &iv[..nonce.len()]
+        } else {
+            read(arena, checked.iv, &mut iv)
+        };
+        let mut expected = [0; 255];
+        let expected = if checked.reverse { read(arena, checked.mac, &mut expected) } else { &[] };
+        let cipher = cipher(&checked, &found, iv)?;
+        let sum = sum(features, arena, &checked, &found, iv)?;
+        let mut chain = [0; 16];
+        let kept = iv.len().min(16);
+        chain[..kept].copy_from_slice(&iv[..kept]);
+        let has_aad = checked.opcode == Opcode::Aead && checked.aad.len > 0;
+        let long = Long {
+            word: *word,
+            plan: checked,
+            pieces,
+            carried,
+            cipher,
+            sum,
+            chain,
+            expected: expected.to_vec(),
+            per_byte,
+            phase: if has_aad { Phase::Aad } else { Phase::Data },
+            done: 0,
+            place: None,
+            verdict: Status::Ok,
+        };
+        if long.opens() {
+            openings.has_place_for(len)?;
+        }
+        Ok(Box::new(long))
+    }
+}
+
+/// Copies a short input.
+fn read<'b, A: Arena>(arena: &A, span: Span, buffer: &'b mut [u8; 255]) -> &'b [u8] {
+    let bytes = &mut buffer[..span.len as usize];
+    if span.len > 0 {
+        arena.read(span.at, bytes);
+    }
+    bytes
+}
+
+/// The cipher of an operation, before its first byte.
+fn cipher(plan: &Plan, keys: &Keys<'_>, iv: &[u8]) -> Result<Cipher, Status> {
+    let first = keys.first();
+    Ok(match plan.opcode {
+        Opcode::Aead => match first {
+            Some(KeyRef::AesGcm(key)) => Cipher::Gcm(Box::new(key.begin(iv).map_err(status_of)?)),
+            Some(KeyRef::ChaCha20Poly1305(key)) => {
+                Cipher::ChaCha(Box::new(key.begin(iv).map_err(status_of)?))
+            }
+            _ => return Err(Status::Key),
+        },
+        Opcode::Cipher if matches!(first, Some(KeyRef::KasumiF8(_))) => {
+            let Some(KeyRef::KasumiF8(key)) = first else { return Err(Status::Key) };
+            let (count, bearer, direction) = f8_start(iv)?;
+            Cipher::KasumiF8(key.begin(count, bearer, direction).map_err(status_of)?)
+        }
+        Opcode::Cipher | Opcode::EncryptThenMac | Opcode::MacThenDecrypt => {
+            let key = first.and_then(KeyRef::as_cipher).ok_or(Status::Key)?;
+            let secret = plan.source.len() - plan.clear;
+            check_cipher(key, iv, secret as usize).map_err(status_of)?;
+            match key {
+                CipherKey::Rc4(key) => Cipher::Rc4(Box::new(key.clone())),
+                CipherKey::AesXts(_) => Cipher::Xts,
+                _ => Cipher::Chained,
+            }
+        }
+        _ => Cipher::None,
+    })
+}
+
+/// The hash, MAC or checksum of an operation, before its first byte.
+fn sum<A: Arena>(
+    features: Features,
+    arena: &A,
+    plan: &Plan,
+    keys: &Keys<'_>,
+    iv: &[u8],
+) -> Result<Sum, Status> {
+    let hash = || hash_of(plan.algorithm).ok_or(Status::Algorithm);
+    match plan.opcode {
+        Opcode::Checksum | Opcode::CopyChecksum => Ok(Sum::checksum(features, checksum(plan.algorithm)?)),
+        Opcode::Hash => Sum::hash(features, hash()?, None),
+        Opcode::PartialHash => {
+            let mut state = [0; ControlWord::STATE_BYTES as usize];
+            let state = &mut state[..plan.aad.len as usize];
+            if plan.aad.len > 0 {
+                arena.read(plan.aad.at, state);
+            }
+            Sum::hash(features, hash()?, (!plan.first).then_some(&*state))
+        }
+        Opcode::EncryptThenMac | Opcode::MacThenDecrypt => match keys.second() {
+            Some(KeyRef::Hmac(key)) => Ok(Sum::Hmac(Box::new(key.start()))),
+            _ => Err(Status::Key),
+        },
+        Opcode::Hmac | Opcode::Mac => mac(plan, keys, iv),
+        _ => Ok(Sum::None),
+    }
+}
+
+fn mac(plan: &Plan, keys: &Keys<'_>, iv: &[u8]) -> Result<Sum, Status> {
+    let key = keys.first().ok_or(Status::Key)?;
+    if let KeyRef::KasumiF9(key) = key {
+        let (count, fresh) = f9_start(iv)?;
+        if plan.parameter >> 8 > 1 {
+            return Err(Status::Parameter);
+        }
+        return Ok(f9(key, count, fresh));
+    }
+    if !iv.is_empty() {
+        return Err(Status::IvLength);
+    }
+    Ok(match key {
+        KeyRef::Hmac(key) => Sum::Hmac(Box::new(key.start())),
+        KeyRef::AesCmac(key) => Sum::Cmac(Box::new(key.begin())),
+        KeyRef::DesMac(key) => Sum::DesMac(key.begin()),
+        _ => return Err(Status::Key),
+    })
+}
+
+fn f9(key: &kasumi::F9, count: u32, fresh: u32) -> Sum {
+    Sum::KasumiF9(key.begin(count, fresh))
+}

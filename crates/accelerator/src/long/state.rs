@@ -1,0 +1,224 @@
+//! What a cipher, and what a hash or MAC, has come to between two slices.
+
+use millstream_cpu::Features;
+use millstream_cwq::Status;
+use millstream_engines::aead::AeadState;
+use millstream_engines::aes::CmacState;
+use millstream_engines::crc::{Crc32, Crc32c};
+use millstream_engines::hash::{Hash, Hasher};
+use millstream_engines::hmac::Hmac;
+use millstream_engines::ipsum::IpChecksum;
+use millstream_engines::kasumi::{F8State, F9State};
+use millstream_engines::modes::Direction;
+use millstream_engines::rc4::Rc4;
+use millstream_engines::{InOut, chacha20poly1305, des, gcm};
+
+use crate::build::Keys;
+use crate::execute::status_of;
+use crate::key::{CipherKey, KeyRef};
+use crate::operation::Checksum;
+
+/// A digest, tag or code.
+pub(super) type Tag = arrayvec::ArrayVec<u8, 64>;
+
+/// The cipher of an operation. All but the first are boxed: most operations have a chaining value or none.
+pub(super) enum Cipher {
+    None,
+    /// All that is kept is a chaining value or a counter, so that slices of several operations go side by side.
+    Chained,
+    Xts,
+    Rc4(Box<Rc4>),
+    KasumiF8(F8State),
+    Gcm(Box<gcm::State>),
+    ChaCha(Box<chacha20poly1305::State>),
+}
+
+impl Cipher {
+    /// Passes the next bytes, from the one on at which they begin, in place. `unused` bits of the last byte have no meaning.
+    /// What is only chained is not for here.
+    pub(super) fn pass(
+        &mut self,
+        keys: &Keys<'_>,
+        direction: Direction,
+        tweak: &[u8; 16],
+        at: u32,
+        bytes: &mut [u8],
+        unused: usize,
+    ) -> Result<(), Status> {
+        let bits = 8 * bytes.len() - unused;
+        let data = InOut::in_place(bytes);
+        let passed = match (self, keys.first()) {
+            (Cipher::Rc4(state), _) => {
+                state.apply(data);
+                Ok(())
+            }
+            (Cipher::Xts, Some(KeyRef::AesXts(key))) => match direction {
+                Direction::Encrypt => key.encrypt_part(tweak, at / 16, data),
+                Direction::Decrypt => key.decrypt_part(tweak, at / 16, data),
+            },
+            (Cipher::KasumiF8(state), Some(KeyRef::KasumiF8(key))) => state.apply(key, data, bits),
+            (Cipher::Gcm(state), Some(KeyRef::AesGcm(key))) => crypt(&mut **state, key, direction, data),
+            (Cipher::ChaCha(state), Some(KeyRef::ChaCha20Poly1305(key))) => {
+                crypt(&mut **state, key, direction, data)
+            }
+            _ => return Err(Status::Key),
+        };
+        passed.map_err(status_of)
+    }
+
+    /// Adds associated data.
+    pub(super) fn aad(&mut self, keys: &Keys<'_>, bytes: &[u8]) -> Result<(), Status> {
+        let added = match (self, keys.first()) {
+            (Cipher::Gcm(state), Some(KeyRef::AesGcm(key))) => state.aad(key, bytes),
+            (Cipher::ChaCha(state), Some(KeyRef::ChaCha20Poly1305(key))) => state.aad(key, bytes),
+            _ => return Err(Status::Key),
+        };
+        added.map_err(status_of)
+    }
+
+    /// The tag of an AEAD; nothing of another cipher.
+    pub(super) fn tag(&self, keys: &Keys<'_>) -> Result<Tag, Status> {
+        Ok(match (self, keys.first()) {
+            (Cipher::Gcm(state), Some(KeyRef::AesGcm(key))) => tag(&state.tag(key)),
+            (Cipher::ChaCha(state), Some(KeyRef::ChaCha20Poly1305(key))) => tag(&state.tag(key)),
+            (Cipher::Gcm(_) | Cipher::ChaCha(_), _) => return Err(Status::Key),
+            _ => Tag::new(),
+        })
+    }
+}
+
+fn crypt<S: AeadState>(
+    state: &mut S,
+    key: &S::Key,
+    direction: Direction,
+    data: InOut<'_>,
+) -> Result<(), millstream_engines::Error> {
+    match direction {
+        Direction::Encrypt => state.encrypt(key, data),
+        Direction::Decrypt => state.decrypt_unverified(key, data),
+    }
+}
+
+/// The hash, MAC or checksum of an operation.
+pub(super) enum Sum {
+    None,
+    Crc32(Crc32),
+    Crc32c(Crc32c),
+    Ip(IpChecksum),
+    Hash(Box<Hasher>),
+    Hmac(Box<Hmac>),
+    Cmac(Box<CmacState>),
+    DesMac(des::MacState),
+    KasumiF9(F9State),
+    /// What F9 has come to, once it has seen the last bits.
+    Code([u8; 4]),
+}
+
+impl Sum {
+    pub(super) fn checksum(features: Features, checksum: Checksum) -> Self {
+        match checksum {
+            Checksum::Crc32 => Sum::Crc32(Crc32::new(features)),
+            Checksum::Crc32c => Sum::Crc32c(Crc32c::new(features)),
+            Checksum::Ip => Sum::Ip(IpChecksum::new(features)),
+        }
+    }
+
+    pub(super) fn hash(features: Features, hash: Hash, before: Option<&[u8]>) -> Result<Self, Status> {
+        let hasher = match before {
+            Some(state) => Hasher::import(features, hash, state).map_err(status_of)?,
+            None => Hasher::new(features, hash),
+        };
+        Ok(Sum::Hash(Box::new(hasher)))
+    }
+
+    /// Adds the next bytes. F9 must know its last ones: `last` is the direction, and how many bits of them have no meaning.
+    pub(super) fn add(
+        &mut self,
+        keys: &Keys<'_>,
+        bytes: &[u8],
+        last: Option<(u8, usize)>,
+    ) -> Result<(), Status> {
+        match (&mut *self, keys.first()) {
+            (Sum::None | Sum::Code(_), _) => {}
+            (Sum::Crc32(sum), _) => sum.update(bytes),
+            (Sum::Crc32c(sum), _) => sum.update(bytes),
+            (Sum::Ip(sum), _) => sum.update(bytes),
+            (Sum::Hash(hasher), _) => hasher.update(bytes),
+            (Sum::Hmac(hmac), _) => hmac.update(bytes),
+            (Sum::Cmac(state), Some(KeyRef::AesCmac(key))) => state.update(key, bytes),
+            (Sum::DesMac(state), Some(KeyRef::DesMac(key))) => state.update(key, bytes),
+            (Sum::KasumiF9(_), Some(KeyRef::KasumiF9(key))) => return self.add_f9(key, bytes, last),
+            _ => return Err(Status::Key),
+        }
+        Ok(())
+    }
+
+    fn add_f9(
+        &mut self,
+        key: &millstream_engines::kasumi::F9,
+        bytes: &[u8],
+        last: Option<(u8, usize)>,
+    ) -> Result<(), Status> {
+        let Some((direction, unused)) = last else {
+            if let Sum::KasumiF9(state) = self {
+                state.update(key, bytes);
+            }
+            return Ok(());
+        };
+        if let Sum::KasumiF9(state) = std::mem::replace(self, Sum::None) {
+            let code = state.finish(key, direction, bytes, 8 * bytes.len() - unused).map_err(status_of)?;
+            *self = Sum::Code(code);
+        }
+        Ok(())
+    }
+
+    /// The digest or tag; nothing of a checksum.
+    pub(super) fn tag(&self, keys: &Keys<'_>) -> Result<Tag, Status> {
+        Ok(match (self, keys.first()) {
+            (Sum::Hash(hasher), _) => tag(&hasher.as_ref().clone().finish()),
+            (Sum::Hmac(hmac), _) => tag(&hmac.as_ref().clone().finish()),
+            (Sum::Cmac(state), Some(KeyRef::AesCmac(key))) => tag(&state.tag(key)),
+            (Sum::DesMac(state), Some(KeyRef::DesMac(key))) => tag(&state.tag(key)),
+            (Sum::Code(code), _) => tag(code),
+            (Sum::Cmac(_) | Sum::DesMac(_), _) => return Err(Status::Key),
+            _ => Tag::new(),
+        })
+    }
+
+    /// The value of a checksum.
+    pub(super) fn value(&self) -> u32 {
+        match self {
+            Sum::Crc32(sum) => sum.value(),
+            Sum::Crc32c(sum) => sum.value(),
+            Sum::Ip(sum) => u32::from(sum.value()),
+            _ => 0,
+        }
+    }
+}
+
+fn tag(bytes: &[u8]) -> Tag {
+    bytes.iter().copied().take(64).collect()
+}
+
+/// What the next slice of a chained cipher begins with, after one that read and wrote these bytes.
+pub(super) fn next_chain(
+    key: CipherKey<'_>,
+    direction: Direction,
+    chain: &mut [u8; 16],
+    last_in: &[u8; 16],
+    out: &[u8],
+) {
+    let block = if key.iv_len() == 8 { 8 } else { 16 };
+    match key {
+        CipherKey::AesCtr(_) | CipherKey::CamelliaCtr(_) => {
+            let blocks = (out.len() / 16) as u128;
+            *chain = u128::from_be_bytes(*chain).wrapping_add(blocks).to_be_bytes();
+        }
+        // A slice that ends the message may be no whole block.
+        _ if out.len() < block || key.iv_len() == 0 => {}
+        _ if direction == Direction::Encrypt => {
+            chain[..block].copy_from_slice(&out[out.len() - block..]);
+        }
+        _ => chain[..block].copy_from_slice(&last_in[16 - block..]),
+    }
+}

@@ -1,0 +1,254 @@
+//! What a key in a slot is for, and the nonces that are made for it.
+//!
+//! Ref. NIST SP 800-38D §8.2: constructions of initialisation vectors; §8.3: how often a key may be used with them.
+
+use std::cell::Cell;
+
+use millstream_cwq::{Algorithm, ControlWord, Opcode, Status, UsageError, Usages};
+
+use crate::plan::Plan;
+
+/// Bytes of a nonce.
+const NONCE: usize = ControlWord::MADE_NONCE_BYTES as usize;
+
+/// All bits of a nonce.
+const NONCE_MASK: u128 = (1 << (8 * NONCE)) - 1;
+
+/// The shortest tag that is compared under a key that can't produce it. One byte more at a time, 256 attempts would find
+/// each; 12 bytes at once are beyond anybody.
+const SHORTEST_TAG: u32 = 12;
+
+/// Beyond the bits of [`Usages`]: a nonce is given.
+const GIVEN_NONCE: u16 = 1 << 8;
+/// The accelerator makes the nonce.
+const MADE_NONCE: u16 = 1 << 9;
+/// A tag is compared that is shorter than [`SHORTEST_TAG`].
+const SHORT_TAG: u16 = 1 << 10;
+
+const ENCRYPT: u16 = Usages::ENCRYPT.to_bits() as u16;
+const SIGN: u16 = Usages::SIGN.to_bits() as u16;
+// The reverse of a purpose is the bit above it.
+const _: () = assert!(Usages::DECRYPT.to_bits() as u16 == ENCRYPT << 1);
+const _: () = assert!(Usages::VERIFY.to_bits() as u16 == SIGN << 1);
+
+/// The nonces that are left for a key: where they go on, and how many more there are. Each is given out once.
+///
+/// It has no copy: two of one key would give out the same nonces.
+#[derive(Debug, PartialEq, Eq)]
+pub struct NonceCounter {
+    next: u128,
+    left: u64,
+}
+
+impl NonceCounter {
+    /// For a key that exists in one slot only, because it was generated for it and is never given out: 32 random bits, then a
+    /// counter of 64 bits (SP 800-38D §8.2.1). It never ends in practice.
+    pub fn counting(fixed: [u8; 4]) -> Self {
+        NonceCounter { next: u128::from(u32::from_be_bytes(fixed)) << 64, left: u64::MAX }
+    }
+
+    /// For a key that may exist elsewhere, because it was imported or may be exported: 96 random bits, incremented from one
+    /// nonce to the next (SP 800-38D §8.2.2, the second way), 2^32 times at most (§8.3).
+    pub fn random(start: [u8; NONCE]) -> Self {
+        let next = start.iter().fold(0, |number, byte| number << 8 | u128::from(*byte));
+        NonceCounter { next, left: 1 << 32 }
+    }
+
+    /// Goes on where another one stood.
+    pub fn resume((next, left): (u128, u64)) -> Self {
+        NonceCounter { next: next & NONCE_MASK, left }
+    }
+
+    /// Where it stands: the next nonce as a number, and how many are left. It gives out no more, so that whoever resumes there
+    /// repeats none.
+    pub fn into_position(self) -> (u128, u64) {
+        (self.next, self.left)
+    }
+}
+
+/// Where the nonces of a key come from.
+#[derive(Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Nonces {
+    /// From whoever seals.
+    #[default]
+    Given,
+    /// From the accelerator, which refuses given ones. For keys of an AEAD.
+    Made(NonceCounter),
+}
+
+/// What a key is for: see [`PreparedKey::with_purpose`](crate::PreparedKey::with_purpose).
+#[derive(Debug, PartialEq, Eq)]
+pub struct Purpose {
+    /// What it may be used for.
+    pub usages: Usages,
+    /// Where its nonces come from.
+    pub nonces: Nonces,
+}
+
+impl Purpose {
+    /// All that the algorithm has operations for, under given nonces.
+    pub fn of(algorithm: Algorithm) -> Self {
+        Purpose { usages: Usages::of(algorithm), nonces: Nonces::Given }
+    }
+
+    /// Whether a key of the algorithm can have it.
+    ///
+    /// # Errors
+    /// [`UsageError`].
+    pub fn check(&self, algorithm: Algorithm) -> Result<(), UsageError> {
+        self.usages.check(algorithm, matches!(self.nonces, Nonces::Made(_)))
+    }
+}
+
+/// A purpose as a slot has it.
+pub(crate) struct Kind {
+    /// What is permitted: bits of [`Usages`], and those above.
+    permits: u16,
+    usages: Usages,
+    /// Next nonce and how many are left, where they are made. Slots belong to one thread. In a box, because most keys have none
+    /// and slots lie close together.
+    counter: Option<Box<Cell<(u128, u64)>>>,
+}
+
+impl Kind {
+    pub(crate) fn new(purpose: Purpose) -> Self {
+        let Purpose { usages, nonces } = purpose;
+        let produces = usages.contains(Usages::ENCRYPT) || usages.contains(Usages::SIGN);
+        let (above, counter) = match nonces {
+            Nonces::Given if produces => (GIVEN_NONCE | SHORT_TAG, None),
+            Nonces::Given => (GIVEN_NONCE, None),
+            Nonces::Made(counter) => (MADE_NONCE, Some(Box::new(Cell::new(counter.into_position())))),
+        };
+        Kind { permits: u16::from(usages.to_bits()) | above, usages, counter }
+    }
+
+    /// The purpose again, on its way to another slot. This one is not to be used any more.
+    pub(crate) fn into_purpose(self) -> Purpose {
+        let nonces = match self.counter {
+            None => Nonces::Given,
+            Some(counter) => Nonces::Made(NonceCounter::resume(counter.into_inner())),
+        };
+        Purpose { usages: self.usages, nonces }
+    }
+
+    /// Whether the key may be used so.
+    #[inline(always)]
+    pub(crate) fn permits(&self, demand: Demand) -> Result<(), Status> {
+        if demand.0 & !self.permits == 0 { Ok(()) } else { Err(against(demand.0 & !self.permits)) }
+    }
+
+    /// The next nonce, which is never given out again.
+    pub(crate) fn make_nonce(&self) -> Result<[u8; NONCE], Status> {
+        let counter = self.counter.as_ref().ok_or(Status::NonceMissing)?;
+        let (next, left) = counter.get();
+        let left = left.checked_sub(1).ok_or(Status::NoncesSpent)?;
+        counter.set((next.wrapping_add(1) & NONCE_MASK, left));
+        let mut nonce = [0; NONCE];
+        nonce.copy_from_slice(&next.to_be_bytes()[16 - NONCE..]);
+        Ok(nonce)
+    }
+}
+
+/// What a word asks of one of its keys.
+#[derive(Clone, Copy)]
+pub(crate) struct Demand(u16);
+
+impl Demand {
+    /// Of the key.
+    #[inline(always)]
+    pub(crate) fn of_key(plan: &Plan) -> Demand {
+        let mut demand = match plan.opcode {
+            Opcode::Hmac | Opcode::Mac => SIGN,
+            Opcode::Aead if plan.makes_nonce => ENCRYPT | MADE_NONCE,
+            Opcode::Aead if !plan.reverse => ENCRYPT | GIVEN_NONCE,
+            _ => ENCRYPT,
+        };
+        if plan.reverse {
+            demand <<= 1;
+            // Of a combined operation it is the second key that compares.
+            let short = (1..SHORTEST_TAG).contains(&plan.mac.len);
+            if short && plan.opcode != Opcode::MacThenDecrypt && is_cut(plan) {
+                demand |= SHORT_TAG;
+            }
+        }
+        Demand(demand)
+    }
+
+    /// Of the second key of a combined operation.
+    #[inline(always)]
+    pub(crate) fn of_mac_key(plan: &Plan) -> Demand {
+        match plan.reverse {
+            false => Demand(SIGN),
+            true if plan.mac.len < SHORTEST_TAG => Demand(SIGN << 1 | SHORT_TAG),
+            true => Demand(SIGN << 1),
+        }
+    }
+}
+
+/// Whether a short tag is not all there is of it.
+#[cold]
+fn is_cut(plan: &Plan) -> bool {
+    match plan.algorithm {
+        Algorithm::DesMac => plan.mac.len < 8,
+        Algorithm::KasumiF9 => false,
+        _ => true,
+    }
+}
+
+/// Which of the things that a key does not permit to tell.
+#[cold]
+fn against(missing: u16) -> Status {
+    let is = |usage: Usages| missing & u16::from(usage.to_bits()) != 0;
+    match missing {
+        _ if is(Usages::ENCRYPT) => Status::UsageEncrypt,
+        _ if is(Usages::DECRYPT) => Status::UsageDecrypt,
+        _ if is(Usages::SIGN) => Status::UsageSign,
+        _ if is(Usages::VERIFY) => Status::UsageVerify,
+        _ if missing & GIVEN_NONCE != 0 => Status::NonceGiven,
+        _ if missing & MADE_NONCE != 0 => Status::NonceMissing,
+        _ => Status::ShortTag,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(counter: NonceCounter) -> Kind {
+        Kind::new(Purpose { usages: Usages::ENCRYPT | Usages::DECRYPT, nonces: Nonces::Made(counter) })
+    }
+
+    #[test]
+    fn a_counter_counts_behind_its_fixed_field() {
+        let kind = made(NonceCounter::counting([0xab; 4]));
+        let nonces: Vec<_> = (0..3).map(|_| kind.make_nonce().unwrap()).collect();
+        for (count, nonce) in (0..).zip(&nonces) {
+            assert_eq!(nonce, &[0xab, 0xab, 0xab, 0xab, 0, 0, 0, 0, 0, 0, 0, count]);
+        }
+        assert_eq!(
+            kind.into_purpose().nonces,
+            Nonces::Made(NonceCounter::resume((0xabab_abab_0000_0000_0000_0003, u64::MAX - 3)))
+        );
+    }
+
+    #[test]
+    fn random_nonces_go_on_over_the_end_of_their_field() {
+        let kind = made(NonceCounter::random([0xff; NONCE]));
+        assert_eq!(kind.make_nonce(), Ok([0xff; NONCE]));
+        assert_eq!(kind.make_nonce(), Ok([0; NONCE]));
+        assert_eq!(kind.into_purpose().nonces, Nonces::Made(NonceCounter::resume((1, (1 << 32) - 2))));
+    }
+
+    #[test]
+    fn after_the_last_nonce_there_is_none() {
+        let kind = made(NonceCounter::resume((7, 2)));
+        assert!(kind.make_nonce().is_ok() && kind.make_nonce().is_ok());
+        assert_eq!(kind.make_nonce(), Err(Status::NoncesSpent));
+        assert_eq!(kind.make_nonce(), Err(Status::NoncesSpent), "and it stays so");
+        let counting = made(NonceCounter::resume((u128::from(u64::MAX), 0)));
+        assert_eq!(counting.make_nonce(), Err(Status::NoncesSpent));
+        let given = Kind::new(Purpose::of(Algorithm::AesGcm));
+        assert_eq!(given.make_nonce(), Err(Status::NonceMissing));
+    }
+}

@@ -1,0 +1,203 @@
+//! One queue, as its accelerator knows it.
+
+use std::collections::VecDeque;
+use std::ops::Deref;
+
+use millstream_cwq::ring::{Consumer, Corrupt, Producer, Word};
+use millstream_cwq::{Completion, ControlWord, Status};
+
+use crate::grant::MovedQueue;
+use crate::long::Long;
+use crate::stats::QueueStats;
+use crate::trace::{self, About};
+
+/// What the queues of a grant of weight 1 may take in one round: see [`cost`](crate::cost).
+pub(crate) const QUANTUM: i64 = 64 * 1024;
+
+/// Words take as long as was reckoned.
+pub(crate) const AS_RECKONED: i64 = 16;
+
+pub(crate) struct Queue<M> {
+    pub(crate) grant: usize,
+    pub(crate) submissions: Consumer<M, { ControlWord::WORDS }>,
+    pub(crate) completions: Producer<M, { Completion::WORDS }>,
+    pub(crate) weight: u32,
+    /// Queues of its grant, itself among them: they share what the grant may take.
+    pub(crate) siblings: i64,
+    /// What it may still take in this turn; less than nothing after a big object.
+    pub(crate) deficit: i64,
+    /// Whether its turn was cut short because no more words could be held: it goes on with it.
+    pub(crate) in_turn: bool,
+    /// Bytes in its arena.
+    pub(crate) arena_len: u32,
+    /// The grant's name in tracepoints.
+    pub(crate) label: u64,
+    /// Words taken whose completions have no place in the ring yet.
+    pub(crate) held: usize,
+    /// Whether a completion was pushed since the last publication.
+    pub(crate) dirty: bool,
+    /// Whether completions were published since clients were last woken.
+    pub(crate) told: bool,
+    /// Long operations that wait for their next slice.
+    pub(crate) long: VecDeque<Box<Long>>,
+    /// All of its long operations, those that a turn has taken a slice of among them.
+    pub(crate) under_way: usize,
+    /// Whether it offered words since it was last looked for those that do not.
+    pub(crate) used: bool,
+    /// How many times as long as was reckoned its words took lately beside other grants', in sixteenths.
+    pub(crate) slow: i64,
+    /// Whether it had much to do when words were last taken from it beside other grants'.
+    pub(crate) has_many: bool,
+    /// Whether words were taken from it since it was last looked which queues have become calm.
+    pub(crate) busy: bool,
+    /// Whether it is among those of which something is held, under way, or to be told.
+    pub(crate) unquiet: bool,
+    /// Whether it is not looked at before its client rings.
+    pub(crate) asleep: bool,
+    pub(crate) stats: QueueStats,
+}
+
+impl<M: Deref<Target = [Word]>> Queue<M> {
+    /// A queue at its position; what it needs to know of its grant is left open.
+    pub(crate) fn resume(
+        grant: usize,
+        submissions: M,
+        completions: M,
+        MovedQueue { weight, position, stats }: MovedQueue,
+    ) -> Result<Self, Corrupt> {
+        let queue = Queue {
+            grant,
+            submissions: Consumer::resume(submissions, position.submissions)?,
+            completions: Producer::resume(completions, position.completions)?,
+            weight: weight.max(1),
+            siblings: 1,
+            deficit: 0,
+            in_turn: false,
+            arena_len: 0,
+            label: 0,
+            held: 0,
+            dirty: false,
+            // Its client may sleep since before it moved.
+            told: true,
+            long: VecDeque::new(),
+            under_way: 0,
+            used: true,
+            slow: AS_RECKONED,
+            has_many: false,
+            busy: true,
+            unquiet: true,
+            asleep: false,
+            stats,
+        };
+        let holds_all = queue.completions.capacity() >= queue.submissions.capacity();
+        if holds_all { Ok(queue) } else { Err(Corrupt) }
+    }
+
+    /// For how many more words' completions there is room.
+    #[inline]
+    pub(crate) fn room(&mut self) -> usize {
+        self.completions.room_for(self.held + 1).map_or(0, |room| room.saturating_sub(self.held))
+    }
+}
+
+impl<M: Deref<Target = [Word]>> Queue<M> {
+    /// What it may take in one round.
+    #[inline]
+    pub(crate) fn quantum(&self) -> i64 {
+        (QUANTUM * i64::from(self.weight) / self.siblings).max(1)
+    }
+
+    /// Its words took so long where so much was reckoned: what is taken next is reckoned accordingly, so that a turn of
+    /// small words, which take longer than a table says, lasts no longer than others. Once may be chance: the thread may
+    /// have waited for its processor.
+    #[inline]
+    pub(crate) fn learn(&mut self, measured: i64, reckoned: i64) {
+        let measured = measured.clamp(0, 4 * reckoned);
+        let now = i128::from(self.slow) * i128::from(measured) / i128::from(reckoned.max(1));
+        self.slow = ((7 * self.slow + now as i64 + 4) / 8).clamp(AS_RECKONED, 16 * AS_RECKONED);
+    }
+
+    /// Writes a completion; there is room, because no more words were taken than there was.
+    #[inline(always)]
+    pub(crate) fn post(&mut self, about: About, completion: Completion) {
+        trace::complete(self.label, &about, &completion);
+        self.stats.operations += 1;
+        if completion.status == Status::Ok as u16 {
+            self.stats.bytes += u64::from(about.bytes);
+        } else {
+            self.count_failure(&completion);
+        }
+        // A ring that its other side made corrupt gets no completions, as it gets no service.
+        let _ = self.completions.push(&completion.to_words());
+        self.held = self.held.saturating_sub(1);
+        self.dirty = true;
+    }
+
+    /// Shows the completions that were posted.
+    #[inline]
+    pub(crate) fn show(&mut self) {
+        if self.dirty {
+            self.dirty = false;
+            self.told = true;
+            self.completions.publish();
+        }
+    }
+
+    /// Whether it has anything to do.
+    #[inline]
+    pub(crate) fn offers(&mut self) -> bool {
+        !self.long.is_empty() || matches!(self.submissions.ready(), Ok(1..))
+    }
+
+    /// Whether it has anything to do for which there is room.
+    #[inline]
+    pub(crate) fn can_go_on(&mut self) -> bool {
+        self.under_way > 0 || self.offers() && self.room() > 0
+    }
+
+    /// Takes a long operation out that waits for its next slice, if there is one with this tag.
+    #[cold]
+    pub(crate) fn take_long(&mut self, tag: u64) -> Option<Box<Long>> {
+        let at = self.long.iter().position(|long| long.tag() == tag)?;
+        self.long.remove(at)
+    }
+
+    /// Whether it may be forgotten until its client rings: nothing of it is under way, and nothing is to be said.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.held == 0 && self.under_way == 0 && !self.dirty && !self.told
+    }
+
+    #[cold]
+    fn count_failure(&mut self, completion: &Completion) {
+        if let Some(status) = completion.status() {
+            self.stats.failures[status.index()] += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use millstream_cwq::ring;
+
+    use super::*;
+
+    #[test]
+    fn words_that_take_longer_than_reckoned_cost_more_and_a_single_delay_does_not_count_for_long() {
+        let submissions: Arc<[Word]> = ring::memory::<{ ControlWord::WORDS }>(8).into();
+        let completions: Arc<[Word]> = ring::memory::<{ Completion::WORDS }>(8).into();
+        let mut queue = Queue::resume(0, submissions, completions, MovedQueue::default()).expect("rings");
+        // Each word takes three times as long as a table says.
+        for _ in 0..100 {
+            queue.learn(3000, 1000 * queue.slow / AS_RECKONED);
+        }
+        assert!((40..=48).contains(&queue.slow), "{}", queue.slow);
+        queue.learn(1 << 40, 1000);
+        assert!(queue.slow < 80, "{}", queue.slow);
+        for _ in 0..100 {
+            queue.learn(500, 1000 * queue.slow / AS_RECKONED);
+        }
+        assert!(queue.slow < 24, "{}", queue.slow);
+    }
+}

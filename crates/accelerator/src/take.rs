@@ -1,0 +1,398 @@
+//! Taking words from queues: each its share of the time.
+
+use std::ops::Deref;
+
+use millstream_cwq::ring::Word;
+use millstream_cwq::{Completion, ControlWord, Flags, Opcode, Status, VERSION};
+
+use crate::accelerator::{Accelerator, MOST_HELD, failed};
+use crate::arena::Arena;
+use crate::cost::{NULL_COST, cost};
+use crate::execute::Taken;
+use crate::grant::Grant;
+use crate::long::{Long, Openings, Slice};
+use crate::plan::gathered_len;
+use crate::queue::{AS_RECKONED, Queue};
+use crate::trace::{self, About};
+use crate::turn::{Bounds, Limits};
+
+/// The bytes of the words that are taken before any is executed: enough for lanes to be full of 8 KB objects, little enough
+/// for staging memory to be bounded.
+const MOST_BYTES: i64 = 4 << 20;
+
+/// How many completions of words that need no engine are shown at a time, while more such words are taken.
+const SHOWN: usize = 32;
+
+/// Who takes less than this part of a turn has few words.
+const FEW: i64 = 8;
+
+/// The most long operations of one queue that are under way.
+const MOST_LONG: usize = 16;
+
+/// The most long operations of all queues that are under way: each has a state and perhaps keys, up to 24 KiB. The later half of
+/// them is for grants that have none.
+const MOST_LONG_OF_ALL: usize = 512;
+
+impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
+    /// Deficit round-robin: in each round every queue takes words up to what it has saved up, and rounds go on
+    /// until no more words are offered, or enough was taken. So queues share when there is more than enough, and
+    /// lanes fill when there is not.
+    #[inline]
+    pub(crate) fn take(&mut self) {
+        (self.taken_cost, self.taken_bytes, self.takers) = (0, 0, 0);
+        self.hurries = false;
+        let limits = self.limits();
+        loop {
+            let before = (self.held.len(), self.ended, self.slices.len());
+            self.indebted = false;
+            if self.round(1, &limits) {
+                return;
+            }
+            if (self.held.len(), self.ended, self.slices.len()) == before {
+                let Some(rounds) = self.rounds_to_wait() else { return };
+                if self.round(rounds, &limits) || (self.held.len(), self.ended, self.slices.len()) == before {
+                    return;
+                }
+            }
+            if self.held.len() >= MOST_HELD || self.taken_bytes >= MOST_BYTES {
+                return;
+            }
+            // Where turns are not bounded, a queue that is alone takes nobody's time.
+            if self.taken_cost >= limits.cost && (limits.bounded || self.takers > 1) {
+                return;
+            }
+        }
+    }
+
+    /// Gives every queue that many quanta, and takes from each; whether the turn is over. Those who had few words do not wait for
+    /// the words of those who have many: these begin the next turn.
+    #[inline]
+    fn round(&mut self, quanta: i64, limits: &Limits) -> bool {
+        let queues = self.active.len();
+        let mut next = if self.turn < queues { self.turn } else { 0 };
+        for _ in 0..queues {
+            let at = next;
+            next = if at + 1 < queues { at + 1 } else { 0 };
+            if self.hurries && self.has_many(self.active[at] as usize) {
+                self.turn = at;
+                return true;
+            }
+            let cut_short = self.take_from(self.active[at] as usize, quanta, limits);
+            let enough = limits.bounded && self.taken_cost >= limits.cost;
+            if enough || self.held.len() >= MOST_HELD {
+                // Who was cut short goes on; else it begins with whoever had no turn.
+                self.turn = if cut_short { at } else { next };
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Whether a queue has words, and had many when it last had some.
+    #[cold]
+    fn has_many(&mut self, index: usize) -> bool {
+        self.queues.at_mut(index).is_some_and(|queue| queue.has_many && queue.can_go_on())
+    }
+
+    /// After how many rounds the first queue that offers words has saved up enough, where big objects have
+    /// left all of them in debt.
+    #[cold]
+    fn rounds_to_wait(&mut self) -> Option<i64> {
+        if !self.indebted {
+            return None;
+        }
+        let Accelerator { active, queues, .. } = self;
+        let rounds = active.iter().filter_map(|index| {
+            let queue = queues.at_mut(*index as usize)?;
+            let offers = !queue.long.is_empty() || queue.offers() && queue.room() > 0;
+            (offers && queue.deficit <= 0).then(|| 1 - queue.deficit / queue.quantum())
+        });
+        rounds.min()
+    }
+
+    /// Takes words from a queue up to what it has saved up; whether it had to stop before that because no more
+    /// can be held.
+    #[inline]
+    fn take_from(&mut self, index: usize, quanta: i64, limits: &Limits) -> bool {
+        let mut may_begin = self.may_begin(index);
+        let Accelerator { features, queues, grants, held, slices, openings, bounds, under_way, .. } = self;
+        let Some(queue) = queues.at_mut(index) else { return false };
+        let Some(grant) = grants.at(queue.grant) else { return false };
+        let (Ok(ready), Ok(_)) = (queue.submissions.ready(), queue.completions.room()) else {
+            // A corrupt ring is not served, and what it has under way holds no place that others wait for.
+            self.end_long_at(index, Status::Revoked);
+            return false;
+        };
+        let ready = if grant.paused { 0 } else { ready };
+        if !std::mem::take(&mut queue.in_turn) {
+            let share = quanta.saturating_mul(queue.quantum());
+            queue.deficit = queue.deficit.saturating_add(share);
+        }
+        let slow = if limits.shared { queue.slow } else { AS_RECKONED };
+        let null_cost = NULL_COST * slow / AS_RECKONED;
+        let left = limits.cost - self.taken_cost;
+        let (mut room, mut ended, mut refused) = (0, 0, 0);
+        let (mut taken_cost, mut held_cost, mut taken_bytes) = (0, 0, 0);
+        let offers = ready > 0 || !queue.long.is_empty();
+        self.indebted |= offers && queue.deficit <= 0;
+        if !queue.long.is_empty() {
+            taken_cost = take_slices(queue, index as u32, limits, left, slices, openings);
+        }
+        while ready > 0 && queue.deficit > 0 {
+            if held.len() >= MOST_HELD || limits.bounded && taken_cost >= left {
+                queue.in_turn = true;
+                break;
+            }
+            if room == 0 {
+                room = queue.room();
+            }
+            // Every word that is taken must find room for its completion.
+            if room == 0 {
+                break;
+            }
+            if (queue.under_way >= MOST_LONG || may_begin == 0)
+                && limits.next_is_long(queue, grant, bounds.as_deref())
+            {
+                break;
+            }
+            let Ok(Some(words)) = queue.submissions.pop() else { break };
+            let word = ControlWord::from_words(words);
+            room -= 1;
+            if is_null(&words) {
+                let done = Completion { tag: word.tag, ..Completion::default() };
+                trace::start(queue.label, &About::of(&word, 0), word.tag);
+                trace::complete(queue.label, &About::of(&word, 0), &done);
+                let _ = queue.completions.push(&done.to_words());
+                queue.deficit -= null_cost;
+                taken_cost += null_cost;
+                ended += 1;
+                if ended % SHOWN == 0 {
+                    // The client takes these while the next are made.
+                    queue.submissions.release();
+                    queue.completions.publish();
+                    queue.told = true;
+                }
+                continue;
+            }
+            let gathered = if word.has(Flags::GATHER) { gathered_len(&word, &grant.arena) } else { 0 };
+            let (mut cost, bytes) = cost(&word, gathered, queue.arena_len);
+            trace::start(queue.label, &About::of(&word, word.source_len), word.tag);
+            queue.held += 1;
+            if let Some(bounds) = bounds {
+                let alone = bounds.costs.alone(&word, bytes);
+                if limits.is_long(alone, bytes)
+                    && let Some(openings) = openings
+                {
+                    let per_byte = bounds.costs.per_byte(&word);
+                    let begun = Long::begin(*features, &word, gathered, grant, per_byte, openings);
+                    let begin = cost - bytes.min(cost);
+                    (queue.deficit, taken_cost) = (queue.deficit - begin, taken_cost + begin);
+                    match begun {
+                        Ok(_) if queue.under_way >= MOST_LONG || may_begin == 0 => {
+                            // It was shorter when it was looked at: its client changed a word that it had published.
+                            queue.post(About::of(&word, 0), failed(word.tag, Status::TooLong));
+                            refused += 1;
+                        }
+                        Ok(long) => {
+                            queue.long.push_back(long);
+                            queue.under_way += 1;
+                            *under_way += 1;
+                            may_begin -= 1;
+                        }
+                        Err(status) => {
+                            queue.post(About::of(&word, 0), failed(word.tag, status));
+                            refused += 1;
+                        }
+                    }
+                    continue;
+                }
+                if limits.shared {
+                    // Lanes may turn out to be empty.
+                    cost = cost.max(alone) * slow / AS_RECKONED;
+                }
+            }
+            queue.deficit -= cost;
+            taken_cost += cost;
+            held_cost += cost;
+            taken_bytes += bytes;
+            let mut cancelled = is_cancel(&word) && cancel(held, index, &word);
+            if is_cancel(&word) && !cancelled && queue.under_way > 0 {
+                let found = find_long(queue, index, cancelled_tag(&word), slices);
+                if let Some(mut long) = found {
+                    if let Some(openings) = openings {
+                        long.end(queue.grant, openings);
+                    }
+                    queue.under_way -= 1;
+                    *under_way -= 1;
+                    refused += 1;
+                    cancelled = true;
+                    queue.post(long.about(), failed(long.tag(), Status::Cancelled));
+                }
+            }
+            held.push(Taken { words, gathered, queue: index as u32, grant: queue.grant as u32, cancelled });
+        }
+        if !queue.in_turn {
+            // What it had no use for is not saved up, so that no queue can take much at once; a debt stays.
+            queue.deficit = queue.deficit.min(0);
+        }
+        queue.dirty |= ended > 0;
+        queue.stats.operations += ended as u64;
+        queue.used |= offers;
+        queue.submissions.release();
+        let (cut_short, of_grant) = (queue.in_turn, queue.grant);
+        let newly_unquiet = taken_cost > 0 && !queue.unquiet;
+        queue.unquiet |= newly_unquiet;
+        queue.busy |= taken_cost > 0;
+        if limits.shared && taken_cost > 0 {
+            queue.has_many = queue.in_turn || FEW * taken_cost >= limits.cost || !queue.long.is_empty();
+        }
+        let hurries = limits.shared && taken_cost > 0 && !queue.has_many;
+        self.ended += ended + refused;
+        self.taken_cost += taken_cost;
+        self.taken_bytes += taken_bytes;
+        if newly_unquiet {
+            self.unquiet.push(index as u32);
+        }
+        if taken_cost > 0 {
+            self.takers += 1;
+            self.hurries |= hurries;
+            if let Some(bounds) = &mut self.bounds {
+                bounds.taken_from(of_grant);
+                if hurries {
+                    bounds.hurry();
+                }
+                bounds.bill.add(index as u32, held_cost, taken_cost - held_cost);
+            }
+        }
+        cut_short
+    }
+}
+
+impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
+    /// How many long operations a queue's grant may begin: one, if it has none, where half of all are under way.
+    #[inline]
+    fn may_begin(&self, queue: usize) -> usize {
+        let free = MOST_LONG_OF_ALL.saturating_sub(self.under_way);
+        if free > MOST_LONG_OF_ALL / 2 {
+            free - MOST_LONG_OF_ALL / 2
+        } else {
+            self.may_begin_last(queue, free)
+        }
+    }
+
+    #[cold]
+    fn may_begin_last(&self, queue: usize, free: usize) -> usize {
+        let Some(grant) = self.queues.at(queue).and_then(|queue| self.grants.at(queue.grant)) else {
+            return 0;
+        };
+        let has_one =
+            grant.queues.iter().any(|id| self.queues.get(*id).is_some_and(|queue| queue.under_way > 0));
+        if has_one { 0 } else { free.min(1) }
+    }
+}
+
+/// Takes out the long operation of a queue with that tag, whether it waits or its next slice was taken in this turn.
+#[cold]
+fn find_long<M: Deref<Target = [Word]>>(
+    queue: &mut Queue<M>,
+    index: usize,
+    tag: u64,
+    slices: &mut Vec<Slice>,
+) -> Option<Box<Long>> {
+    let waiting = queue.take_long(tag);
+    waiting.or_else(|| {
+        let at = slices.iter().position(|slice| slice.queue as usize == index && slice.long.tag() == tag)?;
+        Some(slices.swap_remove(at).long)
+    })
+}
+
+/// Takes a slice of each long operation of a queue, as far as the queue may and the turn has room; what they cost.
+#[cold]
+fn take_slices<M: Deref<Target = [Word]>>(
+    queue: &mut Queue<M>,
+    index: u32,
+    limits: &Limits,
+    left: i64,
+    slices: &mut Vec<Slice>,
+    openings: &mut Option<Openings>,
+) -> i64 {
+    let mut taken = 0;
+    for _ in 0..queue.long.len() {
+        if queue.deficit <= 0 || taken >= left {
+            queue.in_turn = queue.deficit > 0;
+            break;
+        }
+        let Some(mut long) = queue.long.pop_front() else { break };
+        if let Some(openings) = openings
+            && !long.may_go_on(queue.grant, openings)
+        {
+            queue.long.push_back(long);
+            continue;
+        }
+        let len = long.next_len(limits.slice, limits.bytes);
+        let cost = long.cost(len);
+        queue.deficit -= cost;
+        taken += cost;
+        slices.push(Slice::new(index, queue.grant as u32, long, len));
+    }
+    taken
+}
+
+impl Limits {
+    /// Whether a word is executed in slices.
+    #[inline]
+    fn is_long(&self, alone: i64, bytes: i64) -> bool {
+        alone > self.word || bytes > i64::from(self.bytes)
+    }
+
+    /// Whether the next word of a queue would be.
+    #[cold]
+    fn next_is_long<A: Arena, M: Deref<Target = [Word]>>(
+        &self,
+        queue: &mut Queue<M>,
+        grant: &Grant<A>,
+        bounds: Option<&Bounds>,
+    ) -> bool {
+        // What came since it was last looked would be popped, too.
+        let _ = queue.submissions.ready();
+        let (Some(bounds), Some(words)) = (bounds, queue.submissions.peek(0)) else { return false };
+        let word = ControlWord::from_words(words);
+        let gathered = if word.has(Flags::GATHER) { gathered_len(&word, &grant.arena) } else { 0 };
+        let (_, bytes) = cost(&word, gathered, queue.arena_len);
+        self.is_long(bounds.costs.alone(&word, bytes), bytes)
+    }
+}
+
+/// Whether a word cancels another, and nothing is wrong with it.
+fn is_cancel(word: &ControlWord) -> bool {
+    let ControlWord { key, mac_key, tag, .. } = *word;
+    word.opcode == Opcode::Cancel as u8
+        && *word == ControlWord { opcode: Opcode::Cancel as u8, key, mac_key, tag, ..ControlWord::default() }
+}
+
+/// Whether a word asks for nothing, in a way that breaks no rule: it needs no engine.
+#[inline(always)]
+fn is_null(words: &[u64; ControlWord::WORDS]) -> bool {
+    const NULL: u64 = ControlWord { version: VERSION, ..ControlWord::from_words([0; 8]) }.to_words()[0];
+    let [first, middle @ .., _tag] = words;
+    let mut rest = 0;
+    for word in middle {
+        rest |= word;
+    }
+    *first == NULL && rest == 0
+}
+
+/// The tag that a cancelling word names.
+fn cancelled_tag(word: &ControlWord) -> u64 {
+    u64::from(word.key) | u64::from(word.mac_key) << 32
+}
+
+/// Marks the word with the tag that another names, if the same queue has it held; whether it was found.
+fn cancel(held: &mut [Taken], queue: usize, word: &ControlWord) -> bool {
+    let tag = cancelled_tag(word);
+    let found = held.iter_mut().find(|taken| {
+        let same = taken.queue as usize == queue && taken.tag() == tag && !taken.cancelled;
+        same && taken.word().opcode != Opcode::Cancel as u8
+    });
+    found.map(|taken| taken.cancelled = true).is_some()
+}

@@ -1,0 +1,425 @@
+//! A turn: what is taken is executed, completions are shown, and the time it took is charged.
+//!
+//! Where turns are bounded, no turn lasts much longer than was said, whatever words its clients submit: what would take
+//! longer is executed in slices. While one grant is alone, turns are long enough to fill lanes; while several have work,
+//! they are short, because each of them waits for the turns of the others.
+
+use std::ops::Deref;
+
+use millstream_cwq::ring::Word;
+use millstream_cwq::{Completion, Status};
+
+use crate::accelerator::{Accelerator, MOST_HELD, failed};
+use crate::arena::Arena;
+use crate::cost::{Costs, PER_NANOSECOND};
+use crate::grant::{GrantId, QueueId};
+use crate::long::{self, Reserve};
+use crate::queue::QUANTUM;
+
+/// What the words of a turn may cost where several queues offer words and turns are not bounded.
+const MOST_COST: i64 = 16 << 20;
+
+/// Grants share the accelerator as long as no more turns than this were one grant's alone.
+const SHARED: u32 = 256;
+
+/// Turns are so many times as short while a grant has few words at a time beside others who have many.
+const BRISK: u64 = 8;
+
+/// How long a turn may last, in nanoseconds. An accelerator that serves clients who don't trust each other has such a bound:
+/// see [`Accelerator::bound_turns`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turns {
+    /// While the words of one grant are all there is. A newcomer may have to wait so long.
+    pub alone: u64,
+    /// While several grants have work; an eighth of it while one of them waits for few words at a time.
+    pub shared: u64,
+    /// The most bytes of a slice of a long object, and of an object that is executed at once.
+    pub bytes: u32,
+}
+
+impl Default for Turns {
+    /// Half a millisecond, 16 microseconds, and 256 KiB.
+    fn default() -> Self {
+        Turns { alone: 500_000, shared: 16_000, bytes: 256 * 1024 }
+    }
+}
+
+/// What bounds the turns of an accelerator.
+pub(crate) struct Bounds {
+    turns: Turns,
+    clock: Box<dyn FnMut() -> u64 + Send>,
+    pub(crate) costs: Costs,
+    /// The grant whose words were taken last.
+    last: usize,
+    /// For how many turns more several grants are taken to have work.
+    shared: u32,
+    /// For how many of them turns are brisk, because somebody waits for few words at a time.
+    brisk: u32,
+    pub(crate) bill: Bill,
+}
+
+/// What words were charged before it was known how long they take, by queue: it is settled in the turn that executes them.
+#[derive(Default)]
+pub(crate) struct Bill {
+    /// Of words that are held until lanes are full.
+    held: Vec<(u32, i64)>,
+    /// Of what is executed in this turn.
+    turn: Vec<(u32, i64)>,
+}
+
+impl Bill {
+    /// Words were taken from a queue: those that are held, and others, cost so much.
+    #[inline]
+    pub(crate) fn add(&mut self, queue: u32, held: i64, others: i64) {
+        for (list, cost) in [(&mut self.held, held), (&mut self.turn, others)] {
+            if cost > 0 {
+                list.push((queue, cost));
+            }
+        }
+    }
+
+    /// What is held is executed in this turn.
+    #[inline]
+    fn executed(&mut self) {
+        self.turn.append(&mut self.held);
+    }
+
+    /// A queue is gone.
+    pub(crate) fn forget(&mut self, queue: usize) {
+        self.held.retain(|(of, _)| *of as usize != queue);
+    }
+}
+
+impl Bounds {
+    /// Words of a grant were taken.
+    #[inline]
+    pub(crate) fn taken_from(&mut self, grant: usize) {
+        if self.last != grant {
+            (self.last, self.shared) = (grant, SHARED);
+        }
+    }
+
+    /// A grant had few words, and waits for them.
+    #[inline]
+    pub(crate) fn hurry(&mut self) {
+        self.brisk = SHARED;
+    }
+}
+
+/// What one turn may take.
+pub(crate) struct Limits {
+    /// Whether the turn ends when it has taken so much, whoever is alone.
+    pub(crate) bounded: bool,
+    /// Whether several grants have work.
+    pub(crate) shared: bool,
+    /// What all of it may cost.
+    pub(crate) cost: i64,
+    /// What a word may cost that is executed at once.
+    pub(crate) word: i64,
+    /// What a slice may cost.
+    pub(crate) slice: i64,
+    /// The most bytes of either.
+    pub(crate) bytes: u32,
+}
+
+impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
+    /// Bounds the time that a turn takes, from here on. `clock` counts nanoseconds. What the engines of this processor cost
+    /// is measured with it here, which takes some milliseconds; afterwards it is asked twice for each turn in which several
+    /// grants have work, so that they share the time that their words took and not what a table says. Memory for objects is
+    /// taken here, unless [`Accelerator::reserve`] took it.
+    pub fn bound_turns(&mut self, turns: Turns, mut clock: impl FnMut() -> u64 + Send + 'static) {
+        let costs = Costs::measured(&self.executor.unit, &mut clock);
+        if self.openings.is_none() {
+            self.reserve(Reserve::default());
+        }
+        let (clock, bill) = (Box::new(clock), Bill::default());
+        self.bounds =
+            Some(Box::new(Bounds { turns, clock, costs, last: usize::MAX, shared: 0, brisk: 0, bill }));
+    }
+
+    /// What this turn may take.
+    #[inline]
+    pub(crate) fn limits(&self) -> Limits {
+        let Some(bounds) = &self.bounds else {
+            return Limits {
+                bounded: false,
+                shared: false,
+                cost: MOST_COST,
+                word: i64::MAX,
+                slice: i64::MAX,
+                bytes: u32::MAX,
+            };
+        };
+        let shared = bounds.shared > 0;
+        let turn = match shared {
+            true if bounds.brisk > 0 => bounds.turns.shared / BRISK,
+            true => bounds.turns.shared,
+            false => bounds.turns.alone,
+        };
+        let cost = PER_NANOSECOND * turn as i64;
+        // Alone, lanes may be filled with objects that are long each.
+        let (word, slice) = if shared { (cost * 3 / 4, cost * 3 / 4) } else { (cost / 2, cost / 8) };
+        let staged = u32::try_from(self.executor.staging.len() / 4).unwrap_or(u32::MAX);
+        Limits { bounded: true, shared, cost, word, slice, bytes: bounds.turns.bytes.min(staged) }
+    }
+
+    /// Takes what the queues offer, each its share, and executes it unless the flush policy says to wait
+    /// for more. `now` counts in any unit, the policy's. Returns how many operations ended.
+    #[inline]
+    pub fn step(&mut self, now: u64) -> usize {
+        let before = self.ended;
+        if self.held.is_empty() {
+            self.held_since = now;
+        }
+        let shared = self.bounds.as_ref().is_some_and(|bounds| bounds.shared > 0);
+        let began = if shared { self.clock() } else { 0 };
+        self.look_about();
+        self.take();
+        if !self.held.is_empty() {
+            let waited = now.saturating_sub(self.held_since) >= self.policy.deadline;
+            if waited || self.held.len() >= self.policy.full.min(MOST_HELD) {
+                self.execute();
+            }
+        }
+        if !self.slices.is_empty() {
+            self.execute_slices();
+        }
+        if self.ended != before {
+            self.publish();
+        }
+        if shared {
+            self.settle(began);
+        } else if let Some(bounds) = &mut self.bounds {
+            bounds.bill.turn.clear();
+        }
+        self.ended.wrapping_sub(before)
+    }
+
+    /// Executes all that is held, however few. Returns how many operations ended. What is executed in slices goes on with
+    /// the next [`Accelerator::step`].
+    pub fn flush(&mut self) -> usize {
+        let before = self.ended;
+        self.execute();
+        if let Some(bounds) = &mut self.bounds {
+            bounds.bill.turn.clear();
+        }
+        self.publish();
+        self.ended.wrapping_sub(before)
+    }
+
+    /// Charges a grant for work that was done for it beside its words, in nanoseconds.
+    pub fn charge(&mut self, grant: GrantId, nanoseconds: u64) {
+        let Accelerator { grants, queues, .. } = self;
+        let Some(grant) = grants.get(grant.0) else { return };
+        let cost = PER_NANOSECOND.saturating_mul(i64::try_from(nanoseconds).unwrap_or(i64::MAX));
+        for id in &grant.queues {
+            if let Some(queue) = queues.get_mut(*id) {
+                queue.deficit = queue.deficit.saturating_sub(cost / queue.siblings);
+            }
+        }
+    }
+
+    fn clock(&mut self) -> u64 {
+        self.bounds.as_mut().map_or(0, |bounds| (bounds.clock)())
+    }
+
+    /// Divides the time that a turn took among the queues whose words were executed in it, as the table divides it: who was
+    /// charged too little is in debt for the rest.
+    #[inline]
+    fn settle(&mut self, began: u64) {
+        let Accelerator { bounds, queues, taken_cost, .. } = self;
+        let Some(bounds) = bounds else { return };
+        if *taken_cost > 0 {
+            bounds.shared -= 1;
+            bounds.brisk = bounds.brisk.saturating_sub(1);
+        }
+        if bounds.bill.turn.is_empty() {
+            return;
+        }
+        let taken = (bounds.clock)().saturating_sub(began);
+        let measured = PER_NANOSECOND.saturating_mul(taken.min(1 << 40) as i64);
+        let total = bounds.bill.turn.iter().map(|(_, charged)| i128::from(*charged)).sum::<i128>();
+        for (index, charged) in bounds.bill.turn.drain(..) {
+            let Some(queue) = queues.at_mut(index as usize) else { continue };
+            let own = (i128::from(measured) * i128::from(charged) / total) as i64;
+            queue.learn(own, charged);
+            queue.deficit = (queue.deficit + charged - own).min(QUANTUM * i64::from(queue.weight));
+        }
+    }
+
+    /// Executes what is held and posts the completions.
+    #[inline]
+    fn execute(&mut self) {
+        if self.held.is_empty() {
+            return;
+        }
+        self.ended += self.held.len();
+        if let Some(bounds) = &mut self.bounds {
+            bounds.bill.executed();
+        }
+        let Accelerator { executor, grants, queues, held, .. } = self;
+        executor.run(self.features, grants, held, |queue, about, completion| {
+            if let Some(queue) = queues.at_mut(queue as usize) {
+                queue.post(about, completion);
+            }
+        });
+        held.clear();
+    }
+
+    /// Executes the slices of this turn. Operations that are not at their end go back to their queues.
+    #[cold]
+    #[inline(never)]
+    fn execute_slices(&mut self) {
+        let Accelerator { executor, grants, queues, slices, openings, under_way, ended, .. } = self;
+        long::run(executor, grants, slices);
+        for mut slice in slices.drain(..) {
+            let Some(queue) = queues.at_mut(slice.queue as usize) else { continue };
+            let Some(completion) = slice.end else {
+                // What has a place that others wait for goes before what has none.
+                match slice.long.has_place() {
+                    true => queue.long.push_front(slice.long),
+                    false => queue.long.push_back(slice.long),
+                }
+                continue;
+            };
+            if let Some(openings) = openings {
+                slice.long.end(queue.grant, openings);
+            }
+            queue.under_way -= 1;
+            *under_way -= 1;
+            *ended += 1;
+            queue.post(slice.long.about(), completion);
+        }
+    }
+
+    /// Ends all long operations of a queue before their time.
+    pub(crate) fn end_long(&mut self, id: QueueId, status: Status) {
+        if self.queues.get(id.0).is_none() {
+            return;
+        }
+        self.end_long_at(id.0.index(), status);
+    }
+
+    /// The same, of the queue in that place.
+    pub(crate) fn end_long_at(&mut self, queue: usize, status: Status) {
+        let Accelerator { queues, openings, under_way, ended, .. } = self;
+        let Some(queue) = queues.at_mut(queue) else { return };
+        while let Some(mut long) = queue.long.pop_front() {
+            if let Some(openings) = openings {
+                long.end(queue.grant, openings);
+            }
+            queue.under_way -= 1;
+            *under_way -= 1;
+            *ended += 1;
+            let completion: Completion = failed(long.tag(), status);
+            queue.post(long.about(), completion);
+        }
+    }
+
+    /// Wipes what is left of objects in the executor's own memory.
+    pub(crate) fn forget_staged(&mut self) {
+        self.executor.forget();
+    }
+
+    /// Shows the completions that were posted.
+    #[inline]
+    pub(crate) fn publish(&mut self) {
+        for index in &self.unquiet {
+            if let Some(queue) = self.queues.at_mut(*index as usize) {
+                queue.show();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use millstream_cpu::Features;
+    use millstream_cwq::{Algorithm, ControlWord, Opcode, ring};
+
+    use super::*;
+    use crate::accelerator::FlushPolicy;
+    use crate::arena::LocalArena;
+
+    type Rings = Arc<[Word]>;
+    type Own = Accelerator<LocalArena, Rings>;
+    type Submissions = ring::Producer<Rings, { ControlWord::WORDS }>;
+
+    /// An accelerator that executes when 10 units have passed, with two grants that both have work. Every turn lasts as many
+    /// nanoseconds as the number says.
+    fn shared() -> (Own, [(QueueId, Submissions); 2], Arc<AtomicU64>) {
+        let policy = FlushPolicy { deadline: 10, ..FlushPolicy::default() };
+        let mut accelerator = Accelerator::new(Features::none(), policy);
+        let lasts = Arc::new(AtomicU64::new(0));
+        let (tick, mut now) = (lasts.clone(), 0);
+        accelerator.bound_turns(Turns::default(), move || {
+            now += tick.load(Ordering::Relaxed);
+            now
+        });
+        let queues = std::array::from_fn(|_| {
+            let grant = accelerator.add_grant(LocalArena::new(4096), 0);
+            let submissions: Rings = ring::memory::<{ ControlWord::WORDS }>(16).into();
+            let completions: Rings = ring::memory::<{ Completion::WORDS }>(16).into();
+            let id = accelerator.add_queue(grant, submissions.clone(), completions, 1).expect("rings");
+            (id, Submissions::new(submissions).expect("a ring"))
+        });
+        if let Some(bounds) = &mut accelerator.bounds {
+            bounds.shared = SHARED;
+        }
+        (accelerator, queues, lasts)
+    }
+
+    fn submit(submissions: &mut Submissions, words: u64) {
+        let (opcode, algorithm) = (Opcode::Checksum as u8, Algorithm::IpChecksum as u8);
+        let word = ControlWord { opcode, algorithm, source_len: 64, ..ControlWord::default() };
+        for tag in 0..words {
+            submissions.push(&ControlWord { tag, ..word }.to_words()).expect("room");
+        }
+        submissions.publish();
+    }
+
+    fn debt(accelerator: &Own, id: QueueId) -> i64 {
+        -accelerator.queues.get(id.0).expect("a queue").deficit
+    }
+
+    #[test]
+    fn the_time_is_that_of_those_whose_words_were_in_the_lanes() {
+        let (mut accelerator, [mut early, mut late], lasts) = shared();
+        submit(&mut early.1, 3);
+        assert_eq!(accelerator.step(0), 0, "they wait for more");
+        submit(&mut late.1, 1);
+        lasts.store(1_000_000, Ordering::Relaxed);
+        assert_eq!(accelerator.step(10), 4);
+        let debts = [debt(&accelerator, early.0), debt(&accelerator, late.0)];
+        let whole = 1_000_000 * PER_NANOSECOND;
+        // What was left of a quantum is not saved up, so what was charged in advance is given back to nobody twice.
+        let slack = 2 * QUANTUM;
+        assert!(
+            (debts[0] - whole * 3 / 4).abs() < slack && (debts[1] - whole / 4).abs() < slack,
+            "{debts:?}"
+        );
+    }
+
+    #[test]
+    fn a_turn_that_only_takes_is_charged_to_nobody_twice() {
+        let (mut accelerator, [mut early, late], lasts) = shared();
+        lasts.store(1_000_000, Ordering::Relaxed);
+        submit(&mut early.1, 2);
+        assert_eq!(accelerator.step(0), 0);
+        assert_eq!(accelerator.step(5), 0);
+        assert!(debt(&accelerator, early.0) <= 0, "nothing was executed");
+        assert_eq!(accelerator.step(10), 2);
+        assert!(debt(&accelerator, early.0) > 1_000_000 * PER_NANOSECOND - 2 * QUANTUM);
+        assert!(debt(&accelerator, late.0) <= 0);
+        // Who is gone leaves nothing behind for whoever comes to its place.
+        submit(&mut early.1, 2);
+        while accelerator.held.is_empty() {
+            accelerator.step(20);
+        }
+        accelerator.remove_queue(early.0);
+        assert!(accelerator.bounds.as_ref().is_some_and(|bounds| bounds.bill.held.is_empty()));
+    }
+}

@@ -1,0 +1,160 @@
+//! What may not be found in memory, and where to look for it: bytes of keys, of what they are expanded to, of objects.
+//!
+//! # Safety
+//! [`Seen`] gives out memory of the system's allocator, all zero, and takes it back with the layout it was asked for.
+#![allow(unsafe_code)]
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex};
+
+use millstream_accelerator::{KeyMemory, PreparedKey, SharedKeyMemory};
+use millstream_cpu::{FeatureSet, Features};
+use millstream_cwq::Algorithm;
+use millstream_engines::engines;
+
+/// Eight bytes that may not be found, and what they are.
+#[derive(Default)]
+pub struct Needles {
+    all: HashMap<u64, (usize, usize)>,
+    /// What they are of; of each needle it is said which, and from which byte on.
+    names: Vec<String>,
+    /// A bit for each needle, so that what is none is passed over quickly.
+    bits: Vec<u64>,
+}
+
+const BITS: usize = 1 << 22;
+
+fn bit(window: u64) -> usize {
+    (window.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 42) as usize % BITS
+}
+
+impl Needles {
+    fn insert(&mut self, window: u64, from: usize) {
+        if self.bits.is_empty() {
+            self.bits = vec![0; BITS / 64];
+        }
+        self.bits[bit(window) / 64] |= 1 << (bit(window) % 64);
+        self.all.insert(window, (self.names.len() - 1, from));
+    }
+
+    /// Every eight bytes at multiples of four, as they are and with the bytes of each half or of all reversed.
+    pub fn add(&mut self, what: &str, secret: &[u8]) {
+        self.names.push(what.to_owned());
+        for at in (0..(secret.len() + 1).saturating_sub(8)).step_by(4) {
+            let bytes: [u8; 8] = secret[at..at + 8].try_into().expect("eight bytes");
+            let half = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+            let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+            let (a, b, whole) = (half(0), half(4), u64::from_le_bytes(bytes));
+            for needle in [whole, whole.swap_bytes(), pair(a.swap_bytes(), b.swap_bytes()), pair(b, a)] {
+                self.insert(needle, at);
+            }
+        }
+    }
+
+    /// A key, and all that it is expanded to where these features are there: round keys, hash keys and their powers,
+    /// states after the padded key. What another key is expanded to as well is nobody's secret.
+    pub fn add_key(&mut self, features: Features, algorithm: Algorithm, key: &[u8]) {
+        let what = format!("{algorithm:?}, {} bytes", key.len());
+        self.add(&format!("{what}: key"), key);
+        self.names.push(format!("{what}: expanded"));
+        let other: Vec<u8> = key.iter().map(|byte| byte.wrapping_mul(167) ^ 0x5b).collect();
+        let (place, other) = (expanded(features, algorithm, key), expanded(features, algorithm, &other));
+        let windows = |place: &[u8]| -> Vec<u64> {
+            let words = place.windows(8).step_by(4);
+            words.map(|window| u64::from_ne_bytes(window.try_into().expect("eight bytes"))).collect()
+        };
+        let common: BTreeSet<u64> = windows(&other).into_iter().collect();
+        for (index, window) in windows(&place).into_iter().enumerate() {
+            let values: BTreeSet<u8> = window.to_ne_bytes().into_iter().collect();
+            // Masks and small numbers are everywhere.
+            if values.len() >= 5 && !common.contains(&window) {
+                self.insert(window, 4 * index);
+            }
+        }
+    }
+
+    /// What of them is in memory, and where it is first.
+    pub fn scan(&self, memory: &[u8]) -> BTreeMap<String, usize> {
+        let mut found = BTreeMap::new();
+        // Most of it is zero.
+        for (block, at) in memory.chunks(64).zip((0..).step_by(64)) {
+            if block.iter().all(|byte| *byte == 0) {
+                continue;
+            }
+            for at in at..(at + 64).min(memory.len().saturating_sub(7)) {
+                let window = u64::from_le_bytes(memory[at..at + 8].try_into().expect("eight bytes"));
+                if self.bits[bit(window) / 64] >> (bit(window) % 64) & 1 == 1
+                    && let Some((name, from)) = self.all.get(&window)
+                {
+                    found.entry(format!("{} from byte {from}", self.names[*name])).or_insert(at);
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Memory whose places are looked into.
+#[derive(Default)]
+struct Seen(Mutex<Vec<(usize, Layout)>>);
+
+// SAFETY: the memory is the system's; a layout is of a key, so it is not empty.
+unsafe impl KeyMemory for Seen {
+    fn allocate(&self, layout: Layout) -> Option<NonNull<u8>> {
+        // SAFETY: as above.
+        let at = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        self.0.lock().unwrap().push((at.as_ptr().expose_provenance(), layout));
+        Some(at)
+    }
+
+    unsafe fn free(&self, at: NonNull<u8>, layout: Layout) {
+        // SAFETY: as the caller says.
+        unsafe { dealloc(at.as_ptr(), layout) }
+    }
+}
+
+/// The place of a key, as it is in a slot.
+fn expanded(features: Features, algorithm: Algorithm, key: &[u8]) -> Vec<u8> {
+    let seen = Arc::new(Seen::default());
+    let memory: SharedKeyMemory = seen.clone();
+    let _key = PreparedKey::new(features, algorithm, key, false, Some(&memory)).expect("a good key");
+    let (at, layout) = seen.0.lock().unwrap()[0];
+    // SAFETY: the place is the key's, which nobody changes, and all of it was zero at first.
+    unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance(at), layout.size()).to_vec() }
+}
+
+/// All of this processor's features, and subsets of them: together every kernel is chosen that any subset chooses, by as
+/// few as a greedy search finds. Each with the names of the features that are left out.
+pub fn subsets() -> Vec<(Features, String)> {
+    let hardware = Features::hardware();
+    let mut relevant = FeatureSet::EMPTY;
+    for kernel in engines().iter().flat_map(|engine| engine.kernels()) {
+        relevant = relevant.union(kernel.requires);
+    }
+    // Each feature is left out of every set found so far, so that all sets that dependencies allow are found once.
+    let mut sets = vec![hardware];
+    for feature in relevant.intersection(hardware.set()).iter() {
+        for at in 0..sets.len() {
+            let less = sets[at].without(feature.into());
+            if sets.iter().all(|set| set.set() != less.set()) {
+                sets.push(less);
+            }
+        }
+    }
+    let chosen = |features: Features| -> BTreeSet<(usize, &'static str)> {
+        engines().iter().enumerate().map(|(at, engine)| (at, engine.chosen(features).name)).collect()
+    };
+    let mut offers: Vec<_> = sets.into_iter().map(|set| (set, chosen(set))).collect();
+    let mut missing: BTreeSet<_> = offers.iter().flat_map(|(_, chosen)| chosen.iter().copied()).collect();
+    missing = missing.difference(&chosen(hardware)).copied().collect();
+    let mut picked = vec![(hardware, String::new())];
+    while !missing.is_empty() {
+        let best = (0..offers.len()).max_by_key(|at| offers[*at].1.intersection(&missing).count());
+        let (set, chosen) = offers.swap_remove(best.expect("some set chooses what is missing"));
+        missing = missing.difference(&chosen).copied().collect();
+        picked.push((set, hardware.set().difference(set.set()).to_string()));
+    }
+    picked
+}

@@ -1,0 +1,195 @@
+//! How grants end, and when what they were made of is free again: not before the worker has let go.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use millstream_protocol::{Refusal, Reply, STATE_GONE, STATE_REVOKED};
+use millstream_shm::Memory;
+
+use crate::broker::Broker;
+use crate::chatter::{Kind, say};
+use crate::crew::{Outcome, Purpose};
+use crate::grant::{Grant, Phase};
+use crate::probes;
+
+/// What is left of a grant that no client has any more, while workers may still have it.
+pub(crate) struct Remains {
+    memory: [Arc<Memory>; 2],
+    /// Whose it was.
+    uid: u32,
+}
+
+/// Grants that have ended for their clients, and not yet for their workers.
+pub(crate) type Ending = BTreeMap<u64, Remains>;
+
+impl Broker {
+    /// Ends a grant as far as its client is concerned, and answers who waits for that.
+    pub(crate) fn finish(&mut self, id: u64, state: u64, answer: &Reply) {
+        let Some(grant) = self.retire(id, state) else { return };
+        let (pid, uid) = (grant.peer.pid, grant.peer.uid);
+        if state == STATE_REVOKED {
+            self.counters.revoked += 1;
+            say!(self.chatter, Some(uid), Kind::Revoked, info, grant = id, pid, uid, "revoke");
+        } else {
+            self.counters.gone += 1;
+            let what = "a grant has ended with its worker";
+            say!(self.chatter, Some(uid), Kind::Gone, warn, grant = id, pid, uid, "{what}");
+        }
+        self.answer_all(&grant.askers, answer);
+        self.let_go_of_key_end(id);
+    }
+
+    /// A worker has had one grant in hand for so long that the orders about others wait: that grant ends, and no other.
+    pub(crate) fn end_singly(&mut self, worker: usize, id: u64) {
+        let Some(grant) = self.grants.get(&id) else { return };
+        let serves = match grant.phase {
+            Phase::Moving { to, .. } => [grant.worker, to].contains(&worker),
+            _ => grant.worker == worker,
+        };
+        // Of others it has nothing to say.
+        if !serves {
+            return;
+        }
+        let (phase, uid) = (grant.phase, grant.peer.uid);
+        say!(
+            self.chatter,
+            Some(uid),
+            Kind::HoldsUp,
+            error,
+            grant = id,
+            worker,
+            "a grant holds up its worker: it is revoked"
+        );
+        match phase {
+            Phase::Live => {
+                self.finish(id, STATE_REVOKED, &Reply::End {});
+                self.order_drop(worker, id, false);
+            }
+            // What waits for an answer has one when it is late.
+            Phase::Serving | Phase::Ending => {}
+            Phase::Moving { to, adopted, .. } => {
+                let detail = "the grant held up its worker while it moved, which ended it".to_owned();
+                self.finish(id, STATE_REVOKED, &Reply::Refused { why: Refusal::NoWorker, detail });
+                if adopted {
+                    self.order_drop(to, id, false);
+                }
+            }
+        }
+    }
+
+    /// A client has gone, and nobody will use its grant any more.
+    pub(crate) fn abandon(&mut self, id: u64) {
+        // A child that it forked may still look at it.
+        let Some(grant) = self.retire(id, STATE_GONE) else { return };
+        let (pid, uid) = (grant.peer.pid, grant.peer.uid);
+        say!(self.chatter, Some(uid), Kind::Ended, info, grant = id, pid, uid, "ended");
+        self.answer_all(&grant.askers, &Reply::End {});
+        match grant.phase {
+            Phase::Live => self.order_drop(grant.worker, id, false),
+            Phase::Serving => self.withdraw(grant.worker, id),
+            // Who has not answered yet is told when it has.
+            Phase::Moving { to, adopted: true, .. } => self.order_drop(to, id, false),
+            Phase::Moving { .. } | Phase::Ending => {}
+        }
+        self.let_go_of_key_end(id);
+    }
+
+    /// Refuses a grant that was about to be made. Its worker is told when it has answered.
+    pub(crate) fn take_back(&mut self, id: u64, why: Refusal, detail: &str) {
+        let Some(grant) = self.retire(id, STATE_GONE) else { return };
+        self.refuse(grant.client, why, detail.to_owned());
+        self.answer_all(&grant.askers, &Reply::End {});
+        self.withdraw(grant.worker, id);
+        self.let_go_of_key_end(id);
+    }
+
+    /// Takes a grant away from its client. It stays charged until no worker has it.
+    fn retire(&mut self, id: u64, state: u64) -> Option<Grant> {
+        let grant = self.grants.remove(&id)?;
+        self.end_shares(id, &grant, state);
+        self.ending.insert(id, Remains { memory: grant.shares.memory(), uid: grant.peer.uid });
+        // Its buffers hold what was to be computed, and completions that it has not looked at.
+        if grant.key_end.is_none()
+            && let Some(client) = self.clients.get_mut(&grant.client)
+        {
+            client.looks_at.push(id);
+            self.ledger.keep_for_client(id);
+        }
+        self.bind(grant.client, None);
+        Some(grant)
+    }
+
+    /// Takes back an order to serve a grant that the worker has not even been sent.
+    fn withdraw(&mut self, worker: usize, id: u64) {
+        if self.crew[worker].withdraw(Purpose::Serve(id)) {
+            self.key_ends.answered(Purpose::Serve(id));
+            self.ledger.answered(id);
+            self.free(worker, id);
+        }
+    }
+
+    /// An order about a grant was answered, or never will be.
+    pub(crate) fn account_for(&mut self, worker: usize, purpose: Purpose, outcome: &Outcome) {
+        let Some(id) = purpose.grant().filter(|_| *outcome != Outcome::Late) else { return };
+        self.ledger.answered(id);
+        let has_let_go = match (purpose, outcome) {
+            (_, Outcome::Died) | (Purpose::Drop { .. }, _) | (Purpose::Release(_), Outcome::Done) => true,
+            (Purpose::Serve(_), outcome) => matches!(outcome, Outcome::Failed(_)),
+            _ => false,
+        };
+        if has_let_go {
+            self.free(worker, id);
+        }
+    }
+
+    /// A worker has nothing of a grant any more.
+    fn free(&mut self, worker: usize, id: u64) {
+        if self.ledger.leave(id, worker) {
+            self.give_back(id);
+        }
+    }
+
+    /// A client has left, or asks for another grant: it looks at its old ones no more.
+    pub(crate) fn look_away(&mut self, grants: Vec<u64>) {
+        for id in grants {
+            if self.ledger.leave_to_look(id) {
+                self.give_back(id);
+            }
+        }
+    }
+
+    /// A worker is dead, and its grants have been ended.
+    pub(crate) fn free_all(&mut self, worker: usize) {
+        for id in self.ledger.lose(worker) {
+            self.give_back(id);
+        }
+    }
+
+    /// The memory of a grant is the system's again, even where the client keeps a descriptor or a mapping.
+    pub(crate) fn give_back(&mut self, id: u64) {
+        let Some(Remains { memory, uid }) = self.ending.remove(&id) else { return };
+        for memory in &memory {
+            if let Err(error) = memory.discard() {
+                let what = "the memory of a grant can't be given back while its client keeps it";
+                say!(self.chatter, Some(uid), Kind::Unfreed, warn, grant = id, uid, %error, "{what}");
+            }
+        }
+    }
+
+    /// Tells a client that its grant is over.
+    pub(crate) fn end_shares(&mut self, id: u64, grant: &Grant, state: u64) {
+        probes::revoke(id, state);
+        if let Err(error) = grant.shares.end(state) {
+            // It sees the state all the same, when its wait times out.
+            let uid = grant.peer.uid;
+            say!(self.chatter, Some(uid), Kind::Unwoken, warn, grant = id, uid, %error, "a client could not be woken");
+        }
+    }
+
+    /// Whose grant an order is about, as long as that is known.
+    pub(crate) fn whose(&self, purpose: Purpose) -> Option<u32> {
+        let id = purpose.grant()?;
+        let granted = self.grants.get(&id).map(|grant| grant.peer.uid);
+        granted.or_else(|| self.ending.get(&id).map(|remains| remains.uid))
+    }
+}

@@ -1,0 +1,244 @@
+//! A snapshot in the text format of Prometheus, version 0.0.4.
+//!
+//! Ref. Prometheus, "Exposition formats", text-based format.
+
+use millstream_protocol::{GrantStatus, UseStatus, WorkerStatus};
+use prometheus_client::encoding::{EncodeLabelSet, text::encode};
+use prometheus_client::metrics::{counter::Counter, family::Family, gauge::Gauge};
+use prometheus_client::registry::{Registry, Unit};
+
+use super::totals::{Sums, Totals};
+use super::{Counters, Snapshot};
+
+/// What the format is called.
+pub(super) const KIND: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfWorker {
+    worker: u32,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfGrant {
+    grant: u64,
+    uid: u32,
+    pid: u32,
+    name: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfResource {
+    whose: String,
+    resource: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfReason {
+    reason: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfUser {
+    uid: String,
+}
+
+/// A snapshot as text. The registry lives as long as the answer, so that ended grants leave nothing behind. Grants are told of one
+/// by one where there are no `totals`.
+pub(super) fn text(snapshot: &Snapshot, totals: Option<&Totals>) -> String {
+    let mut registry = Registry::with_prefix("millstream");
+    of_broker(&mut registry, &snapshot.counters);
+    of_workers(&mut registry, &snapshot.workers);
+    match totals {
+        Some(totals) => of_users(&mut registry, totals),
+        None => of_grants(&mut registry, &snapshot.grants),
+    }
+    of_limits(&mut registry, &snapshot.uses);
+    let mut out = String::new();
+    match encode(&mut out, &registry) {
+        Ok(()) => plain(&out),
+        // Writing to a string does not fail.
+        Err(fmt) => format!("# {fmt}\n"),
+    }
+}
+
+/// OpenMetrics in the older text format, version 0.0.4, which all read: there a counter's help and type go by its whole name,
+/// and there are neither units nor an end.
+fn plain(open: &str) -> String {
+    let mut out = String::with_capacity(open.len());
+    let mut help: Option<(&str, &str)> = None;
+    for line in open.lines() {
+        let mut words = line.splitn(4, ' ');
+        match (words.next(), words.next(), words.next(), words.next()) {
+            (Some("#"), Some("HELP"), Some(name), Some(text)) => help = Some((name, text)),
+            (Some("#"), Some("TYPE"), Some(name), Some(kind)) => {
+                let end = if kind == "counter" { "_total" } else { "" };
+                if let Some((_, text)) = help.take().filter(|(of, _)| *of == name) {
+                    out += &format!("# HELP {name}{end} {text}\n");
+                }
+                out += &format!("# TYPE {name}{end} {kind}\n");
+            }
+            (Some("#"), ..) => {}
+            _ => {
+                out += line;
+                out.push('\n');
+            }
+        }
+    }
+    out
+}
+
+fn of_broker(registry: &mut Registry, counters: &Counters) {
+    let mut count = |name: &str, help: &str, value: u64| {
+        let counter = Counter::<u64>::default();
+        counter.inc_by(value);
+        registry.register(name, help, counter);
+    };
+    count("grants_made", "Grants that were made", counters.granted);
+    count("grants_revoked", "Grants that were taken back", counters.revoked);
+    count("grants_lost", "Grants that ended with their worker", counters.gone);
+    count("worker_restarts", "Workers that died and were started again", counters.restarts);
+    let spent = Counter::<f64, std::sync::atomic::AtomicU64>::default();
+    spent.inc_by(counters.granting.as_secs_f64());
+    registry.register_with_unit("granting", "Time spent on making grants", Unit::Seconds, spent);
+    let refused = Family::<OfReason, Counter>::default();
+    for (reason, count) in &counters.refused {
+        refused.get_or_create(&OfReason { reason: reason.clone() }).inc_by(*count);
+    }
+    registry.register("requests_refused", "Requests that were refused", refused);
+}
+
+fn of_workers(registry: &mut Registry, workers: &[WorkerStatus]) {
+    let sleeps = Family::<OfWorker, Counter>::default();
+    let grants = Family::<OfWorker, Gauge>::default();
+    for worker in workers {
+        let of = OfWorker { worker: worker.worker };
+        sleeps.get_or_create(&of).inc_by(worker.sleeps);
+        grants.get_or_create(&of).set(i64::from(worker.grants));
+    }
+    registry.register("worker_sleeps", "How often a worker's accelerator went to sleep", sleeps);
+    registry.register("worker_grants", "Grants that a worker serves", grants);
+}
+
+/// What the service and its workers have given out, and the most that they may. Of users there may be too many to be told apart.
+fn of_limits(registry: &mut Registry, uses: &[UseStatus]) {
+    let used = Family::<OfResource, Gauge>::default();
+    let most = Family::<OfResource, Gauge>::default();
+    for status in uses.iter().filter(|status| !status.user) {
+        let whose = if status.worker { format!("worker {}", status.number) } else { "service".to_owned() };
+        for each in &status.uses {
+            let of = OfResource { whose: whose.clone(), resource: each.what.clone() };
+            used.get_or_create(&of).set(i64::try_from(each.used).unwrap_or(i64::MAX));
+            if each.limit < u64::MAX {
+                most.get_or_create(&of).set(i64::try_from(each.limit).unwrap_or(i64::MAX));
+            }
+        }
+    }
+    registry.register("resource_used", "What is charged to grants and connections", used);
+    registry.register("resource_limit", "The most that may be charged", most);
+}
+
+fn of_grants(registry: &mut Registry, grants: &[GrantStatus]) {
+    let each = grants.iter().map(|status| {
+        let (GrantStatus { pid, uid, name, .. }, grant) = (status, status.grant.id);
+        (OfGrant { grant, pid: *pid, uid: *uid, name: name.clone() }, Sums::of(status))
+    });
+    of_queues(registry, each);
+}
+
+fn of_users(registry: &mut Registry, totals: &Totals) {
+    let each = totals.users().map(|(uid, sums)| {
+        let uid = uid.map_or_else(|| "others".to_owned(), |uid| uid.to_string());
+        (OfUser { uid }, sums)
+    });
+    of_queues(registry, each);
+}
+
+/// What queues did, under labels that all differ.
+fn of_queues<Label>(registry: &mut Registry, each: impl Iterator<Item = (Label, Sums)>)
+where
+    Label: EncodeLabelSet + Clone + std::hash::Hash + Eq + std::fmt::Debug + Send + Sync + 'static,
+{
+    let counter = Family::<Label, Counter>::default;
+    let (operations, bytes, failures, batches, doorbells) =
+        (counter(), counter(), counter(), counter(), counter());
+    let in_flight = Family::<Label, Gauge>::default();
+    let keys = Family::<Label, Gauge>::default();
+    for (of, sums) in each {
+        operations.get_or_create(&of).inc_by(sums.operations);
+        bytes.get_or_create(&of).inc_by(sums.bytes);
+        failures.get_or_create(&of).inc_by(sums.failures);
+        batches.get_or_create(&of).inc_by(sums.batches);
+        doorbells.get_or_create(&of).inc_by(sums.doorbells);
+        in_flight.get_or_create(&of).set(sums.in_flight);
+        keys.get_or_create(&of).set(sums.keys);
+    }
+    registry.register("operations", "Operations that ended", operations);
+    registry.register_with_unit("source", "Bytes of the operations' sources", Unit::Bytes, bytes);
+    registry.register("operations_failed", "Operations that failed", failures);
+    registry.register("batches", "In how many goes the grant's worker executed operations of all its grants: not to be added over grants", batches);
+    registry.register("doorbells", "How often a worker was woken", doorbells);
+    registry.register("operations_in_flight", "Operations in flight", in_flight);
+    registry.register("keys", "Keys that a grant holds", keys);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use millstream_protocol::{Refusal, Use};
+
+    use super::*;
+
+    fn snapshot() -> Snapshot {
+        let mut counters = Counters::default();
+        counters.granted(Duration::from_millis(1500));
+        counters.refused(Refusal::Denied);
+        let grants = vec![GrantStatus { uid: 5, name: "a\"b".to_owned(), ..GrantStatus::default() }];
+        let uses = vec![UseStatus {
+            worker: true,
+            uses: vec![Use { what: "queues".to_owned(), used: 3, limit: 9 }],
+            ..UseStatus::default()
+        }];
+        Snapshot { workers: vec![WorkerStatus::default()], grants, counters, uses }
+    }
+
+    fn assert_lines(found: &str, lines: &[&str]) {
+        for line in lines {
+            assert!(found.lines().any(|each| each == *line), "{line} in {found}");
+        }
+    }
+
+    #[test]
+    fn everything_is_told_once_and_by_the_names_that_the_format_wants() {
+        let found = text(&snapshot(), None);
+        assert_lines(
+            &found,
+            &[
+                "# HELP millstream_grants_made_total Grants that were made.",
+                "# TYPE millstream_grants_made_total counter",
+                "millstream_grants_made_total 1",
+                "# TYPE millstream_granting_seconds_total counter",
+                "millstream_granting_seconds_total 1.5",
+                "millstream_requests_refused_total{reason=\"Denied\"} 1",
+                "# TYPE millstream_worker_grants gauge",
+                "millstream_worker_sleeps_total{worker=\"0\"} 0",
+                "millstream_operations_total{grant=\"0\",uid=\"5\",pid=\"0\",name=\"a\\\"b\"} 0",
+                "millstream_resource_used{whose=\"worker 0\",resource=\"queues\"} 3",
+                "millstream_resource_limit{whose=\"worker 0\",resource=\"queues\"} 9",
+            ],
+        );
+        assert!(!found.contains("# EOF") && !found.contains("# UNIT"), "{found}");
+    }
+
+    #[test]
+    fn without_names_there_are_users_only() {
+        let mut totals = Totals::default();
+        let snapshot = snapshot();
+        totals.count(&snapshot.grants);
+        let found = text(&snapshot, Some(&totals));
+        assert_lines(&found, &["millstream_operations_total{uid=\"5\"} 0"]);
+        for label in ["grant=", "pid=", "name="] {
+            assert!(!found.contains(label), "{label} in {found}");
+        }
+    }
+}

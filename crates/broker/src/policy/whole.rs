@@ -1,0 +1,83 @@
+//! What the service has in all, as the policy says it.
+
+use std::time::Duration;
+
+use crate::ledger::{Amounts, Resource, Whole};
+
+/// What the service has in all, whoever asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// Connections that have no grant, of all users.
+    pub connections: u32,
+    /// Descriptors for clients; else what the process may have, less what the service itself needs.
+    pub descriptors: Option<u32>,
+    /// Mebibytes of arenas and rings; else a quarter of the machine's memory.
+    pub memory_mib: Option<u32>,
+    /// Queues of a worker.
+    pub queues: u32,
+    /// Mebibytes of memory for keys of a worker; else what the service was started with.
+    pub key_memory_mib: Option<u32>,
+    /// Orders that a worker has not answered.
+    pub orders: u32,
+    /// The part, in hundredths, that only users may use who hold little.
+    pub reserve_percent: u32,
+    /// Seconds that a connection without a grant may say nothing.
+    pub idle_s: u32,
+}
+
+impl Default for Service {
+    fn default() -> Self {
+        Service {
+            connections: 4096,
+            descriptors: None,
+            memory_mib: None,
+            queues: 4096,
+            key_memory_mib: None,
+            orders: 256,
+            reserve_percent: 20,
+            idle_s: 60,
+        }
+    }
+}
+
+/// What the machine and the command line say, where the policy does not.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Means {
+    /// Descriptors that are left for clients.
+    pub(crate) descriptors: u64,
+    /// Bytes of the machine's memory.
+    pub(crate) memory: u64,
+    /// Bytes of each worker's memory for keys.
+    pub(crate) key_memory: u64,
+}
+
+impl Service {
+    pub(crate) fn idle(&self) -> Duration {
+        Duration::from_secs(self.idle_s.into())
+    }
+
+    /// Bytes of each worker's memory for keys.
+    pub(crate) fn key_memory(&self, means: &Means) -> u64 {
+        self.key_memory_mib.map_or(means.key_memory, |mib| u64::from(mib) << 20)
+    }
+
+    /// As the ledger has it.
+    pub(crate) fn whole(&self, means: &Means) -> Whole {
+        let descriptors =
+            self.descriptors.map_or(means.descriptors, |said| means.descriptors.min(said.into()));
+        let memory = self.memory_mib.map_or(means.memory / 4, |mib| u64::from(mib) << 20);
+        Whole {
+            service: Amounts::UNLIMITED.with(&[
+                (Resource::Connections, self.connections.into()),
+                (Resource::Descriptors, descriptors),
+                (Resource::Memory, memory),
+            ]),
+            worker: Amounts::UNLIMITED.with(&[
+                (Resource::Queues, self.queues.into()),
+                (Resource::KeyMemory, self.key_memory(means)),
+                (Resource::Orders, self.orders.into()),
+            ]),
+            reserve_percent: self.reserve_percent,
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! What root finds in the memory of a worker that has used keys for every algorithm, in slots and brought by the word,
+//! with every kernel there is: nothing of a key, and nothing of what it is expanded to.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+
+use libtest_mimic::Trial;
+use millstream_accelerator::hash_of;
+use millstream_cpu::Features;
+use millstream_cwq::{Algorithm, ControlWord, Flags, Opcode, Status};
+use millstream_protocol::Grant;
+
+use crate::client::{Client, grant};
+use crate::needles::{Needles, subsets};
+use crate::process::Worker;
+use crate::test;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("nothing_of_a_key_can_be_read", nothing_of_a_key_can_be_read),
+        test("without_hidden_memory_stacks_are_wiped", without_hidden_memory_stacks_are_wiped),
+    ]
+}
+
+/// Where in the arena things lie.
+const IV: u32 = 0;
+const MAC: u32 = 64;
+const KEYS: u32 = 4096;
+const SOURCE: u32 = 64 << 10;
+const DESTINATION: u32 = 128 << 10;
+
+/// How many objects are executed together, so that lanes fill.
+const TOGETHER: u64 = 40;
+
+/// What is planted where it may be found.
+const PLANTED: &str = "planted";
+
+fn random(len: usize) -> Vec<u8> {
+    let mut bytes = vec![0; len];
+    rustix::rand::getrandom(&mut bytes[..], rustix::rand::GetRandomFlags::empty()).unwrap();
+    bytes
+}
+
+/// Every algorithm with a key, and the lengths of its keys that make a difference. Keys of fewer than 16 bytes are not
+/// looked for: too much is like them.
+fn every_key() -> Vec<(Algorithm, Vec<u8>)> {
+    let lens = |algorithm| -> &'static [usize] {
+        match algorithm {
+            Algorithm::None | Algorithm::Crc32 | Algorithm::Crc32c | Algorithm::IpChecksum => &[],
+            Algorithm::AesXts => &[32, 64],
+            Algorithm::ChaCha20Poly1305 => &[32],
+            Algorithm::DesEcb | Algorithm::DesCbc | Algorithm::DesCfb | Algorithm::DesMac => &[16, 24],
+            Algorithm::KasumiF8 | Algorithm::KasumiF9 => &[16],
+            Algorithm::Rc4 => &[16, 64],
+            algorithm if hash_of(algorithm).is_some() => &[32, 200],
+            _ => &[16, 24, 32],
+        }
+    };
+    let keys = |algorithm: &Algorithm| {
+        let algorithm = *algorithm;
+        lens(algorithm).iter().map(move |len| (algorithm, random(*len)))
+    };
+    Algorithm::ALL.iter().flat_map(keys).collect()
+}
+
+/// A word that uses a key of an algorithm; in reverse where it has a tag to compare with, or something to decrypt.
+fn word(algorithm: Algorithm, reverse: bool) -> ControlWord {
+    let word = ControlWord {
+        algorithm: algorithm as u8,
+        source: SOURCE,
+        source_len: 704,
+        flags: if reverse { Flags::REVERSE } else { 0 },
+        ..ControlWord::default()
+    };
+    let cipher = ControlWord { opcode: Opcode::Cipher as u8, destination: DESTINATION, iv: IV, ..word };
+    let sum = ControlWord { opcode: Opcode::Mac as u8, mac: MAC, ..word };
+    use Algorithm::*;
+    match algorithm {
+        AesGcm | ChaCha20Poly1305 => {
+            ControlWord { opcode: Opcode::Aead as u8, iv_len: 12, mac: MAC, mac_len: 16, ..cipher }
+        }
+        AesCmac => ControlWord { mac_len: 16, ..sum },
+        DesMac => ControlWord { mac_len: 8, ..sum },
+        KasumiF9 => ControlWord { mac_len: 4, iv: IV, iv_len: 8, ..sum },
+        AesEcb | CamelliaEcb | DesEcb | Rc4 => ControlWord { iv: 0, ..cipher },
+        DesCbc | DesCfb | KasumiF8 => ControlWord { iv_len: 8, ..cipher },
+        _ if hash_of(algorithm).is_some() => {
+            let hash = algorithm as u8;
+            ControlWord { opcode: Opcode::Hmac as u8, algorithm: 0, hash, mac_len: 16, ..sum }
+        }
+        _ => ControlWord { iv_len: 16, ..cipher },
+    }
+}
+
+/// Uses a key in a slot and carried, alone and side by side, in both directions.
+fn use_key(client: &mut Client, algorithm: Algorithm, key: &[u8]) {
+    let handle = client.import(algorithm, false, key);
+    client.arena.write(KEYS as usize, key);
+    for reverse in [false, true] {
+        let word = word(algorithm, reverse);
+        let in_slot = ControlWord { key: handle, ..word };
+        let flags = word.flags | Flags::KEY_IN_ARENA;
+        let carried = ControlWord { key: KEYS, key_len: key.len() as u16, flags, ..word };
+        for word in [in_slot, carried] {
+            let right = |status| match status {
+                Some(Status::Ok) => true,
+                Some(Status::Authentication) => reverse,
+                _ => false,
+            };
+            assert!(right(Some(client.execute(word))), "{algorithm:?}");
+            client.submit(&vec![word; TOGETHER as usize]);
+            for _ in 0..TOGETHER {
+                assert!(right(client.next().status()), "{algorithm:?}");
+            }
+        }
+    }
+    client.arena.write(KEYS as usize, &vec![0; key.len()]);
+}
+
+/// A worker that has used every key, and what may not be found in it.
+fn used(features: Features, options: &[&str]) -> (Worker, Client, Needles) {
+    let worker = Worker::start(options);
+    // Keys of DES take the room of eight slots.
+    let wide = Grant { key_slots: 512, ..grant(1) };
+    let mut client = Client::served(&worker, wide);
+    let mut needles = Needles::default();
+    for (algorithm, key) in every_key() {
+        needles.add_key(features, algorithm, &key);
+        use_key(&mut client, algorithm, &key);
+    }
+    let planted = random(16);
+    needles.add(PLANTED, &planted);
+    client.arena.write(KEYS as usize, &planted);
+    client.await_sleep();
+    (worker, client, needles)
+}
+
+/// A piece of a process's memory.
+struct Piece {
+    line: String,
+    begin: u64,
+    end: u64,
+}
+
+/// What a process may write to, as the kernel lists it: nothing that was computed lies elsewhere.
+fn pieces(process: &str) -> Vec<Piece> {
+    let maps = std::fs::read_to_string(format!("{process}/maps")).unwrap();
+    let piece = |line: &str| {
+        let (range, rest) = line.split_once(' ').unwrap();
+        let (begin, end) = range.split_once('-').unwrap();
+        let [begin, end] = [begin, end].map(|address| u64::from_str_radix(address, 16).unwrap());
+        (rest.as_bytes()[1] == b'w').then(|| Piece { line: line.to_owned(), begin, end })
+    };
+    maps.lines().filter_map(piece).collect()
+}
+
+/// The bytes from one address to another; none where they can't be read.
+fn read(process: &str, begin: u64, end: u64) -> Option<Vec<u8>> {
+    let mut memory = File::open(format!("{process}/mem")).unwrap();
+    let mut bytes = vec![0; (end - begin) as usize];
+    memory.seek(SeekFrom::Start(begin)).ok()?;
+    match memory.read_exact(&mut bytes) {
+        Ok(()) => Some(bytes),
+        Err(error) => {
+            assert_eq!(error.raw_os_error(), Some(rustix::io::Errno::IO.raw_os_error()), "{error}");
+            None
+        }
+    }
+}
+
+fn nothing_of_a_key_can_be_read() {
+    for (features, without) in subsets() {
+        let mask: Vec<_> = without.split_whitespace().map(|feature| format!("-{feature}")).collect();
+        let (worker, client, needles) = used(features, &["--features", &mask.join(" ")]);
+        let Some(process) = worker.described("nothing_of_a_key_can_be_read") else { return };
+        if worker.key_memory != "memfd_secret" {
+            println!("SKIPPED nothing_of_a_key_can_be_read: keys are in {}", worker.key_memory);
+            return;
+        }
+        let (mut hidden, mut planted) = (0, false);
+        for Piece { line, begin, end } in pieces(&process) {
+            let found = read(&process, begin, end).map(|bytes| needles.scan(&bytes));
+            assert_eq!(found.is_none(), line.contains("secretmem"), "{line}");
+            hidden += usize::from(found.is_none());
+            for what in found.unwrap_or_default().into_keys() {
+                // What is in the arena its client wrote there, and can read.
+                assert!(what.starts_with(PLANTED), "without [{without}]: {what} is at {line}");
+                planted = true;
+            }
+        }
+        // Keys, the heap, and two stacks; and what is in ordinary memory is found.
+        assert!(hidden >= 4 && planted, "{hidden} pieces are hidden, planted found: {planted}");
+        drop(client);
+    }
+}
+
+/// As on a kernel without `memfd_secret`: the stacks can be read, and hold nothing.
+fn without_hidden_memory_stacks_are_wiped() {
+    let features = Features::hardware();
+    let (worker, _client, needles) = used(features, &["--hidden", "no"]);
+    assert!(worker.key_memory.starts_with("locked memory"), "{}", worker.key_memory);
+    let Some(process) = worker.described("without_hidden_memory_stacks_are_wiped") else { return };
+    let pieces = pieces(&process);
+    // Keys are in memory that can be read, here; so the scan finds what there is.
+    let all = pieces.iter().filter_map(|piece| read(&process, piece.begin, piece.end));
+    assert!(all.map(|bytes| needles.scan(&bytes).len()).sum::<usize>() > 100);
+    let mut stacks = 0;
+    for task in std::fs::read_dir(format!("{process}/task")).unwrap() {
+        let task = task.unwrap().path();
+        let name = std::fs::read_to_string(task.join("comm")).unwrap();
+        // What a sleeping thread waits in: number, arguments, stack pointer, instruction pointer.
+        let sleeps = std::fs::read_to_string(task.join("syscall")).unwrap();
+        let pointer = sleeps.split_whitespace().nth(7).and_then(|text| text.strip_prefix("0x"));
+        let pointer = u64::from_str_radix(pointer.expect("it sleeps"), 16).unwrap();
+        if !["accelerator", "control"].contains(&name.trim()) {
+            continue;
+        }
+        let piece = pieces.iter().find(|piece| (piece.begin..piece.end).contains(&pointer)).unwrap();
+        // All below its frames, and the nearest of those.
+        let stack = read(&process, piece.begin, piece.end.min(pointer + (8 << 10))).unwrap();
+        assert!(stack.iter().any(|byte| *byte != 0));
+        assert_eq!(needles.scan(&stack), Default::default(), "the stack of {name}");
+        stacks += 1;
+    }
+    assert_eq!(stacks, 2);
+}

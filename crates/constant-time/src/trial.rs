@@ -1,0 +1,115 @@
+//! One thing that a row does with secrets.
+
+use millstream_engines::Kernel;
+
+/// Bytes behind each object's data, for its tag or digest and, in the last of them, a verdict.
+pub const TAIL: usize = 65;
+
+/// One object of a trial.
+#[derive(Debug)]
+pub struct Part<'a> {
+    /// The object.
+    pub data: &'a mut [u8],
+    /// Room for what the operation says beside the data.
+    pub tail: &'a mut [u8; TAIL],
+}
+
+impl Part<'_> {
+    /// Keeps a tag or a digest.
+    pub(crate) fn put(&mut self, tag: &[u8]) {
+        self.tail[..tag.len()].copy_from_slice(tag);
+    }
+
+    /// Keeps whether something was found authentic, without a branch: it may be undefined.
+    pub(crate) fn verdict<T, E>(&mut self, result: &Result<T, E>) {
+        self.tail[TAIL - 1] = u8::from(result.is_ok());
+    }
+}
+
+/// What is done with the keys and the objects.
+pub(crate) type Run = Box<dyn FnMut(&[u8], &mut [Part<'_>])>;
+
+/// Something that a row does with secrets: keys and objects in one buffer, changed in place.
+pub struct Trial {
+    algorithm: &'static str,
+    kernel: &'static Kernel,
+    what: String,
+    keys: usize,
+    parts: Vec<usize>,
+    prepare: Option<Run>,
+    run: Run,
+}
+
+impl Trial {
+    /// A trial with `keys` bytes of keys and an object of each of the lengths.
+    pub(crate) fn new(
+        algorithm: &'static str,
+        kernel: &'static Kernel,
+        what: impl Into<String>,
+        keys: usize,
+        parts: &[usize],
+        run: impl FnMut(&[u8], &mut [Part<'_>]) + 'static,
+    ) -> Trial {
+        let (what, parts) = (what.into(), parts.to_vec());
+        Trial { algorithm, kernel, what, keys, parts, prepare: None, run: Box::new(run) }
+    }
+
+    /// The same with something that is done to the buffer first, and is not judged: sealing what is to be opened.
+    #[must_use]
+    pub(crate) fn prepared(mut self, prepare: impl FnMut(&[u8], &mut [Part<'_>]) + 'static) -> Trial {
+        self.prepare = Some(Box::new(prepare));
+        self
+    }
+
+    /// The algorithm's name.
+    pub fn algorithm(&self) -> &'static str {
+        self.algorithm
+    }
+
+    /// The kernel.
+    pub fn kernel(&self) -> &'static Kernel {
+        self.kernel
+    }
+
+    /// What is done, with the key's length.
+    pub fn what(&self) -> &str {
+        &self.what
+    }
+
+    /// Bytes of the buffer. All of them are secret.
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> usize {
+        self.keys + self.parts.iter().map(|len| len + TAIL).sum::<usize>()
+    }
+
+    /// What has to be done to the buffer before it is secret.
+    ///
+    /// # Panics
+    /// When the buffer is not [`Trial::len`] bytes.
+    pub fn prepare(&mut self, buffer: &mut [u8]) {
+        if let Some(prepare) = &mut self.prepare {
+            act(self.keys, &self.parts, prepare, buffer);
+        }
+    }
+
+    /// What is judged.
+    ///
+    /// # Panics
+    /// When the buffer is not [`Trial::len`] bytes.
+    pub fn run(&mut self, buffer: &mut [u8]) {
+        act(self.keys, &self.parts, &mut self.run, buffer);
+    }
+}
+
+fn act(keys: usize, lens: &[usize], action: &mut Run, buffer: &mut [u8]) {
+    let (keys, mut rest) = buffer.split_at_mut(keys);
+    let mut parts = Vec::with_capacity(lens.len());
+    for len in lens {
+        let (data, more) = rest.split_at_mut(*len);
+        let (tail, more) = more.split_first_chunk_mut().expect("as long as the trial says");
+        parts.push(Part { data, tail });
+        rest = more;
+    }
+    assert!(rest.is_empty(), "the buffer is longer than the trial says");
+    action(keys, &mut parts);
+}

@@ -1,0 +1,192 @@
+//! Every row that valgrind can execute, with its keys and data declared undefined: memcheck must report no branch and no
+//! address that depends on them, but for verdicts, which are public, and it must report the rows that leak.
+//!
+//! Compiled as it ships: debug assertions and overflow checks branch on secrets, and are not in a release.
+#![cfg(target_arch = "x86_64")]
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+use millstream_testkit::skip;
+
+/// What may be branched on although it comes from secrets, because it is what the caller is told: the file, what the
+/// line of the branch must contain, and why it is no secret. Valgrind reports these, and the rest of the path stays judged.
+const PUBLIC: &[(&str, &str, &str)] = &[
+    ("gcm/mod.rs", "if tags_match(value, tag)", "whether a tag is right is the answer"),
+    ("gcm/state.rs", "if tags_match(self.finish(gcm), tag)", "whether a tag is right is the answer"),
+    ("gcm/jobs.rs", "!tags_match(", "whether a tag is right is the answer"),
+    ("chacha20poly1305/mod.rs", "self.kernel.ops().open", "the kernel says whether the tag was right"),
+    ("chacha20poly1305/object.rs", "if !tags_match(&mac.tag(), tag)", "whether a tag is right is the answer"),
+    (
+        "chacha20poly1305/state.rs",
+        "if tags_match(&self.tag(key), tag)",
+        "whether a tag is right is the answer",
+    ),
+    ("chacha20poly1305/side.rs", "if tags_match(&tag, &job.tag)", "whether a tag is right is the answer"),
+    ("cmac/mod.rs", "if begins(computed, tag).into()", "whether a tag is right is the answer"),
+    ("tls/cbc_hmac.rs", "match self.verify(header", "whether a record is authentic is the answer"),
+    (
+        "tls/padding.rs",
+        "return match bool::from(valid)",
+        "the record is authentic already, its padding public",
+    ),
+    ("modes.rs", "if Choice::into(good)", "whether padding is valid is the answer, to who asks for it alone"),
+    (
+        "aes/xts.rs",
+        "if begins(data_key, tweak_key).into()",
+        "whether both keys are one is why they are refused",
+    ),
+];
+
+/// One thing that a row did.
+#[derive(Default)]
+struct Outcome {
+    /// Algorithm, kernel, what, and timing, separated by bars.
+    name: String,
+    errors: usize,
+    undefined: usize,
+    /// Reports of places that had not been reported before: lines of text.
+    reports: Vec<Vec<String>>,
+}
+
+fn valgrind_is_there() -> bool {
+    Command::new("valgrind").arg("--version").output().is_ok_and(|output| output.status.success())
+}
+
+/// What the trials said under valgrind, line by line, and valgrind's reports between.
+fn output() -> String {
+    let mut valgrind = Command::new("valgrind");
+    valgrind.args(["--tool=memcheck", "--quiet", "--log-fd=1", "--error-limit=no", "--num-callers=12"]);
+    // So that files are shown with their folders; what other crates are built from keeps its whole path.
+    valgrind.arg("--fullpath-after=crates/");
+    let output = valgrind.arg(env!("CARGO_BIN_EXE_trials")).output().expect("valgrind runs");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: {text}\n{errors}", output.status);
+    text
+}
+
+fn outcomes(text: &str) -> Vec<Outcome> {
+    let mut outcomes: Vec<Outcome> = Vec::new();
+    for line in text.lines() {
+        if let Some(name) = line.strip_prefix("TRIAL ") {
+            outcomes.push(Outcome { name: name.to_owned(), ..Outcome::default() });
+        } else if let Some(result) = line.strip_prefix("RESULT ") {
+            let numbers: Vec<usize> = result.split(' ').filter_map(|word| word.parse().ok()).collect();
+            let last = outcomes.last_mut().expect("a trial before its result");
+            [last.errors, last.undefined] = [numbers[0], numbers[1]];
+        } else if let Some((_, report)) = line.strip_prefix("==").and_then(|rest| rest.split_once("== ")) {
+            let Some(last) = outcomes.last_mut() else {
+                panic!("valgrind reports before the first trial: {line}")
+            };
+            // A report is a sentence, and below it, indented, where.
+            match report.trim() {
+                "" => {}
+                sentence if !report.starts_with("  ") => last.reports.push(vec![sentence.to_owned()]),
+                place => last.reports.last_mut().expect("a sentence").push(place.to_owned()),
+            }
+        }
+    }
+    outcomes
+}
+
+/// The innermost place of a report that is a line of this project: file and line. Functions of other crates that
+/// were made part of it are passed over, and so are instructions that belong to no line.
+fn place(report: &[String]) -> Option<(&str, usize)> {
+    report[1..].iter().find_map(|frame| {
+        let (_, place) = frame.strip_suffix(')')?.rsplit_once(" (")?;
+        let (file, line) = place.rsplit_once(':')?;
+        let line = line.parse().ok().filter(|line| *line > 0)?;
+        (!file.starts_with('/') && (file.starts_with("engines/") || file.starts_with("constant-time/")))
+            .then_some((file, line))
+    })
+}
+
+/// Which entry of [`PUBLIC`] a report is of.
+fn public(report: &[String]) -> Option<usize> {
+    let (file, line) = place(report)?;
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(file);
+    let source = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let text = source.lines().nth(line - 1)?;
+    let (file, branch) = (file.strip_prefix("engines/src/")?, report[0].starts_with("Conditional jump"));
+    PUBLIC.iter().position(|(of, contains, _)| branch && *of == file && text.contains(contains))
+}
+
+#[test]
+fn nothing_secret_decides_a_branch_or_an_address() {
+    if cfg!(debug_assertions) {
+        skip("constant time: this build has debug assertions, which branch on secrets; test with --release");
+        return;
+    }
+    if !valgrind_is_there() {
+        skip("constant time: valgrind is not installed, nothing was run with undefined secrets");
+        return;
+    }
+    let text = output();
+    for line in text.lines().filter_map(|line| line.strip_prefix("MISSING ")) {
+        skip(&format!("constant time: under valgrind {line}"));
+    }
+    let faults: Vec<_> = text.lines().filter(|line| line.starts_with("FAULT ")).collect();
+    assert!(faults.is_empty(), "{faults:#?}");
+    assert!(text.lines().any(|line| line == "END"), "the trials did not end: {text}");
+
+    let outcomes = outcomes(&text);
+    let (mut used, mut leaks, mut silent) = (BTreeSet::new(), Vec::new(), Vec::new());
+    for outcome in &outcomes {
+        assert!(outcome.undefined > 0, "{}: what came of secrets is taken for public", outcome.name);
+        if !outcome.name.ends_with("|Constant") {
+            // These leak: in the registry they are marked so, or they were planted.
+            if outcome.errors == 0 {
+                silent.push(&outcome.name);
+            }
+            continue;
+        }
+        for report in &outcome.reports {
+            match public(report) {
+                Some(entry) => drop(used.insert(entry)),
+                None => leaks.push(format!("{}\n{}", outcome.name, report.join("\n    "))),
+            }
+        }
+    }
+    let errors: usize = outcomes.iter().map(|outcome| outcome.errors).sum();
+    println!("{} trials, {errors} reports in all, {} kinds of public verdicts", outcomes.len(), used.len());
+    assert!(leaks.is_empty(), "secrets decide a branch or an address:\n{}", leaks.join("\n\n"));
+    assert!(silent.is_empty(), "these leak, and valgrind did not see it: {silent:#?}");
+    for control in ["planted|planted|branch|", "planted|planted|index|", "vartime-", "rc4|"] {
+        assert!(outcomes.iter().any(|outcome| outcome.name.contains(control)), "{control} was not tried");
+    }
+}
+
+/// Each line that may be branched on is there. Whether it is branched on, or computed with, is the compiler's choice.
+#[test]
+fn public_verdicts_are_in_the_source() {
+    for (file, contains, _) in PUBLIC {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../engines/src").join(file);
+        let source = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        assert!(source.lines().any(|line| line.contains(contains)), "{file} has no line with {contains}");
+    }
+}
+
+/// Places are found in reports as valgrind writes them, and a report elsewhere is not taken for a verdict.
+#[test]
+fn reports_are_understood() {
+    let text = "TRIAL a|b|c|Constant\n\
+        ==7== Conditional jump or move depends on uninitialised value(s)\n\
+        ==7==    at 0x1: from (/root/.cargo/registry/src/index.crates.io-1/subtle-2.6.1/src/lib.rs:154)\n\
+        ==7==    by 0x1: verify (engines/src/tls/cbc_hmac.rs:0)\n\
+        ==7==    by 0x1: open (engines/src/tls/cbc_hmac.rs:7)\n\
+        ==7== \n\
+        ==7== Use of uninitialised value of size 8\n\
+        ==7==    at 0x2: main (in /usr/bin/true)\n\
+        ==7== \n\
+        RESULT 2 errors, 33 bytes undefined, 5 ms\n";
+    let outcomes = outcomes(text);
+    assert_eq!(outcomes.len(), 1);
+    let outcome = &outcomes[0];
+    assert_eq!((outcome.name.as_str(), outcome.errors, outcome.undefined), ("a|b|c|Constant", 2, 33));
+    assert_eq!(outcome.reports.len(), 2);
+    assert_eq!(place(&outcome.reports[0]), Some(("engines/src/tls/cbc_hmac.rs", 7)));
+    assert_eq!(place(&outcome.reports[1]), None);
+    assert!(outcome.reports.iter().all(|report| public(report).is_none()));
+}

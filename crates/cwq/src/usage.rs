@@ -1,0 +1,257 @@
+//! What a key may be used for.
+
+use std::fmt;
+use std::ops::BitOr;
+
+use crate::Algorithm;
+
+/// A set of purposes. A key in a slot has one, and an accelerator refuses what is not in it.
+///
+/// [`Usages::WRAP`] and [`Usages::DERIVE`] are kept with a key but belong to no operation yet: a key that has nothing else is
+/// refused by every control word.
+///
+/// ```
+/// use millstream_cwq::{Algorithm, Usages};
+///
+/// let both = Usages::SIGN | Usages::VERIFY;
+/// assert_eq!(both, Usages::of(Algorithm::Sha256));
+/// assert!(both.contains(Usages::SIGN) && !Usages::VERIFY.contains(both));
+/// assert_eq!(Usages::from_name("sign"), Some(Usages::SIGN));
+/// assert_eq!(both.to_string(), "sign and verify");
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Usages(u8);
+
+impl Usages {
+    /// None at all.
+    pub const NONE: Usages = Usages(0);
+    /// To encrypt or seal, alone or before a MAC.
+    pub const ENCRYPT: Usages = Usages(1);
+    /// To decrypt or open, alone or after a MAC.
+    pub const DECRYPT: Usages = Usages(1 << 1);
+    /// To produce a MAC.
+    pub const SIGN: Usages = Usages(1 << 2);
+    /// To compare a MAC.
+    pub const VERIFY: Usages = Usages(1 << 3);
+    /// To encrypt other keys.
+    pub const WRAP: Usages = Usages(1 << 4);
+    /// To derive other keys.
+    pub const DERIVE: Usages = Usages(1 << 5);
+    /// All that have a name.
+    pub const ALL: Usages = Usages((1 << 6) - 1);
+
+    const NAMES: [(Usages, &str); 6] = [
+        (Usages::ENCRYPT, "encrypt"),
+        (Usages::DECRYPT, "decrypt"),
+        (Usages::SIGN, "sign"),
+        (Usages::VERIFY, "verify"),
+        (Usages::WRAP, "wrap"),
+        (Usages::DERIVE, "derive"),
+    ];
+
+    /// From its bits; none where one of them has no name.
+    pub const fn from_bits(bits: u8) -> Option<Self> {
+        if bits & !Usages::ALL.0 == 0 { Some(Usages(bits)) } else { None }
+    }
+
+    /// As bits.
+    #[inline(always)]
+    pub const fn to_bits(self) -> u8 {
+        self.0
+    }
+
+    /// The purpose of that name, if there is one.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Usages::NAMES.iter().find(|(_, its)| *its == name).map(|(usage, _)| *usage)
+    }
+
+    /// The names of all, for messages.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        Usages::NAMES.iter().map(|(_, name)| *name)
+    }
+
+    /// Whether all of `other` is in it.
+    #[inline(always)]
+    pub const fn contains(self, other: Usages) -> bool {
+        other.0 & !self.0 == 0
+    }
+
+    /// Whether nothing is in it.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// What is in it and not in `other`.
+    #[must_use]
+    pub const fn without(self, other: Usages) -> Usages {
+        Usages(self.0 & !other.0)
+    }
+
+    /// The purposes for which an algorithm has operations: what a key has of which nothing is said. None of an algorithm that
+    /// takes no key.
+    pub const fn of(algorithm: Algorithm) -> Usages {
+        use Algorithm::*;
+        match algorithm {
+            None | Crc32 | Crc32c | IpChecksum => Usages::NONE,
+            AesCmac | DesMac | KasumiF9 | Md5 | Sha1 | Sha224 | Sha256 | Sha384 | Sha512 | Sha512_256 => {
+                Usages(Usages::SIGN.0 | Usages::VERIFY.0)
+            }
+            AesEcb | AesCbc | AesCtr | AesCfb | AesXts | AesGcm | ChaCha20Poly1305 | CamelliaEcb
+            | CamelliaCbc | CamelliaCtr | DesEcb | DesCbc | DesCfb | Rc4 | KasumiF8 => {
+                Usages(Usages::ENCRYPT.0 | Usages::DECRYPT.0)
+            }
+        }
+    }
+
+    /// Whether who may decrypt under an algorithm can thereby encrypt, or the other way round, so that one of the two without
+    /// the other would promise something that does not hold. Counter modes and stream ciphers do the same in
+    /// both directions. In CFB mode either direction gives the block cipher's output for a block of the caller's choice, which is
+    /// all that the other one needs.
+    pub const fn is_two_way(algorithm: Algorithm) -> bool {
+        use Algorithm::*;
+        matches!(algorithm, AesCtr | AesCfb | CamelliaCtr | DesCfb | Rc4 | KasumiF8)
+    }
+
+    /// Whether a key of the algorithm can have these purposes. `nonces_made` says that the accelerator makes the nonces, as it can
+    /// for an AEAD: who may choose them can seal zeros under the nonce of another message, which gives that message's
+    /// keystream, and so decrypts it.
+    ///
+    /// # Errors
+    /// [`UsageError`].
+    pub fn check(self, algorithm: Algorithm, nonces_made: bool) -> Result<(), UsageError> {
+        let of = Usages::of(algorithm);
+        let later = if of.contains(Usages::ENCRYPT) { Usages::WRAP } else { Usages::DERIVE };
+        let takes = if of.is_empty() { of } else { of | later };
+        let foreign = self.without(takes);
+        if !foreign.is_empty() {
+            return Err(UsageError::Foreign(foreign));
+        }
+        if self.is_empty() {
+            return Err(UsageError::Nothing);
+        }
+        let is_aead = matches!(algorithm, Algorithm::AesGcm | Algorithm::ChaCha20Poly1305);
+        if nonces_made && !is_aead {
+            return Err(UsageError::Nonces);
+        }
+        let (encrypts, decrypts) = (self.contains(Usages::ENCRYPT), self.contains(Usages::DECRYPT));
+        if encrypts != decrypts && Usages::is_two_way(algorithm) {
+            return Err(UsageError::TwoWay(algorithm));
+        }
+        if is_aead && encrypts && !decrypts && !nonces_made {
+            return Err(UsageError::ChosenNonces);
+        }
+        Ok(())
+    }
+}
+
+impl BitOr for Usages {
+    type Output = Usages;
+
+    fn bitor(self, other: Usages) -> Usages {
+        Usages(self.0 | other.0)
+    }
+}
+
+/// Names them, as people would.
+impl fmt::Display for Usages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> =
+            Usages::NAMES.iter().filter(|(usage, _)| self.contains(*usage)).map(|(_, name)| *name).collect();
+        match names.as_slice() {
+            [] => f.write_str("nothing"),
+            [one] => f.write_str(one),
+            [most @ .., last] => write!(f, "{} and {last}", most.join(", ")),
+        }
+    }
+}
+
+/// Why a key can't have a set of purposes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum UsageError {
+    /// The algorithm has no such operations.
+    Foreign(Usages),
+    /// The set is empty.
+    Nothing,
+    /// Encryption and decryption can't be told apart: see [`Usages::is_two_way`].
+    TwoWay(Algorithm),
+    /// A key of an AEAD that may seal and not open, while its nonces are given.
+    ChosenNonces,
+    /// Only the keys of an AEAD have nonces that an accelerator makes.
+    Nonces,
+}
+
+impl fmt::Display for UsageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            UsageError::Foreign(usages) => write!(f, "a key of this algorithm can't {usages}: leave that out"),
+            UsageError::Nothing => f.write_str("a key for nothing: name at least one usage"),
+            UsageError::TwoWay(algorithm) => write!(
+                f,
+                "who may encrypt with {} can decrypt, and the other way round: give the key both usages",
+                algorithm.name()
+            ),
+            UsageError::ChosenNonces => f.write_str(
+                "who may seal under any nonce can decrypt too: give the key both usages, or have the accelerator make its nonces",
+            ),
+            UsageError::Nonces => {
+                f.write_str("an accelerator makes nonces for aes-gcm and chacha20-poly1305 only: give them")
+            }
+        }
+    }
+}
+
+impl std::error::Error for UsageError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_usage_has_a_name_and_a_bit() {
+        let mut all = Usages::NONE;
+        for (bit, (usage, name)) in Usages::NAMES.into_iter().enumerate() {
+            assert_eq!(usage.to_bits(), 1 << bit);
+            assert_eq!((Usages::from_name(name), usage.to_string().as_str()), (Some(usage), name));
+            all = all | usage;
+        }
+        assert_eq!(all, Usages::ALL);
+        assert_eq!(Usages::from_bits(all.to_bits()), Some(all));
+        assert_eq!((Usages::from_bits(1 << 6), Usages::from_name("dance")), (None, None));
+        let three = Usages::ENCRYPT | Usages::DECRYPT | Usages::WRAP;
+        assert_eq!(three.to_string(), "encrypt, decrypt and wrap");
+    }
+
+    /// Whatever an algorithm has by itself it can also be given, and nothing can be given to one that takes no key.
+    #[test]
+    fn what_an_algorithm_has_it_can_be_given() {
+        for algorithm in Algorithm::ALL {
+            let of = Usages::of(*algorithm);
+            let keyless = of.is_empty();
+            assert_eq!(of.check(*algorithm, false).is_ok(), !keyless, "{algorithm:?}");
+            for (bits, made) in (0..=Usages::ALL.to_bits()).flat_map(|bits| [(bits, false), (bits, true)]) {
+                let given = Usages(bits);
+                let checked = given.check(*algorithm, made);
+                assert!(checked.is_err() || !keyless && !given.is_empty(), "{algorithm:?} {given}");
+                if checked.is_ok() && Usages::is_two_way(*algorithm) {
+                    assert_eq!(given.contains(Usages::ENCRYPT), given.contains(Usages::DECRYPT));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_would_promise_too_much_is_refused() {
+        use Algorithm::{AesCbc, AesCtr, AesGcm};
+        let (encrypt, decrypt) = (Usages::ENCRYPT, Usages::DECRYPT);
+        assert_eq!(Usages::SIGN.check(AesGcm, false), Err(UsageError::Foreign(Usages::SIGN)));
+        assert_eq!(Usages::NONE.check(AesGcm, false), Err(UsageError::Nothing));
+        assert_eq!(encrypt.check(AesCtr, false), Err(UsageError::TwoWay(AesCtr)));
+        assert_eq!(decrypt.check(AesCtr, false), Err(UsageError::TwoWay(AesCtr)));
+        assert_eq!(decrypt.check(AesCbc, false), Ok(()));
+        assert_eq!(Usages::WRAP.check(AesCtr, false), Ok(()));
+        assert_eq!(encrypt.check(AesGcm, false), Err(UsageError::ChosenNonces));
+        assert_eq!((encrypt.check(AesGcm, true), decrypt.check(AesGcm, false)), (Ok(()), Ok(())));
+        assert_eq!(encrypt.check(AesCbc, true), Err(UsageError::Nonces));
+    }
+}

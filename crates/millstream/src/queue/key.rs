@@ -1,0 +1,117 @@
+//! What a key is for, when it is put in a slot.
+
+use millstream_accelerator::{NonceCounter, Nonces as Made, Purpose};
+use millstream_cwq::{Algorithm, UsageError, Usages};
+use millstream_protocol::{KeyPurpose, KeyRefusal};
+
+use crate::Error;
+use crate::isolated::Exportable;
+
+/// Where the nonces come from under which a key of an AEAD seals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Nonces {
+    /// From each request: [`Request::seal`](super::Request::seal).
+    #[default]
+    Given,
+    /// From the accelerator: [`Request::seal_with_made_nonce`](super::Request::seal_with_made_nonce). It refuses given ones, so
+    /// that no mistake and nobody who took over this process can have one nonce twice. Opening takes a nonce as ever.
+    ///
+    /// Of a key that was generated and is not exportable it is 32 random bits and a counter of 64 bits (SP 800-38D §8.2.1). Any
+    /// other key may exist elsewhere too, so its nonces begin at 96 random bits (§8.2.2) and it seals 2^32 times
+    /// at most. In a forked child a queue with such a key refuses. A virtual machine that is resumed twice from one snapshot is beyond
+    /// this: generate new keys there. When they are used up requests end with [`Status::NoncesSpent`](crate::cwq::Status::NoncesSpent).
+    Made,
+}
+
+/// What a key is for. The default is all that its algorithm can, under given nonces, and not exportable.
+///
+/// ```
+/// use millstream::cwq::{Algorithm, Status, Usages};
+/// use millstream::queue::{Config, KeyOptions, Nonces, Queue, Request};
+///
+/// let mut queue = Queue::inline(millstream::features()?, Config::default())?;
+/// // A key that compares MACs and can't make any.
+/// let verify = KeyOptions { usages: Some(Usages::VERIFY), ..KeyOptions::default() };
+/// let key = queue.import_key_with(Algorithm::Sha256, b"Jefe", verify)?;
+/// queue.submit(Request::mac(key, queue.buffer(8)?))?;
+/// assert_eq!(queue.wait().unwrap().result, Err(Status::UsageSign));
+///
+/// // A key whose nonces the accelerator makes.
+/// let made = KeyOptions { nonces: Nonces::Made, ..KeyOptions::default() };
+/// let key = queue.import_key_with(Algorithm::AesGcm, &[7; 16], made)?;
+/// let (source, destination) = (queue.buffer(8)?, queue.buffer(8)?);
+/// queue.submit(Request::seal_with_made_nonce(key, b"header", source, destination))?;
+/// let sealed = queue.wait().unwrap();
+/// println!("nonce {:02x?}, tag {:02x?}", sealed.nonce(), sealed.tag());
+/// # sealed.result?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// A request that carries its key has none in a slot, and so no purpose: whoever has the bytes of a key can do with it what he likes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KeyOptions {
+    /// What it may be used for; if nothing is said, all that the algorithm has operations for.
+    ///
+    /// Some sets are refused because they would not hold. Under CTR, CFB, RC4 and KASUMI F8 who may encrypt can decrypt, and the
+    /// other way round. Under an AEAD who may seal with any nonce can decrypt, so a key that only seals needs
+    /// [`Nonces::Made`]. A key that only verifies compares tags of 12 bytes at least, or whole ones.
+    pub usages: Option<Usages>,
+    /// Whether its bytes can be had back, where the accelerator is [`isolated`](crate::isolated).
+    pub exportable: Exportable,
+    /// Where its nonces come from.
+    pub nonces: Nonces,
+}
+
+impl From<Exportable> for KeyOptions {
+    fn from(exportable: Exportable) -> Self {
+        KeyOptions { exportable, ..KeyOptions::default() }
+    }
+}
+
+impl KeyOptions {
+    /// As a worker is told.
+    pub(crate) fn message(&self) -> KeyPurpose {
+        let usages = self.usages.map_or(0, Usages::to_bits);
+        KeyPurpose { usages, makes_nonces: self.nonces == Nonces::Made }
+    }
+
+    /// For an accelerator of this process. `generated` says that the key exists nowhere else.
+    pub(crate) fn purpose(&self, algorithm: Algorithm, generated: bool) -> Result<Purpose, Error> {
+        let usages = self.usages.unwrap_or(Usages::of(algorithm));
+        if !Usages::of(algorithm).is_empty() {
+            usages.check(algorithm, self.nonces == Nonces::Made).map_err(refusal)?;
+        }
+        let nonces = match self.nonces {
+            Nonces::Given => Made::Given,
+            Nonces::Made if generated && self.exportable == Exportable::No => {
+                Made::Made(NonceCounter::counting(random()?))
+            }
+            Nonces::Made => Made::Made(NonceCounter::random(random()?)),
+        };
+        Ok(Purpose { usages, nonces })
+    }
+}
+
+fn refusal(error: UsageError) -> Error {
+    Error::Key(match error {
+        UsageError::TwoWay(_) | UsageError::ChosenNonces => KeyRefusal::TwoWay,
+        UsageError::Nonces => KeyRefusal::Nonces,
+        _ => KeyRefusal::Usage,
+    })
+}
+
+fn random<const N: usize>() -> Result<[u8; N], Error> {
+    let mut bytes = [0; N];
+    fill_with_random(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Fills all of it with random bytes of the kernel.
+pub(crate) fn fill_with_random(mut bytes: &mut [u8]) -> Result<(), Error> {
+    while !bytes.is_empty() {
+        let flags = rustix::rand::GetRandomFlags::empty();
+        let got = rustix::rand::getrandom(&mut *bytes, flags).map_err(|_| Error::Key(KeyRefusal::Exhausted));
+        bytes = &mut std::mem::take(&mut bytes)[got?..];
+    }
+    Ok(())
+}

@@ -1,0 +1,162 @@
+//! Steps that run beside the others, each as a process of its own whose output goes to a file.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use super::Pipeline;
+use super::times::Times;
+use crate::run::root;
+
+/// A step that has ended.
+struct Ended {
+    step: &'static str,
+    took: Duration,
+    result: Result<(), String>,
+}
+
+/// The steps under way. If it is dropped early, they are ended.
+pub struct Beside {
+    /// Those that were not collected yet.
+    open: VecDeque<&'static str>,
+    ended: Receiver<Ended>,
+    running: Arc<Mutex<Running>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What the thread runs at the moment.
+#[derive(Default)]
+struct Running {
+    child: Option<u32>,
+    stop: bool,
+}
+
+impl Beside {
+    /// Starts the first of the steps; each of the others follows the one before it.
+    ///
+    /// # Errors
+    /// When the folder for their output can't be made.
+    pub fn start(steps: impl Iterator<Item = &'static str>, deep: bool) -> Result<Self, String> {
+        let steps: VecDeque<&'static str> = steps.collect();
+        let folder = root().join("target/ci");
+        std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+        let (sender, ended) = channel();
+        let running = Arc::new(Mutex::new(Running::default()));
+        let (all, shared) = (steps.clone(), running.clone());
+        let thread = thread::spawn(move || run_all(&all, deep, &shared, &sender));
+        Ok(Beside { open: steps, ended, running, thread: Some(thread) })
+    }
+
+    /// Reports the steps that have ended, and waits for those up to `until`.
+    ///
+    /// # Errors
+    /// Names the first step that failed.
+    pub fn collect(
+        &mut self,
+        until: Option<&str>,
+        pipeline: &mut Pipeline,
+        times: &mut Times,
+    ) -> Result<(), String> {
+        loop {
+            let wait = until.is_some_and(|step| self.open.contains(&step));
+            let ended = if wait { self.ended.recv().ok() } else { self.ended.try_recv().ok() };
+            let Some(Ended { step, took, result }) = ended else { break };
+            self.open.retain(|other| *other != step);
+            println!("\n==== {step}, beside the others");
+            let log = log(step);
+            let text = String::from_utf8_lossy(&std::fs::read(&log).unwrap_or_default()).into_owned();
+            if let Err(why) = result {
+                println!("{text}");
+                return Err(format!("step {step}: {why}; all it said stands above and in {}", log.display()));
+            }
+            text.lines().filter(|line| super::is_result(line)).for_each(|line| println!("{line}"));
+            pipeline.count(text.lines())?;
+            times.add(step, took, None);
+        }
+        Ok(())
+    }
+
+    /// Waits for all steps.
+    ///
+    /// # Errors
+    /// Names the first step that failed.
+    pub fn collect_all(&mut self, pipeline: &mut Pipeline, times: &mut Times) -> Result<(), String> {
+        while let Some(last) = self.open.back().copied() {
+            self.collect(Some(last), pipeline, times)?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        let mut running = lock(&self.running);
+        running.stop = true;
+        if let Some(child) = running.child {
+            // It leads a process group, so what it has started ends with it.
+            let group = format!("-{child}");
+            let _ = Command::new("kill").args(["-TERM", "--", &group]).status();
+        }
+        drop(running);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn lock(running: &Mutex<Running>) -> MutexGuard<'_, Running> {
+    running.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn log(step: &str) -> PathBuf {
+    root().join("target/ci").join(format!("{step}.log"))
+}
+
+/// Runs the steps one after another. A failed one does not keep the next from running.
+fn run_all(steps: &VecDeque<&'static str>, deep: bool, running: &Mutex<Running>, ended: &Sender<Ended>) {
+    for step in steps.iter().copied() {
+        let begin = Instant::now();
+        let result = match start(step, deep, running) {
+            Ok(Some(child)) => finish(child, running),
+            Ok(None) => return,
+            Err(why) => Err(why),
+        };
+        if ended.send(Ended { step, took: begin.elapsed(), result }).is_err() {
+            return;
+        }
+    }
+}
+
+/// Starts a step, unless it is too late for that.
+fn start(step: &str, deep: bool, running: &Mutex<Running>) -> Result<Option<Child>, String> {
+    let path = log(step);
+    let fail = |e: std::io::Error| format!("{}: {e}", path.display());
+    let output = File::create(&path).map_err(fail)?;
+    let mut command = Command::new(std::env::current_exe().map_err(fail)?);
+    command.args(["ci", "--only", step]).args(deep.then_some("--deep")).current_dir(root());
+    command.stdin(Stdio::null()).stdout(output.try_clone().map_err(fail)?).stderr(output).process_group(0);
+    let mut running = lock(running);
+    if running.stop {
+        return Ok(None);
+    }
+    let child = command.spawn().map_err(fail)?;
+    running.child = Some(child.id());
+    Ok(Some(child))
+}
+
+fn finish(mut child: Child, running: &Mutex<Running>) -> Result<(), String> {
+    let status = child.wait().map_err(|e| e.to_string());
+    lock(running).child = None;
+    let status = status?;
+    match (status.success(), status.signal()) {
+        (true, _) => Ok(()),
+        (false, Some(signal)) => Err(format!("ended by signal {signal}")),
+        (false, None) => Err(status.to_string()),
+    }
+}

@@ -1,0 +1,63 @@
+//! How long each step took, beside how long it took the last time.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::run::root;
+
+/// The steps that have ended.
+#[derive(Default)]
+pub struct Times {
+    steps: Vec<(String, Duration, Option<Duration>)>,
+}
+
+impl Times {
+    /// Notes a step, its duration, and the processor time it used where that is known.
+    pub fn add(&mut self, step: &str, took: Duration, used: Option<Duration>) {
+        println!("==== {step} took {:.1} s", took.as_secs_f64());
+        self.steps.push((step.to_owned(), took, used));
+    }
+
+    /// Prints a line for each step. A run of the whole pipeline (`keep`) is what the next one is compared with.
+    pub fn print(&self, keep: bool) {
+        let last = last();
+        for (step, took, used) in &self.steps {
+            let mut line = format!("{step:12} {:7.1} s", took.as_secs_f64());
+            if let Some(used) = used {
+                line += &format!(", {:7.1} s of processor time", used.as_secs_f64());
+            }
+            if let Some(before) = last.get(step) {
+                line += &format!(", last time {before:.1} s");
+            }
+            println!("{line}");
+        }
+        if keep {
+            let lines = self.steps.iter().map(|(step, took, _)| format!("{step} {}\n", took.as_secs_f64()));
+            // The next run only has nothing to compare with where this can't be written.
+            let _ = std::fs::write(file(), lines.collect::<String>());
+        }
+    }
+}
+
+fn file() -> PathBuf {
+    root().join("target/ci/times")
+}
+
+/// The seconds that each step took in the last run of the whole pipeline, if there was one.
+fn last() -> BTreeMap<String, f64> {
+    let text = std::fs::read_to_string(file()).unwrap_or_default();
+    let pairs = text.lines().filter_map(|line| line.split_once(' '));
+    pairs.filter_map(|(step, seconds)| Some((step.to_owned(), seconds.parse().ok()?))).collect()
+}
+
+/// The processor time of all programs that this one ran and waited for.
+pub fn processor_time() -> Duration {
+    const TICKS_PER_S: u64 = 100;
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // proc(5): the name, in parentheses, may have spaces. `cutime` and `cstime` are fields 16 and 17; what follows the
+    // name begins with field 3.
+    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace().skip(13).take(2);
+    let ticks: u64 = fields.filter_map(|field| field.parse::<u64>().ok()).sum();
+    Duration::from_millis(ticks * 1000 / TICKS_PER_S)
+}
