@@ -40,6 +40,8 @@ pub(crate) enum Kind {
     HoldsUp,
     /// A worker could not do what it was told.
     Failed,
+    /// A worker wrote to its standard error.
+    Said,
     /// The policy was to be read again.
     Reload,
 }

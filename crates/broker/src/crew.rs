@@ -1,7 +1,7 @@
 //! The worker processes, and the orders they have not answered.
 
 use std::collections::VecDeque;
-use std::io;
+use std::io::{self, PipeWriter};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -19,6 +19,7 @@ use crate::link::{Link, Shared};
 use crate::poll::{Interest, Poll, Token};
 use crate::process::has_run_out;
 use crate::progress::Watch;
+use crate::said::Said;
 use crate::shown::Shown;
 
 /// How long an order may take before the broker goes on without the answer.
@@ -125,6 +126,8 @@ pub(crate) struct Process {
     heard: Instant,
     started: Instant,
     watch: Watch,
+    /// What it writes to its standard error, until it has said too much.
+    pub(crate) said: Option<Said>,
     /// None until it says that it is ready.
     pub(crate) traits: Option<Traits>,
     /// It is dead, or might as well be.
@@ -177,12 +180,13 @@ impl Worker {
         self.restart_at = None;
         let (here, there) = pair()?;
         let progress = Watch::new()?;
+        let (said, errors) = Said::new()?;
         if config.refuse_descriptors {
             // Where the kernel can't, the link looks out for them.
             let _ = here.refuse_descriptors();
         }
-        let mut child = self.command(config, there).spawn()?;
-        let watched = watch(&child, &here, self.index, poll);
+        let mut child = self.command(config, there, errors).spawn()?;
+        let watched = watch(&child, &here, &said, self.index, poll);
         let pidfd = watched.inspect_err(|_| end(&mut child))?;
         let now = Instant::now();
         self.process = Some(Process {
@@ -194,6 +198,7 @@ impl Worker {
             heard: now,
             started: now,
             watch: progress,
+            said: Some(said),
             traits: None,
             broken: false,
         });
@@ -201,7 +206,7 @@ impl Worker {
     }
 
     /// Its program, which has nothing of this process but where messages go.
-    fn command(&self, config: &Config, control: Socket) -> Command {
+    fn command(&self, config: &Config, control: Socket, errors: PipeWriter) -> Command {
         let mut command = Command::new(&config.worker.program);
         command.args(&config.worker.arguments);
         command.arg(format!("--spin-ns={}", config.spin.as_nanos()));
@@ -210,6 +215,7 @@ impl Worker {
         command.args(self.cpu.map(|cpu| format!("--cpu={cpu}")));
         command.args(config.quiet.then_some("--quiet"));
         command.stdin(Stdio::from(OwnedFd::from(control))).stdout(Stdio::null());
+        command.stderr(errors);
         command.env_clear();
         command.envs(std::env::var_os(VARIABLE).map(|mask| (VARIABLE, mask)));
         // An interrupt from the terminal is the broker's affair, which lets workers finish.
@@ -376,6 +382,7 @@ impl Worker {
         let Some(mut process) = self.process.take() else { return Vec::new() };
         poll.remove(&process.link);
         poll.remove(&process.pidfd);
+        process.said.iter().for_each(|said| poll.remove(said.pipe()));
         let _ = pidfd_send_signal(&process.pidfd, Signal::KILL);
         let status = process.wait(REAP);
         let lived = process.started.elapsed();
@@ -469,12 +476,16 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-fn watch(child: &Child, link: &Socket, index: usize, poll: &Poll) -> io::Result<OwnedFd> {
+fn watch(child: &Child, link: &Socket, said: &Said, index: usize, poll: &Poll) -> io::Result<OwnedFd> {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidData)?;
     let pidfd = pidfd_open(pid, PidfdFlags::empty())?;
     poll.add(link, Token::Worker(index), Interest::READ)?;
-    if let Err(error) = poll.add(&pidfd, Token::Ended(index), Interest::READ) {
+    let added = poll
+        .add(&pidfd, Token::Ended(index), Interest::READ)
+        .and_then(|()| poll.add(said.pipe(), Token::Said(index), Interest::READ));
+    if let Err(error) = added {
         poll.remove(link);
+        poll.remove(&pidfd);
         return Err(error);
     }
     Ok(pidfd)

@@ -60,40 +60,43 @@ struct Passage {
 
 /// All that are held, by the grant's number.
 #[derive(Default)]
-pub(crate) struct KeyEnds(HashMap<u64, KeyEnd>, HashMap<u64, Passage>);
+pub(crate) struct KeyEnds {
+    sockets: HashMap<u64, KeyEnd>,
+    passages: HashMap<u64, Passage>,
+}
 
 impl KeyEnds {
     /// Holds one until [`KeyEnds::let_go`].
     pub(crate) fn hold(&mut self, grant: u64, link: Option<Link>) {
         if let Some(link) = link {
-            self.0.insert(grant, KeyEnd { _link: link, orders: 0 });
+            self.sockets.insert(grant, KeyEnd { _link: link, orders: 0 });
         }
     }
 
     /// Holds the ends of a connection from one worker to another until both have answered.
     pub(crate) fn hold_for_move(&mut self, grant: u64, ends: [Link; 2]) {
-        self.1.insert(grant, Passage { ends, users: 2 });
+        self.passages.insert(grant, Passage { ends, users: 2 });
     }
 
     /// A worker is done with a move, or never will be asked. The other one reads what is there, and then sees the end.
     pub(crate) fn moved(&mut self, purpose: Purpose) {
         let (Purpose::Release(grant) | Purpose::Adopt(grant)) = purpose else { return };
-        let Some(passage) = self.1.get_mut(&grant) else { return };
+        let Some(passage) = self.passages.get_mut(&grant) else { return };
         passage.ends.iter().for_each(|end| end.socket().hang_up());
         passage.users -= 1;
         if passage.users == 0 {
-            self.1.remove(&grant);
+            self.passages.remove(&grant);
         }
     }
 
     /// Whether one is held for a grant.
     pub(crate) fn holds(&self, grant: u64) -> bool {
-        self.0.contains_key(&grant)
+        self.sockets.contains_key(&grant)
     }
 
     /// An order was given that may have a worker hold the end or close it.
     pub(crate) fn ordered(&mut self, purpose: Purpose) {
-        if let Some(end) = purpose.grant().and_then(|grant| self.0.get_mut(&grant)) {
+        if let Some(end) = purpose.grant().and_then(|grant| self.sockets.get_mut(&grant)) {
             end.orders += 1;
         }
     }
@@ -101,15 +104,15 @@ impl KeyEnds {
     /// It was answered, or its worker is dead.
     pub(crate) fn answered(&mut self, purpose: Purpose) {
         self.moved(purpose);
-        if let Some(end) = purpose.grant().and_then(|grant| self.0.get_mut(&grant)) {
+        if let Some(end) = purpose.grant().and_then(|grant| self.sockets.get_mut(&grant)) {
             end.orders = end.orders.saturating_sub(1);
         }
     }
 
     /// Closes the end of a grant that is no more, if no worker has it any more.
     fn let_go(&mut self, grant: u64) {
-        if self.0.get(&grant).is_some_and(|end| end.orders == 0) {
-            self.0.remove(&grant);
+        if self.sockets.get(&grant).is_some_and(|end| end.orders == 0) {
+            self.sockets.remove(&grant);
         }
     }
 }

@@ -12,7 +12,8 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `broker.rs` | the event loop, and what happened to whom |
+//! | `broker.rs` | the event loop |
+//! | `orders.rs` | what workers are told to do, and what becomes of their answers |
 //! | `client.rs`, `operate.rs` | what clients ask: grants; status, revocation, moving, reloading |
 //! | `grant.rs` | one grant: its memory, its state, its end |
 //! | `ledger/` | what is out and to whom: limits, reserves, and how often one may ask |
@@ -22,8 +23,7 @@
 //! | `disposal.rs`, `key_ends.rs` | where descriptors of strangers are closed that the kernel did not refuse |
 //! | `policy/` | who may have what |
 //! | `place.rs` | the socket in the file system |
-//! | `worker/` | the worker |
-//! | `chatter.rs`, `shown.rs` | how many lines others may have written to the log, and what of their texts is seen there |
+//! | `chatter.rs`, `shown.rs`, `said.rs` | how many lines others may have written to the log, what of their texts is seen there, and what workers say last |
 //! | `metrics/`, `probes.rs` | what others can watch |
 //! | `worker/` | what runs in a worker's process; nothing of the above does |
 #![deny(unsafe_code)]
@@ -43,12 +43,14 @@ mod ledger;
 mod link;
 mod metrics;
 mod operate;
+mod orders;
 mod place;
 mod policy;
 mod poll;
 mod probes;
 mod process;
 mod progress;
+mod said;
 mod shown;
 mod stop;
 pub mod worker;

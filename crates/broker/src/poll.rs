@@ -21,6 +21,8 @@ pub(crate) enum Token {
     Worker(usize),
     /// A worker has ended.
     Ended(usize),
+    /// A worker writes to its standard error.
+    Said(usize),
     /// A client says something, or takes something.
     Client(u64),
     /// The process of a client has ended.
@@ -37,8 +39,9 @@ impl Token {
             Token::Directory => 1,
             Token::Stop => 2,
             Token::Metrics => 3,
-            Token::Worker(index) => 4 + 2 * index as u64,
-            Token::Ended(index) => 5 + 2 * index as u64,
+            Token::Worker(index) => 4 + 3 * index as u64,
+            Token::Ended(index) => 5 + 3 * index as u64,
+            Token::Said(index) => 6 + 3 * index as u64,
             Token::Client(id) => CLIENTS + 2 * id,
             Token::Left(id) => CLIENTS + 2 * id + 1,
         }
@@ -52,8 +55,10 @@ impl Token {
             3 => Token::Metrics,
             CLIENTS.. if number.is_multiple_of(2) => Token::Client((number - CLIENTS) / 2),
             CLIENTS.. => Token::Left((number - CLIENTS) / 2),
-            number if number % 2 == 0 => Token::Worker((number as usize - 4) / 2),
-            number => Token::Ended((number as usize - 5) / 2),
+            _ => {
+                let (worker, what) = ((number as usize - 4) / 3, (number - 4) % 3);
+                [Token::Worker(worker), Token::Ended(worker), Token::Said(worker)][what as usize]
+            }
         }
     }
 }

@@ -20,3 +20,34 @@ pub trait Memory {
         Ok(u64::from_le_bytes(bytes))
     }
 }
+
+/// What tests read where a process's memory would be.
+#[cfg(test)]
+pub mod test {
+    use std::cell::RefCell;
+    use std::io;
+
+    use super::Memory;
+
+    /// Bytes at an address, and nothing beside them.
+    pub struct Bytes {
+        pub start: u64,
+        pub bytes: RefCell<Vec<u8>>,
+    }
+
+    impl Bytes {
+        pub fn new(start: u64, bytes: Vec<u8>) -> Self {
+            Bytes { start, bytes: RefCell::new(bytes) }
+        }
+    }
+
+    impl Memory for Bytes {
+        fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
+            let bytes = self.bytes.borrow();
+            let start = address.checked_sub(self.start).ok_or(io::ErrorKind::UnexpectedEof)? as usize;
+            let found = bytes.get(start..start + buffer.len()).ok_or(io::ErrorKind::UnexpectedEof)?;
+            buffer.copy_from_slice(found);
+            Ok(())
+        }
+    }
+}

@@ -57,12 +57,14 @@ fn texts() {
     harmless("a client's name", &grants[0].name);
     harmless("a worker's sandbox", &workers[0].sandbox);
     harmless("a worker's memory", &workers[0].key_memory);
+    eventually("the worker's own lines", || service.log().contains("a worker says").then_some(()));
     let log = service.log();
-    for word in ["could not do what it was told", "refused", "worker ready", " grant"] {
+    for word in ["could not do what it was told", "refused", "worker ready", " grant", "a worker says"] {
         let line = log.lines().find(|line| line.contains(word) && line.contains("u{1b}"));
         assert!(line.is_some(), "{word}: {log}");
     }
     log.lines().for_each(|line| assert!(!line.chars().any(char::is_control), "{line:?}"));
+    assert!(log.lines().count() < 50, "what it writes fills the log: {log}");
 }
 
 fn ready_again() {

@@ -1,6 +1,7 @@
 //! A worker that computes nothing: it obeys, and says so.
 
 use std::collections::{HashMap, HashSet};
+use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -84,6 +85,10 @@ pub fn run() {
             }
             Order::Serve { grant } if grant.key_slots == SHOUTS => {
                 report(Report::Failed { why: COMMANDS.repeat(100) });
+                // More than anybody hears; it is not made to wait.
+                for line in 0..100_000 {
+                    let _ = writeln!(std::io::stderr(), "line {line}{COMMANDS}");
+                }
                 continue;
             }
             Order::Serve { grant } if grant.key_slots == READY_AGAIN => {

@@ -291,24 +291,12 @@ pub fn put_back(memory: &dyn Writable, address: u64, original: &Original) -> io:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::cell::RefCell;
-
-    struct Bytes(RefCell<Vec<u8>>);
-
-    impl Memory for Bytes {
-        fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
-            let bytes = self.0.borrow();
-            let start = address as usize;
-            let found = bytes.get(start..start + buffer.len()).ok_or(io::ErrorKind::NotFound)?;
-            buffer.copy_from_slice(found);
-            Ok(())
-        }
-    }
+    use crate::memory::test::Bytes;
 
     impl Writable for Bytes {
         fn write(&self, address: u64, from: &[u8]) -> io::Result<()> {
             let start = address as usize;
-            self.0.borrow_mut()[start..start + from.len()].copy_from_slice(from);
+            self.bytes.borrow_mut()[start..start + from.len()].copy_from_slice(from);
             Ok(())
         }
     }
@@ -319,7 +307,7 @@ mod tests {
     fn table() -> (Bytes, Table) {
         let mut table = Table::default();
         table.know(0, Original::first(&CODE, 0).unwrap(), 7);
-        (Bytes(RefCell::new(CODE.to_vec())), table)
+        (Bytes::new(0, CODE.to_vec()), table)
     }
 
     #[test]
@@ -327,10 +315,10 @@ mod tests {
         let (memory, mut table) = table();
         assert_eq!(table.get(0).unwrap().original.bytes().len(), 5);
         assert_eq!(table.arm(&memory, &mut (), 0).unwrap(), Armed::Stands);
-        assert_eq!(memory.0.borrow()[..2], [INT3, 0x0F]);
+        assert_eq!(memory.bytes.borrow()[..2], [INT3, 0x0F]);
         assert_eq!(table.trapped(&memory, 0), Trap::Armed);
         assert_eq!(table.disarm_all(&memory, &mut ()), 0);
-        assert_eq!(*memory.0.borrow(), CODE);
+        assert_eq!(*memory.bytes.borrow(), CODE);
         assert_eq!(table.trapped(&memory, 0), Trap::Gone, "a second thread may have executed it");
         assert_eq!(table.trapped(&memory, 5), Trap::Foreign);
     }
@@ -339,20 +327,20 @@ mod tests {
     fn code_that_was_rewritten_is_left_alone() {
         let (memory, mut table) = table();
         table.arm(&memory, &mut (), 0).unwrap();
-        memory.0.borrow_mut()[3] = 0x90;
+        memory.bytes.borrow_mut()[3] = 0x90;
         assert_eq!(table.trapped(&memory, 0), Trap::Gone);
         table.disarm(&memory, &mut (), 0).unwrap();
-        assert_eq!(memory.0.borrow()[0], INT3, "it is no longer ours");
-        memory.0.borrow_mut()[0] = 0x90;
+        assert_eq!(memory.bytes.borrow()[0], INT3, "it is no longer ours");
+        memory.bytes.borrow_mut()[0] = 0x90;
         assert_eq!(table.arm(&memory, &mut (), 0).unwrap(), Armed::Changed);
-        assert_eq!(memory.0.borrow()[0], 0x90);
+        assert_eq!(memory.bytes.borrow()[0], 0x90);
     }
 
     #[test]
     fn a_breakpoint_of_the_program_itself_is_its_own() {
         let (memory, mut table) = table();
         assert_eq!(Original::first(&[INT3, 0x90], 0), None);
-        memory.0.borrow_mut()[0] = INT3;
+        memory.bytes.borrow_mut()[0] = INT3;
         assert_eq!(table.arm(&memory, &mut (), 0).unwrap(), Armed::Changed);
         assert_eq!(table.trapped(&memory, 0), Trap::Foreign);
     }
@@ -364,10 +352,10 @@ mod tests {
         table.arm(&memory, &mut (), 0).unwrap();
         copy.review(&memory, &mut (), 0..u64::MAX).unwrap();
         assert_eq!(copy.armed(), 0, "a page that ends too soon is not mapped");
-        memory.0.borrow_mut().resize(4096, 0);
+        memory.bytes.borrow_mut().resize(4096, 0);
         copy.review(&memory, &mut (), 0..u64::MAX).unwrap();
         assert_eq!(copy.armed(), 1);
-        memory.0.borrow_mut()[0] = 0x66;
+        memory.bytes.borrow_mut()[0] = 0x66;
         copy.review(&memory, &mut (), 1..u64::MAX).unwrap();
         assert_eq!(copy.armed(), 1, "not asked for");
         copy.review(&memory, &mut (), 0..1).unwrap();
@@ -387,6 +375,6 @@ mod tests {
         }
         let (memory, mut table) = table();
         table.arm(&memory, &mut Full, 0).unwrap_err();
-        assert_eq!(*memory.0.borrow(), CODE);
+        assert_eq!(*memory.bytes.borrow(), CODE);
     }
 }

@@ -290,22 +290,11 @@ impl Pages {
 mod tests {
     use super::*;
     use crate::code::Class;
+    use crate::memory::test::Bytes;
     use crate::process::maps;
 
     /// AESENC.
     const ROUND: [u8; 5] = [0x66, 0x0F, 0x38, 0xDC, 0xC1];
-
-    /// Bytes at an address, and nothing beside them.
-    struct Bytes(u64, Vec<u8>);
-
-    impl Memory for Bytes {
-        fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
-            let start = address.checked_sub(self.0).ok_or(io::ErrorKind::UnexpectedEof)? as usize;
-            let found = self.1.get(start..start + buffer.len()).ok_or(io::ErrorKind::UnexpectedEof)?;
-            buffer.copy_from_slice(found);
-            Ok(())
-        }
-    }
 
     fn map(line: &str) -> Map {
         maps::parse(line.as_bytes()).remove(0)
@@ -327,11 +316,11 @@ mod tests {
         for (place, wanted) in
             [(page - 5, false), (page - 1, true), (page + 7, true), (2 * page - 1, true), (2 * page, false)]
         {
-            let memory = Bytes(0x1000, with(&[place]));
+            let memory = Bytes::new(0x1000, with(&[place]));
             let classes = search_bytes(&memory, &anonymous, &middle, &[]).unwrap();
             assert_eq!(classes.has(Class::Aes), wanted, "{place}");
         }
-        let alone = Bytes(0x1000, with(&[0, 3 * page - 5]));
+        let alone = Bytes::new(0x1000, with(&[0, 3 * page - 5]));
         let classes = search_bytes(&alone, &anonymous, &(0x1000..0x4000), &[]).unwrap();
         assert!(classes.has(Class::Aes), "there is nothing beside it");
         assert!(search_bytes(&alone, &anonymous, &(0x1000..0x5000), &[]).is_err(), "not all can be read");
@@ -341,7 +330,7 @@ mod tests {
     fn what_the_file_has_at_the_same_place_does_not_count() {
         let file = map("2000-3000 r-xp 0 00:00 7 /x");
         let page = PAGE as usize;
-        let memory = Bytes(0x1000, with(&[page + 20]));
+        let memory = Bytes::new(0x1000, with(&[page + 20]));
         let stretch = 0x2000..0x3000;
         let same = with(&[MARGIN + 20]);
         assert!(search_bytes(&memory, &file, &stretch, &same).unwrap().is_empty());

@@ -106,21 +106,10 @@ impl Words<'_> {
 mod tests {
     use super::*;
     use crate::capability::AARCH64;
-
-    /// A stack of whole pages, at an address.
-    struct Stack(u64, Vec<u8>);
-
-    impl Memory for Stack {
-        fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
-            let start = address.checked_sub(self.0).ok_or(io::ErrorKind::UnexpectedEof)? as usize;
-            let bytes = self.1.get(start..start + buffer.len()).ok_or(io::ErrorKind::UnexpectedEof)?;
-            buffer.copy_from_slice(bytes);
-            Ok(())
-        }
-    }
+    use crate::memory::test::Bytes;
 
     /// What the kernel writes for a program with so many arguments and variables.
-    fn stack(arguments: u64, variables: u64, hwcap: u64, hwcap2: u64) -> (Stack, u64) {
+    fn stack(arguments: u64, variables: u64, hwcap: u64, hwcap2: u64) -> (Bytes, u64) {
         let mut words = vec![arguments];
         words.extend((0..arguments).map(|index| 0x7fff_0000 + index));
         words.push(0);
@@ -131,7 +120,7 @@ mod tests {
         let mut bytes = vec![0xee; 0xff0];
         bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
         bytes.resize(bytes.len().next_multiple_of(PAGE as usize), 0);
-        (Stack(0x7fff_f000_0000, bytes), sp)
+        (Bytes::new(0x7fff_f000_0000, bytes), sp)
     }
 
     fn named(names: &[&str]) -> Bits {
@@ -161,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_stack_without_end_is_an_error() {
-        let stack = Stack(0x1000, vec![1; 4096]);
+        let stack = Bytes::new(0x1000, vec![1; 4096]);
         assert!(edits(&stack, 0x1000, named(&["aes"])).is_err());
         assert!(edits(&stack, 0x4000, named(&["aes"])).is_err());
     }
