@@ -112,6 +112,8 @@ pub struct Accelerator<A, M> {
     pub(crate) takers: usize,
     /// Whether words were taken whose client has few at a time, and waits for them.
     pub(crate) hurries: bool,
+    /// Where among the active queues the last such words came from, until it is looked at before its turn.
+    pub(crate) hurried: Option<usize>,
     /// Whether a queue has words that it may not take yet, because it took too much before.
     pub(crate) indebted: bool,
     /// When the first of them was taken.
@@ -144,6 +146,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             taken_bytes: 0,
             takers: 0,
             hurries: false,
+            hurried: None,
             indebted: false,
             held_since: 0,
             unsure: 0,

@@ -11,7 +11,7 @@ use crate::long::Long;
 use crate::stats::QueueStats;
 use crate::trace::{self, About};
 
-/// What the queues of a grant of weight 1 may take in one round: see [`cost`](crate::cost).
+/// What the queues of a grant of weight 1 may take in one round at most: see [`cost`](crate::cost).
 pub(crate) const QUANTUM: i64 = 64 * 1024;
 
 /// Words take as long as was reckoned.
@@ -101,10 +101,10 @@ impl<M: Deref<Target = [Word]>> Queue<M> {
 }
 
 impl<M: Deref<Target = [Word]>> Queue<M> {
-    /// What it may take in one round.
+    /// What it may take in one round, of what the queues of a grant of weight 1 may take.
     #[inline]
-    pub(crate) fn quantum(&self) -> i64 {
-        (QUANTUM * i64::from(self.weight) / self.siblings).max(1)
+    pub(crate) fn quantum(&self, of_grant: i64) -> i64 {
+        (of_grant * i64::from(self.weight) / self.siblings).max(1)
     }
 
     /// Its words took so long where so much was reckoned: what is taken next is reckoned accordingly, so that a turn of

@@ -23,9 +23,6 @@ const MOST_BYTES: i64 = 4 << 20;
 /// How many completions of words that need no engine are shown at a time, while more such words are taken.
 const SHOWN: usize = 32;
 
-/// Who takes less than this part of a turn has few words.
-const FEW: i64 = 8;
-
 /// The most long operations of one queue that are under way.
 const MOST_LONG: usize = 16;
 
@@ -40,8 +37,13 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     #[inline]
     pub(crate) fn take(&mut self) {
         (self.taken_cost, self.taken_bytes, self.takers) = (0, 0, 0);
-        self.hurries = false;
         let limits = self.limits();
+        // Turn and turn about with the others, so that these have most of the time.
+        let hurried = if self.hurries { None } else { self.hurried.take() };
+        self.hurries = false;
+        if hurried.is_some_and(|place| self.take_first(place, &limits)) {
+            return;
+        }
         loop {
             let before = (self.held.len(), self.ended, self.slices.len());
             self.indebted = false;
@@ -49,7 +51,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
                 return;
             }
             if (self.held.len(), self.ended, self.slices.len()) == before {
-                let Some(rounds) = self.rounds_to_wait() else { return };
+                let Some(rounds) = self.rounds_to_wait(limits.quantum) else { return };
                 if self.round(rounds, &limits) || (self.held.len(), self.ended, self.slices.len()) == before {
                     return;
                 }
@@ -78,6 +80,9 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
                 return true;
             }
             let cut_short = self.take_from(self.active[at] as usize, quanta, limits);
+            if self.hurries {
+                self.hurried = Some(at);
+            }
             let enough = limits.bounded && self.taken_cost >= limits.cost;
             if enough || self.held.len() >= MOST_HELD {
                 // Who was cut short goes on; else it begins with whoever had no turn.
@@ -86,6 +91,24 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             }
         }
         false
+    }
+
+    /// Takes from a queue that had few words when it last had some, before its turn; whether it has few again, for which it then
+    /// waits no longer.
+    #[inline]
+    fn take_first(&mut self, place: usize, limits: &Limits) -> bool {
+        let Some(index) = self.active.get(place).map(|index| *index as usize) else { return false };
+        let Some(queue) = self.queues.at_mut(index).filter(|queue| limits.shared && !queue.has_many) else {
+            return false;
+        };
+        if !queue.can_go_on() {
+            return false;
+        }
+        self.take_from(index, 1, limits);
+        if self.hurries {
+            self.hurried = Some(place);
+        }
+        self.hurries
     }
 
     /// Whether a queue has words, and had many when it last had some.
@@ -97,7 +120,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     /// After how many rounds the first queue that offers words has saved up enough, where big objects have
     /// left all of them in debt.
     #[cold]
-    fn rounds_to_wait(&mut self) -> Option<i64> {
+    fn rounds_to_wait(&mut self, quantum: i64) -> Option<i64> {
         if !self.indebted {
             return None;
         }
@@ -105,7 +128,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         let rounds = active.iter().filter_map(|index| {
             let queue = queues.at_mut(*index as usize)?;
             let offers = !queue.long.is_empty() || queue.offers() && queue.room() > 0;
-            (offers && queue.deficit <= 0).then(|| 1 - queue.deficit / queue.quantum())
+            (offers && queue.deficit <= 0).then(|| 1 - queue.deficit / queue.quantum(quantum))
         });
         rounds.min()
     }
@@ -125,7 +148,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         };
         let ready = if grant.paused { 0 } else { ready };
         if !std::mem::take(&mut queue.in_turn) {
-            let share = quanta.saturating_mul(queue.quantum());
+            let share = quanta.saturating_mul(queue.quantum(limits.quantum));
             queue.deficit = queue.deficit.saturating_add(share);
         }
         let slow = if limits.shared { queue.slow } else { AS_RECKONED };
@@ -231,6 +254,10 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             }
             held.push(Taken { words, gathered, queue: index as u32, grant: queue.grant as u32, cancelled });
         }
+        if limits.shared && taken_cost > 0 {
+            let left_some = queue.in_turn || queue.deficit <= 0 && queue.offers();
+            queue.has_many = left_some || taken_cost >= limits.few || !queue.long.is_empty();
+        }
         if !queue.in_turn {
             // What it had no use for is not saved up, so that no queue can take much at once; a debt stays.
             queue.deficit = queue.deficit.min(0);
@@ -243,9 +270,6 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         let newly_unquiet = taken_cost > 0 && !queue.unquiet;
         queue.unquiet |= newly_unquiet;
         queue.busy |= taken_cost > 0;
-        if limits.shared && taken_cost > 0 {
-            queue.has_many = queue.in_turn || FEW * taken_cost >= limits.cost || !queue.long.is_empty();
-        }
         let hurries = limits.shared && taken_cost > 0 && !queue.has_many;
         self.ended += ended + refused;
         self.taken_cost += taken_cost;

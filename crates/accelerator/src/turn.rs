@@ -23,7 +23,7 @@ const MOST_COST: i64 = 16 << 20;
 const SHARED: u32 = 256;
 
 /// Turns are so many times as short while a grant has few words at a time beside others who have many.
-const BRISK: u64 = 8;
+const BRISK: i64 = 16;
 
 /// How long a turn may last, in nanoseconds. An accelerator that serves clients who don't trust each other has such a bound:
 /// see [`Accelerator::bound_turns`].
@@ -31,7 +31,7 @@ const BRISK: u64 = 8;
 pub struct Turns {
     /// While the words of one grant are all there is. A newcomer may have to wait so long.
     pub alone: u64,
-    /// While several grants have work; an eighth of it while one of them waits for few words at a time.
+    /// While several grants have work; a sixteenth of it while one of them waits for few words at a time.
     pub shared: u64,
     /// The most bytes of a slice of a long object, and of an object that is executed at once.
     pub bytes: u32,
@@ -114,6 +114,11 @@ pub(crate) struct Limits {
     pub(crate) shared: bool,
     /// What all of it may cost.
     pub(crate) cost: i64,
+    /// A queue that takes less has few words.
+    pub(crate) few: i64,
+    /// What the queues of a grant of weight 1 may take in one round: no more than a turn, so that who waits for few words at a
+    /// time waits for one turn of theirs.
+    pub(crate) quantum: i64,
     /// What a word may cost that is executed at once.
     pub(crate) word: i64,
     /// What a slice may cost.
@@ -145,22 +150,35 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
                 bounded: false,
                 shared: false,
                 cost: MOST_COST,
+                few: 0,
+                quantum: QUANTUM,
                 word: i64::MAX,
                 slice: i64::MAX,
                 bytes: u32::MAX,
             };
         };
         let shared = bounds.shared > 0;
-        let turn = match shared {
-            true if bounds.brisk > 0 => bounds.turns.shared / BRISK,
-            true => bounds.turns.shared,
-            false => bounds.turns.alone,
+        let reckoned = |nanoseconds: u64| PER_NANOSECOND * nanoseconds as i64;
+        let (alone, among) = (reckoned(bounds.turns.alone), reckoned(bounds.turns.shared));
+        let brisk = among / BRISK;
+        let (cost, word, slice) = match shared {
+            // The last word of a turn may be longer than all before it: in slices it would take longer than at once.
+            true if bounds.brisk > 0 => (brisk, brisk * 3 / 2, brisk * 3 / 4),
+            true => (among, among * 3 / 4, among * 3 / 4),
+            // Lanes may be filled with objects that are long each.
+            false => (alone, alone / 2, alone / 8),
         };
-        let cost = PER_NANOSECOND * turn as i64;
-        // Alone, lanes may be filled with objects that are long each.
-        let (word, slice) = if shared { (cost * 3 / 4, cost * 3 / 4) } else { (cost / 2, cost / 8) };
         let staged = u32::try_from(self.executor.staging.len() / 4).unwrap_or(u32::MAX);
-        Limits { bounded: true, shared, cost, word, slice, bytes: bounds.turns.bytes.min(staged) }
+        Limits {
+            bounded: true,
+            shared,
+            cost,
+            few: brisk,
+            quantum: QUANTUM.min(cost),
+            word,
+            slice,
+            bytes: bounds.turns.bytes.min(staged),
+        }
     }
 
     /// Takes what the queues offer, each its share, and executes it unless the flush policy says to wait

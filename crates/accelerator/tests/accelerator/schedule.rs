@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use millstream_accelerator::{Accelerator, Arena, FlushPolicy, GrantId, Handle, Key, LocalArena, QueueId};
+use millstream_accelerator::{
+    Accelerator, Arena, FlushPolicy, GrantId, Handle, Key, LocalArena, QueueId, Turns,
+};
 use millstream_cpu::Features;
 use millstream_cwq::{Algorithm, ControlWord, Flags, Opcode, Status};
 use proptest::prelude::*;
@@ -410,6 +412,51 @@ fn shares_are_of_time() {
     }
     let bytes = [slow.1, fast.1].map(|id| accelerator.stats(id).expect("a queue").bytes);
     assert!(bytes[0] > 0 && (35 * bytes[0]..60 * bytes[0]).contains(&bytes[1]), "{bytes:?}");
+}
+
+/// Where turns are bounded, whoever waits for one word at a time waits for one turn of the others at most, however many
+/// others there are who offer as much as they can; and these have every other turn, each of them its share.
+#[test]
+fn who_has_few_words_waits_for_one_turn_of_others() {
+    const STEPS: usize = 4000;
+    let mut accelerator = Accelerator::new(Features::hardware(), FlushPolicy::default());
+    // By this clock each turn takes as long.
+    let mut now = 0;
+    let clock = move || {
+        now += 500;
+        now
+    };
+    accelerator.bound_turns(Turns::default(), clock);
+    let mut queue = |capacity| {
+        let grant = accelerator.add_grant(Arc::new(LocalArena::new(1 << 16)), 0);
+        let (client, submissions, completions) = Client::new(capacity);
+        let id = accelerator.add_queue(grant, submissions, completions, 1).expect("rings");
+        (client, id)
+    };
+    let [mut one, mut another, mut waits] = [queue(2048), queue(2048), queue(8)];
+    let (mut waited, mut waits_of) = (0, vec![0; 8]);
+    waits.0.submit(&copy(1, 64).word);
+    for step in 0..STEPS {
+        for (client, _) in [&mut one, &mut another] {
+            while client.completed().is_some() {}
+            while client.submissions.push(&copy(1, 256).word.to_words()).is_ok() {}
+            client.submissions.publish();
+        }
+        accelerator.step(step as u64);
+        if waits.0.completed().is_some() {
+            waits_of[waited.min(7)] += 1;
+            waited = 0;
+            waits.0.submit(&copy(1, 64).word);
+        } else {
+            waited += 1;
+        }
+    }
+    let served: usize = waits_of.iter().sum();
+    let at_once: usize = waits_of[..2].iter().sum();
+    assert!(served > STEPS / 4 && at_once > served * 9 / 10, "{waits_of:?}");
+    let floods = [one.1, another.1].map(|id| accelerator.stats(id).expect("a queue").operations);
+    assert!(floods.iter().all(|done| *done > STEPS as u64 / 4), "{floods:?}, {waits_of:?}");
+    assert!(floods[0].abs_diff(floods[1]) < floods[0] / 4, "{floods:?}");
 }
 
 /// Who has four queues has no greater share than who has one.
