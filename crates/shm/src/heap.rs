@@ -101,7 +101,7 @@ impl Lists {
     /// A block, all zero but perhaps for its first word.
     fn take(&mut self, size: usize, bytes: usize) -> Option<*mut u8> {
         if self.free[size] == 0 {
-            self.cut(size, bytes)?;
+            self.cut(size, bytes).or_else(|| self.split(size, bytes))?;
         }
         let block = with_exposed_provenance_mut::<u8>(self.free[size]);
         // SAFETY: a block in a list begins with the address of the next, and is nobody else's.
@@ -120,6 +120,21 @@ impl Lists {
         self.unused += piece;
         for at in (begin..begin + piece).step_by(bytes).rev() {
             // SAFETY: it lies in what was just taken, which nobody has used.
+            unsafe { self.put(with_exposed_provenance_mut(at), size) };
+        }
+        Some(())
+    }
+
+    /// Makes blocks of a size from a larger one that is free. They stay so small.
+    #[cold]
+    fn split(&mut self, size: usize, bytes: usize) -> Option<()> {
+        let larger = (size + 1..SIZES).find(|larger| self.free[*larger] != 0)?;
+        let block = self.take(larger, 0)?;
+        // SAFETY: it was free, and all zero but for this word.
+        unsafe { block.cast::<usize>().write(0) };
+        let begin = block.expose_provenance();
+        for at in (begin..begin + (1 << (larger + SMALLEST as usize))).step_by(bytes).rev() {
+            // SAFETY: it lies in that block.
             unsafe { self.put(with_exposed_provenance_mut(at), size) };
         }
         Some(())

@@ -75,6 +75,14 @@ fn heap_and_stack_are_secret() {
         })
         .collect();
     threads.into_iter().for_each(|thread| thread.join().unwrap());
+    // Where nothing was left uncut, what was freed serves smaller sizes.
+    let large: Vec<_> =
+        (0..32).map(|_| vec![5_u8; 1 << 20]).take_while(|block| mine(block.as_ptr())).collect();
+    let freed = large.len() << 20;
+    assert!(freed > 1 << 20, "{freed}");
+    drop(large);
+    let small: Vec<_> = (0..freed >> 13).map(|_| vec![0_u8; 8 << 10]).collect();
+    assert!(small.iter().all(|block| mine(block.as_ptr()) && block.iter().all(|byte| *byte == 0)));
     a_thread_on_a_secret_stack(hidden);
 }
 
