@@ -239,14 +239,16 @@ fn look(place: &Place, pid: u32, mode: &str) -> Findings {
     Findings::read(&report)
 }
 
-/// Kills the process that traces: the process that is traced is to live on without breakpoints.
+/// Kills the process that traces: the process that is traced is to live on without breakpoints. Of those that go when they
+/// fire, which are the only ones of which that can be promised for a busy program.
 #[track_caller]
 fn kill_tracer(pid: u32) {
     let mut trace = Command::new(&millstream_tests::built().millstream);
-    trace.args(["trace", "--quiet", "--rate", "--pid", &pid.to_string()]).stdin(Stdio::null());
+    trace.args(["trace", "--quiet", "--once", "--pid", &pid.to_string()]).stdin(Stdio::null());
     let mut trace = Running::start(trace.stderr(Stdio::null()));
     eventually("it is traced", || tracer_of(pid) != 0);
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    // Those on its way have fired by then.
+    std::thread::sleep(std::time::Duration::from_secs(1));
     let tracer = i32::try_from(tracer_of(pid)).ok().and_then(rustix::process::Pid::from_raw);
     rustix::process::kill_process(tracer.expect("it is traced"), rustix::process::Signal::KILL).unwrap();
     eventually("the trace ends", || trace.child.try_wait().expect("it is our child").is_some());

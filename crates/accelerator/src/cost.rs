@@ -100,7 +100,12 @@ impl Costs {
     /// What a word about so many bytes costs.
     #[inline]
     pub(crate) fn alone(&self, word: &ControlWord, bytes: i64) -> i64 {
-        WORD_COST + self.per_byte(word) * bytes
+        let cost = WORD_COST + self.per_byte(word) * bytes;
+        if brings_keys(word) {
+            cost + keys_cost(word, |algorithm| self.alone[algorithm].into())
+        } else {
+            cost
+        }
     }
 }
 
@@ -153,16 +158,23 @@ pub(crate) fn cost(word: &ControlWord, gathered: u32, arena_len: u32) -> (i64, i
     let of = |algorithm: u8| i64::from(BYTE_COST[usize::from(algorithm)]);
     let per_byte = (of(word.algorithm) + of(word.hash)).max(1);
     let mut cost = WORD_COST + per_byte * bytes;
-    if word.flags & (Flags::KEY_IN_ARENA | Flags::MAC_KEY_IN_ARENA) != 0 {
-        cost += keys_cost(word);
+    if brings_keys(word) {
+        cost += keys_cost(word, |algorithm| BYTE_COST[algorithm].into());
     }
     (cost, bytes)
 }
 
-/// What the keys cost that a word brings with it.
+/// Whether a word brings a key with it.
+#[inline(always)]
+fn brings_keys(word: &ControlWord) -> bool {
+    word.flags & (Flags::KEY_IN_ARENA | Flags::MAC_KEY_IN_ARENA) != 0
+}
+
+/// What the keys cost that a word brings with it: a long one of an HMAC is hashed.
 #[cold]
-fn keys_cost(word: &ControlWord) -> i64 {
-    let key = |flag, len: u16| if word.has(flag) { KEY_COST + i64::from(len) } else { 0 };
+fn keys_cost(word: &ControlWord, byte_cost: impl Fn(usize) -> i64) -> i64 {
+    let hashed = byte_cost(usize::from(word.hash)).max(1);
+    let key = |flag, len: u16| if word.has(flag) { KEY_COST + hashed * i64::from(len) } else { 0 };
     key(Flags::KEY_IN_ARENA, word.key_len) + key(Flags::MAC_KEY_IN_ARENA, word.mac_key_len)
 }
 
@@ -185,5 +197,10 @@ mod tests {
         assert_eq!(of(&chained) - WORD_COST, 5 * 8192);
         let carried = ControlWord { flags: Flags::KEY_IN_ARENA, ..word(Algorithm::AesCbc, 0) };
         assert!(of(&carried) > KEY_COST && of(&word(Algorithm::None, 0)) == WORD_COST);
+        // The key of an HMAC that is longer than a block is hashed, and counts as what is hashed.
+        let mac = ControlWord { hash: Algorithm::Sha512 as u8, key_len: 512, ..carried };
+        let costs = Costs { alone: [20; 256] };
+        assert_eq!(of(&mac) - of(&ControlWord { key_len: 0, ..mac }), 5 * 512);
+        assert_eq!(costs.alone(&mac, 0), WORD_COST + KEY_COST + 20 * 512);
     }
 }

@@ -315,7 +315,12 @@ fn span(at: u32, len: u32, arena: u32, outside: Status) -> Result<Span, Status> 
 #[inline(always)]
 fn key(opcode: Opcode, in_arena: bool, key: u32, key_len: u16, arena: u32) -> Result<KeyAt, Status> {
     if in_arena {
-        return Ok(KeyAt::Arena(span(key, u32::from(key_len), arena, Status::KeyRange)?));
+        let span = span(key, u32::from(key_len), arena, Status::KeyRange)?;
+        return if key_len <= ControlWord::MOST_KEY_BYTES {
+            Ok(KeyAt::Arena(span))
+        } else {
+            Err(Status::KeyLength)
+        };
     }
     if key_len != 0 {
         return Err(Status::Reserved);

@@ -26,6 +26,8 @@ pub(crate) struct Queue<M> {
     pub(crate) siblings: i64,
     /// What it may still take in this turn; less than nothing after a big object.
     pub(crate) deficit: i64,
+    /// What it owes beside that, because it went on with an object that holds a place which others wait for.
+    pub(crate) owed: i64,
     /// Whether its turn was cut short because no more words could be held: it goes on with it.
     pub(crate) in_turn: bool,
     /// Bytes in its arena.
@@ -72,6 +74,7 @@ impl<M: Deref<Target = [Word]>> Queue<M> {
             weight: weight.max(1),
             siblings: 1,
             deficit: 0,
+            owed: 0,
             in_turn: false,
             arena_len: 0,
             label: 0,

@@ -7,7 +7,7 @@ use millstream_cwq::{Completion, ControlWord, Flags, Opcode, Status, VERSION};
 
 use crate::accelerator::{Accelerator, MOST_HELD, failed};
 use crate::arena::Arena;
-use crate::cost::{NULL_COST, cost};
+use crate::cost::{NULL_COST, PER_NANOSECOND, cost};
 use crate::execute::Taken;
 use crate::grant::Grant;
 use crate::long::{Long, Openings, Slice};
@@ -22,6 +22,9 @@ const MOST_BYTES: i64 = 4 << 20;
 
 /// How many completions of words that need no engine are shown at a time, while more such words are taken.
 const SHOWN: usize = 32;
+
+/// A debt that one turn did not make: a millisecond.
+const DEEP: i64 = 1_000_000 * PER_NANOSECOND;
 
 /// The most long operations of one queue that are under way.
 const MOST_LONG: usize = 16;
@@ -156,6 +159,9 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         let left = limits.cost - self.taken_cost;
         let (mut room, mut ended, mut refused) = (0, 0, 0);
         let (mut taken_cost, mut held_cost, mut taken_bytes) = (0, 0, 0);
+        if queue.owed > 0 || !queue.long.is_empty() {
+            defer_debts(queue, openings);
+        }
         let offers = ready > 0 || !queue.long.is_empty();
         self.indebted |= offers && queue.deficit <= 0;
         if !queue.long.is_empty() {
@@ -328,6 +334,25 @@ fn find_long<M: Deref<Target = [Word]>>(
         let at = slices.iter().position(|slice| slice.queue as usize == index && slice.long.tag() == tag)?;
         Some(slices.swap_remove(at).long)
     })
+}
+
+/// A debt waits while a queue has a place in which something is opened, so that nobody keeps a place by keeping himself in
+/// debt. And who is deep in debt does not wait in line for one before others.
+#[cold]
+fn defer_debts<M: Deref<Target = [Word]>>(queue: &mut Queue<M>, openings: &mut Option<Openings>) {
+    if queue.long.iter().any(|long| long.has_place()) {
+        if queue.deficit <= 0 {
+            queue.owed = queue.owed.saturating_add(1 - queue.deficit);
+            queue.deficit = 1;
+        }
+        return;
+    }
+    queue.deficit = queue.deficit.saturating_sub(std::mem::take(&mut queue.owed));
+    if queue.deficit < -DEEP
+        && let Some(openings) = openings
+    {
+        openings.leave_line(queue.grant);
+    }
 }
 
 /// Takes a slice of each long operation of a queue, as far as the queue may and the turn has room; what they cost.

@@ -51,7 +51,7 @@ impl Flags {
 /// | 32 | 4 | `aad_len`: its bytes; of a combined operation the bytes that are not encrypted |
 /// | 36 | 4 | `iv`: offset of the initialisation vector or nonce, or of the place for a nonce that is made |
 /// | 40 | 4 | `mac`: offset of the digest or tag |
-/// | 44 | 2 | `key_len`: bytes of a key in the arena |
+/// | 44 | 2 | `key_len`: bytes of a key in the arena, at most [`ControlWord::MOST_KEY_BYTES`] |
 /// | 46 | 2 | `mac_key_len` |
 /// | 48 | 4 | `state`: offset of 256 bytes for a mid-state |
 /// | 52 | 4 | `parameter`: of KASUMI: bits 0 to 2 the unused bits of the last byte, bit 8 the DIRECTION of F9 |
@@ -123,6 +123,8 @@ impl ControlWord {
     pub const STATE_BYTES: u32 = 256;
     /// Bytes of a nonce that an accelerator makes.
     pub const MADE_NONCE_BYTES: u32 = 12;
+    /// The longest key that a word may bring with it. A longer one is expanded once, into a slot.
+    pub const MOST_KEY_BYTES: u16 = 512;
     /// Bytes in a control word.
     pub const BYTES: usize = 64;
     /// 64-bit words in a control word: the form in which it passes through a ring.

@@ -136,7 +136,7 @@ impl Openings {
     }
 
     /// An object of a grant waits no more. If another of the grant's does, that one lines up when it is looked at.
-    pub(super) fn leave_line(&mut self, grant: usize) {
+    pub(crate) fn leave_line(&mut self, grant: usize) {
         for places in [&mut self.short, &mut self.long] {
             places.waiting.retain(|waiting| *waiting != grant);
         }

@@ -194,6 +194,9 @@ const BREAKS: &[Breaks] = &[
     (Status::KeyLength, Opcode::Cipher, "15 bytes", |w| {
         (w.flags, w.key, w.key_len) = (Flags::KEY_IN_ARENA, 700, 15);
     }),
+    (Status::KeyLength, Opcode::Hmac, "more than a word may bring", |w| {
+        (w.flags, w.key, w.key_len) = (Flags::KEY_IN_ARENA, 0, ControlWord::MOST_KEY_BYTES + 1)
+    }),
     (Status::KeyLength, Opcode::Aead, "no bytes", |w| (w.flags, w.key) = (Flags::KEY_IN_ARENA, 0)),
     (Status::KeyLength, Opcode::EncryptThenMac, "the cipher's, beside a good second one", |w| {
         (w.flags, w.key, w.key_len) = (Flags::KEY_IN_ARENA | Flags::MAC_KEY_IN_ARENA, 700, 17);

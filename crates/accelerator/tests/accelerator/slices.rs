@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use millstream_accelerator::{Arena, LocalArena, QueueId};
+use millstream_accelerator::{Arena, GrantId, LocalArena, QueueId, Turns};
 use millstream_cwq::{Algorithm, ControlWord, Opcode, Status};
 use millstream_testkit::Random;
 
@@ -163,6 +163,7 @@ fn open(key: millstream_accelerator::Handle, len: u32, tag: u64) -> ControlWord 
 /// A grant that opens things, in an accelerator that has others.
 struct Opener {
     client: Client,
+    grant: GrantId,
     queue: QueueId,
     rings: Memory,
     key: millstream_accelerator::Handle,
@@ -175,7 +176,7 @@ impl Opener {
         let grant = accelerator.add_grant(Arc::new(LocalArena::new(arena_bytes)), 1);
         let queue = accelerator.add_queue(grant, submissions.clone(), completions, 1).expect("rings");
         let key = accelerator.insert_raw_key(grant, Algorithm::AesGcm, &[7; 16], false).expect("a free slot");
-        Opener { client, queue, rings: submissions, key }
+        Opener { client, grant, queue, rings: submissions, key }
     }
 }
 
@@ -246,6 +247,45 @@ fn a_place_is_free_again_however_its_object_ends() {
         assert!(steps.is_some(), "it still waits");
         assert_eq!(station.accelerator.held(), 0);
     }
+}
+
+/// Requests about keys and doorbells are charged to a grant, too, and there is no end to them.
+#[test]
+fn no_place_is_kept_by_who_is_in_debt() {
+    const DEBT: u64 = 20_000_000;
+    let mut station = Station::new(Arc::new(LocalArena::new(1 << 20)), 32);
+    // By this clock each turn takes as long.
+    let mut now = 0;
+    let clock = move || {
+        now += 500;
+        now
+    };
+    station.accelerator.bound_turns(Turns::default(), clock);
+    let mut debtors: Vec<_> = (0..4).map(|_| Opener::new(&mut station, 2 * LONG + 4096)).collect();
+    for debtor in &mut debtors {
+        (1..9).for_each(|tag| debtor.client.submit(&open(debtor.key, LONG, tag)));
+    }
+    // Somebody always has something to do: in time that nobody wants, debts are let off.
+    let step = |station: &mut Station<Arc<LocalArena>>| {
+        while station.client.submissions.push(&long_hash(1 << 10, 0).to_words()).is_ok() {}
+        station.client.submissions.publish();
+        while station.client.completed().is_some() {}
+        station.accelerator.step(0);
+    };
+    // Two of them have the places, the others are in line.
+    (0..20).for_each(|_| step(&mut station));
+    assert!(debtors.iter_mut().all(|debtor| debtor.client.completed().is_none()));
+    let mut last = Opener::new(&mut station, 2 * LONG + 4096);
+    last.client.submit(&open(last.key, LONG, 1));
+    let steps = (0..5000).find(|_| {
+        debtors.iter().for_each(|debtor| station.accelerator.charge(debtor.grant, DEBT));
+        step(&mut station);
+        last.client.completed().is_some()
+    });
+    assert!(steps.is_some(), "it still waits");
+    // They are not let off, either.
+    let opened = debtors.iter_mut().map(|debtor| std::iter::from_fn(|| debtor.client.completed()).count());
+    assert!(opened.sum::<usize>() <= 2);
 }
 
 #[test]

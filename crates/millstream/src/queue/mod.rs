@@ -153,7 +153,7 @@ pub enum Refusal {
     ForeignBuffer,
     /// The destination is not as long as the source.
     DestinationLength,
-    /// More than 255 bytes of initialisation vector, 64 of tag, 65535 of a key in the request, or more than 64 buffers of input.
+    /// More than 255 bytes of initialisation vector, 64 of tag, 512 of a key in the request (a longer one belongs into a slot), or more than 64 buffers of input.
     TooLong,
     /// The accelerator has ended.
     Gone,
@@ -176,7 +176,7 @@ impl fmt::Display for Refusal {
             Refusal::ForeignBuffer => "a buffer is of another queue: take buffers from the queue they go to",
             Refusal::DestinationLength => "the destination is not as long as the source: see Buffer::set_len",
             Refusal::TooLong => {
-                "more than 255 bytes of initialisation vector, 64 of tag, 65535 of key, or more than 64 buffers"
+                "more than 255 bytes of initialisation vector, 64 of tag, 512 of key, or more than 64 buffers"
             }
             Refusal::Gone => {
                 "the accelerator has ended: attach again, or spawn another, and import the keys again"
@@ -584,7 +584,9 @@ impl Queue {
                 match $given {
                     None => {}
                     Some(RequestKey::Slot(key)) => word.$key = key.handle.to_bits(),
-                    Some(RequestKey::Carried(_, bytes)) if bytes.len() > usize::from(u16::MAX) => {
+                    Some(RequestKey::Carried(_, bytes))
+                        if bytes.len() > usize::from(ControlWord::MOST_KEY_BYTES) =>
+                    {
                         refuse!(Refusal::TooLong)
                     }
                     Some(RequestKey::Carried(_, bytes)) => match self.carry(bytes, &mut rare) {
