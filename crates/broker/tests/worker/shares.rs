@@ -33,8 +33,9 @@ pub fn tests() -> Vec<Trial> {
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// How many times as long an operation may take that is done one at a time: it waits for the rest of a turn of others, and for
-/// the turn that it is in.
-const TIMES_AS_LONG: f64 = 4.0;
+/// the turn that it is in. Twice as long is usual, three times beside the slowest algorithms, whose shortest turn is longer
+/// than it should be; the bound leaves room for other processors.
+const TIMES_AS_LONG: f64 = 5.0;
 
 /// The longest that one of a hundred operations may take, where the machine is not to blame.
 const LATE: Duration = Duration::from_millis(2);
