@@ -57,6 +57,19 @@ fn a_program_computes_the_same_and_it_is_told_by_whom() {
     assert!(!ran.report.contains("\"isolated\""), "{}", ran.report);
 }
 
+/// As stunnel asks of all that it does, and others of what must be FIPS or must not.
+#[test]
+fn who_demands_another_provider_only_is_reached() {
+    let dgst = |query| run(&[], &["openssl", "dgst", "-sha256", "-propquery", query, "/bin/sh"]).report;
+    for query in ["provider!=fips", "?fips=yes"] {
+        assert!(dgst(query).contains("\"algorithm\": \"sha256\""), "{query}: {}", dgst(query));
+    }
+    for query in ["provider=default", "provider!=millstream", "-millstream.accelerated,provider!=millstream"]
+    {
+        assert!(!dgst(query).contains("\"algorithm\": \"sha256\""), "{query}: {}", dgst(query));
+    }
+}
+
 #[test]
 fn its_key_can_be_out_of_its_reach() {
     let ran = run(&["--isolated"], &encrypting());

@@ -310,12 +310,12 @@ fn properties_of_the_base_stay() {
     let base = "openssl_conf = i\n[i]\nalg_section = a\nrandom = r\n[r]\nproperties = fips=yes\n[a]\n";
     let demanding = format!("{base}default_properties = fips=yes\n");
     let text = made(&demanding, "");
-    assert!(text.contains("[a]\ndefault_properties = fips=yes,?provider=millstream\n"), "{text}");
+    assert!(text.contains("[a]\ndefault_properties = fips=yes,?millstream.accelerated=yes\n"), "{text}");
     assert!(!text.contains("[r]") && !text.contains(".include"), "{text}");
     let mode = made(&format!("{base}fips_mode = yes\n"), "");
-    assert!(mode.contains("default_properties = fips=yes,?provider=millstream\n"), "{mode}");
+    assert!(mode.contains("default_properties = fips=yes,?millstream.accelerated=yes\n"), "{mode}");
     let isolated = made("", "--isolated");
-    assert!(isolated.contains("= ?provider=millstream,?millstream.isolated=yes\n"), "{isolated}");
+    assert!(isolated.contains("= ?millstream.accelerated=yes,?millstream.isolated=yes\n"), "{isolated}");
     let named = made("", "--socket sock --tally counts");
     let lines = [("isolated", "yes".into()), ("socket", place.path("sock")), ("tally", place.path("counts"))];
     for (key, value) in lines.map(|(key, value): (_, PathBuf)| (key, value)) {

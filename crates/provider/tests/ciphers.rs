@@ -121,6 +121,7 @@ fn properties_say_where_a_key_is_and_what_is_legacy() {
     let ours = Library::millstream();
     assert!(ours.cipher_with("AES-128-CBC", c"provider=millstream,millstream.isolated=no").is_some());
     assert!(ours.cipher_with("AES-128-CBC", c"millstream.isolated=yes").is_none());
+    assert!(ours.cipher_with("AES-128-CBC", c"provider!=fips,millstream.accelerated=yes").is_some());
     assert!(ours.cipher_with("DES-CBC", c"millstream.legacy=yes").is_some());
     assert!(ours.cipher_with("RC4", c"millstream.legacy=yes").is_some());
     assert!(ours.cipher_with("DES-EDE3-CBC", c"millstream.legacy=yes").is_none());

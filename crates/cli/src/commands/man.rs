@@ -383,7 +383,7 @@ a file of counters.",
     (
         "WHAT IT CHANGES",
         "The sections that the file has for providers, alg_section and random are extended. The default provider is \
-activated, unless the file activates others without it. Millstream is preferred with the property ?provider=millstream, \
+activated, unless the file activates others without it. Millstream is preferred with the property ?millstream.accelerated=yes, \
 behind what default_properties has already: a file that demands fips=yes goes on to get that. Random numbers stay with \
 the default provider.",
     ),

@@ -115,7 +115,8 @@ impl Configuration {
         if all.is_empty() && fips.is_some_and(|value| ["yes", "on", "true", "1"].contains(&value)) {
             all.push("fips=yes".into());
         }
-        let mut wanted = vec!["?provider=millstream"];
+        // Not `provider`, which a query that names it would take the place of.
+        let mut wanted = vec!["?millstream.accelerated=yes"];
         if self.isolated {
             wanted.push("?millstream.isolated=yes");
         }

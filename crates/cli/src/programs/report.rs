@@ -118,8 +118,8 @@ pub fn why_nothing(seen: Option<Seen>, program: Option<&Executable>, demands_fip
             "OpenSSL's configuration demands fips=yes, which Millstream is not".into()
         }
         Some(Seen { configuration: true, .. }) => {
-            "the program read the configuration, but asked for nothing that Millstream computes, or asked for \
-             another provider's by name"
+            "the program read the configuration, but asked for nothing that Millstream computes, asked for \
+             another provider's by name, or could not reach the file of counters (in another root, for example)"
                 .into()
         }
         Some(_) => why_unread(program),

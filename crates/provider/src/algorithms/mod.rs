@@ -39,13 +39,22 @@ enum Standing {
     Legacy,
 }
 
-/// The properties of an algorithm, for who asks for them.
+/// The properties of an algorithm, for who asks for them. A query that names `provider` takes the place of what the defaults say of
+/// it, so programs are led here by a name of our own.
 const fn properties(standing: Standing, isolated: bool) -> &'static CStr {
     match (standing, isolated) {
-        (Standing::Current, false) => c"provider=millstream,millstream.isolated=no",
-        (Standing::Current, true) => c"provider=millstream,millstream.isolated=yes",
-        (Standing::Legacy, false) => c"provider=millstream,millstream.isolated=no,millstream.legacy=yes",
-        (Standing::Legacy, true) => c"provider=millstream,millstream.isolated=yes,millstream.legacy=yes",
+        (Standing::Current, false) => {
+            c"provider=millstream,millstream.accelerated=yes,millstream.isolated=no"
+        }
+        (Standing::Current, true) => {
+            c"provider=millstream,millstream.accelerated=yes,millstream.isolated=yes"
+        }
+        (Standing::Legacy, false) => {
+            c"provider=millstream,millstream.accelerated=yes,millstream.isolated=no,millstream.legacy=yes"
+        }
+        (Standing::Legacy, true) => {
+            c"provider=millstream,millstream.accelerated=yes,millstream.isolated=yes,millstream.legacy=yes"
+        }
     }
 }
 

@@ -367,7 +367,10 @@ pub fn excludes_us(query: &str) -> bool {
     demands.into_iter().any(|demand| {
         let spaceless: String = demand.split_whitespace().collect();
         !demand.starts_with(['?', '-'])
-            && !matches!(&*spaceless, "provider=millstream" | "millstream.isolated=no")
+            && !matches!(
+                &*spaceless,
+                "provider=millstream" | "millstream.accelerated=yes" | "millstream.isolated=no"
+            )
     })
 }
 
@@ -377,9 +380,14 @@ mod tests {
 
     #[test]
     fn a_query_excludes_us_when_it_demands_what_we_may_not_have() {
-        for query in
-            ["", "?provider=default", "provider=millstream", "provider = millstream, ?fips=yes", "-fips"]
-        {
+        for query in [
+            "",
+            "?provider=default",
+            "provider=millstream",
+            "provider = millstream, ?fips=yes",
+            "millstream.accelerated=yes",
+            "-fips",
+        ] {
             assert!(!excludes_us(query), "{query}");
         }
         for query in ["provider=default", "fips=yes", "?a=b,provider!=millstream", "fips"] {
