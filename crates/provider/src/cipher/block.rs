@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use millstream::hash::MAX_DIGEST;
 use millstream::modes::{BlockMode, Direction, MAX_BLOCK, unpad};
 use millstream::tally::Place;
 use millstream::{CipherKey, InOut};
@@ -403,19 +402,9 @@ impl Context for BlockContext {
     }
 
     fn set(&mut self, params: Params<'_>) -> Result<()> {
-        set_all(params, |param| match param.key().to_bytes() {
-            b"tls-version" => {
-                param.uint().map(|version| self.records.get_or_insert_default().version = version)
-            }
-            b"tls-mac-size" => {
-                let len = param.size()?;
-                if len > MAX_DIGEST {
-                    return Err(Reason::FAILED_TO_GET_PARAMETER);
-                }
-                self.records.get_or_insert_default().mac_len = len;
-                Ok(())
-            }
-            _ => self.common.set(param),
+        set_all(params, |param| match Records::set(&mut self.records, param)? {
+            true => Ok(()),
+            false => self.common.set(param),
         })
     }
 }

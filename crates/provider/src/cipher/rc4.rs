@@ -6,10 +6,11 @@ use millstream::rc4::Rc4;
 use millstream::tally::Place;
 
 use super::common::{Common, set_all};
+use super::records::Records;
 use super::{Context, LAST, Offer};
 use crate::abi::{OCTET_PTR, OCTET_STRING, OsslParam, UNSIGNED_INTEGER};
 use crate::error::{Reason, Result};
-use crate::exchange::Exchange;
+use crate::exchange::{Exchange, Parts};
 use crate::params::Params;
 use crate::provider::Provider;
 
@@ -26,6 +27,8 @@ pub struct Rc4Context {
     spec: &'static Spec,
     key_len: usize,
     keystream: Option<Rc4>,
+    /// Where updates are records of TLS.
+    records: Option<Box<Records>>,
 }
 
 impl Rc4Context {
@@ -60,7 +63,13 @@ impl Context for Rc4Context {
     ];
 
     fn new(offer: Offer, spec: &'static Spec) -> Self {
-        Rc4Context { common: Common::new(offer), spec, key_len: offer.traits.key, keystream: None }
+        Rc4Context {
+            common: Common::new(offer),
+            spec,
+            key_len: offer.traits.key,
+            keystream: None,
+            records: None,
+        }
     }
 
     fn provider(&self) -> Provider {
@@ -95,7 +104,13 @@ impl Context for Rc4Context {
     fn update(&mut self, mut data: Exchange<'_>) -> Result<usize> {
         let len = data.input_len();
         self.pass(data.pass()?)?;
-        Ok(len)
+        match &mut self.records {
+            Some(records) if records.on() && self.common.direction == Direction::Decrypt => {
+                let (Parts::InPlace(plain, _) | Parts::Apart(_, plain)) = data.parts();
+                records.open_stream(&plain[..len])
+            }
+            _ => Ok(len),
+        }
     }
 
     fn finish(&mut self, _out: &mut [u8; LAST]) -> Result<usize> {
@@ -109,6 +124,7 @@ impl Context for Rc4Context {
     fn get(&self, params: Params<'_>) -> Result<()> {
         params.into_iter().try_for_each(|param| match param.key().to_bytes() {
             b"keylen" => param.set_size(self.key_len),
+            b"tls-mac" => param.set_octets(self.records.as_ref().map_or(&[], |records| records.mac())),
             _ => self.common.get(&param),
         })
     }
@@ -124,6 +140,7 @@ impl Context for Rc4Context {
                 }
                 Ok(())
             }
+            _ if Records::set(&mut self.records, param)? => Ok(()),
             _ => self.common.set(param),
         })
     }

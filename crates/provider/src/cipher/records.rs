@@ -1,4 +1,4 @@
-//! TLS records under CBC suites, where libssl computes MACs and ciphers pad: each update is a record.
+//! TLS records under CBC and stream suites, where libssl computes MACs: each update is a record. Of CBC suites the ciphers pad.
 //!
 //! Whether padding is right is told to nobody: a record whose padding is wrong comes with a MAC that is wrong.
 //!
@@ -11,6 +11,7 @@ use zeroize::Zeroize;
 
 use super::common::random;
 use crate::error::{Reason, Result};
+use crate::params::Param;
 
 /// TLS 1.0, the last whose records have no vector of their own.
 const TLS1: u32 = 0x0301;
@@ -54,6 +55,32 @@ impl Records {
     /// The MAC of the record that was decrypted last.
     pub fn mac(&self) -> &[u8] {
         &self.mac.0[..self.mac_len]
+    }
+
+    /// What `tls-version` and `tls-mac-size` say; whether a parameter was one of them.
+    ///
+    /// # Errors
+    /// The parameter is no number, or no MAC is so long.
+    pub fn set(records: &mut Option<Box<Self>>, param: &Param<'_>) -> Result<bool> {
+        match param.key().to_bytes() {
+            b"tls-version" => records.get_or_insert_default().version = param.uint()?,
+            b"tls-mac-size" => {
+                let len = param.size()?;
+                if len > MAX_DIGEST {
+                    return Err(Reason::FAILED_TO_GET_PARAMETER);
+                }
+                records.get_or_insert_default().mac_len = len;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Takes the MAC off a decrypted record of a stream suite. Tells how many bytes of data there are.
+    pub fn open_stream(&mut self, record: &[u8]) -> Result<usize> {
+        let len = record.len().checked_sub(self.mac_len).ok_or(Reason::CIPHER_OPERATION_FAILED)?;
+        self.mac.0[..self.mac_len].copy_from_slice(&record[len..]);
+        Ok(len)
     }
 
     /// Takes padding and MAC off a decrypted record with its vector, if it has one. Tells how many bytes of data there are.
