@@ -23,6 +23,7 @@ mod socket;
 mod stack;
 mod sync;
 pub mod tally;
+mod unread;
 
 pub use copy::{copy_name, prefetch, prefetch_words, prefetch_write, share};
 pub use doorbell::Doorbell;

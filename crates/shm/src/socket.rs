@@ -189,17 +189,27 @@ impl Socket {
     /// # Errors
     /// As [`Socket::receive`].
     pub fn try_receive_plain(&self) -> io::Result<Option<Vec<u8>>> {
+        self.peek_plain(&mut [0])?;
+        // Nobody else takes messages from this end, so it is still the same one.
+        self.try_receive_bytes()
+    }
+
+    /// Looks at what comes next, without taking it, as far as there is room; how many bytes are there. So many can be received
+    /// then, also where the connection carries bytes and no messages.
+    ///
+    /// # Errors
+    /// As [`Socket::try_receive_plain`].
+    pub fn peek_plain(&self, bytes: &mut [u8]) -> io::Result<usize> {
         let flags = RecvFlags::DONTWAIT | RecvFlags::PEEK;
         loop {
             // There is no room for descriptors, so the kernel says that some were cut off.
             let mut none = RecvAncillaryBuffer::default();
-            match recvmsg(&self.0, &mut [IoSliceMut::new(&mut [0])], &mut none, flags) {
+            match recvmsg(&self.0, &mut [IoSliceMut::new(bytes)], &mut none, flags) {
                 Ok(seen) if seen.flags.contains(ReturnFlags::CTRUNC) => {
                     let what = "a message with descriptors, which nobody asked for";
                     return Err(io::Error::new(io::ErrorKind::Unsupported, what));
                 }
-                // Nobody else takes messages from this end, so it is still the same one.
-                Ok(_) => return self.try_receive_bytes(),
+                Ok(seen) => return Ok(seen.bytes),
                 Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
