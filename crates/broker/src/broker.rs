@@ -1,6 +1,6 @@
 //! The event loop, and what becomes of workers and grants.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -12,8 +12,10 @@ use crate::config::Config;
 use crate::crew::{Outcome, Purpose, STUCK, Verdict, Worker};
 use crate::disposal::Disposal;
 use crate::ending::Ending;
+use crate::errands::Errands;
 use crate::error::Error;
 use crate::grant::{Grant, Phase};
+use crate::idle::Idle;
 use crate::key_ends::KeyEnds;
 use crate::ledger::Ledger;
 use crate::metrics::{Counters, Metrics};
@@ -23,8 +25,9 @@ use crate::policy::{Means, Policy};
 use crate::poll::{Interest, Poll, Token};
 use crate::process;
 use crate::stop::Stop;
+use crate::untaken::Untaken;
 
-/// How long workers may take to finish when the broker stops.
+/// How long workers may take to finish when the broker stops, and then what is done for grants that have ended.
 const FINISH: Duration = Duration::from_secs(5);
 /// How many messages of one sender are read before the others' turn.
 pub(crate) const TURN: usize = 16;
@@ -50,14 +53,15 @@ pub struct Broker {
     pub(crate) ending: Ending,
     pub(crate) ledger: Ledger,
     pub(crate) means: Means,
-    /// Connections without a grant, and when to look whether they have said anything.
-    pub(crate) idle: VecDeque<(Instant, u64)>,
+    pub(crate) idle: Idle,
+    pub(crate) untaken: Untaken,
     pub(crate) crew: Vec<Worker>,
     pub(crate) surveys: Surveys,
     pub(crate) counters: Counters,
     pub(crate) chatter: Chatter,
     pub(crate) metrics: Option<Metrics>,
     pub(crate) disposal: Disposal,
+    pub(crate) errands: Errands,
     pub(crate) key_ends: KeyEnds,
     pub(crate) clients_ever: u64,
     pub(crate) grants_ever: u64,
@@ -99,21 +103,24 @@ impl Broker {
             ledger: Ledger::new(policy.service().whole(&means)),
             policy,
             means,
-            idle: VecDeque::new(),
+            idle: Idle::default(),
+            untaken: Untaken::default(),
             crew,
             surveys: Surveys::default(),
             counters: Counters::default(),
             chatter: Chatter::new(),
             metrics: None,
             disposal,
+            errands: Errands::new().map_err(Error::system("eventfd"))?,
             key_ends: KeyEnds::default(),
             clients_ever: 0,
             grants_ever: 0,
         };
+        broker.wait_for(&broker.errands, Token::Done)?;
         broker.start_workers()?;
         if let Some(config) = &broker.config.metrics {
             let failed = |source| Error::Metrics { address: config.address.clone(), source };
-            let metrics = Metrics::serve(config).map_err(failed)?;
+            let metrics = Metrics::serve(config, refuse).map_err(failed)?;
             broker.wait_for(&metrics, Token::Metrics)?;
             broker.metrics = Some(metrics);
         }
@@ -189,6 +196,7 @@ impl Broker {
                 match event.token {
                     Token::Ended(index) => self.crew[index].forget_end(&self.poll),
                     Token::Said(index) => self.hear_said(index),
+                    Token::Done => self.hear_done(),
                     Token::Worker(index) if !event.gone => {
                         self.crew[index].discard();
                     }
@@ -200,6 +208,7 @@ impl Broker {
             self.end_shares(id, &grant, STATE_GONE);
         }
         self.ending.keys().copied().collect::<Vec<_>>().into_iter().for_each(|id| self.give_back(id));
+        self.errands.finish(Instant::now() + FINISH);
         Ok(())
     }
 
@@ -231,7 +240,7 @@ impl Broker {
                     self.poll.remove(metrics);
                 }
             }
-            Token::Listener | Token::Stop | Token::Ended(_) | Token::Said(_) => {}
+            Token::Listener | Token::Stop | Token::Done | Token::Ended(_) | Token::Said(_) => {}
         }
     }
 
@@ -247,6 +256,7 @@ impl Broker {
                 Token::Directory => self.look_at_the_door(),
                 Token::Stop => told = true,
                 Token::Metrics => self.hear_metrics(),
+                Token::Done => self.hear_done(),
                 Token::Worker(index) => self.hear_worker(index, event.write),
                 Token::Ended(index) => {
                     if let Some(process) = &mut self.crew[index].process {
@@ -266,9 +276,9 @@ impl Broker {
     /// When something must be done, whatever happens; idle, never.
     fn deadline(&self) -> Option<Instant> {
         let workers = self.crew.iter().filter_map(Worker::deadline);
-        let idle = self.idle.front().map(|(until, _)| *until);
-        let ours = [self.door.restore_at, self.door.pause_until, self.surveys.begins_at()];
-        workers.chain(ours.into_iter().flatten()).chain(idle).min()
+        let door = [self.door.restore_at, self.door.pause_until];
+        let others = [self.surveys.begins_at(), self.idle.next_at(), self.untaken.look_at];
+        workers.chain(door.into_iter().chain(others).flatten()).min()
     }
 
     /// Does what the time has come for.
@@ -301,6 +311,7 @@ impl Broker {
         }
         self.bury();
         self.close_idle(now);
+        self.look_at_untaken(now);
         self.begin_survey(now);
         if self.door.pause_until.is_some_and(|at| now >= at) {
             self.door.pause_until = None;

@@ -31,9 +31,9 @@ const NEWCOMERS: usize = 16;
 const REQUESTS: usize = 4;
 
 /// What a connection is charged.
-const CONNECTION: Amounts = Amounts::new(&[(Resource::Connections, 1), (Resource::Descriptors, 1)]);
-/// What of it remains when it has a grant, and what does not.
-const GRANTED: Amounts = Amounts::new(&[(Resource::Descriptors, 1)]);
+pub(crate) const CONNECTION: Amounts =
+    Amounts::new(&[(Resource::Connections, 1), (Resource::Descriptors, 1)]);
+/// What of it does not remain when it has a grant.
 const UNGRANTED: Amounts = Amounts::new(&[(Resource::Connections, 1)]);
 /// To ask for a grant costs one token, and one more for each so many bytes of arena.
 const TOKEN_BYTES: u32 = 16 << 20;
@@ -52,7 +52,9 @@ pub(crate) struct Client {
     /// Its grants that have ended, whose memory it may still look at.
     pub(crate) looks_at: Vec<u64>,
     /// When it last asked for something.
-    heard: Instant,
+    pub(crate) heard: Instant,
+    /// Whether it was sent a grant that it may not have taken.
+    pub(crate) was_handed: bool,
     /// Tells when its process ends: known when it has a grant, where the system can tell.
     pub(crate) process: Option<OwnedFd>,
 }
@@ -152,6 +154,7 @@ impl Broker {
             account,
             looks_at: Vec::new(),
             heard,
+            was_handed: false,
             process: None,
         };
         match self.poll.add(&client.link, Token::Client(id), interest) {
@@ -167,44 +170,16 @@ impl Broker {
         }
     }
 
-    /// Has a client that has no grant say something in time. Operators may look on for as long as they like.
-    fn expect(&mut self, id: u64) {
-        let Some(client) = self.clients.get(&id) else { return };
-        if !self.policy.is_operator(&client.peer) {
-            self.idle.push_back((client.heard + self.policy.service().idle(), id));
-        }
-    }
-
-    /// Closes connections that have no grant and say nothing.
-    pub(crate) fn close_idle(&mut self, now: Instant) {
-        let limit = self.policy.service().idle();
-        while self.idle.front().is_some_and(|(until, _)| now >= *until) {
-            let Some((_, id)) = self.idle.pop_front() else { return };
-            let Some(client) = self.clients.get_mut(&id).filter(|client| client.grant.is_none()) else {
-                continue;
-            };
-            // One that looks at the memory of a grant that has ended would lose it.
-            if client.waits || !client.looks_at.is_empty() {
-                client.heard = now;
-            }
-            if client.heard + limit > now {
-                self.idle.push_back((client.heard + limit, id));
-                continue;
-            }
-            let detail =
-                format!("nothing was asked for in {} s ([limits] idle_s): connect again", limit.as_secs());
-            self.refuse(id, Refusal::Exhausted, detail);
-            self.leave(id);
-        }
-    }
-
     /// A connection has a grant now, or has none any more.
     pub(crate) fn bind(&mut self, id: u64, grant: Option<u64>) {
         let Some(client) = self.clients.get_mut(&id) else { return };
         let (had, account) = (client.grant.is_some(), client.account);
         (client.grant, client.heard) = (grant, Instant::now());
         match (had, grant.is_some()) {
-            (false, true) => self.ledger.give_back(account, &UNGRANTED),
+            (false, true) => {
+                self.ledger.give_back(account, &UNGRANTED);
+                self.idle.forget(id);
+            }
             (true, false) => {
                 self.ledger.add(account, &UNGRANTED);
                 self.expect(id);
@@ -272,18 +247,22 @@ impl Broker {
 
     /// A connection ends, and its grant with it.
     pub(crate) fn leave(&mut self, id: u64) {
-        let Some(client) = self.clients.remove(&id) else { return };
+        let Some(mut client) = self.clients.remove(&id) else { return };
+        self.idle.forget(id);
         self.poll.remove(&client.link);
         if let Some(process) = &client.process {
             self.poll.remove(process);
         }
+        let untaken = client.leaves_untaken();
         self.look_away(client.looks_at);
-        match client.grant {
-            Some(grant) => {
-                self.abandon(grant);
-                self.ledger.give_back(client.account, &GRANTED);
-            }
-            None => self.ledger.give_back(client.account, &CONNECTION),
+        if let Some(grant) = client.grant {
+            self.abandon(grant);
+            self.ledger.add(client.account, &UNGRANTED);
+        }
+        if untaken {
+            self.keep_untaken(client.link, client.account);
+        } else {
+            self.ledger.give_back(client.account, &CONNECTION);
         }
     }
 
@@ -313,6 +292,8 @@ impl Broker {
     pub(crate) fn answer(&mut self, id: u64, reply: &Reply, with: Vec<Shared>) {
         let Some(client) = self.clients.get_mut(&id) else { return };
         client.waits = false;
+        // What it has taken by now it need not take later.
+        client.leaves_untaken();
         match client.link.send(reply, with) {
             Ok(()) => self.wait_for_client(id),
             Err(error) => {
@@ -363,10 +344,15 @@ impl Broker {
 
     /// A new grant, and the worker's end of its key socket.
     fn prepare(&mut self, id: u64, wanted: Wanted) -> Result<(Grant, Socket), (Refusal, String)> {
-        let client = self.clients.get(&id).ok_or((Refusal::Message, String::new()))?;
+        let client = self.clients.get_mut(&id).ok_or((Refusal::Message, String::new()))?;
         if client.grant.is_some() {
             return Err((Refusal::Message, "this connection has its grant: open another".to_owned()));
         }
+        if client.leaves_untaken() {
+            let detail = "the last grant was not taken yet: read its answer before another is asked for";
+            return Err((Refusal::Message, detail.to_owned()));
+        }
+        let client = self.clients.get(&id).ok_or((Refusal::Message, String::new()))?;
         let limits = self.policy.limits(&client.peer);
         let limits = limits.ok_or_else(|| (Refusal::Denied, self.why_denied(client.peer.uid)))?;
         let size = limits.size(&wanted)?;
@@ -510,6 +496,9 @@ impl Broker {
         let descriptors = grant.shares.descriptors(key_end);
         self.watch_process(client);
         self.answer(client, &reply, descriptors);
+        if let Some(client) = self.clients.get_mut(&client) {
+            client.was_handed = true;
+        }
     }
 
     /// A grant ends with the process that asked for it, even where its children hold the connection.

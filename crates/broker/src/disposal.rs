@@ -96,7 +96,8 @@ impl Disposal {
     }
 }
 
-fn start(name: &str, body: impl FnOnce() + Send + 'static) -> io::Result<()> {
+/// Starts a thread that nobody waits for.
+pub(crate) fn start(name: &str, body: impl FnOnce() + Send + 'static) -> io::Result<()> {
     thread::Builder::new().name(name.to_owned()).stack_size(64 << 10).spawn(body).map(drop)
 }
 

@@ -9,6 +9,7 @@ use millstream_shm::Memory;
 use crate::broker::Broker;
 use crate::chatter::{Kind, say};
 use crate::crew::{Outcome, Purpose};
+use crate::errands::{Done, Errand, What};
 use crate::grant::{Grant, Phase};
 use crate::probes;
 
@@ -107,6 +108,7 @@ impl Broker {
     fn retire(&mut self, id: u64, state: u64) -> Option<Grant> {
         let grant = self.grants.remove(&id)?;
         self.end_shares(id, &grant, state);
+        self.ledger.keep_until_freed(id);
         self.ending.insert(id, Remains { memory: grant.shares.memory(), uid: grant.peer.uid });
         // Its buffers hold what was to be computed, and completions that it has not looked at.
         if grant.key_end.is_none()
@@ -165,25 +167,37 @@ impl Broker {
         }
     }
 
-    /// The memory of a grant is the system's again, even where the client keeps a descriptor or a mapping.
+    /// Has the memory of a grant given back to the system, even where the client keeps a descriptor or a mapping. It stays charged
+    /// until that is done.
     pub(crate) fn give_back(&mut self, id: u64) {
         let Some(Remains { memory, uid }) = self.ending.remove(&id) else { return };
-        for memory in &memory {
-            if let Err(error) = memory.discard() {
-                let what = "the memory of a grant can't be given back while its client keeps it";
-                say!(self.chatter, Some(uid), Kind::Unfreed, warn, grant = id, uid, %error, "{what}");
+        let errand = Errand { grant: id, uid, what: What::Free(memory) };
+        self.errands.send(self.policy.account(uid), errand);
+    }
+
+    /// Hears what has been done about grants that have ended.
+    pub(crate) fn hear_done(&mut self) {
+        for Done { grant, uid, frees, result } in self.errands.done() {
+            if frees {
+                self.ledger.freed(grant);
             }
+            let Err(error) = result else { continue };
+            let (kind, what) = if frees {
+                (Kind::Unfreed, "the memory of a grant can't be given back while its client keeps it")
+            } else {
+                // It sees the state all the same, when its wait times out.
+                (Kind::Unwoken, "a client could not be woken")
+            };
+            say!(self.chatter, Some(uid), kind, warn, grant, uid, %error, "{what}");
         }
     }
 
     /// Tells a client that its grant is over.
     pub(crate) fn end_shares(&mut self, id: u64, grant: &Grant, state: u64) {
         probes::revoke(id, state);
-        if let Err(error) = grant.shares.end(state) {
-            // It sees the state all the same, when its wait times out.
-            let uid = grant.peer.uid;
-            say!(self.chatter, Some(uid), Kind::Unwoken, warn, grant = id, uid, %error, "a client could not be woken");
-        }
+        let uid = grant.peer.uid;
+        let errand = Errand { grant: id, uid, what: What::Wake(grant.shares.end(state)) };
+        self.errands.send(self.policy.account(uid), errand);
     }
 
     /// Whose grant an order is about, as long as that is known.

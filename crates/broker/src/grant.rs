@@ -47,7 +47,7 @@ pub(crate) const KEY_SOCKET: Amounts = Amounts::new(&[(Resource::Descriptors, 2)
 /// Those of them where the broker holds the worker's end until the worker has let go.
 pub(crate) const KEY_END: Amounts = Amounts::new(&[(Resource::Descriptors, 1)]);
 
-/// What client and worker share. The broker maps the state page, for good, and the rings, for a moment at the end.
+/// What client and worker share. The broker maps the state page, which nobody else can write to.
 pub(crate) struct Shares {
     arena: Arc<Memory>,
     rings: Arc<Memory>,
@@ -96,9 +96,26 @@ impl Shares {
         [self.arena.clone(), self.rings.clone()]
     }
 
-    /// Tells the client that it is over, and wakes whoever waits for a completion.
-    pub(crate) fn end(&self, state: u64) -> io::Result<()> {
+    /// Tells the client that it is over. Whoever waits for a completion is still to be woken.
+    pub(crate) fn end(&self, state: u64) -> Sleepers {
         self.state[0].store(state, Ordering::Release);
+        Sleepers { rings: self.rings.clone(), layout: self.layout, queues: self.queues }
+    }
+}
+
+/// Where those sleep who wait for a grant's completions: in memory that its client can change as it likes.
+pub(crate) struct Sleepers {
+    rings: Arc<Memory>,
+    layout: Rings,
+    queues: u32,
+}
+
+impl Sleepers {
+    /// Wakes them. It takes as long as the client likes.
+    ///
+    /// # Errors
+    /// The system's: no memory.
+    pub(crate) fn wake(&self) -> io::Result<()> {
         // Pairs with the fence of who goes to sleep: it sees the state, or it is seen asleep here.
         fence(Ordering::SeqCst);
         let rings = Mapping::shared(&self.rings)?;
@@ -170,7 +187,7 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| sleep::wait(&words[SLEEP_WORD], 1, std::time::Duration::from_secs(30)));
             std::thread::sleep(std::time::Duration::from_millis(30));
-            shares.end(millstream_protocol::STATE_REVOKED).unwrap();
+            shares.end(millstream_protocol::STATE_REVOKED).wake().unwrap();
         });
         assert!(begin.elapsed() < std::time::Duration::from_secs(20));
         assert_eq!(page[0].load(Ordering::Acquire), millstream_protocol::STATE_REVOKED);

@@ -18,6 +18,8 @@
 //! | `grant.rs` | one grant: its memory, its state, its end |
 //! | `ledger/` | what is out and to whom: limits, reserves, and how often one may ask |
 //! | `ending.rs` | how grants end, and when what they were made of is free again |
+//! | `errands.rs` | what is done to memory that tenants have, too: by threads that serve nobody |
+//! | `idle.rs`, `untaken.rs` | connections that ask for nothing, and those that do not take what they were given |
 //! | `crew.rs`, `progress.rs` | the worker processes, the orders they have not answered, and how busy is told from dead |
 //! | `link.rs` | messages that are kept until the other side takes them |
 //! | `disposal.rs`, `key_ends.rs` | where descriptors of strangers are closed that the kernel did not refuse |
@@ -35,9 +37,11 @@ mod config;
 mod crew;
 mod disposal;
 mod ending;
+mod errands;
 mod error;
 mod grant;
 mod identity;
+mod idle;
 mod key_ends;
 mod ledger;
 mod link;
@@ -53,6 +57,7 @@ mod progress;
 mod said;
 mod shown;
 mod stop;
+mod untaken;
 pub mod worker;
 
 pub use broker::Broker;

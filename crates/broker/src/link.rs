@@ -107,9 +107,14 @@ impl Link {
         self.kept.clear();
     }
 
-    /// Whether the other side took everything.
+    /// Whether everything was sent.
     pub(crate) fn is_clear(&self) -> bool {
         self.kept.is_empty()
+    }
+
+    /// Whether the other side has received everything, or is gone.
+    pub(crate) fn is_taken(&self) -> bool {
+        self.is_clear() && self.socket().unread().is_ok_and(|bytes| bytes == 0)
     }
 
     /// The next message's bytes, if one is there; without any at the end.

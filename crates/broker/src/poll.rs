@@ -17,6 +17,8 @@ pub(crate) enum Token {
     Stop,
     /// Somebody wants metrics.
     Metrics,
+    /// Something was done for grants that have ended.
+    Done,
     /// A worker says something, or takes something.
     Worker(usize),
     /// A worker has ended.
@@ -29,6 +31,8 @@ pub(crate) enum Token {
     Left(u64),
 }
 
+/// Numbers of workers begin here.
+const WORKERS: u64 = 5;
 /// Numbers of clients begin here.
 const CLIENTS: u64 = 1 << 32;
 
@@ -39,9 +43,10 @@ impl Token {
             Token::Directory => 1,
             Token::Stop => 2,
             Token::Metrics => 3,
-            Token::Worker(index) => 4 + 3 * index as u64,
-            Token::Ended(index) => 5 + 3 * index as u64,
-            Token::Said(index) => 6 + 3 * index as u64,
+            Token::Done => 4,
+            Token::Worker(index) => WORKERS + 3 * index as u64,
+            Token::Ended(index) => WORKERS + 3 * index as u64 + 1,
+            Token::Said(index) => WORKERS + 3 * index as u64 + 2,
             Token::Client(id) => CLIENTS + 2 * id,
             Token::Left(id) => CLIENTS + 2 * id + 1,
         }
@@ -53,10 +58,11 @@ impl Token {
             1 => Token::Directory,
             2 => Token::Stop,
             3 => Token::Metrics,
+            4 => Token::Done,
             CLIENTS.. if number.is_multiple_of(2) => Token::Client((number - CLIENTS) / 2),
             CLIENTS.. => Token::Left((number - CLIENTS) / 2),
             _ => {
-                let (worker, what) = ((number as usize - 4) / 3, (number - 4) % 3);
+                let (worker, what) = ((number - WORKERS) as usize / 3, (number - WORKERS) % 3);
                 [Token::Worker(worker), Token::Ended(worker), Token::Said(worker)][what as usize]
             }
         }
@@ -159,10 +165,13 @@ mod tests {
             Token::Directory,
             Token::Stop,
             Token::Metrics,
+            Token::Done,
             Token::Worker(0),
             Token::Ended(0),
+            Token::Said(0),
             Token::Worker(99),
             Token::Ended(99),
+            Token::Said(99),
             Token::Client(0),
             Token::Left(0),
             Token::Client(u64::MAX >> 2),

@@ -52,8 +52,10 @@ const MODEST: Amounts = Amounts::new(&[
 
 /// Stands among the workers for the client of a grant that has ended, as long as it may look at its memory.
 const CLIENT: usize = usize::MAX;
+/// Stands there for the threads that give its memory back, until they have.
+const SYSTEM: usize = usize::MAX - 1;
 
-/// What such a client is still charged for; and orders, which come back as they are answered.
+/// What is still charged when no worker has it any more; and orders, which come back as they are answered.
 const LOOKED_AT: [Resource; 3] = [Resource::Descriptors, Resource::Memory, Resource::Orders];
 
 /// A grant that is charged.
@@ -165,10 +167,24 @@ impl Ledger {
     /// A grant has ended, and its client may go on to look at its memory, which it is charged for until it [leaves](
     /// Ledger::leave_to_look).
     pub(crate) fn keep_for_client(&mut self, grant: u64) {
+        self.keep(grant, CLIENT);
+    }
+
+    /// A grant has ended, and its memory is charged until the system has it back: until it is [freed](Ledger::freed).
+    pub(crate) fn keep_until_freed(&mut self, grant: u64) {
+        self.keep(grant, SYSTEM);
+    }
+
+    /// The system has it back.
+    pub(crate) fn freed(&mut self, grant: u64) {
+        self.leave(grant, SYSTEM);
+    }
+
+    fn keep(&mut self, grant: u64, holder: usize) {
         if let Some(entry) = self.entries.get_mut(&grant)
-            && entry.holders.insert(CLIENT)
+            && entry.holders.insert(holder)
         {
-            self.workers.entry(CLIENT).or_default().add(&entry.amounts);
+            self.workers.entry(holder).or_default().add(&entry.amounts);
         }
     }
 
@@ -177,7 +193,8 @@ impl Ledger {
         self.leave(grant, CLIENT)
     }
 
-    /// A worker has no more of a grant. When no other has it either, everything is given back: whether it was.
+    /// A worker has no more of a grant. When no other has it either, everything is given back that is not kept: whether nobody
+    /// has it, so that its memory can be freed.
     pub(crate) fn leave(&mut self, grant: u64, worker: usize) -> bool {
         let Some(entry) = self.entries.get_mut(&grant) else { return false };
         if !entry.holders.remove(&worker) {
@@ -186,16 +203,17 @@ impl Ledger {
         if let Some(held) = self.workers.get_mut(&worker) {
             held.subtract(&entry.amounts);
         }
-        if entry.holders.iter().eq([&CLIENT]) {
+        if entry.holders.iter().any(is_worker) {
+            return false;
+        }
+        if !entry.holders.is_empty() {
+            let is_free = entry.holders.iter().eq([&SYSTEM]);
             let kept =
                 LOOKED_AT.map(|resource| (resource, entry.amounts.get(resource).min(kept_of(resource))));
             let mut rest = entry.amounts;
             rest.subtract(&Amounts::new(&kept));
             self.reduce(grant, &rest);
-            return false;
-        }
-        if !entry.holders.is_empty() {
-            return false;
+            return is_free;
         }
         if let Some(Entry { account, amounts, .. }) = self.entries.remove(&grant) {
             self.give_back(account, &amounts);
@@ -331,11 +349,15 @@ impl Ledger {
     /// The workers that have grants of an account.
     pub(crate) fn workers_of(&self, account: Account) -> BTreeSet<usize> {
         let its = self.entries.values().filter(|entry| entry.account == account);
-        its.flat_map(|entry| entry.holders.iter().copied()).collect()
+        its.flat_map(|entry| entry.holders.iter().copied().filter(is_worker)).collect()
     }
 }
 
-/// How much of what a grant was charged is kept while its client looks at it: all the memory, and its two descriptors.
+fn is_worker(holder: &usize) -> bool {
+    *holder < SYSTEM
+}
+
+/// How much of what a grant was charged is kept when no worker has it: all the memory, and its two descriptors.
 fn kept_of(resource: Resource) -> u64 {
     match resource {
         Resource::Descriptors => 2,

@@ -39,7 +39,7 @@ fn balances(ledger: &Ledger, connections: &BTreeMap<Account, u64>) {
     accounts.retain(|_, held| !held.is_zero());
     assert_eq!(ledger.service, service);
     assert_eq!(ledger.accounts, accounts);
-    for worker in (0..4).chain([CLIENT]) {
+    for worker in (0..4).chain([CLIENT, SYSTEM]) {
         assert_eq!(ledger.of_worker(worker).0, workers.get(&worker).copied().unwrap_or_default());
     }
 }
@@ -61,7 +61,7 @@ fn whatever_happens_the_sum_is_what_is_out_and_all_of_it_comes_back() {
         for _ in 0..500 {
             let (account, worker) = (Account(any(5) as u32), any(4) as usize);
             let id = any(ids + 1);
-            match any(11) {
+            match any(13) {
                 0 | 1 => {
                     let amounts = grant(1 + any(64), any(1 << 27));
                     let limits = Amounts::UNLIMITED.with(&[(Resource::Grants, 20)]);
@@ -84,6 +84,8 @@ fn whatever_happens_the_sum_is_what_is_out_and_all_of_it_comes_back() {
                 }
                 8 => ledger.keep_for_client(id),
                 9 => drop(ledger.leave_to_look(id)),
+                10 => ledger.keep_until_freed(id),
+                11 => ledger.freed(id),
                 _ => {
                     if let Some(count) = connections.get_mut(&account).filter(|count| **count > 0) {
                         *count -= 1;
@@ -93,7 +95,7 @@ fn whatever_happens_the_sum_is_what_is_out_and_all_of_it_comes_back() {
             }
             balances(&ledger, &connections);
         }
-        (0..4).chain([CLIENT]).for_each(|worker| drop(ledger.lose(worker)));
+        (0..4).chain([CLIENT, SYSTEM]).for_each(|worker| drop(ledger.lose(worker)));
         for (account, count) in connections {
             (0..count).for_each(|_| ledger.give_back(account, &ONE));
         }
@@ -128,6 +130,24 @@ fn a_client_that_looks_on_is_charged_for_memory_alone() {
     assert!(!ledger.leave(1, 0));
     assert_eq!(ledger.of(account), Amounts::new(&[(Resource::Descriptors, 2), (Resource::Memory, 1 << 20)]));
     assert!(ledger.leave_to_look(1) && ledger.of(account).is_zero());
+}
+
+#[test]
+fn memory_is_charged_until_the_system_has_it_back() {
+    let mut ledger = Ledger::new(ROOM);
+    let account = Account(7);
+    ledger.charge(1, account, 0, grant(4, 1 << 20), &Amounts::UNLIMITED).unwrap();
+    ledger.keep_until_freed(1);
+    ledger.keep_for_client(1);
+    ledger.answered(1);
+    assert!(!ledger.leave(1, 0), "its client looks at it");
+    assert!(ledger.workers_of(account).is_empty());
+    let kept = Amounts::new(&[(Resource::Descriptors, 2), (Resource::Memory, 1 << 20)]);
+    assert_eq!(ledger.of(account), kept);
+    assert!(ledger.leave_to_look(1), "it can be freed");
+    assert_eq!(ledger.of(account), kept);
+    ledger.freed(1);
+    assert!(ledger.of(account).is_zero() && ledger.entries.is_empty());
 }
 
 #[test]

@@ -105,9 +105,10 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
-    /// Listens, and serves in a thread of its own.
-    pub(crate) fn serve(config: &MetricsConfig) -> io::Result<Self> {
-        let (listener, bound) = place::bind(&config.address)?;
+    /// Listens, and serves in a thread of its own. Where `refuse` is true, the kernel is asked to refuse descriptors that are sent
+    /// there.
+    pub(crate) fn serve(config: &MetricsConfig, refuse: bool) -> io::Result<Self> {
+        let (listener, bound) = place::bind(&config.address, refuse)?;
         let (ask, asks) = sync_channel(1);
         let (ring, bell) = UnixStream::pair()?;
         bell.set_nonblocking(true)?;

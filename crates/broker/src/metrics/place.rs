@@ -4,9 +4,15 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::str::FromStr;
+
+use millstream_shm::Socket;
+use rustix::net::{RecvFlags, sockopt};
+
+use crate::disposal::Disposal;
+use crate::link::Link;
 
 /// Who may connect to a socket in the file system: its user and its group. Who else is kept out is the directory's affair.
 const MODE: u32 = 0o660;
@@ -47,14 +53,23 @@ impl fmt::Display for MetricsAddress {
 /// Where connections come from. It never waits.
 pub(super) enum Listener {
     Tcp(TcpListener),
-    Unix(UnixListener),
+    /// What was connected here and is not to be closed in the way of others goes there.
+    Unix(UnixListener, Disposal),
 }
 
 impl Listener {
     pub fn accept(&self) -> io::Result<Stream> {
         let stream = match self {
             Listener::Tcp(listener) => Stream::Tcp(listener.accept()?.0),
-            Listener::Unix(listener) => Stream::Unix(listener.accept()?.0),
+            Listener::Unix(_, disposal) if disposal.is_full() => {
+                return Err(io::ErrorKind::QuotaExceeded.into());
+            }
+            Listener::Unix(listener, disposal) => {
+                let socket = Socket::received(listener.accept()?.0.into());
+                // Else a byte that is sent out of turn is taken, with what came along, without a look at it.
+                sockopt::set_socket_oobinline(&socket, true)?;
+                Stream::Unix(Link::new(socket, disposal, None))
+            }
         };
         rustix::io::ioctl_fionbio(&stream, true)?;
         Ok(stream)
@@ -65,7 +80,7 @@ impl AsFd for Listener {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
             Listener::Tcp(listener) => listener.as_fd(),
-            Listener::Unix(listener) => listener.as_fd(),
+            Listener::Unix(listener, _) => listener.as_fd(),
         }
     }
 }
@@ -73,7 +88,7 @@ impl AsFd for Listener {
 /// A connection. It never waits.
 pub(super) enum Stream {
     Tcp(TcpStream),
-    Unix(UnixStream),
+    Unix(Link),
 }
 
 impl Stream {
@@ -84,19 +99,34 @@ impl Stream {
             Stream::Unix(_) => None,
         }
     }
+
+    /// Reads some bytes; none at the end.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::WouldBlock`]; [`io::ErrorKind::Unsupported`] where descriptors come with them.
+    pub fn read(&self, bytes: &mut [u8]) -> io::Result<usize> {
+        let len = match self {
+            Stream::Unix(link) if link.is_guarded() => link.socket().peek_plain(bytes)?,
+            _ => bytes.len(),
+        };
+        Ok(rustix::net::recv(self, &mut bytes[..len], RecvFlags::DONTWAIT)?.0)
+    }
 }
 
 impl AsFd for Stream {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
             Stream::Tcp(stream) => stream.as_fd(),
-            Stream::Unix(stream) => stream.as_fd(),
+            Stream::Unix(link) => link.as_fd(),
         }
     }
 }
 
 /// Listens. What was bound in the file system, if anything, is taken away when it is dropped.
-pub(super) fn bind(address: &MetricsAddress) -> io::Result<(Listener, Option<millstream_shm::Listener>)> {
+pub(super) fn bind(
+    address: &MetricsAddress,
+    refuse: bool,
+) -> io::Result<(Listener, Option<millstream_shm::Listener>)> {
     Ok(match address {
         MetricsAddress::Tcp(address) => {
             let listener = TcpListener::bind(address)?;
@@ -105,9 +135,13 @@ pub(super) fn bind(address: &MetricsAddress) -> io::Result<(Listener, Option<mil
         }
         MetricsAddress::Unix(path) => {
             let bound = millstream_shm::Listener::bind_stream_with_mode(path, MODE)?;
+            if refuse {
+                // Where the kernel can't, each connection is guarded.
+                let _ = bound.refuse_descriptors();
+            }
             let listener = UnixListener::from(bound.as_fd().try_clone_to_owned()?);
             listener.set_nonblocking(true)?;
-            (Listener::Unix(listener), Some(bound))
+            (Listener::Unix(listener, Disposal::default()), Some(bound))
         }
     })
 }

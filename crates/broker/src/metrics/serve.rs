@@ -67,11 +67,11 @@ impl Connection {
                 State::Reads(_) => self.read(hosts),
                 State::Waits { .. } => Went::Later,
                 State::Writes(..) => self.write(),
-                State::Ends => match rustix::io::read(&self.stream, &mut [0; 1024]) {
+                State::Ends => match self.stream.read(&mut [0; 1024]) {
                     Ok(0) => Went::Over,
                     // More of it has its turn after the others.
                     Ok(_) => Went::Later,
-                    Err(error) => Went::not(error),
+                    Err(error) => Went::not(&error),
                 },
             };
             if went != Went::On {
@@ -84,10 +84,10 @@ impl Connection {
         let State::Reads(head) = &mut self.state else { return Went::On };
         let mut piece = [0; 1024];
         let room = piece.len().min(MOST_BYTES - head.len());
-        match rustix::io::read(&self.stream, &mut piece[..room]) {
+        match self.stream.read(&mut piece[..room]) {
             Ok(0) => return Went::Over,
             Ok(len) => head.extend(&piece[..len]),
-            Err(error) => return Went::not(error),
+            Err(error) => return Went::not(&error),
         }
         match asked(head, self.stream.local(), hosts) {
             Asked::Part => {}
@@ -105,7 +105,7 @@ impl Connection {
         let State::Writes(answer, at) = &mut self.state else { return Went::On };
         match rustix::net::send(&self.stream, &answer[*at..], SendFlags::NOSIGNAL) {
             Ok(len) => *at += len,
-            Err(error) => return Went::not(error),
+            Err(error) => return Went::not(&error.into()),
         }
         if *at < answer.len() {
             return Went::On;
@@ -130,8 +130,9 @@ enum Went {
 }
 
 impl Went {
-    fn not(error: Errno) -> Went {
-        if matches!(error, Errno::AGAIN | Errno::INTR) { Went::Later } else { Went::Over }
+    fn not(error: &io::Error) -> Went {
+        use io::ErrorKind::{Interrupted, WouldBlock};
+        if matches!(error.kind(), WouldBlock | Interrupted) { Went::Later } else { Went::Over }
     }
 }
 

@@ -142,6 +142,13 @@ pub fn other(arguments: &[OsString]) {
             }
             Err((why, detail)) => println!("{why:?} {detail}"),
         },
+        "attach-unread" => {
+            client.send(&Request::Attach { wanted: Wanted::default() });
+            println!("sent");
+            std::io::stdin().read_line(&mut String::new()).unwrap();
+            let replies = std::iter::from_fn(|| client.next()).map(|(reply, _)| format!("{reply:?}"));
+            println!("{} end", replies.collect::<Vec<_>>().join(" "));
+        }
         "attach-and-fork" => {
             let granted = client.try_attach(Wanted::default()).unwrap();
             // A child that holds the connection, and lives on.

@@ -4,6 +4,7 @@ mod accounting;
 mod busy;
 mod client;
 mod hostile;
+mod leaving;
 #[path = "../common/lingering.rs"]
 mod lingering;
 mod log;
@@ -34,6 +35,7 @@ fn main() {
         Some("as-stub") => return stub::run(),
         Some("as-worker") => return real::run(&rest(arguments)),
         Some("as-attacker") => return strangers::attack(&rest(arguments)),
+        Some("as-mistreater") => return leaving::mistreat(rest(arguments)[0].to_str().unwrap()),
         Some("as-client") => return client::other(&rest(arguments)),
         _ => {}
     }
@@ -47,6 +49,7 @@ fn main() {
         orders::TRIALS,
         packaging::TRIALS,
         accounting::TRIALS,
+        leaving::TRIALS,
         log::TRIALS,
         metrics::TRIALS,
         busy::TRIALS,

@@ -7,7 +7,9 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
 use millstream_protocol::Request;
+use millstream_shm::Socket;
 
+use crate::lingering;
 use crate::system::{Service, Setting};
 
 pub const TRIALS: &[(&str, fn())] = &[
@@ -18,6 +20,8 @@ pub const TRIALS: &[(&str, fn())] = &[
     ("idle connections and a slow reader delay nobody's metrics", idle),
     ("who takes metrics byte by byte has no longer for it", slow),
     ("metrics at a socket in the file system", socket),
+    ("descriptors to the metrics: the kernel refuses them", || descriptors(false)),
+    ("descriptors to the metrics delay nobody's on an old kernel", || descriptors(true)),
 ];
 
 /// What a scrape may take on a busy machine, where everybody else's connection lasts 5 s.
@@ -166,5 +170,40 @@ fn socket() {
     let answer = ask(stream, "GET /metrics HTTP/1.1\r\nHost: whatever\r\n\r\n");
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
     assert_lines(&answer, &["millstream_grants_made_total 0"]);
+    drop(service);
+}
+
+fn descriptors(old_kernel: bool) {
+    if !old_kernel && !lingering::kernel_can_refuse() {
+        println!("SKIPPED descriptors are refused by the kernel: it is older than 6.16");
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("metrics.sock");
+    let metrics = Some(format!("unix:{}", path.display()));
+    let service = Service::with(Setting { metrics, old_kernel, ..Setting::default() });
+    let connect = || UnixStream::connect(&path).unwrap();
+    let mut deaf = Vec::new();
+    // In the midst of a request, behind the beginning of one, and after the answer.
+    for first in ["", "GET /metr", "GET /metrics HTTP/1.1\r\nHost: whatever\r\n\r\n"] {
+        let mut stream = connect();
+        stream.write_all(first.as_bytes()).unwrap();
+        if first.ends_with('\n') {
+            assert_eq!(stream.read(&mut [0; 1]).unwrap(), 1);
+        }
+        let socket = Socket::received(stream.into());
+        let sent = lingering::send(&socket, b"GET");
+        assert_eq!(sent.is_ok(), old_kernel, "{sent:?}");
+        deaf.push((socket, sent.ok()));
+        let begin = Instant::now();
+        let answer = ask(connect(), "GET /metrics HTTP/1.1\r\nHost: whatever\r\n\r\n");
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+        assert!(begin.elapsed() < SOON, "{:?} after {first:?}", begin.elapsed());
+    }
+    // And when they leave.
+    drop(deaf);
+    let begin = Instant::now();
+    ask(connect(), "GET /metrics HTTP/1.1\r\nHost: whatever\r\n\r\n");
+    assert!(begin.elapsed() < SOON, "{:?}", begin.elapsed());
     drop(service);
 }
