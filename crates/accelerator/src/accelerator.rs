@@ -116,6 +116,8 @@ pub struct Accelerator<A, M> {
     pub(crate) hurried: Option<usize>,
     /// Whether a queue has words that it may not take yet, because it took too much before.
     pub(crate) indebted: bool,
+    /// Whether a queue may have words that were not taken.
+    pub(crate) left_some: bool,
     /// When the first of them was taken.
     pub(crate) held_since: u64,
     /// How long a turn may be, where that is bounded.
@@ -148,6 +150,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             hurries: false,
             hurried: None,
             indebted: false,
+            left_some: false,
             held_since: 0,
             unsure: 0,
             bounds: None,

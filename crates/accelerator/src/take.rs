@@ -49,8 +49,12 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         }
         loop {
             let before = (self.held.len(), self.ended, self.slices.len());
-            self.indebted = false;
+            (self.indebted, self.left_some) = (false, false);
             if self.round(1, &limits) {
+                return;
+            }
+            // What came meanwhile is looked at in the next turn, which nobody else delays.
+            if !limits.bounded && !self.left_some {
                 return;
             }
             if (self.held.len(), self.ended, self.slices.len()) == before {
@@ -116,6 +120,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
 
     /// Whether a queue has words, and had many when it last had some.
     #[cold]
+    #[inline(never)]
     fn has_many(&mut self, index: usize) -> bool {
         self.queues.at_mut(index).is_some_and(|queue| queue.has_many && queue.can_go_on())
     }
@@ -123,6 +128,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     /// After how many rounds the first queue that offers words has saved up enough, where big objects have
     /// left all of them in debt.
     #[cold]
+    #[inline(never)]
     fn rounds_to_wait(&mut self, quantum: i64) -> Option<i64> {
         if !self.indebted {
             return None;
@@ -153,6 +159,10 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         if !std::mem::take(&mut queue.in_turn) {
             let share = quanta.saturating_mul(queue.quantum(limits.quantum));
             queue.deficit = queue.deficit.saturating_add(share);
+        }
+        if ready == 0 && queue.owed == 0 && queue.long.is_empty() {
+            queue.deficit = queue.deficit.min(0);
+            return false;
         }
         let slow = if limits.shared { queue.slow } else { AS_RECKONED };
         let null_cost = NULL_COST * slow / AS_RECKONED;
@@ -244,18 +254,13 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             taken_cost += cost;
             held_cost += cost;
             taken_bytes += bytes;
-            let mut cancelled = is_cancel(&word) && cancel(held, index, &word);
-            if is_cancel(&word) && !cancelled && queue.under_way > 0 {
-                let found = find_long(queue, index, cancelled_tag(&word), slices);
-                if let Some(mut long) = found {
-                    if let Some(openings) = openings {
-                        long.end(queue.grant, openings);
-                    }
-                    queue.under_way -= 1;
+            let mut cancelled = false;
+            if is_cancel(&word) {
+                cancelled = cancel(held, index, &word);
+                if !cancelled && cancel_long(queue, index, &word, slices, openings) {
                     *under_way -= 1;
                     refused += 1;
                     cancelled = true;
-                    queue.post(long.about(), failed(long.tag(), Status::Cancelled));
                 }
             }
             held.push(Taken { words, gathered, queue: index as u32, grant: queue.grant as u32, cancelled });
@@ -264,6 +269,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             let left_some = queue.in_turn || queue.deficit <= 0 && queue.offers();
             queue.has_many = left_some || taken_cost >= limits.few || !queue.long.is_empty();
         }
+        self.left_some |= queue.in_turn || queue.deficit <= 0 || !queue.long.is_empty();
         if !queue.in_turn {
             // What it had no use for is not saved up, so that no queue can take much at once; a debt stays.
             queue.deficit = queue.deficit.min(0);
@@ -311,6 +317,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     }
 
     #[cold]
+    #[inline(never)]
     fn may_begin_last(&self, queue: usize, free: usize) -> usize {
         let Some(grant) = self.queues.at(queue).and_then(|queue| self.grants.at(queue.grant)) else {
             return 0;
@@ -321,24 +328,35 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     }
 }
 
-/// Takes out the long operation of a queue with that tag, whether it waits or its next slice was taken in this turn.
+/// Ends the long operation of a queue that a word names, whether it waits or its next slice was taken in this turn; whether there
+/// is one.
 #[cold]
-fn find_long<M: Deref<Target = [Word]>>(
+#[inline(never)]
+fn cancel_long<M: Deref<Target = [Word]>>(
     queue: &mut Queue<M>,
     index: usize,
-    tag: u64,
+    word: &ControlWord,
     slices: &mut Vec<Slice>,
-) -> Option<Box<Long>> {
-    let waiting = queue.take_long(tag);
-    waiting.or_else(|| {
-        let at = slices.iter().position(|slice| slice.queue as usize == index && slice.long.tag() == tag)?;
-        Some(slices.swap_remove(at).long)
-    })
+    openings: &mut Option<Openings>,
+) -> bool {
+    let tag = cancelled_tag(word);
+    let in_turn = |slice: &Slice| slice.queue as usize == index && slice.long.tag() == tag;
+    let found = queue
+        .take_long(tag)
+        .or_else(|| slices.iter().position(in_turn).map(|at| slices.swap_remove(at).long));
+    let Some(mut long) = found else { return false };
+    if let Some(openings) = openings {
+        long.end(queue.grant, openings);
+    }
+    queue.under_way -= 1;
+    queue.post(long.about(), failed(long.tag(), Status::Cancelled));
+    true
 }
 
 /// A debt waits while a queue has a place in which something is opened, so that nobody keeps a place by keeping himself in
 /// debt. And who is deep in debt does not wait in line for one before others.
 #[cold]
+#[inline(never)]
 fn defer_debts<M: Deref<Target = [Word]>>(queue: &mut Queue<M>, openings: &mut Option<Openings>) {
     if queue.long.iter().any(|long| long.has_place()) {
         if queue.deficit <= 0 {
@@ -357,6 +375,7 @@ fn defer_debts<M: Deref<Target = [Word]>>(queue: &mut Queue<M>, openings: &mut O
 
 /// Takes a slice of each long operation of a queue, as far as the queue may and the turn has room; what they cost.
 #[cold]
+#[inline(never)]
 fn take_slices<M: Deref<Target = [Word]>>(
     queue: &mut Queue<M>,
     index: u32,
@@ -396,6 +415,7 @@ impl Limits {
 
     /// Whether the next word of a queue would be.
     #[cold]
+    #[inline(never)]
     fn next_is_long<A: Arena, M: Deref<Target = [Word]>>(
         &self,
         queue: &mut Queue<M>,

@@ -21,6 +21,8 @@ impl Long {
     ///
     /// # Errors
     /// The status with which the word ends.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn begin<A: Arena>(
         features: Features,
         word: &ControlWord,
