@@ -176,7 +176,7 @@ fn set_mode(place: &Place, name: &str, mode: u32) {
 }
 
 #[test]
-fn a_decrypted_file_is_no_more_readable_than_its_input() {
+fn a_file_is_no_more_readable_than_what_it_was_made_from() {
     let place = place_with_key();
     let sealed = place.words_with("encrypt -k key", b"data").good();
     place.write("sealed", &sealed);
@@ -194,8 +194,14 @@ fn a_decrypted_file_is_no_more_readable_than_its_input() {
             let shell = format!("umask {umask}; rm -f new; exec {MILLSTREAM} decrypt -k key -o new {from}");
             place.run("sh", ["-c", &shell], b"").good();
             assert_eq!(mode(&place, "new"), expected, "umask {umask}, input {input:o}, {from}");
+            let shell = format!("umask {umask}; rm -f new; exec {MILLSTREAM} encrypt -k key -o new {from}");
+            place.run("sh", ["-c", &shell], b"").good();
+            assert_eq!(mode(&place, "new"), expected, "encrypted: umask {umask}, input {input:o}, {from}");
         }
     }
+    let shell = format!("umask 022; cat sealed | {MILLSTREAM} encrypt -k key -o twice");
+    place.run("sh", ["-c", &shell], b"").good();
+    assert_eq!(mode(&place, "twice"), 0o644);
     // From a pipe, of which nobody knows who might read it.
     let shell = format!("umask 022; cat sealed | {MILLSTREAM} decrypt -k key -o piped");
     place.run("sh", ["-c", &shell], b"").good();

@@ -194,9 +194,11 @@ impl Options {
         let call = Call { context, features, direction, input: &input };
         let mut source = Source::new(&input).map_err(|error| call.failed(error))?;
         let job = self.job(&call, asked, &mut source)?;
+        let from_pipe = !input.file.metadata().is_ok_and(|found| found.is_file());
         let output = match (destination, direction) {
-            (Some(path), Direction::Encrypt) => Output::named(path)?,
-            (Some(path), Direction::Decrypt) => Output::as_private_as(path, &input.file)?,
+            // What is encrypted from a pipe may be for anybody.
+            (Some(path), Direction::Encrypt) if from_pipe => Output::named(path)?,
+            (Some(path), _) => Output::as_private_as(path, &input.file)?,
             (None, _) => Output::standard()?,
         };
         refuse_loop(&input, &output)?;

@@ -598,9 +598,9 @@ const FILES: Section = (
 file system does not allow that, a hidden one in the same directory that is removed on failure. So -i and -o \
 may name the same file. An existing file keeps its permissions; its other hard links keep the old contents.
 
-A new file that is decrypted is no more readable than its input: it has the input's permissions without those to execute \
+A new file is no more readable than the file it is made from: it has that one's permissions without those to execute \
 and those that the umask takes away. Where its group is another than the input's, the group is given no more than everyone has. \
-From a pipe, only its owner may read it. The files of the key, the passphrase and the initialisation vector are never \
+What is decrypted from a pipe only its owner may read. The files of the key, the passphrase and the initialisation vector are never \
 written over, whatever link names them.",
 );
 

@@ -8,7 +8,7 @@ use crate::error::Error;
 /// Give a grant to another worker
 ///
 /// The worker that has it finishes what is in flight and hands over its keys and its place in the queues; the client
-/// notices nothing. Only root and the service's user may.
+/// notices nothing. Only root, the service's user and the policy's operators may.
 #[derive(clap::Args)]
 #[command(after_long_help = man::help(man::MOVE))]
 pub(super) struct Move {

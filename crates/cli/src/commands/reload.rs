@@ -8,7 +8,7 @@ use crate::error::Error;
 /// Have the running service read its policy file again
 ///
 /// As SIGHUP, but with an answer: a file that can't be used is an error that names the line, and the old policy stays.
-/// Only root and the service's user may.
+/// Only root, the service's user and the policy's operators may.
 #[derive(clap::Args)]
 #[command(after_long_help = man::help(man::RELOAD))]
 pub(super) struct Reload {

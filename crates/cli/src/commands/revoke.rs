@@ -8,7 +8,7 @@ use crate::error::{Error, exit};
 /// Take grants away from their owners
 ///
 /// Operations that have begun are finished, all others end as revoked with their input intact, and the grant's keys are
-/// zeroised. Without being root or the service's user one can revoke one's own.
+/// zeroised. Without being root, the service's user or one of the policy's operators one can revoke one's own.
 #[derive(clap::Args)]
 #[command(after_long_help = man::help(man::REVOKE))]
 pub(super) struct Revoke {

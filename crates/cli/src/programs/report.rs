@@ -119,7 +119,8 @@ pub fn why_nothing(seen: Option<Seen>, program: Option<&Executable>, demands_fip
         }
         Some(Seen { configuration: true, .. }) => {
             "the program read the configuration, but asked for nothing that Millstream computes, asked for \
-             another provider's by name, or could not reach the file of counters (in another root, for example)"
+             another provider's by name, was refused by the service (its log says why), or could not reach the file \
+             of counters (in another root, for example)"
                 .into()
         }
         Some(_) => why_unread(program),
