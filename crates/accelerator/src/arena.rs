@@ -58,6 +58,13 @@ pub unsafe trait Arena {
     /// Whether the spans of words in flight are the accelerator's alone.
     fn exclusive(&self) -> bool;
 
+    /// Whether its grant has ended meanwhile, so that nothing of it is touched any more: what of its words has not completed then is
+    /// revoked. Once it is so, it stays so. By default it never is.
+    #[inline(always)]
+    fn is_gone(&self) -> bool {
+        false
+    }
+
     /// Says that bytes will be read soon. By default nothing is done about it.
     #[inline(always)]
     fn prefetch(&self, _at: u32, _len: u32) {}
@@ -226,6 +233,10 @@ unsafe impl<A: Arena> Arena for std::sync::Arc<A> {
 
     fn exclusive(&self) -> bool {
         A::exclusive(self)
+    }
+
+    fn is_gone(&self) -> bool {
+        A::is_gone(self)
     }
 
     fn prefetch(&self, at: u32, len: u32) {

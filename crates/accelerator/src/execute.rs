@@ -228,6 +228,9 @@ impl Executor {
     ) -> Result<(), Status> {
         let grant = taken.of(grants).ok_or(Status::Revoked)?;
         let (word, arena) = (taken.word(), &grant.arena);
+        if arena.is_gone() {
+            return Err(Status::Revoked);
+        }
         if taken.cancelled && word.opcode != Opcode::Cancel as u8 {
             return Err(Status::Cancelled);
         }
@@ -380,14 +383,19 @@ impl Executor {
         for entry in &self.entries {
             let word = &taken[entry.index as usize];
             let Entry { plan, completion, begin, end, .. } = entry;
-            if let Some(grant) = word.of(grants)
-                && entry.is_copy(grant.arena.exclusive())
-            {
-                let place = self.staging.get(*begin..*end);
-                write_out(&grant.arena, plan, completion, place);
+            let mut completion = *completion;
+            if let Some(grant) = word.of(grants) {
+                if entry.is_copy(grant.arena.exclusive()) {
+                    let place = self.staging.get(*begin..*end);
+                    write_out(&grant.arena, plan, &completion, place);
+                }
+                if grant.arena.is_gone() {
+                    // Who knows what was read and written.
+                    completion = failed(word.tag(), Status::Revoked);
+                }
             }
             let about = About { bytes: plan.source.len(), ..About::of(&word.word(), 0) };
-            post(word.queue, about, *completion);
+            post(word.queue, about, completion);
         }
     }
 }

@@ -286,6 +286,7 @@ impl Broker {
         let now = Instant::now();
         for index in 0..self.crew.len() {
             self.crew[index].reap();
+            self.crew[index].is_shared = self.grants.len() > 1;
             let verdict = self.crew[index].look(now);
             for purpose in self.crew[index].late(now) {
                 let uid = self.whose(purpose);

@@ -18,7 +18,7 @@ use crate::disposal::Disposal;
 use crate::link::{Link, Shared};
 use crate::poll::{Interest, Poll, Token};
 use crate::process::has_run_out;
-use crate::progress::Watch;
+use crate::progress::{LOOKS, Watch};
 use crate::said::Said;
 use crate::shown::Shown;
 
@@ -27,13 +27,12 @@ pub(crate) const LATE: Duration = Duration::from_secs(2);
 /// How long a worker may say nothing and not get on while there are orders, before it is killed: the usual for [`Config::stuck`]. While
 /// one of its counters changes it is busy, and not dead.
 ///
-/// A grant that the control thread has in hand for half as long, while orders wait, is ended by itself. On the accelerator's thread
-/// nothing is that long in hand: turns are bounded there, by half a millisecond at most as it was reckoned, whatever words clients submit.
+/// A grant that the control thread has in hand for half as long, while orders wait, is ended by itself; so is one at whose memory the
+/// accelerator's thread is most of the time for a quarter as long, while turns are slow. Else nothing is that long in hand there:
+/// turns are bounded, by half a millisecond at most as it was reckoned, whatever words clients submit.
 pub(crate) const STUCK: Duration = Duration::from_secs(10);
 /// So many times as long it may answer nothing although its counters change: they are its own word.
 const PATIENCE: u32 = 6;
-/// While there are orders, its counters are looked at so many times in that time.
-const LOOKS: u32 = 10;
 /// A worker that lives so long has not failed to start.
 const STEADY: Duration = Duration::from_secs(10);
 /// How long everything waits for a worker that was killed to end. After that it is looked at now and then.
@@ -141,6 +140,8 @@ pub(crate) struct Worker {
     pub(crate) process: Option<Process>,
     pub(crate) restarts: u64,
     stuck: Duration,
+    /// Whether there are several grants: then it is looked at although nothing is asked of it, because one may hold up another.
+    pub(crate) is_shared: bool,
     /// How often it went to sleep, when last counted.
     pub(crate) sleeps: u64,
     /// How many processes in a row did not live long.
@@ -159,6 +160,7 @@ impl Worker {
             process: None,
             restarts: 0,
             stuck: config.stuck,
+            is_shared: false,
             sleeps: 0,
             failures: 0,
             restart_at: None,
@@ -320,7 +322,7 @@ impl Worker {
         self.process.as_mut()?.watch.take_memory()
     }
 
-    /// When its counters are to be looked at next: only while something is asked of it.
+    /// When its counters are to be looked at next: often while something is asked of it; seldom, or never, else.
     fn look_at(&self) -> Option<Instant> {
         let process = self.process.as_ref()?;
         if process.traits.is_none() {
@@ -328,9 +330,10 @@ impl Worker {
         }
         let orders = !process.pending.is_empty();
         let orders = orders.then(|| process.watch.looked.max(process.heard) + self.stuck / LOOKS);
+        let turns = self.is_shared.then(|| process.watch.looked + self.stuck / process.watch.rest());
         // It has a limit of its own for each.
         let moves = process.begun.iter().map(|(_, begun)| *begun + PATIENCE * self.stuck).min();
-        [orders, moves].into_iter().flatten().min()
+        [orders, turns, moves].into_iter().flatten().min()
     }
 
     /// Looks whether it gets on, if it is time to.
@@ -344,10 +347,11 @@ impl Worker {
         }
         process.watch.look(now);
         let since = |what: Instant| now.saturating_duration_since(what.max(process.heard));
-        let held_up = || process.watch.in_hand().filter(|_| since(process.watch.stepped) >= self.stuck / 2);
+        let held_up = process.watch.in_hand().filter(|_| since(process.watch.stepped) >= self.stuck / 2);
         let endless = process.begun.iter().any(|(_, begun)| now >= *begun + PATIENCE * self.stuck);
+        let slowed = process.watch.slowed_by(self.stuck).map_or(Verdict::Wait, Verdict::HeldUp);
         if process.pending.is_empty() {
-            return if endless { Verdict::Dead } else { Verdict::Wait };
+            return if endless { Verdict::Dead } else { slowed };
         }
         if endless
             || since(process.watch.moved) >= self.stuck
@@ -355,7 +359,7 @@ impl Worker {
         {
             Verdict::Dead
         } else {
-            held_up().map_or(Verdict::Wait, Verdict::HeldUp)
+            held_up.map_or(slowed, Verdict::HeldUp)
         }
     }
 

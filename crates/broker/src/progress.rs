@@ -3,13 +3,18 @@
 //! The broker makes the page, the worker writes to it, and nobody waits for anybody. What it says is a worker's own word: it can make
 //! the broker patient for a while ([`crate::crew`] says for how long), and have it end grants of that worker, and no more.
 
+use std::cell::Cell;
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use millstream_protocol::{PROGRESS_BYTES, PROGRESS_GRANT, PROGRESS_STEPS, PROGRESS_TURNS, PROGRESS_WORDS};
+use millstream_protocol::{
+    PROGRESS_BYTES, PROGRESS_GRANT, PROGRESS_STEPS, PROGRESS_TOUCHES, PROGRESS_TURNS, PROGRESS_WORDS,
+    PROGRESS_WORDS_OF,
+};
 use millstream_shm::{Mapping, Memory, Words};
 
 use crate::link::Shared;
@@ -19,13 +24,35 @@ pub(crate) struct Watch {
     /// Until the worker was sent it.
     memory: Option<Shared>,
     page: Words,
-    /// What the counters were when last looked at: turns of the accelerator, steps of the control thread.
-    seen: (u64, u64),
+    /// What the counters were when last looked at: turns of the accelerator, touches of clients' memory in them, steps of the control
+    /// thread.
+    seen: [u64; 3],
     pub(crate) looked: Instant,
-    /// When either was last seen to have changed, and when the second was.
+    /// When any of them was last seen to have changed, and when the last was.
     pub(crate) moved: Instant,
     pub(crate) stepped: Instant,
+    /// What was seen of late.
+    looks: VecDeque<Look>,
+    /// Whether anything had changed when last looked at.
+    changed: bool,
 }
+
+/// What was seen at a look of the accelerator's thread.
+struct Look {
+    at: Instant,
+    touches: u64,
+    /// Whose memory made turns slow, if anybody's.
+    slowed_by: Option<u64>,
+}
+
+/// Turns that take so long on average are slow. They are a hundred times as short, as they were reckoned.
+const SLOW: Duration = Duration::from_millis(50);
+
+/// While there are orders, or turns are slow, the page is looked at so many times in the time after which a worker is stuck.
+pub(crate) const LOOKS: u32 = 40;
+
+/// So many looks are needed to say who makes turns slow.
+const ENOUGH: usize = 4;
 
 impl Watch {
     /// A page of zeros.
@@ -40,7 +67,16 @@ impl Watch {
         memory.seal()?;
         let now = Instant::now();
         let memory: Option<Shared> = Some(Arc::new(memory));
-        Ok(Watch { memory, page, seen: (0, 0), looked: now, moved: now, stepped: now })
+        Ok(Watch {
+            memory,
+            page,
+            seen: [0; 3],
+            looked: now,
+            moved: now,
+            stepped: now,
+            looks: VecDeque::new(),
+            changed: false,
+        })
     }
 
     /// The page, once, for the worker.
@@ -50,17 +86,58 @@ impl Watch {
 
     /// Looks at the counters.
     pub(crate) fn look(&mut self, now: Instant) {
-        let (turns, steps) = self.seen;
-        self.seen = (
-            self.page[PROGRESS_TURNS].load(Ordering::Relaxed),
-            self.page[PROGRESS_STEPS].load(Ordering::Relaxed),
+        let [turns, _, steps] = self.seen;
+        let before = std::mem::replace(
+            &mut self.seen,
+            [PROGRESS_TURNS, PROGRESS_TOUCHES, PROGRESS_STEPS]
+                .map(|counter| self.page[counter].load(Ordering::Relaxed)),
         );
+        let turned = u32::try_from(self.seen[0].wrapping_sub(turns)).unwrap_or(u32::MAX);
+        let is_slow = SLOW.saturating_mul(turned) < now.saturating_duration_since(self.looked);
+        let slowed_by = self.touched().filter(|_| is_slow);
+        self.looks.push_back(Look { at: now, touches: self.seen[1], slowed_by });
         self.looked = now;
-        if self.seen.1 != steps {
+        if self.seen[2] != steps {
             self.stepped = now;
         }
-        if self.seen != (turns, steps) {
+        self.changed = self.seen != before;
+        if self.changed {
             self.moved = now;
+        }
+    }
+
+    /// Whose memory the accelerator's thread is at, as it says.
+    fn touched(&self) -> Option<u64> {
+        Some(self.page[PROGRESS_WORDS_OF].load(Ordering::Relaxed)).filter(|grant| *grant != 0)
+    }
+
+    /// The grant whose memory has made turns slow, at most of the looks in all of a quarter of the time after which a worker is stuck, or in
+    /// half of it where the thread stood still; of several, the one that did so most often. It is said once.
+    pub(crate) fn slowed_by(&mut self, stuck: Duration) -> Option<u64> {
+        let now = self.looked;
+        let since = |look: &Look| now.saturating_duration_since(look.at);
+        self.looks.retain(|look| since(look) <= stuck / 2);
+        let within = |span: Duration| self.looks.iter().filter(move |look| since(look) <= span);
+        let stands = |span: Duration| within(span).all(|look| look.touches == self.seen[1]);
+        let span = if stands(stuck / 4) { stuck / 2 } else { stuck / 4 };
+        let whole = within(span).next().is_some_and(|first| since(first) >= span / 4 * 3);
+        let mut grants: Vec<u64> = within(span).filter_map(|look| look.slowed_by).collect();
+        let looks = within(span).count();
+        if !whole || looks < ENOUGH || 2 * grants.len() <= looks {
+            return None;
+        }
+        grants.sort_unstable();
+        let slowest = grants.chunk_by(u64::eq).max_by_key(|same| same.len())?[0];
+        self.looks.retain(|look| look.slowed_by != Some(slowest));
+        Some(slowest)
+    }
+
+    /// How long it need not be looked at while nothing is asked of it, as parts of the time after which it is stuck.
+    pub(crate) fn rest(&self) -> u32 {
+        match self.looks.back() {
+            Some(Look { slowed_by: Some(_), .. }) => LOOKS,
+            _ if self.changed => 10,
+            _ => 2,
         }
     }
 
@@ -75,18 +152,18 @@ pub(crate) struct Counter {
     /// None until the broker has said where.
     page: Option<Words>,
     word: usize,
-    count: u64,
+    count: Cell<u64>,
 }
 
 impl Counter {
     /// For the accelerator's thread.
     pub(crate) fn of_turns() -> Self {
-        Counter { page: None, word: PROGRESS_TURNS, count: 0 }
+        Counter { page: None, word: PROGRESS_TURNS, count: Cell::new(0) }
     }
 
     /// For the control thread.
     pub(crate) fn of_steps() -> Self {
-        Counter { page: None, word: PROGRESS_STEPS, count: 0 }
+        Counter { page: None, word: PROGRESS_STEPS, count: Cell::new(0) }
     }
 
     /// Shows it there from now on.
@@ -96,20 +173,53 @@ impl Counter {
 
     /// One more.
     #[inline(always)]
-    pub(crate) fn step(&mut self) {
+    pub(crate) fn step(&self) {
         if let Some(page) = &self.page {
-            self.count = self.count.wrapping_add(1);
-            page[self.word].store(self.count, Ordering::Relaxed);
+            self.count.set(self.count.get().wrapping_add(1));
+            page[self.word].store(self.count.get(), Ordering::Relaxed);
         }
     }
 
+    /// One more, and nobody's memory was touched in it yet.
+    #[inline(always)]
+    pub(crate) fn step_untouched(&self) {
+        if let Some(page) = &self.page {
+            page[PROGRESS_WORDS_OF].store(0, Ordering::Relaxed);
+        }
+        self.step();
+    }
+
+    /// Where it shows it.
+    pub(crate) fn page(&self) -> Option<Words> {
+        self.page.clone()
+    }
+
     /// One more, for a grant; with 0, for none.
-    pub(crate) fn step_for(&mut self, grant: u64) {
+    pub(crate) fn step_for(&self, grant: u64) {
         if let Some(page) = &self.page {
             page[PROGRESS_GRANT].store(grant, Ordering::Relaxed);
         }
         self.step();
     }
+
+    /// Waits with no grant in hand for what another thread does: who keeps that one is not who waits for it. Afterwards the grant is in
+    /// hand again.
+    pub(crate) fn empty_handed<T>(&self, wait: impl FnOnce() -> T) -> T {
+        let grant = self.page.as_ref().map_or(0, |page| page[PROGRESS_GRANT].load(Ordering::Relaxed));
+        self.step_for(0);
+        let awaited = wait();
+        self.step_for(grant);
+        awaited
+    }
+}
+
+/// Shows whose memory the accelerator's thread is about to touch.
+#[inline(always)]
+pub(crate) fn touch(page: &Words, grant: u64) {
+    page[PROGRESS_WORDS_OF].store(grant, Ordering::Relaxed);
+    // Only one thread counts here.
+    let touches = page[PROGRESS_TOUCHES].load(Ordering::Relaxed);
+    page[PROGRESS_TOUCHES].store(touches.wrapping_add(1), Ordering::Relaxed);
 }
 
 /// The page that came with the order.
@@ -147,9 +257,41 @@ mod tests {
         steps.step_for(7);
         watch.look(after(3));
         assert_eq!((watch.moved, watch.stepped, watch.in_hand()), (after(3), after(3), Some(7)));
+        steps.empty_handed(|| assert_eq!(watch.in_hand(), None, "it waits for somebody else"));
+        assert_eq!(watch.in_hand(), Some(7));
         steps.step_for(0);
         watch.look(after(4));
         watch.look(after(5));
         assert_eq!((watch.moved, watch.looked, watch.in_hand()), (after(4), after(5), None));
+    }
+
+    #[test]
+    fn who_makes_turns_slow_is_known_and_nobody_who_is_merely_busy() {
+        let mut watch = Watch::new().unwrap();
+        let memory = watch.take_memory().unwrap();
+        let page = received(memory.as_fd().as_fd().try_clone_to_owned().unwrap()).unwrap();
+        let mut turns = Counter::of_turns();
+        turns.show(page.clone());
+        let (stuck, begin) = (Duration::from_secs(10), watch.looked);
+        let mut now = begin;
+        let mut look = |turned: u32, grants: &[u64]| {
+            let mut found = Vec::new();
+            for grant in grants {
+                (0..turned).for_each(|_| turns.step_untouched());
+                touch(&page, *grant);
+                now += stuck / LOOKS;
+                watch.look(now);
+                found.extend(watch.slowed_by(stuck));
+            }
+            found
+        };
+        assert!(look(500, &[7; 100]).is_empty(), "its turns are short");
+        assert!(look(0, &[7; 4]).is_empty(), "it may have been a moment");
+        assert!(look(1, &[0; 20]).is_empty(), "nobody's memory is touched");
+        assert_eq!(look(1, &[7; 8]), [7]);
+        assert!(look(500, &[0; 20]).is_empty());
+        let several = look(0, &[3, 4, 3, 4, 3, 4, 3, 5, 4, 4, 4, 4]);
+        assert!([3, 4].iter().all(|grant| several.contains(grant)), "{several:?}");
+        assert!(!several.contains(&5), "{several:?}");
     }
 }

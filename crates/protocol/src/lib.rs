@@ -50,6 +50,10 @@ pub const STATE_BYTES: usize = 4096;
 pub const PROGRESS_BYTES: usize = 4096;
 /// The word of that page that changes with each turn of the accelerator's thread.
 pub const PROGRESS_TURNS: usize = 0;
+/// The word that says whose memory the accelerator's thread has touched last in this turn; 0 where it was nobody's.
+pub const PROGRESS_WORDS_OF: usize = 1;
+/// The word that changes with each such touch.
+pub const PROGRESS_TOUCHES: usize = 2;
 /// The word that changes whenever the control thread takes something in hand, and when it has done it.
 pub const PROGRESS_STEPS: usize = 8;
 /// The word that says for which grant that is; 0 where it is for none.

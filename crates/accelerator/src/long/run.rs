@@ -51,8 +51,8 @@ fn run_together<A: Arena>(executor: &mut Executor, grants: &Places<Grant<A>>, sl
         (rest, at) = (others, slice.begin + slice.len as usize);
         let tag = slice.long.tag();
         let last = match grants.at(slice.grant as usize) {
-            Some(grant) => slice.long.read(grant, own, &mut list),
-            None => Err(Status::Revoked),
+            Some(grant) if !grant.arena.is_gone() => slice.long.read(grant, own, &mut list),
+            _ => Err(Status::Revoked),
         };
         slice.end = last.as_ref().err().map(|status| failed(tag, *status));
         last_in.push(last.unwrap_or_default());
@@ -72,6 +72,9 @@ fn run_together<A: Arena>(executor: &mut Executor, grants: &Places<Grant<A>>, sl
         };
         last_in.zeroize();
         slice.end = ended.unwrap_or_else(|status| Some(failed(slice.long.tag(), status)));
+        if grant.arena.is_gone() {
+            slice.end = Some(failed(slice.long.tag(), Status::Revoked));
+        }
     }
     staging.take_back();
 }

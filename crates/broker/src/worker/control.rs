@@ -45,7 +45,7 @@ pub(super) struct Held {
     /// None when the client has closed it, or was too slow to take answers.
     pub(super) keys: Option<KeySocket>,
     /// Unmapped here, after the accelerator has let go.
-    _mappings: [Arc<Mapping>; 2],
+    _mappings: [Arc<Mapping>; 3],
 }
 
 /// What goes on after an order.
@@ -141,6 +141,15 @@ impl Control {
         }
     }
 
+    /// Has something done on the accelerator's thread, and waits for what comes of it; none when that has ended. Meanwhile no grant is
+    /// in hand here: another one's words may be why it takes long.
+    pub(super) fn ask<T: Send + 'static>(
+        &self,
+        command: impl FnOnce(&mut Serving) -> T + Send + 'static,
+    ) -> Option<T> {
+        self.steps.empty_handed(|| self.mailbox.ask(command))
+    }
+
     /// Tells the broker.
     pub(super) fn report(&self, report: &Report) -> Result<(), Error> {
         self.broker.send(&report.encode(), &[]).map_err(Error::Broker)
@@ -195,7 +204,7 @@ impl Control {
         let page =
             progress::received(page).map_err(|why| Refused::Memory { what: "page for progress", why })?;
         self.steps.show(page.clone());
-        self.mailbox.ask(move |serving| serving.turns.show(page)).ok_or(Refused::Ended)
+        self.ask(move |serving| serving.turns.show(page)).ok_or(Refused::Ended)
     }
 
     fn serve(&mut self, grant: Grant, descriptors: Vec<OwnedFd>) -> Result<(), Refused> {
@@ -226,7 +235,7 @@ impl Control {
         if self.grants.contains_key(&grant.id) || self.moves.contains_key(&grant.id) {
             return Err(Refused::Known(grant.id));
         }
-        Parts::new(grant, descriptors)
+        Parts::new(grant, descriptors, self.steps.page())
     }
 
     /// Has the accelerator go on with a grant's queues, and listens to its client.
@@ -240,7 +249,7 @@ impl Control {
     ) -> Result<(), Refused> {
         let Parts { grant, arena, queues, doorbell, mappings, .. } = parts;
         let (number, config) = (grant.id, config(&grant, &memory));
-        let adopted = self.mailbox.ask(move |serving| {
+        let adopted = self.ask(move |serving| {
             let (rings, sleepers): (Vec<_>, Vec<_>) = queues
                 .into_iter()
                 .map(|queue| ((queue.submissions, queue.completions), queue.sleeper))
@@ -295,7 +304,7 @@ impl Control {
     fn drop_grant(&mut self, number: u64) -> Result<(), Refused> {
         let held = self.forget(number)?;
         let id = held.id;
-        let dropped = self.mailbox.ask(move |serving| {
+        let dropped = self.ask(move |serving| {
             serving.accelerator.remove_grant(id);
             serving.leave(number);
         });
@@ -312,7 +321,7 @@ impl Control {
         let held = self.grants.get_mut(&number).ok_or(Refused::Unknown(number))?;
         change(&mut held.grant);
         let (id, queues) = (held.id, held.queues.clone());
-        let limited = self.mailbox.ask(move |serving| {
+        let limited = self.ask(move |serving| {
             serving.accelerator.set_algorithms(id, AlgorithmSet::from_bits(algorithms));
             for queue in queues {
                 serving.accelerator.set_weight(queue, weight);
@@ -344,7 +353,7 @@ impl Control {
             };
             let some = asked.iter().take_while(|asked| few(asked)).count().max(1).min(asked.len());
             let some: Vec<_> = asked.drain(..some).collect();
-            let counted = self.mailbox.ask(move |serving| {
+            let counted = self.ask(move |serving| {
                 let count = |(grant, id, queues): &(u64, GrantId, Vec<QueueId>)| {
                     (*grant, count(serving, *grant, *id, queues))
                 };
@@ -371,6 +380,7 @@ impl Control {
             features: self.features,
             memory: &held.memory,
             mailbox: &self.mailbox,
+            steps: &self.steps,
             grant: held.id,
             algorithms: AlgorithmSet::from_bits(held.grant.algorithms),
             rules: &held.grant.keys,

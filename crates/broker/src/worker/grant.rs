@@ -11,7 +11,7 @@ use millstream_cwq::{AlgorithmSet, Completion};
 use millstream_protocol::{Grant, STATE_BYTES};
 use millstream_shm::{Doorbell, Mapping, Memory, Rings, Socket, Words};
 
-use super::memory::SharedArena;
+use super::memory::{Hand, SharedArena};
 
 /// The most keys a grant may hold: handles have no more numbers.
 const MOST_SLOTS: u32 = 1 << 16;
@@ -85,12 +85,16 @@ pub(super) struct Parts {
     /// The key socket; of a grant that moves the one to the other worker.
     pub(super) socket: Option<Socket>,
     /// Kept so that the last owner of a mapping is the control thread, which unmaps.
-    pub(super) mappings: [Arc<Mapping>; 2],
+    pub(super) mappings: [Arc<Mapping>; 3],
 }
 
 impl Parts {
-    /// From the five descriptors that come with a grant.
-    pub(super) fn new(grant: Grant, descriptors: Vec<OwnedFd>) -> Result<Self, Refused> {
+    /// From the five descriptors that come with a grant, and the page in which is shown whose arena is touched.
+    pub(super) fn new(
+        grant: Grant,
+        descriptors: Vec<OwnedFd>,
+        progress: Option<Words>,
+    ) -> Result<Self, Refused> {
         let given = descriptors.len();
         let [arena, rings, state, doorbell, socket] =
             descriptors.try_into().map_err(|_| Refused::Descriptors { given, needed: 5 })?;
@@ -98,12 +102,13 @@ impl Parts {
         if grant.arena_bytes == 0 || grant.key_slots > MOST_SLOTS || grant.id == u64::MAX {
             return Err(Refused::Limits);
         }
-        // The state page is for the client; that it is one is checked, so that a mix-up of descriptors is found here.
-        received("state page", state, STATE_BYTES)?;
+        let state = received("state page", state, STATE_BYTES)?;
+        let state = Mapping::read_only(&state).map_err(|why| Refused::Memory { what: "state page", why })?;
         let arena = map("arena", received("arena", arena, grant.arena_bytes as usize)?)?;
         let rings = map("memory of the rings", received("memory of the rings", rings, layout.bytes())?)?;
-        let mappings = [arena.clone(), rings.clone()];
-        let arena = SharedArena::new(arena, grant.arena_bytes).ok_or(Refused::Limits)?;
+        let mappings = [arena.clone(), rings.clone(), state.clone()];
+        let hand = Hand::new(grant.id, state.words(0, 1).ok_or(Refused::Limits)?, progress);
+        let arena = SharedArena::new(arena, grant.arena_bytes, hand).ok_or(Refused::Limits)?;
         let queues = (0..grant.queues).map(|queue| {
             let of = |(at, words)| rings.words(at, words).ok_or(Refused::Limits);
             let (submissions, completions) = (of(layout.submissions(queue))?, of(layout.completions(queue))?);

@@ -11,6 +11,7 @@ use zeroize::Zeroizing;
 
 use super::mailbox::Mailbox;
 use super::serving::Serving;
+use crate::progress::Counter;
 
 /// The longest key, so that messages that carry one are never too long.
 const MOST_BYTES: usize = 4000;
@@ -20,6 +21,8 @@ pub(super) struct Desk<'a> {
     pub(super) features: Features,
     pub(super) memory: &'a SharedKeyMemory,
     pub(super) mailbox: &'a Mailbox,
+    /// Where the broker sees whose request is in hand: nobody's, while it waits for the accelerator.
+    pub(super) steps: &'a Counter,
     pub(super) grant: GrantId,
     pub(super) algorithms: AlgorithmSet,
     /// How many keys were granted.
@@ -45,7 +48,7 @@ impl Desk<'_> {
     /// Has something done on the accelerator's thread, at the grant's expense.
     fn ask<T: Send + 'static>(&self, what: impl FnOnce(&mut Serving) -> T + Send + 'static) -> Option<T> {
         let grant = self.grant;
-        self.mailbox.ask(move |serving| serving.at_expense(grant, KEY_TIME, what))
+        self.steps.empty_handed(|| self.mailbox.ask(move |serving| serving.at_expense(grant, KEY_TIME, what)))
     }
 
     /// The answer to a message, whatever it is; none to what is not answered.

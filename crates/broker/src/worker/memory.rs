@@ -9,10 +9,14 @@ use std::alloc::Layout;
 use std::fmt;
 use std::io;
 use std::ptr::NonNull;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use millstream_accelerator::{Arena, KeyMemory};
-use millstream_shm::{Mapping, SecretMemory};
+use millstream_protocol::STATE_LIVE;
+use millstream_shm::{Mapping, SecretMemory, Words};
+
+use crate::progress;
 
 /// A client's arena. The client may write anywhere in it at any moment.
 ///
@@ -23,12 +27,54 @@ use millstream_shm::{Mapping, SecretMemory};
 pub(super) struct SharedArena {
     mapping: Arc<Mapping>,
     len: u32,
+    hand: Hand,
 }
 
 impl SharedArena {
     /// The first `len` bytes of a mapping; none where it has fewer.
-    pub(super) fn new(mapping: Arc<Mapping>, len: u32) -> Option<Self> {
-        (mapping.len() >= len as usize).then_some(SharedArena { mapping, len })
+    pub(super) fn new(mapping: Arc<Mapping>, len: u32, hand: Hand) -> Option<Self> {
+        (mapping.len() >= len as usize).then_some(SharedArena { mapping, len, hand })
+    }
+}
+
+/// Shows whose arena is about to be touched, and knows whether it may be.
+///
+/// A client can make a touch of its arena take as long as the kernel takes to make a hole in it, and one turn may touch thousands of its
+/// pages. So the broker sees whose they are, ends that grant, and says so in its state page, which needs no other thread
+/// of this process: the rest of the turn leaves the arena alone.
+#[derive(Clone, Debug)]
+pub(super) struct Hand {
+    grant: u64,
+    /// The state page, which only the broker writes.
+    state: Words,
+    /// None where the broker has not said where to show it.
+    page: Option<Words>,
+}
+
+/// The most bytes that are copied at a touch.
+const TOUCH: usize = 16 << 10;
+
+impl Hand {
+    /// Of a grant, with its state page, and the page for progress.
+    pub(super) fn new(grant: u64, state: Words, page: Option<Words>) -> Self {
+        Hand { grant, state, page }
+    }
+
+    #[inline]
+    fn is_gone(&self) -> bool {
+        self.state[0].load(Ordering::Relaxed) != STATE_LIVE
+    }
+
+    /// Whether the arena may be touched, which is shown.
+    #[inline]
+    fn may_touch(&self) -> bool {
+        if self.is_gone() {
+            return false;
+        }
+        if let Some(page) = &self.page {
+            progress::touch(page, self.grant);
+        }
+        true
     }
 }
 
@@ -60,13 +106,32 @@ unsafe impl Arena for SharedArena {
     }
 
     #[inline]
+    fn is_gone(&self) -> bool {
+        self.hand.is_gone()
+    }
+
+    /// Of an arena that is gone, zeros.
+    #[inline]
     fn read(&self, at: u32, out: &mut [u8]) {
-        self.mapping.read(at as usize, out);
+        let mut at = at as usize;
+        for out in out.chunks_mut(TOUCH) {
+            match self.hand.may_touch() {
+                true => self.mapping.read(at, out),
+                false => out.fill(0),
+            }
+            at += out.len();
+        }
     }
 
     #[inline]
     fn write(&self, at: u32, bytes: &[u8]) {
-        self.mapping.write(at as usize, bytes);
+        let mut at = at as usize;
+        for bytes in bytes.chunks(TOUCH) {
+            if self.hand.may_touch() {
+                self.mapping.write(at, bytes);
+            }
+            at += bytes.len();
+        }
     }
 }
 
@@ -183,6 +248,8 @@ impl fmt::Debug for KeyRegions {
 
 #[cfg(test)]
 mod tests {
+    use millstream_protocol::{PROGRESS_TOUCHES, PROGRESS_WORDS, PROGRESS_WORDS_OF, STATE_REVOKED};
+
     use super::*;
 
     #[test]
@@ -201,13 +268,24 @@ mod tests {
     }
 
     #[test]
-    fn an_arena_is_inside_its_mapping() {
+    fn an_arena_is_inside_its_mapping_and_left_alone_when_its_grant_has_ended() {
         let mapping = Mapping::private(8192).unwrap();
-        assert!(SharedArena::new(mapping.clone(), 8193).is_none());
-        let arena = SharedArena::new(mapping, 5000).unwrap();
+        let words = |count| Mapping::private(4096).unwrap().words(0, count).unwrap();
+        let (state, page) = (words(1), words(PROGRESS_WORDS));
+        let hand = || Hand::new(7, state.clone(), Some(page.clone()));
+        assert!(SharedArena::new(mapping.clone(), 8193, hand()).is_none());
+        let arena = SharedArena::new(mapping, 5000, hand()).unwrap();
         arena.write(1000, &[7; 4000]);
         let mut out = [0; 4000];
         arena.read(1000, &mut out);
-        assert_eq!((out, arena.len(), arena.exclusive()), ([7; 4000], 5000, false));
+        assert_eq!((out, arena.len(), arena.exclusive(), arena.is_gone()), ([7; 4000], 5000, false, false));
+        let shown = || [PROGRESS_WORDS_OF, PROGRESS_TOUCHES].map(|word| page[word].load(Ordering::Relaxed));
+        assert_eq!(shown(), [7, 2]);
+        state[0].store(STATE_REVOKED, Ordering::Relaxed);
+        arena.write(1000, &[8; 4000]);
+        arena.read(1000, &mut out);
+        assert_eq!((out, arena.is_gone(), shown()), ([0; 4000], true, [7, 2]));
+        arena.mapping.read(1000, &mut out);
+        assert_eq!(out, [7; 4000]);
     }
 }

@@ -143,7 +143,7 @@ impl Control {
             Stage::Pausing(held) => {
                 let (id, until) = (held.id, of.began + PAUSE);
                 of.heard = now;
-                let left = self.mailbox.ask(move |serving| serving.accelerator.pause(id));
+                let left = self.ask(move |serving| serving.accelerator.pause(id));
                 if left.ok_or(Refused::Ended)? > 0 && now < until {
                     return Ok(());
                 }
@@ -200,7 +200,7 @@ impl Control {
     /// Takes a grant from the accelerator.
     fn let_go(&mut self, number: u64, held: Held) -> Result<Leaving, Refused> {
         let id = held.id;
-        let released = self.mailbox.ask(move |serving| {
+        let released = self.ask(move |serving| {
             let released = serving.accelerator.release_grant(id)?;
             Some((released, serving.leave(number)))
         });

@@ -186,7 +186,7 @@ impl Serving {
     pub(super) fn run(mut self) {
         let mut idle_since = None;
         let end = loop {
-            self.turns.step();
+            self.turns.step_untouched();
             if self.mailbox.is_told()
                 && self.may_obey()
                 && let Some(end) = self.obey()
@@ -349,6 +349,7 @@ impl Serving {
     #[cold]
     fn wait(&mut self, limit: Option<Duration>) {
         self.sleeps += u64::from(self.rung.is_empty());
+        self.turns.step_untouched();
         let limit = limit.map(|limit| Timespec {
             tv_sec: limit.as_secs() as i64,
             tv_nsec: i64::from(limit.subsec_nanos()),

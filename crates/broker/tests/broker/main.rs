@@ -3,6 +3,7 @@
 mod accounting;
 mod busy;
 mod client;
+mod holes;
 mod hostile;
 mod leaving;
 #[path = "../common/lingering.rs"]
@@ -36,6 +37,7 @@ fn main() {
         Some("as-worker") => return real::run(&rest(arguments)),
         Some("as-attacker") => return strangers::attack(&rest(arguments)),
         Some("as-mistreater") => return leaving::mistreat(rest(arguments)[0].to_str().unwrap()),
+        Some("as-mapper") => return holes::map(&rest(arguments)),
         Some("as-client") => return client::other(&rest(arguments)),
         _ => {}
     }
@@ -53,6 +55,7 @@ fn main() {
         log::TRIALS,
         metrics::TRIALS,
         busy::TRIALS,
+        holes::TRIALS,
     ]
     .concat();
     let trials = trials.into_iter().map(|(name, test)| {

@@ -97,6 +97,13 @@ impl Queue {
         }
     }
 
+    /// Whether an operation has ended, whose place is free then. It is told once.
+    pub fn has_room_again(&mut self) -> bool {
+        let ended = self.has_ended();
+        self.completions.release();
+        ended
+    }
+
     /// Whether an operation has ended. It is told once.
     pub fn has_ended(&mut self) -> bool {
         self.completions.pop().unwrap().is_some()
