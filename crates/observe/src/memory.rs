@@ -23,7 +23,7 @@ pub trait Memory {
 
 /// What tests read where a process's memory would be.
 #[cfg(test)]
-pub mod test {
+pub(crate) mod test {
     use std::cell::RefCell;
     use std::io;
 
