@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use millstream_accelerator::{GrantId, KeySlots, MovedQueue, QueueId, SharedKeyMemory};
 use millstream_cpu::Features;
@@ -28,8 +29,8 @@ use crate::progress::{self, Counter};
 /// The number of the control socket among those of grants.
 const BROKER: u64 = u64::MAX;
 
-/// How many requests of one client are answered before the next client's.
-const REQUESTS: usize = 16;
+/// How long requests of one client are answered before the broker is heard, and the next client. One is answered in any case.
+const TURN: Duration = Duration::from_micros(50);
 
 /// The queues that are counted between two turns of the accelerator, but for those of one grant.
 const COUNTED: usize = 64;
@@ -48,8 +49,9 @@ pub(super) struct Held {
     _mappings: [Arc<Mapping>; 3],
 }
 
-/// What goes on after an order.
-enum Next {
+/// What was heard from the broker.
+enum Heard {
+    Nothing,
     Order,
     End(End),
 }
@@ -65,6 +67,8 @@ pub(super) struct Control {
     pub(super) epoll: OwnedFd,
     /// Those on their way, to here or from here.
     pub(super) moves: BTreeMap<u64, Move>,
+    /// The one that went on last, of those that take turns with clients.
+    pub(super) went_on: u64,
     grants: BTreeMap<u64, Held>,
     /// Whether the stack is wiped after each order and request, because it can be read from outside.
     wipes: bool,
@@ -92,6 +96,7 @@ impl Control {
             memory,
             epoll,
             moves: BTreeMap::new(),
+            went_on: 0,
             grants: BTreeMap::new(),
             wipes,
             steps: Counter::of_steps(),
@@ -99,6 +104,9 @@ impl Control {
     }
 
     /// Obeys and answers until the end is ordered or the broker is gone.
+    ///
+    /// However many clients ask, and whatever: after each one's turn all that the broker has ordered is obeyed, and a grant that
+    /// moves goes on.
     pub(super) fn run(&mut self) -> Result<End, Error> {
         let mut events = Vec::with_capacity(32);
         loop {
@@ -115,29 +123,33 @@ impl Control {
                 // What is packed is copied first.
                 let data = event.data;
                 match data.u64() {
-                    BROKER => {
-                        if let Next::End(end) = self.hear()? {
-                            return Ok(end);
-                        }
-                    }
+                    // It is heard below, as after all else.
+                    BROKER => {}
                     number if number & MOVES != 0 => self.go_on(number & !MOVES),
                     grant => {
                         self.steps.step_for(grant);
                         self.attend(grant);
+                        self.rest();
+                        self.next_move();
                     }
                 }
-                self.steps.step_for(0);
-                if self.wipes {
-                    wipe_stack();
+                self.rest();
+                if let Some(end) = self.hear_all()? {
+                    return Ok(end);
                 }
             }
             if !self.moves.is_empty() {
                 self.moves_due();
-                self.steps.step_for(0);
-                if self.wipes {
-                    wipe_stack();
-                }
+                self.rest();
             }
+        }
+    }
+
+    /// Nothing is in hand, and nothing of what was is on the stack.
+    fn rest(&self) {
+        self.steps.step_for(0);
+        if self.wipes {
+            wipe_stack();
         }
     }
 
@@ -155,29 +167,41 @@ impl Control {
         self.broker.send(&report.encode(), &[]).map_err(Error::Broker)
     }
 
+    /// Obeys what the broker has ordered. None unless the end is ordered, or the broker is gone.
+    fn hear_all(&mut self) -> Result<Option<End>, Error> {
+        loop {
+            match self.hear()? {
+                Heard::Nothing => return Ok(None),
+                Heard::Order => self.rest(),
+                Heard::End(end) => return Ok(Some(end)),
+            }
+        }
+    }
+
     /// Obeys one order and reports.
-    fn hear(&mut self) -> Result<Next, Error> {
+    fn hear(&mut self) -> Result<Heard, Error> {
         let received = match self.broker.try_receive() {
             Ok(Some(received)) => received,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Next::Order),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Heard::Nothing),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
                 self.report(&failed(&Refused::Received(error)))?;
-                return Ok(Next::Order);
+                return Ok(Heard::Order);
             }
             // The broker is gone.
-            Ok(None) | Err(_) => return Ok(Next::End(End::Now)),
+            Ok(None) | Err(_) => return Ok(Heard::End(End::Now)),
         };
         let report = match self.obey(received) {
-            Ok(Next::Order) => Report::Done {},
-            Ok(end) => return Ok(end),
+            Ok(None) => Report::Done {},
+            Ok(Some(end)) => return Ok(Heard::End(end)),
             Err(refused) => failed(&refused),
         };
         // A broker that is gone is seen with the next order.
         let _ = self.report(&report);
-        Ok(Next::Order)
+        Ok(Heard::Order)
     }
 
-    fn obey(&mut self, received: Received) -> Result<Next, Refused> {
+    /// Does what is ordered. None unless that is the end.
+    fn obey(&mut self, received: Received) -> Result<Option<End>, Refused> {
         let Received { bytes, descriptors } = received;
         let order = Order::decode(&bytes).map_err(Refused::Message)?;
         self.steps.step_for(about(&order));
@@ -191,10 +215,10 @@ impl Control {
             Order::Adopt { grant, keys } => self.adopt(grant, descriptors, keys)?,
             Order::Count {} => self.count()?,
             Order::Watch {} => self.show(descriptors)?,
-            Order::Stop {} => return Ok(Next::End(End::Finish)),
+            Order::Stop {} => return Ok(Some(End::Finish)),
             _ => return Err(Refused::Message(millstream_protocol::Error::Value)),
         }
-        Ok(Next::Order)
+        Ok(None)
     }
 
     /// Shows from now on how both threads get on.
@@ -403,9 +427,10 @@ fn about(order: &Order) -> u64 {
     }
 }
 
-/// Answers what a client has asked, up to its share. It never waits for the client.
+/// Answers what a client has asked, until its turn is over. It never waits for the client.
 fn answer(keys: &KeySocket, desk: &Desk<'_>) -> io::Result<()> {
-    for _ in 0..REQUESTS {
+    let began = Instant::now();
+    loop {
         let message = match keys.try_receive() {
             Ok(Some(bytes)) => Zeroizing::new(bytes),
             Ok(None) => return Err(io::ErrorKind::ConnectionReset.into()),
@@ -415,8 +440,10 @@ fn answer(keys: &KeySocket, desk: &Desk<'_>) -> io::Result<()> {
         if let Some(reply) = desk.answer(&message) {
             keys.try_send(&reply)?;
         }
+        if began.elapsed() >= TURN {
+            return Ok(());
+        }
     }
-    Ok(())
 }
 
 /// What was counted of a grant.

@@ -6,6 +6,7 @@
 //! until both workers are done with it, so what is left unread in it is never closed here either.
 
 use std::io;
+use std::ops::Bound;
 use std::time::{Duration, Instant};
 
 use millstream_accelerator::SharedKeyMemory;
@@ -64,6 +65,11 @@ impl Move {
         }
     }
 
+    /// Whether it can go on at any time: all but its pause is messages.
+    fn goes(&self) -> bool {
+        !matches!(self.stage, Stage::Pausing(_))
+    }
+
     /// The policy has changed.
     pub(super) fn limit(&mut self, change: impl FnOnce(&mut Grant)) {
         if let Stage::Receiving(arrives) = &mut self.stage {
@@ -113,6 +119,17 @@ impl Control {
         let due: Vec<u64> =
             self.moves.iter().filter(|(_, found)| found.due() <= now).map(|(number, _)| *number).collect();
         for number in due {
+            self.go_on(number);
+        }
+    }
+
+    /// Goes on with one of them, each in its turn. The pauses that they begin with have times of their own.
+    pub(super) fn next_move(&mut self) {
+        let goes = |(number, found): (&u64, &Move)| found.goes().then_some(*number);
+        let after = (Bound::Excluded(self.went_on), Bound::Unbounded);
+        let next = self.moves.range(after).find_map(goes);
+        if let Some(number) = next.or_else(|| self.moves.iter().find_map(goes)) {
+            self.went_on = number;
             self.go_on(number);
         }
     }

@@ -14,6 +14,7 @@ mod needles;
 mod openings;
 mod process;
 mod purpose;
+mod requests;
 mod sandbox;
 mod secrets;
 mod serve;
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
         hostile::tests(),
         shares::tests(),
         turns::tests(),
+        requests::tests(),
         openings::tests(),
         hidden::tests(),
         sandbox::tests(),

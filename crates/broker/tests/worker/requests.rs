@@ -1,0 +1,92 @@
+//! Floods of requests about keys hold up no order, no move and no other client's request.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use libtest_mimic::Trial;
+use millstream_cwq::{Algorithm, ControlWord, Opcode};
+use millstream_protocol::{Grant, KeyRequest, Message};
+
+use crate::client::{Client, grant};
+use crate::moving::move_grant;
+use crate::process::Worker;
+use crate::test;
+
+pub fn tests() -> Vec<Trial> {
+    vec![test("a_flood_of_requests_holds_up_nobody_else", a_flood_of_requests_holds_up_nobody_else)]
+}
+
+/// How many clients flood.
+const FLOODS: u64 = 40;
+
+/// Bytes of an object that keeps the accelerator's turns long.
+const LONG: u32 = 8 << 20;
+
+/// The one in the middle of so many times.
+fn middle(mut what: impl FnMut()) -> Duration {
+    let mut times: Vec<_> = (0..15)
+        .map(|_| {
+            let begin = Instant::now();
+            what();
+            begin.elapsed()
+        })
+        .collect();
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+/// A client whose long objects never end while the test lasts: each request about a key waits for a turn that one of them takes.
+fn long_turns(worker: &Worker, id: u64) -> Client {
+    let mut client = Client::served(worker, Grant { arena_bytes: LONG + 4096, ..grant(id) });
+    let key = client.import(Algorithm::DesMac, false, b"12345678abcdefghABCDEFGH");
+    let word = ControlWord {
+        opcode: Opcode::Mac as u8,
+        algorithm: Algorithm::DesMac as u8,
+        key,
+        source: 64,
+        source_len: LONG,
+        mac_len: 8,
+        ..ControlWord::default()
+    };
+    client.submit(&(0..64).map(|tag| ControlWord { tag, ..word }).collect::<Vec<_>>());
+    client
+}
+
+fn a_flood_of_requests_holds_up_nobody_else() {
+    let (worker, other) = (Worker::start(&[]), Worker::start(&[]));
+    let bystander = Client::served(&worker, Grant { key_slots: 2048, ..grant(1) });
+    for _ in 0..1000 {
+        bystander.import(Algorithm::AesCbc, false, &[7; 16]);
+    }
+    let _long = long_turns(&worker, 2);
+    let floods: Vec<_> = (3..3 + FLOODS).map(|id| Client::served(&worker, grant(id))).collect();
+    let request = KeyRequest::Discard { handle: u32::MAX }.encode();
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                // As many as their sockets take: nobody answers these.
+                for flood in &floods {
+                    while flood.keys.try_send(&request, &[]).is_ok() {}
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        std::thread::sleep(Duration::from_millis(50));
+        let order = middle(|| drop(worker.counts()));
+        let import = middle(|| {
+            bystander.import(Algorithm::AesCmac, false, &[1; 16]);
+        });
+        let begin = Instant::now();
+        let moved = move_grant(&bystander, &worker, &other);
+        let took = begin.elapsed();
+        over.store(true, Ordering::Relaxed);
+        println!("an order {order:?}, a key {import:?}, a move of {} keys {took:?}", 1000 + 15);
+        moved.unwrap();
+        // An order waits for one turn, and a key for one turn of each client. Other tests run beside this one.
+        assert!(order < Duration::from_millis(60), "{order:?} for an order");
+        assert!(import < Duration::from_millis(300), "{import:?} for a key");
+        assert!(took < Duration::from_secs(4), "{took:?} for a move");
+    });
+    assert_eq!(other.counts().1[0].1.keys, 1015);
+}
