@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use millstream_protocol::{Order, Refusal, Reply, STATE_GONE, STATE_REVOKED};
 
+use crate::attach::DIED;
 use crate::chatter::{Chatter, Kind, say};
 use crate::client::Client;
 use crate::config::Config;
@@ -61,8 +62,14 @@ pub struct Broker {
     pub(crate) chatter: Chatter,
     pub(crate) metrics: Option<Metrics>,
     pub(crate) disposal: Disposal,
+    /// What is done for new grants; nothing that others have a hand in.
+    pub(crate) preparing: Errands,
+    /// What is done for those that have ended.
     pub(crate) errands: Errands,
     pub(crate) key_ends: KeyEnds,
+    /// Orders to serve by another policy that were not answered yet, and who waits for that.
+    pub(crate) limits_out: usize,
+    pub(crate) reloaders: Vec<u64>,
     pub(crate) clients_ever: u64,
     pub(crate) grants_ever: u64,
 }
@@ -111,11 +118,15 @@ impl Broker {
             chatter: Chatter::new(),
             metrics: None,
             disposal,
+            preparing: Errands::new().map_err(Error::system("eventfd"))?,
             errands: Errands::new().map_err(Error::system("eventfd"))?,
             key_ends: KeyEnds::default(),
+            limits_out: 0,
+            reloaders: Vec::new(),
             clients_ever: 0,
             grants_ever: 0,
         };
+        broker.wait_for(&broker.preparing, Token::Done)?;
         broker.wait_for(&broker.errands, Token::Done)?;
         broker.start_workers()?;
         if let Some(config) = &broker.config.metrics {
@@ -208,7 +219,9 @@ impl Broker {
             self.end_shares(id, &grant, STATE_GONE);
         }
         self.ending.keys().copied().collect::<Vec<_>>().into_iter().for_each(|id| self.give_back(id));
-        self.errands.finish(Instant::now() + FINISH);
+        let limit = Instant::now() + FINISH;
+        self.preparing.finish(limit);
+        self.errands.finish(limit);
         Ok(())
     }
 
@@ -349,7 +362,9 @@ impl Broker {
                 let worker = grant.worker;
                 self.order_drop(worker, id, true);
             }
-            Phase::Serving => self.take_back(id, Refusal::Denied, "it was revoked at once"),
+            Phase::Preparing | Phase::Serving => {
+                self.take_back(id, Refusal::Denied, "it was revoked at once")
+            }
             Phase::Moving { to, adopted, .. } => {
                 self.finish(id, STATE_REVOKED, &Reply::End {});
                 // A worker that has adopted it would serve it for ever. Who has not answered yet is told when it has.
@@ -374,11 +389,15 @@ impl Broker {
                 self.conclude(index, purpose, Outcome::Died);
             }
             let lost = self.grants.iter().filter(|(_, grant)| match grant.phase {
-                Phase::Live | Phase::Ending | Phase::Serving => grant.worker == index,
                 Phase::Moving { to, adopted, .. } => to == index && adopted,
+                _ => grant.worker == index,
             });
-            for id in lost.map(|(id, _)| *id).collect::<Vec<_>>() {
-                self.finish(id, STATE_GONE, &Reply::End {});
+            for (id, phase) in lost.map(|(id, grant)| (*id, grant.phase)).collect::<Vec<_>>() {
+                match phase {
+                    // Its client waits for an answer, and no order of the worker's is why.
+                    Phase::Preparing => self.take_back(id, Refusal::NoWorker, DIED),
+                    _ => self.finish(id, STATE_GONE, &Reply::End {}),
+                }
             }
             self.free_all(index);
         }
@@ -444,9 +463,12 @@ impl Broker {
         let worker = grant.worker;
         let other = match grant.phase {
             Phase::Moving { to, .. } => Some(to),
+            // It is told with the grant.
+            Phase::Preparing => return,
             _ => None,
         };
         for index in [Some(worker), other].into_iter().flatten() {
+            self.limits_out += 1;
             let order = Order::Limit { grant: id, weight, algorithms, keys: keys.clone() };
             self.order(index, &order, Vec::new(), Purpose::Limit);
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use millstream_protocol::{Refusal, Reply, STATE_GONE, STATE_REVOKED};
 use millstream_shm::Memory;
@@ -9,7 +10,7 @@ use millstream_shm::Memory;
 use crate::broker::Broker;
 use crate::chatter::{Kind, say};
 use crate::crew::{Outcome, Purpose};
-use crate::errands::{Done, Errand, What};
+use crate::errands::{self, Done, Errand, What};
 use crate::grant::{Grant, Phase};
 use crate::probes;
 
@@ -18,10 +19,15 @@ pub(crate) struct Remains {
     memory: [Arc<Memory>; 2],
     /// Whose it was.
     uid: u32,
+    /// The worker that it was made for.
+    worker: usize,
 }
 
 /// Grants that have ended for their clients, and not yet for their workers.
 pub(crate) type Ending = BTreeMap<u64, Remains>;
+
+/// How long nothing is granted to the users of an account of which a grant has held up its worker.
+const BARRED: Duration = Duration::from_secs(60);
 
 impl Broker {
     /// Ends a grant as far as its client is concerned, and answers who waits for that.
@@ -52,6 +58,10 @@ impl Broker {
             return;
         }
         let (phase, uid) = (grant.phase, grant.peer.uid);
+        if self.policy.lets_others_in() {
+            // It would hold up others again, from the next one.
+            self.ledger.bar(self.policy.account(uid), BARRED, Instant::now());
+        }
         say!(
             self.chatter,
             Some(uid),
@@ -67,7 +77,7 @@ impl Broker {
                 self.order_drop(worker, id, false);
             }
             // What waits for an answer has one when it is late.
-            Phase::Serving | Phase::Ending => {}
+            Phase::Preparing | Phase::Serving | Phase::Ending => {}
             Phase::Moving { to, adopted, .. } => {
                 let detail = "the grant held up its worker while it moved, which ended it".to_owned();
                 self.finish(id, STATE_REVOKED, &Reply::Refused { why: Refusal::NoWorker, detail });
@@ -91,6 +101,8 @@ impl Broker {
             // Who has not answered yet is told when it has.
             Phase::Moving { to, adopted: true, .. } => self.order_drop(to, id, false),
             Phase::Moving { .. } | Phase::Ending => {}
+            // Its end is seen to when the memory is there.
+            Phase::Preparing => {}
         }
         self.let_go_of_key_end(id);
     }
@@ -109,7 +121,8 @@ impl Broker {
         let grant = self.grants.remove(&id)?;
         self.end_shares(id, &grant, state);
         self.ledger.keep_until_freed(id);
-        self.ending.insert(id, Remains { memory: grant.shares.memory(), uid: grant.peer.uid });
+        self.ending
+            .insert(id, Remains { memory: grant.shares.memory(), uid: grant.peer.uid, worker: grant.worker });
         // Its buffers hold what was to be computed, and completions that it has not looked at.
         if grant.key_end.is_none()
             && let Some(client) = self.clients.get_mut(&grant.client)
@@ -128,6 +141,15 @@ impl Broker {
             self.ledger.answered(id);
             self.free(worker, id);
         }
+    }
+
+    /// The memory is there of a grant that has ended meanwhile. No worker was told of it.
+    pub(crate) fn was_prepared_for_nobody(&mut self, id: u64) {
+        self.ledger.answered(id);
+        if let Some(worker) = self.ending.get(&id).map(|remains| remains.worker) {
+            self.free(worker, id);
+        }
+        self.let_go_of_key_end(id);
     }
 
     /// An order about a grant was answered, or never will be.
@@ -170,14 +192,18 @@ impl Broker {
     /// Has the memory of a grant given back to the system, even where the client keeps a descriptor or a mapping. It stays charged
     /// until that is done.
     pub(crate) fn give_back(&mut self, id: u64) {
-        let Some(Remains { memory, uid }) = self.ending.remove(&id) else { return };
+        let Some(Remains { memory, uid, .. }) = self.ending.remove(&id) else { return };
         let errand = Errand { grant: id, uid, what: What::Free(memory) };
         self.errands.send(self.policy.account(uid), errand);
     }
 
-    /// Hears what has been done about grants that have ended.
+    /// Hears what has been done about grants: new ones, and those that have ended.
     pub(crate) fn hear_done(&mut self) {
-        for Done { grant, uid, frees, result } in self.errands.done() {
+        for Done { grant, result, .. } in self.preparing.done() {
+            self.prepared(grant, result);
+        }
+        for Done { grant, uid, kind, result } in self.errands.done() {
+            let frees = kind == errands::Kind::Free;
             if frees {
                 self.ledger.freed(grant);
             }

@@ -1,6 +1,6 @@
-//! What is done to memory that a tenant has, too: on threads that serve nobody.
+//! What takes long with the memory of grants: on threads that serve nobody.
 //!
-//! How long that takes is up to the tenant. To make a hole of memory waits in line for all others who do, and looks through every mapping of
+//! New memory is taken from the system for as long as its size says. How long other things take is up to the tenant who has the memory, too. To make a hole of memory waits in line for all others who do, and looks through every mapping of
 //! it in every process; to write a word there waits until a hole is made that somebody else began. Neither can be interrupted. So it
 //! happens on a few threads, which are started when there is something to do. Each account has one of them at a time, and its errands are done
 //! in the order in which they came: one tenant holds up what is its own, and no other's. The event loop hears what has been done.
@@ -25,6 +25,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What is to be done.
 pub(crate) enum What {
+    /// The memory of a new grant is to be taken from the system.
+    Take([Arc<Memory>; 2]),
     /// Who waits for completions of a grant that has ended is to look at its state.
     Wake(Sleepers),
     /// Memory is to be the system's again.
@@ -34,6 +36,7 @@ pub(crate) enum What {
 impl What {
     fn run(self) -> io::Result<()> {
         match self {
+            What::Take(memory) => memory.iter().try_for_each(|memory| memory.commit()),
             What::Wake(sleepers) => sleepers.wake(),
             What::Free(memory) => {
                 let results = memory.map(|memory| memory.discard());
@@ -43,7 +46,7 @@ impl What {
     }
 }
 
-/// Something to be done for a grant that has ended.
+/// Something to be done for a grant: a new one, or one that has ended.
 pub(crate) struct Errand {
     pub(crate) grant: u64,
     /// Whose it was.
@@ -55,16 +58,27 @@ pub(crate) struct Errand {
 pub(crate) struct Done {
     pub(crate) grant: u64,
     pub(crate) uid: u32,
-    /// Whether its memory was to be given back.
-    pub(crate) frees: bool,
+    pub(crate) kind: Kind,
     pub(crate) result: io::Result<()>,
+}
+
+/// What an errand was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Take,
+    Wake,
+    Free,
 }
 
 impl Errand {
     fn run(self) -> Done {
         let Errand { grant, uid, what } = self;
-        let frees = matches!(what, What::Free(_));
-        Done { grant, uid, frees, result: what.run() }
+        let kind = match what {
+            What::Take(_) => Kind::Take,
+            What::Wake(_) => Kind::Wake,
+            What::Free(_) => Kind::Free,
+        };
+        Done { grant, uid, kind, result: what.run() }
     }
 }
 
@@ -231,7 +245,7 @@ mod tests {
         assert!(done.iter().all(|done| done.result.is_ok()));
         for parity in 0..2 {
             let its = done.iter().filter(|done| done.grant % 2 == parity);
-            let its: Vec<_> = its.map(|done| (done.grant, done.frees)).collect();
+            let its: Vec<_> = its.map(|done| (done.grant, done.kind)).collect();
             assert!(its.is_sorted() && its.len() == 20, "{its:?}");
         }
         assert!(errands.done().is_empty());

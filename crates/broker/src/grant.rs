@@ -59,7 +59,7 @@ pub(crate) struct Shares {
 }
 
 impl Shares {
-    /// New memory, all zero.
+    /// New memory, all zero, which the system has yet to give: see [`What::Take`](crate::errands::What::Take).
     ///
     /// # Errors
     /// The system's: memory or descriptors have run out.
@@ -68,8 +68,6 @@ impl Shares {
         let arena = Memory::new("millstream arena", terms.arena_bytes as usize)?;
         let rings = Memory::new("millstream rings", layout.bytes())?;
         let page = Memory::new("millstream state", STATE_BYTES)?;
-        arena.commit()?;
-        rings.commit()?;
         let state = Mapping::shared(&page)?.words(0, 1).ok_or(io::ErrorKind::InvalidInput)?;
         state[0].store(STATE_LIVE, Ordering::Release);
         arena.seal()?;
@@ -132,6 +130,8 @@ impl Sleepers {
 /// How far a grant has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
+    /// Its memory is being taken from the system. No worker was told.
+    Preparing,
     /// The worker was told and has not answered.
     Serving,
     /// It is used.
@@ -155,7 +155,9 @@ pub(crate) struct Grant {
     pub(crate) since: Instant,
     pub(crate) shares: Shares,
     pub(crate) phase: Phase,
-    /// The client's end of the key socket, until it is sent.
+    /// The worker's end of the key socket, until it is told.
+    pub(crate) worker_end: Option<Socket>,
+    /// The client's end, until it is sent.
     pub(crate) key_end: Option<Socket>,
     /// The inode of the worker's end.
     pub(crate) key_inode: u64,

@@ -14,11 +14,12 @@
 //! | --- | --- |
 //! | `broker.rs` | the event loop |
 //! | `orders.rs` | what workers are told to do, and what becomes of their answers |
-//! | `client.rs`, `operate.rs` | what clients ask: grants; status, revocation, moving, reloading |
+//! | `client.rs`, `operate.rs` | the clients; what they ask beside grants: status, revocation, moving, reloading |
+//! | `attach.rs` | how they get their grants |
 //! | `grant.rs` | one grant: its memory, its state, its end |
 //! | `ledger/` | what is out and to whom: limits, reserves, and how often one may ask |
 //! | `ending.rs` | how grants end, and when what they were made of is free again |
-//! | `errands.rs` | what is done to memory that tenants have, too: by threads that serve nobody |
+//! | `errands.rs` | what takes long with the memory of grants: by threads that serve nobody |
 //! | `idle.rs`, `untaken.rs` | connections that ask for nothing, and those that do not take what they were given |
 //! | `crew.rs`, `progress.rs` | the worker processes, the orders they have not answered, and how busy is told from dead |
 //! | `link.rs` | messages that are kept until the other side takes them |
@@ -30,6 +31,7 @@
 //! | `worker/` | what runs in a worker's process; nothing of the above does |
 #![deny(unsafe_code)]
 
+mod attach;
 mod broker;
 mod chatter;
 mod client;

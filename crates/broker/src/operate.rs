@@ -240,7 +240,7 @@ impl Broker {
         Ok(())
     }
 
-    /// An operator wants the policy to be read again.
+    /// An operator wants the policy to be read again. The answer is that it holds: workers that have time serve by it.
     pub(crate) fn reload_for(&mut self, id: u64) {
         let Some(client) = self.clients.get(&id) else { return };
         if !self.policy.is_operator(&client.peer) {
@@ -249,7 +249,13 @@ impl Broker {
         }
         let by = client.peer.uid;
         match self.reload(Some(by)) {
-            Ok(()) => self.answer(id, &Reply::End {}, Vec::new()),
+            Ok(()) if self.limits_out == 0 => self.answer(id, &Reply::End {}, Vec::new()),
+            Ok(()) => {
+                self.reloaders.push(id);
+                if let Some(client) = self.clients.get_mut(&id) {
+                    client.waits = true;
+                }
+            }
             Err(error) => self.refuse(id, Refusal::Policy, error.to_string()),
         }
     }

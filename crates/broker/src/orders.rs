@@ -141,12 +141,25 @@ impl Broker {
             Purpose::Drop { grant, tell: true } => {
                 self.finish(grant, STATE_REVOKED, &Reply::End {});
             }
-            Purpose::Drop { tell: false, .. } | Purpose::Limit | Purpose::Watch => {}
+            Purpose::Limit => self.limited(&outcome),
+            Purpose::Drop { tell: false, .. } | Purpose::Watch => {}
             Purpose::Release(id) => self.moved(index, id, true, outcome),
             Purpose::Adopt(id) => self.moved(index, id, false, outcome),
             Purpose::Count => self.counted(index),
         }
         self.account_for(index, purpose, &as_it_was);
+    }
+
+    /// A worker serves a grant by the new policy, or will when it has time.
+    fn limited(&mut self, outcome: &Outcome) {
+        if *outcome != Outcome::Late {
+            self.limits_out = self.limits_out.saturating_sub(1);
+            if self.limits_out > 0 {
+                return;
+            }
+        }
+        let reloaders = std::mem::take(&mut self.reloaders);
+        self.answer_all(&reloaders, &Reply::End {});
     }
 
     /// One side of a grant's move has answered.

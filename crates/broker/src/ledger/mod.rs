@@ -9,7 +9,7 @@ mod bucket;
 mod resource;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 pub(crate) use bucket::Rate;
 pub(crate) use resource::{Amounts, Over, Purse, Resource};
@@ -78,6 +78,8 @@ pub(crate) struct Ledger {
     /// Workers that have less than the others may have.
     smaller: BTreeMap<usize, Amounts>,
     buckets: Buckets,
+    /// Accounts that are granted nothing until then.
+    barred: BTreeMap<Account, Instant>,
 }
 
 impl Ledger {
@@ -284,6 +286,17 @@ impl Ledger {
                 limit: rate.per_second.into(),
             }),
         }
+    }
+
+    /// An account is granted nothing for so long.
+    pub(crate) fn bar(&mut self, account: Account, limit: Duration, now: Instant) {
+        self.barred.retain(|_, until| *until > now);
+        self.barred.insert(account, now + limit);
+    }
+
+    /// How long it still is granted nothing.
+    pub(crate) fn barred(&self, account: Account, now: Instant) -> Option<Duration> {
+        self.barred.get(&account)?.checked_duration_since(now).filter(|left| !left.is_zero())
     }
 
     fn fits(

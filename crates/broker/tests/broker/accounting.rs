@@ -17,6 +17,7 @@ pub const TRIALS: &[(&str, fn())] = &[
     ("memory of a grant is taken when it is made and comes back though the client keeps it", memory_returns),
     ("real workers: twenty thousand keys live on one worker", many_keys),
     ("real workers: who takes all the key memory that it may leaves others theirs", key_memory),
+    ("who has much memory taken from the system again and again holds up nobody", much_memory),
     ("a grant counts until its worker has let go", counts_until_free),
     ("a user's grants stay on one worker", one_worker),
     ("totals of a user are held", totals),
@@ -78,6 +79,32 @@ fn storm() {
     println!("as before {:?} after the attack", end.elapsed());
     let (_, grants) = watcher.status();
     assert!(grants.is_empty());
+}
+
+fn much_memory() {
+    if !may_be_others("much memory again and again") {
+        return;
+    }
+    let policy = Some("[default]\nattaches_per_s = 0\n");
+    let service = Service::with(Setting { policy, ..Setting::default() });
+    let mut attacker = Other::ask(&service.socket(), ATTACKER, &["much", "2500"]);
+    assert_eq!(attacker.line(), "begins");
+    std::thread::sleep(Duration::from_millis(100));
+    let begin = Instant::now();
+    let mut times = Vec::new();
+    while begin.elapsed() < Duration::from_secs(2) {
+        let one = Instant::now();
+        service.client().try_attach(Wanted { arena_bytes: 4096, ..Wanted::default() }).unwrap();
+        times.push(one.elapsed());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let made = attacker.line();
+    times.sort_unstable();
+    let (middle, worst) = (times[times.len() / 2], times[times.len() - 1]);
+    println!("{made}; a grant beside it took {middle:?}, {worst:?} at most");
+    assert_ne!(made, "made 0");
+    // For the memory of one of those the system takes many times as long.
+    assert!(middle < Duration::from_millis(10), "{middle:?}");
 }
 
 fn crowds() {

@@ -8,7 +8,8 @@ use millstream_protocol::{
 };
 use rustix::process::Signal;
 
-use crate::client::{Client, Granted};
+use crate::accounting::{ATTACKER, may_be_others};
+use crate::client::{Client, Granted, Other};
 use crate::real::{Queue, attach};
 use crate::stub;
 use crate::system::{Service, Setting, eventually, send};
@@ -17,6 +18,7 @@ pub const TRIALS: &[(&str, fn())] = &[
     ("a busy worker is waited for, and who can't wait is told", busy),
     ("a worker that only says that it is busy is replaced in the end", says_it_is_busy),
     ("a grant that holds up its worker is ended, and no other", holds_up),
+    ("who has held up a worker is granted nothing for a while, and others are", barred),
     ("real workers: 3DES over huge objects costs no other grant its worker", huge_objects),
     ("real workers: one that stands still is replaced", stands_still),
 ];
@@ -87,6 +89,24 @@ fn holds_up() {
     });
     assert_eq!((workers[0].pid, workers[0].restarts, grants.len()), (before, 0, 1));
     assert_eq!(bystander.1.state(), 0);
+}
+
+fn barred() {
+    if !may_be_others("who has held up a worker") {
+        return;
+    }
+    let policy = Some("[default]\n");
+    let service = Service::with(Setting { policy, stuck: Some(STUCK), ..Setting::default() });
+    let held = attach_to_stub(&service, stub::HOLDS_UP);
+    service.client().status();
+    held.1.ends_as(STATE_REVOKED);
+    let (why, detail) = service.client().try_attach(Wanted::default()).err().expect("it is refused");
+    assert_eq!(why, Refusal::Denied);
+    assert!(detail.contains("held up its worker: ask again in "), "{detail}");
+    eventually("the worker has time, and others are served", || {
+        let said = Other::ask(&service.socket(), ATTACKER, &["attach"]).line();
+        said.starts_with("granted").then_some(())
+    });
 }
 
 /// Bytes of each object. Three of them take longer than a worker may stand still.

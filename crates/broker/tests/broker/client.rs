@@ -160,6 +160,7 @@ pub fn other(arguments: &[OsString]) {
             child.wait().unwrap();
         }
         "storm" => storm(Path::new(&arguments[0]), Duration::from_millis(number())),
+        "much" => much(Path::new(&arguments[0]), Duration::from_millis(number())),
         "crowd" => {
             let others = (1..number()).map_while(|_| Socket::connect(Path::new(&arguments[0])).ok());
             let crowd: Vec<_> = others.collect();
@@ -204,6 +205,17 @@ fn storm(path: &Path, lasts: Duration) {
         }
     }
     println!("attempts {attempts}");
+}
+
+/// Asks for the most memory that it may have, leaves, and asks again.
+fn much(path: &Path, lasts: Duration) {
+    println!("begins");
+    let (begin, mut made) = (Instant::now(), 0);
+    let wanted = Wanted { arena_bytes: 256 << 20, ..Wanted::default() };
+    while begin.elapsed() < lasts {
+        made += u32::from(Client(Socket::connect(path).unwrap()).try_attach(wanted.clone()).is_ok());
+    }
+    println!("made {made}");
 }
 
 /// A client process of a user.

@@ -339,7 +339,8 @@ fn idle() {
     assert_eq!(queue.null(), Some(Status::Ok));
     let mut pids: Vec<u32> = watcher.status().0.iter().map(|worker| worker.pid).collect();
     pids.push(service.child.id());
-    std::thread::sleep(Duration::from_millis(500));
+    // The thread that took its memory from the system has ended by then.
+    std::thread::sleep(Duration::from_millis(1500));
     let switches = || {
         let all = pids.iter().flat_map(|pid| {
             let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();

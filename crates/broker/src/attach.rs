@@ -1,0 +1,251 @@
+//! How clients get their grants: their memory is taken from the system, their worker is told, and they are handed out.
+
+use std::io;
+use std::time::Instant;
+
+use millstream_protocol::{Grant as Terms, Order, Refusal, Reply, Wanted};
+
+use crate::broker::Broker;
+use crate::chatter::{Kind, say};
+use crate::crew::{Outcome, Purpose};
+use crate::errands::{Errand, What};
+use crate::grant::{Grant, KEY_END, KEY_SOCKET, Phase, Shares, arena_bytes, charge};
+use crate::identity;
+use crate::key_ends::KeySockets;
+use crate::ledger::{Account, Amounts, Over};
+use crate::policy::Limits;
+use crate::poll::{Interest, Token};
+use crate::probes;
+use crate::shown::Shown;
+
+/// To ask for a grant costs one token, and one more for each so many bytes of arena.
+const TOKEN_BYTES: u32 = 16 << 20;
+
+/// Why a grant is refused whose worker has died while it was being made.
+pub(crate) const DIED: &str = "the worker died: try again";
+
+impl Broker {
+    /// A client would like a grant. It gives up what it had of another one that has ended.
+    pub(crate) fn attach(&mut self, id: u64, wanted: Wanted) {
+        if let Some(client) = self.clients.get_mut(&id).filter(|client| client.grant.is_none()) {
+            let looks_at = std::mem::take(&mut client.looks_at);
+            self.look_away(looks_at);
+        }
+        match self.prepare(id, wanted) {
+            Ok(grant) => {
+                let (number, uid) = (grant.terms.id, grant.peer.uid);
+                let what = What::Take(grant.shares.memory());
+                self.grants.insert(number, grant);
+                self.bind(id, Some(number));
+                if let Some(client) = self.clients.get_mut(&id) {
+                    client.waits = true;
+                }
+                self.preparing.send(self.policy.account(uid), Errand { grant: number, uid, what });
+            }
+            Err((why, detail)) => self.refuse(id, why, detail),
+        }
+    }
+
+    /// The memory of a grant has been taken from the system, or can't be: its worker is told, if it is still wanted.
+    pub(crate) fn prepared(&mut self, id: u64, result: io::Result<()>) {
+        let Some(grant) = self.grants.get_mut(&id).filter(|grant| grant.phase == Phase::Preparing) else {
+            self.was_prepared_for_nobody(id);
+            return;
+        };
+        let worker = grant.worker;
+        let refused = match result {
+            Ok(()) if self.crew[worker].is_ready() => None,
+            Ok(()) => Some((Refusal::NoWorker, DIED.to_owned())),
+            Err(error) => Some((Refusal::Exhausted, error.to_string())),
+        };
+        match (refused, grant.worker_end.take()) {
+            (None, Some(worker_end)) => {
+                grant.phase = Phase::Serving;
+                let order = Order::Serve { grant: grant.terms.clone() };
+                let descriptors = grant.shares.descriptors(worker_end);
+                self.order(worker, &order, descriptors, Purpose::Serve(id));
+            }
+            (refused, _) => {
+                let (why, detail) = refused.unwrap_or((Refusal::Exhausted, String::new()));
+                self.take_back(id, why, &detail);
+                self.was_prepared_for_nobody(id);
+            }
+        }
+    }
+
+    /// A new grant, of memory that the system has yet to give.
+    fn prepare(&mut self, id: u64, wanted: Wanted) -> Result<Grant, (Refusal, String)> {
+        let client = self.clients.get_mut(&id).ok_or((Refusal::Message, String::new()))?;
+        if client.grant.is_some() {
+            return Err((Refusal::Message, "this connection has its grant: open another".to_owned()));
+        }
+        if client.leaves_untaken() {
+            let detail = "the last grant was not taken yet: read its answer before another is asked for";
+            return Err((Refusal::Message, detail.to_owned()));
+        }
+        let client = self.clients.get(&id).ok_or((Refusal::Message, String::new()))?;
+        let limits = self.policy.limits(&client.peer);
+        let limits = limits.ok_or_else(|| (Refusal::Denied, self.why_denied(client.peer.uid)))?;
+        if let Some(left) = self.ledger.barred(client.account, Instant::now()) {
+            let left = left.as_secs() + 1;
+            let what = format!("a grant of this user has held up its worker: ask again in {left} s");
+            return Err((Refusal::Denied, what));
+        }
+        let size = limits.size(&wanted)?;
+        let arena_bytes = arena_bytes(&size)
+            .ok_or((Refusal::TooMuch, "the arena with the queues' own places exceeds 4 GiB".to_owned()))?;
+        let terms = Terms {
+            id: self.grants_ever + 1,
+            queues: size.queues,
+            depth: size.depth,
+            arena_bytes,
+            key_slots: size.key_slots,
+            weight: limits.weight,
+            algorithms: limits.algorithms.to_bits(),
+            keys: limits.keys.clone(),
+        };
+        let too_deep = || (Refusal::Message, "queues of no such depth".to_owned());
+        let amounts = charge(&terms).ok_or_else(too_deep)?;
+        let (account, peer, number) = (client.account, client.peer.clone(), terms.id);
+        let worker = self.worker_for(account, limits, &amounts)?;
+        let (totals, rate) = (limits.totals(), limits.rate());
+        let over = |over: Over| (over.refusal(), over.to_string());
+        // To fill memory costs time, too.
+        let tokens = 1 + terms.arena_bytes / TOKEN_BYTES;
+        self.ledger.spend(account, tokens, rate, Instant::now()).map_err(over)?;
+        self.ledger.charge(number, account, worker, amounts, &totals).map_err(over)?;
+        let (refuse, uid) = (self.config.refuse_descriptors, peer.uid);
+        let sockets = || KeySockets::new(refuse, &self.disposal, uid);
+        let made = Shares::new(&terms).and_then(|shares| {
+            let sockets = sockets()?;
+            Ok((shares, sockets.worker.inode()?, sockets))
+        });
+        let (shares, key_inode, sockets) = made.map_err(|error| {
+            self.ledger.leave(number, worker);
+            (Refusal::Exhausted, error.to_string())
+        })?;
+        let KeySockets { client: client_end, worker: worker_end, kept } = sockets;
+        let grant = Grant {
+            terms,
+            name: Shown::name(&wanted.name),
+            peer,
+            client: id,
+            worker,
+            since: Instant::now(),
+            shares,
+            phase: Phase::Preparing,
+            worker_end: Some(worker_end),
+            key_end: Some(client_end),
+            key_inode,
+            askers: Vec::new(),
+        };
+        self.grants_ever += 1;
+        self.key_ends.hold(grant.terms.id, kept);
+        Ok(grant)
+    }
+
+    fn why_denied(&self, uid: u32) -> String {
+        match &self.config.policy {
+            Some(_) => format!("uid {uid}: the service's policy has no section that gives it grants"),
+            None => format!("uid {uid}: the service has no policy, so it serves the user that runs it only"),
+        }
+    }
+
+    /// The worker where the shares that were promised are the fewest, among those that have room: a user's grants stay on as few
+    /// workers as its limits say, so that whatever becomes of these does not touch all other users.
+    fn worker_for(
+        &self,
+        account: Account,
+        limits: &Limits,
+        amounts: &Amounts,
+    ) -> Result<usize, (Refusal, String)> {
+        let ready = self.crew.iter().filter(|worker| worker.is_ready()).map(|worker| worker.index);
+        let ready: Vec<usize> = ready.collect();
+        let home = self.ledger.workers_of(account);
+        let is_home = |worker: &&usize| home.contains(worker);
+        let has_room = |worker: &&usize| self.ledger.has_room(account, **worker, amounts);
+        let least_loaded = |workers: &mut dyn Iterator<Item = &usize>| {
+            workers.copied().min_by_key(|worker| self.load(*worker))
+        };
+        let stays = limits.workers > 0 && home.len() >= limits.workers as usize;
+        let at_home =
+            stays.then(|| least_loaded(&mut ready.iter().filter(is_home).filter(has_room))).flatten();
+        // Where none has room, what the least loaded one lacks is what is told.
+        at_home
+            .or_else(|| least_loaded(&mut ready.iter().filter(has_room)))
+            .or_else(|| least_loaded(&mut ready.iter()))
+            .ok_or((Refusal::NoWorker, "none is ready".to_owned()))
+    }
+
+    /// The shares of a worker that were promised.
+    fn load(&self, worker: usize) -> u64 {
+        let its = self.grants.values().filter(|grant| match grant.phase {
+            Phase::Moving { to, .. } => to == worker,
+            _ => grant.worker == worker,
+        });
+        its.map(|grant| u64::from(grant.terms.weight)).sum()
+    }
+
+    /// A worker has answered whether it serves a grant.
+    pub(crate) fn served(&mut self, index: usize, id: u64, outcome: Outcome) {
+        if !self.grants.contains_key(&id) {
+            // Its client has gone, or waits no longer.
+            if outcome == Outcome::Done {
+                self.order_drop(index, id, false);
+            }
+            return;
+        }
+        match outcome {
+            Outcome::Done => self.hand_out(id),
+            Outcome::Failed(why) => self.take_back(id, Refusal::Exhausted, &why),
+            Outcome::Late if self.crew[index].is_busy() => {
+                self.take_back(id, Refusal::NoWorker, "the worker is busy: try again")
+            }
+            Outcome::Late => self.take_back(id, Refusal::NoWorker, "the worker does not answer"),
+            Outcome::Died => self.take_back(id, Refusal::NoWorker, DIED),
+        }
+    }
+
+    fn hand_out(&mut self, id: u64) {
+        let Some(grant) = self.grants.get_mut(&id) else { return };
+        let Some(key_end) = grant.key_end.take() else { return };
+        grant.phase = Phase::Live;
+        let closed = if self.key_ends.holds(id) { &KEY_END } else { &KEY_SOCKET };
+        self.ledger.reduce(id, closed);
+        let (client, peer) = (grant.client, &grant.peer);
+        probes::grant(id, peer.pid, peer.uid);
+        let took_us = grant.since.elapsed().as_micros() as u64;
+        self.counters.granted(grant.since.elapsed());
+        say!(
+            self.chatter,
+            Some(peer.uid),
+            Kind::Granted,
+            info,
+            grant = id,
+            pid = peer.pid,
+            uid = peer.uid,
+            worker = grant.worker,
+            name = &*grant.name,
+            took_us,
+            "grant"
+        );
+        let reply = Reply::Granted { grant: grant.terms.clone() };
+        let descriptors = grant.shares.descriptors(key_end);
+        self.watch_process(client);
+        self.answer(client, &reply, descriptors);
+        if let Some(client) = self.clients.get_mut(&client) {
+            client.was_handed = true;
+        }
+    }
+
+    /// A grant ends with the process that asked for it, even where its children hold the connection.
+    fn watch_process(&mut self, id: u64) {
+        let Some(client) = self.clients.get_mut(&id).filter(|client| client.process.is_none()) else {
+            return;
+        };
+        let Some(process) = identity::process(&client.link) else { return };
+        if self.poll.add(&process, Token::Left(id), Interest::READ).is_ok() {
+            client.process = Some(process);
+        }
+    }
+}
