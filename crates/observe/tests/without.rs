@@ -335,9 +335,11 @@ fn it_stops_and_continues_as_a_job() -> Result<(), Failed> {
 
 fn what_it_leaves_works_on() -> Result<(), Failed> {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("left-{}", std::process::id()));
+    std::fs::write(file.with_extension("go"), "")?;
     let masked = without("aes", hard()).arg("leave").arg(&file).output()?;
     assert_eq!(masked.status.code(), Some(9));
     assert_eq!(std::fs::read_to_string(&file)?, "aes 0");
+    std::fs::remove_file(file.with_extension("go"))?;
     std::fs::remove_file(file)?;
     Ok(())
 }
@@ -350,9 +352,11 @@ fn what_is_let_go_is_told_the_truth() -> Result<(), Failed> {
         assert_eq!(tracer.run(&mut masker)?.code(), Some(9));
         tracer.detach_all(&mut masker)?;
         assert_eq!(masker.report().notes, []);
+        std::fs::write(file.with_extension("go"), "")?;
         soon("what was left does not work on", || {
             std::fs::read_to_string(&file).is_ok_and(|text| text == "aes 1")
         });
+        std::fs::remove_file(file.with_extension("go"))?;
         std::fs::remove_file(file)?;
     }
     Ok(())

@@ -271,14 +271,16 @@ static void *ask_on(void *unused)
     return NULL;
 }
 
-/* --- leaves a process that works on --- */
+/* --- leaves a process that works on when there is a file beside the one that it writes --- */
 static int leave(const char *file, int with_threads)
 {
     if (fork() == 0) {
         pthread_t thread;
+        char go[4096];
+        snprintf(go, sizeof go, "%s.go", file);
         setsid();
         for (int i = 0; i < 4 * with_threads; i++) pthread_create(&thread, NULL, i % 2 ? fork_on : ask_on, NULL);
-        nap(200);
+        for (int i = 0; i < 20000 && access(go, F_OK); i++) nap(1);
         char text[] = "aes ?";
         text[4] = '0' + aes();
         int descriptor = open(file, O_CREAT | O_WRONLY, 0600);
