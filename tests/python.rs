@@ -6,6 +6,7 @@ use millstream_tests::{OpenSsl, Place, Provider, Service, Side, program, run};
 /// Scripts, by name.
 const HASHES: (&str, &str) = ("hashes.py", include_str!("python/hashes.py"));
 const TLS: (&str, &str) = ("tls.py", include_str!("python/tls.py"));
+const CHROOT: (&str, &str) = ("chroot.py", include_str!("python/chroot.py"));
 const FORK: (&str, &str) = ("fork.py", include_str!("python/fork.py"));
 
 /// Debian's Python runs a script; with a version of OpenSSL other than the system's on that one's libraries.
@@ -89,6 +90,35 @@ fn fork_and_tls_isolated() {
     let expected = python(&place, &default, &system, FORK, &[]);
     assert_eq!(python(&place, &isolated, &system, FORK, &[]), expected);
     isolated.take().require_isolated("hmac*", 1000, 1_000_000);
+}
+
+/// What shuts itself in before its first key, as login processes of Dovecot do, reaches the service by a connection that it made before.
+#[test]
+fn a_program_that_has_called_chroot_is_served() {
+    if !rustix::process::geteuid().is_root() {
+        println!("SKIPPED a_program_that_has_called_chroot_is_served: only root can call chroot");
+        return;
+    }
+    let place = Place::new();
+    let service = Service::start(&place, &[]);
+    let certificate = Certificate::ecdsa(&place);
+    let files = [&certificate.certificate, &certificate.key].map(|path| path.to_str().expect("it is UTF-8"));
+    let sides = [
+        ("default", Provider::Default),
+        ("millstream", Provider::Millstream),
+        ("isolated", Provider::Isolated(&service)),
+    ];
+    for (name, provider) in sides {
+        let side = Side::new(&place, name, provider);
+        let out = python(&place, &side, &OpenSsl::system(), CHROOT, &files);
+        assert_eq!(out, "TLS_AES_256_GCM_SHA384\n");
+        let counted = side.counted();
+        match provider {
+            Provider::Default => counted.require_none(),
+            Provider::Millstream => drop(counted.require("aes-256-gcm", 2, 20_000)),
+            Provider::Isolated(_) => drop(counted.require_isolated("aes-256-gcm", 2, 20_000)),
+        }
+    }
 }
 
 #[test]

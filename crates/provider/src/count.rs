@@ -27,6 +27,11 @@ impl Rows {
     }
 }
 
+/// Has the configured file open from here on.
+pub fn open(provider: Provider) {
+    tally(provider);
+}
+
 /// Where this process counts: the configured file if it can be had.
 fn tally(provider: Provider) -> &'static Tally {
     static TALLY: OnceLock<Arc<Tally>> = OnceLock::new();

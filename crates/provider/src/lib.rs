@@ -18,6 +18,7 @@ mod algorithms;
 mod cipher;
 mod count;
 mod digest;
+mod early;
 mod error;
 mod exchange;
 pub mod ffi;

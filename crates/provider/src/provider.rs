@@ -8,9 +8,10 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::PathBuf;
 use std::ptr::{self, NonNull};
-use std::sync::OnceLock;
+use std::sync::{Once, OnceLock};
 
 use crate::abi::{self, CoreHandle, Dispatch, Function, OsslParam};
+use crate::early;
 use crate::error::Reason;
 use crate::libcrypto::Libcrypto;
 
@@ -34,6 +35,7 @@ struct Inner {
     handle: *const CoreHandle,
     core: Core,
     configuration: OnceLock<Configuration>,
+    begun: Once,
     libcrypto: Libcrypto,
 }
 
@@ -92,7 +94,8 @@ impl Provider {
         let inside =
             unsafe { std::mem::transmute::<Option<GetLibctx>, Option<abi::Function>>(core.get_libctx) };
         let libcrypto = Libcrypto::with(inside);
-        let inner = Box::new(Inner { handle, core, configuration: OnceLock::new(), libcrypto });
+        let inner =
+            Box::new(Inner { handle, core, configuration: OnceLock::new(), begun: Once::new(), libcrypto });
         Provider(NonNull::from(Box::leak(inner)))
     }
 
@@ -155,6 +158,11 @@ impl Provider {
             }
             vset_error(*handle, reason.packed(), format, no_arguments.as_mut_ptr().cast());
         }
+    }
+
+    /// Makes ready for the algorithms that are about to be used, once.
+    pub fn begin(self) {
+        self.inner().begun.call_once(|| early::open(self));
     }
 
     /// What is configured: asked for once, at the first use.

@@ -57,6 +57,13 @@ pub struct Attach {
     pub demote_from: Option<usize>,
 }
 
+/// A connection to a service, over which nothing was asked for yet: see [`Attach::connect`].
+#[derive(Debug)]
+pub struct Connection {
+    socket: Arc<Socket>,
+    path: PathBuf,
+}
+
 /// What to do when no service can be reached. That nothing listens at the socket is meant, and nothing else:
 /// a service that refuses, that this user may not reach, or that does not answer, is there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -237,10 +244,43 @@ impl Attach {
         }
     }
 
+    /// Connects to the service and asks for nothing yet. For programs that won't reach its socket later, as after `chroot(2)`:
+    /// [`Attach::attach_over`] then asks for the grant.
+    ///
+    /// The service judges such a program as the user that it is now. It closes a connection over which nothing was asked for in a
+    /// while: after 60 s, unless its policy says otherwise (`idle_s`).
+    ///
+    /// # Errors
+    /// As for [`Attach::attach`], when no service can be reached or it is not to be trusted.
+    pub fn connect(&self) -> Result<Connection, AttachError> {
+        let (socket, path) = self.reach(|socket, path| self.is_trusted(socket, path))?;
+        Ok(Connection { socket: Arc::new(socket), path })
+    }
+
+    /// Asks for a grant over a connection that was made before: one, which lives until the accelerator and the connection are dropped.
+    /// After a refusal another can be asked for.
+    ///
+    /// ```no_run
+    /// use millstream::isolated::Attach;
+    ///
+    /// let attach = Attach::default();
+    /// let connection = attach.connect()?;
+    /// std::os::unix::fs::chroot("/var/empty")?;
+    /// let accelerator = attach.attach_over(&connection)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`Attach::attach`]; [`Fallback`] has no part in it.
+    pub fn attach_over(&self, connection: &Connection) -> Result<Accelerator, AttachError> {
+        let link = self.ask(connection.socket.clone(), &connection.path)?;
+        Ok(Accelerator(Place::Worker(Arc::new(link))))
+    }
+
     fn attach_once(&self) -> Result<Accelerator, AttachError> {
         match self.reach(|socket, path| self.is_trusted(socket, path)) {
             Ok((socket, path)) => {
-                let link = self.ask(socket, &path)?;
+                let link = self.ask(Arc::new(socket), &path)?;
                 Ok(Accelerator(Place::Worker(Arc::new(link))))
             }
             Err(error) if self.fallback == Fallback::InProcess && is_absence(&error) => {
@@ -287,7 +327,7 @@ impl Attach {
         Err(AttachError::Untrusted { path: path.to_owned(), found: peer.uid, trusted })
     }
 
-    fn ask(&self, socket: Socket, path: &Path) -> Result<Link, AttachError> {
+    fn ask(&self, socket: Arc<Socket>, path: &Path) -> Result<Link, AttachError> {
         let until = Instant::now() + self.limit;
         let wanted = Wanted {
             // A long name would make a message too long.
@@ -310,7 +350,7 @@ impl Attach {
     /// Checks what came against what it should be, and maps it.
     fn take(
         &self,
-        service: Socket,
+        service: Arc<Socket>,
         path: &Path,
         grant: protocol::Grant,
         descriptors: Vec<OwnedFd>,

@@ -23,7 +23,7 @@ pub(super) struct Received {
     pub(super) state: Arc<Mapping>,
     pub(super) doorbell: Doorbell,
     pub(super) keys: Socket,
-    pub(super) service: Socket,
+    pub(super) service: Arc<Socket>,
 }
 
 /// A queue of a grant that nobody has: its number, and where its rings stand.
@@ -72,7 +72,6 @@ impl Link {
         (spin, demote_from): (Duration, usize),
     ) -> Option<Self> {
         let Received { arena, rings, state, doorbell, keys, service } = received;
-        let service = Arc::new(service);
         // The first is the last to be taken.
         let parked = (0..info.queues).rev().map(|index| Parked { index, position: (0, 0) }).collect();
         Some(Link {

@@ -57,7 +57,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use zeroize::Zeroizing;
 
-pub use attach::{Attach, AttachError, Fallback};
+pub use attach::{Attach, AttachError, Connection, Fallback};
 pub use keys::Exportable;
 pub(crate) use link::{Link, Parked};
 pub use millstream_protocol::{

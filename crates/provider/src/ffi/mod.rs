@@ -194,6 +194,7 @@ unsafe extern "C" fn query(
     // SAFETY: the provider's own pointer.
     let provider = unsafe { Provider::from_raw(provider) };
     let isolated = || provider.is_some_and(|provider| provider.configuration().socket.is_some());
+    let _ = catch_unwind(AssertUnwindSafe(|| provider.map(Provider::begin)));
     let offered = catch_unwind(AssertUnwindSafe(|| match operation {
         abi::OP_DIGEST => algorithms::DIGESTS.as_ptr(),
         abi::OP_CIPHER if isolated() => algorithms::ISOLATED_CIPHERS.as_ptr(),

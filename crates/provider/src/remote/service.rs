@@ -16,6 +16,7 @@ use millstream::isolated::{
 use millstream::queue::{Buffer, Done, KeyHandle, KeyOptions, Request, SharedQueue};
 
 use super::PARENTS;
+use crate::early;
 use crate::error::{Reason, Result};
 use crate::fork::{PerProcess, generation};
 use crate::provider::Provider;
@@ -125,11 +126,27 @@ impl Service {
 
     /// A grant with so many key slots, or with fewer where the service has no room for so many.
     fn attach(socket: &Path, mut key_slots: usize) -> Result<Self> {
-        let path = (!socket.as_os_str().is_empty()).then(|| socket.to_owned());
+        let path = early::named(socket);
+        let mut connection = None;
         let accelerator = loop {
             let wanted =
                 Attach { socket: path.clone(), key_slots, arena_bytes: ARENA_BYTES, ..Attach::default() };
-            match wanted.attach() {
+            let attached = match wanted.attach() {
+                // It may be out of reach only from here.
+                Err(AttachError::NoService { path, why }) => {
+                    connection = connection.or_else(|| early::take(socket));
+                    match &connection {
+                        Some(connection) => wanted.attach_over(connection),
+                        None => Err(AttachError::NoService { path, why }),
+                    }
+                }
+                attached => {
+                    // It is in reach: the connection that was made before is not needed.
+                    drop(early::take(socket));
+                    attached
+                }
+            };
+            match attached {
                 Err(AttachError::Refused { why: Refusal::TooMuch | Refusal::Exhausted, .. })
                     if key_slots > FEWEST_KEY_SLOTS =>
                 {
