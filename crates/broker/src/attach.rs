@@ -89,7 +89,7 @@ impl Broker {
         if let Some(left) = self.ledger.barred(client.account, Instant::now()) {
             let left = left.as_secs() + 1;
             let what = format!("a grant of this user has held up its worker: ask again in {left} s");
-            return Err((Refusal::Denied, what));
+            return Err((Refusal::NotNow, what));
         }
         let size = limits.size(&wanted)?;
         let arena_bytes = arena_bytes(&size)

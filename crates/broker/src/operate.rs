@@ -204,7 +204,7 @@ impl Broker {
         let no_grant = || (Refusal::NoSuchGrant, format!("grant {number}"));
         let client = self.clients.get_mut(&id).ok_or_else(no_grant)?;
         if !self.policy.is_operator(&client.peer) {
-            return Err((Refusal::Denied, "only operators move grants".to_owned()));
+            return Err((Refusal::NotOperator, "only operators move grants".to_owned()));
         }
         let live = |grant: &&mut Grant| grant.phase == Phase::Live;
         let grant = self.grants.get_mut(&number).filter(live).ok_or_else(no_grant)?;
@@ -244,7 +244,7 @@ impl Broker {
     pub(crate) fn reload_for(&mut self, id: u64) {
         let Some(client) = self.clients.get(&id) else { return };
         if !self.policy.is_operator(&client.peer) {
-            self.refuse(id, Refusal::Denied, "only operators reload the policy".to_owned());
+            self.refuse(id, Refusal::NotOperator, "only operators reload the policy".to_owned());
             return;
         }
         let by = client.peer.uid;

@@ -347,6 +347,10 @@ enum millstream_status
      */
     MILLSTREAM_STATUS_UNTRUSTED = 80,
     /**
+     * The service grants this user nothing at the moment: it asks too often, or has held up others.
+     */
+    MILLSTREAM_STATUS_NOT_NOW = 81,
+    /**
      * The accelerator knows control words of another version.
      */
     MILLSTREAM_STATUS_WORD_VERSION = 96,
@@ -1873,7 +1877,7 @@ millstream_status millstream_queue_cancel(struct millstream_queue *queue,
  * second, for the next one.
  *
  * Fails, with NULL in *made, with MILLSTREAM_STATUS_NO_SERVICE, MILLSTREAM_STATUS_NOT_PERMITTED,
- * MILLSTREAM_STATUS_UNTRUSTED, MILLSTREAM_STATUS_DENIED,
+ * MILLSTREAM_STATUS_UNTRUSTED, MILLSTREAM_STATUS_DENIED, MILLSTREAM_STATUS_NOT_NOW,
  * MILLSTREAM_STATUS_TOO_MUCH, MILLSTREAM_STATUS_TOO_MANY_GRANTS, MILLSTREAM_STATUS_NO_WORKER,
  * MILLSTREAM_STATUS_SERVICE_EXHAUSTED, MILLSTREAM_STATUS_SERVICE_VERSION, MILLSTREAM_STATUS_NO_ANSWER,
  * MILLSTREAM_STATUS_ANSWER, MILLSTREAM_STATUS_DESCRIPTORS, MILLSTREAM_STATUS_GRANT_MEMORY,

@@ -142,6 +142,8 @@ pub enum Status {
     ServiceMessage = 79,
     /// The service is neither root's nor this user's, nor that of the user who was named.
     Untrusted = 80,
+    /// The service grants this user nothing at the moment: it asks too often, or has held up others.
+    NotNow = 81,
 
     /// The accelerator knows control words of another version.
     WordVersion = 96,
@@ -251,6 +253,7 @@ texts! {
     KeyMemory c"the service's memory for keys has run out",
     ServiceMessage c"the service did not understand the message: use the same release",
     Untrusted c"the service is neither root's nor this user's: name its user, or find out who listens there",
+    NotNow c"the service grants this user nothing at the moment: wait, and try again",
     WordVersion c"the accelerator knows control words of another version: use the same release",
     WordOpcode c"the accelerator knows no such operation: use the same release",
     WordAlgorithm c"the accelerator knows no such algorithm for the operation",
@@ -463,6 +466,7 @@ fn of_attach(error: &AttachError) -> Status {
             ServiceRefusal::NoWorker => Status::NoWorker,
             ServiceRefusal::Exhausted => Status::ServiceExhausted,
             ServiceRefusal::Message => Status::ServiceMessage,
+            ServiceRefusal::NotNow => Status::NotNow,
             _ => Status::Other,
         },
         AttachError::Version { .. } => Status::ServiceVersion,

@@ -189,6 +189,10 @@ numbered! {
         Policy = 8 "the policy file can't be used; the old policy stays",
         /// The message was not understood.
         Message = 9 "the message was not understood",
+        /// This user asks too often, or is granted nothing for a while.
+        NotNow = 10 "the service grants this user nothing at the moment",
+        /// Only operators may do that.
+        NotOperator = 11 "this user is no operator of the service",
     }
 }
 

@@ -147,6 +147,7 @@ impl Over {
     /// The kind of refusal that a client is told.
     pub(crate) fn refusal(&self) -> Refusal {
         match (self.purse, self.resource) {
+            (_, Resource::Attaches) => Refusal::NotNow,
             (Purse::Account, Resource::Grants) => Refusal::TooManyGrants,
             (Purse::Account, Resource::Queues | Resource::Memory | Resource::KeyMemory) => Refusal::TooMuch,
             _ => Refusal::Exhausted,

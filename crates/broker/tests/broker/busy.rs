@@ -101,7 +101,7 @@ fn barred() {
     service.client().status();
     held.1.ends_as(STATE_REVOKED);
     let (why, detail) = service.client().try_attach(Wanted::default()).err().expect("it is refused");
-    assert_eq!(why, Refusal::Denied);
+    assert_eq!(why, Refusal::NotNow);
     assert!(detail.contains("held up its worker: ask again in "), "{detail}");
     eventually("the worker has time, and others are served", || {
         let said = Other::ask(&service.socket(), ATTACKER, &["attach"]).line();

@@ -177,7 +177,10 @@ MILLSTREAM_SOCKET
 Programs that read a configuration of their own, or start others without these variables, are not reached; nor are those \
 that are set-user-ID, and those that bring another library. A program of Node.js reads the same file. A service that \
 is started for the run serves this user, and every user where this user is root; whether another service has anything \
-for a user that the program changes to is its policy's affair.",
+for a user that the program changes to is its policy's affair. A program that calls chroot(2) before its first key (Dovecot's login \
+processes do) is served over a connection that the provider made when the program first fetched an algorithm, as the user that it was \
+then. The service closes such a connection when nothing was asked for on it in a minute (idle_s in the policy); after that no key is \
+taken.",
     ),
     (
         "THE END",

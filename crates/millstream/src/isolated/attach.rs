@@ -220,6 +220,8 @@ fn remedy(why: protocol::Refusal) -> &'static str {
         protocol::Refusal::TooMuch => "ask for less, or have the policy's limits raised",
         protocol::Refusal::TooManyGrants => "close another client, or have the policy's limit raised",
         protocol::Refusal::NoWorker => "see `millstream status` and the service's log",
+        protocol::Refusal::NotOperator => "ask one, or have this user named under [operators] in its policy",
+        protocol::Refusal::NotNow => "wait, and try again",
         protocol::Refusal::Exhausted => "close other clients, or raise the service's limits",
         _ => "see the service's log",
     }
