@@ -137,6 +137,7 @@ pub const OP_DIGEST: c_int = 1;
 pub const OP_CIPHER: c_int = 2;
 pub const OP_MAC: c_int = 3;
 pub const OP_KDF: c_int = 4;
+pub const OP_SKEYMGMT: c_int = 15;
 
 /// Functions of a digest.
 pub mod digest {
@@ -176,6 +177,8 @@ pub mod cipher {
     pub const PIPELINE_DECRYPT_INIT: c_int = 16;
     pub const PIPELINE_UPDATE: c_int = 17;
     pub const PIPELINE_FINAL: c_int = 18;
+    pub const ENCRYPT_SKEY_INIT: c_int = 19;
+    pub const DECRYPT_SKEY_INIT: c_int = 20;
 }
 
 /// Functions of a MAC.
@@ -192,6 +195,20 @@ pub mod mac {
     pub const SET_CTX_PARAMS: c_int = 9;
     pub const GETTABLE_CTX_PARAMS: c_int = 11;
     pub const SETTABLE_CTX_PARAMS: c_int = 12;
+    pub const INIT_SKEY: c_int = 13;
+}
+
+/// Functions of secret keys, from OpenSSL 3.5 on.
+pub mod skeymgmt {
+    use super::c_int;
+
+    pub const FREE: c_int = 1;
+    pub const IMPORT: c_int = 2;
+    pub const EXPORT: c_int = 3;
+    pub const IMP_SETTABLE_PARAMS: c_int = 6;
+
+    /// That the key itself is meant, and not what is known about it.
+    pub const SELECT_SECRET_KEY: c_int = 2;
 }
 
 /// Functions of a KDF.

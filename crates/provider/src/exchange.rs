@@ -126,6 +126,15 @@ pub unsafe fn bytes_mut<'a>(at: *mut u8, len: usize) -> &'a mut [u8] {
     unsafe { slice::from_raw_parts_mut(at, len) }
 }
 
+/// The bytes at a place; none where there is no place.
+///
+/// # Safety
+/// `at` is null, or valid for reads of `len` bytes for `'a`.
+pub unsafe fn given<'a>(at: *const u8, len: usize) -> Option<&'a [u8]> {
+    // SAFETY: the caller's promise.
+    (!at.is_null()).then(|| unsafe { bytes(at, len) })
+}
+
 /// # Safety
 /// `at` is null, or valid for reads of `len` bytes for `'a`.
 pub unsafe fn bytes<'a>(at: *const u8, len: usize) -> &'a [u8] {

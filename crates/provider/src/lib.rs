@@ -30,6 +30,7 @@ mod mac;
 mod params;
 mod provider;
 mod remote;
+mod secret;
 
 /// What fuzz targets need that nobody else sees.
 #[cfg(fuzzing)]

@@ -7,6 +7,7 @@ mod ciphers;
 mod digests;
 mod kdfs;
 mod macs;
+mod secrets;
 
 use std::ffi::CStr;
 
@@ -15,6 +16,7 @@ use crate::abi::OsslAlgorithm;
 pub use digests::{DIGESTS, digest_name, digest_named};
 pub use kdfs::KDFS;
 pub use macs::{ISOLATED_MACS, MACS};
+pub use secrets::{ISOLATED_SECRETS, SECRETS};
 
 /// The ciphers, with their keys in this process.
 pub static CIPHERS: &[OsslAlgorithm] =

@@ -11,15 +11,15 @@ use millstream::InOut;
 use millstream::modes::Direction;
 use zeroize::Zeroize;
 
-use super::pipeline;
 use super::{
     Answer, ContextGettable, Copy, Free, GetParams, Gettable, NewCtx, Output, SetParams, boxed, guard, unbox,
 };
+use super::{pipeline, secret};
 use crate::abi::{self, Dispatch, OsslParam};
 use crate::cipher::pipeline::Pipelined;
 use crate::cipher::{self, Cipher, Context as _, LAST, Offer};
 use crate::error::Reason;
-use crate::exchange::{Exchange, bytes, bytes_mut};
+use crate::exchange::{Exchange, bytes, bytes_mut, given};
 use crate::params::Params;
 use crate::provider::Provider;
 
@@ -34,6 +34,8 @@ pub const fn cipher_functions<C: Cipher, const ISOLATED: bool>() -> &'static [Di
         usize,
         *const OsslParam,
     ) -> c_int;
+    type InitWith =
+        unsafe extern "C" fn(*mut c_void, *mut c_void, *const c_uchar, usize, *const OsslParam) -> c_int;
     type Update =
         unsafe extern "C" fn(*mut c_void, *mut c_uchar, *mut usize, usize, *const c_uchar, usize) -> c_int;
     const {
@@ -41,6 +43,8 @@ pub const fn cipher_functions<C: Cipher, const ISOLATED: bool>() -> &'static [Di
             function!(id::NEWCTX, NewCtx, cipher_new::<C, ISOLATED>),
             function!(id::ENCRYPT_INIT, Init, cipher_encrypt_init::<C::Context>),
             function!(id::DECRYPT_INIT, Init, cipher_decrypt_init::<C::Context>),
+            function!(id::ENCRYPT_SKEY_INIT, InitWith, cipher_encrypt_init_with::<C::Context>),
+            function!(id::DECRYPT_SKEY_INIT, InitWith, cipher_decrypt_init_with::<C::Context>),
             function!(id::UPDATE, Update, cipher_update::<C::Context>),
             function!(id::FINAL, Output, cipher_final::<C::Context>),
             function!(id::CIPHER, Update, cipher_cipher::<C::Context>),
@@ -102,16 +106,13 @@ unsafe extern "C" fn cipher_dup<C: cipher::Context>(context: *mut c_void) -> *mu
 unsafe fn init<C: cipher::Context>(
     direction: Direction,
     context: *mut c_void,
-    (key, key_len): (*const c_uchar, usize),
+    key: Option<&[u8]>,
     (iv, iv_len): (*const c_uchar, usize),
     params: *const OsslParam,
 ) -> c_int {
-    // SAFETY: a context of ours; key and vector are as long as they say, or not there; a terminated array.
-    let (context, key, iv, params) = unsafe {
-        let key = (!key.is_null()).then(|| bytes(key, key_len));
-        let iv = (!iv.is_null()).then(|| bytes(iv, iv_len));
-        (&mut *context.cast::<Pipelined<C>>(), key, iv, Params::new(params))
-    };
+    // SAFETY: a context of ours; a vector as long as it says, or none; a terminated array.
+    let (context, iv, params) =
+        unsafe { (&mut *context.cast::<Pipelined<C>>(), given(iv, iv_len), Params::new(params)) };
     let provider = context.provider();
     guard(|| Some(provider), || context.alone().init(direction, key, iv, params))
 }
@@ -124,8 +125,8 @@ unsafe extern "C" fn cipher_encrypt_init<C: cipher::Context>(
     iv_len: usize,
     params: *const OsslParam,
 ) -> c_int {
-    // SAFETY: OpenSSL's own arguments.
-    unsafe { init::<C>(Direction::Encrypt, context, (key, key_len), (iv, iv_len), params) }
+    // SAFETY: OpenSSL's own arguments: a key as long as it says, or none.
+    unsafe { init::<C>(Direction::Encrypt, context, given(key, key_len), (iv, iv_len), params) }
 }
 
 unsafe extern "C" fn cipher_decrypt_init<C: cipher::Context>(
@@ -136,8 +137,30 @@ unsafe extern "C" fn cipher_decrypt_init<C: cipher::Context>(
     iv_len: usize,
     params: *const OsslParam,
 ) -> c_int {
-    // SAFETY: OpenSSL's own arguments.
-    unsafe { init::<C>(Direction::Decrypt, context, (key, key_len), (iv, iv_len), params) }
+    // SAFETY: OpenSSL's own arguments: a key as long as it says, or none.
+    unsafe { init::<C>(Direction::Decrypt, context, given(key, key_len), (iv, iv_len), params) }
+}
+
+unsafe extern "C" fn cipher_encrypt_init_with<C: cipher::Context>(
+    context: *mut c_void,
+    key: *mut c_void,
+    iv: *const c_uchar,
+    iv_len: usize,
+    params: *const OsslParam,
+) -> c_int {
+    // SAFETY: OpenSSL's own arguments: a key of ours, or none.
+    unsafe { init::<C>(Direction::Encrypt, context, secret::bytes_of(key), (iv, iv_len), params) }
+}
+
+unsafe extern "C" fn cipher_decrypt_init_with<C: cipher::Context>(
+    context: *mut c_void,
+    key: *mut c_void,
+    iv: *const c_uchar,
+    iv_len: usize,
+    params: *const OsslParam,
+) -> c_int {
+    // SAFETY: OpenSSL's own arguments: a key of ours, or none.
+    unsafe { init::<C>(Direction::Decrypt, context, secret::bytes_of(key), (iv, iv_len), params) }
 }
 
 /// Input and output of one length, if both are there, with room, and are one or apart.

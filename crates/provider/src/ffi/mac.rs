@@ -6,10 +6,11 @@
 
 use std::ffi::{c_int, c_uchar, c_void};
 
+use super::secret;
 use super::{ContextGettable, Copy, Free, GetParams, Input, NewCtx, Output, SetParams, boxed, guard, unbox};
 use crate::abi::{self, Dispatch, OsslParam};
 use crate::error::Reason;
-use crate::exchange::{bytes, bytes_mut};
+use crate::exchange::{bytes, bytes_mut, given};
 use crate::mac::{self, Context, Kind};
 use crate::params::Params;
 use crate::provider::Provider;
@@ -18,12 +19,14 @@ use crate::provider::Provider;
 pub const fn mac_functions<K: Kind, const ISOLATED: bool>() -> &'static [Dispatch] {
     use abi::mac as id;
     type Init = unsafe extern "C" fn(*mut c_void, *const c_uchar, usize, *const OsslParam) -> c_int;
+    type InitWith = unsafe extern "C" fn(*mut c_void, *mut c_void, *const OsslParam) -> c_int;
     const {
         &[
             function!(id::NEWCTX, NewCtx, mac_new::<K, ISOLATED>),
             function!(id::DUPCTX, Copy, mac_dup::<K>),
             function!(id::FREECTX, Free, unbox::<Context<K>>),
             function!(id::INIT, Init, mac_init::<K>),
+            function!(id::INIT_SKEY, InitWith, mac_init_with::<K>),
             function!(id::UPDATE, Input, mac_update::<K>),
             function!(id::FINAL, Output, mac_final::<K>),
             function!(id::GET_CTX_PARAMS, GetParams, mac_get_ctx_params::<K>),
@@ -53,11 +56,23 @@ unsafe extern "C" fn mac_init<K: Kind>(
     len: usize,
     params: *const OsslParam,
 ) -> c_int {
-    // SAFETY: a context of ours; a key as long as it says, or none; a terminated array.
-    let (context, key, params) = unsafe {
-        let key = (!key.is_null()).then(|| bytes(key, len));
-        (&mut *context.cast::<Context<K>>(), key, Params::new(params))
-    };
+    // SAFETY: OpenSSL's own arguments: a key as long as it says, or none.
+    unsafe { init::<K>(context, given(key, len), params) }
+}
+
+unsafe extern "C" fn mac_init_with<K: Kind>(
+    context: *mut c_void,
+    key: *mut c_void,
+    params: *const OsslParam,
+) -> c_int {
+    // SAFETY: OpenSSL's own arguments: a key of ours, or none.
+    unsafe { init::<K>(context, secret::bytes_of(key), params) }
+}
+
+/// Begins a message.
+unsafe fn init<K: Kind>(context: *mut c_void, key: Option<&[u8]>, params: *const OsslParam) -> c_int {
+    // SAFETY: a context of ours, and a terminated array.
+    let (context, params) = unsafe { (&mut *context.cast::<Context<K>>(), Params::new(params)) };
     let provider = context.provider;
     guard(|| Some(provider), || context.init(key, params))
 }

@@ -35,11 +35,13 @@ mod digest;
 mod kdf;
 mod mac;
 mod pipeline;
+mod secret;
 
 pub use cipher::cipher_functions;
 pub use digest::digest_functions;
 pub use kdf::kdf_functions;
 pub use mac::mac_functions;
+pub use secret::secret_functions;
 
 /// Calls `inner`; a panic is an error.
 #[inline(always)]
@@ -202,6 +204,8 @@ unsafe extern "C" fn query(
         abi::OP_MAC if isolated() => algorithms::ISOLATED_MACS.as_ptr(),
         abi::OP_MAC => algorithms::MACS.as_ptr(),
         abi::OP_KDF => algorithms::KDFS.as_ptr(),
+        abi::OP_SKEYMGMT if isolated() => algorithms::ISOLATED_SECRETS.as_ptr(),
+        abi::OP_SKEYMGMT => algorithms::SECRETS.as_ptr(),
         _ => ptr::null(),
     }));
     offered.unwrap_or(ptr::null())

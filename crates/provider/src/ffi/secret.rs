@@ -1,0 +1,93 @@
+//! The functions of secret keys.
+//!
+//! # Safety
+//! As at the [border](super) everywhere.
+#![allow(unsafe_code)]
+
+use std::ffi::{c_int, c_void};
+
+use super::{Free, Gettable, boxed, guard, unbox};
+use crate::abi::{self, Dispatch, OsslParam};
+use crate::error::Reason;
+use crate::params::Params;
+use crate::provider::Provider;
+use crate::secret::{Kind, SecretKey};
+
+type Import = unsafe extern "C" fn(*mut c_void, c_int, *const OsslParam) -> *mut c_void;
+/// What is handed a key's parameters, with an argument of its own.
+type Taker = unsafe extern "C" fn(*const OsslParam, *mut c_void) -> c_int;
+type Export = unsafe extern "C" fn(*mut c_void, c_int, Option<Taker>, *mut c_void) -> c_int;
+
+/// The functions of secret keys of a kind.
+pub const fn secret_functions<K: Kind>() -> &'static [Dispatch] {
+    use abi::skeymgmt as id;
+    const {
+        &[
+            function!(id::FREE, Free, unbox::<SecretKey>),
+            function!(id::IMPORT, Import, import::<K>),
+            function!(id::EXPORT, Export, export),
+            function!(id::IMP_SETTABLE_PARAMS, Gettable, settable),
+            Dispatch::END,
+        ]
+    }
+}
+
+unsafe extern "C" fn import<K: Kind>(
+    provider: *mut c_void,
+    selection: c_int,
+    params: *const OsslParam,
+) -> *mut c_void {
+    // SAFETY: the provider's own pointer, and a terminated array.
+    let (provider, params) = unsafe { (Provider::from_raw(provider), Params::new(params)) };
+    boxed(provider, || {
+        if selection & abi::skeymgmt::SELECT_SECRET_KEY == 0 {
+            return Err(Reason::MISSING_KEY);
+        }
+        SecretKey::import::<K>(provider.ok_or(Reason::INTERNAL)?, params)
+    })
+}
+
+unsafe extern "C" fn export(
+    key: *mut c_void,
+    selection: c_int,
+    taker: Option<Taker>,
+    argument: *mut c_void,
+) -> c_int {
+    // SAFETY: a key of ours.
+    let Some(key) = (unsafe { key.cast::<SecretKey>().as_ref() }) else { return 0 };
+    guard(
+        || Some(key.provider),
+        || {
+            let taker = taker.ok_or(Reason::INTERNAL)?;
+            if selection & abi::skeymgmt::SELECT_SECRET_KEY == 0 {
+                return Err(Reason::MISSING_KEY);
+            }
+            let bytes = key.bytes();
+            let raw = OsslParam {
+                data: bytes.as_ptr().cast_mut().cast(),
+                data_size: bytes.len(),
+                ..OsslParam::described(c"raw-bytes", abi::OCTET_STRING)
+            };
+            let params = [raw, OsslParam::END];
+            // SAFETY: a terminated array, which lives as long as the call, and the key's bytes as long as the key.
+            match unsafe { taker(params.as_ptr(), argument) } {
+                1 => Ok(()),
+                _ => Err(Reason::TOLD),
+            }
+        },
+    )
+}
+
+unsafe extern "C" fn settable(_provider: *mut c_void) -> *const OsslParam {
+    static PARAMS: [OsslParam; 2] = [OsslParam::described(c"raw-bytes", abi::OCTET_STRING), OsslParam::END];
+    PARAMS.as_ptr()
+}
+
+/// The bytes of a key that OpenSSL passes to a context; none where there is no key.
+///
+/// # Safety
+/// A key of ours that is not freed while they are used, or null.
+pub(super) unsafe fn bytes_of<'a>(key: *mut c_void) -> Option<&'a [u8]> {
+    // SAFETY: the caller's promise.
+    unsafe { key.cast::<SecretKey>().as_ref() }.map(SecretKey::bytes)
+}
