@@ -344,6 +344,24 @@ fn kdf_failures(openssl: &OpenSsl) {
     );
 }
 
+/// Keys as objects, which the command has from 3.5 on.
+#[test]
+fn enc_with_secret_keys() {
+    for openssl in [3, 4].map(OpenSsl::newest) {
+        let both = Both::new(&openssl);
+        let key = "hexraw-bytes:000102030405060708090a0b0c0d0e0f";
+        for (cipher, kind) in
+            [("aes-128-cbc", "AES"), ("aes-128-ctr", "AES"), ("camellia-128-cbc", "GENERIC-SECRET")]
+        {
+            let words =
+                format!("enc -{cipher} -skeymgmt {kind} -skeyopt {key} -iv 000102030405060708090a0b0c0d0e0f");
+            both.same(&words, &bytes(100_000));
+            both.same_failure(&words.replace("0e0f -iv", "0e -iv"), b"data", "");
+        }
+        both.millstream.take().require("aes-128-cbc", 1, 100_000).require("aes-128-ctr", 1, 100_000);
+    }
+}
+
 /// `openssl speed` gets through all that it asks for.
 fn speed(openssl: &OpenSsl) {
     let both = Both::new(openssl);
