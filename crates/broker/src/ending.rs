@@ -12,6 +12,7 @@ use crate::chatter::{Kind, say};
 use crate::crew::{Outcome, Purpose};
 use crate::errands::{self, Done, Errand, What};
 use crate::grant::{Grant, Phase};
+use crate::ledger::Account;
 use crate::probes;
 
 /// What is left of a grant that no client has any more, while workers may still have it.
@@ -26,7 +27,8 @@ pub(crate) struct Remains {
 /// Grants that have ended for their clients, and not yet for their workers.
 pub(crate) type Ending = BTreeMap<u64, Remains>;
 
-/// How long nothing is granted to the users of an account of which a grant has held up its worker.
+/// How long nothing is granted to the users of an account of which a grant has held up its worker. When another one does so meanwhile
+/// all of them end.
 const BARRED: Duration = Duration::from_secs(60);
 
 impl Broker {
@@ -58,9 +60,11 @@ impl Broker {
             return;
         }
         let (phase, uid) = (grant.phase, grant.peer.uid);
+        let (account, now) = (self.policy.account(uid), Instant::now());
+        let again = self.ledger.barred(account, now).is_some();
         if self.policy.lets_others_in() {
-            // It would hold up others again, from the next one.
-            self.ledger.bar(self.policy.account(uid), BARRED, Instant::now());
+            // It would hold up others from the next one.
+            self.ledger.bar(account, BARRED, now);
         }
         say!(
             self.chatter,
@@ -85,6 +89,17 @@ impl Broker {
                     self.order_drop(to, id, false);
                 }
             }
+        }
+        if again {
+            self.revoke_all(account);
+        }
+    }
+
+    /// Takes all grants of an account back.
+    fn revoke_all(&mut self, account: Account) {
+        let its = |(_, grant): &(&u64, &Grant)| self.policy.account(grant.peer.uid) == account;
+        for id in self.grants.iter().filter(its).map(|(id, _)| *id).collect::<Vec<_>>() {
+            self.revoke(id);
         }
     }
 

@@ -1,7 +1,7 @@
 //! What takes long with the memory of grants: on threads that serve nobody.
 //!
-//! New memory is taken from the system for as long as its size says. How long other things take is up to the tenant who has the memory, too. To make a hole of memory waits in line for all others who do, and looks through every mapping of
-//! it in every process; to write a word there waits until a hole is made that somebody else began. Neither can be interrupted. So it
+//! New memory is taken from the system for as long as its size says. How long other things take is up to the tenant who has the memory,
+//! too. To make a hole of memory waits in line for all others who do, and looks through every mapping of it in every process; to write a word there waits until a hole is made that somebody else began. Neither can be interrupted. So it
 //! happens on a few threads, which are started when there is something to do. Each account has one of them at a time, and its errands are done
 //! in the order in which they came: one tenant holds up what is its own, and no other's. The event loop hears what has been done.
 

@@ -19,6 +19,7 @@ pub const TRIALS: &[(&str, fn())] = &[
     ("a worker that only says that it is busy is replaced in the end", says_it_is_busy),
     ("a grant that holds up its worker is ended, and no other", holds_up),
     ("who has held up a worker is granted nothing for a while, and others are", barred),
+    ("who holds up a worker again loses all its grants, and others none", again),
     ("real workers: 3DES over huge objects costs no other grant its worker", huge_objects),
     ("real workers: one that stands still is replaced", stands_still),
 ];
@@ -107,6 +108,31 @@ fn barred() {
         let said = Other::ask(&service.socket(), ATTACKER, &["attach"]).line();
         said.starts_with("granted").then_some(())
     });
+}
+
+fn again() {
+    if !may_be_others("who holds up a worker again") {
+        return;
+    }
+    let policy = Some("[default]\n");
+    let service = Service::with(Setting { policy, stuck: Some(STUCK), ..Setting::default() });
+    let mut other = Other::ask(&service.socket(), ATTACKER, &["attach"]);
+    assert!(other.line().starts_with("granted"));
+    let held = [stub::HOLDS_UP_LATER, stub::HOLDS_UP_LATER, 0].map(|slots| attach_to_stub(&service, slots));
+    let states = || held.each_ref().map(|(_, granted)| granted.state());
+    let watcher = service.client();
+    eventually("the first is ended", || {
+        watcher.status();
+        (states()[0] != 0).then_some(())
+    });
+    assert_eq!(states(), [STATE_REVOKED, 0, 0]);
+    eventually("the others are ended", || {
+        watcher.status();
+        (!states().contains(&0)).then_some(())
+    });
+    assert_eq!(states(), [STATE_REVOKED; 3]);
+    let (workers, grants) = watcher.status();
+    assert_eq!((workers[0].restarts, grants.len(), grants[0].uid), (0, 1, ATTACKER));
 }
 
 /// Bytes of each object. Three of them take longer than a worker may stand still.

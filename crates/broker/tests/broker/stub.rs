@@ -1,6 +1,6 @@
 //! A worker that computes nothing: it obeys, and says so.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::Ordering::Relaxed;
@@ -45,6 +45,9 @@ fn busy(page: &Words, limit: Duration, grant: u64) {
 /// Why one with so many can't be served is told at length, and to the terminal.
 pub const SHOUTS: u32 = 608;
 
+/// Like [`HOLDS_UP`], when it has counted. Of several one after the other, each time.
+pub const HOLDS_UP_LATER: u32 = 610;
+
 /// To serve one with so many makes it say again that it is ready.
 pub const READY_AGAIN: u32 = 609;
 
@@ -61,11 +64,17 @@ pub fn run() {
     ready();
     let mut grants: HashMap<u64, Vec<OwnedFd>> = HashMap::new();
     let mut late = HashSet::new();
+    let mut later = VecDeque::new();
     let mut page = None;
     while let Ok(Some(received)) = control.receive() {
         let order = Order::decode(&received.bytes).unwrap();
         let makes_busy = match &order {
+            Order::Serve { grant } if grant.key_slots == HOLDS_UP_LATER => {
+                later.push_back(grant.id);
+                (0, 0)
+            }
             Order::Serve { grant } => (grant.key_slots, grant.id),
+            Order::Count {} => later.pop_front().map_or((0, 0), |grant| (HOLDS_UP, grant)),
             _ => (0, 0),
         };
         let moved = match &order {
