@@ -237,6 +237,28 @@ fn a_tracer_inside_is_refused() {
     }
 }
 
+/// What a program leaves running is told of by name: traced to its end, or let go.
+#[test]
+fn what_is_left_running_is_told() {
+    let mut shell = Command::new("/bin/sh");
+    // It has no pipe of ours, which would be waited for.
+    shell.args(["-c", "sleep 3 >/dev/null 2>&1 & sleep 0.3; exit 4"]);
+    for (words, says) in [
+        (
+            &["trace"][..],
+            "/bin/sh has ended; what it left running is traced on, and killed if this trace is: sleep (",
+        ),
+        (&["run", "--without", "aes"], "left running: sleep ("),
+    ] {
+        if words[0] == "run" && !here("what_is_left_running_is_told, run", &["cpuid"]) {
+            continue;
+        }
+        let ended = run(&mut under(words, &shell), b"");
+        assert_eq!(ended.code, Some(4));
+        assert!(ended.err.contains(says), "{words:?}: {}", ended.err);
+    }
+}
+
 /// What the processor's AES is worth to a program that does the same work each time.
 #[test]
 fn a_comparison() {

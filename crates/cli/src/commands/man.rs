@@ -351,7 +351,8 @@ entries_per_s, hits, first_s, callers (arrays of names), origins and by_process.
     ),
     (
         "THE END",
-        "With CMD it ends when that has ended and all that it left running. Signals, also those from the terminal, are CMD's. With --pid it ends when the process \
+        "With CMD it ends when that has ended and all that it left running, of which it tells; what of that still runs when this command is \
+killed or asked to end is killed, too. Signals, also those from the terminal, are CMD's. With --pid it ends when the process \
 does, after --seconds, or at SIGINT, SIGTERM or SIGHUP; then the process goes on as before, and the report is written.",
     ),
     (

@@ -137,7 +137,13 @@ impl Trace {
         // The program writes to the same terminal, and a line that comes and goes would be in its way.
         let line = Line::new(!self.quiet && !isatty(io::stdout().as_fd()));
         line.follow(&mut watch);
-        let (status, findings) = follow(tracer, watch, withheld).map_err(|error| failed(&error))?;
+        let tell = |left: &[String]| {
+            if !self.quiet {
+                let what = "has ended; what it left running is traced on, and killed if this trace is:";
+                context.say(format!("{} {what} {}", self.command[0].display(), left.join(", ")));
+            }
+        };
+        let (status, findings) = follow(tracer, watch, withheld, tell).map_err(|error| failed(&error))?;
         line.finish();
         let told = self.tell(&findings, file, context);
         match child::code(status) {
@@ -189,16 +195,30 @@ fn follow(
     mut tracer: Tracer,
     mut watch: Watch,
     withheld: Option<Withheld>,
+    tell: impl FnOnce(&[String]),
 ) -> io::Result<(ExitStatus, Findings)> {
     let Some(withheld) = withheld else {
         let status = tracer.run(&mut watch)?;
-        tracer.outlast(&mut watch)?;
+        outlast(&mut tracer, &mut watch, tell)?;
         return Ok((status, watch.finish()));
     };
     let mut both = (Masker::new(withheld), watch);
     let status = tracer.run(&mut both)?;
-    tracer.outlast(&mut both)?;
+    outlast(&mut tracer, &mut both, tell)?;
     Ok((status, both.1.finish()))
+}
+
+/// How long what a program leaves running goes on before it is told of.
+const SOON: Duration = Duration::from_secs(1);
+
+/// Follows what a program left running, and tells of it when that takes a while.
+fn outlast(tracer: &mut Tracer, watcher: &mut impl Watcher, tell: impl FnOnce(&[String])) -> io::Result<()> {
+    tracer.outlast(&mut (&mut *watcher, Until(Some(Instant::now() + SOON))))?;
+    let left = tracer.processes().names();
+    if !left.is_empty() {
+        tell(&left);
+    }
+    tracer.outlast(watcher)
 }
 
 /// The end of a trace that ends by itself.

@@ -99,10 +99,16 @@ impl Way {
         let status = tracer.run(&mut watchers)?;
         let time = began.elapsed();
         let illegal = watchers.1.of(tracer.pid()).filter(|_| status.signal() == Some(SIGILL)).cloned();
+        let left = tracer.processes().names();
         // What it left running goes on, and is told the truth if it asks again.
         tracer.detach_all(&mut watchers)?;
         let report = watchers.0.report();
-        let notes = report.notes.iter().map(ToString::to_string).collect();
+        let mut notes: Vec<String> = report.notes.iter().map(ToString::to_string).collect();
+        if !left.is_empty() {
+            let left: Vec<&str> = left.iter().map(String::as_str).collect();
+            let left = few(&left, "other process");
+            notes.push(format!("left running: {left}; what asks CPUID from now on finds everything"));
+        }
         let answers = Answers { cpuids: report.answers(), programs: report.programs, notes };
         Ok(Outcome { status, time, answers: Some(answers), illegal })
     }

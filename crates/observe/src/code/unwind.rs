@@ -77,6 +77,8 @@ impl Modules {
 pub struct Caller {
     /// The address of the next instruction there.
     pub address: u64,
+    /// The same as the module's file has it, wherever that was loaded.
+    pub inside: u64,
     /// The module's name; none in code made at run time.
     pub module: Option<Arc<str>>,
     /// The function's name for people, as [`Image::name`] gives it; none where no function is known.
@@ -140,6 +142,7 @@ impl Stack<'_> {
         let next = made.as_ref().and_then(|made| self.by_frame_size(registers, made.frame_size));
         let caller = Caller {
             address: registers.pc,
+            inside: registers.pc,
             module: None,
             is_named: made.is_some(),
             offset: made.as_ref().map_or(0, |made| registers.pc.saturating_sub(made.start)),
@@ -185,6 +188,7 @@ fn in_module(address: u64, at: u64, module: &Module) -> Caller {
     let function = found.map(|function| &module.image.functions()[function]);
     Caller {
         address,
+        inside: address.wrapping_sub(module.bias),
         module: Some(module.name.clone()),
         function: found.map(|function| module.image.name(function)),
         is_named: function.is_some_and(|function| function.name.is_some()),

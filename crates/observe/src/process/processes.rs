@@ -56,6 +56,17 @@ impl Processes {
         pids
     }
 
+    /// What people call those that have not ended: their commands' names, with their numbers.
+    pub fn names(&self) -> Vec<String> {
+        let name = |pid: Pid| {
+            // The name stands in brackets, and may have some in it.
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+            let (name, state) = stat.split_once('(')?.1.rsplit_once(") ")?;
+            (!state.starts_with(['Z', 'X'])).then(|| format!("{name} ({pid})"))
+        };
+        self.pids().into_iter().filter_map(name).collect()
+    }
+
     /// The threads of one.
     pub fn threads(&self, pid: Pid) -> Vec<Pid> {
         let threads = self.tasks.values().filter(|task| task.thread.pid == pid);

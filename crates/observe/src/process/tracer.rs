@@ -221,14 +221,15 @@ impl Tracer {
         }
     }
 
-    /// Follows what the program left running, until all of that has ended, or this process is asked to end.
+    /// Follows what the program left running, until all of that has ended, or this process is asked to end, or a watcher finishes.
     ///
     /// # Errors
     /// The first error of the watcher's.
     pub fn outlast(&mut self, watcher: &mut impl Watcher) -> io::Result<()> {
         self.main.launched = false;
         while !self.processes.tasks.is_empty() || !self.early.is_empty() {
-            if !self.turn(watcher)? || self.main.asked.is_some() || self.processes.finished {
+            let any = self.turn(watcher)?;
+            if !any || self.main.asked.is_some() || std::mem::take(&mut self.processes.finished) {
                 break;
             }
             self.sleep(watcher);

@@ -35,7 +35,7 @@ pub(super) fn name(caller: &Caller) -> String {
     match (&caller.function, &caller.module) {
         (Some(function), Some(module)) if !caller.is_named => format!("{module}:{function}"),
         (Some(function), _) => function.clone(),
-        (None, Some(module)) => format!("{module}:{:x}", caller.address),
+        (None, Some(module)) => format!("{module}:{:x}", caller.inside),
         (None, None) => format!("{:x}", caller.address),
     }
 }
@@ -80,6 +80,7 @@ mod tests {
     fn origin(chain: &[&str]) -> Origin {
         let frame = |name: &&str| Caller {
             address: 0,
+            inside: 0,
             module: None,
             function: Some((*name).to_owned()),
             is_named: !name.starts_with("fn_"),
