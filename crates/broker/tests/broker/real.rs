@@ -19,6 +19,7 @@ use crate::system::{LIMIT, Service, Setting, eventually, grants_are_quick, send}
 
 pub const TRIALS: &[(&str, fn())] = &[
     ("real workers: operations are done before and after a move", moves),
+    ("real workers: two grants change places at once, again and again", change_places),
     ("real workers: moved to and fro with operations in flight", to_and_fro),
     ("real workers: a revoked grant does nothing more", revoked),
     ("real workers: the death of one ends its grants", killed),
@@ -223,6 +224,36 @@ pub fn attach(client: &Client) -> Queue {
 
 fn worker_of(watcher: &Client) -> u32 {
     watcher.status().1[0].worker
+}
+
+fn change_places() {
+    let service = service(2);
+    let operators = [service.client(), service.client()];
+    let clients = [service.client(), service.client()];
+    let mut queues = clients.each_ref().map(attach);
+    let keys = queues.each_mut().map(|queue| queue.import());
+    let place = |id: u64| {
+        let (_, grants) = service.client().status();
+        grants.iter().find(|found| found.grant.id == id).unwrap().worker
+    };
+    let ids = queues.each_ref().map(|queue| queue.granted.grant.id);
+    // Each is moved to where the other is.
+    operators[0].ask(&Request::Move { grant: ids[0], worker: 0 });
+    operators[1].ask(&Request::Move { grant: ids[1], worker: 1 });
+    for round in 0..20 {
+        let begin = Instant::now();
+        for (i, operator) in operators.iter().enumerate() {
+            operator.send(&Request::Move { grant: ids[i], worker: (i as u32 + round + 1) % 2 });
+        }
+        for operator in &operators {
+            assert_eq!(operator.next().unwrap().0, Reply::End {}, "{round}");
+        }
+        assert!(begin.elapsed() < Duration::from_secs(2), "{round}: {:?}", begin.elapsed());
+        for (i, queue) in queues.iter_mut().enumerate() {
+            assert_eq!(place(ids[i]), (i as u32 + round + 1) % 2, "{round}");
+            assert_eq!(queue.mac(keys[i]), Some(Status::Ok), "{round}");
+        }
+    }
 }
 
 fn moves() {
