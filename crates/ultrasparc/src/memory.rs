@@ -20,13 +20,14 @@ use rustix::mm::{Advice, MapFlags, ProtFlags};
 pub const PAGE_BYTES: u64 = 8192;
 
 /// What the span is long: no address at or above it is ever mapped.
-pub const SPAN_BYTES: u64 = 16 << 30;
+pub const SPAN_BYTES: u64 = 256 << 30;
 
 /// Where [`Memory::free_span`] begins to look.
 const FREE_BASE: u64 = 4 << 30;
 
 const PAGE_BITS: u32 = PAGE_BYTES.trailing_zeros();
 const PAGES: usize = (SPAN_BYTES / PAGE_BYTES) as usize;
+const FREE_PAGE: usize = (FREE_BASE / PAGE_BYTES) as usize;
 
 /// In a page's byte, beside its [`Protection`]: there is a page; blocks were made from it.
 const MAPPED: u8 = 0x10;
@@ -124,6 +125,8 @@ impl BitOr for Protection {
 pub struct Memory {
     base: NonNull<u8>,
     pages: Box<[u8; PAGES]>,
+    /// Below it, from [`FREE_BASE`] on, no page is free.
+    first_free: usize,
     /// Pages with blocks whose words may have changed.
     stale: Vec<u64>,
     /// Ranges of pages that are, or were, shared with children of this process.
@@ -145,7 +148,7 @@ impl Memory {
     /// Memory with no page in it.
     ///
     /// # Errors
-    /// The host has no sixteen gigabytes of addresses left.
+    /// The host has no 256 gigabytes of addresses left: `ulimit -v` may say so.
     pub fn new() -> io::Result<Memory> {
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
         // SAFETY: a new anonymous mapping, at an address that the host chooses, touches nothing that exists.
@@ -159,14 +162,18 @@ impl Memory {
         };
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         let pages = vec![0; PAGES].into_boxed_slice().try_into().expect("the length is that of the array");
-        Ok(Memory { base, pages, stale: Vec::new(), shared: Vec::new() })
+        Ok(Memory { base, pages, first_free: FREE_PAGE, stale: Vec::new(), shared: Vec::new() })
     }
 
     /// Makes the pages of `address..address + length` new ones full of zeros. Both ends are rounded outwards to pages; what
     /// lies beyond the span is left out.
     pub fn map(&mut self, address: u64, length: u64, protection: Protection) {
         self.clear(address, length);
-        self.pages[pages_of(address, length)].fill(protection.page());
+        let pages = pages_of(address, length);
+        if pages.contains(&self.first_free) {
+            self.first_free = pages.end;
+        }
+        self.pages[pages].fill(protection.page());
     }
 
     /// As [`Memory::map`], and children that this process forks later share the pages with it.
@@ -213,7 +220,9 @@ impl Memory {
     /// Removes the pages of the range.
     pub fn unmap(&mut self, address: u64, length: u64) {
         self.clear(address, length);
-        self.pages[pages_of(address, length)].fill(0);
+        let pages = pages_of(address, length);
+        self.first_free = self.first_free.min(pages.start.max(FREE_PAGE));
+        self.pages[pages].fill(0);
     }
 
     /// Changes what the pages of the range permit.
@@ -249,8 +258,8 @@ impl Memory {
     #[must_use]
     pub fn free_span(&self, length: u64) -> Option<u64> {
         let wanted = usize::try_from(length.div_ceil(PAGE_BYTES)).ok()?;
-        let (mut run, first) = (0, (FREE_BASE >> PAGE_BITS) as usize);
-        for (page, byte) in self.pages.iter().enumerate().skip(first) {
+        let mut run = 0;
+        for (page, byte) in self.pages.iter().enumerate().skip(self.first_free) {
             run = if *byte == 0 { run + 1 } else { 0 };
             if run >= wanted {
                 return Some(((page + 1 - run) as u64) << PAGE_BITS);

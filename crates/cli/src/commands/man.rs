@@ -228,7 +228,7 @@ which --sysroot names: absolute paths that are there are taken from there, other
 
 Files, descriptors, children, timers, sockets and the terminal are this process's own. Programs that it starts are run the same \
 way if they are for sparc64, and natively if they are for this machine. A thread is refused, with EAGAIN. A file that is \
-mapped to be shared is written when it is unmapped or synchronised, and when the program ends. A program has 16 GiB of addresses.
+mapped to be shared is written when it is unmapped or synchronised, and when the program ends. A program has 256 GiB of addresses.
 
 --trace-syscalls tells each system call, and what stopped the program otherwise.",
     ),

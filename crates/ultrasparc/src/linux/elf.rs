@@ -238,7 +238,7 @@ impl Image {
         for segment in self.loaded() {
             let (start, length) = (segment.p_vaddr(BigEndian), segment.p_memsz(BigEndian));
             let end = start.checked_add(length).filter(|end| *end <= SPAN_BYTES);
-            let end = end.ok_or_else(|| self.damaged("it lies beyond the 16 GiB that programs have here"))?;
+            let end = end.ok_or_else(|| self.damaged("it lies beyond the 256 GiB that programs have here"))?;
             if segment.p_filesz(BigEndian) > length {
                 return Err(self.damaged("a segment is longer in the file than in memory"));
             }
@@ -259,7 +259,7 @@ impl Image {
     pub fn place(&self, memory: &mut Memory, base: u64) -> Result<Placed, LoadError> {
         let addresses = self.addresses()?;
         if base.checked_add(addresses.end).is_none_or(|end| end > SPAN_BYTES) {
-            return Err(self.damaged("there is no room for it in the 16 GiB that programs have here"));
+            return Err(self.damaged("there is no room for it in the 256 GiB that programs have here"));
         }
         let mut end = 0;
         for segment in self.loaded() {

@@ -69,6 +69,17 @@ int main(int argc, char **argv) {
     memset(heap, 1, 50000000);
     printf("heap %d\n", heap[49999999]);
     free(heap);
+    /* What allocators and sanitizers reserve, to use parts of it. */
+    size_t reserve = 64UL << 30;
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    char *room = mmap(NULL, reserve, PROT_NONE, flags, -1, 0);
+    printf("reserved %d %d", room != MAP_FAILED, reads(room + reserve - 1));
+    char *part = room + reserve / 2;
+    printf(" %d %d %d", mprotect(part, page, PROT_READ | PROT_WRITE), writes(part), reads(part));
+    printf(" %d %d\n", munmap(room, reserve), reads(part));
+    void *far = (void *)(40UL << 30);
+    printf("far %d", mmap(far, page, PROT_READ, flags | MAP_FIXED_NOREPLACE, -1, 0) == far);
+    printf(" %d\n", reads(far));
 
     printf("argc %d last %zu\n", argc, strlen(argv[argc - 1]));
     printf("%s %s\n", getenv("COLOUR"), getenv("NOTHING") ? "set" : "unset");
