@@ -12,6 +12,7 @@
 //!
 //! What decodes to something impossible, or overlaps, takes along all that was reached with it.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -58,6 +59,10 @@ pub(super) struct Outcome {
     pub proven: Vec<Proven>,
     /// Instructions of a class that a sweep finds and that are not proven.
     pub unproved: Counts,
+}
+
+/// What a region says of code outside of itself.
+pub(super) struct References {
     /// Where it jumps to outside of itself.
     pub leaves_to: Vec<u64>,
     /// What it takes the address of outside of itself.
@@ -79,6 +84,8 @@ const WEAK: u8 = 64;
 
 struct Search<'a> {
     region: &'a Region<'a>,
+    /// One for all instructions: to make one takes longer than it takes to decode an instruction.
+    decoder: RefCell<Decoder<'a>>,
     bytes: Vec<u8>,
     /// Behind calls: looked at after all that is surer.
     after_calls: Vec<u64>,
@@ -108,8 +115,19 @@ struct Group {
 
 /// Looks at a region.
 pub(super) fn analyse(region: &Region<'_>) -> Outcome {
+    search(region).outcome()
+}
+
+/// Looks at a region for what it says of others.
+pub(super) fn references(region: &Region<'_>) -> References {
+    let Search { leaves_to, points_to, loads_from, .. } = search(region);
+    References { leaves_to, points_to, loads_from }
+}
+
+fn search<'a>(region: &'a Region<'a>) -> Search<'a> {
     let mut search = Search {
         region,
+        decoder: RefCell::new(Decoder::new(64, region.code, DecoderOptions::NONE)),
         bytes: vec![0; region.code.len()],
         after_calls: Vec::new(),
         data: BTreeSet::new(),
@@ -132,7 +150,7 @@ pub(super) fn analyse(region: &Region<'_>) -> Outcome {
         }
     }
     search.doubt_data();
-    search.outcome()
+    search
 }
 
 impl Search<'_> {
@@ -146,8 +164,10 @@ impl Search<'_> {
     }
 
     fn decode(&self, offset: usize) -> Instruction {
-        let (code, address) = (&self.region.code[offset..], self.address(offset));
-        Decoder::with_ip(64, &code[..code.len().min(15)], address, DecoderOptions::NONE).decode()
+        let mut decoder = self.decoder.borrow_mut();
+        decoder.set_position(offset).expect("it is inside the region");
+        decoder.set_ip(self.address(offset));
+        decoder.decode()
     }
 
     /// Follows flow from `address`, and accepts all that is reached or nothing.
@@ -456,8 +476,7 @@ impl Search<'_> {
             let until = self.bytes[at + 1..].iter().take(length - 1).position(|known| known & STARTS != 0);
             at += until.map_or(length, |before| before + 1);
         }
-        let Search { leaves_to, points_to, loads_from, .. } = self;
-        Outcome { proven, unproved, leaves_to, points_to, loads_from }
+        Outcome { proven, unproved }
     }
 }
 

@@ -9,7 +9,8 @@ use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
 use super::bounds::Functions;
-use super::survey::{Code, analyse};
+use super::flow;
+use super::survey::{Code, of_region};
 
 /// More code is not decoded for this; a program so large has the tables.
 const MOST_BYTES: usize = 128 << 20;
@@ -69,10 +70,11 @@ impl Search {
         if !self.done.insert((range.start, range.end)) {
             return;
         }
-        let outcome = analyse(functions, code, &range, members, entries, is_absolute);
-        self.called.extend(outcome.leaves_to);
-        self.pointed_to.extend(outcome.points_to);
-        self.loaded_from.extend(outcome.loads_from);
+        let look = flow::references;
+        let found = of_region(functions, code, &range, members, entries, is_absolute, look);
+        self.called.extend(found.leaves_to);
+        self.pointed_to.extend(found.points_to);
+        self.loaded_from.extend(found.loads_from);
     }
 
     /// Starts that are new; the rest of what was called is entered in the middle of something.

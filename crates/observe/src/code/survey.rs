@@ -80,7 +80,8 @@ impl Survey {
             let range = range.start..range.end.min(code.end());
             let count = rest.partition_point(|candidate| *candidate < range.end);
             if count > 0 {
-                let outcome = analyse(&self.functions, code, &range, members, entries, is_absolute);
+                let outcome =
+                    of_region(&self.functions, code, &range, members, entries, is_absolute, flow::analyse);
                 self.take(code, members, &outcome);
             }
             rest = &rest[count..];
@@ -119,22 +120,23 @@ fn is_wanted(class: Class) -> bool {
     class.is_proof() && class != Class::Padlock
 }
 
-/// Looks at the region of some functions. `entries` are sorted, and may lie anywhere.
-pub(super) fn analyse(
+/// Looks in some way at the region of some functions. `entries` are sorted, and may lie anywhere.
+pub(super) fn of_region<T>(
     functions: &Functions,
     code: &Code,
     range: &Range<u64>,
     members: &Range<usize>,
     entries: &[u64],
     is_absolute: bool,
-) -> Outcome {
+    look: impl FnOnce(&Region<'_>) -> T,
+) -> T {
     let list: Vec<_> = functions.list[members.clone()]
         .iter()
         .map(|function| (function.start..function.end, !function.is_endless()))
         .collect();
     let first = entries.partition_point(|entry| *entry < range.start);
     let count = entries[first..].partition_point(|entry| *entry < range.end);
-    flow::analyse(&Region {
+    look(&Region {
         start: range.start,
         code: code.at(range),
         functions: &list,

@@ -238,7 +238,8 @@ impl Image {
         for segment in self.loaded() {
             let (start, length) = (segment.p_vaddr(BigEndian), segment.p_memsz(BigEndian));
             let end = start.checked_add(length).filter(|end| *end <= SPAN_BYTES);
-            let end = end.ok_or_else(|| self.damaged("it lies beyond the 256 GiB that programs have here"))?;
+            let end =
+                end.ok_or_else(|| self.damaged("it lies beyond the 256 GiB that programs have here"))?;
             if segment.p_filesz(BigEndian) > length {
                 return Err(self.damaged("a segment is longer in the file than in memory"));
             }
