@@ -31,6 +31,12 @@ const CHUNK: usize = 1 << 16;
 pub(super) const EXECUTABLE: u32 = 1;
 const LOAD: u32 = 1;
 const DYNAMIC: u32 = 2;
+
+// What the dynamic linker is told.
+const NEEDED: u64 = 1;
+const STRTAB: u64 = 5;
+const SYMTAB: u64 = 6;
+const STRSZ: u64 = 10;
 const NOTE: u32 = 4;
 const GNU_EH_FRAME: u32 = 0x6474_E550;
 const MACHINE_X86_64: u16 = 62;
@@ -332,20 +338,43 @@ impl<'a> Elf<'a> {
         symbols
     }
 
-    /// The exported symbols, found as the dynamic linker finds them.
-    fn dynamic_symbols(&self) -> Option<Vec<Symbol>> {
+    /// What is told to the dynamic linker: tags and values.
+    fn dynamic(&self) -> Option<Vec<(u64, u64)>> {
         let range = self.dynamic.clone()?;
         let dynamic = self.at_address(range.start, (range.end - range.start).min(1 << 16))?;
-        let value = |tag: u64| {
-            let mut entries = dynamic.chunks_exact(16);
-            let found = entries.find(|entry| u64_at(entry, 0) == Some(tag))?;
-            let address = u64_at(found, 8)?;
-            // In memory the dynamic linker may have put in where things are.
-            let known = self.segments.iter().any(|segment| segment.addresses().contains(&address));
-            Some(if known || tag == 10 { address } else { address.wrapping_sub(self.bias) })
-        };
-        // DT_STRTAB, DT_SYMTAB, DT_STRSZ; the number of symbols is nowhere, but the names follow them.
-        let (names, symbols, names_size) = (value(5)?, value(6)?, value(10)?);
+        dynamic.chunks_exact(16).map(|entry| u64_at(entry, 0).zip(u64_at(entry, 8))).collect()
+    }
+
+    /// The value with a tag, which is an address.
+    fn dynamic_address(&self, dynamic: &[(u64, u64)], tag: u64) -> Option<u64> {
+        let address = dynamic.iter().find(|(found, _)| *found == tag)?.1;
+        // In memory the dynamic linker may have put in where things are.
+        let known = self.segments.iter().any(|segment| segment.addresses().contains(&address));
+        Some(if known { address } else { address.wrapping_sub(self.bias) })
+    }
+
+    /// The names of the libraries that it is linked to.
+    pub fn needed(&self) -> Vec<String> {
+        self.needed_libraries().unwrap_or_default()
+    }
+
+    fn needed_libraries(&self) -> Option<Vec<String>> {
+        const MOST: u64 = 1 << 20;
+        let dynamic = self.dynamic()?;
+        let size = dynamic.iter().find(|(tag, _)| *tag == STRSZ)?.1;
+        let names = self.at_address(self.dynamic_address(&dynamic, STRTAB)?, size.min(MOST))?;
+        let needed = dynamic.iter().filter(|(tag, _)| *tag == NEEDED);
+        let name = |at: u64| text_at(&names, usize::try_from(at).ok()?).map(str::to_owned);
+        Some(needed.filter_map(|(_, at)| name(*at)).collect())
+    }
+
+    /// The exported symbols, found as the dynamic linker finds them.
+    fn dynamic_symbols(&self) -> Option<Vec<Symbol>> {
+        let dynamic = self.dynamic()?;
+        // The number of symbols is nowhere, but the names follow them.
+        let (names, symbols) =
+            (self.dynamic_address(&dynamic, STRTAB)?, self.dynamic_address(&dynamic, SYMTAB)?);
+        let names_size = dynamic.iter().find(|(tag, _)| *tag == STRSZ)?.1;
         let names_text = self.at_address(names, names_size.min(MOST_BYTES))?;
         let size = names.checked_sub(symbols).filter(|size| *size < 1 << 28)?;
         let table = self.at_address(symbols, size)?;

@@ -142,7 +142,7 @@ impl Image {
         let is_of_interest = survey.proven.total() + survey.unproved.total() > 0;
         let texts = if is_of_interest { elf.read_only_data() } else { Vec::new() };
         Image {
-            libraries: known::in_data(&texts),
+            libraries: known::held(&texts, &elf.needed()),
             functions: survey.functions,
             sites: survey.sites,
             proven: survey.proven,

@@ -106,8 +106,19 @@ pub fn library_of(function: &str) -> Option<&'static str> {
     FUNCTIONS.iter().find(|(start, _)| function.starts_with(start)).map(|(_, library)| *library)
 }
 
+/// What read-only data tells of what an image holds itself: what it is linked to it may speak of, too.
+pub(super) fn held(parts: &[Vec<u8>], needed: &[String]) -> Vec<Library> {
+    let is_linked = |library: &Library| {
+        let mut files = FILES.iter().filter(|(_, name)| *name == library.name);
+        files.any(|(start, _)| needed.iter().any(|file| file.starts_with(start)))
+    };
+    let mut found = in_data(parts);
+    found.retain(|library| !is_linked(library));
+    found
+}
+
 /// What read-only data tells.
-pub(super) fn in_data(parts: &[Vec<u8>]) -> Vec<Library> {
+fn in_data(parts: &[Vec<u8>]) -> Vec<Library> {
     let mut found: Vec<Library> = Vec::new();
     for (text, has_version, name) in TEXTS {
         let finder = Finder::new(text);
@@ -214,6 +225,17 @@ mod tests {
             part("/r/src/index/ring-0.17.8/src/aead.rs\0/aes-0.8.4/src/ni.rs\0/aes-gcm-0.10.3/src/lib.rs\0");
         assert_eq!(rust, ["ring 0.17.8", "RustCrypto aes 0.8.4", "RustCrypto aes-gcm 0.10.3"]);
         assert!(part("/usr/share/ring-tones/").is_empty());
+    }
+
+    #[test]
+    fn a_program_does_not_hold_what_it_is_linked_to() {
+        let texts = [b"OpenSSL 3.0.20 1 Jan 2026\0nettle: NETTLE_FAT_OVERRIDE\0".to_vec()];
+        let held = |needed: &[&str]| {
+            let needed: Vec<String> = needed.iter().map(|name| (*name).to_owned()).collect();
+            held(&texts, &needed).iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(held(&["libc.so.6"]), ["OpenSSL 3.0.20", "nettle"]);
+        assert_eq!(held(&["libc.so.6", "libcrypto.so.3"]), ["nettle"]);
     }
 
     #[test]
