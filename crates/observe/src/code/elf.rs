@@ -347,7 +347,7 @@ impl<'a> Elf<'a> {
 
     /// The value with a tag, which is an address.
     fn dynamic_address(&self, dynamic: &[(u64, u64)], tag: u64) -> Option<u64> {
-        let address = dynamic.iter().find(|(found, _)| *found == tag)?.1;
+        let address = value(dynamic, tag)?;
         // In memory the dynamic linker may have put in where things are.
         let known = self.segments.iter().any(|segment| segment.addresses().contains(&address));
         Some(if known { address } else { address.wrapping_sub(self.bias) })
@@ -361,7 +361,7 @@ impl<'a> Elf<'a> {
     fn needed_libraries(&self) -> Option<Vec<String>> {
         const MOST: u64 = 1 << 20;
         let dynamic = self.dynamic()?;
-        let size = dynamic.iter().find(|(tag, _)| *tag == STRSZ)?.1;
+        let size = value(&dynamic, STRSZ)?;
         let names = self.at_address(self.dynamic_address(&dynamic, STRTAB)?, size.min(MOST))?;
         let needed = dynamic.iter().filter(|(tag, _)| *tag == NEEDED);
         let name = |at: u64| text_at(&names, usize::try_from(at).ok()?).map(str::to_owned);
@@ -374,12 +374,17 @@ impl<'a> Elf<'a> {
         // The number of symbols is nowhere, but the names follow them.
         let (names, symbols) =
             (self.dynamic_address(&dynamic, STRTAB)?, self.dynamic_address(&dynamic, SYMTAB)?);
-        let names_size = dynamic.iter().find(|(tag, _)| *tag == STRSZ)?.1;
+        let names_size = value(&dynamic, STRSZ)?;
         let names_text = self.at_address(names, names_size.min(MOST_BYTES))?;
         let size = names.checked_sub(symbols).filter(|size| *size < 1 << 28)?;
         let table = self.at_address(symbols, size)?;
         Some(table.chunks_exact(24).filter_map(|entry| symbol(entry, &names_text)).collect())
     }
+}
+
+/// The first value with a tag.
+fn value(dynamic: &[(u64, u64)], tag: u64) -> Option<u64> {
+    dynamic.iter().find(|(found, _)| *found == tag).map(|(_, value)| *value)
 }
 
 fn symbol(entry: &[u8], names: &[u8]) -> Option<Symbol> {

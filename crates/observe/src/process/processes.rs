@@ -9,6 +9,7 @@ use rustix::process::Pid;
 
 use super::memory::ProcessMemory;
 use super::signals::stop;
+use super::status::Status;
 use super::sys;
 use super::thread::Thread;
 use super::watcher::Began;
@@ -59,10 +60,8 @@ impl Processes {
     /// What people call those that have not ended: their commands' names, with their numbers.
     pub fn names(&self) -> Vec<String> {
         let name = |pid: Pid| {
-            // The name stands in brackets, and may have some in it.
-            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-            let (name, state) = stat.split_once('(')?.1.rsplit_once(") ")?;
-            (!state.starts_with(['Z', 'X'])).then(|| format!("{name} ({pid})"))
+            let status = Status::of(pid).filter(Status::lives)?;
+            Some(format!("{} ({pid})", status.field("Name")?))
         };
         self.pids().into_iter().filter_map(name).collect()
     }
