@@ -8,7 +8,8 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::PathBuf;
 use std::ptr::{self, NonNull};
-use std::sync::{Once, OnceLock};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::abi::{self, CoreHandle, Dispatch, Function, OsslParam};
 use crate::early;
@@ -35,7 +36,8 @@ struct Inner {
     handle: *const CoreHandle,
     core: Core,
     configuration: OnceLock<Configuration>,
-    begun: Once,
+    /// No lock: a child that is forked meanwhile would wait for ever.
+    begun: AtomicBool,
     libcrypto: Libcrypto,
 }
 
@@ -94,8 +96,13 @@ impl Provider {
         let inside =
             unsafe { std::mem::transmute::<Option<GetLibctx>, Option<abi::Function>>(core.get_libctx) };
         let libcrypto = Libcrypto::with(inside);
-        let inner =
-            Box::new(Inner { handle, core, configuration: OnceLock::new(), begun: Once::new(), libcrypto });
+        let inner = Box::new(Inner {
+            handle,
+            core,
+            configuration: OnceLock::new(),
+            begun: AtomicBool::new(false),
+            libcrypto,
+        });
         Provider(NonNull::from(Box::leak(inner)))
     }
 
@@ -162,7 +169,9 @@ impl Provider {
 
     /// Makes ready for the algorithms that are about to be used, once.
     pub fn begin(self) {
-        self.inner().begun.call_once(|| early::open(self));
+        if !self.inner().begun.swap(true, Ordering::Relaxed) {
+            early::open(self);
+        }
     }
 
     /// What is configured: asked for once, at the first use.
