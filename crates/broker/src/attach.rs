@@ -48,29 +48,24 @@ impl Broker {
 
     /// The memory of a grant has been taken from the system, or can't be: its worker is told, if it is still wanted.
     pub(crate) fn prepared(&mut self, id: u64, result: io::Result<()>) {
-        let Some(grant) = self.grants.get_mut(&id).filter(|grant| grant.phase == Phase::Preparing) else {
+        let prepared = self.grants.get_mut(&id).and_then(|grant| Some((grant.worker_end.take()?, grant)));
+        let Some((worker_end, grant)) = prepared else {
             self.was_prepared_for_nobody(id);
             return;
         };
         let worker = grant.worker;
-        let refused = match result {
-            Ok(()) if self.crew[worker].is_ready() => None,
-            Ok(()) => Some((Refusal::NoWorker, DIED.to_owned())),
-            Err(error) => Some((Refusal::Exhausted, error.to_string())),
-        };
-        match (refused, grant.worker_end.take()) {
-            (None, Some(worker_end)) => {
+        match result {
+            Ok(()) if self.crew[worker].is_ready() => {
                 grant.phase = Phase::Serving;
                 let order = Order::Serve { grant: grant.terms.clone() };
                 let descriptors = grant.shares.descriptors(worker_end);
                 self.order(worker, &order, descriptors, Purpose::Serve(id));
+                return;
             }
-            (refused, _) => {
-                let (why, detail) = refused.unwrap_or((Refusal::Exhausted, String::new()));
-                self.take_back(id, why, &detail);
-                self.was_prepared_for_nobody(id);
-            }
+            Ok(()) => self.take_back(id, Refusal::NoWorker, DIED),
+            Err(error) => self.take_back(id, Refusal::Exhausted, &error.to_string()),
         }
+        self.was_prepared_for_nobody(id);
     }
 
     /// A new grant, of memory that the system has yet to give.

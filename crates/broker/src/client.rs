@@ -27,6 +27,7 @@ pub(crate) const CONNECTION: Amounts =
     Amounts::new(&[(Resource::Connections, 1), (Resource::Descriptors, 1)]);
 /// What of it does not remain when it has a grant.
 const UNGRANTED: Amounts = Amounts::new(&[(Resource::Connections, 1)]);
+
 /// A connection.
 pub(crate) struct Client {
     pub(crate) link: Link,

@@ -125,15 +125,19 @@ impl Control {
                 match data.u64() {
                     // It is heard below, as after all else.
                     BROKER => {}
-                    number if number & MOVES != 0 => self.go_on(number & !MOVES),
+                    number if number & MOVES != 0 => {
+                        self.go_on(number & !MOVES);
+                        self.rest();
+                    }
                     grant => {
                         self.steps.step_for(grant);
                         self.attend(grant);
                         self.rest();
-                        self.next_move();
+                        if self.next_move() {
+                            self.rest();
+                        }
                     }
                 }
-                self.rest();
                 if let Some(end) = self.hear_all()? {
                     return Ok(end);
                 }

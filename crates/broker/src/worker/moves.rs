@@ -123,15 +123,15 @@ impl Control {
         }
     }
 
-    /// Goes on with one of them, each in its turn. The pauses that they begin with have times of their own.
-    pub(super) fn next_move(&mut self) {
+    /// Goes on with one of them, each in its turn; whether there is one. The pauses that they begin with have times of their own.
+    pub(super) fn next_move(&mut self) -> bool {
         let goes = |(number, found): (&u64, &Move)| found.goes().then_some(*number);
         let after = (Bound::Excluded(self.went_on), Bound::Unbounded);
         let next = self.moves.range(after).find_map(goes);
-        if let Some(number) = next.or_else(|| self.moves.iter().find_map(goes)) {
-            self.went_on = number;
-            self.go_on(number);
-        }
+        let Some(number) = next.or_else(|| self.moves.iter().find_map(goes)) else { return false };
+        self.went_on = number;
+        self.go_on(number);
+        true
     }
 
     /// Goes on with one, and tells the broker when it is over.
