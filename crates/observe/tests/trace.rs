@@ -329,6 +329,56 @@ fn a_stripped_static_go_program_is_watched() {
     }
 }
 
+/// nettle's functions for single instructions are written in assembly language, and no unwinding table tells of them.
+const NETTLE: &str = r#"
+#include <nettle/aes.h>
+#include <nettle/sha2.h>
+__attribute__((noinline, noipa)) void encrypts(void) {
+  struct aes128_ctx context;
+  unsigned char key[16] = {1}, block[16] = {2};
+  aes128_set_encrypt_key(&context, key);
+  aes128_encrypt(&context, 16, block, block);
+}
+__attribute__((noinline, noipa)) void digests(void) {
+  struct sha256_ctx context;
+  unsigned char data[200] = {1}, digest[32];
+  sha256_init(&context);
+  sha256_update(&context, sizeof data, data);
+  sha256_digest(&context, sizeof digest, digest);
+}
+int main(void) { for (int i = 0; i < 3; i++) encrypts(), digests(); }
+"#;
+
+#[test]
+fn callers_are_found_from_assembly_that_no_table_tells_of() {
+    let name = "callers_are_found_from_assembly_that_no_table_tells_of";
+    let at = |end: &str| {
+        PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("trace-nettle-{}{end}", std::process::id()))
+    };
+    fs::write(at(".c"), NETTLE).unwrap();
+    let mut compile = Command::new("cc");
+    compile.args(["-O1", "-o"]).arg(at("")).arg(at(".c")).arg("-lnettle").stderr(Stdio::null());
+    if !has_aes() || !compile.status().is_ok_and(|status| status.success()) {
+        return println!("SKIPPED {name}: no nettle with headers, or no AES");
+    }
+    for mode in MODES {
+        let run = launched(mode, at("").to_str().unwrap(), &[]);
+        run.assert_right();
+        for (question, caller) in [(Question::Aes, "encrypts"), (Question::Sha, "digests")] {
+            let Verdict::Yes(by) = run.findings.verdict(question) else {
+                assert!(question == Question::Sha && !std::arch::is_x86_feature_detected!("sha"));
+                continue;
+            };
+            for at in by {
+                let function = run.findings.function(at);
+                let known = |chain: &Vec<String>| chain.iter().any(|name| name == caller);
+                let is_known = !function.callers.is_empty() && function.callers.iter().all(known);
+                assert!(is_known, "{mode:?}: {function:?}");
+            }
+        }
+    }
+}
+
 /// A tracer in a process of its own: `examples/trace.rs`.
 fn tracer() -> PathBuf {
     let mut path = std::env::current_exe().unwrap();

@@ -70,20 +70,27 @@ impl Frames {
         self.entries.iter().map(|(range, _)| range.clone())
     }
 
+    /// Whether an address is described.
+    pub fn describe(&self, address: u64) -> bool {
+        self.find(address).is_some()
+    }
+
+    fn find(&self, address: u64) -> Option<usize> {
+        let next = self.entries.partition_point(|(range, _)| range.start <= address);
+        let (range, offset) = self.entries[..next].last()?;
+        range.contains(&address).then_some(*offset)
+    }
+
     /// Calls `with` with the entry that describes the code at an address.
     pub fn entry<T>(
         &self,
         address: u64,
         with: impl FnOnce(&EhFrame<Bytes<'_>>, &BaseAddresses, &FrameDescriptionEntry<Bytes<'_>>) -> Option<T>,
     ) -> Option<T> {
-        let next = self.entries.partition_point(|(range, _)| range.start <= address);
-        let (range, offset) = self.entries[..next].last()?;
-        if !range.contains(&address) {
-            return None;
-        }
+        let offset = self.find(address)?;
         let section = EhFrame::new(&self.table, LittleEndian);
         let entry = section
-            .fde_from_offset(&self.bases, EhFrameOffset(*offset), |section, bases, offset| {
+            .fde_from_offset(&self.bases, EhFrameOffset(offset), |section, bases, offset| {
                 section.cie_from_offset(bases, offset)
             })
             .ok()?;

@@ -11,6 +11,7 @@
 mod bounds;
 mod cache;
 mod classes;
+mod depth;
 mod elf;
 mod find;
 mod flow;

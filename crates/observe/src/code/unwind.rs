@@ -9,6 +9,7 @@ use gimli::{
     UnwindExpression, UnwindTableRow, Value,
 };
 
+use super::depth;
 use super::frames::Bytes;
 use super::generated::Generated;
 use super::image::Image;
@@ -121,7 +122,9 @@ impl Stack<'_> {
             let at = registers.pc - u64::from(is_return);
             let (caller, next) = match self.modules.at(at) {
                 Some(module) => {
-                    (in_module(registers.pc, at, module), step_in(&registers, at, self.memory, module))
+                    let by_table = step_in(&registers, at, self.memory, module);
+                    let next = by_table.or_else(|| Some((self.by_code(&registers, at, module)?, false)));
+                    (in_module(registers.pc, at, module), next)
                 }
                 None => self.in_generated(&registers, at),
             };
@@ -159,6 +162,26 @@ impl Stack<'_> {
         next.general[FRAME_POINTER] = self.memory.word(top - 16).ok()?;
         next.general[STACK_POINTER] = top;
         self.is_code(next.pc).then_some((next, false))
+    }
+
+    /// In functions of which no table tells, by what they have done to the stack since their entry. Only an address behind
+    /// a call is believed.
+    fn by_code(&self, registers: &Registers, at: u64, module: &Module) -> Option<Registers> {
+        let (inside, image) = (at.wrapping_sub(module.bias), &module.image);
+        if image.frames.describe(inside) {
+            return None;
+        }
+        let function = &image.functions()[image.function_at(inside)?];
+        let [start, end] = [function.start, function.end].map(|address| address.wrapping_add(module.bias));
+        let depth = depth::at(self.memory, start, end, registers.pc)?;
+        let above = registers.general[STACK_POINTER].checked_add_signed(depth.bytes)?;
+        let mut next = *registers;
+        next.pc = self.memory.word(above).ok()?;
+        next.general[STACK_POINTER] = above.checked_add(8)?;
+        for (number, below) in depth.saved() {
+            next.general[number] = self.memory.word(above.checked_add_signed(-below)?).ok()?;
+        }
+        (self.is_code(next.pc) && depth::is_behind_call(self.memory, next.pc)).then_some(next)
     }
 
     /// Where rbp points at the caller's rbp, with the address to return to above it. Only addresses of code are believed.

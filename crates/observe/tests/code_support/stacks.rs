@@ -97,6 +97,38 @@ fn frame_pointers_serve_where_there_are_no_tables() {
     in_order(&callers_in(&program), &["innermost", "middle", "compare"]);
 }
 
+/// A function in assembly language of which no unwinding table tells, and its callers, one of which needs its rbp and rbx back.
+const BARE: &str = r#"
+#include <alloca.h>
+#include <stdio.h>
+#include <string.h>
+#define APART __attribute__((noinline, noipa))
+long bare(long n);
+__asm__(".text\n.globl bare\n.type bare,@function\nbare:\n" BODY "1: jmp 1b\n.size bare,.-bare\n");
+APART long innermost(long n) { return bare(n) + 1; }
+APART long middle(long n) { char *room = alloca(n * 100 + 100); memset(room, 1, n * 100); return innermost(n) + room[n]; }
+APART long outermost(long n) { return middle(n) + n; }
+int main(int count, char **words) { puts("ready"); fflush(stdout); return outermost(count) + 1; }
+"#;
+
+#[test]
+fn callers_of_functions_without_a_table_follow_from_their_code() {
+    let bodies = [
+        "",
+        "vzeroupper\n xor %rbp, %rax\n",
+        "push %rbp\n push %rbx\n sub $104, %rsp\n xor %ebp, %ebp\n xor %ebx, %ebx\n",
+        // One way to the place moves rsp in a way that can't be followed.
+        "push %rbp\n xor %ebp, %ebp\n test %rdi, %rdi\n jne 2f\n mov %rsp, %rbp\n and $-64, %rsp\n 2: push %rbx\n",
+    ];
+    for body in bodies {
+        let body = format!("-DBODY=\"{}\"", body.replace('\n', "\\n"));
+        let (_directory, program) = c_program("bare", BARE, &[&body]);
+        let callers = callers_in(&program);
+        let names: Vec<_> = callers.iter().filter_map(|caller| caller.function.as_deref()).collect();
+        assert_eq!(names[..5], ["bare", "innermost", "middle", "outermost", "main"], "{body}");
+    }
+}
+
 const GO: &str = r#"
 package main
 
