@@ -43,6 +43,7 @@ fn row(point: &Point) -> Vec<String> {
         Claim::About => format!("about {published}"),
         Claim::UpTo => format!("up to {published}"),
         Claim::LessThan => format!("less than {published}"),
+        Claim::MoreThan => format!("more than {published}"),
         Claim::None => String::new(),
     };
     vec![point.at.clone(), published, significant(point.model), verdict(point)]
@@ -55,7 +56,7 @@ fn verdict(point: &Point) -> String {
         (How::Counted, Some(error)) => format!("{} (counted)", percent(error)),
         (How::Counted, None) => "counted".to_owned(),
         (How::Predicted, Some(error)) => percent(error),
-        (How::Predicted, None) if point.claim == Claim::LessThan => {
+        (How::Predicted, None) if point.is_limit() => {
             if point.agrees() { "holds" } else { "fails" }.to_owned()
         }
         (How::Predicted, None) => "-".to_owned(),
@@ -91,12 +92,16 @@ fn summary(experiments: &[Experiment]) -> String {
     let errors: Vec<f64> = points().filter_map(Point::error).map(f64::abs).collect();
     let within = errors.iter().filter(|&&error| error <= history::TOLERANCE).count();
     let worst = errors.iter().copied().fold(0.0, f64::max);
+    let limits = || points().filter(|point| point.is_limit());
+    let kept = limits().filter(|point| point.agrees()).count();
     let fitted = points().filter(|point| point.how == How::Fitted).count();
     format!(
-        "{fitted} figures went into the fit. Of {} others, {within} are within {:.0} %; the worst is {:.1} % off.\n",
+        "{fitted} figures went into the fit. Of {} others, {within} are within {:.0} %; the worst is {:.1} % off. Of {} limits, \
+         {kept} hold.\n",
         errors.len(),
         100.0 * history::TOLERANCE,
-        100.0 * worst
+        100.0 * worst,
+        limits().count(),
     )
 }
 
@@ -108,6 +113,7 @@ pub fn json(experiments: &[Experiment]) -> Value {
             Claim::About => "about",
             Claim::UpTo => "up to",
             Claim::LessThan => "less than",
+            Claim::MoreThan => "more than",
             Claim::None => "none",
         };
         let how = |how| match how {
