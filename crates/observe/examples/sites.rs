@@ -19,11 +19,12 @@ fn main() -> Result<(), Box<dyn Error>> {
             let function = &image.functions()[site.function];
             let entry = if function.entry_proven { "" } else { ", entry not proven" };
             println!(
-                "{} {:x}..{:x} {:?}{entry}",
+                "{} {:x}..{:x} {:?}{entry} {:?}",
                 image.name(site.function),
                 function.start,
                 function.end,
-                function.bounds
+                function.bounds,
+                image.carry_less(site.function)
             );
             last = Some(site.function);
         }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use millstream_observe::capability::Withheld;
 use millstream_observe::code::{Class, Classes};
 use millstream_observe::process::{Launch, Tracer};
-use millstream_observe::trace::findings::Note;
+use millstream_observe::trace::findings::{Note, Origin};
 use millstream_observe::trace::{Findings, Mode, Options, Question, Trace, Verdict};
 use millstream_observe::without::{Masker, supported};
 
@@ -327,6 +327,34 @@ fn a_stripped_static_go_program_is_watched() {
             run.findings.verdict(Question::Aes)
         );
     }
+}
+
+#[test]
+fn a_checksum_without_a_name_is_told_from_a_cipher() {
+    let name = "a_checksum_without_a_name_is_told_from_a_cipher";
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/trace_support/checksum.c");
+    let program =
+        PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("trace-checksum-{}", std::process::id()));
+    let compiled = |define: &str| {
+        let mut compile = Command::new("cc");
+        compile.args(["-O1", "-s", define, "-o"]).arg(&program).arg(source);
+        compile.stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+    };
+    if !std::arch::is_x86_feature_detected!("pclmulqdq") || !compiled("-DFOLDS") {
+        return println!("SKIPPED {name}: no C compiler, or no carry-less multiplication");
+    }
+    for mode in MODES {
+        let run = launched(mode, program.to_str().unwrap(), &[]);
+        run.assert_right();
+        let verdict = run.findings.verdict(Question::CarryLess);
+        let Verdict::OnlyNoise(by, origins) = &verdict else { panic!("{mode:?}: {verdict:?}") };
+        assert_eq!((by.len(), &origins[..]), (2, &[Origin::Checksum][..]));
+    }
+    assert!(compiled("-DSAYS_NOTHING"));
+    let run = launched(Mode::Once, program.to_str().unwrap(), &[]);
+    run.assert_right();
+    let Verdict::Yes(by) = run.findings.verdict(Question::CarryLess) else { panic!("{:?}", run.findings) };
+    assert!(run.findings.is_perhaps_checksum(Question::CarryLess, &by));
 }
 
 /// nettle's functions for single instructions are written in assembly language, and no unwinding table tells of them.

@@ -84,14 +84,17 @@ fn answers(findings: &Findings) -> String {
         let always = matches!(question, Question::Aes | Question::CarryLess | Question::Sha);
         let is_no = matches!(verdict, Verdict::Unused(_) | Verdict::Absent | Verdict::Unknown(_));
         if always || !is_no {
-            let _ = writeln!(text, "{}: {}", question.label(), answer(findings, &verdict));
+            let _ = writeln!(text, "{}: {}", question.label(), answer(findings, *question, &verdict));
         }
     }
     text
 }
 
-fn answer(findings: &Findings, verdict: &Verdict) -> String {
+fn answer(findings: &Findings, question: Question, verdict: &Verdict) -> String {
     match verdict {
+        Verdict::Yes(at) if findings.is_perhaps_checksum(question, at) => {
+            format!("yes, perhaps for a checksum, by {}", by_module(findings, at))
+        }
         Verdict::Yes(at) => format!("yes, by {}", by_module(findings, at)),
         Verdict::OnlyNoise(at, origins) => {
             let origins = enumerated(origins.iter().map(Origin::to_string));
@@ -408,6 +411,7 @@ fn question_json(findings: &Findings, question: Question) -> Value {
         "question": question.label(),
         "classes": classes(question.classes()),
         "answer": answer,
+        "perhaps_checksum": answer == "yes" && findings.is_perhaps_checksum(question, by),
         "functions": by.iter().map(function).collect::<Vec<_>>(),
     })
 }
@@ -479,7 +483,7 @@ fn time(time: Duration) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use millstream_observe::code::Class;
+    use millstream_observe::code::{CarryLess, Class};
 
     use super::*;
 
@@ -491,6 +495,7 @@ mod tests {
             address: 0x1000,
             bounds: Bounds::Symbol,
             present: class,
+            carry_less: CarryLess::Unknown,
             ran,
             worked: if origins.contains(&Origin::Work) { class } else { Classes::NONE },
             entries: Some(entries),

@@ -76,6 +76,14 @@ impl Class {
         matches!(self.meaning(), Meaning::Cryptography)
     }
 
+    /// Those that are AES.
+    pub const fn aes_rounds() -> Classes {
+        let mut classes = Classes::NONE;
+        classes.insert(Class::Aes);
+        classes.insert(Class::Vaes);
+        classes
+    }
+
     /// Those that this processor has not.
     pub fn lacking() -> Classes {
         let here = crate::processor::capabilities();

@@ -4,10 +4,9 @@
 //! address to return to at the top of the stack. From there on pushes, calls' pushes and additions to rsp tell where it is,
 //! along one way from the entry to the place; and they tell which of its caller's registers a function has put on the stack.
 
-use std::collections::HashSet;
-
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register};
 
+use super::walk::walk;
 use crate::memory::Memory;
 
 /// What was pushed of its caller's registers: rbx, rbp, r12 to r15, by their numbers in DWARF's order.
@@ -22,8 +21,6 @@ const KEPT: [(Register, usize); 6] = [
 
 /// Longer functions are looked at up to here.
 const LONGEST: u64 = 64 << 10;
-/// So many instructions are decoded to find a place.
-const MOST_STEPS: usize = 20_000;
 
 /// How a function has changed the stack since its entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -90,39 +87,19 @@ pub(super) fn at(memory: &dyn Memory, start: u64, end: u64, place: u64) -> Optio
     let length = end.checked_sub(start)?.min(LONGEST);
     let mut code = vec![0; usize::try_from(length).ok()?];
     memory.read(start, &mut code).ok()?;
-    let mut decoder = Decoder::with_ip(64, &code, start, DecoderOptions::NONE);
-    let mut seen = HashSet::new();
-    let mut todo = vec![(start, Depth::default())];
-    while let Some((address, depth)) = todo.pop() {
-        if address == place {
-            return Some(depth);
+    let mut found = None;
+    walk(&code, start, Depth::default(), |instruction, depth| {
+        if instruction.ip() == place {
+            found = Some(depth);
         }
-        if !(start..start + length).contains(&address) || !seen.insert(address) || seen.len() > MOST_STEPS {
-            continue;
+        let after = depth.after(instruction).filter(|_| found.is_none())?;
+        // Behind a call that never returns there may be another function.
+        if instruction.next_ip() == place && instruction.flow_control() != FlowControl::UnconditionalBranch {
+            found = Some(after);
         }
-        decoder.set_position((address - start) as usize).ok()?;
-        decoder.set_ip(address);
-        let instruction = decoder.decode();
-        if instruction.is_invalid() {
-            continue;
-        }
-        let Some(after) = depth.after(&instruction) else { continue };
-        if matches!(instruction.op0_kind(), OpKind::NearBranch64) && !instruction.is_call_near() {
-            todo.push((instruction.near_branch_target(), after));
-        }
-        let goes_on = !matches!(
-            instruction.flow_control(),
-            FlowControl::UnconditionalBranch
-                | FlowControl::IndirectBranch
-                | FlowControl::Return
-                | FlowControl::Interrupt
-                | FlowControl::Exception
-        );
-        if goes_on {
-            todo.push((instruction.next_ip(), after));
-        }
-    }
-    None
+        Some(after)
+    });
+    found
 }
 
 /// Whether the instruction before an address is a call, as it is before every address to return to.

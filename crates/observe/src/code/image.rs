@@ -8,7 +8,8 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::bounds::{Bounds, Found, Function, Functions, of_symbols};
-use super::classes::{Classes, Counts};
+use super::carry_less::{self, CarryLess};
+use super::classes::{Class, Classes, Counts};
 use super::elf::{Elf, Segment, Source, Symbol};
 use super::frames::Frames;
 use super::generated::hotspot;
@@ -41,6 +42,8 @@ pub struct Image {
     unproved: Counts,
     build_id: Option<Vec<u8>>,
     pub(super) libraries: Vec<Library>,
+    /// Of functions that multiply without carries, and say what for.
+    carry_less: HashMap<usize, CarryLess>,
     pub(super) segments: Vec<Segment>,
     /// Data that tells what a virtual machine has made.
     pub(super) landmarks: HashMap<Box<str>, u64>,
@@ -142,6 +145,7 @@ impl Image {
         let is_of_interest = survey.proven.total() + survey.unproved.total() > 0;
         let texts = if is_of_interest { elf.read_only_data() } else { Vec::new() };
         Image {
+            carry_less: carry_less_in(&survey, &code, elf),
             libraries: known::held(&texts, &elf.needed()),
             functions: survey.functions,
             sites: survey.sites,
@@ -196,6 +200,11 @@ impl Image {
         names::display(function.name.as_deref(), function.start)
     }
 
+    /// What a function multiplies without carries for, as far as its numbers say it.
+    pub fn carry_less(&self, function: usize) -> CarryLess {
+        self.carry_less.get(&function).copied().unwrap_or_default()
+    }
+
     /// Which parts of the file are executable, in whole pages.
     pub fn code_in_file(&self) -> impl Iterator<Item = Range<u64>> {
         const PAGE: u64 = 4096;
@@ -220,6 +229,24 @@ impl Image {
         let address = segment.address.wrapping_sub(segment.offset).wrapping_add(offset);
         Some(start.wrapping_sub(address))
     }
+}
+
+/// What the functions with carry-less multiplication are for.
+fn carry_less_in(survey: &Survey, code: &[Code], elf: &Elf<'_>) -> HashMap<usize, CarryLess> {
+    let mut classes: HashMap<usize, Classes> = HashMap::new();
+    for site in &survey.sites {
+        let known = classes.entry(site.function).or_default();
+        *known = known.union(site.classes);
+    }
+    classes.retain(|_, classes| classes.has(Class::Pclmul) || classes.has(Class::Vpclmul));
+    let read = |address| elf.at_address(address, 16)?.try_into().ok();
+    let of = |(index, classes): (usize, Classes)| {
+        let function = &survey.functions.list[index];
+        let code = code.iter().find(|code| (code.start..code.end()).contains(&function.start))?;
+        let range = function.start..function.end.min(code.end());
+        Some((index, carry_less::of(code.at(&range), range.start, classes, read)))
+    };
+    classes.into_iter().filter_map(of).collect()
 }
 
 /// The symbols of the file that a distribution keeps apart from a stripped one.

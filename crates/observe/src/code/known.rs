@@ -190,6 +190,14 @@ const RANDOMNESS: &[&str] = &[
 const CHECKSUMS: &[&str] =
     &["crc32", "CRC32", "crc64", "crc_", "_crc", "adler32", "StubRoutines::updateBytes"];
 
+/// What names of functions say that compute in GCM's field, or in those of elliptic curves.
+const FIELDS: &[&str] = &["ghash", "GHASH", "gcm", "GCM", "polyval", "POLYVAL", "gf2m", "GF2m"];
+
+/// Whether a function's name says that it multiplies without carries for a cipher or a curve.
+pub fn is_field_arithmetic(function: &str) -> bool {
+    FIELDS.iter().any(|word| function.contains(word))
+}
+
 /// What noise a function makes, by its name.
 pub fn noise(function: &str) -> Option<Noise> {
     let speaks_of = |words: &[&str]| words.iter().any(|word| function.contains(word));

@@ -9,6 +9,7 @@ use gimli::{
     UnwindExpression, UnwindTableRow, Value,
 };
 
+use super::carry_less::CarryLess;
 use super::depth;
 use super::frames::Bytes;
 use super::generated::Generated;
@@ -88,6 +89,8 @@ pub struct Caller {
     pub is_named: bool,
     /// How far behind the function's start.
     pub offset: u64,
+    /// What it multiplies without carries for: [`Image::carry_less`].
+    pub carry_less: CarryLess,
 }
 
 /// The functions that a thread with these registers is in, the innermost first: at most [`MOST_FRAMES`]. It ends where
@@ -150,6 +153,7 @@ impl Stack<'_> {
             is_named: made.is_some(),
             offset: made.as_ref().map_or(0, |made| registers.pc.saturating_sub(made.start)),
             function: made.map(|made| made.name),
+            carry_less: CarryLess::Unknown,
         };
         (caller, next)
     }
@@ -216,6 +220,7 @@ fn in_module(address: u64, at: u64, module: &Module) -> Caller {
         function: found.map(|function| module.image.name(function)),
         is_named: function.is_some_and(|function| function.name.is_some()),
         offset: function.map_or(0, |function| address.wrapping_sub(module.bias).wrapping_sub(function.start)),
+        carry_less: found.map_or(CarryLess::Unknown, |function| module.image.carry_less(function)),
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 pub use super::notes::Note;
-use crate::code::{Bounds, Class, Classes, Counts};
+use crate::code::{Bounds, CarryLess, Class, Classes, Counts, known};
 
 /// How sites are watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -103,6 +103,8 @@ pub struct Function {
     pub bounds: Bounds,
     /// The classes it holds instructions of.
     pub present: Classes,
+    /// What it multiplies without carries for, as far as its numbers say it.
+    pub carry_less: CarryLess,
     /// Those of them that ran.
     pub ran: Classes,
     /// Those of them that ran for something else than noise.
@@ -334,6 +336,20 @@ impl Findings {
         if present.is_empty() { Verdict::Absent } else { Verdict::Unused(present) }
     }
 
+    /// Whether nothing tells if these functions, which answer a question with yes, made a checksum: they multiply without carries, and
+    /// neither AES in their module nor their numbers, names or callers say what for.
+    pub fn is_perhaps_checksum(&self, question: Question, at: &[At]) -> bool {
+        let is_open = |at: &At| {
+            let function = self.function(*at);
+            let ciphers = self.modules[at.module].present.intersection(Class::aes_rounds());
+            let mut names = function.callers.iter().flatten().chain([&function.name]);
+            function.carry_less == CarryLess::Unknown
+                && ciphers.is_empty()
+                && !names.any(|name| known::is_field_arithmetic(name))
+        };
+        question == Question::CarryLess && at.iter().all(is_open)
+    }
+
     /// A function.
     pub fn function(&self, at: At) -> &Function {
         &self.modules[at.module].functions[at.function]
@@ -415,6 +431,7 @@ mod tests {
             address: 0x1000,
             bounds: Bounds::Symbol,
             present: set(present),
+            carry_less: CarryLess::Unknown,
             ran: set(worked).union(set(noise)),
             worked: set(worked),
             entries: None,
@@ -431,6 +448,26 @@ mod tests {
     fn findings(functions: Vec<Function>) -> Findings {
         let present = functions.iter().fold(Classes::NONE, |set, function| set.union(function.present));
         Findings { modules: vec![Module { functions, present, ..Module::default() }], ..Findings::default() }
+    }
+
+    #[test]
+    fn what_nothing_speaks_for_may_be_a_checksum() {
+        let multiplies = [Class::Pclmul];
+        let is_perhaps = |change: fn(&mut Findings)| {
+            let mut found = findings(vec![function(&multiplies, &multiplies, &[])]);
+            change(&mut found);
+            let Verdict::Yes(at) = found.verdict(Question::CarryLess) else { panic!("{found:?}") };
+            found.is_perhaps_checksum(Question::CarryLess, &at)
+        };
+        assert!(is_perhaps(|_| ()));
+        assert!(!is_perhaps(|found| found.modules[0].present.insert(Class::Vaes)));
+        assert!(!is_perhaps(|found| found.modules[0].functions[0].carry_less = CarryLess::Cipher));
+        assert!(!is_perhaps(|found| found.modules[0].functions[0].name = "gcm_ghash_clmul".into()));
+        assert!(!is_perhaps(
+            |found| found.modules[0].functions[0].callers = vec![vec!["PolyvalHash".into(), "gf2m".into()]]
+        ));
+        let aes = findings(vec![function(&[Class::Aes], &[Class::Aes], &[])]);
+        assert!(!aes.is_perhaps_checksum(Question::Aes, &[At { module: 0, function: 0 }]));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use super::breakpoints::Original;
 use super::findings::{Findings, Function, Mode, Module, Note};
-use crate::code::{Classes, Image, known};
+use crate::code::{CarryLess, Classes, Image, known};
 use crate::memory::Memory;
 use crate::process::files;
 use crate::process::maps::Map;
@@ -163,7 +163,11 @@ fn spots_of(image: &Image, module: usize, mode: Mode) -> (Vec<Function>, Vec<Spo
     let mut spots: Vec<Spot> = Vec::new();
     for site in image.sites() {
         let function = *indices.entry(site.function).or_insert_with(|| {
-            functions.push(function_of(&image.functions()[site.function], Some(image.name(site.function))));
+            let found = &image.functions()[site.function];
+            functions.push(Function {
+                carry_less: image.carry_less(site.function),
+                ..function_of(found, Some(image.name(site.function)))
+            });
             functions.len() - 1
         });
         functions[function].present = functions[function].present.union(site.classes);
@@ -221,6 +225,7 @@ pub(super) fn function_of(found: &crate::code::Function, name: Option<String>) -
         address: found.start,
         bounds: found.bounds,
         present: Classes::NONE,
+        carry_less: CarryLess::Unknown,
         ran: Classes::NONE,
         worked: Classes::NONE,
         entries: None,

@@ -1,8 +1,9 @@
 //! What crypto instructions ran for, as far as those who called say it.
 
-use super::findings::Origin;
+use super::findings::{Origin, Question};
 use crate::code::known::{self, Noise};
 use crate::code::unwind::{Caller, Registers};
+use crate::code::{CarryLess, Classes};
 
 /// Parts of the names of functions under which libraries try themselves.
 const SELF_TESTS: &[&str] = &[
@@ -16,18 +17,29 @@ const SELF_TESTS: &[&str] = &[
     "fips140.CAST",
 ];
 
-/// What it was, by the functions that a thread was in, the innermost first. A random generator that is tried is tried.
-pub(super) fn of(frames: &[Caller]) -> Origin {
+/// What instructions of these classes were for, by the functions that a thread was in, the innermost first. A random generator that is
+/// tried is tried.
+pub(super) fn of(frames: &[Caller], classes: Classes) -> Origin {
     let names = frames.iter().filter_map(|frame| frame.function.as_deref());
     if names.into_iter().any(|name| SELF_TESTS.iter().any(|part| name.contains(part))) {
         return Origin::SelfTest;
     }
     match known::noise_among(frames) {
+        None if is_checksum(frames, classes) => Origin::Checksum,
         None => Origin::Work,
         Some(Noise::Randomness) => Origin::Random,
         Some(Noise::HashTable) => Origin::HashTable,
         Some(Noise::Checksum) => Origin::Checksum,
     }
+}
+
+/// Whether numbers are multiplied without carries, and the first function that says what for makes a checksum.
+fn is_checksum(frames: &[Caller], classes: Classes) -> bool {
+    let multiplies = Question::CarryLess.classes();
+    let says = frames.iter().map(|frame| frame.carry_less).find(|what| *what != CarryLess::Unknown);
+    !classes.intersection(multiplies).is_empty()
+        && !classes.difference(multiplies).is_proof()
+        && says == Some(CarryLess::Checksum)
 }
 
 /// A frame's name for people.
@@ -76,6 +88,7 @@ pub(super) fn registers(registers: &crate::process::Registers) -> Registers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::code::Class;
 
     fn origin(chain: &[&str]) -> Origin {
         let frame = |name: &&str| Caller {
@@ -85,8 +98,34 @@ mod tests {
             function: Some((*name).to_owned()),
             is_named: !name.starts_with("fn_"),
             offset: 0,
+            carry_less: CarryLess::Unknown,
         };
-        of(&chain.iter().map(frame).collect::<Vec<_>>())
+        of(&chain.iter().map(frame).collect::<Vec<_>>(), Class::Aes.into())
+    }
+
+    #[test]
+    fn numbers_tell_a_checksum_from_a_cipher() {
+        let frame = |carry_less| Caller {
+            address: 0,
+            inside: 0,
+            module: None,
+            function: None,
+            is_named: false,
+            offset: 0,
+            carry_less,
+        };
+        let origin = |says: &[CarryLess], classes: &[Class]| {
+            let frames: Vec<Caller> = says.iter().copied().map(frame).collect();
+            of(&frames, classes.iter().copied().collect())
+        };
+        let multiplies = [Class::Pclmul];
+        let nothing = CarryLess::Unknown;
+        assert_eq!(origin(&[nothing, CarryLess::Checksum], &multiplies), Origin::Checksum);
+        assert_eq!(origin(&[CarryLess::Cipher, CarryLess::Checksum], &multiplies), Origin::Work);
+        assert_eq!(origin(&[nothing], &multiplies), Origin::Work);
+        assert_eq!(origin(&[CarryLess::Checksum], &[Class::Pclmul, Class::Aes]), Origin::Work);
+        assert_eq!(origin(&[CarryLess::Checksum], &[Class::Sha]), Origin::Work);
+        assert_eq!(origin(&[CarryLess::Checksum], &[Class::Crc32]), Origin::Work);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::Path;
 use std::process::Command;
 
-use millstream_observe::code::{Class, Image, Images, known};
+use millstream_observe::code::{CarryLess, Class, Image, Images, known};
 
 use crate::support::{Directory, Program, has};
 
@@ -91,6 +91,36 @@ fn what_is_found_is_what_objdump_counts() {
     println!("{compared} libraries compared");
     if compared == 0 {
         println!("SKIPPED none of {libraries:?} is installed");
+    }
+}
+
+#[test]
+fn libraries_of_checksums_are_told_from_those_of_ciphers() {
+    let folder = Path::new("/usr/lib/x86_64-linux-gnu");
+    let what = |library: &str| -> Option<Vec<CarryLess>> {
+        let path = folder.join(library);
+        if !path.exists() {
+            println!("SKIPPED {library} is not installed");
+            return None;
+        }
+        let image = image(path);
+        let multiply = |class| class == Class::Pclmul || class == Class::Vpclmul;
+        let sites = image.sites().iter().filter(|site| site.classes.iter().any(multiply));
+        let mut functions: Vec<usize> = sites.map(|site| site.function).collect();
+        functions.dedup();
+        Some(functions.into_iter().map(|function| image.carry_less(function)).collect())
+    };
+    for library in ["libdeflate.so.0", "liblzma.so.5"] {
+        if let Some(found) = what(library) {
+            // Some versions have none of it.
+            assert!(found.iter().all(|what| *what == CarryLess::Checksum), "{library}: {found:?}");
+        }
+    }
+    for library in ["libcrypto.so.3", "libgnutls.so.30", "libnettle.so.8"] {
+        if let Some(found) = what(library) {
+            assert!(found.contains(&CarryLess::Cipher), "{library}: {found:?}");
+            assert!(!found.contains(&CarryLess::Checksum), "{library}: {found:?}");
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::io;
 use std::time::Instant;
 
 use super::{LINKER, Trace};
-use crate::code::unwind;
+use crate::code::{Classes, unwind};
 use crate::process::{Answer, Thread};
 use crate::trace::breakpoints::{Armed, Trap};
 use crate::trace::displaced::{Way, way};
@@ -84,7 +84,8 @@ impl Trace {
         self.entered(thread, spot);
         let known = self.findings.modules[spot.module].functions[spot.function].callers.len();
         let is_asked = !spot.classes.is_empty() || known == 0;
-        let (chain, origin) = if is_asked { self.callers(thread, id)? } else { (Vec::new(), Origin::Work) };
+        let (chain, origin) =
+            if is_asked { self.callers(thread, id, spot.classes)? } else { (Vec::new(), Origin::Work) };
         let function = &mut self.findings.modules[spot.module].functions[spot.function];
         function.hits += 1;
         function.first.get_or_insert(now);
@@ -131,7 +132,12 @@ impl Trace {
     }
 
     /// The names of the functions that a thread is in, the innermost first, and what they say it is for.
-    fn callers(&mut self, thread: &mut Thread, id: u32) -> io::Result<(Vec<String>, Origin)> {
+    fn callers(
+        &mut self,
+        thread: &mut Thread,
+        id: u32,
+        classes: Classes,
+    ) -> io::Result<(Vec<String>, Origin)> {
         let registers = *thread.registers()?;
         let Some(space) = self.spaces.get(&id) else { return Ok((Vec::new(), Origin::Work)) };
         let memory = AsItWas { memory: &space.memory, table: &space.table };
@@ -145,7 +151,7 @@ impl Trace {
             None => made(frame.address).unwrap_or_else(|| origin::name(frame)),
             Some(_) => origin::name(frame),
         };
-        Ok((frames.iter().map(name).collect(), origin::of(&frames)))
+        Ok((frames.iter().map(name).collect(), origin::of(&frames, classes)))
     }
 
     /// Whether a breakpoint that fired stays.
