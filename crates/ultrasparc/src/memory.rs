@@ -10,11 +10,15 @@
 //! the inlined loads and stores check it by the length of the table of pages, which is that of the reservation.
 #![allow(unsafe_code)]
 
+mod shared;
+
 use std::io;
-use std::ops::{BitOr, Range};
+use std::ops::BitOr;
 use std::ptr::NonNull;
 
 use rustix::mm::{Advice, MapFlags, ProtFlags};
+
+use shared::Shared;
 
 /// What the processor's pages are long, and the unit of protection.
 pub const PAGE_BYTES: u64 = 8192;
@@ -129,8 +133,8 @@ pub struct Memory {
     first_free: usize,
     /// Pages with blocks whose words may have changed.
     stale: Vec<u64>,
-    /// Ranges of pages that are, or were, shared with children of this process.
-    shared: Vec<Range<usize>>,
+    /// The pages that are shared with other processes.
+    shared: Vec<Shared>,
 }
 
 // SAFETY: the reservation belongs to this value alone; its address means the same in every thread.
@@ -174,47 +178,6 @@ impl Memory {
             self.first_free = pages.end;
         }
         self.pages[pages].fill(protection.page());
-    }
-
-    /// As [`Memory::map`], and children that this process forks later share the pages with it.
-    ///
-    /// # Errors
-    /// The host can't share pages of this length.
-    pub fn share(&mut self, address: u64, length: u64, protection: Protection) -> io::Result<()> {
-        if rustix::param::page_size() as u64 > PAGE_BYTES {
-            return Err(io::ErrorKind::Unsupported.into());
-        }
-        self.map(address, length, protection);
-        let pages = pages_of(address, length);
-        self.renew(pages.clone(), MapFlags::SHARED)?;
-        self.shared.push(pages);
-        Ok(())
-    }
-
-    /// Whether the page at `address` is shared with children.
-    #[must_use]
-    pub fn is_shared(&self, address: u64) -> bool {
-        let page = (address >> PAGE_BITS) as usize;
-        self.shared.iter().any(|pages| pages.contains(&page))
-    }
-
-    /// Has the host put new memory where the pages are.
-    fn renew(&mut self, pages: Range<usize>, flags: MapFlags) -> io::Result<()> {
-        let bytes = pages.len() << PAGE_BITS;
-        if bytes == 0 {
-            return Ok(());
-        }
-        // SAFETY: the pages lie inside the reservation, which is this value's own, and `self` is borrowed mutably: what was there
-        // nobody refers to.
-        unsafe {
-            rustix::mm::mmap_anonymous(
-                self.base.as_ptr().add(pages.start << PAGE_BITS).cast(),
-                bytes,
-                ProtFlags::READ | ProtFlags::WRITE,
-                flags | MapFlags::FIXED | MapFlags::NORESERVE,
-            )?;
-        }
-        Ok(())
     }
 
     /// Removes the pages of the range.
@@ -376,10 +339,7 @@ impl Memory {
         if pages.is_empty() || self.pages[pages.clone()].iter().all(|page| *page == 0) {
             return;
         }
-        let overlaps = |shared: &Range<usize>| shared.start < pages.end && pages.start < shared.end;
-        if self.shared.iter().any(overlaps) && self.renew(pages.clone(), MapFlags::PRIVATE).is_ok() {
-            let inside = |shared: &Range<usize>| pages.start <= shared.start && shared.end <= pages.end;
-            self.shared.retain(|shared| !inside(shared));
+        if self.take_back(&pages) {
             return;
         }
         let bytes = pages.len() << PAGE_BITS;

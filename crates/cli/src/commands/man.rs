@@ -226,9 +226,15 @@ pub(super) const SPARC: &[Section] = &[
 which --sysroot names: absolute paths that are there are taken from there, others from this machine. On Debian, \
 --sysroot /usr/sparc64-linux-gnu after installing libc6-sparc64-cross.
 
-Files, descriptors, children, timers, sockets and the terminal are this process's own. Programs that it starts are run the same \
-way if they are for sparc64, and natively if they are for this machine. A thread is refused, with EAGAIN. A file that is \
-mapped to be shared is written when it is unmapped or synchronised, and when the program ends. A program has 256 GiB of addresses.
+Files, descriptors, children, timers, sockets, semaphores, queues of messages and the terminal are this process's own. Programs that it \
+starts are run the same way if they are for sparc64, and natively if they are for this machine. Memory that is shared with children, and \
+segments of System V, are the host's: everybody sees at once what another writes, compare-and-swap holds, and semaphores in it wake who \
+waits. A file that is mapped to be shared is not: it is written when it is unmapped or synchronised, and when the program ends. Shared memory \
+does not grow or move (mremap). A program has 256 GiB of addresses.
+
+There are no threads: one is refused, with EAGAIN. These calls answer ENOSYS: asynchronous input and output (io_setup, io_uring), ptrace and \
+what reads other processes, mount and namespaces, keys, BPF, performance events, fanotify, userfaultfd, landlock, the placing of memory, quotas, \
+modules, epoll_pwait2, openat2, sched_setattr, signals through a pidfd; futexes other than waiting and waking. seccomp answers EINVAL.
 
 --trace-syscalls tells each system call, and what stopped the program otherwise.",
     ),

@@ -256,7 +256,7 @@ fn odd(cpu: &mut Cpu, op: &Op, op3: u32, immediate: bool) -> Step {
 
 fn ldstub<const IMMEDIATE: bool>(cpu: &mut Cpu, op: &Op) -> Step {
     let address = cpu.address::<IMMEDIATE>(op);
-    match cpu.memory.load_u8(address).and_then(|old| cpu.memory.store_u8(address, 0xff).map(|()| old)) {
+    match cpu.memory.exchange_u8(address, 0xff) {
         Ok(old) => cpu.set(op.rd, old.into()),
         Err(fault) => return cpu.refused(fault, 1),
     }
@@ -265,7 +265,7 @@ fn ldstub<const IMMEDIATE: bool>(cpu: &mut Cpu, op: &Op) -> Step {
 
 fn swap<const IMMEDIATE: bool>(cpu: &mut Cpu, op: &Op) -> Step {
     let (address, new) = (cpu.address::<IMMEDIATE>(op), cpu.stored(op) as u32);
-    match cpu.memory.load_u32(address).and_then(|old| cpu.memory.store_u32(address, new).map(|()| old)) {
+    match cpu.memory.exchange_u32(address, new) {
         Ok(old) => cpu.set(destination(op.rd), old.into()),
         Err(fault) => return cpu.refused(fault, 4),
     }

@@ -281,13 +281,19 @@ pub const INSTRUCTIONS: &[Instruction] = &[
 ];
 
 /// Barriers order memory, which one strand always finds in order.
+/// Orders this process's accesses of memory that it shares with others.
+fn order(_: &mut Cpu, _: &Op) -> Step {
+    std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+    Step::Next
+}
+
 const fn barrier(name: &'static str, immediate: u32, operands: &'static [Operand]) -> Instruction {
     Instruction {
         name,
         mask: 0xffff_e000,
         value: 2 << 30 | 0x28 << 19 | 15 << 14 | immediate << 13,
         operands,
-        decode: Decode::Plain(|_, _| Op::nothing()),
+        decode: Decode::Plain(|_, _| Op { run: order, ..Op::nothing() }),
         ..read(0, Feature::V9)
     }
 }

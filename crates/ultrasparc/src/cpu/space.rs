@@ -401,9 +401,13 @@ fn store_pair<const IMMEDIATE: bool>(cpu: &mut Cpu, op: &Op) -> Step {
 fn exchange<const IMMEDIATE: bool, const SIZE: u8>(cpu: &mut Cpu, op: &Op) -> Step {
     let (asi, address) = (cpu.asi::<IMMEDIATE>(op), cpu.address::<IMMEDIATE>(op));
     let new = if SIZE == 1 { 0xff } else { cpu.get(op.rd) & bits(SIZE) };
-    let exchanged = cpu.atomic_space(asi, address).and_then(|_| {
-        let old = cpu.load_from(asi, address, SIZE)?;
-        cpu.store_to(asi, address, SIZE, new).map(|()| old)
+    let exchanged = cpu.atomic_space(asi, address).and_then(|little| {
+        let order = |value| if little { swapped(value, SIZE) } else { value };
+        let old = match SIZE {
+            1 => cpu.memory.exchange_u8(address, order(new) as u8).map(u64::from),
+            _ => cpu.memory.exchange_u32(address, order(new) as u32).map(u64::from),
+        };
+        old.map(order).map_err(|fault| refusal(fault, SIZE))
     });
     let result = exchanged.map(|old| cpu.set(destination(op.rd), old));
     done(cpu, result)
@@ -417,10 +421,14 @@ fn compare_and_swap<const IMMEDIATE: bool, const SIZE: u8>(cpu: &mut Cpu, op: &O
 /// Memory is to be writable even where nothing is stored.
 fn compare_and_swap_at<const SIZE: u8>(cpu: &mut Cpu, op: &Op, asi: u8) -> Result<(), Trap> {
     let address = cpu.get(op.rs1);
-    cpu.atomic_space(asi, address)?;
-    let old = cpu.load_from(asi, address, SIZE)?;
-    let equal = old == cpu.get(op.rs2) & bits(SIZE);
-    cpu.store_to(asi, address, SIZE, if equal { cpu.get(op.rd) & bits(SIZE) } else { old })?;
+    let little = cpu.atomic_space(asi, address)?;
+    let order = |value| if little { swapped(value, SIZE) } else { value };
+    let (wanted, new) = (order(cpu.get(op.rs2) & bits(SIZE)), order(cpu.get(op.rd) & bits(SIZE)));
+    let old = match SIZE {
+        4 => cpu.memory.compare_and_exchange_u32(address, wanted as u32, new as u32).map(u64::from),
+        _ => cpu.memory.compare_and_exchange_u64(address, wanted, new),
+    };
+    let old = order(old.map_err(|fault| refusal(fault, SIZE))?);
     cpu.set(destination(op.rd), old);
     Ok(())
 }

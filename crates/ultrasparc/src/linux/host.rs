@@ -92,10 +92,14 @@ enum Touch {
     WritesBytes(u64),
     /// Reads and writes so many for each of as many as the argument of that index says.
     Each(usize, u64),
+    /// Reads eight, and as many more as the argument of that index says.
+    ReadsAfter(usize),
+    /// Writes eight, and as many more as the argument of that index says.
+    WritesAfter(usize),
     /// Writes as many as the 32-bit number says to which the argument of that index points.
     WritesCounted(usize),
 }
-use Touch::{Each, Reads, ReadsBytes, Text, Writes, WritesBytes, WritesCounted};
+use Touch::{Each, Reads, ReadsAfter, ReadsBytes, Text, Writes, WritesAfter, WritesBytes, WritesCounted};
 
 /// A call of the host: its number, and which of its arguments are pointers to what.
 #[derive(Clone, Copy)]
@@ -127,6 +131,16 @@ pub mod bytes {
     pub const SYSINFO: usize = 112;
     pub const FLOCK: usize = 32;
     pub const UTSNAME: usize = 390;
+    pub const SHMID: usize = 112;
+    pub const SEMID: usize = std::mem::size_of::<libc::semid_ds>();
+    pub const MSQID: usize = 120;
+    /// Two bytes for each semaphore of the largest set.
+    pub const SEMAPHORES: usize = 2 * 65536;
+    pub const MQ_ATTR: usize = 64;
+    pub const SIGEVENT: usize = 64;
+    pub const CAPABILITIES: usize = 24;
+    /// A handle's head, and the longest handle.
+    pub const FILE_HANDLE: usize = 8 + 128;
 }
 
 use bytes as b;
@@ -172,6 +186,7 @@ numbers! {
     TIMERFD_GETTIME = SYS_timerfd_gettime [1: WritesBytes(b::ITIMERSPEC as u64)];
     MEMFD_CREATE = SYS_memfd_create [0: Text];
     PIDFD_OPEN = SYS_pidfd_open [];
+    SIGNALFD = SYS_signalfd4 [1: ReadsBytes(b::SIGSET as u64)];
     INOTIFY_INIT = SYS_inotify_init1 [];
     INOTIFY_ADD = SYS_inotify_add_watch [1: Text];
     INOTIFY_REMOVE = SYS_inotify_rm_watch [];
@@ -214,6 +229,9 @@ numbers! {
     REMOVEXATTR = SYS_removexattr [0: Text, 1: Text];
     LREMOVEXATTR = SYS_lremovexattr [0: Text, 1: Text];
     FREMOVEXATTR = SYS_fremovexattr [1: Text];
+
+    NAME_TO_HANDLE = SYS_name_to_handle_at [1: Text, 2: WritesBytes(b::FILE_HANDLE as u64), 3: WritesBytes(8)];
+    OPEN_BY_HANDLE = SYS_open_by_handle_at [1: ReadsBytes(b::FILE_HANDLE as u64)];
 
     // Processes and who they are.
     GETPID = SYS_getpid [];
@@ -262,6 +280,14 @@ numbers! {
     PRCTL = SYS_prctl [];
     PRCTL_NAME = SYS_prctl [1: WritesBytes(16)];
     PERSONALITY = SYS_personality [];
+    CAPGET = SYS_capget [0: WritesBytes(8), 1: WritesBytes(b::CAPABILITIES as u64)];
+    CAPSET = SYS_capset [0: WritesBytes(8), 1: ReadsBytes(b::CAPABILITIES as u64)];
+    // With numbers, and with a place in an epoll.
+    KCMP = SYS_kcmp [];
+    KCMP_EPOLL = SYS_kcmp [4: ReadsBytes(12)];
+    SYSLOG = SYS_syslog [1: Writes(2)];
+    // The kernel compares and waits; it writes nothing.
+    FUTEX = SYS_futex [0: ReadsBytes(4), 3: ReadsBytes(b::TIMESPEC as u64)];
     SYSINFO = SYS_sysinfo [0: WritesBytes(b::SYSINFO as u64)];
     UNAME = SYS_uname [0: WritesBytes(b::UTSNAME as u64)];
     SETHOSTNAME = SYS_sethostname [0: Reads(1)];
@@ -306,6 +332,28 @@ numbers! {
     EPOLL_CREATE = SYS_epoll_create1 [];
     EPOLL_CTL = SYS_epoll_ctl [3: ReadsBytes(b::EPOLL_EVENT as u64)];
     EPOLL_WAIT = SYS_epoll_pwait [1: Each(2, b::EPOLL_EVENT as u64), 4: Reads(5)];
+
+    // System V's segments, semaphores and queues.
+    SHMGET = SYS_shmget [];
+    SHMCTL = SYS_shmctl [2: WritesBytes(b::SHMID as u64)];
+    SEMGET = SYS_semget [];
+    SEMTIMEDOP = SYS_semtimedop [1: Each(2, 6), 3: ReadsBytes(b::TIMESPEC as u64)];
+    // With a number; with a structure; with all values of a set.
+    SEMCTL = SYS_semctl [];
+    SEMCTL_SET = SYS_semctl [3: WritesBytes(b::SEMID as u64)];
+    SEMCTL_ALL = SYS_semctl [3: WritesBytes(b::SEMAPHORES as u64)];
+    MSGGET = SYS_msgget [];
+    MSGSND = SYS_msgsnd [1: ReadsAfter(2)];
+    MSGRCV = SYS_msgrcv [1: WritesAfter(2)];
+    MSGCTL = SYS_msgctl [2: WritesBytes(b::MSQID as u64)];
+
+    // POSIX's queues.
+    MQ_OPEN = SYS_mq_open [0: Text, 3: ReadsBytes(b::MQ_ATTR as u64)];
+    MQ_UNLINK = SYS_mq_unlink [0: Text];
+    MQ_SEND = SYS_mq_timedsend [1: Reads(2), 4: ReadsBytes(b::TIMESPEC as u64)];
+    MQ_RECEIVE = SYS_mq_timedreceive [1: Writes(2), 3: WritesBytes(4), 4: ReadsBytes(b::TIMESPEC as u64)];
+    MQ_NOTIFY = SYS_mq_notify [1: ReadsBytes(b::SIGEVENT as u64)];
+    MQ_GETSETATTR = SYS_mq_getsetattr [1: ReadsBytes(b::MQ_ATTR as u64), 2: WritesBytes(b::MQ_ATTR as u64)];
 
     // Sockets.
     SOCKET = SYS_socket [];
@@ -369,6 +417,8 @@ fn fits(arguments: &[Argument<'_>], index: usize, touch: Touch) -> bool {
         ReadsBytes(length) => have >= length,
         WritesBytes(length) => written && have >= length,
         Each(count, size) => written && word(count).checked_mul(size).is_some_and(|length| have >= length),
+        ReadsAfter(length) => word(length).checked_add(8).is_some_and(|length| have >= length),
+        WritesAfter(length) => written && word(length).checked_add(8).is_some_and(|length| have >= length),
         WritesCounted(at) => match arguments.get(at) {
             Some(Argument::Out(length)) if length.len() >= 4 => {
                 let length = u32::from_ne_bytes([length[0], length[1], length[2], length[3]]);
@@ -718,6 +768,33 @@ pub fn pselect(
     words[5] = sized.as_ptr() as u64;
     // SAFETY: the slices are as long as the call's sets and time, and the mask is one word.
     unsafe { raw(PSELECT.raw, &words) }
+}
+
+/// The most pieces of one vector.
+const IOV_MAX: usize = 1024;
+
+/// `vmsplice` into a pipe: the kernel keeps the pages of these bytes, not a copy.
+///
+/// # Errors
+/// As [`call`].
+pub fn splice_from_memory(pipe: u64, pieces: &[&[u8]], flags: u64) -> Result<u64, Errno> {
+    let vector: Vec<_> = pieces
+        .iter()
+        .take(IOV_MAX)
+        .map(|piece| libc::iovec { iov_base: piece.as_ptr().cast_mut().cast(), iov_len: piece.len() })
+        .collect();
+    // SAFETY: the kernel reads the vector and the slices that it names. What it keeps are pages, which it frees itself.
+    unsafe { raw(libc::SYS_vmsplice, &[pipe, vector.as_ptr() as u64, vector.len() as u64, flags, 0, 0]) }
+}
+
+/// `vmsplice` out of a pipe: it copies.
+///
+/// # Errors
+/// As [`call`].
+pub fn splice_to_memory(pipe: u64, to: &mut [u8], flags: u64) -> Result<u64, Errno> {
+    let piece = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: to.len() };
+    // SAFETY: the kernel writes the slice, which is borrowed mutably.
+    unsafe { raw(libc::SYS_vmsplice, &[pipe, &raw const piece as u64, 1, flags, 0, 0]) }
 }
 
 /// What a message is sent from or received into.

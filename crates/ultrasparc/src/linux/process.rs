@@ -123,6 +123,10 @@ pub struct Process {
     pub(crate) signals: Signals,
     /// Files that are mapped to be shared.
     pub(crate) shared: Vec<syscalls::Shared>,
+    /// Segments that are attached.
+    pub(crate) attached: Vec<syscalls::Attached>,
+    /// Whether it may have a descriptor whose bytes are the kernel's structures.
+    pub(crate) has_special: bool,
     pub(crate) after: After,
     /// Calls that are not known and were told.
     told: BTreeSet<u64>,
@@ -160,6 +164,8 @@ impl Process {
             break_end: end,
             signals,
             shared: Vec::new(),
+            attached: Vec::new(),
+            has_special: syscalls::are_inherited(),
             after: After::Return,
             told: BTreeSet::new(),
         })

@@ -37,6 +37,24 @@ pub const STATX: Widths = &[
 ];
 /// The fixed part of `struct linux_dirent64`: inode, offset, length, type.
 pub const DIRENT64: Widths = &[8, 8, 2, 1];
+/// `struct ipc64_perm`; SPARC has the sequence number and the space beside it the other way round.
+const IPC_PERM: Widths = &[4, 4, 4, 4, 4, 4, 2, 2, 4, 8, 8];
+/// What follows it in `struct shmid64_ds`, where SPARC has the size after the times.
+const SHMID_REST: Widths = &[8, 8, 8, 8, 4, 4, 8, 8, 8];
+/// What follows it in `struct msqid64_ds`.
+const MSQID_REST: Widths = &[8, 8, 8, 8, 8, 8, 4, 4, 8, 8];
+/// `struct shminfo64`.
+pub const SHMINFO: Widths = &[8; 9];
+/// `struct shm_info`.
+pub const SHM_INFO: Widths = &[4, 4, 8, 8, 8, 8, 8];
+/// `struct seminfo`.
+pub const SEMINFO: Widths = &[4; 10];
+/// `struct msginfo`.
+pub const MSGINFO: Widths = &[4, 4, 4, 4, 4, 4, 4, 2];
+/// `struct sembuf`.
+pub const SEMBUF: Widths = &[2, 2, 2];
+/// `struct mq_attr`.
+pub const MQ_ATTR: Widths = &[8; 8];
 /// `struct inotify_event` without its name.
 pub const INOTIFY_EVENT: Widths = &[4, 4, 4, 4];
 
@@ -229,6 +247,71 @@ impl Stat<'_> {
     }
 }
 
+/// Bytes of `struct ipc64_perm`.
+const IPC_PERM_BYTES: usize = 48;
+
+/// Bytes of `struct semid64_ds` on SPARC.
+pub const SEMID_BYTES: usize = 88;
+
+fn swap_permissions(bytes: &mut [u8]) {
+    swap(bytes, IPC_PERM);
+    bytes[24..28].rotate_left(2);
+}
+
+/// `struct shmid64_ds` from the host's, in its place.
+pub fn shmid_of_host(bytes: &mut [u8]) {
+    swap_permissions(bytes);
+    swap(&mut bytes[IPC_PERM_BYTES..], SHMID_REST);
+    bytes[IPC_PERM_BYTES..IPC_PERM_BYTES + 32].rotate_left(8);
+}
+
+/// The host's `struct shmid64_ds`, in its place.
+pub fn shmid_to_host(bytes: &mut [u8]) {
+    swap_permissions(bytes);
+    swap(&mut bytes[IPC_PERM_BYTES..], SHMID_REST);
+    bytes[IPC_PERM_BYTES..IPC_PERM_BYTES + 32].rotate_right(8);
+}
+
+/// `struct msqid64_ds` from the host's or back, in its place.
+pub fn swap_msqid(bytes: &mut [u8]) {
+    swap_permissions(bytes);
+    swap(&mut bytes[IPC_PERM_BYTES..], MSQID_REST);
+}
+
+/// Where the two times and the number of semaphores are in the host's `struct semid64_ds`.
+const SEMID: [usize; 3] = [
+    std::mem::offset_of!(libc::semid_ds, sem_otime),
+    std::mem::offset_of!(libc::semid_ds, sem_ctime),
+    std::mem::offset_of!(libc::semid_ds, sem_nsems),
+];
+
+/// How many semaphores the host's `struct semid64_ds` names.
+#[must_use]
+pub fn semaphores(host: &[u8]) -> u64 {
+    host_u64(host, SEMID[2])
+}
+
+/// `struct semid64_ds` from the host's.
+#[must_use]
+pub fn semid_of_host(host: &[u8]) -> Vec<u8> {
+    let mut bytes = host[..IPC_PERM_BYTES].to_vec();
+    swap_permissions(&mut bytes);
+    for at in SEMID {
+        bytes.extend(host_u64(host, at).to_be_bytes());
+    }
+    bytes.resize(SEMID_BYTES, 0);
+    bytes
+}
+
+/// The host's `struct semid64_ds`: what a program may set, which is all in its beginning.
+#[must_use]
+pub fn semid_to_host(guest: &[u8]) -> [u8; std::mem::size_of::<libc::semid_ds>()] {
+    let mut host = [0; std::mem::size_of::<libc::semid_ds>()];
+    host[..IPC_PERM_BYTES].copy_from_slice(&guest[..IPC_PERM_BYTES]);
+    swap_permissions(&mut host);
+    host
+}
+
 /// Turns the entries of a directory over, as the host wrote them.
 pub fn dirents_of_host(bytes: &mut [u8]) {
     let mut rest = bytes;
@@ -303,6 +386,21 @@ mod tests {
         assert_eq!(Stat(&[0; 256]).stat64().len(), 144);
         assert_eq!(Stat(&[0; 256]).stat().len(), 104);
         assert_eq!(rusage_of_host(&[0; 144]).len(), 144);
+        assert_eq!((length(IPC_PERM), length(SHMID_REST), length(MSQID_REST)), (48, 64, 72));
+        assert_eq!(semid_of_host(&[0; std::mem::size_of::<libc::semid_ds>()]).len(), 88);
+    }
+
+    #[test]
+    fn a_segment_s_size_follows_its_times() {
+        let host: Vec<u8> = (0..112).collect();
+        let mut guest = host.clone();
+        shmid_of_host(&mut guest);
+        assert_eq!(guest_u64(&guest, 72), host_u64(&host, 48), "size");
+        assert_eq!(guest_u64(&guest, 48), host_u64(&host, 56), "time of attaching");
+        assert_eq!(guest_u32(&guest, 80), host_u32(&host, 80), "creator");
+        assert_eq!(&guest[26..28], [25, 24], "sequence number");
+        shmid_to_host(&mut guest);
+        assert_eq!(guest, host);
     }
 
     #[test]

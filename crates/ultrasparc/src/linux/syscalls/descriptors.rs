@@ -56,10 +56,7 @@ pub(super) const CALLS: &[Call] = &[
     call(357, "copy_file_range", "dpdpxx", |p, a| between(p, host::COPY_FILE_RANGE, a)).restarting(),
     call(232, "splice", "dpdpxx", |p, a| between(p, host::SPLICE, a)).restarting(),
     call(280, "tee", "ddxx", |_, a| host::call(host::TEE, words(a))).restarting(),
-    call(313, "eventfd", "d", |_, a| host::call(host::EVENTFD, [a[0].into(), 0.into()])),
-    call(318, "eventfd2", "dx", |_, a| {
-        host::call(host::EVENTFD, [a[0].into(), descriptor_flags(a[1], 1)?.into()])
-    }),
+    call(25, "vmsplice", "dpdx", vmsplice).restarting(),
     call(348, "memfd_create", "sx", |p, a| {
         let name = p.text(a[0])?;
         host::call(host::MEMFD_CREATE, [(&name).into(), a[1].into()])
@@ -81,12 +78,20 @@ fn read(p: &mut Process, number: host::Number, a: &[u64; 6], offset: u64) -> Ans
     let [fd, buffer, length, ..] = *a;
     let to = p.room_mut(buffer, length)?;
     let length = to.len() as u64;
-    host::call(number, [int(fd).into(), to.into(), length.into(), offset.into()])
+    let count = host::call(number, [int(fd).into(), to.into(), length.into(), offset.into()])?;
+    if let Some(kind) = p.kind(fd).filter(|_| count > 0) {
+        let mut bytes = p.bytes(buffer, count)?.to_vec();
+        kind.turn(&mut bytes);
+        p.put(buffer, &bytes)?;
+    }
+    Ok(count)
 }
 
 fn write(p: &mut Process, number: host::Number, a: &[u64; 6], offset: u64) -> Answer {
     let [fd, buffer, length, ..] = *a;
     let from = p.bytes(buffer, length)?;
+    let turned = p.turned(fd, from);
+    let from = turned.as_deref().unwrap_or(from);
     host::call(number, [int(fd).into(), from.into(), length.into(), offset.into()])
 }
 
@@ -144,17 +149,38 @@ fn readv(p: &mut Process, a: &[u64; 6], offset: Option<u64>) -> Answer {
             host::call(host::PREAD, [fd, all.as_mut_slice().into(), length.into(), offset.into()])?
         }
     };
-    scatter(p, &pieces, &all[..count as usize])?;
+    let read = &mut all[..count as usize];
+    if let Some(kind) = p.kind(a[0]) {
+        kind.turn(read);
+    }
+    scatter(p, &pieces, read)?;
     Ok(count)
 }
 
 fn writev(p: &mut Process, a: &[u64; 6], offset: Option<u64>) -> Answer {
     let all = gather(p, &pieces(p, a[1], a[2])?)?;
+    let all = p.turned(a[0], &all).unwrap_or(all);
     let (fd, length) = (int(a[0]).into(), all.len() as u64);
     match offset {
         None => host::call(host::WRITE, [fd, all.as_slice().into(), length.into()]),
         Some(offset) => host::call(host::PWRITE, [fd, all.as_slice().into(), length.into(), offset.into()]),
     }
+}
+
+/// Into a pipe the program's own pages, out of one a copy: the end says which.
+fn vmsplice(p: &mut Process, a: &[u64; 6]) -> Answer {
+    let [fd, vector, count, flags, ..] = *a;
+    let pieces = pieces(p, vector, count)?;
+    let way = host::call(host::FCNTL, [int(fd).into(), libc::F_GETFL.into(), 0.into()])?;
+    if way as i32 & libc::O_ACCMODE != libc::O_RDONLY {
+        let bytes: Result<Vec<&[u8]>, Errno> =
+            pieces.iter().map(|&(address, length)| p.bytes(address, length)).collect();
+        return host::splice_from_memory(int(fd), &bytes?, flags);
+    }
+    let mut all = room(p, &pieces)?;
+    let count = host::splice_to_memory(int(fd), &mut all, flags)?;
+    scatter(p, &pieces, &all[..count as usize])?;
+    Ok(count)
 }
 
 fn dup2(_: &mut Process, a: &[u64; 6]) -> Answer {

@@ -116,18 +116,70 @@ pub(super) const CALLS: &[Call] = &[
         let name = p.text(a[1])?;
         host::call(host::FREMOVEXATTR, [int(a[0]).into(), (&name).into()])
     }),
-    call(151, "inotify_init", "", |_, _| host::call(host::INOTIFY_INIT, [0.into()])),
-    call(322, "inotify_init1", "x", |_, a| {
-        host::call(host::INOTIFY_INIT, [super::descriptors::descriptor_flags(a[0], 0)?.into()])
-    }),
     call(152, "inotify_add_watch", "dsx", |p, a| {
         let path = p.text(a[1])?;
         host::call(host::INOTIFY_ADD, [int(a[0]).into(), (&path).into(), a[2].into()])
     }),
+    call(332, "name_to_handle_at", "dsppx", name_to_handle),
+    call(333, "open_by_handle_at", "dpx", open_by_handle),
     call(156, "inotify_rm_watch", "dd", |_, a| {
         host::call(host::INOTIFY_REMOVE, [int(a[0]).into(), int(a[1]).into()])
     }),
 ];
+
+/// Bytes of a handle's head: its length and its type.
+const HANDLE_HEAD: usize = 8;
+
+/// A handle of a program's, as the host has it: only its head is numbers.
+fn handle(p: &Process, address: u64) -> Result<[u8; bytes::FILE_HANDLE], Errno> {
+    let head = p.bytes(address, HANDLE_HEAD as u64)?;
+    let length = s::guest_u32(head, 0) as usize;
+    if length > bytes::FILE_HANDLE - HANDLE_HEAD {
+        return Err(Errno(libc::EINVAL));
+    }
+    let mut handle = [0; bytes::FILE_HANDLE];
+    let whole = HANDLE_HEAD + length;
+    handle[..whole].copy_from_slice(p.bytes(address, whole as u64)?);
+    s::swap(&mut handle, s::TWO_INTS);
+    Ok(handle)
+}
+
+fn name_to_handle(p: &mut Process, a: &[u64; 6]) -> Answer {
+    // Numbers of mounts are an `int` here, as the libraries of this machine have them.
+    const MNT_ID_UNIQUE: u64 = 1;
+    if a[4] & MNT_ID_UNIQUE != 0 {
+        return Err(Errno(libc::EINVAL));
+    }
+    let (path, mut handle, mut mount) = (p.path(a[1])?, handle(p, a[2])?, [0; 8]);
+    let answer = host::call(
+        host::NAME_TO_HANDLE,
+        [
+            int(a[0]).into(),
+            (&path).into(),
+            handle.as_mut_slice().into(),
+            mount.as_mut_slice().into(),
+            int(a[4]).into(),
+        ],
+    );
+    // One that is too long has its length told.
+    let used = match answer {
+        Ok(_) => HANDLE_HEAD + s::host_u32(&handle, 0) as usize,
+        Err(Errno(libc::EOVERFLOW)) => 4,
+        Err(_) => 0,
+    };
+    if used != 0 {
+        s::swap(&mut handle, s::TWO_INTS);
+        p.cpu.memory.write(a[2], &handle[..used])?;
+        p.cpu.memory.write(a[3], &s::host_u32(&mount, 0).to_be_bytes())?;
+    }
+    answer
+}
+
+fn open_by_handle(p: &mut Process, a: &[u64; 6]) -> Answer {
+    let (flags, _) = flags::of_sparc(OPEN, a[2] & 0xffff_ffff & !O_LARGEFILE);
+    let handle = handle(p, a[1])?;
+    host::call(host::OPEN_BY_HANDLE, [int(a[0]).into(), handle.as_slice().into(), flags.into()])
+}
 
 fn put(p: &mut Process, address: u64, bytes: Vec<u8>) -> Answer {
     p.cpu.memory.write(address, &bytes)?;

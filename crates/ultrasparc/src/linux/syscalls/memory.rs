@@ -46,7 +46,7 @@ const PRIVATE: u64 = 2;
 const PROT_WRITE: u64 = 2;
 
 /// A length in whole pages, if it is one.
-fn pages(length: u64) -> Result<u64, Errno> {
+pub(super) fn pages(length: u64) -> Result<u64, Errno> {
     match length.checked_next_multiple_of(PAGE_BYTES) {
         Some(pages) if pages <= SPAN_BYTES => Ok(pages),
         _ => Err(Errno(libc::ENOMEM)),
@@ -79,7 +79,7 @@ fn range(p: &Process, address: u64, length: u64) -> Result<(), Errno> {
 }
 
 /// Whether no page of a range is there.
-fn is_free(p: &Process, address: u64, length: u64) -> bool {
+pub(super) fn is_free(p: &Process, address: u64, length: u64) -> bool {
     (address..address + length)
         .step_by(PAGE_BYTES as usize)
         .all(|page| p.cpu.memory.protection(page).is_none())
@@ -187,6 +187,9 @@ fn munmap(p: &mut Process, a: &[u64; 6]) -> Answer {
 
 fn mprotect(p: &mut Process, a: &[u64; 6]) -> Answer {
     aligned(a[0])?;
+    if a[2] & PROT_WRITE != 0 && p.cpu.memory.is_read_only(a[0], a[1]) {
+        return Err(Errno(libc::EACCES));
+    }
     let changed = p.cpu.memory.protect(a[0], pages(a[1])?, Protection::from_bits(a[2] as u32));
     changed.map(|()| 0).map_err(|_| Errno(libc::ENOMEM))
 }
@@ -202,6 +205,12 @@ fn mremap(p: &mut Process, a: &[u64; 6]) -> Answer {
     }
     range(p, old, old_length).map_err(|_| Errno(libc::EFAULT))?;
     let protection = p.cpu.memory.protection(old).unwrap_or(Protection::DATA);
+    // What others have too can't be copied, and has no more pages than it has.
+    let shared =
+        (old..old + old_length).step_by(PAGE_BYTES as usize).any(|page| p.cpu.memory.is_shared(page));
+    if shared && (flags & FIXED != 0 || new_length > old_length) {
+        return Err(Errno(libc::ENOMEM));
+    }
     if flags & FIXED == 0 {
         if new_length <= old_length {
             p.cpu.memory.unmap(old + new_length, old_length - new_length);
@@ -290,7 +299,8 @@ impl Process {
     }
 
     /// Forgets the shared mappings that lie in a range.
-    fn forget_shared(&mut self, address: u64, length: u64) {
+    pub(super) fn forget_shared(&mut self, address: u64, length: u64) {
+        self.forget_attached(address, length);
         let end = address.saturating_add(length);
         self.shared.retain(|shared| {
             let stays = shared.start < address || shared.start >= end;

@@ -4,11 +4,15 @@
 mod descriptors;
 mod files;
 mod identity;
+mod ipc;
 mod memory;
 mod polling;
 mod processes;
+mod queues;
+mod segments;
 mod signals;
 mod sockets;
+mod special;
 mod system;
 mod terminal;
 mod time;
@@ -16,6 +20,8 @@ mod time;
 use std::sync::LazyLock;
 
 pub(crate) use memory::Shared;
+pub(crate) use segments::Attached;
+pub(crate) use special::are_inherited;
 
 use crate::linux::errno::{Errno, of_sparc};
 use crate::linux::process::Process;
@@ -60,11 +66,15 @@ const FAMILIES: &[&[Call]] = &[
     descriptors::CALLS,
     files::CALLS,
     identity::CALLS,
+    ipc::CALLS,
     memory::CALLS,
     polling::CALLS,
     processes::CALLS,
+    queues::CALLS,
+    segments::CALLS,
     signals::CALLS,
     sockets::CALLS,
+    special::CALLS,
     system::CALLS,
     terminal::CALLS,
     time::CALLS,

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::linux::elf;
-use crate::linux::errno::Errno;
+use crate::linux::errno::{Errno, RESTART};
 use crate::linux::flags;
 use crate::linux::host::{self, bytes};
 use crate::linux::process::{After, Ended, Process};
@@ -42,7 +42,7 @@ pub(super) const CALLS: &[Call] = &[
     call(166, "set_tid_address", "p", |_, _| host::call(host::GETTID, [])),
     // Its locks are those of threads.
     call(300, "set_robust_list", "pd", |_, _| Ok(0)),
-    call(142, "futex", "pdxpp", futex),
+    call(142, "futex", "pdxppx", futex),
     call(117, "getrusage", "dp", |p, a| {
         let mut usage = [0; bytes::RUSAGE];
         let done = host::call(host::GETRUSAGE, [int(a[0]).into(), usage.as_mut_slice().into()])?;
@@ -64,7 +64,7 @@ fn end(p: &mut Process, a: &[u64; 6]) -> Answer {
 fn fork(p: &mut Process, stack: Option<u64>) -> Answer {
     let parent = rustix::process::getpid().as_raw_pid();
     if host::is_caught() {
-        return Err(crate::linux::errno::RESTART);
+        return Err(RESTART);
     }
     match host::fork()? {
         0 => {
@@ -224,13 +224,18 @@ fn waitid(p: &mut Process, a: &[u64; 6]) -> Answer {
     Ok(done)
 }
 
-/// There is one thread, so nobody waits to be woken, and who waits for another waits for its time or for a signal.
+/// A word that other processes have too is the host's. Of one's own there is one thread, so nobody waits to be woken, and who
+/// waits for another waits for its time or for a signal.
 fn futex(p: &mut Process, a: &[u64; 6]) -> Answer {
     const WAIT: u64 = 0;
     const WAKE: u64 = 1;
     const WAIT_BITSET: u64 = 9;
     const WAKE_BITSET: u64 = 10;
     const OPERATION: u64 = 0x7f;
+    const PRIVATE: u64 = 0x80;
+    if a[1] & PRIVATE == 0 && p.cpu.memory.is_shared(a[0]) {
+        return shared_futex(p, a);
+    }
     match a[1] & OPERATION {
         WAKE | WAKE_BITSET => Ok(0),
         operation @ (WAIT | WAIT_BITSET) => {
@@ -241,6 +246,48 @@ fn futex(p: &mut Process, a: &[u64; 6]) -> Answer {
             Err(Errno(libc::ETIMEDOUT))
         }
         _ => Err(Errno(libc::ENOSYS)),
+    }
+}
+
+/// Waits for, or wakes, who else has the word: each holds it big-endian, so it is compared as it lies there.
+fn shared_futex(p: &mut Process, a: &[u64; 6]) -> Answer {
+    const WAIT: u64 = 0;
+    const WAKE: u64 = 1;
+    const WAIT_BITSET: u64 = 9;
+    const WAKE_BITSET: u64 = 10;
+    const OPERATION: u64 = 0x7f;
+    let waits = matches!(a[1] & OPERATION, WAIT | WAIT_BITSET);
+    if !waits && !matches!(a[1] & OPERATION, WAKE | WAKE_BITSET) {
+        return Err(Errno(libc::ENOSYS));
+    }
+    let value = if waits { (a[2] as u32).to_be() } else { a[2] as u32 };
+    let mut timeout = match a[3] {
+        0 => None,
+        _ if !waits => None,
+        address => Some(p.bytes(address, bytes::TIMESPEC as u64)?.to_vec()),
+    };
+    if let Some(timeout) = &mut timeout {
+        s::swap(timeout, s::TIMESPEC);
+    }
+    let word = p.bytes(a[0] & !3, 4)?;
+    if !a[0].is_multiple_of(4) {
+        return Err(Errno(libc::EINVAL));
+    }
+    let answer = host::call(
+        host::FUTEX,
+        [
+            word.into(),
+            (a[1] & 0xffff_ffff).into(),
+            u64::from(value).into(),
+            timeout.as_deref().into(),
+            0.into(),
+            (a[5] & 0xffff_ffff).into(),
+        ],
+    );
+    match answer {
+        // Without a time it is made once more, as a call of its kind that reads is.
+        Err(Errno(libc::EINTR)) if a[3] == 0 && p.restarts_after_caught() => Err(RESTART),
+        answer => answer,
     }
 }
 

@@ -222,6 +222,8 @@ fn receive_message(p: &mut Process, socket: u64, address: u64, flags: u64) -> An
         put_address(p, header.name, address + 8, &mut name, name_length)?;
     }
     let control = control_of_host(&control[..control_length.min(control.len())]);
+    // Descriptors come that way.
+    p.has_special |= !control.is_empty();
     p.put(header.control, &control)?;
     p.put(address + 40, &(control.len() as u64).to_be_bytes())?;
     p.put(address + 48, &flags.to_be_bytes())?;

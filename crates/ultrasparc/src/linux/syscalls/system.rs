@@ -4,7 +4,7 @@ use crate::linux::errno::Errno;
 use crate::linux::host::{self, bytes};
 use crate::linux::process::Process;
 use crate::linux::structures as s;
-use crate::linux::syscalls::{Answer, Call, call};
+use crate::linux::syscalls::{Answer, Call, call, int};
 
 /// Bytes of each text of `uname`.
 const NAME: usize = 65;
@@ -47,9 +47,76 @@ pub(super) const CALLS: &[Call] = &[
     call(425, "io_uring_setup", "dp", |_, _| Err(Errno(libc::ENOSYS))),
     call(363, "pkey_alloc", "xx", |_, _| Err(Errno(libc::ENOSYS))),
     call(346, "seccomp", "dxp", |_, _| Err(Errno(libc::EINVAL))),
-    call(21, "capget", "pp", |_, _| Err(Errno(libc::ENOSYS))),
-    call(22, "capset", "pp", |_, _| Err(Errno(libc::EPERM))),
+    call(21, "capget", "pp", capget),
+    call(22, "capset", "pp", capset),
+    call(341, "kcmp", "dddxx", |p, a| {
+        const EPOLL: u64 = 7;
+        let [one, other, kind, first, second, _] = *a;
+        let [one, other, kind] = [one, other, kind].map(int);
+        if kind != EPOLL {
+            return host::call(
+                host::KCMP,
+                [one.into(), other.into(), kind.into(), first.into(), second.into()],
+            );
+        }
+        let mut slot = p.bytes(second, 12)?.to_vec();
+        s::swap_each(&mut slot, &[4]);
+        let slot = slot.as_slice().into();
+        host::call(host::KCMP_EPOLL, [one.into(), other.into(), kind.into(), first.into(), slot])
+    }),
+    call(207, "syslog", "dpd", |p, a| {
+        const READS: [u64; 3] = [2, 3, 4];
+        let (kind, length) = (int(a[0]), int(a[2]));
+        if !READS.contains(&kind) || a[1] == 0 || (length as i64) < 0 {
+            // Another kind does not look at the place, and a wrong one is refused.
+            return host::call(host::SYSLOG, [kind.into(), 0.into(), length.into()]);
+        }
+        let to = p.room_mut(a[1], length)?;
+        let length = to.len() as u64;
+        host::call(host::SYSLOG, [kind.into(), to.into(), length.into()])
+    })
+    .restarting(),
 ];
+
+/// What `capget` and `capset` begin with: a version, which the kernel corrects, and a process.
+fn capability_head(p: &Process, address: u64) -> Result<([u8; 8], usize), Errno> {
+    const FIRST: u32 = 0x1998_0330;
+    let mut head = [0; 8];
+    head.copy_from_slice(p.bytes(address, 8)?);
+    s::swap(&mut head, s::TWO_INTS);
+    // The first version has 32 capabilities, the others 64.
+    let used = if s::host_u32(&head, 0) == FIRST { bytes::CAPABILITIES / 2 } else { bytes::CAPABILITIES };
+    Ok((head, used))
+}
+
+/// Tells a program the version that it should have used.
+fn put_capability_head(p: &mut Process, address: u64, mut head: [u8; 8]) -> Result<(), Errno> {
+    s::swap(&mut head, s::TWO_INTS);
+    p.put(address, &head)
+}
+
+fn capget(p: &mut Process, a: &[u64; 6]) -> Answer {
+    let (mut head, used) = capability_head(p, a[0])?;
+    let mut sets = [0; bytes::CAPABILITIES];
+    let wanted = (a[1] != 0).then_some(sets.as_mut_slice());
+    let answer = host::call(host::CAPGET, [head.as_mut_slice().into(), wanted.into()]);
+    put_capability_head(p, a[0], head)?;
+    if answer.is_ok() {
+        s::swap_each(&mut sets, &[4]);
+        p.put(a[1], &sets[..used])?;
+    }
+    answer
+}
+
+fn capset(p: &mut Process, a: &[u64; 6]) -> Answer {
+    let (mut head, used) = capability_head(p, a[0])?;
+    let mut sets = [0; bytes::CAPABILITIES];
+    sets[..used].copy_from_slice(p.bytes(a[1], used as u64)?);
+    s::swap_each(&mut sets, &[4]);
+    let answer = host::call(host::CAPSET, [head.as_mut_slice().into(), sets.as_slice().into()]);
+    put_capability_head(p, a[0], head)?;
+    answer
+}
 
 fn host_names() -> Result<[u8; bytes::UTSNAME], Errno> {
     let mut names = [0; bytes::UTSNAME];

@@ -5,7 +5,6 @@ use crate::linux::host::{self, Number, bytes};
 use crate::linux::process::Process;
 use crate::linux::signals::to_host;
 use crate::linux::structures::{self as s, Fields, Widths, guest_u32, guest_u64, host_u64};
-use crate::linux::syscalls::descriptors::descriptor_flags;
 use crate::linux::syscalls::{Answer, Call, call, int};
 
 pub(super) const CALLS: &[Call] = &[
@@ -60,9 +59,6 @@ pub(super) const CALLS: &[Call] = &[
     call(263, "timer_gettime", "dp", |p, a| filled(p, host::TIMER_GETTIME, a[0], a[1], s::ITIMERSPEC)),
     call(264, "timer_getoverrun", "d", |_, a| host::call(host::TIMER_GETOVERRUN, [int(a[0]).into()])),
     call(265, "timer_delete", "d", |_, a| host::call(host::TIMER_DELETE, [int(a[0]).into()])),
-    call(312, "timerfd_create", "dx", |_, a| {
-        host::call(host::TIMERFD_CREATE, [int(a[0]).into(), descriptor_flags(a[1], 0)?.into()])
-    }),
     call(315, "timerfd_settime", "dxpp", |p, a| set_timer(p, host::TIMERFD_SETTIME, a)),
     call(316, "timerfd_gettime", "dp", |p, a| filled(p, host::TIMERFD_GETTIME, a[0], a[1], s::ITIMERSPEC)),
     call(248, "sched_rr_get_interval", "dp", |p, a| filled(p, host::SCHED_INTERVAL, a[0], a[1], s::TIMESPEC)),
@@ -73,7 +69,7 @@ pub(super) const CALLS: &[Call] = &[
 ];
 
 /// A structure of the program's in the host's order, if there is one.
-fn read(p: &Process, address: u64, widths: Widths) -> Result<Option<Vec<u8>>, Errno> {
+pub(super) fn read(p: &Process, address: u64, widths: Widths) -> Result<Option<Vec<u8>>, Errno> {
     if address == 0 {
         return Ok(None);
     }
@@ -123,28 +119,33 @@ fn alarm(_: &mut Process, a: &[u64; 6]) -> Answer {
     Ok(seconds + u64::from(more))
 }
 
-/// `struct sigevent`: a value, a signal, how it is told.
+/// `struct sigevent`, if there is one: a value, a signal, how it is told, which is one of those.
+pub(super) fn event_to_host(
+    p: &Process,
+    address: u64,
+    ways: &[u32],
+) -> Result<Option<[u8; bytes::SIGEVENT]>, Errno> {
+    if address == 0 {
+        return Ok(None);
+    }
+    let guest = p.bytes(address, bytes::SIGEVENT as u64)?;
+    let (signal, way) = (to_host(guest_u32(guest, 8).into()), guest_u32(guest, 12));
+    if !ways.contains(&way) {
+        return Err(Errno(libc::EINVAL));
+    }
+    let mut event = [0; bytes::SIGEVENT];
+    event[..8].copy_from_slice(&guest_u64(guest, 0).to_ne_bytes());
+    for (at, word) in [(8, signal as u32), (12, way), (16, guest_u32(guest, 16))] {
+        event[at..at + 4].copy_from_slice(&word.to_ne_bytes());
+    }
+    Ok(Some(event))
+}
+
 fn timer_create(p: &mut Process, a: &[u64; 6]) -> Answer {
     const SIGEV_SIGNAL: u32 = 0;
     const SIGEV_NONE: u32 = 1;
     const SIGEV_THREAD_ID: u32 = 4;
-    let event = match a[1] {
-        0 => None,
-        address => {
-            let bytes = p.bytes(address, 64)?;
-            let mut event = [0; 64];
-            event[..8].copy_from_slice(&guest_u64(bytes, 0).to_ne_bytes());
-            let signal = to_host(guest_u32(bytes, 8).into());
-            let notify = guest_u32(bytes, 12);
-            if !matches!(notify, SIGEV_SIGNAL | SIGEV_NONE | SIGEV_THREAD_ID) {
-                return Err(Errno(libc::EINVAL));
-            }
-            for (at, word) in [(8, signal as u32), (12, notify), (16, guest_u32(bytes, 16))] {
-                event[at..at + 4].copy_from_slice(&word.to_ne_bytes());
-            }
-            Some(event)
-        }
-    };
+    let event = event_to_host(p, a[1], &[SIGEV_SIGNAL, SIGEV_NONE, SIGEV_THREAD_ID])?;
     let mut timer = [0; 4];
     let event = event.as_ref().map(|event| event.as_slice());
     let done = host::call(host::TIMER_CREATE, [int(a[0]).into(), event.into(), timer.as_mut_slice().into()])?;
