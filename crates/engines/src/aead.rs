@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::hash::MidState;
 use crate::{Error, InOut};
 
 /// The length of a full tag, in bytes.
@@ -63,6 +64,15 @@ pub trait AeadState: Clone {
     /// # Errors
     /// [`Error::Authentication`] when it differs: what was decrypted must then be discarded.
     fn verify(&self, key: &Self::Key, tag: &[u8; TAG]) -> Result<(), Error>;
+
+    /// It in bytes to store, which are as good as the key for this nonce.
+    fn export(&self) -> MidState;
+
+    /// Takes up an object that was left off under the same key.
+    ///
+    /// # Errors
+    /// [`Error::MidState`] when `saved` can't be what [`AeadState::export`] gave.
+    fn import(key: &Self::Key, saved: &[u8]) -> Result<Self, Error>;
 }
 
 /// One AEAD object in pieces: associated data first, then data, then the tag.

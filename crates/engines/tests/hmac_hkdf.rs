@@ -204,13 +204,16 @@ fn every_split_and_mid_state() {
             for at in 0..=data.len() {
                 let mut hmac = key.start();
                 hmac.update(&data[..at]);
-                let saved = hmac.export();
+                let (saved, message) = (hmac.export(), hmac.export_message());
                 hmac.update(&data[at..]);
                 assert_eq!(*hmac.finish(), *expected, "{from:?}, split at {at}");
                 for to in kernels(hash) {
-                    let mut hmac = Hmac::import_with_kernel(to, &saved).unwrap();
-                    hmac.update(&data[at..]);
-                    assert_eq!(*hmac.finish(), *expected, "{from:?} to {to:?} at {at}");
+                    let under = HmacKey::with_kernel(to, b"key");
+                    let taken_up = [Hmac::import_with_kernel(to, &saved), under.resume(&message)];
+                    for mut hmac in taken_up.map(Result::unwrap) {
+                        hmac.update(&data[at..]);
+                        assert_eq!(*hmac.finish(), *expected, "{from:?} to {to:?} at {at}");
+                    }
                 }
             }
         }
@@ -250,6 +253,11 @@ fn mid_states_of_other_kinds_are_refused() {
     assert_eq!(Hmac::import(features, hash, &saved[..saved.len() - 1]).unwrap_err(), Error::MidState);
     let of_hash = millstream_engines::hash::Hasher::new(features, hash).export();
     assert_eq!(Hmac::import(features, hash, &of_hash).unwrap_err(), Error::MidState);
+    let key = HmacKey::new(features, hash, b"key");
+    let message = key.start().export_message();
+    assert!(key.resume(&message).is_ok());
+    assert_eq!(key.resume(&saved).unwrap_err(), Error::MidState);
+    assert_eq!(Hmac::import(features, hash, &message).unwrap_err(), Error::MidState);
     assert_eq!(
         millstream_engines::hash::Hasher::import(features, hash, &saved).unwrap_err(),
         Error::MidState

@@ -10,6 +10,7 @@ use super::object::CHACHA_BLOCK;
 use super::poly1305::{BLOCK, Poly1305};
 use super::{ChaCha20Poly1305, NAME, Nonce, check_length, tags_match};
 use crate::aead::{AeadState, TAG};
+use crate::hash::{MidState, Saved};
 use crate::{Error, InOut};
 
 /// Pieces are encrypted and authenticated in parts that stay in the first-level cache.
@@ -162,6 +163,57 @@ impl AeadState for State {
 
     fn verify(&self, key: &ChaCha20Poly1305, tag: &[u8; TAG]) -> Result<(), Error> {
         if tags_match(&self.tag(key), tag) { Ok(()) } else { Err(Error::Authentication) }
+    }
+
+    /// What comes from key and nonce alone is made anew when it is taken up.
+    fn export(&self) -> MidState {
+        let phase = match self.phase {
+            Phase::Aad => 0,
+            Phase::Encrypt => 1,
+            Phase::Decrypt => 2,
+        };
+        let mut saved = MidState::empty();
+        saved.push(&[phase]);
+        self.nonce.iter().for_each(|word| saved.push(&word.to_le_bytes()));
+        saved.push(&self.aad_len.to_le_bytes());
+        saved.push(&self.data_len.to_le_bytes());
+        self.mac.h.iter().for_each(|limb| saved.push(&limb.to_le_bytes()));
+        saved.push(&self.held);
+        saved
+    }
+
+    fn import(key: &ChaCha20Poly1305, saved: &[u8]) -> Result<Self, Error> {
+        let mut saved = Saved(saved);
+        let [phase] = saved.take()?;
+        let mut words = [0; 3];
+        for word in &mut words {
+            *word = u32::from_le_bytes(saved.take()?);
+        }
+        let mut state = State::new(key, words);
+        state.phase = match phase {
+            0 => Phase::Aad,
+            1 => Phase::Encrypt,
+            2 => Phase::Decrypt,
+            _ => return Err(Error::MidState),
+        };
+        state.aad_len = u64::from_le_bytes(saved.take()?);
+        state.data_len = u64::from_le_bytes(saved.take()?);
+        for limb in &mut state.mac.h {
+            *limb = u64::from_le_bytes(saved.take()?);
+        }
+        state.held = saved.take()?;
+        let fits = state.mac.h[2] < 8
+            && check_length(state.data_len).is_ok()
+            && (state.phase != Phase::Aad || state.data_len == 0);
+        if !fits || !saved.is_empty() {
+            return Err(Error::MidState);
+        }
+        if !state.data_len.is_multiple_of(CHACHA_BLOCK as u64) {
+            let counter = (state.data_len / CHACHA_BLOCK as u64 + 1) as u32;
+            state.pad = [0; CHACHA_BLOCK];
+            key.keystream(&state.nonce, counter, InOut::in_place(&mut state.pad));
+        }
+        Ok(state)
     }
 }
 

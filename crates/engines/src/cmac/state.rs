@@ -8,6 +8,7 @@ use zeroize::optimization_barrier;
 
 use super::{Key, compare};
 use crate::Error;
+use crate::hash::MidState;
 
 /// A message to be authenticated in pieces of any length, kept apart from its key. Each call takes
 /// the same key; with any other what comes out means nothing. Zeroised on drop.
@@ -76,6 +77,26 @@ impl<const N: usize> State<N> {
     /// [`MIN_TAG`](super::MIN_TAG) or longer than a block.
     pub fn verify<K: Key<N>>(&self, key: &K, tag: &[u8]) -> Result<(), Error> {
         compare(K::NAME, &self.tag(key), tag)
+    }
+
+    /// It in bytes to store. Who can change them has blocks encrypted under the key.
+    pub fn export(&self) -> MidState {
+        let mut saved = MidState::empty();
+        saved.push(&self.chain);
+        saved.push(&self.held[..self.filled]);
+        saved
+    }
+
+    /// Takes up a message that was left off under the same key.
+    ///
+    /// # Errors
+    /// [`Error::MidState`] when `saved` can't be what [`State::export`] gave.
+    pub fn import(saved: &[u8]) -> Result<Self, Error> {
+        let (chain, waiting) = saved.split_first_chunk().ok_or(Error::MidState)?;
+        let mut state = State { chain: *chain, held: [0; N], filled: waiting.len() };
+        let held = state.held.get_mut(..waiting.len()).ok_or(Error::MidState)?;
+        held.copy_from_slice(waiting);
+        Ok(state)
     }
 }
 

@@ -12,6 +12,7 @@ use zeroize::optimization_barrier;
 
 use super::{Gcm, MAX_AAD_BYTES, NAME, check_length, check_tag_length, increment, lengths, tags_match};
 use crate::aead::{AeadState, Stream, TAG};
+use crate::hash::{MidState, Saved};
 use crate::modes::Direction;
 use crate::{Error, InOut};
 
@@ -189,6 +190,47 @@ impl AeadState for State {
     /// [`Error::Authentication`] when it differs.
     fn verify(&self, gcm: &Gcm, tag: &[u8; TAG]) -> Result<(), Error> {
         self.verify_cut(gcm, tag, TAG)
+    }
+
+    fn export(&self) -> MidState {
+        let direction = match self.direction {
+            None => 0,
+            Some(Direction::Encrypt) => 1,
+            Some(Direction::Decrypt) => 2,
+        };
+        let mut saved = MidState::empty();
+        saved.push(&[direction]);
+        saved.push(&self.j0.to_be_bytes());
+        saved.push(&self.hash.to_be_bytes());
+        saved.push(&self.aad_bytes.to_le_bytes());
+        saved.push(&self.data_bytes.to_le_bytes());
+        saved.push(&self.held);
+        saved.push(&self.pad);
+        saved
+    }
+
+    fn import(_: &Gcm, saved: &[u8]) -> Result<Self, Error> {
+        let mut saved = Saved(saved);
+        let [direction] = saved.take()?;
+        let direction = match direction {
+            0 => None,
+            1 => Some(Direction::Encrypt),
+            2 => Some(Direction::Decrypt),
+            _ => return Err(Error::MidState),
+        };
+        let state = State {
+            direction,
+            j0: u128::from_be_bytes(saved.take()?),
+            hash: u128::from_be_bytes(saved.take()?),
+            aad_bytes: u64::from_le_bytes(saved.take()?),
+            data_bytes: u64::from_le_bytes(saved.take()?),
+            held: saved.take()?,
+            pad: saved.take()?,
+        };
+        let fits = state.aad_bytes <= MAX_AAD_BYTES
+            && check_length(state.data_bytes).is_ok()
+            && (direction.is_some() || state.data_bytes == 0);
+        if fits && saved.is_empty() { Ok(state) } else { Err(Error::MidState) }
     }
 }
 

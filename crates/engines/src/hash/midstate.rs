@@ -5,14 +5,15 @@
 //! | --- | --- |
 //! | 1 | version: 1 |
 //! | 1 | hash: 1 MD5, 2 SHA-1, 3 SHA-224, 4 SHA-256, 5 SHA-384, 6 SHA-512, 7 SHA-512/256 |
-//! | 1 | kind: 0 a hash, 1 an HMAC |
+//! | 1 | kind: 0 a hash, 1 an HMAC, 2 an HMAC without its key |
 //! | 5 | zero |
 //! | 8 | bytes taken in so far, little-endian; an HMAC's begin with the block of its key |
 //! | 16, 20, 32 or 64 | chaining value, its words in the byte order of the digest |
 //! | the same | HMAC only: the chaining value of the outer hash after the block of its key |
 //! | count modulo the block | the last bytes taken in, which wait for the rest of their block |
 //!
-//! A saved mid-state is as secret as what was hashed; that of an HMAC is as good as its key.
+//! A saved mid-state is as secret as what was hashed; that of an HMAC, with its key or without, is as good as the key.
+//! The AEADs and CMAC save theirs in forms of their own, which their `import` takes.
 
 use std::fmt;
 use std::ops::Deref;
@@ -34,6 +35,8 @@ const MAX: usize = HEADER + 2 * 64 + 127;
 pub(crate) enum Kind {
     Hash = 0,
     Hmac = 1,
+    /// The message of an HMAC, to be taken up under its key.
+    Message = 2,
 }
 
 /// A message left off at some byte: `&mid[..]` are the bytes to store.
@@ -44,14 +47,19 @@ pub struct MidState {
 }
 
 impl MidState {
-    /// The state of `stream`, with the outer chaining value if it belongs to an HMAC.
+    /// What [`MidState::push`] has yet to fill.
+    pub(crate) const fn empty() -> Self {
+        MidState { bytes: [0; MAX], len: 0 }
+    }
+
+    /// The state of `stream`, with the outer chaining value if that of an HMAC is saved too.
     pub(crate) fn save<S: Chaining, const BLOCK: usize>(
         hash: Hash,
+        kind: Kind,
         stream: &Stream<S, BLOCK>,
         outer: Option<&S>,
     ) -> Self {
-        let kind = if outer.is_some() { Kind::Hmac } else { Kind::Hash };
-        let mut saved = MidState { bytes: [0; MAX], len: 0 };
+        let mut saved = MidState::empty();
         saved.push(&[VERSION, hash.code(), kind as u8, 0, 0, 0, 0, 0]);
         saved.push(&stream.count.to_le_bytes());
         for state in [Some(&stream.chain.state), outer].into_iter().flatten() {
@@ -64,7 +72,8 @@ impl MidState {
         saved
     }
 
-    fn push(&mut self, bytes: &[u8]) {
+    /// Adds bytes, of which there may be no more than the longest state has.
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.bytes[self.len..self.len + bytes.len()].copy_from_slice(bytes);
         self.len += bytes.len();
     }
@@ -98,6 +107,22 @@ pub(crate) fn load<S: Chaining, const BLOCK: usize>(
     let (inner, outer) = states.split_at(S::LEN);
     let stream = Stream::resume(Chain { kernel: chain.kernel, state: S::read(inner) }, count, waiting);
     Ok((stream, (kind == Kind::Hmac).then(|| S::read(outer))))
+}
+
+/// What is yet to be read of a saved state.
+pub(crate) struct Saved<'a>(pub(crate) &'a [u8]);
+
+impl Saved<'_> {
+    /// The next bytes.
+    pub(crate) fn take<const N: usize>(&mut self) -> Result<[u8; N], Error> {
+        let (taken, rest) = self.0.split_first_chunk().ok_or(Error::MidState)?;
+        self.0 = rest;
+        Ok(*taken)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
 }
 
 impl Deref for MidState {

@@ -29,7 +29,7 @@ pub use chain::CompressOps;
 pub(crate) use chain::{Chain, Chaining, compress, wipe};
 pub use lanes::{HashJob, HashLanes, LanesOps};
 pub use midstate::MidState;
-pub(crate) use midstate::{Kind, load};
+pub(crate) use midstate::{Kind, Saved, load};
 pub(crate) use stream::Stream;
 
 use crate::md5::{self, MD5};
@@ -400,7 +400,7 @@ impl Hasher {
 
     /// The state of the message so far, in bytes to store.
     pub fn export(&self) -> MidState {
-        each!(&self.stream, stream => MidState::save(self.hash, stream, None))
+        each!(&self.stream, stream => MidState::save(self.hash, Kind::Hash, stream, None))
     }
 
     /// The hash.

@@ -180,6 +180,18 @@ impl HmacKey {
         let stream = map!(&self.pair, pair => pair.start());
         Hmac { hash: self.hash, stream }
     }
+
+    /// Takes up a message that was left off under this key: see [`Hmac::export_message`].
+    ///
+    /// # Errors
+    /// [`Error::MidState`] when `saved` is not such a message of an HMAC with this hash.
+    pub fn resume(&self, saved: &[u8]) -> Result<Hmac, Error> {
+        let stream = map!(&self.pair, pair => {
+            let (stream, _) = load(self.hash, Kind::Message, pair.inner, saved)?;
+            Keyed { stream, outer: pair.outer }
+        });
+        Ok(Hmac { hash: self.hash, stream })
+    }
 }
 
 impl fmt::Debug for HmacKey {
@@ -289,7 +301,12 @@ impl Hmac {
 
     /// The state of the message so far, in bytes to store, which are as good as the key.
     pub fn export(&self) -> MidState {
-        each!(&self.stream, keyed => MidState::save(self.hash, &keyed.stream, Some(&keyed.outer)))
+        each!(&self.stream, keyed => MidState::save(self.hash, Kind::Hmac, &keyed.stream, Some(&keyed.outer)))
+    }
+
+    /// The same without what comes from the key alone: [`HmacKey::resume`] takes it up.
+    pub fn export_message(&self) -> MidState {
+        each!(&self.stream, keyed => MidState::save(self.hash, Kind::Message, &keyed.stream, None))
     }
 
     /// The hash.
