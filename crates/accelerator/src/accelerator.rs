@@ -276,8 +276,8 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         }
     }
 
-    /// Puts a key in a slot of a grant. Its bytes are not known, so it can't be exported, nor move to another process:
-    /// see [`Accelerator::insert_raw_key`].
+    /// Puts a key in a slot of a grant. Its bytes are not known, so it can't be exported, nor move to another process, nor
+    /// take messages in pieces: see [`Accelerator::insert_raw_key`].
     ///
     /// # Errors
     /// [`InsertError`].

@@ -210,6 +210,8 @@ pub(crate) fn build<'a>(
             let Some(KeyRef::Hmac(hmac)) = keys.mac_key else { return Err(Status::Key) };
             chained(cipher, iv, hmac, plan.clear as usize, data.pass()?, expected, sink)
         }
+        // Pieces under a key are executed in slices.
+        Opcode::PartialMac | Opcode::PartialAead => Err(Status::Opcode),
         _ => sink.accept(Work::Null),
     }
 }

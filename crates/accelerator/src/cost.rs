@@ -22,6 +22,9 @@ const WORD_COST: i64 = 512;
 /// What a key costs that a word brings with it, to be expanded.
 const KEY_COST: i64 = 16 * 1024;
 
+/// What it costs to open a sealed mid-state, and to seal the next.
+const STATES_COST: i64 = 64 * 1024;
+
 /// By the number of the algorithm, what one byte costs.
 static BYTE_COST: [u8; 256] = {
     let mut costs = [0; 256];
@@ -152,7 +155,7 @@ pub(crate) fn cost(word: &ControlWord, gathered: u32, arena_len: u32) -> (i64, i
     let source = if word.has(Flags::GATHER) { gathered } else { word.source_len };
     let mut bytes = i64::from(source.min(arena_len));
     // Of a combined operation the length of the associated data is a part of the source's.
-    if word.opcode == Opcode::Aead as u8 {
+    if word.opcode == Opcode::Aead as u8 || word.opcode == Opcode::PartialAead as u8 {
         bytes += i64::from(word.aad_len.min(arena_len));
     }
     let of = |algorithm: u8| i64::from(BYTE_COST[usize::from(algorithm)]);
@@ -161,7 +164,16 @@ pub(crate) fn cost(word: &ControlWord, gathered: u32, arena_len: u32) -> (i64, i
     if brings_keys(word) {
         cost += keys_cost(word, |algorithm| BYTE_COST[algorithm].into());
     }
+    if is_keyed_piece(word) {
+        cost += STATES_COST;
+    }
     (cost, bytes)
+}
+
+/// Whether a word is a piece of a message whose mid-state is sealed.
+#[inline(always)]
+pub(crate) fn is_keyed_piece(word: &ControlWord) -> bool {
+    word.opcode == Opcode::PartialMac as u8 || word.opcode == Opcode::PartialAead as u8
 }
 
 /// Whether a word brings a key with it.

@@ -24,6 +24,7 @@ mod places;
 mod plan;
 mod purpose;
 mod queue;
+mod sealer;
 mod sleep;
 mod slots;
 mod staging;

@@ -82,9 +82,13 @@ const CHAINED: ControlWord = ControlWord {
     flags: Flags::GATHER | Flags::KEY_IN_ARENA | Flags::MAC_KEY_IN_ARENA,
     ..HMAC
 };
+const PARTIAL_MAC: ControlWord =
+    ControlWord { algorithm: 0xff, key: u32::MAX, flags: PARTIAL.flags | Flags::REVERSE, ..PARTIAL };
+const PARTIAL_AEAD: ControlWord =
+    ControlWord { hash: 0, destination: u32::MAX, iv: u32::MAX, iv_len: 0xff, ..PARTIAL_MAC };
 
 /// By opcode.
-static USES: [Uses; 13] = [
+static USES: [Uses; 15] = [
     uses(NOTHING),
     uses(COPY),
     uses(ControlWord { algorithm: 0xff, ..COPY }),
@@ -98,6 +102,8 @@ static USES: [Uses; 13] = [
     uses(CHAINED),
     uses(CHAINED),
     uses(ControlWord { key: u32::MAX, mac_key: u32::MAX, ..NOTHING }),
+    uses(PARTIAL_MAC),
+    uses(PARTIAL_AEAD),
 ];
 
 /// Where a key is.
@@ -150,7 +156,7 @@ pub(crate) struct Plan {
     /// Bytes in front that a combined operation does not encrypt.
     pub(crate) clear: u32,
     pub(crate) parameter: u32,
-    /// Of a partial hash: there is no mid-state before.
+    /// Of a piece: there is no mid-state before.
     pub(crate) first: bool,
     /// Of an AEAD: the nonce is made, and `iv` is where it goes.
     pub(crate) makes_nonce: bool,
@@ -263,7 +269,13 @@ fn algorithms(opcode: Opcode, word: &ControlWord) -> Result<(Algorithm, Algorith
         }
         Opcode::Hash | Opcode::PartialHash | Opcode::Hmac => is_hash,
         Opcode::Cipher => is_cipher(algorithm),
-        Opcode::Aead => matches!(algorithm, Algorithm::AesGcm | Algorithm::ChaCha20Poly1305),
+        Opcode::Aead | Opcode::PartialAead => {
+            matches!(algorithm, Algorithm::AesGcm | Algorithm::ChaCha20Poly1305)
+        }
+        Opcode::PartialMac => match algorithm {
+            Algorithm::None => is_hash,
+            _ => algorithm == Algorithm::AesCmac && hash == Algorithm::None,
+        },
         Opcode::Mac => {
             matches!(algorithm, Algorithm::AesCmac | Algorithm::DesMac | Algorithm::KasumiF9)
         }
@@ -278,6 +290,7 @@ fn algorithms(opcode: Opcode, word: &ControlWord) -> Result<(Algorithm, Algorith
     }
     Ok(match opcode {
         Opcode::Hash | Opcode::PartialHash | Opcode::Hmac => (hash, hash),
+        Opcode::PartialMac if is_hash => (hash, hash),
         _ => (algorithm, hash),
     })
 }
@@ -331,7 +344,9 @@ fn key(opcode: Opcode, in_arena: bool, key: u32, key_len: u16, arena: u32) -> Re
         | Opcode::Hmac
         | Opcode::Mac
         | Opcode::EncryptThenMac
-        | Opcode::MacThenDecrypt => KeyAt::Slot(key),
+        | Opcode::MacThenDecrypt
+        | Opcode::PartialMac
+        | Opcode::PartialAead => KeyAt::Slot(key),
         _ => KeyAt::None,
     })
 }
@@ -381,7 +396,7 @@ fn gather_list(word: &ControlWord) -> Span {
 #[inline(always)]
 fn outputs(plan: &mut Plan, word: &ControlWord, arena: u32) -> Result<(), Status> {
     match plan.opcode {
-        Opcode::Copy | Opcode::CopyChecksum | Opcode::Cipher | Opcode::Aead => {
+        Opcode::Copy | Opcode::CopyChecksum | Opcode::Cipher | Opcode::Aead | Opcode::PartialAead => {
             plan.destination = span(word.destination, plan.source.len(), arena, Status::DestinationRange)?;
         }
         Opcode::EncryptThenMac | Opcode::MacThenDecrypt => {
@@ -393,20 +408,11 @@ fn outputs(plan: &mut Plan, word: &ControlWord, arena: u32) -> Result<(), Status
         }
         _ => {}
     }
-    if matches!(plan.opcode, Opcode::Aead | Opcode::PartialHash) {
+    if matches!(plan.opcode, Opcode::Aead | Opcode::PartialHash | Opcode::PartialMac | Opcode::PartialAead) {
         plan.aad = span(word.aad, word.aad_len, arena, Status::AadRange)?;
     }
-    if plan.opcode == Opcode::PartialHash {
-        if plan.first != (word.aad_len == 0) || word.aad_len > ControlWord::STATE_BYTES {
-            return Err(Status::MidState);
-        }
-        if word.has(Flags::LAST) {
-            if word.state != 0 {
-                return Err(Status::Reserved);
-            }
-        } else {
-            plan.state = span(word.state, ControlWord::STATE_BYTES, arena, Status::StateRange)?;
-        }
+    if is_piece(plan.opcode) {
+        states(plan, word, arena)?;
     }
     if !mac_fits(plan, u32::from(word.mac_len), word.has(Flags::LAST)) {
         return Err(Status::MacLength);
@@ -417,14 +423,41 @@ fn outputs(plan: &mut Plan, word: &ControlWord, arena: u32) -> Result<(), Status
     Ok(())
 }
 
+/// Whether an opcode's words are pieces of messages.
+#[inline(always)]
+fn is_piece(opcode: Opcode) -> bool {
+    matches!(opcode, Opcode::PartialHash | Opcode::PartialMac | Opcode::PartialAead)
+}
+
+/// The mid-states of a piece: the one before is there unless the message begins, the one after unless it ends.
+#[cold]
+fn states(plan: &mut Plan, word: &ControlWord, arena: u32) -> Result<(), Status> {
+    let fits = match plan.opcode {
+        // What lies there is a nonce or a state, and is looked at as such.
+        Opcode::PartialAead => word.iv_len > 0,
+        _ => plan.first == (word.aad_len == 0) && word.aad_len <= ControlWord::STATE_BYTES,
+    };
+    if !fits {
+        return Err(Status::MidState);
+    }
+    if !word.has(Flags::LAST) {
+        plan.state = span(word.state, ControlWord::STATE_BYTES, arena, Status::StateRange)?;
+    } else if word.state != 0 {
+        return Err(Status::Reserved);
+    }
+    Ok(())
+}
+
 /// Whether the digest or tag has a length there is.
 #[inline(always)]
 fn mac_fits(plan: &Plan, len: u32, last: bool) -> bool {
     let digest = |algorithm| hash_of(algorithm).map_or(0, |hash| hash.output_len() as u32);
     match plan.opcode {
         Opcode::Hash => len == digest(plan.algorithm),
+        Opcode::PartialMac | Opcode::PartialAead if !last => len == 0,
         Opcode::PartialHash => len == if last { digest(plan.algorithm) } else { 0 },
-        Opcode::Hmac => (4..=digest(plan.algorithm)).contains(&len),
+        Opcode::PartialMac if plan.algorithm == Algorithm::AesCmac => (4..=16).contains(&len),
+        Opcode::Hmac | Opcode::PartialMac => (4..=digest(plan.algorithm)).contains(&len),
         Opcode::EncryptThenMac | Opcode::MacThenDecrypt => (4..=digest(plan.hash)).contains(&len),
         Opcode::Mac => match plan.algorithm {
             Algorithm::AesCmac => (4..=16).contains(&len),
@@ -432,8 +465,10 @@ fn mac_fits(plan: &Plan, len: u32, last: bool) -> bool {
             _ => len == 4,
         },
         // SP 800-38D §5.2.1.2.
-        Opcode::Aead if plan.algorithm == Algorithm::AesGcm => matches!(len, 4 | 8 | 12..=16),
-        Opcode::Aead => len == 16,
+        Opcode::Aead | Opcode::PartialAead if plan.algorithm == Algorithm::AesGcm => {
+            matches!(len, 4 | 8 | 12..=16)
+        }
+        Opcode::Aead | Opcode::PartialAead => len == 16,
         _ => len == 0,
     }
 }

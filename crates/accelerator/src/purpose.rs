@@ -159,18 +159,18 @@ impl Demand {
     #[inline(always)]
     pub(crate) fn of_key(plan: &Plan) -> Demand {
         let mut demand = match plan.opcode {
-            Opcode::Hmac | Opcode::Mac => SIGN,
+            Opcode::Hmac | Opcode::Mac | Opcode::PartialMac => SIGN,
+            // What is decrypted in pieces is not verified, and gives away the keystream, with which anything is encrypted.
+            Opcode::PartialAead if plan.reverse => {
+                return Demand(ENCRYPT | ENCRYPT << 1 | GIVEN_NONCE | short_tag(plan));
+            }
+            Opcode::PartialAead => ENCRYPT | GIVEN_NONCE,
             Opcode::Aead if plan.makes_nonce => ENCRYPT | MADE_NONCE,
             Opcode::Aead if !plan.reverse => ENCRYPT | GIVEN_NONCE,
             _ => ENCRYPT,
         };
         if plan.reverse {
-            demand <<= 1;
-            // Of a combined operation it is the second key that compares.
-            let short = (1..SHORTEST_TAG).contains(&plan.mac.len);
-            if short && plan.opcode != Opcode::MacThenDecrypt && is_cut(plan) {
-                demand |= SHORT_TAG;
-            }
+            demand = demand << 1 | short_tag(plan);
         }
         Demand(demand)
     }
@@ -184,6 +184,14 @@ impl Demand {
             true => Demand(SIGN << 1),
         }
     }
+}
+
+/// What a tag asks that is compared.
+#[inline(always)]
+fn short_tag(plan: &Plan) -> u16 {
+    let short = (1..SHORTEST_TAG).contains(&plan.mac.len);
+    // Of a combined operation it is the second key that compares.
+    if short && plan.opcode != Opcode::MacThenDecrypt && is_cut(plan) { SHORT_TAG } else { 0 }
 }
 
 /// Whether a short tag is not all there is of it.

@@ -341,7 +341,8 @@ impl KeySlots {
         moved.collect()
     }
 
-    /// Puts a key in a free slot. Its bytes are not known, so it can't be exported, nor move to another process.
+    /// Puts a key in a free slot. Its bytes are not known, so it can't be exported, nor move to another process, nor take
+    /// messages in pieces.
     ///
     /// # Errors
     /// [`SlotsFull`], also where there is no more memory.
@@ -440,6 +441,11 @@ impl KeySlots {
             Some(raw) if held.exportable => Ok(Zeroizing::new(raw.to_vec())),
             _ => Err(ExportError::NotExportable),
         }
+    }
+
+    /// The bytes that a key was made from, if they were kept.
+    pub(crate) fn raw(&self, handle: Handle) -> Option<&[u8]> {
+        self.held(handle)?.kept.raw()
     }
 
     /// How many keys are there.

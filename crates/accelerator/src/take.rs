@@ -7,7 +7,7 @@ use millstream_cwq::{Completion, ControlWord, Flags, Opcode, Status, VERSION};
 
 use crate::accelerator::{Accelerator, MOST_HELD, failed};
 use crate::arena::Arena;
-use crate::cost::{NULL_COST, PER_NANOSECOND, cost};
+use crate::cost::{NULL_COST, PER_NANOSECOND, cost, is_keyed_piece};
 use crate::execute::Taken;
 use crate::grant::Grant;
 use crate::long::{Long, Openings, Slice};
@@ -25,6 +25,9 @@ const SHOWN: usize = 32;
 
 /// A debt that one turn did not make: a millisecond.
 const DEEP: i64 = 1_000_000 * PER_NANOSECOND;
+
+/// What a byte of an operation in slices costs where it was not measured.
+const UNMEASURED: i64 = 16;
 
 /// The most long operations of one queue that are under way.
 const MOST_LONG: usize = 16;
@@ -48,7 +51,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             return;
         }
         loop {
-            let before = (self.held.len(), self.ended, self.slices.len());
+            let before = self.progress();
             (self.indebted, self.left_some) = (false, false);
             if self.round(1, &limits) {
                 return;
@@ -57,9 +60,9 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             if !limits.bounded && !self.left_some {
                 return;
             }
-            if (self.held.len(), self.ended, self.slices.len()) == before {
+            if self.progress() == before {
                 let Some(rounds) = self.rounds_to_wait(limits.quantum) else { return };
-                if self.round(rounds, &limits) || (self.held.len(), self.ended, self.slices.len()) == before {
+                if self.round(rounds, &limits) || self.progress() == before {
                     return;
                 }
             }
@@ -71,6 +74,12 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
                 return;
             }
         }
+    }
+
+    /// Words that are held, have ended and are executed in slices, and slices: a round in which none of that changes found nothing.
+    #[inline(always)]
+    fn progress(&self) -> [usize; 4] {
+        [self.held.len(), self.ended, self.under_way, self.slices.len()]
     }
 
     /// Gives every queue that many quanta, and takes from each; whether the turn is over. Those who had few words do not wait for
@@ -190,7 +199,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
                 break;
             }
             if (queue.under_way >= MOST_LONG || may_begin == 0)
-                && limits.next_is_long(queue, grant, bounds.as_deref())
+                && limits.next_is_sliced(queue, grant, bounds.as_deref())
             {
                 break;
             }
@@ -217,38 +226,33 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             let (mut cost, bytes) = cost(&word, gathered, queue.arena_len);
             trace::start(queue.label, &About::of(&word, word.source_len), word.tag);
             queue.held += 1;
-            if let Some(bounds) = bounds {
-                let alone = bounds.costs.alone(&word, bytes);
-                if limits.is_long(alone, bytes)
-                    && let Some(openings) = openings
-                {
-                    let per_byte = bounds.costs.per_byte(&word);
-                    let begun = Long::begin(*features, &word, gathered, grant, per_byte, openings);
-                    let begin = cost - bytes.min(cost);
-                    (queue.deficit, taken_cost) = (queue.deficit - begin, taken_cost + begin);
-                    match begun {
-                        Ok(_) if queue.under_way >= MOST_LONG || may_begin == 0 => {
-                            // It was shorter when it was looked at: its client changed a word that it had published.
-                            queue.post(About::of(&word, 0), failed(word.tag, Status::TooLong));
-                            refused += 1;
-                        }
-                        Ok(long) => {
-                            queue.long.push_back(long);
-                            queue.under_way += 1;
-                            *under_way += 1;
-                            may_begin -= 1;
-                        }
-                        Err(status) => {
-                            queue.post(About::of(&word, 0), failed(word.tag, status));
-                            refused += 1;
-                        }
+            let alone = bounds.as_ref().map_or(0, |bounds| bounds.costs.alone(&word, bytes));
+            if limits.is_sliced(&word, alone, bytes) {
+                let per_byte = bounds.as_ref().map_or(UNMEASURED, |bounds| bounds.costs.per_byte(&word));
+                let begin = cost - bytes.min(cost);
+                (queue.deficit, taken_cost) = (queue.deficit - begin, taken_cost + begin);
+                match Long::begin(*features, &word, gathered, grant, per_byte, openings.as_ref()) {
+                    Ok(_) if queue.under_way >= MOST_LONG || may_begin == 0 => {
+                        // It was shorter when it was looked at: its client changed a word that it had published.
+                        queue.post(About::of(&word, 0), failed(word.tag, Status::TooLong));
+                        refused += 1;
                     }
-                    continue;
+                    Ok(long) => {
+                        queue.long.push_back(long);
+                        queue.under_way += 1;
+                        *under_way += 1;
+                        may_begin -= 1;
+                    }
+                    Err(status) => {
+                        queue.post(About::of(&word, 0), failed(word.tag, status));
+                        refused += 1;
+                    }
                 }
-                if limits.shared {
-                    // Lanes may turn out to be empty.
-                    cost = cost.max(alone) * slow / AS_RECKONED;
-                }
+                continue;
+            }
+            if limits.shared {
+                // Lanes may turn out to be empty.
+                cost = cost.max(alone) * slow / AS_RECKONED;
             }
             queue.deficit -= cost;
             taken_cost += cost;
@@ -407,16 +411,16 @@ fn take_slices<M: Deref<Target = [Word]>>(
 }
 
 impl Limits {
-    /// Whether a word is executed in slices.
+    /// Whether a word is executed in slices: it is too long for a turn, or takes up what others came to and leaves it off.
     #[inline]
-    fn is_long(&self, alone: i64, bytes: i64) -> bool {
-        alone > self.word || bytes > i64::from(self.bytes)
+    fn is_sliced(&self, word: &ControlWord, alone: i64, bytes: i64) -> bool {
+        alone > self.word || bytes > i64::from(self.bytes) || is_keyed_piece(word)
     }
 
     /// Whether the next word of a queue would be.
     #[cold]
     #[inline(never)]
-    fn next_is_long<A: Arena, M: Deref<Target = [Word]>>(
+    fn next_is_sliced<A: Arena, M: Deref<Target = [Word]>>(
         &self,
         queue: &mut Queue<M>,
         grant: &Grant<A>,
@@ -424,11 +428,11 @@ impl Limits {
     ) -> bool {
         // What came since it was last looked would be popped, too.
         let _ = queue.submissions.ready();
-        let (Some(bounds), Some(words)) = (bounds, queue.submissions.peek(0)) else { return false };
+        let Some(words) = queue.submissions.peek(0) else { return false };
         let word = ControlWord::from_words(words);
         let gathered = if word.has(Flags::GATHER) { gathered_len(&word, &grant.arena) } else { 0 };
         let (_, bytes) = cost(&word, gathered, queue.arena_len);
-        self.is_long(bounds.costs.alone(&word, bytes), bytes)
+        self.is_sliced(&word, bounds.map_or(0, |bounds| bounds.costs.alone(&word, bytes)), bytes)
     }
 }
 

@@ -73,6 +73,15 @@ codes! {
         /// Takes back the operation of this queue whose tag is `key` (low half) and `mac_key` (high half), if it
         /// has not begun: that one completes as cancelled, and this one's value is 1 if it was found.
         Cancel = 12 "cancel",
+        /// A piece of a message under an HMAC or CMAC. As for [`Opcode::PartialHash`], but the mid-state is sealed under the key,
+        /// which must be in a slot: its client keeps it and can neither read nor change it. The MAC goes to `mac`, or is
+        /// compared with it, where the message ends.
+        PartialMac = 13 "partial-mac",
+        /// A piece of an object of an AEAD: associated data, then data from source to destination. `iv` is the nonce where the
+        /// object begins, and else the sealed mid-state before; the one after goes to `state`, where 256 bytes are
+        /// free, unless the object ends. Then its tag goes to `mac`, or is compared with it. What a piece decrypts is
+        /// not verified, so the key must be one that may encrypt, too.
+        PartialAead = 14 "partial-aead",
     }
 }
 
@@ -147,7 +156,7 @@ mod tests {
     #[test]
     fn every_code_is_its_own() {
         for code in 0..=u8::MAX {
-            assert_eq!(Opcode::from_code(code).is_some(), code <= 12);
+            assert_eq!(Opcode::from_code(code).is_some(), code <= 14);
             if let Some(algorithm) = Algorithm::from_code(code) {
                 assert_eq!(algorithm as u8, code);
                 assert_eq!(Algorithm::from_name(algorithm.name()), Some(algorithm));

@@ -17,9 +17,9 @@ impl Flags {
     /// `source` is the offset of a list of `source_len` pieces, each an offset and a length of 32
     /// bits: their bytes one after the other are the source.
     pub const GATHER: u16 = 1 << 3;
-    /// Of a partial hash: the message begins here; there is no mid-state before.
+    /// Of a piece: the message begins here; there is no mid-state before.
     pub const FIRST: u16 = 1 << 4;
-    /// Of a partial hash: the message ends here; its digest goes to `mac`.
+    /// Of a piece: the message ends here; its digest or tag goes to `mac`.
     pub const LAST: u16 = 1 << 5;
     /// Of sealing with an AEAD: the accelerator makes the nonce and writes its 12 bytes to `iv`, which is an output then. The
     /// key must be one for which it does that.

@@ -2,7 +2,9 @@
 
 use millstream_cpu::Features;
 use millstream_cwq::{ControlWord, Opcode, Status};
-use millstream_engines::kasumi;
+use millstream_engines::aead::AeadState;
+use millstream_engines::aes::CmacState;
+use millstream_engines::{chacha20poly1305, gcm, kasumi};
 
 use super::state::{Cipher, Sum};
 use super::{Long, Openings, Phase};
@@ -14,6 +16,8 @@ use crate::kept::wipe_stack;
 use crate::key::{CipherKey, KeyRef, hash_of};
 use crate::operation::check_cipher;
 use crate::plan::{KeyAt, Pieces, Plan, Source, plan};
+use crate::sealer::Sealer;
+use crate::slots::Handle;
 
 impl Long {
     /// Begins a word's operation. `gathered` is what its gather list named when its cost was reckoned, and `per_byte` what a
@@ -29,7 +33,7 @@ impl Long {
         gathered: u32,
         grant: &Grant<A>,
         per_byte: i64,
-        openings: &Openings,
+        openings: Option<&Openings>,
     ) -> Result<Box<Long>, Status> {
         let arena = &grant.arena;
         let mut pieces = Pieces::new();
@@ -59,12 +63,14 @@ impl Long {
         };
         let mut expected = [0; 255];
         let expected = if checked.reverse { read(arena, checked.mac, &mut expected) } else { &[] };
-        let cipher = cipher(&checked, &found, iv)?;
-        let sum = sum(features, arena, &checked, &found, iv)?;
+        let sealer =
+            if is_keyed(&checked) { Some(Box::new(sealer(features, &checked, grant)?)) } else { None };
+        let cipher = cipher(&checked, &found, iv, sealer.as_deref())?;
+        let sum = sum(features, arena, &checked, &found, iv, sealer.as_deref())?;
         let mut chain = [0; 16];
         let kept = iv.len().min(16);
         chain[..kept].copy_from_slice(&iv[..kept]);
-        let has_aad = checked.opcode == Opcode::Aead && checked.aad.len > 0;
+        let has_aad = matches!(checked.opcode, Opcode::Aead | Opcode::PartialAead) && checked.aad.len > 0;
         let long = Long {
             word: *word,
             plan: checked,
@@ -79,9 +85,10 @@ impl Long {
             done: 0,
             place: None,
             verdict: Status::Ok,
+            sealer: sealer.filter(|_| checked.state.len > 0),
         };
         if long.opens() {
-            openings.has_place_for(len)?;
+            openings.ok_or(Status::TooLong)?.has_place_for(len)?;
         }
         Ok(Box::new(long))
     }
@@ -97,10 +104,22 @@ fn read<'b, A: Arena>(arena: &A, span: Span, buffer: &'b mut [u8; 255]) -> &'b [
 }
 
 /// The cipher of an operation, before its first byte.
-fn cipher(plan: &Plan, keys: &Keys<'_>, iv: &[u8]) -> Result<Cipher, Status> {
+fn cipher(plan: &Plan, keys: &Keys<'_>, iv: &[u8], sealer: Option<&Sealer>) -> Result<Cipher, Status> {
     let first = keys.first();
     Ok(match plan.opcode {
-        Opcode::Aead => match first {
+        Opcode::PartialAead if !plan.first => {
+            let before = sealer.ok_or(Status::Key)?.open(plan.opcode, iv)?;
+            match first {
+                Some(KeyRef::AesGcm(key)) => {
+                    Cipher::Gcm(Box::new(gcm::State::import(key, &before).map_err(status_of)?))
+                }
+                Some(KeyRef::ChaCha20Poly1305(key)) => Cipher::ChaCha(Box::new(
+                    chacha20poly1305::State::import(key, &before).map_err(status_of)?,
+                )),
+                _ => return Err(Status::Key),
+            }
+        }
+        Opcode::Aead | Opcode::PartialAead => match first {
             Some(KeyRef::AesGcm(key)) => Cipher::Gcm(Box::new(key.begin(iv).map_err(status_of)?)),
             Some(KeyRef::ChaCha20Poly1305(key)) => {
                 Cipher::ChaCha(Box::new(key.begin(iv).map_err(status_of)?))
@@ -133,18 +152,23 @@ fn sum<A: Arena>(
     plan: &Plan,
     keys: &Keys<'_>,
     iv: &[u8],
+    sealer: Option<&Sealer>,
 ) -> Result<Sum, Status> {
     let hash = || hash_of(plan.algorithm).ok_or(Status::Algorithm);
     match plan.opcode {
         Opcode::Checksum | Opcode::CopyChecksum => Ok(Sum::checksum(features, checksum(plan.algorithm)?)),
         Opcode::Hash => Sum::hash(features, hash()?, None),
-        Opcode::PartialHash => {
+        Opcode::PartialHash | Opcode::PartialMac => {
             let mut state = [0; ControlWord::STATE_BYTES as usize];
             let state = &mut state[..plan.aad.len as usize];
             if plan.aad.len > 0 {
                 arena.read(plan.aad.at, state);
             }
-            Sum::hash(features, hash()?, (!plan.first).then_some(&*state))
+            match plan.opcode {
+                Opcode::PartialMac if plan.first => mac(plan, keys, iv),
+                Opcode::PartialMac => taken_up(keys, &sealer.ok_or(Status::Key)?.open(plan.opcode, state)?),
+                _ => Sum::hash(features, hash()?, (!plan.first).then_some(&*state)),
+            }
         }
         Opcode::EncryptThenMac | Opcode::MacThenDecrypt => match keys.second() {
             Some(KeyRef::Hmac(key)) => Ok(Sum::Hmac(Box::new(key.start()))),
@@ -173,6 +197,27 @@ fn mac(plan: &Plan, keys: &Keys<'_>, iv: &[u8]) -> Result<Sum, Status> {
         KeyRef::DesMac(key) => Sum::DesMac(key.begin()),
         _ => return Err(Status::Key),
     })
+}
+
+/// A MAC whose message was left off.
+fn taken_up(keys: &Keys<'_>, before: &[u8]) -> Result<Sum, Status> {
+    Ok(match keys.first().ok_or(Status::Key)? {
+        KeyRef::Hmac(key) => Sum::Hmac(Box::new(key.resume(before).map_err(status_of)?)),
+        KeyRef::AesCmac(_) => Sum::Cmac(Box::new(CmacState::import(before).map_err(status_of)?)),
+        _ => return Err(Status::Key),
+    })
+}
+
+/// Whether mid-states are sealed.
+fn is_keyed(plan: &Plan) -> bool {
+    matches!(plan.opcode, Opcode::PartialMac | Opcode::PartialAead)
+}
+
+/// What opens and seals the mid-states of messages under a word's key.
+fn sealer<A: Arena>(features: Features, plan: &Plan, grant: &Grant<A>) -> Result<Sealer, Status> {
+    let KeyAt::Slot(bits) = plan.key else { return Err(Status::Key) };
+    let raw = grant.keys.raw(Handle::from_bits(bits)).ok_or(Status::Key)?;
+    Ok(Sealer::new(features, plan.algorithm, raw))
 }
 
 fn f9(key: &kasumi::F9, count: u32, fresh: u32) -> Sum {

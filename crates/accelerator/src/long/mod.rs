@@ -4,6 +4,9 @@
 //! of the arena is read once. Keys in slots are looked up for every slice, so an operation whose key was removed ends with
 //! [`Status::Key`]; keys that the word brought with it are kept. Plaintext that is not verified yet stays in private
 //! memory until the tag was compared, which is why an object that is opened may have no more than [`MOST_OPENED`] bytes.
+//!
+//! Pieces of messages under a key are executed in slices, however short they are: an operation in slices has a state that
+//! can be taken up and left off.
 
 mod begin;
 mod opening;
@@ -18,6 +21,7 @@ use self::state::{Cipher, Sum};
 use crate::arena::{Arena, Span};
 use crate::build::Carried;
 use crate::plan::{Pieces, Plan, Source};
+use crate::sealer::Sealer;
 use crate::trace::About;
 
 pub(crate) use self::opening::Openings;
@@ -63,6 +67,8 @@ pub(crate) struct Long {
     place: Option<Place>,
     /// What came of the comparison, where something was opened.
     verdict: Status,
+    /// What seals the state in which a message is left off, where it is one under a key.
+    sealer: Option<Box<Sealer>>,
 }
 
 /// A slice of an operation, which one turn executes.

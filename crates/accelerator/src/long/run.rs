@@ -183,6 +183,15 @@ impl Long {
             Phase::Out => return Ok(Some(self.completed(self.verdict, 0))),
         }
         let keys = keys(&self.plan, grant, self.carried.as_ref())?;
+        if let Some(sealer) = &self.sealer {
+            let state = match &self.cipher {
+                Cipher::None => self.sum.export(),
+                cipher => cipher.export(),
+            };
+            let sealed = sealer.seal(self.plan.opcode, &state.ok_or(Status::Key)?);
+            grant.arena.write(self.plan.state.at, &sealed);
+            return Ok(Some(self.completed(Status::Ok, sealed.len() as u32)));
+        }
         let of_cipher = self.cipher.tag(&keys)?;
         let tag = if of_cipher.is_empty() { self.sum.tag(&keys)? } else { of_cipher };
         if !self.plan.reverse {

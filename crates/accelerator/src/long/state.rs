@@ -5,7 +5,7 @@ use millstream_cwq::Status;
 use millstream_engines::aead::AeadState;
 use millstream_engines::aes::CmacState;
 use millstream_engines::crc::{Crc32, Crc32c};
-use millstream_engines::hash::{Hash, Hasher};
+use millstream_engines::hash::{Hash, Hasher, MidState};
 use millstream_engines::hmac::Hmac;
 use millstream_engines::ipsum::IpChecksum;
 use millstream_engines::kasumi::{F8State, F9State};
@@ -74,6 +74,15 @@ impl Cipher {
             _ => return Err(Status::Key),
         };
         added.map_err(status_of)
+    }
+
+    /// What an AEAD has come to, to be sealed.
+    pub(super) fn export(&self) -> Option<MidState> {
+        match self {
+            Cipher::Gcm(state) => Some(state.export()),
+            Cipher::ChaCha(state) => Some(state.export()),
+            _ => None,
+        }
     }
 
     /// The tag of an AEAD; nothing of another cipher.
@@ -170,6 +179,15 @@ impl Sum {
             *self = Sum::Code(code);
         }
         Ok(())
+    }
+
+    /// What a MAC has come to, to be sealed.
+    pub(super) fn export(&self) -> Option<MidState> {
+        match self {
+            Sum::Hmac(hmac) => Some(hmac.export_message()),
+            Sum::Cmac(state) => Some(state.export()),
+            _ => None,
+        }
     }
 
     /// The digest or tag; nothing of a checksum.

@@ -5,6 +5,7 @@ mod case;
 mod grants;
 mod kinds;
 mod miri;
+mod pieces;
 mod purpose;
 mod queue;
 mod rules;

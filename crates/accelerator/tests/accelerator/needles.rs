@@ -60,16 +60,19 @@ impl Needles {
         self.add(&format!("{what}: key"), key);
         self.names.push(format!("{what}: expanded"));
         let other: Vec<u8> = key.iter().map(|byte| byte.wrapping_mul(167) ^ 0x5b).collect();
-        let (place, other) = (expanded(features, algorithm, key), expanded(features, algorithm, &other));
+        let place = expanded(features, algorithm, key, 0x11);
+        // What is another for the same key is no part of it: unused bytes of the value, with what lay on the stack.
+        let again = expanded(features, algorithm, key, 0x22);
+        let other = expanded(features, algorithm, &other, 0x11);
         let windows = |place: &[u8]| -> Vec<u64> {
             let words = place.windows(8).step_by(4);
             words.map(|window| u64::from_ne_bytes(window.try_into().expect("eight bytes"))).collect()
         };
         let common: BTreeSet<u64> = windows(&other).into_iter().collect();
-        for (index, window) in windows(&place).into_iter().enumerate() {
+        for (index, (window, again)) in windows(&place).into_iter().zip(windows(&again)).enumerate() {
             let values: BTreeSet<u8> = window.to_ne_bytes().into_iter().collect();
             // Masks and small numbers are everywhere.
-            if values.len() >= 5 && !common.contains(&window) {
+            if values.len() >= 5 && window == again && !common.contains(&window) {
                 self.insert(window, 4 * index);
             }
         }
@@ -115,8 +118,15 @@ unsafe impl KeyMemory for Seen {
     }
 }
 
-/// The place of a key, as it is in a slot.
-fn expanded(features: Features, algorithm: Algorithm, key: &[u8]) -> Vec<u8> {
+/// Fills the stack below the caller.
+#[inline(never)]
+fn fill_stack(byte: u8) {
+    std::hint::black_box(&[byte; 64 << 10]);
+}
+
+/// The place of a key, as it is in a slot, where that byte lay on the stack.
+fn expanded(features: Features, algorithm: Algorithm, key: &[u8], on_stack: u8) -> Vec<u8> {
+    fill_stack(on_stack);
     let seen = Arc::new(Seen::default());
     let memory: SharedKeyMemory = seen.clone();
     let _key = PreparedKey::new(features, algorithm, key, false, Some(&memory)).expect("a good key");

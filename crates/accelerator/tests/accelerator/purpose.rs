@@ -84,15 +84,18 @@ impl Asked {
     fn word(&self) -> ControlWord {
         let Asked { opcode, algorithm, hash, reverse, mac_len, makes_nonce } = *self;
         let flag = |set: bool, flag| if set { flag } else { 0 };
-        let has_output = !matches!(opcode, Opcode::Hmac | Opcode::Mac);
-        let is_hmac = opcode == Opcode::Hmac;
+        let has_output = !matches!(opcode, Opcode::Hmac | Opcode::Mac | Opcode::PartialMac);
+        let is_hmac =
+            opcode == Opcode::Hmac || opcode == Opcode::PartialMac && algorithm != Algorithm::AesCmac;
+        let is_piece = matches!(opcode, Opcode::PartialMac | Opcode::PartialAead);
         let iv_len = iv_len(algorithm);
         ControlWord {
             opcode: opcode as u8,
             algorithm: if is_hmac { 0 } else { algorithm as u8 },
             hash: if is_hmac { algorithm as u8 } else { hash as u8 },
             flags: flag(reverse && opcode != Opcode::MacThenDecrypt, Flags::REVERSE)
-                | flag(makes_nonce, Flags::MAKE_NONCE),
+                | flag(makes_nonce, Flags::MAKE_NONCE)
+                | flag(is_piece, Flags::FIRST | Flags::LAST),
             iv: if iv_len > 0 { IV } else { 0 },
             iv_len,
             mac: if mac_len > 0 { MAC } else { 0 },
@@ -136,6 +139,9 @@ fn all_that_can_be_asked() -> Vec<Asked> {
                 };
                 if takes {
                     all.push(Asked { reverse, mac_len, ..base });
+                    if let Some(opcode) = in_pieces(opcode, algorithm) {
+                        all.push(Asked { opcode, reverse, mac_len, ..base });
+                    }
                 }
             }
         }
@@ -151,6 +157,16 @@ fn all_that_can_be_asked() -> Vec<Asked> {
         }
     }
     all
+}
+
+/// The opcode for pieces of what another does at once.
+fn in_pieces(opcode: Opcode, algorithm: Algorithm) -> Option<Opcode> {
+    match opcode {
+        Opcode::Aead => Some(Opcode::PartialAead),
+        Opcode::Hmac => Some(Opcode::PartialMac),
+        Opcode::Mac if algorithm == Algorithm::AesCmac => Some(Opcode::PartialMac),
+        _ => None,
+    }
 }
 
 /// What a key is for, in the words of this model.
@@ -169,10 +185,21 @@ fn objections(asked: &Asked, key: For, mac_key: For) -> Vec<Status> {
         }
     };
     match (asked.opcode, asked.reverse) {
-        (Opcode::Cipher | Opcode::Aead, false) => needs(key, Usages::ENCRYPT, Status::UsageEncrypt),
+        // What it decrypts is not verified.
+        (Opcode::PartialAead, true) => {
+            needs(key, Usages::ENCRYPT, Status::UsageEncrypt);
+            needs(key, Usages::DECRYPT, Status::UsageDecrypt);
+        }
+        (Opcode::Cipher | Opcode::Aead | Opcode::PartialAead, false) => {
+            needs(key, Usages::ENCRYPT, Status::UsageEncrypt)
+        }
         (Opcode::Cipher | Opcode::Aead, true) => needs(key, Usages::DECRYPT, Status::UsageDecrypt),
-        (Opcode::Hmac | Opcode::Mac, false) => needs(key, Usages::SIGN, Status::UsageSign),
-        (Opcode::Hmac | Opcode::Mac, true) => needs(key, Usages::VERIFY, Status::UsageVerify),
+        (Opcode::Hmac | Opcode::Mac | Opcode::PartialMac, false) => {
+            needs(key, Usages::SIGN, Status::UsageSign)
+        }
+        (Opcode::Hmac | Opcode::Mac | Opcode::PartialMac, true) => {
+            needs(key, Usages::VERIFY, Status::UsageVerify)
+        }
         (Opcode::EncryptThenMac, _) => {
             needs(key, Usages::ENCRYPT, Status::UsageEncrypt);
             needs(mac_key, Usages::SIGN, Status::UsageSign);
@@ -189,6 +216,9 @@ fn objections(asked: &Asked, key: For, mac_key: For) -> Vec<Status> {
             _ => {}
         }
     }
+    if asked.opcode == Opcode::PartialAead && key.made {
+        objections.push(Status::NonceGiven);
+    }
     let comparing = if asked.opcode == Opcode::MacThenDecrypt { mac_key } else { key };
     let produces = comparing.usages.contains(Usages::SIGN)
         || comparing.usages.contains(Usages::ENCRYPT) && !comparing.made;
@@ -200,10 +230,11 @@ fn objections(asked: &Asked, key: For, mac_key: For) -> Vec<Status> {
 }
 
 fn insert<A: Arena + Clone>(station: &mut Station<A>, algorithm: Algorithm, given: For) -> Handle {
-    let key = Key::new(features(), algorithm, &key_bytes(algorithm)).expect("a good key");
+    let key = PreparedKey::new(features(), algorithm, &key_bytes(algorithm), false, None);
     let nonces = if given.made { Nonces::Made(NonceCounter::counting([1, 2, 3, 4])) } else { Nonces::Given };
     let purpose = Purpose { usages: given.usages, nonces };
-    station.accelerator.insert_key_for(station.grant, key, purpose).expect("a free slot")
+    let key = key.and_then(|key| key.with_purpose(purpose)).expect("a good key");
+    station.accelerator.insert_prepared(station.grant, key).expect("a free slot")
 }
 
 fn contents<A: Arena>(arena: &A) -> Vec<u8> {
@@ -290,7 +321,8 @@ proptest! {
         let opcode = Opcode::from_code(word.opcode);
         let keyless = !matches!(
             opcode,
-            Some(Opcode::Cipher | Opcode::Aead | Opcode::Hmac | Opcode::Mac | Opcode::EncryptThenMac | Opcode::MacThenDecrypt)
+            Some(Opcode::Cipher | Opcode::Aead | Opcode::Hmac | Opcode::Mac | Opcode::EncryptThenMac | Opcode::MacThenDecrypt
+                | Opcode::PartialMac | Opcode::PartialAead)
         );
         let (status, changed) = execute(&mut station, &word);
         prop_assert!(keyless || in_arena || status != Status::Ok && !changed);

@@ -38,6 +38,15 @@ fn good(opcode: Opcode) -> ControlWord {
         Opcode::PartialHash => {
             ControlWord { hash: Algorithm::Sha256 as u8, flags: Flags::FIRST, state: 600, ..source }
         }
+        Opcode::PartialMac => ControlWord { opcode: opcode as u8, ..good(Opcode::PartialHash) },
+        Opcode::PartialAead => ControlWord {
+            opcode: opcode as u8,
+            flags: Flags::FIRST,
+            mac: 0,
+            mac_len: 0,
+            state: 600,
+            ..good(Opcode::Aead)
+        },
         Opcode::Hmac => ControlWord { hash: Algorithm::Sha256 as u8, mac: 500, mac_len: 32, ..source },
         Opcode::Mac => ControlWord { algorithm: Algorithm::AesCmac as u8, mac: 500, mac_len: 16, ..source },
         _ => ControlWord {
@@ -58,8 +67,8 @@ fn keys_of(opcode: Opcode) -> (Option<Algorithm>, bool) {
     match opcode {
         Opcode::Cipher => (Some(Algorithm::AesCbc), false),
         Opcode::EncryptThenMac | Opcode::MacThenDecrypt => (Some(Algorithm::AesCbc), true),
-        Opcode::Aead => (Some(Algorithm::AesGcm), false),
-        Opcode::Hmac => (Some(Algorithm::Sha256), false),
+        Opcode::Aead | Opcode::PartialAead => (Some(Algorithm::AesGcm), false),
+        Opcode::Hmac | Opcode::PartialMac => (Some(Algorithm::Sha256), false),
         Opcode::Mac => (Some(Algorithm::AesCmac), false),
         _ => (None, false),
     }
@@ -74,7 +83,33 @@ const NO_FLAG: u16 = !Flags::ALL;
 const BREAKS: &[Breaks] = &[
     (Status::Version, Opcode::Null, "version 0", |w| w.version = 0),
     (Status::Version, Opcode::Hash, "version 2", |w| w.version = 2),
-    (Status::Opcode, Opcode::Null, "the first opcode there is not", |w| w.opcode = 13),
+    (Status::Opcode, Opcode::Null, "the first opcode there is not", |w| w.opcode = 15),
+    (Status::Algorithm, Opcode::PartialMac, "a cipher", |w| {
+        (w.algorithm, w.hash) = (Algorithm::AesCbc as u8, 0);
+    }),
+    (Status::Algorithm, Opcode::PartialMac, "an HMAC and a CMAC", |w| w.algorithm = Algorithm::AesCmac as u8),
+    (Status::Algorithm, Opcode::PartialMac, "none", |w| w.hash = 0),
+    (Status::Algorithm, Opcode::PartialAead, "a cipher", |w| w.algorithm = Algorithm::AesCbc as u8),
+    (Status::Flags, Opcode::PartialMac, "a key in the arena", |w| w.flags |= Flags::KEY_IN_ARENA),
+    (Status::Flags, Opcode::PartialAead, "a nonce to be made", |w| w.flags |= Flags::MAKE_NONCE),
+    (Status::Reserved, Opcode::PartialMac, "a vector", |w| w.iv_len = 12),
+    (Status::Reserved, Opcode::PartialAead, "a hash", |w| w.hash = Algorithm::Sha256 as u8),
+    (Status::Reserved, Opcode::PartialMac, "a place for a mid-state after the end", |w| {
+        (w.flags, w.mac, w.mac_len) = (Flags::FIRST | Flags::LAST, 500, 32);
+    }),
+    (Status::StateRange, Opcode::PartialAead, "one byte too many", |w| w.state = LEN - 255),
+    (Status::Overlap, Opcode::PartialMac, "mid-state over the source", |w| w.state = 163),
+    (Status::Overlap, Opcode::PartialAead, "mid-state over the destination", |w| w.state = 200),
+    (Status::MacLength, Opcode::PartialMac, "a tag before the end", |w| (w.mac, w.mac_len) = (500, 32)),
+    (Status::MacLength, Opcode::PartialAead, "a tag before the end", |w| (w.mac, w.mac_len) = (500, 16)),
+    (Status::MacLength, Opcode::PartialAead, "no tag at the end", |w| {
+        (w.flags, w.state) = (Flags::FIRST | Flags::LAST, 0);
+    }),
+    (Status::MidState, Opcode::PartialMac, "none, and not the first", |w| w.flags = 0),
+    (Status::MidState, Opcode::PartialMac, "one, and the first", |w| w.aad_len = 8),
+    (Status::MidState, Opcode::PartialMac, "nonsense", |w| (w.flags, w.aad, w.aad_len) = (0, 400, 100)),
+    (Status::MidState, Opcode::PartialAead, "a nonce, and not the first", |w| w.flags = 0),
+    (Status::MidState, Opcode::PartialAead, "neither nonce nor state", |w| w.iv_len = 0),
     (Status::Opcode, Opcode::Null, "the last opcode there is not", |w| w.opcode = 255),
     (Status::Algorithm, Opcode::Cipher, "none", |w| w.algorithm = 0),
     (Status::Algorithm, Opcode::Cipher, "no such number", |w| w.algorithm = 0xfe),
@@ -252,8 +287,8 @@ fn station<A: Arena + Clone>(arena: A) -> Station<A> {
 fn with_keys<A: Arena + Clone>(station: &mut Station<A>, opcode: Opcode) -> ControlWord {
     let mut word = good(opcode);
     let mut insert = |algorithm| {
-        let key = Key::new(Features::hardware(), algorithm, &[7; 16]).expect("a good key");
-        station.accelerator.insert_key(station.grant, key).expect("a free slot").to_bits()
+        let key = station.accelerator.insert_raw_key(station.grant, algorithm, &[7; 16], false);
+        key.expect("a good key and a free slot").to_bits()
     };
     let (first, second) = keys_of(opcode);
     word.key = first.map_or(0, &mut insert);
@@ -271,7 +306,9 @@ fn contents<A: Arena>(arena: &A) -> Vec<u8> {
 fn execute<A: Arena + Clone>(station: &mut Station<A>, word: &ControlWord) -> (Status, bool) {
     let before = contents(&station.arena);
     station.client.submit(word);
-    assert_eq!(station.accelerator.step(0), 1);
+    // A piece under a key has one step for its associated data and one for its data.
+    let ended = (0..3).map(|_| station.accelerator.step(0)).find(|ended| *ended > 0);
+    assert_eq!(ended, Some(1));
     let done = station.client.completed().expect("a completion");
     assert_eq!((done.tag, done.reserved), (word.tag, 0));
     assert_eq!(station.client.completed(), None);

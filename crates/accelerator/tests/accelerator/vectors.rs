@@ -770,7 +770,10 @@ fn nothing_is_left_out() {
     ];
     let all = || suites.iter().flatten();
     let opcodes: BTreeSet<u8> = all().map(|case| case.opcode as u8).collect();
-    assert_eq!(opcodes, Opcode::ALL.iter().map(|opcode| *opcode as u8).collect());
+    // Pieces under a key, whose mid-states are sealed, are compared with whole messages: see `pieces.rs`.
+    let pieces = [Opcode::PartialMac, Opcode::PartialAead];
+    let others = Opcode::ALL.iter().filter(|opcode| !pieces.contains(opcode));
+    assert_eq!(opcodes, others.map(|opcode| *opcode as u8).collect());
     let algorithms: BTreeSet<u8> = all().flat_map(|case| [case.algorithm as u8, case.hash as u8]).collect();
     assert_eq!(algorithms, Algorithm::ALL.iter().map(|algorithm| *algorithm as u8).collect());
     // Forty of each, all among each other.
