@@ -10,7 +10,8 @@ use millstream::cwq::{Algorithm, Status};
 use millstream::hash::{Hash, HashKernel, Hasher};
 use millstream::hmac::HmacKey;
 use millstream::queue::{
-    AcceleratorThread, Buffer, Config, Done, Queue, Refusal, Request, RequestKey, ThreadConfig,
+    AcceleratorThread, Buffer, Config, Done, KeyHandle, Piece, Queue, Refusal, Request, RequestKey,
+    ThreadConfig,
 };
 use millstream::{Checksum, Features, InOut, Operation, Unit, aes, crc, des, gcm, kasumi};
 use millstream_testkit::Random;
@@ -115,6 +116,87 @@ fn ciphers_and_aeads_go_there_and_back() {
         let (source, destination) = pair(queue, &data);
         let done = run(queue, Request::encrypt(carried, &start, source, destination).with_parameter(3, 0));
         assert_eq!(output(&done), wanted);
+    });
+}
+
+/// An object of an AEAD in pieces of so many bytes: what becomes of its data, and the last request's end.
+fn in_pieces(
+    queue: &mut Queue,
+    (key, opens): (KeyHandle, bool),
+    (nonce, aad): (&[u8], &[u8]),
+    data: &[u8],
+    len: usize,
+    tag: &[u8],
+) -> (Vec<u8>, Done) {
+    let (first, rest) = aad.split_at(aad.len() / 2);
+    let (source, destination) = pair(queue, &[]);
+    let began = Request::partial_seal(key, Piece::First(nonce), first, source, destination);
+    let mut state = run(queue, began).state().to_vec();
+    let (mut out, mut aad) = (vec![], rest);
+    let (most, last) = data.split_at((data.len() - 1) / len * len);
+    for piece in most.chunks(len) {
+        let (source, destination) = pair(queue, piece);
+        let request = if opens { Request::partial_open } else { Request::partial_seal };
+        let done = run(queue, request(key, Piece::Next(&state), aad, source, destination));
+        out.extend_from_slice(output(&done));
+        (state, aad) = (done.state().to_vec(), &[]);
+    }
+    let (source, destination) = pair(queue, last);
+    let done = run(
+        queue,
+        match opens {
+            true => Request::last_open(key, Piece::Next(&state), aad, source, destination, tag),
+            false => Request::last_seal(key, Piece::Next(&state), aad, source, destination),
+        },
+    );
+    out.extend_from_slice(done.buffers.destination.as_ref().unwrap());
+    (out, done)
+}
+
+#[test]
+fn messages_under_keys_come_in_pieces() {
+    let (data, aad) = (Random::new(7).bytes(1000), Random::new(8).bytes(300));
+    on_all(|queue| {
+        for (algorithm, nonce) in [
+            (Algorithm::AesGcm, &[4; 12][..]),
+            (Algorithm::AesGcm, &[4; 200]),
+            (Algorithm::ChaCha20Poly1305, &[4; 12]),
+        ] {
+            let key = queue.import_key(algorithm, &[8; 32]).unwrap();
+            let (source, destination) = pair(queue, &data);
+            let whole = run(queue, Request::seal(key, nonce, &aad, source, destination));
+            for len in [1, 100, 999, 2000] {
+                let (sealed, done) = in_pieces(queue, (key, false), (nonce, &aad), &data, len, &[]);
+                assert!((&sealed[..], done.tag()) == (output(&whole), whole.tag()), "{algorithm:?} by {len}");
+                let (opened, done) = in_pieces(queue, (key, true), (nonce, &aad), &sealed, len, whole.tag());
+                assert!(done.result == Ok(()) && opened == data, "{algorithm:?} by {len}");
+                let (_, done) = in_pieces(queue, (key, true), (nonce, &aad), &sealed, len, &[1; 16]);
+                assert_eq!(done.result, Err(Status::Authentication));
+            }
+            assert!(queue.remove_key(key));
+        }
+        for algorithm in [Algorithm::Md5, Algorithm::Sha256, Algorithm::Sha512, Algorithm::AesCmac] {
+            let key = queue.import_key(algorithm, &[8; 32]).unwrap();
+            let whole = run(queue, Request::mac(key, filled(queue, &data)));
+            let first = run(queue, Request::partial_mac(key, None, filled(queue, &data[..333])));
+            let next = filled(queue, &data[333..700]);
+            let second = run(queue, Request::partial_mac(key, Some(first.state()), next));
+            for _ in 0..2 {
+                let last = filled(queue, &data[700..]);
+                let done = run(queue, Request::last_mac(key, Some(second.state()), last));
+                assert_eq!(done.tag(), whole.tag(), "{algorithm:?}");
+            }
+            let last = filled(queue, &data[700..]);
+            let done = run(queue, Request::last_verify(key, Some(second.state()), last, whole.tag()));
+            assert_eq!(done.result, Ok(()), "{algorithm:?}");
+            let first = run(queue, Request::partial_verify(key, None, filled(queue, &data[..333])));
+            for (tag, wanted) in [(whole.tag(), Ok(())), (&[1; 16], Err(Status::Authentication))] {
+                let last = filled(queue, &data[333..]);
+                let request = Request::last_verify(key, Some(first.state()), last, tag);
+                assert_eq!(run(queue, request).result, wanted, "{algorithm:?}");
+            }
+            assert!(queue.remove_key(key));
+        }
     });
 }
 

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use millstream_accelerator::{Arena, Key, LocalArena, MAX_PIECES};
-use millstream_cpu::Features;
+use millstream_accelerator::{Arena, LocalArena, MAX_PIECES};
 use millstream_cwq::{Algorithm, ControlWord, Flags, Opcode, Status};
 use millstream_testkit::Random;
 

@@ -1,6 +1,7 @@
 //! What a key is for, when it is put in a slot.
 
-use millstream_accelerator::{NonceCounter, Nonces as Made, Purpose};
+use millstream_accelerator::{InsertError, NonceCounter, Nonces as Made, PreparedKey, Purpose};
+use millstream_cpu::Features;
 use millstream_cwq::{Algorithm, UsageError, Usages};
 use millstream_protocol::{KeyPurpose, KeyRefusal};
 
@@ -75,8 +76,26 @@ impl KeyOptions {
         KeyPurpose { usages, makes_nonces: self.nonces == Nonces::Made }
     }
 
-    /// For an accelerator of this process. `generated` says that the key exists nowhere else.
-    pub(crate) fn purpose(&self, algorithm: Algorithm, generated: bool) -> Result<Purpose, Error> {
+    /// A key for a slot of an accelerator of this process, which keeps its bytes with it: under them the mid-states of messages in
+    /// pieces are sealed. `generated` says that the key exists nowhere else.
+    pub(crate) fn prepared(
+        &self,
+        features: Features,
+        algorithm: Algorithm,
+        key: &[u8],
+        generated: bool,
+    ) -> Result<PreparedKey, Error> {
+        let prepared = PreparedKey::new(features, algorithm, key, false, None);
+        let refusal = |error| match error {
+            InsertError::Engine(error) => error.into(),
+            _ => Error::KeySlots,
+        };
+        let prepared = prepared.map_err(refusal)?;
+        prepared.with_purpose(self.purpose(algorithm, generated)?).map_err(refusal)
+    }
+
+    /// `generated` says that the key exists nowhere else.
+    fn purpose(&self, algorithm: Algorithm, generated: bool) -> Result<Purpose, Error> {
         let usages = self.usages.unwrap_or(Usages::of(algorithm));
         if !Usages::of(algorithm).is_empty() {
             usages.check(algorithm, self.nonces == Nonces::Made).map_err(refusal)?;

@@ -42,7 +42,7 @@ mod trace;
 use std::fmt;
 use std::sync::Arc;
 
-use millstream_accelerator::{Accelerator, FlushPolicy, GrantId, Key, MAX_PIECES};
+use millstream_accelerator::{Accelerator, FlushPolicy, GrantId, MAX_PIECES};
 use millstream_cpu::Features;
 use millstream_cwq::ring::{Consumer, Producer};
 use millstream_cwq::{Algorithm, Completion, ControlWord, Flags, Opcode, Status};
@@ -53,7 +53,7 @@ pub use buffer::Buffer;
 pub(crate) use key::fill_with_random;
 pub use key::{KeyOptions, Nonces};
 use request::Rare;
-pub use request::{Buffers, KeyHandle, Request, RequestKey};
+pub use request::{Buffers, KeyHandle, Piece, Request, RequestKey};
 pub use shared::{Pending, SharedQueue};
 pub use thread::{AcceleratorThread, ThreadConfig};
 
@@ -474,13 +474,12 @@ impl Queue {
     ) -> Result<KeyHandle, Error> {
         let handle = match &mut self.driver {
             Driver::Inline(accelerator, grant) => {
-                let key = Key::new(accelerator.features(), algorithm, key)?;
-                let purpose = options.purpose(algorithm, false)?;
+                let key = options.prepared(accelerator.features(), algorithm, key, false)?;
                 if options.nonces == Nonces::Made && self.counts_since.is_none() {
                     millstream_shm::watch_forks().map_err(|error| Error::Memory(error.kind()))?;
                     self.counts_since = Some(millstream_shm::forks());
                 }
-                accelerator.insert_key_for(*grant, key, purpose).map_err(|_| Error::KeySlots)?
+                accelerator.insert_prepared(*grant, key).map_err(|_| Error::KeySlots)?
             }
             Driver::Thread(client) => client.insert_key(algorithm, key, options)?,
             Driver::Isolated(isolated) => return isolated.link().import_key(algorithm, key, options),
@@ -576,7 +575,7 @@ impl Queue {
                 Err(why) => refuse!(why),
             }
         }
-        if word.opcode == Opcode::PartialHash as u8 && !word.has(Flags::LAST) {
+        if request.leaves_state {
             word.state = self.places.state.at() + slot * STATE as u32;
         }
         macro_rules! place_key {

@@ -76,7 +76,18 @@ pub struct Request<'a> {
     pub(crate) aad: &'a [u8],
     /// The tag to compare with.
     pub(crate) tag: &'a [u8],
+    /// Whether a message is left off after it.
+    pub(crate) leaves_state: bool,
     pub(crate) buffers: Buffers,
+}
+
+/// Where a piece of an object of an AEAD begins.
+#[derive(Clone, Copy, Debug)]
+pub enum Piece<'a> {
+    /// At the object's beginning, under this nonce.
+    First(&'a [u8]),
+    /// Where it was left off, with this mid-state: [`Done::state`](super::Done::state).
+    Next(&'a [u8]),
 }
 
 /// The buffers that go with a request, and come back with its end.
@@ -134,6 +145,7 @@ impl<'a> Request<'a> {
             iv: &[],
             aad: &[],
             tag: &[],
+            leaves_state: false,
             buffers: Buffers { source, destination, rare: None },
         }
     }
@@ -278,20 +290,31 @@ impl<'a> Request<'a> {
     pub fn partial_hash(hash: Hash, before: Option<&'a [u8]>, source: Buffer) -> Self {
         let mut request = Request::new(Opcode::PartialHash, Some(source), None);
         request.word.hash = algorithm_of(hash) as u8;
+        request.leaves_state = true;
+        request.after(before)
+    }
+
+    /// Takes up a message at a mid-state, or begins one.
+    fn after(mut self, before: Option<&'a [u8]>) -> Self {
         match before {
-            Some(state) => request.aad = state,
-            None => request.word.flags |= Flags::FIRST,
+            Some(state) => self.aad = state,
+            None => self.word.flags |= Flags::FIRST,
         }
-        request
+        self
+    }
+
+    /// Ends the message, with a tag of so many bytes.
+    fn ending(mut self, tag_len: u8) -> Self {
+        self.word.flags |= Flags::LAST;
+        self.word.mac_len = tag_len;
+        self.leaves_state = false;
+        self
     }
 
     /// Takes up a message at the mid-state `before`, or begins one, adds `source`, and ends it:
     /// [`Done::tag`](super::Done::tag).
     pub fn last_hash(hash: Hash, before: Option<&'a [u8]>, source: Buffer) -> Self {
-        let mut request = Request::partial_hash(hash, before, source);
-        request.word.flags |= Flags::LAST;
-        request.word.mac_len = hash.output_len() as u8;
-        request
+        Request::partial_hash(hash, before, source).ending(hash.output_len() as u8)
     }
 
     /// The MAC of `source`, all of it: [`Done::tag`](super::Done::tag). The key says which: one for a hash is an
@@ -323,6 +346,118 @@ impl<'a> Request<'a> {
         let mut request = Request::mac(key, source).expecting(tag);
         request.word.flags |= Flags::REVERSE;
         request
+    }
+
+    /// Takes up a message under an HMAC or CMAC at the mid-state `before`, or begins one, and adds `source`; the mid-state after it
+    /// is [`Done::state`](super::Done::state). It is sealed: who keeps it can neither read nor change it, and it is of
+    /// use with the same key only.
+    ///
+    /// ```
+    /// use millstream::cwq::Algorithm;
+    /// use millstream::queue::{Config, Queue, Request};
+    ///
+    /// let mut queue = Queue::inline(millstream::features()?, Config::default())?;
+    /// let key = queue.import_key(Algorithm::Sha256, b"Jefe")?;
+    /// let mut filled = |bytes: &[u8]| {
+    ///     let mut buffer = queue.buffer(bytes.len())?;
+    ///     buffer.copy_from_slice(bytes);
+    ///     Ok::<_, millstream::queue::Refusal>(buffer)
+    /// };
+    /// let (first, last) = (filled(b"what do ya want ")?, filled(b"for nothing?")?);
+    /// queue.submit(Request::partial_mac(key, None, first))?;
+    /// let so_far = queue.wait().unwrap();
+    /// queue.submit(Request::last_mac(key, Some(so_far.state()), last))?;
+    /// // RFC 4231 §4.3.
+    /// assert_eq!(queue.wait().unwrap().tag()[..4], [0x5b, 0xdc, 0xc1, 0x46]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn partial_mac(key: KeyHandle, before: Option<&'a [u8]>, source: Buffer) -> Self {
+        let mut request = Request::mac(key, source);
+        request.word.opcode = Opcode::PartialMac as u8;
+        request.word.mac_len = 0;
+        request.leaves_state = true;
+        request.after(before)
+    }
+
+    /// The same, and ends the message: [`Done::tag`](super::Done::tag).
+    pub fn last_mac(key: KeyHandle, before: Option<&'a [u8]>, source: Buffer) -> Self {
+        let request = Request::partial_mac(key, before, source);
+        let len = hash_len(key.algorithm()).unwrap_or(16);
+        request.ending(len)
+    }
+
+    /// The same, and compares the MAC, or as much of it as is given. All pieces under a key that may only verify are
+    /// [`Request::partial_verify`].
+    pub fn last_verify(key: KeyHandle, before: Option<&'a [u8]>, source: Buffer, tag: &'a [u8]) -> Self {
+        let mut request = Request::last_mac(key, before, source).expecting(tag);
+        request.word.flags |= Flags::REVERSE;
+        request
+    }
+
+    /// As [`Request::partial_mac`], under a key that need not be for signing.
+    pub fn partial_verify(key: KeyHandle, before: Option<&'a [u8]>, source: Buffer) -> Self {
+        let mut request = Request::partial_mac(key, before, source);
+        request.word.flags |= Flags::REVERSE;
+        request
+    }
+
+    /// A piece of an object of an AEAD: adds `aad`, then encrypts `source` to `destination`. Associated data comes before data, in as
+    /// many pieces as one likes. The mid-state after it is [`Done::state`](super::Done::state), sealed as that of
+    /// [`Request::partial_mac`]. The key must be for given nonces.
+    pub fn partial_seal(
+        key: KeyHandle,
+        piece: Piece<'a>,
+        aad: &'a [u8],
+        source: Buffer,
+        destination: Buffer,
+    ) -> Self {
+        let (iv, first) = match piece {
+            Piece::First(nonce) => (nonce, Flags::FIRST),
+            Piece::Next(state) => (state, 0),
+        };
+        let mut request = Request::seal(key, iv, aad, source, destination);
+        request.word.opcode = Opcode::PartialAead as u8;
+        request.word.flags |= first;
+        request.word.mac_len = 0;
+        request.leaves_state = true;
+        request
+    }
+
+    /// The same, and ends the object: [`Done::tag`](super::Done::tag).
+    pub fn last_seal(
+        key: KeyHandle,
+        piece: Piece<'a>,
+        aad: &'a [u8],
+        source: Buffer,
+        destination: Buffer,
+    ) -> Self {
+        Request::partial_seal(key, piece, aad, source, destination).ending(16)
+    }
+
+    /// As [`Request::partial_seal`], but decrypts. What comes out is not verified: nothing may act on it before
+    /// [`Request::last_open`] was right. The key must be for both, because what is decrypted so gives away what encrypts.
+    pub fn partial_open(
+        key: KeyHandle,
+        piece: Piece<'a>,
+        aad: &'a [u8],
+        source: Buffer,
+        destination: Buffer,
+    ) -> Self {
+        let mut request = Request::partial_seal(key, piece, aad, source, destination);
+        request.word.flags |= Flags::REVERSE;
+        request
+    }
+
+    /// The same, and compares the tag. The last piece, too, is decrypted whether it is right or not.
+    pub fn last_open(
+        key: KeyHandle,
+        piece: Piece<'a>,
+        aad: &'a [u8],
+        source: Buffer,
+        destination: Buffer,
+        tag: &'a [u8],
+    ) -> Self {
+        Request::partial_open(key, piece, aad, source, destination).ending(0).expecting(tag)
     }
 
     /// Copies the first `clear` bytes of `source` and encrypts the rest, to `destination`; the HMAC of all of

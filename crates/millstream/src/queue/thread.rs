@@ -12,7 +12,7 @@ use std::task::Waker;
 use std::thread::{self, JoinHandle, Thread};
 use std::time::{Duration, Instant};
 
-use millstream_accelerator::{Accelerator, FlushPolicy, GrantId, Handle, Key, Purpose, QueueId};
+use millstream_accelerator::{Accelerator, FlushPolicy, GrantId, Handle, PreparedKey, QueueId};
 use millstream_cpu::Features;
 use millstream_cwq::Algorithm;
 use millstream_cwq::ring::Consumer;
@@ -62,8 +62,7 @@ enum Command {
     },
     InsertKey {
         grant: GrantId,
-        key: Box<Key>,
-        purpose: Purpose,
+        key: Box<PreparedKey>,
         reply: Reply<Option<Handle>>,
     },
     RemoveKey {
@@ -149,9 +148,9 @@ impl ThreadGrant {
         options: KeyOptions,
         generated: bool,
     ) -> Result<Handle, Error> {
-        let (grant, key) = (self.grant, Box::new(Key::new(self.shared.features, algorithm, key)?));
-        let purpose = options.purpose(algorithm, generated)?;
-        let command = |reply| Command::InsertKey { grant, key, purpose, reply };
+        let key = Box::new(options.prepared(self.shared.features, algorithm, key, generated)?);
+        let grant = self.grant;
+        let command = |reply| Command::InsertKey { grant, key, reply };
         let answer = self.shared.ask(&self.thread, command);
         answer.ok_or_else(|| self.shared.why())?.ok_or(Error::KeySlots)
     }
@@ -534,8 +533,8 @@ impl Worker {
                     self.clients.retain(|(of, _)| *of != queue);
                     let _ = reply.send(());
                 }
-                Command::InsertKey { grant, key, purpose, reply } => {
-                    let _ = reply.send(self.accelerator.insert_key_for(grant, *key, purpose).ok());
+                Command::InsertKey { grant, key, reply } => {
+                    let _ = reply.send(self.accelerator.insert_prepared(grant, *key).ok());
                 }
                 Command::RemoveKey { grant, handle, reply } => {
                     let _ = reply.send(self.accelerator.remove_key(grant, handle));
