@@ -57,6 +57,24 @@ fn outputs_are_the_default_providers() {
     }
 }
 
+/// A file of any length has a MAC, by every command of openssl that computes one.
+#[test]
+fn files_of_any_length_have_macs() {
+    let place = Place::new();
+    let service = Service::start(&place, &[]);
+    let isolated = Side::new(&place, "isolated", Provider::Isolated(&service));
+    let default = Side::new(&place, "default", Provider::Default);
+    let openssl = OpenSsl::system();
+    let data: Vec<u8> = (0..13_000_001_u32).map(|i| ((i * 31) >> 3) as u8).collect();
+    let file = place.write("file", &data);
+    let all = MACS.iter().map(|(counted, words)| (*counted, format!("mac -in {} {words}", file.display())));
+    let digest = format!("dgst -sha256 -mac HMAC -macopt hexkey:0102 {}", file.display());
+    for (counted, words) in all.chain([("hmac-sha256", digest)]) {
+        assert_eq!(openssl.good(&isolated, &words, b""), openssl.good(&default, &words, b""), "{words}");
+        isolated.take().require_isolated(counted, 1, 13_000_001);
+    }
+}
+
 /// Nothing is computed here instead.
 #[test]
 fn without_its_service_a_key_is_refused() {

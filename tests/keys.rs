@@ -193,6 +193,50 @@ fn vectors_of_any_length_are_the_default_providers() {
     }
 }
 
+/// Messages of any length, in pieces of any length, also ones for whose copy there is no room in the arena; copied contexts go
+/// their own ways.
+#[test]
+fn messages_of_any_length_are_the_default_providers() {
+    let under = Under::policy("");
+    let theirs = Library::openssl();
+    let data: Vec<u8> = (0..20_000_001_u32).map(|i| ((i * 31) >> 3) as u8).collect();
+    for (len, piece) in [(70_001, 61), (300_000, 8192), (5_000_000, 70_000), (20_000_001, 20_000_001)] {
+        for name in ["AES-128-GCM", "AES-256-GCM", "ChaCha20-Poly1305"] {
+            let pass = |library: &Library,
+                        properties: &std::ffi::CStr,
+                        encrypt,
+                        tag: &mut [u8; 16],
+                        input: &[u8]| {
+                let cipher = library.cipher_with(name, properties).unwrap();
+                let key = &KEY_BYTES[..cipher.key_len()];
+                let mut context = cipher.context(encrypt, key, &[9; 12]).unwrap();
+                data[..100_000].chunks(9_999).for_each(|part| context.associate(part).unwrap());
+                let mut out = Vec::with_capacity(input.len());
+                for part in input.chunks(piece) {
+                    out.extend(context.update(part).unwrap());
+                }
+                if !encrypt {
+                    control(&mut context, SET_TAG, tag);
+                }
+                let right = context.finish().is_ok();
+                if encrypt {
+                    control(&mut context, GET_TAG, tag);
+                }
+                (out, right)
+            };
+            let (mut tag, mut expected) = ([0; 16], [0; 16]);
+            let isolated = c"millstream.isolated=yes";
+            let sealed = pass(&under.library, isolated, true, &mut tag, &data[..len]);
+            assert!(sealed == pass(&theirs, c"", true, &mut expected, &data[..len]), "{name}: {len} bytes");
+            assert_eq!(tag, expected, "{name}: {len} bytes");
+            let opened = pass(&under.library, isolated, false, &mut tag, &sealed.0);
+            assert!(opened.1 && opened.0 == data[..len], "{name}: {len} bytes");
+            tag[7] ^= 1;
+            assert!(!pass(&under.library, isolated, false, &mut tag, &sealed.0).1, "{name}: {len} bytes");
+        }
+    }
+}
+
 #[test]
 fn a_context_that_turns_round_takes_its_key_again() {
     let under = Under::policy("");

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use millstream_accelerator::{Arena, Handle, Key, LocalArena};
+use millstream_accelerator::{Arena, GrantConfig, Handle, Key, KeySlots, LocalArena, MovedQueue};
 use millstream_cwq::{Algorithm, Completion, ControlWord, Flags, Opcode, Status};
 use millstream_testkit::Random;
 
 use crate::case::features;
-use crate::queue::{Exclusive, Station};
+use crate::queue::{Client, Exclusive, Station};
 
 const LEN: u32 = 1 << 16;
 const DESTINATION: u32 = 20_000;
@@ -222,6 +222,26 @@ fn a_mid_state_can_be_taken_up_twice() {
             assert_eq!(pieces.last(Some(&state), end, None).0, Status::Ok);
             assert_eq!(pieces.read(MAC, expected.len()), expected, "{:?}", of.0);
         }
+    }
+}
+
+/// A message goes on where its grant went.
+#[test]
+fn a_mid_state_is_good_after_a_move() {
+    for of in ALL {
+        let arena = Arc::new(LocalArena::new(LEN));
+        let mut pieces = Pieces::new(Station::new(arena.clone(), 8), of);
+        let whole = pieces.whole(&Message { data: b"here and there".to_vec(), ..Message::default() });
+        let (_, state) = pieces.piece(false, None, &[], b"here and ");
+        let station = &mut pieces.station;
+        let moved = station.accelerator.release_grant(station.grant).expect("a grant").keys.into_moved();
+        let (client, submissions, completions) = Client::new(8);
+        let keys = KeySlots::from_moved(features(), 16, None, moved).expect("the keys");
+        let queues = [(submissions, completions, MovedQueue { weight: 1, ..MovedQueue::default() })];
+        let adopted = station.accelerator.adopt_grant(arena, GrantConfig::new(16), queues, keys);
+        (station.grant, station.client) = (adopted.expect("rings").0, client);
+        assert_eq!(pieces.last(Some(&state), b"there", None).0, Status::Ok, "{:?}", of.0);
+        assert_eq!(pieces.read(MAC, whole.tag.len()), whole.tag, "{:?}", of.0);
     }
 }
 

@@ -22,7 +22,7 @@ use crate::error::{Reason, Result};
 use crate::libcrypto;
 use crate::params::Params;
 use crate::provider::Provider;
-use crate::remote::{RemoteKey, append, fits};
+use crate::remote::{PIECE, RemoteKey, append};
 
 /// A kind of MAC, over any of several digests or ciphers.
 pub trait Kind: Sized + 'static {
@@ -111,11 +111,44 @@ impl Deref for Tag {
     }
 }
 
-/// A key in the service, and the message so far, which goes there as a whole.
+/// A key in the service, and a message, which goes there as a whole unless it is long.
 #[derive(Clone)]
 struct Remote {
     key: Arc<RemoteKey>,
+    /// Where it was left off there.
+    state: Option<Vec<u8>>,
+    /// What came since.
     message: Zeroizing<Vec<u8>>,
+}
+
+impl Remote {
+    fn new(key: RemoteKey) -> Self {
+        Remote { key: Arc::new(key), state: None, message: Zeroizing::default() }
+    }
+
+    fn restart(&mut self) {
+        self.state = None;
+        self.message.clear();
+    }
+
+    fn update(&mut self, mut data: &[u8]) -> Result<()> {
+        while self.message.len() + data.len() > PIECE {
+            let (now, later) = data.split_at(PIECE - self.message.len());
+            append(&mut self.message, now);
+            self.state = Some(self.key.partial_mac(self.state.as_deref(), &self.message)?);
+            self.message.clear();
+            data = later;
+        }
+        append(&mut self.message, data);
+        Ok(())
+    }
+
+    /// The MAC; another message begins.
+    fn finish(&mut self) -> Result<Tag> {
+        let tag = self.key.mac(self.state.as_deref(), &self.message)?;
+        self.restart();
+        Ok(tag)
+    }
 }
 
 /// Where a context computes.
@@ -183,7 +216,7 @@ impl<K: Kind> Context<K> {
             (_, Some(key)) => return self.set_key(key),
             (State::Unkeyed, None) => return Err(Reason::NO_KEY_SET),
             (State::Local(_, keyed), None) if self.phase == Phase::UnderWay => keyed.restart(),
-            (State::Remote(_, remote), None) => remote.message.clear(),
+            (State::Remote(_, remote), None) => remote.restart(),
             _ => {}
         }
         self.phase = Phase::Begun;
@@ -207,10 +240,7 @@ impl<K: Kind> Context<K> {
         }
         match &mut self.state {
             State::Local(_, keyed) => keyed.update(data, len)?,
-            State::Remote(_, remote) => {
-                fits(remote.message.len().saturating_add(data.len()))?;
-                append(&mut remote.message, data);
-            }
+            State::Remote(_, remote) => remote.update(data)?,
             State::Foreign(mac) => return mac.update(data),
             State::Unkeyed => return Err(Reason::NO_KEY_SET),
         }
@@ -231,11 +261,7 @@ impl<K: Kind> Context<K> {
         }
         match &mut self.state {
             State::Local(_, keyed) => out[..size].copy_from_slice(&keyed.finish()?),
-            State::Remote(_, remote) => {
-                let (tag, len) = remote.key.mac(&remote.message)?;
-                remote.message.clear();
-                out[..size].copy_from_slice(&tag[..len]);
-            }
+            State::Remote(_, remote) => out[..size].copy_from_slice(&remote.finish()?),
             State::Foreign(mac) => return mac.finish(out),
             State::Unkeyed => return Err(Reason::NO_KEY_SET),
         }
@@ -318,8 +344,8 @@ impl<K: Kind> Context<K> {
         let kernel;
         let place = if self.isolated {
             let algorithm = K::in_service(over).ok_or(NOT_ISOLATED)?;
-            let key = Arc::new(RemoteKey::signing(self.provider, algorithm, key)?);
-            self.state = State::Remote(over, Remote { key, message: Zeroizing::default() });
+            let key = RemoteKey::signing(self.provider, algorithm, key)?;
+            self.state = State::Remote(over, Remote::new(key));
             kernel = "worker";
             Place::Isolated
         } else {

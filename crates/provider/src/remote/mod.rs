@@ -12,19 +12,20 @@ use std::sync::Arc;
 use millstream::cwq::{Algorithm, Status, Usages};
 use millstream::isolated::KeyRefusal;
 use millstream::modes::Direction;
-use millstream::queue::{Buffer, Done, KeyHandle, KeyOptions, Request};
+use millstream::queue::{Buffer, Done, KeyHandle, KeyOptions, Piece, Request};
 use millstream::{Error, InOut};
 use zeroize::Zeroizing;
 
 use self::service::{Refused, Service};
 use crate::error::{Reason, Result};
+use crate::mac::Tag;
 use crate::provider::Provider;
 
-/// The longest message whose tag or MAC is computed over all of it at once, in bytes.
+/// The longest message that is opened as a whole, and the longest data unit, in bytes.
 pub const LONGEST: usize = 4 << 20;
 
-/// How much goes in one operation, in bytes: what the arena has room for many of.
-const PIECE: usize = 64 << 10;
+/// How much goes in one operation else, in bytes: what the arena has room for many of.
+pub const PIECE: usize = 64 << 10;
 
 const PARENTS: Reason = Reason::CIPHER_OPERATION_FAILED
     .with("the key was set before a fork and is the parent's: set it again in the child");
@@ -207,16 +208,56 @@ impl RemoteKey {
         }
     }
 
-    /// The MAC of a whole message, at the front of what is returned, and its length.
-    pub fn mac(&self, message: &[u8]) -> Result<([u8; 64], usize)> {
+    /// Passes a piece of a message; returns the mid-state after it.
+    pub fn pass(
+        &self,
+        direction: Direction,
+        piece: Piece<'_>,
+        aad: &[u8],
+        mut data: InOut<'_>,
+    ) -> Result<Vec<u8>> {
+        self.is_for(usage(direction))?;
+        // What is decrypted before its tag is known takes keystream.
+        self.is_for(Usages::ENCRYPT)?;
+        let (source, destination) = self.message(&data)?;
+        let request = match direction {
+            Direction::Encrypt => Request::partial_seal(self.handle, piece, aad, source, destination),
+            Direction::Decrypt => Request::partial_open(self.handle, piece, aad, source, destination),
+        };
+        let done = self.service.run(request)?;
+        data.output().copy_from_slice(both(&done)?.1);
+        Ok(done.state().to_vec())
+    }
+
+    /// The tag of a message that ends with that mid-state.
+    pub fn tag(&self, state: &[u8]) -> Result<[u8; 16]> {
+        self.is_for(Usages::ENCRYPT)?;
+        let (source, destination) = (self.service.buffer(0)?, self.service.buffer(0)?);
+        let request = Request::last_seal(self.handle, Piece::Next(state), &[], source, destination);
+        self.service.run(request)?.tag().try_into().map_err(|_| Reason::INTERNAL)
+    }
+
+    /// Adds a piece to a message whose MAC is computed; returns the mid-state after it.
+    pub fn partial_mac(&self, before: Option<&[u8]>, piece: &[u8]) -> Result<Vec<u8>> {
+        let source = self.piece_to_sign(piece)?;
+        Ok(self.service.run(Request::partial_mac(self.handle, before, source))?.state().to_vec())
+    }
+
+    /// The MAC of a message that goes on from a mid-state, or of a whole one.
+    pub fn mac(&self, before: Option<&[u8]>, piece: &[u8]) -> Result<Tag> {
+        let source = self.piece_to_sign(piece)?;
+        let request = match before {
+            None => Request::mac(self.handle, source),
+            before => Request::last_mac(self.handle, before, source),
+        };
+        Ok(Tag::new(self.service.run(request)?.tag()))
+    }
+
+    fn piece_to_sign(&self, piece: &[u8]) -> Result<Buffer> {
         self.is_for(Usages::SIGN)?;
-        fits(message.len())?;
-        let mut source = self.service.buffer(message.len())?;
-        source.copy_from_slice(message);
-        let done = self.service.run(Request::mac(self.handle, source))?;
-        let (mut mac, tag) = ([0; 64], done.tag());
-        mac[..tag.len()].copy_from_slice(tag);
-        Ok((mac, tag.len()))
+        let mut source = self.service.buffer(piece.len())?;
+        source.copy_from_slice(piece);
+        Ok(source)
     }
 
     /// Buffers for a whole message, with its input in the first.
@@ -280,13 +321,13 @@ fn both(done: &Done) -> Result<(&[u8], &[u8])> {
     }
 }
 
-/// That a message can be held as a whole.
-pub fn fits(len: usize) -> Result<()> {
+/// That so much goes there at once.
+fn fits(len: usize) -> Result<()> {
     if len <= LONGEST {
         return Ok(());
     }
     Err(Reason::LENGTH_TOO_LARGE.with(
-        "an isolated key computes the tag of at most 4 MiB in one message: make messages shorter, or ask for millstream.isolated=no",
+        "an isolated key takes at most 4 MiB at once: make data units shorter, or ask for millstream.isolated=no",
     ))
 }
 

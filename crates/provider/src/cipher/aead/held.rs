@@ -1,38 +1,35 @@
-//! A message whose key is in the service: it is held here, and its tag is computed there over the whole.
+//! A message whose key is in the service.
 //!
-//! The service has no messages in pieces. A message that comes in one piece costs one operation. For one that comes in
-//! several, keystream is fetched ahead: both AEADs encrypt by adding one, so what encrypts zeros under the message's nonce
-//! is the keystream. Each fetch begins at the message's first byte, as every operation does, and is twice as long as the
-//! last, so that all of them together take no more than four times the message's bytes, however small its pieces
-//! are. At the end the tag takes the message once more.
+//! One that comes in one piece costs one operation: it is sealed at once, in case nothing follows, and held. If more follows,
+//! it goes there once more, as the first of the message's pieces, each of which the service leaves off with a mid-state: see
+//! [`Request::partial_seal`](millstream::queue::Request::partial_seal). So what a message costs grows with its bytes, however
+//! many pieces they come in, and no more of it is held than one piece.
 //!
-//! Keystream gives away this message and nothing else, and the message is here anyway. It is zeroised with it.
+//! What is decrypted while its tag is known, and comes in one piece, is opened: a key that may only decrypt does no more.
 
 use millstream::InOut;
 use millstream::compare::begins;
 use millstream::modes::Direction;
+use millstream::queue::Piece;
 use zeroize::Zeroizing;
 
 use super::TAG;
 use crate::error::{Reason, Result};
-use crate::remote::{LONGEST, RemoteKey, append, fits};
+use crate::remote::{LONGEST, PIECE, RemoteKey, append};
 
-/// What a buffer in the service's memory has besides its bytes. With it a fetch is as long as a power of two, which is what
-/// buffers take.
-const AROUND: usize = 128;
-
-/// The shortest fetch, in bytes, with what is around it.
-const FETCH: usize = 4096;
-
-/// Who computes on whole messages: the key in the service.
-pub trait Whole {
+/// Who computes: the key in the service.
+pub trait Keyed {
     /// Encrypts a message, or decrypts it; returns the tag over the input, as if that was the plaintext.
     fn seal(&self, nonce: &[u8], aad: &[u8], data: InOut<'_>) -> Result<[u8; TAG]>;
     /// Decrypts a message if its tag is right, and tells whether it is.
     fn open(&self, nonce: &[u8], aad: &[u8], data: InOut<'_>, tag: &[u8; TAG]) -> Result<bool>;
+    /// Passes a piece of a message; returns the mid-state after it.
+    fn pass(&self, direction: Direction, piece: Piece<'_>, aad: &[u8], data: InOut<'_>) -> Result<Vec<u8>>;
+    /// The tag of a message that ends with that mid-state.
+    fn tag(&self, state: &[u8]) -> Result<[u8; TAG]>;
 }
 
-impl Whole for RemoteKey {
+impl Keyed for RemoteKey {
     fn seal(&self, nonce: &[u8], aad: &[u8], data: InOut<'_>) -> Result<[u8; TAG]> {
         RemoteKey::seal(self, nonce, aad, data)
     }
@@ -40,16 +37,26 @@ impl Whole for RemoteKey {
     fn open(&self, nonce: &[u8], aad: &[u8], data: InOut<'_>, tag: &[u8; TAG]) -> Result<bool> {
         RemoteKey::open(self, nonce, aad, data, tag)
     }
+
+    fn pass(&self, direction: Direction, piece: Piece<'_>, aad: &[u8], data: InOut<'_>) -> Result<Vec<u8>> {
+        RemoteKey::pass(self, direction, piece, aad, data)
+    }
+
+    fn tag(&self, state: &[u8]) -> Result<[u8; TAG]> {
+        RemoteKey::tag(self, state)
+    }
 }
 
 /// What came so far.
 #[derive(Clone)]
 pub struct Held {
     nonce: Vec<u8>,
+    /// Associated data that the service has not seen.
     aad: Vec<u8>,
-    data: Zeroizing<Vec<u8>>,
-    /// The keystream from the message's first byte on, as far as it was fetched.
-    keystream: Zeroizing<Vec<u8>>,
+    /// The first piece, until another comes.
+    first: Zeroizing<Vec<u8>>,
+    /// Where the message was left off in the service.
+    state: Option<Vec<u8>>,
     so_far: SoFar,
 }
 
@@ -68,104 +75,121 @@ impl Held {
         Held {
             nonce: nonce.to_vec(),
             aad: Vec::new(),
-            data: Zeroizing::new(Vec::new()),
-            keystream: Zeroizing::new(Vec::new()),
+            first: Zeroizing::default(),
+            state: None,
             so_far: SoFar::Nothing,
         }
     }
 
-    pub fn associate(&mut self, aad: &[u8]) -> Result<()> {
-        if !self.data.is_empty() {
+    pub fn associate(&mut self, key: &impl Keyed, aad: &[u8]) -> Result<()> {
+        if !self.first.is_empty() {
             return Err(Reason::CIPHER_OPERATION_FAILED.with("associated data comes before data"));
         }
-        fits(self.aad.len().saturating_add(aad.len()))?;
-        self.aad.extend_from_slice(aad);
         self.so_far = SoFar::Nothing;
+        for part in aad.chunks(PIECE) {
+            if self.aad.len() + part.len() > PIECE {
+                self.extend(key, Direction::Encrypt, InOut::in_place(&mut []))?;
+            }
+            self.aad.extend_from_slice(part);
+        }
         Ok(())
     }
 
     /// Passes the next piece; `tag` is what the message should end with, where that is known already.
     pub fn pass(
         &mut self,
-        key: &impl Whole,
+        key: &impl Keyed,
         direction: Direction,
-        data: InOut<'_>,
+        mut data: InOut<'_>,
         tag: Option<&[u8]>,
     ) -> Result<()> {
-        let before = self.data.len();
-        fits(before.saturating_add(data.len()))?;
-        append(&mut self.data, data.input());
-        if before == 0 {
-            self.pass_first(key, direction, data, tag)
-        } else {
-            self.pass_more(key, before, data)
+        let tag = tag.filter(|_| direction == Direction::Decrypt).and_then(|tag| tag.try_into().ok());
+        let most = if tag.is_some() { LONGEST } else { PIECE };
+        if self.state.is_none() && self.first.is_empty() && data.len() <= most {
+            return self.pass_first(key, direction, data, tag);
         }
+        self.so_far = SoFar::Nothing;
+        let mut first = std::mem::take(&mut self.first);
+        if !first.is_empty() {
+            self.extend(key, direction, InOut::in_place(&mut first))?;
+        }
+        self.extend(key, direction, data.reborrow())
     }
 
     /// The first piece, which in most cases is the only one.
     fn pass_first(
         &mut self,
-        key: &impl Whole,
+        key: &impl Keyed,
         direction: Direction,
         mut data: InOut<'_>,
-        tag: Option<&[u8]>,
+        tag: Option<[u8; TAG]>,
     ) -> Result<()> {
-        let tag = tag.and_then(|tag| <[u8; TAG]>::try_from(tag).ok());
-        if let (Direction::Decrypt, Some(tag)) = (direction, tag) {
-            let output = InOut::separate(&self.data, data.output())?;
+        append(&mut self.first, data.input());
+        if let Some(tag) = tag {
+            let output = InOut::separate(&self.first, data.output())?;
             if key.open(&self.nonce, &self.aad, output, &tag)? {
                 self.so_far = SoFar::Opened(tag);
                 return Ok(());
             }
+            if self.first.len() > PIECE {
+                // It is not the whole message, or not the right tag.
+                let first = std::mem::take(&mut self.first);
+                return self.extend(key, direction, InOut::separate(&first, data.output())?);
+            }
         }
-        let tag = key.seal(&self.nonce, &self.aad, InOut::separate(&self.data, data.output())?)?;
+        let tag = key.seal(&self.nonce, &self.aad, InOut::separate(&self.first, data.output())?)?;
         self.so_far = if direction == Direction::Encrypt { SoFar::Sealed(tag) } else { SoFar::Nothing };
         Ok(())
     }
 
-    /// A piece that `before` bytes came before: its keystream is added.
-    fn pass_more(&mut self, key: &impl Whole, before: usize, mut data: InOut<'_>) -> Result<()> {
-        self.so_far = SoFar::Nothing;
-        self.fetch(key)?;
-        let piece = self.data[before..].iter().zip(&self.keystream[before..]);
-        data.output().iter_mut().zip(piece).for_each(|(out, (byte, key))| *out = byte ^ key);
-        Ok(())
-    }
-
-    /// Sees to it that there is keystream for all that came.
-    fn fetch(&mut self, key: &impl Whole) -> Result<()> {
-        let needed = self.data.len();
-        if self.keystream.len() >= needed {
-            return Ok(());
+    /// Passes data in pieces, with the associated data that waits before it.
+    fn extend(&mut self, key: &impl Keyed, direction: Direction, mut data: InOut<'_>) -> Result<()> {
+        loop {
+            let n = data.len().min(PIECE);
+            let piece = match &self.state {
+                None => Piece::First(&self.nonce),
+                Some(state) => Piece::Next(state),
+            };
+            self.state = Some(key.pass(direction, piece, &self.aad, data.take(n))?);
+            self.aad.clear();
+            if data.is_empty() {
+                return Ok(());
+            }
         }
-        let ahead = (needed + AROUND).next_power_of_two().max(FETCH) - AROUND;
-        let mut keystream = Zeroizing::new(vec![0; ahead.min(LONGEST - AROUND).max(needed)]);
-        key.seal(&self.nonce, &[], InOut::in_place(&mut keystream))?;
-        self.keystream = keystream;
-        Ok(())
     }
 
     /// The tag of a message that was encrypted.
-    pub fn tag(mut self, key: &impl Whole) -> Result<[u8; TAG]> {
+    pub fn tag(mut self, key: &impl Keyed) -> Result<[u8; TAG]> {
         match self.so_far {
             SoFar::Sealed(tag) => Ok(tag),
-            _ => key.seal(&self.nonce, &self.aad, InOut::in_place(&mut self.data)),
+            _ => self.compute(key),
+        }
+    }
+
+    /// The tag of what came, the first piece taken for plaintext.
+    fn compute(&mut self, key: &impl Keyed) -> Result<[u8; TAG]> {
+        if self.state.is_some() && !self.aad.is_empty() {
+            self.extend(key, Direction::Encrypt, InOut::in_place(&mut []))?;
+        }
+        match &self.state {
+            Some(state) => key.tag(state),
+            None => key.seal(&self.nonce, &self.aad, InOut::in_place(&mut self.first)),
         }
     }
 
     /// Whether the tag of a message that was decrypted begins with `tag`.
-    pub fn verify(mut self, key: &impl Whole, tag: &[u8]) -> Result<bool> {
+    pub fn verify(mut self, key: &impl Keyed, tag: &[u8]) -> Result<bool> {
         if let SoFar::Opened(opened) = self.so_far {
             return Ok(begins(&opened, tag).into());
         }
-        let Held { nonce, aad, data, .. } = &mut self;
-        if let Ok(tag) = tag.try_into() {
-            return key.open(nonce, aad, InOut::in_place(data), tag);
+        if self.state.is_none() {
+            if let Ok(tag) = tag.try_into() {
+                return key.open(&self.nonce, &self.aad, InOut::in_place(&mut self.first), tag);
+            }
+            // The service takes no tags of other lengths, so it computes the whole one: over the plaintext.
+            self.compute(key)?;
         }
-        // The service takes no tags of other lengths, so it computes the whole one: over the plaintext.
-        key.seal(nonce, aad, InOut::in_place(data))?;
-        let whole = key.seal(nonce, aad, InOut::in_place(data))?;
-        Ok(begins(&whole, tag).into())
+        Ok(begins(&self.compute(key)?, tag).into())
     }
 }
 
@@ -173,22 +197,23 @@ impl Held {
 mod tests {
     use std::cell::Cell;
 
-    use millstream::aead::Aead;
-    use millstream::chacha20poly1305::ChaCha20Poly1305;
-    use millstream::gcm::Gcm;
+    use millstream::aead::{Aead, AeadState};
+    use millstream::chacha20poly1305::{ChaCha20Poly1305, State as ChaChaState};
+    use millstream::gcm::{Gcm, State as GcmState};
 
     use super::*;
 
     /// A key in this process that counts what would go through the service.
-    struct Counting<'k, A> {
-        key: &'k A,
+    struct Counting<'k, S: AeadState> {
+        key: &'k S::Key,
+        begin: fn(&S::Key, &[u8]) -> S,
         operations: Cell<usize>,
         bytes: Cell<usize>,
     }
 
-    impl<'k, A: Aead> Counting<'k, A> {
-        fn new(key: &'k A) -> Self {
-            Counting { key, operations: Cell::new(0), bytes: Cell::new(0) }
+    impl<'k, S: AeadState> Counting<'k, S> {
+        fn new(key: &'k S::Key, begin: fn(&S::Key, &[u8]) -> S) -> Self {
+            Counting { key, begin, operations: Cell::new(0), bytes: Cell::new(0) }
         }
 
         fn count(&self, bytes: usize) {
@@ -197,7 +222,7 @@ mod tests {
         }
     }
 
-    impl<A: Aead> Whole for Counting<'_, A> {
+    impl<S: AeadState<Key: Aead>> Keyed for Counting<'_, S> {
         fn seal(&self, nonce: &[u8], aad: &[u8], data: InOut<'_>) -> Result<[u8; TAG]> {
             self.count(data.len());
             let mut tag = [0; TAG];
@@ -209,19 +234,49 @@ mod tests {
             self.count(data.len());
             Ok(self.key.open(nonce, aad, data, tag).is_ok())
         }
+
+        fn pass(
+            &self,
+            direction: Direction,
+            piece: Piece<'_>,
+            aad: &[u8],
+            data: InOut<'_>,
+        ) -> Result<Vec<u8>> {
+            self.count(data.len());
+            let mut state = match piece {
+                Piece::First(nonce) => (self.begin)(self.key, nonce),
+                Piece::Next(state) => S::import(self.key, state)?,
+            };
+            if !aad.is_empty() {
+                state.aad(self.key, aad)?;
+            }
+            match direction {
+                _ if data.is_empty() => {}
+                Direction::Encrypt => state.encrypt(self.key, data)?,
+                Direction::Decrypt => state.decrypt_unverified(self.key, data)?,
+            }
+            Ok(state.export().to_vec())
+        }
+
+        fn tag(&self, state: &[u8]) -> Result<[u8; TAG]> {
+            self.count(0);
+            Ok(S::import(self.key, state)?.tag(self.key))
+        }
     }
 
     /// Passes a message in pieces of that length, and ends it; what came out.
     fn pass(
-        key: &impl Whole,
+        key: &impl Keyed,
         direction: Direction,
-        input: &[u8],
+        (aad, input): (&[u8], &[u8]),
         piece: usize,
         tag: &[u8; TAG],
         early: bool,
     ) -> Vec<u8> {
         let mut held = Held::new(&[9; 12]);
-        held.associate(b"header").unwrap();
+        for part in aad.chunks(piece) {
+            held.associate(key, part).unwrap();
+        }
         let mut out = vec![0; input.len()];
         for (input, out) in input.chunks(piece).zip(out.chunks_mut(piece)) {
             let data = InOut::separate(input, out).unwrap();
@@ -238,37 +293,41 @@ mod tests {
         out
     }
 
-    fn in_pieces<A: Aead>(key: A) {
-        let plain: Vec<u8> = (0..300_000_u32).map(|i| ((i * 7) >> 3) as u8).collect();
-        for len in [0, 1, 100, 5000, plain.len()] {
-            let plain = &plain[..len];
+    fn in_pieces<S: AeadState<Key: Aead>>(key: &S::Key, begin: fn(&S::Key, &[u8]) -> S) {
+        let plain: Vec<u8> = (0..5_000_000_u32).map(|i| ((i * 7) >> 3) as u8).collect();
+        let pieces = [61, 1024, PIECE, 1 << 20, 8 << 20];
+        for (len, aad_len) in
+            [(0, 6), (1, 0), (100, 6), (5000, 100_000), (300_000, 6), (plain.len(), 200_000)]
+        {
+            let (plain, aad) = (&plain[..len], &plain[..aad_len]);
             let (mut sealed, mut tag) = (plain.to_vec(), [0; TAG]);
-            key.seal(&[9; 12], b"header", InOut::in_place(&mut sealed), &mut tag).unwrap();
-            for piece in [61, 1024, 65_536, 1 << 20].into_iter().filter(|piece| len < 10_000 || *piece > 1000)
-            {
-                let counting = Counting::new(&key);
-                assert!(pass(&counting, Direction::Encrypt, plain, piece, &tag, false) == sealed);
+            key.seal(&[9; 12], aad, InOut::in_place(&mut sealed), &mut tag).unwrap();
+            for piece in pieces.into_iter().filter(|piece| len / piece < 400) {
+                let counting = Counting::new(key, begin);
+                assert!(pass(&counting, Direction::Encrypt, (aad, plain), piece, &tag, false) == sealed);
                 let bytes = counting.bytes.get();
-                assert!(bytes <= 6 * len + FETCH, "{bytes} bytes for {len} in pieces of {piece}");
+                assert!(bytes <= len + PIECE, "{bytes} bytes for {len} in pieces of {piece}");
                 for early in [false, true] {
-                    assert!(pass(&counting, Direction::Decrypt, &sealed, piece, &tag, early) == plain);
+                    assert!(pass(&counting, Direction::Decrypt, (aad, &sealed), piece, &tag, early) == plain);
                 }
             }
         }
     }
 
-    /// What goes through the service grows with the message, and not with the number of its pieces.
+    /// What goes through the service grows with the message, and not with the number of its pieces; nothing is too long.
     #[test]
     fn pieces_cost_what_their_bytes_cost() {
         let features = millstream::features().unwrap();
-        in_pieces(Gcm::new(features, &[7; 32]).unwrap());
-        in_pieces(ChaCha20Poly1305::new(features, &[7; 32]).unwrap());
+        let gcm = Gcm::new(features, &[7; 32]).unwrap();
+        in_pieces::<GcmState>(&gcm, |key, nonce| key.begin(nonce).unwrap());
+        let chacha = ChaCha20Poly1305::new(features, &[7; 32]).unwrap();
+        in_pieces::<ChaChaState>(&chacha, |key, nonce| key.begin(nonce).unwrap());
     }
 
     #[test]
     fn a_message_in_one_piece_is_one_operation() {
         let gcm = Gcm::new(millstream::features().unwrap(), &[7; 16]).unwrap();
-        let key = Counting::new(&gcm);
+        let key = Counting::<GcmState>::new(&gcm, |key, nonce| key.begin(nonce).unwrap());
         let mut held = Held::new(&[9; 12]);
         held.pass(&key, Direction::Encrypt, InOut::in_place(&mut [1; 1000]), None).unwrap();
         held.tag(&key).unwrap();

@@ -148,7 +148,7 @@ impl<A: Algorithm> Messages<A> {
     pub fn associate(&mut self, aad: &[u8]) -> Result<()> {
         match self.key.as_mut().ok_or(NO_KEY)? {
             Key::Local(key, message) => message.associate(key, aad),
-            Key::Remote(_, message) => message.as_mut().ok_or(NO_MESSAGE)?.associate(aad),
+            Key::Remote(key, message) => message.as_mut().ok_or(NO_MESSAGE)?.associate(&**key, aad),
         }
     }
 
