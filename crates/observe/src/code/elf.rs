@@ -29,6 +29,7 @@ const TIMES_READ: u64 = 8;
 const CHUNK: usize = 1 << 16;
 
 pub(super) const EXECUTABLE: u32 = 1;
+const WRITABLE: u32 = 2;
 const LOAD: u32 = 1;
 const DYNAMIC: u32 = 2;
 
@@ -54,6 +55,10 @@ pub(super) struct Segment {
 impl Segment {
     pub fn is_executable(&self) -> bool {
         self.flags & EXECUTABLE != 0
+    }
+
+    pub fn is_writable(&self) -> bool {
+        self.flags & WRITABLE != 0
     }
 
     pub fn addresses(&self) -> Range<u64> {
@@ -116,6 +121,8 @@ pub(super) struct Elf<'a> {
     pub frame_header: Option<u64>,
     /// Whether it was linked for the addresses where it will be.
     pub is_absolute: bool,
+    /// Where it begins to run.
+    pub entry: u64,
     dynamic: Option<Range<u64>>,
     notes: Vec<Range<u64>>,
     /// How many bytes may still be read: headers may say of the same bytes many times that they are there.
@@ -165,6 +172,7 @@ impl<'a> Elf<'a> {
             sections: Vec::new(),
             frame_header: None,
             is_absolute: u16_at(&header, 16) == Some(2),
+            entry: u64_at(&header, 24).unwrap_or(0),
             dynamic: None,
             notes: Vec::new(),
             budget: Cell::new(budget),
@@ -317,7 +325,7 @@ impl<'a> Elf<'a> {
         if !texts.is_empty() {
             return texts;
         }
-        let segments = self.segments.iter().filter(|segment| segment.flags & 2 == 0);
+        let segments = self.segments.iter().filter(|segment| !segment.is_writable());
         segments.filter_map(|segment| self.at_address(segment.address, segment.memory_size)).collect()
     }
 
@@ -339,18 +347,23 @@ impl<'a> Elf<'a> {
     }
 
     /// What is told to the dynamic linker: tags and values.
-    fn dynamic(&self) -> Option<Vec<(u64, u64)>> {
+    pub fn dynamic(&self) -> Option<Vec<(u64, u64)>> {
         let range = self.dynamic.clone()?;
         let dynamic = self.at_address(range.start, (range.end - range.start).min(1 << 16))?;
         dynamic.chunks_exact(16).map(|entry| u64_at(entry, 0).zip(u64_at(entry, 8))).collect()
     }
 
     /// The value with a tag, which is an address.
-    fn dynamic_address(&self, dynamic: &[(u64, u64)], tag: u64) -> Option<u64> {
+    pub fn dynamic_address(&self, dynamic: &[(u64, u64)], tag: u64) -> Option<u64> {
         let address = value(dynamic, tag)?;
         // In memory the dynamic linker may have put in where things are.
         let known = self.segments.iter().any(|segment| segment.addresses().contains(&address));
         Some(if known { address } else { address.wrapping_sub(self.bias) })
+    }
+
+    /// An address that data holds, as the image has it: in memory it is relocated already.
+    pub fn as_linked(&self, address: u64) -> u64 {
+        if matches!(self.source, Source::Memory(..)) { address.wrapping_sub(self.bias) } else { address }
     }
 
     /// The names of the libraries that it is linked to.
@@ -383,7 +396,7 @@ impl<'a> Elf<'a> {
 }
 
 /// The first value with a tag.
-fn value(dynamic: &[(u64, u64)], tag: u64) -> Option<u64> {
+pub(super) fn value(dynamic: &[(u64, u64)], tag: u64) -> Option<u64> {
     dynamic.iter().find(|(found, _)| *found == tag).map(|(_, value)| *value)
 }
 

@@ -16,6 +16,7 @@ use super::generated::hotspot;
 use super::go::GoTable;
 use super::known::{self, Library};
 use super::names;
+use super::pointers::Pointers;
 use super::sites::Site;
 use super::survey::{Code, Survey};
 use crate::memory::Memory;
@@ -141,7 +142,8 @@ impl Image {
             })
             .collect();
         let functions = Functions::new(found, labels, &executable);
-        let survey = Survey::of(functions, &code, &executable, elf.is_absolute);
+        let pointers = || Pointers::read(elf, &executable);
+        let survey = Survey::of(functions, &code, &executable, elf.is_absolute, pointers);
         let is_of_interest = survey.proven.total() + survey.unproved.total() > 0;
         let texts = if is_of_interest { elf.read_only_data() } else { Vec::new() };
         Image {

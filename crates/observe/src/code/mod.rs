@@ -22,6 +22,7 @@ mod go;
 mod image;
 pub mod known;
 mod names;
+mod pointers;
 mod reach;
 mod sites;
 mod survey;

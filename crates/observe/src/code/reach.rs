@@ -1,15 +1,18 @@
 //! What code that is proven says of code that no table tells of.
 //!
 //! Functions written in assembly language often have neither a size nor an entry for unwinding, and stripping takes their
-//! symbols. But somebody calls them, or takes their address to call them later. A call is proof of an instruction. An
-//! address may be that of a table, so it counts only where a function may begin, and where nobody loads from; and like
-//! every other entry only if all that is reached from there is possible.
+//! symbols. But somebody calls them, or takes their address to call them later, or a pointer in the data holds it (`pointers`). A call
+//! is proof of an instruction, and so is what the loader calls. An address may be that of a table, so it counts only where a
+//! function seems to begin, and where nobody loads from; and like every other entry only if all that is reached from there is possible.
 
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
+use iced_x86::{Decoder, DecoderOptions, Mnemonic};
+
 use super::bounds::Functions;
 use super::flow;
+use super::pointers::Pointers;
 use super::survey::{Code, of_region};
 
 /// More code is not decoded for this; a program so large has the tables.
@@ -30,20 +33,50 @@ pub(super) fn everywhere(
     code: &[Code],
     executable: &[Range<u64>],
     is_absolute: bool,
+    pointers: Pointers,
 ) -> Vec<u64> {
-    let mut search = Search::default();
+    let mut search = Search { called: pointers.called.into_iter().collect(), ..Search::default() };
+    search.pointed_to.extend(pointers.pointed_to);
+    let starts = search.starts(functions, code, is_absolute);
+    functions.add(starts, executable);
     for _ in 0..MOST_ROUNDS {
         let entries: Vec<u64> = search.entered.iter().copied().collect();
         for (range, members) in functions.regions() {
             search.look_at(functions, code, range, &members, &entries, is_absolute);
         }
-        let starts = search.starts(functions, code);
+        let starts = search.starts(functions, code, is_absolute);
         if starts.is_empty() {
             break;
         }
         functions.add(starts, executable);
     }
     search.entered.into_iter().collect()
+}
+
+/// Whether a function seems to begin at an address: it is marked as one that is called through pointers, or stands behind a gap that was
+/// filled, or behind the end of another. In programs that are linked for a fixed place an address may be a number by chance; there a
+/// byte before it, which may be part of an instruction, says too little.
+fn looks_like_start(code: &[Code], address: u64, is_absolute: bool) -> bool {
+    const MARK: [u8; 4] = [0xF3, 0x0F, 0x1E, 0xFA];
+    const RETURN: u8 = 0xC3;
+    let Some(code) = code.iter().find(|code| (code.start..code.end()).contains(&address)) else {
+        return false;
+    };
+    let (before, behind) = code.bytes.split_at((address - code.start) as usize);
+    let gap = (1..ALIGNMENT as usize).rev().find(|length| {
+        let gap = before.len().checked_sub(*length).map(|start| &before[start..]);
+        gap.is_some_and(is_filled)
+    });
+    let gap = gap.unwrap_or(0);
+    let is_behind_return = before[..before.len() - gap].last() == Some(&RETURN);
+    let is_behind_gap = if is_absolute { gap > 1 || (gap == 1 && is_behind_return) } else { gap > 0 };
+    behind.starts_with(&MARK) || is_behind_gap || (is_behind_return && !is_absolute)
+}
+
+/// Whether there is nothing but what assemblers and linkers fill gaps with.
+fn is_filled(gap: &[u8]) -> bool {
+    let mut decoder = Decoder::new(64, gap, DecoderOptions::NONE);
+    decoder.iter().all(|filler| matches!(filler.mnemonic(), Mnemonic::Int3 | Mnemonic::Nop))
 }
 
 #[derive(Default)]
@@ -78,7 +111,7 @@ impl Search {
     }
 
     /// Starts that are new; the rest of what was called is entered in the middle of something.
-    fn starts(&mut self, functions: &Functions, code: &[Code]) -> Vec<u64> {
+    fn starts(&mut self, functions: &Functions, code: &[Code], is_absolute: bool) -> Vec<u64> {
         let is_code = |address: &u64| code.iter().any(|code| (code.start..code.end()).contains(address));
         let may_start = |address: &u64| {
             let inside = functions.at(*address).map(|function| &functions.list[function]);
@@ -89,8 +122,9 @@ impl Search {
         self.entered.extend(middles.into_iter().filter(|address| !functions.starts_at(*address)));
         let pointed_to = std::mem::take(&mut self.pointed_to).into_iter().filter(is_code);
         let pointed_to = pointed_to
-            .filter(|address| address % ALIGNMENT == 0 && functions.at(*address).is_none())
-            .filter(|address| !self.loaded_from.contains(address));
+            .filter(|address| address % ALIGNMENT == 0 && !self.loaded_from.contains(address))
+            .filter(may_start)
+            .filter(|address| looks_like_start(code, *address, is_absolute));
         starts.into_iter().chain(pointed_to).collect()
     }
 }

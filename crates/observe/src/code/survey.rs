@@ -6,6 +6,7 @@ use super::bounds::Functions;
 use super::classes::{Class, Counts};
 use super::find;
 use super::flow::{self, Outcome, Region};
+use super::pointers::Pointers;
 use super::reach;
 use super::sites::{self, Site};
 
@@ -35,14 +36,20 @@ pub(super) struct Survey {
 }
 
 impl Survey {
-    /// Searches through all code.
-    pub fn of(functions: Functions, code: &[Code], executable: &[Range<u64>], is_absolute: bool) -> Survey {
+    /// Searches through all code. What data says of it is asked for only where that is needed.
+    pub fn of(
+        functions: Functions,
+        code: &[Code],
+        executable: &[Range<u64>],
+        is_absolute: bool,
+        pointers: impl FnOnce() -> Pointers,
+    ) -> Survey {
         let mut survey = Survey::new(functions);
         survey.search(code, &[], is_absolute);
         // Where something stays unproved, all that other code says of it is looked at too.
         if survey.unproved.iter().any(|(class, _)| is_wanted(class)) && reach::is_worth_it(code) {
             let mut functions = survey.functions;
-            let entries = reach::everywhere(&mut functions, code, executable, is_absolute);
+            let entries = reach::everywhere(&mut functions, code, executable, is_absolute, pointers());
             survey = Survey::new(functions);
             survey.search(code, &entries, is_absolute);
         }

@@ -175,3 +175,26 @@ fn a_table_that_is_loaded_from_is_no_function() {
     let source = function(body) + ".balign 16\n.skip 4\nt: AES_DATA\nret\n";
     assert_eq!(aes(&assemble("unaligned", &source)).0, 1);
 }
+
+#[test]
+fn functions_that_data_points_to_are_found() {
+    let code = "aesdec %xmm1,%xmm0\naesdec %xmm1,%xmm0\nret";
+    let body = function("aesenc %xmm1,%xmm0\nret");
+    let found = |name: &str, before: &str, code: &str, data: &str| {
+        let source = format!("{body}{before}\nh: {code}\n{data}\n");
+        aes(&assemble(name, &source)).0
+    };
+    let gap = ".balign 16";
+    let pointer = ".section .data.rel.ro,\"aw\"\n.balign 8\n.quad 0,h";
+    let called = ".section .init_array,\"aw\"\n.balign 8\n.quad h";
+    assert_eq!(found("untold", gap, code, ""), 1);
+    assert_eq!(found("held", gap, code, pointer), 3);
+    assert_eq!(found("marked", ".balign 16,0x11\n.skip 16,0x11", &format!("endbr64\n{code}"), pointer), 3);
+    // The loader calls it, wherever it is.
+    assert_eq!(found("called-first", ".byte 0x11,0x11", code, called), 3);
+    // A number is no pointer, and what is in the middle of other bytes, or impossible, no function.
+    assert_eq!(found("number", gap, code, ".section .rodata\n.balign 8\n.quad h-f"), 1);
+    assert_eq!(found("amid", ".balign 16,0x11\n.skip 16,0x11", code, pointer), 1);
+    assert_eq!(found("unaligned-pointer", ".balign 16\n.skip 4,0x90", code, pointer), 1);
+    assert_eq!(found("impossible-pointer", gap, "aesdec %xmm1,%xmm0\n.byte 6", pointer), 1);
+}
