@@ -9,6 +9,7 @@ mod install;
 mod openssl;
 mod run;
 mod setup;
+mod upstream;
 mod vectors;
 
 use std::process::ExitCode;
@@ -35,7 +36,8 @@ enum Task {
         /// Run only the steps whose name contains this.
         #[arg(long, value_name = "TEXT")]
         only: Option<String>,
-        /// Also what takes too long for each change: all of Miri's tests, and five minutes for each fuzz target.
+        /// Also what takes too long for each change: all of Miri's tests, five minutes for each fuzz target,
+        /// and other projects' own tests.
         #[arg(long)]
         deep: bool,
     },
@@ -53,6 +55,8 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
+    /// Run another project's own tests without and with Millstream, and compare.
+    Upstream(upstream::Upstream),
     /// Build and install the command, the C library, the provider, and what belongs to them.
     Install(install::Install),
 }
@@ -66,6 +70,7 @@ fn main() -> ExitCode {
         Task::Openssl => openssl::openssl(),
         Task::Deps => deps::check(),
         Task::Generate { check } => generate::generate(check),
+        Task::Upstream(upstream) => upstream.run(),
         Task::Install(install) => install.run(),
     };
     match result {

@@ -47,7 +47,7 @@ const PACKAGES: &[Package] = &[
     ("openssh-server", "sshd on the OpenSSL provider"),
     ("openssh-client", "ssh and scp on the OpenSSL provider"),
     ("python3", "hashlib and ssl on the OpenSSL provider"),
-    ("dpkg-dev", "unpacking libsrtp's source, whose test programs are in no package"),
+    ("dpkg-dev", "unpacking sources of other projects, whose tests are in no package"),
     ("procps", "what the tests' servers leave running"),
     ("gnupg", "gpg with and without AES"),
     ("python3-cryptography", "Python's cryptography with and without AES, on Debian's OpenSSL"),

@@ -6,7 +6,7 @@ mod times;
 use std::time::Instant;
 
 use crate::run::{command, root, run, run_keeping, works};
-use crate::{deps, generate, openssl, setup, vectors};
+use crate::{deps, generate, openssl, setup, upstream, vectors};
 use beside::Beside;
 use times::{Times, processor_time};
 
@@ -35,6 +35,12 @@ const STEPS: &[(&str, Step)] = &[
     ("constant-time", |p| p.tests(command("cargo", &["test", "--release", "--package", SECRETS[1]]))),
     ("bench-once", bench_once),
 ];
+
+/// The steps that follow with `--deep` only.
+const DEEP: &[(&str, Step)] = &[("upstream", |p| {
+    p.passed += upstream::all()?;
+    Ok(())
+})];
 
 /// The steps that run beside those, also one after another. Each builds in a target folder of its own, so that it does
 /// not wait for cargo's lock, and most use one processor only: beside the others they take little time that is not idle.
@@ -87,7 +93,8 @@ pub fn ci(install: bool, only: Option<&str>, deep: bool) -> Result<(), String> {
         together.then(|| Beside::start(BESIDE.iter().map(|(name, _)| *name), deep)).transpose()?;
     // A single step runs here, where it can be watched.
     let alone = BESIDE.iter().filter(|_| !together);
-    for (name, step) in alone.chain(STEPS).filter(|(name, _)| chosen(name)) {
+    let long = DEEP.iter().filter(|_| deep);
+    for (name, step) in alone.chain(STEPS).chain(long).filter(|(name, _)| chosen(name)) {
         if let Some(beside) = &mut beside {
             let first = AFTER.iter().find(|(step, _)| step == name).map(|(_, first)| *first);
             beside.collect(first, &mut pipeline, &mut times)?;

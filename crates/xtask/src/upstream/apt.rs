@@ -1,0 +1,145 @@
+//! Source packages as Debian has them, checked by apt's signatures.
+//!
+//! The lists of packages are of its own: those of the system may leave sources out, and only root may change them.
+
+use std::cmp::Ordering;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// How old lists may be.
+const FRESH: Duration = Duration::from_hours(24);
+
+/// apt with lists of its own.
+pub struct Apt {
+    folder: PathBuf,
+    configuration: PathBuf,
+}
+
+impl Apt {
+    /// apt with lists in `folder/apt`, which are brought there unless they are younger than a day.
+    ///
+    /// # Errors
+    /// When the system's apt knows no repository of Debian's, or it can't be reached.
+    pub fn new(folder: &Path) -> Result<Apt, String> {
+        let place = folder.join("apt");
+        let apt = Apt { folder: folder.to_owned(), configuration: place.join("apt.conf") };
+        let stamp = place.join("updated");
+        let age = std::fs::metadata(&stamp).and_then(|data| data.modified()).map(|at| at.elapsed());
+        if matches!(age, Ok(Ok(age)) if age < FRESH) {
+            return Ok(apt);
+        }
+        let fail = |e: std::io::Error| format!("{}: {e}", place.display());
+        for folder in ["lists/partial", "cache/archives/partial"] {
+            std::fs::create_dir_all(place.join(folder)).map_err(fail)?;
+        }
+        std::fs::write(place.join("sources.list"), repositories()?).map_err(fail)?;
+        let at = place.display();
+        let configuration = format!(
+            "Dir::Etc::sourcelist \"{at}/sources.list\";\nDir::Etc::sourceparts \"-\";\nDir::State::lists \"{at}/lists\";\n\
+             Dir::Cache \"{at}/cache\";\nAPT::Sandbox::User \"root\";\n"
+        );
+        std::fs::write(&apt.configuration, configuration).map_err(fail)?;
+        apt.said("apt-get", &["update", "-q"], folder)?;
+        std::fs::write(stamp, "").map_err(fail)?;
+        Ok(apt)
+    }
+
+    /// A source package, unpacked below the folder once, in a folder that is its version's alone: the newest version
+    /// that can be had, and where. A repository may list what it does not hold yet, or no longer.
+    ///
+    /// # Errors
+    /// When none can be had, with apt's reasons.
+    pub fn source(&self, package: &str) -> Result<(String, PathBuf), String> {
+        let mut refused = format!("no source of {package} can be had");
+        for version in self.versions(package)? {
+            match self.unpacked(package, &version) {
+                Ok(source) => return Ok((version, source)),
+                Err(why) => refused += &format!("\n{package} {version}: {why}"),
+            }
+        }
+        Err(refused)
+    }
+
+    /// The versions that are listed, the newest first.
+    fn versions(&self, package: &str) -> Result<Vec<String>, String> {
+        let listed = self.said("apt-cache", &["showsrc", "--only-source", package], &self.folder)?;
+        let mut versions: Vec<String> =
+            listed.lines().filter_map(|line| line.strip_prefix("Version: ")).map(str::to_owned).collect();
+        versions.sort();
+        versions.dedup();
+        versions.sort_by(|a, b| if is_newer(a, b) { Ordering::Less } else { Ordering::Greater });
+        Ok(versions)
+    }
+
+    /// The unpacked source of a version.
+    fn unpacked(&self, package: &str, version: &str) -> Result<PathBuf, String> {
+        let place = self.folder.join(format!("{package}-{version}"));
+        let source = place.join("source");
+        if source.exists() {
+            return Ok(source);
+        }
+        let fail = |e: std::io::Error| format!("{}: {e}", place.display());
+        let work = place.join("unpacking");
+        let _ = std::fs::remove_dir_all(&work);
+        std::fs::create_dir_all(&work).map_err(fail)?;
+        let wanted = format!("{package}={version}");
+        self.said("apt-get", &["source", "-q", "--only-source", "--download-only", &wanted], &work)
+            .inspect_err(|_| drop(std::fs::remove_dir_all(&place)))?;
+        let files = std::fs::read_dir(&work).map_err(fail)?.map_while(Result::ok).map(|entry| entry.path());
+        let described = files.filter(|path| path.extension().is_some_and(|ending| ending == "dsc")).last();
+        let described = described.ok_or_else(|| format!("apt brought no .dsc to {}", work.display()))?;
+        let described = described.to_string_lossy();
+        // What apt brought it has checked; it was signed by a maintainer whose key need not be here.
+        self.said("dpkg-source", &["--no-check", "-x", &described, "source"], &work)?;
+        std::fs::rename(work.join("source"), &source).map_err(fail)?;
+        std::fs::remove_dir_all(&work).map_err(fail)?;
+        Ok(source)
+    }
+
+    /// What a command says that works with these lists.
+    ///
+    /// # Errors
+    /// When it fails, with what it says of that.
+    pub fn said(&self, program: &str, arguments: &[&str], folder: &Path) -> Result<String, String> {
+        let mut command = Command::new(program);
+        command.args(arguments).env("APT_CONFIG", &self.configuration).current_dir(folder);
+        said(&mut command)
+    }
+}
+
+/// Debian's repositories, as the system's apt knows them, with their sources.
+fn repositories() -> Result<String, String> {
+    let mut targets = Command::new("apt-get");
+    targets.args(["indextargets", "--format", "$(REPO_URI) $(RELEASE) $(COMPONENT)"]);
+    targets.args(["Created-By: Packages", "Origin: Debian", "Component: main"]);
+    let mut lines: Vec<String> =
+        said(&mut targets)?.lines().map(|line| format!("deb {line}\ndeb-src {line}\n")).collect();
+    // One for each architecture.
+    lines.sort();
+    lines.dedup();
+    if lines.is_empty() {
+        return Err("apt knows no repository of Debian's: run `apt-get update`".into());
+    }
+    Ok(lines.concat())
+}
+
+fn is_newer(a: &str, b: &str) -> bool {
+    Command::new("dpkg")
+        .args(["--compare-versions", a, "gt", b])
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+/// What a command says, if it succeeds.
+fn said(command: &mut Command) -> Result<String, String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.env("LC_ALL", "C.UTF-8").stdin(Stdio::null()).output().map_err(|e| {
+        let package = if name == "dpkg-source" { "dpkg-dev" } else { "apt" };
+        format!("{name}: {e}: the package {package} has it")
+    })?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    Err(format!("{name}: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr).trim()))
+}
