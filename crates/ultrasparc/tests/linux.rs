@@ -275,6 +275,38 @@ nobody -1 errno 60
 }
 
 #[test]
+fn a_file_that_is_mapped_to_be_shared_is_the_file_itself() {
+    // qemu dies of the device.
+    let expected = "at once|at once
+from a call
+by a child
+sync 0 errno 0
+protect -1 errno 13
+protect 0 errno 0
+write what is read -1 errno 13
+read what is written -1 errno 13
+own 0 errno 0
+by a child|from a call|far
+shrink 1 errno 0
+by a child
+short file 0
+1 Short file short file
+zeros 9
+device -1 errno 19
+opened 1 1
+waited 0 errno 0
+number 6
+unlink 0 errno 0
+unlink 0 errno 0
+seal 0 errno 0
+write -1 errno 1
+read 0 errno 0
+";
+    let output = Guest::of("shared", &["-static"]).ours(NONE);
+    assert_eq!(text(&output), expected, "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
 fn pending_signals_are_read_with_sparcs_numbers() {
     // qemu loses what is sent along.
     let expected = "signalfd 1 1 1

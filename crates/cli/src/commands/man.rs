@@ -227,10 +227,9 @@ which --sysroot names: absolute paths that are there are taken from there, other
 --sysroot /usr/sparc64-linux-gnu after installing libc6-sparc64-cross.
 
 Files, descriptors, children, timers, sockets, semaphores, queues of messages and the terminal are this process's own. Programs that it \
-starts are run the same way if they are for sparc64, and natively if they are for this machine. Memory that is shared with children, and \
-segments of System V, are the host's: everybody sees at once what another writes, compare-and-swap holds, and semaphores in it wake who \
-waits. A file that is mapped to be shared is not: it is written when it is unmapped or synchronised, and when the program ends. Shared memory \
-does not grow or move (mremap). A program has 256 GiB of addresses.
+starts are run the same way if they are for sparc64, and natively if they are for this machine. Memory that is shared with children, files \
+that are mapped to be shared, and segments of System V are the host's: everybody sees at once what another writes, compare-and-swap holds, and \
+semaphores in it wake who waits. A program has 256 GiB of addresses.
 
 There are no threads: one is refused, with EAGAIN. These calls answer ENOSYS: asynchronous input and output (io_setup, io_uring), ptrace and \
 what reads other processes, mount and namespaces, keys, BPF, performance events, fanotify, userfaultfd, landlock, the placing of memory, quotas, \

@@ -333,6 +333,9 @@ numbers! {
     EPOLL_CTL = SYS_epoll_ctl [3: ReadsBytes(b::EPOLL_EVENT as u64)];
     EPOLL_WAIT = SYS_epoll_pwait [1: Each(2, b::EPOLL_EVENT as u64), 4: Reads(5)];
 
+    // The kernel looks at no byte itself.
+    MSYNC = SYS_msync [0: Reads(1)];
+
     // System V's segments, semaphores and queues.
     SHMGET = SYS_shmget [];
     SHMCTL = SYS_shmctl [2: WritesBytes(b::SHMID as u64)];

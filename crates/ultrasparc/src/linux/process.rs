@@ -121,8 +121,6 @@ pub struct Process {
     pub(crate) data_end: u64,
     pub(crate) break_end: u64,
     pub(crate) signals: Signals,
-    /// Files that are mapped to be shared.
-    pub(crate) shared: Vec<syscalls::Shared>,
     /// Segments that are attached.
     pub(crate) attached: Vec<syscalls::Attached>,
     /// Whether it may have a descriptor whose bytes are the kernel's structures.
@@ -163,7 +161,6 @@ impl Process {
             data_end: end,
             break_end: end,
             signals,
-            shared: Vec::new(),
             attached: Vec::new(),
             has_special: syscalls::are_inherited(),
             after: After::Return,
@@ -197,8 +194,6 @@ impl Process {
             };
             let ended = ended.or_else(|| if host::is_caught() { self.deliver() } else { None });
             if let Some(ended) = ended {
-                // A file that can't be written any more is nobody's to be told of.
-                let _ = self.write_back(0, SPAN_BYTES);
                 return ended;
             }
         }

@@ -3,7 +3,8 @@
 //!
 //! # Safety
 //! As in the parent: pointers go into the reservation only. What is mapped there lies in pages that `pages_of` gave, and
-//! nobody refers to what was there before, as `Memory` is borrowed mutably.
+//! nobody refers to what was there before, as `Memory` is borrowed mutably. Others may write shared pages at any time: they hold
+//! numbers and bytes, of which each value is one, and whoever must not be come between uses an atomic operation.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -23,6 +24,11 @@ pub(super) struct Shared {
 }
 
 impl Shared {
+    /// Where it begins, and its bytes.
+    fn extent(&self) -> (u64, u64) {
+        ((self.pages.start as u64) << PAGE_BITS, (self.pages.len() as u64) << PAGE_BITS)
+    }
+
     fn overlaps(&self, pages: &Range<usize>) -> bool {
         self.pages.start < pages.end && pages.start < self.pages.end
     }
@@ -73,20 +79,106 @@ impl Memory {
         if from as isize == -1 {
             return Err(io::Error::last_os_error());
         }
+        self.adopt(from, bytes, Shared { pages, read_only }, protection)
+    }
+
+    /// As [`Memory::map`], and the pages are those of a file, given by its descriptor and an offset: who else maps or reads the file
+    /// sees what is written.
+    ///
+    /// # Errors
+    /// The host's. Nothing has changed then.
+    pub fn map_file(
+        &mut self,
+        address: u64,
+        length: u64,
+        (fd, offset): (i32, u64),
+        writable: bool,
+        protection: Protection,
+    ) -> io::Result<()> {
+        can_share()?;
+        let pages = pages_of(address, length);
+        let bytes = pages.len() << PAGE_BITS;
+        let access = if writable { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
+        let offset = offset.try_into().map_err(|_| io::Error::from_raw_os_error(libc::EOVERFLOW))?;
+        // SAFETY: a new mapping, at an address that the host chooses, touches nothing that exists.
+        let from = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, libc::MAP_SHARED, fd, offset) };
+        if from == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        self.adopt(from, bytes, Shared { pages, read_only: !writable }, protection)
+    }
+
+    /// Puts a mapping that nobody knows yet in the place of pages.
+    fn adopt(
+        &mut self,
+        from: *mut std::ffi::c_void,
+        bytes: usize,
+        shared: Shared,
+        protection: Protection,
+    ) -> io::Result<()> {
+        let (address, length) = shared.extent();
         self.map(address, length, protection);
         // SAFETY: `from` is the mapping of that many bytes, which nobody else knows; the pages lie inside the reservation.
         let moved = unsafe {
-            let to = self.base.as_ptr().add(pages.start << PAGE_BITS).cast();
+            let to = self.base.as_ptr().add(address as usize).cast();
             rustix::mm::mremap_fixed(from, bytes, bytes, MremapFlags::MAYMOVE, to)
         };
         if let Err(error) = moved {
             self.unmap(address, length);
             // SAFETY: it is where the host put it.
-            unsafe { libc::shmdt(from) };
+            let _ = unsafe { rustix::mm::munmap(from, bytes) };
             return Err(error.into());
         }
-        self.shared.push(Shared { pages, read_only });
+        self.shared.push(shared);
         Ok(())
+    }
+
+    /// Has the page in which a mapped file ends be zeros from there on, as a program finds it that only reads: the host's page may
+    /// end before this machine's, and there is nothing behind.
+    pub fn end_with_zeros(&mut self, address: u64, bytes: u64) {
+        let host = bytes.next_multiple_of(rustix::param::page_size() as u64);
+        let rest = bytes.next_multiple_of(PAGE_BYTES).saturating_sub(host);
+        if rest == 0 || self.protection(address + host).is_none() {
+            return;
+        }
+        // SAFETY: the rest of a page inside the reservation, which `self`, borrowed mutably, knows to be mapped. Where it can't be
+        // done, the file's is there as before.
+        let _ = unsafe {
+            let at = self.base.as_ptr().add((address + host) as usize).cast();
+            let flags = MapFlags::PRIVATE | MapFlags::FIXED | MapFlags::NORESERVE;
+            rustix::mm::mmap_anonymous(at, rest as usize, ProtFlags::READ, flags)
+        };
+    }
+
+    /// Moves shared pages to another place, with more or fewer of them than there were.
+    ///
+    /// # Errors
+    /// The host's: they are not all of one mapping, or it has no room. Nothing has changed then.
+    pub fn move_shared(&mut self, old: u64, old_length: u64, new: u64, new_length: u64) -> io::Result<()> {
+        let pages = pages_of(old, old_length);
+        let whole = |shared: &&Shared| shared.pages.start <= pages.start && pages.end <= shared.pages.end;
+        let found = self.shared.iter().find(whole).ok_or(io::ErrorKind::OutOfMemory)?;
+        let read_only = found.read_only;
+        let protection = self.protection(old).unwrap_or(Protection::NONE);
+        // SAFETY: a new mapping of what is shared there, at an address that the host chooses: of a length of zero nothing is
+        // moved.
+        let from = unsafe {
+            let at = self.base.as_ptr().add(old as usize).cast();
+            rustix::mm::mremap(at, 0, new_length as usize, MremapFlags::MAYMOVE)?
+        };
+        self.unmap(old, old_length);
+        self.adopt(
+            from,
+            new_length as usize,
+            Shared { pages: pages_of(new, new_length), read_only },
+            protection,
+        )
+    }
+
+    /// Whether the host can share pages: where its own are longer, they can't be put at each of this machine's.
+    #[must_use]
+    pub fn can_share() -> bool {
+        rustix::param::page_size() as u64 <= PAGE_BYTES
     }
 
     /// Whether the page at `address` is shared.
@@ -136,10 +228,8 @@ impl Memory {
     }
 }
 
-/// Where the host's pages are longer, they can't be put at each of this machine's.
 fn can_share() -> io::Result<()> {
-    let possible = rustix::param::page_size() as u64 <= PAGE_BYTES;
-    if possible { Ok(()) } else { Err(io::ErrorKind::Unsupported.into()) }
+    if Memory::can_share() { Ok(()) } else { Err(io::ErrorKind::Unsupported.into()) }
 }
 
 /// The operations of one width.
@@ -219,6 +309,27 @@ mod tests {
         one.map(AT, 2 * PAGE_BYTES, Protection::DATA);
         assert_eq!((one.load_u64(AT + 9992), two.load_u64(2 * AT + 9992)), (Ok(0), Ok(7)));
         assert!(one.attach(AT, 10_000, segment + 1, false, Protection::DATA).is_err());
+    }
+
+    #[test]
+    fn a_file_is_moved_with_what_it_shares() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(4 * PAGE_BYTES).unwrap();
+        let fd = std::os::fd::AsRawFd::as_raw_fd(&file);
+        let mut memory = Memory::new().unwrap();
+        memory.map_file(AT, 2 * PAGE_BYTES, (fd, PAGE_BYTES), true, Protection::DATA).unwrap();
+        memory.store_u64(AT + PAGE_BYTES, 5).unwrap();
+        memory.move_shared(AT + PAGE_BYTES, PAGE_BYTES, 2 * AT, 2 * PAGE_BYTES).unwrap();
+        assert!(memory.load_u64(AT + PAGE_BYTES).is_err() && memory.load_u64(AT).is_ok());
+        memory.store_u64(2 * AT + PAGE_BYTES, 6).unwrap();
+        let mut bytes = [0; 8];
+        for (page, number) in [(2, 5), (3, 6)] {
+            std::os::unix::fs::FileExt::read_exact_at(&file, &mut bytes, page * PAGE_BYTES).unwrap();
+            assert_eq!(u64::from_be_bytes(bytes), number);
+        }
+        // From one mapping into the next there is nothing to move.
+        memory.map_file(AT + PAGE_BYTES, PAGE_BYTES, (fd, 0), true, Protection::DATA).unwrap();
+        assert!(memory.move_shared(AT, 2 * PAGE_BYTES, 3 * AT, 2 * PAGE_BYTES).is_err());
     }
 
     #[test]

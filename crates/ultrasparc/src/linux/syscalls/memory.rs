@@ -7,7 +7,7 @@ use crate::linux::process::{Mapped, Process};
 use crate::linux::structures::Stat;
 use crate::linux::syscalls::files::fstat;
 use crate::linux::syscalls::{Answer, Call, call, int};
-use crate::memory::{PAGE_BYTES, Protection, SPAN_BYTES};
+use crate::memory::{Memory, PAGE_BYTES, Protection, SPAN_BYTES};
 
 pub(super) const CALLS: &[Call] = &[
     call(17, "brk", "x", |p, a| Ok(p.set_break(a[0]))),
@@ -29,16 +29,6 @@ pub(super) const CALLS: &[Call] = &[
         host::call(host::MEMBARRIER, [int(a[0]).into(), a[1].into(), int(a[2]).into()])
     }),
 ];
-
-/// A file that a program mapped to be shared, and where: what it writes there is written to the file when it is unmapped,
-/// synchronised, or the program ends or starts another.
-pub(crate) struct Shared {
-    start: u64,
-    length: u64,
-    offset: u64,
-    /// A descriptor beside the program's, which it may close.
-    file: u64,
-}
 
 /// The kind of mapping that is a process's own.
 const PRIVATE: u64 = 2;
@@ -66,7 +56,13 @@ fn locked(p: &mut Process, address: u64, length: u64) -> Answer {
 fn msync(p: &mut Process, a: &[u64; 6]) -> Answer {
     aligned(a[0])?;
     range(p, a[0], a[1])?;
-    p.write_back(a[0], a[1])
+    let length = pages(a[1])?;
+    let shared = (a[0]..a[0] + length).step_by(PAGE_BYTES as usize).any(|page| p.cpu.memory.is_shared(page));
+    match p.bytes(a[0], length) {
+        // The file has it already; this has the disk have it.
+        Ok(bytes) if shared => host::call(host::MSYNC, [bytes.into(), length.into(), int(a[2]).into()]),
+        _ => Ok(0),
+    }
 }
 
 /// Checks that each page of a range is there, which begins with a page.
@@ -92,26 +88,98 @@ fn mmap(p: &mut Process, a: &[u64; 6]) -> Answer {
         return Err(Errno(libc::EINVAL));
     }
     let length = pages(length)?;
-    let file = if flags & map::ANONYMOUS == 0 { Some(contents(fd, offset, a[1])?) } else { None };
+    let mapping = Mapping { length, permits: Protection::from_bits(protection as u32), fd, offset };
+    let source = mapping.source(flags & map::ANONYMOUS != 0, kind != PRIVATE)?;
     let place = place(p, wanted, length, flags)?;
-    p.write_back(place, length)?;
-    p.forget_shared(place, length);
-    let permits = Protection::from_bits(protection as u32);
-    // Where the host can't, it is memory all the same, of which each process has its own.
-    let shared = file.is_none() && kind != PRIVATE && p.cpu.memory.share(place, length, permits).is_ok();
-    if !shared {
-        p.cpu.memory.map(place, length, permits);
-    }
-    if let Some(contents) = file {
-        p.cpu.memory.force_write(place, &contents)?;
-        if protection & 4 != 0 {
-            remember(p, fd, offset, place);
-        }
-        if kind != PRIVATE && protection & PROT_WRITE != 0 {
-            p.shared.push(Shared { start: place, length: a[1], offset, file: duplicate(fd)? });
-        }
+    mapping.put(p, source, place)?;
+    if protection & 4 != 0 && flags & map::ANONYMOUS == 0 {
+        remember(p, fd, offset, place);
     }
     Ok(place)
+}
+
+/// What is mapped.
+struct Mapping {
+    length: u64,
+    permits: Protection,
+    fd: u64,
+    offset: u64,
+}
+
+/// Where its bytes come from.
+enum Source {
+    /// Zeros of the process's own.
+    Own,
+    /// Zeros that children share.
+    Common,
+    /// A copy of a file.
+    Copy(Vec<u8>),
+    /// A file itself, of so many bytes from the offset on; whether it could be written.
+    File(u64, bool),
+}
+
+impl Mapping {
+    fn source(&self, anonymous: bool, shares: bool) -> Result<Source, Errno> {
+        let zeros = if shares { Source::Common } else { Source::Own };
+        if anonymous {
+            return Ok(zeros);
+        }
+        let stat = fstat(self.fd)?;
+        let stat = Stat(&stat);
+        if stat.is_zero_device() {
+            return Ok(zeros);
+        }
+        if !stat.is_file() {
+            return Err(Errno(libc::ENODEV));
+        }
+        let way = host::call(host::FCNTL, [int(self.fd).into(), libc::F_GETFL.into(), 0.into()])? as i32;
+        let writes = shares && self.permits.bits() & Protection::WRITE.bits() != 0;
+        match way & libc::O_ACCMODE {
+            libc::O_WRONLY => return Err(Errno(libc::EACCES)),
+            libc::O_RDONLY if writes => return Err(Errno(libc::EACCES)),
+            _ => {}
+        }
+        let rest = stat.size().saturating_sub(self.offset);
+        if shares && Memory::can_share() {
+            return Ok(Source::File(rest, way & libc::O_ACCMODE == libc::O_RDWR));
+        }
+        // Others would not see what is written into a copy.
+        if writes {
+            return Err(Errno(libc::ENODEV));
+        }
+        contents(self.fd, self.offset, rest.min(self.length)).map(Source::Copy)
+    }
+
+    /// Puts it into the program's memory.
+    fn put(&self, p: &mut Process, source: Source, place: u64) -> Result<(), Errno> {
+        let &Mapping { length, permits, fd, offset } = self;
+        let memory = &mut p.cpu.memory;
+        match source {
+            Source::Own => memory.map(place, length, permits),
+            // Where the host can't, it is memory all the same, of which each process has its own.
+            Source::Common if memory.share(place, length, permits).is_ok() => {}
+            Source::Common => memory.map(place, length, permits),
+            Source::Copy(bytes) => {
+                memory.map(place, length, permits);
+                memory.force_write(place, &bytes)?;
+            }
+            Source::File(bytes, writable) => {
+                let mut map =
+                    |writable| memory.map_file(place, length, (fd as i32, offset), writable, permits);
+                let done = match map(writable) {
+                    // One that is sealed is for reading, however it was opened.
+                    Err(_) if writable && permits.bits() & Protection::WRITE.bits() == 0 => map(false),
+                    done => done,
+                };
+                done.map_err(|error| Errno(error.raw_os_error().unwrap_or(libc::ENODEV)))?;
+                if permits.bits() & Protection::WRITE.bits() == 0 {
+                    memory.end_with_zeros(place, bytes.min(length));
+                }
+            }
+        }
+        p.forget_attached(place, length);
+        Ok(())
+    }
 }
 
 /// Notes which file's code lies at an address.
@@ -141,18 +209,9 @@ fn place(p: &Process, wanted: u64, length: u64, flags: u64) -> Result<u64, Errno
     p.cpu.memory.free_span(length).ok_or(Errno(libc::ENOMEM))
 }
 
-/// What a file holds from an offset on, up to a length.
+/// What a file holds from an offset on.
 fn contents(fd: u64, offset: u64, length: u64) -> Result<Vec<u8>, Errno> {
-    let stat = fstat(fd)?;
-    let stat = Stat(&stat);
-    if stat.is_zero_device() {
-        return Ok(Vec::new());
-    }
-    if !stat.is_file() {
-        return Err(Errno(libc::ENODEV));
-    }
-    let available = stat.size().saturating_sub(offset).min(length);
-    let mut bytes = vec![0; available as usize];
+    let mut bytes = vec![0; length as usize];
     let mut filled = 0;
     while filled < bytes.len() {
         let rest = &mut bytes[filled..];
@@ -165,22 +224,13 @@ fn contents(fd: u64, offset: u64, length: u64) -> Result<Vec<u8>, Errno> {
     Ok(bytes)
 }
 
-/// Another descriptor for a program's file, closed when a program is started.
-fn duplicate(fd: u64) -> Answer {
-    // Above those that programs count on, where there is room.
-    let from =
-        |first: i32| host::call(host::FCNTL, [int(fd).into(), libc::F_DUPFD_CLOEXEC.into(), first.into()]);
-    from(600).or_else(|_| from(3))
-}
-
 fn munmap(p: &mut Process, a: &[u64; 6]) -> Answer {
     aligned(a[0])?;
     let length = pages(a[1])?;
     if length == 0 || a[0].checked_add(length).is_none_or(|end| end > SPAN_BYTES) {
         return Err(Errno(libc::EINVAL));
     }
-    p.write_back(a[0], length)?;
-    p.forget_shared(a[0], length);
+    p.forget_attached(a[0], length);
     p.cpu.memory.unmap(a[0], length);
     Ok(0)
 }
@@ -205,19 +255,15 @@ fn mremap(p: &mut Process, a: &[u64; 6]) -> Answer {
     }
     range(p, old, old_length).map_err(|_| Errno(libc::EFAULT))?;
     let protection = p.cpu.memory.protection(old).unwrap_or(Protection::DATA);
-    // What others have too can't be copied, and has no more pages than it has.
     let shared =
         (old..old + old_length).step_by(PAGE_BYTES as usize).any(|page| p.cpu.memory.is_shared(page));
-    if shared && (flags & FIXED != 0 || new_length > old_length) {
-        return Err(Errno(libc::ENOMEM));
-    }
     if flags & FIXED == 0 {
         if new_length <= old_length {
             p.cpu.memory.unmap(old + new_length, old_length - new_length);
             return Ok(old);
         }
         let more = new_length - old_length;
-        if old + new_length <= SPAN_BYTES && is_free(p, old + old_length, more) {
+        if !shared && old + new_length <= SPAN_BYTES && is_free(p, old + old_length, more) {
             p.cpu.memory.map(old + old_length, more, protection);
             return Ok(old);
         }
@@ -230,7 +276,14 @@ fn mremap(p: &mut Process, a: &[u64; 6]) -> Answer {
     } else {
         p.cpu.memory.free_span(new_length).ok_or(Errno(libc::ENOMEM))?
     };
-    move_pages(p, old, old_length, place, new_length, protection)?;
+    p.forget_attached(place, new_length);
+    if shared {
+        let moved = p.cpu.memory.move_shared(old, old_length, place, new_length);
+        moved.map_err(|error| Errno(error.raw_os_error().unwrap_or(libc::ENOMEM)))?;
+        p.move_attached(old, place);
+    } else {
+        move_pages(p, old, old_length, place, new_length, protection)?;
+    }
     Ok(place)
 }
 
@@ -257,9 +310,7 @@ fn madvise(p: &mut Process, a: &[u64; 6]) -> Answer {
     aligned(a[0])?;
     let length = pages(a[1])?;
     range(p, a[0], length)?;
-    if a[2] == DONTNEED
-        && !p.shared.iter().any(|shared| shared.start < a[0] + length && a[0] < shared.start + shared.length)
-    {
+    if a[2] == DONTNEED {
         for page in (a[0]..a[0] + length).step_by(PAGE_BYTES as usize) {
             if p.cpu.memory.is_shared(page) {
                 continue;
@@ -278,37 +329,4 @@ fn mincore(p: &mut Process, a: &[u64; 6]) -> Answer {
     let count = pages(a[1])? / PAGE_BYTES;
     p.put(a[2], &vec![1; count as usize])?;
     Ok(0)
-}
-
-impl Process {
-    /// Writes what a program wrote into shared mappings of a range back to their files.
-    pub(crate) fn write_back(&mut self, address: u64, length: u64) -> Answer {
-        let end = address.saturating_add(length);
-        for shared in
-            self.shared.iter().filter(|shared| shared.start < end && address < shared.start + shared.length)
-        {
-            let size = Stat(&fstat(shared.file)?).size();
-            let length = shared.length.min(size.saturating_sub(shared.offset));
-            let Ok(bytes) = self.bytes(shared.start, length) else { continue };
-            host::call(
-                host::PWRITE,
-                [shared.file.into(), bytes.into(), length.into(), shared.offset.into()],
-            )?;
-        }
-        Ok(0)
-    }
-
-    /// Forgets the shared mappings that lie in a range.
-    pub(super) fn forget_shared(&mut self, address: u64, length: u64) {
-        self.forget_attached(address, length);
-        let end = address.saturating_add(length);
-        self.shared.retain(|shared| {
-            let stays = shared.start < address || shared.start >= end;
-            if !stays {
-                // It was this process's own; that it is gone already is as well.
-                let _ = host::call(host::CLOSE, [shared.file.into()]);
-            }
-            stays
-        });
-    }
 }

@@ -19,7 +19,6 @@ mod time;
 
 use std::sync::LazyLock;
 
-pub(crate) use memory::Shared;
 pub(crate) use segments::Attached;
 pub(crate) use special::are_inherited;
 

@@ -14,7 +14,6 @@ use crate::linux::process::{After, Ended, Process};
 use crate::linux::signals::{information_of_host, status_of_host, to_host};
 use crate::linux::structures::{self as s, guest_u32, guest_u64};
 use crate::linux::syscalls::{Answer, Call, call, int};
-use crate::memory::SPAN_BYTES;
 
 /// Flags of `clone`.
 const CLONE_VM: u64 = 0x100;
@@ -71,7 +70,6 @@ fn fork(p: &mut Process, stack: Option<u64>) -> Answer {
             // What comes to the parent is not the child's.
             host::forget();
             p.signals.set_mask(p.signals.mask);
-            p.shared.clear();
             p.cpu.r[9] = 1;
             if let Some(stack) = stack {
                 p.cpu.r[14] = stack;
@@ -141,7 +139,6 @@ fn execute(p: &mut Process, at: Option<(u64, u64)>, path: u64, arguments: u64, e
     let (arguments, environment) = (texts(p, arguments)?, texts(p, environment)?);
     let file = Path::new(OsStr::from_bytes(path.as_bytes()));
     let ours = is_ours(file)?;
-    p.write_back(0, SPAN_BYTES)?;
     if !ours {
         return Err(host::execute(&path, &arguments, &environment));
     }

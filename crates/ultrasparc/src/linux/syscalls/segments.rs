@@ -84,10 +84,9 @@ pub(super) fn attach(p: &mut Process, segment: u64, wanted: u64, flags: u64) -> 
     if flags & libc::SHM_EXEC != 0 {
         protection = protection | Protection::EXECUTE;
     }
-    p.write_back(start, whole)?;
     let attached = p.cpu.memory.attach(start, length, segment as i32, read_only, protection);
     attached.map_err(|error| Errno(error.raw_os_error().unwrap_or(libc::ENOSYS)))?;
-    p.forget_shared(start, whole);
+    p.forget_attached(start, whole);
     p.attached.push(Attached { start, length: whole });
     Ok(start)
 }
@@ -128,5 +127,13 @@ impl Process {
     pub(super) fn forget_attached(&mut self, address: u64, length: u64) {
         let end = address.saturating_add(length);
         self.attached.retain(|attached| attached.start < address || attached.start >= end);
+    }
+
+    /// A segment that was attached at one place is at another.
+    pub(super) fn move_attached(&mut self, from: u64, to: u64) {
+        self.attached
+            .iter_mut()
+            .filter(|attached| attached.start == from)
+            .for_each(|attached| attached.start = to);
     }
 }
