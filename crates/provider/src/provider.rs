@@ -48,6 +48,8 @@ pub struct Configuration {
     pub socket: Option<PathBuf>,
     /// The file that counters are added to.
     pub tally: Option<PathBuf>,
+    /// The libcrypto that loaded the module, as major version; 0 where it does not say.
+    pub openssl: u32,
 }
 
 /// A provider in a library context. As long as OpenSSL has a context of it.
@@ -188,10 +190,12 @@ impl Provider {
             None => path("MILLSTREAM_SOCKET").or(socket),
         };
         let tally = path("MILLSTREAM_TALLY").or_else(|| self.line(c"tally").map(PathBuf::from));
-        Configuration { socket, tally }
+        let openssl = self.line(c"openssl-version");
+        let openssl = openssl.as_deref().and_then(|version| version.split('.').next()?.parse().ok());
+        Configuration { socket, tally, openssl: openssl.unwrap_or(0) }
     }
 
-    /// A line of the provider's section.
+    /// What the core has under a name: its own version, or a line of the provider's section.
     fn line(self, name: &'static CStr) -> Option<String> {
         let Inner { handle, core, .. } = self.inner();
         let mut text: *const c_char = ptr::null();

@@ -446,6 +446,16 @@ impl Context for GcmContext {
 
     fn draw(&mut self, params: Params<'_>) -> Result<()> {
         for param in params {
+            // From OpenSSL 4.0 on who asks for the vector before the first data has the random one made.
+            if matches!(param.key().to_bytes(), b"iv" | b"updated-iv")
+                && self.vector == Vector::None
+                && self.record.is_none()
+                && self.messages.encrypts()
+                && self.iv_len >= USUAL_IV
+                && self.messages.offer().provider.configuration().openssl >= 4
+            {
+                self.randomise(0)?;
+            }
             if param.key() == c"tlsivgen" {
                 if !param.has_data() || !param.is_octets() {
                     return Err(Reason::SILENT);
