@@ -214,6 +214,83 @@ fn composites_seal_and_open_whole_records() {
     }
 }
 
+/// Has a context seal data as many records, as libssl does; all of them, with their fronts.
+fn many_records(
+    context: &mut CipherContext,
+    number: u64,
+    data: &[u8],
+    records: u32,
+) -> Result<Vec<u8>, Refused> {
+    let mut count = records;
+    let mut header = [number.to_be_bytes().as_slice(), &[23, 3, 3, 0, 0], &vec![0; data.len()]].concat();
+    // The parameter says how long the data is.
+    let announced = Param::octets(c"tls1multi_aad", &mut header[..data.len()]);
+    context.set(&[announced, Param::uint(c"tls1multi_interleave", &mut count)])?;
+    assert_eq!(context.number(c"tls1multi_interleave")?, records as usize);
+    let mut out = vec![0xee; context.number(c"tls1multi_aadpacklen")? + 8];
+    let mut data = data.to_vec();
+    let room = data.len();
+    context.set(&[
+        Param::octets(c"tls1multi_enc", &mut out[..room]),
+        Param::octets(c"tls1multi_encin", &mut data),
+        Param::uint(c"tls1multi_interleave", &mut count),
+    ])?;
+    let len = context.number(c"tls1multi_enclen")?;
+    assert_eq!(out.split_off(len), [0xee; 8]);
+    Ok(out)
+}
+
+/// What one context seals as many records the default provider opens, one after the other.
+#[test]
+fn many_records_at_once_are_opened_one_by_one() {
+    let (ours, theirs) = (Library::millstream(), Library::openssl());
+    let mut random = Random::new(5);
+    for (name, mac_len) in COMPOSITES {
+        let cipher = ours.cipher(name).unwrap();
+        let (key, mac_key) = (random.bytes(cipher.key_len()), random.bytes(*mac_len));
+        let mut sealing = composite(&cipher, true, &key, &mac_key, 0x0303).unwrap();
+        // Where OpenSSL does not have it, ours opens what it sealed.
+        let opener = theirs.cipher(name).unwrap_or_else(|| ours.cipher(name).unwrap());
+        let mut opening = composite(&opener, false, &key, &mac_key, 0x0303).unwrap();
+        let mut longest = 1400;
+        sealing.set(&[Param::size(c"tls1multi_maxsndfrag", &mut longest)]).unwrap();
+        let most = sealing.number(c"tls1multi_maxbufsz").unwrap();
+        let mut number = u64::from(u32::MAX) - 3;
+        let mut vectors = std::collections::HashSet::new();
+        for (records, len) in [(4, 2048), (4, 5599), (8, 8 * 1400), (8, 4097), (4, 4 << 14), (8, 8 << 14)] {
+            let data = random.bytes(len);
+            let sealed = many_records(&mut sealing, number, &data, records).unwrap();
+            let (mut rest, mut opened, mut seen) = (&sealed[..], Vec::new(), 0);
+            while let Some((front, others)) = rest.split_first_chunk::<5>() {
+                assert_eq!(front[..3], [23, 3, 3]);
+                let (record, others) = others.split_at(usize::from(u16::from_be_bytes([front[3], front[4]])));
+                assert!(len > 8 * 1400 || record.len() + 5 <= most);
+                vectors.insert(record[..16].to_vec());
+                header(&mut opening, number + seen, 0x0303, record.len()).unwrap();
+                let plain = in_place(&mut opening, record).unwrap();
+                let payload = usize::from_ne_bytes(*plain.first_chunk().unwrap());
+                opened.extend_from_slice(&plain[8 + 16..8 + 16 + payload]);
+                (rest, seen) = (others, seen + 1);
+            }
+            assert!(seen == u64::from(records) && opened == data, "{name}: {len} bytes in {records}");
+            number += seen;
+        }
+        assert_eq!(vectors.len(), 36, "every record has a vector of its own");
+        let (mut five, mut long) = (5, vec![0; 5000]);
+        for refused in [
+            vec![Param::octets(c"tls1multi_aad", &mut long), Param::uint(c"tls1multi_interleave", &mut five)],
+            vec![
+                Param::octets(c"tls1multi_enc", &mut vec![0; 90_000]),
+                Param::octets(c"tls1multi_encin", &mut vec![0; 4096]),
+            ],
+        ] {
+            assert!(sealing.set(&refused).is_err());
+        }
+        assert!(many_records(&mut sealing, 1, &vec![0; (4 << 14) + 1], 4).is_err(), "too long for four");
+        assert!(many_records(&mut opening, 1, &[0; 4096], 4).is_err(), "a context that opens");
+    }
+}
+
 #[test]
 fn composites_without_a_header_are_cbc() {
     let ours = Library::millstream();

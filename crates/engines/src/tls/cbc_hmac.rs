@@ -71,6 +71,11 @@ impl CbcHmac {
         self.kernel.kernel()
     }
 
+    /// The hash of the MAC.
+    pub fn hash(&self) -> Hash {
+        self.mac.hash()
+    }
+
     /// The cipher's key.
     pub fn cipher(&self) -> &Cbc {
         &self.cbc

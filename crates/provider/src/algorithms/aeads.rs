@@ -8,7 +8,7 @@ use crate::cipher::{Mode, Traits};
 
 /// A stream that makes a tag, with a vector of 12 bytes, and as many of key.
 const fn aead(mode: Mode, key: usize) -> Traits {
-    Traits { mode, key, iv: 12, block: 1, aead: true, custom_iv: true }
+    Traits { mode, key, iv: 12, block: 1, aead: true, custom_iv: true, multi_block: false }
 }
 
 offer_ciphers! {

@@ -15,7 +15,7 @@ use millstream::{aes, camellia, des};
 
 /// A mode, and bytes of key, vector and block.
 const fn traits(mode: Mode, key: usize, iv: usize, block: usize) -> Traits {
-    Traits { mode, key, iv, block, aead: false, custom_iv: false }
+    Traits { mode, key, iv, block, aead: false, custom_iv: false, multi_block: false }
 }
 
 /// Bytes of key and block.
@@ -40,7 +40,7 @@ const fn xts(key: usize) -> Traits {
 
 /// CBC with a MAC inside: bytes of key.
 const fn composite(key: usize) -> Traits {
-    Traits { aead: true, ..cbc(key, 16) }
+    Traits { aead: true, multi_block: true, ..cbc(key, 16) }
 }
 
 /// In the service: blocks by themselves.

@@ -14,6 +14,7 @@ use millstream::{EngineError, InOut};
 use zeroize::Zeroizing;
 
 use super::common::{Common, set_all};
+use super::multi_block::MultiBlock;
 use super::{Context, LAST, Offer};
 use crate::abi::{OCTET_STRING, OsslParam, UNSIGNED_INTEGER};
 use crate::error::{Reason, Result};
@@ -54,6 +55,7 @@ pub struct CbcHmacContext {
     header: Option<Header>,
     /// How much longer the record becomes.
     growth: usize,
+    multi: MultiBlock,
     /// What libssl says it speaks; 0 outside of TLS.
     version: u32,
 }
@@ -125,6 +127,10 @@ impl Context for CbcHmacContext {
         OsslParam::described(c"ivlen", UNSIGNED_INTEGER),
         OsslParam::described(c"iv", OCTET_STRING),
         OsslParam::described(c"updated-iv", OCTET_STRING),
+        OsslParam::described(c"tls1multi_maxbufsz", UNSIGNED_INTEGER),
+        OsslParam::described(c"tls1multi_interleave", UNSIGNED_INTEGER),
+        OsslParam::described(c"tls1multi_aadpacklen", UNSIGNED_INTEGER),
+        OsslParam::described(c"tls1multi_enclen", UNSIGNED_INTEGER),
         OsslParam::END,
     ];
     const SETTABLE: &'static [OsslParam] = &[
@@ -132,6 +138,11 @@ impl Context for CbcHmacContext {
         OsslParam::described(c"tlsaad", OCTET_STRING),
         OsslParam::described(c"keylen", UNSIGNED_INTEGER),
         OsslParam::described(c"tls-version", UNSIGNED_INTEGER),
+        OsslParam::described(c"tls1multi_maxsndfrag", UNSIGNED_INTEGER),
+        OsslParam::described(c"tls1multi_aad", OCTET_STRING),
+        OsslParam::described(c"tls1multi_interleave", UNSIGNED_INTEGER),
+        OsslParam::described(c"tls1multi_enc", OCTET_STRING),
+        OsslParam::described(c"tls1multi_encin", OCTET_STRING),
         OsslParam::END,
     ];
 
@@ -143,6 +154,7 @@ impl Context for CbcHmacContext {
             keys: None,
             header: None,
             growth: 0,
+            multi: MultiBlock::default(),
             version: 0,
         }
     }
@@ -197,11 +209,19 @@ impl Context for CbcHmacContext {
     fn get(&self, params: Params<'_>) -> Result<()> {
         params.into_iter().try_for_each(|param| match param.key().to_bytes() {
             b"tlsaadpad" => param.set_size(self.growth),
-            _ => self.common.get(&param),
+            _ => match self.multi.get(&param, self.spec.hash.output_len()) {
+                Some(answered) => answered,
+                None => self.common.get(&param),
+            },
         })
     }
 
     fn set(&mut self, params: Params<'_>) -> Result<()> {
+        let (encrypts, provider) = (self.common.direction == Direction::Encrypt, self.provider());
+        self.multi.set(params, self.keys.as_deref(), encrypts, provider)?;
+        if let Some(data) = params.find(c"tls1multi_encin") {
+            self.common.count.add(data.room());
+        }
         set_all(params, |param| match param.key().to_bytes() {
             b"mackey" if self.keys.is_none() => Err(Reason::NO_KEY_SET),
             b"mackey" => self.set_keys(param.octets()?),

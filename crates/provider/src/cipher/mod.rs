@@ -6,6 +6,7 @@ pub mod aead;
 pub mod block;
 pub mod cbc_hmac;
 mod common;
+mod multi_block;
 pub mod pipeline;
 pub mod rc4;
 mod records;
@@ -65,6 +66,8 @@ pub struct Traits {
     pub aead: bool,
     /// Whether the context takes care of the vector itself.
     pub custom_iv: bool,
+    /// Whether it seals many records of TLS at once.
+    pub multi_block: bool,
 }
 
 /// The parameters that tell that.
@@ -93,7 +96,8 @@ impl Traits {
                 b"aead" => param.set_bool(self.aead)?,
                 b"custom-iv" => param.set_bool(self.custom_iv)?,
                 b"has-randkey" => param.set_bool(has_random_key)?,
-                b"cts" | b"tls-multi" | b"encrypt-then-mac" => param.set_bool(false)?,
+                b"tls-multi" => param.set_bool(self.multi_block)?,
+                b"cts" | b"encrypt-then-mac" => param.set_bool(false)?,
                 _ => {}
             }
         }
