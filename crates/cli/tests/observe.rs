@@ -377,6 +377,24 @@ fn a_trace_of_a_running_process_leaves_it_as_it_was() {
 }
 
 #[test]
+fn processes_beside_the_traced_one_are_told_of() {
+    let place = Place::new();
+    let program = place.path("server");
+    copy_program("/bin/sleep".as_ref(), &program);
+    let mut workers = [(); 2].map(|()| Command::new(&program).arg("60").spawn().unwrap());
+    let [one, other] = [workers[0].id(), workers[1].id()];
+    let shown = place.words(&format!("trace --seconds 0.2 -p {one}"));
+    assert_eq!(shown.code, Some(0), "{}", shown.err);
+    let told =
+        format!("beside process {one}, and what it started, the same program ran unwatched in {other}\n");
+    assert!(shown.err.contains(&told), "{}", shown.err);
+    for worker in &mut workers {
+        worker.kill().unwrap();
+        worker.wait().unwrap();
+    }
+}
+
+#[test]
 fn what_can_not_be_traced_is_told_why() {
     let place = Place::new();
     place.words("trace -p 4194305").bad(1, &["4194305", "there is none"]);

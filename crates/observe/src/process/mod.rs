@@ -48,6 +48,7 @@ mod events;
 pub(crate) mod files;
 mod filter;
 mod inject;
+mod kin;
 mod launch;
 pub mod maps;
 mod memory;
@@ -62,6 +63,7 @@ mod watcher;
 
 pub use attach::{AttachError, Obstacle};
 pub use inject::Stepped;
+pub use kin::kin;
 pub use launch::Launch;
 pub use memory::ProcessMemory;
 pub use processes::Processes;

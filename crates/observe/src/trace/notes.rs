@@ -61,6 +61,13 @@ pub enum Note {
         /// In which process.
         pid: i32,
     },
+    /// Other processes of the program of one that was attached to: they were not.
+    Beside {
+        /// That which was.
+        pid: i32,
+        /// The others.
+        others: Vec<i32>,
+    },
     /// The processor's counters could not be used.
     NoCounters {
         /// Why.
@@ -106,6 +113,17 @@ impl fmt::Display for Note {
             }
             Note::Gone { pid } => {
                 write!(f, "executable memory of process {pid} was gone before it could be looked at")
+            }
+            Note::Beside { pid, others } => {
+                const MOST: usize = 8;
+                let shown: Vec<String> = others.iter().take(MOST).map(i32::to_string).collect();
+                let more = others.len().saturating_sub(MOST);
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                write!(
+                    f,
+                    "beside process {pid}, and what it started, the same program ran unwatched in {}{more}",
+                    shown.join(", ")
+                )
             }
             Note::NoCounters { why } => write!(f, "the processor's own counters were not used: {why}"),
         }
@@ -156,6 +174,9 @@ mod tests {
             note.to_string(),
             "executable memory of 8 KB without a file, in process 7, holds bytes that may be such instructions: aes sha"
         );
+        let beside = |others: std::ops::Range<i32>| Note::Beside { pid: 7, others: others.collect() };
+        assert!(beside(8..10).to_string().ends_with("unwatched in 8, 9"));
+        assert!(beside(8..19).to_string().ends_with(" 15 and 3 more"));
         let mut note = Note::Rewritable { pid: 7, bytes: 8 << 30 };
         assert!(
             note.take_in(&Note::Rewritable { pid: 7, bytes: 1 }) && !note.take_in(&Note::Gone { pid: 7 })

@@ -12,7 +12,7 @@ use super::modules::{Modules, command_of};
 use super::space::Space;
 use super::{Options, Progress};
 use crate::code::Class;
-use crate::process::{Answer, Began, Pid, Processes, SI_KERNEL, Signal, Status, Thread, Watcher, maps};
+use crate::process::{Answer, Began, Pid, Processes, SI_KERNEL, Signal, Status, Thread, Watcher, kin, maps};
 
 mod hits;
 mod looking;
@@ -106,6 +106,10 @@ impl Trace {
         let Ok(all) = maps::of(number) else { return };
         for map in all.iter().filter(|map| map.executable && map.is_file()) {
             self.modules.of_map(map, &all, pid, &memory, &mut self.findings);
+        }
+        let others: Vec<i32> = kin(number).into_iter().map(Pid::as_raw_pid).collect();
+        if !others.is_empty() {
+            self.findings.note(Note::Beside { pid, others });
         }
     }
 
