@@ -338,7 +338,8 @@ Where the processor itself counts cryptographic instructions (AMD from Zen 4 on,
         "THE REPORT",
         "First the answers: whether AES, carry-less multiplication and SHA of the processor were used, and by whom; others \
 where they were. Then a line for each function that executed such instructions: its class, what for, and who called it, the nearest \
-first. Functions without a name are called fn_ and their address.
+first. Functions without a name are called fn_ and their address; names of C++ and Rust stand without parameters. On a terminal long names are \
+cut, and * is in place of what a library's file is given anew in each run.
 
 What ran for something else than the program's own cryptography is noise, and no yes: random generators of libraries are made of AES, \
 hash tables mix keys with it, libraries test themselves when they start. Then what could not be watched. Where that may have \
@@ -348,17 +349,20 @@ The report goes to standard error, so that the program's output stays its own, o
     ),
     (
         "JSON",
-        "An object: version (1), mode, seconds, samples, answers (an array of question, classes, answer and functions; answer is yes, \
+        "An object: version (1), mode, seconds, samples, answers (an array of question, classes, answer, perhaps_checksum and functions; answer is yes, \
 noise, unused, absent or unknown), processes (pid, command, began_s, watched_s, attached, ended, modules: indices of the next), modules \
 (path, library, build_id, present, watched and unproved: objects of class and number, unwatchable, functions), counters (classes, event, \
-count, speculative), notes (an array of sentences) and cost. A function has name, address, bounds, present, ran, worked, entries, samples, \
+count, speculative), notes (an array of sentences) and cost. A function has name, symbol (the name as the file has it, where it is another), address, bounds, present, ran, worked, entries, samples, \
 entries_per_s, hits, first_s, callers (arrays of names), origins and by_process.",
     ),
     (
         "THE END",
         "With CMD it ends when that has ended and all that it left running, of which it tells; what of that still runs when this command is \
 killed or asked to end is killed, too. Signals, also those from the terminal, are CMD's. With --pid it ends when the process \
-does, after --seconds, or at SIGINT, SIGTERM or SIGHUP; then the process goes on as before, and the report is written.",
+does, after --seconds, or at SIGINT, SIGTERM or SIGHUP; then the process goes on as before, and the report is written.
+
+Of a server with several processes one is traced: its newest worker ($(pgrep -n nginx)), or the first ($(pgrep -o postgres)) where that starts \
+one for each connection. Which others of the same program were not watched is said; each can have a trace of its own at the same time.",
     ),
     (
         "EXIT STATUS",
@@ -371,7 +375,7 @@ there. With --pid 0. 1 when the process can't be traced, and 2 when the command 
 
   millstream trace -- openssl enc -aes-128-cbc -K 00 -iv 00 -in disk.img -out /dev/null
   millstream trace --count -- openssl speed -seconds 1 -evp aes-128-cbc
-  millstream trace --rate --seconds 10 -p $(pidof -s nginx)
+  millstream trace --rate --seconds 10 -p $(pgrep -n nginx)
 
 That nothing is left of it:
 

@@ -14,7 +14,7 @@ use millstream_observe::trace::findings::Findings;
 use millstream_observe::trace::guard::{Outcome, guarded};
 use millstream_observe::trace::{Mode, Options, Progress as Step, Trace as Watch};
 use millstream_observe::without::{Masker, supported};
-use rustix::termios::isatty;
+use rustix::termios::{isatty, tcgetwinsize};
 
 use crate::commands::{Context, man};
 use crate::error::{Error, exit, plain};
@@ -43,7 +43,7 @@ pub(super) struct Trace {
     rate: bool,
     #[command(flatten)]
     features: Features,
-    /// The process to trace, with its threads and what it starts
+    /// The process to trace, with its threads and what it starts from now on. Not those beside it, as other workers of a server
     #[arg(short = 'p', long, value_name = "PID", required_unless_present = "command", conflicts_with_all = ["command", "without", "with_only"])]
     pid: Option<i32>,
     /// With --pid: end after so many seconds
@@ -176,9 +176,11 @@ impl Trace {
     }
 
     fn tell(&self, findings: &Findings, file: Option<Output>, context: &Context) -> Result<(), Error> {
+        // Only a terminal has a width; who reads from a pipe or a file gets all.
+        let width = if file.is_none() { terminal_width() } else { None };
         let text = match self.json {
             true => format!("{:#}\n", report::json(findings)),
-            false => report::text(findings, self.verbose),
+            false => report::text(findings, self.verbose, width),
         };
         if let Some(output) = file {
             return output.save(&text);
@@ -260,6 +262,12 @@ fn words(step: &Step) -> String {
         "{} processes, {} images, {} breakpoints stand, {} fired",
         step.running, step.modules, step.armed, step.fired
     )
+}
+
+/// How many letters a line of the terminal has to which standard error goes, if it goes to one.
+fn terminal_width() -> Option<usize> {
+    let columns = tcgetwinsize(rustix::stdio::stderr()).ok()?.ws_col;
+    Some(usize::from(columns)).filter(|columns| *columns > 0)
 }
 
 /// What the system refused.

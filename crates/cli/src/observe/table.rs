@@ -28,6 +28,43 @@ pub fn table(columns: &[Column<'_>], rows: &[Vec<String>]) -> String {
     text
 }
 
+/// The same in lines of at most `width`: what is widest is cut, down to [`NARROWEST`]. Names are cut in their middle, and the last column at its end.
+pub fn table_within(columns: &[Column<'_>], rows: &[Vec<String>], width: Option<usize>) -> String {
+    let Some(width) = width else { return table(columns, rows) };
+    let wide =
+        |index: usize| rows.iter().filter_map(|row| row.get(index)).map(|cell| cell.chars().count()).max();
+    let mut widths: Vec<usize> = columns
+        .iter()
+        .enumerate()
+        .map(|(index, (title, _))| wide(index).unwrap_or(0).max(title.len()))
+        .collect();
+    let gaps = 2 * columns.len().saturating_sub(1);
+    while widths.iter().sum::<usize>() + gaps > width {
+        let Some(widest) = widths.iter_mut().max().filter(|widest| **widest > NARROWEST) else { break };
+        *widest -= 1;
+    }
+    let last = columns.len() - 1;
+    let cut = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).enumerate();
+        cells.map(|(index, (cell, width))| cut(cell, *width, index == last)).collect()
+    };
+    table(columns, &rows.iter().map(cut).collect::<Vec<_>>())
+}
+
+/// Columns are cut no further.
+const NARROWEST: usize = 16;
+
+/// A text of at most so many letters, of which those at its end go, or some before its middle.
+fn cut(text: &str, width: usize, at_end: bool) -> String {
+    let length = text.chars().count();
+    if length <= width || width == 0 {
+        return text.to_owned();
+    }
+    let behind = if at_end { 0 } else { width * 2 / 3 };
+    let before = text.chars().take(width - 1 - behind);
+    before.chain(['…']).chain(text.chars().skip(length - behind)).collect()
+}
+
 /// As in `1 run` and `2 runs`.
 pub fn count(number: u64, what: &str) -> String {
     let plural = match what {
@@ -72,6 +109,19 @@ mod tests {
             [vec!["a".to_owned(), "10".into(), "x y".into()], vec!["bcd".into(), "9".into(), "".into()]];
         let text = table(&[("N", false), ("#", true), ("REST", false)], &rows);
         assert_eq!(text, "N     #  REST\na    10  x y\nbcd   9\n");
+    }
+
+    #[test]
+    fn what_is_widest_is_cut() {
+        let columns = [("NAME", false), ("N", true), ("CALLED BY", false)];
+        let rows = [vec!["a".repeat(20) + "/" + &"b".repeat(20), "10".into(), "x ".repeat(20)]];
+        let text = table_within(&columns, &rows, Some(46));
+        assert!(text.lines().all(|line| line.chars().count() <= 46), "{text}");
+        assert!(text.contains("aaa…bbb") || text.contains("b  10"), "{text}");
+        assert!(text.trim_end().ends_with('…'), "{text}");
+        assert_eq!(table_within(&columns, &rows, None), table(&columns, &rows));
+        // Narrower than that nothing can be read.
+        assert!(table_within(&columns, &rows, Some(10)).lines().any(|line| line.chars().count() > 30));
     }
 
     #[test]

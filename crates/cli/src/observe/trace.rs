@@ -11,7 +11,7 @@ use millstream_observe::trace::findings::{
 };
 use serde_json::{Map, Value, json};
 
-use super::table::{count, enumerated, table};
+use super::table::{count, enumerated, table_within};
 use crate::speed::report::{rounded, significant};
 
 /// Modules that an answer names before it counts the rest.
@@ -20,17 +20,17 @@ const NAMED: usize = 3;
 /// Callers that a line names.
 const CALLERS: usize = 3;
 
-/// The text. `verbose` adds what did not run, and what tracing cost.
-pub fn text(findings: &Findings, verbose: bool) -> String {
+/// The text. `verbose` adds what did not run, and what tracing cost. Tables are cut to `width`, where there is one.
+pub fn text(findings: &Findings, verbose: bool, width: Option<usize>) -> String {
     let mut text = format!("{}\n{}", head(findings), answers(findings));
     let ran = rows(findings, |function| !function.ran.is_empty());
     if !ran.is_empty() {
         text += "\n";
-        text += &table(&columns(findings.mode), &ran);
+        text += &table_within(&columns(findings.mode), &ran, width);
         text += &noise(findings);
     }
     if verbose {
-        text += &idle(findings);
+        text += &idle(findings, width);
     }
     text += &unwatched(findings, verbose);
     text += &counters(&findings.counters);
@@ -183,8 +183,40 @@ fn name(module: &Module) -> String {
 }
 
 fn short(module: &Module) -> String {
-    let file = Path::new(&module.path).file_name().map(|name| name.to_string_lossy().into_owned());
+    let file = Path::new(&module.path).file_name().map(|name| stable(&name.to_string_lossy()));
     file.unwrap_or_else(|| module.path.clone())
+}
+
+/// A file's name without what is drawn for each run, as Java draws it for libraries that it unpacks: long numbers, and UUIDs.
+fn stable(name: &str) -> String {
+    const LONG: usize = 12;
+    let mut kept = String::new();
+    let mut rest = name;
+    while let Some(first) = rest.chars().next() {
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let drawn = if digits >= LONG { digits } else { uuid(rest) };
+        if drawn > 0 {
+            // The number of an architecture may stand right before.
+            kept += if kept.ends_with("x86_") && rest.starts_with("64") { "64*" } else { "*" };
+            rest = &rest[drawn..];
+        } else {
+            let taken = digits.max(first.len_utf8());
+            kept += &rest[..taken];
+            rest = &rest[taken..];
+        }
+    }
+    kept
+}
+
+/// The length of the UUID that a text begins with, or 0.
+fn uuid(text: &str) -> usize {
+    const LENGTH: usize = 36;
+    let fits = |(index, letter): (usize, u8)| match index {
+        8 | 13 | 18 | 23 => letter == b'-',
+        _ => letter.is_ascii_hexdigit(),
+    };
+    let text = text.as_bytes();
+    if text.len() >= LENGTH && text[..LENGTH].iter().copied().enumerate().all(fits) { LENGTH } else { 0 }
 }
 
 /// The columns; what is counted depends on how sites were watched.
@@ -273,7 +305,7 @@ fn noise(findings: &Findings) -> String {
 }
 
 /// Functions that hold crypto instructions and ran none.
-fn idle(findings: &Findings) -> String {
+fn idle(findings: &Findings, width: Option<usize>) -> String {
     let mut rows = Vec::new();
     for module in &findings.modules {
         for function in module.functions.iter().filter(|function| function.ran.is_empty()) {
@@ -284,7 +316,7 @@ fn idle(findings: &Findings) -> String {
         return String::new();
     }
     let columns = [("LIBRARY", false), ("CLASS", false), ("FUNCTION", false)];
-    format!("\nThere, but did not run:\n{}", table(&columns, &rows))
+    format!("\nThere, but did not run:\n{}", table_within(&columns, &rows, width))
 }
 
 fn unwatched(findings: &Findings, verbose: bool) -> String {
@@ -446,6 +478,7 @@ fn function_json(function: &Function) -> Value {
         function.by_process.iter().map(|(pid, entries)| json!({ "pid": pid, "entries": entries }));
     json!({
         "name": function.name,
+        "symbol": function.symbol,
         "address": function.address,
         "bounds": match function.bounds {
             Bounds::Reached => "reached",
@@ -492,6 +525,7 @@ mod tests {
         let ran = if origins.is_empty() { Classes::NONE } else { class };
         Function {
             name: name.into(),
+            symbol: None,
             address: 0x1000,
             bounds: Bounds::Symbol,
             present: class,
@@ -530,7 +564,7 @@ mod tests {
 
     #[test]
     fn the_answer_stands_first() {
-        let text = text(&findings(), false);
+        let text = text(&findings(), false, None);
         let mut lines = text.lines();
         assert_eq!(lines.next(), Some("nothing, 0.000 ms"));
         assert_eq!(
@@ -555,9 +589,9 @@ mod tests {
 
     #[test]
     fn what_did_not_run_is_told_on_demand() {
-        assert!(!text(&findings(), false).contains("sha256_ni"));
-        assert!(text(&findings(), true).contains("did not run:\nLIBRARY"));
-        assert!(text(&findings(), true).contains("sha256_ni"));
+        assert!(!text(&findings(), false, None).contains("sha256_ni"));
+        assert!(text(&findings(), true, None).contains("did not run:\nLIBRARY"));
+        assert!(text(&findings(), true, None).contains("sha256_ni"));
     }
 
     #[test]
@@ -568,6 +602,38 @@ mod tests {
         assert_eq!(callers(&chain[..1], 3).unwrap(), "libx.so:fn_10");
         assert_eq!(brief("crypto/aes/gcm.(*GCM).Seal"), "gcm.(*GCM).Seal");
         assert_eq!(brief("a/sync.(*Map[go.shape.*b/abi.Type,[]c]).Load"), "sync.(*Map).Load");
+    }
+
+    #[test]
+    fn what_is_drawn_for_each_run_is_not_told() {
+        for (name, told) in [
+            (
+                "libconscrypt_openjdk_jni-linux-x86_6417953845730760000.so",
+                "libconscrypt_openjdk_jni-linux-x86_64*.so",
+            ),
+            ("jna1843727123456789012.tmp", "jna*.tmp"),
+            (
+                "sqlite-3.46-5f0c1e8a-1b2c-4d5e-8f90-a1b2c3d4e5f6-libsqlitejdbc.so",
+                "sqlite-3.46-*-libsqlitejdbc.so",
+            ),
+            ("libcrypto-3a8a1b2c.so.3", "libcrypto-3a8a1b2c.so.3"),
+            ("checksums.cpython-311-x86_64-linux-gnu.so", "checksums.cpython-311-x86_64-linux-gnu.so"),
+            ("libä20261123.so", "libä20261123.so"),
+        ] {
+            assert_eq!(stable(name), told);
+        }
+    }
+
+    #[test]
+    fn tables_are_as_wide_as_the_terminal() {
+        let mut found = findings();
+        found.modules[0].functions[1].name = "a_namespace::".repeat(20) + "Encrypt";
+        found.modules[0].functions[1].callers = vec![vec!["x".repeat(200), "main".into()]];
+        let line = |text: &str| text.lines().find(|line| line.contains("900  work")).unwrap().to_owned();
+        let whole = line(&text(&found, false, None));
+        assert!(whole.contains(&found.modules[0].functions[1].name) && whole.ends_with("< main"), "{whole}");
+        let cut = line(&text(&found, false, Some(120)));
+        assert!(cut.chars().count() <= 120 && cut.contains("::Encrypt  ") && cut.contains('…'), "{cut}");
     }
 
     #[test]

@@ -1,7 +1,14 @@
 //! Names of functions, as people know them.
 
-/// Rust's mangled names are undone, without their hashes; others stay as they are. Where there is no name it is `fn_` and
-/// the address.
+use std::fmt::{self, Write};
+
+use cpp_demangle::{DemangleOptions, Symbol};
+
+/// Names that are longer stay as they are: what is short when it is mangled may be of any length.
+const LONGEST: usize = 4096;
+
+/// Mangled names of Rust and C++ are undone, without hashes, parameters and what is returned; others stay as they are. Where there
+/// is no name it is `fn_` and the address.
 pub fn display(name: Option<&str>, address: u64) -> String {
     match name {
         Some(name) => demangle(name),
@@ -10,9 +17,29 @@ pub fn display(name: Option<&str>, address: u64) -> String {
 }
 
 fn demangle(name: &str) -> String {
-    match rustc_demangle::try_demangle(name) {
-        Ok(demangled) => format!("{demangled:#}"),
-        Err(_) => name.to_owned(),
+    let mut text = Bounded(String::new());
+    let is_undone = match rustc_demangle::try_demangle(name) {
+        Ok(rust) => write!(text, "{rust:#}").is_ok(),
+        Err(_) => name.starts_with("_Z") && demangle_cpp(name, &mut text).is_some(),
+    };
+    if is_undone && !text.0.is_empty() { text.0 } else { name.to_owned() }
+}
+
+fn demangle_cpp(name: &str, text: &mut Bounded) -> Option<()> {
+    let symbol = Symbol::new(name).ok()?;
+    symbol.structured_demangle(text, &DemangleOptions::new().no_params().no_return_type()).ok()
+}
+
+/// A text that takes no more than [`LONGEST`].
+struct Bounded(String);
+
+impl Write for Bounded {
+    fn write_str(&mut self, more: &str) -> fmt::Result {
+        if self.0.len() + more.len() > LONGEST {
+            return Err(fmt::Error);
+        }
+        self.0.push_str(more);
+        Ok(())
     }
 }
 
@@ -21,13 +48,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rust_names_are_undone_and_others_kept() {
-        assert_eq!(
-            display(Some("_ZN4ring4aead7aes_gcm4seal17h0123456789abcdefE"), 0),
-            "ring::aead::aes_gcm::seal"
-        );
-        assert_eq!(display(Some("aesni_ecb_encrypt"), 0), "aesni_ecb_encrypt");
-        assert_eq!(display(Some("crypto/aes.(*Block).Encrypt"), 0), "crypto/aes.(*Block).Encrypt");
+    fn mangled_names_are_undone_and_others_kept() {
+        for (mangled, name) in [
+            ("_ZN4ring4aead7aes_gcm4seal17h0123456789abcdefE", "ring::aead::aes_gcm::seal"),
+            ("_RNvCskwGfYPst2Cb_3foo16example_function", "foo::example_function"),
+            ("_ZN7NCrypto7NSha2568CContext6UpdateEPKhm", "NCrypto::NSha256::CContext::Update"),
+            ("_ZN2v88internal4wasm3RunILi3EEEvv", "v8::internal::wasm::Run<3>"),
+            ("_ZN12_GLOBAL__N_13AES7encryptEv", "(anonymous namespace)::AES::encrypt"),
+            ("_Z", "_Z"),
+            ("_ZTV", "_ZTV"),
+            ("aesni_ecb_encrypt", "aesni_ecb_encrypt"),
+            ("crypto/aes.(*Block).Encrypt", "crypto/aes.(*Block).Encrypt"),
+        ] {
+            assert_eq!(display(Some(mangled), 0), name);
+        }
         assert_eq!(display(None, 0xf1ba0), "fn_f1ba0");
+    }
+
+    #[test]
+    fn a_name_that_would_grow_beyond_measure_stays_as_it_is() {
+        // Each argument of the template is a pair of the one before.
+        let name = |pairs: u32| {
+            let digit = |number: u32| char::from_digit(number, 36).unwrap().to_ascii_uppercase();
+            let pair = |index: u32| format!("S0_IS{0}_S{0}_E", digit(index));
+            format!("_Z1fI4PairIiiE{}Evv", (1..pairs).map(pair).collect::<String>())
+        };
+        assert_eq!(display(Some(&name(2)), 0), "f<Pair<int, int>, Pair<Pair<int, int>, Pair<int, int> > >");
+        assert_eq!(display(Some(&name(30)), 0), name(30));
     }
 }

@@ -95,8 +95,10 @@ pub struct Module {
 /// A function with crypto instructions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
-    /// Its name, or `fn_` and its address.
+    /// Its name for people, or `fn_` and its address.
     pub name: String,
+    /// Its symbol as the file has it, where that is another.
+    pub symbol: Option<String>,
     /// Where it begins, as the file has it.
     pub address: u64,
     /// What says where it begins and ends.
@@ -428,6 +430,7 @@ mod tests {
         }
         Function {
             name: "f".into(),
+            symbol: None,
             address: 0x1000,
             bounds: Bounds::Symbol,
             present: set(present),

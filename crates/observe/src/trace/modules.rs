@@ -220,8 +220,10 @@ fn add_entries(
 /// One in which nothing ran yet.
 pub(super) fn function_of(found: &crate::code::Function, name: Option<String>) -> Function {
     let unnamed = || found.name.as_deref().map_or_else(|| format!("fn_{:x}", found.start), str::to_owned);
+    let name = name.unwrap_or_else(unnamed);
     Function {
-        name: name.unwrap_or_else(unnamed),
+        symbol: found.name.as_deref().filter(|symbol| *symbol != name).map(str::to_owned),
+        name,
         address: found.start,
         bounds: found.bounds,
         present: Classes::NONE,
