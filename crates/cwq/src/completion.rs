@@ -153,8 +153,8 @@ statuses! {
     MacLength = 51 "the algorithm has no tag or digest of that length",
     /// The data's length does not fit the algorithm.
     DataLength = 52 "the data's length does not fit the algorithm",
-    /// What was given is not a mid-state of this hash.
-    MidState = 53 "not a mid-state of this hash",
+    /// What was given is not a mid-state of this hash, or not one that was sealed under this key.
+    MidState = 53 "not a mid-state of this algorithm, or not under this key",
     /// A parameter is out of its range.
     Parameter = 54 "a parameter is out of its range",
     /// The key was not made to encrypt.
