@@ -219,7 +219,7 @@ impl Upstream {
             Name::Libsrtp => self.suite(&LIBSRTP),
             Name::Nginx => {
                 Err("nginx's tests (nginx-tests) are a repository of their own, of which Debian has no \
-                 package, and its source package has none of them"
+                 package; what its source package has tests the packaging, on an installation"
                     .into())
             }
         }
