@@ -205,7 +205,10 @@ pub mod skeymgmt {
     pub const FREE: c_int = 1;
     pub const IMPORT: c_int = 2;
     pub const EXPORT: c_int = 3;
+    pub const GENERATE: c_int = 4;
+    pub const GET_KEY_ID: c_int = 5;
     pub const IMP_SETTABLE_PARAMS: c_int = 6;
+    pub const GEN_SETTABLE_PARAMS: c_int = 7;
 
     /// That the key itself is meant, and not what is known about it.
     pub const SELECT_SECRET_KEY: c_int = 2;

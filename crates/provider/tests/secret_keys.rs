@@ -4,89 +4,12 @@
 //! As in [`support`].
 #![allow(unsafe_code)]
 
+#[path = "support/objects.rs"]
+mod objects;
 mod support;
 
-use std::ffi::{CStr, CString, c_char, c_int};
-use std::mem::transmute;
-use std::ptr;
-
-use support::{CipherContext, Library, Object, Param, done, libcrypto, optional, version};
-
-type Import = unsafe extern "C" fn(Object, *const c_char, *const u8, usize, *const c_char) -> Object;
-type Raw = unsafe extern "C" fn(Object, *mut *const u8, *mut usize) -> c_int;
-type Name = unsafe extern "C" fn(Object) -> *const c_char;
-type InitCipher =
-    unsafe extern "C" fn(Object, Object, Object, *const u8, usize, c_int, *const Param) -> c_int;
-type InitMac = unsafe extern "C" fn(Object, Object, *const Param) -> c_int;
-type Free = unsafe extern "C" fn(Object);
-
-/// What only some versions of libcrypto have.
-#[derive(Clone, Copy)]
-struct Functions {
-    import: Import,
-    raw: Raw,
-    provider: Name,
-    init_cipher: InitCipher,
-    init_mac: InitMac,
-    free: Free,
-}
-
-fn functions() -> Option<Functions> {
-    let Some(import) = optional("EVP_SKEY_import_raw_key") else {
-        let (major, minor) = version();
-        assert!((major, minor) < (3, 5));
-        println!(
-            "SKIPPED secret keys: OpenSSL {major}.{minor} has none; name a newer libcrypto in MILLSTREAM_TEST_LIBCRYPTO"
-        );
-        return None;
-    };
-    let find = |name| optional(name).unwrap();
-    // SAFETY: the functions of those names have those types.
-    Some(unsafe {
-        Functions {
-            import: transmute::<Object, Import>(import),
-            raw: transmute::<Object, Raw>(find("EVP_SKEY_get0_raw_key")),
-            provider: transmute::<Object, Name>(find("EVP_SKEY_get0_provider_name")),
-            init_cipher: transmute::<Object, InitCipher>(find("EVP_CipherInit_SKEY")),
-            init_mac: transmute::<Object, InitMac>(find("EVP_MAC_init_SKEY")),
-            free: transmute::<Object, Free>(find("EVP_SKEY_free")),
-        }
-    })
-}
-
-struct Key(Functions, Object);
-
-impl Key {
-    fn import(of: Functions, library: &Library, kind: &CStr, bytes: &[u8]) -> Option<Key> {
-        // SAFETY: bytes of the length given, and C strings.
-        let key =
-            unsafe { (of.import)(library.context, kind.as_ptr(), bytes.as_ptr(), bytes.len(), c"".as_ptr()) };
-        // SAFETY: empties the queue.
-        unsafe { (libcrypto().ERR_clear_error)() };
-        (!key.is_null()).then_some(Key(of, key))
-    }
-
-    fn bytes(&self) -> Vec<u8> {
-        let (mut at, mut len) = (ptr::null(), 0);
-        // SAFETY: places for both; the bytes live as long as the key.
-        unsafe {
-            assert_eq!((self.0.raw)(self.1, &mut at, &mut len), 1);
-            std::slice::from_raw_parts(at, len).to_vec()
-        }
-    }
-
-    fn provider(&self) -> String {
-        // SAFETY: a C string that lives as long as the key.
-        unsafe { CStr::from_ptr((self.0.provider)(self.1)).to_string_lossy().into_owned() }
-    }
-}
-
-impl Drop for Key {
-    fn drop(&mut self) {
-        // SAFETY: it was made here.
-        unsafe { (self.0.free)(self.1) }
-    }
-}
+use objects::{Key, functions};
+use support::{CipherContext, Library, Param, done, libcrypto};
 
 fn bytes(len: usize) -> Vec<u8> {
     (0..len).map(|i| (i * 37 + 11) as u8).collect()
@@ -116,16 +39,11 @@ fn ciphers_take_them_as_they_take_bytes() {
         let sealed = expected.update(&data).unwrap();
         let cipher = ours.cipher(name).unwrap();
         let secret = Key::import(of, &ours, kind, &key).unwrap();
-        assert_eq!((secret.bytes(), secret.provider().as_str()), (key, "millstream"), "{name}");
+        assert_eq!((secret.bytes().unwrap(), secret.provider().as_str()), (key, "millstream"), "{name}");
         for (encrypt, from, to) in [(true, &data, &sealed), (false, &sealed, &data)] {
             let mut context = CipherContext::new();
-            // SAFETY: a context, a cipher and a key that live, and a vector of the length given.
-            let begun = unsafe {
-                let (iv, len) = (if iv.is_empty() { ptr::null() } else { iv.as_ptr() }, iv.len());
-                let encrypt = c_int::from(encrypt);
-                (of.init_cipher)(context.0, cipher.0, secret.1, iv, len, encrypt, ptr::null())
-            };
-            done(begun).unwrap_or_else(|why| panic!("{name}: {why:?}"));
+            let begun = secret.begin(&mut context, cipher.0, encrypt, &iv);
+            begun.unwrap_or_else(|why| panic!("{name}: {why:?}"));
             // SAFETY: no padding, so that all comes with the update.
             unsafe { (libcrypto().EVP_CIPHER_CTX_set_padding)(context.0, 0) };
             assert_eq!(context.update(from).unwrap(), to[..from.len()], "{name}");
@@ -138,16 +56,12 @@ fn what_is_no_key_is_refused() {
     let Some(of) = functions() else { return };
     for library in [Library::millstream(), Library::openssl()] {
         for len in [0, 1, 15, 17, 33, 64] {
-            assert!(Key::import(of, &library, c"AES", &bytes(len)).is_none(), "{len} bytes");
+            assert!(Key::import(of, &library, c"AES", &bytes(len)).is_err(), "{len} bytes");
         }
         // A key of another length than the cipher's.
         let (cipher, key) = (library.cipher("AES-128-CBC").unwrap(), bytes(32));
         let key = Key::import(of, &library, c"AES", &key).unwrap();
-        let context = CipherContext::new();
-        // SAFETY: as above.
-        let begun =
-            unsafe { (of.init_cipher)(context.0, cipher.0, key.1, bytes(16).as_ptr(), 16, 1, ptr::null()) };
-        assert!(done(begun).is_err());
+        assert!(key.begin(&mut CipherContext::new(), cipher.0, true, &bytes(16)).is_err());
     }
 }
 
@@ -162,27 +76,41 @@ fn macs_take_them_as_they_take_bytes() {
         let key = bytes(key_len);
         let secret = Key::import(of, &library, c"GENERIC-SECRET", &key).unwrap();
         let params = [Param::text(what, value), Param::END];
-        // SAFETY: as above.
-        let results: Vec<Vec<u8>> = unsafe {
-            let mac = (libcrypto.EVP_MAC_fetch)(library.context, CString::from(name).as_ptr(), c"".as_ptr());
-            let computed = [false, true].map(|with_object| {
-                let context = (libcrypto.EVP_MAC_CTX_new)(mac);
-                let begun = if with_object {
-                    (of.init_mac)(context, secret.1, params.as_ptr())
-                } else {
-                    (libcrypto.EVP_MAC_init)(context, key.as_ptr(), key.len(), params.as_ptr())
-                };
-                done(begun).unwrap();
-                let (mut out, mut len) = ([0; 64], 0);
-                assert_eq!((libcrypto.EVP_MAC_update)(context, key.as_ptr(), key.len()), 1);
-                assert_eq!((libcrypto.EVP_MAC_final)(context, out.as_mut_ptr(), &mut len, 64), 1);
-                (libcrypto.EVP_MAC_CTX_free)(context);
-                out[..len].to_vec()
-            });
+        let with_object = secret.mac(&library, (name, c""), Param::text(what, value), &key).unwrap();
+        // SAFETY: objects that live; a terminated array.
+        let with_bytes = unsafe {
+            let mac = (libcrypto.EVP_MAC_fetch)(library.context, name.as_ptr(), c"".as_ptr());
+            let context = (libcrypto.EVP_MAC_CTX_new)(mac);
+            done((libcrypto.EVP_MAC_init)(context, key.as_ptr(), key.len(), params.as_ptr())).unwrap();
+            let (mut out, mut len) = ([0; 64], 0);
+            assert_eq!((libcrypto.EVP_MAC_update)(context, key.as_ptr(), key.len()), 1);
+            assert_eq!((libcrypto.EVP_MAC_final)(context, out.as_mut_ptr(), &mut len, 64), 1);
+            (libcrypto.EVP_MAC_CTX_free)(context);
             (libcrypto.EVP_MAC_free)(mac);
-            computed.to_vec()
+            out[..len].to_vec()
         };
-        assert!(!results[0].is_empty());
-        assert_eq!(results[0], results[1], "{name:?}");
+        assert!(!with_bytes.is_empty());
+        assert_eq!(with_object, with_bytes, "{name:?}");
     }
+}
+
+/// Without a service a key can be made here, and nowhere else.
+#[test]
+fn random_keys_are_made() {
+    let Some(of) = functions() else { return };
+    let library = Library::millstream();
+    let mut seen = Vec::new();
+    for mut len in [16_usize, 24, 32, 16] {
+        let key = Key::generate(of, &library, c"AES", c"", &[Param::size(c"key-length", &mut len)]).unwrap();
+        assert_eq!((key.bytes().unwrap().len(), key.id()), (len, String::new()));
+        assert!(!seen.contains(&key.bytes().unwrap()));
+        seen.push(key.bytes().unwrap());
+    }
+    for mut len in [0_usize, 17, 1 << 20] {
+        assert!(Key::generate(of, &library, c"AES", c"", &[Param::size(c"key-length", &mut len)]).is_err());
+    }
+    let (mut len, algorithm) = (16, Param::text(c"millstream.algorithm", c"aes-gcm"));
+    let params = [Param::size(c"key-length", &mut len), algorithm];
+    let refused = Key::generate(of, &library, c"AES", c"", &params).err().unwrap();
+    assert!(refused.detail.contains("millstream.isolated=yes"), "{refused:?}");
 }

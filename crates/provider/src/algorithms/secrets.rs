@@ -6,7 +6,7 @@ use crate::ffi::secret_functions;
 use crate::secret::{Aes, Generic, Kind};
 
 const fn offer<K: Kind, const ISOLATED: bool>() -> OsslAlgorithm {
-    OsslAlgorithm::new(K::NAMES, properties(Standing::Current, ISOLATED), secret_functions::<K>())
+    OsslAlgorithm::new(K::NAMES, properties(Standing::Current, ISOLATED), secret_functions::<K, ISOLATED>())
 }
 
 const LOCAL: &[OsslAlgorithm] = &[offer::<Aes, false>(), offer::<Generic, false>()];

@@ -19,6 +19,7 @@ use crate::jobs;
 use crate::params::Params;
 use crate::provider::Provider;
 use crate::remote::Chaining;
+use crate::remote::RemoteKey;
 
 /// A key of a mode that works on whole blocks, wherever it is.
 pub trait BlockKey: Send + Sync {
@@ -120,9 +121,13 @@ impl BlockContext {
         } else {
             made(provider, self.spec.make, self.spec.parity, key)?
         };
+        self.bind(key);
+        Ok(())
+    }
+
+    fn bind(&mut self, key: Arc<dyn BlockKey>) {
         self.common.bind(key.place(), self.spec.name, key.kernel());
         self.key = Some(key);
-        Ok(())
     }
 
     #[inline(always)]
@@ -274,6 +279,12 @@ impl Context for BlockContext {
 
     fn provider(&self) -> Provider {
         self.common.offer.provider
+    }
+
+    fn take(&mut self, _direction: Direction, key: &Arc<RemoteKey>) -> Result<()> {
+        let Some(remote) = self.spec.remote else { return key.fits(None, None) };
+        self.bind(Arc::new(remote.with(key, self.common.offer.traits.key)?));
+        Ok(())
     }
 
     fn init(

@@ -15,6 +15,8 @@ pub mod stream;
 pub mod together;
 pub mod xts;
 
+pub use common::random;
+
 use std::ffi::CStr;
 use std::sync::Arc;
 
@@ -27,6 +29,7 @@ use crate::error::Result;
 use crate::exchange::Exchange;
 use crate::params::Params;
 use crate::provider::Provider;
+use crate::remote::RemoteKey;
 
 /// A cipher that is offered.
 pub trait Cipher: 'static {
@@ -147,6 +150,11 @@ pub trait Context: Clone + Send {
         iv: Option<&[u8]>,
         params: Params<'_>,
     ) -> Result<()>;
+
+    /// Takes a key that is in the service already. [`Context::init`] without a key comes next.
+    fn take(&mut self, _direction: Direction, key: &Arc<RemoteKey>) -> Result<()> {
+        key.fits(None, None)
+    }
 
     /// Passes a piece from whose end nothing stays behind, with as much output as input, where the context is at such a point;
     /// none where it is not, and nothing is done then. What [`Context::update`] and [`Exchange`] cost more than this is half of

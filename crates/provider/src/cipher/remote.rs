@@ -1,5 +1,7 @@
 //! Keys of ciphers in the service.
 
+use std::sync::Arc;
+
 use millstream::InOut;
 use millstream::cwq::Algorithm;
 use millstream::modes::{Direction, MAX_BLOCK};
@@ -23,13 +25,20 @@ pub struct Remote {
 impl Remote {
     /// Brings a key there that passes data one way.
     pub fn import(self, provider: Provider, key: &[u8], direction: Direction) -> Result<RemoteCipher> {
-        Ok(RemoteCipher { key: RemoteKey::one_way(provider, self.algorithm, key, direction)?, remote: self })
+        let key = Arc::new(RemoteKey::one_way(provider, self.algorithm, key, direction)?);
+        Ok(RemoteCipher { key, remote: self })
+    }
+
+    /// A key that is there already, of so many bytes.
+    pub fn with(self, key: &Arc<RemoteKey>, len: usize) -> Result<RemoteCipher> {
+        key.fits(Some(self.algorithm), Some(len))?;
+        Ok(RemoteCipher { key: Arc::clone(key), remote: self })
     }
 }
 
 /// A cipher's key in the service.
 pub struct RemoteCipher {
-    key: RemoteKey,
+    key: Arc<RemoteKey>,
     remote: Remote,
 }
 
@@ -76,12 +85,18 @@ impl StreamKey for RemoteCipher {
 }
 
 /// A pair of keys for AES-XTS in the service.
-pub struct RemoteXts(RemoteKey);
+pub struct RemoteXts(Arc<RemoteKey>);
 
 impl RemoteXts {
     /// Brings them there, to pass data one way.
     pub fn import(provider: Provider, keys: &[u8], direction: Direction) -> Result<Self> {
-        Ok(RemoteXts(RemoteKey::one_way(provider, Algorithm::AesXts, keys, direction)?))
+        Ok(RemoteXts(Arc::new(RemoteKey::one_way(provider, Algorithm::AesXts, keys, direction)?)))
+    }
+
+    /// Keys that are there already, of so many bytes.
+    pub fn with(keys: &Arc<RemoteKey>, len: usize) -> Result<Self> {
+        keys.fits(Some(Algorithm::AesXts), Some(len))?;
+        Ok(RemoteXts(Arc::clone(keys)))
     }
 
     /// Passes a data unit.

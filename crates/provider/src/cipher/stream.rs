@@ -17,6 +17,7 @@ use crate::exchange::Exchange;
 use crate::params::Params;
 use crate::provider::Provider;
 use crate::remote::Chaining;
+use crate::remote::RemoteKey;
 
 /// A key of a mode that takes any number of bytes, wherever it is.
 pub trait StreamKey: Send + Sync {
@@ -115,9 +116,13 @@ impl StreamContext {
         } else {
             made(provider, self.spec.make, self.spec.parity, key)?
         };
+        self.bind(key);
+        Ok(())
+    }
+
+    fn bind(&mut self, key: Arc<dyn StreamKey>) {
         self.common.bind(key.place(), self.spec.name, key.kernel());
         self.key = Some(key);
-        Ok(())
     }
 
     /// Passes any number of bytes.
@@ -213,6 +218,12 @@ impl Context for StreamContext {
 
     fn provider(&self) -> Provider {
         self.common.offer.provider
+    }
+
+    fn take(&mut self, _direction: Direction, key: &Arc<RemoteKey>) -> Result<()> {
+        let Some(remote) = self.spec.remote else { return key.fits(None, None) };
+        self.bind(Arc::new(remote.with(key, self.common.offer.traits.key)?));
+        Ok(())
     }
 
     fn init(

@@ -16,6 +16,7 @@ use crate::error::{Reason, Result};
 use crate::exchange::Exchange;
 use crate::params::Params;
 use crate::provider::Provider;
+use crate::remote::RemoteKey;
 
 /// A pair of keys, wherever it is.
 enum Key {
@@ -120,6 +121,13 @@ impl Context for XtsContext {
 
     fn provider(&self) -> Provider {
         self.common.offer.provider
+    }
+
+    fn take(&mut self, _direction: Direction, key: &Arc<RemoteKey>) -> Result<()> {
+        let key = RemoteXts::with(key, self.common.offer.traits.key)?;
+        self.common.bind(Place::Isolated, self.spec.name, "worker");
+        self.key = Some(Arc::new(Key::Remote(key)));
+        Ok(())
     }
 
     fn init(

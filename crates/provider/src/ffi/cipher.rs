@@ -22,6 +22,7 @@ use crate::error::Reason;
 use crate::exchange::{Exchange, bytes, bytes_mut, given};
 use crate::params::Params;
 use crate::provider::Provider;
+use crate::secret::Held;
 
 /// The functions of a cipher.
 pub const fn cipher_functions<C: Cipher, const ISOLATED: bool>() -> &'static [Dispatch] {
@@ -141,6 +142,31 @@ unsafe extern "C" fn cipher_decrypt_init<C: cipher::Context>(
     unsafe { init::<C>(Direction::Decrypt, context, given(key, key_len), (iv, iv_len), params) }
 }
 
+/// Begins a message under a key that is an object.
+unsafe fn init_with<C: cipher::Context>(
+    direction: Direction,
+    context: *mut c_void,
+    key: Option<&Held>,
+    iv: (*const c_uchar, usize),
+    params: *const OsslParam,
+) -> c_int {
+    let key = match key {
+        Some(Held::Here(bytes)) => Some(&bytes[..]),
+        Some(Held::There(key, _)) => {
+            // SAFETY: a context of ours, which nobody else has during the call.
+            let context = unsafe { &mut *context.cast::<Pipelined<C>>() };
+            let provider = context.provider();
+            if guard(|| Some(provider), || context.alone().take(direction, key)) != 1 {
+                return 0;
+            }
+            None
+        }
+        None => None,
+    };
+    // SAFETY: the caller's arguments.
+    unsafe { init::<C>(direction, context, key, iv, params) }
+}
+
 unsafe extern "C" fn cipher_encrypt_init_with<C: cipher::Context>(
     context: *mut c_void,
     key: *mut c_void,
@@ -149,7 +175,7 @@ unsafe extern "C" fn cipher_encrypt_init_with<C: cipher::Context>(
     params: *const OsslParam,
 ) -> c_int {
     // SAFETY: OpenSSL's own arguments: a key of ours, or none.
-    unsafe { init::<C>(Direction::Encrypt, context, secret::bytes_of(key), (iv, iv_len), params) }
+    unsafe { init_with::<C>(Direction::Encrypt, context, secret::held(key), (iv, iv_len), params) }
 }
 
 unsafe extern "C" fn cipher_decrypt_init_with<C: cipher::Context>(
@@ -160,7 +186,7 @@ unsafe extern "C" fn cipher_decrypt_init_with<C: cipher::Context>(
     params: *const OsslParam,
 ) -> c_int {
     // SAFETY: OpenSSL's own arguments: a key of ours, or none.
-    unsafe { init::<C>(Direction::Decrypt, context, secret::bytes_of(key), (iv, iv_len), params) }
+    unsafe { init_with::<C>(Direction::Decrypt, context, secret::held(key), (iv, iv_len), params) }
 }
 
 /// Input and output of one length, if both are there, with room, and are one or apart.

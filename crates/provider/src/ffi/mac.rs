@@ -14,6 +14,7 @@ use crate::exchange::{bytes, bytes_mut, given};
 use crate::mac::{self, Context, Kind};
 use crate::params::Params;
 use crate::provider::Provider;
+use crate::secret::Held;
 
 /// The functions of a MAC.
 pub const fn mac_functions<K: Kind, const ISOLATED: bool>() -> &'static [Dispatch] {
@@ -66,7 +67,22 @@ unsafe extern "C" fn mac_init_with<K: Kind>(
     params: *const OsslParam,
 ) -> c_int {
     // SAFETY: OpenSSL's own arguments: a key of ours, or none.
-    unsafe { init::<K>(context, secret::bytes_of(key), params) }
+    match unsafe { secret::held(key) } {
+        Some(Held::There(key, _)) => {
+            // SAFETY: a context of ours, and a terminated array.
+            let (context, params) = unsafe { (&mut *context.cast::<Context<K>>(), Params::new(params)) };
+            let provider = context.provider;
+            guard(|| Some(provider), || context.take(key, params))
+        }
+        Some(Held::Here(key)) => {
+            // SAFETY: as above.
+            unsafe { init::<K>(context, Some(key), params) }
+        }
+        None => {
+            // SAFETY: as above.
+            unsafe { init::<K>(context, None, params) }
+        }
+    }
 }
 
 /// Begins a message.

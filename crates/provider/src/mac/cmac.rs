@@ -88,8 +88,8 @@ impl Kind for Cmac {
         cipher.in_service
     }
 
-    fn check(cipher: &'static Cipher, key: &[u8]) -> Result<()> {
-        if key.len() == cipher.key { Ok(()) } else { Err(Reason::INVALID_KEY_LENGTH) }
+    fn check(cipher: &'static Cipher, len: usize) -> Result<()> {
+        if len == cipher.key { Ok(()) } else { Err(Reason::INVALID_KEY_LENGTH) }
     }
 
     fn is_large(cipher: &'static Cipher) -> bool {

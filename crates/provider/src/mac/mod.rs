@@ -50,7 +50,7 @@ pub trait Kind: Sized + 'static {
     fn in_service(algorithm: Self::Algorithm) -> Option<cwq::Algorithm>;
 
     /// That a key is as long as it must be.
-    fn check(_algorithm: Self::Algorithm, _key: &[u8]) -> Result<()> {
+    fn check(_algorithm: Self::Algorithm, _len: usize) -> Result<()> {
         Ok(())
     }
 
@@ -122,8 +122,8 @@ struct Remote {
 }
 
 impl Remote {
-    fn new(key: RemoteKey) -> Self {
-        Remote { key: Arc::new(key), state: None, message: Zeroizing::default() }
+    fn new(key: Arc<RemoteKey>) -> Self {
+        Remote { key, state: None, message: Zeroizing::default() }
     }
 
     fn restart(&mut self) {
@@ -340,24 +340,34 @@ impl<K: Kind> Context<K> {
 
     fn set_key(&mut self, key: &[u8]) -> Result<()> {
         let over = self.over.ok_or(K::UNSAID)?;
-        K::check(over, key)?;
-        let kernel;
-        let place = if self.isolated {
+        K::check(over, key.len())?;
+        if self.isolated {
             let algorithm = K::in_service(over).ok_or(NOT_ISOLATED)?;
             let key = RemoteKey::signing(self.provider, algorithm, key)?;
-            self.state = State::Remote(over, Remote::new(key));
-            kernel = "worker";
-            Place::Isolated
-        } else {
-            let keyed = match K::is_large(over) {
-                true => libcrypto::Job::with_stack(self.provider, || K::key(over, key))?,
-                false => K::key(over, key)?,
-            };
-            kernel = keyed.kernel();
-            self.state = State::Local(over, keyed);
-            Place::InProcess
+            return self.begin_with(over, Arc::new(key));
+        }
+        let keyed = match K::is_large(over) {
+            true => libcrypto::Job::with_stack(self.provider, || K::key(over, key))?,
+            false => K::key(over, key)?,
         };
-        self.count.bind(K::row(self.provider, over, place, kernel));
+        self.count.bind(K::row(self.provider, over, Place::InProcess, keyed.kernel()));
+        self.state = State::Local(over, keyed);
+        self.phase = Phase::Begun;
+        self.apply_record()
+    }
+
+    /// Begins a message under a key that is in the service already. The digest or cipher that the parameters name must be its own.
+    pub fn take(&mut self, key: &Arc<RemoteKey>, params: Params<'_>) -> Result<()> {
+        self.set(params)?;
+        let over = self.over.ok_or(K::UNSAID)?;
+        key.fits(K::in_service(over), None)?;
+        K::check(over, key.len())?;
+        self.begin_with(over, Arc::clone(key))
+    }
+
+    fn begin_with(&mut self, over: K::Algorithm, key: Arc<RemoteKey>) -> Result<()> {
+        self.state = State::Remote(over, Remote::new(key));
+        self.count.bind(K::row(self.provider, over, Place::Isolated, "worker"));
         self.phase = Phase::Begun;
         self.apply_record()
     }

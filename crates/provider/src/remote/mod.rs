@@ -29,6 +29,8 @@ pub const PIECE: usize = 64 << 10;
 
 const PARENTS: Reason = Reason::CIPHER_OPERATION_FAILED
     .with("the key was set before a fork and is the parent's: set it again in the child");
+const NOT_THERE: Reason = Reason::NOT_SUPPORTED
+    .with("the key is in the service, which does not have this algorithm: give it a key that is bytes");
 const ONLY_ENCRYPTS: Reason = Reason::CIPHER_OPERATION_FAILED.with(
     "the isolated key was set to encrypt, and so can't decrypt: set it again for a context that decrypts",
 );
@@ -65,6 +67,17 @@ pub struct RemoteKey {
     service: Arc<Service>,
     handle: KeyHandle,
     usages: Usages,
+    /// Bytes of it.
+    len: usize,
+}
+
+/// Where a key comes from.
+#[derive(Clone, Copy)]
+enum From<'a> {
+    /// These are its bytes.
+    Bytes(&'a [u8]),
+    /// It is made there, with so many bytes, and nobody else sees it.
+    Generated(usize),
 }
 
 impl RemoteKey {
@@ -81,7 +94,7 @@ impl RemoteKey {
             Direction::Encrypt => Usages::ENCRYPT,
             Direction::Decrypt => Usages::DECRYPT,
         };
-        RemoteKey::import(provider, algorithm, key, usages, usages)
+        RemoteKey::bring(provider, algorithm, From::Bytes(key), usages, usages)
     }
 
     /// Brings a key of an AEAD there.
@@ -92,26 +105,45 @@ impl RemoteKey {
     pub fn aead(provider: Provider, algorithm: Algorithm, key: &[u8], direction: Direction) -> Result<Self> {
         let both = Usages::of(algorithm);
         let least = if direction == Direction::Decrypt { Usages::DECRYPT } else { both };
-        RemoteKey::import(provider, algorithm, key, both, least)
+        RemoteKey::bring(provider, algorithm, From::Bytes(key), both, least)
     }
 
     /// Brings a key there that computes MACs.
     pub fn signing(provider: Provider, algorithm: Algorithm, key: &[u8]) -> Result<Self> {
-        RemoteKey::import(provider, algorithm, key, Usages::SIGN, Usages::SIGN)
+        RemoteKey::bring(provider, algorithm, From::Bytes(key), Usages::SIGN, Usages::SIGN)
+    }
+
+    /// Brings a key there that is to be an object, for any context of the algorithm.
+    pub fn import(provider: Provider, algorithm: Algorithm, key: &[u8]) -> Result<Self> {
+        let (wanted, least) = usages_of_object(algorithm);
+        RemoteKey::bring(provider, algorithm, From::Bytes(key), wanted, least)
+    }
+
+    /// Has such a key made there.
+    pub fn generate(provider: Provider, algorithm: Algorithm, len: usize) -> Result<Self> {
+        let (wanted, least) = usages_of_object(algorithm);
+        RemoteKey::bring(provider, algorithm, From::Generated(len), wanted, least)
     }
 
     /// Brings a key there for what it should be for, or for the least that will do if the policy allows no more.
-    fn import(
+    fn bring(
         provider: Provider,
         algorithm: Algorithm,
-        key: &[u8],
+        from: From<'_>,
         wanted: Usages,
         least: Usages,
     ) -> Result<Self> {
         let bring = |usages| {
             let options = KeyOptions { usages: Some(usages), ..KeyOptions::default() };
-            let (service, handle) = Service::import(provider, algorithm, key, options)?;
-            Ok(RemoteKey { handle, service, usages })
+            let (service, handle) = Service::with_key(provider, |accelerator| match from {
+                From::Bytes(key) => accelerator.import_key_with(algorithm, key, options),
+                From::Generated(len) => accelerator.generate_key_with(algorithm, len, options),
+            })?;
+            let len = match from {
+                From::Bytes(key) => key.len(),
+                From::Generated(len) => len,
+            };
+            Ok(RemoteKey { handle, service, usages, len })
         };
         match bring(wanted) {
             Err(Refused::There(KeyRefusal::PolicyUsages | KeyRefusal::PolicyNonces)) if least != wanted => {
@@ -123,6 +155,32 @@ impl RemoteKey {
             Refused::Reason(reason) => reason,
             Refused::There(why) => refusal(why, algorithm, least),
         })
+    }
+
+    /// What it is a key for.
+    pub fn algorithm(&self) -> Algorithm {
+        self.handle.algorithm()
+    }
+
+    /// Bytes of it.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// That it is one for what it was given to: for that algorithm, if the service has it, and of so many bytes where that is said.
+    pub fn fits(&self, algorithm: Option<Algorithm>, len: Option<usize>) -> Result<()> {
+        let wanted = algorithm.ok_or(NOT_THERE)?;
+        if wanted != self.algorithm() {
+            return Err(Reason::NOT_SUPPORTED.because(format!(
+                "the key is in the service and for {}: make or import another with millstream.algorithm={}",
+                self.algorithm().name(),
+                wanted.name()
+            )));
+        }
+        if len.is_some_and(|len| len != self.len) {
+            return Err(Reason::INVALID_KEY_LENGTH);
+        }
+        Ok(())
     }
 
     /// That it is ours, and that it is for that.
@@ -273,6 +331,17 @@ impl Drop for RemoteKey {
     fn drop(&mut self) {
         self.service.discard(self.handle);
     }
+}
+
+/// What a key is for that is an object, and the least that a policy may leave of that.
+fn usages_of_object(algorithm: Algorithm) -> (Usages, Usages) {
+    let all = Usages::of(algorithm);
+    let least = match algorithm {
+        _ if is_aead(algorithm) => Usages::DECRYPT,
+        _ if all.contains(Usages::SIGN) => Usages::SIGN,
+        _ => all,
+    };
+    (all, least)
 }
 
 /// What passing data that way takes.

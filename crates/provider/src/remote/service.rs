@@ -9,11 +9,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use millstream::Error;
-use millstream::cwq::Algorithm;
 use millstream::isolated::{
     Accelerator, Attach, AttachError, GrantState, KeyRefusal, ServiceRefusal as Refusal,
 };
-use millstream::queue::{Buffer, Done, KeyHandle, KeyOptions, Request, SharedQueue};
+use millstream::queue::{Buffer, Done, KeyHandle, Request, SharedQueue};
 
 use super::PARENTS;
 use crate::early;
@@ -75,18 +74,17 @@ fn grants() -> &'static Mutex<Vec<Arc<Service>>> {
 }
 
 impl Service {
-    /// Puts a key into a grant from the configured socket, one that has room.
-    pub fn import(
+    /// Makes a key in a grant from the configured socket, one that has room. Where a grant turns out to have none, it is made in
+    /// another.
+    pub fn with_key(
         provider: Provider,
-        algorithm: Algorithm,
-        key: &[u8],
-        options: KeyOptions,
+        make: impl Fn(&Accelerator) -> std::result::Result<KeyHandle, Error>,
     ) -> std::result::Result<(Arc<Service>, KeyHandle), Refused> {
         let socket = provider.configuration().socket.as_deref().ok_or(NOT_CONFIGURED)?;
         let mut tried = Vec::new();
         loop {
             let (service, is_new) = Service::with_room(socket, &tried)?;
-            match service.accelerator.import_key_with(algorithm, key, options) {
+            match make(&service.accelerator) {
                 Ok(handle) => return Ok((service, handle)),
                 Err(Error::KeySlots) if !is_new => {
                     service.full.store(true, Ordering::Relaxed);

@@ -5,6 +5,8 @@
 //!
 //! Ref. RFC 8439; RFC 7905 for TLS 1.2.
 
+use std::sync::Arc;
+
 use millstream::chacha20poly1305::{ChaCha20Poly1305, KEY, NONCE, State};
 use millstream::modes::Direction;
 use millstream::{EngineError, Features, InOut, cwq};
@@ -17,6 +19,7 @@ use crate::error::{Reason, Result};
 use crate::exchange::{Exchange, Parts};
 use crate::params::{Param, Params};
 use crate::provider::Provider;
+use crate::remote::RemoteKey;
 
 /// ChaCha20-Poly1305.
 pub struct ChaCha;
@@ -206,6 +209,12 @@ impl Context for ChaChaContext {
 
     fn provider(&self) -> Provider {
         self.messages.offer().provider
+    }
+
+    fn take(&mut self, direction: Direction, key: &Arc<RemoteKey>) -> Result<()> {
+        self.messages.set_direction(direction);
+        (self.used, self.record) = (false, None);
+        self.messages.take(key)
     }
 
     fn init(

@@ -6,6 +6,8 @@
 //!
 //! Ref. NIST SP 800-38D; RFC 5288 for TLS 1.2; EVP_EncryptInit(3), "GCM and OCB Modes".
 
+use std::sync::Arc;
+
 use millstream::gcm::{Gcm, State};
 use millstream::modes::Direction;
 use millstream::{EngineError, Features, InOut, cwq};
@@ -18,6 +20,7 @@ use crate::error::{Reason, Result};
 use crate::exchange::{Exchange, Parts};
 use crate::params::{Param, Params};
 use crate::provider::Provider;
+use crate::remote::RemoteKey;
 
 /// The longest vector, in bytes.
 const MAX_IV: usize = 128;
@@ -335,6 +338,12 @@ impl Context for GcmContext {
 
     fn provider(&self) -> Provider {
         self.messages.offer().provider
+    }
+
+    fn take(&mut self, direction: Direction, key: &Arc<RemoteKey>) -> Result<()> {
+        self.messages.set_direction(direction);
+        self.records = Records::default();
+        self.messages.take(key)
     }
 
     fn init(

@@ -115,6 +115,15 @@ impl<A: Algorithm> Messages<A> {
         Ok(())
     }
 
+    /// Takes a key that is in the service already; a message under way was the last one's.
+    pub fn take(&mut self, key: &Arc<RemoteKey>) -> Result<()> {
+        let Offer { provider, rows, traits, .. } = self.offer;
+        key.fits(Some(A::REMOTE), Some(traits.key))?;
+        self.count.bind(rows.row(provider, Place::Isolated, self.name, "worker"));
+        self.key = Some(Key::Remote(Arc::clone(key), None));
+        Ok(())
+    }
+
     /// Whether a message is under way.
     pub fn under_way(&self) -> bool {
         match &self.key {
