@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
-use millstream_accelerator::{Accelerator, Arena, FlushPolicy, Key, NonceCounter, Nonces, Purpose};
+use millstream_accelerator::{Accelerator, Arena, FlushPolicy, NonceCounter, Nonces, PreparedKey, Purpose};
 use millstream_cpu::Features;
 use millstream_cwq::ring::{self, Consumer, Producer, Word};
 use millstream_cwq::{Algorithm, Completion, ControlWord, Flags, Opcode, Status, Usages};
@@ -76,8 +76,7 @@ impl Station {
         for algorithm in Algorithm::ALL {
             for len in [8, 16, 32] {
                 let bytes: Vec<u8> = (1..=len).collect();
-                if let Ok(key) = Key::new(Features::hardware(), *algorithm, &bytes) {
-                    accelerator.insert_key(grant, key).expect("a free slot");
+                if accelerator.insert_raw_key(grant, *algorithm, &bytes, false).is_ok() {
                     break;
                 }
             }
@@ -86,9 +85,10 @@ impl Station {
         let some = [(Algorithm::AesGcm, Usages::ENCRYPT, true), (Algorithm::Sha256, Usages::VERIFY, false)];
         for (algorithm, usages, made) in some {
             let nonces = if made { Nonces::Made(NonceCounter::counting([7; 4])) } else { Nonces::Given };
-            let key = Key::new(Features::hardware(), algorithm, &[7; 16]).expect("a key");
-            let purpose = Purpose { usages, nonces };
-            accelerator.insert_key_for(grant, key, purpose).expect("a free slot");
+            let key =
+                PreparedKey::new(Features::hardware(), algorithm, &[7; 16], false, None).expect("a key");
+            let key = key.with_purpose(Purpose { usages, nonces }).expect("a purpose");
+            accelerator.insert_prepared(grant, key).expect("a free slot");
         }
         Station {
             accelerator,
@@ -104,7 +104,8 @@ impl Station {
         }
         self.submissions.publish();
         let mut ended = 0;
-        for _ in words {
+        // A piece under a key takes a step for its associated data, and one for its data.
+        for _ in 0..2 * words.len() + 1 {
             ended += self.accelerator.step(0);
         }
         assert_eq!(ended, words.len(), "each step takes one at least");
@@ -145,10 +146,16 @@ fn tame(word: ControlWord) -> ControlWord {
     let opcode = Opcode::ALL[usize::from(word.opcode) % Opcode::ALL.len()];
     let of = |code: u8| Algorithm::ALL[usize::from(code) % Algorithm::ALL.len()] as u8;
     let near = |at: u32| at % (ARENA as u32 + 64);
-    let (cipher, chained) = (opcode == Opcode::Cipher, opcode as u8 >= 10);
-    let pass = cipher || chained || matches!(opcode, Opcode::Copy | Opcode::CopyChecksum | Opcode::Aead);
-    let hash = matches!(opcode, Opcode::Hash | Opcode::PartialHash | Opcode::Hmac);
-    let keyed = cipher || chained || matches!(opcode, Opcode::Aead | Opcode::Hmac | Opcode::Mac);
+    let cipher = opcode == Opcode::Cipher;
+    let chained = matches!(opcode, Opcode::EncryptThenMac | Opcode::MacThenDecrypt | Opcode::Cancel);
+    let aead = matches!(opcode, Opcode::Aead | Opcode::PartialAead);
+    let cmac = opcode == Opcode::PartialMac && word.tag % 4 == 0;
+    let piece = matches!(opcode, Opcode::PartialHash | Opcode::PartialMac | Opcode::PartialAead);
+    let pass = cipher || chained || aead || matches!(opcode, Opcode::Copy | Opcode::CopyChecksum);
+    let hash =
+        matches!(opcode, Opcode::Hash | Opcode::PartialHash | Opcode::Hmac | Opcode::PartialMac) && !cmac;
+    let keyed =
+        cipher || chained || aead || matches!(opcode, Opcode::Hmac | Opcode::Mac | Opcode::PartialMac);
     let in_arena = word.flags & Flags::KEY_IN_ARENA != 0 && keyed;
     let mac_in_arena = word.flags & Flags::MAC_KEY_IN_ARENA != 0 && chained;
     let handle = |key: u32| 1 << 16 | key % 32;
@@ -163,20 +170,20 @@ fn tame(word: ControlWord) -> ControlWord {
             & Flags::ALL
             & !(if in_arena { 0 } else { Flags::KEY_IN_ARENA }
                 | if mac_in_arena { 0 } else { Flags::MAC_KEY_IN_ARENA }),
-        iv_len: if keyed { word.iv_len % 24 } else { 0 },
+        iv_len: if keyed && opcode != Opcode::PartialMac { word.iv_len % 24 } else { 0 },
         mac_len: if cipher { 0 } else { word.mac_len % 66 },
         key: first(keyed, if in_arena { near(word.key) } else { handle(word.key) }),
         mac_key: first(chained, if mac_in_arena { near(word.mac_key) } else { handle(word.mac_key) }),
         source: if word.flags & Flags::GATHER != 0 { word.source % 256 } else { near(word.source) },
         source_len: if word.tag % 3 == 0 { long & !15 } else { long },
         destination: first(pass, near(word.destination)),
-        aad: first(matches!(opcode, Opcode::Aead | Opcode::PartialHash), near(word.aad)),
+        aad: first(aead || piece, near(word.aad)),
         aad_len: first(!cipher, word.aad_len % 130),
-        iv: first(keyed, near(word.iv)),
+        iv: first(keyed && opcode != Opcode::PartialMac, near(word.iv)),
         mac: first(!cipher, near(word.mac)),
         key_len: if in_arena { word.key_len % 70 } else { 0 },
         mac_key_len: if mac_in_arena { word.mac_key_len % 140 } else { 0 },
-        state: first(opcode == Opcode::PartialHash, near(word.state)),
+        state: first(piece, near(word.state)),
         parameter: if word.tag % 5 == 0 { word.parameter & 0x107 } else { 0 },
         tag: word.tag,
     }
@@ -193,7 +200,8 @@ fn outputs(word: &ControlWord, whole: &[u8]) -> Vec<std::ops::Range<usize>> {
     };
     let reverse = word.has(Flags::REVERSE) || word.opcode == Opcode::MacThenDecrypt as u8;
     let span = |at: u32, len: usize| at as usize..at as usize + len;
-    let state = if word.opcode == Opcode::PartialHash as u8 { ControlWord::STATE_BYTES as usize } else { 0 };
+    let pieces = [Opcode::PartialHash, Opcode::PartialMac, Opcode::PartialAead].map(|opcode| opcode as u8);
+    let state = if pieces.contains(&word.opcode) { ControlWord::STATE_BYTES as usize } else { 0 };
     vec![
         span(word.destination, len),
         span(word.mac, if reverse { 0 } else { usize::from(word.mac_len) }),
