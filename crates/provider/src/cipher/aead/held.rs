@@ -55,6 +55,8 @@ pub struct Held {
     aad: Vec<u8>,
     /// The first piece, until another comes.
     first: Zeroizing<Vec<u8>>,
+    /// Whether some came, after which no associated data may.
+    has_data: bool,
     /// Where the message was left off in the service.
     state: Option<Vec<u8>>,
     so_far: SoFar,
@@ -76,13 +78,14 @@ impl Held {
             nonce: nonce.to_vec(),
             aad: Vec::new(),
             first: Zeroizing::default(),
+            has_data: false,
             state: None,
             so_far: SoFar::Nothing,
         }
     }
 
     pub fn associate(&mut self, key: &impl Keyed, aad: &[u8]) -> Result<()> {
-        if !self.first.is_empty() {
+        if self.has_data {
             return Err(Reason::CIPHER_OPERATION_FAILED.with("associated data comes before data"));
         }
         self.so_far = SoFar::Nothing;
@@ -104,6 +107,7 @@ impl Held {
         tag: Option<&[u8]>,
     ) -> Result<()> {
         let tag = tag.filter(|_| direction == Direction::Decrypt).and_then(|tag| tag.try_into().ok());
+        self.has_data = true;
         let most = if tag.is_some() { LONGEST } else { PIECE };
         if self.state.is_none() && self.first.is_empty() && data.len() <= most {
             return self.pass_first(key, direction, data, tag);
@@ -322,6 +326,18 @@ mod tests {
         in_pieces::<GcmState>(&gcm, |key, nonce| key.begin(nonce).unwrap());
         let chacha = ChaCha20Poly1305::new(features, &[7; 32]).unwrap();
         in_pieces::<ChaChaState>(&chacha, |key, nonce| key.begin(nonce).unwrap());
+    }
+
+    #[test]
+    fn associated_data_comes_first_in_pieces_too() {
+        let gcm = Gcm::new(millstream::features().unwrap(), &[7; 16]).unwrap();
+        let key = Counting::<GcmState>::new(&gcm, |key, nonce| key.begin(nonce).unwrap());
+        let mut held = Held::new(&[9; 12]);
+        held.associate(&key, b"header").unwrap();
+        for piece in 0..3 {
+            held.pass(&key, Direction::Encrypt, InOut::in_place(&mut [1; 10]), None).unwrap();
+            assert!(held.associate(&key, b"more").is_err(), "after {piece}");
+        }
     }
 
     #[test]
