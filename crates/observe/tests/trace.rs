@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::FileExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
@@ -548,7 +549,12 @@ fn a_process_that_has_children_all_the_time_is_let_go() {
         let _ = Command::new("kill").args(["-INT", &front.id().to_string()]).stderr(Stdio::null()).status();
         let output = front.wait_with_output().unwrap();
         let text = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success() || text.contains("no such process"), "round {rounds}: {text}");
+        // On a busy machine the signal may come before the front has taken signals over, and attached.
+        let too_early =
+            output.status.signal() == Some(rustix::process::Signal::INT.as_raw()) && text.is_empty();
+        let gone = ["no such process", "it has ended"].iter().any(|why| text.contains(why));
+        let ended = gone && child.try_wait().unwrap().is_some();
+        assert!(output.status.success() || ended || too_early, "round {rounds}: {} {text}", output.status);
         rounds += 1;
     }
     let status = child.wait().unwrap();
