@@ -206,9 +206,7 @@ impl<'a> Request<'a> {
         source: Buffer,
         destination: Buffer,
     ) -> Self {
-        let mut request = Request::encrypt(key, iv, source, destination);
-        request.word.flags |= Flags::REVERSE;
-        request
+        Request::encrypt(key, iv, source, destination).reversed()
     }
 
     /// Encrypts `source` to `destination`; the tag over it and `aad` is [`Done::tag`](super::Done::tag).
@@ -244,9 +242,7 @@ impl<'a> Request<'a> {
         destination: Buffer,
         tag: &'a [u8; 16],
     ) -> Self {
-        let mut request = Request::seal(key, nonce, aad, source, destination).expecting(tag);
-        request.word.flags |= Flags::REVERSE;
-        request
+        Request::seal(key, nonce, aad, source, destination).expecting(tag).reversed()
     }
 
     /// The same with a tag that was cut, as AES-GCM allows it, to as many bytes as the caller expects: see
@@ -264,9 +260,7 @@ impl<'a> Request<'a> {
     ) -> Self {
         // No tag has no bytes: the accelerator refuses it.
         let tag = if tag.len() == tag_len { tag } else { &[] };
-        let mut request = Request::seal(key, nonce, aad, source, destination).expecting(tag);
-        request.word.flags |= Flags::REVERSE;
-        request
+        Request::seal(key, nonce, aad, source, destination).expecting(tag).reversed()
     }
 
     #[inline(always)]
@@ -288,9 +282,12 @@ impl<'a> Request<'a> {
     /// Takes up a message at the mid-state `before`, or begins one, and adds `source`; the mid-state after it is
     /// [`Done::state`](super::Done::state).
     pub fn partial_hash(hash: Hash, before: Option<&'a [u8]>, source: Buffer) -> Self {
-        let mut request = Request::new(Opcode::PartialHash, Some(source), None);
-        request.word.hash = algorithm_of(hash) as u8;
-        request.leaves_state = true;
+        Request::piece_of_hash(hash, before, source).leaving()
+    }
+
+    fn piece_of_hash(hash: Hash, before: Option<&'a [u8]>, source: Buffer) -> Self {
+        let mut request = Request::digest(hash, source);
+        request.word.opcode = Opcode::PartialHash as u8;
         request.after(before)
     }
 
@@ -303,18 +300,30 @@ impl<'a> Request<'a> {
         self
     }
 
-    /// Ends the message, with a tag of so many bytes.
-    fn ending(mut self, tag_len: u8) -> Self {
+    /// Leaves the message off, so there is no tag.
+    fn leaving(mut self) -> Self {
+        self.word.mac_len = 0;
+        self.leaves_state = true;
+        self
+    }
+
+    /// Ends the message.
+    fn ending(mut self) -> Self {
         self.word.flags |= Flags::LAST;
-        self.word.mac_len = tag_len;
-        self.leaves_state = false;
+        self
+    }
+
+    /// The other way round: decrypts, opens or verifies.
+    #[inline(always)]
+    fn reversed(mut self) -> Self {
+        self.word.flags |= Flags::REVERSE;
         self
     }
 
     /// Takes up a message at the mid-state `before`, or begins one, adds `source`, and ends it:
     /// [`Done::tag`](super::Done::tag).
     pub fn last_hash(hash: Hash, before: Option<&'a [u8]>, source: Buffer) -> Self {
-        Request::partial_hash(hash, before, source).ending(hash.output_len() as u8)
+        Request::piece_of_hash(hash, before, source).ending()
     }
 
     /// The MAC of `source`, all of it: [`Done::tag`](super::Done::tag). The key says which: one for a hash is an
@@ -343,9 +352,7 @@ impl<'a> Request<'a> {
     /// Compares the MAC of `source`, or as much of it as is given.
     #[inline(always)]
     pub fn verify(key: impl Into<RequestKey<'a>>, source: Buffer, tag: &'a [u8]) -> Self {
-        let mut request = Request::mac(key, source).expecting(tag);
-        request.word.flags |= Flags::REVERSE;
-        request
+        Request::mac(key, source).expecting(tag).reversed()
     }
 
     /// Takes up a message under an HMAC or CMAC at the mid-state `before`, or begins one, and adds `source`; the mid-state after it
@@ -372,39 +379,45 @@ impl<'a> Request<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn partial_mac(key: KeyHandle, before: Option<&'a [u8]>, source: Buffer) -> Self {
+        Request::piece_of_mac(key, before, source).leaving()
+    }
+
+    fn piece_of_mac(key: KeyHandle, before: Option<&'a [u8]>, source: Buffer) -> Self {
         let mut request = Request::mac(key, source);
         request.word.opcode = Opcode::PartialMac as u8;
-        request.word.mac_len = 0;
-        request.leaves_state = true;
         request.after(before)
     }
 
     /// The same, and ends the message: [`Done::tag`](super::Done::tag).
     pub fn last_mac(key: KeyHandle, before: Option<&'a [u8]>, source: Buffer) -> Self {
-        let request = Request::partial_mac(key, before, source);
-        let len = hash_len(key.algorithm()).unwrap_or(16);
-        request.ending(len)
+        Request::piece_of_mac(key, before, source).ending()
     }
 
     /// The same, and compares the MAC, or as much of it as is given. All pieces under a key that may only verify are
     /// [`Request::partial_verify`].
     pub fn last_verify(key: KeyHandle, before: Option<&'a [u8]>, source: Buffer, tag: &'a [u8]) -> Self {
-        let mut request = Request::last_mac(key, before, source).expecting(tag);
-        request.word.flags |= Flags::REVERSE;
-        request
+        Request::last_mac(key, before, source).expecting(tag).reversed()
     }
 
     /// As [`Request::partial_mac`], under a key that need not be for signing.
     pub fn partial_verify(key: KeyHandle, before: Option<&'a [u8]>, source: Buffer) -> Self {
-        let mut request = Request::partial_mac(key, before, source);
-        request.word.flags |= Flags::REVERSE;
-        request
+        Request::partial_mac(key, before, source).reversed()
     }
 
     /// A piece of an object of an AEAD: adds `aad`, then encrypts `source` to `destination`. Associated data comes before data, in as
     /// many pieces as one likes. The mid-state after it is [`Done::state`](super::Done::state), sealed as that of
     /// [`Request::partial_mac`]. The key must be for given nonces.
     pub fn partial_seal(
+        key: KeyHandle,
+        piece: Piece<'a>,
+        aad: &'a [u8],
+        source: Buffer,
+        destination: Buffer,
+    ) -> Self {
+        Request::piece_of_aead(key, piece, aad, source, destination).leaving()
+    }
+
+    fn piece_of_aead(
         key: KeyHandle,
         piece: Piece<'a>,
         aad: &'a [u8],
@@ -418,8 +431,6 @@ impl<'a> Request<'a> {
         let mut request = Request::seal(key, iv, aad, source, destination);
         request.word.opcode = Opcode::PartialAead as u8;
         request.word.flags |= first;
-        request.word.mac_len = 0;
-        request.leaves_state = true;
         request
     }
 
@@ -431,7 +442,7 @@ impl<'a> Request<'a> {
         source: Buffer,
         destination: Buffer,
     ) -> Self {
-        Request::partial_seal(key, piece, aad, source, destination).ending(16)
+        Request::piece_of_aead(key, piece, aad, source, destination).ending()
     }
 
     /// As [`Request::partial_seal`], but decrypts. What comes out is not verified: nothing may act on it before
@@ -443,9 +454,7 @@ impl<'a> Request<'a> {
         source: Buffer,
         destination: Buffer,
     ) -> Self {
-        let mut request = Request::partial_seal(key, piece, aad, source, destination);
-        request.word.flags |= Flags::REVERSE;
-        request
+        Request::partial_seal(key, piece, aad, source, destination).reversed()
     }
 
     /// The same, and compares the tag. The last piece, too, is decrypted whether it is right or not.
@@ -457,7 +466,7 @@ impl<'a> Request<'a> {
         destination: Buffer,
         tag: &'a [u8],
     ) -> Self {
-        Request::partial_open(key, piece, aad, source, destination).ending(0).expecting(tag)
+        Request::last_seal(key, piece, aad, source, destination).expecting(tag).reversed()
     }
 
     /// Copies the first `clear` bytes of `source` and encrypts the rest, to `destination`; the HMAC of all of
