@@ -10,6 +10,7 @@ use super::state::{Cipher, Sum};
 use super::{Long, Openings, Phase};
 use crate::arena::{Arena, Span};
 use crate::build::{Keys, carry, checksum, f8_start, f9_start, keys, make_nonce};
+use crate::cost::is_keyed_piece;
 use crate::execute::status_of;
 use crate::grant::Grant;
 use crate::kept::wipe_stack;
@@ -64,7 +65,7 @@ impl Long {
         let mut expected = [0; 255];
         let expected = if checked.reverse { read(arena, checked.mac, &mut expected) } else { &[] };
         let sealer =
-            if is_keyed(&checked) { Some(Box::new(sealer(features, &checked, grant)?)) } else { None };
+            if is_keyed_piece(word) { Some(Box::new(sealer(features, &checked, grant)?)) } else { None };
         let cipher = cipher(&checked, &found, iv, sealer.as_deref())?;
         let sum = sum(features, arena, &checked, &found, iv, sealer.as_deref())?;
         let mut chain = [0; 16];
@@ -206,11 +207,6 @@ fn taken_up(keys: &Keys<'_>, before: &[u8]) -> Result<Sum, Status> {
         KeyRef::AesCmac(_) => Sum::Cmac(Box::new(CmacState::import(before).map_err(status_of)?)),
         _ => return Err(Status::Key),
     })
-}
-
-/// Whether mid-states are sealed.
-fn is_keyed(plan: &Plan) -> bool {
-    matches!(plan.opcode, Opcode::PartialMac | Opcode::PartialAead)
 }
 
 /// What opens and seals the mid-states of messages under a word's key.
