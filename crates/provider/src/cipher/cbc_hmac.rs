@@ -14,18 +14,13 @@ use millstream::{EngineError, InOut};
 use zeroize::Zeroizing;
 
 use super::common::{Common, set_all};
-use super::multi_block::MultiBlock;
+use super::multi_block::{BLOCK, MultiBlock, announced};
 use super::{Context, LAST, Offer};
 use crate::abi::{OCTET_STRING, OsslParam, UNSIGNED_INTEGER};
 use crate::error::{Reason, Result};
 use crate::exchange::{Exchange, Parts};
 use crate::params::{Param, Params};
 use crate::provider::Provider;
-
-const BLOCK: usize = 16;
-
-/// From TLS 1.1 on a record begins with its vector.
-const TLS1_1: u16 = 0x0302;
 
 /// What one cipher of the kind differs in from the next.
 pub struct Spec {
@@ -70,12 +65,8 @@ impl CbcHmacContext {
 
     /// Takes a header: 13 bytes, of which the last two are the length of what follows.
     fn set_header(&mut self, param: &Param<'_>) -> Result<()> {
-        let Ok(&[ref bytes @ .., high, low]) = <&[u8; HEADER + 2]>::try_from(param.octets()?) else {
-            return Err(Reason::INVALID_AAD);
-        };
-        let bytes: [u8; HEADER] = *bytes;
-        let vector = u16::from_be_bytes([bytes[9], bytes[10]]) >= TLS1_1;
-        let (mac, mut payload) = (self.spec.hash.output_len(), usize::from(u16::from_be_bytes([high, low])));
+        let (bytes, vector, mut payload) = announced(param.octets()?)?;
+        let mac = self.spec.hash.output_len();
         if self.common.direction == Direction::Decrypt {
             self.growth = mac;
             payload = 0;

@@ -14,7 +14,7 @@ use crate::libcrypto::Job;
 use crate::params::{Param, Params};
 use crate::provider::Provider;
 
-const BLOCK: usize = 16;
+pub const BLOCK: usize = 16;
 
 /// From TLS 1.1 on a record begins with its vector.
 const TLS1_1: u16 = 0x0302;
@@ -40,6 +40,16 @@ pub struct MultiBlock {
     /// Bytes of all records that were announced, and of those that were sealed.
     announced: usize,
     sealed: usize,
+}
+
+/// A header as libssl announces it: number, type and version; whether records of that version begin with their vector; and how
+/// long is what follows.
+pub fn announced(header: &[u8]) -> Result<([u8; HEADER], bool, usize)> {
+    let Ok(&[ref bytes @ .., high, low]) = <&[u8; HEADER + 2]>::try_from(header) else {
+        return Err(Reason::INVALID_AAD);
+    };
+    let vector = u16::from_be_bytes([bytes[9], bytes[10]]) >= TLS1_1;
+    Ok((*bytes, vector, usize::from(u16::from_be_bytes([high, low]))))
 }
 
 /// Where each of so many records takes its data, of `len` bytes in all: none is longer by more than a byte.
@@ -90,20 +100,16 @@ impl MultiBlock {
     /// Takes the header of the first record. Its length may be that of all the data, or be left open: then the parameter is as
     /// long as the data.
     fn announce(&mut self, header: &Param<'_>, records: usize, keys: &CbcHmac) -> Result<()> {
-        let Ok(&[ref bytes @ .., high, low]) =
-            <&[u8; HEADER + 2]>::try_from(header.octets_exactly(HEADER + 2)?)
-        else {
-            return Err(Reason::INVALID_AAD);
-        };
-        if u16::from_be_bytes([bytes[9], bytes[10]]) < TLS1_1 {
+        let (bytes, vector, len) = announced(header.octets_exactly(HEADER + 2)?)?;
+        if !vector {
             return Err(Reason::INVALID_AAD);
         }
-        let (len, records) = match usize::from(u16::from_be_bytes([high, low])) {
+        let (len, records) = match len {
             0 => (header.room(), records),
             len if len < FOUR_FROM => return Err(Reason::SILENT),
             len => (len, if len < EIGHT_FROM { 4 } else { 8 }),
         };
-        self.header = Some(*bytes);
+        self.header = Some(bytes);
         self.records = records;
         let mac = keys.hash().output_len();
         self.announced = fragments(len, records).map(|payload| record_len(payload, mac)).sum();

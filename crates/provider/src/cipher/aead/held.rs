@@ -103,7 +103,7 @@ impl Held {
         &mut self,
         key: &impl Keyed,
         direction: Direction,
-        mut data: InOut<'_>,
+        data: InOut<'_>,
         tag: Option<&[u8]>,
     ) -> Result<()> {
         let tag = tag.filter(|_| direction == Direction::Decrypt).and_then(|tag| tag.try_into().ok());
@@ -117,7 +117,7 @@ impl Held {
         if !first.is_empty() {
             self.extend(key, direction, InOut::in_place(&mut first))?;
         }
-        self.extend(key, direction, data.reborrow())
+        self.extend(key, direction, data)
     }
 
     /// The first piece, which in most cases is the only one.
