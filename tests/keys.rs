@@ -4,12 +4,13 @@
 
 #[path = "../crates/provider/tests/support/mod.rs"]
 mod support;
+mod under;
 
 use std::ffi::{c_int, c_void};
-use std::path::Path;
 
-use millstream_tests::{OpenSsl, Place, Provider, Service, Side, eventually, run};
+use millstream_tests::{OpenSsl, eventually, run};
 use support::{CipherContext, Library, Refused, libcrypto};
+use under::Under;
 
 const KEY: &str = "000102030405060708090a0b0c0d0e0f";
 /// Keys begin with it.
@@ -22,24 +23,7 @@ const SET_IV_LEN: c_int = 0x9;
 const GET_TAG: c_int = 0x10;
 const SET_TAG: c_int = 0x11;
 
-/// A service whose policy has these lines, and programs that use it.
-struct Under {
-    // Dropped in this order.
-    library: Library,
-    side: Side,
-    service: Service,
-    _place: Place,
-}
-
 impl Under {
-    fn policy(lines: &str) -> Under {
-        let place = Place::new();
-        let policy = place.write("policy.toml", format!("[default]\n{lines}\n"));
-        let service = Service::start(&place, &["--policy", policy.to_str().unwrap()]);
-        let side = Side::new(&place, "isolated", Provider::Isolated(&service));
-        Under { library: configured(side.configuration()), side, service, _place: place }
-    }
-
     /// `openssl` with these words, and `-K` and `-iv`; what it says where it fails.
     fn enc(&self, words: &str, input: &[u8]) -> Result<Vec<u8>, String> {
         let words = format!("enc {words} -K {KEY} -iv {IV}");
@@ -51,20 +35,6 @@ impl Under {
         let cipher = self.library.cipher_with(name, c"millstream.isolated=yes").unwrap();
         cipher.context(encrypt, &KEY_BYTES[..cipher.key_len()], &vec![9; cipher.iv_len()])
     }
-
-    /// How many keys each grant holds.
-    fn keys(&self) -> Vec<u64> {
-        let status = self.service.status().expect("it answers");
-        let status: serde_json::Value = serde_json::from_str(&status).expect("it is JSON");
-        let grants = status["grants"].as_array().expect("there is a list");
-        grants.iter().map(|grant| grant["keys"].as_u64().expect("a number")).collect()
-    }
-}
-
-fn configured(file: &Path) -> Library {
-    let library = Library::with(&[]);
-    library.configure(file);
-    library
 }
 
 /// That the error names a rule of the policy and what to do.

@@ -6,6 +6,7 @@
 mod objects;
 #[path = "../crates/provider/tests/support/mod.rs"]
 mod support;
+mod under;
 
 use std::ffi::CStr;
 use std::process::Command;
@@ -13,53 +14,26 @@ use std::process::Command;
 use millstream::aes::Cmac;
 use millstream::hash::Hash;
 use millstream::hmac::HmacKey;
-use millstream_tests::{OpenSsl, Place, Provider, Service, Side};
+use millstream_tests::OpenSsl;
 use objects::{Functions, Key, functions};
-use support::{CipherContext, Library, Param};
+use support::{CipherContext, Library, Param, Refused};
+use under::Under;
 
 const ISOLATED: &CStr = c"millstream.isolated=yes";
 const BYTES: [u8; 32] = *b"0123456789abcdefghijklmnopqrstuv";
 const DATA: &[u8] = b"sixteen and more bytes, and then some";
 
-/// A service, and a library context whose provider uses it.
-struct Isolated {
-    // Dropped in this order.
-    library: Library,
-    _side: Side,
-    service: Service,
-    _place: Place,
-}
-
-impl Isolated {
-    fn under(policy: &str) -> Isolated {
-        let place = Place::new();
-        let policy = place.write("policy.toml", format!("[default]\n{policy}\n"));
-        let service = Service::start(&place, &["--policy", policy.to_str().unwrap()]);
-        let side = Side::new(&place, "isolated", Provider::Isolated(&service));
-        let library = Library::with(&[]);
-        library.configure(side.configuration());
-        Isolated { library, _side: side, service, _place: place }
-    }
-
-    fn import(
-        &self,
-        of: Functions,
-        kind: &CStr,
-        algorithm: &'static CStr,
-        bytes: &[u8],
-    ) -> Result<Key, support::Refused> {
-        let mut bytes = bytes.to_vec();
-        let params =
-            [Param::octets(c"raw-bytes", &mut bytes), Param::text(c"millstream.algorithm", algorithm)];
-        Key::make(of, &self.library, kind, ISOLATED, &params)
-    }
-
-    fn keys(&self) -> u64 {
-        let status: serde_json::Value =
-            serde_json::from_str(&self.service.status().expect("it answers")).expect("it is JSON");
-        let grants = status["grants"].as_array().expect("there is a list");
-        grants.iter().map(|grant| grant["keys"].as_u64().expect("a number")).sum()
-    }
+/// A key that is brought to the service for an algorithm.
+fn import(
+    of: Functions,
+    library: &Library,
+    kind: &CStr,
+    algorithm: &'static CStr,
+    bytes: &[u8],
+) -> Result<Key, Refused> {
+    let mut bytes = bytes.to_vec();
+    let params = [Param::octets(c"raw-bytes", &mut bytes), Param::text(c"millstream.algorithm", algorithm)];
+    Key::make(of, library, kind, ISOLATED, &params)
 }
 
 /// Runs a test of this program again, under the newest libcrypto of each series.
@@ -80,7 +54,7 @@ fn again(test: &str) {
 }
 
 /// Encrypts or decrypts with a key that is an object.
-fn pass(isolated: &Isolated, name: &str, key: &Key, encrypt: bool, data: &[u8]) -> Vec<u8> {
+fn pass(isolated: &Under, name: &str, key: &Key, encrypt: bool, data: &[u8]) -> Vec<u8> {
     let cipher = isolated.library.cipher_with(name, ISOLATED).unwrap();
     let mut context = CipherContext::new();
     let iv = vec![9; cipher.iv_len()];
@@ -102,7 +76,7 @@ fn they_work_as_bytes_do_and_are_not_given_out() {
 #[ignore = "is run by the test before it"]
 fn with_objects() {
     let of = functions().expect("a libcrypto that has them");
-    let (isolated, theirs) = (Isolated::under(""), Library::openssl());
+    let (isolated, theirs) = (Under::policy(""), Library::openssl());
     for (name, kind, algorithm) in [
         ("AES-128-ECB", c"AES", c"aes-ecb"),
         ("AES-256-CBC", c"AES", c"aes-cbc"),
@@ -119,7 +93,8 @@ fn with_objects() {
         let mut context = expected.context(true, bytes, &vec![9; expected.iv_len()]).unwrap();
         let mut sealed = context.update(DATA).unwrap();
         sealed.extend(context.finish().unwrap());
-        let key = isolated.import(of, kind, algorithm, bytes).unwrap_or_else(|why| panic!("{name}: {why:?}"));
+        let key = import(of, &isolated.library, kind, algorithm, bytes)
+            .unwrap_or_else(|why| panic!("{name}: {why:?}"));
         assert_eq!(key.provider(), "millstream");
         assert_eq!(key.id(), algorithm.to_str().unwrap());
         assert!(key.bytes().is_err(), "{name}: it is in the service");
@@ -132,10 +107,10 @@ fn with_objects() {
         let refused = key.begin(&mut CipherContext::new(), other.0, true, &[9; 16]).unwrap_err();
         assert!(refused.detail.contains("make or import another with millstream.algorithm="), "{refused:?}");
     }
-    assert_eq!(isolated.keys(), 0, "each ended with its object");
-    let hmac = isolated.import(of, c"GENERIC-SECRET", c"hmac-sha256", &BYTES[..20]).unwrap();
-    let cmac = isolated.import(of, c"AES", c"aes-cmac", &BYTES[..16]).unwrap();
-    assert_eq!(isolated.keys(), 2);
+    assert_eq!(isolated.keys().iter().sum::<u64>(), 0, "each ended with its object");
+    let hmac = import(of, &isolated.library, c"GENERIC-SECRET", c"hmac-sha256", &BYTES[..20]).unwrap();
+    let cmac = import(of, &isolated.library, c"AES", c"aes-cmac", &BYTES[..16]).unwrap();
+    assert_eq!(isolated.keys().iter().sum::<u64>(), 2);
     let features = millstream::features().unwrap();
     let expected = [
         HmacKey::new(features, Hash::Sha256, &BYTES[..20]).sign(DATA).to_vec(),
@@ -169,7 +144,7 @@ fn with_objects() {
     let here = Key::make(of, &isolated.library, c"AES", ISOLATED, &[Param::octets(c"raw-bytes", &mut bytes)]);
     assert_eq!(here.unwrap().bytes().unwrap(), BYTES[..16]);
     for unknown in [c"rot13", c"crc32"] {
-        let refused = isolated.import(of, c"AES", unknown, &BYTES[..16]).err().unwrap();
+        let refused = import(of, &isolated.library, c"AES", unknown, &BYTES[..16]).err().unwrap();
         assert!(refused.detail.contains("names no algorithm"), "{refused:?}");
     }
     let local = isolated.library.cipher_with("RC4", c"?millstream.isolated=yes").unwrap();
@@ -186,17 +161,16 @@ fn a_policy_says_what_they_are_for() {
 #[ignore = "is run by the test before it"]
 fn under_a_policy() {
     let of = functions().expect("a libcrypto that has them");
-    let isolated =
-        Isolated::under("algorithms = [\"aes-gcm\", \"sha256\"]\nusages = [\"decrypt\", \"sign\"]");
-    let refused = isolated.import(of, c"AES", c"aes-cbc", &BYTES[..16]).err().unwrap();
+    let isolated = Under::policy("algorithms = [\"aes-gcm\", \"sha256\"]\nusages = [\"decrypt\", \"sign\"]");
+    let refused = import(of, &isolated.library, c"AES", c"aes-cbc", &BYTES[..16]).err().unwrap();
     assert!(refused.detail.contains("`algorithms`"), "{refused:?}");
     // What the policy leaves of it.
-    let opens = isolated.import(of, c"AES", c"aes-gcm", &BYTES).unwrap();
+    let opens = import(of, &isolated.library, c"AES", c"aes-gcm", &BYTES).unwrap();
     let cipher = isolated.library.cipher_with("AES-256-GCM", ISOLATED).unwrap();
     let mut context = CipherContext::new();
     opens.begin(&mut context, cipher.0, true, &[9; 12]).unwrap();
     assert!(context.update(DATA).unwrap_err().detail.contains("only open"), "it may not seal");
-    let signs = isolated.import(of, c"GENERIC-SECRET", c"sha256", b"Jefe").unwrap();
+    let signs = import(of, &isolated.library, c"GENERIC-SECRET", c"sha256", b"Jefe").unwrap();
     let digest = Param::text(c"digest", c"SHA256");
     let mac = signs.mac(&isolated.library, (c"HMAC", ISOLATED), digest, b"what do ya want for nothing?");
     // RFC 4231 section 4.3.
