@@ -54,43 +54,40 @@ impl Beside {
     }
 
     /// Reports the steps that have ended, and waits for those up to `until`.
-    ///
-    /// # Errors
-    /// Names the first step that failed.
-    pub fn collect(
-        &mut self,
-        until: Option<&str>,
-        pipeline: &mut Pipeline,
-        times: &mut Times,
-    ) -> Result<(), String> {
+    pub fn collect(&mut self, until: Option<&str>, pipeline: &mut Pipeline, times: &mut Times) {
         loop {
             let wait = until.is_some_and(|step| self.open.contains(&step));
             let ended = if wait { self.ended.recv().ok() } else { self.ended.try_recv().ok() };
-            let Some(Ended { step, took, result }) = ended else { break };
+            let Some(Ended { step, took, result }) = ended else {
+                if wait {
+                    pipeline.note("beside", Err(format!("not run: {:?}", std::mem::take(&mut self.open))));
+                }
+                break;
+            };
             self.open.retain(|other| *other != step);
             println!("\n==== {step}, beside the others");
             let log = log(step);
             let text = String::from_utf8_lossy(&std::fs::read(&log).unwrap_or_default()).into_owned();
-            if let Err(why) = result {
-                println!("{text}");
-                return Err(format!("step {step}: {why}; all it said stands above and in {}", log.display()));
-            }
-            text.lines().filter(|line| super::is_result(line)).for_each(|line| println!("{line}"));
-            pipeline.count(text.lines())?;
+            let result = match result {
+                Ok(()) => {
+                    text.lines().filter(|line| super::is_result(line)).for_each(|line| println!("{line}"));
+                    pipeline.count(text.lines())
+                }
+                Err(why) => {
+                    println!("{text}");
+                    Err(format!("{why}; all it said stands above and in {}", log.display()))
+                }
+            };
+            pipeline.note(step, result);
             times.add(step, took, None);
         }
-        Ok(())
     }
 
     /// Waits for all steps.
-    ///
-    /// # Errors
-    /// Names the first step that failed.
-    pub fn collect_all(&mut self, pipeline: &mut Pipeline, times: &mut Times) -> Result<(), String> {
+    pub fn collect_all(&mut self, pipeline: &mut Pipeline, times: &mut Times) {
         while let Some(last) = self.open.back().copied() {
-            self.collect(Some(last), pipeline, times)?;
+            self.collect(Some(last), pipeline, times);
         }
-        Ok(())
     }
 }
 

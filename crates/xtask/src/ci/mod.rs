@@ -12,7 +12,8 @@ use times::{Times, processor_time};
 
 type Step = fn(&mut Pipeline) -> Result<(), String>;
 
-/// The steps that run one after another, in the order in which faults are cheapest to find.
+/// The steps that run one after another, in the order in which faults are cheapest to find. A failed one does not keep
+/// the next from running, so one run shows all faults.
 const STEPS: &[(&str, Step)] = &[
     ("fmt", |_| run(command("cargo", &["fmt", "--all", "--check"]))),
     ("deps", |_| deps::check()),
@@ -23,6 +24,7 @@ const STEPS: &[(&str, Step)] = &[
     }),
     ("doc", doc),
     ("deny", deny),
+    ("generated", |_| generate::generate(true)),
     ("vectors", |_| vectors::install()),
     ("test", |p| {
         p.tests(command(
@@ -30,7 +32,6 @@ const STEPS: &[(&str, Step)] = &[
             &[&["test", ALL, "--workspace", "--profile", CHECKED], PROGRAMS, SECRETS].concat(),
         ))
     }),
-    ("generated", |_| generate::generate(true)),
     ("programs", programs),
     ("constant-time", |p| p.tests(command("cargo", &["test", "--release", "--package", SECRETS[1]]))),
     ("bench-once", bench_once),
@@ -75,12 +76,14 @@ struct Pipeline {
     deep: bool,
     skipped: Vec<String>,
     passed: u64,
+    /// Steps that failed, and why.
+    failed: Vec<String>,
 }
 
 /// Runs the pipeline, or the steps whose name contains `only`; with `deep`, what takes too long for each change too.
 ///
 /// # Errors
-/// Names the first step that failed.
+/// Names the steps that failed.
 pub fn ci(install: bool, only: Option<&str>, deep: bool) -> Result<(), String> {
     if install {
         setup::setup()?;
@@ -97,22 +100,26 @@ pub fn ci(install: bool, only: Option<&str>, deep: bool) -> Result<(), String> {
     for (name, step) in alone.chain(STEPS).chain(long).filter(|(name, _)| chosen(name)) {
         if let Some(beside) = &mut beside {
             let first = AFTER.iter().find(|(step, _)| step == name).map(|(_, first)| *first);
-            beside.collect(first, &mut pipeline, &mut times)?;
+            beside.collect(first, &mut pipeline, &mut times);
         }
         println!("\n==== {name}");
         let (start, used) = (Instant::now(), processor_time());
-        step(&mut pipeline).map_err(|why| format!("step {name}: {why}"))?;
+        let result = step(&mut pipeline);
+        pipeline.note(name, result);
         times.add(name, start.elapsed(), Some(processor_time().saturating_sub(used)));
     }
     if let Some(mut beside) = beside {
-        beside.collect_all(&mut pipeline, &mut times)?;
+        beside.collect_all(&mut pipeline, &mut times);
     }
     println!("\n==== summary");
-    times.print(together);
+    times.print(together && pipeline.failed.is_empty());
     pipeline.skipped.sort();
     pipeline.skipped.dedup();
     for line in &pipeline.skipped {
         println!("{line}");
+    }
+    if !pipeline.failed.is_empty() {
+        return Err(pipeline.failed.join("\nxtask: "));
     }
     println!("{} passed, 0 failed, {} skipped", pipeline.passed, pipeline.skipped.len());
     Ok(())
@@ -127,6 +134,14 @@ fn is_result(line: &str) -> bool {
 }
 
 impl Pipeline {
+    /// Keeps why a step failed, if it did, for the end.
+    fn note(&mut self, step: &str, result: Result<(), String>) {
+        if let Err(why) = result {
+            println!("==== {step} FAILED: {why}");
+            self.failed.push(format!("step {step}: {why}"));
+        }
+    }
+
     /// Runs tests, counts those that passed, and keeps the lines that say what could not run.
     fn tests(&mut self, tests: std::process::Command) -> Result<(), String> {
         let lines = run_keeping(tests, is_result)?;
