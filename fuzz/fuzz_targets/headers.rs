@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use millstream_cli::formats::{detect, keyset, passphrase};
+use millstream_files::{detect, keyset, passphrase};
 use millstream_cpu::Mask;
 
 fuzz_target!(|data: &[u8]| {

@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use millstream_cli::cipher::Cipher;
-use millstream_cli::formats::openssl::{decrypt, encrypt};
+use millstream_files::cipher::Cipher;
+use millstream_files::openssl::{decrypt, encrypt};
 use millstream_cpu::Features;
 
 fuzz_target!(|data: &[u8]| {

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use millstream_cli::formats::solaris::{Algorithm, Secret, decrypt, encrypt};
+use millstream_files::solaris::{Algorithm, Secret, decrypt, encrypt};
 use millstream_cpu::Features;
 
 fuzz_target!(|data: &[u8]| {

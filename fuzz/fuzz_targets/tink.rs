@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use millstream_cli::formats::tink::{Key, Parameters, decrypt, encrypt};
+use millstream_files::tink::{Key, Parameters, decrypt, encrypt};
 use millstream_cpu::Features;
 
 const AAD: &[u8] = b"associated";

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use millstream::isolated::ServiceError;
 use millstream::tally::TallyError;
 use millstream_cpu::MaskError;
-
-use crate::formats;
+use millstream_files as files;
+pub(crate) use millstream_files::plain;
 
 /// Exit codes, those of the Solaris commands (digest(1), encrypt(1)).
 pub mod exit {
@@ -76,7 +76,7 @@ pub enum Error {
         /// The input.
         name: String,
         /// Why.
-        source: formats::Error,
+        source: files::Error,
     },
     /// A library that was to be measured can't be used.
     Library {
@@ -132,11 +132,11 @@ impl Error {
     }
 
     /// A format's error, told with the names of what was read and written.
-    pub(crate) fn in_format(source: formats::Error, input: &str, output: &str) -> Self {
+    pub(crate) fn in_format(source: files::Error, input: &str, output: &str) -> Self {
         match source {
-            formats::Error::Read(source) => Error::Read { name: input.to_owned(), source },
-            formats::Error::Write(source) => Error::Write { name: output.to_owned(), source },
-            formats::Error::Changed => Error::Changed(input.to_owned()),
+            files::Error::Read(source) => Error::Read { name: input.to_owned(), source },
+            files::Error::Write(source) => Error::Write { name: output.to_owned(), source },
+            files::Error::Changed => Error::Changed(input.to_owned()),
             source => Error::Format { name: input.to_owned(), source },
         }
     }
@@ -224,14 +224,5 @@ impl From<millstream_engines::Error> for Error {
 impl From<getrandom::Error> for Error {
     fn from(error: getrandom::Error) -> Self {
         Error::Random(error)
-    }
-}
-
-/// The system's message without the number that Rust puts after it.
-pub(crate) fn plain(error: &io::Error) -> String {
-    let text = error.to_string();
-    match text.find(" (os error ") {
-        Some(end) => text[..end].to_owned(),
-        None => text,
     }
 }

@@ -19,6 +19,7 @@ const UNDER: &[&str] = &[
 const ALLOWED: &[(&str, &[&str])] = &[
     ("millstream-cpu", &[]),
     ("millstream-engines", &["millstream-cpu"]),
+    ("millstream-files", &["millstream-engines", "millstream-cpu"]),
     ("millstream-cwq", &[]),
     ("millstream-accelerator", &["millstream-engines", "millstream-cpu", "millstream-cwq"]),
     ("millstream-shm", &["millstream-cwq"]),
@@ -37,6 +38,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "millstream-accelerator",
             "millstream-shm",
             "millstream-protocol",
+            "millstream-files",
             "millstream-observe",
             "millstream-ultrasparc",
             "millstream-cwq",

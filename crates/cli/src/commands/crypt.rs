@@ -11,18 +11,18 @@ use millstream_cpu::Features;
 use millstream_engines::Error as EngineError;
 use millstream_engines::modes::{Direction, Padding};
 
-use crate::cipher::{self, Cipher};
 use crate::commands::cautions::{self, Screen};
 use crate::commands::{Context, print};
 use crate::error::Error;
-use crate::formats::passphrase::{self, Preamble};
-use crate::formats::tink::{self, Key};
-use crate::formats::{self, Format, Job, Pieces, keyset, openssl, raw, solaris};
 use crate::input::Input;
 use crate::output::Output;
-use crate::pipeline::{self, Layout};
 use crate::progress::Progress;
 use crate::secret::{self, Doubt, Secret};
+use millstream_files::cipher::{self, Cipher};
+use millstream_files::passphrase::{self, Preamble};
+use millstream_files::pipeline::{self, Layout};
+use millstream_files::tink::{self, Key};
+use millstream_files::{self as files, Format, Job, Pieces, keyset, openssl, raw, solaris};
 
 /// The options of PKCS #11 tokens, which belong to the commands but not yet to this program.
 #[derive(clap::Args)]
@@ -159,14 +159,14 @@ impl Call<'_> {
     }
 
     /// A format's error before there is an output.
-    fn failed(&self, source: formats::Error) -> Error {
+    fn failed(&self, source: files::Error) -> Error {
         Error::in_format(source, &self.input.name, "")
     }
 
     /// As [`Call::failed`], but a key of the wrong length is the key file's fault.
-    fn failed_with_key(&self, error: formats::Error, key: Option<(&[u8], &Path)>) -> Error {
+    fn failed_with_key(&self, error: files::Error, key: Option<(&[u8], &Path)>) -> Error {
         match (error, key) {
-            (formats::Error::Engine(error @ EngineError::KeyLength { .. }), Some((key, path))) => {
+            (files::Error::Engine(error @ EngineError::KeyLength { .. }), Some((key, path))) => {
                 secret::length(path, key, error)
             }
             (error, _) => self.failed(error),
@@ -208,7 +208,7 @@ impl Options {
             true => Progress::solaris(input.len),
             false => Progress::bar(input.len, self.quiet),
         };
-        let done = carry(job, source, &output, on_screen, &progress);
+        let done = convert(job, source, &output, on_screen, &progress);
         progress.finish(done.is_ok());
         done.map_err(|source| Error::in_format(source, &input.name, &output.name()))?;
         if !input.is_unchanged() {
@@ -280,7 +280,7 @@ impl Options {
     fn job(&self, call: &Call<'_>, asked: Option<Format>, source: &mut Source) -> Result<Job, Error> {
         let head = match call.direction {
             Direction::Encrypt => Vec::new(),
-            Direction::Decrypt => source.peek(formats::DETECT_LEN).map_err(|error| call.failed(error))?,
+            Direction::Decrypt => source.peek(files::DETECT_LEN).map_err(|error| call.failed(error))?,
         };
         let format = match asked {
             Some(format) => format,
@@ -375,7 +375,7 @@ impl Options {
             }
             (None, true) => {
                 let mut bytes = [0; passphrase::LEN];
-                formats::read_header(&mut source.reader, &mut bytes).map_err(failed)?;
+                files::read_header(&mut source.reader, &mut bytes).map_err(failed)?;
                 let preamble = Preamble::from_bytes(&bytes).map_err(failed)?;
                 let key = preamble.key(&self.passphrase(call)?).map_err(failed)?;
                 let aad = preamble.bind(self.aad());
@@ -421,7 +421,7 @@ impl Options {
             Key::new(&bytes).map(|key| vec![key])
         };
         keys.map(Some).map_err(|error| match error {
-            formats::Error::Engine(error @ EngineError::KeyLength { .. }) => {
+            files::Error::Engine(error @ EngineError::KeyLength { .. }) => {
                 secret::length(path, &bytes, error)
             }
             error => Error::secret(path, error),
@@ -494,7 +494,7 @@ impl Options {
         let padding = if self.no_pad { Padding::None } else { Padding::Pkcs7 };
         let p = raw::Parameters { cipher, key: &key, iv: &iv, associated_data: self.aad(), padding };
         raw::job(call.features, call.direction, &p).map_err(|error| match error {
-            formats::Error::Engine(error @ EngineError::NonceLength { .. }) => Error::Engine(error),
+            files::Error::Engine(error @ EngineError::NonceLength { .. }) => Error::Engine(error),
             error => call.failed_with_key(error, Some((&key, path))),
         })
     }
@@ -517,7 +517,7 @@ impl Options {
 /// what `encrypt` makes without options; were the others taken for what they look like too, whoever can write the file could put
 /// one of those in its place and change the plaintext without a word.
 fn recognised(name: &str, head: &[u8]) -> Result<Format, Error> {
-    let why = match formats::detect(head) {
+    let why = match files::detect(head) {
         Some(format) if format.is_authenticated() => return Ok(format),
         Some(Format::OpenSsl) => {
             "it begins like a file of 'openssl enc', where no change is noticed; to decrypt it nevertheless, add \
@@ -539,38 +539,39 @@ fn hex(text: &str) -> Option<Vec<u8>> {
 }
 
 impl Source {
-    fn new(input: &Input) -> Result<Self, formats::Error> {
-        let clone = || input.file.try_clone().map_err(formats::Error::Read);
+    fn new(input: &Input) -> Result<Self, files::Error> {
+        let clone = || input.file.try_clone().map_err(files::Error::Read);
         let file = input.len.map(|len| clone().map(|file| (file, len))).transpose()?;
         Ok(Source { reader: Box::new(clone()?), file, is_ahead: false })
     }
 
     /// The next `len` bytes, or all there are, which stay to be read.
-    fn peek(&mut self, len: usize) -> Result<Vec<u8>, formats::Error> {
+    fn peek(&mut self, len: usize) -> Result<Vec<u8>, files::Error> {
         let mut head = Vec::new();
-        (&mut self.reader).take(len as u64).read_to_end(&mut head).map_err(formats::Error::Read)?;
+        (&mut self.reader).take(len as u64).read_to_end(&mut head).map_err(files::Error::Read)?;
         let rest = std::mem::replace(&mut self.reader, Box::new(io::empty()));
         self.reader = Box::new(io::Cursor::new(head.clone()).chain(rest));
-        self.is_ahead |= len > formats::DETECT_LEN;
+        self.is_ahead |= len > files::DETECT_LEN;
         Ok(head)
     }
 }
 
 /// Takes the input through the job to the output: by position where both are regular files and
 /// the pieces are independent, else as a stream.
-fn carry(
+fn convert(
     job: Job,
     source: Source,
     output: &Output,
     on_screen: bool,
     progress: &Progress,
-) -> Result<(), formats::Error> {
+) -> Result<(), files::Error> {
+    let advance = |bytes| progress.advance(bytes);
     let mut file = output.file();
-    file.write_all(&job.header).map_err(formats::Error::Write)?;
+    file.write_all(&job.header).map_err(files::Error::Write)?;
     let writer: Box<dyn Write> = if on_screen { Box::new(Screen(file)) } else { Box::new(file) };
     let (cut_out, worker) = match job.pieces {
         Pieces::Chained(worker) => {
-            return pipeline::run(source.reader, writer, job.cut, vec![worker], progress);
+            return pipeline::run(source.reader, writer, job.cut, vec![worker], &advance);
         }
         Pieces::Independent { output, worker } => (output, worker),
     };
@@ -578,12 +579,12 @@ fn carry(
     match &source.file {
         Some((input, len)) if output.is_seekable() && !source.is_ahead => {
             // Headers are longer than what was looked at before, so the file stands behind its own.
-            let start = rustix::fs::tell(input).map_err(|error| formats::Error::Read(error.into()))?;
+            let start = rustix::fs::tell(input).map_err(|error| files::Error::Read(error.into()))?;
             let from = Layout { start, cut: job.cut };
             let to = Layout { start: job.header.len() as u64, cut: cut_out };
-            pipeline::run_at(input, *len, from, file, to, workers(), progress)
+            pipeline::run_at(input, *len, from, file, to, workers(), &advance)
         }
-        _ => pipeline::run(source.reader, writer, job.cut, workers(), progress),
+        _ => pipeline::run(source.reader, writer, job.cut, workers(), &advance),
     }
 }
 

@@ -15,9 +15,9 @@ use zeroize::Zeroizing;
 use crate::commands::sum::{self, Style, Sum};
 use crate::commands::{Context, cautions, crypt, isolated, man, print};
 use crate::error::Error;
-use crate::pbkdf2::pbkdf2;
 use crate::secret::{self, Secret};
 use crate::speed::ways::queue::hash_code;
+use millstream_files::pbkdf2::pbkdf2;
 
 /// Compute the message authentication code of files or of standard input
 ///

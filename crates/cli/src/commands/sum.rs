@@ -9,8 +9,8 @@ use serde_json::json;
 use crate::commands::{Context, print};
 use crate::error::{Error, exit};
 use crate::input::Input;
-use crate::pipeline;
 use crate::progress::Progress;
+use millstream_files::pipeline;
 
 /// A running digest or MAC.
 pub(super) trait Sum {
@@ -56,7 +56,8 @@ pub(super) fn files<'k>(
 
 fn of(input: Input, style: &Style<'_>, mut sum: Box<dyn Sum + '_>) -> Result<Vec<u8>, Error> {
     let progress = Progress::bar(input.len, style.quiet);
-    let done = pipeline::consume(input.file, input.len, &progress, |data| sum.update(data));
+    let done =
+        pipeline::consume(input.file, input.len, &|bytes| progress.advance(bytes), |data| sum.update(data));
     progress.finish(done.is_ok());
     done.map_err(|source| Error::Read { name: input.name, source })?;
     Ok(sum.finish())

@@ -3,7 +3,7 @@
 use millstream_engines::hash::Hash;
 use millstream_engines::modes::Direction;
 
-use crate::cipher::{Cipher, Family, Mode};
+use millstream_files::cipher::{Cipher, Family, Mode};
 
 /// Associated data of every AEAD object: as many bytes as an IPsec header has with its extended
 /// sequence number (RFC 4106 §5).

@@ -13,11 +13,11 @@ use millstream::queue::{
 use millstream::{Checksum, Features, hash::Hash};
 
 use super::batch::{call, put_value};
-use crate::cipher::{Cipher, Family, Mode};
 use crate::error::Error;
 use crate::speed::algorithm::{AAD, Algorithm, Case, kasumi};
 use crate::speed::objects::Objects;
 use crate::speed::{Prepared, Runner, Way};
+use millstream_files::cipher::{Cipher, Family, Mode};
 
 /// Where the accelerator works.
 pub enum Place {

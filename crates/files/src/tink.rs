@@ -18,7 +18,8 @@ use millstream_engines::hash::Hash;
 use millstream_engines::{Error as EngineError, InOut, hkdf};
 use zeroize::Zeroizing;
 
-use crate::formats::{Error, Job, Pieces, read_header};
+use crate::error::Error;
+use crate::job::{Job, Pieces, read_header};
 use crate::pipeline::{Cut, Worker};
 
 const NONCE_PREFIX: usize = 7;

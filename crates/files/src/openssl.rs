@@ -13,7 +13,8 @@ use millstream_engines::modes::{Direction, Padding};
 use zeroize::Zeroizing;
 
 use crate::cipher::Cipher;
-use crate::formats::{Error, Job, Pieces, read_header};
+use crate::error::Error;
+use crate::job::{Job, Pieces, read_header};
 use crate::pbkdf2::pbkdf2;
 
 /// The first bytes of the file.

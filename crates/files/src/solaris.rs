@@ -23,7 +23,8 @@ use millstream_engines::modes::{Direction, Padding};
 use zeroize::Zeroizing;
 
 use crate::cipher::{Cipher, Family, Mode};
-use crate::formats::{Error, Job, Pieces, read_header};
+use crate::error::Error;
+use crate::job::{Job, Pieces, read_header};
 use crate::pbkdf2::pbkdf2;
 
 /// The number the file begins with.

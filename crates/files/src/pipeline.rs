@@ -17,8 +17,7 @@ use std::thread;
 
 use zeroize::Zeroize;
 
-use crate::formats::Error;
-use crate::progress::Progress;
+use crate::error::Error;
 
 /// Pieces that may wait before each worker, and after it.
 const DEPTH: usize = 2;
@@ -60,6 +59,9 @@ impl Cut {
 
 /// What turns a piece of input into a piece of output.
 pub type Worker = Box<dyn FnMut(&mut Piece) -> Result<(), Error> + Send>;
+
+/// Told how many bytes were done, after each piece.
+pub type Progress<'a> = &'a (dyn Fn(u64) + Sync);
 
 /// How many workers this machine can run at the same time.
 pub fn parallelism() -> usize {
@@ -118,7 +120,7 @@ pub fn run<R, W>(
     mut writer: W,
     cut: Cut,
     workers: Vec<Worker>,
-    progress: &Progress,
+    progress: Progress<'_>,
 ) -> Result<(), Error>
 where
     R: Read + Send + 'static,
@@ -141,7 +143,7 @@ where
         let piece: Piece = piece?;
         let len = piece.bytes.len() as u64;
         writer.write_all(&piece.bytes).map_err(Error::Write)?;
-        progress.advance(len);
+        progress(len);
         let _ = spare_in.send(piece.bytes);
         if piece.last {
             return writer.flush().map_err(Error::Write);
@@ -237,7 +239,7 @@ pub fn run_at(
     output: &File,
     to: Layout,
     workers: Vec<Worker>,
-    progress: &Progress,
+    progress: Progress<'_>,
 ) -> Result<(), Error> {
     let count = from.count(len);
     let next = AtomicU64::new(0);
@@ -253,7 +255,7 @@ pub fn run_at(
         })?;
         worker(piece)?;
         output.write_all_at(&piece.bytes, to.offset(piece.index)).map_err(Error::Write)?;
-        progress.advance(n as u64);
+        progress(n as u64);
         Ok(())
     };
     let (one, next, failed, first_error_of_all) = (&one, &next, &failed, &first_error);
@@ -294,7 +296,7 @@ pub fn run_at(
 pub fn consume<R>(
     reader: R,
     len: Option<u64>,
-    progress: &Progress,
+    progress: Progress<'_>,
     mut consume: impl FnMut(&[u8]),
 ) -> io::Result<()>
 where
@@ -302,7 +304,7 @@ where
 {
     let mut consume = |piece: &[u8]| {
         consume(piece);
-        progress.advance(piece.len() as u64);
+        progress(piece.len() as u64);
     };
     let (spare_in, spare_out): (Sender<Vec<u8>>, _) = channel();
     if len.is_some_and(|len| len < CONSUMED as u64) {
@@ -375,7 +377,7 @@ mod tests {
             for workers in 1..4 {
                 let many = || (0..workers).map(|_| mark()).collect::<Vec<_>>();
                 let mut output = Vec::new();
-                run(io::Cursor::new(input.clone()), &mut output, CUT, many(), &Progress::Silent).unwrap();
+                run(io::Cursor::new(input.clone()), &mut output, CUT, many(), &|_| {}).unwrap();
                 assert_eq!(output, expected);
 
                 let mut file = tempfile::tempfile().unwrap();
@@ -385,7 +387,7 @@ mod tests {
                 let grown = Cut { first: 4, rest: 6, growth: 0 };
                 let (from, to) = (Layout { start: 4, cut: CUT }, Layout { start: 0, cut: grown });
                 let all = 4 + u64::from(len);
-                run_at(&file, all, from, &out, to, many(), &Progress::Silent).unwrap();
+                run_at(&file, all, from, &out, to, many(), &|_| {}).unwrap();
                 let mut output = Vec::new();
                 out.rewind().unwrap();
                 out.read_to_end(&mut output).unwrap();
@@ -405,7 +407,7 @@ mod tests {
             let mut output = Vec::new();
             let workers = vec![fail_at(bad), fail_at(bad)];
             let input = io::Cursor::new(vec![7; 18]);
-            let error = run(input, &mut output, CUT, workers, &Progress::Silent).unwrap_err();
+            let error = run(input, &mut output, CUT, workers, &|_| {}).unwrap_err();
             assert!(matches!(error, Error::Tampered { segment } if segment == bad));
             assert_eq!(output.len(), [0, 3, 8, 13][bad as usize]);
         }
@@ -419,11 +421,10 @@ mod tests {
                 Err(io::ErrorKind::ConnectionReset.into())
             }
         }
-        let error = run(Broken, Vec::new(), CUT, vec![mark()], &Progress::Silent).unwrap_err();
+        let error = run(Broken, Vec::new(), CUT, vec![mark()], &|_| {}).unwrap_err();
         assert!(matches!(error, Error::Read(_)));
         let full: &mut [u8] = &mut [];
-        let error =
-            run(io::Cursor::new(vec![0; 100]), full, CUT, vec![mark()], &Progress::Silent).unwrap_err();
+        let error = run(io::Cursor::new(vec![0; 100]), full, CUT, vec![mark()], &|_| {}).unwrap_err();
         assert!(matches!(error, Error::Write(_)));
     }
 
@@ -433,7 +434,7 @@ mod tests {
             let input: Vec<u8> = (0..len).map(|i| (i % 251) as u8).collect();
             for known in [None, Some(len as u64)] {
                 let mut seen = Vec::new();
-                consume(io::Cursor::new(input.clone()), known, &Progress::Silent, |piece| {
+                consume(io::Cursor::new(input.clone()), known, &|_| {}, |piece| {
                     seen.extend_from_slice(piece)
                 })
                 .unwrap();

@@ -6,7 +6,8 @@ use millstream_cpu::Features;
 use millstream_engines::modes::{Direction, Padding};
 
 use crate::cipher::Cipher;
-use crate::formats::{Error, Job, Pieces};
+use crate::error::Error;
+use crate::job::{Job, Pieces};
 
 /// What a raw stream needs to be told.
 pub struct Parameters<'a> {

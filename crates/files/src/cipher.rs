@@ -12,7 +12,7 @@ use millstream_engines::modes::{BlockMode, Direction, Padding, StreamMode, unpad
 use millstream_engines::rc4::Rc4;
 use millstream_engines::{aes, camellia, des};
 
-use crate::formats::Error;
+use crate::error::Error;
 use crate::pipeline::{Cut, Piece, Worker};
 
 /// A family of ciphers.

@@ -21,8 +21,8 @@
 use argon2::{Algorithm, Argon2, Params, Version};
 use zeroize::Zeroizing;
 
-use crate::formats::Error;
-use crate::formats::tink::Key;
+use crate::error::Error;
+use crate::tink::Key;
 
 /// The first bytes of the preamble.
 pub const MAGIC: &[u8] = b"Millstrm";

@@ -1,10 +1,10 @@
 //! Properties of the formats, without a process around them.
 
-use millstream_cli::cipher::Cipher;
-use millstream_cli::formats::tink::{Key, Parameters};
-use millstream_cli::formats::{self, Error, keyset, openssl, solaris, tink};
 use millstream_cpu::Features;
 use millstream_engines::hash::Hash;
+use millstream_files::cipher::Cipher;
+use millstream_files::tink::{Key, Parameters};
+use millstream_files::{DETECT_LEN, Error, detect, keyset, openssl, solaris, tink};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -99,7 +99,7 @@ proptest! {
         let features = Features::hardware();
         let start: &[u8] = [&b""[..], b"Salted__", b"Millstrm\x01\x01\0\0", &[0, 0, 0, 1, 0, 0, 0, 1], &[40]][magic];
         data.splice(..start.len().min(data.len()), start.iter().copied());
-        formats::detect(&data[..data.len().min(formats::DETECT_LEN)]);
+        detect(&data[..data.len().min(DETECT_LEN)]);
         let mut out = Vec::new();
         prop_assert!(tink::decrypt(features, &data[..], &mut out, &key(64, 32), b"").is_err());
         for algorithm in solaris::Algorithm::ALL {

@@ -7,8 +7,8 @@ use millstream_engines::hash::Hash;
 use serde_json::Value;
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::formats::Error;
-use crate::formats::tink::{Key, Parameters};
+use crate::error::Error;
+use crate::tink::{Key, Parameters};
 
 const TYPE_URL: &str = "type.googleapis.com/google.crypto.tink.AesGcmHkdfStreamingKey";
 
