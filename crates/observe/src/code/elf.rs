@@ -79,6 +79,11 @@ pub(super) struct Section {
 }
 
 impl Section {
+    /// Whether it is mapped and holds bytes, and no code.
+    pub fn is_data(&self) -> bool {
+        self.flags & 6 == 2 && self.kind != 8
+    }
+
     pub fn is_executable(&self) -> bool {
         // Allocated, executable, and in the file.
         self.flags & 6 == 6 && self.kind != 8

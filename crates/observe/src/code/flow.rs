@@ -15,10 +15,9 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind};
-
-use super::classes::{Class, Counts};
 
 /// A stretch of code to look at: one function, or several that overlap.
 pub(super) struct Region<'a> {
@@ -32,33 +31,23 @@ pub(super) struct Region<'a> {
     pub is_absolute: bool,
     /// Whether a function begins at an address outside.
     pub starts_at: &'a dyn Fn(u64) -> bool,
+    /// Whether a function might begin at an address outside: what else is said of it is of no use to anybody.
+    pub may_start: &'a dyn Fn(u64) -> bool,
 }
 
 impl Default for Region<'_> {
     fn default() -> Self {
-        let starts_at = &|_| false;
-        Region { start: 0, code: &[], functions: &[], entries: &[], is_absolute: false, starts_at }
+        let never = &|_| false;
+        Region {
+            start: 0,
+            code: &[],
+            functions: &[],
+            entries: &[],
+            is_absolute: false,
+            starts_at: never,
+            may_start: never,
+        }
     }
-}
-
-/// An instruction that is proven to begin where it does.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Proven {
-    pub address: u64,
-    pub length: u8,
-    pub class: Option<Class>,
-    /// Something may jump here.
-    pub is_target: bool,
-    /// What comes next in memory does not always run next.
-    pub ends_block: bool,
-}
-
-/// What is known after looking.
-pub(super) struct Outcome {
-    /// In the order of addresses.
-    pub proven: Vec<Proven>,
-    /// Instructions of a class that a sweep finds and that are not proven.
-    pub unproved: Counts,
 }
 
 /// What a region says of code outside of itself.
@@ -69,24 +58,26 @@ pub(super) struct References {
     pub points_to: Vec<u64>,
     /// What it loads from or stores to outside of itself.
     pub loads_from: Vec<u64>,
+    /// Behind the last byte of the region that this depends on.
+    pub needs: u64,
 }
 
 // What is known of a byte.
-const STARTS: u8 = 1;
-const INSIDE: u8 = 2;
-const PROVEN: u8 = STARTS | INSIDE;
+pub(super) const STARTS: u8 = 1;
+pub(super) const INSIDE: u8 = 2;
+pub(super) const PROVEN: u8 = STARTS | INSIDE;
 const MAYBE_STARTS: u8 = 4;
 const MAYBE_INSIDE: u8 = 8;
-const TARGET: u8 = 16;
+pub(super) const TARGET: u8 = 16;
 const MAYBE_TARGET: u8 = 32;
 /// Proven only by what the second and third rule say.
 const WEAK: u8 = 64;
 
-struct Search<'a> {
-    region: &'a Region<'a>,
+pub(super) struct Search<'a> {
+    pub region: &'a Region<'a>,
     /// One for all instructions: to make one takes longer than it takes to decode an instruction.
     decoder: RefCell<Decoder<'a>>,
-    bytes: Vec<u8>,
+    pub bytes: Vec<u8>,
     /// Behind calls: looked at after all that is surer.
     after_calls: Vec<u64>,
     /// Places in the region whose address is taken, or that are loaded from.
@@ -96,8 +87,13 @@ struct Search<'a> {
     leaves_to: Vec<u64>,
     points_to: Vec<u64>,
     loads_from: Vec<u64>,
+    /// Behind the last byte that was looked at, or spoken of.
+    needs: usize,
     /// How many instructions more may be decoded.
     budget: usize,
+    /// Empty ones, whose memory serves again.
+    group: Group,
+    todo: Vec<u64>,
 }
 
 /// What is reached from one place, until it is accepted or not.
@@ -113,18 +109,25 @@ struct Group {
     loads_from: Vec<u64>,
 }
 
-/// Looks at a region.
-pub(super) fn analyse(region: &Region<'_>) -> Outcome {
-    search(region).outcome()
+impl Group {
+    fn clear(&mut self) {
+        let Group { starts, targets, after_calls, data, indirect, leaves_to, points_to, loads_from } = self;
+        starts.clear();
+        for list in [after_calls, data, indirect, leaves_to, points_to, loads_from] {
+            list.clear();
+        }
+        targets.clear();
+    }
 }
 
 /// Looks at a region for what it says of others.
 pub(super) fn references(region: &Region<'_>) -> References {
-    let Search { leaves_to, points_to, loads_from, .. } = search(region);
-    References { leaves_to, points_to, loads_from }
+    let Search { leaves_to, points_to, loads_from, needs, .. } = search(region);
+    References { leaves_to, points_to, loads_from, needs: region.start + needs as u64 }
 }
 
-fn search<'a>(region: &'a Region<'a>) -> Search<'a> {
+/// Follows all that enters a region.
+pub(super) fn search<'a>(region: &'a Region<'a>) -> Search<'a> {
     let mut search = Search {
         region,
         decoder: RefCell::new(Decoder::new(64, region.code, DecoderOptions::NONE)),
@@ -135,7 +138,10 @@ fn search<'a>(region: &'a Region<'a>) -> Search<'a> {
         leaves_to: Vec::new(),
         points_to: Vec::new(),
         loads_from: Vec::new(),
+        needs: 0,
         budget: region.code.len().saturating_mul(4).saturating_add(4096),
+        group: Group::default(),
+        todo: Vec::new(),
     };
     for (function, _) in region.functions {
         search.follow(function.start);
@@ -154,7 +160,7 @@ fn search<'a>(region: &'a Region<'a>) -> Search<'a> {
 }
 
 impl Search<'_> {
-    fn offset(&self, address: u64) -> Option<usize> {
+    pub fn offset(&self, address: u64) -> Option<usize> {
         let offset = usize::try_from(address.checked_sub(self.region.start)?).ok()?;
         (offset < self.region.code.len()).then_some(offset)
     }
@@ -163,7 +169,7 @@ impl Search<'_> {
         self.region.start + offset as u64
     }
 
-    fn decode(&self, offset: usize) -> Instruction {
+    pub fn decode(&self, offset: usize) -> Instruction {
         let mut decoder = self.decoder.borrow_mut();
         decoder.set_position(offset).expect("it is inside the region");
         decoder.set_ip(self.address(offset));
@@ -177,10 +183,10 @@ impl Search<'_> {
             self.bytes[offset] |= TARGET;
             return;
         }
-        let mut group = Group::default();
+        let mut group = std::mem::take(&mut self.group);
         group.targets.push(offset);
         self.bytes[offset] |= MAYBE_TARGET;
-        let accepted = self.reach(&mut group, vec![address]);
+        let accepted = self.reach(&mut group, address);
         self.settle(group, accepted, 0);
     }
 
@@ -194,21 +200,31 @@ impl Search<'_> {
     fn follow_on(&mut self, address: u64) {
         let Some(offset) = self.offset(address) else { return };
         if self.bytes[offset] & PROVEN != STARTS {
-            let mut group = Group::default();
-            let mut accepted = self.reach(&mut group, vec![address]);
+            let mut group = std::mem::take(&mut self.group);
+            let mut accepted = self.reach(&mut group, address);
             // What is data for somebody is not what a call returns to.
             let is_data = |(offset, length): &(usize, usize)| {
                 let range = self.address(*offset)..self.address(offset + length);
                 self.data.range(range.clone()).next().is_some()
                     || group.data.iter().any(|data| range.contains(data))
             };
-            accepted = accepted && !group.starts.iter().any(is_data);
+            let there_is_data = !(self.data.is_empty() && group.data.is_empty());
+            accepted = accepted && !(there_is_data && group.starts.iter().any(is_data));
             self.settle(group, accepted, WEAK);
         }
     }
 
-    /// Collects what is reached from `todo`. `false` if it can't be code.
-    fn reach(&mut self, group: &mut Group, mut todo: Vec<u64>) -> bool {
+    /// Collects what is reached from `first`. `false` if it can't be code.
+    fn reach(&mut self, group: &mut Group, first: u64) -> bool {
+        let mut todo = std::mem::take(&mut self.todo);
+        todo.push(first);
+        let is_possible = self.reach_all(group, &mut todo);
+        todo.clear();
+        self.todo = todo;
+        is_possible
+    }
+
+    fn reach_all(&mut self, group: &mut Group, todo: &mut Vec<u64>) -> bool {
         while let Some(address) = todo.pop() {
             let Some(offset) = self.offset(address) else {
                 // Running on beyond the end is right only where another function begins.
@@ -231,7 +247,7 @@ impl Search<'_> {
                 return false;
             }
             self.budget -= 1;
-            self.successors(group, &instruction, &mut todo);
+            self.successors(group, &instruction, todo);
         }
         true
     }
@@ -239,7 +255,7 @@ impl Search<'_> {
     /// Puts an instruction into the group, unless it is none or shares bytes with another.
     fn take(&mut self, group: &mut Group, offset: usize, instruction: &Instruction) -> bool {
         let length = instruction.len();
-        if instruction.is_invalid() || is_implausible(instruction) {
+        if is_implausible(instruction) {
             return false;
         }
         let rest = &mut self.bytes[offset + 1..offset + length];
@@ -249,34 +265,41 @@ impl Search<'_> {
         rest.iter_mut().for_each(|known| *known |= MAYBE_INSIDE);
         self.bytes[offset] |= MAYBE_STARTS;
         group.starts.push((offset, length));
-        group.data.extend(self.data_of(instruction));
+        self.needs = self.needs.max(offset + length);
+        for data in self.data_of(instruction).into_iter().flatten() {
+            group.data.push(data);
+            self.needs = self.needs.max((data - self.region.start) as usize + 1);
+        }
         self.note_references(group, instruction);
         true
     }
 
     /// What an instruction says of other regions.
-    fn note_references(&self, group: &mut Group, instruction: &Instruction) {
+    fn note_references(&mut self, group: &mut Group, instruction: &Instruction) {
         if instruction.is_ip_rel_memory_operand() {
             let place = instruction.ip_rel_memory_address();
             let is_address = instruction.mnemonic() == Mnemonic::Lea;
             match self.offset(place) {
+                None if !(self.region.may_start)(place) => {}
                 None if is_address && !self.is_loaded_through(instruction) => group.points_to.push(place),
                 None => group.loads_from.push(place),
                 Some(_) => {}
             }
         } else if self.region.is_absolute && instruction.op_kinds().any(|kind| kind == OpKind::Immediate32) {
-            group.points_to.push(u64::from(instruction.immediate32()));
+            let place = u64::from(instruction.immediate32());
+            group.points_to.extend((self.region.may_start)(place).then_some(place));
         }
     }
 
     /// Whether what follows loads through the address that an instruction has just taken: then it is that of data.
-    fn is_loaded_through(&self, taker: &Instruction) -> bool {
+    fn is_loaded_through(&mut self, taker: &Instruction) -> bool {
         const FAR: usize = 32;
         let register = taker.op0_register();
         let mut address = taker.next_ip();
         for _ in 0..FAR {
             let Some(offset) = self.offset(address) else { return false };
             let instruction = self.decode(offset);
+            self.needs = self.needs.max(offset + instruction.len());
             let loads = instruction.memory_base() == register || instruction.memory_index() == register;
             if loads && instruction.mnemonic() != Mnemonic::Lea {
                 return true;
@@ -354,8 +377,11 @@ impl Search<'_> {
     }
 
     /// Places in the region that an instruction names other than to jump there.
-    fn data_of(&self, instruction: &Instruction) -> impl Iterator<Item = u64> + use<> {
+    fn data_of(&self, instruction: &Instruction) -> [Option<u64>; 2] {
         let mut places = [None, None];
+        if !self.region.is_absolute && !instruction.is_ip_rel_memory_operand() {
+            return places;
+        }
         if instruction.is_ip_rel_memory_operand() {
             places[0] = Some(instruction.ip_rel_memory_address());
         } else if self.region.is_absolute && instruction.op_kinds().any(|kind| kind == OpKind::Memory) {
@@ -365,11 +391,11 @@ impl Search<'_> {
         let mut operands = 0..if self.region.is_absolute { instruction.op_count() } else { 0 };
         let immediate = operands.find(|index| wide(instruction.op_kind(*index)));
         places[1] = immediate.map(|index| instruction.immediate(index));
-        places.map(|place| place.filter(|place| self.offset(*place).is_some())).into_iter().flatten()
+        places.map(|place| place.filter(|place| self.offset(*place).is_some()))
     }
 
     /// Accepts a group, with a mark, or forgets it.
-    fn settle(&mut self, group: Group, accepted: bool, mark: u8) {
+    fn settle(&mut self, mut group: Group, accepted: bool, mark: u8) {
         for (offset, length) in &group.starts {
             let bytes = &mut self.bytes[*offset..offset + length];
             bytes.iter_mut().for_each(|byte| *byte &= !(MAYBE_STARTS | MAYBE_INSIDE));
@@ -393,6 +419,8 @@ impl Search<'_> {
             self.loads_from.extend(&group.loads_from);
             self.indirect.extend(&group.indirect);
         }
+        group.clear();
+        self.group = group;
     }
 
     /// Accepts the rest of a function that decodes cleanly from start to end.
@@ -449,58 +477,29 @@ impl Search<'_> {
             }
         }
     }
-
-    fn outcome(self) -> Outcome {
-        let mut proven = Vec::new();
-        let mut unproved = Counts::default();
-        let mut at = 0;
-        while at < self.bytes.len() {
-            let instruction = self.decode(at);
-            let class = Class::of(&instruction);
-            if self.bytes[at] & PROVEN == STARTS {
-                proven.push(Proven {
-                    address: instruction.ip(),
-                    length: instruction.len() as u8,
-                    class,
-                    is_target: self.bytes[at] & TARGET != 0,
-                    ends_block: instruction.flow_control() != FlowControl::Next,
-                });
-                at += instruction.len();
-                continue;
-            }
-            if let Some(class) = class {
-                unproved.add(class);
-            }
-            // A sweep over what is not proven, which finds its feet again where something is.
-            let length = if instruction.is_invalid() { 1 } else { instruction.len().max(1) };
-            let until = self.bytes[at + 1..].iter().take(length - 1).position(|known| known & STARTS != 0);
-            at += until.map_or(length, |before| before + 1);
-        }
-        Outcome { proven, unproved }
-    }
 }
 
 /// Whether no compiler and no programmer lets a program run such an instruction: it is a byte of a table.
 fn is_implausible(instruction: &Instruction) -> bool {
-    let zeros = instruction.code() == Code::Add_rm8_r8 && instruction.len() == 2 && {
-        // 00 00: add %al,(%rax)
-        instruction.memory_base() == iced_x86::Register::RAX
-            && instruction.memory_index() == iced_x86::Register::None
-            && instruction.op1_register() == iced_x86::Register::AL
-    };
-    zeros
-        || instruction.is_privileged()
-        || matches!(
-            instruction.mnemonic(),
-            Mnemonic::Into
-                | Mnemonic::Iretd
-                | Mnemonic::Iretq
-                | Mnemonic::Retf
-                | Mnemonic::Xlatb
-                | Mnemonic::Enter
-        )
-        || instruction.is_jmp_far()
-        || instruction.is_call_far()
-        || instruction.is_jmp_far_indirect()
-        || instruction.is_call_far_indirect()
+    // 00 00: add %al,(%rax)
+    let zeros = instruction.code() == Code::Add_rm8_r8
+        && instruction.len() == 2
+        && instruction.memory_base() == iced_x86::Register::RAX
+        && instruction.memory_index() == iced_x86::Register::None
+        && instruction.op1_register() == iced_x86::Register::AL;
+    zeros || IMPLAUSIBLE[instruction.code() as usize]
+}
+
+/// That of each of the decoder's codes.
+static IMPLAUSIBLE: LazyLock<Vec<bool>> = LazyLock::new(|| Code::values().map(is_implausible_code).collect());
+
+fn is_implausible_code(code: Code) -> bool {
+    use Mnemonic::{Enter, Into, Iretd, Iretq, Retf, Xlatb};
+    code == Code::INVALID
+        || code.is_privileged()
+        || matches!(code.mnemonic(), Into | Iretd | Iretq | Retf | Xlatb | Enter)
+        || code.is_jmp_far()
+        || code.is_call_far()
+        || code.is_jmp_far_indirect()
+        || code.is_call_far_indirect()
 }

@@ -4,8 +4,10 @@
 
 use std::ops::Range;
 
+use memchr::memmem;
+
 use super::bounds::{Bounds, Found};
-use super::elf::{Elf, text_at, u32_at, u64_at};
+use super::elf::{Elf, Section, Segment, text_at, u32_at, u64_at};
 
 /// How a version lays out its table.
 #[derive(Clone, Copy, Debug)]
@@ -40,14 +42,12 @@ impl GoTable {
             let bytes = elf.section_bytes(section)?;
             return GoTable::parse(elf, section.address, bytes);
         }
-        // What is not executable and not writable comes first: that is where it is.
-        let mut segments: Vec<_> = elf.segments.iter().collect();
-        segments.sort_by_key(|segment| segment.flags & 3);
-        segments.into_iter().find_map(|segment| {
-            let bytes = elf.at_address(segment.address, segment.memory_size)?;
+        // Other linkers than Go's put it among other data.
+        data(elf).into_iter().find_map(|range| {
+            let bytes = elf.at_address(range.start, range.end - range.start)?;
             starts(&bytes)
                 .take(MOST_TRIES)
-                .find_map(|at| GoTable::parse(elf, segment.address + at as u64, bytes[at..].to_vec()))
+                .find_map(|at| GoTable::parse(elf, range.start + at as u64, bytes[at..].to_vec()))
         })
     }
 
@@ -164,14 +164,30 @@ fn variable(bytes: &[u8], at: &mut usize) -> Option<u32> {
     None
 }
 
-/// Where a table may begin.
-fn starts(bytes: &[u8]) -> impl Iterator<Item = usize> {
-    (0..bytes.len().saturating_sub(64)).step_by(8).filter(|at| layout(&bytes[*at..]).is_some())
+/// Where a table may be: in sections with data, or in any segment where there are no sections. What is not writable comes first.
+fn data(elf: &Elf<'_>) -> Vec<Range<u64>> {
+    if elf.sections.is_empty() {
+        let mut segments: Vec<_> = elf.segments.iter().collect();
+        segments.sort_by_key(|segment| segment.flags & 3);
+        return segments.into_iter().map(Segment::addresses).collect();
+    }
+    let mut sections: Vec<_> = elf.sections.iter().filter(|section| section.is_data()).collect();
+    sections.sort_by_key(|section| section.flags & 1);
+    let addresses = |section: &Section| section.address..section.address.saturating_add(section.size);
+    sections.into_iter().map(addresses).collect()
 }
 
+/// Where a table may begin.
+fn starts(bytes: &[u8]) -> impl Iterator<Item = usize> {
+    let heads = memmem::find_iter(bytes, &BEHIND_MAGIC).filter_map(|at| at.checked_sub(4));
+    heads.filter(|at| at.is_multiple_of(8) && layout(&bytes[*at..]).is_some())
+}
+
+/// Two zeros, the smallest instruction's size, the size of an address.
+const BEHIND_MAGIC: [u8; 4] = [0, 0, 1, 8];
+
 fn layout(bytes: &[u8]) -> Option<Layout> {
-    // Two zeros, the smallest instruction's size, the size of an address.
-    if bytes.get(4..8) != Some(&[0, 0, 1, 8]) {
+    if bytes.get(4..8) != Some(&BEHIND_MAGIC) {
         return None;
     }
     Some(match u32_at(bytes, 0)? {

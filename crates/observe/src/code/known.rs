@@ -5,6 +5,7 @@ use std::fmt;
 use memchr::memmem::Finder;
 
 use super::image::Image;
+use super::parallel;
 use super::unwind::Caller;
 
 /// A library that is in an image, or is one.
@@ -120,14 +121,17 @@ pub(super) fn held(parts: &[Vec<u8>], needed: &[String]) -> Vec<Library> {
 /// What read-only data tells.
 fn in_data(parts: &[Vec<u8>]) -> Vec<Library> {
     let mut found: Vec<Library> = Vec::new();
-    for (text, has_version, name) in TEXTS {
+    let is_much = parts.iter().map(Vec::len).sum::<usize>() > 1 << 20;
+    let told = parallel::map(TEXTS, if is_much { 1 } else { TEXTS.len() }, |(text, has_version, _)| {
         let finder = Finder::new(text);
-        let library = parts.iter().find_map(|part| {
+        parts.iter().find_map(|part| {
             finder.find_iter(part).find_map(|at| {
                 let version = version(&part[at + text.len()..]);
                 (version.is_some() || !has_version).then(|| version.filter(|_| *has_version))
             })
-        });
+        })
+    });
+    for ((_, _, name), library) in TEXTS.iter().zip(told) {
         let Some(version) = library else { continue };
         // OpenSSL's descendants speak of OpenSSL.
         let is_heir = matches!(*name, "OpenSSL" | "BoringSSL");

@@ -22,6 +22,8 @@ mod go;
 mod image;
 pub mod known;
 mod names;
+mod outcome;
+mod parallel;
 mod pointers;
 mod reach;
 mod sites;

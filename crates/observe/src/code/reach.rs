@@ -5,13 +5,14 @@
 //! is proof of an instruction, and so is what the loader calls. An address may be that of a table, so it counts only where a
 //! function seems to begin, and where nobody loads from; and like every other entry only if all that is reached from there is possible.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use iced_x86::{Decoder, DecoderOptions, Mnemonic};
 
 use super::bounds::Functions;
-use super::flow;
+use super::flow::{self, References, Region};
+use super::parallel;
 use super::pointers::Pointers;
 use super::survey::{Code, of_region};
 
@@ -40,10 +41,7 @@ pub(super) fn everywhere(
     let starts = search.starts(functions, code, is_absolute);
     functions.add(starts, executable);
     for _ in 0..MOST_ROUNDS {
-        let entries: Vec<u64> = search.entered.iter().copied().collect();
-        for (range, members) in functions.regions() {
-            search.look_at(functions, code, range, &members, &entries, is_absolute);
-        }
+        search.look(functions, code, is_absolute);
         let starts = search.starts(functions, code, is_absolute);
         if starts.is_empty() {
             break;
@@ -73,6 +71,10 @@ fn looks_like_start(code: &[Code], address: u64, is_absolute: bool) -> bool {
     behind.starts_with(&MARK) || is_behind_gap || (is_behind_return && !is_absolute)
 }
 
+fn is_in(code: &[Code], address: u64) -> bool {
+    code.iter().any(|code| (code.start..code.end()).contains(&address))
+}
+
 /// Whether there is nothing but what assemblers and linkers fill gaps with.
 fn is_filled(gap: &[u8]) -> bool {
     let mut decoder = Decoder::new(64, gap, DecoderOptions::NONE);
@@ -81,38 +83,48 @@ fn is_filled(gap: &[u8]) -> bool {
 
 #[derive(Default)]
 struct Search {
-    done: HashSet<(u64, u64)>,
+    /// Regions that were looked at: by where they begin, where they ended then, and how much of them that depended on.
+    done: HashMap<u64, (u64, u64)>,
     called: BTreeSet<u64>,
     pointed_to: BTreeSet<u64>,
-    loaded_from: BTreeSet<u64>,
+    loaded_from: HashSet<u64>,
     entered: BTreeSet<u64>,
 }
 
+/// So many regions are looked at by a thread at once.
+const BATCH: usize = 64;
+
 impl Search {
-    fn look_at(
-        &mut self,
-        functions: &Functions,
-        code: &[Code],
-        range: Range<u64>,
-        members: &Range<usize>,
-        entries: &[u64],
-        is_absolute: bool,
-    ) {
-        let within = |code: &&Code| code.start <= range.start && range.end <= code.end();
-        let Some(code) = code.iter().find(within) else { return };
-        if !self.done.insert((range.start, range.end)) {
-            return;
+    /// Looks at all regions that are new, or of which too much was cut off since the last time.
+    fn look(&mut self, functions: &Functions, code: &[Code], is_absolute: bool) {
+        let entries: Vec<u64> = self.entered.iter().copied().collect();
+        let within = |range: &Range<u64>| {
+            code.iter().find(|code| code.start <= range.start && range.end <= code.end())
+        };
+        let is_known = |range: &Range<u64>| {
+            self.done.get(&range.start).is_some_and(|(end, needs)| range.end <= *end && *needs <= range.end)
+        };
+        let regions = functions.regions().into_iter().filter(|(range, _)| !is_known(range));
+        let todo: Vec<_> =
+            regions.filter_map(|(range, members)| Some((within(&range)?, range, members))).collect();
+        let may_start = |address| address % ALIGNMENT == 0 && is_in(code, address);
+        let found = parallel::map(&todo, BATCH, |(code, range, members)| {
+            let look = |region: &Region<'_>| flow::references(&Region { may_start: &may_start, ..*region });
+            of_region(functions, code, range, members, &entries, is_absolute, look)
+        });
+        for ((_, range, _), References { leaves_to, points_to, loads_from, needs }) in
+            todo.into_iter().zip(found)
+        {
+            self.done.insert(range.start, (range.end, needs));
+            self.called.extend(leaves_to);
+            self.pointed_to.extend(points_to);
+            self.loaded_from.extend(loads_from);
         }
-        let look = flow::references;
-        let found = of_region(functions, code, &range, members, entries, is_absolute, look);
-        self.called.extend(found.leaves_to);
-        self.pointed_to.extend(found.points_to);
-        self.loaded_from.extend(found.loads_from);
     }
 
     /// Starts that are new; the rest of what was called is entered in the middle of something.
     fn starts(&mut self, functions: &Functions, code: &[Code], is_absolute: bool) -> Vec<u64> {
-        let is_code = |address: &u64| code.iter().any(|code| (code.start..code.end()).contains(address));
+        let is_code = |address: &u64| is_in(code, *address);
         let may_start = |address: &u64| {
             let inside = functions.at(*address).map(|function| &functions.list[function]);
             inside.is_none_or(|function| function.is_endless() && function.start != *address)

@@ -1,7 +1,7 @@
 //! Where to stop a program to learn that it runs certain instructions: one place for each straight-line run of them.
 
 use super::classes::{Class, Classes, Counts};
-use super::flow::Proven;
+use super::outcome::Proven;
 
 /// The first instruction of a run: when it executes, so does the rest, as nothing jumps into the run or out of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

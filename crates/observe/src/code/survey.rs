@@ -5,7 +5,9 @@ use std::ops::Range;
 use super::bounds::Functions;
 use super::classes::{Class, Counts};
 use super::find;
-use super::flow::{self, Outcome, Region};
+use super::flow::Region;
+use super::outcome::{self, Outcome};
+use super::parallel;
 use super::pointers::Pointers;
 use super::reach;
 use super::sites::{self, Site};
@@ -19,6 +21,11 @@ pub(super) struct Code {
 impl Code {
     pub fn end(&self) -> u64 {
         self.start + self.bytes.len() as u64
+    }
+
+    /// Where it may hold an instruction of a class, in order.
+    fn candidates(&self) -> Vec<u64> {
+        find::all_candidates(&self.bytes).into_iter().map(|place| self.start + place as u64).collect()
     }
 
     /// The bytes of a range that lies in it.
@@ -44,14 +51,15 @@ impl Survey {
         is_absolute: bool,
         pointers: impl FnOnce() -> Pointers,
     ) -> Survey {
+        let candidates: Vec<Vec<u64>> = code.iter().map(Code::candidates).collect();
         let mut survey = Survey::new(functions);
-        survey.search(code, &[], is_absolute);
+        survey.search(code, &candidates, &[], is_absolute);
         // Where something stays unproved, all that other code says of it is looked at too.
         if survey.unproved.iter().any(|(class, _)| is_wanted(class)) && reach::is_worth_it(code) {
             let mut functions = survey.functions;
             let entries = reach::everywhere(&mut functions, code, executable, is_absolute, pointers());
             survey = Survey::new(functions);
-            survey.search(code, &entries, is_absolute);
+            survey.search(code, &candidates, &entries, is_absolute);
         }
         survey.sites.sort_by_key(|site| site.address);
         survey
@@ -61,51 +69,38 @@ impl Survey {
         Survey { functions, sites: Vec::new(), proven: Counts::default(), unproved: Counts::default() }
     }
 
-    fn search(&mut self, code: &[Code], entries: &[u64], is_absolute: bool) {
+    fn search(&mut self, code: &[Code], candidates: &[Vec<u64>], entries: &[u64], is_absolute: bool) {
         let regions = self.functions.regions();
-        for code in code {
-            self.search_in(code, &regions, entries, is_absolute);
+        for (code, candidates) in code.iter().zip(candidates) {
+            self.search_in(code, candidates, &regions, entries, is_absolute);
         }
     }
 
     fn search_in(
         &mut self,
         code: &Code,
+        candidates: &[u64],
         regions: &[(Range<u64>, Range<usize>)],
         entries: &[u64],
         is_absolute: bool,
     ) {
-        let mut candidates = Vec::new();
-        find::candidates(&code.bytes, |place| candidates.push(code.start + place as u64));
-        let mut rest = candidates.as_slice();
-        let mut covered = code.start;
-        for (range, members) in regions {
-            if range.start >= code.end() || range.end <= code.start {
-                continue;
+        let parts = parts_with(code, candidates, regions);
+        let outcomes = parallel::map(&parts, 16, |part| {
+            let Some(members) = &part.members else {
+                // Nothing says that there is a function.
+                let nothing =
+                    Region { code: code.at(&part.range), start: part.range.start, ..Region::default() };
+                return outcome::analyse(&nothing, part.candidates);
+            };
+            let look = |region: &Region<'_>| outcome::analyse(region, part.candidates);
+            of_region(&self.functions, code, &part.range, members, entries, is_absolute, look)
+        });
+        for (part, outcome) in parts.iter().zip(outcomes) {
+            match &part.members {
+                Some(members) => self.take(code, members, &outcome),
+                None => self.unproved.merge(&outcome.unproved),
             }
-            rest = self.between(code, covered..range.start, rest);
-            let range = range.start..range.end.min(code.end());
-            let count = rest.partition_point(|candidate| *candidate < range.end);
-            if count > 0 {
-                let outcome =
-                    of_region(&self.functions, code, &range, members, entries, is_absolute, flow::analyse);
-                self.take(code, members, &outcome);
-            }
-            rest = &rest[count..];
-            covered = range.end;
         }
-        self.between(code, covered..code.end(), rest);
-    }
-
-    /// Counts what there seems to be where nothing says that there is a function; returns the candidates behind it.
-    fn between<'a>(&mut self, code: &Code, range: Range<u64>, candidates: &'a [u64]) -> &'a [u64] {
-        let count = candidates.partition_point(|candidate| *candidate < range.end);
-        if count > 0 && range.start < range.end {
-            let code = code.at(&range);
-            let nothing = Region { code, start: range.start, ..Region::default() };
-            self.unproved.merge(&flow::analyse(&nothing).unproved);
-        }
-        &candidates[count..]
     }
 
     fn take(&mut self, code: &Code, members: &Range<usize>, outcome: &Outcome) {
@@ -115,11 +110,45 @@ impl Survey {
         self.sites.extend(sites);
         self.proven.merge(&proven);
         self.unproved.merge(&outcome.unproved);
-        for function in &mut self.functions.list[members.clone()] {
-            let at = outcome.proven.binary_search_by_key(&function.start, |proven| proven.address);
-            function.entry_proven = at.is_ok();
+        for (function, is_proven) in self.functions.list[members.clone()].iter_mut().zip(&outcome.entries) {
+            function.entry_proven = *is_proven;
         }
     }
+}
+
+/// A part of the code with candidates in it: a region of functions, or what lies between two.
+struct Part<'a> {
+    range: Range<u64>,
+    /// Which functions; none between them.
+    members: Option<Range<usize>>,
+    candidates: &'a [u64],
+}
+
+/// The parts of the code in which there are candidates.
+fn parts_with<'a>(
+    code: &Code,
+    candidates: &'a [u64],
+    regions: &[(Range<u64>, Range<usize>)],
+) -> Vec<Part<'a>> {
+    let mut rest = candidates;
+    let mut parts = Vec::new();
+    let mut put = |range: Range<u64>, members: Option<Range<usize>>| {
+        let (inside, behind) = rest.split_at(rest.partition_point(|candidate| *candidate < range.end));
+        rest = behind;
+        if !inside.is_empty() && range.start < range.end {
+            parts.push(Part { range, members, candidates: inside });
+        }
+    };
+    let mut covered = code.start;
+    for (range, members) in regions {
+        if range.start < code.end() && code.start < range.end {
+            put(covered..range.start, None);
+            covered = range.end.min(code.end());
+            put(range.start..covered, Some(members.clone()));
+        }
+    }
+    put(covered..code.end(), None);
+    parts
 }
 
 /// Whether proof of a class is worth decoding everything. PadLock's instructions are in many programs and run in few.
@@ -150,5 +179,6 @@ pub(super) fn of_region<T>(
         entries: &entries[first..first + count],
         is_absolute,
         starts_at: &|address| functions.starts_at(address),
+        ..Region::default()
     })
 }

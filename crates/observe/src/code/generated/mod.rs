@@ -11,7 +11,8 @@ use std::ops::Range;
 use super::bounds::{Bounds, Function};
 use super::classes::Counts;
 use super::find;
-use super::flow::{self, Region};
+use super::flow::Region;
+use super::outcome;
 use super::sites::{self, Site};
 use super::unwind::Modules;
 use crate::memory::Memory;
@@ -95,21 +96,16 @@ type Told = (Range<u64>, String);
 
 /// Looks at code that a machine told of. `None` where it holds no instruction of a class.
 fn stretch(start: u64, bytes: Vec<u8>, origin: Origin, told: &[Told]) -> Option<Stretch> {
-    let mut any = false;
-    find::candidates(&bytes, |_| any = true);
-    if !any {
+    let mut candidates = Vec::new();
+    find::candidates(&bytes, |place| candidates.push(start + place as u64));
+    if candidates.is_empty() {
         return None;
     }
     // Such code has tables among its functions, so it is followed and never swept.
     let functions: Vec<_> = told.iter().map(|(range, _)| (range.clone(), false)).collect();
-    let outcome = flow::analyse(&Region {
-        start,
-        code: &bytes,
-        functions: &functions,
-        entries: &[],
-        is_absolute: true,
-        starts_at: &|_| false,
-    });
+    let region =
+        Region { start, code: &bytes, functions: &functions, is_absolute: true, ..Region::default() };
+    let outcome = outcome::analyse(&region, &candidates);
     let at = |address: u64| told.partition_point(|(range, _)| range.start <= address).checked_sub(1);
     let read = |address: u64, length: usize| &bytes[(address - start) as usize..][..length];
     let (sites, proven) = sites::of(&outcome.proven, at, read);
@@ -117,13 +113,12 @@ fn stretch(start: u64, bytes: Vec<u8>, origin: Origin, told: &[Told]) -> Option<
     if proven.total() == 0 && unproved.total() == 0 {
         return None;
     }
-    let is_proven = |address| outcome.proven.binary_search_by_key(&address, |proven| proven.address).is_ok();
-    let functions = told.iter().map(|(range, name)| Function {
+    let functions = told.iter().zip(&outcome.entries).map(|((range, name), is_proven)| Function {
         start: range.start,
         end: range.end,
         name: Some(name.as_str().into()),
         bounds: Bounds::Jit,
-        entry_proven: is_proven(range.start),
+        entry_proven: *is_proven,
     });
     let functions = functions.collect();
     Some(Stretch { start, bytes, origin, functions, sites, proven, unproved })
