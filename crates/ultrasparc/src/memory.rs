@@ -10,6 +10,7 @@
 //! the inlined loads and stores check it by the length of the table of pages, which is that of the reservation.
 #![allow(unsafe_code)]
 
+mod file;
 mod shared;
 
 use std::io;
@@ -18,6 +19,8 @@ use std::ptr::NonNull;
 
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
+pub(crate) use file::after_sigbus;
+use file::permitted;
 use shared::Shared;
 
 /// What the processor's pages are long, and the unit of protection.
@@ -33,7 +36,8 @@ const PAGE_BITS: u32 = PAGE_BYTES.trailing_zeros();
 const PAGES: usize = (SPAN_BYTES / PAGE_BYTES) as usize;
 const FREE_PAGE: usize = (FREE_BASE / PAGE_BYTES) as usize;
 
-/// In a page's byte, beside its [`Protection`]: there is a page; blocks were made from it.
+/// In a page's byte, beside its [`Protection`]: it is a file's, see [`file`]; there is a page; blocks were made from it.
+const FILE: u8 = 0x08;
 const MAPPED: u8 = 0x10;
 const CODE: u8 = 0x20;
 
@@ -46,6 +50,8 @@ pub struct Fault {
     pub access: Access,
     /// Whether there is a page, which only does not permit it.
     pub mapped: bool,
+    /// Whether the page permits it, and the file has ended that is mapped there.
+    pub ended: bool,
 }
 
 /// What is done to memory.
@@ -194,7 +200,7 @@ impl Memory {
     /// The first page that is not there; those before it are changed.
     pub fn protect(&mut self, address: u64, length: u64, protection: Protection) -> Result<(), Fault> {
         if address.checked_add(length).is_none_or(|end| end > SPAN_BYTES) {
-            return Err(Fault { address, access: Access::Read, mapped: false });
+            return Err(Fault { address, access: Access::Read, mapped: false, ended: false });
         }
         for page in pages_of(address, length) {
             if self.pages[page] & MAPPED == 0 {
@@ -202,10 +208,12 @@ impl Memory {
                     address: (page as u64) << PAGE_BITS,
                     access: Access::Read,
                     mapped: false,
+                    ended: false,
                 });
             }
             self.forget_code(page);
-            self.pages[page] = protection.page();
+            let is_of_file = self.pages[page] & FILE != 0;
+            self.pages[page] = if is_of_file { protection.page_of_file() } else { protection.page() };
         }
         Ok(())
     }
@@ -214,7 +222,7 @@ impl Memory {
     #[must_use]
     pub fn protection(&self, address: u64) -> Option<Protection> {
         let page = self.pages.get((address >> PAGE_BITS) as usize)?;
-        (page & MAPPED != 0).then_some(Protection(page & Protection::ALL.0))
+        (page & MAPPED != 0).then_some(Protection(permitted(*page) & Protection::ALL.0))
     }
 
     /// The lowest address, of those for mappings without a place of their own, with `length` bytes free.
@@ -291,12 +299,17 @@ impl Memory {
     /// # Errors
     /// The first address that can't be read.
     pub fn c_string(&self, address: u64) -> Result<Vec<u8>, Fault> {
-        let mut string = Vec::new();
+        let (mut string, mut at) = (Vec::new(), address);
         loop {
-            match self.load_u8(address.wrapping_add(string.len() as u64))? {
-                0 => return Ok(string),
-                byte => string.push(byte),
+            // A page may be the last, in which the string ends.
+            let rest = PAGE_BYTES - at % PAGE_BYTES;
+            let bytes = self.bytes(at, rest as usize, Access::Read)?;
+            if let Some(end) = bytes.iter().position(|byte| *byte == 0) {
+                string.extend_from_slice(&bytes[..end]);
+                return Ok(string);
             }
+            string.extend_from_slice(bytes);
+            at += rest;
         }
     }
 
@@ -310,14 +323,27 @@ impl Memory {
         Ok(u32::from_be_bytes(word))
     }
 
-    /// Where a range lies in the host, if each of its pages has one of `bits`.
+    /// Where a range lies in the host that can be gone through: each of its pages has one of `bits`, and no file has ended.
     fn span(&self, address: u64, length: usize, bits: u8, access: Access) -> Result<*mut u8, Fault> {
+        let at = self.permitted_span(address, length, bits, access)?;
+        self.look_at_files(address, length as u64, access)?;
+        Ok(at)
+    }
+
+    /// Where a range lies in the host, if each of its pages has one of `bits`.
+    fn permitted_span(
+        &self,
+        address: u64,
+        length: usize,
+        bits: u8,
+        access: Access,
+    ) -> Result<*mut u8, Fault> {
         let end = address.checked_add(length as u64).filter(|end| *end <= SPAN_BYTES);
         if end.is_none() {
             return Err(self.fault(address, access));
         }
         let pages = pages_of(address, length as u64);
-        if let Some(wrong) = self.pages[pages.clone()].iter().position(|page| page & bits == 0) {
+        if let Some(wrong) = self.pages[pages.clone()].iter().position(|page| permitted(*page) & bits == 0) {
             let page = (pages.start + wrong) as u64;
             return Err(self.fault(address.max(page << PAGE_BITS), access));
         }
@@ -327,7 +353,7 @@ impl Memory {
 
     #[cold]
     fn fault(&self, address: u64, access: Access) -> Fault {
-        Fault { address, access, mapped: self.protection(address).is_some() }
+        Fault { address, access, mapped: self.protection(address).is_some(), ended: false }
     }
 
     /// Gives the range's pages back to the host, so that they are zero when touched again.
@@ -415,7 +441,9 @@ macro_rules! width {
                         self.base.as_ptr().add(address as usize).cast::<$type>().read()
                     }))
                 }
-                _ => Err(self.fault(address, Access::Read)),
+                _ => self
+                    .load_slowly(address, size_of::<$type>() as u64)
+                    .map(|value| <$type>::from_be(value as $type)),
             }
         }
 
@@ -432,7 +460,7 @@ macro_rules! width {
                     unsafe { self.base.as_ptr().add(address as usize).cast::<$type>().write(value.to_be()) };
                     Ok(())
                 }
-                _ => Err(self.fault(address, Access::Write)),
+                _ => self.store_slowly(address, size_of::<$type>() as u64, value.to_be().into()),
             }
         }
     };

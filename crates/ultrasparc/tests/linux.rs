@@ -307,6 +307,46 @@ read 0 errno 0
 }
 
 #[test]
+fn who_touches_what_is_behind_a_files_end_gets_sigbus() {
+    // What Linux says; qemu dies of it.
+    const CALLS: &str = "write -1 errno 14
+write part -1 errno 14
+read -1 errno 14
+names -1 errno 14
+path -1 errno 14
+pieces -1 errno 14
+sync 0 errno 0
+";
+    let touches = "load bus 1 code 2 page 2 and 5
+wide load bus 1 code 2 page 2 and 16
+short load bus 1 code 2 page 2 and 2
+int load bus 1 code 2 page 2 and 4
+float load bus 1 code 2 page 2 and 8
+store bus 1 code 2 page 3 and 0
+short store bus 1 code 2 page 3 and 2
+int store bus 1 code 2 page 3 and 4
+wide store bus 1 code 2 page 3 and 8
+exchange bus 1 code 2 page 3 and 4
+went on 0
+before done
+is 7 1
+copy bus 1 code 2 page 2 and 0
+protected bus 1 code 2 page 3 and 0
+ended 1 1 1
+grown 1 42
+there done
+taken bus 1 code 2 page 1 and 0
+kept done
+";
+    let guest = Guest::of("ended", &["-static"]);
+    let output = guest.ours(NONE);
+    // Without a handler, with one, and when another process has made the file shorter.
+    assert_eq!(text(&output), [CALLS, CALLS, touches, CALLS].concat());
+    assert_eq!(end(&output), (Some(0), None));
+    assert_eq!(end(&guest.ours(&["unhandled"])), (None, Some(libc::SIGBUS)));
+}
+
+#[test]
 fn pending_signals_are_read_with_sparcs_numbers() {
     // qemu loses what is sent along.
     let expected = "signalfd 1 1 1

@@ -168,7 +168,7 @@ impl Cpu {
     fn no_space(&self, asi: u8, address: u64, access: Access) -> Trap {
         match self.space(asi) {
             Space::Privileged => Trap::PrivilegedAction,
-            _ => Trap::Memory(Fault { address, access, mapped: true }),
+            _ => Trap::Memory(Fault { address, access, mapped: true, ended: false }),
         }
     }
 

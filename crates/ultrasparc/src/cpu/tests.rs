@@ -139,7 +139,10 @@ fn a_trap_in_a_delay_slot_leaves_the_target_in_npc() {
         (vec![register(2, 0x38, 0, G[5], 0, 0), load], DATA),
     ] {
         let (trap, cpu) = both_ways(&words, |cpu| cpu.r[5] = DATA);
-        assert_eq!(trap, Trap::Memory(Fault { address: 0, access: Access::Read, mapped: false }));
+        assert_eq!(
+            trap,
+            Trap::Memory(Fault { address: 0, access: Access::Read, mapped: false, ended: false })
+        );
         assert_eq!(cpu.pc, CODE + 4 * (words.len() as u64 - 1));
         assert_eq!(cpu.npc, target);
     }
@@ -201,10 +204,10 @@ fn what_a_fused_op_refuses_stops_at_the_right_instruction() {
     // add, load: the second traps. load, add: the first does. Both with the sum where the address is.
     let load = |rd: u8, rs1: u8| immediate(3, 0x0b, rd, rs1, 0);
     let (trap, cpu) = both_ways(&[NOP, add(G[1], 0, 8), load(G[2], G[1]), END], |_| {});
-    assert_eq!(trap, Trap::Memory(Fault { address: 8, access: Access::Read, mapped: false }));
+    assert_eq!(trap, Trap::Memory(Fault { address: 8, access: Access::Read, mapped: false, ended: false }));
     assert_eq!((cpu.pc, cpu.r[1]), (CODE + 8, 8));
     let (trap, cpu) = both_ways(&[load(G[1], 0), add(G[2], G[1], 8), END], |_| {});
-    assert_eq!(trap, Trap::Memory(Fault { address: 0, access: Access::Read, mapped: false }));
+    assert_eq!(trap, Trap::Memory(Fault { address: 0, access: Access::Read, mapped: false, ended: false }));
     assert_eq!((cpu.pc, cpu.r[2]), (CODE, 0));
     let store = immediate(3, 0x0e, G[1], G[1], 1);
     let (trap, cpu) = both_ways(&[add(G[1], 0, 8), store, END], |_| {});
@@ -408,9 +411,15 @@ fn code_whose_page_changes_is_seen_at_once() {
     assert_eq!(cpu.run(), Trap::Software(0));
     cpu.memory.protect(CODE, PAGE_BYTES, Protection::DATA).unwrap();
     cpu.jump(CODE);
-    assert_eq!(cpu.run(), Trap::Memory(Fault { address: CODE, access: Access::Execute, mapped: true }));
+    assert_eq!(
+        cpu.run(),
+        Trap::Memory(Fault { address: CODE, access: Access::Execute, mapped: true, ended: false })
+    );
     cpu.memory.unmap(CODE, PAGE_BYTES);
-    assert_eq!(cpu.run(), Trap::Memory(Fault { address: CODE, access: Access::Execute, mapped: false }));
+    assert_eq!(
+        cpu.run(),
+        Trap::Memory(Fault { address: CODE, access: Access::Execute, mapped: false, ended: false })
+    );
     cpu.memory.map(CODE, PAGE_BYTES, Protection::ALL);
     place(&mut cpu, CODE, &[mov(G[1], 9), END]);
     assert_eq!(cpu.run(), Trap::Software(0));
@@ -427,7 +436,7 @@ fn blocks_go_on_over_pages_and_stop_where_there_is_none() {
     let last = CODE + 2 * PAGE_BYTES - 4;
     place(&mut cpu, last, &[branch(ALWAYS, false, -2)]);
     cpu.jump(last);
-    let fault = Fault { address: last + 4, access: Access::Execute, mapped: false };
+    let fault = Fault { address: last + 4, access: Access::Execute, mapped: false, ended: false };
     assert_eq!(cpu.run(), Trap::Memory(fault));
     assert_eq!((cpu.pc, cpu.npc), (last + 4, last - 8));
 }
@@ -454,13 +463,13 @@ fn memory_ends_where_its_pages_do() {
     assert!(cpu.memory.bytes(u64::MAX, 2, Access::Read).is_err());
     assert_eq!(
         cpu.memory.write(end - 4, &[1; 8]),
-        Err(Fault { address: end, access: Access::Write, mapped: false })
+        Err(Fault { address: end, access: Access::Write, mapped: false, ended: false })
     );
     assert_eq!(cpu.memory.load_u32(end - 4), Ok(0), "nothing of a refused write is there");
     cpu.memory.protect(DATA, PAGE_BYTES, Protection::READ).unwrap();
     assert_eq!(
         cpu.memory.store_u8(DATA, 1),
-        Err(Fault { address: DATA, access: Access::Write, mapped: true })
+        Err(Fault { address: DATA, access: Access::Write, mapped: true, ended: false })
     );
     cpu.memory.protect(DATA, PAGE_BYTES, Protection::NONE).unwrap();
     assert!(cpu.memory.load_u8(DATA).is_err());
@@ -568,7 +577,10 @@ fn loads_without_faults_are_zero_where_there_is_nothing() {
     let (result, cpu) = one(register(3, 0x1b, G[2], G[1], 0, 0x82), &[], nowhere);
     assert_eq!((result, cpu.r[2]), (Ok(()), 0));
     let (result, _) = one(register(3, 0x1b, G[2], G[1], 0, 0x80), &[], nowhere);
-    assert_eq!(result, Err(Trap::Memory(Fault { address: 8, access: Access::Read, mapped: false })));
+    assert_eq!(
+        result,
+        Err(Trap::Memory(Fault { address: 8, access: Access::Read, mapped: false, ended: false }))
+    );
     let (result, _) = one(register(3, 0x1b, G[2], G[1], 0, 0x82), &[], |cpu| cpu.r[1] = 9);
     assert_eq!(result, Err(Trap::NotAligned(9)));
 }
@@ -692,7 +704,10 @@ fn atomic_operations() {
         cpu.memory.protect(DATA, PAGE_BYTES, Protection::READ).unwrap();
         cpu.r[2] = 1;
     });
-    assert_eq!(result, Err(Trap::Memory(Fault { address: INSIDE, access: Access::Write, mapped: true })));
+    assert_eq!(
+        result,
+        Err(Trap::Memory(Fault { address: INSIDE, access: Access::Write, mapped: true, ended: false }))
+    );
 }
 
 #[test]

@@ -11,7 +11,7 @@
 //! - `call`: the kernel touches what [`Number`] says and nothing else; `call` checks that this lies in the slices it was given.
 //!   None of the calls maps, unmaps or protects memory of this process, and none starts a thread.
 //! - the handler: it runs with all signals blocked in the only thread that takes them, writes statics of its own, and changes
-//!   in the interrupted context the mask and, between two labels, the program counter.
+//!   in the interrupted context the mask and, between two labels, the program counter: of calls, and of accesses to files' pages.
 //! - `fork` is called in a process of one thread.
 #![allow(unsafe_code)]
 
@@ -333,9 +333,6 @@ numbers! {
     EPOLL_CTL = SYS_epoll_ctl [3: ReadsBytes(b::EPOLL_EVENT as u64)];
     EPOLL_WAIT = SYS_epoll_pwait [1: Each(2, b::EPOLL_EVENT as u64), 4: Reads(5)];
 
-    // The kernel looks at no byte itself.
-    MSYNC = SYS_msync [0: Reads(1)];
-
     // System V's segments, semaphores and queues.
     SHMGET = SYS_shmget [];
     SHMCTL = SYS_shmctl [2: WritesBytes(b::SHMID as u64)];
@@ -561,6 +558,13 @@ fn all_blocked() -> u64 {
 extern "C" fn handler(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel gives a handler that asked for it the information and the context that it interrupted.
     let (code, context) = unsafe { ((*info).si_code, &mut *context.cast::<libc::ucontext_t>()) };
+    if signal == libc::SIGBUS
+        && code > 0
+        && let Some(after) = crate::memory::after_sigbus(*program_counter(context))
+    {
+        *program_counter(context) = after;
+        return;
+    }
     if OF_FAULTS.contains(&signal) && code > 0 {
         // This process is at fault, not the program. The instruction faults again, and the process ends.
         // SAFETY: the default disposition is no handler.

@@ -10,7 +10,7 @@ use crate::linux::errno::Errno;
 use crate::linux::host::{self, Disposition};
 use crate::linux::process::{After, Ended, Process};
 use crate::linux::structures::{Fields, guest_u32, guest_u64, host_u32, host_u64};
-use crate::memory::Access;
+use crate::memory::{Access, Fault};
 
 /// The host's number that stands for SPARC's SIGEMT, which the host lacks: that of SIGSTKFLT, which no kernel sends.
 pub const EMT_ON_HOST: i32 = libc::SIGSTKFLT;
@@ -252,6 +252,7 @@ pub fn of_trap(cpu: &Cpu, trap: Trap) -> Option<Signal> {
     const ILL_ILLOPC: u32 = 1;
     const ILL_PRVOPC: u32 = 5;
     const BUS_ADRALN: u32 = 1;
+    const BUS_ADRERR: u32 = 2;
     const SEGV_MAPERR: u32 = 1;
     const SEGV_ACCERR: u32 = 2;
     const FPE_INTDIV: u32 = 1;
@@ -261,9 +262,13 @@ pub fn of_trap(cpu: &Cpu, trap: Trap) -> Option<Signal> {
         Trap::PrivilegedOpcode(_) | Trap::PrivilegedAction => about(SIGILL, ILL_PRVOPC, cpu.pc),
         Trap::NotAligned(address) => about(SIGBUS, BUS_ADRALN, address),
         Trap::Memory(fault) => {
-            let code = if fault.mapped { SEGV_ACCERR } else { SEGV_MAPERR };
+            let (signal, code) = match fault {
+                Fault { ended: true, .. } => (SIGBUS, BUS_ADRERR),
+                Fault { mapped: true, .. } => (SIGSEGV, SEGV_ACCERR),
+                Fault { .. } => (SIGSEGV, SEGV_MAPERR),
+            };
             let address = if fault.access == Access::Execute { cpu.pc } else { fault.address };
-            about(SIGSEGV, code, address)
+            about(signal, code, address)
         }
         Trap::DivisionByZero => about(SIGFPE, FPE_INTDIV, cpu.pc),
         Trap::TagOverflow => about(SIGEMT, EMT_TAGOVF, cpu.pc),
@@ -296,14 +301,14 @@ pub fn unknown_trap(cpu: &Cpu) -> Signal {
     about(SIGILL, ILL_ILLTRP, cpu.pc)
 }
 
-/// Whether a signal ends a program that does nothing about it. Those of faults are not among them: of the program's
-/// they are made here, and this process's own are not to be caught.
+/// Whether a signal ends a program that does nothing about it. Those of faults are not among them but for SIGBUS, which the host
+/// makes of a file's end: of the program's others they are made here, and this process's own are not to be caught.
 fn ends(number: u64) -> bool {
     use libc::{
-        SIGABRT, SIGALRM, SIGHUP, SIGINT, SIGPIPE, SIGPROF, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGVTALRM,
-        SIGXCPU, SIGXFSZ,
+        SIGABRT, SIGALRM, SIGBUS, SIGHUP, SIGINT, SIGPIPE, SIGPROF, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
+        SIGVTALRM, SIGXCPU, SIGXFSZ,
     };
-    let plain = [SIGHUP, SIGINT, SIGQUIT, SIGABRT, SIGPIPE, SIGALRM, SIGTERM, SIGUSR1, SIGUSR2];
+    let plain = [SIGHUP, SIGINT, SIGQUIT, SIGABRT, SIGPIPE, SIGALRM, SIGTERM, SIGUSR1, SIGUSR2, SIGBUS];
     let timed = [SIGVTALRM, SIGPROF, SIGXCPU, SIGXFSZ];
     let host = to_host(number);
     plain.contains(&host) || timed.contains(&host)

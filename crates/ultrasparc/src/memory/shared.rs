@@ -11,7 +11,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-use rustix::mm::{MapFlags, MremapFlags, ProtFlags};
+use rustix::mm::{MapFlags, MremapFlags, MsyncFlags, ProtFlags};
 
 use super::{Access, Fault, Memory, PAGE_BITS, PAGE_BYTES, Protection, pages_of};
 
@@ -21,6 +21,8 @@ pub(super) struct Shared {
     pages: Range<usize>,
     /// Whether this process may never write them.
     read_only: bool,
+    /// Whether they are a file's.
+    of_file: bool,
 }
 
 impl Shared {
@@ -39,7 +41,7 @@ impl Shared {
         [start..end.min(pages.start), start.max(pages.end)..end]
             .into_iter()
             .filter(|rest| !rest.is_empty())
-            .map(move |pages| Shared { pages, read_only: self.read_only })
+            .map(move |pages| Shared { pages, ..self })
     }
 }
 
@@ -53,7 +55,7 @@ impl Memory {
         self.map(address, length, protection);
         let pages = pages_of(address, length);
         self.renew(pages.clone(), MapFlags::SHARED)?;
-        self.shared.push(Shared { pages, read_only: false });
+        self.shared.push(Shared { pages, read_only: false, of_file: false });
         Ok(())
     }
 
@@ -79,7 +81,7 @@ impl Memory {
         if from as isize == -1 {
             return Err(io::Error::last_os_error());
         }
-        self.adopt(from, bytes, Shared { pages, read_only }, protection)
+        self.adopt(from, bytes, Shared { pages, read_only, of_file: false }, protection)
     }
 
     /// As [`Memory::map`], and the pages are those of a file, given by its descriptor and an offset: who else maps or reads the file
@@ -105,7 +107,7 @@ impl Memory {
         if from == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        self.adopt(from, bytes, Shared { pages, read_only: !writable }, protection)
+        self.adopt(from, bytes, Shared { pages, read_only: !writable, of_file: true }, protection)
     }
 
     /// Puts a mapping that nobody knows yet in the place of pages.
@@ -129,8 +131,27 @@ impl Memory {
             let _ = unsafe { rustix::mm::munmap(from, bytes) };
             return Err(error.into());
         }
+        if shared.of_file {
+            self.are_of_file(shared.pages.clone(), protection);
+        }
         self.shared.push(shared);
         Ok(())
+    }
+
+    /// Has the disk have what was written to files that are mapped in a range.
+    ///
+    /// # Errors
+    /// The host's.
+    pub fn sync(&self, address: u64, length: u64, flags: u32) -> io::Result<()> {
+        let pages = pages_of(address, length);
+        if !self.shared.iter().any(|shared| shared.overlaps(&pages)) {
+            return Ok(());
+        }
+        // SAFETY: the pages lie inside the reservation. Their bytes stay as they are.
+        unsafe {
+            let at = self.base.as_ptr().add(pages.start << PAGE_BITS).cast();
+            Ok(rustix::mm::msync(at, pages.len() << PAGE_BITS, MsyncFlags::from_bits_retain(flags))?)
+        }
     }
 
     /// Has the page in which a mapped file ends be zeros from there on, as a program finds it that only reads: the host's page may
@@ -158,7 +179,7 @@ impl Memory {
         let pages = pages_of(old, old_length);
         let whole = |shared: &&Shared| shared.pages.start <= pages.start && pages.end <= shared.pages.end;
         let found = self.shared.iter().find(whole).ok_or(io::ErrorKind::OutOfMemory)?;
-        let read_only = found.read_only;
+        let (read_only, of_file) = (found.read_only, found.of_file);
         let protection = self.protection(old).unwrap_or(Protection::NONE);
         // SAFETY: a new mapping of what is shared there, at an address that the host chooses: of a length of zero nothing is
         // moved.
@@ -170,7 +191,7 @@ impl Memory {
         self.adopt(
             from,
             new_length as usize,
-            Shared { pages: pages_of(new, new_length), read_only },
+            Shared { pages: pages_of(new, new_length), read_only, of_file },
             protection,
         )
     }
@@ -271,7 +292,7 @@ impl Memory {
         if !address.is_multiple_of(size) {
             return Err(self.fault(address, Access::Write));
         }
-        self.span(address, size as usize, Protection::WRITE.0, Access::Write)
+        self.permitted_place(address, size)
     }
 }
 

@@ -56,13 +56,9 @@ fn locked(p: &mut Process, address: u64, length: u64) -> Answer {
 fn msync(p: &mut Process, a: &[u64; 6]) -> Answer {
     aligned(a[0])?;
     range(p, a[0], a[1])?;
-    let length = pages(a[1])?;
-    let shared = (a[0]..a[0] + length).step_by(PAGE_BYTES as usize).any(|page| p.cpu.memory.is_shared(page));
-    match p.bytes(a[0], length) {
-        // The file has it already; this has the disk have it.
-        Ok(bytes) if shared => host::call(host::MSYNC, [bytes.into(), length.into(), int(a[2]).into()]),
-        _ => Ok(0),
-    }
+    // The file has it already; this has the disk have it.
+    let synchronized = p.cpu.memory.sync(a[0], pages(a[1])?, a[2] as u32);
+    synchronized.map(|()| 0).map_err(|error| Errno(error.raw_os_error().unwrap_or(libc::EIO)))
 }
 
 /// Checks that each page of a range is there, which begins with a page.

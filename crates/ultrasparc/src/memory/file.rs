@@ -1,0 +1,232 @@
+//! Pages of files, which may end: behind its end a file's page is there to be named, and whoever touches it gets SIGBUS. So does the
+//! emulator, from its own kernel, where others make a file shorter at any time; it must be the program's.
+//!
+//! Such pages permit nothing in the bits that the inlined loads and stores look at, so that their accesses come here. They are made
+//! by instructions at known places, which the handler of SIGBUS goes on behind: the access has not been made then, and the
+//! instruction of the program has changed nothing, as on the machine. Ranges that the emulator itself or the kernel goes
+//! through are looked at beforehand; where another process takes a page away between that look and the access, SIGBUS ends the emulator,
+//! as it ends a program that does not handle it.
+//!
+//! What differs from the machine is only where the file's last page ends: with the host's, which may be shorter.
+//!
+//! # Safety
+//! `reach` is given an address inside the reservation, at a multiple of the size, as `Memory::span` found it.
+#![allow(unsafe_code)]
+
+use rustix::mm::Advice;
+
+use super::{Access, FILE, Fault, Memory, PAGE_BITS, PAGE_BYTES, Protection, pages_of};
+
+/// What [`reach`] does, beside the size's logarithm.
+const LOAD: u64 = 0;
+const STORE: u64 = 4;
+
+/// What [`reach`] answers.
+#[repr(C)]
+struct Reached {
+    value: u64,
+    failed: u64,
+}
+
+/// Loads or stores 1, 2, 4 or 8 bytes. A handler that finds the program counter between the first two labels moves it to the third.
+///
+/// # Safety
+/// The address is that many bytes of the reservation, or SIGBUS comes of it.
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+unsafe extern "C" fn reach(at: *mut u8, value: u64, what: u64) -> Reached {
+    std::arch::naked_asm!(
+        "lea rax, [rip + 3f]",
+        "lea rax, [rax + 8 * rdx]",
+        "xor edx, edx",
+        "jmp rax",
+        ".globl millstream_sparc_reach_begin",
+        ".globl millstream_sparc_reach_end",
+        ".globl millstream_sparc_reach_failed",
+        ".hidden millstream_sparc_reach_begin",
+        ".hidden millstream_sparc_reach_end",
+        ".hidden millstream_sparc_reach_failed",
+        ".p2align 3",
+        "millstream_sparc_reach_begin:",
+        "3:",
+        "movzx eax, byte ptr [rdi]",
+        "ret",
+        ".p2align 3",
+        "movzx eax, word ptr [rdi]",
+        "ret",
+        ".p2align 3",
+        "mov eax, dword ptr [rdi]",
+        "ret",
+        ".p2align 3",
+        "mov rax, qword ptr [rdi]",
+        "ret",
+        ".p2align 3",
+        "mov byte ptr [rdi], sil",
+        "ret",
+        ".p2align 3",
+        "mov word ptr [rdi], si",
+        "ret",
+        ".p2align 3",
+        "mov dword ptr [rdi], esi",
+        "ret",
+        ".p2align 3",
+        "mov qword ptr [rdi], rsi",
+        "ret",
+        "millstream_sparc_reach_end:",
+        "millstream_sparc_reach_failed:",
+        "mov edx, 1",
+        "ret",
+    )
+}
+
+/// Loads or stores 1, 2, 4 or 8 bytes. A handler that finds the program counter between the first two labels moves it to the third.
+///
+/// # Safety
+/// The address is that many bytes of the reservation, or SIGBUS comes of it.
+#[cfg(target_arch = "aarch64")]
+#[unsafe(naked)]
+unsafe extern "C" fn reach(at: *mut u8, value: u64, what: u64) -> Reached {
+    std::arch::naked_asm!(
+        "mov x9, x0",
+        "adr x10, 3f",
+        "add x10, x10, x2, lsl 3",
+        "mov x2, x1",
+        "mov x0, 0",
+        "mov x1, 0",
+        "br x10",
+        ".globl millstream_sparc_reach_begin",
+        ".globl millstream_sparc_reach_end",
+        ".globl millstream_sparc_reach_failed",
+        ".hidden millstream_sparc_reach_begin",
+        ".hidden millstream_sparc_reach_end",
+        ".hidden millstream_sparc_reach_failed",
+        "millstream_sparc_reach_begin:",
+        "3:",
+        "ldrb w0, [x9]",
+        "ret",
+        "ldrh w0, [x9]",
+        "ret",
+        "ldr w0, [x9]",
+        "ret",
+        "ldr x0, [x9]",
+        "ret",
+        "strb w2, [x9]",
+        "ret",
+        "strh w2, [x9]",
+        "ret",
+        "str w2, [x9]",
+        "ret",
+        "str x2, [x9]",
+        "ret",
+        "millstream_sparc_reach_end:",
+        "millstream_sparc_reach_failed:",
+        "mov x1, 1",
+        "ret",
+    )
+}
+
+unsafe extern "C" {
+    static millstream_sparc_reach_begin: u8;
+    static millstream_sparc_reach_end: u8;
+    static millstream_sparc_reach_failed: u8;
+}
+
+/// Where a program goes on that got SIGBUS of an access at `pc` of the host, if the access was to a file's page.
+#[must_use]
+pub(crate) fn after_sigbus(pc: u64) -> Option<u64> {
+    let [begin, end, failed] = [
+        &raw const millstream_sparc_reach_begin,
+        &raw const millstream_sparc_reach_end,
+        &raw const millstream_sparc_reach_failed,
+    ]
+    .map(|label| label as u64);
+    (begin..end).contains(&pc).then_some(failed)
+}
+
+impl Protection {
+    /// The byte of a mapped file's page: what it permits stands beside the bits for it.
+    pub(super) const fn page_of_file(self) -> u8 {
+        let page = self.page();
+        page & !Protection::DATA.0 | (page & Protection::DATA.0) << SHIFT | FILE
+    }
+}
+
+/// How far beside its own place a file's page has what it permits.
+const SHIFT: u32 = 6;
+
+/// What a page permits, by its byte, of a file or not.
+pub(super) const fn permitted(page: u8) -> u8 {
+    page | page >> SHIFT
+}
+
+impl Memory {
+    /// Makes pages those of a file.
+    pub(super) fn are_of_file(&mut self, pages: std::ops::Range<usize>, protection: Protection) {
+        self.pages[pages].fill(protection.page_of_file());
+    }
+
+    /// Whether the page at `address` is a file's.
+    fn is_of_file(&self, address: u64) -> bool {
+        self.pages.get((address >> PAGE_BITS) as usize).is_some_and(|page| page & FILE != 0)
+    }
+
+    /// Loads from a page that the inlined loads passed by.
+    #[cold]
+    pub(super) fn load_slowly(&self, address: u64, size: u64) -> Result<u64, Fault> {
+        self.access(address, size, Access::Read, LOAD, 0)
+    }
+
+    /// Stores to a page that the inlined stores passed by.
+    #[cold]
+    pub(super) fn store_slowly(&self, address: u64, size: u64, value: u64) -> Result<(), Fault> {
+        self.access(address, size, Access::Write, STORE, value).map(|_| ())
+    }
+
+    /// One access, if it is to a file's page which permits it.
+    fn access(&self, address: u64, size: u64, access: Access, what: u64, value: u64) -> Result<u64, Fault> {
+        if !address.is_multiple_of(size) || !self.is_of_file(address) {
+            return Err(self.fault(address, access));
+        }
+        let at = self.permitted_span(address, size as usize, access.bit(), access)?;
+        // SAFETY: the span lies inside the reservation, where SIGBUS is all that may come of it; others may write it at any time, so
+        // it is no memory that the compiler knows of.
+        let reached = unsafe { reach(at, value, what + u64::from(size.trailing_zeros())) };
+        if reached.failed != 0 {
+            return Err(Fault { address, access, mapped: true, ended: true });
+        }
+        Ok(reached.value)
+    }
+
+    /// Where an object lies that can be written, and is there.
+    pub(super) fn permitted_place(&self, address: u64, size: u64) -> Result<*mut u8, Fault> {
+        if self.is_of_file(address) {
+            self.access(address, size, Access::Write, LOAD, 0)?;
+        }
+        self.permitted_span(address, size as usize, Access::Write.bit(), Access::Write)
+    }
+
+    /// Whether each page of a range is there that is a file's, so that it can be gone through.
+    ///
+    /// # Errors
+    /// The first address where a file has ended.
+    pub(super) fn look_at_files(&self, address: u64, length: u64, access: Access) -> Result<(), Fault> {
+        let pages = pages_of(address, length);
+        for page in pages.filter(|page| self.pages[*page] & FILE != 0) {
+            let start = (page as u64) << PAGE_BITS;
+            let (begin, end) = (address.max(start), (address + length).min(start + PAGE_BYTES));
+            let host = rustix::param::page_size() as u64;
+            for at in (begin & !(host - 1)..end).step_by(host as usize) {
+                // SAFETY: one page of the host inside the reservation; nothing changes that can be seen.
+                let there = unsafe {
+                    let place = self.base.as_ptr().add(at as usize).cast();
+                    rustix::mm::madvise(place, host as usize, Advice::LinuxPopulateRead)
+                };
+                // A kernel before 5.14 does not know the advice, and says so otherwise.
+                if there == Err(rustix::io::Errno::FAULT) {
+                    return Err(Fault { address: at.max(address), access, mapped: true, ended: true });
+                }
+            }
+        }
+        Ok(())
+    }
+}
