@@ -89,7 +89,8 @@ pub fn setup() -> Result<(), String> {
     optional(&["+nightly", "component", "add", "rust-src", "miri"]);
     for (tool, probe) in [("cargo-deny", "deny"), ("cargo-fuzz", "fuzz")] {
         if !works("cargo", &[probe, "--version"])
-            && let Err(why) = run(command("cargo", &["install", "--locked", "--quiet", tool]))
+            // Not optimised: they run for seconds, and optimising them takes minutes.
+            && let Err(why) = run(command("cargo", &["install", "--locked", "--quiet", "--debug", tool]))
         {
             eprintln!("xtask: {why}; its step will be left out");
         }

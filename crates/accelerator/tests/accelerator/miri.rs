@@ -38,9 +38,10 @@ fn cases() -> Vec<Case> {
         .collect()
 }
 
+/// One case of each kind: words have the other.
 #[test]
 fn miri_batches() {
-    let cases = cases();
+    let cases: Vec<Case> = cases().into_iter().step_by(2).collect();
     let keys: Vec<_> = cases.iter().map(|case| Keys::of(features(), case).expect("good keys")).collect();
     let mut rooms: Vec<_> = cases.iter().enumerate().map(|(i, case)| Room::of(case, i % 2 == 0)).collect();
     let mut operations: Vec<Operation<'_>> = cases
