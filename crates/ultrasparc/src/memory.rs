@@ -11,16 +11,19 @@
 #![allow(unsafe_code)]
 
 mod file;
+mod region;
 mod shared;
 
 use std::io;
 use std::ops::BitOr;
 use std::ptr::NonNull;
+use std::sync::{Arc, LazyLock};
 
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
 pub(crate) use file::after_sigbus;
 use file::permitted;
+pub use region::Region;
 use shared::Shared;
 
 /// What the processor's pages are long, and the unit of protection.
@@ -134,7 +137,10 @@ impl BitOr for Protection {
 /// ```
 pub struct Memory {
     base: NonNull<u8>,
-    pages: Box<[u8; PAGES]>,
+    /// None where the memory is another's at the moment: see [`Memory::absent`].
+    reservation: Option<Arc<Reservation>>,
+    /// This value's own if it has a reservation, else [`NO_PAGES`].
+    pages: NonNull<[u8; PAGES]>,
     /// Below it, from [`FREE_BASE`] on, no page is free.
     first_free: usize,
     /// Pages with blocks whose words may have changed.
@@ -143,14 +149,38 @@ pub struct Memory {
     shared: Vec<Shared>,
 }
 
-// SAFETY: the reservation belongs to this value alone; its address means the same in every thread.
-unsafe impl Send for Memory {}
+/// The table of memory that is not there: no byte of it is ever written.
+static NO_PAGES: LazyLock<Box<[u8; PAGES]>> = LazyLock::new(new_pages);
+
+fn new_pages() -> Box<[u8; PAGES]> {
+    vec![0; PAGES].into_boxed_slice().try_into().expect("the length is that of the array")
+}
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: `base` is the reservation of `new`, of that length, and nothing borrows it any more. A failure leaves it
-        // reserved, which costs addresses alone.
-        let _ = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), SPAN_BYTES as usize) };
+        if self.reservation.is_some() {
+            // SAFETY: the table is the box of `new`, which nobody else has.
+            drop(unsafe { Box::from_raw(self.pages.as_ptr()) });
+        }
+    }
+}
+
+// SAFETY: the reservation is written through this value alone, and by the kernel; its address means the same in every thread.
+unsafe impl Send for Memory {}
+
+/// The addresses of the host in which a program's memory lies, as long as anybody needs them.
+struct Reservation(NonNull<u8>);
+
+// SAFETY: it is a number that is read when it is dropped.
+unsafe impl Send for Reservation {}
+// SAFETY: likewise.
+unsafe impl Sync for Reservation {}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        // SAFETY: it is the reservation of `Memory::new`, of that length, and who refers to it holds this value. A failure leaves
+        // it reserved, which costs addresses alone.
+        let _ = unsafe { rustix::mm::munmap(self.0.as_ptr().cast(), SPAN_BYTES as usize) };
     }
 }
 
@@ -171,8 +201,40 @@ impl Memory {
             )?
         };
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        let pages = vec![0; PAGES].into_boxed_slice().try_into().expect("the length is that of the array");
-        Ok(Memory { base, pages, first_free: FREE_PAGE, stale: Vec::new(), shared: Vec::new() })
+        Ok(Memory {
+            base,
+            reservation: Some(Arc::new(Reservation(base))),
+            pages: NonNull::from(Box::leak(new_pages())),
+            first_free: FREE_PAGE,
+            stale: Vec::new(),
+            shared: Vec::new(),
+        })
+    }
+
+    /// Nothing, which stands in the place of memory that is elsewhere: all of it faults.
+    #[must_use]
+    pub fn absent() -> Memory {
+        Memory {
+            base: NonNull::dangling(),
+            reservation: None,
+            pages: NonNull::from(&**NO_PAGES),
+            first_free: FREE_PAGE,
+            stale: Vec::new(),
+            shared: Vec::new(),
+        }
+    }
+
+    /// What each page permits.
+    #[inline(always)]
+    fn table(&self) -> &[u8; PAGES] {
+        // SAFETY: the table is this value's own, or one that is never written.
+        unsafe { self.pages.as_ref() }
+    }
+
+    fn table_mut(&mut self) -> &mut [u8; PAGES] {
+        assert!(self.reservation.is_some(), "the memory is another's");
+        // SAFETY: the table is this value's own, which is borrowed mutably.
+        unsafe { self.pages.as_mut() }
     }
 
     /// Makes the pages of `address..address + length` new ones full of zeros. Both ends are rounded outwards to pages; what
@@ -183,7 +245,7 @@ impl Memory {
         if pages.contains(&self.first_free) {
             self.first_free = pages.end;
         }
-        self.pages[pages].fill(protection.page());
+        self.table_mut()[pages].fill(protection.page());
     }
 
     /// Removes the pages of the range.
@@ -191,7 +253,7 @@ impl Memory {
         self.clear(address, length);
         let pages = pages_of(address, length);
         self.first_free = self.first_free.min(pages.start.max(FREE_PAGE));
-        self.pages[pages].fill(0);
+        self.table_mut()[pages].fill(0);
     }
 
     /// Changes what the pages of the range permit.
@@ -203,7 +265,7 @@ impl Memory {
             return Err(Fault { address, access: Access::Read, mapped: false, ended: false });
         }
         for page in pages_of(address, length) {
-            if self.pages[page] & MAPPED == 0 {
+            if self.table()[page] & MAPPED == 0 {
                 return Err(Fault {
                     address: (page as u64) << PAGE_BITS,
                     access: Access::Read,
@@ -212,8 +274,8 @@ impl Memory {
                 });
             }
             self.forget_code(page);
-            let is_of_file = self.pages[page] & FILE != 0;
-            self.pages[page] = if is_of_file { protection.page_of_file() } else { protection.page() };
+            let is_of_file = self.table()[page] & FILE != 0;
+            self.table_mut()[page] = if is_of_file { protection.page_of_file() } else { protection.page() };
         }
         Ok(())
     }
@@ -221,7 +283,7 @@ impl Memory {
     /// What the page at `address` permits, if there is one.
     #[must_use]
     pub fn protection(&self, address: u64) -> Option<Protection> {
-        let page = self.pages.get((address >> PAGE_BITS) as usize)?;
+        let page = self.table().get((address >> PAGE_BITS) as usize)?;
         (page & MAPPED != 0).then_some(Protection(permitted(*page) & Protection::ALL.0))
     }
 
@@ -230,7 +292,7 @@ impl Memory {
     pub fn free_span(&self, length: u64) -> Option<u64> {
         let wanted = usize::try_from(length.div_ceil(PAGE_BYTES)).ok()?;
         let mut run = 0;
-        for (page, byte) in self.pages.iter().enumerate().skip(self.first_free) {
+        for (page, byte) in self.table().iter().enumerate().skip(self.first_free) {
             run = if *byte == 0 { run + 1 } else { 0 };
             if run >= wanted {
                 return Some(((page + 1 - run) as u64) << PAGE_BITS);
@@ -343,7 +405,8 @@ impl Memory {
             return Err(self.fault(address, access));
         }
         let pages = pages_of(address, length as u64);
-        if let Some(wrong) = self.pages[pages.clone()].iter().position(|page| permitted(*page) & bits == 0) {
+        if let Some(wrong) = self.table()[pages.clone()].iter().position(|page| permitted(*page) & bits == 0)
+        {
             let page = (pages.start + wrong) as u64;
             return Err(self.fault(address.max(page << PAGE_BITS), access));
         }
@@ -362,12 +425,17 @@ impl Memory {
         for page in pages.clone() {
             self.forget_code(page);
         }
-        if pages.is_empty() || self.pages[pages.clone()].iter().all(|page| *page == 0) {
+        if pages.is_empty() || self.table()[pages.clone()].iter().all(|page| *page == 0) {
             return;
         }
         if self.take_back(&pages) {
             return;
         }
+        self.give_back(pages);
+    }
+
+    /// Has pages of this process alone be zeros.
+    fn give_back(&mut self, pages: std::ops::Range<usize>) {
         let bytes = pages.len() << PAGE_BITS;
         // SAFETY: `pages_of` gives pages inside the reservation, and `self` is borrowed mutably.
         unsafe {
@@ -385,7 +453,7 @@ impl Memory {
 impl Memory {
     /// Notes that blocks were made from the page at `address`.
     pub(crate) fn mark_code(&mut self, address: u64) {
-        if let Some(page) = self.pages.get_mut((address >> PAGE_BITS) as usize) {
+        if let Some(page) = self.table_mut().get_mut((address >> PAGE_BITS) as usize) {
             *page |= CODE;
         }
     }
@@ -410,8 +478,8 @@ impl Memory {
     }
 
     fn forget_code(&mut self, page: usize) {
-        if self.pages[page] & CODE != 0 {
-            self.pages[page] &= !CODE;
+        if self.table()[page] & CODE != 0 {
+            self.table_mut()[page] &= !CODE;
             self.stale.push((page as u64) << PAGE_BITS);
         }
     }
@@ -434,7 +502,7 @@ macro_rules! width {
         #[inline(always)]
         pub fn $load(&self, address: u64) -> Result<$type, Fault> {
             const SHIFT: u32 = size_of::<$type>().trailing_zeros();
-            match self.pages.get((address.rotate_right(SHIFT) >> (PAGE_BITS - SHIFT)) as usize) {
+            match self.table().get((address.rotate_right(SHIFT) >> (PAGE_BITS - SHIFT)) as usize) {
                 Some(page) if page & Protection::READ.0 != 0 => {
                     // SAFETY: the table has the page, so the address is a multiple of the size, inside the reservation.
                     Ok(<$type>::from_be(unsafe {
@@ -454,7 +522,7 @@ macro_rules! width {
         #[inline(always)]
         pub fn $store(&mut self, address: u64, value: $type) -> Result<(), Fault> {
             const SHIFT: u32 = size_of::<$type>().trailing_zeros();
-            match self.pages.get((address.rotate_right(SHIFT) >> (PAGE_BITS - SHIFT)) as usize) {
+            match self.table().get((address.rotate_right(SHIFT) >> (PAGE_BITS - SHIFT)) as usize) {
                 Some(page) if page & Protection::WRITE.0 != 0 => {
                     // SAFETY: as for the load, and `self` is borrowed mutably.
                     unsafe { self.base.as_ptr().add(address as usize).cast::<$type>().write(value.to_be()) };

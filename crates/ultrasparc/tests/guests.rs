@@ -174,6 +174,18 @@ fn aes_cbc(bytes: usize) -> Vec<u8> {
 }
 
 #[test]
+fn a_thread_that_ends_the_program_has_its_emulator_answer() {
+    let threads = program("threads", &["../tests/guest/threads.c"], &["-w"]);
+    // The first thread waits for what nobody sends, and another computes until a third ends all.
+    for (arguments, status) in [("end 0", 42), ("end 1", 128 + 11), ("end 0 exits", 42)] {
+        let ran = run(Processor::T4, false, &threads, arguments);
+        assert_eq!(ran.status, Some(status), "{arguments}: {ran:?}");
+        // What it computed in 50 ms is counted, too.
+        assert!(ran.instructions > 200_000, "{arguments}: {ran:?}");
+    }
+}
+
+#[test]
 fn aes_cbc_is_the_same_every_way() {
     for (processor, program) in ways() {
         for bytes in [16, 256, 1024, 65536] {

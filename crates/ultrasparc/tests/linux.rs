@@ -1,70 +1,10 @@
 //! Programs in C, cross-compiled here, do on the emulator what they do under qemu-sparc64, where that can do it at all; else
 //! what Linux says.
 
-use std::ffi::OsStr;
-use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
-/// Where a cross compiler's libraries are.
-const SYSROOT: &str = "/usr/sparc64-linux-gnu";
-
-/// A program of `tests/guest`, compiled into a directory of this test's own.
-struct Guest {
-    directory: tempfile::TempDir,
-    program: PathBuf,
-}
-
-impl Guest {
-    fn of(name: &str, options: &[&str]) -> Guest {
-        let directory = tempfile::tempdir().expect("a directory for the program");
-        let program = directory.path().join(name);
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guest").join(name).with_extension("c");
-        let compiled = Command::new("sparc64-linux-gnu-gcc")
-            .args(["-O2", "-w", "-o"])
-            .arg(&program)
-            .arg(source)
-            .args(options)
-            .output()
-            .expect("install gcc-sparc64-linux-gnu and libc6-dev-sparc64-cross");
-        assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
-        Guest { directory, program }
-    }
-
-    /// Runs it under a command, in an empty directory of its own.
-    fn run<A: AsRef<OsStr>>(&self, with: &mut Command, arguments: &[A]) -> Output {
-        let place = tempfile::tempdir_in(self.directory.path()).expect("a directory to run in");
-        let command = with.arg(&self.program).args(arguments).current_dir(place.path()).env("COLOUR", "red");
-        command.env_remove("NOTHING").output().expect("the emulator starts; install qemu-user")
-    }
-
-    fn ours<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Output {
-        self.run(Command::new(env!("CARGO_BIN_EXE_sparc64")).env("SPARC_SYSROOT", SYSROOT), arguments)
-    }
-
-    fn qemu<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Output {
-        self.run(Command::new("qemu-sparc64").args(["-L", SYSROOT]), arguments)
-    }
-
-    /// Output and end are those under qemu.
-    fn agrees<A: AsRef<OsStr>>(&self, arguments: &[A]) -> String {
-        let (ours, qemu) = (self.ours(arguments), self.qemu(arguments));
-        assert_eq!(text(&ours), text(&qemu), "{}", String::from_utf8_lossy(&ours.stderr));
-        assert_eq!(end(&ours), end(&qemu));
-        text(&ours)
-    }
-}
-
-fn text(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-/// The status, and the signal that ended it.
-fn end(output: &Output) -> (Option<i32>, Option<i32>) {
-    (output.status.code(), output.status.signal())
-}
-
-const NONE: &[&str] = &[];
+mod common;
+use common::{Guest, NONE, end, text};
 
 #[test]
 fn files_are_what_they_are_under_qemu() {
@@ -391,13 +331,6 @@ watch 1 mask 200 cookie 0 name one
         "same file 0 errno 0\nother 1\nclosed -1 errno 9\nkind -1 errno 22\nepoll 1\n"
     );
     assert_eq!(text(&guest.ours(&["log"])), "kind -1 errno 22\nnowhere -1 errno 22\nlog 1 1\n");
-}
-
-#[test]
-fn a_thread_is_refused_by_name() {
-    let output = Guest::of("thread", &["-static"]).ours(NONE);
-    assert_eq!(text(&output), "11\n0\n-1 1\n");
-    assert!(String::from_utf8_lossy(&output.stderr).contains("starts a thread"));
 }
 
 #[test]

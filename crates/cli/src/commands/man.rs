@@ -231,9 +231,11 @@ starts are run the same way if they are for sparc64, and natively if they are fo
 that are mapped to be shared, and segments of System V are the host's: everybody sees at once what another writes, compare-and-swap holds, and \
 semaphores in it wake who waits. A program has 256 GiB of addresses.
 
-There are no threads: one is refused, with EAGAIN. These calls answer ENOSYS: asynchronous input and output (io_setup, io_uring), ptrace and \
+Threads take turns on one processor: each is a thread of this process, and one at a time executes the program.
+
+These calls answer ENOSYS: asynchronous input and output (io_setup, io_uring), ptrace and \
 what reads other processes, mount and namespaces, keys, BPF, performance events, fanotify, userfaultfd, landlock, the placing of memory, quotas, \
-modules, epoll_pwait2, openat2, sched_setattr, signals through a pidfd; futexes other than waiting and waking. seccomp answers EINVAL.
+modules, epoll_pwait2, openat2, sched_setattr, signals through a pidfd; futexes that pass on priorities. seccomp answers EINVAL.
 
 --trace-syscalls tells each system call, and what stopped the program otherwise.",
     ),

@@ -13,6 +13,7 @@ mod pair;
 pub mod registers;
 mod run;
 pub mod space;
+pub(crate) mod strand;
 #[cfg(test)]
 mod tests;
 pub mod vis;

@@ -4,24 +4,29 @@
 //! may touch there, and `call` compares that with the buffers it was given. So no caller has to be believed.
 //!
 //! A signal that comes just before a call that sleeps must not be slept over. The two instructions before the call look at
-//! `CAUGHT`; a handler that interrupts between them and the call moves the program counter past it. What is left then is
-//! an answer like any other: interrupted.
+//! what the thread has caught; a handler that interrupts between them and the call moves the program counter past it. What
+//! is left then is an answer like any other: interrupted.
 //!
 //! # Safety
-//! - `call`: the kernel touches what [`Number`] says and nothing else; `call` checks that this lies in the slices it was given.
-//!   None of the calls maps, unmaps or protects memory of this process, and none starts a thread.
-//! - the handler: it runs with all signals blocked in the only thread that takes them, writes statics of its own, and changes
-//!   in the interrupted context the mask and, between two labels, the program counter: of calls, and of accesses to files' pages.
-//! - `fork` is called in a process of one thread.
+//! - `call`: the kernel touches what [`Number`] says and nothing else; `call` checks that this lies in the slices and regions
+//!   that it was given. None of the calls maps, unmaps or protects memory of this process, and none starts a thread.
+//! - `fork`: the child has the thread that called alone. That thread had the turn ([`crate::linux::threads`]), so the others were
+//!   in a call, began or ended one, or waited for their turn: they held no lock but those of the turn, which the child
+//!   leaves behind, and of the C library's heap, which the library releases in the child.
 #![allow(unsafe_code)]
 
-use std::cell::UnsafeCell;
-use std::ffi::{CStr, CString, c_int, c_long, c_void};
+mod caught;
+
+use std::ffi::{CStr, CString, c_long};
 use std::mem::MaybeUninit;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+
+pub use caught::{
+    CALL, Disposition, as_started, attend, block_all, call_out, caught_number, dispose, end_by, forget,
+    is_caught, is_ignored, mask, reserve, reserved, send_again, set_mask, take, take_call,
+};
 
 use crate::linux::errno::{Errno, RESTART};
+use crate::memory::Region;
 
 /// An argument of a call.
 pub enum Argument<'a> {
@@ -33,6 +38,8 @@ pub enum Argument<'a> {
     In(&'a [u8]),
     /// Bytes that the kernel writes, or reads and writes.
     Out(&'a mut [u8]),
+    /// Bytes of the program's memory, which other threads may use meanwhile.
+    Region(&'a Region),
 }
 
 impl From<u64> for Argument<'_> {
@@ -62,6 +69,12 @@ impl<'a> From<&'a [u8]> for Argument<'a> {
 impl<'a> From<&'a mut [u8]> for Argument<'a> {
     fn from(bytes: &'a mut [u8]) -> Self {
         Argument::Out(bytes)
+    }
+}
+
+impl<'a> From<&'a Region> for Argument<'a> {
+    fn from(region: &'a Region) -> Self {
+        Argument::Region(region)
     }
 }
 
@@ -286,8 +299,9 @@ numbers! {
     KCMP = SYS_kcmp [];
     KCMP_EPOLL = SYS_kcmp [4: ReadsBytes(12)];
     SYSLOG = SYS_syslog [1: Writes(2)];
-    // The kernel compares and waits; it writes nothing.
+    // The kernel compares, waits and wakes; it writes nothing. With a time, and with a second word to which waiters go over.
     FUTEX = SYS_futex [0: ReadsBytes(4), 3: ReadsBytes(b::TIMESPEC as u64)];
+    FUTEX_REQUEUE = SYS_futex [0: ReadsBytes(4), 4: ReadsBytes(4)];
     SYSINFO = SYS_sysinfo [0: WritesBytes(b::SYSINFO as u64)];
     UNAME = SYS_uname [0: WritesBytes(b::UTSNAME as u64)];
     SETHOSTNAME = SYS_sethostname [0: Reads(1)];
@@ -391,9 +405,10 @@ pub fn call<const N: usize>(number: Number, mut arguments: [Argument<'_>; N]) ->
             Argument::Text(text) => text.as_ptr() as u64,
             Argument::In(bytes) => bytes.as_ptr() as u64,
             Argument::Out(bytes) => bytes.as_mut_ptr() as u64,
+            Argument::Region(region) => region.place() as u64,
         };
     }
-    // SAFETY: each pointer that the kernel follows was found to be a slice as long as it may touch, above.
+    // SAFETY: each pointer that the kernel follows was found to be a slice or region as long as it may touch, above.
     unsafe { raw(number.raw, &words) }
 }
 
@@ -409,6 +424,7 @@ fn fits(arguments: &[Argument<'_>], index: usize, touch: Touch) -> bool {
         Some(Argument::Text(_)) => return matches!(touch, Text),
         Some(Argument::In(bytes)) => (bytes.len() as u64, false),
         Some(Argument::Out(bytes)) => (bytes.len() as u64, true),
+        Some(Argument::Region(region)) => (region.length(), region.is_writable()),
     };
     match touch {
         Text => false,
@@ -429,27 +445,11 @@ fn fits(arguments: &[Argument<'_>], index: usize, touch: Touch) -> bool {
     }
 }
 
-/// Whether a signal was caught that was not dealt with yet.
-static CAUGHT: AtomicBool = AtomicBool::new(false);
-
-/// The signal that was caught, as the host told it.
-static INFO: Slot = Slot(UnsafeCell::new([0; b::SIGINFO]));
-
-/// What has the processor stop at the next block.
-static ATTENTION: OnceLock<Arc<AtomicBool>> = OnceLock::new();
-
-/// One signal's information. It is written by the handler only while `CAUGHT` is false, and all signals are blocked from
-/// then on until it was taken.
-struct Slot(UnsafeCell<[u8; b::SIGINFO]>);
-
-// SAFETY: one thread uses it, as the comment of the type says when.
-unsafe impl Sync for Slot {}
-
 /// # Safety
 /// The kernel may follow the pointers among the words.
 unsafe fn raw(number: c_long, words: &[u64; 6]) -> Result<u64, Errno> {
     // SAFETY: as this function's.
-    let answer = unsafe { interruptible(CAUGHT.as_ptr().cast(), number, words) };
+    let answer = unsafe { interruptible(caught::state(), number, words) };
     match answer {
         -4095..0 if answer == -i64::from(RESTART.0) => Err(RESTART),
         -4095..0 => Err(Errno(-answer as i32)),
@@ -532,205 +532,22 @@ unsafe extern "C" {
     static millstream_sparc_call_left: u8;
 }
 
-/// Where in an interrupted context the program counter is.
-#[cfg(target_arch = "x86_64")]
-fn program_counter(context: &mut libc::ucontext_t) -> &mut u64 {
-    let word = &mut context.uc_mcontext.gregs[libc::REG_RIP as usize];
-    // SAFETY: a register is the same 64 bits whether it has a sign or not.
-    unsafe { &mut *std::ptr::from_mut(word).cast() }
-}
-
-/// Where in an interrupted context the program counter is.
-#[cfg(target_arch = "aarch64")]
-fn program_counter(context: &mut libc::ucontext_t) -> &mut u64 {
-    &mut context.uc_mcontext.pc
-}
-
-/// Signals that a fault of this process itself raises.
-const OF_FAULTS: [c_int; 5] = [libc::SIGILL, libc::SIGTRAP, libc::SIGBUS, libc::SIGFPE, libc::SIGSEGV];
-
-/// Every signal but those of faults, as the kernel has a set.
-fn all_blocked() -> u64 {
-    OF_FAULTS.iter().fold(u64::MAX, |set, signal| set & !(1 << (signal - 1)))
-}
-
-/// The handler of every signal that a program handles.
-extern "C" fn handler(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: the kernel gives a handler that asked for it the information and the context that it interrupted.
-    let (code, context) = unsafe { ((*info).si_code, &mut *context.cast::<libc::ucontext_t>()) };
-    if signal == libc::SIGBUS
-        && code > 0
-        && let Some(after) = crate::memory::after_sigbus(*program_counter(context))
-    {
-        *program_counter(context) = after;
-        return;
-    }
-    if OF_FAULTS.contains(&signal) && code > 0 {
-        // This process is at fault, not the program. The instruction faults again, and the process ends.
-        // SAFETY: the default disposition is no handler.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
-        return;
-    }
-    // SAFETY: signals are blocked from the first that is caught until it was taken, so nobody else uses the slot; the kernel's
-    // information is that long.
-    unsafe { (*INFO.0.get()).copy_from_slice(std::slice::from_raw_parts(info.cast(), b::SIGINFO)) };
-    CAUGHT.store(true, Ordering::SeqCst);
-    if let Some(attention) = ATTENTION.get() {
-        attention.store(true, Ordering::SeqCst);
-    }
-    // The kernel's set is one word; the library's is longer, and what follows in memory is not its own.
-    // SAFETY: the word lies in the context.
-    unsafe { *std::ptr::addr_of_mut!(context.uc_sigmask).cast::<u64>() = all_blocked() };
-    let pc = program_counter(context);
-    let (look, made, left) = (
-        &raw const millstream_sparc_call_look as u64,
-        &raw const millstream_sparc_call_made as u64,
-        &raw const millstream_sparc_call_left as u64,
-    );
-    if (look..made).contains(pc) {
-        *pc = left;
-    }
-}
-
-/// What is done when a signal of the host comes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Disposition {
-    /// The kernel's own way.
-    Default,
-    /// Nothing.
-    Ignore,
-    /// It is caught, for [`take`].
-    Catch,
-}
-
-/// Has signals that are caught stop the processor whose flag that is.
-pub fn attend(attention: &Arc<AtomicBool>) {
-    // A second processor in one process gets no signals: the command has one, and tests of the library need none.
-    let _ = ATTENTION.set(Arc::clone(attention));
-}
-
-/// Whether there is a signal to [`take`].
-#[must_use]
-pub fn is_caught() -> bool {
-    CAUGHT.load(Ordering::SeqCst)
-}
-
-/// The signal that was caught. Signals stay blocked until [`set_mask`].
-pub fn take() -> Option<[u8; b::SIGINFO]> {
-    if !is_caught() {
-        return None;
-    }
-    // SAFETY: as in the handler: signals are blocked now.
-    let info = unsafe { *INFO.0.get() };
-    CAUGHT.store(false, Ordering::SeqCst);
-    Some(info)
-}
-
-/// The number of the signal that was caught, which stays to be taken.
-#[must_use]
-pub fn caught_number() -> Option<c_int> {
-    // SAFETY: as in the handler: signals are blocked while something is caught.
-    is_caught()
-        .then(|| unsafe { c_int::from_ne_bytes((&*INFO.0.get())[..4].try_into().expect("four bytes")) })
-}
-
-/// Gives a signal that was caught back to the kernel, which has it wait as long as it is blocked.
-pub fn send_again(info: &[u8; b::SIGINFO]) {
-    let signal = i32::from_ne_bytes([info[0], info[1], info[2], info[3]]);
-    let pid = rustix::process::getpid().as_raw_pid();
-    // A process may send itself any information. That it can't be queued means that it is queued already.
-    let _ = call(SIGQUEUE, [pid.into(), signal.into(), info.as_slice().into()]);
-}
-
-/// Forgets what was caught, as the child of a fork has it: it is its parent's.
-pub fn forget() {
-    CAUGHT.store(false, Ordering::SeqCst);
-}
-
-/// Blocks exactly the signals of the set. While a signal is caught all stay blocked: who takes it calls this again.
-pub fn set_mask(set: u64) {
-    write_mask(all_blocked());
-    if !is_caught() {
-        write_mask(set);
-    }
-}
-
-fn write_mask(set: u64) {
-    let words = [libc::SIG_SETMASK as u64, &raw const set as u64, 0, b::SIGSET as u64, 0, 0];
-    // SAFETY: the kernel reads the one word. It is made whether or not something was caught, so not by `interruptible`.
-    unsafe { libc::syscall(libc::SYS_rt_sigprocmask, words[0], words[1], words[2], words[3]) };
-}
-
-/// The set of blocked signals.
-#[must_use]
-pub fn mask() -> u64 {
-    let mut set = 0_u64;
-    // SAFETY: the kernel writes the one word.
-    unsafe { libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, 0_usize, &raw mut set, b::SIGSET) };
-    set
-}
-
-/// Sets what is done when a signal comes; `flags` are `SA_NOCLDSTOP` and `SA_NOCLDWAIT` of the host.
-///
-/// # Errors
-/// The signal has no other disposition than its own.
-pub fn dispose(signal: c_int, disposition: Disposition, flags: c_int) -> Result<(), Errno> {
-    // SAFETY: all zeros are an action.
-    let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
-    action.sa_flags = flags;
-    action.sa_sigaction = match disposition {
-        Disposition::Default => libc::SIG_DFL,
-        Disposition::Ignore => libc::SIG_IGN,
-        Disposition::Catch => {
-            action.sa_flags |= libc::SA_SIGINFO;
-            handler as *const () as usize
-        }
-    };
-    // SAFETY: the set and the action are this function's; the handler keeps to what handlers may do.
-    let answer = unsafe {
-        libc::sigfillset(&mut action.sa_mask);
-        libc::sigaction(signal, &action, std::ptr::null_mut())
-    };
-    if answer == 0 { Ok(()) } else { Err(last()) }
-}
-
-/// Whether a signal is ignored.
-#[must_use]
-pub fn is_ignored(signal: c_int) -> bool {
-    let mut action = MaybeUninit::<libc::sigaction>::uninit();
-    // SAFETY: the action is written where the call succeeds, and read only then.
-    unsafe {
-        libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) == 0
-            && action.assume_init().sa_sigaction == libc::SIG_IGN
-    }
-}
-
-/// Gives back what the Rust runtime changed before `main`: that writing to a closed pipe ends a process, and that a fault of
-/// this process's own does so at once.
-pub fn as_started() {
-    for signal in [libc::SIGPIPE, libc::SIGSEGV, libc::SIGBUS] {
-        let _ = dispose(signal, Disposition::Default, 0);
-    }
-}
-
-/// Ends this process as the signal ends one that does nothing about it. Returns if it does not end one.
-pub fn end_by(signal: c_int) {
-    let _ = dispose(signal, Disposition::Default, 0);
-    set_mask(!(1 << (signal - 1)));
-    // SAFETY: numbers only.
-    unsafe { libc::kill(libc::getpid(), signal) };
-}
-
 /// Makes a second process: its number, or zero in it.
 ///
 /// # Errors
 /// What the kernel says.
 pub fn fork() -> Result<i32, Errno> {
-    // SAFETY: the process has one thread, so no lock is held by one that the child has not.
+    // SAFETY: no lock that the child needs is held by a thread that it has not, as this file says above.
     match unsafe { libc::fork() } {
         -1 => Err(last()),
         pid => Ok(pid),
     }
+}
+
+/// Ends this process at once.
+pub fn exit(status: u8) -> ! {
+    // SAFETY: a number only; nothing of this process is there afterwards.
+    unsafe { libc::_exit(status.into()) }
 }
 
 /// Becomes another program. Returns only if that fails.
@@ -767,7 +584,7 @@ pub fn pselect(
         *word = match argument {
             Argument::Word(word) => *word,
             Argument::Out(bytes) => bytes.as_mut_ptr() as u64,
-            Argument::In(_) | Argument::Text(_) => return Err(Errno(libc::EFAULT)),
+            Argument::In(_) | Argument::Text(_) | Argument::Region(_) => return Err(Errno(libc::EFAULT)),
         };
     }
     let set = mask.unwrap_or(0);
@@ -784,13 +601,13 @@ const IOV_MAX: usize = 1024;
 ///
 /// # Errors
 /// As [`call`].
-pub fn splice_from_memory(pipe: u64, pieces: &[&[u8]], flags: u64) -> Result<u64, Errno> {
+pub fn splice_from_memory(pipe: u64, pieces: &[Region], flags: u64) -> Result<u64, Errno> {
     let vector: Vec<_> = pieces
         .iter()
         .take(IOV_MAX)
-        .map(|piece| libc::iovec { iov_base: piece.as_ptr().cast_mut().cast(), iov_len: piece.len() })
+        .map(|piece| libc::iovec { iov_base: piece.place().cast(), iov_len: piece.length() as usize })
         .collect();
-    // SAFETY: the kernel reads the vector and the slices that it names. What it keeps are pages, which it frees itself.
+    // SAFETY: the kernel reads the vector and the regions that it names. What it keeps are pages, which it frees itself.
     unsafe { raw(libc::SYS_vmsplice, &[pipe, vector.as_ptr() as u64, vector.len() as u64, flags, 0, 0]) }
 }
 

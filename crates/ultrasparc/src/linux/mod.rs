@@ -14,6 +14,7 @@ pub mod signals;
 pub mod stack;
 pub mod structures;
 pub mod syscalls;
+pub(crate) mod threads;
 
 pub use elf::LoadError;
 pub use errno::Errno;

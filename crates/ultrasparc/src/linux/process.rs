@@ -4,15 +4,17 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::cpu::{Cpu, Trap};
 use crate::linux::elf::{Image, LoadError, Placed};
 use crate::linux::errno::{self, Errno, RESTART};
-use crate::linux::signals::{self, Signals};
+use crate::linux::signals::{self, Actions, Signals};
 use crate::linux::stack::Start;
+use crate::linux::threads::{Thread, Threads};
 use crate::linux::{host, syscalls};
-use crate::memory::{Access, PAGE_BYTES, SPAN_BYTES};
+use crate::memory::{Access, PAGE_BYTES, Region, SPAN_BYTES};
 use crate::processor::{Features, Processor};
 
 /// Where a program lies that can lie anywhere.
@@ -76,7 +78,7 @@ pub enum Ended {
 }
 
 /// What answers programs beside Linux: the hypervisor and the driver of the accelerators.
-pub trait Driver {
+pub trait Driver: Send {
     /// Answers a software trap from 0x80 on; false if there is no such.
     fn trap(&mut self, cpu: &mut Cpu, number: u8) -> bool;
 
@@ -91,8 +93,17 @@ pub(crate) enum After {
     Return,
     /// The call has set all registers itself.
     Keep,
-    /// The program has ended.
-    End(Ended),
+    /// The thread or the program has ended.
+    End(Left),
+}
+
+/// What ended, where the processor stops for good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// The thread, with a status that matters if it is the first.
+    Thread(u8),
+    /// The program.
+    Process(Ended),
 }
 
 /// A file of which a part lies in memory to be executed.
@@ -106,28 +117,39 @@ pub struct Mapped {
     pub address: u64,
 }
 
-/// One program on one processor.
+/// What the kernel keeps of a process, which its threads have together.
+#[derive(Default)]
+pub(crate) struct Kept {
+    /// What was mapped to be executed: what was unmapped stays here.
+    pub mapped: Vec<Mapped>,
+    /// Where the program's data end, and where its break is.
+    pub data_end: u64,
+    pub break_end: u64,
+    /// What it does about signals.
+    pub actions: Actions,
+    /// Segments that are attached.
+    pub attached: Vec<syscalls::Attached>,
+    /// Whether it may have a descriptor whose bytes are the kernel's structures.
+    pub has_special: bool,
+    /// Calls that are not known and were told.
+    told: BTreeSet<u64>,
+}
+
+/// One program, as one of its threads sees it that has the turn: see [`crate::linux::threads`].
 pub struct Process {
     /// The processor, and the program's memory.
     pub cpu: Cpu,
     /// What else answers the program.
     pub driver: Option<Box<dyn Driver>>,
-    pub(crate) settings: Settings,
+    pub(crate) settings: Arc<Settings>,
     /// The program's file, from the root.
     pub(crate) file: PathBuf,
-    /// What was mapped to be executed: what was unmapped stays here.
-    pub(crate) mapped: Vec<Mapped>,
-    /// Where the program's data end, and where its break is.
-    pub(crate) data_end: u64,
-    pub(crate) break_end: u64,
+    pub(crate) kept: Kept,
     pub(crate) signals: Signals,
-    /// Segments that are attached.
-    pub(crate) attached: Vec<syscalls::Attached>,
-    /// Whether it may have a descriptor whose bytes are the kernel's structures.
-    pub(crate) has_special: bool,
     pub(crate) after: After,
-    /// Calls that are not known and were told.
-    told: BTreeSet<u64>,
+    /// None as long as there was one only.
+    pub(crate) threads: Option<Arc<Threads>>,
+    pub(crate) thread: Thread,
 }
 
 impl Process {
@@ -147,56 +169,74 @@ impl Process {
         let (program, interpreter) = load(&mut cpu, file, settings.sysroot.as_deref(), &mut mapped)?;
         Start { arguments, environment, file, program, interpreter, hwcap }.set_up(&mut cpu)?;
         host::attend(&cpu.attention);
-        let mut signals = Signals::inherited();
+        let mut actions = Actions::inherited();
         if settings.witnessed {
-            signals.witness();
+            actions.witness();
         }
         let end = program.end.next_multiple_of(PAGE_BYTES);
         Ok(Process {
             cpu,
             driver: None,
-            settings,
+            settings: Arc::new(settings),
             file: std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned()),
-            mapped,
-            data_end: end,
-            break_end: end,
-            signals,
-            attached: Vec::new(),
-            has_special: syscalls::are_inherited(),
+            kept: Kept {
+                mapped,
+                data_end: end,
+                break_end: end,
+                actions,
+                has_special: syscalls::are_inherited(),
+                ..Kept::default()
+            },
+            signals: Signals::inherited(),
             after: After::Return,
-            told: BTreeSet::new(),
+            threads: None,
+            thread: Thread::first(),
         })
     }
 
     /// The files whose code was in memory: the program's own, its interpreter's, its libraries'.
     #[must_use]
     pub fn code(&self) -> &[Mapped] {
-        &self.mapped
+        &self.kept.mapped
     }
 
     /// Runs the program to its end.
     pub fn run(&mut self) -> Ended {
-        loop {
-            let ended = match self.cpu.run() {
+        let left = self.serve();
+        self.finish(left)
+    }
+
+    /// Runs a thread to its end, or the program's.
+    pub(crate) fn serve(&mut self) -> Left {
+        let left = loop {
+            if let Some(ended) = self.thread.over {
+                break Left::Process(ended);
+            }
+            let left = match self.cpu.run() {
                 Trap::Attention => {
                     // Before it is looked what was caught: a signal after this sets it again.
                     self.cpu.attention.store(false, Ordering::SeqCst);
+                    self.pass_turn();
                     None
                 }
                 Trap::Software(trap::SYSTEM_CALL) => self.system_call(),
-                Trap::Software(number) => self.software_trap(number),
+                Trap::Software(number) => self.software_trap(number).map(Left::Process),
                 trap => {
                     if self.settings.trace {
                         self.say(&format!("{trap:x?} at {:#x}", self.cpu.pc));
                     }
-                    signals::of_trap(&self.cpu, trap).and_then(|fault| self.fault(fault))
+                    let fault = signals::of_trap(&self.cpu, trap);
+                    fault.and_then(|fault| self.fault(fault)).map(Left::Process)
                 }
             };
-            let ended = ended.or_else(|| if host::is_caught() { self.deliver() } else { None });
-            if let Some(ended) = ended {
-                return ended;
+            let caught = left.is_none() && host::is_caught();
+            let left = if caught { self.deliver().map(Left::Process) } else { left };
+            if let Some(left) = left {
+                break left;
             }
-        }
+        };
+        self.release(left);
+        left
     }
 
     fn software_trap(&mut self, number: u8) -> Option<Ended> {
@@ -224,11 +264,13 @@ impl Process {
     }
 
     /// `ta 0x6d`: number in %g1, arguments in %o0 to %o5; result in %o0, or with the carries set the error.
-    fn system_call(&mut self) -> Option<Ended> {
+    fn system_call(&mut self) -> Option<Left> {
         // A signal comes before a call that was not begun.
         if host::is_caught() {
             return None;
         }
+        // Who has the turn is called by nobody but by mistake.
+        host::take_call();
         let number = self.cpu.r[1];
         let mut arguments = [0; 6];
         arguments.copy_from_slice(&self.cpu.r[8..14]);
@@ -251,7 +293,7 @@ impl Process {
             syscalls::tell(self, name, call.map_or("", |call| call.shown), number, &arguments, answer);
         }
         match (self.after, answer) {
-            (After::End(ended), _) => return Some(ended),
+            (After::End(left), _) => return Some(left),
             (After::Keep, _) | (After::Return, Err(RESTART)) => {}
             (After::Return, answer) => self.give(answer),
         }
@@ -263,7 +305,7 @@ impl Process {
         if let Some(answer) = driver.and_then(|driver| driver.call(&mut self.cpu, number, arguments)) {
             return answer;
         }
-        if self.settings.trace && self.told.insert(number) {
+        if self.settings.trace && self.kept.told.insert(number) {
             self.say(&format!("system call {number} is not known here"));
         }
         Err(Errno(libc::ENOSYS))
@@ -332,17 +374,25 @@ impl Process {
         Ok(self.cpu.memory.bytes_mut(address, length)?)
     }
 
+    /// Bytes of the program's memory for a call that can wait.
+    pub(crate) fn region(&mut self, address: u64, length: u64, access: Access) -> Result<Region, Errno> {
+        let length = usize::try_from(length).map_err(|_| Errno(libc::EFAULT))?;
+        Ok(self.cpu.memory.region(address, length, access)?)
+    }
+
     /// As many of the bytes as can be written: a program may name more than it has, if less is enough.
-    pub(crate) fn room_mut(&mut self, address: u64, length: u64) -> Result<&mut [u8], Errno> {
+    pub(crate) fn room(&mut self, address: u64, length: u64) -> Result<Region, Errno> {
         let length = length.min(SPAN_BYTES.saturating_sub(address));
-        let length = match self.cpu.memory.bytes_mut(address, length as usize) {
+        let length = match self.cpu.memory.region(address, length as usize, Access::Write) {
             Err(fault) if fault.address > address => fault.address - address,
+            Err(fault) if length != 0 => return Err(fault.into()),
+            Ok(region) if length != 0 => return Ok(region),
             _ => length,
         };
         if length == 0 && address >= SPAN_BYTES {
             Err(Errno(libc::EFAULT))
         } else {
-            self.bytes_mut(address, length)
+            self.region(address, length, Access::Write)
         }
     }
 
@@ -356,22 +406,23 @@ impl Process {
 
     /// Moves the break: to where it is then.
     pub(crate) fn set_break(&mut self, wanted: u64) -> u64 {
-        if !(self.data_end..=BREAK_LIMIT).contains(&wanted) {
-            return self.break_end;
+        if !(self.kept.data_end..=BREAK_LIMIT).contains(&wanted) {
+            return self.kept.break_end;
         }
-        let (old, new) = (self.break_end.next_multiple_of(PAGE_BYTES), wanted.next_multiple_of(PAGE_BYTES));
+        let (old, new) =
+            (self.kept.break_end.next_multiple_of(PAGE_BYTES), wanted.next_multiple_of(PAGE_BYTES));
         if new > old {
             let free = (old..new)
                 .step_by(PAGE_BYTES as usize)
                 .all(|page| self.cpu.memory.protection(page).is_none());
             if !free {
-                return self.break_end;
+                return self.kept.break_end;
             }
             self.cpu.memory.map(old, new - old, crate::memory::Protection::DATA);
         } else {
             self.cpu.memory.unmap(new, old - new);
         }
-        self.break_end = wanted;
+        self.kept.break_end = wanted;
         wanted
     }
 }

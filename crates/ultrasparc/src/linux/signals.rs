@@ -8,7 +8,7 @@ use crate::cpu::window::{BIAS, INS, LOCALS};
 use crate::cpu::{Cpu, Trap};
 use crate::linux::errno::Errno;
 use crate::linux::host::{self, Disposition};
-use crate::linux::process::{After, Ended, Process};
+use crate::linux::process::{After, Ended, Left, Process};
 use crate::linux::structures::{Fields, guest_u32, guest_u64, host_u32, host_u64};
 use crate::memory::{Access, Fault};
 
@@ -127,16 +127,22 @@ struct Stack {
     length: u64,
 }
 
-/// What the kernel keeps of a program's signals.
+/// What a program does about each signal.
+#[derive(Default)]
+pub(crate) struct Actions {
+    /// By SPARC's numbers; the first is none.
+    actions: Vec<Action>,
+    /// Whether signals that end the program are caught: see [`Actions::witness`].
+    witnessed: bool,
+}
+
+/// What the kernel keeps of a thread's signals.
 pub struct Signals {
-    actions: [Action; SIGNALS as usize + 1],
     /// The blocked signals, by SPARC's numbers: bit 0 is signal 1.
     pub(crate) mask: u64,
     /// What is blocked again after the handler of a signal that was waited for.
     saved: Option<u64>,
     stack: Stack,
-    /// Whether signals that end the program are caught: see [`Signals::witness`].
-    witnessed: bool,
 }
 
 /// A signal to a program: SPARC's number and `siginfo`.
@@ -160,10 +166,10 @@ pub fn of_host(host: i32) -> u8 {
     usize::try_from(host).ok().and_then(|host| OF_HOST.get(host).copied()).unwrap_or(host as u8)
 }
 
-/// The host's set for a set of SPARC's.
+/// The host's set for a set of SPARC's, without what is this emulator's own.
 #[must_use]
 pub fn mask_to_host(sparc: u64) -> u64 {
-    bits(sparc).fold(0, |set, number| set | 1 << (to_host(number) - 1))
+    bits(sparc).fold(0, |set, number| set | 1 << (to_host(number) - 1)) & !host::reserved()
 }
 
 /// SPARC's set for a set of the host's.
@@ -314,23 +320,17 @@ fn ends(number: u64) -> bool {
     plain.contains(&host) || timed.contains(&host)
 }
 
-impl Signals {
-    /// As this process has them: what it ignores and blocks, the program does too.
+impl Actions {
+    /// As this process has them: what it ignores, the program does too.
     #[must_use]
-    pub fn inherited() -> Signals {
-        let mut actions = [Action::default(); SIGNALS as usize + 1];
+    pub fn inherited() -> Actions {
+        let mut actions = vec![Action::default(); SIGNALS as usize + 1];
         for (number, action) in actions.iter_mut().enumerate().skip(1) {
             if host::is_ignored(to_host(number as u64)) {
                 action.handler = SIG_IGN;
             }
         }
-        Signals {
-            actions,
-            mask: mask_of_host(host::mask()),
-            saved: None,
-            stack: Stack::default(),
-            witnessed: false,
-        }
+        Actions { actions, witnessed: false }
     }
 
     /// Has signals that end the program caught, so that this process sees its end.
@@ -359,6 +359,19 @@ impl Signals {
             SIG_IGN => Disposition::Ignore,
             _ => Disposition::Catch,
         }
+    }
+}
+
+impl Signals {
+    /// As this process has them: what it blocks, the program does too.
+    #[must_use]
+    pub fn inherited() -> Signals {
+        Signals { mask: mask_of_host(host::mask()), saved: None, stack: Stack::default() }
+    }
+
+    /// Those of a thread that this one starts.
+    pub(crate) fn of_thread(&self) -> Signals {
+        Signals { mask: self.mask, saved: None, stack: Stack::default() }
     }
 
     /// Sets what is blocked, here and in the host.
@@ -409,24 +422,32 @@ impl Process {
         if size != 8 || !(1..=SIGNALS).contains(&number) || kept && new != 0 {
             return Err(Errno(libc::EINVAL));
         }
-        let before = self.signals.actions[number as usize];
+        let before = self.kept.actions.actions[number as usize];
         if new != 0 {
             let bytes = self.bytes(new, 32)?;
             let word = |at| guest_u64(bytes, at);
             let action = Action { handler: word(0), flags: word(8), restorer, mask: word(24) };
-            let disposition = self.signals.disposition(number, action.handler);
+            let disposition = self.kept.actions.disposition(number, action.handler);
             let flag = |theirs: u64, ours: i32| if action.flags & theirs != 0 { ours } else { 0 };
             let flags = flag(sa::NOCLDSTOP, libc::SA_NOCLDSTOP) | flag(sa::NOCLDWAIT, libc::SA_NOCLDWAIT);
-            let disposed = host::dispose(to_host(number), disposition, flags);
-            // Two that the host's C library keeps for itself; nobody sends them to a program without threads.
-            if disposed.is_err() && !matches!(number, 32 | 33) {
-                return disposed.map(|()| 0);
+            if host::reserved() >> (to_host(number) - 1) & 1 != 0 {
+                return Err(Errno(libc::EINVAL));
             }
-            self.signals.actions[number as usize] = action;
+            host::dispose(to_host(number), disposition, flags)?;
+            self.kept.actions.actions[number as usize] = action;
         }
         let Action { handler, flags, restorer, mask } = before;
         self.put(old, &Fields::new().u64(handler).u64(flags).u64(restorer).u64(mask).bytes())?;
         Ok(0)
+    }
+
+    /// Has the host do again what the program does about two signals that its C library takes for itself with the first thread.
+    pub(crate) fn renew_actions(&self) {
+        for number in [32, 33] {
+            let handler = self.kept.actions.actions[number as usize].handler;
+            // It could be set before.
+            let _ = host::dispose(to_host(number), self.kept.actions.disposition(number, handler), 0);
+        }
     }
 
     /// `rt_sigprocmask`.
@@ -471,7 +492,7 @@ impl Process {
     /// Whether the call that the caught signal interrupted is made once more after its handler.
     pub(crate) fn restarts_after_caught(&self) -> bool {
         let Some(number) = host::caught_number() else { return false };
-        let action = self.signals.actions[usize::from(of_host(number))];
+        let action = self.kept.actions.actions[usize::from(of_host(number))];
         action.flags & sa::RESTART != 0
     }
 
@@ -481,13 +502,13 @@ impl Process {
         while let Some(caught) = host::take() {
             let number = of_host(host_u32(&caught, 0) as i32);
             let blocked = self.signals.mask >> (number - 1) & 1 != 0;
-            let handled = self.signals.actions[usize::from(number)].handler > SIG_IGN;
+            let handled = self.kept.actions.actions[usize::from(number)].handler > SIG_IGN;
             if handled && !blocked {
                 let signal = Signal { number, information: information_of_host(&caught) };
                 if let Some(ended) = self.enter(&signal) {
                     return Some(ended);
                 }
-            } else if !blocked && !handled && self.signals.is_end(number) {
+            } else if !blocked && !handled && self.kept.actions.is_end(number) {
                 return Some(Ended::Killed(to_host(number.into())));
             } else {
                 // The program blocked it meanwhile, or handles it no more: the host's kernel has it once more.
@@ -502,7 +523,7 @@ impl Process {
     pub(crate) fn fault(&mut self, signal: Signal) -> Option<Ended> {
         let number = signal.number;
         let blocked = self.signals.mask >> (number - 1) & 1 != 0;
-        if blocked || self.signals.actions[usize::from(number)].handler <= SIG_IGN {
+        if blocked || self.kept.actions.actions[usize::from(number)].handler <= SIG_IGN {
             return Some(Ended::Killed(to_host(number.into())));
         }
         self.enter(&signal)
@@ -511,7 +532,7 @@ impl Process {
     /// Enters the handler of a signal.
     fn enter(&mut self, signal: &Signal) -> Option<Ended> {
         let number = usize::from(signal.number);
-        let action = self.signals.actions[number];
+        let action = self.kept.actions.actions[number];
         if self.push_frame(signal, action).is_err() {
             // There is no stack to run on.
             return Some(Ended::Killed(libc::SIGSEGV));
@@ -520,10 +541,10 @@ impl Process {
         self.signals.saved = None;
         self.signals.set_mask(self.signals.mask | action.mask | own);
         if action.flags & sa::RESETHAND != 0 {
-            self.signals.actions[number].handler = SIG_DFL;
+            self.kept.actions.actions[number].handler = SIG_DFL;
             // It could be caught, so it can be left to the kernel.
             let number = number as u64;
-            let _ = host::dispose(to_host(number), self.signals.disposition(number, SIG_DFL), 0);
+            let _ = host::dispose(to_host(number), self.kept.actions.disposition(number, SIG_DFL), 0);
         }
         None
     }
@@ -592,7 +613,7 @@ impl Process {
     pub(crate) fn leave_handler(&mut self) -> Result<u64, Errno> {
         self.after = After::Keep;
         if self.restore_frame().is_err() {
-            self.after = After::End(Ended::Killed(libc::SIGSEGV));
+            self.after = After::End(Left::Process(Ended::Killed(libc::SIGSEGV)));
         }
         Ok(0)
     }
@@ -645,7 +666,7 @@ impl Process {
     }
 
     /// Writes the current window's locals and ins to its frame.
-    fn spill_window(&mut self) -> Result<(), Errno> {
+    pub(crate) fn spill_window(&mut self) -> Result<(), Errno> {
         self.cpu.flush_windows().map_err(|_| Errno(libc::EFAULT))?;
         let frame = self.cpu.r[14].wrapping_add(BIAS);
         let window = self.cpu.r[LOCALS..INS + 8].iter().fold(Fields::new(), |fields, word| fields.u64(*word));

@@ -162,12 +162,12 @@ pub(super) const fn permitted(page: u8) -> u8 {
 impl Memory {
     /// Makes pages those of a file.
     pub(super) fn are_of_file(&mut self, pages: std::ops::Range<usize>, protection: Protection) {
-        self.pages[pages].fill(protection.page_of_file());
+        self.table_mut()[pages].fill(protection.page_of_file());
     }
 
     /// Whether the page at `address` is a file's.
     fn is_of_file(&self, address: u64) -> bool {
-        self.pages.get((address >> PAGE_BITS) as usize).is_some_and(|page| page & FILE != 0)
+        self.table().get((address >> PAGE_BITS) as usize).is_some_and(|page| page & FILE != 0)
     }
 
     /// Loads from a page that the inlined loads passed by.
@@ -211,7 +211,7 @@ impl Memory {
     /// The first address where a file has ended.
     pub(super) fn look_at_files(&self, address: u64, length: u64, access: Access) -> Result<(), Fault> {
         let pages = pages_of(address, length);
-        for page in pages.filter(|page| self.pages[*page] & FILE != 0) {
+        for page in pages.filter(|page| self.table()[*page] & FILE != 0) {
             let start = (page as u64) << PAGE_BITS;
             let (begin, end) = (address.max(start), (address + length).min(start + PAGE_BYTES));
             let host = rustix::param::page_size() as u64;

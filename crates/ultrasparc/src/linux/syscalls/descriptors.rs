@@ -6,6 +6,7 @@ use crate::linux::host::{self, bytes};
 use crate::linux::process::Process;
 use crate::linux::structures::{self as s, guest_u64};
 use crate::linux::syscalls::{Answer, Call, call, int};
+use crate::memory::{Access, Region};
 
 /// The most pieces of one `readv`.
 const IOV_MAX: u64 = 1024;
@@ -21,8 +22,8 @@ pub(super) const CALLS: &[Call] = &[
     call(325, "pwritev", "dpdx", |p, a| writev(p, a, Some(a[3]))).restarting(),
     call(358, "preadv2", "dpdx", |p, a| readv(p, a, (a[3] != u64::MAX).then_some(a[3]))).restarting(),
     call(359, "pwritev2", "dpdx", |p, a| writev(p, a, (a[3] != u64::MAX).then_some(a[3]))).restarting(),
-    call(6, "close", "d", |_, a| host::call(host::CLOSE, [int(a[0]).into()])),
-    call(436, "close_range", "ddx", |_, a| host::call(host::CLOSE_RANGE, words(a))),
+    call(6, "close", "d", |p, a| p.wait(|| host::call(host::CLOSE, [int(a[0]).into()]))),
+    call(436, "close_range", "ddx", |p, a| p.wait(|| host::call(host::CLOSE_RANGE, words(a)))),
     call(19, "lseek", "ddd", |_, a| {
         host::call(host::LSEEK, [int(a[0]).into(), a[1].into(), int(a[2]).into()])
     }),
@@ -38,13 +39,13 @@ pub(super) const CALLS: &[Call] = &[
     call(42, "pipe", "", pipe),
     call(321, "pipe2", "px", pipe2),
     call(92, "fcntl", "ddx", fcntl).restarting(),
-    call(131, "flock", "dd", |_, a| host::call(host::FLOCK, [int(a[0]).into(), int(a[1]).into()]))
+    call(131, "flock", "dd", |p, a| p.wait(|| host::call(host::FLOCK, [int(a[0]).into(), int(a[1]).into()])))
         .restarting(),
-    call(95, "fsync", "d", |_, a| host::call(host::FSYNC, [int(a[0]).into()])),
-    call(253, "fdatasync", "d", |_, a| host::call(host::FDATASYNC, [int(a[0]).into()])),
-    call(36, "sync", "", |_, _| host::call(host::SYNC, [])),
-    call(335, "syncfs", "d", |_, a| host::call(host::SYNCFS, [int(a[0]).into()])),
-    call(255, "sync_file_range", "dxxx", |_, a| host::call(host::SYNC_FILE_RANGE, words(a))),
+    call(95, "fsync", "d", |p, a| p.wait(|| host::call(host::FSYNC, [int(a[0]).into()]))),
+    call(253, "fdatasync", "d", |p, a| p.wait(|| host::call(host::FDATASYNC, [int(a[0]).into()]))),
+    call(36, "sync", "", |p, _| p.wait(|| host::call(host::SYNC, []))),
+    call(335, "syncfs", "d", |p, a| p.wait(|| host::call(host::SYNCFS, [int(a[0]).into()]))),
+    call(255, "sync_file_range", "dxxx", |p, a| p.wait(|| host::call(host::SYNC_FILE_RANGE, words(a)))),
     call(130, "ftruncate", "dx", |_, a| host::call(host::FTRUNCATE, [int(a[0]).into(), a[1].into()]))
         .restarting(),
     call(314, "fallocate", "dxxx", |_, a| host::call(host::FALLOCATE, words(a))).restarting(),
@@ -55,7 +56,7 @@ pub(super) const CALLS: &[Call] = &[
     call(140, "sendfile64", "ddpx", sendfile).restarting(),
     call(357, "copy_file_range", "dpdpxx", |p, a| between(p, host::COPY_FILE_RANGE, a)).restarting(),
     call(232, "splice", "dpdpxx", |p, a| between(p, host::SPLICE, a)).restarting(),
-    call(280, "tee", "ddxx", |_, a| host::call(host::TEE, words(a))).restarting(),
+    call(280, "tee", "ddxx", |p, a| p.wait(|| host::call(host::TEE, words(a)))).restarting(),
     call(25, "vmsplice", "dpdx", vmsplice).restarting(),
     call(348, "memfd_create", "sx", |p, a| {
         let name = p.text(a[0])?;
@@ -76,9 +77,11 @@ pub(super) fn descriptor_flags(sparc: u64, kept: u64) -> Result<i32, Errno> {
 
 fn read(p: &mut Process, number: host::Number, a: &[u64; 6], offset: u64) -> Answer {
     let [fd, buffer, length, ..] = *a;
-    let to = p.room_mut(buffer, length)?;
-    let length = to.len() as u64;
-    let count = host::call(number, [int(fd).into(), to.into(), length.into(), offset.into()])?;
+    let to = p.room(buffer, length)?;
+    let length = to.length();
+    let count =
+        p.wait(|| host::call(number, [int(fd).into(), (&to).into(), length.into(), offset.into()]))?;
+    p.cpu.memory.written(buffer, count);
     if let Some(kind) = p.kind(fd).filter(|_| count > 0) {
         let mut bytes = p.bytes(buffer, count)?.to_vec();
         kind.turn(&mut bytes);
@@ -89,10 +92,12 @@ fn read(p: &mut Process, number: host::Number, a: &[u64; 6], offset: u64) -> Ans
 
 fn write(p: &mut Process, number: host::Number, a: &[u64; 6], offset: u64) -> Answer {
     let [fd, buffer, length, ..] = *a;
-    let from = p.bytes(buffer, length)?;
-    let turned = p.turned(fd, from);
-    let from = turned.as_deref().unwrap_or(from);
-    host::call(number, [int(fd).into(), from.into(), length.into(), offset.into()])
+    let turned = p.turned(fd, p.bytes(buffer, length)?);
+    let from = p.region(buffer, length, Access::Read)?;
+    p.wait(|| {
+        let from = turned.as_deref().map_or_else(|| (&from).into(), Into::into);
+        host::call(number, [int(fd).into(), from, length.into(), offset.into()])
+    })
 }
 
 /// The pieces of a vector: addresses and lengths.
@@ -143,12 +148,11 @@ fn readv(p: &mut Process, a: &[u64; 6], offset: Option<u64>) -> Answer {
     let mut all = room(p, &pieces)?;
     let length = all.len() as u64;
     let fd = int(a[0]).into();
-    let count = match offset {
-        None => host::call(host::READ, [fd, all.as_mut_slice().into(), length.into()])?,
-        Some(offset) => {
-            host::call(host::PREAD, [fd, all.as_mut_slice().into(), length.into(), offset.into()])?
-        }
-    };
+    let to = all.as_mut_slice().into();
+    let count = p.wait(|| match offset {
+        None => host::call(host::READ, [fd, to, length.into()]),
+        Some(offset) => host::call(host::PREAD, [fd, to, length.into(), offset.into()]),
+    })?;
     let read = &mut all[..count as usize];
     if let Some(kind) = p.kind(a[0]) {
         kind.turn(read);
@@ -161,10 +165,10 @@ fn writev(p: &mut Process, a: &[u64; 6], offset: Option<u64>) -> Answer {
     let all = gather(p, &pieces(p, a[1], a[2])?)?;
     let all = p.turned(a[0], &all).unwrap_or(all);
     let (fd, length) = (int(a[0]).into(), all.len() as u64);
-    match offset {
+    p.wait(|| match offset {
         None => host::call(host::WRITE, [fd, all.as_slice().into(), length.into()]),
         Some(offset) => host::call(host::PWRITE, [fd, all.as_slice().into(), length.into(), offset.into()]),
-    }
+    })
 }
 
 /// Into a pipe the program's own pages, out of one a copy: the end says which.
@@ -173,12 +177,13 @@ fn vmsplice(p: &mut Process, a: &[u64; 6]) -> Answer {
     let pieces = pieces(p, vector, count)?;
     let way = host::call(host::FCNTL, [int(fd).into(), libc::F_GETFL.into(), 0.into()])?;
     if way as i32 & libc::O_ACCMODE != libc::O_RDONLY {
-        let bytes: Result<Vec<&[u8]>, Errno> =
-            pieces.iter().map(|&(address, length)| p.bytes(address, length)).collect();
-        return host::splice_from_memory(int(fd), &bytes?, flags);
+        let regions: Result<Vec<Region>, Errno> =
+            pieces.iter().map(|&(address, length)| p.region(address, length, Access::Read)).collect();
+        let regions = regions?;
+        return p.wait(|| host::splice_from_memory(int(fd), &regions, flags));
     }
     let mut all = room(p, &pieces)?;
-    let count = host::splice_to_memory(int(fd), &mut all, flags)?;
+    let count = p.wait(|| host::splice_to_memory(int(fd), &mut all, flags))?;
     scatter(p, &pieces, &all[..count as usize])?;
     Ok(count)
 }
@@ -249,7 +254,8 @@ fn lock(p: &mut Process, fd: u64, command: i32, address: u64) -> Answer {
     let kind = |bytes: &[u8]| u16::from_ne_bytes([bytes[0], bytes[1]]);
     let host = kind(&lock).wrapping_sub(1).to_ne_bytes();
     lock[..2].copy_from_slice(&host);
-    let done = host::call(host::FCNTL_LOCK, [int(fd).into(), command.into(), lock.as_mut_slice().into()])?;
+    let to = lock.as_mut_slice().into();
+    let done = p.wait(|| host::call(host::FCNTL_LOCK, [int(fd).into(), command.into(), to]))?;
     if matches!(command, libc::F_GETLK | libc::F_OFD_GETLK) {
         let sparc = kind(&lock).wrapping_add(1).to_ne_bytes();
         lock[..2].copy_from_slice(&sparc);
@@ -286,27 +292,28 @@ fn put_position(p: &mut Process, address: u64, position: Option<[u8; 8]>) -> Res
 
 fn sendfile(p: &mut Process, a: &[u64; 6]) -> Answer {
     let mut at = position(p, a[2])?;
-    let sent = host::call(
-        host::SENDFILE,
-        [int(a[0]).into(), int(a[1]).into(), at.as_mut().map(|at| at.as_mut_slice()).into(), a[3].into()],
-    )?;
+    let place = at.as_mut().map(|at| at.as_mut_slice()).into();
+    let sent =
+        p.wait(|| host::call(host::SENDFILE, [int(a[0]).into(), int(a[1]).into(), place, a[3].into()]))?;
     put_position(p, a[2], at)?;
     Ok(sent)
 }
 
 fn between(p: &mut Process, number: host::Number, a: &[u64; 6]) -> Answer {
     let (mut from, mut to) = (position(p, a[1])?, position(p, a[3])?);
-    let moved = host::call(
-        number,
-        [
-            int(a[0]).into(),
-            from.as_mut().map(|at| at.as_mut_slice()).into(),
-            int(a[2]).into(),
-            to.as_mut().map(|at| at.as_mut_slice()).into(),
-            a[4].into(),
-            a[5].into(),
-        ],
-    )?;
+    let moved = p.wait(|| {
+        host::call(
+            number,
+            [
+                int(a[0]).into(),
+                from.as_mut().map(|at| at.as_mut_slice()).into(),
+                int(a[2]).into(),
+                to.as_mut().map(|at| at.as_mut_slice()).into(),
+                a[4].into(),
+                a[5].into(),
+            ],
+        )
+    })?;
     put_position(p, a[1], from)?;
     put_position(p, a[3], to)?;
     Ok(moved)

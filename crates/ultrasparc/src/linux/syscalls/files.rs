@@ -79,9 +79,8 @@ pub(super) const CALLS: &[Call] = &[
     call(176, "fchdir", "d", |_, a| host::call(host::FCHDIR, [int(a[0]).into()])),
     call(61, "chroot", "s", |p, a| alone(p, host::CHROOT, a[0])),
     call(119, "getcwd", "pd", |p, a| {
-        let to = p.room_mut(a[0], a[1])?;
-        let length = to.len() as u64;
-        host::call(host::GETCWD, [to.into(), length.into()])
+        let to = p.room(a[0], a[1])?;
+        host::call(host::GETCWD, [(&to).into(), to.length().into()])
     }),
     call(154, "getdents64", "dpd", getdents),
     call(157, "statfs", "sp", |p, a| statfs(p, a[0], a[1])),
@@ -178,7 +177,7 @@ fn name_to_handle(p: &mut Process, a: &[u64; 6]) -> Answer {
 fn open_by_handle(p: &mut Process, a: &[u64; 6]) -> Answer {
     let (flags, _) = flags::of_sparc(OPEN, a[2] & 0xffff_ffff & !O_LARGEFILE);
     let handle = handle(p, a[1])?;
-    host::call(host::OPEN_BY_HANDLE, [int(a[0]).into(), handle.as_slice().into(), flags.into()])
+    p.wait(|| host::call(host::OPEN_BY_HANDLE, [int(a[0]).into(), handle.as_slice().into(), flags.into()]))
 }
 
 fn put(p: &mut Process, address: u64, bytes: Vec<u8>) -> Answer {
@@ -197,7 +196,7 @@ fn open(p: &mut Process, at: u64, path: u64, sparc: u64, mode: u64) -> Answer {
     let (flags, _) = flags::of_sparc(OPEN, sparc & 0xffff_ffff & !O_LARGEFILE);
     let path = if flags & libc::O_CREAT != 0 { p.text(path)? } else { p.path(path)? };
     let path = if is_self(&path) { own_file(p)? } else { path };
-    host::call(host::OPENAT, [int(at).into(), (&path).into(), flags.into(), mode.into()])
+    p.wait(|| host::call(host::OPENAT, [int(at).into(), (&path).into(), flags.into(), mode.into()]))
 }
 
 /// The program's own file, for which `/proc` has the emulator's.
@@ -246,9 +245,8 @@ fn readlink(p: &mut Process, at: u64, path: u64, to: u64, length: u64) -> Answer
         p.cpu.memory.write(to, &own[..count])?;
         return Ok(count as u64);
     }
-    let to = p.room_mut(to, int(length))?;
-    let length = to.len() as u64;
-    host::call(host::READLINK, [int(at).into(), (&path).into(), to.into(), length.into()])
+    let to = p.room(to, int(length))?;
+    host::call(host::READLINK, [int(at).into(), (&path).into(), (&to).into(), to.length().into()])
 }
 
 /// A call on one path, with up to two numbers.

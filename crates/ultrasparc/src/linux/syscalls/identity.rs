@@ -39,7 +39,10 @@ pub(super) const CALLS: &[Call] = &[
     call(96, "setpriority", "ddd", |_, a| host::call(host::SETPRIORITY, ints(a))),
     call(196, "ioprio_set", "ddd", |_, a| host::call(host::IOPRIO_SET, ints(a))),
     call(218, "ioprio_get", "dd", |_, a| host::call(host::IOPRIO_GET, ints(a))),
-    call(245, "sched_yield", "", |_, _| host::call(host::SCHED_YIELD, [])),
+    call(245, "sched_yield", "", |p, _| {
+        p.pass_turn();
+        host::call(host::SCHED_YIELD, [])
+    }),
     call(260, "sched_getaffinity", "ddp", getaffinity),
     call(261, "sched_setaffinity", "ddp", setaffinity),
     call(244, "sched_getscheduler", "d", |_, a| host::call(host::SCHED_GETSCHEDULER, [int(a[0]).into()])),

@@ -82,7 +82,8 @@ fn operate(p: &mut Process, set: u64, operations: u64, count: u64, timeout: u64)
         s::swap(timeout, s::TIMESPEC);
     }
     let operations = operations.as_mut_slice().into();
-    host::call(host::SEMTIMEDOP, [int(set).into(), operations, count.into(), timeout.as_deref().into()])
+    let timeout = timeout.as_deref().into();
+    p.wait(|| host::call(host::SEMTIMEDOP, [int(set).into(), operations, count.into(), timeout]))
 }
 
 fn control_set(p: &mut Process, set: u64, number: u64, command: u64, argument: u64) -> Answer {
@@ -166,7 +167,7 @@ fn send(p: &mut Process, queue: u64, message: u64, length: u64, flags: u64) -> A
     let mut bytes = p.bytes(message, 8 + length)?.to_vec();
     s::swap(&mut bytes, &[8]);
     let bytes = bytes.as_slice().into();
-    host::call(host::MSGSND, [int(queue).into(), bytes, length.into(), int(flags).into()])
+    p.wait(|| host::call(host::MSGSND, [int(queue).into(), bytes, length.into(), int(flags).into()]))
 }
 
 fn receive(p: &mut Process, queue: u64, message: u64, length: u64, kind: u64, flags: u64) -> Answer {
@@ -177,8 +178,9 @@ fn receive(p: &mut Process, queue: u64, message: u64, length: u64, kind: u64, fl
     let length = length.min(MESSAGE);
     let mut bytes = vec![0; 8 + length as usize];
     let to = bytes.as_mut_slice().into();
-    let received =
-        host::call(host::MSGRCV, [int(queue).into(), to, length.into(), kind.into(), int(flags).into()])?;
+    let received = p.wait(|| {
+        host::call(host::MSGRCV, [int(queue).into(), to, length.into(), kind.into(), int(flags).into()])
+    })?;
     s::swap(&mut bytes, &[8]);
     p.cpu.memory.write(message, &bytes[..8 + received as usize])?;
     Ok(received)

@@ -181,7 +181,7 @@ impl Mapping {
 /// Notes which file's code lies at an address.
 fn remember(p: &mut Process, fd: u64, offset: u64, address: u64) {
     if let Ok(file) = std::fs::read_link(format!("/proc/self/fd/{}", fd as i32)) {
-        p.mapped.push(Mapped { file, offset, address });
+        p.kept.mapped.push(Mapped { file, offset, address });
     }
 }
 

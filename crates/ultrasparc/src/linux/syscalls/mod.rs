@@ -3,6 +3,7 @@
 
 mod descriptors;
 mod files;
+mod futex;
 mod identity;
 mod ipc;
 mod memory;
@@ -64,6 +65,7 @@ impl Call {
 const FAMILIES: &[&[Call]] = &[
     descriptors::CALLS,
     files::CALLS,
+    futex::CALLS,
     identity::CALLS,
     ipc::CALLS,
     memory::CALLS,
@@ -115,8 +117,12 @@ pub(crate) fn tell(
         }
     };
     let pid = rustix::process::getpid().as_raw_pid();
+    let who = match process.threads {
+        Some(_) => format!("{pid}/{}", rustix::thread::gettid().as_raw_pid()),
+        None => pid.to_string(),
+    };
     // Where standard error is closed there is nobody to tell.
-    let _ = writeln!(std::io::stderr(), "[{pid}] {name}:{number}({}) = {answer}", arguments.join(", "));
+    let _ = writeln!(std::io::stderr(), "[{who}] {name}:{number}({}) = {answer}", arguments.join(", "));
 }
 
 fn show(process: &Process, how: u8, word: u64) -> String {

@@ -80,7 +80,7 @@ fn read_mask(p: &Process, address: u64) -> Result<Option<u64>, Errno> {
 
 /// Makes a call that waits with another mask, which a handler that interrupts it keeps.
 fn masked(p: &mut Process, mask: Option<u64>, made: impl FnOnce(Option<u64>) -> Answer) -> Answer {
-    let answer = made(mask.map(mask_to_host));
+    let answer = p.wait(|| made(mask.map(mask_to_host)));
     if let (Some(mask), Err(Errno(libc::EINTR))) = (mask, answer)
         && host::is_caught()
     {

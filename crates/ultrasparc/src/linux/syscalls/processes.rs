@@ -6,28 +6,38 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use crate::cpu::Cpu;
+use crate::cpu::window::{BIAS, Windows};
 use crate::linux::elf;
 use crate::linux::errno::{Errno, RESTART};
 use crate::linux::flags;
 use crate::linux::host::{self, bytes};
-use crate::linux::process::{After, Ended, Process};
+use crate::linux::process::{After, Ended, Left, Process};
 use crate::linux::signals::{information_of_host, status_of_host, to_host};
-use crate::linux::structures::{self as s, guest_u32, guest_u64};
+use crate::linux::structures::{self as s, guest_u64};
 use crate::linux::syscalls::{Answer, Call, call, int};
+use crate::linux::threads::Beginning;
 
 /// Flags of `clone`.
 const CLONE_VM: u64 = 0x100;
+const CLONE_FS: u64 = 0x200;
+const CLONE_FILES: u64 = 0x400;
+const CLONE_SIGHAND: u64 = 0x800;
 const CLONE_VFORK: u64 = 0x4000;
+const CLONE_THREAD: u64 = 0x1_0000;
+const CLONE_SYSVSEM: u64 = 0x4_0000;
 const CLONE_SETTLS: u64 = 0x8_0000;
 const CLONE_PARENT_SETTID: u64 = 0x10_0000;
 const CLONE_CHILD_CLEARTID: u64 = 0x20_0000;
+/// Means nothing any more, and musl says it.
+const CLONE_DETACHED: u64 = 0x40_0000;
 const CLONE_CHILD_SETTID: u64 = 0x100_0000;
 /// Its low byte is the signal at the child's end.
 const SIGNAL_MASK: u64 = 0xff;
 
 pub(super) const CALLS: &[Call] = &[
-    call(1, "exit", "d", end),
-    call(188, "exit_group", "d", end),
+    call(1, "exit", "d", |p, a| end(p, Left::Thread(a[0] as u8))),
+    call(188, "exit_group", "d", |p, a| end(p, Left::Process(Ended::Exited(a[0] as u8)))),
     call(2, "fork", "", |p, _| fork(p, None)),
     // The parent's memory is not lent but copied: it does not matter to programs that do what vfork permits.
     call(66, "vfork", "", |p, _| fork(p, None)),
@@ -38,10 +48,6 @@ pub(super) const CALLS: &[Call] = &[
     call(212, "waitpid", "dpx", |p, a| wait4(p, a[0], a[1], a[2], 0)).restarting(),
     call(279, "waitid", "ddpxp", waitid).restarting(),
     call(434, "pidfd_open", "dx", |_, a| host::call(host::PIDFD_OPEN, [int(a[0]).into(), a[1].into()])),
-    call(166, "set_tid_address", "p", |_, _| host::call(host::GETTID, [])),
-    // Its locks are those of threads.
-    call(300, "set_robust_list", "pd", |_, _| Ok(0)),
-    call(142, "futex", "pdxppx", futex),
     call(117, "getrusage", "dp", |p, a| {
         let mut usage = [0; bytes::RUSAGE];
         let done = host::call(host::GETRUSAGE, [int(a[0]).into(), usage.as_mut_slice().into()])?;
@@ -54,13 +60,14 @@ pub(super) const CALLS: &[Call] = &[
     call(147, "prctl", "dxxxx", prctl),
 ];
 
-fn end(p: &mut Process, a: &[u64; 6]) -> Answer {
-    p.after = After::End(Ended::Exited(a[0] as u8));
+fn end(p: &mut Process, left: Left) -> Answer {
+    p.after = After::End(left);
     Ok(0)
 }
 
-/// In the parent %o0 is the child and %o1 zero; in the child %o0 is the parent and %o1 one.
-fn fork(p: &mut Process, stack: Option<u64>) -> Answer {
+/// In the parent %o0 is the child and %o1 zero; in the child %o0 is the parent and %o1 one. `frame` is what the child has for its
+/// stack and frame pointers, if others than the parent.
+fn fork(p: &mut Process, frame: Option<Frame>) -> Answer {
     let parent = rustix::process::getpid().as_raw_pid();
     if host::is_caught() {
         return Err(RESTART);
@@ -69,10 +76,11 @@ fn fork(p: &mut Process, stack: Option<u64>) -> Answer {
         0 => {
             // What comes to the parent is not the child's.
             host::forget();
+            p.become_first();
             p.signals.set_mask(p.signals.mask);
             p.cpu.r[9] = 1;
-            if let Some(stack) = stack {
-                p.cpu.r[14] = stack;
+            if let Some(frame) = frame {
+                frame.enter(&mut p.cpu);
             }
             Ok(parent as u64)
         }
@@ -83,11 +91,39 @@ fn fork(p: &mut Process, stack: Option<u64>) -> Answer {
     }
 }
 
+/// Where a child's stack begins: its stack pointer and its frame pointer.
+struct Frame {
+    stack: u64,
+    frame: u64,
+}
+
+impl Frame {
+    /// The caller's frame once more, below an address on a new stack.
+    /// Ref. Linux `arch/sparc/kernel/process_64.c`, `clone_stackframe`.
+    fn copied(p: &mut Process, stack: u64) -> Result<Frame, Errno> {
+        p.spill_window()?;
+        let from = p.cpu.r[14].wrapping_add(BIAS);
+        let length = p.cpu.r[30].wrapping_add(BIAS).wrapping_sub(from);
+        let end = stack.wrapping_add(BIAS) & !15;
+        let to = end.wrapping_sub(length);
+        let bytes = p.bytes(from, length)?.to_vec();
+        p.cpu.memory.write(to, &bytes)?;
+        let frame = end.wrapping_sub(BIAS);
+        p.cpu.memory.store_u64(to.wrapping_add(14 * 8), frame)?;
+        Ok(Frame { stack: to.wrapping_sub(BIAS), frame })
+    }
+
+    fn enter(self, cpu: &mut Cpu) {
+        (cpu.r[14], cpu.r[30]) = (self.stack, self.frame);
+        // Those above are the parent's, whose frames hold them.
+        cpu.windows = Windows::default();
+    }
+}
+
 fn clone(p: &mut Process, a: &[u64; 6]) -> Answer {
     let [flags, stack, parent_tid, tls, child_tid, _] = *a;
     if flags & CLONE_VM != 0 && flags & CLONE_VFORK == 0 {
-        p.say("it starts a thread, and programs have one only here: it is told to try again later (EAGAIN)");
-        return Err(Errno(libc::EAGAIN));
+        return thread(p, a);
     }
     // That the child's number is cleared at its end is for threads alone.
     let numbers = CLONE_PARENT_SETTID | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID;
@@ -96,7 +132,8 @@ fn clone(p: &mut Process, a: &[u64; 6]) -> Answer {
         return Err(Errno(libc::EINVAL));
     }
     let before = rustix::process::getpid();
-    let answer = fork(p, (stack != 0).then_some(stack))?;
+    let frame = if stack == 0 { None } else { Some(Frame::copied(p, stack)?) };
+    let answer = fork(p, frame)?;
     let own = rustix::process::getpid();
     let is_child = own != before;
     let child = if is_child { own.as_raw_pid() as u32 } else { answer as u32 };
@@ -106,10 +143,49 @@ fn clone(p: &mut Process, a: &[u64; 6]) -> Answer {
     if is_child && flags & CLONE_CHILD_SETTID != 0 {
         p.put(child_tid, &child.to_be_bytes())?;
     }
+    if is_child && flags & CLONE_CHILD_CLEARTID != 0 {
+        p.thread.clear_tid = child_tid;
+    }
     if is_child && flags & CLONE_SETTLS != 0 {
         p.cpu.r[7] = tls;
     }
     Ok(answer)
+}
+
+/// A thread: it has everything together with who starts it but its registers, and begins after the same call. In it %o0 is its
+/// parent and %o1 one.
+fn thread(p: &mut Process, a: &[u64; 6]) -> Answer {
+    const SHARES: u64 = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
+    const CARRIES: u8 = 0x11;
+    let [flags, stack, parent_tid, tls, child_tid, _] = *a;
+    let numbers = CLONE_PARENT_SETTID | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID;
+    let known = SHARES | SIGNAL_MASK | CLONE_SYSVSEM | CLONE_SETTLS | CLONE_DETACHED | numbers;
+    if flags & SHARES != SHARES || flags & !known != 0 || stack == 0 {
+        return Err(Errno(libc::EINVAL));
+    }
+    if host::is_caught() {
+        return Err(RESTART);
+    }
+    let frame = Frame::copied(p, stack)?;
+    let mut cpu = p.cpu.strand();
+    frame.enter(&mut cpu);
+    cpu.r[8] = rustix::thread::gettid().as_raw_pid() as u64;
+    cpu.r[9] = 1;
+    if flags & CLONE_SETTLS != 0 {
+        cpu.r[7] = tls;
+    }
+    cpu.set_ccr(cpu.ccr() & !CARRIES);
+    cpu.advance();
+    let clear_tid = if flags & CLONE_CHILD_CLEARTID != 0 { child_tid } else { 0 };
+    let number = p.start_thread(Beginning { cpu, clear_tid })?;
+    // The thread waits for its turn, and finds them; a place that can't be written is none.
+    for (flag, place) in [(CLONE_PARENT_SETTID, parent_tid), (CLONE_CHILD_SETTID, child_tid)] {
+        if flags & flag != 0 {
+            let _ = p.put(place, &number.to_be_bytes());
+        }
+    }
+    p.cpu.r[9] = 0;
+    Ok(number as u64)
 }
 
 /// The texts of a list that ends with a null pointer.
@@ -186,15 +262,17 @@ fn is_ours(file: &Path) -> Result<bool, Errno> {
 
 fn wait4(p: &mut Process, pid: u64, status: u64, options: u64, usage: u64) -> Answer {
     let (mut host_status, mut host_usage) = ([0; 4], [0; bytes::RUSAGE]);
-    let child = host::call(
-        host::WAIT4,
-        [
-            int(pid).into(),
-            host_status.as_mut_slice().into(),
-            options.into(),
-            host_usage.as_mut_slice().into(),
-        ],
-    )?;
+    let child = p.wait(|| {
+        host::call(
+            host::WAIT4,
+            [
+                int(pid).into(),
+                host_status.as_mut_slice().into(),
+                options.into(),
+                host_usage.as_mut_slice().into(),
+            ],
+        )
+    })?;
     if child != 0 {
         p.put(status, &status_of_host(u32::from_ne_bytes(host_status)).to_be_bytes())?;
         p.put(usage, &s::rusage_of_host(&host_usage))?;
@@ -204,101 +282,23 @@ fn wait4(p: &mut Process, pid: u64, status: u64, options: u64, usage: u64) -> An
 
 fn waitid(p: &mut Process, a: &[u64; 6]) -> Answer {
     let (mut information, mut usage) = ([0; bytes::SIGINFO], [0; bytes::RUSAGE]);
-    let done = host::call(
-        host::WAITID,
-        [
-            int(a[0]).into(),
-            int(a[1]).into(),
-            information.as_mut_slice().into(),
-            a[3].into(),
-            usage.as_mut_slice().into(),
-        ],
-    )?;
+    let done = p.wait(|| {
+        host::call(
+            host::WAITID,
+            [
+                int(a[0]).into(),
+                int(a[1]).into(),
+                information.as_mut_slice().into(),
+                a[3].into(),
+                usage.as_mut_slice().into(),
+            ],
+        )
+    })?;
     // With WNOHANG and no child all is zero.
     let information = if information[0] == 0 { vec![0; 128] } else { information_of_host(&information) };
     p.put(a[2], &information)?;
     p.put(a[4], &s::rusage_of_host(&usage))?;
     Ok(done)
-}
-
-/// A word that other processes have too is the host's. Of one's own there is one thread, so nobody waits to be woken, and who
-/// waits for another waits for its time or for a signal.
-fn futex(p: &mut Process, a: &[u64; 6]) -> Answer {
-    const WAIT: u64 = 0;
-    const WAKE: u64 = 1;
-    const WAIT_BITSET: u64 = 9;
-    const WAKE_BITSET: u64 = 10;
-    const OPERATION: u64 = 0x7f;
-    const PRIVATE: u64 = 0x80;
-    if a[1] & PRIVATE == 0 && p.cpu.memory.is_shared(a[0]) {
-        return shared_futex(p, a);
-    }
-    match a[1] & OPERATION {
-        WAKE | WAKE_BITSET => Ok(0),
-        operation @ (WAIT | WAIT_BITSET) => {
-            if guest_u32(p.bytes(a[0], 4)?, 0) != a[2] as u32 {
-                return Err(Errno(libc::EAGAIN));
-            }
-            wait_in_vain(p, a[3], operation == WAIT_BITSET, a[1])?;
-            Err(Errno(libc::ETIMEDOUT))
-        }
-        _ => Err(Errno(libc::ENOSYS)),
-    }
-}
-
-/// Waits for, or wakes, who else has the word: each holds it big-endian, so it is compared as it lies there.
-fn shared_futex(p: &mut Process, a: &[u64; 6]) -> Answer {
-    const WAIT: u64 = 0;
-    const WAKE: u64 = 1;
-    const WAIT_BITSET: u64 = 9;
-    const WAKE_BITSET: u64 = 10;
-    const OPERATION: u64 = 0x7f;
-    let waits = matches!(a[1] & OPERATION, WAIT | WAIT_BITSET);
-    if !waits && !matches!(a[1] & OPERATION, WAKE | WAKE_BITSET) {
-        return Err(Errno(libc::ENOSYS));
-    }
-    let value = if waits { (a[2] as u32).to_be() } else { a[2] as u32 };
-    let mut timeout = match a[3] {
-        0 => None,
-        _ if !waits => None,
-        address => Some(p.bytes(address, bytes::TIMESPEC as u64)?.to_vec()),
-    };
-    if let Some(timeout) = &mut timeout {
-        s::swap(timeout, s::TIMESPEC);
-    }
-    let word = p.bytes(a[0] & !3, 4)?;
-    if !a[0].is_multiple_of(4) {
-        return Err(Errno(libc::EINVAL));
-    }
-    let answer = host::call(
-        host::FUTEX,
-        [
-            word.into(),
-            (a[1] & 0xffff_ffff).into(),
-            u64::from(value).into(),
-            timeout.as_deref().into(),
-            0.into(),
-            (a[5] & 0xffff_ffff).into(),
-        ],
-    );
-    match answer {
-        // Without a time it is made once more, as a call of its kind that reads is.
-        Err(Errno(libc::EINTR)) if a[3] == 0 && p.restarts_after_caught() => Err(RESTART),
-        answer => answer,
-    }
-}
-
-/// Waits for the time of a futex, which `WAIT_BITSET` names as a point on a clock.
-fn wait_in_vain(p: &Process, timeout: u64, is_point: bool, flags: u64) -> Answer {
-    const REALTIME: u64 = 0x100;
-    if timeout == 0 {
-        return host::call(host::PPOLL, [0.into(), 0.into(), 0.into(), 0.into(), 0.into()]);
-    }
-    let mut time = p.bytes(timeout, bytes::TIMESPEC as u64)?.to_vec();
-    s::swap(&mut time, s::TIMESPEC);
-    let clock = if is_point && flags & REALTIME != 0 { libc::CLOCK_REALTIME } else { libc::CLOCK_MONOTONIC };
-    let absolute = if is_point { libc::TIMER_ABSTIME } else { 0 };
-    host::call(host::CLOCK_NANOSLEEP, [clock.into(), absolute.into(), time.as_slice().into(), 0.into()])
 }
 
 /// The new and the old limit, each if there is an address for it.

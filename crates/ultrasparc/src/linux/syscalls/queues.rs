@@ -7,6 +7,7 @@ use crate::linux::process::Process;
 use crate::linux::structures::{self as s, guest_u64};
 use crate::linux::syscalls::time::{event_to_host, read};
 use crate::linux::syscalls::{Answer, Call, call, int};
+use crate::memory::Access;
 
 pub(super) const CALLS: &[Call] = &[
     call(273, "mq_open", "sxxp", open),
@@ -16,19 +17,27 @@ pub(super) const CALLS: &[Call] = &[
     }),
     call(275, "mq_timedsend", "dpddp", |p, a| {
         let timeout = read(p, a[4], s::TIMESPEC)?;
-        let message = p.bytes(a[1], a[2])?.into();
+        let message = p.region(a[1], a[2], Access::Read)?;
         let priority = a[3] & 0xffff_ffff;
-        host::call(
-            host::MQ_SEND,
-            [int(a[0]).into(), message, a[2].into(), priority.into(), timeout.as_deref().into()],
-        )
+        p.wait(|| {
+            host::call(
+                host::MQ_SEND,
+                [
+                    int(a[0]).into(),
+                    (&message).into(),
+                    a[2].into(),
+                    priority.into(),
+                    timeout.as_deref().into(),
+                ],
+            )
+        })
     })
     .restarting(),
     call(276, "mq_timedreceive", "dpdpp", receive).restarting(),
     call(277, "mq_notify", "dp", |p, a| {
         const SIGEV_SIGNAL: u32 = 0;
         const SIGEV_NONE: u32 = 1;
-        // The library's own way for a thread sends what it can read itself over a socket; there are no threads.
+        // The library's own way for a thread has the kernel send a message over a socket of a kind that is not offered here.
         let event = event_to_host(p, a[1], &[SIGEV_SIGNAL, SIGEV_NONE])?;
         host::call(host::MQ_NOTIFY, [int(a[0]).into(), event.as_ref().map(|event| event.as_slice()).into()])
     }),
@@ -51,18 +60,20 @@ fn open(p: &mut Process, a: &[u64; 6]) -> Answer {
 fn receive(p: &mut Process, a: &[u64; 6]) -> Answer {
     let timeout = read(p, a[4], s::TIMESPEC)?;
     let mut priority = [0; 4];
-    let to = p.room_mut(a[1], a[2])?;
-    let length = to.len() as u64;
-    let received = host::call(
-        host::MQ_RECEIVE,
-        [
-            int(a[0]).into(),
-            to.into(),
-            length.into(),
-            priority.as_mut_slice().into(),
-            timeout.as_deref().into(),
-        ],
-    )?;
+    let to = p.room(a[1], a[2])?;
+    let received = p.wait(|| {
+        host::call(
+            host::MQ_RECEIVE,
+            [
+                int(a[0]).into(),
+                (&to).into(),
+                to.length().into(),
+                priority.as_mut_slice().into(),
+                timeout.as_deref().into(),
+            ],
+        )
+    })?;
+    p.cpu.memory.written(a[1], received);
     p.put(a[3], &u32::from_ne_bytes(priority).to_be_bytes())?;
     Ok(received)
 }

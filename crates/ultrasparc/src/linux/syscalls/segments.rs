@@ -87,7 +87,7 @@ pub(super) fn attach(p: &mut Process, segment: u64, wanted: u64, flags: u64) -> 
     let attached = p.cpu.memory.attach(start, length, segment as i32, read_only, protection);
     attached.map_err(|error| Errno(error.raw_os_error().unwrap_or(libc::ENOSYS)))?;
     p.forget_attached(start, whole);
-    p.attached.push(Attached { start, length: whole });
+    p.kept.attached.push(Attached { start, length: whole });
     Ok(start)
 }
 
@@ -111,8 +111,8 @@ fn place(p: &Process, wanted: u64, length: u64, flags: i32) -> Answer {
 }
 
 pub(super) fn detach(p: &mut Process, address: u64) -> Answer {
-    let found = p.attached.iter().position(|attached| attached.start == address);
-    let Attached { start, length } = p.attached.remove(found.ok_or(Errno(libc::EINVAL))?);
+    let found = p.kept.attached.iter().position(|attached| attached.start == address);
+    let Attached { start, length } = p.kept.attached.remove(found.ok_or(Errno(libc::EINVAL))?);
     // What the program mapped there since is not the segment's.
     for page in (start..start + length).step_by(PAGE_BYTES as usize) {
         if p.cpu.memory.is_shared(page) {
@@ -126,12 +126,13 @@ impl Process {
     /// Forgets the segments that are attached in a range.
     pub(super) fn forget_attached(&mut self, address: u64, length: u64) {
         let end = address.saturating_add(length);
-        self.attached.retain(|attached| attached.start < address || attached.start >= end);
+        self.kept.attached.retain(|attached| attached.start < address || attached.start >= end);
     }
 
     /// A segment that was attached at one place is at another.
     pub(super) fn move_attached(&mut self, from: u64, to: u64) {
-        self.attached
+        self.kept
+            .attached
             .iter_mut()
             .filter(|attached| attached.start == from)
             .for_each(|attached| attached.start = to);

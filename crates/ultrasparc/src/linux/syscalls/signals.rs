@@ -52,7 +52,8 @@ pub(super) const CALLS: &[Call] = &[
 
 fn suspend(p: &mut Process, mask: u64) -> Answer {
     let set = mask_to_host(mask).to_ne_bytes();
-    let answer = host::call(host::SIGSUSPEND, [set.as_slice().into(), (bytes::SIGSET as u64).into()]);
+    let set = set.as_slice();
+    let answer = p.wait(|| host::call(host::SIGSUSPEND, [set.into(), (bytes::SIGSET as u64).into()]));
     if answer == Err(Errno(libc::EINTR)) && host::is_caught() {
         p.signals.suspended(mask);
     }
@@ -69,15 +70,17 @@ fn timed_wait(p: &mut Process, a: &[u64; 6]) -> Answer {
         s::swap(timeout, s::TIMESPEC);
     }
     let mut information = [0; bytes::SIGINFO];
-    let signal = host::call(
-        host::SIGTIMEDWAIT,
-        [
-            set.as_slice().into(),
-            information.as_mut_slice().into(),
-            timeout.as_deref().into(),
-            (bytes::SIGSET as u64).into(),
-        ],
-    )?;
+    let signal = p.wait(|| {
+        host::call(
+            host::SIGTIMEDWAIT,
+            [
+                set.as_slice().into(),
+                information.as_mut_slice().into(),
+                timeout.as_deref().into(),
+                (bytes::SIGSET as u64).into(),
+            ],
+        )
+    })?;
     p.put(a[1], &information_of_host(&information))?;
     Ok(of_host(signal as i32).into())
 }

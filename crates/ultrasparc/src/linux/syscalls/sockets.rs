@@ -7,6 +7,7 @@ use crate::linux::process::Process;
 use crate::linux::structures::{self as s, Fields, guest_u32, guest_u64, host_u32, host_u64};
 use crate::linux::syscalls::descriptors::{gather, pieces, room, scatter};
 use crate::linux::syscalls::{Answer, Call, call, int};
+use crate::memory::Access;
 
 /// The longest address.
 const ADDRESS: usize = 128;
@@ -25,7 +26,8 @@ pub(super) const CALLS: &[Call] = &[
     call(98, "connect", "dpd", |p, a| {
         let address = read_address(p, a[1], a[2])?;
         let length = address.len() as u64;
-        host::call(host::CONNECT, [int(a[0]).into(), address.as_slice().into(), length.into()])
+        let address = address.as_slice();
+        p.wait(|| host::call(host::CONNECT, [int(a[0]).into(), address.into(), length.into()]))
     })
     .restarting(),
     call(354, "listen", "dd", |_, a| host::call(host::LISTEN, [int(a[0]).into(), int(a[1]).into()])),
@@ -130,10 +132,12 @@ fn accept(p: &mut Process, a: &[u64; 6], flags: u64) -> Answer {
         return Err(Errno(libc::EINVAL));
     }
     let (mut address, mut length) = address_room();
-    let socket = host::call(
-        host::ACCEPT,
-        [int(a[0]).into(), address.as_mut_slice().into(), length.as_mut_slice().into(), flags.into()],
-    )?;
+    let socket = p.wait(|| {
+        host::call(
+            host::ACCEPT,
+            [int(a[0]).into(), address.as_mut_slice().into(), length.as_mut_slice().into(), flags.into()],
+        )
+    })?;
     put_address(p, a[1], a[2], &mut address, u32::from_ne_bytes(length) as usize)?;
     Ok(socket)
 }
@@ -149,28 +153,33 @@ fn name(p: &mut Process, number: host::Number, a: &[u64; 6]) -> Answer {
 fn sendto(p: &mut Process, a: &[u64; 6]) -> Answer {
     let address = if a[4] == 0 { None } else { Some(read_address(p, a[4], a[5])?) };
     let length = address.as_ref().map_or(0, |address| address.len() as u64);
-    let data = p.bytes(a[1], a[2])?;
-    host::call(
-        host::SENDTO,
-        [int(a[0]).into(), data.into(), a[2].into(), a[3].into(), address.as_deref().into(), length.into()],
-    )
+    let data = p.region(a[1], a[2], Access::Read)?;
+    let address = address.as_deref();
+    p.wait(|| {
+        host::call(
+            host::SENDTO,
+            [int(a[0]).into(), (&data).into(), a[2].into(), a[3].into(), address.into(), length.into()],
+        )
+    })
 }
 
 fn recvfrom(p: &mut Process, a: &[u64; 6]) -> Answer {
     let (mut address, mut length) = address_room();
-    let data = p.room_mut(a[1], a[2])?;
-    let room = data.len() as u64;
-    let count = host::call(
-        host::RECVFROM,
-        [
-            int(a[0]).into(),
-            data.into(),
-            room.into(),
-            a[3].into(),
-            address.as_mut_slice().into(),
-            length.as_mut_slice().into(),
-        ],
-    )?;
+    let data = p.room(a[1], a[2])?;
+    let count = p.wait(|| {
+        host::call(
+            host::RECVFROM,
+            [
+                int(a[0]).into(),
+                (&data).into(),
+                data.length().into(),
+                a[3].into(),
+                address.as_mut_slice().into(),
+                length.as_mut_slice().into(),
+            ],
+        )
+    })?;
+    p.cpu.memory.written(a[1], data.length().min(count));
     put_address(p, a[4], a[5], &mut address, u32::from_ne_bytes(length) as usize)?;
     Ok(count)
 }
@@ -204,7 +213,7 @@ fn send_message(p: &mut Process, socket: u64, address: u64, flags: u64) -> Answe
     let mut data = gather(p, &header.pieces)?;
     let mut control = control_to_host(p.bytes(header.control, header.control_length)?)?;
     let mut message = Message { name: &mut name, data: &mut data, control: &mut control };
-    host::send_message(int(socket), &mut message, flags)
+    p.wait(|| host::send_message(int(socket), &mut message, flags))
 }
 
 fn receive_message(p: &mut Process, socket: u64, address: u64, flags: u64) -> Answer {
@@ -215,7 +224,7 @@ fn receive_message(p: &mut Process, socket: u64, address: u64, flags: u64) -> An
     let mut message = Message { name: &mut name, data: &mut data, control: &mut control };
     // What closes descriptors that come along when a program is started is another bit on no machine.
     let (count, name_length, control_length, flags) =
-        host::receive_message(int(socket), &mut message, flags)?;
+        p.wait(|| host::receive_message(int(socket), &mut message, flags))?;
     scatter(p, &header.pieces, &data[..data.len().min(count as usize)])?;
     if header.name != 0 {
         p.put(address + 8, &(header.name_length as u32).to_be_bytes())?;
@@ -223,7 +232,7 @@ fn receive_message(p: &mut Process, socket: u64, address: u64, flags: u64) -> An
     }
     let control = control_of_host(&control[..control_length.min(control.len())]);
     // Descriptors come that way.
-    p.has_special |= !control.is_empty();
+    p.kept.has_special |= !control.is_empty();
     p.put(header.control, &control)?;
     p.put(address + 40, &(control.len() as u64).to_be_bytes())?;
     p.put(address + 48, &flags.to_be_bytes())?;

@@ -60,14 +60,14 @@ impl Process {
         arguments: [host::Argument<'_>; N],
     ) -> Answer {
         let fd = host::call(number, arguments)?;
-        self.has_special = true;
+        self.kept.has_special = true;
         Ok(fd)
     }
 
     /// What the bytes of a descriptor are, if they are not the program's own. A program that has none of these, which most
     /// have not, does not wait for the answer.
     pub(super) fn kind(&self, fd: u64) -> Option<Kind> {
-        if !self.has_special {
+        if !self.kept.has_special {
             return None;
         }
         kind(&std::fs::read_link(format!("/proc/self/fd/{}", fd as i32)).ok()?)

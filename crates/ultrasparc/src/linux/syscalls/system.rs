@@ -5,6 +5,7 @@ use crate::linux::host::{self, bytes};
 use crate::linux::process::Process;
 use crate::linux::structures as s;
 use crate::linux::syscalls::{Answer, Call, call, int};
+use crate::memory::Access;
 
 /// Bytes of each text of `uname`.
 const NAME: usize = 65;
@@ -35,8 +36,8 @@ pub(super) const CALLS: &[Call] = &[
         Ok(done)
     }),
     call(347, "getrandom", "pdx", |p, a| {
-        let to = p.bytes_mut(a[0], a[1])?;
-        host::call(host::GETRANDOM, [to.into(), a[1].into(), a[2].into()])
+        let to = p.region(a[0], a[1], Access::Write)?;
+        p.wait(|| host::call(host::GETRANDOM, [(&to).into(), a[1].into(), a[2].into()]))
     })
     .restarting(),
     // What a T4's kernel features are: a program may use mixed byte orders in ELF headers.
@@ -71,9 +72,8 @@ pub(super) const CALLS: &[Call] = &[
             // Another kind does not look at the place, and a wrong one is refused.
             return host::call(host::SYSLOG, [kind.into(), 0.into(), length.into()]);
         }
-        let to = p.room_mut(a[1], length)?;
-        let length = to.len() as u64;
-        host::call(host::SYSLOG, [kind.into(), to.into(), length.into()])
+        let to = p.room(a[1], length)?;
+        p.wait(|| host::call(host::SYSLOG, [kind.into(), (&to).into(), to.length().into()]))
     })
     .restarting(),
 ];

@@ -77,7 +77,7 @@ fn ioctl(p: &mut Process, a: &[u64; 6]) -> Answer {
     };
     let (fd, request) = (int(fd), host_request);
     match kind {
-        Kind::Number => host::call(host::IOCTL, [fd.into(), request.into(), argument.into()]),
+        Kind::Number => p.wait(|| host::call(host::IOCTL, [fd.into(), request.into(), argument.into()])),
         Kind::Int => swapped(p, host::IOCTL_INT, fd, request, argument, &[4]),
         Kind::Window => swapped(p, host::IOCTL_WINSIZE, fd, request, argument, s::WINSIZE),
         Kind::GetTerminal => {
@@ -88,7 +88,8 @@ fn ioctl(p: &mut Process, a: &[u64; 6]) -> Answer {
         Kind::SetTerminal => {
             let before = terminal(fd)?;
             let mut terminal = s::termios_of_guest(p.bytes(argument, TERMIOS_BYTES.0 as u64)?, &before);
-            host::call(host::IOCTL_TERMIOS, [fd.into(), request.into(), terminal.as_mut_slice().into()])
+            let terminal = terminal.as_mut_slice().into();
+            p.wait(|| host::call(host::IOCTL_TERMIOS, [fd.into(), request.into(), terminal]))
         }
     }
 }

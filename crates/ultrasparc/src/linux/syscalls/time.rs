@@ -90,10 +90,12 @@ fn filled(p: &mut Process, number: Number, first: u64, to: u64, widths: Widths) 
 fn sleep(p: &mut Process, clock: u64, flags: u64, wanted: u64, left: u64) -> Answer {
     let wanted = read(p, wanted, s::TIMESPEC)?.ok_or(Errno(libc::EFAULT))?;
     let mut rest = [0; bytes::TIMESPEC];
-    let answer = host::call(
-        host::CLOCK_NANOSLEEP,
-        [int(clock).into(), flags.into(), wanted.as_slice().into(), rest.as_mut_slice().into()],
-    );
+    let answer = p.wait(|| {
+        host::call(
+            host::CLOCK_NANOSLEEP,
+            [int(clock).into(), flags.into(), wanted.as_slice().into(), rest.as_mut_slice().into()],
+        )
+    });
     if answer == Err(Errno(libc::EINTR)) && flags & libc::TIMER_ABSTIME as u64 == 0 {
         s::swap(&mut rest, s::TIMESPEC);
         p.put(left, &rest)?;
