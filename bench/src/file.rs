@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use millstream_cpu::Features;
+use millstream_measure::clock;
+use millstream_measure::statistics::median;
 use millstream_testkit::Random;
 use serde_json::json;
 
-use crate::clock;
-use crate::measure::median;
 use crate::record::{self, Circumstances};
 
 /// How many times as long as `cp` the command may take.

@@ -6,7 +6,6 @@
 #![allow(missing_docs)]
 
 mod case;
-mod clock;
 mod file;
 mod glob;
 mod isolated;

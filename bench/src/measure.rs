@@ -1,9 +1,10 @@
 //! One cell: a case at one size, every row of it compared and then timed in turns.
 
 use millstream_cpu::Features;
+use millstream_measure::clock;
+use millstream_measure::statistics::median;
 
 use crate::case::{Buffers, Case};
-use crate::clock;
 use crate::peers::{Peer, Row, ours};
 
 /// Our own name in the tables.
@@ -88,12 +89,6 @@ impl Cell {
     pub fn median_cycles_per_byte(&self, row: &Measured) -> Option<f64> {
         (!self.ghz.is_empty()).then(|| row.median_ns() * median(self.ghz.clone()) / self.size as f64)
     }
-}
-
-/// The middle value.
-pub fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 /// Compares all rows of a case at one size and, unless there is no effort to make, times them.
@@ -247,11 +242,5 @@ mod tests {
         assert_eq!(compare(&case, &mut buffers, &mut [row(1), row(1)]), Ok(()));
         let error = compare(&case, &mut buffers, &mut [row(1), row(2)]).unwrap_err();
         assert!(error.contains("row 2") && error.contains("byte 0"), "{error}");
-    }
-
-    #[test]
-    fn the_middle_of_values() {
-        assert_eq!(median(vec![3.0, 1.0, 2.0]), 2.0);
-        assert!(median(Vec::new()).is_nan());
     }
 }

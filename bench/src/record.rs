@@ -6,9 +6,10 @@ use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use millstream_cpu::Features;
+use millstream_measure::statistics::median;
 use serde_json::{Value, json};
 
-use crate::measure::{Cell, Effort, Measured, median};
+use crate::measure::{Cell, Effort, Measured};
 use crate::report;
 use crate::targets::Verdict;
 

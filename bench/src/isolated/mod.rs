@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use millstream::isolated::{Accelerator, Attach};
 use millstream::queue::{AcceleratorThread, Config, Queue, Request, ThreadConfig};
 use millstream_cpu::Features;
+use millstream_measure::statistics::median;
 use serde_json::{Value, json};
 
-use crate::measure::median;
 use crate::record::{self, Circumstances, rounded};
 use bare::Peer;
 pub use bare::pin;

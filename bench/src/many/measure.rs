@@ -1,11 +1,12 @@
 //! One cell: all rows of it compared, object by object, and then timed in turns.
 
 use millstream_engines::Crossover;
+use millstream_measure::clock;
+use millstream_measure::statistics::median;
 
 use super::objects::{Memory, Objects, Originals};
 use super::rows::{self, Row, Rows};
-use crate::clock;
-use crate::measure::{Effort, OURS, affordable, hex, median};
+use crate::measure::{Effort, OURS, affordable, hex};
 
 pub use super::rows::Cell as Place;
 

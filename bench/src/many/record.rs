@@ -2,12 +2,13 @@
 
 use std::fmt::Write;
 
+use millstream_measure::statistics::median;
 use serde_json::{Value, json};
 
 use super::measure::{Cell, Measured};
 use super::report;
 use super::targets::Verdict;
-use crate::measure::{Effort, median};
+use crate::measure::Effort;
 use crate::record::{Circumstances, rounded};
 
 /// Everything about a run.

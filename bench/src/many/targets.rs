@@ -2,9 +2,11 @@
 
 use std::ops::RangeInclusive;
 
+use millstream_measure::statistics::median;
+
 use super::measure::{Cell, Measured};
 use crate::glob;
-use crate::measure::{OURS, median};
+use crate::measure::OURS;
 use crate::targets::reaches;
 
 /// Something to reach in certain cells.

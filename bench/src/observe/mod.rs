@@ -7,8 +7,8 @@ use std::process::Command;
 use std::time::Instant;
 
 use millstream_cpu::Features;
+use millstream_measure::statistics::median;
 
-use crate::measure::median;
 use crate::record::{self, Circumstances};
 use crate::{isolated, progress};
 

@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
+use millstream_measure::statistics::median;
 use serde_json::{Value, json};
 
 use super::Arguments;
 use super::cases::{Case, TARGETS, Which};
 use super::drive::Turns;
 use super::side::{OpenSsl, Whose};
-use crate::measure::median;
 use crate::record::{Circumstances, rounded};
 use crate::targets::reaches;
 

@@ -7,9 +7,9 @@ use std::process::Command;
 use std::time::Instant;
 
 use millstream_cpu::Features;
+use millstream_measure::statistics::median;
 use millstream_testkit::newest_openssl;
 
-use crate::measure::median;
 use crate::progress;
 use crate::record::{self, Circumstances};
 

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
+use millstream_measure::statistics::median;
 use serde_json::{Value, json};
 
 use super::Row;
-use crate::measure::median;
 use crate::record::{Circumstances, rounded};
 
 /// One load: qemu, ours, and how many times as fast ours is.

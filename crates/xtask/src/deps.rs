@@ -19,6 +19,7 @@ const UNDER: &[&str] = &[
 const ALLOWED: &[(&str, &[&str])] = &[
     ("millstream-cpu", &[]),
     ("millstream-engines", &["millstream-cpu"]),
+    ("millstream-measure", &[]),
     ("millstream-files", &["millstream-engines", "millstream-cpu"]),
     ("millstream-cwq", &[]),
     ("millstream-accelerator", &["millstream-engines", "millstream-cpu", "millstream-cwq"]),
@@ -39,6 +40,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "millstream-shm",
             "millstream-protocol",
             "millstream-files",
+            "millstream-measure",
             "millstream-observe",
             "millstream-ultrasparc",
             "millstream-cwq",

@@ -9,10 +9,10 @@ use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use millstream_engines::modes::Direction;
-
-use crate::error::Error;
 use millstream_files::cipher::Cipher;
 use millstream_files::{Format, solaris};
+
+use crate::error::Error;
 
 /// Adds to an error of the command line what to do instead, where people are known to try it.
 pub(super) fn with_hint(command: &OsStr, mut error: clap::Error) -> clap::Error {

@@ -10,6 +10,11 @@ use std::path::{Path, PathBuf};
 use millstream_cpu::Features;
 use millstream_engines::Error as EngineError;
 use millstream_engines::modes::{Direction, Padding};
+use millstream_files::cipher::{self, Cipher};
+use millstream_files::passphrase::{self, Preamble};
+use millstream_files::pipeline::{self, Layout};
+use millstream_files::tink::{self, Key};
+use millstream_files::{self as files, Format, Job, Pieces, keyset, openssl, raw, solaris};
 
 use crate::commands::cautions::{self, Screen};
 use crate::commands::{Context, print};
@@ -18,11 +23,6 @@ use crate::input::Input;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::secret::{self, Doubt, Secret};
-use millstream_files::cipher::{self, Cipher};
-use millstream_files::passphrase::{self, Preamble};
-use millstream_files::pipeline::{self, Layout};
-use millstream_files::tink::{self, Key};
-use millstream_files::{self as files, Format, Job, Pieces, keyset, openssl, raw, solaris};
 
 /// The options of PKCS #11 tokens, which belong to the commands but not yet to this program.
 #[derive(clap::Args)]

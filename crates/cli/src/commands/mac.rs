@@ -10,6 +10,7 @@ use millstream_engines::aes::{Cmac, CmacStream};
 use millstream_engines::des;
 use millstream_engines::hash::Hash;
 use millstream_engines::hmac::{Hmac, HmacKey};
+use millstream_files::pbkdf2::pbkdf2;
 use zeroize::Zeroizing;
 
 use crate::commands::sum::{self, Style, Sum};
@@ -17,7 +18,6 @@ use crate::commands::{Context, cautions, crypt, isolated, man, print};
 use crate::error::Error;
 use crate::secret::{self, Secret};
 use crate::speed::ways::queue::hash_code;
-use millstream_files::pbkdf2::pbkdf2;
 
 /// Compute the message authentication code of files or of standard input
 ///

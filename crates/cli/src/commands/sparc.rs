@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use millstream_measure::plot;
 use millstream_ultrasparc::counts::Counts;
 use millstream_ultrasparc::kernel::Units;
 use millstream_ultrasparc::linux::{self, Ended, LoadError, Process, Settings};
@@ -16,7 +17,6 @@ use crate::output::Output;
 use crate::programs::child;
 use crate::sparc::report::{Report, Wanted};
 use crate::sparc::{costs, disassemble, history, images};
-use crate::speed::plot;
 
 /// Before the name that a program is called by, where a program started it: for the emulator alone.
 const NAMED: &str = "--argv0";

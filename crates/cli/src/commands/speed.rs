@@ -7,6 +7,7 @@ use clap::ValueEnum;
 use millstream::isolated::Service;
 use millstream_cpu::{FeatureSet, Features, processor_name};
 use millstream_engines::modes::Direction;
+use millstream_measure::plot::{self, Panel};
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
@@ -25,7 +26,7 @@ use crate::speed::ways::direct::Direct;
 use crate::speed::ways::openssl::{self, OpenSsl};
 use crate::speed::ways::pkcs11::Pkcs11;
 use crate::speed::ways::queue::{Isolated, Place, Queue};
-use crate::speed::{Way, history, plot};
+use crate::speed::{Way, history, panels};
 
 /// Measure how fast objects are computed, beside OpenSSL and PKCS #11 modules
 ///
@@ -275,7 +276,7 @@ impl Speed {
         ways: &Ways,
         cases: &[Case],
         sizes: &[Size],
-    ) -> Result<(String, Vec<plot::Panel>), Error> {
+    ) -> Result<(String, Vec<Panel>), Error> {
         let setting = Setting {
             features,
             ways: ways.chosen(&self.ways),
@@ -314,7 +315,7 @@ impl Speed {
             return Err(Error::Usage(what.into()));
         }
         let about = self.about(features, &setting.ways, ways);
-        let panels = if self.plot.is_some() { plot::panels(&cells) } else { Vec::new() };
+        let panels = if self.plot.is_some() { panels::panels(&cells) } else { Vec::new() };
         let text = if self.json {
             let mut value = about_json(&about);
             value["results"] = report::json(&cells);
@@ -332,7 +333,7 @@ impl Speed {
         Ok((text, panels))
     }
 
-    fn history(&self, features: Features, ways: &Ways) -> Result<(String, Vec<plot::Panel>), Error> {
+    fn history(&self, features: Features, ways: &Ways) -> Result<(String, Vec<Panel>), Error> {
         let progress = Progress::cells(history::cells(), self.quiet);
         let done = history::run(features, &ways.chosen(&[]), self.seconds, &progress);
         progress.finish(done.is_ok());

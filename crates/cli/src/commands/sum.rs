@@ -4,13 +4,13 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use millstream_files::pipeline;
 use serde_json::json;
 
 use crate::commands::{Context, print};
 use crate::error::{Error, exit};
 use crate::input::Input;
 use crate::progress::Progress;
-use millstream_files::pipeline;
 
 /// A running digest or MAC.
 pub(super) trait Sum {

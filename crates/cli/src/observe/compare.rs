@@ -1,9 +1,9 @@
 //! A program with and without features: what its times say, for people and as JSON.
 
+use millstream_measure::figures::{rounded, significant};
 use serde_json::{Value, json};
 
 use super::table::count;
-use crate::speed::report::{rounded, significant};
 
 /// Less than this is no difference, however often it is seen.
 const LEAST: f64 = 0.01;

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
+use millstream_measure::figures::{rounded, significant};
 use millstream_observe::code::{Bounds, Class, Classes, Counts};
 use millstream_observe::trace::Mode;
 use millstream_observe::trace::findings::{
@@ -13,7 +14,6 @@ use serde_json::{Map, Value, json};
 
 use super::stable::stable;
 use super::table::{count, enumerated, table_within};
-use crate::speed::report::{rounded, significant};
 
 /// Modules that an answer names before it counts the rest.
 const NAMED: usize = 3;

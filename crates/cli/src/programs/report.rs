@@ -3,12 +3,12 @@
 use std::ffi::OsString;
 
 use millstream::tally::{Counted, Place};
+use millstream_measure::figures::significant;
 use serde_json::{Value, json};
 
 use super::executable::Executable;
 use super::folder::Seen;
 use super::service::Service;
-use crate::speed::report::significant;
 
 /// What there is to say at the end.
 pub struct Report<'a> {

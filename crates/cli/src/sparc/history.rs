@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
+use millstream_measure::figures::significant;
+use millstream_measure::plot::Panel;
 use millstream_ultrasparc::timing::counts::{Counts, RECORDED};
 use millstream_ultrasparc::timing::history::{self, Claim, Experiment, How, Point};
 use millstream_ultrasparc::timing::parameters::{self, CLASSES, Parameter};
 use serde_json::{Value, json};
 
 use crate::observe::table::table;
-use crate::speed::plot::Panel;
-use crate::speed::report::significant;
 
 /// The experiments, with the instructions of the guest programs as they were counted.
 pub fn experiments() -> Vec<Experiment> {
@@ -188,7 +188,7 @@ fn bytes(at: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::speed::plot;
+    use millstream_measure::plot;
 
     #[test]
     fn fits_and_predictions_are_told_apart() {

@@ -9,13 +9,13 @@ use std::num::NonZero;
 
 use millstream_cpu::{Feature, Features};
 use millstream_engines::modes::Direction;
+use millstream_measure::figures::{rounded, significant};
+use millstream_measure::plot::Panel;
 use serde_json::{Value, json};
 
 use super::Way;
 use super::algorithm::{Algorithm, Case};
 use super::measure::{self, Measured, Setting};
-use super::plot::Panel;
-use super::report::{rounded, significant};
 use super::sizes::Size;
 use super::ways::direct::Direct;
 use crate::error::Error;

@@ -6,9 +6,10 @@ use std::sync::{Barrier, Mutex, PoisonError};
 use std::time::Instant;
 
 use millstream_cpu::Features;
+use millstream_measure::clock::{Clock, core_ghz};
+use millstream_measure::statistics::quantile;
 
 use super::algorithm::Case;
-use super::clock::{Clock, core_ghz};
 use super::objects::Objects;
 use super::sizes::Size;
 use super::ways::direct;
@@ -456,12 +457,6 @@ impl Timed {
     }
 }
 
-/// The least of the sorted values that so great a part of them does not exceed.
-fn quantile(sorted: &[f64], part: f64) -> f64 {
-    let place = (sorted.len() as f64 * part).ceil() as usize;
-    sorted.get(place.saturating_sub(1)).copied().unwrap_or(f64::NAN)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -583,12 +578,5 @@ mod tests {
         let mut one = timed(turn(5, 100));
         one.add(&timed(turn(0, 60)));
         assert_eq!((one.turns[0].objects, one.turns[0].ns()), (20, 100.0));
-    }
-
-    #[test]
-    fn quantiles() {
-        let hundred: Vec<f64> = (1..=100).map(f64::from).collect();
-        assert_eq!((quantile(&hundred, 0.5), quantile(&hundred, 0.99)), (50.0, 99.0));
-        assert_eq!(quantile(&[7.0], 0.99), 7.0);
     }
 }

@@ -6,12 +6,11 @@
 //! calls. To add a way, implement [`Way`] in a file of [`ways`] and give it a name in the command.
 
 pub mod algorithm;
-pub mod clock;
 mod ffi;
 pub mod history;
 pub mod measure;
 pub mod objects;
-pub mod plot;
+pub mod panels;
 pub mod report;
 pub mod sizes;
 pub mod surroundings;

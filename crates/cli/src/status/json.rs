@@ -4,10 +4,10 @@ use std::path::Path;
 
 use millstream::isolated::UseStatus;
 use millstream_cwq::{Algorithm, AlgorithmSet};
+use millstream_measure::figures::rounded;
 use serde_json::{Map, Value, json};
 
 use super::{Grant, View, Worker, rule};
-use crate::speed::report::rounded;
 
 /// One object. Its version changes only when a field goes or changes its meaning.
 pub fn json(view: &View, socket: &Path) -> Value {

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use millstream::isolated::UseStatus;
 use millstream_cwq::Status;
+use millstream_measure::figures::significant;
 
 use super::{Grant, View, Worker, rule, shown, user};
-use crate::speed::report::significant;
 
 /// A column: its title, whether it stands at its right edge, and what is in it.
 struct Column<'a, T> {

@@ -12,12 +12,12 @@ use millstream_engines::kasumi::{F8, F9};
 use millstream_engines::modes::Direction;
 use millstream_engines::rc4::Rc4;
 use millstream_engines::{Error as EngineError, InOut, aes, camellia, des};
+use millstream_files::cipher::{Cipher, Family, Mode};
 
 use crate::error::Error;
 use crate::speed::algorithm::{AAD, Algorithm, Case, kasumi};
 use crate::speed::objects::{Io, Objects};
 use crate::speed::{Prepared, Runner, Way};
-use millstream_files::cipher::{Cipher, Family, Mode};
 
 /// Batches.
 pub struct Batch {

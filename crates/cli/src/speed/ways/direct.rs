@@ -12,12 +12,12 @@ use millstream_engines::kasumi::{F8, F9};
 use millstream_engines::modes::{BlockMode, ByteStream, Direction, StreamMode};
 use millstream_engines::rc4::Rc4;
 use millstream_engines::{Error as EngineError, InOut, Kernel, aes, camellia, des};
+use millstream_files::cipher::{Cipher, Family, Mode};
 
 use crate::error::Error;
 use crate::speed::algorithm::{AAD, Algorithm, Case, kasumi};
 use crate::speed::objects::{Io, Objects};
 use crate::speed::{Prepared, Way};
-use millstream_files::cipher::{Cipher, Family, Mode};
 
 /// Direct calls.
 pub struct Direct {

@@ -5,13 +5,13 @@ use std::ffi::{CStr, CString, OsStr};
 use std::path::Path;
 
 use millstream_engines::hash::Hash;
+use millstream_files::cipher::{Cipher, Family, Mode};
 
 use crate::error::Error;
 use crate::speed::algorithm::{AAD, Algorithm, Case};
 use crate::speed::ffi::libcrypto::{CipherContext, DigestContext, LibCrypto, MacContext, c_name};
 use crate::speed::objects::{Io, Objects};
 use crate::speed::{Prepared, Way};
-use millstream_files::cipher::{Cipher, Family, Mode};
 
 /// The library where none is named.
 pub const USUAL: &str = "libcrypto.so.3";

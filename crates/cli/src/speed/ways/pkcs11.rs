@@ -4,13 +4,13 @@ use std::path::Path;
 
 use cryptoki_sys::*;
 use millstream_engines::hash::Hash;
+use millstream_files::cipher::{Cipher, Family, Mode};
 
 use crate::error::Error;
 use crate::speed::algorithm::{Algorithm, Case};
 use crate::speed::ffi::pkcs11::{Key, Mechanism, Module, Parameter, Refused, Session, Token};
 use crate::speed::objects::Objects;
 use crate::speed::{Prepared, Way};
-use millstream_files::cipher::{Cipher, Family, Mode};
 
 const PIN: &str = "give the user's PIN with --pin or --pin-file";
 

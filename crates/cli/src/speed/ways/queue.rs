@@ -11,13 +11,13 @@ use millstream::queue::{
     AcceleratorThread, Buffer, Config, Done, KeyHandle, Queue as OneQueue, Request, ThreadConfig,
 };
 use millstream::{Checksum, Features, hash::Hash};
+use millstream_files::cipher::{Cipher, Family, Mode};
 
 use super::batch::{call, put_value};
 use crate::error::Error;
 use crate::speed::algorithm::{AAD, Algorithm, Case, kasumi};
 use crate::speed::objects::Objects;
 use crate::speed::{Prepared, Runner, Way};
-use millstream_files::cipher::{Cipher, Family, Mode};
 
 /// Where the accelerator works.
 pub enum Place {
