@@ -1123,7 +1123,7 @@ _millstream() {
             return 0
             ;;
         millstream__subcmd__trace)
-            opts="-p -v -q -h -V --once --count --rate --without --with-only --pid --seconds --json --report --verbose --quiet --help --version"
+            opts="-p -v -q -h -V --once --count --rate --without --with-only --pid --seconds --json --report --verbose --no-cache --quiet --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

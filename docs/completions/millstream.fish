@@ -128,6 +128,7 @@ complete -c millstream -n "__fish_millstream_using_subcommand trace" -l count -d
 complete -c millstream -n "__fish_millstream_using_subcommand trace" -l rate -d 'How often, by samples: nearly no cost'
 complete -c millstream -n "__fish_millstream_using_subcommand trace" -l json -d 'Say it as JSON'
 complete -c millstream -n "__fish_millstream_using_subcommand trace" -s v -l verbose -d 'Say also what did not run, and what tracing cost'
+complete -c millstream -n "__fish_millstream_using_subcommand trace" -l no-cache -d 'Look through each file, and keep nothing of what was found in it for later traces'
 complete -c millstream -n "__fish_millstream_using_subcommand trace" -s q -l quiet -d 'No progress line'
 complete -c millstream -n "__fish_millstream_using_subcommand trace" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c millstream -n "__fish_millstream_using_subcommand trace" -s V -l version -d 'Print version'

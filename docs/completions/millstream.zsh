@@ -156,6 +156,7 @@ _arguments "${_arguments_options[@]}" : \
 '--json[Say it as JSON]' \
 '-v[Say also what did not run, and what tracing cost]' \
 '--verbose[Say also what did not run, and what tracing cost]' \
+'--no-cache[Look through each file, and keep nothing of what was found in it for later traces]' \
 '-q[No progress line]' \
 '--quiet[No progress line]' \
 '-h[Print help (see more with '\''--help'\'')]' \

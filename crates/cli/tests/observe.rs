@@ -5,11 +5,13 @@
 
 mod common;
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Ended, MILLSTREAM, Place, ended};
+use common::{Ended, MILLSTREAM, Place, Terminal, ended};
 use millstream_observe::{processor, without};
 use millstream_testkit::{copy_program, skip};
 use serde_json::Value;
@@ -22,7 +24,7 @@ fn command(place: &Place, options: &str, program: &[&str]) -> Command {
     for variable in ["OPENSSL_ia32cap", "GODEBUG", "JAVA_TOOL_OPTIONS", "GLIBC_TUNABLES"] {
         line.env_remove(variable);
     }
-    line.current_dir(place.path(""));
+    line.current_dir(place.path("")).env("XDG_CACHE_HOME", place.path("cache"));
     line
 }
 
@@ -329,6 +331,111 @@ fn a_trace_says_who_used_aes_and_how_often() {
     assert!(most > 1000, "{most}");
     let text = run(&place, "trace", &words(&line)).err;
     assert!(text.contains("\nhardware AES: yes, by ") && text.contains("\nLIBRARY "), "{text}");
+}
+
+/// What a trace says of what it cost.
+fn known(told: &Value) -> u64 {
+    told["cost"]["known"].as_u64().unwrap()
+}
+
+#[test]
+fn a_second_trace_knows_what_the_first_found() {
+    let place = Place::new();
+    let line = encrypted(&place);
+    let program = words(&line);
+    traced(&place, "--no-cache", &program);
+    assert!(!place.path("cache").exists());
+    let all =
+        [traced(&place, "", &program), traced(&place, "", &program), traced(&place, "--no-cache", &program)];
+    // libcrypto is large enough.
+    assert_eq!(all.each_ref().map(|told| known(told).min(1)), [0, 1, 0], "{:#}", all[1]["cost"]);
+    let found = |told: &Value| {
+        let of_function = |function: &Value| {
+            ["name", "address", "bounds", "present", "worked"].map(|key| function[key].clone())
+        };
+        let modules = told["modules"].as_array().unwrap().iter();
+        let of_module = |module: &Value| {
+            let functions: Vec<_> = module["functions"].as_array().unwrap().iter().map(of_function).collect();
+            (module["path"].clone(), module["library"].clone(), module["watched"].clone(), functions)
+        };
+        modules.map(of_module).collect::<Vec<_>>()
+    };
+    assert_eq!(found(&all[0]), found(&all[1]));
+    let text = run(&place, "trace -v", &program).err;
+    assert!(text.contains("known from before"), "{text}");
+}
+
+#[test]
+fn traces_at_the_same_time_share_what_they_know() {
+    let place = Place::new();
+    let start = |name: &str| {
+        let options = format!("trace -q --json --report {name}");
+        command(&place, &options, &["openssl", "version"]).stdout(Stdio::null()).spawn().unwrap()
+    };
+    let both = ["one", "two"].map(|name| (start(name), name));
+    for (mut child, name) in both {
+        assert!(child.wait().unwrap().success());
+        assert!(
+            parsed(&String::from_utf8(place.read(name)).unwrap())["cost"]["images"].as_u64().unwrap() > 1
+        );
+    }
+    assert!(known(&traced(&place, "", &["openssl", "version"])) > 0);
+}
+
+#[test]
+fn a_cache_that_others_may_write_to_is_not_used() {
+    let place = Place::new();
+    traced(&place, "", &["openssl", "version"]);
+    let folder = place.path("cache/millstream");
+    let entries = || std::fs::read_dir(&folder).unwrap().count();
+    assert!(entries() > 0);
+    std::fs::set_permissions(&folder, Permissions::from_mode(0o777)).unwrap();
+    let shown = run(&place, "trace --json --report told", &["openssl", "version"]);
+    assert!(shown.err.contains("others may write to it"), "{}", shown.err);
+    assert_eq!(known(&parsed(&String::from_utf8(place.read("told")).unwrap())), 0);
+    std::fs::set_permissions(&folder, Permissions::from_mode(0o700)).unwrap();
+    // Root's trace with a user's home, as under sudo, neither uses nor makes anything there.
+    if !rustix::process::geteuid().is_root() {
+        skip("a cache of another user's: this user is not root");
+        return;
+    }
+    std::os::unix::fs::chown(&folder, Some(65534), None).unwrap();
+    let shown = run(&place, "trace --json --report told", &["openssl", "version"]);
+    assert_eq!(shown.err, "");
+    assert_eq!(known(&parsed(&String::from_utf8(place.read("told")).unwrap())), 0);
+}
+
+/// A program of 24 MB, in which every eighth byte might begin an AES round, and nothing proves that one does.
+fn slow(place: &Place) {
+    let text =
+        ".globl _start\n_start: mov $60,%eax\nxor %edi,%edi\nsyscall\n.fill 3<<20,8,0x909090c1dc380f66\n";
+    place.write("slow.s", text);
+    let built = place.run("cc", ["-nostdlib", "-static", "-s", "-o", "slow", "slow.s"], b"");
+    assert_eq!(built.code, Some(0), "{}", built.err);
+}
+
+#[test]
+fn a_terminal_is_told_what_takes_long() {
+    let place = Place::new();
+    slow(&place);
+    let line = format!("{MILLSTREAM} trace --no-cache -- ./slow");
+    let mut terminal = Terminal::new(&place, &format!("{line}; echo the end"));
+    terminal.see("looking through slow (26 MB)");
+    let behind = terminal.see("millstream trace: ./slow");
+    assert!(behind.starts_with('\r') && behind.trim().is_empty(), "it is gone before the report: {behind:?}");
+    terminal.see("the end");
+    // Not in a pipe, not when it is quick, not where it is not wanted, and not on a terminal that a program draws on.
+    let quiet = [
+        format!("{line} 2>&1 | cat"),
+        format!("{MILLSTREAM} trace --no-cache -- /bin/true"),
+        format!("{MILLSTREAM} trace -q --no-cache -- ./slow"),
+        format!("stty -icanon -echo; {line}; stty sane"),
+    ];
+    for line in quiet {
+        let mut terminal = Terminal::new(&place, &format!("{line}; echo the end"));
+        let shown = terminal.see("the end");
+        assert!(shown.contains("hardware AES") && !shown.contains("looking"), "{line}: {shown}");
+    }
 }
 
 #[test]

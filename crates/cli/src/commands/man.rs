@@ -358,6 +358,16 @@ count, speculative), notes (an array of sentences) and cost. A function has name
 entries_per_s, hits, first_s, callers (arrays of names), origins and by_process.",
     ),
     (
+        "THE CACHE",
+        "What was found in a file with a megabyte of code or more is kept in $XDG_CACHE_HOME/millstream, or ~/.cache/millstream, so that the next \
+trace need not look through it. It is used only for the very same file: device, inode, length, build id, and when it and \
+its inode changed, to the nanosecond, by the kernel's own clock; so not for files that changed in the last two seconds, that have no build id, on file systems \
+of other machines and FUSE's, or in containers. Another version of the search begins anew, and what is damaged is written anew.
+
+The folder must be the user's own, and nobody else may write to it; else it is left alone, as under sudo with another user's home. A process with \
+more rights than its user uses none. It holds 64 MB at most, of which the oldest go, and may be removed at any time. --no-cache looks through everything, and keeps nothing.",
+    ),
+    (
         "THE END",
         "With CMD it ends when that has ended and all that it left running, of which it tells; what of that still runs when this command is \
 killed or asked to end is killed, too. Signals, also those from the terminal, are CMD's. With --pid it ends when the process \

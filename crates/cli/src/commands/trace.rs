@@ -9,16 +9,19 @@ use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
 use millstream_observe::capability::Withheld;
+use millstream_observe::code::cache::{self, Refused};
 use millstream_observe::process::{Launch, Pid, Processes, Tracer, Watcher};
 use millstream_observe::trace::findings::Findings;
 use millstream_observe::trace::guard::{Outcome, guarded};
 use millstream_observe::trace::{Mode, Options, Progress as Step, Trace as Watch};
 use millstream_observe::without::{Masker, supported};
-use rustix::termios::{isatty, tcgetwinsize};
+use rustix::termios::isatty;
 
 use crate::commands::{Context, man};
 use crate::error::{Error, exit, plain};
 use crate::observe::features::{self, Features};
+use crate::observe::looking::{self, Place};
+use crate::observe::table::terminal_width;
 use crate::observe::trace as report;
 use crate::observe::without::is_forbidden;
 use crate::output::Output;
@@ -58,6 +61,9 @@ pub(super) struct Trace {
     /// Say also what did not run, and what tracing cost
     #[arg(short = 'v', long)]
     verbose: bool,
+    /// Look through each file, and keep nothing of what was found in it for later traces
+    #[arg(long)]
+    no_cache: bool,
     /// No progress line
     #[arg(short = 'q', long)]
     quiet: bool,
@@ -124,6 +130,7 @@ impl Trace {
             supported().map_err(|error| Error::Trace(error.to_string()))?;
         }
         let mut watch = Watch::new(self.options(true)).map_err(|error| failed(&error))?;
+        self.use_cache(&mut watch, context);
         let mut command = Command::new(&self.command[0]);
         command.args(&self.command[1..]);
         let launch = Launch { filter: true, kill_with_us: true, stop_with_it: true };
@@ -137,6 +144,9 @@ impl Trace {
         // The program writes to the same terminal, and a line that comes and goes would be in its way.
         let line = Line::new(!self.quiet && !isatty(io::stdout().as_fd()));
         line.follow(&mut watch);
+        if !self.quiet && line.is_none() {
+            looking::show(&mut watch, Place::Own);
+        }
         let tell = |left: &[String]| {
             if !self.quiet {
                 let what = "has ended; what it left running is traced on, and killed if this trace is:";
@@ -158,11 +168,15 @@ impl Trace {
 
     /// Traces a process that runs, until it ends or somebody asks for an end.
     fn attached(&self, pid: Pid, mut watch: Watch, context: &Context) -> Result<Findings, Error> {
-        // Looking through big programs takes longer than they should stand still.
-        watch.prepare(pid.as_raw_pid());
-        let mut tracer = Tracer::attach(pid).map_err(|error| failed(&error))?;
+        self.use_cache(&mut watch, context);
         let line = Line::new(!self.quiet);
         line.follow(&mut watch);
+        // Looking through big programs takes longer than they should stand still.
+        watch.prepare(pid.as_raw_pid());
+        let mut tracer = Tracer::attach(pid).map_err(|error| {
+            line.finish();
+            failed(&error)
+        })?;
         let until = self.seconds.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
         let mut both = (watch, Until(until));
         let followed = tracer.follow(&mut both);
@@ -173,6 +187,21 @@ impl Trace {
             context.say(plain(&error));
         }
         Ok(both.0.finish())
+    }
+
+    /// Has a trace look up what earlier ones found.
+    fn use_cache(&self, watch: &mut Watch, context: &Context) {
+        if self.no_cache {
+            return;
+        }
+        match cache::of_user() {
+            Ok(Some(cache)) => watch.use_cache(cache),
+            Ok(None) => {}
+            // Others could write there, which somebody should know; that root does not write to a user's is as it should be.
+            Err(why @ Refused::Writable(_)) if !self.quiet => context.say(why),
+            Err(why) if self.verbose => context.say(why),
+            Err(_) => {}
+        }
     }
 
     fn tell(&self, findings: &Findings, file: Option<Output>, context: &Context) -> Result<(), Error> {
@@ -249,7 +278,12 @@ impl Line {
     fn follow(&self, watch: &mut Watch) {
         let Progress::Bar(bar) = &self.0 else { return };
         let bar: ProgressBar = bar.clone();
+        looking::show(watch, Place::In(bar.clone()));
         watch.show_progress(move |step| bar.set_message(words(step)));
+    }
+
+    fn is_none(&self) -> bool {
+        matches!(self.0, Progress::Silent)
     }
 
     fn finish(&self) {
@@ -262,12 +296,6 @@ fn words(step: &Step) -> String {
         "{} processes, {} images, {} breakpoints stand, {} fired",
         step.running, step.modules, step.armed, step.fired
     )
-}
-
-/// How many letters a line of the terminal has to which standard error goes, if it goes to one.
-fn terminal_width() -> Option<usize> {
-    let columns = tcgetwinsize(rustix::stdio::stderr()).ok()?.ws_col;
-    Some(usize::from(columns)).filter(|columns| *columns > 0)
 }
 
 /// What the system refused.

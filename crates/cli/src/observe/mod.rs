@@ -5,6 +5,7 @@
 pub mod compare;
 pub mod explain;
 pub mod features;
+pub mod looking;
 mod stable;
 pub mod table;
 pub mod trace;

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use rustix::termios::tcgetwinsize;
+
 /// A column's title, and whether it stands at its right edge.
 pub type Column<'a> = (&'a str, bool);
 
@@ -55,7 +57,7 @@ pub fn table_within(columns: &[Column<'_>], rows: &[Vec<String>], width: Option<
 const NARROWEST: usize = 16;
 
 /// A text of at most so many letters, of which those at its end go, or some before its middle.
-fn cut(text: &str, width: usize, at_end: bool) -> String {
+pub fn cut(text: &str, width: usize, at_end: bool) -> String {
     let length = text.chars().count();
     if length <= width || width == 0 {
         return text.to_owned();
@@ -63,6 +65,12 @@ fn cut(text: &str, width: usize, at_end: bool) -> String {
     let behind = if at_end { 0 } else { width * 2 / 3 };
     let before = text.chars().take(width - 1 - behind);
     before.chain(['…']).chain(text.chars().skip(length - behind)).collect()
+}
+
+/// How many letters a line of the terminal has to which standard error goes, if it goes to one.
+pub fn terminal_width() -> Option<usize> {
+    let columns = tcgetwinsize(rustix::stdio::stderr()).ok()?.ws_col;
+    Some(usize::from(columns)).filter(|columns| *columns > 0)
 }
 
 /// As in `1 run` and `2 runs`.

@@ -339,12 +339,13 @@ fn counters(counters: &[Counter]) -> String {
 fn cost(findings: &Findings) -> String {
     let cost = &findings.cost;
     format!(
-        "\n{} in {} watched for {}; {} looked through in {}; {} placed, {} fired, threads stopped for {}\n",
+        "\n{} in {} watched for {}; {} looked through in {}, of which {} known from before; {} placed, {} fired, threads stopped for {}\n",
         count(findings.processes.len() as u64, "program"),
         count(processes(findings), "process"),
         seconds(findings.duration),
         count(cost.images as u64, "image"),
         seconds(cost.scanning),
+        if cost.known == 1 { "1 was".to_owned() } else { format!("{} were", cost.known) },
         count(cost.armed, "breakpoint"),
         cost.fired,
         seconds(cost.stopped),
@@ -389,6 +390,7 @@ pub fn json(findings: &Findings) -> Value {
         "notes": findings.notes.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "cost": {
             "images": cost.images,
+            "known": cost.known,
             "scanning_s": time(cost.scanning),
             "armed": cost.armed,
             "fired": cost.fired,

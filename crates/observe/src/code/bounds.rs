@@ -141,6 +141,12 @@ impl Functions {
         self.pieces = pieces_of(&self.list);
     }
 
+    /// Takes away what was added.
+    pub fn forget_reached(&mut self, executable: &[Range<u64>]) {
+        self.list.retain(|function| function.bounds != Bounds::Reached);
+        self.add([], executable);
+    }
+
     /// The innermost function that holds an address.
     pub fn at(&self, address: u64) -> Option<usize> {
         let next = self.pieces.partition_point(|piece| piece.start <= address);
@@ -169,7 +175,7 @@ impl Functions {
     }
 }
 
-fn around(ranges: &[Range<u64>], address: u64) -> Option<&Range<u64>> {
+pub(super) fn around(ranges: &[Range<u64>], address: u64) -> Option<&Range<u64>> {
     let next = ranges.partition_point(|range| range.start <= address);
     ranges[..next].last().filter(|range| address < range.end)
 }

@@ -232,6 +232,11 @@ impl Counts {
         *count = count.saturating_add(1);
     }
 
+    /// Says how many there are of a class.
+    pub(super) const fn set(&mut self, class: Class, count: u32) {
+        self.0[class as usize] = count;
+    }
+
     /// How many there are of a class.
     pub const fn of(&self, class: Class) -> u32 {
         self.0[class as usize]

@@ -107,6 +107,11 @@ pub fn library_of(function: &str) -> Option<&'static str> {
     FUNCTIONS.iter().find(|(start, _)| function.starts_with(start)).map(|(_, library)| *library)
 }
 
+/// The library of that name, of those that read-only data tells of.
+pub(super) fn name_of(name: &str) -> Option<&'static str> {
+    TEXTS.iter().map(|(_, _, known)| *known).find(|known| *known == name)
+}
+
 /// What read-only data tells of what an image holds itself: what it is linked to it may speak of, too.
 pub(super) fn held(parts: &[Vec<u8>], needed: &[String]) -> Vec<Library> {
     let is_linked = |library: &Library| {

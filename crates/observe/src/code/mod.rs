@@ -6,10 +6,10 @@
 //! instructions begin (`flow`). What runs together becomes one [`Site`].
 //!
 //! [`generated`] does the same for code that virtual machines make, [`unwind`] says who called, [`known`] which
-//! library it is, and [`CarryLess`] what some of its arithmetic is for. All of it is x86-64's, on whatever machine it is looked at.
+//! library it is, and [`CarryLess`] what some of its arithmetic is for. A [`cache`] keeps what was found in large files. All of it is x86-64's, on whatever machine it is looked at.
 
 mod bounds;
-mod cache;
+pub mod cache;
 mod carry_less;
 mod classes;
 mod depth;
@@ -32,7 +32,6 @@ pub mod unwind;
 mod walk;
 
 pub use bounds::{Bounds, Function};
-pub use cache::Images;
 pub use carry_less::CarryLess;
 pub use classes::{Class, Classes, Counts, Meaning};
 pub use find::{LONGEST, possible};

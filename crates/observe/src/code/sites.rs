@@ -62,10 +62,19 @@ pub(super) fn of<'a>(
 
 impl Site {
     fn new(address: u64, function: usize, class: Class, head: &[u8]) -> Site {
+        Site { function, ..Site::of_run(address, class.into(), 1, head.len() as u32, head) }
+    }
+
+    /// One whose run is known. Its function is to be said.
+    pub(super) fn of_run(address: u64, classes: Classes, instructions: u32, run: u32, head: &[u8]) -> Site {
         let mut bytes = [0; 15];
         bytes[..head.len()].copy_from_slice(head);
-        let (length, run) = (head.len() as u8, head.len() as u32);
-        Site { address, function, classes: class.into(), instructions: 1, run, bytes, length }
+        Site { address, function: 0, classes, instructions, run, bytes, length: head.len() as u8 }
+    }
+
+    /// The same in a function.
+    pub(super) fn in_function(&self, function: usize) -> Site {
+        Site { function, ..*self }
     }
 
     fn extend(&mut self, class: Class, end: u64) {

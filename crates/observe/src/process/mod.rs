@@ -71,6 +71,7 @@ pub use registers::Registers;
 pub use rustix::process::Pid;
 pub use signals::{Answer, SI_KERNEL, SigInfo, Signal};
 pub(crate) use status::Status;
+pub(crate) use sys::has_more_rights;
 pub use thread::Thread;
 pub use tracer::{Followed, Tracer};
 pub use watcher::{Began, Watcher};

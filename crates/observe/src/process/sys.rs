@@ -11,7 +11,7 @@ use std::ptr::{null, null_mut};
 use std::time::{Duration, Instant};
 
 use libc::{c_int, c_uint, c_void, sigaction, sigset_t};
-use rustix::process::{Pid, WaitOptions};
+use rustix::process::{Pid, WaitOptions, getegid, geteuid, getgid, getuid};
 
 use super::registers::Raw;
 use super::signals::SigInfo;
@@ -330,4 +330,11 @@ pub(super) fn install_filter(program: &[libc::sock_filter]) -> io::Result<()> {
     // Without privileges a filter is allowed to those that can't gain any.
     rustix::thread::set_no_new_privs(true)?;
     if install() == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Whether this process has more rights than whoever started it: its environment says nothing of the user whose rights they are.
+pub(crate) fn has_more_rights() -> bool {
+    // SAFETY: it takes a number and returns one.
+    let is_secure = unsafe { libc::getauxval(libc::AT_SECURE) != 0 };
+    is_secure || getuid() != geteuid() || getgid() != getegid()
 }

@@ -184,6 +184,8 @@ pub struct Counter {
 pub struct Cost {
     /// Files and pieces of generated code that were looked through.
     pub images: usize,
+    /// Those of them that a cache knew.
+    pub known: usize,
     /// The time that took.
     pub scanning: Duration,
     /// Breakpoints written, again and again counted.

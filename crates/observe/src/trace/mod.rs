@@ -18,7 +18,7 @@
 //!   copies its own code while it is traced, other than by `fork`, copies breakpoints.
 //!
 //! # Cost
-//! A mapped image is looked through once, in tens of milliseconds. A hit costs 10 to 100 microseconds, most of it the
+//! A mapped image is looked through once, in tens of milliseconds; of large ones a [`crate::code::cache`] keeps what was found. A hit costs 10 to 100 microseconds, most of it the
 //! kernel's switching. With [`Mode::Once`] a place fires once; so after that there is none. With [`Mode::Count`] every entry
 //! pays. Programs that were attached to have their mappings read ten times a second. [`findings::Cost`] says what it was.
 //!
@@ -65,6 +65,18 @@ pub struct Options {
     /// How long a program is left alone at its start. For those that check their own code in memory then, and are not
     /// recognised.
     pub delay: Option<Duration>,
+}
+
+/// A file that is being looked through.
+#[derive(Clone, Copy, Debug)]
+pub struct Looking<'a> {
+    /// Its path, as the program has it.
+    pub path: &'a str,
+    /// Its length.
+    pub bytes: u64,
+    /// Whether it is the file of a program that was launched and has not executed anything: neither it nor another that it was to
+    /// start.
+    pub is_new: bool,
 }
 
 /// How far tracing is.

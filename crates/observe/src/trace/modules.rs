@@ -1,5 +1,6 @@
 //! Images that were looked through, each once however many processes map it, and the places in them to stop at.
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
@@ -9,8 +10,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::Looking;
 use super::breakpoints::Original;
 use super::findings::{Findings, Function, Mode, Module, Note};
+use crate::code::cache::Cache;
 use crate::code::{CarryLess, Classes, Image, known};
 use crate::memory::Memory;
 use crate::process::files;
@@ -51,11 +54,20 @@ pub(super) struct Scanned {
 type Key = (u64, u64, i64, i64, u64);
 
 /// All images.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Modules {
     files: HashMap<Key, Option<Rc<Scanned>>>,
     pub spots: Vec<Spot>,
+    /// What earlier traces found.
+    pub cache: Option<Cache>,
+    /// Who is told that a file is looked through.
+    pub looking: Option<ShowLooking>,
+    /// Whether what is looked through belongs to a program that begins, in the only process there is.
+    pub is_new: bool,
 }
+
+/// What it returns is dropped when the file was looked through.
+pub(super) type ShowLooking = Box<dyn FnMut(&Looking<'_>) -> Box<dyn Any>>;
 
 impl Modules {
     /// What is mapped there. `None` where there is nothing to watch or nothing can be known; a note says it.
@@ -73,7 +85,13 @@ impl Modules {
             Some((file, key)) => match self.files.get(&key) {
                 Some(known) => return known.clone(),
                 None => {
-                    let image = Image::of_file(&file).map_err(|error| error.to_string());
+                    let looking = Looking { path: &path, bytes: key.4, is_new: self.is_new };
+                    let shown = self.looking.as_mut().map(|show| show(&looking));
+                    // What another mount namespace shows may be served by whoever made that.
+                    let cache = self.cache.as_ref().filter(|_| has_our_mounts(pid));
+                    let image = Image::of_file_or_cache(&file, cache).map_err(|error| error.to_string());
+                    drop(shown);
+                    findings.cost.known += usize::from(image.as_ref().is_ok_and(Image::was_known));
                     let scanned = self.register(image, path, findings);
                     self.files.insert(key, scanned.clone());
                     scanned
@@ -135,6 +153,12 @@ impl Modules {
             checks_itself,
         }))
     }
+}
+
+/// Whether a process sees the file systems that we see.
+fn has_our_mounts(pid: i32) -> bool {
+    let of = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
+    of("self").is_some_and(|ours| of(&pid.to_string()) == Some(ours))
 }
 
 /// The file of a mapping, if it can be opened and is the one that is mapped.

@@ -1,5 +1,6 @@
 //! The watcher that traces: it arms what is mapped, and learns from what fires.
 
+use std::any::Any;
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::time::{Duration, Instant};
@@ -10,8 +11,9 @@ use super::findings::{Findings, Mode, Note, Process};
 use super::guard::{Guard, SpaceMemory};
 use super::modules::{Modules, command_of};
 use super::space::Space;
-use super::{Options, Progress};
+use super::{Looking, Options, Progress};
 use crate::code::Class;
+use crate::code::cache::Cache;
 use crate::process::{Answer, Began, Pid, Processes, SI_KERNEL, Signal, Status, Thread, Watcher, kin, maps};
 
 mod hits;
@@ -96,6 +98,16 @@ impl Trace {
     /// Calls `show` a few times a second while it works.
     pub fn show_progress(&mut self, show: impl FnMut(&Progress) + 'static) {
         self.progress = Some(Box::new(show));
+    }
+
+    /// Calls `show` before a file is looked through; drops what it returns when that was done. Nothing else is done in between.
+    pub fn show_looking(&mut self, show: impl FnMut(&Looking<'_>) -> Box<dyn Any> + 'static) {
+        self.modules.looking = Some(Box::new(show));
+    }
+
+    /// Asks `cache` for what earlier traces found in a file, and has it keep what this one finds.
+    pub fn use_cache(&mut self, cache: Cache) {
+        self.modules.cache = Some(cache);
     }
 
     /// Looks through what a process has mapped while it runs still: so attaching stops it for milliseconds only.
@@ -236,7 +248,12 @@ impl Watcher for Trace {
             all_are_ours(pid)?;
             self.findings.note(Note::LateCode);
         }
-        self.begin_space(thread, how == Began::Attached)
+        // A script's interpreter, or what sets something up, executes the program in its own place.
+        let is_alone = self.findings.processes.iter().all(|process| process.pid == pid);
+        self.modules.is_new = how != Began::Attached && is_alone;
+        let begun = self.begin_space(thread, how == Began::Attached);
+        self.modules.is_new = false;
+        begun
     }
 
     fn forked(&mut self, parent: Pid, child: &mut Thread, shares_memory: bool) -> io::Result<()> {

@@ -1,0 +1,223 @@
+//! What searches of files found, kept on disk between runs: the search through a large program takes longer than most of its runs.
+//!
+//! A wrong entry would make a *no* of a *yes*, so an entry is used only where nothing but the same bytes can be in the file, under the
+//! same search:
+//!
+//! - It names the file by device, inode, size, build id, and the times of its last change and of the last change of its inode, to the
+//!   nanosecond. The build id alone says little, as whoever may write to a file can leave it there. But each
+//!   write, and each attempt to set the time of change back, sets the inode's time to the kernel's clock, and no call sets that. Device and inode
+//!   keep apart what two files have in common.
+//! - Those times must be the kernel's own: files are left out that others serve (FUSE, NFS, 9p), that another mount namespace than ours
+//!   shows, and that changed within the last seconds, when two changes may have the same time.
+//! - It names the search: a digest of its source. And it names what functions other files, those with debug symbols, say there are.
+//! - It is whole: a checksum says so. The numbers in it are doubted all the same.
+//! - Only this user wrote it: [`folder`].
+//!
+//! Whoever can set the machine's clock, or write to the disk below its file system, can deceive it; and can deceive the search as well.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+mod folder;
+mod record;
+
+pub use folder::{Refused, of_user};
+pub(super) use record::Record;
+
+use folder::Folder;
+
+/// Files with less code than this are searched each time: that takes a few milliseconds.
+pub(super) const LEAST_CODE: u64 = 1 << 20;
+
+/// A change so recent may be followed by another that has the same time.
+const RECENT: Duration = Duration::from_millis(if cfg!(test) { 200 } else { 2000 });
+
+/// What earlier searches found, in a folder.
+#[derive(Clone, Debug)]
+pub struct Cache(Arc<Folder>);
+
+impl Cache {
+    /// That in a folder, which is made where there is none.
+    ///
+    /// # Errors
+    /// When it can't be made or opened, or others than this user may write to it.
+    pub fn in_folder(path: &Path) -> Result<Cache, Refused> {
+        Ok(Cache(Arc::new(Folder::open(path)?)))
+    }
+
+    /// What is known of a file with this build id; none of one whose times say too little.
+    pub(super) fn entry(&self, file: &File, build_id: &[u8]) -> Option<Entry> {
+        let key = Key::of(file, build_id).ok()??;
+        Some(Entry { folder: Arc::clone(&self.0), key })
+    }
+}
+
+/// The place for what is found in one file.
+#[derive(Debug)]
+pub(super) struct Entry {
+    folder: Arc<Folder>,
+    key: Key,
+}
+
+impl Entry {
+    /// What was found, if it was under this search.
+    pub fn read(&self) -> Option<Record> {
+        let bytes = self.folder.read(&self.key.name())?;
+        Record::from_bytes(self.key.in_entry(&bytes)?)
+    }
+
+    /// Keeps what was found in `file`, unless it changed meanwhile. That it can't be kept is nothing to speak of.
+    pub fn write(&self, file: &File, record: &Record) {
+        let is_same = Key::of(file, &self.key.build_id).is_ok_and(|key| key.as_ref() == Some(&self.key));
+        if is_same {
+            let _ = self.folder.write(&self.key.name(), &self.key.entry(&record.to_bytes()));
+        }
+    }
+}
+
+/// What makes a file the same file with the same contents.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Key {
+    device: u64,
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+    build_id: Vec<u8>,
+}
+
+impl Key {
+    /// `None` for files whose times prove nothing.
+    fn of(file: &File, build_id: &[u8]) -> io::Result<Option<Key>> {
+        let found = file.metadata()?;
+        let changed = SystemTime::UNIX_EPOCH
+            .checked_add(Duration::new(found.ctime().try_into().unwrap_or(0), 0))
+            .and_then(|changed| {
+                changed.checked_add(Duration::from_nanos(found.ctime_nsec().try_into().ok()?))
+            });
+        let age = changed.and_then(|changed| SystemTime::now().duration_since(changed).ok());
+        let is_old = age.is_some_and(|age| age >= RECENT);
+        let has_times = is_local(rustix::fs::fstatfs(file)?.f_type as u32);
+        Ok((is_old && has_times).then(|| Key {
+            device: found.dev(),
+            inode: found.ino(),
+            size: found.size(),
+            modified: (found.mtime(), found.mtime_nsec()),
+            changed: (found.ctime(), found.ctime_nsec()),
+            build_id: build_id.to_vec(),
+        }))
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let times =
+            [self.modified.0, self.modified.1, self.changed.0, self.changed.1].map(i64::cast_unsigned);
+        let numbers = [SEARCH, self.device, self.inode, self.size].into_iter().chain(times);
+        numbers.chain([self.build_id.len() as u64]).for_each(|number| bytes.extend(number.to_le_bytes()));
+        bytes.extend(&self.build_id);
+        bytes
+    }
+
+    /// The file's name in the folder.
+    fn name(&self) -> String {
+        format!("{:016x}", checksum(&self.to_bytes()))
+    }
+
+    /// A whole file: a mark, the key, what it holds, and a checksum of all that.
+    fn entry(&self, content: &[u8]) -> Vec<u8> {
+        let mut bytes = [MARK, &self.to_bytes(), content].concat();
+        let sum = checksum(&bytes);
+        bytes.extend(sum.to_le_bytes());
+        bytes
+    }
+
+    /// What such a file holds, if it is one, and of this key.
+    fn in_entry<'a>(&self, bytes: &'a [u8]) -> Option<&'a [u8]> {
+        let (content, sum) = bytes.split_last_chunk()?;
+        let content_behind_key = content.strip_prefix(MARK)?.strip_prefix(&self.to_bytes()[..])?;
+        (checksum(content) == u64::from_le_bytes(*sum)).then_some(content_behind_key)
+    }
+}
+
+const MARK: &[u8] = b"millstream search\n";
+
+/// Whether a file system keeps times by the kernel's own clock: none that another machine or a program serves.
+fn is_local(kind: u32) -> bool {
+    const EXT: u32 = 0xEF53;
+    const XFS: u32 = 0x5846_5342;
+    const BTRFS: u32 = 0x9123_683E;
+    const BCACHEFS: u32 = 0xCA45_1A4E;
+    const F2FS: u32 = 0xF2F5_2010;
+    const ZFS: u32 = 0x2FC1_2FC1;
+    const TMPFS: u32 = 0x0102_1994;
+    const OVERLAY: u32 = 0x794C_7630;
+    matches!(kind, EXT | XFS | BTRFS | BCACHEFS | F2FS | ZFS | TMPFS | OVERLAY)
+}
+
+/// FNV-1a in 64 bits: it notices damage, and nobody who writes there is mistrusted.
+fn checksum(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(OFFSET, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(PRIME))
+}
+
+const OFFSET: u64 = 0xCBF2_9CE4_8422_2325;
+const PRIME: u64 = 0x100_0000_01B3;
+
+/// The source that decides what is found, so that no entry outlives a change of it.
+const SOURCE: &[(&str, &[u8])] = &[
+    ("bounds.rs", include_bytes!("../bounds.rs")),
+    ("cache/record.rs", include_bytes!("record.rs")),
+    ("carry_less.rs", include_bytes!("../carry_less.rs")),
+    ("classes.rs", include_bytes!("../classes.rs")),
+    ("elf.rs", include_bytes!("../elf.rs")),
+    ("find.rs", include_bytes!("../find.rs")),
+    ("flow.rs", include_bytes!("../flow.rs")),
+    ("frames.rs", include_bytes!("../frames.rs")),
+    ("go.rs", include_bytes!("../go.rs")),
+    ("image.rs", include_bytes!("../image.rs")),
+    ("known.rs", include_bytes!("../known.rs")),
+    ("outcome.rs", include_bytes!("../outcome.rs")),
+    ("parallel.rs", include_bytes!("../parallel.rs")),
+    ("pointers.rs", include_bytes!("../pointers.rs")),
+    ("reach.rs", include_bytes!("../reach.rs")),
+    ("sites.rs", include_bytes!("../sites.rs")),
+    ("survey.rs", include_bytes!("../survey.rs")),
+    ("walk.rs", include_bytes!("../walk.rs")),
+    // Which decoder it is.
+    ("Cargo.toml", include_bytes!("../../../Cargo.toml")),
+];
+
+/// A digest of [`SOURCE`], made by the compiler. The sources themselves are not in the program.
+const SEARCH: u64 = {
+    let (mut sum, mut file) = (OFFSET, 0);
+    while file < SOURCE.len() {
+        let mut rest = SOURCE[file].1;
+        while let Some((word, behind)) = rest.split_first_chunk::<8>() {
+            sum = (sum ^ u64::from_le_bytes(*word)).wrapping_mul(PRIME);
+            sum ^= sum >> 32;
+            rest = behind;
+        }
+        while let Some((byte, behind)) = rest.split_first() {
+            sum = (sum ^ *byte as u64).wrapping_mul(PRIME);
+            rest = behind;
+        }
+        file += 1;
+    }
+    sum
+};
+
+/// A digest of where functions begin and end.
+pub(super) fn digest(functions: impl Iterator<Item = Range<u64>>) -> u64 {
+    functions.fold(OFFSET, |sum, range| {
+        let sum = (sum ^ range.start).wrapping_mul(PRIME);
+        let sum = (sum ^ sum >> 32 ^ range.end).wrapping_mul(PRIME);
+        sum ^ sum >> 32
+    })
+}
+
+#[cfg(test)]
+mod tests;
