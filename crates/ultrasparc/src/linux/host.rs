@@ -12,12 +12,13 @@
 //!   that it was given. None of the calls maps, unmaps or protects memory of this process, and none starts a thread.
 //! - `fork`: the child has the thread that called alone. That thread had the turn ([`crate::linux::threads`]), so the others were
 //!   in a call, began or ended one, or waited for their turn: they held no lock but those of the turn, which the child
-//!   leaves behind, and of the C library's heap, which the library releases in the child.
+//!   leaves behind, and of the C library's heap and threads, which the library releases in the child. Threads are the C library's,
+//!   not those of Rust's, which has locks of its own around their ends.
 #![allow(unsafe_code)]
 
 mod caught;
 
-use std::ffi::{CStr, CString, c_long};
+use std::ffi::{CStr, CString, c_long, c_void};
 use std::mem::MaybeUninit;
 
 pub use caught::{
@@ -542,6 +543,36 @@ pub fn fork() -> Result<i32, Errno> {
         -1 => Err(last()),
         pid => Ok(pid),
     }
+}
+
+/// Starts a thread with a stack of that many bytes, which nobody waits for.
+///
+/// # Errors
+/// There can be no more.
+pub fn start(stack: usize, run: Box<dyn FnOnce() + Send>) -> Result<(), Errno> {
+    extern "C" fn begin(run: *mut c_void) -> *mut c_void {
+        // SAFETY: it is the box that was given away below.
+        let run = unsafe { Box::from_raw(run.cast::<Box<dyn FnOnce() + Send>>()) };
+        run();
+        std::ptr::null_mut()
+    }
+    let run = Box::into_raw(Box::new(run));
+    let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
+    let mut thread = MaybeUninit::<libc::pthread_t>::uninit();
+    // SAFETY: the attributes are made before they are used; the thread gets a box that nobody else has, and that is taken back
+    // where there is no thread.
+    let error = unsafe {
+        libc::pthread_attr_init(attributes.as_mut_ptr());
+        libc::pthread_attr_setstacksize(attributes.as_mut_ptr(), stack);
+        libc::pthread_attr_setdetachstate(attributes.as_mut_ptr(), libc::PTHREAD_CREATE_DETACHED);
+        let error = libc::pthread_create(thread.as_mut_ptr(), attributes.as_ptr(), begin, run.cast());
+        libc::pthread_attr_destroy(attributes.as_mut_ptr());
+        if error != 0 {
+            drop(Box::from_raw(run));
+        }
+        error
+    };
+    if error == 0 { Ok(()) } else { Err(Errno(error)) }
 }
 
 /// Ends this process at once.

@@ -256,20 +256,23 @@ impl Process {
         let (tell, told) = mpsc::sync_channel(1);
         // Where no signal finds it before it knows what is its own.
         host::block_all();
-        let started = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
-            // The library has it begin with one of its own signals open.
-            host::block_all();
-            // Who started it waits for it.
-            let _ = tell.send(own_number());
-            thread.run_thread();
-        });
-        let number = started.ok().and_then(|_| told.recv().ok());
-        threads.state().members.extend(number);
+        let started = host::start(
+            STACK_BYTES,
+            Box::new(move || {
+                // The library has it begin with one of its own signals open.
+                host::block_all();
+                // Who started it waits for it.
+                let _ = tell.send(own_number());
+                thread.run_thread();
+            }),
+        );
+        let number = started.and_then(|()| told.recv().map_err(|_| Errno(libc::EAGAIN)));
+        threads.state().members.extend(number.ok());
         if begins {
             self.renew_actions();
         }
         self.signals.set_mask(self.signals.mask);
-        number.ok_or(Errno(libc::EAGAIN))
+        number
     }
 
     /// Runs a thread that is not the first to its end.

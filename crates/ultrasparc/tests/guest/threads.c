@@ -287,7 +287,9 @@ static void signals(void) {
     stack_t stack;
     sigaltstack(NULL, &stack);
     printf("stack disabled here %d\n", stack.ss_flags == SS_DISABLE);
-    printf("gone %d\n", syscall(SYS_tgkill, getpid(), (pid_t)first, 0) == -1 && errno == ESRCH);
+    int there = 0;
+    for (int i = 0; i < 200 && (there = syscall(SYS_tgkill, getpid(), (pid_t)first, 0)) == 0; i++) usleep(10000);
+    printf("gone %d\n", there == -1 && errno == ESRCH);
 }
 
 /* A fault is its own thread's. */
