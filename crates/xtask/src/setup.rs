@@ -31,7 +31,7 @@ const PACKAGES: &[Package] = &[
     ("python3-venv", "the real Tink"),
     ("g++", "libFuzzer"),
     ("perl", "configuring OpenSSL"),
-    ("m4", "OpenSSL's assembly for SPARC"),
+    ("m4", "assembly for SPARC, OpenSSL's, GMP's and nettle's"),
     ("gcc-sparc64-linux-gnu", "programs for SPARC"),
     (
         "binutils-sparc64-linux-gnu",
@@ -39,7 +39,7 @@ const PACKAGES: &[Package] = &[
     ),
     ("libc6-dev-sparc64-cross", "programs for SPARC"),
     ("qemu-user", "the other emulator of SPARC, to compare with"),
-    ("make", "building OpenSSL and libsrtp"),
+    ("make", "building OpenSSL and others, for their tests"),
     ("nginx-light", "a real server on the OpenSSL provider"),
     ("fcgiwrap", "git's server side behind nginx"),
     ("curl", "a real client on the OpenSSL provider"),

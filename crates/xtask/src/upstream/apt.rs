@@ -74,7 +74,8 @@ impl Apt {
 
     /// The unpacked source of a version.
     fn unpacked(&self, package: &str, version: &str) -> Result<PathBuf, String> {
-        let place = self.folder.join(format!("{package}-{version}"));
+        // An epoch ends with what separates paths elsewhere.
+        let place = self.folder.join(format!("{package}-{}", version.replace(':', "_")));
         let source = place.join("source");
         if source.exists() {
             return Ok(source);
@@ -83,9 +84,7 @@ impl Apt {
         let work = place.join("unpacking");
         let _ = std::fs::remove_dir_all(&work);
         std::fs::create_dir_all(&work).map_err(fail)?;
-        let wanted = format!("{package}={version}");
-        self.said("apt-get", &["source", "-q", "--only-source", "--download-only", &wanted], &work)
-            .inspect_err(|_| drop(std::fs::remove_dir_all(&place)))?;
+        self.download(package, version, &work).inspect_err(|_| drop(std::fs::remove_dir_all(&place)))?;
         let files = std::fs::read_dir(&work).map_err(fail)?.map_while(Result::ok).map(|entry| entry.path());
         let described = files.filter(|path| path.extension().is_some_and(|ending| ending == "dsc")).last();
         let described = described.ok_or_else(|| format!("apt brought no .dsc to {}", work.display()))?;
@@ -95,6 +94,36 @@ impl Apt {
         std::fs::rename(work.join("source"), &source).map_err(fail)?;
         std::fs::remove_dir_all(&work).map_err(fail)?;
         Ok(source)
+    }
+
+    /// Brings a version's files, from the first release that has them: a version may be in several, and on the server in one.
+    fn download(&self, package: &str, version: &str, to: &Path) -> Result<(), String> {
+        let bring = |wanted: &str| {
+            self.said("apt-get", &["source", "-q", "--only-source", "--download-only", wanted], to).map(drop)
+        };
+        bring(&format!("{package}={version}")).or_else(|why| {
+            let releases = self.releases()?;
+            // What such a release has is another version, unless its name says this one.
+            let file = format!("_{}.dsc", version.rsplit_once(':').map_or(version, |(_, version)| version));
+            let found = releases.iter().any(|release| {
+                bring(&format!("{package}/{release}")).is_ok()
+                    && std::fs::read_dir(to).is_ok_and(|mut files| {
+                        files.any(|entry| {
+                            entry.is_ok_and(|entry| entry.file_name().to_string_lossy().ends_with(&file))
+                        })
+                    })
+            });
+            if found { Ok(()) } else { Err(why) }
+        })
+    }
+
+    /// The code names of the releases that are listed.
+    fn releases(&self) -> Result<Vec<String>, String> {
+        let said = self.said("apt-get", &["indextargets", "--format", "$(CODENAME)"], &self.folder)?;
+        let mut releases: Vec<String> = said.lines().map(str::to_owned).collect();
+        releases.sort();
+        releases.dedup();
+        Ok(releases)
     }
 
     /// What a command says that works with these lists.

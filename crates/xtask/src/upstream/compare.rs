@@ -24,9 +24,14 @@ pub struct Difference {
 impl Difference {
     /// As it is said to people.
     pub fn shown(&self) -> String {
+        self.between("without", "with")
+    }
+
+    /// As it is said of two runs that are called so.
+    pub fn between(&self, without: &str, with: &str) -> String {
         let verdict = |verdict: Option<Verdict>| verdict.map_or("not there", Verdict::shown);
         let test = if self.test.is_empty() { "as a whole" } else { &self.test };
-        format!("{}: {test}: {} without, {} with", self.recipe, verdict(self.without), verdict(self.with))
+        format!("{}: {test}: {} {without}, {} {with}", self.recipe, verdict(self.without), verdict(self.with))
     }
 
     /// The same for programs.

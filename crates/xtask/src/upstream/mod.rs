@@ -1,5 +1,7 @@
 //! `cargo xtask upstream`: other projects' own tests, without Millstream, with it, and with keys in its service.
 //!
+//! One suite is of programs for SPARC, on the emulator: see [`sparc`].
+//!
 //! What ends otherwise with Millstream is a fault, or a line of the list of what is known and right (`*.toml`, with its
 //! reason). A line that nothing fits any more is a fault too.
 
@@ -11,6 +13,7 @@ mod process;
 mod product;
 mod python_cryptography;
 mod report;
+mod sparc;
 mod tap;
 
 use std::fs::File;
@@ -51,6 +54,8 @@ pub enum Name {
     PythonCryptography,
     /// libsrtp's test programs, on the system's OpenSSL.
     Libsrtp,
+    /// Test programs of five projects, compiled for sparc64, on the emulator of it.
+    Sparc,
     /// Nothing: says why.
     Nginx,
 }
@@ -198,7 +203,7 @@ struct Ended<'e> {
 /// As for each; one that fails does not keep the next from running.
 pub fn all() -> Result<u64, String> {
     let (mut good, mut failed) = (0, Vec::new());
-    for name in [Name::Openssl, Name::PythonCryptography, Name::Libsrtp] {
+    for name in [Name::Openssl, Name::PythonCryptography, Name::Libsrtp, Name::Sparc] {
         match (Upstream { name, only: None, json: false }).run() {
             Ok(()) => good += 1,
             Err(why) => failed.push(format!("{name:?}: {why}")),
@@ -217,6 +222,7 @@ impl Upstream {
             Name::Openssl => self.suite(&OPENSSL),
             Name::PythonCryptography => self.suite(&PYTHON_CRYPTOGRAPHY),
             Name::Libsrtp => self.suite(&LIBSRTP),
+            Name::Sparc => sparc::run(self.only.as_deref(), self.json),
             Name::Nginx => {
                 Err("nginx's tests (nginx-tests) are a repository of their own, of which Debian has no \
                  package; what its source package has tests the packaging, on an installation"
@@ -272,13 +278,25 @@ impl Upstream {
 
 /// Builds a suite once.
 fn build(suite: &Suite, version: &str, source: &Path) -> Result<(), String> {
-    let (stamp, log) = (source.with_file_name("built"), source.with_file_name("build.log"));
+    let log = source.with_file_name("build.log");
+    once(suite.package, version, source, &log, || (suite.build)(source, &log))
+}
+
+/// Builds what is in a source, unless that was done before.
+fn once(
+    package: &str,
+    version: &str,
+    source: &Path,
+    log: &Path,
+    build: impl FnOnce() -> Result<(), String>,
+) -> Result<(), String> {
+    let stamp = source.with_file_name("built");
     if stamp.exists() {
         return Ok(());
     }
-    eprintln!("{} {version}: building once, for some minutes; the log is {}", suite.package, log.display());
-    let _ = std::fs::remove_file(&log);
-    (suite.build)(source, &log)?;
+    eprintln!("{package} {version}: building once, for some minutes; the log is {}", log.display());
+    let _ = std::fs::remove_file(log);
+    build()?;
     std::fs::write(&stamp, "").map_err(|e| format!("{}: {e}", stamp.display()))
 }
 
@@ -307,10 +325,11 @@ mod tests {
 
     #[test]
     fn each_list_is_understood_and_says_why() {
-        for suite in [&OPENSSL, &PYTHON_CRYPTOGRAPHY, &LIBSRTP] {
-            let list: List = toml::from_str(suite.list).unwrap();
+        let suites = [&OPENSSL, &PYTHON_CRYPTOGRAPHY, &LIBSRTP].map(|suite| (suite.package, suite.list));
+        for (package, list) in suites.into_iter().chain([("sparc", sparc::LIST)]) {
+            let list: List = toml::from_str(list).unwrap();
             let silent = list.expected.iter().find(|line| !line.reason.ends_with('.'));
-            assert_eq!(silent, None, "{}", suite.package);
+            assert_eq!(silent, None, "{package}");
         }
     }
 }

@@ -18,6 +18,26 @@ const POLICY: &str = "[default]\nmax_grants = 4096\ntotal_queues = 65536\ntotal_
 /// How long the service may take to end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Builds the command alone.
+///
+/// # Errors
+/// When it can't be built.
+pub fn program() -> Result<PathBuf, String> {
+    Ok(built(&["millstream-cli"])?.join("millstream"))
+}
+
+/// Builds packages: the folder where they are then.
+fn built(packages: &[&str]) -> Result<PathBuf, String> {
+    let mut cargo = command("cargo", &["build", "--quiet", "--profile", CHECKED]);
+    cargo.args(packages.iter().flat_map(|package| ["--package", package]));
+    let status = cargo.status().map_err(|e| format!("cargo build: {e}"))?;
+    if !status.success() {
+        return Err(format!("cargo build {}: {status}", packages.join(" ")));
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
+    Ok(root().join(target).join(CHECKED))
+}
+
 /// What was built.
 pub struct Product {
     program: PathBuf,
@@ -30,14 +50,7 @@ impl Product {
     /// # Errors
     /// When they can't be built.
     pub fn build() -> Result<Product, String> {
-        let packages = ["--package", "millstream-cli", "--package", "millstream-provider"];
-        let mut cargo = command("cargo", &["build", "--quiet", "--profile", CHECKED]);
-        let status = cargo.args(packages).status().map_err(|e| format!("cargo build: {e}"))?;
-        if !status.success() {
-            return Err(format!("cargo build {}: {status}", packages.join(" ")));
-        }
-        let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
-        let folder = root().join(target).join(CHECKED);
+        let folder = built(&["millstream-cli", "millstream-provider"])?;
         Ok(Product { program: folder.join("millstream"), module: folder.join("libmillstream_provider.so") })
     }
 
