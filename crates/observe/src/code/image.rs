@@ -18,6 +18,7 @@ use super::go::GoTable;
 use super::known::{self, Library};
 use super::names;
 use super::pointers::Pointers;
+use super::signatures;
 use super::sites::Site;
 use super::survey::{Code, Survey};
 use crate::memory::Memory;
@@ -299,7 +300,11 @@ impl Searched {
                 Some(Code { start: range.start, bytes })
             })
             .collect();
-        let pointers = || Pointers::read(elf, executable);
+        let pointers = || {
+            let mut pointers = Pointers::read(elf, executable);
+            pointers.called.extend(signatures::entries(&code));
+            pointers
+        };
         let survey = Survey::of(functions, &code, executable, elf.is_absolute, pointers);
         let is_of_interest = survey.proven.total() + survey.unproved.total() > 0;
         let texts = if is_of_interest { elf.read_only_data() } else { Vec::new() };

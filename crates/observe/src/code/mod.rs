@@ -1,7 +1,7 @@
 //! What is in executable memory: functions, the instructions of interest in them, and where a breakpoint may stand.
 //!
 //! An [`Image`] is a program's file or a library. Its functions come from symbols, unwinding tables and Go's table (`bounds`,
-//! `frames`, `go`), and where these are silent from the code that calls (`reach`). A search over the bytes says which of them
+//! `frames`, `go`), and where these are silent from the code that calls (`reach`) and from known functions' beginnings (`signatures`). A search over the bytes says which of them
 //! may hold an instruction of a [`Class`] (`find`); only those are decoded, along the flow of the program, which proves where
 //! instructions begin (`flow`). What runs together becomes one [`Site`].
 //!
@@ -26,6 +26,7 @@ mod outcome;
 mod parallel;
 mod pointers;
 mod reach;
+mod signatures;
 mod sites;
 mod survey;
 pub mod unwind;

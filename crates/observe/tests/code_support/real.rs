@@ -307,6 +307,41 @@ fn without_any_table_nothing_is_proven_that_is_not_so() {
 }
 
 #[test]
+fn known_functions_that_nothing_calls_are_found() {
+    let Some(archive) = first_of(&["/usr/lib/x86_64-linux-gnu/libcrypto.a", "/usr/lib64/libcrypto.a"]) else {
+        return;
+    };
+    let directory = Directory::new("signatures");
+    let at = |name: &str| directory.path().join(name);
+    let ghash = Command::new("ar").args(["p", archive, "libcrypto-lib-ghash-x86_64.o"]).output().unwrap();
+    std::fs::write(at("ghash.o"), ghash.stdout).unwrap();
+    let start = ".globl _start\n_start: mov $60,%eax\nxor %edi,%edi\nsyscall\n1: jmp 1b\n.comm OPENSSL_ia32cap_P,16,8\n";
+    std::fs::write(at("start.s"), start).unwrap();
+    for kind in ["-static", "-static-pie"] {
+        let mut cc = Command::new("cc");
+        cc.args(["-nostdlib", kind, "-o"]).arg(at("whole")).args([at("start.s"), at("ghash.o")]);
+        assert!(cc.status().unwrap().success());
+        let mut strip = Command::new("strip");
+        strip.args(["-s", "-R", ".eh_frame", "-R", ".eh_frame_hdr", "-o"]).args([at("bare"), at("whole")]);
+        assert!(strip.status().unwrap().success());
+        let (whole, bare) = (image(at("whole")), image(at("bare")));
+        let places = |image: &Image| image.sites().iter().map(|site| site.address).collect::<Vec<_>>();
+        assert!(!places(&whole).is_empty());
+        assert_eq!(places(&bare), places(&whole), "{kind}");
+        assert_eq!(bare.unproved().total(), 0, "{kind}");
+        // A byte that is another makes another function, of which nothing is known.
+        let named = |function: &&Function| function.name.as_deref() == Some("gcm_ghash_clmul");
+        let function = whole.functions().iter().find(named).unwrap();
+        let mut bytes = std::fs::read(at("bare")).unwrap();
+        let code = bare.code_in_file().next().unwrap();
+        let place = function.start - bare.bias(0, code.start).unwrap().wrapping_neg() + code.start + 20;
+        bytes[usize::try_from(place).unwrap()] ^= 1;
+        let other = Image::of_bytes(&bytes).unwrap();
+        assert!(other.sites().len() < bare.sites().len() && other.unproved().total() > 0, "{kind}");
+    }
+}
+
+#[test]
 fn names_that_are_kept_apart_are_found() {
     if !has("objcopy") {
         return;

@@ -184,6 +184,8 @@ const SOURCE: &[(&str, &[u8])] = &[
     ("parallel.rs", include_bytes!("../parallel.rs")),
     ("pointers.rs", include_bytes!("../pointers.rs")),
     ("reach.rs", include_bytes!("../reach.rs")),
+    ("signatures.rs", include_bytes!("../signatures.rs")),
+    ("signatures.txt", include_bytes!("../signatures.txt")),
     ("sites.rs", include_bytes!("../sites.rs")),
     ("survey.rs", include_bytes!("../survey.rs")),
     ("walk.rs", include_bytes!("../walk.rs")),
