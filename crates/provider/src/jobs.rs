@@ -11,7 +11,7 @@ use millstream::modes::{Direction, MAX_BLOCK};
 use millstream::{CipherKey, InOut};
 use zeroize::Zeroizing;
 
-use crate::cipher::block::BlockKey;
+use crate::cipher::key::BlockKey;
 use crate::cipher::together::{Pass, together};
 use crate::error::{Reason, Result};
 use crate::libcrypto::Job;

@@ -47,7 +47,7 @@ enum Task {
     Vectors,
     /// Build the newest OpenSSL of each series under target/openssl (shared by MILLSTREAM_OPENSSL_CACHE).
     Openssl,
-    /// Check that each crate depends only on those that DESIGN allows it.
+    /// Check that each crate depends only on those that ARCHITECTURE.md allows it, and that files import each other in no new circle.
     Deps,
     /// Write the files that are generated: the README's table of kernels, the C header, man pages, completions.
     Generate {

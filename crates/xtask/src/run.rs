@@ -4,6 +4,10 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+/// The profile of tests: as optimised as a release, so that tests of whole ciphers take no time, with overflow checks and
+/// assertions. The release itself is what real programs and the benches run.
+pub const CHECKED: &str = "checked";
+
 /// The root of the workspace.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace exists")

@@ -8,6 +8,7 @@ use millstream::{CipherKey, InOut};
 use zeroize::Zeroize;
 
 use super::common::{Common, made, random_des_key, set_all};
+use super::key::BlockKey;
 use super::records::Records;
 use super::remote::Remote;
 use super::together::{Pass, together};
@@ -20,23 +21,6 @@ use crate::params::Params;
 use crate::provider::Provider;
 use crate::remote::Chaining;
 use crate::remote::RemoteKey;
-
-/// A key of a mode that works on whole blocks, wherever it is.
-pub trait BlockKey: Send + Sync {
-    /// Passes whole blocks; `chain` holds the vector before and what the next pass needs after.
-    fn pass(&self, direction: Direction, chain: &mut [u8; MAX_BLOCK], data: InOut<'_>) -> Result<()>;
-
-    /// The engine's key, if it is in this process: for passes of several messages at once.
-    fn engine(&self) -> Option<CipherKey<'_>> {
-        None
-    }
-
-    /// Where it is.
-    fn place(&self) -> Place;
-
-    /// What computes.
-    fn kernel(&self) -> &'static str;
-}
 
 /// A key in this process.
 pub struct Local<M>(pub M, pub &'static str);

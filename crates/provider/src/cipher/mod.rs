@@ -6,6 +6,7 @@ pub mod aead;
 pub mod block;
 pub mod cbc_hmac;
 mod common;
+pub mod key;
 mod multi_block;
 pub mod pipeline;
 pub mod rc4;

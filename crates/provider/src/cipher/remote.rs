@@ -7,8 +7,7 @@ use millstream::cwq::Algorithm;
 use millstream::modes::{Direction, MAX_BLOCK};
 use millstream::tally::Place;
 
-use super::block::BlockKey;
-use super::stream::StreamKey;
+use super::key::{BlockKey, StreamKey};
 use crate::error::Result;
 use crate::provider::Provider;
 use crate::remote::{Chaining, RemoteKey};

@@ -8,6 +8,7 @@ use millstream::{CipherKey, InOut};
 use zeroize::Zeroize;
 
 use super::common::{Common, made, random_des_key, set_all};
+use super::key::StreamKey;
 use super::remote::Remote;
 use super::together::{Pass, together};
 use super::{Context, LAST, Make, Offer};
@@ -18,26 +19,6 @@ use crate::params::Params;
 use crate::provider::Provider;
 use crate::remote::Chaining;
 use crate::remote::RemoteKey;
-
-/// A key of a mode that takes any number of bytes, wherever it is.
-pub trait StreamKey: Send + Sync {
-    /// Passes whole blocks; `chain` holds the counter, or the last ciphertext, before and after.
-    fn blocks(&self, direction: Direction, chain: &mut [u8; MAX_BLOCK], data: InOut<'_>) -> Result<()>;
-
-    /// Writes what the bytes of the next block are added to, and moves a counter on.
-    fn pad(&self, chain: &mut [u8; MAX_BLOCK], pad: &mut [u8; MAX_BLOCK]) -> Result<()>;
-
-    /// The engine's key, if it is in this process: for passes of several messages at once.
-    fn engine(&self) -> Option<CipherKey<'_>> {
-        None
-    }
-
-    /// Where it is.
-    fn place(&self) -> Place;
-
-    /// What computes.
-    fn kernel(&self) -> &'static str;
-}
 
 /// A key in this process.
 pub struct Local<M>(pub M, pub &'static str);

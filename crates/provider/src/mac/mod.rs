@@ -7,9 +7,9 @@
 
 pub mod cmac;
 pub mod hmac;
+mod tag;
 
 use std::ffi::CStr;
-use std::ops::Deref;
 use std::sync::Arc;
 
 use millstream::cwq;
@@ -23,6 +23,7 @@ use crate::libcrypto;
 use crate::params::Params;
 use crate::provider::Provider;
 use crate::remote::{PIECE, RemoteKey, append};
+pub use tag::Tag;
 
 /// A kind of MAC, over any of several digests or ciphers.
 pub trait Kind: Sized + 'static {
@@ -86,29 +87,6 @@ pub trait Keyed: Clone + Send {
 
     /// The message is a record of TLS under CBC, so many bytes long with MAC and padding: 0 for none.
     fn record(&mut self, _len: usize) {}
-}
-
-/// A MAC of up to 64 bytes.
-#[derive(Clone)]
-pub struct Tag {
-    bytes: [u8; 64],
-    len: usize,
-}
-
-impl Tag {
-    pub fn new(tag: &[u8]) -> Self {
-        let mut bytes = [0; 64];
-        bytes[..tag.len()].copy_from_slice(tag);
-        Tag { bytes, len: tag.len() }
-    }
-}
-
-impl Deref for Tag {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        &self.bytes[..self.len]
-    }
 }
 
 /// A key in the service, and a message, which goes there as a whole unless it is long.

@@ -27,8 +27,6 @@ pub const LONGEST: usize = 4 << 20;
 /// How much goes in one operation else, in bytes: what the arena has room for many of.
 pub const PIECE: usize = 64 << 10;
 
-const PARENTS: Reason = Reason::CIPHER_OPERATION_FAILED
-    .with("the key was set before a fork and is the parent's: set it again in the child");
 const NOT_THERE: Reason = Reason::NOT_SUPPORTED
     .with("the key is in the service, which does not have this algorithm: give it a key that is bytes");
 const ONLY_ENCRYPTS: Reason = Reason::CIPHER_OPERATION_FAILED.with(

@@ -14,11 +14,14 @@ use millstream::isolated::{
 };
 use millstream::queue::{Buffer, Done, KeyHandle, Request, SharedQueue};
 
-use super::PARENTS;
 use crate::early;
 use crate::error::{Reason, Result};
 use crate::fork::{PerProcess, generation};
 use crate::provider::Provider;
+
+/// Why a key is refused that another process set.
+const PARENTS: Reason = Reason::CIPHER_OPERATION_FAILED
+    .with("the key was set before a fork and is the parent's: set it again in the child");
 
 /// Keys in a process's first grant.
 const KEY_SLOTS: usize = 1024;

@@ -5,7 +5,7 @@ mod times;
 
 use std::time::Instant;
 
-use crate::run::{command, root, run, run_keeping, works};
+use crate::run::{CHECKED, command, root, run, run_keeping, works};
 use crate::{deps, generate, openssl, setup, upstream, vectors};
 use beside::Beside;
 use times::{Times, processor_time};
@@ -55,10 +55,6 @@ const BESIDE: &[(&str, Step)] = &[
 
 /// Which step must have ended before another begins.
 const AFTER: &[(&str, &str)] = &[("programs", "openssl"), ("bench-once", "openssl")];
-
-/// As optimised as a release, so that tests of whole ciphers take no time, with overflow checks and assertions. The
-/// release itself is what `programs` and `bench-once` run.
-pub const CHECKED: &str = "checked";
 
 /// One failure does not hide the next.
 const ALL: &str = "--no-fail-fast";

@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::ci::CHECKED;
-use crate::run::{command, root};
+use crate::run::{CHECKED, command, root};
 
 /// Everybody gets what a suite needs: it starts thousands of programs one after another, and some at once.
 const POLICY: &str = "[default]\nmax_grants = 4096\ntotal_queues = 65536\ntotal_memory_mib = 1048576\n\

@@ -11,7 +11,8 @@ use millstream::chacha20poly1305::{ChaCha20Poly1305, KEY, NONCE, State};
 use millstream::modes::Direction;
 use millstream::{EngineError, Features, InOut, cwq};
 
-use super::message::{Algorithm, Messages};
+use super::algorithm::Algorithm;
+use super::message::Messages;
 use super::{Record, Spec, TAG};
 use crate::abi::{OCTET_STRING, OsslParam, UNSIGNED_INTEGER};
 use crate::cipher::{Context, LAST, Offer};

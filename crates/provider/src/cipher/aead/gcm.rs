@@ -12,7 +12,8 @@ use millstream::gcm::{Gcm, State};
 use millstream::modes::Direction;
 use millstream::{EngineError, Features, InOut, cwq};
 
-use super::message::{Algorithm, Messages};
+use super::algorithm::Algorithm;
+use super::message::Messages;
 use super::{Record, Spec, TAG};
 use crate::abi::{OCTET_PTR, OCTET_STRING, OsslParam, UNSIGNED_INTEGER};
 use crate::cipher::{Context, LAST, Offer};

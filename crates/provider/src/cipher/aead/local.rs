@@ -12,7 +12,7 @@ use millstream::modes::Direction;
 use zeroize::Zeroizing;
 
 use super::TAG;
-use super::message::Algorithm;
+use super::algorithm::Algorithm;
 use crate::error::{Reason, Result};
 
 /// Bytes of nonce, for a message that may be passed in one go.

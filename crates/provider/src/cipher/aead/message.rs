@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use millstream::aead::{Aead, AeadState};
+use millstream::InOut;
+use millstream::aead::Aead;
 use millstream::modes::Direction;
 use millstream::tally::Place;
-use millstream::{EngineError, Features, InOut, cwq};
 
+use super::algorithm::Algorithm;
 use super::held::Held;
 use super::local::{Local, NO_MESSAGE};
 use super::{Spec, TAG};
@@ -14,23 +15,6 @@ use crate::cipher::Offer;
 use crate::count::Count;
 use crate::error::{Reason, Result};
 use crate::remote::RemoteKey;
-
-/// What differs from one AEAD to the next.
-pub trait Algorithm: 'static {
-    /// A key in this process.
-    type Key: Aead + Send + Sync;
-    /// A message in pieces under it.
-    type State: AeadState<Key = Self::Key> + Send;
-    /// What the service calls it.
-    const REMOTE: cwq::Algorithm;
-
-    fn key(features: Features, bytes: &[u8]) -> std::result::Result<Self::Key, EngineError>;
-    /// Puts another key in its place.
-    fn rekey(key: &mut Self::Key, bytes: &[u8]) -> std::result::Result<(), EngineError>;
-    /// What computes.
-    fn kernel(key: &Self::Key) -> &'static str;
-    fn begin(key: &Self::Key, nonce: &[u8]) -> std::result::Result<Self::State, EngineError>;
-}
 
 /// A key, and the message under way where it is.
 enum Key<A: Algorithm> {

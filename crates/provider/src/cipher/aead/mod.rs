@@ -7,6 +7,7 @@
 //! What one call decrypts is handed out before the tag is known, as the default provider does; the end of the message
 //! then fails. A record of TLS 1.2 comes whole, so nothing of a forged one is handed out.
 
+mod algorithm;
 pub mod chacha;
 pub mod gcm;
 mod held;

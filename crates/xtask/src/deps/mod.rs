@@ -1,8 +1,13 @@
-//! The direction of dependencies: a crate may depend only on those that ARCHITECTURE.md lists.
+//! The direction of dependencies: a crate may depend only on those that ARCHITECTURE.md lists, and files of a crate import
+//! each other in no circle but those that are known.
+
+mod circles;
+
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::run::command;
+use crate::run::{command, root};
 
 /// What both sides of the isolated path stand on.
 const UNDER: &[&str] = &[
@@ -60,10 +65,57 @@ const DEVELOPMENT: &[&str] = &[
     "xtask",
 ];
 
-/// Checks every crate of the workspace against the list.
+/// Circles of files, by crate. The list only gets shorter: what is written of each is why it stays, or what opens it.
+const CIRCLES: &str = include_str!("circles.txt");
+
+/// Circles among the files of crates that are not known, and known ones that were opened and are still listed.
+fn closed() -> Result<Vec<String>, String> {
+    let mut known = known(CIRCLES);
+    let mut faults = Vec::new();
+    let folder = root().join("crates");
+    let mut crates: Vec<_> = std::fs::read_dir(&folder)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|e| format!("{}: {e}", folder.display()))?;
+    crates.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in crates {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        for circle in circles::circles(&entry.path().join("src"))? {
+            match known.iter_mut().find(|known| known.of == name && circle.is_subset(&known.files)) {
+                Some(known) => known.found = true,
+                None => faults.push(format!("{name}: files import each other in a circle: {circle:?}")),
+            }
+        }
+    }
+    let opened = known.iter().filter(|known| !known.found);
+    faults.extend(opened.map(|k| {
+        format!("{}: the circle {:?} is open: take it off crates/xtask/src/deps/circles.txt", k.of, k.files)
+    }));
+    Ok(faults)
+}
+
+/// A circle that is known.
+struct Known {
+    of: String,
+    files: BTreeSet<String>,
+    found: bool,
+}
+
+/// One circle a line, `crate: file file ...`; `#` begins a comment.
+fn known(list: &str) -> Vec<Known> {
+    let lines = list.lines().filter(|line| !line.starts_with('#'));
+    let rows = lines.filter_map(|line| line.split_once(':'));
+    rows.map(|(of, files)| Known {
+        of: of.to_owned(),
+        files: files.split_whitespace().map(str::to_owned).collect(),
+        found: false,
+    })
+    .collect()
+}
+
+/// Checks every crate of the workspace against the lists.
 ///
 /// # Errors
-/// Names each dependency that is not allowed, and each crate that is not listed.
+/// Names each dependency that is not allowed, each crate that is not listed, and each circle that is not known.
 pub fn check() -> Result<(), String> {
     let output = command("cargo", &["metadata", "--no-deps", "--format-version=1"])
         .output()
@@ -90,5 +142,6 @@ pub fn check() -> Result<(), String> {
             }
         }
     }
+    faults.extend(closed()?);
     if faults.is_empty() { Ok(()) } else { Err(faults.join("; ")) }
 }
