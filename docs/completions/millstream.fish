@@ -120,7 +120,7 @@ complete -c millstream -n "__fish_millstream_using_subcommand compare" -s h -l h
 complete -c millstream -n "__fish_millstream_using_subcommand compare" -s V -l version -d 'Print version'
 complete -c millstream -n "__fish_millstream_using_subcommand trace" -l without -d 'Withhold these features of the processor, and what can\'t be used without them: names of --list between commas, as in aes,sha. crypto is all cryptographic ones, avx512 and amx are the families' -r
 complete -c millstream -n "__fish_millstream_using_subcommand trace" -l with-only -d 'Withhold all but these features and what they need. An empty list leaves what every program is compiled for' -r
-complete -c millstream -n "__fish_millstream_using_subcommand trace" -s p -l pid -d 'The process to trace, with its threads and what it starts from now on. Not those beside it, as other workers of a server' -r
+complete -c millstream -n "__fish_millstream_using_subcommand trace" -s p -l pid -d 'The process to trace, with its threads and what it starts from now on. Not those beside it, as other workers of a server: name each with a --pid of its own, or several in one, as pidof prints them' -r
 complete -c millstream -n "__fish_millstream_using_subcommand trace" -l seconds -d 'With --pid: end after so many seconds' -r
 complete -c millstream -n "__fish_millstream_using_subcommand trace" -l report -d 'Say it in this file, not on standard error' -r -F
 complete -c millstream -n "__fish_millstream_using_subcommand trace" -l once -d 'What ran, and what did not, at nearly no cost. This is the default'

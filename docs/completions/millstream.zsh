@@ -146,8 +146,8 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '(--with-only)--without=[Withhold these features of the processor, and what can'\''t be used without them\: names of --list between commas, as in aes,sha. crypto is all cryptographic ones, avx512 and amx are the families]:LIST:_default' \
 '--with-only=[Withhold all but these features and what they need. An empty list leaves what every program is compiled for]:LIST:_default' \
-'(--without --with-only)-p+[The process to trace, with its threads and what it starts from now on. Not those beside it, as other workers of a server]:PID:_default' \
-'(--without --with-only)--pid=[The process to trace, with its threads and what it starts from now on. Not those beside it, as other workers of a server]:PID:_default' \
+'(--without --with-only)*-p+[The process to trace, with its threads and what it starts from now on. Not those beside it, as other workers of a server\: name each with a --pid of its own, or several in one, as pidof prints them]:PID:_default' \
+'(--without --with-only)*--pid=[The process to trace, with its threads and what it starts from now on. Not those beside it, as other workers of a server\: name each with a --pid of its own, or several in one, as pidof prints them]:PID:_default' \
 '--seconds=[With --pid\: end after so many seconds]:N:_default' \
 '--report=[Say it in this file, not on standard error]:FILE:_files' \
 '--once[What ran, and what did not, at nearly no cost. This is the default]' \

@@ -484,6 +484,55 @@ fn a_trace_of_a_running_process_leaves_it_as_it_was() {
 }
 
 #[test]
+fn several_processes_are_traced_together() {
+    if !has("aes", "several_processes_are_traced_together") {
+        return;
+    }
+    let place = Place::new();
+    let speed = || {
+        let mut line = Command::new("openssl");
+        line.args(["speed", "-seconds", "60", "-bytes", "16384", "-evp", "aes-128-ctr"]);
+        line.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    };
+    let sleep = |seconds: &str| Command::new("sleep").arg(seconds).spawn().unwrap();
+    let (mut one, mut two, mut short) = (speed(), speed(), sleep("1"));
+    std::thread::sleep(Duration::from_millis(300));
+    let [a, b, c] = [&one, &two, &short].map(|child| child.id().to_string());
+    let traced = |options: &[&str]| {
+        let shown = place.millstream(["trace", "--json", "--no-cache"].iter().chain(options.iter()));
+        assert_eq!(shown.code, Some(0), "{}", shown.err);
+        let told = parsed(&shown.err);
+        let processes = told["processes"].as_array().unwrap().iter();
+        let pids: Vec<String> = processes.map(|process| process["pid"].to_string()).collect();
+        (pids, told)
+    };
+    // As pidof and pgrep print them; one that is named twice is traced once, and one that ends does not end the trace.
+    let (pids, told) = traced(&["--seconds", "1.5", "-p", &format!("{a} {b}\n"), "-p", &format!("{c},{a}")]);
+    assert_eq!(pids, [a.as_str(), &b, &c]);
+    assert!(told["seconds"].as_f64().unwrap() > 1.4, "{told}");
+    assert_eq!(aes(&told), "yes");
+    let notes = told["notes"].to_string();
+    assert!(!notes.contains("beside process"), "none of the others was left out: {notes}");
+    short.wait().unwrap();
+    // It ends with the last of them.
+    let (mut last, mut first) = (sleep("4"), sleep("2"));
+    let (pids, told) = traced(&["-p", &format!("{} {}", first.id(), last.id())]);
+    assert_eq!(pids.len(), 2);
+    assert!(told["seconds"].as_f64().unwrap() > 1.5, "{told}");
+    assert!(first.wait().unwrap().success() && last.wait().unwrap().success());
+    // All or none, and those that were stopped already go on.
+    place.words(&format!("trace --seconds 1 -p {a} -p 4194305")).bad(1, &["4194305", "there is none"]);
+    for (child, pid) in [(&mut one, a), (&mut two, b)] {
+        assert_eq!(child.try_wait().unwrap(), None);
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        assert!(status.contains("TracerPid:\t0\n") && !status.contains("(stopped)"), "{status}");
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    place.words("trace -p 1,x").bad(2, &["--pid"]);
+}
+
+#[test]
 fn processes_beside_the_traced_one_are_told_of() {
     let place = Place::new();
     let program = place.path("server");

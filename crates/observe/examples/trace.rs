@@ -51,7 +51,7 @@ fn attach(options: Options, pid: i32) -> io::Result<ExitCode> {
 fn trace(options: Options, pid: i32, guard: millstream_observe::trace::guard::Guard) -> io::Result<()> {
     let pid = Pid::from_raw(pid).ok_or_else(|| io::Error::other("no such process"))?;
     let mut trace = Trace::guarded(options, guard)?;
-    trace.prepare(pid.as_raw_pid());
+    trace.prepare(&[pid]);
     let mut tracer = Tracer::attach(pid)?;
     let mut announced = false;
     trace.show_progress(move |progress| {

@@ -317,7 +317,7 @@ pub(super) const TRACE: &[Section] = &[
         "Every executable mapping of the program is searched for instructions of AES, VAES, PCLMUL, VPCLMUL, SHA, SHA-512, \
 SM3, SM4, GFNI, for CRC32, and for ADX, MULX and AVX-512 IFMA, which serve long numbers; also what is mapped later, \
 and what Java makes at run time. A breakpoint is set where such instructions begin, but only where symbols, unwinding tables, \
-Go's function table or the virtual machine prove that an instruction begins there: elsewhere it might be data. What has no \
+Go's function table, the virtual machine or the known beginning of a library's function prove that an instruction begins there: elsewhere it might be data. What has no \
 proof is counted and told.
 
 The program need not be prepared, may be static or stripped, and does what it does untraced. When the trace ends all breakpoints \
@@ -373,8 +373,8 @@ more rights than its user uses none. It holds 64 MB at most, of which the oldest
 killed or asked to end is killed, too. Signals, also those from the terminal, are CMD's. With --pid it ends when the process \
 does, after --seconds, or at SIGINT, SIGTERM or SIGHUP; then the process goes on as before, and the report is written.
 
-Of a server with several processes one is traced: its newest worker ($(pgrep -n nginx)), or the first ($(pgrep -o postgres)) where that starts \
-one for each connection. Which others of the same program were not watched is said; each can have a trace of its own at the same time.",
+Of a server with several processes all can be traced together (-p \"$(pgrep nginx)\", or -p 7 -p 8), then the trace ends with the last of them; or its newest \
+worker ($(pgrep -n nginx)), or the first ($(pgrep -o postgres)) where that starts one for each connection. Which others of the same program were not watched is said.",
     ),
     (
         "EXIT STATUS",

@@ -21,7 +21,7 @@ use crate::commands::{Context, man};
 use crate::error::{Error, exit, plain};
 use crate::observe::features::{self, Features};
 use crate::observe::looking::{self, Place};
-use crate::observe::table::terminal_width;
+use crate::observe::table::{enumerated, terminal_width};
 use crate::observe::trace as report;
 use crate::observe::without::is_forbidden;
 use crate::output::Output;
@@ -46,9 +46,10 @@ pub(super) struct Trace {
     rate: bool,
     #[command(flatten)]
     features: Features,
-    /// The process to trace, with its threads and what it starts from now on. Not those beside it, as other workers of a server
-    #[arg(short = 'p', long, value_name = "PID", required_unless_present = "command", conflicts_with_all = ["command", "without", "with_only"])]
-    pid: Option<i32>,
+    /// The process to trace, with its threads and what it starts from now on. Not those beside it, as other workers of a server: name
+    /// each with a --pid of its own, or several in one, as pidof prints them
+    #[arg(short = 'p', long, value_name = "PID", value_parser = numbers, required_unless_present = "command", conflicts_with_all = ["command", "without", "with_only"])]
+    pid: Vec<Pids>,
     /// With --pid: end after so many seconds
     #[arg(long, value_name = "N", requires = "pid", value_parser = positive)]
     seconds: Option<f64>,
@@ -72,6 +73,19 @@ pub(super) struct Trace {
     command: Vec<OsString>,
 }
 
+/// Processes of one `--pid`.
+type Pids = std::sync::Arc<[Pid]>;
+
+/// Numbers with blanks or commas between them.
+fn numbers(text: &str) -> Result<Pids, String> {
+    let words = text.split([' ', ',', '\n', '\t']).filter(|word| !word.is_empty());
+    let number = |word: &str| word.parse().ok().filter(|pid| *pid > 0).and_then(Pid::from_raw);
+    let pids: Option<Vec<Pid>> = words.map(number).collect();
+    pids.filter(|pids| !pids.is_empty())
+        .map(Pids::from)
+        .ok_or_else(|| "not the number of a process".to_owned())
+}
+
 fn positive(text: &str) -> Result<f64, String> {
     let number = text.parse().map_err(|_| "not a number".to_owned())?;
     if number > 0.0 && number < 1e9 { Ok(number) } else { Err("not a time to wait for".to_owned()) }
@@ -81,14 +95,15 @@ impl Trace {
     pub(super) fn run(self, context: &Context) -> Result<(), Error> {
         // What can't be written is not noticed after hours only.
         let file = self.report.as_deref().map(Output::named).transpose()?;
-        let Some(pid) = self.pid else { return self.launched(file, context) };
-        let pid = Pid::from_raw(pid).filter(|pid| pid.as_raw_pid() > 0);
-        let pid = pid.ok_or_else(|| Error::Usage("--pid takes the number of a process".into()))?;
+        let pids: Vec<Pid> = self.pid.iter().flat_map(|pids| pids.iter().copied()).collect();
+        if pids.is_empty() {
+            return self.launched(file, context);
+        }
         // From here on a process of its own works, that this one may put right what it leaves.
         let work = |guard| {
             let worked = Watch::guarded(self.options(false), guard)
                 .map_err(|error| failed(&error))
-                .and_then(|watch| self.attached(pid, watch, context))
+                .and_then(|watch| self.attached(&pids, watch, context))
                 .and_then(|findings| self.tell(&findings, file, context));
             match worked {
                 Ok(()) => exit::SUCCESS,
@@ -105,7 +120,8 @@ impl Trace {
             Outcome::Code(code) => Err(Error::Reported(code)),
             Outcome::Killed { signal, put_back } => {
                 context.say(format!(
-                    "the tracing process was ended by signal {signal}; {put_back} breakpoints of process {pid} were removed"
+                    "the tracing process was ended by signal {signal}; {put_back} breakpoints of {} were removed",
+                    named(&pids)
                 ));
                 Err(Error::Reported(exit::FAILURE))
             }
@@ -166,14 +182,14 @@ impl Trace {
         }
     }
 
-    /// Traces a process that runs, until it ends or somebody asks for an end.
-    fn attached(&self, pid: Pid, mut watch: Watch, context: &Context) -> Result<Findings, Error> {
+    /// Traces processes that run, until the last ends or somebody asks for an end.
+    fn attached(&self, pids: &[Pid], mut watch: Watch, context: &Context) -> Result<Findings, Error> {
         self.use_cache(&mut watch, context);
         let line = Line::new(!self.quiet);
         line.follow(&mut watch);
         // Looking through big programs takes longer than they should stand still.
-        watch.prepare(pid.as_raw_pid());
-        let mut tracer = Tracer::attach(pid).map_err(|error| {
+        watch.prepare(pids);
+        let mut tracer = attach(pids).map_err(|error| {
             line.finish();
             failed(&error)
         })?;
@@ -219,6 +235,20 @@ impl Trace {
         let _ = io::stderr().write_all(format!("{head}{text}").as_bytes());
         Ok(())
     }
+}
+
+/// Begins to trace all of them, or none.
+fn attach(pids: &[Pid]) -> io::Result<Tracer> {
+    let [first, others @ ..] = pids else { return Err(io::ErrorKind::InvalidInput.into()) };
+    let mut tracer = Tracer::attach(*first)?;
+    others.iter().try_for_each(|other| tracer.attach_also(*other))?;
+    Ok(tracer)
+}
+
+/// As in `process 7` and `processes 7 and 8`.
+fn named(pids: &[Pid]) -> String {
+    let numbers = enumerated(pids.iter().map(Pid::to_string));
+    format!("{} {numbers}", if pids.len() == 1 { "process" } else { "processes" })
 }
 
 /// Follows a program, and what it leaves running, to the end.

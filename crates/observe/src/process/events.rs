@@ -197,8 +197,13 @@ impl Tracer {
 
     pub(super) fn ended(&mut self, watcher: &mut impl Watcher, tid: Pid, status: i32) {
         self.early.remove(&tid);
-        if tid == self.main.pid {
-            self.main.status = Some(status);
+        let main = &mut self.main;
+        main.others.retain(|other| *other != tid);
+        if tid == main.pid {
+            match main.others.pop() {
+                Some(other) => main.pid = other,
+                None => main.status = Some(status),
+            }
         }
         if let Some(task) = self.processes.tasks.remove(&tid) {
             let last = !self.processes.tasks.values().any(|other| other.thread.pid == task.thread.pid);

@@ -56,6 +56,8 @@ pub enum Followed {
 /// The process that this is about.
 pub(super) struct Main {
     pub(super) pid: Pid,
+    /// Others that were attached to as well. When this one ends, it is about the last of them.
+    pub(super) others: Vec<Pid>,
     pub(super) status: Option<i32>,
     /// Whether it was launched: then signals that are sent here are meant for it.
     pub(super) launched: bool,
@@ -66,8 +68,8 @@ pub(super) struct Main {
     pub(super) resumed: bool,
     /// Whether the last signal that stopped it came from itself.
     pub(super) stops_itself: bool,
-    /// Whether it was attached to and no watcher knows.
-    pub(super) untold: bool,
+    /// Those that were attached to, and no watcher knows.
+    pub(super) untold: Vec<Pid>,
     pub(super) asked: Option<i32>,
 }
 
@@ -116,9 +118,30 @@ impl Tracer {
     /// [`super::AttachError`].
     pub fn attach(pid: Pid) -> io::Result<Tracer> {
         let mut tracer = Tracer::new(false)?;
+        tracer.main.pid = tracer.take_in(pid)?;
+        Ok(tracer)
+    }
+
+    /// Begins to follow another process that runs, together with the first: [`Tracer::follow`] ends when all of them have. One that is followed
+    /// already stays so.
+    ///
+    /// # Errors
+    /// [`super::AttachError`].
+    pub fn attach_also(&mut self, pid: Pid) -> io::Result<()> {
+        let pid = self.take_in(pid)?;
+        if pid != self.main.pid && !self.main.others.contains(&pid) {
+            self.main.others.push(pid);
+        }
+        Ok(())
+    }
+
+    /// Stops all threads of a process that runs; its number, if that was one of a thread.
+    fn take_in(&mut self, pid: Pid) -> io::Result<Pid> {
         let gone = || AttachError::why(pid, &io::Error::from_raw_os_error(libc::ESRCH));
         let pid = process_of(pid).ok_or_else(gone)?;
-        tracer.main.pid = pid;
+        if !self.processes.threads(pid).is_empty() {
+            return Ok(pid);
+        }
         let image = Image::of(pid);
         for tid in seize_all(pid, options(Launch::default()))? {
             let mut thread = Thread::new(tid, pid, image.clone());
@@ -126,11 +149,15 @@ impl Tracer {
                 if let Some(stop) = stop(status) {
                     thread.arrived(stop);
                 }
-                tracer.processes.ready.push_back((tid, status));
+                self.processes.ready.push_back((tid, status));
             }
-            tracer.processes.tasks.insert(tid, Task { thread, state: State::Running });
+            self.processes.tasks.insert(tid, Task { thread, state: State::Running });
         }
-        if tracer.processes.tasks.is_empty() { Err(gone()) } else { Ok(tracer) }
+        if self.processes.threads(pid).is_empty() {
+            return Err(gone());
+        }
+        self.main.untold.push(pid);
+        Ok(pid)
     }
 
     fn new(launched: bool) -> io::Result<Tracer> {
@@ -146,7 +173,8 @@ impl Tracer {
             stopped_by: None,
             resumed: false,
             stops_itself: false,
-            untold: !launched,
+            others: Vec::new(),
+            untold: Vec::new(),
             asked: None,
         };
         Ok(Tracer {
@@ -197,7 +225,7 @@ impl Tracer {
         }
     }
 
-    /// Follows until the process has ended, or this process is asked to end, or a watcher finishes.
+    /// Follows until the process has ended (of several that were attached to, the last), or this process is asked to end, or a watcher finishes.
     ///
     /// # Errors
     /// The first error of the watcher's.
@@ -237,19 +265,14 @@ impl Tracer {
         Ok(())
     }
 
-    /// Tells of the process that was attached to, while all of its threads are stopped.
+    /// Tells of the processes that were attached to, while all of their threads are stopped.
     pub(super) fn begin(&mut self, watcher: &mut impl Watcher) -> io::Result<()> {
-        if !std::mem::take(&mut self.main.untold) {
-            return Ok(());
-        }
-        let tasks = &mut self.processes.tasks;
-        let leader = if tasks.contains_key(&self.main.pid) {
-            Some(self.main.pid)
-        } else {
-            tasks.keys().next().copied()
-        };
-        if let Some(task) = leader.and_then(|tid| tasks.get_mut(&tid)) {
-            alive(watcher.began(&mut task.thread, Began::Attached))?;
+        for pid in std::mem::take(&mut self.main.untold) {
+            let tids = self.processes.threads(pid);
+            let leader = tids.iter().find(|tid| **tid == pid).or(tids.first());
+            if let Some(task) = leader.and_then(|tid| self.processes.tasks.get_mut(tid)) {
+                alive(watcher.began(&mut task.thread, Began::Attached))?;
+            }
         }
         Ok(())
     }

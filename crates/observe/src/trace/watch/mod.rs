@@ -110,16 +110,21 @@ impl Trace {
         self.modules.cache = Some(cache);
     }
 
-    /// Looks through what a process has mapped while it runs still: so attaching stops it for milliseconds only.
+    /// Looks through what processes have mapped while they run still: so attaching stops them for milliseconds only.
     ///
     /// What can't be looked at now is looked at then.
-    pub fn prepare(&mut self, pid: i32) {
-        let (Some(number), Ok(memory)) = (Pid::from_raw(pid), SpaceMemory::open(pid)) else { return };
-        let Ok(all) = maps::of(number) else { return };
+    pub fn prepare(&mut self, pids: &[Pid]) {
+        pids.iter().for_each(|pid| self.prepare_one(*pid, pids));
+    }
+
+    fn prepare_one(&mut self, number: Pid, traced: &[Pid]) {
+        let pid = number.as_raw_pid();
+        let (Ok(memory), Ok(all)) = (SpaceMemory::open(pid), maps::of(number)) else { return };
         for map in all.iter().filter(|map| map.executable && map.is_file()) {
             self.modules.of_map(map, &all, pid, &memory, &mut self.findings);
         }
-        let others: Vec<i32> = kin(number).into_iter().map(Pid::as_raw_pid).collect();
+        let others = kin(number).into_iter().filter(|other| !traced.contains(other));
+        let others: Vec<i32> = others.map(Pid::as_raw_pid).collect();
         if !others.is_empty() {
             self.findings.note(Note::Beside { pid, others });
         }
