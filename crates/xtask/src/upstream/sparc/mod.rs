@@ -66,7 +66,8 @@ pub fn run(only: Option<&str>, as_json: bool) -> Result<(), String> {
         let mut programs = (package.programs)(&place)?;
         programs.retain(|program| is_chosen(&list, only, &named(package, program)));
         if !programs.is_empty() {
-            all.push(ended(package, version, &place, &programs, &list, &ours, qemu.as_ref())?);
+            let qemu = qemu.as_ref().filter(|_| package.on_qemu);
+            all.push(ended(package, version, &place, &programs, &list, &ours, qemu)?);
         }
     }
     tell("");

@@ -21,6 +21,8 @@ const BUILDS: &str = "--build=x86_64-pc-linux-gnu";
 pub struct Package {
     /// Debian's name of it.
     pub name: &'static str,
+    /// Whether qemu can run it, which has no T4: what is compiled for one it takes for other instructions.
+    pub on_qemu: bool,
     /// Builds it and its tests.
     pub build: fn(&Place) -> Result<(), String>,
     /// Its test programs.
@@ -37,12 +39,17 @@ pub struct Place {
 
 /// All of them, each behind what it needs.
 pub const PACKAGES: &[Package] = &[
-    Package { name: "gmp", build: gmp, programs: gmp_programs },
-    Package { name: "nettle", build: nettle, programs: nettle_programs },
-    Package { name: "libgpg-error", build: gpg_error, programs: |place| automake(place, "tests", &[]) },
-    Package { name: "libgcrypt20", build: gcrypt, programs: gcrypt_programs },
-    Package { name: "mbedtls", build: mbedtls, programs: mbedtls_programs },
-    Package { name: "openssl", build: openssl, programs: openssl_programs },
+    Package { name: "gmp", on_qemu: false, build: gmp, programs: gmp_programs },
+    Package { name: "nettle", on_qemu: true, build: nettle, programs: nettle_programs },
+    Package {
+        name: "libgpg-error",
+        on_qemu: true,
+        build: gpg_error,
+        programs: |place| automake(place, "tests", &[]),
+    },
+    Package { name: "libgcrypt20", on_qemu: true, build: gcrypt, programs: gcrypt_programs },
+    Package { name: "mbedtls", on_qemu: true, build: mbedtls, programs: mbedtls_programs },
+    Package { name: "openssl", on_qemu: true, build: openssl, programs: openssl_programs },
 ];
 
 impl Place {
