@@ -302,7 +302,7 @@ impl Searched {
             .collect();
         let pointers = || {
             let mut pointers = Pointers::read(elf, executable);
-            pointers.called.extend(signatures::entries(&code));
+            pointers.called.extend(code.iter().flat_map(|code| signatures::entries(code.start, &code.bytes)));
             pointers
         };
         let survey = Survey::of(functions, &code, executable, elf.is_absolute, pointers);

@@ -11,7 +11,6 @@ use std::sync::LazyLock;
 use memchr::memmem;
 
 use super::parallel;
-use super::survey::Code;
 
 /// Where assemblers put such functions.
 const ALIGNMENT: u64 = 16;
@@ -75,25 +74,20 @@ fn is_of(code: &[u8], known: &Signature) -> bool {
     code.len() >= known.len() && code.iter().zip(known).all(same)
 }
 
-/// Where known functions begin.
-pub(super) fn entries(code: &[Code]) -> Vec<u64> {
+/// Where known functions begin in code that is at `start`.
+pub(super) fn entries(start: u64, code: &[u8]) -> Vec<u64> {
     // A file in a file is data, however much it looks like code.
-    let holds_file = |code: &&Code| memmem::find_iter(&code.bytes, &FILE).any(|at| at > 0);
-    code.iter().filter(|code| !holds_file(code)).flat_map(entries_in).collect()
-}
-
-fn entries_in(code: &Code) -> Vec<u64> {
+    if memmem::find_iter(code, &FILE).any(|at| at > 0) {
+        return Vec::new();
+    }
+    let end = start + code.len() as u64;
     const BATCH: u64 = 1 << 20;
-    let first = code.start.next_multiple_of(ALIGNMENT);
-    let parts: Vec<Range<u64>> = (first..code.end())
-        .step_by(BATCH as usize)
-        .map(|start| start..code.end().min(start + BATCH))
-        .collect();
+    let first = start.next_multiple_of(ALIGNMENT);
+    let parts: Vec<Range<u64>> =
+        (first..end).step_by(BATCH as usize).map(|place| place..end.min(place + BATCH)).collect();
     let found = parallel::map(&parts, 4, |part| {
         let starts = part.clone().step_by(ALIGNMENT as usize);
-        starts
-            .filter(|start| TABLE.begins(&code.bytes[(start - code.start) as usize..]))
-            .collect::<Vec<u64>>()
+        starts.filter(|place| TABLE.begins(&code[(place - start) as usize..])).collect::<Vec<u64>>()
     });
     found.concat()
 }
@@ -125,7 +119,7 @@ mod tests {
         let body: Vec<u8> = signature.iter().map(|byte| byte.unwrap_or(0xA5)).collect();
         let with = |before: usize, body: &[u8]| {
             let bytes = [&vec![0xCC; before], body, &[0xCC; 16]].concat();
-            entries(&[Code { start: 0x1000 - 4, bytes }])
+            entries(0x1000 - 4, &bytes)
         };
         assert_eq!(with(4, &body), [0x1000]);
         assert_eq!(with(20, &[&MARK, &body[..]].concat()), [0x1010]);
