@@ -107,14 +107,14 @@ mod mailbox;
 
 /// The accelerator's thread as `Serving::run` has it, without the work: obeys, looks, says that it sleeps, looks again, sleeps.
 struct Thread {
-    mailbox: Arc<Mailbox>,
+    mailbox: Arc<Mailbox<Serving>>,
     epoll: Arc<Epoll>,
     seen: u64,
     serving: Serving,
 }
 
 impl Thread {
-    fn new(mailbox: &Arc<Mailbox>, epoll: &Arc<Epoll>) -> Self {
+    fn new(mailbox: &Arc<Mailbox<Serving>>, epoll: &Arc<Epoll>) -> Self {
         Thread { mailbox: mailbox.clone(), epoll: epoll.clone(), seen: 0, serving: Serving::default() }
     }
 
@@ -143,7 +143,7 @@ impl Thread {
     }
 }
 
-fn worker() -> (Arc<Mailbox>, Arc<Epoll>) {
+fn worker() -> (Arc<Mailbox<Serving>>, Arc<Epoll>) {
     let epoll = Epoll::new();
     HERE.set(Some(epoll.clone()));
     (Arc::new(Mailbox::new().unwrap()), epoll)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use super::Account;
+use super::account::Account;
 
 /// How fast a bucket fills, and how much is in it at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,20 +5,18 @@
 //! worker's. A charge must fit into all that it touches. A part of what the service and its workers have is a reserve, which only
 //! accounts may use that hold little.
 
+mod account;
 mod bucket;
 mod resource;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+pub(crate) use account::Account;
 pub(crate) use bucket::Rate;
 pub(crate) use resource::{Amounts, Over, Purse, Resource};
 
 use bucket::Buckets;
-
-/// Who is charged: the lowest of the uids that share it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Account(pub(crate) u32);
 
 /// What the service has in all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -59,7 +59,7 @@ enum Heard {
 /// What the control thread has.
 pub(super) struct Control {
     pub(super) broker: Socket,
-    pub(super) mailbox: Arc<Mailbox>,
+    pub(super) mailbox: Arc<Mailbox<Serving>>,
     /// Where the accelerator's thread sleeps.
     pub(super) doorbells: Arc<OwnedFd>,
     pub(super) features: Features,
@@ -79,7 +79,7 @@ pub(super) struct Control {
 impl Control {
     pub(super) fn new(
         broker: Socket,
-        mailbox: Arc<Mailbox>,
+        mailbox: Arc<Mailbox<Serving>>,
         doorbells: Arc<OwnedFd>,
         features: Features,
         memory: Arc<KeyRegions>,

@@ -20,7 +20,7 @@ const MOST_BYTES: usize = 4000;
 pub(super) struct Desk<'a> {
     pub(super) features: Features,
     pub(super) memory: &'a SharedKeyMemory,
-    pub(super) mailbox: &'a Mailbox,
+    pub(super) mailbox: &'a Mailbox<Serving>,
     /// Where the broker sees whose request is in hand: nobody's, while it waits for the accelerator.
     pub(super) steps: &'a Counter,
     pub(super) grant: GrantId,

@@ -8,11 +8,10 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use millstream_shm::Doorbell;
 
-use super::serving::Serving;
 use super::sync::{AtomicBool, Mutex, Ordering, PoisonError, sync_channel};
 
 /// What is done between two steps of the accelerator.
-type Command = Box<dyn FnOnce(&mut Serving) + Send>;
+type Command<S> = Box<dyn FnOnce(&mut S) + Send>;
 
 /// How the accelerator's thread is to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,14 +22,14 @@ pub(super) enum End {
     Now,
 }
 
-/// Commands for the accelerator's thread. Looking whether there are any costs it one load.
-pub(super) struct Mailbox {
-    commands: Mutex<(Vec<Command>, Option<End>)>,
+/// Commands for the accelerator's thread, which has an `S`. Looking whether there are any costs it one load.
+pub(super) struct Mailbox<S> {
+    commands: Mutex<(Vec<Command<S>>, Option<End>)>,
     told: AtomicBool,
     bell: Doorbell,
 }
 
-impl Mailbox {
+impl<S> Mailbox<S> {
     pub(super) fn new() -> io::Result<Self> {
         let commands = Mutex::new((Vec::new(), None));
         Ok(Mailbox { commands, told: AtomicBool::new(false), bell: Doorbell::new()? })
@@ -39,13 +38,13 @@ impl Mailbox {
     /// Has something done, and waits for what comes of it; none when the thread has ended.
     pub(super) fn ask<T: Send + 'static>(
         &self,
-        command: impl FnOnce(&mut Serving) -> T + Send + 'static,
+        command: impl FnOnce(&mut S) -> T + Send + 'static,
     ) -> Option<T> {
         let (reply, answer) = sync_channel(1);
         self.tell(|(commands, _)| {
-            commands.push(Box::new(move |serving| {
+            commands.push(Box::new(move |served: &mut S| {
                 // Who asked waits below.
-                let _ = reply.send(command(serving));
+                let _ = reply.send(command(served));
             }));
         });
         answer.recv().ok()
@@ -56,7 +55,7 @@ impl Mailbox {
         self.tell(|(_, end)| *end = Some(how));
     }
 
-    fn tell(&self, what: impl FnOnce(&mut (Vec<Command>, Option<End>))) {
+    fn tell(&self, what: impl FnOnce(&mut (Vec<Command<S>>, Option<End>))) {
         what(&mut self.commands.lock().unwrap_or_else(PoisonError::into_inner));
         self.told.store(true, Ordering::Release);
         // It may sleep. This is rare enough to ring always.
@@ -70,7 +69,7 @@ impl Mailbox {
     }
 
     /// What there is to do, once.
-    pub(super) fn take(&self) -> (Vec<Command>, Option<End>) {
+    pub(super) fn take(&self) -> (Vec<Command<S>>, Option<End>) {
         self.told.store(false, Ordering::Relaxed);
         let mut commands = self.commands.lock().unwrap_or_else(PoisonError::into_inner);
         (std::mem::take(&mut commands.0), commands.1)
@@ -78,7 +77,7 @@ impl Mailbox {
 }
 
 /// What wakes the accelerator's thread.
-impl AsFd for Mailbox {
+impl<S> AsFd for Mailbox<S> {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.bell.as_fd()
     }

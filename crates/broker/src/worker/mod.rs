@@ -207,7 +207,7 @@ impl Config {
 }
 
 /// Where the accelerator's thread sleeps.
-fn doorbells(mailbox: &Mailbox) -> io::Result<Arc<OwnedFd>> {
+fn doorbells(mailbox: &Mailbox<Serving>) -> io::Result<Arc<OwnedFd>> {
     let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     listen(&epoll, mailbox, MAILBOX)?;
     Ok(Arc::new(epoll))
@@ -240,7 +240,7 @@ fn spawn(
     features: Features,
     reserve: Reserve,
     wipes: bool,
-    mailbox: Arc<Mailbox>,
+    mailbox: Arc<Mailbox<Serving>>,
     doorbells: Arc<OwnedFd>,
 ) -> Result<Receiver<()>, Error> {
     let (ready, begun) = sync_channel(1);

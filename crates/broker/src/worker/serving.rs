@@ -82,7 +82,7 @@ pub(super) struct Serving {
     /// What the accelerator calls the grants whose doorbells are listened to.
     grants: HashMap<u64, GrantId>,
     sleeps: u64,
-    mailbox: Arc<Mailbox>,
+    mailbox: Arc<Mailbox<Serving>>,
     /// All doorbells, and the mailbox's.
     epoll: Arc<OwnedFd>,
     events: Vec<epoll::Event>,
@@ -112,7 +112,7 @@ impl Serving {
         features: Features,
         pace: Pace,
         reserve: Reserve,
-        mailbox: Arc<Mailbox>,
+        mailbox: Arc<Mailbox<Serving>>,
         epoll: Arc<OwnedFd>,
     ) -> Self {
         let deadline = u64::try_from(pace.flush.as_nanos()).unwrap_or(u64::MAX);

@@ -18,9 +18,6 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-use super::Cache;
-use crate::process::has_more_rights;
-
 /// What all entries may take, in bytes. When there is more, the oldest go until there is a quarter less.
 const MOST: u64 = 64 << 20;
 /// No entry is longer.
@@ -55,22 +52,8 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// The user's: `millstream` in `XDG_CACHE_HOME`, else in `~/.cache`. `None` for processes that have more rights than whoever
-/// started them, whose environment says nothing of them, and for users without a home.
-///
-/// # Errors
-/// When it can't be made or opened, is another user's, or others may write to it.
-pub fn of_user() -> Result<Option<Cache>, Refused> {
-    let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let Some(path) = place(variable("XDG_CACHE_HOME"), variable("HOME")).filter(|_| !has_more_rights())
-    else {
-        return Ok(None);
-    };
-    Cache::in_folder(&path).map(Some)
-}
-
 /// Ref. XDG Base Directory Specification: a path that is not absolute is none.
-fn place(cache: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
+pub(super) fn place(cache: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
     cache.or_else(|| Some(home?.join(".cache"))).map(|folder| folder.join("millstream"))
 }
 

@@ -19,23 +19,38 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 mod folder;
 mod record;
 
-pub use folder::{Refused, of_user};
+pub use folder::Refused;
 pub(super) use record::Record;
 
-use folder::Folder;
+use crate::process::has_more_rights;
+use folder::{Folder, place};
 
 /// Files with less code than this are searched each time: that takes a few milliseconds.
 pub(super) const LEAST_CODE: u64 = 1 << 20;
 
 /// A change so recent may be followed by another that has the same time.
 const RECENT: Duration = Duration::from_millis(if cfg!(test) { 200 } else { 2000 });
+
+/// The user's: `millstream` in `XDG_CACHE_HOME`, else in `~/.cache`. `None` for processes that have more rights than whoever
+/// started them, whose environment says nothing of them, and for users without a home.
+///
+/// # Errors
+/// When it can't be made or opened, is another user's, or others may write to it.
+pub fn of_user() -> Result<Option<Cache>, Refused> {
+    let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let Some(path) = place(variable("XDG_CACHE_HOME"), variable("HOME")).filter(|_| !has_more_rights())
+    else {
+        return Ok(None);
+    };
+    Cache::in_folder(&path).map(Some)
+}
 
 /// What earlier searches found, in a folder.
 #[derive(Clone, Debug)]

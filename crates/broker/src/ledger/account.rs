@@ -1,0 +1,5 @@
+//! Who is charged.
+
+/// Who is charged: the lowest of the uids that share it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Account(pub(crate) u32);
