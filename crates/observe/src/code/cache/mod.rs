@@ -14,6 +14,8 @@
 //! - Only this user wrote it: [`folder`].
 //!
 //! Whoever can set the machine's clock, or write to the disk below its file system, can deceive it; and can deceive the search as well.
+//! So can a process that has the file mapped for writing already: the kernel notes its first write to a page, and the next ones only
+//! after the page was written to the disk.
 
 use std::fs::File;
 use std::io;
