@@ -39,7 +39,7 @@ const PAGE_BITS: u32 = PAGE_BYTES.trailing_zeros();
 const PAGES: usize = (SPAN_BYTES / PAGE_BYTES) as usize;
 const FREE_PAGE: usize = (FREE_BASE / PAGE_BYTES) as usize;
 
-/// In a page's byte, beside its [`Protection`]: it is a file's, see [`file`]; there is a page; blocks were made from it.
+/// In a page's byte, beside its [`Protection`]: it is a file's, see `file.rs`; there is a page; blocks were made from it.
 const FILE: u8 = 0x08;
 const MAPPED: u8 = 0x10;
 const CODE: u8 = 0x20;

@@ -10,7 +10,7 @@
 //! # Safety
 //! - `call`: the kernel touches what [`Number`] says and nothing else; `call` checks that this lies in the slices and regions
 //!   that it was given. None of the calls maps, unmaps or protects memory of this process, and none starts a thread.
-//! - `fork`: the child has the thread that called alone. That thread had the turn ([`crate::linux::threads`]), so the others were
+//! - `fork`: the child has the thread that called alone. That thread had the turn (`threads.rs`), so the others were
 //!   in a call, began or ended one, or waited for their turn: they held no lock but those of the turn, which the child
 //!   leaves behind, and of the C library's heap and threads, which the library releases in the child. Threads are the C library's,
 //!   not those of Rust's, which has locks of its own around their ends.

@@ -135,7 +135,7 @@ pub(crate) struct Kept {
     told: BTreeSet<u64>,
 }
 
-/// One program, as one of its threads sees it that has the turn: see [`crate::linux::threads`].
+/// One program, as one of its threads sees it that has the turn: see `threads.rs`.
 pub struct Process {
     /// The processor, and the program's memory.
     pub cpu: Cpu,

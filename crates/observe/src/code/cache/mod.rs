@@ -11,7 +11,7 @@
 //!   shows, and that changed within the last seconds, when two changes may have the same time.
 //! - It names the search: a digest of its source. And it names what functions other files, those with debug symbols, say there are.
 //! - It is whole: a checksum says so. The numbers in it are doubted all the same.
-//! - Only this user wrote it: [`folder`].
+//! - Only this user wrote it: see `folder.rs`.
 //!
 //! Whoever can set the machine's clock, or write to the disk below its file system, can deceive it; and can deceive the search as well.
 //! So can a process that has the file mapped for writing already: the kernel notes its first write to a page, and the next ones only
