@@ -17,12 +17,13 @@ use crate::system::{Service, Setting, eventually};
 pub const TRIALS: &[(&str, fn())] =
     &[("real workers: who makes holes in its arena is ended, and no other", holes)];
 
-/// A worker that does not get on for so long is dead. On a busy machine a word that touches holes alone takes a second.
-const STUCK: Duration = Duration::from_secs(5);
+/// A worker that does not get on for so long is dead: as in the service, for a touch waits until the kernel lets it in between
+/// two holes, which takes seconds on some machines.
+const STUCK: Duration = Duration::from_secs(10);
 
 const MAPPERS: usize = 4;
 /// How often each of them maps the arena: so often the kernel looks, to make a hole in it.
-const MAPPINGS: usize = 30_000;
+const MAPPINGS: usize = 10_000;
 
 const ARENA: u32 = 32 << 20;
 /// From here on the arena has no holes: lists of pieces lie there, and digests.
@@ -132,7 +133,7 @@ fn holes() {
             }
         });
         // Nothing is asked of the broker meanwhile.
-        while granted.state() == 0 && begin.elapsed() < 10 * STUCK {
+        while granted.state() == 0 && begin.elapsed() < 6 * STUCK {
             let asked = Instant::now();
             assert_eq!(bystander.null(), Some(Status::Ok), "its worker is gone");
             worst = worst.max(asked.elapsed());
