@@ -73,6 +73,8 @@ impl Nginx {
             assert!(ended.is_none(), "nginx: {ended:?}\n{}", nginx.log());
             std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()
         });
+        // It listens before it has any.
+        eventually("nginx has its workers", || nginx.pid.exists() && nginx.workers().len() >= workers);
         nginx
     }
 
