@@ -207,7 +207,7 @@ fn deny(pipeline: &mut Pipeline) -> Result<(), String> {
 /// Unmodified programs on the provider, without features, and traced; and the provider under every libcrypto there is,
 /// with the tests that `test` has built.
 fn programs(pipeline: &mut Pipeline) -> Result<(), String> {
-    pipeline.tests(command("cargo", &["test", ALL, "--release", "--package", PROGRAMS[1]]))?;
+    let programs = pipeline.tests(command("cargo", &["test", ALL, "--release", "--package", PROGRAMS[1]]));
     for libcrypto in openssl::libraries()? {
         println!("\nThe provider under {}", libcrypto.display());
         let mut tests = command(
@@ -217,7 +217,7 @@ fn programs(pipeline: &mut Pipeline) -> Result<(), String> {
         tests.env("MILLSTREAM_TEST_LIBCRYPTO", libcrypto);
         pipeline.tests(tests)?;
     }
-    Ok(())
+    programs
 }
 
 /// The rings, how a worker sleeps and is woken, and how a tally's rows are claimed, under every interleaving.
