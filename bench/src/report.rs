@@ -89,7 +89,8 @@ fn cells_line(text: &mut String, name: &str, unit: &str, values: &[String], note
     text.push('\n');
 }
 
-fn significant(ns: f64) -> String {
+/// Nanoseconds as a table has them.
+pub fn significant(ns: f64) -> String {
     match ns {
         _ if ns < 100.0 => format!("{ns:.1} "),
         _ => format!("{ns:.0} "),

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::measure::{Cell, Measured};
 use super::targets::{self, Verdict};
+use crate::report::significant;
 
 /// The cells of one algorithm, number of objects and kind of keys, one for each length, as a table:
 /// nanoseconds an object takes in each row, and below, for each peer, how many times as long as ours
@@ -76,13 +77,6 @@ fn line(text: &mut String, name: &str, unit: &str, cells: &[Cell], f: impl Fn(&C
     write!(text, "  {note}").expect(ROOM);
     text.truncate(text.trim_end().len());
     text.push('\n');
-}
-
-fn significant(ns: f64) -> String {
-    match ns {
-        _ if ns < 100.0 => format!("{ns:.1} "),
-        _ => format!("{ns:.0} "),
-    }
 }
 
 /// The targets, met and missed.
