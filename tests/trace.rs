@@ -4,7 +4,7 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use millstream_tests::observe::{Findings, here, speed, trace, tracer_of, under};
+use millstream_tests::observe::{Findings, here, in_turns, speed, trace, tracer_of, under};
 use millstream_tests::{Place, Running, eventually, hard, program, run, signal, subject};
 use rustix::process::Signal;
 
@@ -140,13 +140,12 @@ fn presence_costs_nothing() {
     for (name, how) in [("ring", "--once"), ("go", "--once"), ("gcrypt", "--once"), ("nss", "--once")] {
         let mut plain = subject(name);
         plain.args(["aes-gcm", "0.2"]);
-        let (mut without, mut with) = (0f64, 0f64);
-        let met = (0..12).any(|_| {
-            without = without.max(speed(&run(&mut plain, b"")));
-            let (ended, _) = trace(&[how], &plain, b"");
-            with = with.max(speed(&ended));
-            with / without > 0.95
-        });
+        let ((without, with), met) = in_turns(
+            12,
+            f64::max,
+            |(without, with)| with / without > 0.95,
+            || (speed(&run(&mut plain, b"")), speed(&trace(&[how], &plain, b"").0)),
+        );
         assert!(met, "{name} {how}: {without} MB/s alone, {with} MB/s traced");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use millstream_tests::observe::{here, speed, under, without};
+use millstream_tests::observe::{here, in_turns, speed, under, without};
 use millstream_tests::{run, subject};
 
 /// What is expected of a subject without something.
@@ -10,7 +10,8 @@ use millstream_tests::{run, subject};
 enum Expect {
     /// Its speed falls to a third or less.
     Falls,
-    /// It loses or gains less than one twentieth.
+    /// It loses or gains less than a tenth. Withholding what matters would cost much more; a virtual machine whose clock
+    /// moves costs less.
     Stays,
     /// It says that it can't, with this code.
     Refuses(i32),
@@ -55,7 +56,7 @@ const RESULTS: &[(&str, &str)] = &[
     ("sha256", "63f2b519d34af59c7d76f7be9b75687a415316f787f5930286084e2a35e9b164\n"),
 ];
 
-/// Pairs of runs until the best of both sides say what is expected.
+/// Pairs of runs until one says what is expected.
 const TURNS: u32 = 12;
 
 /// Runs a subject plain and without features in turns.
@@ -80,21 +81,24 @@ fn check(name: &str, seconds: &str, rows: &[Row], result: impl Fn(&str) -> &'sta
             assert_eq!(ended.code, Some(code), "{name} {row:?}: {}", ended.err);
             continue;
         }
-        let (mut with, mut best) = (0f64, 0f64);
-        let mut masked = masked;
-        let met = (0..TURNS).any(|_| {
-            for (command, best) in [(&mut command(&[]), &mut with), (&mut masked, &mut best)] {
-                let ended = run(command, b"");
-                *best = best.max(speed(&ended));
-                assert_eq!(ended.text(), result(mode), "{name} {row:?}");
-            }
-            expect.is_met(with / best)
-        });
-        println!(
-            "{name:20} {mode:8} without {features:10} {with:9.1} MB/s to {best:9.1}: {:.2}",
-            with / best
+        let (mut plain, mut masked) = (command(&[]), masked);
+        let speed_of = |command: &mut Command| {
+            let ended = run(command, b"");
+            let speed = speed(&ended);
+            assert_eq!(ended.text(), result(mode), "{name} {row:?}");
+            speed
+        };
+        let ((with, least), met) = in_turns(
+            TURNS,
+            f64::max,
+            |(with, without)| expect.is_met(with / without),
+            || (speed_of(&mut plain), speed_of(&mut masked)),
         );
-        assert!(met, "{name} {row:?}: {with} MB/s with, {best} MB/s without");
+        println!(
+            "{name:20} {mode:8} without {features:10} {with:9.1} MB/s to {least:9.1}: {:.2}",
+            with / least
+        );
+        assert!(met, "{name} {row:?}: {with} MB/s with, {least} MB/s without");
     }
 }
 
@@ -102,7 +106,7 @@ impl Expect {
     fn is_met(self, ratio: f64) -> bool {
         match self {
             Falls => ratio >= 3.0,
-            Stays => (0.95..1.05).contains(&ratio),
+            Stays => (0.9..1.1).contains(&ratio),
             Refuses(_) => false,
         }
     }
@@ -172,16 +176,20 @@ fn knobs_alone() {
         let mut plain = subject(name);
         plain.args(["aes-gcm", seconds]);
         let mut knobs = under(&["run", "--quiet", "--without", "aes", "--knobs-only"], &plain);
-        let (mut with, mut best) = (0f64, 0f64);
-        let met = (0..TURNS).any(|_| {
-            for (command, best) in [(&mut plain, &mut with), (&mut knobs, &mut best)] {
-                let ended = run(command, b"");
-                *best = best.max(speed(&ended));
-                assert_eq!(ended.text(), usual("aes-gcm"), "{name}");
-            }
-            if falls { Falls } else { Stays }.is_met(with / best)
-        });
-        assert!(met, "{name}: {with} MB/s with, {best} MB/s without");
+        let speed_of = |command: &mut Command| {
+            let ended = run(command, b"");
+            let speed = speed(&ended);
+            assert_eq!(ended.text(), usual("aes-gcm"), "{name}");
+            speed
+        };
+        let expect = if falls { Falls } else { Stays };
+        let ((with, least), met) = in_turns(
+            TURNS,
+            f64::max,
+            |(with, without)| expect.is_met(with / without),
+            || (speed_of(&mut plain), speed_of(&mut knobs)),
+        );
+        assert!(met, "{name}: {with} MB/s with, {least} MB/s without");
     }
 }
 
@@ -208,12 +216,14 @@ fn openssl_speed() {
         let (with, least) = (speed(None, algorithm), speed(Some(features), algorithm));
         assert!(with / least > times, "{algorithm}: {with} with, {least} without {features}");
     }
-    // In one second on a machine that does other things too it varies more than the fastest of many repetitions.
-    let met = (0..TURNS).any(|_| {
-        let ratio = speed(None, "chacha20-poly1305") / speed(Some("aes,sha"), "chacha20-poly1305");
-        Stays.is_met(ratio)
-    });
-    assert!(met, "chacha20-poly1305 changes its speed without AES and SHA");
+    let chacha = "chacha20-poly1305";
+    let ((with, least), met) = in_turns(
+        TURNS,
+        f64::max,
+        |(with, without)| Stays.is_met(with / without),
+        || (speed(None, chacha), speed(Some("aes,sha"), chacha)),
+    );
+    assert!(met, "{chacha} changes its speed without AES and SHA: {with} to {least}");
 }
 
 /// What has nothing to do with cryptography is withheld too, and OpenSSL's own account of the processor shows it.

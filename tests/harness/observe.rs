@@ -57,6 +57,27 @@ pub fn speed(ended: &Ended) -> f64 {
     speed.unwrap_or_else(|| panic!("{} says no speed:\n{}", ended.shown, ended.err))
 }
 
+/// Measures two commands in turns until a pair of neighbours is as expected, or the best of both sides are, and returns the
+/// figures that decided. Neighbours share the clock that the processor had at the time; the best share its highest one. So a
+/// machine that does other things too may delay the answer, but not change it.
+pub fn in_turns(
+    most: u32,
+    best: fn(f64, f64) -> f64,
+    is_met: impl Fn((f64, f64)) -> bool,
+    mut pair: impl FnMut() -> (f64, f64),
+) -> ((f64, f64), bool) {
+    let mut all = pair();
+    let mut now = all;
+    for _ in 1..most {
+        if let Some(met) = [now, all].into_iter().find(|pair| is_met(*pair)) {
+            return (met, true);
+        }
+        now = pair();
+        all = (best(all.0, now.0), best(all.1, now.1));
+    }
+    (all, is_met(now) || is_met(all))
+}
+
 /// Who traces a process; 0 for nobody.
 pub fn tracer_of(pid: u32) -> u32 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
