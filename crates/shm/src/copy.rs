@@ -1,23 +1,23 @@
-//! Copies between private memory and memory that others write, and handing cache lines to who reads them next.
+//! Copies between private memory and memory that others write, and hints that move cache lines between cores.
 //!
 //! # Safety
-//! Memory that another process writes meanwhile is no place for plain loads: the compiler may read a byte
-//! twice and expect the same. The copies here are made by one instruction that the compiler does not
+//! Plain loads are wrong for memory that another process may write meanwhile: the compiler may read a byte
+//! twice and expect the same value. The copies here are made by one instruction that the compiler does not
 //! look into, or by relaxed atomics, so each byte is read once. The callers name ranges that are mapped.
 #![allow(unsafe_code)]
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
-/// From how many bytes on the string instruction is worth its start.
+/// The length at which the string instruction starts to pay for its start-up cost.
 #[cfg(target_arch = "x86_64")]
 const STRING: usize = 256;
 
-/// Copies bytes out of memory that others may write, each of them read once.
+/// Copies bytes out of memory that others may write. Each byte is read once.
 ///
 /// # Safety
-/// Both ranges are mapped and do not overlap; the source is only reached by atomics or copies like this one, and the
-/// destination is the caller's alone.
+/// Both ranges are mapped and do not overlap. The source is only ever reached by atomics or copies like this
+/// one, and the destination is the caller's alone.
 #[inline]
 pub(crate) unsafe fn copy_out(from: *const u8, to: *mut u8, len: usize) {
     // SAFETY: as the caller says.
@@ -27,18 +27,18 @@ pub(crate) unsafe fn copy_out(from: *const u8, to: *mut u8, len: usize) {
 /// Copies bytes into memory that others may read and write.
 ///
 /// # Safety
-/// Both ranges are mapped and do not overlap; nobody writes to the source meanwhile, and the destination is only reached by
-/// atomics or copies like this one.
+/// Both ranges are mapped and do not overlap. Nobody writes to the source meanwhile, and the destination is
+/// only ever reached by atomics or copies like this one.
 #[inline]
 pub(crate) unsafe fn copy_in(from: *const u8, to: *mut u8, len: usize) {
     // SAFETY: as the caller says.
     unsafe { copy::<false>(from, to, len) }
 }
 
-/// One of both.
+/// Copies in one direction or the other.
 ///
 /// # Safety
-/// As of [`copy_out`] where `OUT`, else of [`copy_in`].
+/// The same as for [`copy_out`] where `OUT`, else as for [`copy_in`].
 #[inline(always)]
 unsafe fn copy<const OUT: bool>(from: *const u8, to: *mut u8, len: usize) {
     // Miri executes no assembly.
@@ -58,10 +58,11 @@ unsafe fn copy<const OUT: bool>(from: *const u8, to: *mut u8, len: usize) {
     unsafe { copy_words::<OUT>(from, to, len) }
 }
 
-/// The same by atomics: words where both sides are aligned, as objects in arenas are, else bytes.
+/// Copies by atomics: word by word where both sides are equally aligned, as objects in arenas are, else byte
+/// by byte.
 ///
 /// # Safety
-/// As [`copy`].
+/// The same as for [`copy`].
 #[inline]
 unsafe fn copy_words<const OUT: bool>(from: *const u8, to: *mut u8, len: usize) {
     let mut done = 0;
@@ -70,8 +71,8 @@ unsafe fn copy_words<const OUT: bool>(from: *const u8, to: *mut u8, len: usize) 
         // SAFETY: inside both ranges.
         done = unsafe { copy_bytes::<OUT>(from, to, 0, head.min(len)) };
         while done + 8 <= len {
-            // SAFETY: inside both ranges, and aligned to 8 bytes. A source that may be a shared slice is not
-            // reached by atomics, which would need the right to write to it.
+            // SAFETY: inside both ranges, and aligned to 8 bytes. A private source may be behind a shared
+            // slice, which gives no right to write, so it is read plainly and not by atomics.
             unsafe {
                 let from = from.add(done);
                 let word = match OUT {
@@ -88,7 +89,7 @@ unsafe fn copy_words<const OUT: bool>(from: *const u8, to: *mut u8, len: usize) 
 }
 
 /// # Safety
-/// As [`copy`].
+/// The same as for [`copy`].
 #[inline]
 unsafe fn copy_bytes<const OUT: bool>(from: *const u8, to: *mut u8, begin: usize, end: usize) -> usize {
     for i in begin..end {
@@ -104,15 +105,15 @@ unsafe fn copy_bytes<const OUT: bool>(from: *const u8, to: *mut u8, begin: usize
     end
 }
 
-/// How written cache lines are handed to who reads them next.
+/// The way in which written cache lines are moved towards the core that reads them next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Handing {
     /// The processor has no instruction for it.
     Nothing,
-    /// `cldemote`: towards the cache that all cores share.
+    /// `cldemote` moves the line towards the cache that all cores share.
     #[cfg(target_arch = "x86_64")]
     Demote,
-    /// `clwb`: written back, and kept.
+    /// `clwb` writes the line back and keeps it.
     #[cfg(target_arch = "x86_64")]
     WriteBack,
 }
@@ -120,7 +121,7 @@ enum Handing {
 fn handing() -> Handing {
     static HANDING: OnceLock<Handing> = OnceLock::new();
     *HANDING.get_or_init(|| {
-        // Miri asks no processor.
+        // Miri can't execute CPUID.
         #[cfg(target_arch = "x86_64")]
         if !cfg!(miri) {
             use std::arch::x86_64::__cpuid_count;
@@ -136,7 +137,7 @@ fn handing() -> Handing {
     })
 }
 
-/// The instruction that [`share`] uses: `cldemote`, `clwb` or `none`.
+/// Returns the name of the instruction that [`share`] uses: `cldemote`, `clwb` or `none`.
 pub fn copy_name() -> &'static str {
     match handing() {
         Handing::Nothing => "none",
@@ -147,14 +148,14 @@ pub fn copy_name() -> &'static str {
     }
 }
 
-/// Hands the cache lines of bytes that were just written to who reads them next, on another core. It changes
-/// nothing but the time that takes.
+/// Moves the cache lines of freshly written bytes towards another core that will read them next. This is a
+/// hint: it only changes how long that read takes.
 #[inline]
 pub fn share(bytes: &[u8]) {
     share_range(bytes.as_ptr(), bytes.len());
 }
 
-/// The same for a range that need not be a slice. It is a hint: nothing is read or written.
+/// Does the same for a range that need not be a slice. Nothing is read or written.
 #[inline]
 pub(crate) fn share_range(at: *const u8, len: usize) {
     let handing = handing();
@@ -182,7 +183,7 @@ pub(crate) fn share_range(at: *const u8, len: usize) {
 }
 
 impl crate::Mapping {
-    /// As [`share`], for a part of the mapping; nothing where it is not all inside.
+    /// Does what [`share`] does for a part of the mapping. A part that is not all inside is ignored.
     #[inline]
     pub fn share(&self, at: usize, len: usize) {
         if at <= self.len() && len <= self.len() - at {
@@ -190,7 +191,8 @@ impl crate::Mapping {
         }
     }
 
-    /// As [`prefetch`] and [`prefetch_write`], for a part of the mapping; nothing where it is not all inside.
+    /// Does what [`prefetch`] and [`prefetch_write`] do for a part of the mapping. A part that is not all
+    /// inside is ignored.
     #[inline]
     pub fn prefetch(&self, at: usize, len: usize, write: bool) {
         if at <= self.len() && len <= self.len() - at {
@@ -199,20 +201,20 @@ impl crate::Mapping {
     }
 }
 
-/// Tells the processor that bytes will soon be read which another core has written: their first few lines, after which it
-/// sees by itself what is going on.
+/// Prefetches bytes that another core has written and this one will soon read. Only the first few lines are
+/// asked for; after them the processor's own prefetcher sees the pattern.
 #[inline(always)]
 pub fn prefetch(bytes: &[u8]) {
     prefetch_range(bytes.as_ptr(), bytes.len(), false);
 }
 
-/// The same for bytes that will soon be written.
+/// Prefetches bytes that will soon be written.
 #[inline(always)]
 pub fn prefetch_write(bytes: &[u8]) {
     prefetch_range(bytes.as_ptr(), bytes.len(), true);
 }
 
-/// The same for words that others may write.
+/// Prefetches words that others may write, for writing.
 #[inline(always)]
 pub fn prefetch_words(words: &[AtomicU64]) {
     prefetch_range(words.as_ptr().cast(), size_of_val(words), true);

@@ -1,17 +1,17 @@
-//! The doorbell: how an accelerator that sleeps is woken.
+//! The doorbell wakes an accelerator that sleeps.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::event::{EventfdFlags, eventfd};
 
-/// An eventfd. Who sleeps waits for it in an epoll, edge-triggered, and never reads it: so it does not matter what
-/// else its other holders do with it.
+/// An eventfd that a sleeping accelerator watches in an epoll. The watch is edge-triggered and the counter is
+/// never read, so nothing that other holders do with the descriptor can block or confuse the sleeper.
 #[derive(Debug)]
 pub struct Doorbell(OwnedFd);
 
 impl Doorbell {
-    /// A new one.
+    /// Makes a new doorbell.
     ///
     /// # Errors
     /// Too many descriptors.
@@ -19,18 +19,18 @@ impl Doorbell {
         Ok(Doorbell(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
     }
 
-    /// One that came from another process.
+    /// Takes over a doorbell that came from another process.
     pub fn received(descriptor: OwnedFd) -> Self {
         Doorbell(descriptor)
     }
 
-    /// Rings it: a system call, so only where somebody sleeps.
+    /// Rings the doorbell. This is a system call, so only ring when somebody sleeps.
     pub fn ring(&self) {
-        // When its counter is full it has been ringing for long.
+        // The write fails only when the counter is full, and then the bell has been ringing for long.
         let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
     }
 
-    /// Another descriptor for the same one.
+    /// Makes another descriptor for the same doorbell.
     ///
     /// # Errors
     /// Too many descriptors.

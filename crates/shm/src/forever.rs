@@ -1,9 +1,10 @@
 //! A file's memory, mapped until the process ends.
 //!
 //! # Safety
-//! What is never unmapped may be referred to for ever. Others write to it at any moment, so it is reached as atomic
-//! words only. The size of a file on a disk can't be sealed: the length is compared when it is mapped, and whoever cuts
-//! the file off later makes an access fault with SIGBUS, which ends the process and breaks no rule of memory.
+//! A mapping that is never removed may be referred to for ever. Others write to it at any moment, so it is
+//! reached as atomic words only. The size of a file on a disk can't be sealed. The length is compared when
+//! the file is mapped, and if somebody cuts the file off later, an access faults with SIGBUS: that ends the
+//! process, but breaks no rule of memory.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -13,10 +14,10 @@ use std::sync::atomic::AtomicU64;
 
 use rustix::mm::{MapFlags, ProtFlags, mmap};
 
-/// The file's first `count` words, for reading and writing, also in forked children.
+/// Maps the file's first `count` words for reading and writing. Forked children keep the mapping.
 ///
 /// # Errors
-/// When the file is shorter, and the system's.
+/// Fails when the file is shorter, and with the system's errors.
 pub(crate) fn words(file: &File, count: usize) -> io::Result<&'static [AtomicU64]> {
     let len = 8 * count;
     if file.metadata()?.len() < len as u64 {

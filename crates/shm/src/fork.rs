@@ -1,9 +1,9 @@
-//! What becomes of shared memory in a forked child: it must not touch its parent's queues.
+//! Replaces shared memory in a forked child, which must not touch its parent's queues.
 //!
 //! # Safety
-//! The handlers run in `fork`, with the registry's lock held from before it to after it, so that its list is whole.
-//! In the child only one thread exists, and what lay at a registered range is not mapped there any more: the
-//! kernel leaves it out. Zeros are mapped in its place, so that what still refers to it neither faults nor
+//! The handlers run in `fork` and hold the registry's lock from before the fork until after it, so that the
+//! child's list is whole. Only one thread exists in the child. The kernel leaves registered ranges out of the
+//! child, and zeros are mapped in their place, so that a reference that is left over neither faults nor
 //! reaches the parent.
 #![allow(unsafe_code)]
 
@@ -15,20 +15,21 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
 
-/// Mappings: address and length.
+/// Mappings, as pairs of address and length.
 type Ranges = Vec<(usize, usize)>;
 
-/// The shared ones.
+/// All shared mappings of this process.
 static REGISTRY: Mutex<Ranges> = Mutex::new(Vec::new());
 static FORKS: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
-    /// Held while this thread forks.
+    /// The registry's lock, held while this thread forks.
     static HELD: RefCell<Option<MutexGuard<'static, Ranges>>> = const { RefCell::new(None) };
 }
 
-/// How many forks lie between this process and the first one that had shared memory, or [watched](watch_forks). What was mapped when the number
-/// was another is zeros of this process's own now, and the queues in it must refuse. It costs one load.
+/// Returns how many forks lie between this process and the first one that had shared memory or
+/// [watched](watch_forks) for forks. Memory that was mapped under another number now holds zeros of this
+/// process's own, and the queues in it must refuse. The call costs one load.
 #[inline(always)]
 pub fn forks() -> u64 {
     FORKS.load(Ordering::Relaxed)
@@ -38,10 +39,11 @@ fn registry() -> MutexGuard<'static, Ranges> {
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From now on [`forks`] counts, whether or not there is shared memory: for what a forked child has no thread for.
+/// Makes [`forks`] count from now on, even without shared memory. A caller with its own threads needs this,
+/// because a forked child does not have them.
 ///
 /// # Errors
-/// The system's: no memory for it.
+/// Fails when the system has no memory for the handlers.
 pub fn watch_forks() -> io::Result<()> {
     static HANDLERS: OnceLock<i32> = OnceLock::new();
     // SAFETY: the handlers are functions that live as long as the process.
@@ -53,7 +55,7 @@ pub fn watch_forks() -> io::Result<()> {
     Ok(())
 }
 
-/// Sees to it that a forked child has zeros of its own there.
+/// Gives forked children zeros of their own in place of this range.
 pub(crate) fn keep_from_children(base: NonNull<u8>, len: usize) -> io::Result<()> {
     watch_forks()?;
     // SAFETY: the range is mapped; the advice changes no contents.
@@ -62,14 +64,15 @@ pub(crate) fn keep_from_children(base: NonNull<u8>, len: usize) -> io::Result<()
     Ok(())
 }
 
-/// The range is about to be unmapped.
+/// Forgets a range that is about to be unmapped.
 pub(crate) fn forget(base: NonNull<u8>, len: usize) {
     registry().retain(|entry| *entry != (base.as_ptr().addr(), len));
 }
 
 extern "C" fn before() {
     let guard = registry();
-    // A thread that is being torn down can't hold it: then the fork goes on without.
+    // The slot is unreachable only in a thread that is being torn down. The fork then goes on without the
+    // lock.
     let _ = HELD.try_with(|held| *held.borrow_mut() = Some(guard));
 }
 

@@ -1,9 +1,9 @@
-//! Which pieces of a memory are free.
+//! The list of free pieces in a memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Runs of free pieces, by where they begin and by how long they are. Both lists lie on the heap, outside the memory
-/// that they are about. To take or to give back takes as long as to look into them.
+/// Runs of free pieces, sorted by start and by length. Both lists lie on the heap, outside the memory that
+/// they describe. Taking and giving back cost a look-up in each.
 #[derive(Debug, Default)]
 pub(crate) struct Free {
     by_begin: BTreeMap<usize, usize>,
@@ -11,7 +11,7 @@ pub(crate) struct Free {
 }
 
 impl Free {
-    /// That many pieces, all of them free.
+    /// Makes a list of `pieces` pieces, all of them free.
     pub(crate) fn new(pieces: usize) -> Self {
         let mut free = Free::default();
         free.insert(0, pieces);
@@ -31,7 +31,8 @@ impl Free {
         Some(len)
     }
 
-    /// Takes pieces of the shortest run that has them, from a multiple of `align` on; where they begin.
+    /// Takes pieces of the shortest run that has enough from a multiple of `align` on, and returns where they
+    /// begin.
     pub(crate) fn take(&mut self, pieces: usize, align: usize) -> Option<usize> {
         let fits = |(len, begin): &(usize, usize)| begin.next_multiple_of(align) - begin + pieces <= *len;
         let (len, begin) = self.by_len.range((pieces, 0)..).copied().find(fits)?;
@@ -76,7 +77,7 @@ mod tests {
             sorted.sort_unstable();
             assert!(sorted.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0));
             assert!(sorted.last().is_some_and(|(at, pieces)| at + pieces <= 1000));
-            // In another order than they were taken.
+            // The pieces come back in another order than they were taken in.
             taken.sort_unstable_by_key(|(at, _)| at.wrapping_mul(7919) % 1009);
             for (at, pieces) in taken {
                 free.give_back(at, pieces);

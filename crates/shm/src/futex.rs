@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rustix::thread::futex::{self, Flags, Timespec};
 
-/// The low half of a word, which is what the system waits on.
+/// Returns the low half of a word, which is the half that the kernel waits on.
 fn low(word: &AtomicU64) -> &AtomicU32 {
     let half = std::ptr::from_ref(word).cast::<AtomicU32>();
     let half = if cfg!(target_endian = "little") { half } else { half.wrapping_add(1) };
@@ -17,16 +17,16 @@ fn low(word: &AtomicU64) -> &AtomicU32 {
     unsafe { &*half }
 }
 
-/// Sleeps while the low half of `word` is `value`, until [`wake`], a signal or the limit; it may also return for
-/// no reason. Other processes that map the same memory wake it.
+/// Sleeps while the low half of `word` is `value`, until [`wake`], a signal or the limit. Like any futex wait
+/// it may return for no reason. Other processes that map the same memory can wake the sleeper.
 pub fn wait(word: &AtomicU64, value: u32, limit: Duration) {
     let limit = Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: i64::from(limit.subsec_nanos()) };
-    // What it returned for, the caller sees in the word.
+    // The caller sees in the word what happened, so the result says nothing new.
     let _ = futex::wait(low(word), Flags::empty(), value, Some(&limit));
 }
 
-/// Wakes one who sleeps on `word`, in any process. It never blocks, and does no more however many sleep there: each word is one
-/// consumer's, who has whoever else waits woken.
+/// Wakes one sleeper on `word`, in any process. The call never blocks, and costs the same however many sleep
+/// there. One is enough: each word belongs to one consumer, who wakes any others that wait with him.
 pub fn wake(word: &AtomicU64) {
     let _ = futex::wake(low(word), Flags::empty(), 1);
 }
@@ -76,7 +76,7 @@ mod tests {
             }
             let begin = Instant::now();
             for thread in told.iter().take(SLEEPERS) {
-                // From here on it sleeps nowhere else.
+                // Both threads sleep in `wait` from here on, and nowhere else.
                 let stat = format!("/proc/self/task/{thread}/stat");
                 while !std::fs::read_to_string(&stat).unwrap().contains(") S ") {
                     assert!(begin.elapsed() < Duration::from_secs(30), "it does not sleep");

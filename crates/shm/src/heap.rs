@@ -1,12 +1,13 @@
 //! A heap in memory for keys, for a process that computes with the secrets of others.
 //!
-//! What such a process has on its heap besides keys tells about them too: messages that bring a key, the states of
-//! hashes, plaintext on its way. So all of it lies in one [`SecretMemory`], and is zeroed when it is freed.
+//! The heap of such a process holds more secrets than keys: messages that bring a key, the states of hashes,
+//! plaintext on its way. So all of it lies in one [`SecretMemory`], and is zeroed when it is freed.
 //!
 //! # Safety
-//! A block is cut once from memory that is never given up, and from then on it is either its owner's or in the list of
-//! its size. Only the holder of the lock touches lists and blocks that are in them. Memory that was allocated before
-//! the heap began, or when it is full, is the system's; where a block lies says whose it is.
+//! A block is cut once from memory that is never given up. From then on it belongs either to its owner or to
+//! the list of its size, and only the holder of the lock touches the lists and the blocks in them. Memory
+//! that was allocated before the heap began, or when it is full, belongs to the system; the address of a
+//! block tells which of both it is.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -22,25 +23,26 @@ use crate::SecretMemory;
 /// The smallest blocks have 32 bytes; each next size is twice as large.
 const SMALLEST: u32 = 5;
 
-/// How many sizes there are: up to 2 GiB.
+/// The number of sizes; the largest blocks have 2 GiB.
 const SIZES: usize = 27;
 
-/// Blocks that are smaller are cut from such a piece at once. No block is aligned better than that.
+/// Smaller blocks are cut from a page at once. No block is aligned to more than this.
 const PAGE: usize = 4096;
 
 static BEGIN: AtomicUsize = AtomicUsize::new(0);
 static END: AtomicUsize = AtomicUsize::new(0);
 static LISTS: Mutex<Lists> = Mutex::new(Lists { unused: 0, end: 0, free: [0; SIZES] });
 
-/// The free blocks of each size, and the memory that was never used. A free block is zero but for its first word, which
-/// is the address of the next.
+/// The free blocks of each size, and the memory that was never used. A free block is all zero except for its
+/// first word, which is the address of the next.
 struct Lists {
     unused: usize,
     end: usize,
     free: [usize; SIZES],
 }
 
-/// An allocator for a program that may become such a process. It is the system's until [`SecretHeap::begin`].
+/// An allocator for a program that may come to compute with secrets. It forwards to the system until
+/// [`SecretHeap::begin`].
 ///
 /// ```
 /// use millstream_shm::SecretHeap;
@@ -56,11 +58,12 @@ struct Lists {
 pub struct SecretHeap;
 
 impl SecretHeap {
-    /// From here on what is allocated lies in memory for keys, `bytes` of which are reserved. They are used up page by
-    /// page, and what does not fit any more is the system's. Whether it is hidden, as [`SecretMemory::is_hidden`] says.
+    /// Serves allocations from memory for keys from here on. `bytes` are reserved and used up page by page;
+    /// what no longer fits comes from the system. Returns true when the memory is hidden, as
+    /// [`SecretMemory::is_hidden`] says.
     ///
     /// # Errors
-    /// As [`SecretMemory::new`]; [`io::ErrorKind::AlreadyExists`] when it began already.
+    /// Those of [`SecretMemory::new`]; [`io::ErrorKind::AlreadyExists`] when it began already.
     pub fn begin(bytes: usize) -> io::Result<bool> {
         let memory = SecretMemory::new(bytes)?;
         let (hidden, (base, len)) = (memory.is_hidden(), memory.range());
@@ -77,7 +80,7 @@ impl SecretHeap {
         Ok(hidden)
     }
 
-    /// Whether the memory at an address is of this heap.
+    /// Returns true when the address lies in this heap.
     #[inline]
     pub fn has(at: *mut u8) -> bool {
         let begin = BEGIN.load(Ordering::Acquire);
@@ -85,12 +88,12 @@ impl SecretHeap {
     }
 }
 
-/// The allocator can't panic while it holds the lock, so nothing is poisoned.
+/// Takes the lock. The allocator can't panic while it holds it, so the lock is never truly poisoned.
 fn lists() -> MutexGuard<'static, Lists> {
     LISTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The number of the size that a layout needs, and the bytes of its blocks.
+/// Returns the index of the size that fits a layout, and the bytes of its blocks.
 fn size_of_blocks(layout: Layout) -> Option<(usize, usize)> {
     let bytes = layout.size().max(layout.align()).max(1 << SMALLEST).checked_next_power_of_two()?;
     let size = (bytes.trailing_zeros() - SMALLEST) as usize;
@@ -98,7 +101,7 @@ fn size_of_blocks(layout: Layout) -> Option<(usize, usize)> {
 }
 
 impl Lists {
-    /// A block, all zero but perhaps for its first word.
+    /// Takes a free block. It is all zero except perhaps for its first word.
     fn take(&mut self, size: usize, bytes: usize) -> Option<*mut u8> {
         if self.free[size] == 0 {
             self.cut(size, bytes).or_else(|| self.split(size, bytes))?;
@@ -109,8 +112,8 @@ impl Lists {
         Some(block)
     }
 
-    /// Makes blocks of a size from memory that was never used. All that is cut is whole pages, so blocks are aligned to
-    /// their own size, or to pages.
+    /// Makes blocks of a size from memory that was never used. Memory is cut in whole pages, so every block
+    /// is aligned to its own size or to a page.
     fn cut(&mut self, size: usize, bytes: usize) -> Option<()> {
         let piece = bytes.max(PAGE);
         if piece > self.end - self.unused {
@@ -125,7 +128,7 @@ impl Lists {
         Some(())
     }
 
-    /// Makes blocks of a size from a larger one that is free. They stay so small.
+    /// Makes blocks of a size from a larger free one. They are never joined again.
     #[cold]
     fn split(&mut self, size: usize, bytes: usize) -> Option<()> {
         let larger = (size + 1..SIZES).find(|larger| self.free[*larger] != 0)?;
@@ -141,7 +144,7 @@ impl Lists {
     }
 
     /// # Safety
-    /// It is a block of that size, all zero, and nobody uses it.
+    /// `block` is a block of that size, all zero, and nobody uses it.
     unsafe fn put(&mut self, block: *mut u8, size: usize) {
         // SAFETY: as the caller says; every block has room for an address.
         unsafe { block.cast::<usize>().write(self.free[size]) };
@@ -157,8 +160,8 @@ fn allocate(layout: Layout) -> Option<*mut u8> {
     lists().take(size, bytes)
 }
 
-// SAFETY: see the file's head: blocks are apart, as large and as well aligned as was asked for, and memory goes back to
-// where it came from.
+// SAFETY: blocks are apart, and as large and as well aligned as was asked for; memory goes back to where it
+// came from. The file's head says why.
 unsafe impl GlobalAlloc for SecretHeap {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -189,8 +192,8 @@ unsafe impl GlobalAlloc for SecretHeap {
         let wanted = unsafe { Layout::from_size_align_unchecked(bytes, layout.align()) };
         if SecretHeap::has(at) && size_of_blocks(layout) == size_of_blocks(wanted) {
             if bytes < layout.size() {
-                // SAFETY: these bytes are the caller's until now. A block is freed with the size it has then, so what is
-                // cut off is zeroed here.
+                // SAFETY: these bytes are the caller's until now. `dealloc` will only zero the new size, so
+                // the bytes that are cut off are zeroed here.
                 unsafe { at.add(bytes).write_bytes(0, layout.size() - bytes) };
             }
             return at;

@@ -1,17 +1,18 @@
-//! How the memory of a grant is divided: both sides reckon it from the same few numbers.
+//! The layout of a grant's memory. Both sides compute it from the same few numbers.
 
 use millstream_cwq::{Completion, ControlWord, ring};
 
-/// Bytes before those of each buffer in an arena: a cache line for an initialisation vector and one for a tag.
+/// The bytes in front of each buffer in an arena: a cache line for an initialisation vector and one for a
+/// tag.
 pub const BUFFER_HEAD: usize = 128;
 
-/// Bytes of associated data that a queue has a place for, for each operation in flight.
+/// The bytes of associated data that a queue has room for, for each operation in flight.
 pub const AAD_BYTES: usize = 128;
 
-/// Bytes of the place for a mid-state that it has beside that.
+/// The bytes that a queue keeps beside that for a mid-state, for each operation in flight.
 pub const STATE_PLACE_BYTES: usize = ControlWord::STATE_BYTES as usize;
 
-/// What a buffer of that many bytes takes of an arena, which is handed out in powers of two.
+/// Returns what a buffer of `len` bytes takes of an arena, which is handed out in powers of two.
 pub const fn buffer_bytes(len: usize) -> usize {
     (BUFFER_HEAD + len).next_power_of_two()
 }
@@ -19,8 +20,8 @@ pub const fn buffer_bytes(len: usize) -> usize {
 /// Rings begin on pages of their own.
 const PAGE: usize = 4096;
 
-/// The rings of a grant: for each queue one for control words and one for completions, each twice as deep as the queue,
-/// so that there is always room to cancel.
+/// The rings of a grant. Each queue has one for control words and one for completions, both twice as deep as
+/// the queue, so that there is always room to cancel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rings {
     queues: usize,
@@ -28,14 +29,15 @@ pub struct Rings {
 }
 
 impl Rings {
-    /// For that many queues of that depth; none when the depth is no power of two, or there is too much of either.
+    /// Lays out the rings for a number of queues of one depth. Returns none when the depth is no power of
+    /// two, or when either number is too large.
     pub fn new(queues: u32, depth: u32) -> Option<Self> {
         let (queues, capacity) = (queues as usize, 2 * depth as usize);
         let fits = (1..=1024).contains(&queues) && depth.is_power_of_two() && depth <= 1 << 16;
         fits.then_some(Rings { queues, capacity })
     }
 
-    /// Bytes of memory for all.
+    /// Returns the bytes of all rings.
     pub fn bytes(&self) -> usize {
         self.queues * self.queue_bytes()
     }
@@ -53,12 +55,12 @@ impl Rings {
             + (8 * self.completion_words()).next_multiple_of(PAGE)
     }
 
-    /// Where the control words of a queue lie: the offset in bytes, and how many words.
+    /// Returns where the control words of a queue lie: the offset in bytes, and the number of words.
     pub fn submissions(&self, queue: u32) -> (usize, usize) {
         (queue as usize * self.queue_bytes(), self.submission_words())
     }
 
-    /// Where its completions lie.
+    /// Returns where the completions of a queue lie: the offset in bytes, and the number of words.
     pub fn completions(&self, queue: u32) -> (usize, usize) {
         let (at, words) = self.submissions(queue);
         (at + (8 * words).next_multiple_of(PAGE), self.completion_words())

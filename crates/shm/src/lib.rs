@@ -1,9 +1,9 @@
 //! Shared memory between processes that need not trust each other: sealed memory, mappings, futexes,
-//! doorbells, messages with descriptors, where keys are kept, and [counters](tally) in a file.
+//! doorbells, messages with descriptors, memory for keys, and [counters](tally) in a file.
 //!
 //! A [`Memory`] is a descriptor whose size can't change any more, so that no mapping of it ever faults. A
-//! [`Mapping`] is where it can be seen. What a peer may write there is reached as atomic [`Words`] or by
-//! [copies](Mapping::read), never through a reference to plain bytes.
+//! [`Mapping`] makes it visible to this process. Bytes that a peer may write are reached as atomic [`Words`]
+//! or by [copies](Mapping::read), never through a reference to plain bytes.
 #![deny(unsafe_code)]
 
 mod copy;
@@ -37,7 +37,7 @@ pub use secret::SecretMemory;
 pub use socket::{Credentials, MAX_DESCRIPTORS, MAX_MESSAGE, Received, Socket, pair};
 pub use stack::{WIPED_STACK, spawn_on_secret_stack, wipe_stack};
 
-/// Pins the calling thread, and those it starts, to a processor.
+/// Pins the calling thread, and the threads it starts, to a processor.
 ///
 /// # Errors
 /// The system's: there is no such processor, or this process may not use it.
@@ -51,7 +51,7 @@ pub fn pin(cpu: usize) -> std::io::Result<()> {
     Ok(sched_setaffinity(None, &set)?)
 }
 
-/// Sleeping on a word of shared memory, and waking who sleeps there.
+/// Sleeping on a word of shared memory, and waking a sleeper.
 pub mod sleep {
     pub use crate::futex::{wait, wake};
 }

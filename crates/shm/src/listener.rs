@@ -1,5 +1,5 @@
-//! Where clients connect: a socket with a path, which is bound, given its mode and removed without a look at what others put
-//! in its place.
+//! A socket with a path, at which clients connect. It is bound, given its mode and removed without following
+//! whatever others may put in its place.
 
 use std::fs::{File, Permissions};
 use std::io;
@@ -16,29 +16,29 @@ use rustix::process::geteuid;
 
 use crate::socket::Socket;
 
-/// Where clients connect.
+/// A socket at which clients connect.
 #[derive(Debug)]
 pub struct Listener {
     descriptor: OwnedFd,
-    /// The path to remove in the end, if it was bound here, and what must be there.
+    /// The path to remove in the end, if it was bound here, and the inode that must still be there.
     path: Option<(PathBuf, Inode)>,
 }
 
-/// A file, whatever it is called: its file system and its number there.
+/// The identity of a file under any name: its file system and its number there.
 type Inode = (u64, u64);
 
 fn inode(path: &Path) -> io::Result<Inode> {
     std::fs::symlink_metadata(path).map(|found| (found.dev(), found.ino()))
 }
 
-/// Removes a socket that is in the way and that nobody has any more.
+/// Removes a stale socket from the path: one that nobody listens at any more.
 fn remove_remains(path: &Path, address: &SocketAddrUnix, kind: SocketType) -> io::Result<()> {
     match std::fs::symlink_metadata(path) {
         Ok(found) if !found.file_type().is_socket() => {
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, "what is there is no socket"));
         }
         Ok(_) => {}
-        // It has gone meanwhile.
+        // The file has gone meanwhile.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     }
@@ -47,35 +47,37 @@ fn remove_remains(path: &Path, address: &SocketAddrUnix, kind: SocketType) -> io
     match connect(&probe, address) {
         Err(Errno::CONNREFUSED) => std::fs::remove_file(path),
         Err(Errno::NOENT) => Ok(()),
-        // Who has more connections than he takes listens, too, and so may a socket of another type.
+        // A listener with a full backlog is alive, and so may a socket of another type be.
         Ok(()) | Err(Errno::AGAIN | Errno::PROTOTYPE) => Err(io::ErrorKind::AddrInUse.into()),
         Err(error) => Err(error.into()),
     }
 }
 
 impl Listener {
-    /// Listens at a path. A socket that nobody listens at any more is replaced. Who may connect is said by the mode that the
-    /// umask leaves it.
+    /// Listens at a path. A socket that nobody listens at any more is replaced. The umask decides the mode of
+    /// the file, and so who may connect.
     ///
     /// # Errors
-    /// The system's; [`io::ErrorKind::AddrInUse`] when somebody listens there, [`io::ErrorKind::AlreadyExists`] when what is there
-    /// is no socket: a link to one is none.
+    /// The system's; [`io::ErrorKind::AddrInUse`] when somebody listens there,
+    /// [`io::ErrorKind::AlreadyExists`] when the path holds anything but a socket, which includes a link to
+    /// one.
     pub fn bind(path: &Path) -> io::Result<Self> {
         Self::bind_to(path, SocketType::SEQPACKET, None)
     }
 
-    /// The same, where the socket has a mode before anybody can connect, whatever the umask is.
+    /// Listens at a path, with a mode that is set before anybody can connect, whatever the umask is.
     ///
     /// # Errors
-    /// As [`Listener::bind`], and [`Listener::set_mode`].
+    /// Those of [`Listener::bind`] and [`Listener::set_mode`].
     pub fn bind_with_mode(path: &Path, mode: u32) -> io::Result<Self> {
         Self::bind_to(path, SocketType::SEQPACKET, Some(mode))
     }
 
-    /// The same for connections that carry bytes and no messages. They are accepted from its descriptor.
+    /// Listens for connections that carry bytes and no messages. They are accepted from the listener's
+    /// descriptor.
     ///
     /// # Errors
-    /// As [`Listener::bind_with_mode`].
+    /// The same as for [`Listener::bind_with_mode`].
     pub fn bind_stream_with_mode(path: &Path, mode: u32) -> io::Result<Self> {
         Self::bind_to(path, SocketType::STREAM, Some(mode))
     }
@@ -83,7 +85,7 @@ impl Listener {
     fn bind_to(path: &Path, kind: SocketType, mode: Option<u32>) -> io::Result<Self> {
         let descriptor = socket_with(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)?;
         if let Some(mode) = mode {
-            // The file is made with it, but for what the umask takes away.
+            // The file is created with this mode, less what the umask takes away.
             fchmod(&descriptor, Mode::from_raw_mode(mode))?;
         }
         let address = SocketAddrUnix::new(path)?;
@@ -99,19 +101,20 @@ impl Listener {
         if let Some(mode) = mode {
             listener.set_mode(mode)?;
         }
-        // Until now nobody could connect.
+        // Nobody could connect until now.
         listen(&listener.descriptor, 128)?;
         Ok(listener)
     }
 
-    /// Changes who may connect from now on. Where somebody else bound the socket that is his affair, and nothing happens.
+    /// Changes who may connect from now on. Does nothing where somebody else bound the socket: its mode is
+    /// theirs to choose.
     ///
     /// # Errors
-    /// The system's; [`io::ErrorKind::NotFound`] when the path does not lead to this socket any more. What is there instead
-    /// stays as it is.
+    /// The system's; [`io::ErrorKind::NotFound`] when the path does not lead to this socket any more. The
+    /// file that is there instead stays as it is.
     pub fn set_mode(&self, mode: u32) -> io::Result<()> {
         let Some((path, bound)) = &self.path else { return Ok(()) };
-        // It names the file, whatever becomes of the path.
+        // This descriptor names the file itself, whatever becomes of the path.
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let named = File::from(open(path, flags, Mode::empty())?);
         let found = named.metadata()?;
@@ -126,26 +129,28 @@ impl Listener {
         std::fs::set_permissions(link, Permissions::from_mode(mode))
     }
 
-    /// A socket that somebody else bound and listens at, as systemd does.
+    /// Takes over a socket that somebody else bound and listens at, as systemd does.
     pub fn received(descriptor: OwnedFd) -> Self {
         Listener { descriptor, path: None }
     }
 
-    /// Whether clients find it: its path still leads here. Of one that somebody else bound, that is not known.
+    /// Returns true while the path still leads to this socket, so that clients find it. A socket that
+    /// somebody else bound counts as in place, because its path is not known.
     pub fn is_in_place(&self) -> bool {
         self.path.as_ref().is_none_or(|(path, bound)| inode(path).is_ok_and(|found| found == *bound))
     }
 
-    /// Stops being in place, and gives the descriptor to be closed elsewhere: with it connections are closed that were
-    /// not accepted.
+    /// Removes the path, and returns the descriptor so that it can be closed elsewhere. Closing it also
+    /// closes the connections that were never accepted, which may block.
     ///
     /// # Errors
-    /// Too many descriptors; then it is closed here.
+    /// Too many descriptors; the listener is closed here then.
     pub fn into_descriptor(self) -> io::Result<OwnedFd> {
         self.descriptor.try_clone()
     }
 
-    /// Waits for the next connection; none is [`io::ErrorKind::WouldBlock`] where the descriptor does not block.
+    /// Waits for the next connection. A descriptor that does not block gives [`io::ErrorKind::WouldBlock`]
+    /// when there is none.
     ///
     /// # Errors
     /// The system's: too many descriptors.
@@ -165,7 +170,7 @@ impl Drop for Listener {
         if let Some((path, _)) = &self.path
             && self.is_in_place()
         {
-            // Where it is gone already, so much the better.
+            // A file that is gone already needs no removal.
             let _ = std::fs::remove_file(path);
         }
     }
@@ -263,7 +268,7 @@ mod tests {
     fn what_is_left_of_a_listener_is_replaced_and_another_type_is_not() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("remains");
-        // Dropped, it leaves its file.
+        // A dropped `UnixListener` leaves its file.
         drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
         let listener = Listener::bind_with_mode(&path, 0o600).unwrap();
         assert!(Socket::connect(&path).is_ok() && listener.is_in_place());

@@ -1,9 +1,9 @@
-//! Where memory can be seen.
+//! Mappings of memory into this process.
 //!
 //! # Safety
 //! A [`Mapping`] is unmapped when its last owner drops it; [`Words`] are owners. A peer may write to shared
-//! memory at any moment, so no reference to its bytes is made here, only to atomic words; that its size is
-//! sealed is what keeps every access from faulting.
+//! memory at any moment, so no reference to its bytes is made here, only to atomic words. The sealed size
+//! keeps every access from faulting.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -18,17 +18,17 @@ use crate::copy;
 use crate::fork;
 use crate::memory::Memory;
 
-/// Memory in this process's address space. It is not in core dumps, and a forked child has zeros in its place: see
-/// [`forks`](crate::forks).
+/// Memory in this process's address space. It is left out of core dumps, and a forked child has zeros in its
+/// place: see [`forks`](crate::forks).
 #[derive(Debug)]
 pub struct Mapping {
     base: NonNull<u8>,
     len: usize,
-    /// Whether a forked child gets zeros in its place.
+    /// True when a forked child gets zeros in its place.
     shared: bool,
 }
 
-// SAFETY: it is memory, which does not depend on a thread, and is reached by atomics and copies only.
+// SAFETY: memory does not depend on a thread, and this one is reached by atomics and copies only.
 unsafe impl Send for Mapping {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Mapping {}
@@ -42,7 +42,7 @@ impl Mapping {
         Mapping::of(memory, ProtFlags::READ | ProtFlags::WRITE)
     }
 
-    /// Maps memory for reading. To write to it is a fault.
+    /// Maps memory for reading. Writing to it faults.
     ///
     /// # Errors
     /// The system's.
@@ -57,7 +57,7 @@ impl Mapping {
         Mapping::own(base, len, true)
     }
 
-    /// Private zeroed memory.
+    /// Maps private zeroed memory.
     ///
     /// # Errors
     /// The system's.
@@ -72,7 +72,7 @@ impl Mapping {
     fn own(base: *mut std::ffi::c_void, len: usize, shared: bool) -> io::Result<Arc<Self>> {
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         let mapping = Mapping { base, len, shared };
-        // Miri knows of no advice, and makes no core dumps.
+        // Miri does not know the advice, and makes no core dumps.
         if !cfg!(miri) {
             // SAFETY: the range was just mapped; the advice changes no contents.
             unsafe { madvise(mapping.base.as_ptr().cast(), len, Advice::LinuxDontDump)? };
@@ -83,22 +83,23 @@ impl Mapping {
         Ok(Arc::new(mapping))
     }
 
-    /// Where it begins.
+    /// Returns where the mapping begins.
     pub fn base(&self) -> NonNull<u8> {
         self.base
     }
 
-    /// How many bytes it has.
+    /// Returns the number of bytes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether it has no bytes, which never is so.
+    /// Returns true when there are no bytes, which is never so.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The `count` words that begin at byte `at`; none where they are not all inside, or `at` is no multiple of 8.
+    /// Returns the `count` words that begin at byte `at`, or none where they are not all inside or `at` is no
+    /// multiple of 8.
     pub fn words(self: &Arc<Self>, at: usize, count: usize) -> Option<Words> {
         let end = count.checked_mul(8)?.checked_add(at)?;
         if end > self.len || !at.is_multiple_of(8) {
@@ -109,10 +110,10 @@ impl Mapping {
         Some(Words { first, count, _keep: self.clone() })
     }
 
-    /// Copies bytes out of it, each read once, whoever writes to them meanwhile.
+    /// Copies bytes out of the mapping. Each byte is read once, whoever writes to it meanwhile.
     ///
     /// # Panics
-    /// When they are not all inside.
+    /// Panics when the bytes are not all inside.
     #[inline]
     pub fn read(&self, at: usize, out: &mut [u8]) {
         assert!(at <= self.len && out.len() <= self.len - at, "a read inside the mapping");
@@ -120,10 +121,10 @@ impl Mapping {
         unsafe { copy::copy_out(self.base.as_ptr().add(at), out.as_mut_ptr(), out.len()) }
     }
 
-    /// Copies bytes into it, whoever reads or writes them meanwhile. It must be mapped for writing.
+    /// Copies bytes into the mapping, whoever reads or writes them meanwhile. It must be mapped for writing.
     ///
     /// # Panics
-    /// When they would not all be inside.
+    /// Panics when the bytes would not all be inside.
     #[inline]
     pub fn write(&self, at: usize, bytes: &[u8]) {
         assert!(at <= self.len && bytes.len() <= self.len - at, "a write inside the mapping");
@@ -137,12 +138,13 @@ impl Drop for Mapping {
         if self.shared {
             fork::forget(self.base, self.len);
         }
-        // SAFETY: mapped in `own`, and nothing refers to it any more. A failure leaves it mapped, which harms nobody.
+        // SAFETY: mapped in `own`, and nothing refers to it any more. If the call fails the memory stays
+        // mapped, which harms nobody.
         let _ = unsafe { munmap(self.base.as_ptr().cast(), self.len) };
     }
 }
 
-/// Words of a mapping, which they keep alive. They are all that a ring needs.
+/// Words of a mapping, which they keep alive. A ring needs nothing else.
 ///
 /// ```
 /// use std::sync::atomic::Ordering;
@@ -194,11 +196,12 @@ mod tests {
         }
     }
 
-    /// A multiple of eight to begin at.
+    /// A start that is aligned to eight.
     #[repr(align(8))]
     struct Aligned([u8; 64]);
 
-    /// All kinds of alignment of both sides, beside words of the same mapping that another thread writes.
+    /// Copies between all alignments of both sides, beside words of the same mapping that another thread
+    /// writes.
     #[test]
     fn miri_copies_take_what_they_are_to_and_nothing_else() {
         let mapping = Mapping::private(4096).unwrap();
@@ -220,7 +223,7 @@ mod tests {
                 assert_eq!(out.0[o..o + len], source.0[s..s + len], "from {s} to {d} to {o}");
                 assert!(out.0.iter().filter(|byte| **byte == 0xee).count() == 64 - len);
             }
-            // Whole words, as the other thread writes them: each is one that it wrote.
+            // The other thread writes whole words, so each word that is read is one that it wrote.
             let mut out = [0_u64; 4];
             for _ in 0..20 {
                 // SAFETY: both sides are aligned words, the mapping's reached by atomics only.

@@ -8,33 +8,34 @@ use rustix::fs::{
     memfd_create,
 };
 
-/// Memory behind a descriptor. Its size is sealed: nobody can make a mapping of it fault by cutting it off.
+/// Memory behind a descriptor. The size is sealed, so nobody can make a mapping fault by cutting the memory
+/// off.
 #[derive(Debug)]
 pub struct Memory {
     descriptor: OwnedFd,
     len: usize,
 }
 
-/// The seals without which memory that came from a peer is not mapped.
+/// The seals that memory from a peer must have before it is mapped.
 const SIZE: SealFlags = SealFlags::GROW.union(SealFlags::SHRINK);
 
 impl Memory {
-    /// Zeroed memory of that many bytes. The name is for `/proc/PID/maps`.
+    /// Makes zeroed memory of `len` bytes. The name shows up in `/proc/PID/maps`.
     ///
     /// # Errors
     /// The system's: too many descriptors, no memory.
     pub fn new(name: &str, len: usize) -> io::Result<Self> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let descriptor = memfd_create(name, flags | MemfdFlags::NOEXEC_SEAL)
-            // Before Linux 6.3 there is no such flag.
+            // Linux before 6.3 has no such flag.
             .or_else(|_| memfd_create(name, flags))?;
         ftruncate(&descriptor, len as u64)?;
         fcntl_add_seals(&descriptor, SIZE)?;
         Ok(Memory { descriptor, len })
     }
 
-    /// Takes all of it from the system now, so that nobody who writes to it finds that there is none left. It is charged to the
-    /// control group of this process.
+    /// Takes all of the memory from the system now, so that nobody who writes to it later finds that there is
+    /// none left. It is charged to the control group of this process.
     ///
     /// # Errors
     /// The system's: no memory.
@@ -42,8 +43,8 @@ impl Memory {
         Ok(fallocate(&self.descriptor, FallocateFlags::empty(), 0, self.len as u64)?)
     }
 
-    /// Gives all of it back to the system, whoever still has descriptors or mappings: these read zeros from here on, and what is
-    /// written through them takes new memory, which is charged to who writes.
+    /// Gives all of the memory back to the system, even though others still have descriptors or mappings.
+    /// They read zeros from here on. Writing takes new memory, which is charged to the writer.
     ///
     /// # Errors
     /// The system's; it can't be done where writing is sealed.
@@ -52,7 +53,7 @@ impl Memory {
         Ok(fallocate(&self.descriptor, flags, 0, self.len as u64)?)
     }
 
-    /// Bytes that the system has given for it.
+    /// Returns the bytes that the system has given for this memory.
     ///
     /// # Errors
     /// The system's.
@@ -60,7 +61,7 @@ impl Memory {
         Ok(u64::try_from(fstat(&self.descriptor)?.st_blocks).unwrap_or(0) * 512)
     }
 
-    /// No more seals can be added: what the peer is given is final.
+    /// Forbids further seals, so that a peer gets memory whose seals are final.
     ///
     /// # Errors
     /// The system's.
@@ -68,7 +69,7 @@ impl Memory {
         Ok(fcntl_add_seals(&self.descriptor, SealFlags::SEAL)?)
     }
 
-    /// Whoever has it mapped for writing goes on; nobody else can map it so, or write to it, ever.
+    /// Forbids new writable mappings and writes for ever. Mappings that are already writable stay so.
     ///
     /// # Errors
     /// The system's.
@@ -76,10 +77,10 @@ impl Memory {
         Ok(fcntl_add_seals(&self.descriptor, SealFlags::FUTURE_WRITE | SealFlags::SEAL)?)
     }
 
-    /// Memory that came from another process.
+    /// Takes over memory that came from another process.
     ///
     /// # Errors
-    /// When its size is not sealed, so that it can't be mapped safely, or is none.
+    /// Fails when the size is not sealed, because mapping it would not be safe, or is zero.
     pub fn received(descriptor: OwnedFd) -> io::Result<Self> {
         let seals = fcntl_get_seals(&descriptor)?;
         let len = usize::try_from(fstat(&descriptor)?.st_size).unwrap_or(0);
@@ -90,17 +91,17 @@ impl Memory {
         Ok(Memory { descriptor, len })
     }
 
-    /// How many bytes it has.
+    /// Returns the number of bytes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether it has no bytes, which never is so.
+    /// Returns true when there are no bytes, which is never so.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Another descriptor for the same memory.
+    /// Makes another descriptor for the same memory.
     ///
     /// # Errors
     /// Too many descriptors.

@@ -1,13 +1,15 @@
-//! Keeping descriptors that strangers send out of this process.
+//! Keeps descriptors that strangers send out of this process.
 //!
-//! Whoever takes a message out of a socket's queue, or closes that socket, also closes the descriptors in it that it does
-//! not open. To close the last descriptor of a file may take as long as the file's owner likes: a TCP socket with
-//! unsent data and `SO_LINGER` holds up for hours whoever closes it. So a thread that serves others must neither receive
-//! such a message nor close a socket in whose queue one may be.
+//! Taking a message out of a socket's queue, or closing the socket, also closes the descriptors in the
+//! message that the receiver does not open. Closing the last descriptor of a file may take as long as the
+//! file's owner likes: a TCP socket with unsent data and `SO_LINGER` can hold up the closer for hours. So a
+//! thread that serves others must neither receive such a message nor close a socket in whose queue one may
+//! be.
 //!
-//! Since Linux 6.16 the kernel refuses such messages to their sender, where the receiver asks it to
-//! ([`Socket::refuse_descriptors`]). On older kernels the receiver looks first ([`Socket::try_receive_plain`]), and empties
-//! the queue before it closes ([`Socket::stop_receiving`]). What is left is for a thread that may block.
+//! Since Linux 6.16 a receiver can ask the kernel to refuse such messages to their sender
+//! ([`Socket::refuse_descriptors`]). On older kernels the receiver looks before it takes a message
+//! ([`Socket::try_receive_plain`]), and empties the queue before it closes ([`Socket::stop_receiving`]). A
+//! socket that can't be emptied must be closed by a thread that may block.
 //!
 //! # Safety
 //! Both calls pass the address and the size of a local integer, which the kernel reads or writes before it returns.
@@ -22,13 +24,13 @@ use rustix::net::{RecvAncillaryBuffer, RecvFlags, ReturnFlags, Shutdown, recv, r
 use crate::listener::Listener;
 use crate::socket::Socket;
 
-/// The option's number on all processors that Millstream is built for; neither libc nor rustix has it yet.
+/// The option's number on all processors that Millstream is built for. Neither libc nor rustix has it yet.
 const SO_PASSRIGHTS: libc::c_int = 83;
 
-/// How many messages are taken from a socket that is about to be closed. A queue holds fewer.
+/// The most messages that are taken from a socket before it is closed. A queue holds fewer.
 const MOST_QUEUED: usize = 4096;
 
-/// What may be first in a queue.
+/// The kind of the first message in a queue.
 enum First {
     Plain,
     Descriptors,
@@ -57,28 +59,31 @@ fn get(socket: impl AsFd) -> io::Result<libc::c_int> {
 }
 
 impl Socket {
-    /// Has the kernel refuse messages with descriptors that are sent to this end from now on: their sender is told
-    /// `EPERM`.
+    /// Has the kernel refuse messages with descriptors that are sent to this end from now on. Their sender
+    /// gets `EPERM`.
     ///
     /// # Errors
-    /// `ENOPROTOOPT` where the kernel can't: Linux before 6.16.
+    /// Fails with `ENOPROTOOPT` on Linux before 6.16.
     pub fn refuse_descriptors(&self) -> io::Result<()> {
         set(self, 0)
     }
 
-    /// Whether the kernel refuses them. An end that refused them since it was made can't hold any.
+    /// Returns true when the kernel refuses them. An end that has refused them since it was made can't hold
+    /// any.
     pub fn refuses_descriptors(&self) -> bool {
         get(self).is_ok_and(|passes| passes == 0)
     }
 
-    /// Lets nothing more in and takes what is there; whether nothing is left, so that to close this end can't block. A
-    /// message with descriptors stays, and all that are behind it.
+    /// Lets no more messages in and takes out what is there. Returns true when nothing is left, so that
+    /// closing this end can't block. A message with descriptors stays, and so does everything behind it.
     ///
-    /// Where it is all taken, the peer finds what it was told last before it finds the end.
+    /// A peer of an emptied socket still reads what it was sent last before it sees the end of the
+    /// connection.
     pub fn stop_receiving(&self) -> bool {
         // The peer may be gone already, which is as good.
         let _ = shutdown(self, Shutdown::Read);
-        // From here on each message says who sent it, which tells one without bytes from the end.
+        // Each message carries its sender's credentials from here on, which tells an empty message from the
+        // end.
         if sockopt::set_socket_passcred(self, true).is_err() {
             return false;
         }
@@ -92,7 +97,7 @@ impl Socket {
         false
     }
 
-    /// What is first in the queue of an end that receives no more and is told who sends.
+    /// Peeks at the first message in the queue of an end that receives no more and is told who sends.
     fn first(&self) -> First {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmCredentials(1))];
         let mut sender = RecvAncillaryBuffer::new(&mut space);
@@ -101,30 +106,31 @@ impl Socket {
             Ok(seen) if seen.flags.contains(ReturnFlags::CTRUNC) => First::Descriptors,
             Ok(_) if sender.drain().next().is_some() => First::Plain,
             Ok(_) => First::Nothing,
-            // The peer has left unread what was sent to it. The next look finds what it sent itself.
+            // The peer has left unread what was sent to it, and the kernel says so once. The next look finds
+            // what the peer sent.
             Err(rustix::io::Errno::CONNRESET | rustix::io::Errno::INTR) => self.first(),
             Err(_) => First::Descriptors,
         }
     }
 
-    /// Says the end to the peer in both directions, whoever else holds a descriptor of this end.
+    /// Ends the connection in both directions, even though others may hold a descriptor of this end.
     pub fn hang_up(&self) {
-        // Who is gone need not be told.
+        // The call fails when the peer is gone, who need not be told.
         let _ = shutdown(self, Shutdown::Both);
     }
 }
 
 impl Listener {
-    /// Has the kernel refuse messages with descriptors to all who connect from now on, as
+    /// Has the kernel refuse messages with descriptors from all clients that connect from now on, as
     /// [`Socket::refuse_descriptors`] does.
     ///
     /// # Errors
-    /// As there.
+    /// The same as for [`Socket::refuse_descriptors`].
     pub fn refuse_descriptors(&self) -> io::Result<()> {
         set(self, 0)
     }
 
-    /// Whether the kernel refuses them.
+    /// Returns true when the kernel refuses them.
     pub fn refuses_descriptors(&self) -> bool {
         get(self).is_ok_and(|passes| passes == 0)
     }
@@ -163,7 +169,7 @@ mod tests {
         }
         let client = Socket::connect(&place).unwrap();
         let memory = Memory::new("test", 4096).unwrap();
-        // Nobody has accepted it yet.
+        // The connection has not been accepted yet.
         assert!(client.send(b"no", &[memory.as_fd()]).is_err());
         let accepted = listener.accept().unwrap();
         assert!(listener.refuses_descriptors() && accepted.refuses_descriptors());
@@ -185,7 +191,7 @@ mod tests {
         assert!(there.stop_receiving());
     }
 
-    /// Without bytes a message looks like the end.
+    /// An empty message looks like the end of the connection, and must not hide what is behind it.
     #[test]
     fn messages_without_bytes_hide_none_with_descriptors() {
         let (here, there) = pair().unwrap();

@@ -1,8 +1,8 @@
-//! Memory for keys: mapped by this process alone, out of reach even of the kernel where it can be.
+//! Memory for keys. Only this process maps it, and where possible even the kernel can't reach it.
 //!
 //! # Safety
-//! The allocator's lists lie outside the memory it manages, which is mapped as long as it lives. It hands out each
-//! piece at most once at a time.
+//! The allocator's lists lie outside the memory it manages, which stays mapped as long as the allocator
+//! lives. It hands out each piece at most once at a time.
 #![allow(unsafe_code)]
 
 use std::alloc::Layout;
@@ -17,12 +17,12 @@ use zeroize::optimization_barrier;
 
 use crate::free::Free;
 
-/// What is handed out is whole pieces of this many bytes.
+/// Memory is handed out in whole pieces of this many bytes.
 const PIECE: usize = 64;
 
-/// Memory for keys. It is zeroed when it comes back and when all is given up; it is never swapped, dumped, or
-/// inherited by a child; with `memfd_secret` (Linux 5.14) not even the kernel has it mapped, so that nothing
-/// outside this process, a debugger included, can read it.
+/// Memory for keys. Places are zeroed when they come back, and all of it is when it is given up. It is never
+/// swapped, dumped or inherited by a child. With `memfd_secret` (Linux 5.14) not even the kernel has it
+/// mapped, so that nothing outside this process, not even a debugger, can read it.
 pub struct SecretMemory {
     base: NonNull<u8>,
     len: usize,
@@ -30,17 +30,17 @@ pub struct SecretMemory {
     free: Mutex<Free>,
 }
 
-// SAFETY: it is memory; the list of what is free is behind a lock.
+// SAFETY: it is memory, and the list of free pieces is behind a lock.
 unsafe impl Send for SecretMemory {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for SecretMemory {}
 
 impl SecretMemory {
-    /// Room for `len` bytes of keys, rounded up to whole pages.
+    /// Reserves room for `len` bytes of keys, rounded up to whole pages.
     ///
     /// # Errors
-    /// When the memory can't be had or not be locked: raise the limit of locked memory (`ulimit -l`,
-    /// `LimitMEMLOCK=`).
+    /// Fails when the memory can't be had or not be locked. Raise the limit of locked memory then (`ulimit
+    /// -l`, `LimitMEMLOCK=`).
     pub fn new(len: usize) -> io::Result<Self> {
         let len = len.max(1).next_multiple_of(rustix::param::page_size());
         let (base, hidden) = match map_secret(len) {
@@ -56,7 +56,7 @@ impl SecretMemory {
         for advice in [Advice::LinuxDontDump, Advice::LinuxDontFork] {
             // SAFETY: the range was just mapped; the advice changes no contents.
             let advised = unsafe { madvise(base.as_ptr().cast(), len, advice) };
-            // Secret memory is never dumped, and some kernels refuse to be told so.
+            // Secret memory is never dumped anyway, and some kernels refuse the advice for it.
             if !hidden {
                 advised?;
             }
@@ -64,26 +64,27 @@ impl SecretMemory {
         Ok(memory)
     }
 
-    /// As [`SecretMemory::new`], but only memory that is hidden. None of it is there before it is used, so it may be large.
+    /// Does what [`SecretMemory::new`] does, but fails where the memory would not be hidden. Pages are taken
+    /// from the system when they are first used, so `len` may be large.
     ///
     /// # Errors
-    /// When the kernel has no `memfd_secret`, or so much may not be locked.
+    /// Fails when the kernel has no `memfd_secret`, or when so much may not be locked.
     pub fn hidden(len: usize) -> io::Result<Self> {
         let len = len.max(1).next_multiple_of(rustix::param::page_size());
         SecretMemory::over(map_secret(len)?, len, true)
     }
 
-    /// Whether it is `memfd_secret`.
+    /// Returns true when the memory comes from `memfd_secret`.
     pub fn is_hidden(&self) -> bool {
         self.hidden
     }
 
-    /// Where it begins and how many bytes it has.
+    /// Returns where the memory begins and how many bytes it has.
     pub fn range(&self) -> (NonNull<u8>, usize) {
         (self.base, self.len)
     }
 
-    /// A zeroed place for a value; none when there is no room.
+    /// Hands out a zeroed place for a value, or none when there is no room.
     pub fn allocate(&self, layout: Layout) -> Option<NonNull<u8>> {
         let pieces = pieces(layout)?;
         let align = layout.align().div_ceil(PIECE);
@@ -95,7 +96,7 @@ impl SecretMemory {
     /// Takes a place back, and zeroes it.
     ///
     /// # Safety
-    /// It came from [`SecretMemory::allocate`] of this with the same layout, and nobody uses it any more.
+    /// The place came from `allocate` on this same memory with the same layout, and nobody uses it any more.
     pub unsafe fn free(&self, place: NonNull<u8>, layout: Layout) {
         let Some(pieces) = pieces(layout) else { return };
         // SAFETY: it was handed out with this size, and is the caller's alone.
@@ -106,7 +107,7 @@ impl SecretMemory {
     }
 }
 
-/// How many pieces a layout needs; none where it is to be aligned better than the mapping is.
+/// Returns how many pieces a layout needs, or none where its alignment exceeds the mapping's.
 fn pieces(layout: Layout) -> Option<usize> {
     (layout.align() <= rustix::param::page_size()).then(|| layout.size().div_ceil(PIECE).max(1))
 }

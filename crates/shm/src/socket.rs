@@ -1,5 +1,5 @@
-//! Messages with descriptors between processes of one machine: sequenced packets over a Unix socket, so that a
-//! message comes whole or not at all.
+//! Messages with descriptors between processes of one machine. They are sequenced packets over a Unix socket,
+//! so each message arrives whole or not at all.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -14,28 +14,29 @@ use rustix::net::{
     sendmsg, socket_with, socketpair, sockopt,
 };
 
-/// The most bytes of a message.
+/// The most bytes in a message.
 pub const MAX_MESSAGE: usize = 4096;
-/// The most descriptors that go with one.
+/// The most descriptors in a message.
 pub const MAX_DESCRIPTORS: usize = 8;
 
-/// Who is at the other end, as the kernel says: the process that connected, or made the pair.
+/// The identity of the process at the other end, as the kernel gives it: the one that connected, or made the
+/// pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Credentials {
-    /// Its process.
+    /// The process ID.
     pub pid: u32,
-    /// Its user.
+    /// The user ID.
     pub uid: u32,
-    /// Its group.
+    /// The group ID.
     pub gid: u32,
 }
 
-/// What came in one message.
+/// A message that was received.
 #[derive(Debug)]
 pub struct Received {
-    /// Its bytes.
+    /// The message's bytes.
     pub bytes: Vec<u8>,
-    /// Its descriptors, in order. They are closed on exec.
+    /// The message's descriptors, in order. They are closed on exec.
     pub descriptors: Vec<OwnedFd>,
 }
 
@@ -43,7 +44,7 @@ pub struct Received {
 #[derive(Debug)]
 pub struct Socket(OwnedFd);
 
-/// Two ends of a connection.
+/// Makes the two ends of a connection.
 ///
 /// # Errors
 /// Too many descriptors.
@@ -63,37 +64,37 @@ impl Socket {
         Ok(Socket(socket))
     }
 
-    /// The same, but where the listener takes no more connections it is [`io::ErrorKind::WouldBlock`] after the limit.
-    /// Messages sent later have the same limit.
+    /// Connects, but fails with [`io::ErrorKind::WouldBlock`] when the listener's backlog stays full for the
+    /// limit. Messages sent later have the same limit.
     ///
     /// # Errors
-    /// As [`Socket::connect`].
+    /// The same as for [`Socket::connect`].
     pub fn connect_within(path: &Path, limit: Duration) -> io::Result<Self> {
         let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
-        // Nothing at all would mean for ever.
+        // A timeout of zero would mean for ever.
         let limit = limit.max(Duration::from_micros(1));
         sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, Some(limit))?;
         connect(&socket, &SocketAddrUnix::new(path)?)?;
         Ok(Socket(socket))
     }
 
-    /// An end that came from another process.
+    /// Takes over an end that came from another process.
     pub fn received(descriptor: OwnedFd) -> Self {
         Socket(descriptor)
     }
 
-    /// Sends a message with descriptors, which the sender keeps too. It never raises SIGPIPE.
+    /// Sends a message with descriptors, of which the sender keeps its own. Never raises SIGPIPE.
     ///
     /// # Errors
-    /// The system's: the peer is gone; [`io::ErrorKind::InvalidInput`] when it is too long.
+    /// The system's, as when the peer is gone; [`io::ErrorKind::InvalidInput`] when the message is too long.
     pub fn send(&self, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
         self.send_with(bytes, descriptors, SendFlags::NOSIGNAL)
     }
 
-    /// The same, but where the peer does not take its messages it is [`io::ErrorKind::WouldBlock`] at once.
+    /// Sends a message, but fails with [`io::ErrorKind::WouldBlock`] at once when the peer's queue is full.
     ///
     /// # Errors
-    /// As [`Socket::send`].
+    /// The same as for [`Socket::send`].
     pub fn try_send(&self, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
         self.send_with(bytes, descriptors, SendFlags::NOSIGNAL | SendFlags::DONTWAIT)
     }
@@ -116,7 +117,7 @@ impl Socket {
         }
     }
 
-    /// Waits for the next message; none when the peer is gone and all of its messages were taken.
+    /// Waits for the next message. Returns none when the peer is gone and all of its messages were taken.
     ///
     /// # Errors
     /// The system's; [`io::ErrorKind::InvalidData`] when the message is too long or has too many descriptors.
@@ -124,10 +125,10 @@ impl Socket {
         self.receive_with(RecvFlags::CMSG_CLOEXEC)
     }
 
-    /// The same, but where none is there it is [`io::ErrorKind::WouldBlock`] at once.
+    /// Receives the next message, or fails with [`io::ErrorKind::WouldBlock`] at once when there is none.
     ///
     /// # Errors
-    /// As [`Socket::receive`].
+    /// The same as for [`Socket::receive`].
     pub fn try_receive(&self) -> io::Result<Option<Received>> {
         self.receive_with(RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT)
     }
@@ -161,11 +162,12 @@ impl Socket {
         Ok(Some(Received { bytes, descriptors }))
     }
 
-    /// The bytes of the next message, or [`io::ErrorKind::WouldBlock`] at once. It is for an end to which nobody can send
-    /// descriptors (see [`Socket::refuses_descriptors`]): any that came would be closed here, which may block.
+    /// Receives the bytes of the next message, or fails with [`io::ErrorKind::WouldBlock`] at once. Use it
+    /// only on an end to which nobody can send descriptors (see [`Socket::refuses_descriptors`]): any that
+    /// came would be closed here, which may block.
     ///
     /// # Errors
-    /// As [`Socket::receive`].
+    /// The same as for [`Socket::receive`].
     pub fn try_receive_bytes(&self) -> io::Result<Option<Vec<u8>>> {
         let mut bytes = vec![0; MAX_MESSAGE];
         let flags = RecvFlags::DONTWAIT | RecvFlags::TRUNC;
@@ -183,26 +185,27 @@ impl Socket {
         Ok((len > 0).then_some(bytes))
     }
 
-    /// The same for an end to which anybody may send descriptors. A message that has some is left where it is, and
-    /// nothing is closed: it is [`io::ErrorKind::Unsupported`] each time.
+    /// Receives the bytes of the next message on an end to which anybody may send descriptors. A message that
+    /// has some is left in the queue and nothing is closed; the call fails with
+    /// [`io::ErrorKind::Unsupported`] each time.
     ///
     /// # Errors
-    /// As [`Socket::receive`].
+    /// The same as for [`Socket::receive`].
     pub fn try_receive_plain(&self) -> io::Result<Option<Vec<u8>>> {
         self.peek_plain(&mut [0])?;
-        // Nobody else takes messages from this end, so it is still the same one.
+        // Nobody else takes messages from this end, so the next message is the one just peeked at.
         self.try_receive_bytes()
     }
 
-    /// Looks at what comes next, without taking it, as far as there is room; how many bytes are there. So many can be received
-    /// then, also where the connection carries bytes and no messages.
+    /// Peeks at the bytes that come next, as far as there is room, and returns how many there are. They can
+    /// be received afterwards, also where the connection is a stream of bytes.
     ///
     /// # Errors
-    /// As [`Socket::try_receive_plain`].
+    /// The same as for [`Socket::try_receive_plain`].
     pub fn peek_plain(&self, bytes: &mut [u8]) -> io::Result<usize> {
         let flags = RecvFlags::DONTWAIT | RecvFlags::PEEK;
         loop {
-            // There is no room for descriptors, so the kernel says that some were cut off.
+            // There is no room for descriptors, so the kernel reports any as cut off.
             let mut none = RecvAncillaryBuffer::default();
             match recvmsg(&self.0, &mut [IoSliceMut::new(bytes)], &mut none, flags) {
                 Ok(seen) if seen.flags.contains(ReturnFlags::CTRUNC) => {
@@ -216,7 +219,7 @@ impl Socket {
         }
     }
 
-    /// Waits until a message is there or the peer is gone; whether that came within the limit.
+    /// Waits until a message is there or the peer is gone. Returns false when the limit passes first.
     ///
     /// # Errors
     /// The system's.
@@ -235,7 +238,7 @@ impl Socket {
         }
     }
 
-    /// Whether the peer is gone.
+    /// Returns true when the peer is gone.
     pub fn is_closed(&self) -> bool {
         let mut polled = [PollFd::new(&self.0, PollFlags::RDHUP)];
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -243,7 +246,7 @@ impl Socket {
         poll(&mut polled, Some(&now)).is_ok() && polled[0].revents().intersects(gone)
     }
 
-    /// Who is at the other end.
+    /// Returns the identity of the process at the other end.
     ///
     /// # Errors
     /// The system's.
@@ -256,17 +259,17 @@ impl Socket {
         })
     }
 
-    /// The number of this end among all files of its kind, by which another process knows it again.
+    /// Returns the inode number of this end, by which another process can recognize it.
     ///
     /// # Errors
-    /// The system's; [`io::ErrorKind::InvalidInput`] where it is no socket.
+    /// The system's; [`io::ErrorKind::InvalidInput`] where the descriptor is no socket.
     pub fn inode(&self) -> io::Result<u64> {
         let found = rustix::fs::fstat(&self.0)?;
         let is_socket = rustix::fs::FileType::from_raw_mode(found.st_mode).is_socket();
         if is_socket { Ok(found.st_ino) } else { Err(io::ErrorKind::InvalidInput.into()) }
     }
 
-    /// Another descriptor for the same end.
+    /// Makes another descriptor for the same end.
     ///
     /// # Errors
     /// Too many descriptors.

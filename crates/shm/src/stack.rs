@@ -1,11 +1,13 @@
 //! Threads whose stack lies in memory for keys.
 //!
-//! Kernels spill round keys and plaintext to the stack, and what a function left there stays until another overwrites
-//! it. The standard library chooses the stack of its threads itself, so these are the C library's.
+//! Kernels spill round keys and plaintext to the stack, and what a function left there stays until another
+//! overwrites it. The standard library chooses the stacks of its threads itself, so these threads are made
+//! with the C library's calls.
 //!
 //! # Safety
-//! The stack of a thread is mapped until the process ends, and nobody else has it. The C library puts the thread's own
-//! block and its thread-local variables at the top of it. What the thread executes is handed over in a box.
+//! The stack of a thread is mapped until the process ends, and nobody else has it. The C library puts the
+//! thread's control block and its thread-local variables at the top. The body of the thread is handed over in
+//! a box.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_void};
@@ -19,11 +21,11 @@ use crate::SecretMemory;
 
 type Body = Box<dyn FnOnce() + Send>;
 
-/// Starts a thread whose stack is all of a [`SecretMemory`] but its lowest page, which can't be touched.
-/// Whether the stack is hidden, as [`SecretMemory::is_hidden`] says.
+/// Starts a thread whose stack is all of a [`SecretMemory`] except its lowest page, which is made
+/// inaccessible as a guard. Returns true when the stack is hidden, as [`SecretMemory::is_hidden`] says.
 ///
-/// Nobody can join the thread: the kernel tells of a thread's end by a futex in its block on the stack, and no process
-/// can wait on a futex in hidden memory. Who wants to know has the body say so.
+/// Nobody can join the thread: the kernel announces a thread's end by a futex in its block on the stack, and
+/// no process can wait on a futex in hidden memory. A caller who wants to know has the body say so.
 ///
 /// # Errors
 /// The system's when there may be no more threads.
@@ -71,7 +73,7 @@ unsafe fn start(stack: *mut u8, len: usize, body: Box<Body>) -> io::Result<()> {
     }
 }
 
-/// A panic that gets here ends the process.
+/// Runs the body of a new thread. A panic that gets here ends the process.
 extern "C" fn enter(body: *mut c_void) -> *mut c_void {
     // SAFETY: `start` made it from a box, for this thread alone.
     let body = unsafe { Box::from_raw(body.cast::<Body>()) };
@@ -79,10 +81,10 @@ extern "C" fn enter(body: *mut c_void) -> *mut c_void {
     std::ptr::null_mut()
 }
 
-/// Bytes of stack that [`wipe_stack`] zeroes: more than all that is called to execute operations of any kind.
+/// The bytes of stack that [`wipe_stack`] zeroes: more than any operation uses.
 pub const WIPED_STACK: usize = 256 << 10;
 
-/// Zeroes the stack below the caller, where functions that it called have left what they computed with.
+/// Zeroes the stack below the caller, where the functions that it called have left what they computed with.
 #[inline(never)]
 pub fn wipe_stack() {
     let bytes = [0_u8; WIPED_STACK];

@@ -1,9 +1,9 @@
 //! Counters in a small file that many processes add to at once.
 //!
-//! A tally has one [row](Row) for each place, algorithm and kernel: how many operations there were, and of how
-//! many bytes. To add to a row is two atomic additions in shared memory: no lock, no system call, allowed in a signal
-//! handler and after `fork`, and whatever was added before a process was killed is counted. The first who counts
-//! something claims its row.
+//! A tally has one [row](Row) for each place, algorithm and kernel, which counts operations and their bytes.
+//! Adding to a row takes two atomic additions in shared memory: no lock and no system call. It is allowed in
+//! a signal handler and after `fork`, and nothing that was added before a process was killed is lost. The
+//! first process to count something claims its row.
 //!
 //! ```
 //! use millstream_shm::tally::{Place, Tally};
@@ -16,9 +16,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Whoever may write to the file may write anything: the counters are worth as much as those who add to them, and
-//! nothing else depends on them. What is read from it is checked. Who shortens the file while others count ends them
-//! with SIGBUS, so it belongs where only those who count together can find it.
+//! Anybody who may write to the file may write anything: the counters are worth as much as the processes that
+//! add to them, and nothing else depends on them. Everything that is read from the file is checked.
+//! Shortening the file ends the processes that count in it with SIGBUS, so it belongs where only they can
+//! find it.
 
 mod claim;
 
@@ -34,36 +35,38 @@ use crate::forever;
 use crate::sync::{AtomicU64, Ordering};
 use claim::{NAMES, READY, STATE};
 
-/// `mstally` and a zero, as a word: on a machine of the other byte order it is another.
+/// `mstally` and a zero as a word, which differs on a machine of the other byte order.
 const MAGIC: u64 = u64::from_ne_bytes(*b"mstally\0");
-/// Another layout has another number.
+/// The version of the layout.
 const VERSION: u64 = 1;
 
-/// Words of the header, and of a row: two cache lines, so that the counters of no two rows share one.
+/// The number of words in the header, and in a row: two cache lines, so that the counters of no two rows
+/// share one.
 const ROW_WORDS: usize = 16;
-/// Rows, with the two that take what has no other; so few under Miri that it is done with them in a second.
+/// The number of rows, including the two that take everything without a row of its own. Miri gets few, so
+/// that it finishes in a second.
 const ROWS: usize = if cfg!(miri) { 8 } else { 256 };
 const WORDS: usize = ROW_WORDS * (1 + ROWS);
 const FILE_BYTES: usize = 8 * WORDS;
 
-/// Where in a row what lies, after its state.
+/// The offsets within a row, after its state.
 const OPERATIONS: usize = 1;
 const BYTES: usize = 2;
 const LENGTHS: usize = NAMES;
 const ALGORITHM: usize = 4;
 const KERNEL: usize = 10;
-/// The longest name; the rest of a longer one is left out.
+/// The longest name that fits; a longer one is cut off.
 const NAME_BYTES: usize = 8 * (KERNEL - ALGORITHM);
 
-/// What is counted where no row is left.
+/// The name under which everything is counted when no row is left.
 const OTHER: &str = "other";
 
-/// Where an operation was computed.
+/// The place of a computation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Place {
-    /// In the process that asked for it.
+    /// The process that asked for it.
     InProcess,
-    /// By a worker of the service, which holds the key.
+    /// A worker of the service, which holds the key.
     Isolated,
 }
 
@@ -76,28 +79,29 @@ impl fmt::Display for Place {
     }
 }
 
-/// What one row says.
+/// The contents of one row.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Counted {
-    /// Where it was computed.
+    /// The place of the computation.
     pub place: Place,
-    /// The algorithm: `other` where there were more than a tally has rows for.
+    /// The algorithm, or `other` where there were more than a tally has rows for.
     pub algorithm: String,
     /// The kernel that computed it.
     pub kernel: String,
     /// Messages or records; for streams, updates.
     pub operations: u64,
-    /// How many bytes they had.
+    /// The number of bytes in all of them.
     pub bytes: u64,
 }
 
-/// Counters that many processes add to. It stays mapped until the process ends, so rows can be kept anywhere.
+/// Counters that many processes add to. They stay mapped until the process ends, so a [`Row`] may be kept
+/// anywhere.
 #[derive(Clone, Copy, Debug)]
 pub struct Tally {
     words: &'static [AtomicU64],
 }
 
-/// Two counters.
+/// The two counters of one row.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     operations: &'static AtomicU64,
@@ -105,7 +109,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Counts. Allowed in a signal handler, and in a forked child before `exec`.
+    /// Adds to both counters. Allowed in a signal handler, and in a forked child before `exec`.
     #[inline]
     pub fn add(&self, operations: u64, bytes: u64) {
         self.operations.fetch_add(operations, Ordering::Relaxed);
@@ -114,11 +118,11 @@ impl Row {
 }
 
 impl Tally {
-    /// Makes the file, which must not exist. It is there with everything in it or not at all, and only its owner can
+    /// Makes the file, which must not exist. The file appears complete or not at all, and only its owner can
     /// open it until its permissions are changed.
     ///
     /// # Errors
-    /// When there is a file of that name already, and the system's.
+    /// Fails when there is a file of that name already, and with the system's errors.
     pub fn create(path: &Path) -> Result<Self, TallyError> {
         let fail = |source| TallyError::Create { path: path.to_owned(), source };
         let mut unfinished = path.as_os_str().to_owned();
@@ -126,9 +130,9 @@ impl Tally {
         let unfinished = PathBuf::from(unfinished);
         let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&unfinished);
         let mut file = file.map_err(fail)?;
-        // Every byte is written, not only the length set: to a page that has no place on the disk yet the kernel finds
-        // one when somebody counts, and where there is none left that is a fault. Then the whole file gets its name,
-        // which fails where there is one, as a rename would not.
+        // Every byte is written, because setting the length alone would leave pages without a place on the
+        // disk: the kernel would look for one when somebody counts, and fault when the disk is full. The
+        // finished file then gets its name by a link, which, unlike a rename, fails where the name is taken.
         let made = file
             .write_all(&image())
             .and_then(|()| forever::words(&file, WORDS))
@@ -139,13 +143,13 @@ impl Tally {
         Ok(tally)
     }
 
-    /// Opens what another process made.
+    /// Opens a tally that another process made.
     ///
     /// # Errors
-    /// When it is not a tally of this version, or can't be opened for reading and writing.
+    /// Fails when the file is not a tally of this version, or can't be opened for reading and writing.
     pub fn open(path: &Path) -> Result<Self, TallyError> {
         let fail = |source| TallyError::Open { path: path.to_owned(), source };
-        // To open a pipe must not wait for whoever reads from it.
+        // Opening a pipe must not wait for a process that reads from it.
         let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits();
         let flags = i32::try_from(flags).unwrap_or(0);
         let file: File =
@@ -168,20 +172,23 @@ impl Tally {
         }
     }
 
-    /// A tally of this process only, in 32 KiB of memory that are never given back. A forked child has a copy.
+    /// Makes a tally for this process only, in 32 KiB of memory that are never given back. A forked child has
+    /// a copy.
     pub fn private() -> Self {
         let words: Vec<AtomicU64> = blank().into_iter().map(AtomicU64::new).collect();
         Tally { words: words.leak() }
     }
 
-    /// The row for that: the one there is, or a free one. Where none is left it is one that all of that place share.
+    /// Returns the row for these names, claiming a free one if there is none yet. When no row is left, it is
+    /// the one that all others of that place share.
     pub fn row(&self, place: Place, algorithm: &str, kernel: &str) -> Row {
         let wanted = Names::new(place, algorithm, kernel);
         let rows = (0..ROWS - 2).map(|at| self.at(at));
         counters(claim::row_of(rows, &wanted.0).unwrap_or_else(|| self.at(other(place))))
     }
 
-    /// What was counted until now, by place, algorithm and kernel; rows that counted nothing are left out.
+    /// Returns what was counted until now, sorted by place, algorithm and kernel. Rows that counted nothing
+    /// are left out.
     pub fn read(&self) -> Vec<Counted> {
         let mut all: Vec<Counted> = (0..ROWS).filter_map(|at| counted(self.at(at))).collect();
         all.sort();
@@ -202,7 +209,7 @@ impl Tally {
     }
 }
 
-/// The row for what has no other.
+/// Returns the index of the row for everything without a row of its own.
 fn other(place: Place) -> usize {
     match place {
         Place::InProcess => ROWS - 2,
@@ -223,7 +230,7 @@ fn counted(row: &[AtomicU64]) -> Option<Counted> {
     (operations != 0 || bytes != 0).then_some(Counted { place, algorithm, kernel, operations, bytes })
 }
 
-/// The words of a tally nobody has counted in.
+/// Returns the words of a tally in which nothing was counted.
 fn blank() -> Vec<u64> {
     let mut words = vec![0; WORDS];
     words[..2].copy_from_slice(&[MAGIC, VERSION]);
@@ -239,7 +246,7 @@ fn image() -> Vec<u8> {
     blank().into_iter().flat_map(u64::to_ne_bytes).collect()
 }
 
-/// What a row is for, as it lies there: place and lengths in the bytes of one word, then both names.
+/// The names of a row as they lie in it: place and lengths in the bytes of one word, then both names.
 struct Names([u64; ROW_WORDS - LENGTHS]);
 
 impl Names {
@@ -250,7 +257,7 @@ impl Names {
             Place::InProcess => 0,
             Place::Isolated => 1,
         };
-        // Neither is longer than 48.
+        // Both lengths fit a byte, because neither name is longer than 48.
         words[0] = u64::from_le_bytes([place, algorithm.len() as u8, kernel.len() as u8, 0, 0, 0, 0, 0]);
         for (at, name) in [(ALGORITHM, algorithm), (KERNEL, kernel)] {
             for (word, bytes) in words[at - LENGTHS..].iter_mut().zip(name.as_bytes().chunks(8)) {
@@ -266,7 +273,8 @@ impl Names {
         Names(claim::names(row))
     }
 
-    /// As text that is fit for a terminal, whoever wrote it. None where the numbers make no sense.
+    /// Decodes the names into text that is fit for a terminal, whoever wrote them. Returns none where the
+    /// numbers make no sense.
     fn text(&self) -> Option<(Place, String, String)> {
         let [place, algorithm, kernel, ..] = self.0[0].to_le_bytes();
         let place = match place {
@@ -284,13 +292,13 @@ impl Names {
     }
 }
 
-/// As much of a name as a row has place for.
+/// Cuts a name off where a row has no more room for it.
 fn fitting(name: &str) -> &str {
     let end = (0..=name.len().min(NAME_BYTES)).rev().find(|&end| name.is_char_boundary(end));
     &name[..end.unwrap_or(0)]
 }
 
-/// Why there is no tally.
+/// The reason why a tally can't be made or opened.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum TallyError {
@@ -298,36 +306,36 @@ pub enum TallyError {
     Create {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
     /// The file can't be opened for reading and writing, or not be mapped.
     Open {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
-    /// It is something else.
+    /// The file is something else.
     NotATally {
         /// The file.
         path: PathBuf,
-        /// What tells that.
+        /// The mark that tells so.
         why: Fault,
     },
 }
 
-/// What tells that a file is no tally.
+/// The mark by which a file is seen to be no tally.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// It is a directory, a pipe or a device.
+    /// The file is a directory, a pipe or a device.
     Kind,
-    /// It has another length, in bytes.
+    /// The file has another length, in bytes.
     Length(u64),
-    /// It begins otherwise.
+    /// The file begins with other bytes.
     Magic,
-    /// It has the layout of another version.
+    /// The file has the layout of another version.
     Version(u64),
 }
 
@@ -509,7 +517,7 @@ mod tests {
         assert_eq!(tally.read()[0].algorithm, "A\u{fffd}[31m\u{fffd}");
     }
 
-    /// Never given back, and never lost: else Miri would take them for leaks.
+    /// Keeps the tallies reachable, which are never given back. Miri would report them as leaks otherwise.
     static KEPT: std::sync::Mutex<Vec<Tally>> = std::sync::Mutex::new(Vec::new());
 
     #[test]

@@ -1,4 +1,4 @@
-//! Whether the other end of a connection has taken what it was sent.
+//! The amount of sent data that the other end of a connection has not taken yet.
 //!
 //! # Safety
 //! The call passes the address of a local integer, which the kernel writes before it returns.
@@ -10,16 +10,17 @@ use std::os::fd::{AsFd, AsRawFd};
 use crate::socket::Socket;
 
 impl Socket {
-    /// How much memory the messages take that were sent from this end and that the other one has not received: none when
-    /// it has received them all, or is gone. Descriptors in such messages are nobody's, and the system counts them for the user
-    /// who sent them, also when this end is closed.
+    /// Returns how much memory the messages take that this end sent and the other has not received: zero when
+    /// it has received them all, or is gone. Nobody holds the descriptors in such messages, but the system
+    /// still counts them for the user who sent them, even after this end is closed.
     ///
     /// # Errors
     /// The system's.
     pub fn unread(&self) -> io::Result<usize> {
         let mut bytes: libc::c_int = 0;
         let descriptor = self.as_fd().as_raw_fd();
-        // SAFETY: the kernel writes one integer to `bytes`, which lives until the call returns. SIOCOUTQ has this name, too.
+        // SAFETY: the kernel writes one integer to `bytes`, which lives until the call returns. TIOCOUTQ is
+        // another name of SIOCOUTQ.
         let done = unsafe { libc::ioctl(descriptor, libc::TIOCOUTQ, &raw mut bytes) };
         if done == 0 { Ok(usize::try_from(bytes).unwrap_or(0)) } else { Err(io::Error::last_os_error()) }
     }

@@ -18,7 +18,7 @@ fn main() {
     let child = unsafe { libc::fork() };
     if child == 0 {
         let good = word[0].load(Ordering::SeqCst) == 0 && forks() == before + 1;
-        // What the child writes stays with the child.
+        // The child's writes stay with the child.
         word[0].store(9, Ordering::SeqCst);
         let own = Mapping::shared(&Memory::new("own", 4096).unwrap()).unwrap();
         own.words(0, 1).unwrap()[0].store(1, Ordering::SeqCst);

@@ -1,5 +1,5 @@
-//! A process whose heap, and a thread whose stack, lie in memory for keys. This program's heap begins to be secret with
-//! the first test, so all of it is one test.
+//! A process whose heap, and a thread whose stack, lie in memory for keys. The heap of this program becomes
+//! secret once and for all, so there is one test only.
 
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use millstream_shm::{SecretHeap, SecretMemory, spawn_on_secret_stack, wipe_stack
 #[global_allocator]
 static HEAP: SecretHeap = SecretHeap;
 
-/// The line of `/proc/self/maps` that an address is in.
+/// Returns the line of `/proc/self/maps` that an address is in.
 fn mapping_of(address: usize) -> String {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let has = |line: &&str| {
@@ -37,7 +37,7 @@ fn heap_and_stack_are_secret() {
     }
     drop(before);
 
-    // It grows, and what it was in is zero.
+    // The list grows into another block, and the block that it leaves is zeroed.
     list.extend([3; 100_000]);
     assert!(mine(list.as_ptr()) && list[..100] == [2; 100] && list[100..] == [3; 100_000]);
     for size in [1, 31, 32, 33, 4096, 4097, 1 << 20] {
@@ -47,13 +47,13 @@ fn heap_and_stack_are_secret() {
         let clean = vec![0_u8; size];
         assert!(mine(at) && clean.as_ptr() == at && clean.iter().all(|byte| *byte == 0), "{size}");
     }
-    // What was cut off is zero, too.
+    // The bytes that `shrink_to_fit` cut off are zeroed, too.
     let mut cut = vec![9_u8; 64];
     cut.truncate(40);
     cut.shrink_to_fit();
     drop(cut);
     assert_eq!(vec![0_u8; 64], [0; 64]);
-    // What does not fit is the system's.
+    // A block that does not fit comes from the system.
     let big = vec![4_u8; 16 << 20];
     assert!(!mine(big.as_ptr()) && big.iter().all(|byte| *byte == 4));
 
@@ -75,7 +75,7 @@ fn heap_and_stack_are_secret() {
         })
         .collect();
     threads.into_iter().for_each(|thread| thread.join().unwrap());
-    // Where nothing was left uncut, what was freed serves smaller sizes.
+    // Freed blocks serve smaller sizes when no uncut memory is left.
     let large: Vec<_> =
         (0..32).map(|_| vec![5_u8; 1 << 20]).take_while(|block| mine(block.as_ptr())).collect();
     let freed = large.len() << 20;

@@ -1,4 +1,4 @@
-//! Processes that count in one file at once, and what remains of those that are killed.
+//! Processes that count in one file at once, and the counts that killed ones leave behind.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -73,7 +73,7 @@ fn what_a_killed_process_counted_remains() {
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     assert_eq!(line, "counted\n");
-    // SIGKILL.
+    // `kill` sends SIGKILL.
     child.kill().unwrap();
     child.wait().unwrap();
     let left = tally.read();
