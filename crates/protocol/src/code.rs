@@ -1,16 +1,16 @@
-//! How messages become bytes.
+//! The encoding of messages as bytes.
 
 use std::fmt;
 
 use zeroize::Zeroizing;
 
-/// The only version there is.
+/// The only version so far.
 pub const VERSION: u16 = 1;
 
 /// The longest message, in bytes.
 pub const MAX_BYTES: usize = 4096;
 
-/// Bytes that are zeroed when they are dropped, and never shown.
+/// Bytes that are zeroed when they are dropped, and left out of debug output.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secret(Zeroizing<Vec<u8>>);
 
@@ -20,7 +20,7 @@ impl Secret {
         Secret(Zeroizing::new(bytes.to_vec()))
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn expose(&self) -> &[u8] {
         &self.0
     }
@@ -32,11 +32,11 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Why bytes are not a message.
+/// The reason why bytes are not a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// It ends too early, or goes on after its end.
+    /// The message ends too early, or goes on after its end.
     Length,
     /// The other side speaks another version.
     Version(u16),
@@ -62,20 +62,20 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// What goes in one packet.
+/// A message that fits in one packet.
 pub trait Message: Sized {
-    /// As bytes, to be zeroed: there may be keys in them. Texts and lists that would make it longer than
-    /// [`MAX_BYTES`] are the caller's mistake; whoever sends it is told.
+    /// Encodes the message into bytes that are zeroed when dropped, because there may be keys in them. Texts
+    /// and lists that make it longer than [`MAX_BYTES`] are the caller's mistake, which sending it reports.
     fn encode(&self) -> Zeroizing<Vec<u8>>;
 
-    /// From bytes, all of which are the message.
+    /// Decodes a message that takes up all of the bytes.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// Those of [`Error`].
     fn decode(bytes: &[u8]) -> Result<Self, Error>;
 }
 
-/// What has not been read yet.
+/// The bytes that have not been read yet.
 pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -86,7 +86,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A field.
+/// A type that can be a field of a message.
 pub(crate) trait Field: Sized {
     fn put(&self, out: &mut Vec<u8>);
     fn get(from: &mut Reader<'_>) -> Result<Self, Error>;
@@ -163,7 +163,7 @@ impl<T: Field> Field for Vec<T> {
 
     fn get(from: &mut Reader<'_>) -> Result<Self, Error> {
         let len = u16::get(from)?;
-        // Nothing is reserved for what may not be there.
+        // Nothing is reserved ahead, because the list may be shorter than it claims.
         (0..len).map(|_| T::get(from)).collect()
     }
 }

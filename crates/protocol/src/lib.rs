@@ -1,9 +1,9 @@
 //! The versioned messages between clients, broker and workers.
 //!
-//! Every message begins with the protocol's version and a number that says which message it is; then come its
-//! fields, little-endian, in the order in which they are declared. Descriptors go beside a message, in the order that
-//! its documentation gives. A message is at most [`MAX_BYTES`] long. What can't be understood is a [`Error`], never a
-//! panic, and a message of another version is told from nonsense.
+//! Every message begins with the protocol's version and a number that says which message it is. Its fields
+//! follow, little-endian, in the order in which they are declared. Descriptors go beside a message, in the
+//! order that its documentation gives. A message is at most [`MAX_BYTES`] long. Malformed bytes give an
+//! [`Error`], never a panic, and a message of another version is told apart from nonsense.
 //!
 //! | channel | requests | answers |
 //! | --- | --- | --- |
@@ -39,24 +39,26 @@ pub const STATE_LIVE: u64 = 0;
 pub const STATE_REVOKED: u64 = 1;
 /// Word 0 of the state page when the worker has ended.
 pub const STATE_GONE: u64 = 2;
-/// Bytes of key memory that each key slot of a grant is charged. A key of any algorithm but Camellia, DES and 3DES that is made from 256
-/// bytes or fewer takes no more, so as many of these fit as there are slots; larger ones take the room of several.
+/// The bytes of key memory that each key slot of a grant is charged. A key made from at most 256 bytes takes
+/// no more than this, unless it is for Camellia, DES or 3DES, so a grant can hold as many of these as it has
+/// slots. Larger keys take the room of several.
 pub const KEY_SLOT_BYTES: u64 = 2048;
-/// Memory for keys is reserved in pieces of so many bytes.
+/// The granularity of reserved key memory.
 pub const KEY_PIECE_BYTES: u64 = 16384;
-/// Bytes of the state page.
+/// The size of the state page.
 pub const STATE_BYTES: usize = 4096;
-/// Bytes of the page in which a worker shows its broker how it gets on: see [`Order::Watch`].
+/// The size of the page in which a worker shows its progress to the broker: see [`Order::Watch`].
 pub const PROGRESS_BYTES: usize = 4096;
 /// The word of that page that changes with each turn of the accelerator's thread.
 pub const PROGRESS_TURNS: usize = 0;
-/// The word that says whose memory the accelerator's thread has touched last in this turn; 0 where it was nobody's.
+/// The word that names the grant whose memory the accelerator's thread has touched last in this turn; 0 for
+/// none.
 pub const PROGRESS_WORDS_OF: usize = 1;
 /// The word that changes with each such touch.
 pub const PROGRESS_TOUCHES: usize = 2;
-/// The word that changes whenever the control thread takes something in hand, and when it has done it.
+/// The word that changes whenever the control thread begins or finishes a piece of work.
 pub const PROGRESS_STEPS: usize = 8;
-/// The word that says for which grant that is; 0 where it is for none.
+/// The word that names the grant for which the control thread works; 0 for none.
 pub const PROGRESS_GRANT: usize = 9;
-/// How many words of the page are used.
+/// The number of words of the page that are in use.
 pub const PROGRESS_WORDS: usize = 16;

@@ -3,39 +3,39 @@
 use crate::code::{Secret, fields, messages, numbered};
 
 fields! {
-    /// What a client would like to have. Zero means: as much as is usual.
+    /// The grant that a client would like to have. Zero in a field asks for the usual amount.
     Wanted {
-        /// How the client calls itself, for `millstream status`.
+        /// The client's name for itself, for `millstream status`.
         name: String,
-        /// Queues; all are of the same depth.
+        /// The number of queues, all of the same depth.
         queues: u32,
         /// Operations in flight in each queue: a power of two.
         depth: u32,
-        /// Bytes of arena, without the places that each queue keeps for itself.
+        /// Bytes of arena, without the room that each queue keeps for itself.
         arena_bytes: u32,
-        /// Keys it may hold.
+        /// The number of keys it may hold.
         key_slots: u32,
     }
 }
 
 fields! {
-    /// What a policy keeps from the keys of a grant: nothing, where all is zero.
+    /// The restrictions that a policy puts on the keys of a grant. All zero means none.
     KeyRules {
-        /// Purposes that no key may have: bits of `Usages`.
+        /// Purposes that no key may have, as bits of `Usages`.
         forbidden: u8,
-        /// Whether the worker has to make the nonces of all keys of AEADs.
+        /// True when the worker has to make the nonces of all keys of AEADs.
         makes_nonces: bool,
-        /// Whether no key may be exported.
+        /// True when no key may be exported.
         keeps_keys: bool,
     }
 }
 
 fields! {
-    /// What a key is for.
+    /// The purpose of a key.
     KeyPurpose {
-        /// Bits of `Usages`; 0 for all that the algorithm has operations for.
+        /// Bits of `Usages`; 0 stands for everything the algorithm can do.
         usages: u8,
-        /// Whether the worker makes its nonces, and refuses given ones.
+        /// True when the worker makes the nonces, and refuses given ones.
         makes_nonces: bool,
     }
 }
@@ -43,69 +43,70 @@ fields! {
 fields! {
     /// The nonces that are left for a key.
     NoncesLeft {
-        /// The next one as a number.
+        /// The next nonce as a number.
         next: u128,
-        /// How many there are.
+        /// The number of nonces left.
         left: u64,
     }
 }
 
 fields! {
-    /// What a client was given.
+    /// The terms that a client was given.
     Grant {
-        /// Its number, which never comes again while the broker lives.
+        /// The grant's number, which is never used again while the broker lives.
         id: u64,
-        /// Queues.
+        /// The number of queues.
         queues: u32,
         /// Operations in flight in each: a power of two. The rings are twice as deep.
         depth: u32,
         /// Bytes of arena.
         arena_bytes: u32,
-        /// Keys it may hold.
+        /// The number of keys it may hold.
         key_slots: u32,
-        /// Its share of an accelerator, among the weights of all.
+        /// The client's share of an accelerator, relative to the weights of all.
         weight: u32,
-        /// The algorithms it may use: the bit of each one's number.
+        /// The algorithms it may use, as one bit for each algorithm's number.
         algorithms: u128,
-        /// What its keys may not be.
+        /// The restrictions on its keys.
         keys: KeyRules,
     }
 }
 
 fields! {
-    /// What was counted for the queues of a grant.
+    /// Counts for the queues of a grant.
     QueueCounts {
         /// Operations that ended.
         operations: u64,
         /// Bytes of their sources.
         bytes: u64,
-        /// In how many goes their worker executed operations, of all its grants: those by these are the lanes that were
-        /// filled. Not to be added over grants.
+        /// The number of goes in which the worker executed operations, for all of its grants. Operations
+        /// divided by goes tell how well the lanes were filled. The same for each grant of a worker, so never
+        /// add it up over grants.
         batches: u64,
-        /// Operations that it executed in those goes.
+        /// Operations that the worker executed in those goes.
         batched: u64,
         /// Operations in flight now.
         in_flight: u32,
         /// Keys it holds now.
         keys: u32,
-        /// How often the client was woken from its sleep.
+        /// The number of times the client was woken from its sleep.
         client_wakes: u64,
-        /// How often the doorbell rang.
+        /// The number of times the doorbell rang.
         doorbells: u64,
         /// Operations that failed, by the number of their status.
         failures: Failures,
     }
 }
 
-/// Operations that failed: a status and how many.
+/// Failed operations: a status and how many ended with it.
 pub type Failures = Vec<(u16, u64)>;
 
 fields! {
     /// A grant as `millstream status` shows it.
     GrantStatus {
-        /// What was granted.
+        /// The terms of the grant.
         grant: Grant,
-        /// How the client calls itself.
+        /// The client's name for itself.
         name: String,
         /// The client's process.
         pid: u32,
@@ -115,7 +116,7 @@ fields! {
         worker: u32,
         /// Seconds since it was granted.
         age_s: u64,
-        /// What its queues did.
+        /// The counts of its queues.
         counts: QueueCounts,
     }
 }
@@ -123,53 +124,54 @@ fields! {
 fields! {
     /// A worker as `millstream status` shows it.
     WorkerStatus {
-        /// Its number.
+        /// The worker's number.
         worker: u32,
-        /// Its process.
+        /// The worker's process.
         pid: u32,
-        /// The processor it is pinned to, and whether it is.
+        /// The processor it is pinned to; `false` when it is not pinned.
         cpu: (bool, u32),
-        /// Grants that it serves.
+        /// The number of grants that it serves.
         grants: u32,
-        /// How often it went to sleep.
+        /// The number of times it went to sleep.
         sleeps: u64,
-        /// How often it died and was started again.
+        /// The number of times it died and was started again.
         restarts: u64,
-        /// What keeps it from harm, in a few words.
+        /// The sandbox that it is in, described in a few words.
         sandbox: String,
-        /// Where its keys are: `memfd_secret` or `locked memory`.
+        /// The kind of memory its keys are in: `memfd_secret` or `locked memory`.
         key_memory: String,
     }
 }
 
 fields! {
-    /// How much of something is in use.
+    /// The use of one resource.
     Use {
-        /// What, with its unit: `grants`, `connections`, `descriptors`, `queues`, `memory_bytes`, `key_memory_bytes`, `orders`.
+        /// The resource with its unit: `grants`, `connections`, `descriptors`, `queues`, `memory_bytes`,
+        /// `key_memory_bytes`, `orders`.
         what: String,
-        /// So much is charged.
+        /// The amount that is charged.
         used: u64,
-        /// The most that may be; the greatest number where there is no limit.
+        /// The most that may be charged; the greatest number where there is no limit.
         limit: u64,
     }
 }
 
 fields! {
-    /// What is in use of what somebody has, as `millstream status` shows it.
+    /// The use of everything that one party has, as `millstream status` shows it.
     UseStatus {
-        /// Whether it is a user's; the number is the lowest uid of those who share the account.
+        /// True for a user; the number is the lowest uid of those who share the account.
         user: bool,
-        /// Whether it is a worker's; the number is that of the worker. What is neither is the service's.
+        /// True for a worker; the number is the worker's. An entry of neither kind is the service's.
         worker: bool,
         /// The number.
         number: u32,
-        /// Everything of which there is only so much.
+        /// The use of each limited resource.
         uses: Vec<Use>,
     }
 }
 
 numbered! {
-    /// Why a broker refused.
+    /// The reason why a broker refused.
     Refusal {
         /// The policy allows this user nothing.
         Denied = 1 "the policy allows this user no grant",
@@ -177,7 +179,7 @@ numbered! {
         TooMuch = 2 "more was asked for than the policy allows",
         /// This user has as many grants as the policy allows.
         TooManyGrants = 3 "this user has as many grants as the policy allows",
-        /// No worker is there to serve it.
+        /// No worker can serve it.
         NoWorker = 4 "no worker can take the grant",
         /// Memory or descriptors have run out.
         Exhausted = 5 "memory or descriptors have run out in the service",
@@ -197,7 +199,7 @@ numbered! {
 }
 
 numbered! {
-    /// Why a worker refused what was asked about a key.
+    /// The reason why a worker refused a request about a key.
     KeyRefusal {
         /// There is no such key in this grant.
         NoSuchKey = 1 "there is no such key in this grant",
@@ -217,9 +219,10 @@ numbered! {
         Exhausted = 8 "the memory for keys has run out",
         /// The algorithm has no such usage.
         Usage = 9 "a key of this algorithm can't have these usages",
-        /// The algorithm encrypts and decrypts alike, so that one usage without the other would promise what does not hold.
+        /// The algorithm encrypts and decrypts alike, so a key with only one of the two usages would promise
+        /// a limit that does not hold.
         TwoWay = 10 "who may encrypt with this key can decrypt, and the other way round: ask for both usages; for an AEAD's key have the worker make its nonces",
-        /// Only the keys of AEADs have nonces that a worker makes.
+        /// The worker makes nonces for keys of AEADs only.
         Nonces = 11 "the worker makes nonces for aes-gcm and chacha20-poly1305 only: give them",
         /// The policy allows no keys for that.
         PolicyUsages = 12 "the policy's `usages` does not allow keys for all of this: ask for fewer usages",
@@ -231,257 +234,264 @@ numbered! {
 }
 
 messages! {
-    /// What a client asks of a broker.
+    /// Requests of a client to a broker.
     Request {
-        /// A grant. It lives as long as this connection.
+        /// Asks for a grant, which lives as long as this connection.
         Attach = 1 {
-            /// What it would like.
+            /// The amounts it would like.
             wanted: Wanted,
         }
-        /// What there is: [`Reply::Worker`], [`Reply::Grant`] and [`Reply::Use`] for each, then [`Reply::End`]. Who is neither root nor
-        /// the broker's user sees its own grants.
+        /// Asks for the status. The answer is [`Reply::Worker`], [`Reply::Grant`] and [`Reply::Use`] for each
+        /// entry, then [`Reply::End`]. Clients other than root and the broker's user see their own grants
+        /// only.
         Status = 2 {}
-        /// The end of a grant: [`Reply::End`].
+        /// Ends a grant. The answer is [`Reply::End`].
         Revoke = 3 {
-            /// Which.
+            /// The grant to end.
             grant: u64,
         }
-        /// Another worker for a grant: [`Reply::End`].
+        /// Moves a grant to another worker. The answer is [`Reply::End`].
         Move = 4 {
-            /// Which.
+            /// The grant to move.
             grant: u64,
-            /// To which.
+            /// The worker that it moves to.
             worker: u32,
         }
-        /// The policy file again: [`Reply::End`].
+        /// Reads the policy file again. The answer is [`Reply::End`].
         Reload = 5 {}
     }
 }
 
 messages! {
-    /// What a broker answers.
+    /// Answers of a broker.
     Reply {
-        /// Granted. With it come five descriptors: arena, rings, state page, doorbell, key socket.
+        /// The request for a grant was granted. Five descriptors come along: arena, rings, state page,
+        /// doorbell, key socket.
         Granted = 1 {
-            /// What.
+            /// The terms.
             grant: Grant,
         }
-        /// Refused.
+        /// The request was refused.
         Refused = 2 {
-            /// Why.
+            /// The reason.
             why: Refusal,
-            /// More about it, for people: the limit, the file and line.
+            /// More about the reason, for people: the limit, or the file and line.
             detail: String,
         }
-        /// A worker.
+        /// The status of a worker.
         Worker = 3 {
-            /// How it is.
+            /// The status.
             status: WorkerStatus,
         }
-        /// A grant.
+        /// The status of a grant.
         Grant = 4 {
-            /// How it is.
+            /// The status.
             status: GrantStatus,
         }
-        /// Nothing more comes.
+        /// The end of an answer that has several parts.
         End = 5 {}
-        /// What is in use of what there is.
+        /// The use of resources.
         Use = 6 {
-            /// Whose, and how much.
+            /// The party, and the amounts.
             status: UseStatus,
         }
     }
 }
 
 messages! {
-    /// What a client asks of its grant's worker.
+    /// Requests of a client to the worker of its grant.
     KeyRequest {
-        /// A key from these bytes: [`KeyReply::Key`].
+        /// Makes a key from given bytes. The answer is [`KeyReply::Key`].
         Import = 1 {
-            /// The number of the algorithm in control words; that of a hash is for its HMAC.
+            /// The number of the algorithm in control words; a hash's number stands for its HMAC.
             algorithm: u8,
-            /// Whether it may be exported.
+            /// True when the key may be exported.
             exportable: bool,
-            /// What it is for.
+            /// The purpose of the key.
             purpose: KeyPurpose,
             /// The key.
             bytes: Secret,
         }
-        /// A new random key: [`KeyReply::Key`].
+        /// Makes a random key. The answer is [`KeyReply::Key`].
         Generate = 2 {
-            /// As for an import.
+            /// The number of the algorithm, as for an import.
             algorithm: u8,
-            /// Whether it may be exported.
+            /// True when the key may be exported.
             exportable: bool,
-            /// What it is for.
+            /// The purpose of the key.
             purpose: KeyPurpose,
-            /// How many bytes.
+            /// The key's length in bytes.
             len: u16,
         }
-        /// The bytes of an exportable key: [`KeyReply::Exported`].
+        /// Asks for the bytes of an exportable key. The answer is [`KeyReply::Exported`].
         Export = 3 {
-            /// Which.
+            /// The key.
             handle: u32,
         }
-        /// The end of a key: [`KeyReply::Destroyed`].
+        /// Destroys a key. The answer is [`KeyReply::Destroyed`].
         Destroy = 4 {
-            /// Which.
+            /// The key.
             handle: u32,
         }
-        /// The end of a key, which is not answered: nobody waits for it.
+        /// Destroys a key. There is no answer, because nobody waits for one.
         Discard = 5 {
-            /// Which.
+            /// The key.
             handle: u32,
         }
     }
 }
 
 messages! {
-    /// What a worker answers.
+    /// Answers of a worker.
     KeyReply {
-        /// Here it is.
+        /// The key was made.
         Key = 1 {
-            /// Its handle, for control words of this grant.
+            /// The key's handle, for control words of this grant.
             handle: u32,
         }
-        /// The bytes.
+        /// The bytes of an exported key.
         Exported = 2 {
             /// The key.
             bytes: Secret,
         }
-        /// It is no more, and zeroised.
+        /// The key is destroyed and zeroised.
         Destroyed = 3 {}
-        /// Refused.
+        /// The request was refused.
         Refused = 4 {
-            /// Why.
+            /// The reason.
             why: KeyRefusal,
         }
     }
 }
 
 messages! {
-    /// What a broker tells a worker. Each is answered, in order.
+    /// Orders of a broker to a worker. Each is answered, in order.
     Order {
-        /// Serve a grant. With it come five descriptors: arena, rings, state page, doorbell, the worker's end of the
-        /// key socket. [`Report::Done`].
+        /// Serves a grant. Five descriptors come along: arena, rings, state page, doorbell, the worker's end
+        /// of the key socket. The answer is [`Report::Done`].
         Serve = 1 {
-            /// What was granted.
+            /// The terms.
             grant: Grant,
         }
-        /// Serve a grant no longer; its keys are zeroised, and operations not begun end as revoked. [`Report::Done`].
+        /// Stops serving a grant. Its keys are zeroised, and operations that were not begun end as revoked.
+        /// The answer is [`Report::Done`].
         Drop = 2 {
-            /// Which.
+            /// The grant.
             grant: u64,
         }
-        /// The policy has changed. [`Report::Done`].
+        /// Changes the terms of a grant after a change of the policy. The answer is [`Report::Done`].
         Limit = 3 {
-            /// Which.
+            /// The grant.
             grant: u64,
             /// The share from now on.
             weight: u32,
             /// The algorithms from now on.
             algorithms: u128,
-            /// What new keys may not be from now on, and whether any may be exported.
+            /// The restrictions on new keys from now on. Whether keys may be exported applies to those that
+            /// exist, too.
             keys: KeyRules,
         }
-        /// Hand a grant to another worker. With it comes one descriptor: the socket to that one, where
-        /// [`HandOver`] messages go. [`Report::Done`] when that was begun, [`Report::Moved`] when all was sent.
+        /// Hands a grant to another worker. One descriptor comes along: the socket to that worker, for
+        /// [`HandOver`] messages. The answer is [`Report::Done`] when the move has begun, and
+        /// [`Report::Moved`] when everything was sent.
         Release = 4 {
-            /// Which.
+            /// The grant.
             grant: u64,
         }
-        /// Take a grant from another worker. With it come five descriptors: arena, rings, state page, doorbell and the
-        /// socket from that one. [`Report::Done`] when that was begun, [`Report::Moved`] when it is served here.
+        /// Takes a grant from another worker. Five descriptors come along: arena, rings, state page, doorbell
+        /// and the socket from that worker. The answer is [`Report::Done`] when the move has begun, and
+        /// [`Report::Moved`] when the grant is served here.
         Adopt = 5 {
-            /// What was granted.
+            /// The terms.
             grant: Grant,
-            /// The inode of its key socket: no other descriptor is taken from that worker.
+            /// The inode of the grant's key socket: no other descriptor is taken from that worker.
             keys: u64,
         }
-        /// [`Report::Worker`], then [`Report::Counts`] for each grant, then [`Report::Done`].
-        Count = 6 {}
-        /// Finish what was submitted, and end.
-        Stop = 7 {}
-        /// Show in a page how you get on. With it comes one descriptor: the page, of [`PROGRESS_BYTES`](crate::PROGRESS_BYTES).
+        /// Asks for counts. The answer is [`Report::Worker`], then [`Report::Counts`] for each grant, then
         /// [`Report::Done`].
+        Count = 6 {}
+        /// Finishes what was submitted, and ends the worker.
+        Stop = 7 {}
+        /// Tells the worker to show its progress in a page. One descriptor comes along: the page, of
+        /// [`PROGRESS_BYTES`](crate::PROGRESS_BYTES). The answer is [`Report::Done`].
         Watch = 8 {}
     }
 }
 
 messages! {
-    /// What a worker tells its broker.
+    /// Reports of a worker to its broker.
     Report {
-        /// It is ready to serve: the first message.
+        /// The worker is ready to serve. This is the first message.
         Ready = 1 {
-            /// What keeps it from harm, in a few words.
+            /// The sandbox that it is in, described in a few words.
             sandbox: String,
-            /// Where its keys are.
+            /// The kind of memory its keys are in.
             key_memory: String,
-            /// How many bytes there are for keys.
+            /// The number of bytes for keys.
             key_bytes: u64,
         }
         /// The order was obeyed.
         Done = 2 {}
         /// The order could not be obeyed.
         Failed = 3 {
-            /// Why, for people.
+            /// The reason, for people.
             why: String,
         }
         /// A grant has left this worker, or has arrived.
         Moved = 6 {
-            /// Which.
+            /// The grant.
             grant: u64,
         }
-        /// It has not, and is not served here.
+        /// A move of a grant has failed, and the grant is not served here.
         NotMoved = 7 {
-            /// Which.
+            /// The grant.
             grant: u64,
-            /// Why, for people.
+            /// The reason, for people.
             why: String,
         }
-        /// The worker's own figures.
+        /// The worker's own counts.
         Worker = 4 {
-            /// How often it went to sleep.
+            /// The number of times it went to sleep.
             sleeps: u64,
         }
-        /// A grant's figures.
+        /// A grant's counts.
         Counts = 5 {
-            /// Which.
+            /// The grant.
             grant: u64,
-            /// What its queues did.
+            /// The counts of its queues.
             counts: QueueCounts,
         }
     }
 }
 
 messages! {
-    /// What one worker tells another when a grant moves. It never passes through the broker.
+    /// Messages from one worker to another when a grant moves. They never pass through the broker.
     HandOver {
-        /// Where a queue stands: one for each, in order.
+        /// The position of a queue: one for each, in order.
         Queue = 1 {
             /// Control words taken from its submission ring.
             taken: u64,
             /// Completions posted to its completion ring.
             posted: u64,
-            /// What it did so far.
+            /// Its counts so far.
             counts: QueueCounts,
         }
         /// A key, which keeps its handle.
         Key = 2 {
-            /// Its handle.
+            /// The key's handle.
             handle: u32,
             /// The number of its algorithm.
             algorithm: u8,
-            /// Whether it may be exported.
+            /// True when the key may be exported.
             exportable: bool,
-            /// What it is for.
+            /// The purpose of the key.
             purpose: KeyPurpose,
             /// The nonces that are left, where the worker makes them.
             nonces: NoncesLeft,
             /// The key.
             bytes: Secret,
         }
-        /// All was said. With it comes one descriptor: the worker's end of the key socket.
+        /// The end of the hand-over. One descriptor comes along: the worker's end of the key socket.
         End = 3 {}
     }
 }

@@ -1,8 +1,9 @@
-//! Where the broker's socket is, and whose broker a client may take for its own.
+//! The path of the broker's socket, and the users whose service a client may trust.
 //!
-//! This is the one place that reads the environment for Rust, C and the OpenSSL provider. In a program with more rights
-//! than whoever started it the environment is the caller's, who could name a socket of their own and be sent the program's
-//! keys: such a program reads none of it, and knows the machine's service only.
+//! This is the one place that reads the environment for Rust, C and the OpenSSL provider. When a program has
+//! more rights than the user who started it, that user controls its environment, and could name a socket of
+//! their own to be sent the program's keys. Such a program reads none of these variables, and knows the
+//! machine's service only.
 
 use std::env;
 use std::ffi::OsString;
@@ -15,16 +16,17 @@ use crate::secure::{has_more_rights, uid};
 /// The environment variable that names the broker's socket.
 pub const SOCKET_VARIABLE: &str = "MILLSTREAM_SOCKET";
 
-/// The environment variable that names the user, by number, whom clients may trust as a service.
+/// The environment variable that names, by number, a user whose service clients may trust.
 pub const SERVICE_UID_VARIABLE: &str = "MILLSTREAM_SERVICE_UID";
 
 /// The socket's name in a runtime directory.
 const SOCKET_NAME: &str = "millstream.sock";
 
-/// The runtime directory of a service of the whole machine.
+/// The runtime directory of a service for the whole machine.
 const SYSTEM: &str = "/run/millstream";
 
-/// A variable of the environment, unless it is empty or this program has more rights than whoever started it.
+/// Returns a variable of the environment, unless it is empty or this program has more rights than whoever
+/// started it.
 pub fn environment(name: &str) -> Option<OsString> {
     if has_more_rights() {
         return None;
@@ -32,8 +34,8 @@ pub fn environment(name: &str) -> Option<OsString> {
     env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// Where a broker of this user listens: what [`SOCKET_VARIABLE`] says, else in the user's runtime directory; root's
-/// in `/run/millstream`.
+/// Returns the path at which a broker of this user listens: the value of [`SOCKET_VARIABLE`], else a path in
+/// the user's runtime directory, or in `/run/millstream` for root.
 pub fn socket() -> PathBuf {
     match environment(SOCKET_VARIABLE) {
         Some(path) => path.into(),
@@ -41,8 +43,9 @@ pub fn socket() -> PathBuf {
     }
 }
 
-/// Where a client looks for a broker, in this order: what [`SOCKET_VARIABLE`] says and nowhere else, or the user's own
-/// and then that of the machine. A program with more rights than whoever started it looks for that of the machine only.
+/// Returns the paths at which a client looks for a broker, in order: only the value of [`SOCKET_VARIABLE`]
+/// when that is set, else the user's own and then the machine's. A program with more rights than whoever
+/// started it looks for the machine's only.
 pub fn sockets() -> Vec<PathBuf> {
     let mut places = vec![socket()];
     let system = system_socket();
@@ -52,9 +55,10 @@ pub fn sockets() -> Vec<PathBuf> {
     places
 }
 
-/// The users whose service a client may give its keys to, where it found the socket at `path`: root; the client's own
-/// user, unless somebody with fewer rights started the program; the one that the caller or [`SERVICE_UID_VARIABLE`]
-/// names; and for the machine's socket the user to whom root gave the directory it is in.
+/// Returns the users whose service a client may give its keys to when it found the socket at `path`. These
+/// are root; the client's own user, unless the program has more rights than whoever started it; the user that
+/// the caller or [`SERVICE_UID_VARIABLE`] names; and for the machine's socket the user to whom root gave its
+/// directory.
 pub fn trusted_uids(path: &Path, named: Option<u32>) -> Vec<u32> {
     let own = (!has_more_rights()).then(uid);
     let named = named.or_else(|| environment(SERVICE_UID_VARIABLE)?.to_str()?.parse().ok());
@@ -72,7 +76,7 @@ fn system_socket() -> PathBuf {
     PathBuf::from(SYSTEM).join(SOCKET_NAME)
 }
 
-/// The owner of a directory that only root can have made, and that nobody else can write to.
+/// Returns the owner of a directory that only root can have made, and that nobody else can write to.
 fn given_by_root(directory: &Path) -> Option<u32> {
     const OTHERS_WRITE: u32 = 0o022;
     let parent = fs::symlink_metadata(directory.parent()?).ok()?;
@@ -83,7 +87,7 @@ fn given_by_root(directory: &Path) -> Option<u32> {
 
 fn runtime_directory() -> PathBuf {
     let uid = uid();
-    // A user's own directory is in the hands of whoever may have started this program.
+    // A user's own directory is under the control of whoever may have started this program.
     if uid == 0 || has_more_rights() {
         return SYSTEM.into();
     }

@@ -1,14 +1,14 @@
-//! What this process is allowed to believe: who it is, and whether somebody else chose its environment.
+//! The identity of this process, and whether somebody else controls its environment.
 //!
 //! # Safety
-//! The C library's calls here take and return numbers and touch no memory of ours.
+//! The calls of the C library here take and return numbers, and touch no memory of ours.
 #![allow(unsafe_code)]
 
-/// Whether the process has more rights than whoever started it, as the kernel said when it was started: a set-user-ID or
-/// set-group-ID program, one with file capabilities, or one that a security module gave another domain. A
-/// process that took another user's identity later on, without a new program, has them too.
+/// Returns true when the process has more rights than whoever started it. The kernel says so of a set-user-ID
+/// or set-group-ID program, one with file capabilities, and one that a security module put into another
+/// domain. A process that has taken another user's identity since then counts, too.
 pub(crate) fn has_more_rights() -> bool {
-    // SAFETY: see the module.
+    // SAFETY: the file's head says why.
     unsafe {
         libc::getauxval(libc::AT_SECURE) != 0
             || libc::getuid() != libc::geteuid()
@@ -16,8 +16,8 @@ pub(crate) fn has_more_rights() -> bool {
     }
 }
 
-/// The user whose rights the process has.
+/// Returns the effective user of the process.
 pub(crate) fn uid() -> u32 {
-    // SAFETY: see the module.
+    // SAFETY: the file's head says why.
     unsafe { libc::geteuid() }
 }
