@@ -1,4 +1,4 @@
-//! How clients get their grants: their memory is taken from the system, their worker is told, and they are handed out.
+//! Attaching: a client's memory is taken from the system, its worker is told, and the grant is handed out.
 
 use std::io;
 use std::time::Instant;
@@ -18,14 +18,15 @@ use crate::poll::{Interest, Token};
 use crate::probes;
 use crate::shown::Shown;
 
-/// To ask for a grant costs one token, and one more for each so many bytes of arena.
+/// A request for a grant costs one token, and one more for each so many bytes of arena.
 const TOKEN_BYTES: u32 = 16 << 20;
 
-/// Why a grant is refused whose worker has died while it was being made.
+/// The reason for refusing a grant whose worker died while it was being made.
 pub(crate) const DIED: &str = "the worker died: try again";
 
 impl Broker {
-    /// A client would like a grant. It gives up what it had of another one that has ended.
+    /// Handles a client's request for a grant. The client gives up the memory of an earlier grant that has
+    /// ended.
     pub(crate) fn attach(&mut self, id: u64, wanted: Wanted) {
         if let Some(client) = self.clients.get_mut(&id).filter(|client| client.grant.is_none()) {
             let looks_at = std::mem::take(&mut client.looks_at);
@@ -46,7 +47,8 @@ impl Broker {
         }
     }
 
-    /// The memory of a grant has been taken from the system, or can't be: its worker is told, if it is still wanted.
+    /// Continues when the memory of a grant has been taken from the system, or can't be. The worker is told
+    /// next, if the grant is still wanted.
     pub(crate) fn prepared(&mut self, id: u64, result: io::Result<()>) {
         let prepared = self.grants.get_mut(&id).and_then(|grant| Some((grant.worker_end.take()?, grant)));
         let Some((worker_end, grant)) = prepared else {
@@ -68,7 +70,7 @@ impl Broker {
         self.was_prepared_for_nobody(id);
     }
 
-    /// A new grant, of memory that the system has yet to give.
+    /// Makes a new grant. The system has yet to give its memory.
     fn prepare(&mut self, id: u64, wanted: Wanted) -> Result<Grant, (Refusal, String)> {
         let client = self.clients.get_mut(&id).ok_or((Refusal::Message, String::new()))?;
         if client.grant.is_some() {
@@ -105,7 +107,7 @@ impl Broker {
         let worker = self.worker_for(account, limits, &amounts)?;
         let (totals, rate) = (limits.totals(), limits.rate());
         let over = |over: Over| (over.refusal(), over.to_string());
-        // To fill memory costs time, too.
+        // Filling memory costs time, too.
         let tokens = 1 + terms.arena_bytes / TOKEN_BYTES;
         self.ledger.spend(account, tokens, rate, Instant::now()).map_err(over)?;
         self.ledger.charge(number, account, worker, amounts, &totals).map_err(over)?;
@@ -146,8 +148,8 @@ impl Broker {
         }
     }
 
-    /// The worker where the shares that were promised are the fewest, among those that have room: a user's grants stay on as few
-    /// workers as its limits say, so that whatever becomes of these does not touch all other users.
+    /// Chooses the least loaded worker among those that have room. A user's grants stay on as few workers as
+    /// the user's limits say, so that trouble on those workers does not reach all other users.
     fn worker_for(
         &self,
         account: Account,
@@ -165,14 +167,14 @@ impl Broker {
         let stays = limits.workers > 0 && home.len() >= limits.workers as usize;
         let at_home =
             stays.then(|| least_loaded(&mut ready.iter().filter(is_home).filter(has_room))).flatten();
-        // Where none has room, what the least loaded one lacks is what is told.
+        // When no worker has room, the refusal names what the least loaded one lacks.
         at_home
             .or_else(|| least_loaded(&mut ready.iter().filter(has_room)))
             .or_else(|| least_loaded(&mut ready.iter()))
             .ok_or((Refusal::NoWorker, "none is ready".to_owned()))
     }
 
-    /// The shares of a worker that were promised.
+    /// Returns the sum of the weights that a worker's grants were promised.
     fn load(&self, worker: usize) -> u64 {
         let its = self.grants.values().filter(|grant| match grant.phase {
             Phase::Moving { to, .. } => to == worker,
@@ -181,10 +183,10 @@ impl Broker {
         its.map(|grant| u64::from(grant.terms.weight)).sum()
     }
 
-    /// A worker has answered whether it serves a grant.
+    /// Handles a worker's answer to the order to serve a grant.
     pub(crate) fn served(&mut self, index: usize, id: u64, outcome: Outcome) {
         if !self.grants.contains_key(&id) {
-            // Its client has gone, or waits no longer.
+            // The client has gone, or waits no longer.
             if outcome == Outcome::Done {
                 self.order_drop(index, id, false);
             }
@@ -233,7 +235,8 @@ impl Broker {
         }
     }
 
-    /// A grant ends with the process that asked for it, even where its children hold the connection.
+    /// Watches the process that asked for a grant, so that the grant ends with it even when its children hold
+    /// the connection open.
     fn watch_process(&mut self, id: u64) {
         let Some(client) = self.clients.get_mut(&id).filter(|client| client.process.is_none()) else {
             return;

@@ -1,4 +1,4 @@
-//! The event loop, and what becomes of workers and grants.
+//! The event loop, and the fate of workers and grants.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -28,9 +28,10 @@ use crate::process;
 use crate::stop::Stop;
 use crate::untaken::Untaken;
 
-/// How long workers may take to finish when the broker stops, and then what is done for grants that have ended.
+/// The time that workers get to finish when the broker stops, and after them the errands for grants that have
+/// ended.
 const FINISH: Duration = Duration::from_secs(5);
-/// How many messages of one sender are read before the others' turn.
+/// The number of messages of one sender that are read before the others have their turn.
 pub(crate) const TURN: usize = 16;
 
 /// Grants processes their accelerators, and takes them back.
@@ -62,12 +63,13 @@ pub struct Broker {
     pub(crate) chatter: Chatter,
     pub(crate) metrics: Option<Metrics>,
     pub(crate) disposal: Disposal,
-    /// What is done for new grants; nothing that others have a hand in.
+    /// Errands for new grants, which nobody outside can delay.
     pub(crate) preparing: Errands,
-    /// What is done for those that have ended.
+    /// Errands for grants that have ended.
     pub(crate) errands: Errands,
     pub(crate) key_ends: KeyEnds,
-    /// Orders to serve by another policy that were not answered yet, and who waits for that.
+    /// The number of orders to serve by a new policy that are unanswered, and the clients who wait for all of
+    /// them.
     pub(crate) limits_out: usize,
     pub(crate) reloaders: Vec<u64>,
     pub(crate) clients_ever: u64,
@@ -75,8 +77,8 @@ pub struct Broker {
 }
 
 impl Broker {
-    /// Binds the socket, starts the workers and waits until all of them are ready. This process can't dump core from here
-    /// on, nor gain privileges.
+    /// Binds the socket, starts the workers and waits until all of them are ready. From here on this process
+    /// can't dump core or gain privileges.
     ///
     /// # Errors
     /// See [`Error`].
@@ -91,7 +93,7 @@ impl Broker {
             memory: process::memory(),
             key_memory: config.key_memory as u64,
         };
-        // Workers that are started later are to be like those that are started now.
+        // Workers that are started later must be like those that are started now.
         config.key_memory = usize::try_from(policy.service().key_memory(&means)).unwrap_or(config.key_memory);
         let inherited = config.listener.take();
         let disposal = Disposal::default();
@@ -173,10 +175,10 @@ impl Broker {
         Ok(())
     }
 
-    /// Serves until it is told to stop. What was submitted by then is finished.
+    /// Serves until it is told to stop, and then finishes everything that was submitted.
     ///
     /// # Errors
-    /// The system's, where it does not let the broker wait.
+    /// The system's, where the broker can't wait for events.
     pub fn run(mut self, stop: &Stop) -> Result<(), Error> {
         self.wait_for(stop, Token::Stop)?;
         while !stop.is_said() {
@@ -185,7 +187,7 @@ impl Broker {
                 stop.quiet();
             }
             if stop.take_reload() {
-                // What is wrong with it was logged.
+                // The error was logged.
                 let _ = self.reload(None);
             }
         }
@@ -201,7 +203,7 @@ impl Broker {
         self.crew.iter_mut().for_each(Worker::dismiss);
         let limit = Instant::now() + FINISH;
         while Instant::now() < limit && !self.crew.iter_mut().all(Worker::has_ended) {
-            // Only to wait: nobody is answered any more.
+            // Only the ends of workers matter now. Clients are no longer answered.
             let events = self.poll.wait(Some(limit)).map_err(Error::system("epoll"))?;
             for event in events {
                 match event.token {
@@ -257,9 +259,9 @@ impl Broker {
         }
     }
 
-    /// Waits, and does what there is to do; whether it was told something.
+    /// Waits for events and handles them. Returns true when it was told to stop or reload.
     fn turn(&mut self, limit: Option<Instant>) -> io::Result<bool> {
-        // Orders may have been given since the last turn.
+        // An order may have broken a worker since the last turn.
         self.bury();
         let until = [limit, self.deadline()].into_iter().flatten().min();
         let mut told = false;
@@ -286,7 +288,7 @@ impl Broker {
         Ok(told)
     }
 
-    /// When something must be done, whatever happens; idle, never.
+    /// Returns the next time at which something must be done even without an event; none when idle.
     fn deadline(&self) -> Option<Instant> {
         let workers = self.crew.iter().filter_map(Worker::deadline);
         let door = [self.door.restore_at, self.door.pause_until];
@@ -294,7 +296,7 @@ impl Broker {
         workers.chain(door.into_iter().chain(others).flatten()).min()
     }
 
-    /// Does what the time has come for.
+    /// Does everything whose time has come.
     fn tick(&mut self) {
         let now = Instant::now();
         for index in 0..self.crew.len() {
@@ -337,7 +339,7 @@ impl Broker {
         }
     }
 
-    /// A worker says nothing for too long.
+    /// Gives up on a worker that has said nothing for too long.
     fn give_up(&mut self, index: usize) {
         if let Some(process) = &mut self.crew[index].process {
             tracing::error!(worker = index, "a worker neither answers nor gets on: it is killed");
@@ -353,7 +355,7 @@ impl Broker {
         }
     }
 
-    /// Takes a grant back.
+    /// Revokes a grant.
     pub(crate) fn revoke(&mut self, id: u64) {
         let Some(grant) = self.grants.get_mut(&id) else { return };
         match grant.phase {
@@ -367,7 +369,8 @@ impl Broker {
             }
             Phase::Moving { to, adopted, .. } => {
                 self.finish(id, STATE_REVOKED, &Reply::End {});
-                // A worker that has adopted it would serve it for ever. Who has not answered yet is told when it has.
+                // A worker that has adopted it would serve it for ever. One that has not answered yet is told
+                // to drop it when it does.
                 if adopted {
                     self.order_drop(to, id, false);
                 }
@@ -394,7 +397,7 @@ impl Broker {
             });
             for (id, phase) in lost.map(|(id, grant)| (*id, grant.phase)).collect::<Vec<_>>() {
                 match phase {
-                    // Its client waits for an answer, and no order of the worker's is why.
+                    // The client waits for an answer, and no order of the worker's will bring it.
                     Phase::Preparing => self.take_back(id, Refusal::NoWorker, DIED),
                     _ => self.finish(id, STATE_GONE, &Reply::End {}),
                 }
@@ -424,15 +427,15 @@ impl Broker {
         }
     }
 
-    /// Whether newcomers are waited for.
+    /// Sets whether the broker waits for newcomers.
     pub(crate) fn listen(&self, interest: Interest) {
         if let Some(listener) = self.door.listener() {
             self.poll.change(listener, Token::Listener, interest);
         }
     }
 
-    /// Reads the policy again, for a user or for who sent a signal. Who may have nothing any more loses its grants; the others'
-    /// go on by the new one.
+    /// Reads the policy again, for a user or for a signal. Users who may have nothing any more lose their
+    /// grants; the other grants go on under the new policy.
     pub(crate) fn reload(&mut self, by: Option<u32>) -> Result<(), Error> {
         let policy = load(&self.config).inspect_err(|error| {
             say!(self.chatter, by, Kind::Reload, error, %error, "the policy stays as it was");
@@ -463,7 +466,7 @@ impl Broker {
         let worker = grant.worker;
         let other = match grant.phase {
             Phase::Moving { to, .. } => Some(to),
-            // It is told with the grant.
+            // This grant's limits go to the worker with the grant itself.
             Phase::Preparing => return,
             _ => None,
         };

@@ -1,25 +1,25 @@
-//! Lines of the log that others cause, written only so often: for each user and each kind of line.
+//! Rate limits for log lines that others cause: one for each user and each kind of line.
 //!
-//! A user who causes many lines of a kind has some of them left out; with the next one that is written it is told how many.
-//! Nobody else's lines are left out for that, nor are his other ones. What only the service itself causes, or what happens no
-//! more often than workers are started, needs no such limit.
+//! When a user causes too many lines of a kind, some are left out, and the next line that is written says how
+//! many. That affects no other user, and no other kind. Lines that only the service itself causes, or that
+//! are no more frequent than starts of workers, need no such limit.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// So many lines of a user and kind are written at once.
+/// The number of lines of one user and kind that are written at once.
 const BURST: u32 = 20;
-/// After that, one each time this has passed.
+/// After a burst, one line is written each time this has passed.
 const PACE: Duration = Duration::from_secs(1);
-/// So many users and kinds have limits of their own.
+/// The number of users and kinds that have limits of their own.
 const MOST_BUCKETS: usize = 1024;
 
-/// What a line is about.
+/// The subject of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
-    /// Somebody is not let in.
+    /// A client is not let in.
     TurnedAway,
-    /// It can't be told who somebody is, or the system does not let him in.
+    /// A client's identity can't be found out, or the system does not let it in.
     Unmet,
     Refused,
     /// An answer is not taken.
@@ -30,7 +30,7 @@ pub(crate) enum Kind {
     /// A grant has ended with its worker.
     Gone,
     Moved,
-    /// Who waits for a completion could not be woken at the end.
+    /// A client that sleeps until a completion could not be woken at the end.
     Unwoken,
     /// The memory of a grant could not be given back.
     Unfreed,
@@ -38,7 +38,7 @@ pub(crate) enum Kind {
     Late,
     /// A grant holds up its worker.
     HoldsUp,
-    /// A worker could not do what it was told.
+    /// A worker could not obey an order.
     Failed,
     /// A worker wrote to its standard error.
     Said,
@@ -49,7 +49,7 @@ pub(crate) enum Kind {
 /// A limit that is used up and comes back.
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
-    /// When as many lines as ever may be written at once.
+    /// The time at which a whole burst may be written again.
     full_at: Instant,
     left_out: u64,
 }
@@ -63,7 +63,7 @@ impl Bucket {
         self.full_at <= now
     }
 
-    /// Takes a line from it, where there is one.
+    /// Takes a line from the bucket, if there is one.
     fn take(&mut self, now: Instant) -> Option<LeftOut> {
         let full_at = self.full_at.max(now) + PACE;
         if full_at > now + BURST * PACE {
@@ -75,12 +75,12 @@ impl Bucket {
     }
 }
 
-/// How many lines were left out before one that is written.
+/// The number of lines that were left out before one that is written.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct LeftOut(u64);
 
 impl LeftOut {
-    /// None where there were none, so that the line does not mention them.
+    /// Returns the number, or none for zero, so that the line does not mention it.
     pub(crate) fn count(&self) -> Option<u64> {
         (self.0 > 0).then_some(self.0)
     }
@@ -88,9 +88,9 @@ impl LeftOut {
 
 /// Decides which lines are written.
 pub(crate) struct Chatter {
-    /// By the user that causes the lines; none where that is nobody in particular.
+    /// The limits by the user that causes the lines; none where that is nobody in particular.
     buckets: HashMap<(Option<u32>, Kind), Bucket>,
-    /// For all others, when there are too many.
+    /// The limit that all others share when there are too many.
     rest: Bucket,
 }
 
@@ -99,7 +99,8 @@ impl Chatter {
         Chatter { buckets: HashMap::new(), rest: Bucket::new(Instant::now()) }
     }
 
-    /// Whether a line of that kind may be written now that this user has caused.
+    /// Decides whether a line of this kind that this user has caused may be written now. If so, returns how
+    /// many were left out before it.
     pub(crate) fn may_say(&mut self, uid: Option<u32>, kind: Kind) -> Option<LeftOut> {
         self.may_say_at(Instant::now(), uid, kind)
     }
@@ -112,7 +113,8 @@ impl Chatter {
         self.buckets.entry(key).or_insert_with(|| Bucket::new(now)).take(now)
     }
 
-    /// Makes room for one more limit: who has caused no line for the longest time needs none.
+    /// Makes room for one more limit, by forgetting the full one that has been full the longest. Returns
+    /// false when every limit is in use.
     fn has_room(&mut self, now: Instant) -> bool {
         if self.buckets.len() < MOST_BUCKETS {
             return true;
@@ -120,14 +122,14 @@ impl Chatter {
         let full = self.buckets.iter().filter(|(_, bucket)| bucket.is_full(now));
         let Some((&oldest, _)) = full.min_by_key(|(_, bucket)| bucket.full_at) else { return false };
         if let Some(bucket) = self.buckets.remove(&oldest) {
-            // Somebody is told.
+            // The next line of the rest tells the number.
             self.rest.left_out += bucket.left_out;
         }
         true
     }
 }
 
-/// Writes a line of the log that a user has caused, unless he has caused too many of its kind:
+/// Writes a log line that a user has caused, unless the user has caused too many of its kind:
 /// `say!(chatter, uid, kind, level, fields of the line…)`.
 macro_rules! say {
     ($chatter:expr, $uid:expr, $kind:expr, $level:ident, $($line:tt)+) => {
@@ -177,13 +179,13 @@ mod tests {
         for uid in 0..MOST_BUCKETS as u32 {
             assert_eq!(written(&mut chatter, now, uid, Kind::Ended, 1), 1);
         }
-        // All of them are in use, so all others share one.
+        // All limits are in use, so everybody else shares one.
         for uid in 0..2 * BURST {
             let said = written(&mut chatter, now, 5000 + uid, Kind::Ended, 1);
             assert_eq!(said, usize::from(uid < BURST));
         }
         assert_eq!(chatter.buckets.len(), MOST_BUCKETS);
-        // Whoever has one keeps it.
+        // A user who has a limit keeps it.
         assert_eq!(written(&mut chatter, now, 3, Kind::Ended, 100), BURST_LINES - 1);
         // Some time later only that one is in use.
         let later = now + 2 * PACE;

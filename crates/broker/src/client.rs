@@ -1,4 +1,4 @@
-//! The clients: their connections, and what they ask for.
+//! Clients: their connections, and their requests.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -15,42 +15,44 @@ use crate::link::{Link, Shared};
 use crate::place::Visitor;
 use crate::poll::{Event, Interest, Token};
 
-/// Connections of one user with descriptors that wait to be closed.
+/// The most connections of one user that may wait to be closed on the disposal's threads.
 const MOST_DOOMED: usize = 64;
-/// Newcomers that are let in before the others' turn.
+/// The number of newcomers that are let in before the others have their turn.
 const NEWCOMERS: usize = 16;
-/// Messages of one client that are read before the others' turn.
+/// The number of messages of one client that are read before the others have their turn.
 const REQUESTS: usize = 4;
 
-/// What a connection is charged.
+/// The charge for a connection.
 pub(crate) const CONNECTION: Amounts =
     Amounts::new(&[(Resource::Connections, 1), (Resource::Descriptors, 1)]);
-/// What of it does not remain when it has a grant.
+/// The part of the charge that ends when the connection has a grant.
 const UNGRANTED: Amounts = Amounts::new(&[(Resource::Connections, 1)]);
 
 /// A connection.
 pub(crate) struct Client {
     pub(crate) link: Link,
     pub(crate) peer: Peer,
-    /// Its grant.
+    /// The number of its grant.
     pub(crate) grant: Option<u64>,
-    /// It asked for something and is answered later; until then nothing more is read from it.
+    /// True while an answer is outstanding. Until then nothing more is read from it.
     pub(crate) waits: bool,
     interest: Interest,
-    /// Who is charged for it.
+    /// The account that is charged.
     pub(crate) account: Account,
-    /// Its grants that have ended, whose memory it may still look at.
+    /// The grants it had that have ended, whose memory it may still look at.
     pub(crate) looks_at: Vec<u64>,
-    /// When it last asked for something.
+    /// The time of its last request.
     pub(crate) heard: Instant,
-    /// Whether it was sent a grant that it may not have taken.
+    /// True when it was sent a grant that it may not have received yet.
     pub(crate) was_handed: bool,
-    /// Tells when its process ends: known when it has a grant, where the system can tell.
+    /// A descriptor that tells when its process ends. There is one when the client has a grant, where the
+    /// system can tell.
     pub(crate) process: Option<OwnedFd>,
 }
 
 impl Client {
-    /// What is waited for now: a client is heard when it was answered and took the answer.
+    /// Returns what to wait for now: a client is read from only when it was answered and has taken the
+    /// answer.
     fn interest(&self) -> Interest {
         let clear = self.link.is_clear();
         Interest { read: clear && !self.waits, write: !clear }
@@ -104,11 +106,12 @@ impl Broker {
         }
     }
 
-    /// Who is at the other end of a new connection.
+    /// Finds out who is at the other end of a new connection.
     fn meet(&mut self, socket: Socket) -> Option<(Link, Peer)> {
         let uid = socket.peer().ok().map(|peer| peer.uid);
         let link = Link::new(socket, &self.disposal, uid);
-        // One that connected before the listener refused descriptors may have sent some already. No more come.
+        // A client that connected before the listener refused descriptors may have sent some already. No more
+        // come.
         if self.config.refuse_descriptors && link.is_guarded() {
             let _ = link.socket().refuse_descriptors();
         }
@@ -160,7 +163,7 @@ impl Broker {
         }
     }
 
-    /// A connection has a grant now, or has none any more.
+    /// Records that a connection now has a grant, or has none any more, and adjusts its charge.
     pub(crate) fn bind(&mut self, id: u64, grant: Option<u64>) {
         let Some(client) = self.clients.get_mut(&id) else { return };
         let (had, account) = (client.grant.is_some(), client.account);
@@ -178,17 +181,17 @@ impl Broker {
         }
     }
 
-    /// Refuses somebody who is not let in.
+    /// Refuses a client that is not let in.
     fn turn_away(&mut self, link: &Link, peer: &Peer, detail: &str) {
         let why = Refusal::Exhausted;
         self.counters.refused(why);
         let (pid, uid) = (peer.pid, peer.uid);
         say!(self.chatter, Some(uid), Kind::TurnedAway, warn, pid, uid, detail, "turned away");
-        // Who does not take it sees the end of the connection.
+        // A client that does not take the refusal sees the end of the connection.
         let _ = link.socket().try_send(&Reply::Refused { why, detail: detail.to_owned() }.encode(), &[]);
     }
 
-    /// A client says something, or takes something, or is gone.
+    /// Handles an event at a client: it says something, takes something, or is gone.
     pub(crate) fn hear_client(&mut self, id: u64, event: Event) {
         let Some(client) = self.clients.get_mut(&id) else { return };
         if event.write && client.link.flush().is_err() {
@@ -235,7 +238,7 @@ impl Broker {
         }
     }
 
-    /// A connection ends, and its grant with it.
+    /// Ends a connection, and its grant with it.
     pub(crate) fn leave(&mut self, id: u64) {
         let Some(mut client) = self.clients.remove(&id) else { return };
         self.idle.forget(id);
@@ -261,7 +264,8 @@ impl Broker {
             Ok(request) => request,
             Err(error) => {
                 self.refuse(id, Refusal::Message, error.to_string());
-                // Another version may still understand the answer; who talks nonsense is not listened to any longer.
+                // A client of another version may still understand the answer. One that talks nonsense is not
+                // listened to any longer.
                 if !matches!(error, Misunderstood::Version(_)) {
                     self.leave(id);
                 }
@@ -278,11 +282,11 @@ impl Broker {
         }
     }
 
-    /// Answers a client, which is listened to again.
+    /// Answers a client, and listens to it again.
     pub(crate) fn answer(&mut self, id: u64, reply: &Reply, with: Vec<Shared>) {
         let Some(client) = self.clients.get_mut(&id) else { return };
         client.waits = false;
-        // What it has taken by now it need not take later.
+        // This clears `was_handed` if it has received everything by now, before more is sent.
         client.leaves_untaken();
         match client.link.send(reply, with) {
             Ok(()) => self.wait_for_client(id),
@@ -301,7 +305,7 @@ impl Broker {
         }
     }
 
-    /// Refuses what a client asked for.
+    /// Refuses a client's request.
     pub(crate) fn refuse(&mut self, id: u64, why: Refusal, detail: String) {
         let Some(client) = self.clients.get(&id) else { return };
         self.counters.refused(why);

@@ -1,4 +1,4 @@
-//! What a broker is started with.
+//! The configuration of a broker.
 
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
@@ -7,41 +7,42 @@ use std::time::Duration;
 
 use crate::metrics::MetricsConfig;
 
-/// What a broker is started with.
+/// The configuration of a broker.
 #[derive(Debug)]
 pub struct Config {
-    /// Where clients connect.
+    /// The path at which clients connect.
     pub socket: PathBuf,
-    /// A socket that somebody else bound and listens at, as systemd does. Then nothing is made at `socket`.
+    /// A socket that somebody else bound and listens at, as systemd does. Nothing is bound at `socket` then.
     pub listener: Option<OwnedFd>,
-    /// The policy; without one only this process's own user and root get grants.
+    /// The policy file. Without one, only this process's own user and root get grants.
     pub policy: Option<PathBuf>,
-    /// How many workers, with one accelerator each.
+    /// The number of workers. Each has one accelerator.
     pub accelerators: usize,
-    /// The processors that workers are pinned to, in turn; with none they are not pinned.
+    /// The processors that workers are pinned to, in turn. When empty, workers are not pinned.
     pub pin: Vec<usize>,
-    /// How long an accelerator that has nothing to do looks for more before it sleeps.
+    /// The time that an idle accelerator polls for work before it sleeps.
     pub spin: Duration,
-    /// How long operations may be held for others to come.
+    /// The time for which operations may be held back so that others can join them.
     pub flush: Duration,
-    /// What a worker is.
+    /// The program that becomes a worker.
     pub worker: WorkerCommand,
-    /// Bytes of memory for keys of each worker, where the policy does not say. It is not taken before it is needed.
+    /// Bytes of memory for keys of each worker, where the policy does not say. They are not taken before they
+    /// are needed.
     pub key_memory: usize,
-    /// How metrics are served, if at all.
+    /// The way metrics are served, if at all.
     pub metrics: Option<MetricsConfig>,
-    /// Whether the workers keep their warnings to themselves.
+    /// True to have the workers keep their warnings to themselves.
     pub quiet: bool,
-    /// Whether the kernel is asked to refuse descriptors that clients send (Linux 6.16 and later can). Without it the
-    /// broker and its workers do what they do on older kernels: it is there so that both ways can be tested.
+    /// True to ask the kernel to refuse descriptors that clients send (Linux 6.16 and later can). When false,
+    /// the broker and its workers behave as on older kernels, so that both ways can be tested.
     pub refuse_descriptors: bool,
-    /// How long a worker that has orders may neither answer one nor show that it gets on, before it is taken for dead and
-    /// replaced.
+    /// The time after which a worker that has orders, but neither answers one nor shows progress, is taken
+    /// for dead and replaced.
     pub stuck: Duration,
 }
 
 impl Config {
-    /// The usual: one worker that is not pinned, at that socket.
+    /// The usual configuration: one worker that is not pinned, and a socket at that path.
     pub fn new(socket: PathBuf, worker: WorkerCommand) -> Self {
         Config {
             socket,
@@ -61,18 +62,18 @@ impl Config {
     }
 }
 
-/// A program that becomes a worker. Its standard input is the control socket; after the arguments here come those
-/// that [`Config`] implies.
+/// A program that becomes a worker. Its standard input is the control socket. The arguments that [`Config`]
+/// implies follow the ones given here.
 #[derive(Clone, Debug)]
 pub struct WorkerCommand {
     /// The program.
     pub program: PathBuf,
-    /// Its first arguments.
+    /// The first arguments of the program.
     pub arguments: Vec<OsString>,
 }
 
 impl WorkerCommand {
-    /// This program with the argument `worker`.
+    /// Runs this program with the argument `worker`.
     pub fn this_program() -> Self {
         WorkerCommand { program: "/proc/self/exe".into(), arguments: vec!["worker".into()] }
     }

@@ -22,34 +22,36 @@ use crate::progress::{LOOKS, Watch};
 use crate::said::Said;
 use crate::shown::Shown;
 
-/// How long an order may take before the broker goes on without the answer.
+/// The time that an order may take before the broker goes on without the answer.
 pub(crate) const LATE: Duration = Duration::from_secs(2);
-/// How long a worker may say nothing and not get on while there are orders, before it is killed: the usual for [`Config::stuck`]. While
-/// one of its counters changes it is busy, and not dead.
+/// The time for which a worker with orders may neither say anything nor make progress before it is killed:
+/// the usual [`Config::stuck`]. A worker whose counters change is busy, not dead.
 ///
-/// A grant that the control thread has in hand for half as long, while orders wait, is ended by itself; so is one at whose memory the
-/// accelerator's thread is most of the time for a quarter as long, while turns are slow. Else nothing is that long in hand there:
-/// turns are bounded, by half a millisecond at most as it was reckoned, whatever words clients submit.
+/// A single grant is ended earlier than the whole worker. One that the control thread works on for half as
+/// long, while orders wait, is ended by itself. So is one whose memory occupies the accelerator's thread most
+/// of the time for a quarter as long, while turns are slow. Nothing else takes that long there: turns are
+/// bounded by half a millisecond of estimated work, whatever words clients submit.
 pub(crate) const STUCK: Duration = Duration::from_secs(10);
-/// So many times as long it may answer nothing although its counters change: they are its own word.
+/// The multiple of that time for which a worker may answer nothing although its counters change. They are
+/// only its own claim.
 const PATIENCE: u32 = 6;
-/// A worker that lives so long has not failed to start.
+/// The time after which a worker counts as started successfully.
 const STEADY: Duration = Duration::from_secs(10);
-/// How long everything waits for a worker that was killed to end. After that it is looked at now and then.
+/// The time for which everything waits for a killed worker to end. After that it is checked now and then.
 const REAP: Duration = Duration::from_millis(50);
-/// How long the end of the broker waits for one.
+/// The time for which the end of the broker waits for a killed worker.
 const FAREWELL: Duration = Duration::from_secs(1);
-/// How long after a worker has died again and again another is started, at first and at most.
+/// The pause before a worker that dies again and again is restarted: the first one and the longest.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(30));
 
-/// What an order was for.
+/// The purpose of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// To serve a grant.
     Serve(u64),
-    /// To serve it no longer; whether its client has still to be told.
+    /// To stop serving it. `tell` is true while its client has yet to be told.
     Drop { grant: u64, tell: bool },
-    /// To serve it by another policy.
+    /// To serve it under another policy.
     Limit,
     /// To hand it to another worker.
     Release(u64),
@@ -57,12 +59,12 @@ pub(crate) enum Purpose {
     Adopt(u64),
     /// To count for the survey.
     Count,
-    /// To show how it gets on.
+    /// To show its progress.
     Watch,
 }
 
 impl Purpose {
-    /// The grant that has to do with it, where the order changes who has it.
+    /// Returns the grant that the order is about, where the order changes who has it.
     pub(crate) fn grant(self) -> Option<u64> {
         match self {
             Purpose::Serve(grant)
@@ -80,11 +82,11 @@ struct Pending {
     /// The message it was sent in.
     ticket: u64,
     given: Instant,
-    /// Whether the broker has gone on without the answer.
+    /// True when the broker has gone on without the answer.
     late: bool,
 }
 
-/// What became of an order.
+/// The result of an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Done,
@@ -95,18 +97,18 @@ pub(crate) enum Outcome {
     Died,
 }
 
-/// What is to be done about a worker that has orders and does not answer.
+/// The verdict on a worker that has orders and does not answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// Nothing: it answers, or it is busy.
+    /// The worker answers, or it is busy.
     Wait,
-    /// A grant keeps it from everything else, as it says itself.
+    /// One grant, by the worker's own account, keeps it from everything else.
     HeldUp(u64),
-    /// Its threads stand still, or it has answered nothing for far too long.
+    /// The worker's threads stand still, or it has answered nothing for far too long.
     Dead,
 }
 
-/// What a worker says of itself when it is ready.
+/// A worker's description of itself when it is ready.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Traits {
     pub(crate) sandbox: Shown,
@@ -119,17 +121,17 @@ pub(crate) struct Process {
     pidfd: OwnedFd,
     pub(crate) link: Link,
     pending: VecDeque<Pending>,
-    /// Moves that it has begun, and since when.
+    /// The moves that it has begun, with their times.
     begun: Vec<(Purpose, Instant)>,
-    /// When it last answered, or was first given something to answer.
+    /// The time of its last answer, or of the first order it could answer.
     heard: Instant,
     started: Instant,
     watch: Watch,
-    /// What it writes to its standard error, until it has said too much.
+    /// The worker's standard error, until it has said too much.
     pub(crate) said: Option<Said>,
     /// None until it says that it is ready.
     pub(crate) traits: Option<Traits>,
-    /// It is dead, or might as well be.
+    /// True when it is dead, or might as well be.
     pub(crate) broken: bool,
 }
 
@@ -140,14 +142,15 @@ pub(crate) struct Worker {
     pub(crate) process: Option<Process>,
     pub(crate) restarts: u64,
     stuck: Duration,
-    /// Whether there are several grants: then it is looked at although nothing is asked of it, because one may hold up another.
+    /// True when there are several grants. The worker is watched then even without orders, because one grant
+    /// may hold up another.
     pub(crate) is_shared: bool,
-    /// How often it went to sleep, when last counted.
+    /// The number of times it went to sleep, when last counted.
     pub(crate) sleeps: u64,
-    /// How many processes in a row did not live long.
+    /// The number of processes in a row that did not live long.
     failures: u32,
     pub(crate) restart_at: Option<Instant>,
-    /// Processes that were killed and have not ended: something that the kernel does for them takes its time.
+    /// Killed processes that have not ended, because the kernel is still busy on their behalf.
     dying: Vec<Process>,
 }
 
@@ -168,7 +171,7 @@ impl Worker {
         }
     }
 
-    /// Whether it takes grants.
+    /// Returns true when it takes grants.
     pub(crate) fn is_ready(&self) -> bool {
         self.process.as_ref().is_some_and(|process| process.traits.is_some() && !process.broken)
     }
@@ -184,7 +187,7 @@ impl Worker {
         let progress = Watch::new()?;
         let (said, errors) = Said::new()?;
         if config.refuse_descriptors {
-            // Where the kernel can't, the link looks out for them.
+            // On kernels that can't, the link looks out for descriptors itself.
             let _ = here.refuse_descriptors();
         }
         let mut child = self.command(config, there, errors).spawn()?;
@@ -207,7 +210,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Its program, which has nothing of this process but where messages go.
+    /// Returns the command of its program, which inherits nothing from this process but its control socket
+    /// and pipe.
     fn command(&self, config: &Config, control: Socket, errors: PipeWriter) -> Command {
         let mut command = Command::new(&config.worker.program);
         command.args(&config.worker.arguments);
@@ -220,15 +224,15 @@ impl Worker {
         command.stderr(errors);
         command.env_clear();
         command.envs(std::env::var_os(VARIABLE).map(|mask| (VARIABLE, mask)));
-        // An interrupt from the terminal is the broker's affair, which lets workers finish.
+        // The broker handles an interrupt from the terminal, and lets workers finish.
         command.process_group(0);
         command
     }
 
-    /// Gives it an order, which is sent now or when the worker takes it.
+    /// Gives it an order, which is sent now or as soon as the worker takes it.
     ///
     /// # Errors
-    /// What became of it, where that is known already.
+    /// The outcome, where it is known already.
     pub(crate) fn order(
         &mut self,
         order: &Order,
@@ -253,7 +257,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Takes back an order that the worker was not sent yet; whether it could be.
+    /// Takes back an order that the worker was not sent yet. Returns false when it was sent.
     pub(crate) fn withdraw(&mut self, purpose: Purpose) -> bool {
         let Some(process) = &mut self.process else { return false };
         let Some(at) = process.pending.iter().position(|pending| pending.purpose == purpose) else {
@@ -266,46 +270,48 @@ impl Worker {
         withdrawn
     }
 
-    /// Sends what was kept.
+    /// Sends the messages that were kept.
     pub(crate) fn flush(&mut self, poll: &Poll) {
         let Some(process) = &mut self.process else { return };
         process.broken |= process.link.flush().is_err();
         process.wait_for_more(self.index, poll);
     }
 
-    /// What the order was for that is answered next.
+    /// Returns the purpose of the order that is answered next.
     pub(crate) fn first(&self) -> Option<Purpose> {
         self.process.as_ref()?.pending.front().map(|pending| pending.purpose)
     }
 
-    /// It has said something.
+    /// Records that it has said something.
     pub(crate) fn was_heard(&mut self) {
         if let Some(process) = &mut self.process {
             process.heard = Instant::now();
         }
     }
 
-    /// It has answered: what the order was for, and whether the broker has gone on without the answer.
+    /// Records its answer. Returns the purpose of the order, and whether the broker has gone on without the
+    /// answer.
     pub(crate) fn answered(&mut self) -> Option<(Purpose, bool)> {
         let pending = self.process.as_mut()?.pending.pop_front()?;
         Some((pending.purpose, pending.late))
     }
 
-    /// It has begun a move.
+    /// Records that it has begun a move.
     pub(crate) fn has_begun(&mut self, purpose: Purpose) {
         if let Some(process) = &mut self.process {
             process.begun.push((purpose, Instant::now()));
         }
     }
 
-    /// A move has ended, for better or worse: what it was; none where there was none.
+    /// Records the end of a move, successful or not. Returns its purpose, or none where no such move had
+    /// begun.
     pub(crate) fn has_moved(&mut self, grant: u64) -> Option<Purpose> {
         let begun = &mut self.process.as_mut()?.begun;
         let at = begun.iter().position(|(purpose, _)| purpose.grant() == Some(grant))?;
         Some(begun.swap_remove(at).0)
     }
 
-    /// Orders that have just become late.
+    /// Returns the purposes of orders that have just become late.
     pub(crate) fn late(&mut self, now: Instant) -> Vec<Purpose> {
         let Some(process) = &mut self.process else { return Vec::new() };
         let is_late = |pending: &&mut Pending| !pending.late && now >= pending.given + LATE;
@@ -317,12 +323,12 @@ impl Worker {
         .collect()
     }
 
-    /// The page in which it is to show how it gets on, once.
+    /// Returns the page in which it is to show its progress, the first time.
     pub(crate) fn page(&mut self) -> Option<Shared> {
         self.process.as_mut()?.watch.take_memory()
     }
 
-    /// When its counters are to be looked at next: often while something is asked of it; seldom, or never, else.
+    /// Returns when to look at its counters next: often while it has orders, seldom or never otherwise.
     fn look_at(&self) -> Option<Instant> {
         let process = self.process.as_ref()?;
         if process.traits.is_none() {
@@ -331,12 +337,12 @@ impl Worker {
         let orders = !process.pending.is_empty();
         let orders = orders.then(|| process.watch.looked.max(process.heard) + self.stuck / LOOKS);
         let turns = self.is_shared.then(|| process.watch.looked + self.stuck / process.watch.rest());
-        // It has a limit of its own for each.
+        // Each move has a limit of its own.
         let moves = process.begun.iter().map(|(_, begun)| *begun + PATIENCE * self.stuck).min();
         [orders, turns, moves].into_iter().flatten().min()
     }
 
-    /// Looks whether it gets on, if it is time to.
+    /// Looks for progress, if it is time to.
     pub(crate) fn look(&mut self, now: Instant) -> Verdict {
         if self.look_at().is_none_or(|at| now < at) {
             return Verdict::Wait;
@@ -363,12 +369,12 @@ impl Worker {
         }
     }
 
-    /// Whether it does not answer because it has much to do, as far as that can be seen.
+    /// Returns true when it does not answer because it is busy, as far as that can be seen.
     pub(crate) fn is_busy(&self) -> bool {
         self.process.as_ref().is_some_and(|process| process.watch.moved.elapsed() < LATE.min(self.stuck))
     }
 
-    /// When something about it has to be done, whatever happens.
+    /// Returns the next time at which something about it must be done even without an event.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let orders = self.process.iter().flat_map(|process| &process.pending);
         let late = orders.filter(|pending| !pending.late).map(|pending| pending.given + LATE).min();
@@ -376,12 +382,13 @@ impl Worker {
         [late, self.look_at(), self.restart_at, reap].into_iter().flatten().min()
     }
 
-    /// Forgets processes that were killed and have ended meanwhile.
+    /// Forgets killed processes that have ended meanwhile.
     pub(crate) fn reap(&mut self) {
         self.dying.retain_mut(|process| !process.has_ended());
     }
 
-    /// Its process is no more, or is no use: what it has not answered. Another is to be started some time later.
+    /// Clears away its process, which is dead or useless, and returns the purposes of its unanswered orders.
+    /// Another process is started some time later.
     pub(crate) fn bury(&mut self, poll: &Poll) -> Vec<Purpose> {
         let Some(mut process) = self.process.take() else { return Vec::new() };
         poll.remove(&process.link);
@@ -406,7 +413,7 @@ impl Worker {
         unanswered
     }
 
-    /// A process could not be started.
+    /// Records that a process could not be started.
     pub(crate) fn failed_to_start(&mut self) {
         self.failures += 1;
         self.restart_at = Some(Instant::now() + self.pause());
@@ -420,28 +427,28 @@ impl Worker {
         }
     }
 
-    /// Asks it to end, in the end.
+    /// Asks it to end, when the broker stops.
     pub(crate) fn dismiss(&mut self) {
         if let Some(process) = &mut self.process {
             process.broken |= process.link.send(&Order::Stop {}, Vec::new()).is_err();
         }
     }
 
-    /// It is known that its process has ended.
+    /// Stops watching for the end of its process, which has ended.
     pub(crate) fn forget_end(&self, poll: &Poll) {
         if let Some(process) = &self.process {
             poll.remove(&process.pidfd);
         }
     }
 
-    /// Takes what it says, and does nothing about it.
+    /// Discards everything it says.
     pub(crate) fn discard(&mut self) {
         if let Some(process) = &mut self.process {
             while matches!(process.link.receive(), Ok(Some(_))) {}
         }
     }
 
-    /// Whether its process has ended by itself.
+    /// Returns true when its process has ended by itself.
     pub(crate) fn has_ended(&mut self) -> bool {
         self.process.as_mut().is_none_or(Process::has_ended)
     }
@@ -452,12 +459,12 @@ impl Process {
         !matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Waits for its end, but not for ever: a process that was killed ends when the kernel has closed what it had. How
-    /// it ended, if it did.
+    /// Waits for its end, but not for ever: a killed process ends only when the kernel has closed everything
+    /// it had. Returns how it ended, if it did.
     fn wait(&mut self, limit: Duration) -> Option<ExitStatus> {
         let limit = Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: i64::from(limit.subsec_nanos()) };
         let mut polled = [PollFd::new(&self.pidfd, PollFlags::IN)];
-        // Interrupted, it is looked at again later.
+        // If the wait is interrupted, the process is checked again later.
         let _ = poll(&mut polled, Some(&limit));
         self.child.try_wait().ok().flatten()
     }
@@ -470,7 +477,7 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.child.kill();
-        // One that does not end goes to whoever adopts orphans.
+        // A process that does not end is left to whoever adopts orphans.
         self.wait(FAREWELL);
     }
 }

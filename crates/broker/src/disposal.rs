@@ -1,15 +1,17 @@
-//! Where sockets are closed that may hold descriptors of strangers, on kernels that can't refuse those (Linux before
-//! 6.16): on threads that serve nobody.
+//! Closes sockets that may hold descriptors of strangers, on threads that serve nobody. Kernels before Linux
+//! 6.16 can't refuse such descriptors.
 //!
-//! To close such a socket closes what is in its queue, and that takes as long as a stranger likes. So it happens on a few
-//! threads which are started when there is something to close and end when there is nothing more. A signal interrupts
-//! them again and again: a TCP socket does not linger for a thread that has one pending. What does not heed signals (a pipe
-//! whose lock is held by a page fault that somebody serves, a file system in user space) keeps its thread, and the other
-//! sockets wait, parked. When [`FULL`] are held, nobody new is let in until there is room again; whoever is in
-//! is served as ever. The process never waits for any of it, not even when it ends.
+//! Closing such a socket closes the descriptors in its queue, which takes as long as a stranger likes. So it
+//! happens on a few threads that start when there is something to close and end when there is nothing more. A
+//! signal interrupts them again and again, because a TCP socket does not linger for a thread that has a
+//! signal pending. A descriptor that ignores signals (a pipe whose lock is held by a page fault that somebody
+//! serves, a file system in user space) keeps its thread, and the other sockets wait, parked. When [`FULL`]
+//! sockets are held, no newcomer is let in until there is room again; clients that are in are served as ever.
+//! The process never waits for any of this, not even when it ends.
 //!
 //! # Safety
-//! The one system call that has no safe wrapper names no memory: it sends this process a signal that has a handler.
+//! The one system call without a safe wrapper passes no memory: it sends this process a signal that has a
+//! handler.
 #![allow(unsafe_code)]
 
 use std::collections::VecDeque;
@@ -21,16 +23,17 @@ use std::time::Duration;
 
 use rustix::thread::gettid;
 
-/// So many threads close at a time.
+/// The number of threads that close at a time.
 const CLOSERS: usize = 8;
-/// When so many sockets are held, nobody new is let in.
+/// The number of held sockets at which newcomers are no longer let in.
 const FULL: usize = 256;
-/// How often those that close are interrupted, at first and at most: it is less often as long as nothing comes of it.
+/// The pause between interrupts of closing threads: the first one and the longest. It grows as long as
+/// nothing comes of them.
 const NUDGES: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(100));
-/// Its default is to be ignored, so who does not expect it is not harmed.
+/// The signal's default is to be ignored, so it harms nobody who does not expect it.
 const NUDGE: libc::c_int = libc::SIGURG;
 
-/// A socket to be closed, and whose it was.
+/// A socket to be closed, and the user it belonged to.
 struct Doomed {
     descriptor: OwnedFd,
     uid: Option<u32>,
@@ -46,9 +49,9 @@ struct Busy {
 struct State {
     parked: VecDeque<Doomed>,
     busy: Vec<Busy>,
-    /// Threads that close, whether or not they have begun.
+    /// The threads that close, including those that have yet to begin.
     closers: usize,
-    /// Whether the thread that looks after them is there.
+    /// True while the thread that looks after them runs.
     is_kept: bool,
     closed: u64,
 }
@@ -65,29 +68,29 @@ struct Shared {
     changed: Condvar,
 }
 
-/// Where sockets are closed. Copies are the same place.
+/// The threads that close sockets, and the sockets that wait for them. Clones share both.
 #[derive(Clone, Default)]
 pub(crate) struct Disposal(Arc<Shared>);
 
 impl Disposal {
-    /// Closes a socket some time, on another thread.
+    /// Closes a socket some time later, on another thread.
     pub(crate) fn take(&self, descriptor: OwnedFd, uid: Option<u32>) {
         let mut state = self.0.lock();
         state.parked.push_back(Doomed { descriptor, uid });
         if !state.is_kept {
             let shared = self.0.clone();
-            // Without a thread it stays parked, and the next one tries again.
+            // Without a thread the socket stays parked, and the next call tries again.
             state.is_kept = start("keeper", move || shared.keep()).is_ok();
         }
         self.0.changed.notify_all();
     }
 
-    /// Whether so many sockets wait to be closed that nobody new is to be let in.
+    /// Returns true when so many sockets wait to be closed that no newcomer may be let in.
     pub(crate) fn is_full(&self) -> bool {
         self.0.lock().held() >= FULL
     }
 
-    /// How many of a user's sockets wait to be closed.
+    /// Returns how many of a user's sockets wait to be closed.
     pub(crate) fn held_of(&self, uid: u32) -> usize {
         let state = self.0.lock();
         let parked = state.parked.iter().map(|doomed| doomed.uid);
@@ -106,9 +109,9 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts threads that close and interrupts them, until nothing is left. It closes nothing itself.
+    /// Starts closing threads and interrupts them, until nothing is left. It closes nothing itself.
     fn keep(self: Arc<Self>) {
-        // That there is a handler is all that counts. Without one, threads wait as long as they are made to.
+        // All that counts is that a handler exists. Without one, threads wait as long as strangers make them.
         let _ = signal_hook::flag::register(NUDGE, Arc::default());
         let (mut pause, mut closed) = (NUDGES.0, 0);
         let mut state = self.lock();
@@ -128,7 +131,7 @@ impl Shared {
         state.is_kept = false;
     }
 
-    /// Closes what is parked, until nothing is.
+    /// Closes parked sockets until there are none.
     fn close(&self) {
         let thread = gettid().as_raw_nonzero().get();
         let mut state = self.lock();
@@ -145,7 +148,8 @@ impl Shared {
     }
 }
 
-/// Interrupts a thread of this process. Where that one has ended, whoever has its number now is not disturbed.
+/// Interrupts a thread of this process. If that one has ended and another process has its number, that
+/// process is not disturbed.
 fn nudge(thread: i32) {
     let process = rustix::process::getpid().as_raw_nonzero().get();
     // SAFETY: see the file's head.
@@ -160,7 +164,7 @@ mod tests {
     use std::os::fd::AsFd;
     use std::time::Instant;
 
-    /// A TCP socket that takes that long to close, and the end that does not read.
+    /// Makes a TCP socket that takes that long to close. The other end does not read.
     fn lingering(seconds: u64) -> (OwnedFd, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -203,7 +207,7 @@ mod tests {
     fn so_many_are_held_and_then_nobody_is_let_in() {
         let disposal = Disposal::default();
         let null = || std::fs::File::open("/dev/null").unwrap().into();
-        // As if none of them could be closed.
+        // This keeps the threads from starting, as if no socket could be closed.
         disposal.0.lock().is_kept = true;
         for _ in 0..FULL {
             assert!(!disposal.is_full());

@@ -1,4 +1,4 @@
-//! How grants end, and when what they were made of is free again: not before the worker has let go.
+//! The end of grants. A grant's memory and charges are freed only after its worker has let go.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use crate::grant::{Grant, Phase};
 use crate::ledger::Account;
 use crate::probes;
 
-/// What is left of a grant that no client has any more, while workers may still have it.
+/// The remains of a grant that no client has any more, while workers may still have it.
 pub(crate) struct Remains {
     memory: [Arc<Memory>; 2],
-    /// Whose it was.
+    /// The user it belonged to.
     uid: u32,
     /// The worker that it was made for.
     worker: usize,
@@ -27,12 +27,12 @@ pub(crate) struct Remains {
 /// Grants that have ended for their clients, and not yet for their workers.
 pub(crate) type Ending = BTreeMap<u64, Remains>;
 
-/// How long nothing is granted to the users of an account of which a grant has held up its worker. When another one does so meanwhile
-/// all of them end.
+/// The time for which the users of an account are granted nothing after one of their grants has held up its
+/// worker. If another one does so meanwhile, all of them end.
 const BARRED: Duration = Duration::from_secs(60);
 
 impl Broker {
-    /// Ends a grant as far as its client is concerned, and answers who waits for that.
+    /// Ends a grant as far as its client is concerned, and answers the clients who wait for that.
     pub(crate) fn finish(&mut self, id: u64, state: u64, answer: &Reply) {
         let Some(grant) = self.retire(id, state) else { return };
         let (pid, uid) = (grant.peer.pid, grant.peer.uid);
@@ -48,14 +48,15 @@ impl Broker {
         self.let_go_of_key_end(id);
     }
 
-    /// A worker has had one grant in hand for so long that the orders about others wait: that grant ends, and no other.
+    /// Ends one grant on which a worker has worked for so long that orders about others wait. No other grant
+    /// ends.
     pub(crate) fn end_singly(&mut self, worker: usize, id: u64) {
         let Some(grant) = self.grants.get(&id) else { return };
         let serves = match grant.phase {
             Phase::Moving { to, .. } => [grant.worker, to].contains(&worker),
             _ => grant.worker == worker,
         };
-        // Of others it has nothing to say.
+        // A worker has no say about grants that it does not serve.
         if !serves {
             return;
         }
@@ -63,7 +64,7 @@ impl Broker {
         let (account, now) = (self.policy.account(uid), Instant::now());
         let again = self.ledger.barred(account, now).is_some();
         if self.policy.lets_others_in() {
-            // It would hold up others from the next one.
+            // The same client could otherwise hold up others with its next grant.
             self.ledger.bar(account, BARRED, now);
         }
         say!(
@@ -80,7 +81,7 @@ impl Broker {
                 self.finish(id, STATE_REVOKED, &Reply::End {});
                 self.order_drop(worker, id, false);
             }
-            // What waits for an answer has one when it is late.
+            // The order that is outstanding is answered, or concluded as late.
             Phase::Preparing | Phase::Serving | Phase::Ending => {}
             Phase::Moving { to, adopted, .. } => {
                 let detail = "the grant held up its worker while it moved, which ended it".to_owned();
@@ -95,7 +96,7 @@ impl Broker {
         }
     }
 
-    /// Takes all grants of an account back.
+    /// Revokes all grants of an account.
     fn revoke_all(&mut self, account: Account) {
         let its = |(_, grant): &(&u64, &Grant)| self.policy.account(grant.peer.uid) == account;
         for id in self.grants.iter().filter(its).map(|(id, _)| *id).collect::<Vec<_>>() {
@@ -103,9 +104,9 @@ impl Broker {
         }
     }
 
-    /// A client has gone, and nobody will use its grant any more.
+    /// Ends the grant of a client that has gone, so that nobody will use it any more.
     pub(crate) fn abandon(&mut self, id: u64) {
-        // A child that it forked may still look at it.
+        // A forked child may still look at the state page.
         let Some(grant) = self.retire(id, STATE_GONE) else { return };
         let (pid, uid) = (grant.peer.pid, grant.peer.uid);
         say!(self.chatter, Some(uid), Kind::Ended, info, grant = id, pid, uid, "ended");
@@ -113,10 +114,10 @@ impl Broker {
         match grant.phase {
             Phase::Live => self.order_drop(grant.worker, id, false),
             Phase::Serving => self.withdraw(grant.worker, id),
-            // Who has not answered yet is told when it has.
+            // A worker that has not answered yet is told to drop it when it does.
             Phase::Moving { to, adopted: true, .. } => self.order_drop(to, id, false),
             Phase::Moving { .. } | Phase::Ending => {}
-            // Its end is seen to when the memory is there.
+            // The grant is cleaned up when its memory is there.
             Phase::Preparing => {}
         }
         self.let_go_of_key_end(id);
@@ -138,7 +139,7 @@ impl Broker {
         self.ledger.keep_until_freed(id);
         self.ending
             .insert(id, Remains { memory: grant.shares.memory(), uid: grant.peer.uid, worker: grant.worker });
-        // Its buffers hold what was to be computed, and completions that it has not looked at.
+        // The client may still read its inputs, and completions that it has not looked at.
         if grant.key_end.is_none()
             && let Some(client) = self.clients.get_mut(&grant.client)
         {
@@ -149,7 +150,7 @@ impl Broker {
         Some(grant)
     }
 
-    /// Takes back an order to serve a grant that the worker has not even been sent.
+    /// Takes back an order to serve a grant if the worker was not even sent it.
     fn withdraw(&mut self, worker: usize, id: u64) {
         if self.crew[worker].withdraw(Purpose::Serve(id)) {
             self.key_ends.answered(Purpose::Serve(id));
@@ -158,7 +159,7 @@ impl Broker {
         }
     }
 
-    /// The memory is there of a grant that has ended meanwhile. No worker was told of it.
+    /// Cleans up after a grant that ended while its memory was being taken. No worker was told of it.
     pub(crate) fn was_prepared_for_nobody(&mut self, id: u64) {
         self.ledger.answered(id);
         if let Some(worker) = self.ending.get(&id).map(|remains| remains.worker) {
@@ -167,7 +168,7 @@ impl Broker {
         self.let_go_of_key_end(id);
     }
 
-    /// An order about a grant was answered, or never will be.
+    /// Accounts for an order about a grant that was answered, or never will be.
     pub(crate) fn account_for(&mut self, worker: usize, purpose: Purpose, outcome: &Outcome) {
         let Some(id) = purpose.grant().filter(|_| *outcome != Outcome::Late) else { return };
         self.ledger.answered(id);
@@ -181,14 +182,14 @@ impl Broker {
         }
     }
 
-    /// A worker has nothing of a grant any more.
+    /// Records that a worker has nothing of a grant any more.
     fn free(&mut self, worker: usize, id: u64) {
         if self.ledger.leave(id, worker) {
             self.give_back(id);
         }
     }
 
-    /// A client has left, or asks for another grant: it looks at its old ones no more.
+    /// Records that a client has left or asks for another grant, and so no longer looks at its old ones.
     pub(crate) fn look_away(&mut self, grants: Vec<u64>) {
         for id in grants {
             if self.ledger.leave_to_look(id) {
@@ -197,22 +198,22 @@ impl Broker {
         }
     }
 
-    /// A worker is dead, and its grants have been ended.
+    /// Frees all that a dead worker had. Its grants have been ended.
     pub(crate) fn free_all(&mut self, worker: usize) {
         for id in self.ledger.lose(worker) {
             self.give_back(id);
         }
     }
 
-    /// Has the memory of a grant given back to the system, even where the client keeps a descriptor or a mapping. It stays charged
-    /// until that is done.
+    /// Has the memory of a grant given back to the system, even where the client keeps a descriptor or a
+    /// mapping. It stays charged until that is done.
     pub(crate) fn give_back(&mut self, id: u64) {
         let Some(Remains { memory, uid, .. }) = self.ending.remove(&id) else { return };
         let errand = Errand { grant: id, uid, what: What::Free(memory) };
         self.errands.send(self.policy.account(uid), errand);
     }
 
-    /// Hears what has been done about grants: new ones, and those that have ended.
+    /// Handles finished errands, for new grants and for those that have ended.
     pub(crate) fn hear_done(&mut self) {
         for Done { grant, result, .. } in self.preparing.done() {
             self.prepared(grant, result);
@@ -226,7 +227,7 @@ impl Broker {
             let (kind, what) = if frees {
                 (Kind::Unfreed, "the memory of a grant can't be given back while its client keeps it")
             } else {
-                // It sees the state all the same, when its wait times out.
+                // The client sees the state anyway when its wait times out.
                 (Kind::Unwoken, "a client could not be woken")
             };
             say!(self.chatter, Some(uid), kind, warn, grant, uid, %error, "{what}");
@@ -241,7 +242,7 @@ impl Broker {
         self.errands.send(self.policy.account(uid), errand);
     }
 
-    /// Whose grant an order is about, as long as that is known.
+    /// Returns the user whose grant an order is about, as long as that is known.
     pub(crate) fn whose(&self, purpose: Purpose) -> Option<u32> {
         let id = purpose.grant()?;
         let granted = self.grants.get(&id).map(|grant| grant.peer.uid);

@@ -1,9 +1,11 @@
-//! What takes long with the memory of grants: on threads that serve nobody.
+//! Slow work on the memory of grants, on threads that serve nobody.
 //!
-//! New memory is taken from the system for as long as its size says. How long other things take is up to the tenant who has the memory,
-//! too. To make a hole of memory waits in line for all others who do, and looks through every mapping of it in every process; to write a word there waits until a hole is made that somebody else began. Neither can be interrupted. So it
-//! happens on a few threads, which are started when there is something to do. Each account has one of them at a time, and its errands are done
-//! in the order in which they came: one tenant holds up what is its own, and no other's. The event loop hears what has been done.
+//! Taking memory from the system lasts as long as its size says. The duration of other work is up to the
+//! tenant who has the memory, too. Punching a hole waits in line for all others who do, and walks every
+//! mapping of the memory in every process; writing a word there waits for a hole that somebody else is
+//! punching. Neither can be interrupted. So this work happens on a few threads, which start when there is
+//! something to do. Each account uses at most one of them at a time, and its errands are done in the order in
+//! which they came, so a tenant can hold up nobody but itself. The event loop hears of errands that are done.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -18,18 +20,18 @@ use crate::disposal::start;
 use crate::grant::Sleepers;
 use crate::ledger::Account;
 
-/// So many threads do errands at a time.
+/// The number of threads that do errands at a time.
 const MOST: usize = 16;
-/// How long a thread waits for more to do.
+/// The time that a thread waits for more to do.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What is to be done.
+/// The kinds of errands.
 pub(crate) enum What {
-    /// The memory of a new grant is to be taken from the system.
+    /// Takes the memory of a new grant from the system.
     Take([Arc<Memory>; 2]),
-    /// Who waits for completions of a grant that has ended is to look at its state.
+    /// Wakes those who wait for completions of a grant that has ended, so that they look at its state.
     Wake(Sleepers),
-    /// Memory is to be the system's again.
+    /// Gives memory back to the system.
     Free([Arc<Memory>; 2]),
 }
 
@@ -46,15 +48,15 @@ impl What {
     }
 }
 
-/// Something to be done for a grant: a new one, or one that has ended.
+/// An errand for a grant that is new, or that has ended.
 pub(crate) struct Errand {
     pub(crate) grant: u64,
-    /// Whose it was.
+    /// The user whose grant it is.
     pub(crate) uid: u32,
     pub(crate) what: What,
 }
 
-/// What has been done.
+/// A finished errand.
 pub(crate) struct Done {
     pub(crate) grant: u64,
     pub(crate) uid: u32,
@@ -62,7 +64,7 @@ pub(crate) struct Done {
     pub(crate) result: io::Result<()>,
 }
 
-/// What an errand was.
+/// The kind of a finished errand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Take,
@@ -84,28 +86,29 @@ impl Errand {
 
 #[derive(Default)]
 struct State {
-    /// What is to be done for each account; one that a thread works for is there, too, whether or not there is more.
+    /// The errands of each account. An account that a thread works for has an entry even when there are no
+    /// more errands.
     lines: BTreeMap<Account, VecDeque<Errand>>,
-    /// The accounts for which something is to be done and no thread works, in turn.
+    /// The accounts that have errands and no thread, in turn.
     turns: VecDeque<Account>,
     threads: usize,
-    /// Those of them that wait.
+    /// The number of threads that wait.
     idle: usize,
     done: Vec<Done>,
 }
 
 struct Shared {
     state: Mutex<State>,
-    /// There is something to do, or it has been done.
+    /// Signals that there is something to do, or that it has been done.
     changed: Condvar,
     bell: OwnedFd,
 }
 
-/// What is to be done, and the threads that do it.
+/// The errands, and the threads that do them.
 pub(crate) struct Errands(Arc<Shared>);
 
 impl Errands {
-    /// None yet.
+    /// Starts without any.
     ///
     /// # Errors
     /// Too many descriptors.
@@ -114,7 +117,7 @@ impl Errands {
         Ok(Errands(Arc::new(Shared { state: Mutex::default(), changed: Condvar::new(), bell })))
     }
 
-    /// Has something done, after everything else for that account.
+    /// Queues an errand behind all others of that account.
     pub(crate) fn send(&self, account: Account, errand: Errand) {
         let mut state = self.0.lock();
         let State { lines, turns, .. } = &mut *state;
@@ -125,20 +128,20 @@ impl Errands {
         line.push_back(errand);
         if state.turns.len() > state.idle && state.threads < MOST {
             let shared = self.0.clone();
-            // Without a thread it waits, and the next one tries again.
+            // Without a thread the errand waits, and the next call tries again.
             state.threads += usize::from(start("errands", move || shared.run()).is_ok());
         }
         self.0.changed.notify_all();
     }
 
-    /// What has been done since this was asked last.
+    /// Returns the errands that were done since the last call.
     pub(crate) fn done(&self) -> Vec<Done> {
-        // It says how often it rang, or that it did not.
+        // The value only tells how often the bell rang, if at all.
         let _ = rustix::io::read(&self.0.bell, &mut [0; 8]);
         std::mem::take(&mut self.0.lock().done)
     }
 
-    /// Waits until all is done, or the time has come.
+    /// Waits until everything is done, or the time has come.
     pub(crate) fn finish(&self, limit: Instant) {
         let mut state = self.0.lock();
         while !state.lines.is_empty() && state.threads > 0 {
@@ -167,7 +170,7 @@ impl Shared {
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// Does what is to be done, until for a while nothing is.
+    /// Does errands until there have been none for a while.
     fn run(&self) {
         let mut state = self.lock();
         let mut until = Instant::now() + PATIENCE;
@@ -189,7 +192,7 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Does the next thing for an account, which has its next turn after the others.
+    /// Does the next errand of an account, and puts the account behind the others.
     fn work<'a>(&'a self, mut state: MutexGuard<'a, State>, account: Account) -> MutexGuard<'a, State> {
         let errand = state.lines.get_mut(&account).and_then(VecDeque::pop_front);
         drop(state);
@@ -202,7 +205,7 @@ impl Shared {
             state.turns.push_back(account);
         }
         self.changed.notify_all();
-        // It has rung already where it can't any more.
+        // A full bell has been rung already.
         let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
         state
     }
@@ -260,7 +263,7 @@ mod tests {
     #[test]
     fn one_account_has_one_thread_and_others_have_theirs() {
         let errands = Errands::new().unwrap();
-        // As if a thread worked for the first, which does not end.
+        // The first account looks as if a thread worked for it, one that never ends.
         errands.0.lock().lines.insert(Account(1), VecDeque::new());
         for (account, grant) in [(1, 1), (2, 2), (1, 3), (3, 4)] {
             let what = What::Free([memory(4096), memory(4096)]);

@@ -1,4 +1,4 @@
-//! Why a broker can't be started.
+//! The reasons why a broker can't be started.
 
 use std::path::PathBuf;
 use std::{fmt, io};
@@ -6,24 +6,24 @@ use std::{fmt, io};
 use crate::metrics::MetricsAddress;
 use crate::policy::PolicyError;
 
-/// Why a broker can't be started, or go on.
+/// The reason why a broker can't be started, or go on.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// The policy can't be used.
     Policy(PolicyError),
-    /// Nobody can connect there.
+    /// Clients could not connect at this path.
     Socket {
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
-    /// Nobody could fetch metrics there.
+    /// Metrics could not be fetched at this address.
     Metrics {
-        /// Where.
+        /// The address.
         address: MetricsAddress,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
     /// There are no workers.
@@ -32,19 +32,19 @@ pub enum Error {
     Worker {
         /// The program.
         program: PathBuf,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
     /// A worker was started and did not become ready.
     NotReady {
-        /// Its number.
+        /// The worker's number.
         worker: u32,
     },
     /// The system did not do something that a broker needs.
     System {
-        /// What.
+        /// The thing that failed.
         what: &'static str,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
 }

@@ -1,4 +1,4 @@
-//! One grant: its memory, who has it, and its end.
+//! One grant: its memory, its holder, and its end.
 
 use std::io;
 use std::sync::Arc;
@@ -17,8 +17,8 @@ use crate::link::Shared;
 use crate::policy::Size;
 use crate::shown::Shown;
 
-/// Bytes of arena for a grant of that size: what was asked for, and the places that its queues keep for themselves. None
-/// where offsets could not reach it all.
+/// Returns the bytes of arena for a grant of that size: what was asked for, and the room that its queues keep
+/// for themselves. Returns none where 32-bit offsets could not reach it all.
 pub(crate) fn arena_bytes(size: &Size) -> Option<u32> {
     let places: usize = [AAD_BYTES, STATE_PLACE_BYTES].into_iter().map(buffer_bytes).sum();
     let own = u64::from(size.queues) * u64::from(size.depth) * places as u64;
@@ -26,7 +26,8 @@ pub(crate) fn arena_bytes(size: &Size) -> Option<u32> {
     u32::try_from(all).ok()
 }
 
-/// What a grant takes while it is made, and what of that is free when the client has it: the ends of the key socket.
+/// Returns what a grant is charged while it is made. A part of it is freed when the client has the grant: see
+/// [`KEY_SOCKET`].
 pub(crate) fn charge(terms: &Terms) -> Option<Amounts> {
     let rings = Rings::new(terms.queues, terms.depth)?.bytes() as u64;
     Some(Amounts::new(&[
@@ -42,12 +43,13 @@ pub(crate) fn charge(terms: &Terms) -> Option<Amounts> {
     ]))
 }
 
-/// Descriptors that are closed when a grant was handed out.
+/// The descriptors of the key socket, which are closed once a grant was handed out.
 pub(crate) const KEY_SOCKET: Amounts = Amounts::new(&[(Resource::Descriptors, 2)]);
-/// Those of them where the broker holds the worker's end until the worker has let go.
+/// The one of them that remains where the broker holds the worker's end until the worker has let go.
 pub(crate) const KEY_END: Amounts = Amounts::new(&[(Resource::Descriptors, 1)]);
 
-/// What client and worker share. The broker maps the state page, which nobody else can write to.
+/// The memory and doorbell that client and worker share. The broker maps the state page, which nobody else
+/// can write to.
 pub(crate) struct Shares {
     arena: Arc<Memory>,
     rings: Arc<Memory>,
@@ -59,7 +61,8 @@ pub(crate) struct Shares {
 }
 
 impl Shares {
-    /// New memory, all zero, which the system has yet to give: see [`What::Take`](crate::errands::What::Take).
+    /// Makes new memory, all zero, which the system has yet to give: see
+    /// [`What::Take`](crate::errands::What::Take).
     ///
     /// # Errors
     /// The system's: memory or descriptors have run out.
@@ -84,24 +87,27 @@ impl Shares {
         })
     }
 
-    /// The descriptors that go with a message, in order; the last is a key socket, or one for handing over.
+    /// Returns the descriptors that go with a message, in order. The last is a key socket, or one for handing
+    /// over.
     pub(crate) fn descriptors(&self, last: Socket) -> Vec<Shared> {
         vec![self.arena.clone(), self.rings.clone(), self.page.clone(), self.doorbell.clone(), Arc::new(last)]
     }
 
-    /// What can be much: the arena and the rings.
+    /// Returns the parts that can be large: the arena and the rings.
     pub(crate) fn memory(&self) -> [Arc<Memory>; 2] {
         [self.arena.clone(), self.rings.clone()]
     }
 
-    /// Tells the client that it is over. Whoever waits for a completion is still to be woken.
+    /// Tells the client that the grant is over. Those who wait for completions are still to be woken, with
+    /// the result.
     pub(crate) fn end(&self, state: u64) -> Sleepers {
         self.state[0].store(state, Ordering::Release);
         Sleepers { rings: self.rings.clone(), layout: self.layout, queues: self.queues }
     }
 }
 
-/// Where those sleep who wait for a grant's completions: in memory that its client can change as it likes.
+/// The threads that sleep until a completion of a grant. They sleep on memory that its client can change as it
+/// likes.
 pub(crate) struct Sleepers {
     rings: Arc<Memory>,
     layout: Rings,
@@ -109,12 +115,13 @@ pub(crate) struct Sleepers {
 }
 
 impl Sleepers {
-    /// Wakes them. It takes as long as the client likes.
+    /// Wakes them. This takes as long as the client likes.
     ///
     /// # Errors
     /// The system's: no memory.
     pub(crate) fn wake(&self) -> io::Result<()> {
-        // Pairs with the fence of who goes to sleep: it sees the state, or it is seen asleep here.
+        // Pairs with the fence of a client that goes to sleep: either it sees the state, or it is seen asleep
+        // here.
         fence(Ordering::SeqCst);
         let rings = Mapping::shared(&self.rings)?;
         for queue in 0..self.queues {
@@ -127,16 +134,16 @@ impl Sleepers {
     }
 }
 
-/// How far a grant has come.
+/// The progress of a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// Its memory is being taken from the system. No worker was told.
+    /// The memory is being taken from the system. No worker was told.
     Preparing,
     /// The worker was told and has not answered.
     Serving,
-    /// It is used.
+    /// The grant is in use.
     Live,
-    /// On its way to another worker: whether each side has answered.
+    /// The grant is on its way to another worker. The flags tell which side has answered.
     Moving { to: usize, released: bool, adopted: bool },
     /// The worker was told to drop it.
     Ending,
@@ -145,17 +152,17 @@ pub(crate) enum Phase {
 /// A grant.
 pub(crate) struct Grant {
     pub(crate) terms: Terms,
-    /// How the client calls itself.
+    /// The client's name for itself.
     pub(crate) name: Shown,
     pub(crate) peer: Peer,
-    /// The connection that it lives as long as.
+    /// The connection that the grant lives as long as.
     pub(crate) client: u64,
-    /// Which worker has it.
+    /// The worker that has it.
     pub(crate) worker: usize,
     pub(crate) since: Instant,
     pub(crate) shares: Shares,
     pub(crate) phase: Phase,
-    /// The worker's end of the key socket, until it is told.
+    /// The worker's end of the key socket, until the worker is told.
     pub(crate) worker_end: Option<Socket>,
     /// The client's end, until it is sent.
     pub(crate) key_end: Option<Socket>,

@@ -1,8 +1,8 @@
-//! Who is at the other end of a connection, as the kernel says.
+//! The identity of a peer, as the kernel gives it.
 //!
 //! # Safety
-//! The one call that has no safe wrapper fills buffers of the length that it is told. What it says is a new descriptor has no
-//! other owner.
+//! The calls without a safe wrapper fill buffers of the length that they are told. A descriptor that the
+//! kernel returns is new and has no other owner.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -10,19 +10,19 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
 use millstream_shm::Socket;
 
-/// Who connected: as it was at that moment, whatever the process does later.
+/// The identity of a peer when it connected, whatever the process does later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peer {
-    /// Its process.
+    /// The process ID.
     pub pid: u32,
-    /// Its user.
+    /// The user ID.
     pub uid: u32,
-    /// Its groups.
+    /// The group IDs.
     pub gids: Vec<u32>,
 }
 
 impl Peer {
-    /// Of a connection.
+    /// Returns the peer of a connection.
     ///
     /// # Errors
     /// The system's.
@@ -55,7 +55,7 @@ fn supplementary_groups(socket: &Socket) -> io::Result<Vec<u32>> {
             return Ok(gids);
         }
         let error = io::Error::last_os_error();
-        // It says how many there are where the buffer was too short.
+        // The kernel returns the right length when the buffer was too short.
         if error.raw_os_error() != Some(libc::ERANGE) || count <= gids.len() {
             return Err(error);
         }
@@ -63,8 +63,8 @@ fn supplementary_groups(socket: &Socket) -> io::Result<Vec<u32>> {
     }
 }
 
-/// A descriptor for the process that connected, which can be read from when that is no more; none where the system has no
-/// such thing (Linux 6.5 and later have). A child that it forked holds the connection open, and can do nothing with it.
+/// Returns a descriptor for the process that connected, which becomes readable when the process ends; none on
+/// kernels before Linux 6.5. A forked child holds the connection open, but can't use it.
 pub(crate) fn process(socket: impl AsFd) -> Option<OwnedFd> {
     let mut number: libc::c_int = -1;
     let mut bytes = size_of_val(&number) as libc::socklen_t;

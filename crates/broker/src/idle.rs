@@ -1,4 +1,4 @@
-//! Connections without a grant are to ask for something in time.
+//! Closes connections that have no grant and ask for nothing in time.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Instant;
@@ -7,7 +7,7 @@ use millstream_protocol::Refusal;
 
 use crate::broker::Broker;
 
-/// When to look whether connections have said anything: once for each.
+/// The times at which to check connections, one for each.
 #[derive(Default)]
 pub(crate) struct Idle {
     times: BTreeSet<(Instant, u64)>,
@@ -15,26 +15,26 @@ pub(crate) struct Idle {
 }
 
 impl Idle {
-    /// Looks at a connection at that time, and at no other.
+    /// Checks a connection at that time, and at no other.
     fn look_at(&mut self, id: u64, time: Instant) {
         self.forget(id);
         self.times.insert((time, id));
         self.of.insert(id, time);
     }
 
-    /// Does not look at it.
+    /// Cancels the check of a connection.
     pub(crate) fn forget(&mut self, id: u64) {
         if let Some(time) = self.of.remove(&id) {
             self.times.remove(&(time, id));
         }
     }
 
-    /// When to look at the first.
+    /// Returns the time of the first check.
     pub(crate) fn next_at(&self) -> Option<Instant> {
         self.times.first().map(|(time, _)| *time)
     }
 
-    /// The first whose time has come, which is not looked at again.
+    /// Takes the first connection whose time has come.
     fn take(&mut self, now: Instant) -> Option<u64> {
         let (_, id) = *self.times.first().filter(|(time, _)| *time <= now)?;
         self.forget(id);
@@ -43,7 +43,8 @@ impl Idle {
 }
 
 impl Broker {
-    /// Has a client that has no grant say something in time. Operators may look on for as long as they like.
+    /// Expects a client without a grant to say something in time. Operators may watch for as long as they
+    /// like.
     pub(crate) fn expect(&mut self, id: u64) {
         let Some(client) = self.clients.get(&id) else { return };
         if !self.policy.is_operator(&client.peer) {
@@ -58,8 +59,8 @@ impl Broker {
             let Some(client) = self.clients.get_mut(&id).filter(|client| client.grant.is_none()) else {
                 continue;
             };
-            // One that looks at the memory of a grant that has ended would lose it. Who does not even take what he was told
-            // does not look.
+            // A client may be looking at the memory of a grant that has ended, and would lose it. One that
+            // does not even take what it was told does not look.
             if client.waits || !client.looks_at.is_empty() && client.link.is_taken() {
                 client.heard = now;
             }

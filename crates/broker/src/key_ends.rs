@@ -1,11 +1,13 @@
-//! Ends of connections, held once more by the broker so that no worker closes what a stranger, or another worker, has sent.
+//! Duplicates of socket ends that the broker holds, so that no worker is the last to close a queue that a
+//! stranger or another worker has filled.
 //!
-//! Over a connection from worker to worker a grant moves: the broker holds both ends until both are done with it. And there are
-//! the workers' ends of key sockets, held by the broker where the kernel can't refuse descriptors that clients
-//! send there (Linux before 6.16).
+//! One kind is the connection over which a grant moves from worker to worker: the broker holds both ends
+//! until both are done with it. The other is the worker's end of a key socket, held where the kernel can't
+//! refuse descriptors that clients send there (Linux before 6.16).
 //!
-//! A worker closes its descriptor of such an end between answers to other clients, so it must not be the last one: the
-//! broker's is, and the broker closes it as it closes every connection that may hold strangers' descriptors.
+//! A worker closes its descriptor of such an end between answers to other clients, so it must not be the last
+//! one. The broker's is, and the broker closes it as it closes every connection that may hold strangers'
+//! descriptors.
 
 use std::collections::HashMap;
 use std::io;
@@ -21,19 +23,19 @@ use crate::link::Link;
 pub(crate) struct KeySockets {
     pub(crate) client: Socket,
     pub(crate) worker: Socket,
-    /// The worker's once more, where the kernel passes descriptors on to it.
+    /// A duplicate of the worker's end, where the kernel lets descriptors through to it.
     pub(crate) kept: Option<Link>,
 }
 
 impl KeySockets {
-    /// For a user; where `refuse` is false the kernel is not asked to refuse descriptors.
+    /// Makes a key socket for a user. Where `refuse` is false, the kernel is not asked to refuse descriptors.
     ///
     /// # Errors
     /// Too many descriptors.
     pub(crate) fn new(refuse: bool, disposal: &Disposal, uid: u32) -> io::Result<Self> {
         let (client, worker) = pair()?;
         if refuse && worker.refuse_descriptors().is_ok() {
-            // A worker sends none either, unless somebody has taken it over.
+            // A worker does not send descriptors either, unless somebody has taken it over.
             client.refuse_descriptors()?;
         }
         let kept = (!worker.refuses_descriptors())
@@ -43,22 +45,23 @@ impl KeySockets {
     }
 }
 
-/// One that is held for a grant.
+/// A duplicate that is held for a grant.
 struct KeyEnd {
-    /// Closed when this is dropped.
+    /// Held for its drop, which closes it.
     _link: Link,
-    /// How many orders about the grant were not answered: until then a worker may have it.
+    /// The number of unanswered orders about the grant. Until it is zero a worker may have the end.
     orders: u32,
 }
 
-/// Both ends of the connection over which a grant moves, so that neither worker closes what the other one has sent.
+/// Both ends of the connection over which a grant moves, so that neither worker closes what the other has
+/// sent.
 struct Passage {
     ends: [Link; 2],
-    /// How many of the two workers are not done with it.
+    /// The number of the two workers that are not done with it.
     users: u32,
 }
 
-/// All that are held, by the grant's number.
+/// All ends that are held, by the grant's number.
 #[derive(Default)]
 pub(crate) struct KeyEnds {
     sockets: HashMap<u64, KeyEnd>,
@@ -66,19 +69,20 @@ pub(crate) struct KeyEnds {
 }
 
 impl KeyEnds {
-    /// Holds one until [`KeyEnds::let_go`].
+    /// Holds an end until [`KeyEnds::let_go`].
     pub(crate) fn hold(&mut self, grant: u64, link: Option<Link>) {
         if let Some(link) = link {
             self.sockets.insert(grant, KeyEnd { _link: link, orders: 0 });
         }
     }
 
-    /// Holds the ends of a connection from one worker to another until both have answered.
+    /// Holds the ends of a connection between two workers until both have answered.
     pub(crate) fn hold_for_move(&mut self, grant: u64, ends: [Link; 2]) {
         self.passages.insert(grant, Passage { ends, users: 2 });
     }
 
-    /// A worker is done with a move, or never will be asked. The other one reads what is there, and then sees the end.
+    /// Records that a worker is done with a move, or never will be asked. The other one reads what is there,
+    /// and then sees the end.
     pub(crate) fn moved(&mut self, purpose: Purpose) {
         let (Purpose::Release(grant) | Purpose::Adopt(grant)) = purpose else { return };
         let Some(passage) = self.passages.get_mut(&grant) else { return };
@@ -89,19 +93,19 @@ impl KeyEnds {
         }
     }
 
-    /// Whether one is held for a grant.
+    /// Returns true when an end is held for a grant.
     pub(crate) fn holds(&self, grant: u64) -> bool {
         self.sockets.contains_key(&grant)
     }
 
-    /// An order was given that may have a worker hold the end or close it.
+    /// Counts an order that may have a worker hold the end or close it.
     pub(crate) fn ordered(&mut self, purpose: Purpose) {
         if let Some(end) = purpose.grant().and_then(|grant| self.sockets.get_mut(&grant)) {
             end.orders += 1;
         }
     }
 
-    /// It was answered, or its worker is dead.
+    /// Counts an answer to it, or the death of its worker.
     pub(crate) fn answered(&mut self, purpose: Purpose) {
         self.moved(purpose);
         if let Some(end) = purpose.grant().and_then(|grant| self.sockets.get_mut(&grant)) {
@@ -118,7 +122,7 @@ impl KeyEnds {
 }
 
 impl Broker {
-    /// Closes the end of a grant's key socket, if it is held and nobody will want it any more.
+    /// Closes the held end of a grant's key socket, if nobody will want it any more.
     pub(crate) fn let_go_of_key_end(&mut self, grant: u64) {
         if !self.grants.contains_key(&grant) {
             self.key_ends.let_go(grant);

@@ -1,5 +1,5 @@
-//! A connection whose other side may be slow, and hostile: what it does not take is kept until it does, and descriptors
-//! that it sends are neither received nor closed here.
+//! A connection whose other side may be slow or hostile. Messages that it does not take are kept until it
+//! does, and descriptors that it sends are neither received nor closed here.
 
 use std::collections::VecDeque;
 use std::io;
@@ -22,37 +22,37 @@ struct Parcel {
     descriptors: Vec<Shared>,
 }
 
-/// What takes the place of the kernel's refusal where descriptors can be sent to a connection.
+/// The guard of a connection to which descriptors can be sent because the kernel does not refuse them.
 struct Guard {
     disposal: Disposal,
-    /// Whose connection it is.
+    /// The user at the other end.
     uid: Option<u32>,
 }
 
-/// One end of a connection, which never blocks: not when it is dropped, either.
+/// One end of a connection, which never blocks, not even when it is dropped.
 pub(crate) struct Link {
-    /// None when it is dropped only.
+    /// None only while it is dropped.
     socket: Option<Socket>,
     kept: VecDeque<Parcel>,
-    /// How many messages there were.
+    /// The number of messages so far.
     sent: u64,
-    /// None where the kernel refuses descriptors that are sent here, and did so from the beginning.
+    /// None where the kernel has refused descriptors that are sent here from the beginning.
     guard: Option<Guard>,
 }
 
 impl Link {
-    /// The connection of a worker, or of a user.
+    /// Wraps the connection of a worker, or of a user.
     pub(crate) fn new(socket: Socket, disposal: &Disposal, uid: Option<u32>) -> Self {
         let guard = (!socket.refuses_descriptors()).then(|| Guard { disposal: disposal.clone(), uid });
         Link { socket: Some(socket), kept: VecDeque::new(), sent: 0, guard }
     }
 
-    /// Whether descriptors may have been sent here.
+    /// Returns true when descriptors may have been sent here.
     pub(crate) fn is_guarded(&self) -> bool {
         self.guard.is_some()
     }
 
-    /// Its socket.
+    /// Returns the socket.
     pub(crate) fn socket(&self) -> &Socket {
         self.socket.as_ref().expect("a socket until it is dropped")
     }
@@ -67,10 +67,10 @@ impl Link {
         self.flush()
     }
 
-    /// Sends what was kept, as far as it is taken.
+    /// Sends kept messages, as far as they are taken.
     ///
     /// # Errors
-    /// As for [`Link::send`].
+    /// The same as for [`Link::send`].
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         while let Some(parcel) = self.kept.front() {
             let descriptors: Vec<BorrowedFd<'_>> =
@@ -86,42 +86,42 @@ impl Link {
         Ok(())
     }
 
-    /// Forgets the message that could not be sent, where it is the only one; whether it is.
+    /// Forgets the message that could not be sent, if it is the only one. Returns false if there are others.
     pub(crate) fn take_back(&mut self) -> bool {
         self.kept.len() == 1 && self.kept.pop_front().is_some()
     }
 
-    /// What the last message is called.
+    /// Returns the ticket of the last message.
     pub(crate) fn last(&self) -> u64 {
         self.sent
     }
 
-    /// Takes back a message that the other side has not taken yet; whether it has not.
+    /// Takes back a message. Returns false when it was sent already.
     pub(crate) fn withdraw(&mut self, ticket: u64) -> bool {
         let at = self.kept.iter().position(|parcel| parcel.ticket == ticket);
         at.and_then(|at| self.kept.remove(at)).is_some()
     }
 
-    /// Forgets what was kept: nobody will take it.
+    /// Forgets the kept messages, which nobody will take.
     pub(crate) fn forget(&mut self) {
         self.kept.clear();
     }
 
-    /// Whether everything was sent.
+    /// Returns true when everything was sent.
     pub(crate) fn is_clear(&self) -> bool {
         self.kept.is_empty()
     }
 
-    /// Whether the other side has received everything, or is gone.
+    /// Returns true when the other side has received everything, or is gone.
     pub(crate) fn is_taken(&self) -> bool {
         self.is_clear() && self.socket().unread().is_ok_and(|bytes| bytes == 0)
     }
 
-    /// The next message's bytes, if one is there; without any at the end.
+    /// Returns the next message's bytes, or none at the end of the connection.
     ///
     /// # Errors
-    /// [`io::ErrorKind::WouldBlock`] when none is there now, [`io::ErrorKind::Unsupported`] when it came with descriptors: it
-    /// stays where it is, and no message after it is received.
+    /// [`io::ErrorKind::WouldBlock`] when there is no message now; [`io::ErrorKind::Unsupported`] when it
+    /// came with descriptors: it stays in the queue then, and no message after it is received.
     pub(crate) fn receive(&self) -> io::Result<Option<Vec<u8>>> {
         match &self.guard {
             None => self.socket().try_receive_bytes(),
@@ -130,7 +130,8 @@ impl Link {
     }
 }
 
-/// Reads what the other side has said and nobody will answer: else the end would overtake what it was told last.
+/// Reads what the other side has said and nobody will answer. Unread messages would make the end overtake
+/// what it was told last.
 fn drain(socket: &Socket) {
     const MOST: usize = 256;
     for _ in 0..MOST {
@@ -147,7 +148,7 @@ impl Drop for Link {
             None => drain(&socket),
             Some(guard) => {
                 if !socket.stop_receiving() {
-                    // Its peer is to see the end now, and not when it is closed.
+                    // The peer is to see the end now, and not when the socket is closed at last.
                     socket.hang_up();
                     guard.disposal.take(socket.into(), guard.uid);
                 }

@@ -1,4 +1,4 @@
-//! What operators ask: who has what, the end of a grant, another worker for it, the policy again.
+//! Requests of operators: status, the end of a grant, another worker for it, and the policy again.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
@@ -14,25 +14,25 @@ use crate::ledger::{Amounts, Resource};
 use crate::link::Link;
 use crate::metrics::{Asker as MetricsAsker, Snapshot};
 
-/// How long nobody counts after a survey. To count takes time of the accelerators, and whoever asks meanwhile is told by
-/// the next survey what it finds.
+/// The pause after a survey. Counting takes the accelerators' time, so clients that ask during the pause wait
+/// for the next survey.
 const BETWEEN_SURVEYS: Duration = Duration::from_millis(20);
 
-/// So many kinds of failure fit a message.
+/// The number of kinds of failure that fit a message.
 const MOST_FAILURES: usize = 128;
 
-/// Who waits for a survey.
+/// A party that waits for a survey.
 pub(crate) enum Asker {
     Client(u64),
     Metrics(MetricsAsker),
 }
 
-/// What the workers are counting.
+/// The counts of the survey under way.
 #[derive(Default)]
 pub(crate) struct Survey {
-    /// Those that have not answered.
+    /// The workers that have not answered.
     awaited: BTreeSet<usize>,
-    /// What each grant's queues did.
+    /// The counts of each grant's queues.
     pub(crate) counts: HashMap<u64, QueueCounts>,
     askers: Vec<Asker>,
 }
@@ -41,21 +41,21 @@ pub(crate) struct Survey {
 #[derive(Default)]
 pub(crate) struct Surveys {
     pub(crate) current: Option<Survey>,
-    /// Who waits for the next.
+    /// The parties that wait for the next one.
     waiting: Vec<Asker>,
-    /// The earliest that it begins.
+    /// The earliest time at which it begins.
     next_at: Option<Instant>,
 }
 
 impl Surveys {
-    /// When the next begins, if somebody waits for it and none is under way.
+    /// Returns when the next one begins, if somebody waits for it and none is under way.
     pub(crate) fn begins_at(&self) -> Option<Instant> {
         self.next_at.filter(|_| self.current.is_none() && !self.waiting.is_empty())
     }
 }
 
 impl Broker {
-    /// A client asks what there is.
+    /// Handles a client's request for the status.
     pub(crate) fn status(&mut self, id: u64) {
         let Some(client) = self.clients.get_mut(&id) else { return };
         let sees = |grant: &Grant| grant.peer.uid == client.peer.uid;
@@ -63,12 +63,12 @@ impl Broker {
             client.waits = true;
             self.count_for(Asker::Client(id));
         } else {
-            // Whom there is nothing to tell has nobody count.
+            // A client who may see no grant gets an empty answer without polling the workers.
             self.answer(id, &Reply::End {}, Vec::new());
         }
     }
 
-    /// Somebody wants metrics.
+    /// Handles requests for metrics.
     pub(crate) fn hear_metrics(&mut self) {
         let Some(metrics) = &self.metrics else { return };
         for asker in metrics.asked() {
@@ -76,7 +76,7 @@ impl Broker {
         }
     }
 
-    /// Has all workers count, unless they are already at it or have just done so.
+    /// Has all workers count, unless they are counting or have just done so.
     fn count_for(&mut self, asker: Asker) {
         if let Some(survey) = &mut self.surveys.current {
             survey.askers.push(asker);
@@ -102,7 +102,7 @@ impl Broker {
         self.finish_survey();
     }
 
-    /// A worker has counted, or will not.
+    /// Records that a worker has counted, or will not.
     pub(crate) fn counted(&mut self, index: usize) {
         if let Some(survey) = &mut self.surveys.current {
             survey.awaited.remove(&index);
@@ -126,7 +126,8 @@ impl Broker {
         }
     }
 
-    /// Tells a client what it may see: an operator everything, others their own grants and who serves them.
+    /// Tells a client what it may see: everything to an operator, to others their own grants and the workers
+    /// that serve them.
     fn tell_status(&mut self, id: u64, counts: &HashMap<u64, QueueCounts>) {
         let Some(client) = self.clients.get(&id) else { return };
         let (all, uid) = (self.policy.is_operator(&client.peer), client.peer.uid);
@@ -143,7 +144,7 @@ impl Broker {
         }
     }
 
-    /// What is in use of what there is: of everything and everybody, or of one user.
+    /// Returns the use of resources: of everything and everybody, or of one user.
     fn uses(&self, of: Option<u32>) -> Vec<UseStatus> {
         let mut statuses = Vec::new();
         if of.is_none() {
@@ -179,7 +180,7 @@ impl Broker {
         }
     }
 
-    /// A client wants the end of a grant.
+    /// Ends a grant that a client asks to end.
     pub(crate) fn revoke_for(&mut self, id: u64, grant: u64) {
         let Some(client) = self.clients.get_mut(&id) else { return };
         let all = self.policy.is_operator(&client.peer);
@@ -193,7 +194,7 @@ impl Broker {
         }
     }
 
-    /// An operator wants another worker for a grant.
+    /// Moves a grant to the worker that an operator names.
     pub(crate) fn move_for(&mut self, id: u64, grant: u64, worker: u32) {
         if let Err((why, detail)) = self.begin_move(id, grant, worker as usize) {
             self.refuse(id, why, detail);
@@ -240,7 +241,8 @@ impl Broker {
         Ok(())
     }
 
-    /// An operator wants the policy to be read again. The answer is that it holds: workers that have time serve by it.
+    /// Reads the policy again for an operator. The answer says that it is in force and that all workers that
+    /// have time serve by it.
     pub(crate) fn reload_for(&mut self, id: u64) {
         let Some(client) = self.clients.get(&id) else { return };
         if !self.policy.is_operator(&client.peer) {
@@ -261,7 +263,7 @@ impl Broker {
     }
 }
 
-/// What is held of what may be.
+/// Reports the use of resources within their limits.
 fn use_status((user, worker): (bool, bool), number: u32, (held, limits): (Amounts, Amounts)) -> UseStatus {
     let counted = |resource: &Resource| {
         let (used, limit) = (held.get(*resource), limits.get(*resource));

@@ -1,4 +1,4 @@
-//! What workers are told to do, and what becomes of what they answer.
+//! Orders to workers, and the handling of their answers.
 
 use std::io;
 
@@ -15,7 +15,7 @@ use crate::shown::Shown;
 impl Broker {
     /// Gives a worker an order.
     pub(crate) fn order(&mut self, index: usize, order: &Order, with: Vec<Shared>, purpose: Purpose) {
-        // To serve it was charged with the grant itself.
+        // The order to serve was charged with the grant itself.
         if let Some(grant) = purpose.grant().filter(|_| !matches!(purpose, Purpose::Serve(_))) {
             self.ledger.ordered(grant);
         }
@@ -28,12 +28,12 @@ impl Broker {
         }
     }
 
-    /// Tells a worker to drop a grant; if `tell`, whoever waits for that hears of it.
+    /// Tells a worker to drop a grant. If `tell`, its client hears of it when that is done.
     pub(crate) fn order_drop(&mut self, index: usize, grant: u64, tell: bool) {
         self.order(index, &Order::Drop { grant }, Vec::new(), Purpose::Drop { grant, tell });
     }
 
-    /// Hears what a worker says, in turn with the others.
+    /// Handles what a worker says, in turn with the others.
     pub(crate) fn hear_worker(&mut self, index: usize, takes_more: bool) {
         if takes_more {
             self.crew[index].flush(&self.poll);
@@ -59,7 +59,7 @@ impl Broker {
             Report::Ready { sandbox, key_memory, key_bytes } => {
                 let Some(process) = &mut self.crew[index].process else { return };
                 if process.traits.is_some() {
-                    // It says so once.
+                    // A worker is ready only once.
                     process.broken = true;
                     return;
                 }
@@ -103,12 +103,12 @@ impl Broker {
     fn take_answer(&mut self, index: usize, outcome: Outcome) {
         match self.crew[index].answered() {
             Some((Purpose::Count, true)) => {}
-            // How it ended is told later.
+            // The outcome of the move is told later.
             Some((purpose @ (Purpose::Release(_) | Purpose::Adopt(_)), _)) if outcome == Outcome::Done => {
                 self.crew[index].has_begun(purpose);
             }
             Some((purpose, _)) => self.conclude(index, purpose, outcome),
-            // An answer to nothing.
+            // An answer without an order.
             None => {
                 if let Some(process) = &mut self.crew[index].process {
                     process.broken = true;
@@ -117,7 +117,7 @@ impl Broker {
         }
     }
 
-    /// A move has ended on one side.
+    /// Records that a move has ended on one side.
     fn take_move(&mut self, index: usize, grant: u64, outcome: Outcome) {
         if let Some(purpose) = self.crew[index].has_moved(grant) {
             self.conclude(index, purpose, outcome);
@@ -126,14 +126,14 @@ impl Broker {
         }
     }
 
-    /// An order was answered for good.
+    /// Concludes an order that was answered for good.
     pub(crate) fn conclude(&mut self, index: usize, purpose: Purpose, outcome: Outcome) {
         self.key_ends.answered(purpose);
         self.settle(index, purpose, outcome);
         purpose.grant().into_iter().for_each(|grant| self.let_go_of_key_end(grant));
     }
 
-    /// What an order was for has come out, one way or another.
+    /// Applies the outcome of an order.
     pub(crate) fn settle(&mut self, index: usize, purpose: Purpose, outcome: Outcome) {
         let as_it_was = outcome.clone();
         match purpose {
@@ -150,7 +150,7 @@ impl Broker {
         self.account_for(index, purpose, &as_it_was);
     }
 
-    /// A worker serves a grant by the new policy, or will when it has time.
+    /// Records that a worker serves a grant by the new policy, or will when it has time.
     fn limited(&mut self, outcome: &Outcome) {
         if *outcome != Outcome::Late {
             self.limits_out = self.limits_out.saturating_sub(1);
@@ -162,10 +162,10 @@ impl Broker {
         self.answer_all(&reloaders, &Reply::End {});
     }
 
-    /// One side of a grant's move has answered.
+    /// Records the answer of one side of a grant's move.
     fn moved(&mut self, index: usize, id: u64, is_release: bool, outcome: Outcome) {
         let Some(grant) = self.grants.get_mut(&id) else {
-            // It has ended meanwhile. Whoever has it now is to drop it.
+            // The grant has ended meanwhile. The worker that has it now is to drop it.
             if matches!(outcome, Outcome::Done | Outcome::Failed(_)) {
                 self.order_drop(index, id, false);
             }

@@ -14,46 +14,46 @@ use rustix::fs::inotify;
 use crate::disposal::Disposal;
 use crate::process::has_run_out;
 
-/// How long after the socket has gone it is made again: whoever removes a directory is left to finish.
+/// The pause before a socket that has gone is made again, so that whoever removes its directory can finish.
 const SETTLE: Duration = Duration::from_millis(100);
-/// How long after that did not work it is tried again.
+/// The pause after a failed attempt.
 const RETRY: Duration = Duration::from_secs(2);
-/// How long nobody is let in when not even a descriptor to refuse with is left.
+/// The time for which nobody is let in when not even a descriptor to refuse with is left.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// Who came.
+/// A newcomer, or the reason why there is none.
 pub(crate) enum Visitor {
     /// A client.
     Welcome(Socket),
-    /// A client for whom there is no descriptor left: it can be told, and that is all.
+    /// A client for whom there is no descriptor left. It can be told so, and that is all.
     Refused(Socket),
-    /// Nobody more.
+    /// There are no more newcomers.
     Nobody,
     /// Nobody can be let in or be told so: see [`Door::pause_until`].
     Closed,
 }
 
-/// Where clients come in.
+/// The entrance for clients.
 pub(crate) struct Door {
     /// None while it could not be bound again.
     listener: Option<Listener>,
-    /// Whether the kernel is asked to refuse descriptors that clients send.
+    /// True to ask the kernel to refuse descriptors that clients send.
     refuse: bool,
     disposal: Disposal,
     path: PathBuf,
-    /// Tells when the socket or its directory is taken away; none where somebody else bound it.
+    /// A watch that tells when the socket or its directory is taken away; none where somebody else bound it.
     watch: Option<OwnedFd>,
-    /// Given up to refuse a client when no other descriptor is left.
+    /// A descriptor to give up, so that a client can be refused when no other is left.
     spare: Option<OwnedFd>,
-    /// When to bind it again.
+    /// The time at which to bind it again.
     pub(crate) restore_at: Option<Instant>,
-    /// Until when nobody is let in.
+    /// The time until which nobody is let in.
     pub(crate) pause_until: Option<Instant>,
 }
 
 impl Door {
-    /// Binds a socket, for everybody or for this user only, or takes the one that was inherited.
-    /// Where `refuse` is true, the kernel is asked to refuse descriptors that clients send.
+    /// Binds a socket, for everybody or for this user only, or takes the one that was inherited. Where
+    /// `refuse` is true, the kernel is asked to refuse descriptors that clients send.
     pub(crate) fn open(
         path: &Path,
         inherited: Option<OwnedFd>,
@@ -98,8 +98,8 @@ impl Door {
         rustix::io::ioctl_fionbio(&listener, true)?;
         self.take(listener);
         let Some(watch) = &self.watch else { return Ok(()) };
-        // The link to the socket goes, or another takes its place. To watch everything in the directory would cost time
-        // for what others do there.
+        // These events tell when the link to the socket goes or another takes its place. Watching everything
+        // in the directory would cost time for what others do there.
         use inotify::WatchFlags;
         inotify::add_watch(watch, &self.path, WatchFlags::ATTRIB | WatchFlags::MOVE_SELF)?;
         let directory = directory.unwrap_or(Path::new("."));
@@ -109,13 +109,13 @@ impl Door {
 
     fn take(&mut self, listener: Listener) {
         if self.refuse {
-            // Where the kernel can't, each connection is guarded.
+            // On kernels that can't, each connection is guarded.
             let _ = listener.refuse_descriptors();
         }
         self.listener = Some(listener);
     }
 
-    /// Gives the listener up. Who has connected and was not let in may have sent descriptors.
+    /// Gives the listener up. Clients that have connected and were not let in may have sent descriptors.
     fn shut(&mut self) {
         let Some(listener) = self.listener.take() else { return };
         if listener.refuses_descriptors() {
@@ -126,8 +126,8 @@ impl Door {
         }
     }
 
-    /// Lets everybody connect, or this user only. What they may have is the policy's affair: this only keeps knocking
-    /// out.
+    /// Lets everybody connect, or this user only. The policy decides what they may have; this only keeps them
+    /// from knocking.
     pub(crate) fn admit(&self, for_all: bool) -> io::Result<()> {
         self.listener.as_ref().map_or(Ok(()), |listener| listener.set_mode(mode(for_all)))
     }
@@ -140,7 +140,7 @@ impl Door {
         self.watch.as_ref().map(AsFd::as_fd)
     }
 
-    /// Lets the next one in.
+    /// Lets the next client in.
     pub(crate) fn accept(&mut self) -> io::Result<Visitor> {
         let Some(listener) = &self.listener else { return Ok(Visitor::Nobody) };
         match listener.accept() {
@@ -170,14 +170,15 @@ impl Door {
         self.pause_until = Some(Instant::now() + PAUSE);
     }
 
-    /// After a refusal: a descriptor for the next one.
+    /// Opens a spare descriptor again, after a refusal used it up.
     pub(crate) fn take_spare(&mut self) {
         if self.spare.is_none() {
             self.spare = spare().ok();
         }
     }
 
-    /// Something happened to the socket or its directory: whether it is out of place, and is to be made again soon.
+    /// Handles an event at the socket or its directory. Returns true when the socket is out of place and is
+    /// to be made again soon.
     pub(crate) fn look(&mut self) -> bool {
         let Some(watch) = &self.watch else { return false };
         let mut space = [MaybeUninit::uninit(); 4096];
@@ -210,7 +211,7 @@ impl Drop for Door {
     }
 }
 
-/// The socket's mode, for everybody or for this user only.
+/// Returns the socket's mode, for everybody or for this user only.
 fn mode(for_all: bool) -> u32 {
     if for_all { 0o666 } else { 0o600 }
 }

@@ -6,34 +6,34 @@ use std::time::Instant;
 
 use rustix::event::{Timespec, epoll};
 
-/// What something waited for is.
+/// The source of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Token {
-    /// A connection is there.
+    /// The listener: a connection is there.
     Listener,
-    /// The directory of the socket has changed.
+    /// The directory of the socket, which has changed.
     Directory,
-    /// To stop, or to read the policy.
+    /// The request to stop, or to read the policy.
     Stop,
-    /// Somebody wants metrics.
+    /// The thread of the metrics, which asks for them.
     Metrics,
-    /// Something was done for grants that have ended.
+    /// The errands: something was done for a grant.
     Done,
-    /// A worker says something, or takes something.
+    /// A worker's socket.
     Worker(usize),
-    /// A worker has ended.
+    /// A worker's process, which has ended.
     Ended(usize),
-    /// A worker writes to its standard error.
+    /// A worker's standard error.
     Said(usize),
-    /// A client says something, or takes something.
+    /// A client's socket.
     Client(u64),
-    /// The process of a client has ended.
+    /// A client's process, which has ended.
     Left(u64),
 }
 
-/// Numbers of workers begin here.
+/// The first number of a worker.
 const WORKERS: u64 = 5;
-/// Numbers of clients begin here.
+/// The first number of a client.
 const CLIENTS: u64 = 1 << 32;
 
 impl Token {
@@ -69,7 +69,7 @@ impl Token {
     }
 }
 
-/// What is waited for at a descriptor, beside that its other end goes away.
+/// The events to wait for at a descriptor. A peer's going away is always among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Interest {
     pub(crate) read: bool,
@@ -88,23 +88,23 @@ impl Interest {
     }
 }
 
-/// What has happened.
+/// An event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Event {
     pub(crate) token: Token,
-    /// It can be written to.
+    /// True when the descriptor can be written to.
     pub(crate) write: bool,
-    /// Its other end is gone, though there may be messages left.
+    /// True when the other end is gone, though there may be messages left.
     pub(crate) gone: bool,
 }
 
-/// What is waited for.
+/// The set of descriptors to wait for.
 pub(crate) struct Poll {
     epoll: OwnedFd,
     events: Vec<epoll::Event>,
 }
 
-/// How many events are taken at once.
+/// The most events that are taken at once.
 const EVENTS: usize = 64;
 
 impl Poll {
@@ -120,11 +120,12 @@ impl Poll {
 
     pub(crate) fn change(&self, what: impl AsFd, token: Token, interest: Interest) {
         let data = epoll::EventData::new_u64(token.to_number());
-        // It was added, so this needs no memory.
+        // The descriptor was added before, so this needs no memory and can't fail.
         let _ = epoll::modify(&self.epoll, what, data, interest.flags());
     }
 
-    /// Before a descriptor is closed: a child that was just forked may still hold it.
+    /// Removes a descriptor before it is closed. Closing alone is not enough, because a child that was just
+    /// forked may still hold it.
     pub(crate) fn remove(&self, what: impl AsFd) {
         let _ = epoll::delete(&self.epoll, what);
     }
@@ -142,7 +143,7 @@ impl Poll {
         }
         let gone = epoll::EventFlags::HUP | epoll::EventFlags::ERR | epoll::EventFlags::RDHUP;
         let happened = self.events.iter().map(|event| {
-            // A copy: the structure is packed.
+            // The structure is packed, so its fields are copied.
             let (flags, data) = (event.flags, event.data);
             Event {
                 token: Token::from_number(data.u64()),

@@ -1,7 +1,8 @@
-//! How a worker shows that it gets on: counters in a page that its broker reads without asking.
+//! The progress of a worker: counters in a page that its broker reads without asking.
 //!
-//! The broker makes the page, the worker writes to it, and nobody waits for anybody. What it says is a worker's own word: it can make
-//! the broker patient for a while ([`crate::crew`] says for how long), and have it end grants of that worker, and no more.
+//! The broker makes the page, the worker writes to it, and neither waits for the other. The counters are only
+//! the worker's own claim. They can make the broker patient for a while ([`crate::crew`] says for how long),
+//! and have it end grants of that worker, but nothing else.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -21,41 +22,42 @@ use crate::link::Shared;
 
 /// The broker's side.
 pub(crate) struct Watch {
-    /// Until the worker was sent it.
+    /// The page's memory, until it was sent to the worker.
     memory: Option<Shared>,
     page: Words,
-    /// What the counters were when last looked at: turns of the accelerator, touches of clients' memory in them, steps of the control
-    /// thread.
+    /// The counters when last looked at: turns of the accelerator, touches of clients' memory in them, and
+    /// steps of the control thread.
     seen: [u64; 3],
     pub(crate) looked: Instant,
-    /// When any of them was last seen to have changed, and when the last was.
+    /// The times at which any counter, and the last one, were last seen to have changed.
     pub(crate) moved: Instant,
     pub(crate) stepped: Instant,
-    /// What was seen of late.
+    /// Recent looks.
     looks: VecDeque<Look>,
-    /// Whether anything had changed when last looked at.
+    /// True when anything had changed at the last look.
     changed: bool,
 }
 
-/// What was seen at a look of the accelerator's thread.
+/// A look at the accelerator's thread.
 struct Look {
     at: Instant,
     touches: u64,
-    /// Whose memory made turns slow, if anybody's.
+    /// The grant whose memory made turns slow, if any.
     slowed_by: Option<u64>,
 }
 
-/// Turns that take so long on average are slow. They are a hundred times as short, as they were reckoned.
+/// Turns that take longer than this on average are slow. Their estimated work is a hundredth of it.
 const SLOW: Duration = Duration::from_millis(50);
 
-/// While there are orders, or turns are slow, the page is looked at so many times in the time after which a worker is stuck.
+/// The number of looks at the page in the time after which a worker is stuck, while there are orders or turns
+/// are slow.
 pub(crate) const LOOKS: u32 = 40;
 
-/// So many looks are needed to say who makes turns slow.
+/// The number of looks needed to tell which grant makes turns slow.
 const ENOUGH: usize = 4;
 
 impl Watch {
-    /// A page of zeros.
+    /// Makes a page of zeros.
     ///
     /// # Errors
     /// The system's: no memory, no descriptors.
@@ -79,7 +81,7 @@ impl Watch {
         })
     }
 
-    /// The page, once, for the worker.
+    /// Returns the page for the worker, the first time.
     pub(crate) fn take_memory(&mut self) -> Option<Shared> {
         self.memory.take()
     }
@@ -106,13 +108,14 @@ impl Watch {
         }
     }
 
-    /// Whose memory the accelerator's thread is at, as it says.
+    /// Returns the grant whose memory the accelerator's thread is touching, as the worker says.
     fn touched(&self) -> Option<u64> {
         Some(self.page[PROGRESS_WORDS_OF].load(Ordering::Relaxed)).filter(|grant| *grant != 0)
     }
 
-    /// The grant whose memory has made turns slow, at most of the looks in all of a quarter of the time after which a worker is stuck, or in
-    /// half of it where the thread stood still; of several, the one that did so most often. It is said once.
+    /// Returns the grant whose memory has made turns slow at most looks during a quarter of the time after
+    /// which a worker is stuck, or during half of it where the thread stood still. Of several grants, the
+    /// most frequent one is returned. The looks are forgotten then, so a grant is reported once.
     pub(crate) fn slowed_by(&mut self, stuck: Duration) -> Option<u64> {
         let now = self.looked;
         let since = |look: &Look| now.saturating_duration_since(look.at);
@@ -132,7 +135,8 @@ impl Watch {
         Some(slowest)
     }
 
-    /// How long it need not be looked at while nothing is asked of it, as parts of the time after which it is stuck.
+    /// Returns how long it need not be looked at while it has no orders, as a divisor of the time after which
+    /// it is stuck.
     pub(crate) fn rest(&self) -> u32 {
         match self.looks.back() {
             Some(Look { slowed_by: Some(_), .. }) => LOOKS,
@@ -141,7 +145,7 @@ impl Watch {
         }
     }
 
-    /// The grant that the control thread has in hand, as it says.
+    /// Returns the grant that the control thread works on, as the worker says.
     pub(crate) fn in_hand(&self) -> Option<u64> {
         Some(self.page[PROGRESS_GRANT].load(Ordering::Relaxed)).filter(|grant| *grant != 0)
     }
@@ -149,29 +153,29 @@ impl Watch {
 
 /// A word of the page that one thread of the worker counts in.
 pub(crate) struct Counter {
-    /// None until the broker has said where.
+    /// None until the broker has sent the page.
     page: Option<Words>,
     word: usize,
     count: Cell<u64>,
 }
 
 impl Counter {
-    /// For the accelerator's thread.
+    /// Makes the counter of the accelerator's thread.
     pub(crate) fn of_turns() -> Self {
         Counter { page: None, word: PROGRESS_TURNS, count: Cell::new(0) }
     }
 
-    /// For the control thread.
+    /// Makes the counter of the control thread.
     pub(crate) fn of_steps() -> Self {
         Counter { page: None, word: PROGRESS_STEPS, count: Cell::new(0) }
     }
 
-    /// Shows it there from now on.
+    /// Shows the count in this page from now on.
     pub(crate) fn show(&mut self, page: Words) {
         self.page = Some(page);
     }
 
-    /// One more.
+    /// Counts a step.
     #[inline(always)]
     pub(crate) fn step(&self) {
         if let Some(page) = &self.page {
@@ -180,7 +184,7 @@ impl Counter {
         }
     }
 
-    /// One more, and nobody's memory was touched in it yet.
+    /// Counts a step in which no client's memory was touched yet.
     #[inline(always)]
     pub(crate) fn step_untouched(&self) {
         if let Some(page) = &self.page {
@@ -189,12 +193,12 @@ impl Counter {
         self.step();
     }
 
-    /// Where it shows it.
+    /// Returns the page, if there is one.
     pub(crate) fn page(&self) -> Option<Words> {
         self.page.clone()
     }
 
-    /// One more, for a grant; with 0, for none.
+    /// Counts a step that works for a grant, or with 0 for none.
     pub(crate) fn step_for(&self, grant: u64) {
         if let Some(page) = &self.page {
             page[PROGRESS_GRANT].store(grant, Ordering::Relaxed);
@@ -202,8 +206,8 @@ impl Counter {
         self.step();
     }
 
-    /// Waits with no grant in hand for what another thread does: who keeps that one is not who waits for it. Afterwards the grant is in
-    /// hand again.
+    /// Waits for another thread with no grant marked as worked on, because the delay is not this grant's
+    /// fault. Afterwards the grant is marked again.
     pub(crate) fn empty_handed<T>(&self, wait: impl FnOnce() -> T) -> T {
         let grant = self.page.as_ref().map_or(0, |page| page[PROGRESS_GRANT].load(Ordering::Relaxed));
         self.step_for(0);
@@ -217,15 +221,15 @@ impl Counter {
 #[inline(always)]
 pub(crate) fn touch(page: &Words, grant: u64) {
     page[PROGRESS_WORDS_OF].store(grant, Ordering::Relaxed);
-    // Only one thread counts here.
+    // This thread is the only one that counts here.
     let touches = page[PROGRESS_TOUCHES].load(Ordering::Relaxed);
     page[PROGRESS_TOUCHES].store(touches.wrapping_add(1), Ordering::Relaxed);
 }
 
-/// The page that came with the order.
+/// Maps the page that came with the order.
 ///
 /// # Errors
-/// The system's; [`io::ErrorKind::InvalidData`] where it is none.
+/// The system's; [`io::ErrorKind::InvalidData`] where the descriptor is no such page.
 pub(crate) fn received(page: OwnedFd) -> io::Result<Words> {
     let page = Memory::received(page)?;
     Mapping::shared(&page)?.words(0, PROGRESS_WORDS).ok_or_else(|| io::ErrorKind::InvalidData.into())

@@ -1,5 +1,5 @@
-//! What workers write to their standard error: why one can't start, or that it panicked. It goes to the log, as lines that
-//! command no terminal, and no more of it than a worker has reason to say.
+//! The standard error of workers, on which they say why they can't start or that they panicked. It goes to
+//! the log, as lines that can't control a terminal, and no more of it than a worker has reason to say.
 
 use std::io::{self, PipeReader, PipeWriter, Read};
 
@@ -7,11 +7,11 @@ use crate::broker::Broker;
 use crate::chatter::{Kind, say};
 use crate::shown::Shown;
 
-/// So many bytes of one process are heard. Then its pipe is closed.
+/// The most bytes of one process that are read. Its pipe is closed after them.
 const MOST: usize = 64 << 10;
-/// So many are heard at once.
+/// The most bytes that are read at once.
 const AT_ONCE: usize = 4096;
-/// Where a line that goes on is broken.
+/// The length at which a long line is broken.
 const LINE: usize = 512;
 
 /// The end of a pipe into which a worker writes.
@@ -23,7 +23,7 @@ pub(crate) struct Said {
 }
 
 impl Said {
-    /// The worker's end never makes it wait: what does not fit is lost.
+    /// Makes the pipe. The worker's end never makes it wait: output that does not fit is lost.
     ///
     /// # Errors
     /// Too many descriptors.
@@ -38,7 +38,7 @@ impl Said {
         &self.pipe
     }
 
-    /// The lines that were written since, as far as they are heard at once, and whether there may be more.
+    /// Reads lines that were written since, up to a limit. Returns them, and whether there may be more.
     fn take(&mut self) -> (Vec<Shown>, bool) {
         let mut bytes = [0; AT_ONCE];
         let most = AT_ONCE.min(MOST - self.heard);
@@ -83,7 +83,7 @@ impl Broker {
         }
     }
 
-    /// Passes on what a worker has written that is no more.
+    /// Passes on what a dead worker has written.
     pub(crate) fn hear_last_words(&mut self, index: usize) {
         for _ in 0..=MOST / AT_ONCE {
             self.hear_said(index);
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(lines.iter().map(|line| line.len()).collect::<Vec<_>>(), [LINE, LINE]);
         let mut turns = 0;
         loop {
-            // It is never made to wait.
+            // The write never blocks.
             let _ = worker.write(&[b'y'; 2 * AT_ONCE]);
             turns += 1;
             if !said.take().1 {

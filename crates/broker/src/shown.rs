@@ -1,4 +1,4 @@
-//! Texts that clients and workers say, fit for logs, terminals and other clients.
+//! Texts from clients and workers, made fit for logs, terminals and other clients.
 
 use std::fmt;
 use std::ops::Deref;
@@ -8,18 +8,18 @@ const NAME: usize = 64;
 /// The most bytes of any other text.
 const TEXT: usize = 512;
 
-/// A text of somebody who need not be trusted. What would command a terminal, end a line or change the direction of writing can be
-/// seen as in `\u{1b}`, and what is too long ends in `…`.
+/// A text from somebody who need not be trusted. Characters that would control a terminal, end a line or
+/// change the direction of writing are escaped, as in `\u{1b}`, and a text that is too long ends in `…`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Shown(String);
 
 impl Shown {
-    /// How somebody calls himself.
+    /// Makes a name fit to be shown.
     pub(crate) fn name(text: &str) -> Self {
         Self::of(text, NAME)
     }
 
-    /// What somebody says.
+    /// Makes any other text fit to be shown.
     pub(crate) fn text(text: &str) -> Self {
         Self::of(text, TEXT)
     }

@@ -1,4 +1,4 @@
-//! How a broker that serves is told to stop, or to read its policy again.
+//! Tells a broker that serves to stop, or to read its policy again.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::{flag, low_level::pipe};
 
-/// Tells [`Broker::run`](crate::Broker::run) to stop. Copies tell the same one.
+/// Tells [`Broker::run`](crate::Broker::run) to stop. Clones tell the same broker.
 #[derive(Clone, Debug)]
 pub struct Stop(Arc<Inner>);
 
@@ -23,7 +23,7 @@ struct Inner {
 }
 
 impl Stop {
-    /// One that nothing tells anything yet.
+    /// Makes one that says nothing yet.
     ///
     /// # Errors
     /// Too many descriptors.
@@ -34,37 +34,37 @@ impl Stop {
         Ok(Stop(Arc::new(Inner { stop: Arc::default(), reload: Arc::default(), bell, heard })))
     }
 
-    /// SIGTERM and SIGINT stop it, and SIGHUP makes it read its policy, from now on.
+    /// Has SIGTERM and SIGINT stop the broker, and SIGHUP make it read its policy, from now on.
     ///
     /// # Errors
     /// Too many descriptors.
     pub fn on_signals(&self) -> io::Result<()> {
         for (signal, said) in [(SIGTERM, &self.0.stop), (SIGINT, &self.0.stop), (SIGHUP, &self.0.reload)] {
-            // In this order: who is woken finds what was said.
+            // The order matters: a broker that is woken must find what was said.
             flag::register(signal, said.clone())?;
             pipe::register(signal, self.0.bell.try_clone()?)?;
         }
         Ok(())
     }
 
-    /// Stop.
+    /// Tells the broker to stop.
     pub fn stop(&self) {
         self.0.stop.store(true, Ordering::SeqCst);
         self.ring();
     }
 
-    /// Read the policy again.
+    /// Tells the broker to read its policy again.
     pub fn reload(&self) {
         self.0.reload.store(true, Ordering::SeqCst);
         self.ring();
     }
 
     fn ring(&self) {
-        // Where it is full the broker has much to hear already.
+        // When the socket is full the broker is going to wake anyway.
         let _ = (&self.0.bell).write(&[0]);
     }
 
-    /// Forgets how often it rang.
+    /// Takes the bytes that woke the broker.
     pub(crate) fn quiet(&self) {
         let mut bytes = [0; 64];
         while (&self.0.heard).read(&mut bytes).is_ok_and(|len| len == bytes.len()) {}

@@ -1,14 +1,14 @@
-//! How often an account may ask: a bucket of tokens that fills with time.
+//! Limits the rate of an account's requests with a bucket of tokens that fills with time.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
 
 use super::account::Account;
 
-/// How fast a bucket fills, and how much is in it at most.
+/// The speed at which a bucket fills, and its capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rate {
-    /// Tokens a second; with 0 there is no limit.
+    /// Tokens a second; 0 means no limit.
     pub(crate) per_second: u32,
     /// The most tokens.
     pub(crate) burst: u32,
@@ -34,20 +34,20 @@ impl Bucket {
     }
 }
 
-/// The buckets that are not full: one that is full is as good as none.
+/// The buckets that are not full. A full one need not be kept.
 #[derive(Debug, Default)]
 pub(super) struct Buckets {
     buckets: BTreeMap<Account, Bucket>,
-    /// How many there may be before the full ones are looked for.
+    /// The number of buckets at which the full ones are looked for.
     sweep_at: usize,
 }
 
-/// There is always room for so many buckets.
+/// The number of buckets that are always kept without a sweep.
 const FEW: usize = 64;
 
 impl Buckets {
-    /// Takes tokens out of an account's bucket; whether there were as many. A full bucket lets anything pass once, so that what
-    /// costs more than a bucket holds is not refused for ever.
+    /// Takes tokens out of an account's bucket. Returns false when there were not enough. A full bucket lets
+    /// anything pass once, so that a request that costs more than a bucket holds is not refused for ever.
     pub(super) fn take(&mut self, account: Account, cost: u32, rate: Rate, now: Instant) -> bool {
         if rate.per_second == 0 {
             return true;
@@ -64,7 +64,7 @@ impl Buckets {
         may
     }
 
-    /// Forgets full buckets, as often as their number has doubled.
+    /// Forgets full buckets whenever the number of buckets has doubled.
     fn sweep(&mut self, now: Instant) {
         if self.buckets.len() < self.sweep_at.max(FEW) {
             return;

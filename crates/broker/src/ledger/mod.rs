@@ -1,9 +1,9 @@
-//! What is out and to whom: every grant is charged here before anything is made for it, and given back when no worker has
+//! The ledger. Every grant is charged here before anything is made for it, and given back when no worker has
 //! it any more.
 //!
-//! There are three kinds of purse: an account's (a user's, or that of the users who share one), the service's and each
-//! worker's. A charge must fit into all that it touches. A part of what the service and its workers have is a reserve, which only
-//! accounts may use that hold little.
+//! There are three kinds of purse: an account's (of one user, or of several who share it), the service's and
+//! each worker's. A charge must fit into all that it touches. A part of what the service and its workers have
+//! is a reserve, which is only for accounts that hold little.
 
 mod account;
 mod bucket;
@@ -18,14 +18,14 @@ pub(crate) use resource::{Amounts, Over, Purse, Resource};
 
 use bucket::Buckets;
 
-/// What the service has in all.
+/// The limits of the whole service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Whole {
-    /// Of all grants and connections.
+    /// The limits for all grants and connections together.
     pub(crate) service: Amounts,
-    /// Of each worker.
+    /// The limits of each worker.
     pub(crate) worker: Amounts,
-    /// The part, in hundredths, that only those may use who hold little.
+    /// The percentage that is reserved for accounts that hold little.
     pub(crate) reserve_percent: u32,
 }
 
@@ -35,10 +35,10 @@ impl Default for Whole {
     }
 }
 
-/// One account may use so much of a reserve: one part of so many, or a usual grant's worth where that is more.
+/// An account may use one part in so many of a reserve, or a usual grant's worth where that is more.
 const PARTS: u64 = 16;
 
-/// What a usual grant takes, with room to spare.
+/// The charge of a usual grant, with room to spare.
 const MODEST: Amounts = Amounts::new(&[
     (Resource::Connections, 4),
     (Resource::Descriptors, 16),
@@ -48,12 +48,14 @@ const MODEST: Amounts = Amounts::new(&[
     (Resource::Orders, 2),
 ]);
 
-/// Stands among the workers for the client of a grant that has ended, as long as it may look at its memory.
+/// A holder that stands for the client of a grant that has ended, as long as the client may look at the
+/// memory.
 const CLIENT: usize = usize::MAX;
-/// Stands there for the threads that give its memory back, until they have.
+/// A holder that stands for the threads that give the memory back, until they have.
 const SYSTEM: usize = usize::MAX - 1;
 
-/// What is still charged when no worker has it any more; and orders, which come back as they are answered.
+/// The resources that stay charged when no worker has the grant any more. Orders come back as they are
+/// answered.
 const LOOKED_AT: [Resource; 3] = [Resource::Descriptors, Resource::Memory, Resource::Orders];
 
 /// A grant that is charged.
@@ -65,7 +67,7 @@ struct Entry {
     holders: BTreeSet<usize>,
 }
 
-/// What is out.
+/// The charges of everybody.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     whole: Whole,
@@ -73,10 +75,10 @@ pub(crate) struct Ledger {
     service: Amounts,
     accounts: BTreeMap<Account, Amounts>,
     workers: BTreeMap<usize, Amounts>,
-    /// Workers that have less than the others may have.
+    /// The limits of workers that have less than the others.
     smaller: BTreeMap<usize, Amounts>,
     buckets: Buckets,
-    /// Accounts that are granted nothing until then.
+    /// The accounts that are granted nothing, with the time until which that holds.
     barred: BTreeMap<Account, Instant>,
 }
 
@@ -85,27 +87,27 @@ impl Ledger {
         Ledger { whole, ..Ledger::default() }
     }
 
-    /// Another policy holds. What is out stays out, even where it is more than could be had now.
+    /// Sets the limits of another policy. Charges stay, even where they exceed the new limits.
     pub(crate) fn set_whole(&mut self, whole: Whole) {
         self.whole = whole;
     }
 
-    /// A worker could not get as much as was meant for it.
+    /// Lowers a limit of one worker that could not get as much as was meant for it.
     pub(crate) fn set_worker(&mut self, worker: usize, resource: Resource, most: u64) {
         self.smaller.entry(worker).or_insert(Amounts::UNLIMITED).set(resource, most);
     }
 
-    /// Charges what belongs to no grant: connections.
+    /// Charges an account for resources that belong to no grant, such as a connection.
     ///
     /// # Errors
-    /// What there is too little of; nothing is charged then.
+    /// Names the resource that would be exceeded; nothing is charged then.
     pub(crate) fn take(&mut self, account: Account, amounts: &Amounts, limits: &Amounts) -> Result<(), Over> {
         self.fits(account, None, amounts, limits)?;
         self.add(account, amounts);
         Ok(())
     }
 
-    /// Takes it back.
+    /// Gives such a charge back.
     pub(crate) fn give_back(&mut self, account: Account, amounts: &Amounts) {
         self.service.subtract(amounts);
         if let Some(held) = self.accounts.get_mut(&account) {
@@ -116,16 +118,16 @@ impl Ledger {
         }
     }
 
-    /// Charges it whatever the limits say: a connection that has lost its grant.
+    /// Charges an account whatever the limits say, as for a connection that has lost its grant.
     pub(crate) fn add(&mut self, account: Account, amounts: &Amounts) {
         self.service.add(amounts);
         self.accounts.entry(account).or_default().add(amounts);
     }
 
-    /// Charges a grant, which one worker is about to have.
+    /// Charges a grant that one worker is about to have.
     ///
     /// # Errors
-    /// As for [`Ledger::take`].
+    /// The same as for [`Ledger::take`].
     pub(crate) fn charge(
         &mut self,
         grant: u64,
@@ -141,15 +143,15 @@ impl Ledger {
         Ok(())
     }
 
-    /// Whether a worker could take a grant of that account.
+    /// Returns true when a worker could take a grant of that account.
     pub(crate) fn has_room(&self, account: Account, worker: usize, amounts: &Amounts) -> bool {
         self.fits(account, Some(worker), amounts, &Amounts::UNLIMITED).is_ok()
     }
 
-    /// Charges a grant to another worker as well, to which it is to move.
+    /// Charges a grant also to the worker that it is to move to.
     ///
     /// # Errors
-    /// As for [`Ledger::take`].
+    /// The same as for [`Ledger::take`].
     pub(crate) fn join(&mut self, grant: u64, worker: usize) -> Result<(), Over> {
         let Some(entry) = self.entries.get(&grant) else { return Ok(()) };
         if entry.holders.contains(&worker) {
@@ -164,18 +166,19 @@ impl Ledger {
         Ok(())
     }
 
-    /// A grant has ended, and its client may go on to look at its memory, which it is charged for until it [leaves](
-    /// Ledger::leave_to_look).
+    /// Keeps the memory of an ended grant charged while its client may look at it, until the client
+    /// [leaves](Ledger::leave_to_look).
     pub(crate) fn keep_for_client(&mut self, grant: u64) {
         self.keep(grant, CLIENT);
     }
 
-    /// A grant has ended, and its memory is charged until the system has it back: until it is [freed](Ledger::freed).
+    /// Keeps the memory of an ended grant charged until the system has it back, which [`Ledger::freed`]
+    /// records.
     pub(crate) fn keep_until_freed(&mut self, grant: u64) {
         self.keep(grant, SYSTEM);
     }
 
-    /// The system has it back.
+    /// Records that the system has the memory back.
     pub(crate) fn freed(&mut self, grant: u64) {
         self.leave(grant, SYSTEM);
     }
@@ -188,13 +191,13 @@ impl Ledger {
         }
     }
 
-    /// The client of such a grant looks at it no more. As [`Ledger::leave`].
+    /// Records that the client of an ended grant no longer looks at it. Returns what [`Ledger::leave`] does.
     pub(crate) fn leave_to_look(&mut self, grant: u64) -> bool {
         self.leave(grant, CLIENT)
     }
 
-    /// A worker has no more of a grant. When no other has it either, everything is given back that is not kept: whether nobody
-    /// has it, so that its memory can be freed.
+    /// Records that a worker has nothing of a grant any more. When no other worker has it either, everything
+    /// is given back that is not kept. Returns true when nobody has it, so that its memory can be freed.
     pub(crate) fn leave(&mut self, grant: u64, worker: usize) -> bool {
         let Some(entry) = self.entries.get_mut(&grant) else { return false };
         if !entry.holders.remove(&worker) {
@@ -221,14 +224,14 @@ impl Ledger {
         true
     }
 
-    /// A worker is dead: the grants that nobody has any more.
+    /// Removes a dead worker from all of its grants, and returns those that nobody has any more.
     pub(crate) fn lose(&mut self, worker: usize) -> Vec<u64> {
         let its = self.entries.iter().filter(|(_, entry)| entry.holders.contains(&worker));
         let its: Vec<u64> = its.map(|(grant, _)| *grant).collect();
         its.into_iter().filter(|grant| self.leave(*grant, worker)).collect()
     }
 
-    /// A grant needs less than it was charged: some of it is given back early.
+    /// Gives a part of a grant's charge back early.
     pub(crate) fn reduce(&mut self, grant: u64, by: &Amounts) {
         let Some(entry) = self.entries.get_mut(&grant) else { return };
         entry.amounts.subtract(by);
@@ -241,13 +244,13 @@ impl Ledger {
         self.give_back(account, by);
     }
 
-    /// A worker was given an order about a grant, which counts until it is answered. It may be more than would be allowed:
-    /// what has to be ended is ended.
+    /// Charges an order about a grant until it is answered. Limits do not apply, because orders that end a
+    /// grant must be given.
     pub(crate) fn ordered(&mut self, grant: u64) {
         self.change(grant, |held, order| held.add(order));
     }
 
-    /// The worker has answered.
+    /// Gives the charge of an answered order back.
     pub(crate) fn answered(&mut self, grant: u64) {
         self.change(grant, |held, order| held.subtract(order));
     }
@@ -263,10 +266,10 @@ impl Ledger {
         }
     }
 
-    /// Takes the tokens that something costs.
+    /// Takes the tokens that a request costs.
     ///
     /// # Errors
-    /// The account comes too often.
+    /// The account asks too often.
     pub(crate) fn spend(
         &mut self,
         account: Account,
@@ -286,13 +289,13 @@ impl Ledger {
         }
     }
 
-    /// An account is granted nothing for so long.
+    /// Bars an account from being granted anything for a time.
     pub(crate) fn bar(&mut self, account: Account, limit: Duration, now: Instant) {
         self.barred.retain(|_, until| *until > now);
         self.barred.insert(account, now + limit);
     }
 
-    /// How long it still is granted nothing.
+    /// Returns how long an account is still barred.
     pub(crate) fn barred(&self, account: Account, now: Instant) -> Option<Duration> {
         self.barred.get(&account)?.checked_duration_since(now).filter(|left| !left.is_zero())
     }
@@ -315,7 +318,8 @@ impl Ledger {
         self.workers.get(&worker).copied().unwrap_or_default().fits(wanted, &limits, Purse::Worker)
     }
 
-    /// What an account that holds so much may count on: all of it while it has little, else what is not reserved.
+    /// Returns the limits that apply to an account: all of each resource while it holds little of it, else
+    /// the part that is not reserved.
     fn available(&self, held: &Amounts, wanted: &Amounts, limits: &Amounts) -> Amounts {
         let mut available = *limits;
         for resource in Resource::ALL {
@@ -332,23 +336,23 @@ impl Ledger {
         available
     }
 
-    /// What an account holds.
+    /// Returns the charge of an account.
     #[cfg(test)]
     pub(crate) fn of(&self, account: Account) -> Amounts {
         self.accounts.get(&account).copied().unwrap_or_default()
     }
 
-    /// All accounts that hold anything.
+    /// Returns all accounts that hold anything.
     pub(crate) fn accounts(&self) -> impl Iterator<Item = (Account, &Amounts)> {
         self.accounts.iter().map(|(account, held)| (*account, held))
     }
 
-    /// What is out, and what there is of it.
+    /// Returns the service's charges and limits.
     pub(crate) fn of_service(&self) -> (Amounts, Amounts) {
         (self.service, self.whole.service)
     }
 
-    /// As [`Ledger::of_service`], of one worker.
+    /// Returns one worker's charges and limits.
     pub(crate) fn of_worker(&self, worker: usize) -> (Amounts, Amounts) {
         (self.workers.get(&worker).copied().unwrap_or_default(), self.limits_of(worker))
     }
@@ -357,7 +361,7 @@ impl Ledger {
         self.smaller.get(&worker).map_or(self.whole.worker, |smaller| self.whole.worker.min(smaller))
     }
 
-    /// The workers that have grants of an account.
+    /// Returns the workers that have grants of an account.
     pub(crate) fn workers_of(&self, account: Account) -> BTreeSet<usize> {
         let its = self.entries.values().filter(|entry| entry.account == account);
         its.flat_map(|entry| entry.holders.iter().copied().filter(is_worker)).collect()
@@ -368,7 +372,8 @@ fn is_worker(holder: &usize) -> bool {
     *holder < SYSTEM
 }
 
-/// How much of what a grant was charged is kept when no worker has it: all the memory, and its two descriptors.
+/// Returns how much of a grant's charge is kept when no worker has it: all the memory, and its two
+/// descriptors.
 fn kept_of(resource: Resource) -> u64 {
     match resource {
         Resource::Descriptors => 2,

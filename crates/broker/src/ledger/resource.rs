@@ -1,14 +1,14 @@
-//! What is charged, in which units, and how a refusal reads.
+//! The resources that are charged, with their units and the words for refusals.
 
 use std::fmt;
 
 use millstream_protocol::Refusal;
 
-/// Declares the resources: how they are called for programs and for people, and which key of the policy limits each, for an
-/// account and for the service or a worker.
+/// Declares the resources: their names for programs and for people, and the key of the policy that limits
+/// each, for an account and for the service or a worker.
 macro_rules! resources {
     ($($(#[$doc:meta])* $name:ident = $label:literal, $words:literal, $of_account:literal, $of_whole:literal;)+) => {
-        /// Something of which there is only so much.
+        /// A limited resource.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Resource {
             $($(#[$doc])* $name,)+
@@ -17,7 +17,7 @@ macro_rules! resources {
         impl Resource {
             pub(crate) const ALL: [Resource; COUNT] = [$(Resource::$name,)+];
 
-            /// As programs read it, with its unit.
+            /// Returns the name for programs, with its unit.
             pub(crate) fn label(self) -> &'static str {
                 match self { $(Resource::$name => $label,)+ }
             }
@@ -53,11 +53,11 @@ resources! {
     KeyMemory = "key_memory_bytes", "bytes of key memory", "total_key_slots", "[limits] key_memory_mib, or serve --key-memory";
     /// Orders that workers have not answered.
     Orders = "orders", "orders under way", "orders", "[limits] orders";
-    /// How often a grant is asked for.
+    /// Requests for grants.
     Attaches = "attaches", "grants a second", "attaches_per_s", "attaches_per_s";
 }
 
-/// Who has too little.
+/// The purse that has too little.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purse {
     Account,
@@ -72,12 +72,12 @@ pub(crate) struct Amounts([u64; COUNT]);
 impl Amounts {
     pub(crate) const UNLIMITED: Amounts = Amounts([u64::MAX; COUNT]);
 
-    /// So much of each of these, and nothing of the others.
+    /// Makes amounts of some resources, and nothing of the others.
     pub(crate) const fn new(amounts: &[(Resource, u64)]) -> Self {
         Amounts([0; COUNT]).with(amounts)
     }
 
-    /// These, and the others as they are.
+    /// Replaces the amounts of some resources.
     pub(crate) const fn with(mut self, amounts: &[(Resource, u64)]) -> Self {
         let mut at = 0;
         while at < amounts.len() {
@@ -120,7 +120,7 @@ impl Amounts {
         least
     }
 
-    /// Whether that much more stays within the limits.
+    /// Checks that `wanted` more stays within the limits.
     pub(super) fn fits(&self, wanted: &Amounts, limits: &Amounts, purse: Purse) -> Result<(), Over> {
         for resource in Resource::ALL {
             let (held, wanted, limit) = (self.get(resource), wanted.get(resource), limits.get(resource));
@@ -132,19 +132,19 @@ impl Amounts {
     }
 }
 
-/// There is too little of something.
+/// A charge that exceeds a limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Over {
     pub(crate) purse: Purse,
     pub(crate) resource: Resource,
     pub(crate) held: u64,
     pub(crate) wanted: u64,
-    /// For who asked: without the reserve where that is not for it.
+    /// The limit for the account that asked: without the reserve where that is not for it.
     pub(crate) limit: u64,
 }
 
 impl Over {
-    /// The kind of refusal that a client is told.
+    /// Returns the kind of refusal that a client is told.
     pub(crate) fn refusal(&self) -> Refusal {
         match (self.purse, self.resource) {
             (_, Resource::Attaches) => Refusal::NotNow,

@@ -1,4 +1,4 @@
-//! The ledger against a model that adds everything up anew.
+//! Tests of the ledger against a model that adds everything up anew.
 
 use super::*;
 
@@ -19,7 +19,7 @@ fn grant(queues: u64, memory: u64) -> Amounts {
     ])
 }
 
-/// What is out must be what the entries and the connections say.
+/// Checks the charges against the sums of the entries and the connections.
 fn balances(ledger: &Ledger, connections: &BTreeMap<Account, u64>) {
     let (mut service, mut accounts) = (Amounts::default(), BTreeMap::<Account, Amounts>::new());
     let mut workers = BTreeMap::<usize, Amounts>::new();

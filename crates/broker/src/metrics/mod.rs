@@ -1,4 +1,4 @@
-//! What the broker counts, and how others fetch it: the text format of Prometheus over HTTP.
+//! The broker's counters, served in the text format of Prometheus over HTTP.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -26,33 +26,33 @@ use millstream_protocol::{GrantStatus, Refusal, UseStatus, WorkerStatus};
 
 pub use place::MetricsAddress;
 
-/// How metrics are served.
+/// The way metrics are served.
 #[derive(Clone, Debug)]
 pub struct MetricsConfig {
-    /// Where. Whoever can connect there sees which users have grants, and what these do.
+    /// The address. Whoever can connect to it sees which users have grants, and what these grants do.
     pub address: MetricsAddress,
-    /// Names of this machine by which they may be asked for, beside `localhost` and addresses. A browser that was led here
-    /// under another name is refused.
+    /// Names of this machine under which clients may ask, beside `localhost` and addresses. A browser that
+    /// was led here under another name is refused.
     pub hosts: Vec<String>,
-    /// Whether each grant is told of by itself, with its process and that one's name. Clients make these up, as many as they
-    /// may have grants.
+    /// True to list each grant by itself, with its process and the client's name. Clients make these names
+    /// up, as many as they may have grants.
     pub names: bool,
 }
 
 impl MetricsConfig {
-    /// Served there, without names.
+    /// Serves at an address, without names.
     pub fn new(address: MetricsAddress) -> Self {
         MetricsConfig { address, hosts: Vec::new(), names: false }
     }
 }
 
-/// What happened since the start.
+/// Counts of events since the start.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) granted: u64,
-    /// How long all grants took together.
+    /// The time that all grants took together.
     pub(crate) granting: Duration,
-    /// By the reason.
+    /// Refusals by their reason.
     pub(crate) refused: BTreeMap<String, u64>,
     pub(crate) revoked: u64,
     /// Grants that ended with their worker.
@@ -71,7 +71,7 @@ impl Counters {
     }
 }
 
-/// Everything there is to tell, at one moment.
+/// All metrics at one moment.
 pub(crate) struct Snapshot {
     pub(crate) workers: Vec<WorkerStatus>,
     pub(crate) grants: Vec<GrantStatus>,
@@ -79,7 +79,7 @@ pub(crate) struct Snapshot {
     pub(crate) uses: Vec<UseStatus>,
 }
 
-/// Who waits for a snapshot.
+/// A party that waits for a snapshot.
 pub(crate) struct Asker {
     sender: SyncSender<Snapshot>,
     bell: Arc<UnixStream>,
@@ -87,26 +87,26 @@ pub(crate) struct Asker {
 
 impl Asker {
     pub(crate) fn answer(&self, snapshot: Snapshot) {
-        // Who waits no longer has given up.
+        // A receiver that has gone has given up.
         if self.sender.try_send(snapshot).is_ok() {
-            // Where there is no room for a byte, there are some that wake.
+            // A full bell already holds bytes that wake.
             let _ = (&*self.bell).write(&[0]);
         }
     }
 }
 
-/// The broker's end of the thread that serves metrics. That ends with it.
+/// The broker's end of the thread that serves metrics. The thread ends when this is dropped.
 pub(crate) struct Metrics {
     asks: Receiver<SyncSender<Snapshot>>,
-    /// A byte comes here for each that asks, and one goes back with the answer.
+    /// A byte comes here for each request, and one goes back with the answer.
     bell: Arc<UnixStream>,
-    /// Where it listens in the file system, for as long as it does.
+    /// The socket in the file system, kept for as long as it is served.
     _place: Option<millstream_shm::Listener>,
 }
 
 impl Metrics {
-    /// Listens, and serves in a thread of its own. Where `refuse` is true, the kernel is asked to refuse descriptors that are sent
-    /// there.
+    /// Listens, and serves in a thread of its own. Where `refuse` is true, the kernel is asked to refuse
+    /// descriptors that are sent there.
     pub(crate) fn serve(config: &MetricsConfig, refuse: bool) -> io::Result<Self> {
         let (listener, bound) = place::bind(&config.address, refuse)?;
         let (ask, asks) = sync_channel(1);
@@ -118,7 +118,7 @@ impl Metrics {
         Ok(Metrics { asks, bell: Arc::new(bell), _place: bound })
     }
 
-    /// Who asks.
+    /// Returns the parties that ask.
     pub(crate) fn asked(&self) -> Vec<Asker> {
         empty(&self.bell);
         self.asks.try_iter().map(|sender| Asker { sender, bell: self.bell.clone() }).collect()
@@ -131,7 +131,7 @@ impl AsFd for Metrics {
     }
 }
 
-/// Takes the bytes that wake, and says whether the other end is still there.
+/// Takes the bytes that wake. Returns false when the other end is gone.
 fn empty(mut bell: &UnixStream) -> bool {
     let mut bytes = [0; 64];
     loop {

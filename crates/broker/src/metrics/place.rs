@@ -1,4 +1,4 @@
-//! Where metrics are served: a port, or a socket in the file system.
+//! The address of the metrics: a port, or a socket in the file system.
 
 use std::fmt;
 use std::io;
@@ -14,10 +14,11 @@ use rustix::net::{RecvFlags, sockopt};
 use crate::disposal::Disposal;
 use crate::link::Link;
 
-/// Who may connect to a socket in the file system: its user and its group. Who else is kept out is the directory's affair.
+/// The mode of a socket in the file system: its user and its group may connect. The directory can keep out
+/// more.
 const MODE: u32 = 0o660;
 
-/// Where metrics are served.
+/// The address at which metrics are served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MetricsAddress {
     /// A port.
@@ -29,7 +30,7 @@ pub enum MetricsAddress {
 impl FromStr for MetricsAddress {
     type Err = String;
 
-    /// `ADDRESS:PORT`, or `unix:PATH`.
+    /// Parses `ADDRESS:PORT`, or `unix:PATH`.
     fn from_str(text: &str) -> Result<Self, String> {
         match text.strip_prefix("unix:") {
             Some(path) if !path.is_empty() => Ok(MetricsAddress::Unix(path.into())),
@@ -50,10 +51,10 @@ impl fmt::Display for MetricsAddress {
     }
 }
 
-/// Where connections come from. It never waits.
+/// A listener that never blocks.
 pub(super) enum Listener {
     Tcp(TcpListener),
-    /// What was connected here and is not to be closed in the way of others goes there.
+    /// A connection that must not be closed on a serving thread goes to the disposal.
     Unix(UnixListener, Disposal),
 }
 
@@ -66,7 +67,8 @@ impl Listener {
             }
             Listener::Unix(listener, disposal) => {
                 let socket = Socket::received(listener.accept()?.0.into());
-                // Else a byte that is sent out of turn is taken, with what came along, without a look at it.
+                // Without this, a byte that is sent out of band, and descriptors that came along, would be
+                // taken unseen.
                 sockopt::set_socket_oobinline(&socket, true)?;
                 Stream::Unix(Link::new(socket, disposal, None))
             }
@@ -85,14 +87,14 @@ impl AsFd for Listener {
     }
 }
 
-/// A connection. It never waits.
+/// A connection that never blocks.
 pub(super) enum Stream {
     Tcp(TcpStream),
     Unix(Link),
 }
 
 impl Stream {
-    /// The address by which it came here. None where browsers can't come from.
+    /// Returns the address that the connection came to, or none where browsers can't connect.
     pub fn local(&self) -> Option<IpAddr> {
         match self {
             Stream::Tcp(stream) => stream.local_addr().ok().map(|address| address.ip().to_canonical()),
@@ -100,7 +102,7 @@ impl Stream {
         }
     }
 
-    /// Reads some bytes; none at the end.
+    /// Reads some bytes; none at the end of the connection.
     ///
     /// # Errors
     /// [`io::ErrorKind::WouldBlock`]; [`io::ErrorKind::Unsupported`] where descriptors come with them.
@@ -122,7 +124,8 @@ impl AsFd for Stream {
     }
 }
 
-/// Listens. What was bound in the file system, if anything, is taken away when it is dropped.
+/// Listens at an address. A socket that was bound in the file system is removed when the second value is
+/// dropped.
 pub(super) fn bind(
     address: &MetricsAddress,
     refuse: bool,
@@ -136,7 +139,7 @@ pub(super) fn bind(
         MetricsAddress::Unix(path) => {
             let bound = millstream_shm::Listener::bind_stream_with_mode(path, MODE)?;
             if refuse {
-                // Where the kernel can't, each connection is guarded.
+                // On kernels that can't, each connection is guarded.
                 let _ = bound.refuse_descriptors();
             }
             let listener = UnixListener::from(bound.as_fd().try_clone_to_owned()?);

@@ -1,4 +1,4 @@
-//! What is asked, and whether it is answered: `GET` and `HEAD` of `/metrics`, under a name of this machine.
+//! Requests: `GET` and `HEAD` of `/metrics` under a name of this machine are answered, all others refused.
 //!
 //! Ref. RFC 9110 (methods, status codes), RFC 9112 §3.2 (`Host`).
 
@@ -6,17 +6,17 @@ use std::net::IpAddr;
 
 /// The longest head of a request that is read, in bytes.
 pub(super) const MOST_BYTES: usize = 8192;
-/// So many headers are told apart.
+/// The most headers that are parsed.
 const MOST_HEADERS: usize = 64;
 
-/// What a request comes to.
+/// The meaning of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
-    /// More is to come.
+    /// The request is not complete yet.
     Part,
-    /// The metrics, with the body or without.
+    /// The metrics are asked for, with the body or without.
     Metrics { body: bool },
-    /// Nothing that is given: an answer with this status, and with a body or without.
+    /// Anything else: the answer has this status, with a body or without.
     Nothing { status: &'static str, body: bool },
 }
 
@@ -24,7 +24,8 @@ const fn nothing(status: &'static str) -> Asked {
     Asked::Nothing { status, body: true }
 }
 
-/// Looks at what has come so far. `local` is the address that the connection came to; none where no browser can come from.
+/// Parses the bytes that have come so far. `local` is the address that the connection came to; none where no
+/// browser can come from.
 pub(super) fn asked(bytes: &[u8], local: Option<IpAddr>, hosts: &[String]) -> Asked {
     let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
     let mut request = httparse::Request::new(&mut headers);
@@ -55,7 +56,8 @@ pub(super) fn asked(bytes: &[u8], local: Option<IpAddr>, hosts: &[String]) -> As
     }
 }
 
-/// Whether a browser that asks so knows whom: a name of somebody else's may lead anywhere.
+/// Returns true when the `Host` header names this machine. Under somebody else's name a browser may have been
+/// led here.
 fn is_of_this_machine(host: &str, local: IpAddr, hosts: &[String]) -> bool {
     let host = host.trim();
     let name = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {

@@ -1,7 +1,9 @@
-//! The connections of those who fetch metrics: some at once, each for some seconds, none in the way of another.
+//! The connections of those who fetch metrics: several at once, each for some seconds, none in the way of
+//! another.
 //!
-//! Of libraries, `httparse` reads requests. Whole servers were looked at and not taken: hyper wants an executor, which is more
-//! code than the rest of the broker's process, and tiny_http has no deadlines, which are the point here.
+//! The only library here is `httparse`, which reads requests. Whole servers were considered and not taken:
+//! hyper wants an executor, which is more code than the rest of the broker's process, and tiny_http has no
+//! deadlines, which are the point here.
 
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -19,25 +21,25 @@ use super::text::{KIND, text};
 use super::totals::Totals;
 use super::{MetricsConfig, Snapshot, empty};
 
-/// How long a connection lasts, whatever it does. Prometheus gives up after 10 s.
+/// The time that a connection lasts, whatever it does. Prometheus gives up after 10 s.
 const LIMIT: Duration = Duration::from_secs(5);
-/// How long the broker may take to answer. It needs 2 s at most where workers don't.
+/// The time that the broker may take to answer. It needs at most 2 s when workers do not answer.
 const LIMIT_OF_BROKER: Duration = Duration::from_secs(3);
-/// So many connections there are. One more takes the place of the one that has been idle longest.
+/// The most connections. One more takes the place of the one that has been idle longest.
 const MOST: usize = 32;
-/// So many are let in before the others have their turn.
+/// The number of newcomers that are let in before the others have their turn.
 const TURN: usize = 8;
-/// How long nobody is let in when descriptors have run out.
+/// The time for which nobody is let in when descriptors have run out.
 const PAUSE: Duration = Duration::from_millis(250);
 
 enum State {
-    /// What has come of the request.
+    /// Reading the request, of which these bytes have come.
     Reads(Vec<u8>),
-    /// It wants the metrics, with the body or without.
+    /// Waiting for the metrics, to be sent with the body or without.
     Waits { body: bool },
-    /// What it is told, and how much of that is gone.
+    /// Writing the answer, of which so many bytes are sent.
     Writes(Arc<[u8]>, usize),
-    /// It was told everything. What it still sends is taken: closed before that, the answer could be lost.
+    /// Draining what the client still sends. If the connection were closed earlier, the answer could be lost.
     Ends,
 }
 
@@ -60,7 +62,7 @@ impl Connection {
         }
     }
 
-    /// Does what can be done without waiting.
+    /// Does everything that can be done without waiting.
     fn go_on(&mut self, hosts: &[String]) -> Went {
         loop {
             let went = match &mut self.state {
@@ -69,7 +71,7 @@ impl Connection {
                 State::Writes(..) => self.write(),
                 State::Ends => match self.stream.read(&mut [0; 1024]) {
                     Ok(0) => Went::Over,
-                    // More of it has its turn after the others.
+                    // The rest has its turn after the others.
                     Ok(_) => Went::Later,
                     Err(error) => Went::not(&error),
                 },
@@ -118,12 +120,12 @@ impl Connection {
     }
 }
 
-/// How a step of a connection went.
+/// The result of a step of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Went {
-    /// There may be another at once.
+    /// Another step may follow at once.
     On,
-    /// The other side is to do something first.
+    /// The other side must do something first.
     Later,
     /// The connection is at its end.
     Over,
@@ -150,13 +152,13 @@ fn answer(status: &str, text: &str, body: bool) -> Arc<[u8]> {
 pub(super) struct Server {
     listener: Listener,
     ask: SyncSender<SyncSender<Snapshot>>,
-    /// A byte goes to the broker for each that asks, and one comes back with the answer.
+    /// A byte goes to the broker for each request, and one comes back with the answer.
     ring: UnixStream,
     hosts: Vec<String>,
-    /// None where each grant is told of by itself.
+    /// None where each grant is listed by itself.
     totals: Option<Totals>,
     connections: Vec<Connection>,
-    /// What the broker was asked for, and until when it may take.
+    /// The request to the broker that is under way, and its deadline.
     asked: Option<(Receiver<Snapshot>, Instant)>,
     pause_until: Option<Instant>,
 }
@@ -185,7 +187,7 @@ impl Server {
         while empty(&self.ring) {
             let now = Instant::now();
             self.hear();
-            // Who has been here for as long as he may has had his time, whatever he still takes or sends.
+            // A connection that has had its time ends, even if it still takes or sends something.
             self.connections
                 .retain_mut(|each| now < each.since + LIMIT && each.go_on(&self.hosts) != Went::Over);
             self.let_in(now);
@@ -207,16 +209,17 @@ impl Server {
         if self.pause_until.is_none() {
             all.push(PollFd::new(&self.listener, PollFlags::IN));
         }
-        // Poll would tell again and again that somebody hung up who waits for the broker.
+        // A connection that waits for the broker is left out, because poll would report again and again that
+        // it hung up.
         let heard = self.connections.iter().filter(|each| !each.waits_for().is_empty());
         all.extend(heard.map(|each| PollFd::new(&each.stream, each.waits_for())));
         if poll(&mut all, limit.as_ref()).is_err_and(|error| error != Errno::INTR) {
-            // The kernel has no memory for it.
+            // The kernel has no memory for the call.
             std::thread::sleep(PAUSE);
         }
     }
 
-    /// Lets in who waits at the door, and takes what he has sent already.
+    /// Lets newcomers in, and reads what they have sent already.
     fn let_in(&mut self, now: Instant) {
         if self.pause_until.is_some_and(|until| now < until) {
             return;
@@ -244,7 +247,7 @@ impl Server {
         }
     }
 
-    /// The one that has been idle longest goes; where none is, the oldest.
+    /// Closes the connection that has been idle longest, or the oldest where none is idle.
     fn make_room(&mut self) {
         let each = self.connections.iter().enumerate();
         let oldest = each.min_by_key(|(_, each)| (!each.is_idle(), each.since)).map(|(index, _)| index);
@@ -253,21 +256,21 @@ impl Server {
         }
     }
 
-    /// Asks the broker's thread, if anybody waits for it, and it was not asked.
+    /// Asks the broker's thread, if anybody waits for the answer and none is under way.
     fn ask(&mut self, now: Instant) {
         let waits = self.connections.iter().any(|each| matches!(each.state, State::Waits { .. }));
         if !waits || self.asked.is_some() {
             return;
         }
         let (sender, receiver) = sync_channel(1);
-        // Where it has not heard of the last yet, it hears of this with the next byte.
+        // If the broker has not heard of the last request yet, it hears of this one with the next byte.
         if self.ask.try_send(sender).is_ok() {
             let _ = io::Write::write(&mut &self.ring, &[0]);
         }
         self.asked = Some((receiver, now + LIMIT_OF_BROKER));
     }
 
-    /// Answers all that wait, if the broker has, or has not in time.
+    /// Answers all that wait, when the broker has answered or its time is over.
     fn hear(&mut self) {
         let Some((receiver, until)) = &self.asked else { return };
         let (status, text) = match receiver.try_recv() {

@@ -10,7 +10,7 @@ use prometheus_client::registry::{Registry, Unit};
 use super::totals::{Sums, Totals};
 use super::{Counters, Snapshot};
 
-/// What the format is called.
+/// The format's content type.
 pub(super) const KIND: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -42,8 +42,8 @@ struct OfUser {
     uid: String,
 }
 
-/// A snapshot as text. The registry lives as long as the answer, so that ended grants leave nothing behind. Grants are told of one
-/// by one where there are no `totals`.
+/// Encodes a snapshot as text. The registry lives only as long as the answer, so that ended grants leave
+/// nothing behind. Grants are listed one by one where there are no `totals`.
 pub(super) fn text(snapshot: &Snapshot, totals: Option<&Totals>) -> String {
     let mut registry = Registry::with_prefix("millstream");
     of_broker(&mut registry, &snapshot.counters);
@@ -61,8 +61,8 @@ pub(super) fn text(snapshot: &Snapshot, totals: Option<&Totals>) -> String {
     }
 }
 
-/// OpenMetrics in the older text format, version 0.0.4, which all read: there a counter's help and type go by its whole name,
-/// and there are neither units nor an end.
+/// Converts OpenMetrics into the older text format, version 0.0.4, which everybody reads. There, help and
+/// type of a counter go by its whole name, and there are no units and no end mark.
 fn plain(open: &str) -> String {
     let mut out = String::with_capacity(open.len());
     let mut help: Option<(&str, &str)> = None;
@@ -119,7 +119,8 @@ fn of_workers(registry: &mut Registry, workers: &[WorkerStatus]) {
     registry.register("worker_grants", "Grants that a worker serves", grants);
 }
 
-/// What the service and its workers have given out, and the most that they may. Of users there may be too many to be told apart.
+/// Adds what the service and its workers have given out, and their limits. Users are left out, because there
+/// may be too many of them.
 fn of_limits(registry: &mut Registry, uses: &[UseStatus]) {
     let used = Family::<OfResource, Gauge>::default();
     let most = Family::<OfResource, Gauge>::default();
@@ -153,7 +154,7 @@ fn of_users(registry: &mut Registry, totals: &Totals) {
     of_queues(registry, each);
 }
 
-/// What queues did, under labels that all differ.
+/// Adds the counts of queues, under labels that all differ.
 fn of_queues<Label>(registry: &mut Registry, each: impl Iterator<Item = (Label, Sums)>)
 where
     Label: EncodeLabelSet + Clone + std::hash::Hash + Eq + std::fmt::Debug + Send + Sync + 'static,

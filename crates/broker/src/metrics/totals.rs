@@ -1,13 +1,14 @@
-//! What each user's grants did, those that have ended included: a counter never goes back.
+//! The totals of each user's grants, ended ones included, because a counter must never go back.
 
 use std::collections::{BTreeMap, HashMap};
 
 use millstream_protocol::GrantStatus;
 
-/// So many users are told apart; the rest is counted together. A user with a range of uids could make up any number.
+/// The most users that are counted separately; the rest are counted together. A user with a range of uids
+/// could make up any number.
 const MOST_USERS: usize = 1024;
 
-/// What queues did, and what they have.
+/// Counts of queues, and their current use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sums {
     pub operations: u64,
@@ -33,7 +34,7 @@ impl Sums {
         }
     }
 
-    /// What was counted from `before` on. A worker that a grant has moved to begins anew.
+    /// Returns what was counted since `before`. A worker that a grant has moved to starts from zero.
     fn since(&self, before: &Sums) -> Sums {
         let more = |now: u64, before: u64| now.checked_sub(before).unwrap_or(now);
         Sums {
@@ -62,17 +63,17 @@ impl Sums {
     }
 }
 
-/// What was counted of all users until the last snapshot. What a grant did after that and before its end is not known.
+/// The totals of all users until the last snapshot. The work of a grant between that and its end is lost.
 #[derive(Debug, Default)]
 pub(super) struct Totals {
-    /// By uid; none stands for those that are not told apart.
+    /// The totals by uid; none stands for users that are not counted separately.
     users: BTreeMap<Option<u32>, Sums>,
-    /// Grants of the last snapshot.
+    /// The grants of the last snapshot.
     grants: HashMap<u64, Sums>,
 }
 
 impl Totals {
-    /// The grants of the next snapshot.
+    /// Adds the grants of the next snapshot.
     pub fn count(&mut self, grants: &[GrantStatus]) {
         for sums in self.users.values_mut() {
             (sums.in_flight, sums.keys) = (0, 0);

@@ -1,4 +1,4 @@
-//! Which users are charged as one.
+//! Groups of users that are charged as one.
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
@@ -8,15 +8,16 @@ use nix::unistd::User;
 
 use crate::ledger::Account;
 
-/// Which users are charged as one: those of a `uids = ` line, and those whom a user makes in name spaces of its own.
+/// Groups of users that are charged as one: those of a `uids = ` line, and the users that a user makes in
+/// user namespaces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Accounts {
-    /// Ranges, sorted and apart from each other, and the account of each.
+    /// Ranges, sorted and disjoint, each with its account.
     shared: Vec<(RangeInclusive<u32>, u32)>,
 }
 
 impl Accounts {
-    /// Who is charged for what a user has: itself, where it shares with nobody.
+    /// Returns the account that is charged for a user: its own, where it shares with nobody.
     pub(crate) fn of(&self, uid: u32) -> Account {
         let at = self.shared.partition_point(|(uids, _)| *uids.end() < uid);
         match self.shared.get(at) {
@@ -25,7 +26,7 @@ impl Accounts {
         }
     }
 
-    /// Makes one account of all these. Its name is the first of them.
+    /// Makes one account of all these ranges, named by the first uid.
     pub(super) fn share(&mut self, ranges: &[RangeInclusive<u32>]) -> Result<(), String> {
         let Some(account) = ranges.first().map(|range| *range.start()) else { return Ok(()) };
         for range in ranges {
@@ -49,21 +50,21 @@ impl Accounts {
         }
     }
 
-    /// Charges subordinate users to who has them, unless the policy says something else about them.
+    /// Charges subordinate users to their owner, unless the policy says something else about them.
     pub(super) fn add_subordinates(&mut self, subuids: &Subuids) {
         for (owner, range) in &subuids.0 {
             let account = self.of(*owner).0;
-            // What overlaps stays as it was said first.
+            // A range that overlaps stays as it was assigned first.
             let _ = self.insert(range.clone(), account);
         }
     }
 }
 
-/// Users whom others may be in name spaces of their own.
+/// The subordinate users of each owner, which it may use in user namespaces.
 pub(super) struct Subuids(Vec<(u32, RangeInclusive<u32>)>);
 
 impl Subuids {
-    /// Those of `/etc/subuid`; none where there is no such file.
+    /// Reads `/etc/subuid`; there are none where the file does not exist.
     pub(super) fn of_system() -> Self {
         let text = std::fs::read_to_string(Path::new("/etc/subuid")).unwrap_or_default();
         let mut known = HashMap::new();
@@ -74,8 +75,8 @@ impl Subuids {
         })
     }
 
-    /// Lines of an owner, the first uid and how many there are. Those that can't be understood are left out: the file is
-    /// not this program's.
+    /// Parses lines of an owner, the first uid and the number of uids. Malformed lines are left out, because
+    /// the file is not this program's.
     fn parse(text: &str, mut user: impl FnMut(&str) -> Option<u32>) -> Self {
         let lines = text.lines().filter_map(|line| {
             let mut fields = line.trim().split(':');
@@ -89,7 +90,7 @@ impl Subuids {
     }
 }
 
-/// Uids and ranges of them, between commas.
+/// Parses uids and ranges of them, between commas.
 pub(super) fn ranges(text: &str) -> Result<Vec<RangeInclusive<u32>>, String> {
     let ranges = text.split(',').map(|part| {
         let part = part.trim();

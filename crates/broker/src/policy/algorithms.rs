@@ -1,8 +1,8 @@
-//! How algorithms are called in a policy.
+//! The names of algorithms in a policy.
 
 use millstream_cwq::{Algorithm, AlgorithmSet};
 
-/// The algorithms that a name stands for; one that ends in `*` stands for all that begin so.
+/// Returns the algorithms that a name stands for. A name that ends in `*` stands for all that begin with it.
 pub(super) fn named(name: &str) -> Option<AlgorithmSet> {
     let is_meant = |each: &str| match name.strip_suffix('*') {
         Some(beginning) => each.starts_with(beginning),
@@ -13,7 +13,7 @@ pub(super) fn named(name: &str) -> Option<AlgorithmSet> {
     (!meant.is_empty()).then_some(meant)
 }
 
-/// All names, for a message.
+/// Returns all names, for a message.
 pub(super) fn names() -> String {
     AlgorithmSet::all().iter().map(Algorithm::name).collect::<Vec<_>>().join(", ")
 }

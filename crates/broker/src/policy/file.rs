@@ -1,4 +1,4 @@
-//! A policy as it is written: TOML, whose names of users, groups and algorithms are looked up here, once.
+//! The syntax of a policy: TOML, whose names of users, groups and algorithms are looked up here, once.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use toml::Spanned;
 use super::accounts::{self, Accounts, Subuids};
 use super::{Limits, Policy, Service, algorithms};
 
-/// Where in the text, and what is wrong there.
+/// A place in the text, and the mistake there.
 pub(super) type Fault = (Range<usize>, String);
 
 #[derive(Deserialize)]
@@ -28,7 +28,7 @@ struct File {
     limits: Whole,
 }
 
-/// What the service has in all.
+/// The limits of the whole service.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Whole {
@@ -62,7 +62,7 @@ impl Whole {
     }
 }
 
-/// Declares a section: the limits, and what else it has.
+/// Declares a section: the limits, and further keys.
 macro_rules! section {
     ($(#[$doc:meta])* $name:ident { $($field:ident: $type:ty,)* }) => {
         $(#[$doc])*
@@ -121,19 +121,19 @@ macro_rules! section {
 }
 
 section! {
-    /// What anybody may have.
+    /// The limits of everybody.
     Section {}
 }
 section! {
-    /// What a user may have.
+    /// The limits of a user.
     UserSection { name: String, uid: u32, uids: String, }
 }
 section! {
-    /// What the members of a group may have.
+    /// The limits of a group's members.
     GroupSection { name: String, gid: u32, }
 }
 
-/// Who sees and ends everything.
+/// The operators, who see and end everything.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Operators {
@@ -143,7 +143,7 @@ struct Operators {
     gids: Vec<u32>,
 }
 
-/// A policy from its text; else the line, and what is wrong there.
+/// Parses a policy. An error gives the line, and the mistake there.
 pub(super) fn parse(text: &str) -> Result<Policy, (usize, String)> {
     let file: File = toml::from_str(text).map_err(|error| {
         let line = error.span().map_or(0, |span| line_of(text, span.start));
@@ -202,7 +202,7 @@ fn policy(file: &File) -> Result<Policy, Fault> {
     Ok(policy)
 }
 
-/// Whom a section is for: a name or a number, and not both.
+/// Returns whom a section is for: a name or a number, and not both.
 fn who(
     section: Range<usize>,
     name: Option<&Spanned<String>>,
@@ -271,7 +271,7 @@ fn algorithm_set(said: Option<&[Spanned<String>]>, usual: AlgorithmSet) -> Resul
     Ok(AlgorithmSet::from_bits(bits))
 }
 
-/// The usages that are not named; none where nothing is said.
+/// Returns the usages that are not named, or none where the key is missing.
 fn forbidden_usages(said: Option<&[Spanned<String>]>) -> Result<u8, Fault> {
     let Some(said) = said else { return Ok(0) };
     let mut allowed = Usages::NONE;
@@ -286,7 +286,7 @@ fn forbidden_usages(said: Option<&[Spanned<String>]>) -> Result<u8, Fault> {
     Ok(Usages::ALL.without(allowed).to_bits())
 }
 
-/// Whether workers have to make the nonces of AEADs.
+/// Returns true when workers have to make the nonces of AEADs.
 fn makes_nonces(said: Option<&Spanned<String>>) -> Result<bool, Fault> {
     match said.map(|said| said.as_ref().as_str()) {
         None | Some("any") => Ok(false),

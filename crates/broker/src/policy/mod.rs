@@ -1,4 +1,4 @@
-//! Who may have what.
+//! The policy: the limits of each user and of the service.
 
 mod accounts;
 mod algorithms;
@@ -20,10 +20,10 @@ pub use accounts::Accounts;
 pub(crate) use whole::Means;
 pub use whole::Service;
 
-/// The most that a process may be granted, and its share; and the most that its user may have in all.
+/// The most that a process may be granted, its share, and the most that its user may have in all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Grants of one user at a time; with 0 it gets none.
+    /// Grants of one user at a time; with 0 the user gets none.
     pub max_grants: u32,
     /// Mebibytes of arena in a grant.
     pub arena_mib: u32,
@@ -35,7 +35,7 @@ pub struct Limits {
     pub depth: u32,
     /// The share of an accelerator.
     pub weight: u32,
-    /// What may be computed.
+    /// The algorithms that are allowed.
     pub algorithms: AlgorithmSet,
     /// Queues in all grants of a user.
     pub total_queues: u32,
@@ -47,13 +47,13 @@ pub struct Limits {
     pub connections: u32,
     /// Orders about a user's grants that workers have not answered.
     pub orders: u32,
-    /// How often in a second a user may ask for a grant in the long run; with 0 there is no limit.
+    /// The rate at which a user may ask for grants in the long run, per second; with 0 there is no limit.
     pub attaches_per_s: u32,
-    /// How often it may do so at once, when it has not for a while.
+    /// The number of requests that a user may make at once after a pause.
     pub attach_burst: u32,
-    /// On how many workers a user's grants may be, where one has room for them; with 0 on all.
+    /// The number of workers that a user's grants may be on, as long as one of those has room; with 0 all.
     pub workers: u32,
-    /// What keys may not be.
+    /// The restrictions on keys.
     pub keys: KeyRules,
 }
 
@@ -80,13 +80,13 @@ impl Default for Limits {
     }
 }
 
-/// Connections of a user to whom the policy gives nothing: enough to be told so, and to ask for a status.
+/// The connections of a user to whom the policy gives nothing: enough to be told so, and to ask for a status.
 const CONNECTIONS_OF_STRANGERS: u64 = 16;
 
-/// What a client gets that does not say what it wants, as far as its limits go.
+/// The grant of a client that does not say what it wants, as far as its limits allow.
 const USUAL: Size = Size { queues: 1, depth: 256, arena_bytes: 8 << 20, key_slots: 64 };
 
-/// How big a grant is.
+/// The size of a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
     /// Queues.
@@ -100,7 +100,7 @@ pub struct Size {
 }
 
 impl Limits {
-    /// For the one user of a service without a policy, who need not be kept from harming himself.
+    /// The limits of the one user of a service without a policy, who need not be kept from harming anybody.
     fn of_own_user() -> Self {
         Limits {
             total_queues: 1 << 16,
@@ -113,7 +113,7 @@ impl Limits {
         }
     }
 
-    /// What a user may have in all.
+    /// Returns what a user may have in all.
     pub(crate) fn totals(&self) -> Amounts {
         Amounts::UNLIMITED.with(&[
             (Resource::Grants, self.max_grants.into()),
@@ -129,10 +129,10 @@ impl Limits {
         Rate { per_second: self.attaches_per_s, burst: self.attach_burst }
     }
 
-    /// What of it a client gets.
+    /// Returns the size of the grant that a client gets.
     ///
     /// # Errors
-    /// Names what there is too much of, and the limit.
+    /// Names the amount that is too large, and the limit.
     pub fn size(&self, wanted: &Wanted) -> Result<Size, (Refusal, String)> {
         let arena = u32::try_from(u64::from(self.arena_mib) << 20).unwrap_or(u32::MAX);
         let size = Size {
@@ -154,7 +154,7 @@ impl Limits {
     }
 }
 
-/// The greatest depth that a limit allows.
+/// Returns the greatest depth that a limit allows.
 fn previous_power_of_two(limit: u32) -> u32 {
     limit.checked_ilog2().map_or(0, |log| 1 << log)
 }
@@ -167,7 +167,7 @@ fn within(what: &str, wanted: u32, usual: u32, limit: u32) -> Result<u32, (Refus
     }
 }
 
-/// What all may have, and who sees and ends everything.
+/// The limits of all users, and the operators, who see and end everything.
 ///
 /// ```
 /// use millstream_broker::rules::{Peer, Policy};
@@ -190,16 +190,17 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Without a file: this process's own user and root, and nobody else.
+    /// Returns the policy without a file: limits for this process's own user and root, and nothing for
+    /// others.
     pub fn own_user() -> Self {
         let own = rustix::process::geteuid().as_raw();
         let users = [own, 0].map(|uid| (vec![uid..=uid], Limits::of_own_user())).to_vec();
-        // Where all are one user nothing need be kept for others.
+        // A reserve for others is useless where there is only one user.
         let service = Service { reserve_percent: 0, ..Service::default() };
         Policy { users, service, ..Policy::default() }
     }
 
-    /// From a file.
+    /// Reads a policy from a file.
     ///
     /// # Errors
     /// Names the file, the line, the key and what to do about it.
@@ -212,15 +213,16 @@ impl Policy {
         Policy::parse(&text, path)
     }
 
-    /// From a text; the path is for messages.
+    /// Parses a policy from a text. The path is for messages.
     ///
     /// # Errors
-    /// As for [`Policy::load`].
+    /// The same as for [`Policy::load`].
     pub fn parse(text: &str, path: &Path) -> Result<Self, PolicyError> {
         file::parse(text).map_err(|(line, what)| PolicyError { path: path.to_owned(), line, what })
     }
 
-    /// What a peer may have. The first that fits counts: its user, its groups in the order of the file, the default.
+    /// Returns the limits of a peer. The first match counts: its user, its groups in the order of the file,
+    /// the default.
     pub fn limits(&self, peer: &Peer) -> Option<&Limits> {
         let is_meant = |uids: &[RangeInclusive<u32>]| uids.iter().any(|uids| uids.contains(&peer.uid));
         let by_user = self.users.iter().find(|(uids, _)| is_meant(uids)).map(|(_, limits)| limits);
@@ -230,12 +232,12 @@ impl Policy {
         limits.filter(|limits| limits.max_grants > 0)
     }
 
-    /// Who is charged for what a user has.
+    /// Returns the account that is charged for a user.
     pub(crate) fn account(&self, uid: u32) -> Account {
         self.accounts.of(uid)
     }
 
-    /// The connections that a peer may have without a grant, and all else it may have at once.
+    /// Returns the connections that a peer may have without a grant, and everything else it may have at once.
     pub(crate) fn totals(&self, peer: &Peer) -> Amounts {
         let strangers = || Amounts::UNLIMITED.with(&[(Resource::Connections, CONNECTIONS_OF_STRANGERS)]);
         match self.limits(peer) {
@@ -245,12 +247,13 @@ impl Policy {
         }
     }
 
-    /// What the service has in all.
+    /// Returns the limits of the whole service.
     pub fn service(&self) -> &Service {
         &self.service
     }
 
-    /// Whether a peer may see and end everybody's grants: root, the broker's own user, and the operators.
+    /// Returns true when a peer may see and end everybody's grants, as root, the broker's own user, and the
+    /// operators may.
     pub fn is_operator(&self, peer: &Peer) -> bool {
         peer.uid == 0
             || peer.uid == rustix::process::geteuid().as_raw()
@@ -258,7 +261,7 @@ impl Policy {
             || self.operator_gids.iter().any(|gid| peer.gids.contains(gid))
     }
 
-    /// Whether anyone but root and the broker's own user has business at the socket.
+    /// Returns true when anyone but root and the broker's own user may use the socket.
     pub fn lets_others_in(&self) -> bool {
         let own = rustix::process::geteuid().as_raw();
         let is_other = |uid: &u32| *uid != 0 && *uid != own;
@@ -271,14 +274,14 @@ impl Policy {
     }
 }
 
-/// Why a policy can't be used.
+/// The reason why a policy can't be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyError {
     /// The file.
     pub path: PathBuf,
     /// The line, from 1; 0 where it is none in particular.
     pub line: usize,
-    /// What is wrong there, and what to do.
+    /// The mistake, and what to do about it.
     pub what: String,
 }
 

@@ -1,27 +1,27 @@
-//! What the service has in all, as the policy says it.
+//! The limits of the whole service, as the policy says them.
 
 use std::time::Duration;
 
 use crate::ledger::{Amounts, Resource, Whole};
 
-/// What the service has in all, whoever asks.
+/// The limits of the whole service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Service {
     /// Connections that have no grant, of all users.
     pub connections: u32,
-    /// Descriptors for clients; else what the process may have, less what the service itself needs.
+    /// Descriptors for clients. The default is what the process may have, less what the service itself needs.
     pub descriptors: Option<u32>,
-    /// Mebibytes of arenas and rings; else a quarter of the machine's memory.
+    /// Mebibytes of arenas and rings. The default is a quarter of the machine's memory.
     pub memory_mib: Option<u32>,
     /// Queues of a worker.
     pub queues: u32,
-    /// Mebibytes of memory for keys of a worker; else what the service was started with.
+    /// Mebibytes of memory for keys of a worker. The default is what the service was started with.
     pub key_memory_mib: Option<u32>,
     /// Orders that a worker has not answered.
     pub orders: u32,
-    /// The part, in hundredths, that only users may use who hold little.
+    /// The percentage that is reserved for users who hold little.
     pub reserve_percent: u32,
-    /// Seconds that a connection without a grant may say nothing.
+    /// The seconds for which a connection without a grant may say nothing.
     pub idle_s: u32,
 }
 
@@ -40,7 +40,7 @@ impl Default for Service {
     }
 }
 
-/// What the machine and the command line say, where the policy does not.
+/// The resources of the machine and the command line, for limits that the policy does not set.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Means {
     /// Descriptors that are left for clients.
@@ -61,7 +61,7 @@ impl Service {
         self.key_memory_mib.map_or(means.key_memory, |mib| u64::from(mib) << 20)
     }
 
-    /// As the ledger has it.
+    /// Returns the limits in the ledger's units.
     pub(crate) fn whole(&self, means: &Means) -> Whole {
         let descriptors =
             self.descriptors.map_or(means.descriptors, |said| means.descriptors.min(said.into()));

@@ -1,4 +1,4 @@
-//! What is granted is charged, and comes back: attacks on what the service has in all.
+//! Everything that is granted is charged, and comes back, while clients try to use up what the service has.
 
 use std::time::{Duration, Instant};
 
@@ -23,10 +23,10 @@ pub const TRIALS: &[(&str, fn())] = &[
     ("totals of a user are held", totals),
 ];
 
-/// The users that attack, and the one that suffers.
+/// The user that attacks.
 pub const ATTACKER: u32 = 4100;
 
-/// Whether there can be other users; else a line that says what was not tried.
+/// Returns whether there can be other users; if not, prints what was not tried.
 pub fn may_be_others(what: &str) -> bool {
     if !is_root() {
         println!("SKIPPED {what}: only root can be other users");
@@ -60,7 +60,7 @@ fn storm() {
         let granted = client.try_attach(Wanted::default());
         granted.unwrap_or_else(|refused| panic!("a bystander is refused: {refused:?}"));
         worst = worst.max(one.elapsed());
-        // More slowly than it may.
+        // This is slower than the user's rate.
         std::thread::sleep(Duration::from_millis(25));
         made += 1;
     };
@@ -103,7 +103,7 @@ fn much_memory() {
     let (middle, worst) = (times[times.len() / 2], times[times.len() - 1]);
     println!("{made}; a grant beside it took {middle:?}, {worst:?} at most");
     assert_ne!(made, "made 0");
-    // For the memory of one of those the system takes many times as long.
+    // With the memory of one of those, the system alone takes many times as long.
     assert!(middle < Duration::from_millis(10), "{middle:?}");
 }
 
@@ -136,7 +136,7 @@ fn nothing_asked() {
     assert_eq!(idle.line(), "connected");
     let said = idle.line();
     assert!(said.contains("Refused") && said.contains("idle_s"), "{said}");
-    // Who has a grant need not say anything, nor need operators.
+    // A client with a grant need not say anything, and neither need operators.
     assert_eq!(operator.status().1.len(), 1);
 }
 
@@ -157,7 +157,7 @@ fn memory_returns() {
         for memory in [&granted.arena, &granted.rings] {
             eventually("it has come back", || (memory.committed().unwrap() == 0).then_some(()));
         }
-        // The descriptors are kept, and a mapping of one.
+        // The client keeps the descriptors, and a mapping of one.
         kept.push(granted);
     }
     client.attach();
@@ -172,7 +172,7 @@ fn many_keys() {
     let wanted = Wanted { key_slots: KEYS as u32, ..Wanted::default() };
     let granted = match client.try_attach(wanted) {
         Ok(granted) => granted,
-        // Who is not root may lock only so much.
+        // Users other than root may lock only so much.
         Err((Refusal::Exhausted, why)) if !is_root() => {
             println!("SKIPPED twenty thousand keys: {why}");
             return;
@@ -199,7 +199,7 @@ fn key_memory() {
     let service = Service::with(Setting { policy, real: true, ..Setting::default() });
     let mut before = Other::ask(&service.socket(), ATTACKER, &["keys", "100"]);
     assert_eq!(before.line(), "attached");
-    // Every key that can be had, of every size.
+    // These grants take every key that can be had, of every size.
     let (mut clients, mut queues, mut slots) = (Vec::new(), Vec::new(), 1024);
     while slots > 0 {
         let client = service.client();
@@ -231,7 +231,7 @@ fn counts_until_free() {
     let policy = Some("[default]\nmax_grants = 1\n");
     let service = Service::with(Setting { policy, ..Setting::default() });
     let (client, watcher) = (service.client(), service.client());
-    // The worker never says whether it serves the grant, so that it may have it.
+    // The worker never answers the order to serve the grant, so it may or may not have it.
     let wanted = Wanted { key_slots: stub::WONT_ANSWER, ..Wanted::default() };
     client.send(&Request::Attach { wanted });
     eventually("the grant is asked for", || (watcher.status().1.len() == 1).then_some(()));
@@ -239,7 +239,7 @@ fn counts_until_free() {
     let (why, detail) = service.client().try_attach(Wanted::default()).err().unwrap();
     assert_eq!(why, Refusal::TooManyGrants);
     assert!(detail.contains("max_grants"), "{detail}");
-    // The worker is taken for dead, and what it had is free.
+    // The worker is taken for dead, and its charges are freed.
     eventually("it is free", || service.client().try_attach(Wanted::default()).ok());
 }
 

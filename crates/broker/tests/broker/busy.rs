@@ -1,4 +1,4 @@
-//! A worker is replaced when it is dead, and not when it is busy.
+//! A worker is replaced when it is dead, and kept when it is busy.
 
 use std::time::{Duration, Instant};
 
@@ -24,7 +24,7 @@ pub const TRIALS: &[(&str, fn())] = &[
     ("real workers: one that stands still is replaced", stands_still),
 ];
 
-/// A worker that does not get on for so long is dead.
+/// A worker without progress for this long is dead.
 const STUCK: Duration = Duration::from_secs(2);
 
 fn service(real: bool) -> Service {
@@ -35,7 +35,7 @@ fn pid(watcher: &Client) -> u32 {
     watcher.status().0[0].pid
 }
 
-/// Attaches with so many key slots, which makes a stub behave.
+/// Attaches with so many key slots, which tell a stub how to behave.
 fn attach_to_stub(service: &Service, key_slots: u32) -> (Client, Granted) {
     let client = service.client();
     let granted = client.try_attach(Wanted { key_slots, ..Wanted::default() }).unwrap();
@@ -54,7 +54,7 @@ fn busy() {
     let (workers, grants) = watcher.status();
     assert_eq!((workers.len(), grants.len()), (1, 2), "what is known without the worker");
     assert!(begin.elapsed() < stub::BUSY, "answers come while it is busy: {:?}", begin.elapsed());
-    // There is something to do all the time, and none of it is answered.
+    // The worker has orders all the time, and answers none of them.
     eventually("it has time again", || service.client().try_attach(Wanted::default()).ok());
     assert!(begin.elapsed() > 2 * STUCK, "{:?}", begin.elapsed());
     assert_eq!((bystander.1.state(), pid(&watcher)), (0, before));
@@ -81,7 +81,7 @@ fn holds_up() {
     let (watcher, bystander) = (service.client(), attach_to_stub(&service, 0));
     let before = pid(&watcher);
     let held = attach_to_stub(&service, stub::HOLDS_UP);
-    // An order that waits.
+    // This order waits.
     watcher.status();
     held.1.ends_as(STATE_REVOKED);
     let (workers, grants) = eventually("it answers again", || {
@@ -135,7 +135,7 @@ fn again() {
     assert_eq!((workers[0].restarts, grants.len(), grants[0].uid), (0, 1, ATTACKER));
 }
 
-/// Bytes of each object. Three of them take longer than a worker may stand still.
+/// The bytes of each object. Three of them take longer than a worker may stand still.
 const HUGE: u32 = if cfg!(debug_assertions) { 64 << 20 } else { 250 << 20 };
 
 fn huge_objects() {
@@ -181,7 +181,7 @@ fn huge_objects() {
         let asked = Instant::now();
         assert_eq!(pid(&watcher), before);
         let newcomer = service.client();
-        // One that can't be had in time is refused.
+        // A grant that can't be had in time would be refused.
         assert_eq!(attach(&newcomer).null(), Some(Status::Ok));
         worst = worst.max(asked.elapsed());
         rounds += 1;
@@ -189,7 +189,7 @@ fn huge_objects() {
     println!("{rounds} rounds beside huge objects; status and a new grant took {worst:?} at most");
     assert_eq!(bystander.granted.state(), 0);
     assert_eq!(watcher.status().0[0].restarts, 0);
-    // It still was at work on some of them: else this would have shown nothing.
+    // If the worker had finished them all, the test would have shown nothing.
     assert!(attackers.iter_mut().any(|queue| !queue.has_ended()), "the objects are too small");
 }
 

@@ -1,4 +1,4 @@
-//! A client, as plain as can be; and one of another user, in a process of its own.
+//! A bare client, and one of another user in a process of its own.
 
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
@@ -26,7 +26,7 @@ impl Client {
         self.0.send(&request.encode(), &[]).unwrap();
     }
 
-    /// The next reply; none at the end.
+    /// Returns the next reply; none at the end of the connection.
     pub fn next(&self) -> Option<(Reply, Vec<OwnedFd>)> {
         assert!(self.0.wait(Some(LIMIT)).unwrap(), "the broker does not answer");
         let received = self.0.receive().ok()??;
@@ -74,7 +74,7 @@ impl Client {
 }
 
 impl Client {
-    /// What is in use of something, and the limit; of the service, of a worker, or of a user.
+    /// Returns the use of a resource and its limit: the service's, a worker's, or a user's.
     pub fn used(&self, of_user: bool, of_worker: bool, number: u32, what: &str) -> Option<(u64, u64)> {
         self.send(&Request::Status {});
         let mut found = None;
@@ -93,7 +93,7 @@ impl Client {
     }
 }
 
-/// What came with a grant.
+/// The grant, and what came with it.
 pub struct Granted {
     pub grant: Grant,
     pub arena: Memory,
@@ -122,14 +122,15 @@ impl Granted {
         assert_eq!(self.state(), state);
     }
 
-    /// The ring words, and where in them the first queue's consumer of completions says that it sleeps.
+    /// Returns the mapping of the rings, and where in it the first queue's consumer of completions says that
+    /// it sleeps.
     pub fn sleeping_place(&self) -> (Arc<Mapping>, usize) {
         let layout = Rings::new(self.grant.queues, self.grant.depth).unwrap();
         (Mapping::shared(&self.rings).unwrap(), layout.completions(0).0 + 8 * 16)
     }
 }
 
-/// Another user's side: what is asked for by a word, and the answer in a line.
+/// Runs another user's side: a word says what it asks for, and it prints the answer as a line.
 pub fn other(arguments: &[OsString]) {
     let client = Client::connect(Path::new(&arguments[0]));
     let number = || arguments[2].to_str().unwrap().parse().unwrap();
@@ -137,7 +138,7 @@ pub fn other(arguments: &[OsString]) {
         "attach" => match client.try_attach(Wanted::default()) {
             Ok(granted) => {
                 println!("granted {}", granted.grant.id);
-                // Until it is killed.
+                // The parent kills this process.
                 std::thread::sleep(LIMIT);
             }
             Err((why, detail)) => println!("{why:?} {detail}"),
@@ -151,12 +152,12 @@ pub fn other(arguments: &[OsString]) {
         }
         "attach-and-fork" => {
             let granted = client.try_attach(Wanted::default()).unwrap();
-            // A child that holds the connection, and lives on.
+            // The child holds the connection, and lives on.
             let held = client.0.duplicate().unwrap();
             let mut child =
                 Command::new("sleep").arg("60").stdin(held).stdout(Stdio::null()).spawn().unwrap();
             println!("granted {} {}", granted.grant.id, child.id());
-            // This process is killed first.
+            // This process is killed before the child ends.
             child.wait().unwrap();
         }
         "storm" => storm(Path::new(&arguments[0]), Duration::from_millis(number())),
@@ -191,7 +192,7 @@ pub fn other(arguments: &[OsString]) {
     }
 }
 
-/// Connects, asks for a grant and leaves, as often as it can.
+/// Connects, asks for a grant and leaves, as often as possible.
 fn storm(path: &Path, lasts: Duration) {
     println!("begins");
     let (begin, mut attempts) = (Instant::now(), 0);
@@ -199,7 +200,7 @@ fn storm(path: &Path, lasts: Duration) {
     let request = Request::Attach { wanted }.encode();
     while begin.elapsed() < lasts {
         if let Ok(socket) = Socket::connect(path) {
-            // It may be turned away at once.
+            // The broker may turn it away at once.
             let _ = socket.try_send(&request, &[]);
             attempts += 1;
         }
@@ -207,7 +208,7 @@ fn storm(path: &Path, lasts: Duration) {
     println!("attempts {attempts}");
 }
 
-/// Asks for the most memory that it may have, leaves, and asks again.
+/// Asks for as much memory as it may have, leaves, and asks again.
 fn much(path: &Path, lasts: Duration) {
     println!("begins");
     let (begin, mut made) = (Instant::now(), 0);
@@ -245,7 +246,7 @@ impl Other {
 }
 
 impl Other {
-    /// Tells it something, and what it says then.
+    /// Sends a line, and returns the one that comes back.
     pub fn says(&mut self, line: &str) -> String {
         std::io::Write::write_all(self.0.stdin.as_mut().unwrap(), line.as_bytes()).unwrap();
         self.line()

@@ -1,4 +1,4 @@
-//! A client that makes holes in its own arena while its words touch it is ended, and nobody beside it.
+//! A client that punches holes into its own arena while its words touch it is ended, and nobody beside it.
 
 use std::ffi::OsString;
 use std::os::fd::{AsFd, OwnedFd};
@@ -17,21 +17,21 @@ use crate::system::{Service, Setting, eventually};
 pub const TRIALS: &[(&str, fn())] =
     &[("real workers: who makes holes in its arena is ended, and no other", holes)];
 
-/// A worker that does not get on for so long is dead: as in the service, for a touch waits until the kernel lets it in between
-/// two holes, which takes seconds on some machines.
+/// A worker without progress for this long is dead. The limit is the service's, because a touch waits until
+/// the kernel lets it in between two holes, which takes seconds on some machines.
 const STUCK: Duration = Duration::from_secs(10);
 
 const MAPPERS: usize = 4;
-/// How often each of them maps the arena: so often the kernel looks, to make a hole in it.
+/// The number of times that each of them maps the arena. The kernel walks all of these to punch a hole.
 const MAPPINGS: usize = 10_000;
 
 const ARENA: u32 = 32 << 20;
-/// From here on the arena has no holes: lists of pieces lie there, and digests.
+/// The part of the arena from here on has no holes. Lists of pieces lie there, and digests.
 const WHOLE: u32 = ARENA - (2 << 20);
 const PIECES: u32 = 64;
 const WORDS: u32 = 256;
 
-/// Maps its standard input again and again, and keeps it so until it is killed.
+/// Maps its standard input again and again, and keeps the mappings until it is killed.
 pub fn map(_: &[OsString]) {
     let arena = Memory::received(std::io::stdin().as_fd().try_clone_to_owned().unwrap()).unwrap();
     let mapped: Vec<_> = (0..MAPPINGS).map_while(|_| Mapping::shared(&arena).ok()).collect();
@@ -60,12 +60,12 @@ impl Drop for Mapper {
     }
 }
 
-/// Where the list of a word begins.
+/// Returns where the list of a word begins.
 fn list(word: u32) -> u32 {
     WHOLE + word * PIECES * 8
 }
 
-/// A word that reads a byte of each of 64 pages.
+/// Makes a word that reads a byte of each of 64 pages.
 fn gather(word: u32) -> ControlWord {
     ControlWord {
         opcode: Opcode::Hash as u8,
@@ -79,7 +79,7 @@ fn gather(word: u32) -> ControlWord {
     }
 }
 
-/// Writes the lists of pieces: each piece is a byte of another page.
+/// Writes the lists of pieces. Each piece is a byte of another page.
 fn write_lists(arena: &Mapping) {
     for word in 0..WORDS {
         for piece in 0..PIECES {
@@ -90,7 +90,7 @@ fn write_lists(arena: &Mapping) {
     }
 }
 
-/// Has threads end when it goes.
+/// Tells threads to end when it is dropped.
 struct Ends<'a>(&'a AtomicBool);
 
 impl Drop for Ends<'_> {
@@ -114,7 +114,7 @@ fn holes() {
     let over = AtomicBool::new(false);
     let (mut worst, begin) = (Duration::ZERO, Instant::now());
     std::thread::scope(|scope| {
-        // Also where an assertion fails: else the threads go on for ever.
+        // The threads must end when an assertion fails, too.
         let _ends = Ends(&over);
         scope.spawn(|| {
             let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
@@ -132,7 +132,7 @@ fn holes() {
                 }
             }
         });
-        // Nothing is asked of the broker meanwhile.
+        // The broker is asked for nothing meanwhile.
         while granted.state() == 0 && begin.elapsed() < 6 * STUCK {
             let asked = Instant::now();
             assert_eq!(bystander.null(), Some(Status::Ok), "its worker is gone");

@@ -62,11 +62,11 @@ fn nonsense() {
         println!("SKIPPED descriptors of strangers: only root can count the broker's");
         return;
     }
-    // Descriptors that nobody asked for are not even opened.
+    // Descriptors that nobody asked for must not even be opened.
     let client = service.client();
     client.status();
     let count = || std::fs::read_dir(format!("/proc/{}/fd", service.child.id())).unwrap().count();
-    // Those of the grant before are closed when its memory was given back.
+    // The descriptors of the grant before are closed when its memory was given back.
     let before = crate::system::eventually("the broker is at rest", || {
         let found = count();
         std::thread::sleep(std::time::Duration::from_millis(100));
@@ -92,7 +92,7 @@ fn flood() {
             scope.spawn(|| {
                 let client = service.client();
                 while begin.elapsed() < stop {
-                    // Neither side blocks the other: where the socket is full this one waits, and reads.
+                    // Neither side blocks the other: when the socket is full this one reads.
                     match client.0.try_send(&Request::Status {}.encode(), &[]) {
                         Ok(()) => {}
                         Err(_) => while client.0.try_receive().is_ok() {},
@@ -122,10 +122,10 @@ fn surveys() {
     for _ in 0..ROUNDS {
         clients[0].status();
     }
-    // Between two surveys are 20 ms, whoever asks.
+    // Surveys are 20 ms apart, whoever asks.
     let taken = begin.elapsed();
     assert!(taken >= Duration::from_millis(20) * ROUNDS, "{ROUNDS} answers in {taken:?}");
-    // Who asks meanwhile is told what the next one finds.
+    // Clients that ask meanwhile are told the result of the next survey.
     for _ in 0..ROUNDS {
         clients.iter().for_each(|client| client.send(&Request::Status {}));
         for client in &clients {
@@ -140,7 +140,7 @@ fn deaf() {
     let _granted: Vec<_> = clients.iter().map(Client::attach).collect();
     let deaf = service.client();
     let mut sent = 0;
-    // Until nothing more is taken: the broker reads no more requests while its answers are not read.
+    // This sends until nothing more is taken: the broker reads no more requests while its answers are not read.
     while deaf.0.try_send(&Request::Status {}.encode(), &[]).is_ok() {
         sent += 1;
         assert!(sent < 100_000, "everything is taken");
@@ -149,7 +149,7 @@ fn deaf() {
         }
     }
     service.client().attach();
-    // Then all of it is answered.
+    // After that, all requests are answered.
     let mut ends = 0;
     while ends < sent {
         if let (Reply::End {}, _) = deaf.next().unwrap() {

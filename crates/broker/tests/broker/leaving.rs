@@ -20,15 +20,16 @@ pub const TRIALS: &[(&str, fn())] = &[
     ("who does not take its answers is idle", idle),
 ];
 
-/// Processes that map a grant's memory, and how often each does.
+/// The number of processes that map a grant's memory, and the number of times that each does.
 const MAPPERS: usize = 4;
 const MAPPINGS: usize = 30_000;
-/// Processes that make holes of it.
+/// The number of processes that punch holes into it.
 const PUNCHERS: usize = 12;
-/// What a status or a grant may take meanwhile: much longer than it does, and much shorter than to be in line with those.
+/// The most that a status or a grant may take meanwhile: much longer than usual, and much shorter than
+/// waiting in line with those processes.
 const SOON: Duration = Duration::from_millis(400);
 
-/// What a hostile process does to memory that it gets as its standard input, until it is killed.
+/// Mistreats the memory that it gets as its standard input, until it is killed.
 pub fn mistreat(what: &str) {
     let begin = Instant::now();
     let memory = Memory::received(std::io::stdin().as_fd().try_clone_to_owned().unwrap()).unwrap();
@@ -39,19 +40,19 @@ pub fn mistreat(what: &str) {
         }
         return;
     }
-    // It is the kernel's locks that others are to wait for, and not a processor.
+    // Others must wait for the kernel's locks here, and not for a processor.
     rustix::process::nice(19).unwrap();
     let mappings: Vec<_> = (0..MAPPINGS).map(|_| Mapping::shared(&memory).unwrap()).collect();
     let touch = || mappings.iter().for_each(|mapping| mapping.read(0, &mut [0; 1]));
     touch();
     println!("mapped");
-    // What holes were made of is there again, and more work for who makes the next.
+    // This brings back the memory in the holes, which makes more work for the next hole.
     while begin.elapsed() < 3 * LIMIT {
         touch();
     }
 }
 
-/// Hostile processes, which end with this.
+/// Hostile processes, which are killed when this is dropped.
 struct Hostile(Vec<Child>);
 
 impl Hostile {
@@ -83,7 +84,8 @@ impl Drop for Hostile {
     }
 }
 
-/// Ends a grant while its memory is mistreated; meanwhile others are served, and in the end all of it has come back.
+/// Ends a grant while its memory is mistreated. Others are served meanwhile, and in the end everything has
+/// come back.
 fn ends_hard(memory: impl Fn(&Granted) -> &Memory, end: impl Fn(&Service, Client, &Granted)) {
     let service = Service::new();
     let watcher = service.client();
@@ -112,7 +114,7 @@ fn ends_hard(memory: impl Fn(&Granted) -> &Memory, end: impl Fn(&Service, Client
         let (used, _) = watcher.used(false, false, 0, "memory_bytes")?;
         (used == 0).then_some(())
     });
-    // But for the page that was touched again, which is not the service's.
+    // The page that was touched again is left, but it is not the service's.
     for memory in [&granted.arena, &granted.rings] {
         assert!(memory.committed().unwrap() <= 4096);
     }
@@ -123,7 +125,7 @@ fn hard_memory() {
 }
 
 fn hard_rings() {
-    // The connection ends with it: until then it may look at its memory.
+    // The connection ends, too: until then the client may look at its memory.
     let end = |service: &Service, client: Client, granted: &Granted| {
         let revoke = Request::Revoke { grant: granted.grant.id };
         assert_eq!(service.client().ask(&revoke), Reply::End {});
@@ -133,12 +135,12 @@ fn hard_rings() {
     ends_hard(|granted| &granted.rings, end);
 }
 
-/// Asks for a grant and does not read the answer; its number is told to others.
+/// Asks for a grant and does not read the answer. The grant's number is found out from the status.
 fn attach_unread(client: &Client, watcher: &Client) -> u64 {
     client.send(&Request::Attach { wanted: Wanted::default() });
     eventually("it is granted", || {
         let (_, grants) = watcher.status();
-        // It is answered when it is served.
+        // The answer is sent when the worker serves the grant.
         grants.first().filter(|_| client.0.wait(Some(Duration::ZERO)).unwrap()).map(|found| found.grant.id)
     })
 }
@@ -156,7 +158,7 @@ fn not_taken() {
         (Reply::Refused { why: Refusal::Message, detail }, _) => assert!(detail.contains("read"), "{detail}"),
         other => panic!("{other:?}"),
     }
-    // Having read it all, it may.
+    // A client that has read everything may attach again.
     client.attach();
 }
 
@@ -174,7 +176,7 @@ fn left_untaken() {
     std::thread::sleep(Duration::from_millis(1500));
     assert_eq!(connections(), 3, "what they were sent is still under way");
     let [reads, leaves] = clients;
-    // It finds what it was sent, and the end.
+    // The client still reads what it was sent, and then the end.
     assert!(matches!(reads.next(), Some((Reply::Granted { .. }, _))));
     assert!(reads.next().is_none());
     eventually("one was taken", || (connections() == 2).then_some(()));

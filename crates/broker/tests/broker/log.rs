@@ -1,4 +1,4 @@
-//! What strangers have the broker write into its log.
+//! Lines that strangers cause in the broker's log.
 
 use crate::accounting::{ATTACKER, may_be_others};
 use millstream_protocol::{Refusal, Wanted};
@@ -27,7 +27,7 @@ fn flood() {
     let mut attacker = Other::ask(&service.socket(), ATTACKER, &["storm", "3000"]);
     assert_eq!(attacker.line(), "begins");
     eventually("the attacker's lines are left out", || (lines_of(ATTACKER).len() > 20).then_some(()));
-    // In the midst of it.
+    // The attack is still going on here.
     let mut denied = Other::ask(&service.socket(), DENIED, &["attach"]);
     assert!(denied.line().starts_with("Denied"));
     let attempts: usize = attacker.line().strip_prefix("attempts ").unwrap().parse().unwrap();

@@ -24,7 +24,7 @@ use std::ffi::OsString;
 
 use libtest_mimic::{Arguments, Trial};
 
-/// As in the command: a worker's heap is secret.
+/// The same as in the command: a worker's heap is secret.
 #[global_allocator]
 static HEAP: millstream_shm::SecretHeap = millstream_shm::SecretHeap;
 

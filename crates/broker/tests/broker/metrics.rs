@@ -1,4 +1,4 @@
-//! Metrics: what they tell to whom, and that nobody keeps them from another.
+//! Metrics: what they tell to whom, and that no client keeps them from another.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -24,12 +24,12 @@ pub const TRIALS: &[(&str, fn())] = &[
     ("descriptors to the metrics delay nobody's on an old kernel", || descriptors(true)),
 ];
 
-/// What a scrape may take on a busy machine, where everybody else's connection lasts 5 s.
+/// The most that a scrape may take on a busy machine. Everybody else's connection lasts 5 s.
 const SOON: Duration = Duration::from_millis(2500);
 
-/// A service, and where its metrics are; `words` as in [`Setting::metrics`].
+/// Starts a service and returns the address of its metrics. `words` are those of [`Setting::metrics`].
 fn service(words: &str) -> (Service, SocketAddr) {
-    // A port that is free now.
+    // The system chooses a port that is free now.
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     (Service::with(Setting { metrics: Some(format!("{address} {words}")), ..Setting::default() }), address)
 }
@@ -124,7 +124,8 @@ fn ways() {
 
 fn idle() {
     let (_service, address) = service("");
-    // Some that say nothing, more than there may be altogether; one that reads nothing; one that has begun.
+    // More connections than there may be altogether say nothing, one reads nothing, and one has sent half a
+    // request.
     for count in [8, 100] {
         let idle: Vec<TcpStream> = (0..count).map(|_| TcpStream::connect(address).unwrap()).collect();
         let mut reader = TcpStream::connect(address).unwrap();
@@ -144,7 +145,7 @@ fn slow() {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
     stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nA: ").unwrap();
-    // Bytes keep coming, which is no reason to be heard for longer.
+    // Bytes keep coming, but that must not make the connection last longer.
     let mut byte = [0];
     loop {
         let sent = stream.write_all(b"a");
@@ -161,7 +162,7 @@ fn slow() {
 fn socket() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("metrics.sock");
-    // One that was left behind is no obstacle.
+    // A socket that was left behind is replaced.
     drop(UnixListener::bind(&path).unwrap());
     let service =
         Service::with(Setting { metrics: Some(format!("unix:{}", path.display())), ..Setting::default() });
@@ -184,7 +185,7 @@ fn descriptors(old_kernel: bool) {
     let service = Service::with(Setting { metrics, old_kernel, ..Setting::default() });
     let connect = || UnixStream::connect(&path).unwrap();
     let mut deaf = Vec::new();
-    // In the midst of a request, behind the beginning of one, and after the answer.
+    // Descriptors come in the midst of a request, behind the beginning of one, and after the answer.
     for first in ["", "GET /metr", "GET /metrics HTTP/1.1\r\nHost: whatever\r\n\r\n"] {
         let mut stream = connect();
         stream.write_all(first.as_bytes()).unwrap();
@@ -200,7 +201,7 @@ fn descriptors(old_kernel: bool) {
         assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
         assert!(begin.elapsed() < SOON, "{:?} after {first:?}", begin.elapsed());
     }
-    // And when they leave.
+    // Closing these connections must not hold up anybody either.
     drop(deaf);
     let begin = Instant::now();
     ask(connect(), "GET /metrics HTTP/1.1\r\nHost: whatever\r\n\r\n");

@@ -1,4 +1,4 @@
-//! Who may do what; the policy that changes; grants that move.
+//! Permissions, changes of the policy, and grants that move.
 
 use millstream_protocol::{Refusal, Reply, Request, STATE_GONE, STATE_REVOKED, Wanted};
 use rustix::process::Signal;
@@ -18,7 +18,7 @@ pub const TRIALS: &[(&str, fn())] = &[
 
 const POLICY: &str = "[default]\nmax_grants = 5\n[operators]\nuids = [7003]\n";
 
-/// Whether other users can be tried.
+/// Returns whether other users can be tried.
 fn can_be_others(test: &str) -> bool {
     if !is_root() {
         println!("SKIPPED {test}: only root can act as other users");
@@ -71,7 +71,7 @@ fn others() {
     let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&service.socket()), 0o600);
     assert_eq!(mode(service.socket().parent().unwrap()), 0o700);
-    // Even where the file system would let them.
+    // Others must be refused even where the file system would let them in.
     std::fs::set_permissions(service.socket(), PermissionsExt::from_mode(0o666)).unwrap();
     std::fs::set_permissions(service.socket().parent().unwrap(), PermissionsExt::from_mode(0o755)).unwrap();
     let line = Other::ask(&service.socket(), 7001, &["attach"]).line();

@@ -1,8 +1,9 @@
-//! Any order of attaching, moving, revoking, reloading, leaving and dying: bytes are read as what several clients and operators
-//! do, some of it at once, and after each burst everything must fit together. Not a reply is lost, a grant is listed as long as its
-//! state page says that it lives and no longer, limits hold, and in the end all that was granted has come back.
+//! Random sequences of attaching, moving, revoking, reloading, leaving and dying. Bytes are read as actions
+//! of several clients and operators, some of them at once, and after each burst everything must fit together:
+//! no reply is lost, a grant is listed exactly as long as its state page says that it lives, limits hold, and
+//! in the end everything that was granted has come back.
 //!
-//! `MILLSTREAM_TRIAL_SEEDS=1000..2000` tries others than the few that are always tried.
+//! `MILLSTREAM_TRIAL_SEEDS=1000..2000` tries others than the few seeds that are always tried.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +28,8 @@ pub const TRIALS: &[(&str, fn())] = &[
 const MOST: usize = 5;
 const CLIENTS: usize = 7;
 const WORKERS: usize = 3;
-/// A worker that dies often is started again less and less soon, which takes time and shows nothing more.
+/// The most deaths of a worker. Each further restart is delayed longer, which takes time and shows nothing
+/// more.
 const DEATHS: u32 = 2;
 
 const ALLOWS: &str = "[default]\nmax_grants = 5\nattaches_per_s = 0\nworkers = 0\n";
@@ -41,7 +43,7 @@ fn stubs() {
         Trial::new(seed, false).run(60, &mut happened);
     }
     println!("{happened:?}");
-    // What never happens shows nothing.
+    // An outcome that never happens has not been tested.
     let all = [
         "attach: granted",
         "attach: TooManyGrants",
@@ -69,7 +71,8 @@ fn real() {
     }
 }
 
-/// The new worker has taken it and the old one has not let go when it is revoked: both are told to drop it.
+/// Revokes a grant when the new worker has taken it and the old one has not let go. Both must be told to drop
+/// it.
 fn revoked_while_it_moves() {
     let service = Service::with(Setting { workers: 2, ..Setting::default() });
     let (client, mover, operator) = (service.client(), service.client(), service.client());
@@ -78,7 +81,7 @@ fn revoked_while_it_moves() {
     let grant = granted.grant.id;
     let to = 1 - operator.status().1[0].worker;
     mover.send(&Request::Move { grant, worker: to });
-    // Time for the one that is not late.
+    // This gives the worker that is not late time to take the grant.
     std::thread::sleep(Duration::from_millis(300));
     assert_eq!(operator.ask(&Request::Revoke { grant }), Reply::End {});
     assert!(matches!(mover.next(), Some((Reply::End {}, _))), "who asked for the move is answered");
@@ -89,25 +92,25 @@ fn revoked_while_it_moves() {
     });
 }
 
-/// Those that are always tried, or those that the environment names.
+/// Returns the seeds that are always tried, or those that the environment names.
 fn seeds(always: Range<u64>) -> Range<u64> {
     let Ok(text) = std::env::var("MILLSTREAM_TRIAL_SEEDS") else { return always };
     let range = text.split_once("..").and_then(|(from, to)| Some(from.parse().ok()?..to.parse().ok()?));
     range.unwrap_or_else(|| panic!("MILLSTREAM_TRIAL_SEEDS={text}: a range is needed, as 1000..2000"))
 }
 
-/// What somebody does, and is answered.
+/// An action, which is answered.
 #[derive(Clone, Copy, Debug)]
 enum Act {
     /// A client asks for a grant, or for a second one, which it does not get.
     Attach { client: usize, key_slots: u32 },
     /// An operator ends whatever grant a client has or had.
     Revoke { client: usize },
-    /// An operator moves it.
+    /// An operator moves that grant.
     Move { client: usize, worker: u32 },
     /// An operator has the policy read again.
     Reload { policy: &'static str },
-    /// An operator asks for what there isn't.
+    /// An operator asks for a grant that does not exist.
     Nonsense,
 }
 
@@ -125,7 +128,7 @@ impl Act {
 
 struct Session {
     client: Client,
-    /// The last grant that it got; it may have ended.
+    /// The last grant that it got, which may have ended.
     granted: Option<Granted>,
 }
 
@@ -135,15 +138,16 @@ struct Trial {
     random: Random,
     watcher: Client,
     sessions: Vec<Session>,
-    /// Grants whose clients have left, until they have a state that is final.
+    /// Grants whose clients have left, until their state is final.
     left: Vec<Granted>,
     deaths: u32,
-    /// Descriptors of the broker before anybody came.
+    /// Descriptors of the broker before any client came.
     descriptors: Option<usize>,
     log: Log,
 }
 
-/// What was done, which is shown when something does not fit: the seed, each thing, and each kind of outcome.
+/// Everything that was done, which is shown when something does not fit: the seed, each action, and each kind
+/// of outcome.
 struct Log(u64, RefCell<Vec<String>>, RefCell<Vec<String>>);
 
 impl Log {
@@ -191,7 +195,8 @@ impl Trial {
         self.ends();
     }
 
-    /// One to four things at once, and perhaps somebody leaves or dies meanwhile; then all answers.
+    /// Performs one to four actions at once, perhaps while a client leaves or a worker dies, and then reads
+    /// all answers.
     fn burst(&mut self) {
         let mut asked = Vec::new();
         for _ in 0..1 + self.random.below(4) {
@@ -231,7 +236,7 @@ impl Trial {
         }
     }
 
-    /// Sends the request: from the client, or from an operator that comes for it.
+    /// Sends the request, from the client or from an operator that connects for it.
     fn ask(&mut self, act: Act) -> Option<Client> {
         let id = |client: usize| {
             self.sessions[client].granted.as_ref().map_or(999_999, |granted| granted.grant.id)
@@ -255,11 +260,12 @@ impl Trial {
         Some(operator)
     }
 
-    /// Now and then a client leaves, in the middle of its own request too, or a worker dies. Which client has left.
+    /// Now and then makes a client leave, even in the middle of its own request, or a worker die. Returns the
+    /// client that has left.
     fn disturb(&mut self, asked: &[(Act, Option<Client>)]) -> Option<usize> {
         match self.random.below(10) {
             0..=1 => {
-                // Rather one that has just asked.
+                // A client that has just asked is the more interesting one.
                 let mut client = self.random.below(CLIENTS);
                 if let Some((Act::Attach { client: asks, .. }, _)) = asked.first() {
                     client = *asks;
@@ -285,7 +291,7 @@ impl Trial {
         }
     }
 
-    /// Reads the answer, which must be one that can be.
+    /// Reads the answer, which must be a possible one.
     fn answered(&mut self, act: Act, operator: Option<Client>) {
         let from = match act {
             Act::Attach { client, .. } => &self.sessions[client].client,
@@ -311,7 +317,7 @@ impl Trial {
             Act::Revoke { .. } => &[NoSuchGrant],
             Act::Move { worker, .. } if worker as usize >= WORKERS => &[NoSuchGrant, NoSuchWorker],
             Act::Move { .. } => &[NoSuchGrant, NoWorker],
-            // A mistake may have been written before this was read.
+            // An action before this one may have written a faulty policy.
             Act::Reload { .. } => &[Policy],
             Act::Nonsense => &[NoSuchGrant],
         };
@@ -330,7 +336,8 @@ impl Trial {
         }
     }
 
-    /// A grant is listed as long as it lives, no more are listed than may be, and workers have what is listed.
+    /// Waits until a grant is listed as long as it lives, no more are listed than may be, and workers have
+    /// what is listed.
     fn everything_fits(&self) {
         let begin = std::time::Instant::now();
         while let Some(fault) = self.fault() {
@@ -339,14 +346,14 @@ impl Trial {
         }
     }
 
-    /// What does not fit, now.
+    /// Returns what does not fit at the moment.
     fn fault(&self) -> Option<String> {
         let (workers, grants) = self.watcher.status();
         let listed: BTreeSet<u64> = grants.iter().map(|status| status.grant.id).collect();
         let known = self.sessions.iter().filter_map(|session| session.granted.as_ref());
         let live: BTreeSet<u64> =
             known.filter(|granted| granted.state() == 0).map(|granted| granted.grant.id).collect();
-        // This holds at every moment, not only when all has settled.
+        // This must hold at every moment, not only when everything has settled.
         assert!(listed.len() <= MOST, "{} grants where {MOST} may be", listed.len());
         if listed != live {
             return Some(format!("listed are {listed:?}, and alive {live:?}"));
@@ -356,7 +363,7 @@ impl Trial {
             return Some(format!("workers are said to serve {served} of {}", listed.len()));
         }
         let ready = workers.len() == WORKERS && workers.iter().all(|worker| !worker.sandbox.is_empty());
-        // A stub says here how many grants it has in its hands.
+        // A stub reports the number of its grants in this field.
         let held: u64 = workers.iter().map(|worker| worker.sleeps).sum();
         if !ready || (!self.real && held as usize != listed.len()) {
             return Some(format!("workers hold {held} grants of {}; all are there: {ready}", listed.len()));
@@ -365,7 +372,8 @@ impl Trial {
         undecided.map(|granted| format!("grant {} has no end, and no client", granted.grant.id))
     }
 
-    /// All clients leave: every grant has ended in one of the ways there are, and the broker holds what it held before.
+    /// Makes all clients leave. Every grant must have ended in one of the possible ways, and the broker must
+    /// hold what it held before.
     fn ends(mut self) {
         let sessions = std::mem::take(&mut self.sessions);
         self.left.extend(sessions.into_iter().filter_map(|session| session.granted));

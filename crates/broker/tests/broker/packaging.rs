@@ -1,4 +1,4 @@
-//! What is shipped beside the program can be used.
+//! The files that are shipped beside the program are usable.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,7 +20,7 @@ fn shipped(name: &str) -> PathBuf {
 
 fn example_policy() {
     Policy::load(&shipped("policy.toml")).unwrap();
-    // What is commented out can be used too, but for its names, which this machine need not know.
+    // The lines that are commented out must be valid, too, except for names that this machine need not know.
     let mut text = std::fs::read_to_string(shipped("policy.toml")).unwrap();
     for name in ["\"www-data\"", "\"users\"", "\"adm\""] {
         assert!(text.contains(name));
@@ -37,7 +37,7 @@ fn units() {
         println!("SKIPPED units: there is no systemd-analyze");
         return;
     }
-    // The program need not be installed to see whether the rest is right.
+    // The rest can be checked without installing the program.
     let directory = tempfile::tempdir().unwrap();
     for name in ["millstream.service", "millstream.socket"] {
         let text = std::fs::read_to_string(shipped(name)).unwrap();
@@ -58,7 +58,7 @@ fn units() {
     assert!(output.status.success() && ours.is_empty(), "{said}");
 }
 
-/// As under `ProtectProc=invisible` and `ProcSubset=pid`.
+/// Runs as under `ProtectProc=invisible` and `ProcSubset=pid`.
 fn proc_of_the_unit() {
     let unit = std::fs::read_to_string(shipped("millstream.service")).unwrap();
     assert!(unit.contains("\nProtectProc=invisible\nProcSubset=pid\n"), "{unit}");

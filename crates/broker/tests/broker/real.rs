@@ -1,4 +1,4 @@
-//! The broker with its real workers: what clients submit is done, wherever their grants are.
+//! The broker with its real workers: submitted operations complete, wherever their grants are.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub const TRIALS: &[(&str, fn())] = &[
     ("real workers: an idle service does not run", idle),
 ];
 
-/// The worker's own side.
+/// Runs the worker's own side.
 pub fn run(arguments: &[OsString]) {
     let number = |name: &str| {
         let found = arguments.iter().find_map(|argument| argument.to_str()?.strip_prefix(name));
@@ -56,7 +56,7 @@ fn service(workers: usize) -> Service {
     Service::with(Setting { workers, real: true, ..Setting::default() })
 }
 
-/// A queue of a grant, as a client has it.
+/// The client's side of a queue of a grant.
 pub struct Queue {
     submissions: Producer<Words, { ControlWord::WORDS }>,
     completions: Consumer<Words, { Completion::WORDS }>,
@@ -66,12 +66,12 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// The first queue of a grant.
+    /// Returns the first queue of a grant.
     pub fn of(granted: Granted) -> Self {
         Queue::number(0, Arc::new(granted))
     }
 
-    /// Another queue of the same grant.
+    /// Returns another queue of the same grant.
     pub fn another(&self, number: u32) -> Self {
         Queue::number(number, self.granted.clone())
     }
@@ -98,19 +98,19 @@ impl Queue {
         }
     }
 
-    /// Whether an operation has ended, whose place is free then. It is told once.
+    /// Returns true when an operation has ended, and frees its place. Each end is reported once.
     pub fn has_room_again(&mut self) -> bool {
         let ended = self.has_ended();
         self.completions.release();
         ended
     }
 
-    /// Whether an operation has ended. It is told once.
+    /// Returns true when an operation has ended. Each end is reported once.
     pub fn has_ended(&mut self) -> bool {
         self.completions.pop().unwrap().is_some()
     }
 
-    /// The next completion's status; none when the grant ends first.
+    /// Returns the next completion's status; none when the grant ends first.
     pub fn next(&mut self) -> Option<Status> {
         let begin = Instant::now();
         loop {
@@ -131,7 +131,7 @@ impl Queue {
         self.next()
     }
 
-    /// CMAC of nothing with a key, to the arena.
+    /// Computes the CMAC of an empty message with a key.
     pub fn mac(&mut self, key: u32) -> Option<Status> {
         self.submit(ControlWord {
             opcode: Opcode::Mac as u8,
@@ -165,8 +165,8 @@ impl Queue {
         KeyReply::decode(&self.granted.keys.receive().unwrap().unwrap().bytes).unwrap()
     }
 
-    /// Imports so many keys, each of another content, many requests at a time; the handles of those that were taken, until one
-    /// is refused.
+    /// Imports so many keys with different contents, many requests at a time. Returns the handles up to the
+    /// first refusal.
     pub fn import_many(&self, algorithm: Algorithm, count: usize) -> Vec<u32> {
         const AT_ONCE: usize = 16;
         let (mut handles, mut sent) = (Vec::with_capacity(count), 0);
@@ -195,7 +195,7 @@ impl Queue {
         handles
     }
 
-    /// The content of the key that was imported at that place.
+    /// Returns the number that is the content of an exported key.
     pub fn exported(&self, handle: u32) -> u64 {
         match self.key(&KeyRequest::Export { handle }) {
             KeyReply::Exported { bytes } => u64::from_le_bytes(bytes.expose()[..8].try_into().unwrap()),
@@ -237,7 +237,7 @@ fn change_places() {
         grants.iter().find(|found| found.grant.id == id).unwrap().worker
     };
     let ids = queues.each_ref().map(|queue| queue.granted.grant.id);
-    // Each is moved to where the other is.
+    // The two grants change places.
     operators[0].ask(&Request::Move { grant: ids[0], worker: 0 });
     operators[1].ask(&Request::Move { grant: ids[1], worker: 1 });
     for round in 0..20 {
@@ -279,7 +279,7 @@ fn to_and_fro() {
     let mut queue = attach(&client);
     let key = queue.import();
     let id = queue.granted.grant.id;
-    // So many of both, however busy the machine is.
+    // The test waits for so many moves and operations, however busy the machine is.
     const ENOUGH: usize = 100;
     let begin = Instant::now();
     let (moved, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -336,7 +336,7 @@ fn broker_killed() {
     for pid in pids {
         eventually("the worker ends", || {
             let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok();
-            // Nobody may be there who waits for it.
+            // A zombie counts as gone, because there may be nobody to wait for it.
             state.is_none_or(|state| state.contains(") Z ")).then_some(())
         });
     }
@@ -370,7 +370,7 @@ fn idle() {
     assert_eq!(queue.null(), Some(Status::Ok));
     let mut pids: Vec<u32> = watcher.status().0.iter().map(|worker| worker.pid).collect();
     pids.push(service.child.id());
-    // The thread that took its memory from the system has ended by then.
+    // The thread that took its memory from the system must have ended by then.
     std::thread::sleep(Duration::from_millis(1500));
     let switches = || {
         let all = pids.iter().flat_map(|pid| {
@@ -413,14 +413,14 @@ fn stopped_in_a_move() {
     let (client, operator) = (service.client(), service.client());
     let queue = attach(&client);
     let id = queue.granted.grant.id;
-    // Which of them was ready first is chance.
+    // The grant goes to whichever worker was ready first.
     let from = operator.status().1[0].worker;
     let pids = operator.status().0.iter().map(|worker| worker.pid).collect::<Vec<_>>();
     let (from, to) = (from as usize, 1 - from as usize);
     send(pids[from], Signal::STOP);
     let (why, _) = operator.refusal(&Request::Move { grant: id, worker: to as u32 });
     assert_eq!(why, millstream_protocol::Refusal::NoWorker);
-    // Revoked, if it was just in the hand of the thread that was stopped.
+    // The state is revoked if the stopped thread was just working on this grant.
     eventually("its end", || [STATE_GONE, STATE_REVOKED].contains(&queue.granted.state()).then_some(()));
     eventually("the new worker", || (operator.status().0[from].restarts == 1).then_some(()));
     assert_eq!(operator.status().0[to].pid, pids[to], "the one that waited for it lives");
@@ -470,7 +470,7 @@ fn chaos() {
     assert_eq!(attach(&service.client()).null(), Some(Status::Ok));
 }
 
-/// The file that names the children of a process, which are its workers.
+/// Returns the path of the file that names the children of a process, which are its workers.
 fn children(pid: u32) -> String {
     format!("/proc/{pid}/task/{pid}/children")
 }

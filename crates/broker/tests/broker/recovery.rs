@@ -1,4 +1,4 @@
-//! What becomes of grants when processes die, stop, or things are taken away.
+//! The fate of grants when processes die or stop, or when things are taken away.
 
 use std::time::{Duration, Instant};
 
@@ -125,7 +125,7 @@ fn no_descriptors() {
     let mut waiting = Vec::new();
     let told = loop {
         let client = service.client();
-        // It may be refused before it has asked.
+        // The broker may refuse the client before it has asked.
         let _ = client.0.send(&millstream_protocol::Message::encode(&Request::Status {}), &[]);
         match client.next() {
             Some((Reply::Refused { why, detail }, _)) => break (why, detail),

@@ -1,4 +1,4 @@
-//! Grants that are made and end as they should.
+//! Grants are made and end as they should.
 
 use std::time::{Duration, Instant};
 
@@ -128,7 +128,7 @@ fn connection_ends() {
     gone_everywhere(&watcher);
 }
 
-/// The stub says in its sleeps how many grants it has.
+/// Waits until the stub has no grant any more, whose number it reports as its sleeps.
 fn gone_everywhere(watcher: &Client) {
     eventually("the worker drops the grant", || {
         let (workers, grants) = watcher.status();
@@ -163,7 +163,7 @@ fn forked() {
     gone_everywhere(&watcher);
 }
 
-/// Whether the system tells when the process at the other end of a connection ends.
+/// Returns true when the system tells that the process at the other end of a connection has ended.
 fn tells_of_processes() -> bool {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
     let mut numbers = release.split(['.', '-']).map(|part| part.parse::<u32>().unwrap_or(0));

@@ -28,13 +28,13 @@ pub const TRIALS: &[(&str, fn())] = &[
 const MANY: usize = 80;
 
 fn service(workers: usize, old_kernel: bool) -> Service {
-    // Nobody but the service's own user may have anything.
+    // Only the service's own user may have anything.
     let policy = Some("[default]\nmax_grants = 0\n[[user]]\nuid = 0\nmax_grants = 64\n");
     let policy = policy.filter(|_| is_root());
     Service::with(Setting { workers, policy, real: true, old_kernel, ..Setting::default() })
 }
 
-/// The kernel of this machine is an old one, where nothing of it can be turned off.
+/// Skips a test of a new kernel's behaviour on an old kernel, which can't be tested there.
 fn skips(old_kernel: bool) -> bool {
     let skips = !old_kernel && !lingering::kernel_can_refuse();
     if skips {
@@ -43,7 +43,7 @@ fn skips(old_kernel: bool) -> bool {
     skips
 }
 
-/// What a bystander does takes no longer than usual.
+/// Checks that a bystander's requests take no longer than usual.
 fn is_served(service: &Service, queue: &mut Queue) {
     let begin = Instant::now();
     let client = service.client();
@@ -60,7 +60,7 @@ fn is_served(service: &Service, queue: &mut Queue) {
     assert!(took < PROMPT, "{took:?}");
 }
 
-/// The side of somebody who may have nothing: connections, and in each a request with a descriptor.
+/// Runs the side of a user without rights: many connections, each with a request and a descriptor.
 pub fn attack(arguments: &[OsString]) {
     let path = Path::new(&arguments[0]);
     let mut held: Vec<(Client, Option<TcpStream>)> = Vec::new();
@@ -69,7 +69,7 @@ pub fn attack(arguments: &[OsString]) {
         let client = Client::connect(path);
         let deaf = lingering::send(&client.0, &Request::Status {}.encode());
         refused += usize::from(deaf.is_err());
-        // Some leave, with what they sent unread.
+        // Every other client leaves, so that its message stays unread.
         if held.len().is_multiple_of(2) {
             held.push((client, deaf.ok()));
         } else {
@@ -77,7 +77,7 @@ pub fn attack(arguments: &[OsString]) {
         }
     }
     println!("refused {refused}");
-    // Until it is killed.
+    // The parent kills this process.
     std::thread::sleep(LIMIT);
 }
 
@@ -88,7 +88,7 @@ fn to_the_broker(old_kernel: bool) {
     let service = service(1, old_kernel);
     let client = service.client();
     let mut queue = attach(&client);
-    // What is sent now is found all at once, when nobody else has it any more.
+    // The broker finds everything that is sent now at once, when nobody else has it any more.
     service.signal(Signal::STOP);
     let user = if is_root() { 65534 } else { 0 };
     let mut attack = Other::ask_as(&service.socket(), user, "as-attacker", &[]);
@@ -98,7 +98,7 @@ fn to_the_broker(old_kernel: bool) {
     for _ in 0..3 {
         is_served(&service, &mut queue);
     }
-    // And when it leaves.
+    // Closing the connections must not hold up anybody either.
     drop(attack);
     is_served(&service, &mut queue);
     eventually("all of it is closed", || (threads(&service) == 1).then_some(()));
@@ -130,14 +130,14 @@ fn to_a_worker(old_kernel: bool) {
         assert_eq!(sent.is_ok(), old_kernel, "{sent:?}");
         deaf.extend(sent);
         match round {
-            // It stays, or leaves, or its grant is taken from it, or moved, while the worker has not looked yet.
+            // Before the worker looks, the attacker stays, leaves, or has its grant revoked or moved.
             1 => drop(attacker),
             2 => watcher.send(&Request::Revoke { grant: attacks.granted.grant.id }),
             3 | 4 => watcher.send(&Request::Move { grant: attacks.granted.grant.id, worker: round % 2 }),
             _ => {}
         }
         if round == 5 {
-            // The worker dies with it. Another takes its place.
+            // The worker dies with the descriptor in its queue, and another takes its place.
             drop(queue);
             pids.iter().for_each(|pid| send(*pid, Signal::KILL));
             queue =
@@ -177,7 +177,7 @@ fn early(old_kernel: bool) {
             other => panic!("{other:?}"),
         }
     }
-    // From now on the kernel refuses, where it can.
+    // The kernel refuses from now on, where it can.
     let late = Client::connect(&path);
     let sent = lingering::send(&late.0, &request);
     assert_eq!(sent.is_ok(), old_kernel || !lingering::kernel_can_refuse());
@@ -189,11 +189,11 @@ fn early(old_kernel: bool) {
 fn told() {
     let service = service(1, true);
     let client = service.client();
-    // One behind the other: the first is answered.
+    // The first of two requests, one behind the other, is answered.
     client.status();
     let _deaf = lingering::send(&client.0, &Request::Status {}.encode()).unwrap();
     assert!(client.0.wait(Some(LIMIT)).unwrap());
-    // What it sent is not received, which the kernel may say first.
+    // The second request is left unreceived, and the kernel may report that first.
     let answer = client.0.receive().or_else(|_| client.0.receive()).unwrap().unwrap();
     match Reply::decode(&answer.bytes).unwrap() {
         Reply::Refused { why: Refusal::Message, detail } => {

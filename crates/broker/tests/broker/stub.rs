@@ -1,4 +1,4 @@
-//! A worker that computes nothing: it obeys, and says so.
+//! A worker that computes nothing. It obeys orders and reports so.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::io::Write;
@@ -11,26 +11,26 @@ use millstream_protocol::{
 };
 use millstream_shm::{Mapping, Memory, Socket, Words};
 
-/// A grant with so many key slots can't be served.
+/// The stub can't serve a grant with so many key slots.
 pub const CANT_SERVE: u32 = 601;
-/// To serve one with so many is never answered.
+/// The stub never answers the order to serve one with so many.
 pub const WONT_ANSWER: u32 = 602;
-/// One with so many can't be adopted.
+/// The stub can't adopt one with so many.
 pub const CANT_ADOPT: u32 = 603;
 
-/// One with so many is released late.
+/// The stub releases one with so many late.
 pub const RELEASES_LATE: u32 = 604;
 
-/// When one with so many is served the worker is busy for [`BUSY`], and says so.
+/// The stub is busy for [`BUSY`] when it serves one with so many, and shows progress.
 pub const MAKES_BUSY: u32 = 605;
-/// It is busy for good.
+/// The stub is busy for good.
 pub const MAKES_BUSY_FOR_EVER: u32 = 606;
-/// The grant is in its hand for [`BUSY`].
+/// The stub shows for [`BUSY`] that it works on this grant.
 pub const HOLDS_UP: u32 = 607;
-/// Several times as long as the trials say that a worker may not get on.
+/// The duration of being busy: several times as long as the tests let a worker be without progress.
 pub const BUSY: Duration = Duration::from_secs(6);
 
-/// Does nothing but to show in its page that it gets on, and with what in its hand.
+/// Does nothing but show progress in its page, for the grant it claims to work on.
 fn busy(page: &Words, limit: Duration, grant: u64) {
     let begin = Instant::now();
     page[PROGRESS_GRANT].store(grant, Relaxed);
@@ -42,13 +42,14 @@ fn busy(page: &Words, limit: Duration, grant: u64) {
     page[PROGRESS_GRANT].store(0, Relaxed);
 }
 
-/// Why one with so many can't be served is told at length, and to the terminal.
+/// The stub can't serve one with so many, and gives a long reason full of terminal controls.
 pub const SHOUTS: u32 = 608;
 
-/// Like [`HOLDS_UP`], when it has counted. Of several one after the other, each time.
+/// The stub behaves as for [`HOLDS_UP`], but when it counts. With several grants, it does so for each in
+/// turn.
 pub const HOLDS_UP_LATER: u32 = 610;
 
-/// To serve one with so many makes it say again that it is ready.
+/// The stub reports again that it is ready when it serves one with so many.
 pub const READY_AGAIN: u32 = 609;
 
 /// Clears the terminal, and changes its title.
@@ -94,7 +95,7 @@ pub fn run() {
             }
             Order::Serve { grant } if grant.key_slots == SHOUTS => {
                 report(Report::Failed { why: COMMANDS.repeat(100) });
-                // More than anybody hears; it is not made to wait.
+                // This is more than the broker reads, and must not block the stub.
                 for line in 0..100_000 {
                     let _ = writeln!(std::io::stderr(), "line {line}{COMMANDS}");
                 }

@@ -1,4 +1,4 @@
-//! A broker in a process of its own, and what the system says of processes.
+//! A broker in a process of its own, and the system's view of processes.
 
 use std::ffi::OsString;
 use std::fs;
@@ -14,10 +14,10 @@ use tempfile::TempDir;
 
 use crate::client::Client;
 
-/// How long anything may take here.
+/// The most that anything may take here.
 pub const LIMIT: Duration = Duration::from_secs(20);
 
-/// The broker's own side.
+/// Runs the broker's own side.
 pub fn serve(arguments: &[OsString]) {
     let text = |at: usize| arguments[at].to_str().unwrap();
     let this = std::env::current_exe().unwrap();
@@ -46,7 +46,7 @@ pub fn serve(arguments: &[OsString]) {
     stop.on_signals().unwrap();
     match Broker::start(config) {
         Ok(broker) => {
-            // Whoever waits for the end of this output knows that it serves.
+            // The parent reads this line to know that the broker serves.
             println!("serving");
             broker.run(&stop).unwrap();
         }
@@ -69,24 +69,25 @@ fn log_of(socket: &Path) -> PathBuf {
     run.with_file_name("log")
 }
 
-/// How a broker is started.
+/// The setting of a broker.
 #[derive(Default)]
 pub struct Setting {
     pub workers: usize,
     pub policy: Option<&'static str>,
-    /// Where metrics are served, what names they may be asked for by, and `names`, if all are to be told.
+    /// The address of the metrics, the names under which they may be asked for, and `names` if each grant is
+    /// to be listed.
     pub metrics: Option<String>,
     pub files: Option<u64>,
     pub listener: Option<OwnedFd>,
-    /// Whether its workers are real ones.
+    /// True for real workers.
     pub real: bool,
-    /// Whether it does as on a kernel that can't refuse descriptors.
+    /// True to behave as on a kernel that can't refuse descriptors.
     pub old_kernel: bool,
-    /// How long a worker may not get on, where it is not as usual.
+    /// The time after which a worker is stuck, if not the usual one.
     pub stuck: Option<Duration>,
 }
 
-/// A broker, which ends with this.
+/// A broker, which is killed when this is dropped.
 pub struct Service {
     pub directory: TempDir,
     pub child: Child,
@@ -95,7 +96,7 @@ pub struct Service {
 impl Service {
     pub fn with(setting: Setting) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        // Other users are to reach it.
+        // Other users must be able to reach it.
         fs::set_permissions(directory.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
         let policy = setting.policy.map(|text| {
             let path = directory.path().join("policy.toml");
@@ -129,7 +130,7 @@ impl Service {
         socket_in(self.directory.path())
     }
 
-    /// What it has written to its log.
+    /// Returns its log so far.
     pub fn log(&self) -> String {
         fs::read_to_string(log_of(&self.socket())).unwrap()
     }
@@ -142,7 +143,7 @@ impl Service {
         send(self.child.id(), signal);
     }
 
-    /// Waits until the broker has ended, and says how.
+    /// Waits until the broker has ended, and returns its status.
     pub fn wait(&mut self) -> std::process::ExitStatus {
         eventually("the broker ends", || self.child.try_wait().unwrap())
     }
@@ -155,13 +156,13 @@ impl Drop for Service {
     }
 }
 
-/// The socket's directory is one that the broker makes.
+/// Returns the path of the socket, in a directory that the broker makes.
 fn socket_in(directory: &Path) -> PathBuf {
     directory.join("run").join("millstream.sock")
 }
 
-/// Sends a signal to a worker. One that is to stop has stopped afterwards: a thread that runs goes on for a moment, and an
-/// operation is done in less.
+/// Sends a signal to a worker. After SIGSTOP, waits until it has stopped: a running thread goes on for a
+/// moment, in which an operation can finish.
 pub fn send(pid: u32, signal: Signal) {
     kill_process(Pid::from_raw(pid as i32).unwrap(), signal).unwrap();
     if signal == Signal::STOP {
@@ -170,7 +171,7 @@ pub fn send(pid: u32, signal: Signal) {
     }
 }
 
-/// Tries again and again until it is so.
+/// Tries again and again until there is a result.
 pub fn eventually<T>(what: &str, mut is_so: impl FnMut() -> Option<T>) -> T {
     let begin = Instant::now();
     loop {
@@ -182,35 +183,35 @@ pub fn eventually<T>(what: &str, mut is_so: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// A line of `/proc/PID/status`, without its name.
+/// Returns a line of `/proc/PID/status`, without its name.
 pub fn status_line(pid: u32, name: &str) -> String {
     let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
     line.unwrap_or_else(|| panic!("{name} in {text}")).trim().to_owned()
 }
 
-/// Processor time of a process, in clock ticks.
+/// Returns the processor time of a process, in clock ticks.
 pub fn ticks(pid: u32) -> u64 {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     let fields: Vec<&str> = text.rsplit(')').next().unwrap().split_whitespace().collect();
     fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
 }
 
-/// The time that processors spent on processes, however long these had to wait for one.
+/// Returns the time that processors spent on processes, not counting the time they had to wait for one.
 pub fn processor_time(pids: &[u32]) -> Duration {
     let tasks = pids.iter().flat_map(|pid| fs::read_dir(format!("/proc/{pid}/task")).unwrap());
     tasks.map(|task| on_processors(&task.unwrap().path())).sum()
 }
 
-/// The same of one thread.
+/// Returns the same for one thread.
 fn on_processors(task: &Path) -> Duration {
     let text = fs::read_to_string(task.join("schedstat")).unwrap();
     Duration::from_nanos(text.split_whitespace().next().unwrap().parse().unwrap())
 }
 
-/// Attaches and leaves again and again. What a grant takes is told as the time of processors, since on a busy machine it waits
-/// longer for them than it takes: in the service less than a millisecond beside what the system takes for the memory, which is
-/// measured here. And nothing in it waits for time to pass.
+/// Attaches and leaves again and again. The cost of a grant is measured in processor time, because on a busy
+/// machine most of the elapsed time is waiting. In the service it is less than a millisecond, apart from the
+/// system's time for the memory, which is measured here. A grant never waits for time to pass.
 pub fn grants_are_quick(service: &Service, what: &str) {
     const BATCHES: usize = 20;
     const GRANTS: u32 = 10;

@@ -1,4 +1,4 @@
-//! A descriptor that takes long to close: whoever closes its last one waits.
+//! A descriptor that takes long to close: whoever closes its last copy waits.
 
 use std::io::{self, Write};
 use std::net::{TcpListener, TcpStream};
@@ -8,13 +8,14 @@ use std::time::Duration;
 use millstream_shm::Socket;
 use rustix::net::sockopt::{set_socket_linger, set_socket_recv_buffer_size, set_socket_send_buffer_size};
 
-/// How long to close it takes, where nobody does anything about it.
+/// The time that closing it takes when nobody interrupts.
 pub const LINGER: Duration = Duration::from_secs(30);
-/// How long a bystander may have to wait meanwhile: much longer than it should, and much shorter than that.
+/// The most that a bystander may have to wait meanwhile: much longer than it should, and much shorter than
+/// [`LINGER`].
 pub const PROMPT: Duration = Duration::from_secs(8);
 
-/// Sends a message with a TCP socket whose other end does not read, and keeps no descriptor of it. Returns that other end,
-/// which is to be kept.
+/// Sends a message with a TCP socket whose other end does not read, and keeps no descriptor of it. Returns
+/// that other end, which the caller must keep.
 pub fn send(to: &Socket, bytes: &[u8]) -> io::Result<TcpStream> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     set_socket_recv_buffer_size(&listener, 4096)?;
@@ -27,14 +28,14 @@ pub fn send(to: &Socket, bytes: &[u8]) -> io::Result<TcpStream> {
     match to.try_send(bytes, &[stream.as_fd()]) {
         Ok(()) => Ok(deaf),
         Err(error) => {
-            // Else it would be closed here, and linger.
+            // Dropping the stream here would linger otherwise.
             set_socket_linger(&stream, None)?;
             Err(error)
         }
     }
 }
 
-/// Whether the kernel refuses descriptors where it is asked to.
+/// Returns whether the kernel refuses descriptors when it is asked to.
 pub fn kernel_can_refuse() -> bool {
     millstream_shm::pair().unwrap().0.refuse_descriptors().is_ok()
 }

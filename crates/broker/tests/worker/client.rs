@@ -14,13 +14,13 @@ use millstream_shm::{Doorbell, Mapping, Memory, Rings, Socket, Words, pair, slee
 
 use crate::process::{LIMIT, Worker};
 
-/// One queue, the client's side.
+/// The client's side of one queue.
 pub struct Queue {
     pub submissions: Producer<Words, { ControlWord::WORDS }>,
     pub completions: Consumer<Words, { Completion::WORDS }>,
 }
 
-/// A client, and what its broker keeps of its grant.
+/// A client, and the things that its broker keeps of its grant.
 pub struct Client {
     pub grant: Grant,
     pub arena: Arc<Mapping>,
@@ -30,13 +30,13 @@ pub struct Client {
     pub arena_memory: Memory,
     pub rings_memory: Memory,
     pub state_memory: Memory,
-    /// Until it was given to a worker.
+    /// None once it was given to a worker.
     pub worker_keys: Option<Socket>,
-    /// By which it is known when the grant moves.
+    /// The inode by which the key socket is recognized when the grant moves.
     pub key_inode: u64,
 }
 
-/// A grant of one queue of 256 operations, a megabyte, 64 keys, and all algorithms.
+/// Returns a grant of one queue of 256 operations, a megabyte, 64 keys, and all algorithms.
 pub fn grant(id: u64) -> Grant {
     Grant {
         id,
@@ -79,7 +79,7 @@ impl Client {
         }
     }
 
-    /// What the broker keeps of a client: its descriptors, to pass them on.
+    /// Duplicates what the broker keeps of a client: its descriptors, to pass them on.
     pub fn broker_side(of: &Client, keys: Socket) -> Client {
         let again = |memory: &Memory| Memory::received(memory.duplicate().unwrap()).unwrap();
         Client {
@@ -96,7 +96,7 @@ impl Client {
         }
     }
 
-    /// A client that a worker serves.
+    /// Makes a client that a worker serves.
     pub fn served(worker: &Worker, grant: Grant) -> Client {
         let mut client = Client::new(grant);
         let keys = client.worker_keys.take().unwrap();
@@ -104,7 +104,7 @@ impl Client {
         client
     }
 
-    /// What goes with a grant, in order, and a socket.
+    /// Returns the descriptors that go with a grant, in order, and then a socket.
     pub fn descriptors<'a>(&'a self, socket: &'a Socket) -> [std::os::fd::BorrowedFd<'a>; 5] {
         [
             self.arena_memory.as_fd(),
@@ -115,7 +115,7 @@ impl Client {
         ]
     }
 
-    /// Pushes words into a queue, and shows them.
+    /// Pushes words into a queue, and publishes them.
     pub fn submit_to(&mut self, queue: usize, words: &[ControlWord]) {
         let queue = &mut self.queues[queue];
         for word in words {
@@ -131,7 +131,7 @@ impl Client {
         self.submit_to(0, words);
     }
 
-    /// The next completion, by looking.
+    /// Polls for the next completion.
     pub fn next(&mut self) -> Completion {
         let begin = Instant::now();
         loop {
@@ -144,7 +144,7 @@ impl Client {
         }
     }
 
-    /// The next completion, asleep; how long it slept at most in one piece is `limit`.
+    /// Sleeps until the next completion, at most `limit` at a time.
     pub fn next_asleep(&mut self, limit: Duration) -> Completion {
         let begin = Instant::now();
         loop {
@@ -177,14 +177,14 @@ impl Client {
         done.status().unwrap()
     }
 
-    /// Asks about a key; none when nobody answers any more.
+    /// Sends a request about a key. Returns none when nobody answers any more.
     pub fn ask(&self, request: &KeyRequest) -> Option<KeyReply> {
         self.keys.send(&request.encode(), &[]).ok()?;
         assert!(self.keys.wait(Some(LIMIT)).unwrap(), "no answer about a key");
         Some(KeyReply::decode(&self.keys.receive().ok()??.bytes).unwrap())
     }
 
-    /// Asks for what must be refused, and returns why it was.
+    /// Sends a request that must be refused, and returns the reason.
     #[track_caller]
     pub fn refused(&self, request: &KeyRequest) -> KeyRefusal {
         match self.ask(request) {
@@ -223,7 +223,7 @@ impl Client {
         out
     }
 
-    /// Whether the worker has said that it sleeps, on all queues.
+    /// Returns true when the worker has announced its sleep on all queues.
     pub fn worker_sleeps(&self) -> bool {
         self.queues.iter().all(|queue| queue.submissions.sleep_word().load(Ordering::SeqCst) == 1)
     }
@@ -235,7 +235,7 @@ impl Client {
             assert!(begin.elapsed() < LIMIT, "the worker does not sleep");
             std::thread::sleep(Duration::from_micros(200));
         }
-        // From saying so to being asleep is a moment.
+        // The worker announces its sleep a moment before it sleeps.
         std::thread::sleep(Duration::from_millis(5));
     }
 }

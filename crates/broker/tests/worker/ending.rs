@@ -1,4 +1,4 @@
-//! How a worker ends: it is told to, or its broker is gone.
+//! The end of a worker: it is told to end, or its broker is gone.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -41,7 +41,7 @@ fn told_to_stop_it_finishes_what_was_submitted() {
     assert_eq!(worker.report(), Some(Report::Done {}));
     assert_eq!(worker.report(), None);
     assert!(worker.ended().success());
-    // It has ended; what it did is there.
+    // The worker has ended, but its completions are there.
     for tag in 0..256 {
         let done = client.next();
         assert_eq!((done.tag, done.status()), (tag, Some(Status::Ok)));
@@ -96,7 +96,7 @@ fn a_sleeping_client_is_woken_at_the_end() {
         assert_eq!(completions.sleep(), Ok(true));
         let sleeper = scope.spawn(|| {
             let begin = Instant::now();
-            // There is no completion: what wakes it is the worker's end.
+            // There is no completion. The worker's end wakes the client.
             millstream_shm::sleep::wait(completions.sleep_word(), 1, Duration::from_secs(30));
             begin.elapsed()
         });
@@ -119,7 +119,7 @@ fn stopped_and_continued_it_goes_on() {
             assert_eq!(client.execute(digest(1)), Status::Ok);
         }
         kill_process(pid, Signal::STOP).unwrap();
-        // One of its threads sees the signal first, and stops the other.
+        // One of the worker's threads sees the signal first, and stops the other.
         std::thread::sleep(Duration::from_millis(20));
         client.submit(&[digest(2)]);
         std::thread::sleep(Duration::from_millis(20));

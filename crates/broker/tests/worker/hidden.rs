@@ -1,4 +1,4 @@
-//! Keys are out of reach: no core dump, no debugger, and not even root's look into the process finds them.
+//! Keys are out of reach: no core dump or debugger shows them, and not even root finds them in the process.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
@@ -24,7 +24,7 @@ pub fn tests() -> Vec<Trial> {
 fn an_aborted_worker_leaves_no_core() {
     let limit = getrlimit(Resource::Core);
     setrlimit(Resource::Core, Rlimit { current: limit.maximum, maximum: limit.maximum }).unwrap();
-    // That others do leave one is what makes the test one.
+    // Another process must leave a core dump here, or the test would show nothing.
     let place = std::env::temp_dir().join(format!("millstream-core-{}", std::process::id()));
     std::fs::create_dir_all(&place).unwrap();
     let other =
@@ -50,17 +50,18 @@ fn it_is_not_dumpable() {
         assert_eq!(opened.unwrap_err().kind(), std::io::ErrorKind::PermissionDenied);
         return;
     }
-    // It is not root, but what describes it is root's: so the kernel shows processes that can't be dumped.
+    // The worker is not root, but its files in /proc are root's: the kernel shows processes that can't be
+    // dumped so.
     let status = std::fs::read_to_string(format!("{process}/status")).unwrap();
     assert!(status.contains("Uid:\t65534\t65534\t65534\t65534"), "{status}");
     assert!(status.contains("Groups:\t \n") || status.contains("Groups:\t\n"), "{status}");
     assert_eq!(std::fs::metadata(format!("{process}/environ")).unwrap().uid(), 0);
-    // So another process of its own user can't look.
+    // So another process of the worker's own user can't look.
     let look = Command::new("cat").arg(format!("{process}/maps")).uid(65534).gid(65534).output().unwrap();
     assert!(!look.status.success() && look.stdout.is_empty(), "{look:?}");
 }
 
-/// Root reads all there is to be read of a worker that has used keys in every way there is.
+/// Root reads everything that can be read of a worker that has used keys in every way.
 fn no_memory_that_can_be_read_has_a_key() {
     let worker = Worker::start(&[]);
     let Some(process) = worker.described("no_memory_that_can_be_read_has_a_key") else { return };
@@ -70,7 +71,7 @@ fn no_memory_that_can_be_read_has_a_key() {
     }
     let mut client = Client::served(&worker, grant(1));
     let keys = [(Algorithm::AesCbc, 16), (Algorithm::AesGcm, 32), (Algorithm::Sha256, 48)];
-    // Not from a constant, which would be in the program.
+    // A constant key would be part of the program.
     let keys = keys.map(|(algorithm, len)| {
         let mut key = vec![0; len];
         rustix::rand::getrandom(&mut key[..], rustix::rand::GetRandomFlags::empty()).unwrap();
@@ -124,7 +125,7 @@ fn no_memory_that_can_be_read_has_a_key() {
         }
     }
     assert!(hidden > 0 && seen, "it looked where things are");
-    // They were there all the time.
+    // The keys were there all the time.
     for ((_, key), handle) in keys.iter().zip(handles) {
         assert_eq!(client.export(handle), *key);
     }

@@ -68,7 +68,7 @@ fn who_takes_no_answers_loses_its_key_socket_only() {
     assert_eq!(flood.execute(null(1)), Status::Ok, "its operations go on");
 }
 
-/// Where the kernel refuses descriptors, their sender goes on without them.
+/// When the kernel refuses descriptors, their sender goes on without them.
 fn descriptors_with_requests_are_refused() {
     if !lingering::kernel_can_refuse() {
         println!("SKIPPED descriptors_with_requests_are_refused: the kernel is older than 6.16");
@@ -84,7 +84,7 @@ fn descriptors_with_requests_are_refused() {
     client.import(Algorithm::AesCbc, false, &[1; 16]);
 }
 
-/// Elsewhere their sender loses its key socket, and nothing of it is opened or closed in the worker.
+/// On older kernels their sender loses its key socket, and nothing of it is opened or closed in the worker.
 fn descriptors_with_requests_hold_up_nobody() {
     let worker = Worker::start(&[]);
     let other = Client::served(&worker, grant(2));
@@ -100,7 +100,7 @@ fn descriptors_with_requests_hold_up_nobody() {
         let mut client = Client::new(grant(10 + round));
         let keys = client.worker_keys.take().unwrap();
         worker.obeys(&Order::Serve { grant: client.grant.clone() }, &client.descriptors(&keys));
-        // As the broker does.
+        // The broker keeps the end, too.
         held.push(keys);
         worker.stopped(|| {
             for _ in 0..8 {
@@ -142,7 +142,7 @@ fn who_takes_no_completions_does_not_make_it_spin() {
     let worker = Worker::start(&[]);
     let mut lazy = Client::served(&worker, grant(1));
     let mut other = Client::served(&worker, grant(2));
-    // 512 completions fit, and nobody takes them.
+    // There is room for 512 completions, and nobody takes them.
     let mut tag = 0;
     while tag < 512 + 256 {
         let queue = &mut lazy.queues[0].submissions;
@@ -160,7 +160,7 @@ fn who_takes_no_completions_does_not_make_it_spin() {
     let used = worker.cpu_time() - time;
     assert!(used <= Duration::from_millis(30), "{used:?} of a second");
     assert!(worker.counts().0 - slept <= 60, "it looks at most every 50 ms");
-    // The other is woken for as ever.
+    // The other client is woken as usual.
     let mut times = Vec::new();
     for tag in 0..20 {
         std::thread::sleep(Duration::from_millis(3));
@@ -170,7 +170,7 @@ fn who_takes_no_completions_does_not_make_it_spin() {
     }
     times.sort_unstable();
     assert!(times[10] < Duration::from_millis(20), "{times:?} while another is blocked");
-    // And nothing of the lazy one's is lost.
+    // No completion of the lazy one is lost.
     for tag in 0..512 + 256 {
         assert_eq!(lazy.next().tag, tag);
     }
@@ -241,7 +241,7 @@ fn memory_is_checked_against_the_grant() {
         descriptors[place] = small.as_fd();
         let why = worker.refuses(&Order::Serve { grant: grant(1) }, &descriptors);
         assert!(why.contains(what) && why.contains("bytes"), "{why}");
-        // What could be cut off under the worker's feet is not mapped.
+        // Memory that could be cut off while the worker uses it is not mapped.
         descriptors[place] = socket.as_fd();
         let why = worker.refuses(&Order::Serve { grant: grant(1) }, &descriptors);
         assert!(why.contains(what), "{why}");

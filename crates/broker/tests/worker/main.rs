@@ -28,7 +28,7 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 
-/// As in the command: a worker's heap is secret.
+/// The same as in the command: a worker's heap is secret.
 #[global_allocator]
 static HEAP: millstream_shm::SecretHeap = millstream_shm::SecretHeap;
 
@@ -67,12 +67,12 @@ fn main() -> ExitCode {
 }
 
 thread_local! {
-    /// Whether this thread's panics are caught, and not printed: most tests of rules are to fail, and a backtrace of each
-    /// would hide that of a test that is not.
+    /// True while this thread's panics are caught and not printed. Most tests of rules must fail, and a
+    /// backtrace of each would hide that of a real failure.
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What a body panics with, if it does.
+/// Returns the message of a panic in `body`, if it panics.
 fn caught<T>(body: impl FnOnce() -> T) -> Result<T, String> {
     QUIET.set(true);
     let result = panic::catch_unwind(AssertUnwindSafe(body));
@@ -80,14 +80,14 @@ fn caught<T>(body: impl FnOnce() -> T) -> Result<T, String> {
     result.map_err(said)
 }
 
-/// A test that fails by panicking.
+/// Makes a test that fails by panicking.
 fn test(name: &str, body: impl FnOnce() + Send + 'static) -> Trial {
     Trial::test(name, move || {
         panic::catch_unwind(AssertUnwindSafe(body)).map_err(|panic| Failed::from(said(panic)))
     })
 }
 
-/// The message of a panic.
+/// Returns the message of a panic.
 fn said(panic: Box<dyn Any + Send>) -> String {
     let text = panic.downcast_ref::<String>().cloned();
     let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));

@@ -1,5 +1,5 @@
-//! What isolation costs, measured with `cargo test --release -p millstream-broker --test worker measure -- --ignored --nocapture`.
-//! Client and worker have a processor each, which they should have to themselves.
+//! The cost of isolation, measured with `cargo test --release -p millstream-broker --test worker measure --
+//! --ignored --nocapture`. Client and worker have a processor each, which nothing else should use.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -65,7 +65,7 @@ fn measure() {
     one_core();
 }
 
-/// Nanoseconds for a line to another process and back: the other is this program as a mere echo.
+/// Measures the nanoseconds for a cache line to another process and back. The other process only echoes.
 fn ping_pong() -> f64 {
     const ROUNDS: u64 = 40_000;
     let memory = Memory::new("ping", 4096).unwrap();
@@ -95,7 +95,7 @@ fn ping_pong() -> f64 {
     best
 }
 
-/// The other side of [`ping_pong`].
+/// Runs the other side of [`ping_pong`].
 pub fn echo() {
     use std::os::fd::AsFd;
     pin(1);
@@ -115,7 +115,7 @@ pub fn echo() {
     }
 }
 
-/// Nanoseconds an operation with so many in flight; the best of five.
+/// Measures the nanoseconds for an operation with so many in flight; the best of five.
 fn in_flight(
     client: &mut Client,
     depth: u64,
@@ -124,7 +124,7 @@ fn in_flight(
     word: impl Fn(u64) -> ControlWord,
 ) -> f64 {
     let mut best = f64::MAX;
-    // It is awake from here on: no bell is rung below.
+    // The worker is awake from here on, so no bell is rung below.
     client.execute(null(0));
     let (arena, mut bytes) = (client.arena.clone(), vec![7; touch as usize]);
     for _ in 0..5 {
@@ -132,7 +132,7 @@ fn in_flight(
         let begin = Instant::now();
         while done < operations {
             let queue = &mut client.queues[0];
-            // In halves, so that neither side waits for single words.
+            // Words go in halves of the depth, so that neither side waits for single words.
             if next - done <= depth / 2 || next == operations {
                 while next < operations && next - done < depth {
                     let word = word(next);
@@ -218,8 +218,8 @@ fn words_for(algorithm: Algorithm, key: u32, len: u32) -> impl Fn(u64) -> Contro
     }
 }
 
-/// Gigabytes a second with 32 in flight, isolated and on the same thread, where the client writes each source and
-/// reads each destination, and where it touches neither.
+/// Measures gigabytes a second with 32 in flight, isolated and on the same thread. The client writes each
+/// source and reads each destination, or touches neither.
 fn throughput(client: &mut Client) {
     let algorithms = [Algorithm::AesCtr, Algorithm::AesGcm, Algorithm::AesCbc, Algorithm::Sha256];
     println!("GB/s, 32 in flight: isolated, and a local accelerator on the client's thread");
@@ -244,8 +244,8 @@ fn throughput(client: &mut Client) {
     }
 }
 
-/// What one core can take over from another: gigabytes a second that this process copies out of what the other has just
-/// written.
+/// Measures how fast one core can take over data from another: gigabytes a second that this process copies
+/// out of what the other has just written.
 fn copy() {
     for len in [256, 1024, 4096, 8192_usize] {
         println!("copy of {len} bytes that another core has just written: {:.2} GB/s", copied(len));
@@ -263,7 +263,7 @@ fn copied(len: usize) -> f64 {
         let (words, mapping) = (&words, &mapping);
         scope.spawn(move || {
             pin(1);
-            // Where it runs now it does not keep the other from running.
+            // The thread is pinned now, so it does not take the other's processor.
             ready.send(()).unwrap();
             let bytes = vec![3; len];
             for round in 1..=ROUNDS {
@@ -294,7 +294,7 @@ fn copied(len: usize) -> f64 {
     (PLACES * len) as f64 / best.as_nanos() as f64
 }
 
-/// The same words on this thread.
+/// Measures the same words on this thread.
 fn local(algorithm: Algorithm, len: u32, operations: u64, touch: bool) -> f64 {
     let mut bytes = vec![7; len as usize];
     let rings: (Arc<[AtomicU64]>, Arc<[AtomicU64]>) =
@@ -342,10 +342,10 @@ mod own {
 
     use millstream_accelerator::{Arena, LocalArena};
 
-    /// An arena that one thread has, as that of a local queue.
+    /// An arena that one thread has, like that of a local queue.
     pub struct Exclusive(pub LocalArena);
 
-    // SAFETY: the arena's own. One thread fills it, steps, and looks at what came of it, in this order.
+    // SAFETY: the arena's own. One thread fills it, steps, and reads the results, in this order.
     unsafe impl Arena for Exclusive {
         fn base(&self) -> NonNull<u8> {
             self.0.base()
@@ -361,7 +361,7 @@ mod own {
     }
 }
 
-/// What waking costs, and what an idle worker uses.
+/// Measures the cost of waking, and what an idle worker uses.
 fn idle() {
     for spin in ["0", "50"] {
         let worker = Worker::start(&["--cpu", "1", "--spin-us", spin]);
@@ -388,7 +388,7 @@ fn idle() {
     }
 }
 
-/// A round trip where client and worker have one processor between them, and the client sleeps while it waits.
+/// Measures a round trip where client and worker share one processor, and the client sleeps while it waits.
 fn one_core() {
     for spin in ["0", "50"] {
         let worker = Worker::start(&["--cpu", "0", "--spin-us", spin]);

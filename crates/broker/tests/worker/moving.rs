@@ -53,7 +53,7 @@ fn adopt(client: &Client) -> Order {
     Order::Adopt { grant: client.grant.clone(), keys: client.key_inode }
 }
 
-/// Has a worker begin something that it won't end well, and waits for why.
+/// Waits for a worker's report that a move has failed, and returns the reason.
 fn does_not_move(worker: &Worker, grant: u64) -> String {
     match worker.report() {
         Some(Report::NotMoved { grant: which, why }) if which == grant => why,
@@ -61,7 +61,7 @@ fn does_not_move(worker: &Worker, grant: u64) -> String {
     }
 }
 
-/// There and back, again and again, in the middle of a stream of operations.
+/// A grant moves there and back, again and again, in the middle of a stream of operations.
 fn nothing_is_lost_when_a_grant_moves() {
     const OPERATIONS: u64 = 60_000;
     const DEPTH: u64 = 192;
@@ -108,7 +108,7 @@ fn nothing_is_lost_when_a_grant_moves() {
                 client.submit(&[word(next)]);
                 next += 1;
             }
-            // Some by looking, some asleep: both must survive the move.
+            // The client polls for some completions and sleeps until others. Both must survive the move.
             let completion =
                 if done % 64 == 0 { client.next_asleep(Duration::from_secs(5)) } else { client.next() };
             assert_eq!(completion.status(), Some(Status::Ok));
@@ -157,7 +157,7 @@ fn a_grant_that_does_not_arrive_is_refused() {
     other.import(Algorithm::AesCbc, false, &[1; 16]);
 }
 
-/// A grant with more keys than fit a socket that nobody reads.
+/// Makes a grant with more keys than fit a socket that nobody reads.
 fn with_many_keys(worker: &Worker, id: u64) -> Client {
     let client = Client::served(worker, Grant { key_slots: 2000, ..grant(id) });
     for key in 0..2000_u16 {
@@ -173,7 +173,7 @@ fn opposite_moves_do_not_wait_for_each_other() {
     let begin = Instant::now();
     a.obeys(&Order::Release { grant: 1 }, &[one_from.as_fd()]);
     b.obeys(&Order::Release { grant: 2 }, &[two_from.as_fd()]);
-    // Neither reads before it is told to; by then both have more to say than the other has room for.
+    // Neither reads before it is told to, and by then both have more to say than the other has room for.
     let give = |worker: &Worker, client: &Client, from| {
         worker.control.send(&adopt(client).encode(), &client.descriptors(from)).unwrap();
     };
@@ -196,7 +196,7 @@ fn opposite_moves_do_not_wait_for_each_other() {
     assert_eq!(a.counts().1[0].0, 2);
 }
 
-/// The worker that a grant goes to takes nothing, the one that another comes from says nothing.
+/// The worker that a grant goes to takes nothing, and the one that another grant comes from says nothing.
 fn a_move_that_does_not_get_on_holds_up_nobody() {
     let worker = Worker::start(&[]);
     let mut bystander = Client::served(&worker, grant(1));
@@ -204,7 +204,7 @@ fn a_move_that_does_not_get_on_holds_up_nobody() {
     let ((to, _deaf), (from, _mute)) = (pair().unwrap(), pair().unwrap());
     worker.obeys(&Order::Release { grant: 2 }, &[to.as_fd()]);
     worker.obeys(&adopt(&arrives), &arrives.descriptors(&from));
-    // Orders and requests of others are answered before either move has ended.
+    // Orders and requests of others must be answered before either move has ended.
     for tag in 0..30 {
         bystander.import(Algorithm::AesCbc, false, &[1; 16]);
         assert_eq!(bystander.execute(ControlWord { tag, ..ControlWord::default() }), Status::Ok);
@@ -229,7 +229,7 @@ fn a_move_that_does_not_get_on_holds_up_nobody() {
     drop(leaves);
 }
 
-/// What a worker that was taken over sends along can neither be kept by another nor hold it up.
+/// Another worker can neither keep nor be held up by descriptors that a compromised worker sends along.
 fn only_the_key_socket_comes_along() {
     let worker = Worker::start(&[]);
     let mut bystander = Client::served(&worker, grant(1));
@@ -244,7 +244,7 @@ fn only_the_key_socket_comes_along() {
         let (a, b) = pair().unwrap();
         worker.obeys(&adopt(&client), &client.descriptors(&b));
         if id == 2 {
-            // Where none are expected they are not even received.
+            // Descriptors that are not expected are not even received.
             deaf.push(lingering::send(&a, &queue).unwrap());
         } else {
             a.send(&queue, &[]).unwrap();
@@ -267,7 +267,7 @@ fn only_the_key_socket_comes_along() {
         }
         assert_eq!(bystander.execute(ControlWord { tag: id, ..ControlWord::default() }), Status::Ok);
         bystander.import(Algorithm::AesCbc, false, &[1; 16]);
-        // As a broker, this process holds it, and must not be the one that waits.
+        // This process holds it in the broker's place, and must not be the one that waits for its close.
         std::mem::forget(b);
     }
     assert!(begin.elapsed() < lingering::PROMPT, "{:?}", begin.elapsed());

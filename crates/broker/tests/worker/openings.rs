@@ -1,5 +1,5 @@
-//! What is opened is held in memory that the worker took when it began: whatever is opened at a time, others open too, and
-//! nothing that is held lies in ordinary memory.
+//! Opened plaintext is held back in memory that the worker took when it began. Many clients can open at a
+//! time, and nothing that is held lies in ordinary memory.
 
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ pub fn tests() -> Vec<Trial> {
 
 const LONGEST: u32 = 16 << 20;
 
-/// Seals so many bytes with a key, and then is a word that opens them to where they were.
+/// Seals so many bytes with a key, and returns the word that opens them in place.
 fn sealed(client: &mut Client, len: u32) -> ControlWord {
     let key = client.import(Algorithm::AesGcm, false, &[7; 16]);
     let seal = ControlWord {
@@ -42,14 +42,14 @@ fn sealed(client: &mut Client, len: u32) -> ControlWord {
     ControlWord { flags: Flags::REVERSE, source: 64 + len, destination: 64, ..seal }
 }
 
-/// A client with something to open.
+/// Makes a client with something to open.
 fn opener(worker: &Worker, id: u64, len: u32) -> (Client, ControlWord) {
     let mut client = Client::served(worker, Grant { arena_bytes: 2 * len + 4096, ..grant(id) });
     let open = sealed(&mut client, len);
     (client, open)
 }
 
-/// Opens it again and again, one at a time, and finds it right; how long the longest took.
+/// Opens it again and again, one at a time, checks the result, and returns the longest time.
 fn opens((client, open): &mut (Client, ControlWord), times: u64) -> Duration {
     let longest = (0..times).map(|tag| {
         let begin = Instant::now();
@@ -61,7 +61,7 @@ fn opens((client, open): &mut (Client, ControlWord), times: u64) -> Duration {
     longest.max().unwrap_or_default()
 }
 
-/// As many openings of the longest objects as a grant can have under way.
+/// Submits as many openings of the longest objects as a grant can have under way.
 fn flood((client, open): &mut (Client, ControlWord)) {
     let words: Vec<_> = (0..8).map(|tag| ControlWord { tag, ..*open }).collect();
     client.submit(&words);
@@ -69,7 +69,7 @@ fn flood((client, open): &mut (Client, ControlWord)) {
 
 fn openings_leave_others_theirs() {
     let worker = Worker::start(&[]);
-    // One of another size than the floods, and one that waits in line with them.
+    // The first has another size than the floods, and the second waits in line with them.
     let mut short = opener(&worker, 1, 64 << 10);
     let mut long = opener(&worker, 2, 2 << 20);
     let mut floods: Vec<_> = (3..6).map(|id| opener(&worker, id, LONGEST)).collect();
@@ -90,7 +90,8 @@ fn openings_leave_others_theirs() {
     }
 }
 
-/// The longest object that a worker opens: it says so where it may lock too little memory for the usual ones.
+/// Returns the longest object that a worker opens. The worker reports it where it may lock too little memory
+/// for the usual one.
 fn longest(worker: &Worker) -> u32 {
     let told =
         worker.key_memory.split_once("objects of more than ").and_then(|(_, rest)| rest.split_once(" KiB"));
@@ -98,7 +99,7 @@ fn longest(worker: &Worker) -> u32 {
     told.unwrap_or(LONGEST)
 }
 
-/// Bytes of a process that are its own and neither locked nor hidden.
+/// Returns the private bytes of a process that are neither locked nor hidden.
 fn ordinary(process: &str) -> u64 {
     let maps = std::fs::read_to_string(format!("{process}/smaps")).unwrap();
     let (mut all, mut own) = (0, 0);
@@ -133,7 +134,7 @@ fn openings_take_no_ordinary_memory() {
             let longer = ControlWord { source_len: open.source_len + 1, destination: 32, ..*open };
             assert_eq!(client.execute(longer), Status::TooLong);
         }
-        // A page here and there, and not one of what is held.
+        // The difference may be a page here and there, but never an object that is held.
         assert!(most - before < 128 << 10, "{before} bytes were ordinary memory, and then {most}");
     }
 }

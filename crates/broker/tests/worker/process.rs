@@ -11,10 +11,10 @@ use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
 
 /// The first argument of a worker.
 pub const WORKER: &str = "worker";
-/// The first argument of a process that answers with what it is sent.
+/// The first argument of a process that echoes what it is sent.
 pub const ECHO: &str = "echo";
 
-/// The worker's own side: its control socket is its standard input.
+/// Runs the worker's own side. Its control socket is its standard input.
 pub fn worker() -> ExitCode {
     let mut config = Config::new(0);
     let mut arguments = std::env::args().skip(2);
@@ -27,7 +27,8 @@ pub fn worker() -> ExitCode {
             "--key-memory" => config.key_memory = value.parse().expect("bytes"),
             "--deny" => config.deny = Some(value),
             "--probe" => config.probe = Some(crate::sandbox::probe(&value)),
-            // For its parent: the environment of a process is read when it begins.
+            // The parent has set it as the environment already, because a process reads its environment when
+            // it begins.
             "--features" => {}
             "--hidden" => no_hidden_memory(),
             _ => panic!("no such option: {name}"),
@@ -42,7 +43,7 @@ pub fn worker() -> ExitCode {
     }
 }
 
-/// From here on this process has a kernel without `memfd_secret`, as far as it can see.
+/// Makes this process believe that it runs on a kernel without `memfd_secret`.
 fn no_hidden_memory() {
     let rules = [(libc::SYS_memfd_secret, Vec::new())].into_iter().collect();
     let answer = SeccompAction::Errno(libc::ENOSYS as u32);
@@ -52,7 +53,7 @@ fn no_hidden_memory() {
     seccompiler::apply_filter(&program).expect("applied");
 }
 
-/// A worker that was started.
+/// A running worker.
 pub struct Worker {
     pub child: Child,
     pub control: Socket,
@@ -60,22 +61,22 @@ pub struct Worker {
     pub key_memory: String,
 }
 
-/// How long anything may take here before the test fails.
+/// The most that anything may take here before the test fails.
 pub const LIMIT: Duration = Duration::from_secs(20);
 
 impl Worker {
-    /// Starts one, and waits until it is ready.
+    /// Starts a worker, and waits until it is ready.
     pub fn start(options: &[&str]) -> Worker {
         Worker::try_start(options).unwrap_or_else(|status| panic!("the worker is not ready: {status}"))
     }
 
-    /// The same; how it ended, if it never was ready.
+    /// Starts a worker. Returns how it ended if it never was ready.
     pub fn try_start(options: &[&str]) -> Result<Worker, ExitStatus> {
         let (mut worker, ready) = Worker::spawn(options, Stdio::inherit());
         if ready.is_some() { Ok(worker) } else { Err(worker.ended()) }
     }
 
-    /// Starts one, and waits until it is ready or has ended.
+    /// Starts a worker, and waits until it is ready or has ended.
     pub fn spawn(options: &[&str], messages: Stdio) -> (Worker, Option<()>) {
         let (control, theirs) = pair().unwrap();
         let mut command = Command::new(std::env::current_exe().unwrap());
@@ -95,7 +96,7 @@ impl Worker {
         (worker, ready)
     }
 
-    /// The next report; none when it has ended.
+    /// Returns the next report; none when it has ended.
     pub fn report(&self) -> Option<Report> {
         assert!(self.control.wait(Some(LIMIT)).unwrap(), "the worker says nothing");
         let received = self.control.receive().ok()??;
@@ -114,7 +115,7 @@ impl Worker {
         assert_eq!(self.order(order, descriptors), Some(Report::Done {}), "{order:?}");
     }
 
-    /// Sends an order that must be refused, and returns why it was.
+    /// Sends an order that must be refused, and returns the reason.
     #[track_caller]
     pub fn refuses(&self, order: &Order, descriptors: &[BorrowedFd<'_>]) -> String {
         match self.order(order, descriptors) {
@@ -123,7 +124,7 @@ impl Worker {
         }
     }
 
-    /// What it counted: how often it slept, and each grant's figures.
+    /// Returns its counts: how often it slept, and each grant's figures.
     pub fn counts(&self) -> (u64, Vec<(u64, QueueCounts)>) {
         self.control.send(&Order::Count {}.encode(), &[]).unwrap();
         let Some(Report::Worker { sleeps }) = self.report() else { panic!("no figures of the worker") };
@@ -137,7 +138,7 @@ impl Worker {
         }
     }
 
-    /// Does something while it can't do anything.
+    /// Runs `body` while the worker is stopped.
     pub fn stopped(&self, body: impl FnOnce()) {
         let pid = rustix::process::Pid::from_raw(self.child.id() as i32).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
@@ -157,7 +158,7 @@ impl Worker {
         }
     }
 
-    /// Where the kernel describes it, in what only root may see of a process that can't be dumped.
+    /// Returns the worker's directory in /proc, which only root may read for a process that can't be dumped.
     pub fn described(&self, test: &str) -> Option<String> {
         if rustix::process::geteuid().is_root() {
             return Some(format!("/proc/{}", self.child.id()));
@@ -166,7 +167,7 @@ impl Worker {
         None
     }
 
-    /// Processor time it has used.
+    /// Returns the processor time it has used.
     pub fn cpu_time(&self) -> Duration {
         let text = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
         let fields: Vec<_> = text.rsplit(") ").next().unwrap().split(' ').collect();
@@ -177,7 +178,7 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // One that has ended already can't be killed.
+        // A worker that has ended already can't be killed.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,5 @@
-//! Keys with a purpose, and nonces that a worker makes: a client that was taken over tries its handles for everything else.
+//! Keys with a purpose, and nonces that a worker makes. A client that was taken over tries its handles for
+//! everything else.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -49,7 +50,7 @@ const DESTINATION: u32 = 8192;
 const IV: u32 = 12288;
 const MAC: u32 = 12352;
 
-/// A word over 64 bytes under the key.
+/// Makes a word over 64 bytes under the key.
 fn word(opcode: Opcode, algorithm: Algorithm, key: u32, flags: u16) -> ControlWord {
     let (opcode, algorithm) = (opcode as u8, algorithm as u8);
     ControlWord { opcode, algorithm, key, flags, source: 4096, source_len: 64, ..ControlWord::default() }
@@ -75,7 +76,7 @@ fn both(opcode: Opcode, key: u32, mac_key: u32) -> ControlWord {
     ControlWord { hash: Algorithm::Sha256 as u8, mac: MAC, mac_len: 32, ..word }
 }
 
-/// Each use that a key is not for, as a word that its client writes into the ring itself.
+/// Tries each use that a key is not for, as a word that its client writes into the ring itself.
 fn a_key_does_what_it_was_made_for() {
     let worker = Worker::start(&[]);
     let mut client = Client::served(&worker, grant(1));
@@ -96,7 +97,7 @@ fn a_key_does_what_it_was_made_for() {
         (cipher(decrypts, 0), Status::UsageEncrypt),
         (mac(signs, reverse, 32), Status::UsageVerify),
         (mac(verifies, 0, 32), Status::UsageSign),
-        // Byte by byte a tag could be found.
+        // A short tag could be found byte by byte.
         (mac(verifies, reverse, 4), Status::ShortTag),
         (mac(verifies, reverse, 11), Status::ShortTag),
         (seal(opens, 0), Status::UsageEncrypt),
@@ -118,7 +119,7 @@ fn a_key_does_what_it_was_made_for() {
         assert_eq!(client.read(DESTINATION as usize, 64), nothing, "{word:?}");
         assert_eq!(client.read(MAC as usize, 64), nothing, "{word:?}");
     }
-    // And what they are for.
+    // The uses that they are for succeed.
     assert_eq!(client.execute(cipher(encrypts, 0)), Status::Ok);
     assert_eq!(client.execute(cipher(decrypts, reverse)), Status::Ok);
     assert_eq!(client.execute(mac(signs, 0, 32)), Status::Ok);
@@ -143,7 +144,7 @@ fn a_given_nonce_is_refused() {
     assert_eq!(client.execute(short), Status::ShortTag);
     assert_eq!(client.read(IV as usize, 12), nonce, "it was not touched");
     assert_eq!(client.execute(seal(key, Flags::MAKE_NONCE)), Status::Ok);
-    // It opens under the nonce that came back, which is another one.
+    // The result opens under the nonce that came back, which is another one.
     let back = client.read(IV as usize, 12);
     assert_ne!(back, nonce);
     let gcm = Gcm::new(Features::hardware(), &[7; 16]).unwrap();
@@ -162,7 +163,8 @@ fn a_given_nonce_is_refused() {
     assert!(next.is_some() && client.read(IV as usize, 12) == counter, "one more than the one before");
 }
 
-/// A hundred thousand seals, many in a batch, while the grant goes from one worker to the other and back.
+/// A hundred thousand seals, many in a batch, go on while the grant moves from one worker to the other and
+/// back.
 fn no_nonce_comes_twice_over_a_move() {
     const OPERATIONS: u64 = 100_000;
     const DEPTH: u64 = 192;
@@ -237,7 +239,7 @@ fn a_policy_says_what_keys_may_be() {
     let open = made(&client, &import(Algorithm::Sha256, true, purpose(Usages::SIGN, false)));
     assert_eq!(client.export(open), [7; 16]);
 
-    // Another policy holds at once, for the keys that are there too where they would be given out.
+    // A new policy holds at once. Existing keys can't be exported any more, either.
     let keys = rules(Usages::NONE, true, true);
     let order = Order::Limit { grant: 4, weight: 1, algorithms: u128::MAX, keys };
     worker.obeys(&order, &[]);
@@ -246,7 +248,7 @@ fn a_policy_says_what_keys_may_be() {
     let exportable = import(Algorithm::Sha256, true, KeyPurpose::default());
     assert_eq!(client.refused(&exportable), KeyRefusal::PolicyExportable);
     made(&client, &asks(Algorithm::AesGcm, all, true));
-    // A key that only opens takes the nonces of others, as it must.
+    // A key that only opens must take the nonces of others.
     made(&client, &asks(Algorithm::AesGcm, Usages::DECRYPT, false));
 }
 

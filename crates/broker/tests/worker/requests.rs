@@ -16,13 +16,13 @@ pub fn tests() -> Vec<Trial> {
     vec![test("a_flood_of_requests_holds_up_nobody_else", a_flood_of_requests_holds_up_nobody_else)]
 }
 
-/// How many clients flood.
+/// The number of clients that flood.
 const FLOODS: u64 = 40;
 
-/// Bytes of an object that keeps the accelerator's turns long.
+/// The bytes of an object that keeps the accelerator's turns long.
 const LONG: u32 = 8 << 20;
 
-/// The one in the middle of so many times.
+/// Returns the median of several times.
 fn middle(mut what: impl FnMut()) -> Duration {
     let mut times: Vec<_> = (0..15)
         .map(|_| {
@@ -35,7 +35,8 @@ fn middle(mut what: impl FnMut()) -> Duration {
     times[times.len() / 2]
 }
 
-/// A client whose long objects never end while the test lasts: each request about a key waits for a turn that one of them takes.
+/// Makes a client whose long objects never end while the test lasts. Each request about a key waits for a
+/// turn that one of them takes.
 fn long_turns(worker: &Worker, id: u64) -> Client {
     let mut client = Client::served(worker, Grant { arena_bytes: LONG + 4096, ..grant(id) });
     let key = client.import(Algorithm::DesMac, false, b"12345678abcdefghABCDEFGH");
@@ -65,7 +66,7 @@ fn a_flood_of_requests_holds_up_nobody_else() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !over.load(Ordering::Relaxed) {
-                // As many as their sockets take: nobody answers these.
+                // This sends as many as the sockets take, and nobody reads the answers.
                 for flood in &floods {
                     while flood.keys.try_send(&request, &[]).is_ok() {}
                 }

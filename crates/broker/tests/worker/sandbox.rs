@@ -1,4 +1,4 @@
-//! What a worker can't do, and that it needs all that it can.
+//! A worker can't do what it need not, and needs all that it can do.
 
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
@@ -52,7 +52,7 @@ pub fn tests() -> Vec<Trial> {
     tests
 }
 
-/// What no thread may try. Each would end the process well if it could be done.
+/// Attempts that are forbidden to every thread. Each would end the process well if it succeeded.
 const ATTEMPTS: &[(&str, fn())] = &[
     ("open", || drop(std::fs::File::open("/etc/passwd"))),
     ("create", || drop(std::fs::File::create("/tmp/millstream-worker-was-here"))),
@@ -86,7 +86,7 @@ mod probes {
     #![allow(unsafe_code)]
 
     pub fn ptrace() {
-        // SAFETY: it names no memory.
+        // SAFETY: the call names no memory.
         unsafe { libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) };
     }
 
@@ -98,7 +98,7 @@ mod probes {
     }
 }
 
-/// What `--probe ROLE:NAME` has a worker try.
+/// Returns what `--probe ROLE:NAME` has a worker try.
 pub fn probe(name: &str) -> (Option<Role>, fn()) {
     let (role, name) = name.split_once(':').expect("a role and a name");
     let role = Role::ALL.into_iter().find(|known| known.name() == role);
@@ -110,7 +110,7 @@ pub fn probe(name: &str) -> (Option<Role>, fn()) {
     (role, attempt)
 }
 
-/// Tried before there is a filter, so that what refuses is the rest.
+/// Tries this before there is a filter, so that the rest of the sandbox must refuse.
 fn confined() {
     let denied = |error: std::io::Error| assert_eq!(error.kind(), std::io::ErrorKind::PermissionDenied);
     denied(std::fs::File::open("/etc/passwd").unwrap_err());
@@ -136,7 +136,7 @@ fn what_holds_is_said() {
     for part in ["seccomp", "landlock", "network", "no privileges"] {
         assert!(worker.sandbox.contains(part), "{}", worker.sandbox);
     }
-    // Both threads, as the kernel says.
+    // The kernel must say so of both threads.
     for task in std::fs::read_dir(format!("/proc/{}/task", worker.child.id())).unwrap() {
         let status = std::fs::read_to_string(task.unwrap().path().join("status")).unwrap();
         for line in
@@ -147,7 +147,7 @@ fn what_holds_is_said() {
     }
 }
 
-/// A worker that tries is killed for it.
+/// Checks that a worker that tries is killed for it.
 fn killed(probe: &str) {
     match Worker::try_start(&["--probe", probe]) {
         Ok(_) => panic!("{probe} was tried, and the worker serves"),
@@ -156,7 +156,7 @@ fn killed(probe: &str) {
     assert!(!std::path::Path::new("/tmp/millstream-worker-was-here").exists());
 }
 
-/// A worker whose thread panics.
+/// Checks that a worker whose thread panics says so and ends.
 fn panics(role: &str, options: &[&str]) -> Result<(), String> {
     let probe = format!("{role}:panic");
     let options: Vec<_> = ["--probe", &probe].into_iter().chain(options.iter().copied()).collect();
@@ -172,7 +172,7 @@ fn panics(role: &str, options: &[&str]) -> Result<(), String> {
     }
 }
 
-/// Has a worker do all that it ever does; what went wrong, if anything did.
+/// Has a worker do everything that it ever does, and returns what went wrong.
 fn exercise(options: &[&str]) -> Result<(), String> {
     caught(|| work(options)).flatten().map_err(|why| format!("it could not do its work: {why}"))?;
     panics("control", options)?;
@@ -228,7 +228,7 @@ fn work(options: &[&str]) -> Result<(), String> {
             return Err(format!("{ended:?}"));
         }
     }
-    // Many at once.
+    // Many operations at once.
     let null = |tag| ControlWord { tag, ..ControlWord::default() };
     client.submit(&(0..256).map(null).collect::<Vec<_>>());
     for _ in 0..256 {

@@ -1,5 +1,5 @@
-//! What root finds in the memory of a worker that has used keys for every algorithm, in slots and brought by the word,
-//! with every kernel there is: nothing of a key, and nothing of what it is expanded to.
+//! The memory of a worker that has used keys for every algorithm, in slots and carried by words, with every
+//! kernel there is, as root sees it: nothing of a key, and nothing of its expansion, is found.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -22,17 +22,17 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Where in the arena things lie.
+/// The places of things in the arena.
 const IV: u32 = 0;
 const MAC: u32 = 64;
 const KEYS: u32 = 4096;
 const SOURCE: u32 = 64 << 10;
 const DESTINATION: u32 = 128 << 10;
 
-/// How many objects are executed together, so that lanes fill.
+/// The number of objects that are executed together, so that lanes fill.
 const TOGETHER: u64 = 40;
 
-/// What is planted where it may be found.
+/// The name of bytes that are planted where they may be found.
 const PLANTED: &str = "planted";
 
 fn random(len: usize) -> Vec<u8> {
@@ -41,8 +41,8 @@ fn random(len: usize) -> Vec<u8> {
     bytes
 }
 
-/// Every algorithm with a key, and the lengths of its keys that make a difference. Keys of fewer than 16 bytes are not
-/// looked for: too much is like them.
+/// Returns every algorithm with a key, and the lengths of keys that make a difference. Keys of fewer than 16
+/// bytes are not looked for, because too many other bytes are like them.
 fn every_key() -> Vec<(Algorithm, Vec<u8>)> {
     let lens = |algorithm| -> &'static [usize] {
         match algorithm {
@@ -63,7 +63,8 @@ fn every_key() -> Vec<(Algorithm, Vec<u8>)> {
     Algorithm::ALL.iter().flat_map(keys).collect()
 }
 
-/// A word that uses a key of an algorithm; in reverse where it has a tag to compare with, or something to decrypt.
+/// Makes a word that uses a key of an algorithm. In reverse, it has a tag to compare with, or something to
+/// decrypt.
 fn word(algorithm: Algorithm, reverse: bool) -> ControlWord {
     let word = ControlWord {
         algorithm: algorithm as u8,
@@ -117,7 +118,7 @@ fn use_key(client: &mut Client, algorithm: Algorithm, key: &[u8]) {
     client.arena.write(KEYS as usize, &vec![0; key.len()]);
 }
 
-/// A worker that has used every key, and what may not be found in it.
+/// Returns a worker that has used every key, and the bytes that may not be found in it.
 fn used(features: Features, options: &[&str]) -> (Worker, Client, Needles) {
     let worker = Worker::start(options);
     // Keys of DES take the room of eight slots.
@@ -142,7 +143,8 @@ struct Piece {
     end: u64,
 }
 
-/// What a process may write to, as the kernel lists it: nothing that was computed lies elsewhere.
+/// Returns the memory that a process may write to, as the kernel lists it. Nothing that was computed lies
+/// elsewhere.
 fn pieces(process: &str) -> Vec<Piece> {
     let maps = std::fs::read_to_string(format!("{process}/maps")).unwrap();
     let piece = |line: &str| {
@@ -154,7 +156,7 @@ fn pieces(process: &str) -> Vec<Piece> {
     maps.lines().filter_map(piece).collect()
 }
 
-/// The bytes from one address to another; none where they can't be read.
+/// Returns the bytes between two addresses, or none where they can't be read.
 fn read(process: &str, begin: u64, end: u64) -> Option<Vec<u8>> {
     let mut memory = File::open(format!("{process}/mem")).unwrap();
     let mut bytes = vec![0; (end - begin) as usize];
@@ -183,32 +185,32 @@ fn nothing_of_a_key_can_be_read() {
             assert_eq!(found.is_none(), line.contains("secretmem"), "{line}");
             hidden += usize::from(found.is_none());
             for what in found.unwrap_or_default().into_keys() {
-                // What is in the arena its client wrote there, and can read.
+                // The client wrote these bytes to the arena, and can read them.
                 assert!(what.starts_with(PLANTED), "without [{without}]: {what} is at {line}");
                 planted = true;
             }
         }
-        // Keys, the heap, and two stacks; and what is in ordinary memory is found.
+        // At least keys, the heap and two stacks are hidden, and the scan does find bytes in ordinary memory.
         assert!(hidden >= 4 && planted, "{hidden} pieces are hidden, planted found: {planted}");
         drop(client);
     }
 }
 
-/// As on a kernel without `memfd_secret`: the stacks can be read, and hold nothing.
+/// On a kernel without `memfd_secret` the stacks can be read, but hold nothing.
 fn without_hidden_memory_stacks_are_wiped() {
     let features = Features::hardware();
     let (worker, _client, needles) = used(features, &["--hidden", "no"]);
     assert!(worker.key_memory.starts_with("locked memory"), "{}", worker.key_memory);
     let Some(process) = worker.described("without_hidden_memory_stacks_are_wiped") else { return };
     let pieces = pieces(&process);
-    // Keys are in memory that can be read, here; so the scan finds what there is.
+    // Keys are in memory that can be read here, so the scan must find them.
     let all = pieces.iter().filter_map(|piece| read(&process, piece.begin, piece.end));
     assert!(all.map(|bytes| needles.scan(&bytes).len()).sum::<usize>() > 100);
     let mut stacks = 0;
     for task in std::fs::read_dir(format!("{process}/task")).unwrap() {
         let task = task.unwrap().path();
         let name = std::fs::read_to_string(task.join("comm")).unwrap();
-        // What a sleeping thread waits in: number, arguments, stack pointer, instruction pointer.
+        // The system call in which a thread sleeps: number, arguments, stack pointer, instruction pointer.
         let sleeps = std::fs::read_to_string(task.join("syscall")).unwrap();
         let pointer = sleeps.split_whitespace().nth(7).and_then(|text| text.strip_prefix("0x"));
         let pointer = u64::from_str_radix(pointer.expect("it sleeps"), 16).unwrap();
@@ -216,7 +218,7 @@ fn without_hidden_memory_stacks_are_wiped() {
             continue;
         }
         let piece = pieces.iter().find(|piece| (piece.begin..piece.end).contains(&pointer)).unwrap();
-        // All below its frames, and the nearest of those.
+        // The scan covers everything below the thread's frames, and the nearest of those.
         let stack = read(&process, piece.begin, piece.end.min(pointer + (8 << 10))).unwrap();
         assert!(stack.iter().any(|byte| *byte != 0));
         assert_eq!(needles.scan(&stack), Default::default(), "the stack of {name}");

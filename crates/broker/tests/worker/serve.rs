@@ -1,4 +1,4 @@
-//! Clients are served: operations, keys, doorbells, and what must be refused.
+//! Clients are served: operations, keys and doorbells, and invalid requests are refused.
 
 use std::time::{Duration, Instant};
 
@@ -30,7 +30,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Bytes that look like nothing.
+/// Returns bytes without an obvious pattern.
 pub fn pattern(len: usize, seed: u8) -> Vec<u8> {
     (0..len).map(|i| (i as u8).wrapping_mul(167).wrapping_add(seed) ^ (i >> 8) as u8).collect()
 }
@@ -171,7 +171,7 @@ fn keys_live_and_end() {
     let three = made(client.ask(&generate(false, Algorithm::Sha256, 64)));
     assert_eq!(client.refused(&KeyRequest::Export { handle: three }), KeyRefusal::NotExportable);
 
-    // What was generated encrypts as what was exported does.
+    // The generated key encrypts like its exported bytes.
     let key = client.export(one);
     let data = pattern(100, 5);
     client.arena.write(4096, &data);
@@ -198,7 +198,7 @@ fn keys_live_and_end() {
     assert_eq!(client.refused(&KeyRequest::Export { handle: one }), KeyRefusal::NoSuchKey);
     assert_eq!(client.execute(seal), Status::Key);
 
-    // What nobody waits for is not answered: the next answer is that to the next request.
+    // A discard has no answer, so the next answer belongs to the next request.
     let other = made(client.ask(&generate(true, Algorithm::AesGcm, 32)));
     client.keys.send(&KeyRequest::Discard { handle: other }.encode(), &[]).unwrap();
     assert_eq!(client.refused(&KeyRequest::Export { handle: other }), KeyRefusal::NoSuchKey);

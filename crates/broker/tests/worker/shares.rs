@@ -1,9 +1,9 @@
-//! Whatever others do, a bystander has its share: beside every algorithm and size, beside doorbells and requests about keys that
-//! never end, and beside thousands of queues.
+//! A bystander has its share whatever others do: beside every algorithm and size, beside doorbells and
+//! requests about keys that never end, and beside thousands of queues.
 //!
-//! What it has is measured against what it had alone just before, on the machine as it is at the time, and tried again for a while:
-//! other tests want the processors too. How long threads waited for a processor, as the kernel counts it, is not held against the
-//! worker.
+//! The share is compared with what the bystander had alone just before, on the machine in its current state,
+//! and the comparison is repeated for a while because other tests want the processors too. Time that threads
+//! waited for a processor, as the kernel counts it, is not held against the worker.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -29,18 +29,18 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// How long it is tried until it is as it should be.
+/// The time for which a comparison is repeated until it succeeds.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// How many times as long an operation may take that is done one at a time: it waits for the rest of a turn of others, and for
-/// the turn that it is in. Twice as long is usual, three times beside the slowest algorithms, whose shortest turn is longer
-/// than it should be; the bound leaves room for other processors.
+/// The factor by which an operation that is done one at a time may take longer: it waits for the rest of a
+/// turn of others, and for the turn that it is in. A factor of two is usual, and three beside the slowest
+/// algorithms, whose shortest turn is longer than it should be. The bound leaves room for other processors.
 const TIMES_AS_LONG: f64 = 5.0;
 
-/// The longest that one of a hundred operations may take, where the machine is not to blame.
+/// The longest that one of a hundred operations may take when the machine is not to blame.
 const LATE: Duration = Duration::from_millis(2);
 
-/// How long operations took.
+/// The times that operations took.
 #[derive(Clone, Copy)]
 struct Times {
     middle: Duration,
@@ -54,7 +54,7 @@ impl fmt::Display for Times {
     }
 }
 
-/// How long this thread and those of a worker have waited for a processor.
+/// Returns how long this thread and those of a worker have waited for a processor.
 fn waited(worker: u32) -> Duration {
     let of = |path: std::path::PathBuf| -> u64 {
         let text = std::fs::read_to_string(path).unwrap_or_default();
@@ -65,7 +65,7 @@ fn waited(worker: u32) -> Duration {
     Duration::from_nanos(theirs + of("/proc/thread-self/schedstat".into()))
 }
 
-/// A grant whose client encrypts 64 bytes with AES, one object at a time.
+/// A client that encrypts 64 bytes with AES, one object at a time.
 struct Bystander {
     client: Client,
     word: ControlWord,
@@ -82,7 +82,7 @@ impl Bystander {
         Bystander { client, word, worker: worker.child.id() }
     }
 
-    /// Executes that many; before each, others do something.
+    /// Executes that many operations. Others do something before each.
     fn times(&mut self, count: u64, mut others: impl FnMut()) -> Times {
         let mut waited_before = waited(self.worker);
         let mut times: Vec<_> = (0..count)
@@ -116,7 +116,7 @@ impl Bystander {
     }
 }
 
-/// Fails unless what takes some time alone takes at most so many times as long beside others.
+/// Fails unless the second of two times is at most so many times the first.
 fn compare(what: &str, times_as_long: f64, mut measured: impl FnMut() -> (Times, Times)) {
     let mut seen = Vec::new();
     let begun = Instant::now();
@@ -138,13 +138,13 @@ fn null() -> ControlWord {
     ControlWord::default()
 }
 
-/// Sizes of an attacker's objects.
+/// The sizes of an attacker's objects.
 const SIZES: [u32; 4] = [16, 1024, 64 << 10, 16 << 20];
 const QUEUES: u32 = 3;
 const DEPTH: u32 = 64;
 const DESTINATION: u32 = 4096 + (16 << 20);
 
-/// A word for an algorithm, but for its key and source.
+/// Makes a word for an algorithm, without its key and source.
 fn word(algorithm: Algorithm) -> ControlWord {
     use Algorithm::*;
     let word = ControlWord { algorithm: algorithm as u8, source: 4096, ..null() };
@@ -174,7 +174,7 @@ fn word(algorithm: Algorithm) -> ControlWord {
     }
 }
 
-/// A grant with as much in flight as its queues hold.
+/// A grant with as many operations in flight as its queues hold.
 struct Attacker {
     client: Client,
     word: ControlWord,
@@ -216,7 +216,8 @@ impl Attacker {
     }
 }
 
-/// Of two grants of the same weight each has half the time; one that waits for each object loses the end of a turn, too.
+/// Two grants of the same weight have half the time each. The one that waits for each object also loses the
+/// end of a turn.
 fn every_algorithm_leaves_others_their_share() {
     let worker = Worker::start(&[]);
     let mut bystander = Bystander::new(&worker);
@@ -246,7 +247,8 @@ fn bells_and_keys_leave_others_their_share() {
     let request = KeyRequest::Destroy { handle: 77 }.encode();
     let mut unanswered = 0;
     bystander.keeps("requests about keys", 4.0, 500, || {
-        // It waits for no answer, and leaves no more of them unread than its socket holds: with such a client the worker has done.
+        // The client waits for no answer, but leaves no more of them unread than its socket holds: the worker ends
+        // clients that do.
         for _ in 0..4 {
             if unanswered < UNREAD && asking.keys.try_send(&request, &[]).is_ok() {
                 unanswered += 1;
@@ -259,13 +261,13 @@ fn bells_and_keys_leave_others_their_share() {
     });
 }
 
-/// Answers that are fewer than a socket holds.
+/// The number of unread answers, which is less than a socket holds.
 const UNREAD: usize = 100;
 
-/// Queues of others, in grants of 64.
+/// The number of grants that others have, of 64 queues each.
 const OTHERS: u64 = 64;
 
-/// Other clients, with 4096 queues.
+/// Makes other clients, with 4096 queues.
 fn crowd(worker: &Worker) -> Vec<Client> {
     let one =
         |id| Client::served(worker, Grant { queues: 64, depth: 16, arena_bytes: 4096, ..grant(100 + id) });
@@ -276,7 +278,7 @@ fn queues_that_are_not_used_cost_nothing() {
     let workers = [(), ()].map(|()| Worker::start(&[]));
     let [mut alone, mut beside] = [0, 1].map(|i: usize| Bystander::new(&workers[i]));
     let _others = crowd(&workers[1]);
-    // They go to sleep while something else is done.
+    // Their queues go to sleep while something else is done.
     beside.times(1000, || std::thread::sleep(Duration::from_micros(50)));
     compare("4096 queues that are not used", 1.1, || {
         let [a, b] = [&mut alone, &mut beside].map(|bystander| {

@@ -17,10 +17,11 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Bytes of an attacker's objects. Any of these algorithms takes many times as long for one as a turn may last.
+/// The bytes of an attacker's objects. With any of these algorithms, one takes many times as long as a turn
+/// may last.
 const LONG: u32 = 8 << 20;
 
-/// A grant whose queues are full of long objects.
+/// Makes a grant whose queues are full of long objects.
 fn attacker(worker: &Worker, id: u64, algorithm: Algorithm, key: &[u8]) -> Client {
     let mut attacker = Client::served(worker, Grant { queues: 3, arena_bytes: 2 * LONG + 4096, ..grant(id) });
     let word = ControlWord { source: 64, source_len: LONG, ..ControlWord::default() };
@@ -48,7 +49,7 @@ fn attacker(worker: &Worker, id: u64, algorithm: Algorithm, key: &[u8]) -> Clien
     attacker
 }
 
-/// The times that so many operations on 64 bytes took, one at a time, in order.
+/// Returns the sorted times of so many operations on 64 bytes, done one at a time.
 fn times(client: &mut Client, word: ControlWord, count: u64) -> Vec<Duration> {
     let mut times: Vec<_> = (0..count)
         .map(|tag| {
@@ -85,15 +86,15 @@ fn long_objects_leave_others_their_turns() {
         let begin = Instant::now();
         let times = times(&mut bystander, word, 400);
         let middle = times[200];
-        // An object of the attacker takes tens of milliseconds at the least, and 48 of them wait. Other tests run beside
-        // this one, so what is far too long stands here, and not what a turn lasts.
+        // An object of the attacker takes at least tens of milliseconds, and 48 of them wait. Other tests run
+        // beside this one, so the bounds are generous and not the length of a turn.
         assert!(middle < Duration::from_millis(10), "{algorithm:?}: {middle:?} in the middle");
         assert!(times[395] < Duration::from_millis(200), "{algorithm:?}: {:?} at the end", times[395]);
-        // Its keys are there, and the worker answers at once.
+        // The bystander can import keys, and the worker answers at once.
         bystander.import(Algorithm::AesCmac, false, &[1; 16]);
         worker.counts();
         assert!(begin.elapsed() < Duration::from_secs(8), "{algorithm:?}: {:?}", begin.elapsed());
-        // Its objects end with the grant, without the worker.
+        // The attacker's objects end with its grant.
         worker.obeys(&Order::Drop { grant: attacker.grant.id }, &[]);
     }
     assert_eq!(bystander.execute(word), Status::Ok);
@@ -108,7 +109,7 @@ fn a_queue_that_rests_is_woken_by_its_client() {
     let mut busy = Client::served(&worker, Grant { queues: 2, ..grant(1) });
     let mut other = Client::served(&worker, grant(2));
     for tag in 0..20 {
-        // While the first keeps the worker awake the other's queue goes to sleep.
+        // The first client keeps the worker awake while the other's queue goes to sleep.
         let begin = Instant::now();
         let mut done = 0;
         while begin.elapsed() < Duration::from_millis(6) {
