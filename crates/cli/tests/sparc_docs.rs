@@ -65,7 +65,7 @@ fn the_commands_of_the_chapter_write_what_it_says() {
     compiler.expect("sparc64-linux-gnu-gcc runs: install gcc-sparc64-linux-gnu");
     let place = Place::new();
     std::fs::create_dir(place.path("guest")).unwrap();
-    for entry in std::fs::read_dir(root().join("crates/ultrasparc/guest")).unwrap() {
+    for entry in std::fs::read_dir(root().join("machines/ultrasparc/guest")).unwrap() {
         let from = entry.unwrap().path();
         std::fs::copy(&from, place.path("guest").join(from.file_name().unwrap())).unwrap();
     }

@@ -95,7 +95,7 @@ fn files() -> Result<(), String> {
 /// The code of every file of this project, once through the service and once not.
 fn codes() -> Result<(), String> {
     let mut files = Vec::new();
-    for folder in ["crates", "bench", "docs"] {
+    for folder in ["crates", "machines", "bench", "docs"] {
         walk(&root().join(folder), &mut files)?;
     }
     files.sort();
