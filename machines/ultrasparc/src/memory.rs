@@ -10,118 +10,29 @@
 //! the inlined loads and stores check it by the length of the table of pages, which is that of the reservation.
 #![allow(unsafe_code)]
 
+mod extent;
 mod file;
+mod page;
 mod region;
 mod shared;
 
 use std::io;
-use std::ops::BitOr;
 use std::ptr::NonNull;
 use std::sync::{Arc, LazyLock};
 
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
-pub(crate) use file::after_sigbus;
-use file::permitted;
-pub use region::Region;
-use shared::Shared;
+use self::extent::Shared;
+use self::page::{CODE, FILE, MAPPED, PAGE_BITS, PAGES, pages_of, permitted};
 
-/// What the processor's pages are long, and the unit of protection.
-pub const PAGE_BYTES: u64 = 8192;
-
-/// What the span is long: no address at or above it is ever mapped.
-pub const SPAN_BYTES: u64 = 256 << 30;
+pub(crate) use self::file::after_sigbus;
+pub use self::page::{Access, Fault, PAGE_BYTES, Protection, SPAN_BYTES};
+pub use self::region::Region;
 
 /// Where [`Memory::free_span`] begins to look.
 const FREE_BASE: u64 = 4 << 30;
 
-const PAGE_BITS: u32 = PAGE_BYTES.trailing_zeros();
-const PAGES: usize = (SPAN_BYTES / PAGE_BYTES) as usize;
 const FREE_PAGE: usize = (FREE_BASE / PAGE_BYTES) as usize;
-
-/// In a page's byte, beside its [`Protection`]: it is a file's, see `file.rs`; there is a page; blocks were made from it.
-const FILE: u8 = 0x08;
-const MAPPED: u8 = 0x10;
-const CODE: u8 = 0x20;
-
-/// Why memory can't be reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// The address.
-    pub address: u64,
-    /// What was tried.
-    pub access: Access,
-    /// Whether there is a page, which only does not permit it.
-    pub mapped: bool,
-    /// Whether the page permits it, and the file has ended that is mapped there.
-    pub ended: bool,
-}
-
-/// What is done to memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum Access {
-    Read,
-    Write,
-    Execute,
-}
-
-impl Access {
-    /// The bit of [`Protection`] that permits it.
-    const fn bit(self) -> u8 {
-        match self {
-            Access::Read => Protection::READ.0,
-            Access::Write => Protection::WRITE.0,
-            Access::Execute => Protection::EXECUTE.0,
-        }
-    }
-}
-
-/// What a page permits. The bits are those of `mmap`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Protection(u8);
-
-impl Protection {
-    /// Nothing.
-    pub const NONE: Protection = Protection(0);
-    /// Loads.
-    pub const READ: Protection = Protection(1);
-    /// Stores. Linux for sparc64 has no page that can be written and not read, nor executed and not read.
-    pub const WRITE: Protection = Protection(2);
-    /// Instructions.
-    pub const EXECUTE: Protection = Protection(4);
-    /// Data: loads and stores.
-    pub const DATA: Protection = Protection(3);
-    /// Everything.
-    pub const ALL: Protection = Protection(7);
-
-    /// From the argument of `mmap` or `mprotect`; other bits are left out.
-    #[must_use]
-    pub const fn from_bits(bits: u32) -> Protection {
-        Protection((bits & 7) as u8)
-    }
-
-    /// As `mmap` has it.
-    #[must_use]
-    pub const fn bits(self) -> u32 {
-        self.0 as u32
-    }
-
-    /// The byte of a mapped page.
-    const fn page(self) -> u8 {
-        MAPPED
-            | self.0
-            | if self.0 & (Protection::WRITE.0 | Protection::EXECUTE.0) != 0 { Protection::READ.0 } else { 0 }
-    }
-}
-
-impl BitOr for Protection {
-    type Output = Protection;
-
-    fn bitor(self, other: Protection) -> Protection {
-        Protection(self.0 | other.0)
-    }
-}
 
 /// A program's memory.
 ///
@@ -483,13 +394,6 @@ impl Memory {
             self.stale.push((page as u64) << PAGE_BITS);
         }
     }
-}
-
-/// The numbers of the pages that a range touches.
-fn pages_of(address: u64, length: u64) -> std::ops::Range<usize> {
-    let end = address.saturating_add(length).min(SPAN_BYTES);
-    let start = (address >> PAGE_BITS).min(PAGES as u64) as usize;
-    start..(end.div_ceil(PAGE_BYTES) as usize).max(start)
 }
 
 /// The loads and stores of one width.

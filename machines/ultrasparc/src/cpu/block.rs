@@ -8,51 +8,8 @@ use std::collections::HashMap;
 
 use crate::cpu::pair::{compare_branch, pair};
 use crate::cpu::{Cpu, Op, Trap};
-use crate::isa::{self, Class, Decode, Word};
+use crate::isa::{self, Class, Decode, FUSIONS, Fusion, Word};
 use crate::memory::PAGE_BYTES;
-use crate::t4;
-
-/// Instructions that are executed by one handler where they follow one another in a block, because together they are
-/// quicker.
-///
-/// Each family may have a list; [`FUSIONS`] is all of them, tried in order at each instruction, so a longer sequence
-/// comes before its beginning. What `make` answers must do exactly what the instructions would, or answer
-/// [`Step::Trap`](crate::cpu::Step::Trap) and have changed nothing: they are then executed one by one, which finds the one
-/// that traps, so that traps stay precise without more work. A control transfer can only be the last of a sequence, and
-/// the instruction in its delay slot is not part of it; the op has the target in `imm` then, as the transfer alone has.
-///
-/// ```
-/// use millstream_ultrasparc::cpu::block::Fusion;
-/// use millstream_ultrasparc::cpu::{Op, Step};
-/// use millstream_ultrasparc::isa::Word;
-///
-/// // Twice `sethi`: both constants in one op.
-/// const TWO_CONSTANTS: Fusion = Fusion {
-///     rows: &["sethi", "sethi"],
-///     make: |words: &[Word], _address| {
-///         let [first, second] = [words[0], words[1]].map(|word| u64::from(word.0 << 10));
-///         let run = |cpu: &mut millstream_ultrasparc::cpu::Cpu, op: &Op| {
-///             cpu.set(op.rd, op.imm >> 32);
-///             cpu.set(op.rs1, op.imm & 0xffff_ffff);
-///             Step::Next
-///         };
-///         let [rd, rs1] = [words[0], words[1]].map(|word| millstream_ultrasparc::cpu::destination(word.rd()));
-///         Some(Op { run, imm: first << 32 | second, rd, rs1, rs2: 0, rs3: 0 })
-///     },
-/// };
-/// assert_eq!(TWO_CONSTANTS.rows.len(), 2);
-/// ```
-#[derive(Clone, Copy)]
-pub struct Fusion {
-    /// The names of the rows, in the order of execution.
-    pub rows: &'static [&'static str],
-    /// Makes one op of the instructions' words, the first of which is at that address, or does not.
-    pub make: fn(&[Word], u64) -> Option<Op>,
-}
-
-/// The families' fusions.
-pub const FUSIONS: &[&[Fusion]] =
-    &[t4::aes::FUSIONS, t4::des::FUSIONS, t4::camellia::FUSIONS, t4::moves::FUSIONS];
 
 /// What was executed: see [`Cpu::blocks`].
 ///

@@ -2,7 +2,7 @@
 //!
 //! Most of what an interpreter costs is going from one op to the next, and waiting for a register that was stored a
 //! moment ago. A pair goes once, and hands the first result over in a host register. All operands are read before
-//! anything is written, so where memory refuses an access nothing has changed, as [`Fusion`](super::block::Fusion) wants.
+//! anything is written, so where memory refuses an access nothing has changed, as [`Fusion`](crate::isa::Fusion) wants.
 
 use crate::cpu::condition::{compares, each, holds};
 use crate::cpu::registers::Codes;

@@ -10,62 +10,23 @@
 //! all pieces). Here what the unit will touch is checked after that, so no word leaves its partition. That a
 //! tail may not take back words that were submitted is the specification's; the released code does not check it.
 
+mod shadow;
+
+use super::core::Core;
 use super::domain::{Bus, Domain};
 use super::handle::Handle;
-use super::machine::{Core, Machine, SHADOW_BYTES};
-use super::queues::Position;
+use super::machine::Machine;
+use super::position::Position;
 use super::{HYPERVISOR_MEMORY, Status};
-use crate::spu::{
-    Control, ControlWord, Model, Operand, Physical, Queues, Task, WORD_BYTES, csr, read_word, register,
-    write_word,
-};
+use crate::spu::{Control, ControlWord, Model, Operand, Physical, Task, WORD_BYTES, csr, register};
 
-/// A guest's queue, and its shadow in the hypervisor's memory.
-pub(super) struct ShadowQueue {
-    pub position: Position,
-    /// Physical address of the shadow.
-    base: u64,
-}
+pub(super) use shadow::{SHADOW_BYTES, ShadowQueue};
 
 /// What is known of the operation whose words are being submitted.
 struct Submitted {
     task: Task,
     word: ControlWord,
     bytes: usize,
-}
-
-impl ShadowQueue {
-    /// The physical address of an entry's shadow.
-    fn at(&self, offset: u64) -> u64 {
-        self.base + offset
-    }
-
-    fn before(&self, offset: u64) -> u64 {
-        (offset + self.position.bytes() - WORD_BYTES) % self.position.bytes()
-    }
-
-    /// Copies a word that the guest submitted, with physical addresses.
-    fn translate(&self, domain: &Domain, mut word: ControlWord) -> Result<ControlWord, Status> {
-        if word.control.start_of_block() {
-            word.control = word.control.with_strand(self.position.strand as u8).interrupting();
-        }
-        if word.source == 0 {
-            return Err(Status::Invalid);
-        }
-        let (data, key) = (word.control.len() as u64, word.control.auth_key_len() as u64);
-        let place = |real: u64, bytes: u64| if real == 0 { Ok(0) } else { domain.translate(real, bytes) };
-        Ok(ControlWord {
-            control: word.control,
-            source: place(word.source, data)?,
-            auth_key: place(word.auth_key, key)?,
-            auth_iv: place(word.auth_iv, 32)?,
-            final_auth_state: place(word.final_auth_state, 32)?,
-            // The length of the authentication key, here too.
-            cipher_key: place(word.cipher_key, key)?,
-            cipher_iv: place(word.cipher_iv, 32)?,
-            destination: place(word.destination, data)?,
-        })
-    }
 }
 
 /// Checks all that the unit will touch for a word, where it is known; what is not known the unit refuses.
@@ -102,17 +63,6 @@ fn check_reach(
         *block = None;
     }
     Ok(())
-}
-
-impl Core {
-    fn queues(&mut self) -> Result<&mut Queues, Status> {
-        self.spu.queues.as_mut().ok_or(Status::NoAccess)
-    }
-
-    /// A register of the control word queue; zero where there is none.
-    fn register(&self, address: u64) -> u64 {
-        self.spu.queues.as_ref().and_then(|queues| queues.load(address)).unwrap_or(0)
-    }
 }
 
 impl Machine {
@@ -249,17 +199,5 @@ impl Machine {
         if interrupt {
             queue.position.interrupt();
         }
-    }
-}
-
-impl ShadowQueue {
-    /// Sets status bits in the guest's word; the control of its shadow.
-    fn finished(&self, offset: u64, bits: Control, bus: &mut Bus<'_>) -> Control {
-        let place = self.position.physical + offset;
-        // A guest that has lost its queue's memory learns nothing.
-        if let Ok(control) = read_word(bus, place) {
-            let _ = write_word(bus, place, control | bits.0);
-        }
-        Control(read_word(bus, self.at(offset)).unwrap_or(0))
     }
 }

@@ -1,15 +1,12 @@
 //! The machine: cores with their units, partitions, memory of the hypervisor's own, and time.
 
-use super::cwq::ShadowQueue;
+use super::core::{Core, Given};
+use super::cwq::SHADOW_BYTES;
 use super::domain::{Bus, Domain};
-use super::mau::MauQueue;
-use super::queues::{cwq_devino, mau_devino};
+use super::position::{cwq_devino, mau_devino};
 use super::{GROUP, HYPERVISOR_MEMORY, QueueType, Range, Reply, Status, function};
 use crate::processor::Processor;
 use crate::spu::{Completed, Interrupt, Model, Physical, Queues, Spu, Work, trap};
-
-/// The hypervisor's memory for each core: 64 control words and one more.
-pub(super) const SHADOW_BYTES: u64 = 65 * 64;
 
 /// A piece of work that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,47 +15,6 @@ pub struct Event {
     pub core: usize,
     /// What it was.
     pub completed: Completed,
-}
-
-/// A core.
-pub(super) struct Core {
-    pub spu: Spu,
-    /// The partition that owns it, its strands and its units.
-    pub partition: u16,
-    /// The context that each strand executes in.
-    pub contexts: Vec<u16>,
-    pub given: Given,
-    pub cwq: Option<ShadowQueue>,
-    pub mau: Option<MauQueue>,
-    /// What is left to do of the work under way, in cycles: control words, modular arithmetic.
-    left: [Option<u64>; 2],
-}
-
-/// Which of a core's units its partition has.
-#[derive(Clone, Copy)]
-pub(super) struct Given {
-    pub mau: bool,
-    pub cwq: bool,
-}
-
-impl Core {
-    /// Takes all queues away; what is under way is aborted.
-    fn reset(&mut self) {
-        self.reset_mau();
-        self.reset_queues();
-    }
-
-    fn reset_mau(&mut self) {
-        self.mau = None;
-        self.spu.mau.abort();
-    }
-
-    fn reset_queues(&mut self) {
-        self.cwq = None;
-        if let Some(queues) = &mut self.spu.queues {
-            queues.reset();
-        }
-    }
 }
 
 /// A machine with accelerators.

@@ -15,14 +15,22 @@
 //! Ref. VM Specification 3.0, table 25.3; OpenSPARC hypervisor, `ncs_api.h`. Ours: an address that is none makes the entry a
 //! hardware error.
 
+mod queue;
+
 use super::Status;
+use super::core::Core;
 use super::domain::Bus;
 use super::handle::Handle;
-use super::machine::{Core, Machine};
-use super::queues::Position;
+use super::machine::Machine;
+use super::position::Position;
 use crate::spu::{
     Model, Op, Physical, Queues, WORD_BYTES, csr, ctl, mau_register, read_word, register, write_word,
 };
+
+pub(super) use queue::MauQueue;
+
+/// Bytes of an entry.
+pub(super) const ENTRY_BYTES: u64 = WORD_BYTES;
 
 const STATE: u64 = 0;
 const TYPE: u64 = 8;
@@ -37,27 +45,6 @@ const END: u64 = 0x80;
 
 const INVALID_OPERATION: u64 = 1;
 const HARDWARE_ERROR: u64 = 2;
-
-/// A guest's queue.
-pub(super) struct MauQueue {
-    pub position: Position,
-    /// Offset of the first entry that is free.
-    pub tail: u64,
-    /// The entry at the head is in the unit.
-    running: bool,
-    /// The control word queue was disabled for a store.
-    stopped_cwq: bool,
-}
-
-impl MauQueue {
-    pub fn new(position: Position) -> MauQueue {
-        MauQueue { position, tail: 0, running: false, stopped_cwq: false }
-    }
-
-    fn is_busy(&self) -> bool {
-        self.running || self.position.head != self.tail
-    }
-}
 
 impl Machine {
     pub(super) fn configure_mau(&mut self, id: usize, position: Position) -> Result<u64, Status> {
@@ -223,6 +210,3 @@ fn stop_queue(
     queues.store(register::CSR_ENABLE, 0);
     queues.drain(bus)
 }
-
-/// Bytes of an entry.
-pub(super) const ENTRY_BYTES: u64 = WORD_BYTES;

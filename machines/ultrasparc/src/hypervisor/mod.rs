@@ -13,12 +13,14 @@
 //! Ref. UltraSPARC Virtual Machine Specification 3.0 §25.2; FWARC 2006/425, 2009/451; OpenSPARC hypervisor,
 //! `hcall_ncs.s`, `cwq.s`. Ours: what each version has, and what a call answers that no version was agreed for.
 
+mod core;
 mod cwq;
 mod domain;
 mod doorbell;
 mod handle;
 mod machine;
 mod mau;
+mod position;
 mod queues;
 mod request;
 mod status;
@@ -31,7 +33,7 @@ pub use domain::{HYPERVISOR_MEMORY, Range};
 pub use doorbell::{ASI_USER_QUEUE, user_register};
 pub use handle::Handle;
 pub use machine::{Event, Machine};
-pub use queues::QueueType;
+pub use position::QueueType;
 pub use status::{Reply, Status};
 
 /// The API group of the NCS calls.

@@ -12,7 +12,7 @@ use super::Status;
 use super::domain::Bus;
 use super::machine::{Caller, Machine};
 use super::mau::ENTRY_BYTES;
-use super::queues::Position;
+use super::position::Position;
 use crate::spu::{Physical, read_word};
 
 const CONFIGURE: u64 = 1;

@@ -120,6 +120,14 @@ pub mod map {
     pub const FIXED_NOREPLACE: u64 = 0x10_0000;
 }
 
+/// Commands of `semctl`, `msgctl` and `shmctl` that all three know.
+pub mod ipc {
+    #![allow(missing_docs)]
+    pub const SET: u64 = 1;
+    pub const STAT: u64 = 2;
+    pub const INFO: u64 = 3;
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,7 +9,10 @@ pub mod elf;
 pub mod errno;
 pub mod flags;
 pub mod host;
+mod kept;
+mod load;
 pub mod process;
+mod run;
 pub mod signals;
 pub mod stack;
 pub mod structures;
@@ -18,4 +21,5 @@ pub(crate) mod threads;
 
 pub use elf::LoadError;
 pub use errno::Errno;
-pub use process::{Driver, Ended, Mapped, Process, Settings};
+pub use kept::{Driver, Ended, Mapped};
+pub use process::{Process, Settings};

@@ -6,22 +6,21 @@
 //! nobody's turn. So a program sees its threads as if one processor ran them, and what one stores another sees at once. A program
 //! that never starts a second thread has no turn to give.
 
+mod turns;
+
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::cpu::Cpu;
 use crate::cpu::strand;
-use crate::linux::errno::Errno;
 use crate::linux::host;
-use crate::linux::process::{Driver, Ended, Kept, Left, Process};
+use crate::linux::kept::{Driver, Ended, Kept};
+
+pub(crate) use turns::Beginning;
 
 /// How long a thread has the turn that another wants.
 const SLICE: Duration = Duration::from_millis(1);
-
-/// What a host's thread has for its stack: none of it grows with what the program does.
-const STACK_BYTES: usize = 1 << 20;
 
 /// What threads have together, and who has the turn has in its place.
 pub(crate) struct Common {
@@ -184,155 +183,4 @@ impl State {
 /// The host's number of this thread.
 fn own_number() -> i32 {
     rustix::thread::gettid().as_raw_pid()
-}
-
-/// What a new thread begins with.
-pub(crate) struct Beginning {
-    /// Its registers.
-    pub cpu: Cpu,
-    /// What is cleared, and woken, when it ends.
-    pub clear_tid: u64,
-}
-
-impl Process {
-    /// Makes a call that can wait, during which other threads have their turns: what it uses of the program's memory are regions.
-    pub(crate) fn wait<T>(&mut self, call: impl FnOnce() -> T) -> T {
-        self.without_turn(true, call)
-    }
-
-    /// Lets those go on who wait for their turn.
-    pub(crate) fn pass_turn(&mut self) {
-        let wanted = |threads: &Arc<Threads>| !threads.state().waiting.is_empty();
-        if self.threads.as_ref().is_some_and(wanted) {
-            self.without_turn(false, || {});
-        }
-    }
-
-    fn without_turn<T>(&mut self, goes_on: bool, call: impl FnOnce() -> T) -> T {
-        let Some(threads) = self.threads.clone() else { return call() };
-        threads.give(self.give_common());
-        let answer = call();
-        self.take_turn(&threads, goes_on);
-        answer
-    }
-
-    fn take_turn(&mut self, threads: &Threads, goes_on: bool) {
-        let (common, over) = threads.take(&self.thread.bell, goes_on);
-        self.receive_common(common);
-        self.thread.over = over;
-    }
-
-    fn give_common(&mut self) -> Common {
-        Common { cpu: self.cpu.give(), driver: self.driver.take(), kept: std::mem::take(&mut self.kept) }
-    }
-
-    fn receive_common(&mut self, common: Common) {
-        self.cpu.receive(common.cpu);
-        (self.driver, self.kept) = (common.driver, common.kept);
-    }
-
-    /// Starts a thread; answers its number.
-    ///
-    /// # Errors
-    /// There can be no more.
-    pub(crate) fn start_thread(&mut self, beginning: Beginning) -> Result<i32, Errno> {
-        let begins = self.threads.is_none();
-        let attention = &self.cpu.attention;
-        let threads = Arc::clone(self.threads.get_or_insert_with(|| Arc::new(Threads::new(attention))));
-        if begins {
-            host::reserve();
-        }
-        let thread = Process {
-            cpu: beginning.cpu,
-            driver: None,
-            settings: Arc::clone(&self.settings),
-            file: self.file.clone(),
-            kept: Kept::default(),
-            signals: self.signals.of_thread(),
-            after: self.after,
-            threads: Some(Arc::clone(&threads)),
-            thread: Thread::another(beginning.clear_tid),
-        };
-        let (tell, told) = mpsc::sync_channel(1);
-        // Where no signal finds it before it knows what is its own.
-        host::block_all();
-        let started = host::start(
-            STACK_BYTES,
-            Box::new(move || {
-                // The library has it begin with one of its own signals open.
-                host::block_all();
-                // Who started it waits for it.
-                let _ = tell.send(own_number());
-                thread.run_thread();
-            }),
-        );
-        let number = started.and_then(|()| told.recv().map_err(|_| Errno(libc::EAGAIN)));
-        threads.state().members.extend(number.ok());
-        if begins {
-            self.renew_actions();
-        }
-        self.signals.set_mask(self.signals.mask);
-        number
-    }
-
-    /// Runs a thread that is not the first to its end.
-    fn run_thread(mut self) {
-        let _whole = EndsWithPanic;
-        let Some(threads) = self.threads.clone() else { return };
-        self.take_turn(&threads, false);
-        self.signals.set_mask(self.signals.mask);
-        let left = self.serve();
-        if self.thread.is_first {
-            // It forked, and this is the child.
-            let ended = self.finish(left);
-            match ended {
-                Ended::Exited(status) => host::exit(status),
-                Ended::Killed(signal) => {
-                    host::end_by(signal);
-                    host::exit(128_u8.wrapping_add(signal as u8));
-                }
-            }
-        }
-        host::block_all();
-        if let Left::Process(ended) = left {
-            threads.end(ended);
-        }
-        threads.leave(self.give_common());
-    }
-
-    /// The end of a process, of which the first thread has ended, or it as a whole.
-    pub(crate) fn finish(&mut self, left: Left) -> Ended {
-        let own = match left {
-            Left::Process(ended) => ended,
-            Left::Thread(status) => Ended::Exited(status),
-        };
-        let Some(threads) = self.threads.take() else { return own };
-        host::block_all();
-        if let Left::Process(ended) = left {
-            threads.end(ended);
-        }
-        threads.leave(self.give_common());
-        let (common, ended) = threads.outlast();
-        self.receive_common(common);
-        self.signals.set_mask(self.signals.mask);
-        ended.unwrap_or(own)
-    }
-
-    /// This thread is the only one of a new process.
-    pub(crate) fn become_first(&mut self) {
-        // What others held of it at that moment they hold for ever here.
-        std::mem::forget(self.threads.take());
-        self.thread = Thread::first();
-    }
-}
-
-/// Has a panic of one thread end the process: it would take what all need with it.
-struct EndsWithPanic;
-
-impl Drop for EndsWithPanic {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            std::process::abort();
-        }
-    }
 }

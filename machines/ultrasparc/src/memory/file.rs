@@ -15,7 +15,8 @@
 
 use rustix::mm::Advice;
 
-use super::{Access, FILE, Fault, Memory, PAGE_BITS, PAGE_BYTES, Protection, pages_of};
+use super::Memory;
+use super::page::{Access, FILE, Fault, PAGE_BITS, PAGE_BYTES, Protection, pages_of};
 
 /// What [`reach`] does, beside the size's logarithm.
 const LOAD: u64 = 0;
@@ -141,22 +142,6 @@ pub(crate) fn after_sigbus(pc: u64) -> Option<u64> {
     ]
     .map(|label| label as u64);
     (begin..end).contains(&pc).then_some(failed)
-}
-
-impl Protection {
-    /// The byte of a mapped file's page: what it permits stands beside the bits for it.
-    pub(super) const fn page_of_file(self) -> u8 {
-        let page = self.page();
-        page & !Protection::DATA.0 | (page & Protection::DATA.0) << SHIFT | FILE
-    }
-}
-
-/// How far beside its own place a file's page has what it permits.
-const SHIFT: u32 = 6;
-
-/// What a page permits, by its byte, of a file or not.
-pub(super) const fn permitted(page: u8) -> u8 {
-    page | page >> SHIFT
 }
 
 impl Memory {

@@ -10,7 +10,8 @@
 
 use std::sync::Arc;
 
-use super::{Access, Fault, MAPPED, Memory, Reservation, pages_of};
+use super::page::{Access, Fault, MAPPED, pages_of};
+use super::{Memory, Reservation};
 
 /// A range of a program's memory that could be read, or written, when it was asked for.
 pub struct Region {

@@ -13,37 +13,9 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use rustix::mm::{MapFlags, MremapFlags, MsyncFlags, ProtFlags};
 
-use super::{Access, Fault, Memory, PAGE_BITS, PAGE_BYTES, Protection, pages_of};
-
-/// Pages that are shared.
-#[derive(Clone)]
-pub(super) struct Shared {
-    pages: Range<usize>,
-    /// Whether this process may never write them.
-    read_only: bool,
-    /// Whether they are a file's.
-    of_file: bool,
-}
-
-impl Shared {
-    /// Where it begins, and its bytes.
-    fn extent(&self) -> (u64, u64) {
-        ((self.pages.start as u64) << PAGE_BITS, (self.pages.len() as u64) << PAGE_BITS)
-    }
-
-    fn overlaps(&self, pages: &Range<usize>) -> bool {
-        self.pages.start < pages.end && pages.start < self.pages.end
-    }
-
-    /// What is left of it without some pages.
-    fn without(self, pages: &Range<usize>) -> impl Iterator<Item = Shared> {
-        let Range { start, end } = self.pages;
-        [start..end.min(pages.start), start.max(pages.end)..end]
-            .into_iter()
-            .filter(|rest| !rest.is_empty())
-            .map(move |pages| Shared { pages, ..self })
-    }
-}
+use super::Memory;
+use super::extent::Shared;
+use super::page::{Access, Fault, PAGE_BITS, PAGE_BYTES, Protection, pages_of};
 
 impl Memory {
     /// As [`Memory::map`], and children that this process forks later share the pages with it.

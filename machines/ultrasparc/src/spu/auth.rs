@@ -14,8 +14,9 @@ use millstream_engines::ipsum::IpChecksum;
 
 use super::codes::Auth;
 use super::control_word::ControlWord;
-use super::operation::{Fault, Field, Refusal, Results};
+use super::fault::{Fault, Field, Refusal};
 use super::physical::Physical;
+use super::results::Results;
 use super::{engine, kasumi, partial};
 
 /// A result, and the running state.

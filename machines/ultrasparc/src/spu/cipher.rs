@@ -9,8 +9,10 @@ use millstream_engines::{Error, InOut, aes, des};
 
 use super::codes::{Chaining, Cipher, CipherKind};
 use super::control_word::ControlWord;
-use super::operation::{Fault, Field, Results};
+use super::counters::counters;
+use super::fault::{Fault, Field};
 use super::physical::Physical;
+use super::results::Results;
 use super::{engine, kasumi, rc4};
 
 /// Runs the cipher over the whole source.
@@ -87,19 +89,6 @@ fn chained<E: BlockMode, C: BlockMode, F: StreamMode>(
         }
     }
     Ok(())
-}
-
-/// The counter blocks for that many bytes.
-pub(crate) fn counters(iv: &[u8], bytes: usize) -> Vec<u8> {
-    let (high, low) = iv.split_last_chunk::<4>().expect("a block has 8 bytes at least");
-    let mut counter = u32::from_be_bytes(*low);
-    let mut blocks = Vec::with_capacity(bytes);
-    for _ in 0..bytes / iv.len() {
-        blocks.extend_from_slice(high);
-        blocks.extend_from_slice(&counter.to_be_bytes());
-        counter = counter.wrapping_add(1);
-    }
-    blocks
 }
 
 /// Adds a pad.

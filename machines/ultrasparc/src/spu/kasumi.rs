@@ -8,8 +8,8 @@ use millstream_engines::kasumi::{F8, F9};
 use millstream_engines::modes::Direction;
 use millstream_engines::{Error, InOut};
 
-use super::cipher::counters;
 use super::codes::Chaining;
+use super::counters::counters;
 use super::engine;
 
 const BLOCK: usize = 8;

@@ -9,10 +9,12 @@
 //! and that the interrupt of an operation comes at its end, whichever of its words asked for it.
 
 use super::codes::Model;
-use super::control_word::{Control, ControlWord, WORD_BYTES};
+use super::control_word::{ControlWord, WORD_BYTES};
 use super::diagnostics::Latches;
-use super::operation::{Block, Fault, Limits, Task, gathered};
-use super::physical::{BusError, Page, Physical, write_word};
+use super::fault::Fault;
+use super::operation::gathered;
+use super::physical::{BusError, Physical};
+use super::ring::Ring;
 use super::user_queue::{Slot, UserQueue, UserQueues};
 use super::{Completed, Interrupt, Kind, Outcome, Place, Work, trap};
 
@@ -43,96 +45,6 @@ pub mod register {
 
 /// Pointers have 48 bits and are those of whole words.
 const POINTER: u64 = 0xffff_ffff_ffc0;
-
-/// Where a ring of words is, and how far it was read.
-#[derive(Default)]
-pub(crate) struct Ring {
-    pub head: u64,
-    pub tail: u64,
-    pub first: u64,
-    /// The last word, not the end.
-    pub last: u64,
-    /// The operation whose words are being taken, and where its first one is.
-    block: Option<Block>,
-    begun: u64,
-    /// Bytes of source that the last word brought.
-    brought: usize,
-}
-
-impl Ring {
-    /// A ring of that many words.
-    pub fn new(base: u64, words: u64) -> Ring {
-        Ring { head: base, tail: base, first: base, last: base + (words - 1) * WORD_BYTES, ..Ring::default() }
-    }
-
-    /// The place after another.
-    pub fn after(&self, place: u64) -> u64 {
-        if place == self.last { self.first } else { place + WORD_BYTES }
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.head == self.tail
-    }
-
-    /// Whether an operation's first words were taken and its last was not.
-    pub fn in_block(&self) -> bool {
-        self.block.is_some()
-    }
-
-    /// Goes back to the beginning of the operation under way: it is done again from there.
-    pub fn abort(&mut self) {
-        if self.block.take().is_some() {
-            self.head = self.begun;
-        }
-    }
-
-    /// The operation under way ends here, however.
-    pub fn forget_block(&mut self) {
-        self.block = None;
-    }
-
-    /// What a word at the head does.
-    pub fn kind(&self, model: Model, word: &ControlWord) -> Kind {
-        let task = match &self.block {
-            Some(block) => Ok(block.task()),
-            None => Task::of(model, word.control),
-        };
-        task.map_or(Kind::Refused, Kind::Control)
-    }
-
-    /// Executes the word at the head as far as memory is concerned; the head stays. Whether to interrupt.
-    pub fn execute(
-        &mut self,
-        model: Model,
-        limits: Option<&Limits>,
-        word: &ControlWord,
-        memory: &mut dyn Physical,
-        latches: &mut Latches,
-    ) -> Result<bool, Fault> {
-        let ends = word.control.end_of_block();
-        let before = self.block.as_ref().map_or(0, Block::bytes);
-        self.brought = 0;
-        let taken = match self.block.take() {
-            Some(mut block) => block.go_on(limits, word, memory).map(|()| block),
-            None => {
-                self.begun = self.head;
-                Block::begin(model, limits, word, memory)
-            }
-        };
-        let block = taken?;
-        self.brought = block.bytes() - before;
-        if !ends {
-            self.block = Some(block);
-            return Ok(false);
-        }
-        let results = block.results(limits, memory)?;
-        for (_, address, bytes) in &results.writes {
-            memory.write(*address, bytes)?;
-        }
-        *latches = results.latches;
-        Ok(block.interrupt)
-    }
-}
 
 /// A word that was taken and not executed.
 struct Flight {
@@ -407,9 +319,4 @@ fn work(
 /// What a word counts for in its queue's share: its source, as it was when it was read, and itself.
 fn cost(work: &Work, ring: &Ring) -> u64 {
     work.bytes.max(ring.brought) as u64 + WORD_BYTES
-}
-
-/// Writes the status of a word of a user's queue where the process sees it.
-pub(crate) fn mark(page: &mut Page<'_>, place: u64, control: Control) -> Result<(), BusError> {
-    write_word(page, place, control.0)
 }

@@ -10,7 +10,7 @@ use millstream_engines::hash::{Hash, Hasher};
 
 use super::control_word::ControlWord;
 use super::engine;
-use super::operation::{Fault, Field, Refusal};
+use super::fault::{Fault, Field, Refusal};
 use super::physical::Physical;
 
 /// Bytes of the two random numbers.

@@ -13,9 +13,10 @@
 use super::codes::Model;
 use super::control_word::{Control, ControlWord, WORD_BYTES};
 use super::diagnostics::Latches;
-use super::operation::{Fault, Limits};
+use super::fault::Fault;
+use super::operation::Limits;
 use super::physical::{BusError, Page, Physical};
-use super::queue::{Ring, mark};
+use super::ring::{Ring, mark};
 use super::{Outcome, Place};
 
 /// Which of a unit's user queues.

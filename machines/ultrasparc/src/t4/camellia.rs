@@ -5,9 +5,8 @@
 
 use millstream_engines::camellia::S1;
 
-use crate::cpu::block::Fusion;
 use crate::cpu::{Cpu, Op, Step};
-use crate::isa::{Class, Instruction, Word, double};
+use crate::isa::{Class, Fusion, Instruction, Word, double};
 use crate::processor::Feature;
 use crate::t4::{Kind, d, doubles};
 

@@ -11,9 +11,8 @@
 
 use millstream_engines::des::tables::{P, PC1, PC2, S};
 
-use crate::cpu::block::Fusion;
 use crate::cpu::{Cpu, Op, Step};
-use crate::isa::{Class, Instruction, Operand, Word, double};
+use crate::isa::{Class, Fusion, Instruction, Operand, Word, double};
 use crate::processor::Feature;
 use crate::t4::{Kind, d, doubles};
 

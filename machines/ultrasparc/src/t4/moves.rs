@@ -1,9 +1,8 @@
 //! What stands around crypto instructions, two or more in one op: loads of a key schedule or of a block, and moves into
 //! the registers that the rounds take.
 
-use crate::cpu::block::Fusion;
 use crate::cpu::{Cpu, Op, Step};
-use crate::isa::{Word, double};
+use crate::isa::{Fusion, Word, double};
 use crate::memory::Access;
 use crate::t4::d;
 

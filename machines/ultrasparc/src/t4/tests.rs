@@ -254,7 +254,7 @@ pub(crate) fn check_fused_from(numbers: &mut Numbers, words: &[u32], g1: u64) {
 }
 
 /// Whether a fusion takes all of the words.
-pub(crate) fn fuses(list: &[crate::cpu::block::Fusion], words: &[u32]) -> bool {
+pub(crate) fn fuses(list: &[crate::isa::Fusion], words: &[u32]) -> bool {
     let names: Vec<&str> = words.iter().map(|&word| find(word).unwrap().name).collect();
     let words: Vec<Word> = words.iter().copied().map(Word).collect();
     list.iter().any(|fusion| fusion.rows == names && (fusion.make)(&words, 0).is_some())

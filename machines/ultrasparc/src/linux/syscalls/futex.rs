@@ -2,7 +2,8 @@
 
 use crate::linux::errno::{Errno, RESTART};
 use crate::linux::host;
-use crate::linux::process::{Left, Process};
+use crate::linux::kept::Left;
+use crate::linux::process::Process;
 use crate::linux::structures::{self as s, guest_u64};
 use crate::linux::syscalls::time::read;
 use crate::linux::syscalls::{Answer, Call, call};

@@ -2,6 +2,7 @@
 //! Ref. Linux `arch/sparc/kernel/sys_sparc_64.c`, `sparc_ipc`.
 
 use crate::linux::errno::Errno;
+use crate::linux::flags::ipc as command;
 use crate::linux::host::{self, bytes};
 use crate::linux::process::Process;
 use crate::linux::structures as s;
@@ -18,13 +19,6 @@ pub(super) const CALLS: &[Call] = &[
     call(401, "msgrcv", "dpddx", |p, a| receive(p, a[0], a[1], a[2], a[3], a[4])),
     call(402, "msgctl", "dxp", |p, a| control_queue(p, a[0], a[1], a[2])),
 ];
-
-/// Commands of all three kinds.
-pub(super) mod command {
-    pub const SET: u64 = 1;
-    pub const STAT: u64 = 2;
-    pub const INFO: u64 = 3;
-}
 
 /// That structures are those of today, which `ipc` takes for granted.
 const IPC_64: u64 = 0x100;

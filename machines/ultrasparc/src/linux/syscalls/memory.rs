@@ -3,7 +3,8 @@
 use crate::linux::errno::Errno;
 use crate::linux::flags::map;
 use crate::linux::host;
-use crate::linux::process::{Mapped, Process};
+use crate::linux::kept::Mapped;
+use crate::linux::process::Process;
 use crate::linux::structures::Stat;
 use crate::linux::syscalls::files::fstat;
 use crate::linux::syscalls::{Answer, Call, call, int};

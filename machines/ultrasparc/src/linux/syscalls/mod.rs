@@ -20,7 +20,6 @@ mod time;
 
 use std::sync::LazyLock;
 
-pub(crate) use segments::Attached;
 pub(crate) use special::are_inherited;
 
 use crate::linux::errno::{Errno, of_sparc};

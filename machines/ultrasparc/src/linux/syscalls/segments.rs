@@ -2,10 +2,11 @@
 //! sees at once what another writes.
 
 use crate::linux::errno::Errno;
+use crate::linux::flags::ipc as command;
 use crate::linux::host::{self, bytes};
+use crate::linux::kept::Attached;
 use crate::linux::process::Process;
 use crate::linux::structures::{self as s, host_u64};
-use crate::linux::syscalls::ipc::command;
 use crate::linux::syscalls::memory::{is_free, pages};
 use crate::linux::syscalls::{Answer, Call, call, int};
 use crate::memory::{PAGE_BYTES, Protection, SPAN_BYTES};
@@ -16,12 +17,6 @@ pub(super) const CALLS: &[Call] = &[
     call(397, "shmat", "dpx", |p, a| attach(p, a[0], a[1], a[2])),
     call(398, "shmdt", "p", |p, a| detach(p, a[0])),
 ];
-
-/// Where a segment is attached, and for how many bytes.
-pub(crate) struct Attached {
-    start: u64,
-    length: u64,
-}
 
 /// Segments begin at multiples of this: an UltraSPARC's first cache, by which Linux goes on all of them.
 const SHMLBA: u64 = 16 << 10;

@@ -6,8 +6,7 @@
 //! that take turns with the same keys.
 
 use crate::cpu::Op;
-use crate::cpu::block::Fusion;
-use crate::isa::{Word, double};
+use crate::isa::{Fusion, Word, double};
 use crate::t4::aes::handlers;
 use crate::t4::aes::rounds::{DECRYPT, DECRYPT_LAST, ENCRYPT, ENCRYPT_LAST};
 use crate::t4::doubles;

@@ -1,0 +1,58 @@
+//! A core: its unit, who owns it, and the queues that the hypervisor keeps for it.
+
+use super::Status;
+use super::cwq::ShadowQueue;
+use super::mau::MauQueue;
+use crate::spu::{Queues, Spu};
+
+/// A core.
+pub(super) struct Core {
+    pub spu: Spu,
+    /// The partition that owns it, its strands and its units.
+    pub partition: u16,
+    /// The context that each strand executes in.
+    pub contexts: Vec<u16>,
+    pub given: Given,
+    pub cwq: Option<ShadowQueue>,
+    pub mau: Option<MauQueue>,
+    /// What is left to do of the work under way, in cycles: control words, modular arithmetic.
+    pub left: [Option<u64>; 2],
+}
+
+/// Which of a core's units its partition has.
+#[derive(Clone, Copy)]
+pub(super) struct Given {
+    pub mau: bool,
+    pub cwq: bool,
+}
+
+impl Core {
+    /// Takes all queues away; what is under way is aborted.
+    pub fn reset(&mut self) {
+        self.reset_mau();
+        self.reset_queues();
+    }
+
+    pub fn reset_mau(&mut self) {
+        self.mau = None;
+        self.spu.mau.abort();
+    }
+
+    pub fn reset_queues(&mut self) {
+        self.cwq = None;
+        if let Some(queues) = &mut self.spu.queues {
+            queues.reset();
+        }
+    }
+}
+
+impl Core {
+    pub fn queues(&mut self) -> Result<&mut Queues, Status> {
+        self.spu.queues.as_mut().ok_or(Status::NoAccess)
+    }
+
+    /// A register of the control word queue; zero where there is none.
+    pub fn register(&self, address: u64) -> u64 {
+        self.spu.queues.as_ref().and_then(|queues| queues.load(address)).unwrap_or(0)
+    }
+}

@@ -1,0 +1,35 @@
+//! Pages that are shared with other processes: which, and how.
+
+use std::ops::Range;
+
+use super::page::PAGE_BITS;
+
+/// Pages that are shared.
+#[derive(Clone)]
+pub(super) struct Shared {
+    pub pages: Range<usize>,
+    /// Whether this process may never write them.
+    pub read_only: bool,
+    /// Whether they are a file's.
+    pub of_file: bool,
+}
+
+impl Shared {
+    /// Where it begins, and its bytes.
+    pub fn extent(&self) -> (u64, u64) {
+        ((self.pages.start as u64) << PAGE_BITS, (self.pages.len() as u64) << PAGE_BITS)
+    }
+
+    pub fn overlaps(&self, pages: &Range<usize>) -> bool {
+        self.pages.start < pages.end && pages.start < self.pages.end
+    }
+
+    /// What is left of it without some pages.
+    pub fn without(self, pages: &Range<usize>) -> impl Iterator<Item = Shared> {
+        let Range { start, end } = self.pages;
+        [start..end.min(pages.start), start.max(pages.end)..end]
+            .into_iter()
+            .filter(|rest| !rest.is_empty())
+            .map(move |pages| Shared { pages, ..self })
+    }
+}
