@@ -8,7 +8,7 @@ use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
-use super::image::ImageError;
+use super::error::ImageError;
 use crate::memory::Memory;
 
 /// Where an image is read from.

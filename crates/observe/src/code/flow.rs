@@ -19,36 +19,7 @@ use std::sync::LazyLock;
 
 use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind};
 
-/// A stretch of code to look at: one function, or several that overlap.
-pub(super) struct Region<'a> {
-    pub start: u64,
-    pub code: &'a [u8],
-    /// The functions in it, ordered by their start. What is known to end where it is said to may be swept.
-    pub functions: &'a [(Range<u64>, bool)],
-    /// Where else something is known to enter.
-    pub entries: &'a [u64],
-    /// Whether the code is at the address it was linked for, so that numbers in it may be addresses.
-    pub is_absolute: bool,
-    /// Whether a function begins at an address outside.
-    pub starts_at: &'a dyn Fn(u64) -> bool,
-    /// Whether a function might begin at an address outside: what else is said of it is of no use to anybody.
-    pub may_start: &'a dyn Fn(u64) -> bool,
-}
-
-impl Default for Region<'_> {
-    fn default() -> Self {
-        let never = &|_| false;
-        Region {
-            start: 0,
-            code: &[],
-            functions: &[],
-            entries: &[],
-            is_absolute: false,
-            starts_at: never,
-            may_start: never,
-        }
-    }
-}
+use super::region::Region;
 
 /// What a region says of code outside of itself.
 pub(super) struct References {

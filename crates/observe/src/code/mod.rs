@@ -8,12 +8,14 @@
 //! [`generated`] does the same for code that virtual machines make, [`unwind`] says who called, [`known`] which
 //! library it is, and [`CarryLess`] what some of its arithmetic is for. A [`cache`] keeps what was found in large files. All of it is x86-64's, on whatever machine it is looked at.
 
+mod assemble;
 mod bounds;
 pub mod cache;
 mod carry_less;
 mod classes;
 mod depth;
 mod elf;
+mod error;
 mod find;
 mod flow;
 mod frames;
@@ -21,11 +23,13 @@ pub mod generated;
 mod go;
 mod image;
 pub mod known;
+mod modules;
 mod names;
 mod outcome;
 mod parallel;
 mod pointers;
 mod reach;
+mod region;
 mod signatures;
 mod sites;
 mod survey;
@@ -35,6 +39,7 @@ mod walk;
 pub use bounds::{Bounds, Function};
 pub use carry_less::CarryLess;
 pub use classes::{Class, Classes, Counts, Meaning};
+pub use error::ImageError;
 pub use find::{LONGEST, possible};
-pub use image::{Image, ImageError};
+pub use image::Image;
 pub use sites::Site;

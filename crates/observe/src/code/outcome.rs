@@ -6,7 +6,8 @@ use iced_x86::FlowControl;
 
 use super::classes::{Class, Counts};
 use super::find::LONGEST;
-use super::flow::{INSIDE, PROVEN, Region, STARTS, Search, TARGET, search};
+use super::flow::{INSIDE, PROVEN, STARTS, Search, TARGET, search};
+use super::region::Region;
 
 /// An instruction that is proven to begin where it does.
 #[derive(Clone, Copy, Debug)]

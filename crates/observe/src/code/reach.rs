@@ -11,10 +11,10 @@ use std::ops::Range;
 use iced_x86::{Decoder, DecoderOptions, Mnemonic};
 
 use super::bounds::Functions;
-use super::flow::{self, References, Region};
+use super::flow::{self, References};
 use super::parallel;
 use super::pointers::Pointers;
-use super::survey::{Code, of_region};
+use super::region::{Code, Region, of_region};
 
 /// More code is not decoded for this; a program so large has the tables.
 const MOST_BYTES: usize = 128 << 20;

@@ -4,35 +4,12 @@ use std::ops::Range;
 
 use super::bounds::Functions;
 use super::classes::{Class, Counts};
-use super::find;
-use super::flow::Region;
 use super::outcome::{self, Outcome};
 use super::parallel;
 use super::pointers::Pointers;
 use super::reach;
+use super::region::{Code, Region, of_region};
 use super::sites::{self, Site};
-
-/// Executable bytes, and where they are.
-pub(super) struct Code {
-    pub start: u64,
-    pub bytes: Vec<u8>,
-}
-
-impl Code {
-    pub fn end(&self) -> u64 {
-        self.start + self.bytes.len() as u64
-    }
-
-    /// Where it may hold an instruction of a class, in order.
-    fn candidates(&self) -> Vec<u64> {
-        find::all_candidates(&self.bytes).into_iter().map(|place| self.start + place as u64).collect()
-    }
-
-    /// The bytes of a range that lies in it.
-    pub fn at(&self, range: &Range<u64>) -> &[u8] {
-        &self.bytes[(range.start - self.start) as usize..(range.end - self.start) as usize]
-    }
-}
 
 /// What was found.
 pub(super) struct Survey {
@@ -154,31 +131,4 @@ fn parts_with<'a>(
 /// Whether proof of a class is worth decoding everything. PadLock's instructions are in many programs and run in few.
 fn is_wanted(class: Class) -> bool {
     class.is_proof() && class != Class::Padlock
-}
-
-/// Looks in some way at the region of some functions. `entries` are sorted, and may lie anywhere.
-pub(super) fn of_region<T>(
-    functions: &Functions,
-    code: &Code,
-    range: &Range<u64>,
-    members: &Range<usize>,
-    entries: &[u64],
-    is_absolute: bool,
-    look: impl FnOnce(&Region<'_>) -> T,
-) -> T {
-    let list: Vec<_> = functions.list[members.clone()]
-        .iter()
-        .map(|function| (function.start..function.end, !function.is_endless()))
-        .collect();
-    let first = entries.partition_point(|entry| *entry < range.start);
-    let count = entries[first..].partition_point(|entry| *entry < range.end);
-    look(&Region {
-        start: range.start,
-        code: code.at(range),
-        functions: &list,
-        entries: &entries[first..first + count],
-        is_absolute,
-        starts_at: &|address| functions.starts_at(address),
-        ..Region::default()
-    })
 }

@@ -13,7 +13,7 @@ use super::carry_less::CarryLess;
 use super::depth;
 use super::frames::Bytes;
 use super::generated::Generated;
-use super::image::Image;
+pub use super::modules::{Module, Modules};
 use crate::memory::Memory;
 
 /// More frames than this are not told.
@@ -33,47 +33,6 @@ const FRAME_POINTER: usize = 6;
 const STACK_POINTER: usize = 7;
 const RETURN_ADDRESS: u16 = 16;
 
-/// An image, mapped.
-#[derive(Clone, Debug)]
-pub struct Module {
-    /// Its first address.
-    pub start: u64,
-    /// Behind its last.
-    pub end: u64,
-    /// What to add to the image's addresses: [`Image::bias`].
-    pub bias: u64,
-    /// What people call it: the file's name.
-    pub name: Arc<str>,
-    /// What is in it.
-    pub image: Arc<Image>,
-}
-
-/// The modules of a process.
-#[derive(Clone, Debug, Default)]
-pub struct Modules {
-    list: Vec<Module>,
-}
-
-impl Modules {
-    /// Puts one in. What it overlaps is there no longer.
-    pub fn insert(&mut self, module: Module) {
-        self.list.retain(|old| old.end <= module.start || module.end <= old.start);
-        let at = self.list.partition_point(|old| old.start < module.start);
-        self.list.insert(at, module);
-    }
-
-    /// That which holds an address.
-    pub fn at(&self, address: u64) -> Option<&Module> {
-        let next = self.list.partition_point(|module| module.start <= address);
-        self.list[..next].last().filter(|module| address < module.end)
-    }
-
-    /// They themselves, ordered by address.
-    pub fn iter(&self) -> impl Iterator<Item = &Module> {
-        self.list.iter()
-    }
-}
-
 /// A function that a thread is in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
@@ -83,13 +42,13 @@ pub struct Caller {
     pub inside: u64,
     /// The module's name; none in code made at run time.
     pub module: Option<Arc<str>>,
-    /// The function's name for people, as [`Image::name`] gives it; none where no function is known.
+    /// The function's name for people, as [`super::Image::name`] gives it; none where no function is known.
     pub function: Option<String>,
     /// Whether that is a name that somebody gave it.
     pub is_named: bool,
     /// How far behind the function's start.
     pub offset: u64,
-    /// What it multiplies without carries for: [`Image::carry_less`].
+    /// What it multiplies without carries for: [`super::Image::carry_less`].
     pub carry_less: CarryLess,
 }
 

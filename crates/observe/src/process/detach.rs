@@ -8,7 +8,8 @@ use rustix::process::Pid;
 
 use super::events::settle;
 use super::processes::{State, alive};
-use super::signals::{Answer, SigInfo, Signal, Stop, stop};
+use super::siginfo::SigInfo;
+use super::signals::{Answer, Signal, Stop, stop};
 use super::sys::{self, Go};
 use super::thread::Image;
 use super::tracer::Tracer;

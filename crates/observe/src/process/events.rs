@@ -11,9 +11,9 @@ use super::processes::{State, Task, alive};
 use super::signals::{Answer, Signal, Stop, stop, stops};
 use super::status::Status;
 use super::sys::{self, Go};
-use super::thread::{Image, Thread};
+use super::thread::{Began, Image, Thread};
 use super::tracer::Tracer;
-use super::watcher::{Began, Watcher};
+use super::watcher::Watcher;
 
 impl Tracer {
     pub(super) fn happened(&mut self, watcher: &mut impl Watcher, tid: Pid, status: i32) -> io::Result<()> {

@@ -2,7 +2,8 @@
 
 use std::io;
 
-use super::signals::{SigInfo, Stop, stop};
+use super::siginfo::SigInfo;
+use super::signals::{Stop, stop};
 use super::sys::{self, Go};
 use super::thread::Thread;
 

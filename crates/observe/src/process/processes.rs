@@ -11,8 +11,7 @@ use super::memory::ProcessMemory;
 use super::signals::stop;
 use super::status::Status;
 use super::sys;
-use super::thread::Thread;
-use super::watcher::Began;
+use super::thread::{Began, Thread};
 
 /// For how long a thread is held at most while another maps something: that one waits for somebody.
 pub(super) const HELD: Duration = Duration::from_secs(1);

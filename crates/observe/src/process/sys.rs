@@ -14,7 +14,7 @@ use libc::{c_int, c_uint, c_void, sigaction, sigset_t};
 use rustix::process::{Pid, WaitOptions, getegid, geteuid, getgid, getuid};
 
 use super::registers::Raw;
-use super::signals::SigInfo;
+use super::siginfo::SigInfo;
 
 /// What a traced thread is let go to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,8 @@ use rustix::process::Pid;
 
 use super::memory::ProcessMemory;
 use super::registers::Registers;
-use super::signals::{SigInfo, Stop};
+use super::siginfo::SigInfo;
+use super::signals::Stop;
 use super::sys;
 
 /// What the threads of one process image share.
@@ -39,6 +40,20 @@ impl Image {
             gate: self.gate.clone(),
         })
     }
+}
+
+/// How a process image began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Began {
+    /// It is the program that was launched.
+    Launched,
+    /// It ran already.
+    Attached,
+    /// A process that was traced runs another program now.
+    Exec {
+        /// The thread that called `exec`: now it has the number of its process.
+        former: Pid,
+    },
 }
 
 /// A traced thread, while it is stopped.

@@ -12,10 +12,11 @@ use rustix::process::Pid;
 use super::attach::{AttachError, process_of, seize_all};
 use super::launch::{Launch, launch};
 use super::processes::{HELD, Processes, State, Task, alive};
-use super::signals::{FORWARDED, SI_KERNEL, stop};
+use super::siginfo::SI_KERNEL;
+use super::signals::{FORWARDED, stop};
 use super::sys::{self, Disposition, Set};
-use super::thread::{Image, Thread};
-use super::watcher::{Began, Watcher};
+use super::thread::{Began, Image, Thread};
+use super::watcher::Watcher;
 
 /// How many events are looked at before deadlines are.
 const BURST: usize = 64;

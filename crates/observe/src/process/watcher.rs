@@ -7,21 +7,7 @@ use rustix::process::Pid;
 
 use super::processes::Processes;
 use super::signals::{Answer, Signal};
-use super::thread::Thread;
-
-/// How a process image began.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Began {
-    /// It is the program that was launched.
-    Launched,
-    /// It ran already.
-    Attached,
-    /// A process that was traced runs another program now.
-    Exec {
-        /// The thread that called `exec`: now it has the number of its process.
-        former: Pid,
-    },
-}
+use super::thread::{Began, Thread};
 
 /// What is told of traced processes. That a thread is killed while it is looked at is no error of a watcher's: what fails
 /// with `ESRCH` is forgotten, and the end is told.

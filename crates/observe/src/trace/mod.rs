@@ -43,6 +43,7 @@ pub mod counters;
 pub mod displaced;
 mod fileless;
 pub mod findings;
+mod generated;
 pub mod guard;
 mod linker;
 mod made;

@@ -1,87 +1,22 @@
-//! Keeps programs from seeing features, and what it says of that.
+//! Keeps programs from seeing features.
 
-use std::collections::HashMap;
-use std::ffi::OsString;
-use std::fmt;
 use std::io;
 
 use rustix::process::Pid;
 
 use super::arch::Kept;
-use crate::capability::{Capabilities, Withheld};
+use super::report::{Note, Report, Why};
+use crate::capability::Withheld;
 use crate::process::{self, Began, Signal, Thread, Watcher};
-
-/// What was done.
-#[derive(Clone, Debug, Default)]
-pub struct Report {
-    /// CPUIDs answered, or words of the auxiliary vector edited, by process.
-    pub answered: HashMap<Pid, u64>,
-    /// Programs that were kept from seeing features: those launched and executed.
-    pub programs: u64,
-    /// What is withheld, was there, and was asked for.
-    pub hidden: Capabilities,
-    /// What went otherwise than wanted.
-    pub notes: Vec<Note>,
-}
-
-impl Report {
-    /// CPUIDs answered, of all processes.
-    pub fn answers(&self) -> u64 {
-        self.answered.values().sum()
-    }
-}
-
-/// A program with which something went otherwise than wanted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
-    /// The process.
-    pub pid: Pid,
-    /// The program's file, if that could be found out.
-    pub program: Option<OsString>,
-    /// What it was.
-    pub why: Why,
-}
-
-/// What can go otherwise.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Why {
-    /// It ran before: what it asked it knows.
-    Running,
-    /// CPUID could not be made to fault: it sees all there is. With what the kernel said.
-    Unmasked(String),
-    /// It was let go and will end when it executes CPUID, because that still faults. With what the kernel said.
-    LeftMasked(String),
-    /// It would have run with privileges of its file's, and did not, because it was traced.
-    LostPrivileges,
-}
-
-impl fmt::Display for Note {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.program {
-            Some(program) => write!(f, "{} (process {}) ", program.display(), self.pid)?,
-            None => write!(f, "process {} ", self.pid)?,
-        }
-        match &self.why {
-            Why::Running => f.write_str("ran before, and knows what the processor has"),
-            Why::Unmasked(error) => {
-                write!(f, "sees all features: CPUID could not be made to fault ({error})")
-            }
-            Why::LeftMasked(error) => write!(f, "was let go, and will end if it executes CPUID ({error})"),
-            Why::LostPrivileges => f.write_str(
-                "ran without the privileges of its file, which traced programs do not get; run this as root",
-            ),
-        }
-    }
-}
 
 /// Keeps programs from seeing features.
 #[derive(Debug)]
 pub struct Masker {
     /// What this architecture's way needs.
-    pub(super) kept: Kept,
+    kept: Kept,
     /// Whether this process may give what a program's file gives.
     root: bool,
-    pub(super) report: Report,
+    report: Report,
 }
 
 impl Masker {
@@ -118,7 +53,7 @@ impl Watcher for Masker {
         if !self.root && has_privileges(thread.pid) {
             self.note(thread.pid, Why::LostPrivileges);
         }
-        let masked = self.hide(thread);
+        let masked = self.kept.hide(thread, &mut self.report);
         match masked {
             Ok(()) => self.report.programs += 1,
             Err(error) if error.raw_os_error() == Some(libc::ESRCH) => return Err(error),
@@ -128,7 +63,7 @@ impl Watcher for Masker {
     }
 
     fn leaving(&mut self, thread: &mut Thread) -> io::Result<()> {
-        match self.show(thread) {
+        match self.kept.show(thread) {
             Err(error) if error.raw_os_error() != Some(libc::ESRCH) => {
                 self.note(thread.pid, Why::LeftMasked(error.to_string()));
                 Ok(())
@@ -139,7 +74,7 @@ impl Watcher for Masker {
 
     fn signal(&mut self, thread: &mut Thread, signal: &Signal) -> io::Result<process::Answer> {
         if signal.number == libc::SIGSEGV {
-            self.faulted(thread, signal)
+            self.kept.faulted(thread, signal, &mut self.report)
         } else {
             Ok(process::Answer::NotMine)
         }

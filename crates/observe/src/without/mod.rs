@@ -20,7 +20,9 @@ mod arch;
 pub mod auxv;
 mod masker;
 mod processor;
+mod report;
 
 pub use answer::{Answer, Question, answer, hidden};
-pub use masker::{Masker, Note, Report, Why};
+pub use masker::Masker;
 pub use processor::{Unsupported, supported};
+pub use report::{Note, Report, Why};

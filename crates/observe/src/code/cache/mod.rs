@@ -186,6 +186,7 @@ const PRIME: u64 = 0x100_0000_01B3;
 
 /// The source that decides what is found, so that no entry outlives a change of it.
 const SOURCE: &[(&str, &[u8])] = &[
+    ("assemble.rs", include_bytes!("../assemble.rs")),
     ("bounds.rs", include_bytes!("../bounds.rs")),
     ("cache/record.rs", include_bytes!("record.rs")),
     ("carry_less.rs", include_bytes!("../carry_less.rs")),
@@ -196,11 +197,12 @@ const SOURCE: &[(&str, &[u8])] = &[
     ("frames.rs", include_bytes!("../frames.rs")),
     ("go.rs", include_bytes!("../go.rs")),
     ("image.rs", include_bytes!("../image.rs")),
-    ("known.rs", include_bytes!("../known.rs")),
+    ("known/library.rs", include_bytes!("../known/library.rs")),
     ("outcome.rs", include_bytes!("../outcome.rs")),
     ("parallel.rs", include_bytes!("../parallel.rs")),
     ("pointers.rs", include_bytes!("../pointers.rs")),
     ("reach.rs", include_bytes!("../reach.rs")),
+    ("region.rs", include_bytes!("../region.rs")),
     ("signatures.rs", include_bytes!("../signatures.rs")),
     ("signatures.txt", include_bytes!("../signatures.txt")),
     ("sites.rs", include_bytes!("../sites.rs")),

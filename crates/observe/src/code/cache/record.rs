@@ -2,7 +2,7 @@
 
 use super::super::carry_less::CarryLess;
 use super::super::classes::{Class, Classes, Counts};
-use super::super::known::{self, Library};
+use super::super::known::library::{self, Library};
 use super::super::sites::Site;
 
 /// What a search found, beyond what the file's tables say at each look.
@@ -102,7 +102,7 @@ fn site(from: &mut Reader<'_>, address: u64) -> Option<Site> {
 }
 
 fn library(from: &mut Reader<'_>) -> Option<Library> {
-    let name = known::name_of(std::str::from_utf8(from.bytes()?).ok()?)?;
+    let name = library::name_of(std::str::from_utf8(from.bytes()?).ok()?)?;
     let has_version = from.flag()?;
     let version = std::str::from_utf8(from.bytes()?).ok()?;
     Some(Library { name, version: has_version.then(|| version.into()) })

@@ -12,9 +12,9 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io;
 
-use super::{Made, Origin, Stretch, Told, stretch};
+use super::stretch::{Made, Origin, Stretch, Told, stretch};
 use crate::code::elf::{text_at, u64_at};
-use crate::code::unwind::Module;
+use crate::code::modules::Module;
 use crate::memory::Memory;
 
 /// Whether a symbol of data is of use here.

@@ -8,8 +8,8 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::fs::{FileExt, MetadataExt};
 
-use super::{Made, Origin, Stretch, stretch};
-use crate::code::unwind::Modules;
+use super::stretch::{Made, Origin, Stretch, stretch};
+use crate::code::modules::Modules;
 use crate::memory::Memory;
 use crate::process::files;
 

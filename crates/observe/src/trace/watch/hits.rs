@@ -143,7 +143,7 @@ impl Trace {
         let memory = AsItWas { memory: &space.memory, table: &space.table };
         let registers = origin::registers(&registers);
         let frames = match &space.made {
-            Some(made) => unwind::callers_through(&registers, &memory, &space.modules, made.machine()),
+            Some(made) => unwind::callers_through(&registers, &memory, &space.modules, &made.machine),
             None => unwind::callers(&registers, &memory, &space.modules),
         };
         let made = |address| space.made.as_ref().and_then(|made| made.name_at(&memory, address));

@@ -14,7 +14,7 @@ use crate::trace::breakpoints::{Armed, Original};
 use crate::trace::fileless::{self, Changed, Found};
 use crate::trace::findings::Note;
 use crate::trace::space::{Mapped, Space};
-use crate::trace::{linker, made};
+use crate::trace::{generated, linker};
 
 /// How long a module that checks itself is left alone.
 const UNTIL_CHECKED: Duration = Duration::from_millis(300);
@@ -141,7 +141,7 @@ impl Trace {
     /// Asks for code that was made since the last time.
     pub(super) fn look_for_made(&mut self, id: u32) {
         let Some(mut space) = self.spaces.remove(&id) else { return };
-        let new = made::look(&mut space, &mut self.modules, &mut self.guard, &mut self.findings);
+        let new = generated::look(&mut space, &mut self.modules, &mut self.guard, &mut self.findings);
         new.into_iter().for_each(|module| self.had_by(&space, module));
         self.spaces.insert(id, space);
     }

@@ -4,8 +4,8 @@ use std::io;
 
 use crate::capability::{Capabilities, HERE, Place, Withheld};
 use crate::process::{self, Signal, Thread};
-use crate::without::Masker;
 use crate::without::auxv::{self, Bits};
+use crate::without::report::Report;
 
 /// The bits that are taken out.
 #[derive(Debug)]
@@ -15,20 +15,18 @@ impl Kept {
     pub(in crate::without) fn new(withheld: Withheld) -> Kept {
         Kept(Bits::of(withheld.all().iter()))
     }
-}
 
-impl Masker {
     /// Takes the bits out of the auxiliary vector.
-    pub(in crate::without) fn hide(&mut self, thread: &mut Thread) -> io::Result<()> {
+    pub(in crate::without) fn hide(&mut self, thread: &mut Thread, report: &mut Report) -> io::Result<()> {
         let sp = thread.registers()?.sp();
-        for edit in auxv::edits(thread.memory(), sp, self.kept.0)? {
+        for edit in auxv::edits(thread.memory(), sp, self.0)? {
             thread.memory().write(edit.address, &edit.after.to_le_bytes())?;
-            *self.report.answered.entry(thread.pid).or_default() += 1;
+            *report.answered.entry(thread.pid).or_default() += 1;
             let gone = edit.before & !edit.after;
             let lost = |place: &Place| matches!(place, Place::Hwcap { word, bit } if *word == edit.word && gone >> bit & 1 == 1);
             let lost = HERE.iter().filter(|capability| capability.places.iter().any(lost));
             let lost = lost.map(|capability| Capabilities::named(capability.name));
-            self.report.hidden = lost.fold(self.report.hidden, Capabilities::union);
+            report.hidden = lost.fold(report.hidden, Capabilities::union);
         }
         Ok(())
     }
@@ -39,7 +37,12 @@ impl Masker {
     }
 
     /// Nothing faults here.
-    pub(in crate::without) fn faulted(&mut self, _: &mut Thread, _: &Signal) -> io::Result<process::Answer> {
+    pub(in crate::without) fn faulted(
+        &mut self,
+        _: &mut Thread,
+        _: &Signal,
+        _: &mut Report,
+    ) -> io::Result<process::Answer> {
         Ok(process::Answer::NotMine)
     }
 }

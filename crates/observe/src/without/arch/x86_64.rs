@@ -6,9 +6,9 @@ use std::io;
 use crate::capability::Withheld;
 use crate::memory::Memory;
 use crate::process::{self, Pid, SI_KERNEL, Signal, Thread};
-use crate::without::Masker;
 use crate::without::answer::{Answer, Question, answer, hidden};
 use crate::without::processor::{ARCH_SET_CPUID, ask, bound, cpuid};
+use crate::without::report::Report;
 
 /// The instruction.
 const CPUID: [u8; 2] = [0x0f, 0xa2];
@@ -30,11 +30,9 @@ impl Kept {
     pub(in crate::without) fn new(withheld: Withheld) -> Kept {
         Kept { withheld, highest: cpuid(Question { leaf: 0, subleaf: 0 }).eax, known: HashMap::new() }
     }
-}
 
-impl Masker {
     /// Has CPUID fault in a program that did not begin yet.
-    pub(in crate::without) fn hide(&mut self, thread: &mut Thread) -> io::Result<()> {
+    pub(in crate::without) fn hide(&mut self, thread: &mut Thread, _: &mut Report) -> io::Result<()> {
         set_cpuid(thread, 0)
     }
 
@@ -48,9 +46,10 @@ impl Masker {
         &mut self,
         thread: &mut Thread,
         signal: &Signal,
+        report: &mut Report,
     ) -> io::Result<process::Answer> {
         if signal.info()?.code() == SI_KERNEL && is_at_cpuid(thread)? {
-            self.answer(thread)?;
+            self.answer(thread, report)?;
             return Ok(process::Answer::Swallow);
         }
         // The program's own handler may execute CPUID.
@@ -59,33 +58,33 @@ impl Masker {
     }
 
     /// Answers the CPUID that the thread is at.
-    fn answer(&mut self, thread: &mut Thread) -> io::Result<()> {
+    fn answer(&mut self, thread: &mut Thread, report: &mut Report) -> io::Result<()> {
         let tid = thread.tid;
         let registers = thread.registers()?;
         let question = Question { leaf: registers.rax() as u32, subleaf: registers.rcx() as u32 };
-        let told = self.told(tid, question);
+        let told = self.told(tid, question, report);
         registers.set_rax(told.eax.into());
         registers.set_rbx(told.ebx.into());
         registers.set_rcx(told.ecx.into());
         registers.set_rdx(told.edx.into());
         registers.set_pc(registers.pc().wrapping_add(CPUID.len() as u64));
-        *self.report.answered.entry(thread.pid).or_default() += 1;
+        *report.answered.entry(thread.pid).or_default() += 1;
         Ok(())
     }
 
-    fn told(&mut self, tid: Pid, question: Question) -> Answer {
+    fn told(&mut self, tid: Pid, question: Question, report: &mut Report) -> Answer {
         let bound = bound(tid, question);
-        if let (None, Some(known)) = (&bound, self.kept.known.get(&question)) {
+        if let (None, Some(known)) = (&bound, self.known.get(&question)) {
             return *known;
         }
         let raw = ask(question, bound.as_ref());
-        let told = answer(question, raw, self.kept.highest, self.kept.withheld);
-        if bound.is_none() && self.kept.known.len() < MOST_KNOWN {
-            self.kept.known.insert(question, told);
+        let told = answer(question, raw, self.highest, self.withheld);
+        if bound.is_none() && self.known.len() < MOST_KNOWN {
+            self.known.insert(question, told);
         }
         if told != raw {
-            let hidden = hidden(question, raw, self.kept.highest, self.kept.withheld);
-            self.report.hidden = self.report.hidden.union(hidden);
+            let hidden = hidden(question, raw, self.highest, self.withheld);
+            report.hidden = report.hidden.union(hidden);
         }
         told
     }

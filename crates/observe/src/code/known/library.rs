@@ -1,12 +1,10 @@
-//! Which library is at work, and what of its work is none that anybody asked about. Labels for reports: never a proof.
+//! The libraries that are known, and the texts and names by which they are.
 
 use std::fmt;
 
 use memchr::memmem::Finder;
 
-use super::image::Image;
-use super::parallel;
-use super::unwind::Caller;
+use crate::code::parallel;
 
 /// A library that is in an image, or is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +50,7 @@ const TEXTS: &[(&str, bool, &str)] = &[
 ];
 
 /// How the file's name begins, for those that say nothing in their data.
-const FILES: &[(&str, &str)] = &[
+pub(super) const FILES: &[(&str, &str)] = &[
     ("libcrypto", "OpenSSL"),
     ("libsodium", "libsodium"),
     ("libnettle", "nettle"),
@@ -91,16 +89,6 @@ const FUNCTIONS: &[(&str, &str)] = &[
     ("StubRoutines::", "HotSpot"),
 ];
 
-/// The libraries that an image says it is or holds. `file` is the file's name, without directories.
-pub fn libraries(file: &str, image: &Image) -> Vec<Library> {
-    let mut found = image.libraries.clone();
-    let by_name = FILES.iter().find(|(start, _)| file.starts_with(start));
-    if let Some((_, name)) = by_name.filter(|_| found.is_empty()) {
-        found.push(Library { name, version: None });
-    }
-    found
-}
-
 /// The library that a function belongs to, by its name.
 pub fn library_of(function: &str) -> Option<&'static str> {
     let function = function.trim_start_matches('<');
@@ -108,12 +96,12 @@ pub fn library_of(function: &str) -> Option<&'static str> {
 }
 
 /// The library of that name, of those that read-only data tells of.
-pub(super) fn name_of(name: &str) -> Option<&'static str> {
+pub(in crate::code) fn name_of(name: &str) -> Option<&'static str> {
     TEXTS.iter().map(|(_, _, known)| *known).find(|known| *known == name)
 }
 
 /// What read-only data tells of what an image holds itself: what it is linked to it may speak of, too.
-pub(super) fn held(parts: &[Vec<u8>], needed: &[String]) -> Vec<Library> {
+pub(in crate::code) fn held(parts: &[Vec<u8>], needed: &[String]) -> Vec<Library> {
     let is_linked = |library: &Library| {
         let mut files = FILES.iter().filter(|(_, name)| *name == library.name);
         files.any(|(start, _)| needed.iter().any(|file| file.starts_with(start)))
@@ -157,75 +145,6 @@ fn version(text: &[u8]) -> Option<Box<str>> {
         .then(|| version.into())
 }
 
-/// Work with the same instructions that nobody means who asks whether a program encrypts in hardware.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Noise {
-    /// Hash tables that mix their keys with AES rounds.
-    HashTable,
-    /// A random generator that is built on a cipher or a hash.
-    Randomness,
-    /// A checksum.
-    Checksum,
-}
-
-impl Noise {
-    /// What it is, for people.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Noise::HashTable => "hash tables",
-            Noise::Randomness => "random generator",
-            Noise::Checksum => "checksums",
-        }
-    }
-}
-
-const HASH_TABLES: &[&str] =
-    &["aeshash", "runtime.memhash", "runtime.strhash", "runtime.nilinterhash", "ahash::"];
-const RANDOMNESS: &[&str] = &[
-    "drbg",
-    "DRBG",
-    "RAND_",
-    "gnutls_rnd",
-    "gcry_random",
-    "gcry_create_nonce",
-    "randombytes",
-    "CRYPTO_sysrand",
-    "BCM_rand",
-    "RNG_",
-    "crypto/rand.",
-    "sysrand",
-    "yarrow256",
-];
-const CHECKSUMS: &[&str] =
-    &["crc32", "CRC32", "crc64", "crc_", "_crc", "adler32", "StubRoutines::updateBytes"];
-
-/// What names of functions say that compute in GCM's field, or in those of elliptic curves.
-const FIELDS: &[&str] = &["ghash", "GHASH", "gcm", "GCM", "polyval", "POLYVAL", "gf2m", "GF2m"];
-
-/// Whether a function's name says that it multiplies without carries for a cipher or a curve.
-pub fn is_field_arithmetic(function: &str) -> bool {
-    FIELDS.iter().any(|word| function.contains(word))
-}
-
-/// What noise a function makes, by its name.
-pub fn noise(function: &str) -> Option<Noise> {
-    let speaks_of = |words: &[&str]| words.iter().any(|word| function.contains(word));
-    if speaks_of(HASH_TABLES) {
-        Some(Noise::HashTable)
-    } else if speaks_of(RANDOMNESS) {
-        Some(Noise::Randomness)
-    } else if speaks_of(CHECKSUMS) {
-        Some(Noise::Checksum)
-    } else {
-        None
-    }
-}
-
-/// What noise is made where these are the callers, the innermost first: a cipher that a random generator calls is its.
-pub fn noise_among(callers: &[Caller]) -> Option<Noise> {
-    callers.iter().filter(|caller| caller.is_named).find_map(|caller| noise(caller.function.as_deref()?))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -256,18 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_is_told_from_work() {
-        for (function, expected) in [
-            ("aeshashbody", Some(Noise::HashTable)),
-            ("runtime.memhash64", Some(Noise::HashTable)),
-            ("EVP_RAND_generate", Some(Noise::Randomness)),
-            ("crypto/internal/fips140/drbg.(*Counter).update", Some(Noise::Randomness)),
-            ("_gcry_crc32_intel_pclmul", Some(Noise::Checksum)),
-            ("EVP_EncryptUpdate", None),
-            ("aesni_ctr32_encrypt_blocks", None),
-        ] {
-            assert_eq!(noise(function), expected, "{function}");
-        }
+    fn functions_name_their_library() {
         assert_eq!(library_of("crypto/internal/fips140/aes/gcm.gcmAesEnc"), Some("Go crypto"));
         assert_eq!(library_of("aws_lc_0_29_0_aes_hw_encrypt"), Some("AWS-LC"));
     }
