@@ -51,6 +51,7 @@ mod modules;
 mod notes;
 mod origin;
 mod space;
+mod verdicts;
 mod watch;
 
 pub use findings::{Findings, Mode, Question, Verdict};
