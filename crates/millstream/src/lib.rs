@@ -44,8 +44,13 @@
 //! index memory by, keys or data; [`Kernel::timing`](kernel::Kernel::timing) tells.
 #![deny(unsafe_code)]
 
+mod grant;
+mod heap;
 pub mod isolated;
+mod key;
+mod link;
 pub mod queue;
+mod refusal;
 
 use std::fmt;
 use std::sync::OnceLock;

@@ -5,16 +5,17 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use millstream_protocol as protocol;
 use millstream_shm::{Doorbell, Mapping, Memory, Rings, Socket};
 use protocol::{Message, Reply, Request, Wanted};
 
-use super::link::{Link, Received};
+use super::Accelerator;
 use super::local::Local;
-use super::{Accelerator, FALLBACKS, GrantInfo, Place};
+use crate::grant::GrantInfo;
+use crate::link::{Link, Received};
+use crate::queue::Config;
 
 /// How long a service may take to start a worker in place of one that died.
 const RESTART: Duration = Duration::from_secs(1);
@@ -227,6 +228,16 @@ fn remedy(why: protocol::Refusal) -> &'static str {
     }
 }
 
+impl Accelerator {
+    /// Asks for a grant as it usually is: [`Attach::default`].
+    ///
+    /// # Errors
+    /// [`AttachError`].
+    pub fn attach() -> Result<Self, AttachError> {
+        Attach::default().attach()
+    }
+}
+
 impl Attach {
     /// Asks for a grant: one round trip. Where a worker has just died it waits, up to a second, for the next one.
     ///
@@ -276,21 +287,33 @@ impl Attach {
     /// As for [`Attach::attach`]; [`Fallback`] has no part in it.
     pub fn attach_over(&self, connection: &Connection) -> Result<Accelerator, AttachError> {
         let link = self.ask(connection.socket.clone(), &connection.path)?;
-        Ok(Accelerator(Place::Worker(Arc::new(link))))
+        Ok(Accelerator::of_worker(link))
     }
 
     fn attach_once(&self) -> Result<Accelerator, AttachError> {
         match self.reach(|socket, path| self.is_trusted(socket, path)) {
             Ok((socket, path)) => {
                 let link = self.ask(Arc::new(socket), &path)?;
-                Ok(Accelerator(Place::Worker(Arc::new(link))))
+                Ok(Accelerator::of_worker(link))
             }
             Err(error) if self.fallback == Fallback::InProcess && is_absence(&error) => {
-                let local = Local::new(self).map_err(|error| AttachError::InProcess(Box::new(error)))?;
-                FALLBACKS.fetch_add(1, Ordering::Relaxed);
-                Ok(Accelerator(Place::Here(Arc::new(local))))
+                let local = Local::new(&self.in_process(), self.queues.max(1));
+                let local = local.map_err(|error| AttachError::InProcess(Box::new(error)))?;
+                Ok(Accelerator::fall_back(local))
             }
             Err(error) => Err(error),
+        }
+    }
+
+    /// Returns the size of a queue of this process that takes the service's place.
+    fn in_process(&self) -> Config {
+        let usual = Config::default();
+        let or = |given: usize, usual: usize| if given == 0 { usual } else { given };
+        Config {
+            depth: or(self.depth, usual.depth).next_power_of_two().min(1 << 16),
+            arena_bytes: or(self.arena_bytes as usize, usual.arena_bytes as usize) as u32,
+            key_slots: or(self.key_slots, usual.key_slots),
+            weight: 1,
         }
     }
 

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use millstream_protocol::KeyRefusal;
 use zeroize::Zeroizing;
 
-use super::{Attach, Exportable, GrantInfo, GrantState};
 use crate::Error;
 use crate::cwq::Algorithm;
-use crate::queue::fill_with_random;
-use crate::queue::{AcceleratorThread, Config, KeyHandle, KeyOptions, Queue, ThreadConfig, ThreadGrant};
+use crate::grant::{GrantInfo, GrantState};
+use crate::key::{Exportable, KeyHandle, KeyOptions, fill_with_random};
+use crate::queue::{AcceleratorThread, Config, Queue, ThreadConfig, ThreadGrant};
 
 /// The longest key that is made here: more than any algorithm wants.
 const LONGEST: usize = 4096;
@@ -27,18 +27,10 @@ pub(super) struct Local {
 }
 
 impl Local {
-    pub(super) fn new(wanted: &Attach) -> Result<Self, Error> {
-        let usual = Config::default();
-        let or = |given: usize, usual: usize| if given == 0 { usual } else { given };
-        let config = Config {
-            depth: or(wanted.depth, usual.depth).next_power_of_two().min(1 << 16),
-            arena_bytes: or(wanted.arena_bytes as usize, usual.arena_bytes as usize) as u32,
-            key_slots: or(wanted.key_slots, usual.key_slots),
-            weight: 1,
-        };
-        let queues = wanted.queues.max(1);
+    /// Starts an accelerator's thread, for that many queues of that size.
+    pub(super) fn new(config: &Config, queues: u32) -> Result<Self, Error> {
         let thread = AcceleratorThread::spawn(crate::features()?, ThreadConfig::default())?;
-        let grant = thread.grant(&config, queues as usize)?;
+        let grant = thread.grant(config, queues as usize)?;
         let info = GrantInfo {
             id: 0,
             queues,

@@ -13,9 +13,9 @@ use millstream_cwq::ring::{Consumer, Producer, SLEEP_WORD};
 use millstream_cwq::{Completion, ControlWord, Status};
 use millstream_shm as shm;
 
-use super::{Buffer, Driver, Parts, Queue, Refusal, RingMemory};
-use crate::Error;
-use crate::isolated::{Link, Parked};
+use super::parts::RingMemory;
+use crate::link::Link;
+use crate::refusal::Refusal;
 
 type Submissions = Producer<RingMemory, { ControlWord::WORDS }>;
 type Completions = Consumer<RingMemory, { Completion::WORDS }>;
@@ -29,9 +29,6 @@ const ENDING: Duration = Duration::from_millis(1);
 /// Polls in vain between two looks at the broker's socket.
 const POLLS: u32 = 1 << 16;
 
-/// How long a queue that is dropped waits for what is in flight.
-const LEAVING: Duration = Duration::from_secs(1);
-
 /// A queue's side of a worker.
 pub(super) struct Isolated {
     link: Arc<Link>,
@@ -43,6 +40,17 @@ pub(super) struct Isolated {
 }
 
 impl Isolated {
+    pub(super) fn new(link: Arc<Link>, index: u32) -> Self {
+        let patience = Patience { spin: link.spin(), failed: 0 };
+        Isolated { link, index, polls: 0, patience, watcher: None }
+    }
+
+    /// Ends the thread that sleeps for tasks. Returns the grant, and which of its queues this is.
+    pub(super) fn leave(&mut self) -> (Arc<Link>, u32) {
+        self.watcher = None;
+        (self.link.clone(), self.index)
+    }
+
     /// The grant.
     pub(super) fn link(&self) -> &Arc<Link> {
         &self.link
@@ -96,7 +104,7 @@ impl Isolated {
         match completions.ready() {
             Ok(0) => self.link.look_at_service(),
             Ok(_) => {}
-            Err(_) => self.link.is_gone(),
+            Err(_) => self.link.mark_gone(),
         }
     }
 
@@ -281,87 +289,5 @@ impl Drop for Watcher {
             // It runs wakers, which may panic; that is their affair.
             let _ = thread.join();
         }
-    }
-}
-
-impl Queue {
-    /// The next queue of a grant.
-    pub(crate) fn isolated(link: &Arc<Link>) -> Result<Queue, Error> {
-        if let Some(why) = link.refusal() {
-            return Err(why.into());
-        }
-        let parked = link.take_queue().ok_or(Error::QueuesTaken)?;
-        let Parked { index, position } = parked;
-        let depth = link.grant().depth;
-        match Parts::over(link.heap.clone(), &link.rings, link.layout, index, depth, position) {
-            Ok(parts) => {
-                let patience = Patience { spin: link.spin(), failed: 0 };
-                let link = link.clone();
-                let isolated = Isolated { link, index, polls: 0, patience, watcher: None };
-                Ok(parts.queue(Driver::Isolated(Box::new(isolated))))
-            }
-            Err(error) => {
-                link.park_queue(parked);
-                Err(error)
-            }
-        }
-    }
-
-    /// Whether the worker has words of this queue, or completions of it are in the ring.
-    fn is_busy(&self) -> bool {
-        self.cancels > 0 || self.slots.iter().any(|slot| slot.live)
-    }
-
-    /// Before the buffers of operations in flight are free again the worker must have done with them: takes back what
-    /// has not begun, and waits for the rest. What does not end in time is abandoned. A queue with nothing in
-    /// flight goes back to its grant.
-    pub(super) fn leave_worker(&mut self) {
-        let Driver::Isolated(isolated) = &mut self.driver else { return };
-        isolated.watcher = None;
-        let (link, index) = (isolated.link.clone(), isolated.index);
-        if link.refusal() == Some(Refusal::Forked) {
-            return;
-        }
-        for slot in 0..self.slots.len() {
-            let generation = self.slots[slot].generation;
-            self.detach(super::Ticket::new(slot as u32, generation));
-        }
-        let until = Instant::now() + LEAVING;
-        while self.is_busy() && Instant::now() < until {
-            // All are detached, so what has ended is dropped in there.
-            let over = self.drive();
-            while let Some(done) = if over { self.last() } else { self.reap() } {
-                drop(done);
-            }
-            if over {
-                break;
-            }
-            if self.is_busy()
-                && let Driver::Isolated(isolated) = &mut self.driver
-            {
-                isolated.park(&mut self.completions);
-            }
-        }
-        if self.is_busy() && !link.is_settled() {
-            self.abandon();
-            return;
-        }
-        self.completions.release();
-        if link.refusal().is_none() && !self.is_busy() {
-            link.park_queue(Parked {
-                index,
-                position: (self.submissions.position(), self.completions.position()),
-            });
-        }
-    }
-
-    /// Leaves to the worker what it may still write to.
-    #[cold]
-    fn abandon(&mut self) {
-        for slot in &mut self.slots {
-            let rare = slot.rare.iter_mut().flat_map(|rare| rare.more.iter_mut().chain(&mut rare.extra));
-            slot.source.iter_mut().chain(&mut slot.destination).chain(rare).for_each(Buffer::abandon);
-        }
-        self.places.abandon();
     }
 }

@@ -2,41 +2,13 @@
 
 use std::fmt;
 
-use millstream_accelerator::{Checksum, Handle, algorithm_of, hash_of};
+use millstream_accelerator::{Checksum, algorithm_of, hash_of};
 use millstream_cwq::{Algorithm, ControlWord, Flags, Opcode};
 
-use super::buffer::Buffer;
+use super::Buffers;
 use crate::hash::Hash;
-
-/// A key in a slot of a queue's accelerator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct KeyHandle {
-    pub(crate) handle: Handle,
-    pub(crate) algorithm: Algorithm,
-}
-
-impl KeyHandle {
-    /// What it is a key for.
-    pub fn algorithm(&self) -> Algorithm {
-        self.algorithm
-    }
-
-    /// It as a number, for faces in other languages; never 0.
-    #[inline(always)]
-    pub fn to_bits(self) -> u64 {
-        u64::from(self.handle.to_bits()) << 32 | self.algorithm as u64
-    }
-
-    /// It from its number; none where that is of no handle. An accelerator refuses those of keys that it does not have.
-    #[inline(always)]
-    pub fn from_bits(bits: u64) -> Option<Self> {
-        let algorithm = Algorithm::from_code(u8::try_from(bits as u32).ok()?)?;
-        if algorithm == Algorithm::None {
-            return None;
-        }
-        Some(KeyHandle { handle: Handle::from_bits((bits >> 32) as u32), algorithm })
-    }
-}
+use crate::heap::Buffer;
+use crate::key::KeyHandle;
 
 /// Which key a request is under.
 #[derive(Clone, Copy)]
@@ -68,17 +40,23 @@ impl RequestKey<'_> {
 ///
 /// Output never goes over input: where an operation has a destination, it is a buffer of its own.
 pub struct Request<'a> {
-    pub(crate) word: ControlWord,
-    pub(crate) key: Option<RequestKey<'a>>,
-    pub(crate) mac_key: Option<RequestKey<'a>>,
-    pub(crate) iv: &'a [u8],
+    pub(super) word: ControlWord,
+    pub(super) parameters: Parameters<'a>,
+    pub(super) buffers: Buffers,
+}
+
+/// The parts of a request that the word does not tell of before it is submitted.
+#[derive(Clone, Copy)]
+pub(super) struct Parameters<'a> {
+    pub(super) key: Option<RequestKey<'a>>,
+    pub(super) mac_key: Option<RequestKey<'a>>,
+    pub(super) iv: &'a [u8],
     /// Associated data, or the mid-state before.
-    pub(crate) aad: &'a [u8],
+    pub(super) aad: &'a [u8],
     /// The tag to compare with.
-    pub(crate) tag: &'a [u8],
-    /// Whether a message is left off after it.
-    pub(crate) leaves_state: bool,
-    pub(crate) buffers: Buffers,
+    pub(super) tag: &'a [u8],
+    /// True when the message goes on after this piece of it.
+    pub(super) leaves_state: bool,
 }
 
 /// Where a piece of an object of an AEAD begins.
@@ -90,70 +68,27 @@ pub enum Piece<'a> {
     Next(&'a [u8]),
 }
 
-/// The buffers that go with a request, and come back with its end.
-#[derive(Debug, Default)]
-pub struct Buffers {
-    /// The input.
-    pub source: Option<Buffer>,
-    /// The output.
-    pub destination: Option<Buffer>,
-    pub(crate) rare: Option<Box<Rare>>,
-}
-
-/// In a box of its own, because it is seldom there and a request is moved often.
-#[derive(Debug, Default)]
-pub(crate) struct Rare {
-    /// More input.
-    pub(crate) more: Vec<Buffer>,
-    /// Keys that are carried, an initialisation vector or associated data that is too long for its place, a gather list:
-    /// what lives as long as the operation.
-    pub(crate) extra: Vec<Buffer>,
-    /// The mid-state after a piece of a message.
-    pub(crate) state: Vec<u8>,
-}
-
-impl Buffers {
-    /// The buffer beside whose bytes an initialisation vector and a tag lie.
-    #[inline(always)]
-    pub(crate) fn home(&self) -> Option<&Buffer> {
-        self.destination.as_ref().or(self.source.as_ref())
-    }
-
-    pub(crate) fn state(&self) -> &[u8] {
-        self.rare.as_ref().map_or(&[], |rare| rare.state.as_slice())
-    }
-
-    /// More input, read after `source` as if it were one with it.
-    #[inline(always)]
-    pub fn more(&self) -> &[Buffer] {
-        self.rare.as_ref().map_or(&[], |rare| rare.more.as_slice())
-    }
-
-    /// Takes the buffers of more input out.
-    pub fn take_more(&mut self) -> Vec<Buffer> {
-        self.rare.take().map_or_else(Vec::new, |rare| rare.more)
-    }
-}
-
 impl<'a> Request<'a> {
     #[inline(always)]
     fn new(opcode: Opcode, source: Option<Buffer>, destination: Option<Buffer>) -> Self {
         Request {
             word: ControlWord { opcode: opcode as u8, ..ControlWord::EMPTY },
-            key: None,
-            mac_key: None,
-            iv: &[],
-            aad: &[],
-            tag: &[],
-            leaves_state: false,
-            buffers: Buffers { source, destination, rare: None },
+            parameters: Parameters {
+                key: None,
+                mac_key: None,
+                iv: &[],
+                aad: &[],
+                tag: &[],
+                leaves_state: false,
+            },
+            buffers: Buffers { source, destination, cold: None },
         }
     }
 
     #[inline(always)]
     fn keyed(mut self, key: RequestKey<'a>) -> Self {
         self.word.algorithm = key.algorithm() as u8;
-        self.key = Some(key);
+        self.parameters.key = Some(key);
         self
     }
 
@@ -194,7 +129,7 @@ impl<'a> Request<'a> {
         destination: Buffer,
     ) -> Self {
         let mut request = Request::new(Opcode::Cipher, Some(source), Some(destination)).keyed(key.into());
-        request.iv = iv;
+        request.parameters.iv = iv;
         request
     }
 
@@ -220,7 +155,8 @@ impl<'a> Request<'a> {
     ) -> Self {
         let mut request = Request::new(Opcode::Aead, Some(source), Some(destination)).keyed(key.into());
         request.word.mac_len = 16;
-        Request { iv: nonce, aad, ..request }
+        (request.parameters.iv, request.parameters.aad) = (nonce, aad);
+        request
     }
 
     /// The same, under a nonce that the accelerator makes: [`Done::nonce`](super::Done::nonce). The key must have been made so:
@@ -267,7 +203,7 @@ impl<'a> Request<'a> {
     fn expecting(mut self, tag: &'a [u8]) -> Self {
         // A length that is too great for the field is too great for any tag.
         self.word.mac_len = tag.len().min(255) as u8;
-        self.tag = tag;
+        self.parameters.tag = tag;
         self
     }
 
@@ -294,7 +230,7 @@ impl<'a> Request<'a> {
     /// Takes up a message at a mid-state, or begins one.
     fn after(mut self, before: Option<&'a [u8]>) -> Self {
         match before {
-            Some(state) => self.aad = state,
+            Some(state) => self.parameters.aad = state,
             None => self.word.flags |= Flags::FIRST,
         }
         self
@@ -303,7 +239,7 @@ impl<'a> Request<'a> {
     /// Leaves the message off, so there is no tag.
     fn leaving(mut self) -> Self {
         self.word.mac_len = 0;
-        self.leaves_state = true;
+        self.parameters.leaves_state = true;
         self
     }
 
@@ -486,7 +422,8 @@ impl<'a> Request<'a> {
         request.word.hash = mac.algorithm() as u8;
         request.word.mac_len = hash_len(mac.algorithm()).unwrap_or(0);
         request.word.aad_len = clear;
-        Request { iv, mac_key: Some(mac), ..request }
+        (request.parameters.iv, request.parameters.mac_key) = (iv, Some(mac));
+        request
     }
 
     /// Compares the HMAC of all of `source` with `tag`; if it is right, copies the first `clear` bytes and
@@ -518,14 +455,14 @@ impl<'a> Request<'a> {
     /// The initialisation vector, for what takes one and was not asked for it: COUNT and FRESH of KASUMI F9.
     #[inline(always)]
     pub fn with_iv(mut self, iv: &'a [u8]) -> Self {
-        self.iv = iv;
+        self.parameters.iv = iv;
         self
     }
 
     /// More input: these buffers are read after the source as if they were one with it. The destination is as
     /// long as all together.
     pub fn and_then(mut self, more: Vec<Buffer>) -> Self {
-        self.buffers.rare.get_or_insert_default().more = more;
+        self.buffers.cold.get_or_insert_default().more = more;
         self
     }
 }
@@ -550,19 +487,5 @@ impl fmt::Debug for Request<'_> {
         let (opcode, algorithm) =
             (Opcode::from_code(self.word.opcode), Algorithm::from_code(self.word.algorithm));
         write!(f, "Request({opcode:?}, {algorithm:?}, {:?})", self.buffers)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn handles_come_back_from_their_numbers() {
-        let handle = KeyHandle { handle: Handle::from_bits(0xffff_0003), algorithm: Algorithm::AesGcm };
-        assert_eq!(KeyHandle::from_bits(handle.to_bits()), Some(handle));
-        for bits in [0, 3 << 32, 0x3_0000_0017, 0x3_0000_0115] {
-            assert_eq!(KeyHandle::from_bits(bits), None, "{bits:x}");
-        }
     }
 }

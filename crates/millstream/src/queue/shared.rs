@@ -15,8 +15,12 @@ use std::time::Instant;
 
 use millstream_cwq::Algorithm;
 
-use super::{Buffer, Done, Driver, KeyHandle, KeyOptions, Queue, Refusal, Refused, Request, Ticket};
+use super::driver::Driver;
+use super::{Done, Queue, Refused, Request, Ticket};
 use crate::Error;
+use crate::heap::Buffer;
+use crate::key::{KeyHandle, KeyOptions};
+use crate::refusal::Refusal;
 
 /// What became of an operation whose owner is elsewhere.
 #[derive(Default)]

@@ -12,17 +12,8 @@ use zeroize::Zeroizing;
 use super::Link;
 use crate::Error;
 use crate::cwq::Algorithm;
-use crate::queue::{KeyHandle, KeyOptions, Refusal};
-
-/// Whether the bytes of a key can be had back.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Exportable {
-    /// Never.
-    #[default]
-    No,
-    /// By [`Accelerator::export_key`](super::Accelerator::export_key).
-    Yes,
-}
+use crate::key::{Exportable, KeyHandle, KeyOptions};
+use crate::refusal::Refusal;
 
 /// Between two looks whether a full socket has room again.
 const FULL: Duration = Duration::from_millis(1);
@@ -56,7 +47,7 @@ impl Link {
         })
     }
 
-    pub(super) fn generate_key(
+    pub(crate) fn generate_key(
         &self,
         algorithm: Algorithm,
         len: usize,
@@ -75,7 +66,7 @@ impl Link {
         }
     }
 
-    pub(super) fn export_key(&self, key: KeyHandle) -> Result<Zeroizing<Vec<u8>>, Error> {
+    pub(crate) fn export_key(&self, key: KeyHandle) -> Result<Zeroizing<Vec<u8>>, Error> {
         match self.ask(&KeyRequest::Export { handle: key.handle.to_bits() })? {
             KeyReply::Exported { bytes } => Ok(Zeroizing::new(bytes.expose().to_vec())),
             other => Err(self.unexpected(&other)),
@@ -91,7 +82,7 @@ impl Link {
 
     /// Has a key destroyed, and waits for nothing: the message has no answer, and goes beside those of whoever asks
     /// about keys meanwhile.
-    pub(super) fn discard_key(&self, key: KeyHandle) {
+    pub(crate) fn discard_key(&self, key: KeyHandle) {
         // Before the lock: in a forked child it may be held for ever. A grant that has ended took its keys with it.
         if self.refusal().is_none() {
             self.discarded().push(key.handle);
@@ -127,7 +118,7 @@ impl Link {
 
     /// The worker is gone, or answers nonsense.
     fn lost(&self) -> Error {
-        self.is_gone();
+        self.mark_gone();
         Error::Queue(self.refusal().unwrap_or(Refusal::Gone))
     }
 

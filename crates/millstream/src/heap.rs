@@ -21,7 +21,7 @@ use millstream_accelerator::Arena;
 use millstream_shm::{BUFFER_HEAD, Mapping, Socket, prefetch, prefetch_write};
 use zeroize::optimization_barrier;
 
-use super::Refusal;
+use crate::refusal::{LONGEST_BUFFER, Refusal};
 
 /// What is handed out is whole cache lines.
 const LINE: usize = 64;
@@ -31,8 +31,8 @@ const LINE: usize = 64;
 const HEAD: usize = BUFFER_HEAD;
 const _: () = assert!(HEAD == 2 * LINE);
 
-/// The most bytes of one buffer: with its head it ends inside an arena of 4 GiB.
-pub(super) const LONGEST: usize = u32::MAX as usize - HEAD;
+// With its head the longest buffer ends inside an arena of 4 GiB.
+const _: () = assert!(LONGEST_BUFFER == u32::MAX as usize - HEAD);
 
 /// The longest initialisation vector that has its line, and the longest tag, in bytes.
 pub(crate) const SMALL: usize = LINE;
@@ -116,7 +116,7 @@ impl Heap {
     pub(crate) fn buffer(self: &Arc<Self>, len: usize) -> Result<Buffer, Refusal> {
         // What follows is computed in a `usize` and kept in a `u32`: a length that either can't hold would become a
         // short piece of the arena with a long slice over it.
-        if len > LONGEST {
+        if len > LONGEST_BUFFER {
             return Err(Refusal::BufferLength);
         }
         let needed = (HEAD + len).div_ceil(LINE);
@@ -350,16 +350,16 @@ mod tests {
         let heap = Heap::private(64 * 1024, false).unwrap();
         let wraps =
             [usize::MAX, usize::MAX - 1, usize::MAX - HEAD + 1, usize::MAX - HEAD, usize::MAX / 2 + 1];
-        let cut = [u32::MAX as usize, LONGEST + 1];
+        let cut = [u32::MAX as usize, LONGEST_BUFFER + 1];
         #[cfg(target_pointer_width = "64")]
         let cut = cut.into_iter().chain([1 << 32, (1 << 32) + 1, (1 << 32) + HEAD]);
         for len in wraps.into_iter().chain(cut) {
             let refused = heap.buffer(len).unwrap_err();
             assert_eq!(refused, Refusal::BufferLength, "{len}");
-            assert!(refused.to_string().contains(&LONGEST.to_string()), "{refused}");
+            assert!(refused.to_string().contains(&LONGEST_BUFFER.to_string()), "{refused}");
         }
         // One that may be had somewhere, but not here.
-        assert_eq!(heap.buffer(LONGEST).unwrap_err(), Refusal::ArenaFull);
+        assert_eq!(heap.buffer(LONGEST_BUFFER).unwrap_err(), Refusal::ArenaFull);
         for len in [1, LINE - 1, LINE, 4096, 20_000] {
             let mut buffer = heap.buffer(len).unwrap();
             assert_eq!(buffer.len(), len);

@@ -1,20 +1,59 @@
 //! What a key is for, when it is put in a slot.
 
-use millstream_accelerator::{InsertError, NonceCounter, Nonces as Made, PreparedKey, Purpose};
+use millstream_accelerator::{Handle, InsertError, NonceCounter, Nonces as Made, PreparedKey, Purpose};
 use millstream_cpu::Features;
 use millstream_cwq::{Algorithm, UsageError, Usages};
 use millstream_protocol::{KeyPurpose, KeyRefusal};
 
 use crate::Error;
-use crate::isolated::Exportable;
+
+/// A key in a slot of a queue's accelerator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct KeyHandle {
+    pub(crate) handle: Handle,
+    pub(crate) algorithm: Algorithm,
+}
+
+impl KeyHandle {
+    /// What it is a key for.
+    pub fn algorithm(&self) -> Algorithm {
+        self.algorithm
+    }
+
+    /// It as a number, for faces in other languages; never 0.
+    #[inline(always)]
+    pub fn to_bits(self) -> u64 {
+        u64::from(self.handle.to_bits()) << 32 | self.algorithm as u64
+    }
+
+    /// It from its number; none where that is of no handle. An accelerator refuses those of keys that it does not have.
+    #[inline(always)]
+    pub fn from_bits(bits: u64) -> Option<Self> {
+        let algorithm = Algorithm::from_code(u8::try_from(bits as u32).ok()?)?;
+        if algorithm == Algorithm::None {
+            return None;
+        }
+        Some(KeyHandle { handle: Handle::from_bits((bits >> 32) as u32), algorithm })
+    }
+}
+
+/// Says whether the bytes of a key can be had back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Exportable {
+    /// Never.
+    #[default]
+    No,
+    /// By [`Accelerator::export_key`](crate::isolated::Accelerator::export_key).
+    Yes,
+}
 
 /// Where the nonces come from under which a key of an AEAD seals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Nonces {
-    /// From each request: [`Request::seal`](super::Request::seal).
+    /// From each request: [`Request::seal`](crate::queue::Request::seal).
     #[default]
     Given,
-    /// From the accelerator: [`Request::seal_with_made_nonce`](super::Request::seal_with_made_nonce). It refuses given ones, so
+    /// From the accelerator: [`Request::seal_with_made_nonce`](crate::queue::Request::seal_with_made_nonce). It refuses given ones, so
     /// that no mistake and nobody who took over this process can have one nonce twice. Opening takes a nonce as ever.
     ///
     /// Of a key that was generated and is not exportable it is 32 random bits and a counter of 64 bits (SP 800-38D §8.2.1). Any
@@ -133,4 +172,18 @@ pub(crate) fn fill_with_random(mut bytes: &mut [u8]) -> Result<(), Error> {
         bytes = &mut std::mem::take(&mut bytes)[got?..];
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn handles_come_back_from_their_numbers() {
+        let handle = KeyHandle { handle: Handle::from_bits(0xffff_0003), algorithm: Algorithm::AesGcm };
+        assert_eq!(KeyHandle::from_bits(handle.to_bits()), Some(handle));
+        for bits in [0, 3 << 32, 0x3_0000_0017, 0x3_0000_0115] {
+            assert_eq!(KeyHandle::from_bits(bits), None, "{bits:x}");
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! What a grant's client holds of it: the mapped memory, the sockets, and what is known of its end.
 
+mod keys;
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -9,21 +11,22 @@ use millstream_accelerator::Handle;
 use millstream_protocol::{STATE_LIVE, STATE_REVOKED};
 use millstream_shm::{self as shm, Doorbell, Mapping, Rings, Socket, Words};
 
-use super::{GrantInfo, GrantState};
-use crate::queue::{Heap, Refusal};
+use crate::grant::{GrantInfo, GrantState};
+use crate::heap::Heap;
+use crate::refusal::Refusal;
 
 /// How long after a grant's end its worker may still be busy with words it took. Then what it writes is given up for
 /// lost.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// What came with a grant.
-pub(super) struct Received {
-    pub(super) arena: Arc<Mapping>,
-    pub(super) rings: Arc<Mapping>,
-    pub(super) state: Arc<Mapping>,
-    pub(super) doorbell: Doorbell,
-    pub(super) keys: Socket,
-    pub(super) service: Arc<Socket>,
+pub(crate) struct Received {
+    pub(crate) arena: Arc<Mapping>,
+    pub(crate) rings: Arc<Mapping>,
+    pub(crate) state: Arc<Mapping>,
+    pub(crate) doorbell: Doorbell,
+    pub(crate) keys: Socket,
+    pub(crate) service: Arc<Socket>,
 }
 
 /// A queue of a grant that nobody has: its number, and where its rings stand.
@@ -45,12 +48,12 @@ pub(crate) struct Link {
     noticed: OnceLock<Instant>,
     /// Buffers have it too: when it is closed, the broker gives their memory back to the system.
     service: Arc<Socket>,
-    pub(super) keys: Socket,
+    keys: Socket,
     /// Answers to requests about keys that came too late, or are still to come.
-    pub(super) owed: Mutex<u32>,
+    owed: Mutex<u32>,
     /// Keys that are to be destroyed and that the worker was not told of.
-    pub(super) discarded: Mutex<Vec<Handle>>,
-    pub(super) limit: Duration,
+    discarded: Mutex<Vec<Handle>>,
+    limit: Duration,
     spin: Duration,
     demote_from: usize,
     pub(crate) doorbell: Doorbell,
@@ -63,7 +66,7 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    pub(super) fn new(
+    pub(crate) fn new(
         received: Received,
         layout: Rings,
         info: GrantInfo,
@@ -100,7 +103,7 @@ impl Link {
         &self.info
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
@@ -112,7 +115,7 @@ impl Link {
         self.demote_from
     }
 
-    pub(super) fn state(&self) -> GrantState {
+    pub(crate) fn state(&self) -> GrantState {
         self.look_at_service();
         match self.refusal() {
             None => GrantState::Live,
@@ -142,7 +145,7 @@ impl Link {
     }
 
     /// The worker is not to be reckoned with any more, whatever the state page says.
-    pub(crate) fn is_gone(&self) {
+    pub(crate) fn mark_gone(&self) {
         self.gone.store(true, Ordering::Relaxed);
     }
 
@@ -150,7 +153,7 @@ impl Link {
     #[cold]
     pub(crate) fn look_at_service(&self) {
         if shm::forks() == self.forks && self.service.is_closed() {
-            self.is_gone();
+            self.mark_gone();
         }
     }
 

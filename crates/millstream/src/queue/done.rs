@@ -1,0 +1,47 @@
+//! The end of an operation.
+
+use millstream_cwq::{ControlWord, Status};
+
+use super::{Buffers, Ticket};
+
+/// The end of an operation.
+#[derive(Debug)]
+pub struct Done {
+    /// The operation that has ended.
+    pub ticket: Ticket,
+    /// The status that it ended with.
+    pub result: Result<(), Status>,
+    /// The checksum, if the operation was to take one.
+    pub value: u32,
+    /// The buffers that went with the request.
+    pub buffers: Buffers,
+    pub(super) tag_len: u8,
+    pub(super) made_nonce: bool,
+}
+
+impl Done {
+    /// Returns the digest or tag, if the operation was to compute one. It lies beside the output, or beside the input
+    /// where there is no output: once that buffer is taken out, it is not here any more.
+    #[inline]
+    pub fn tag(&self) -> &[u8] {
+        match self.buffers.home() {
+            Some(buffer) => &buffer.tag()[..usize::from(self.tag_len)],
+            None => &[],
+        }
+    }
+
+    /// Returns the nonce that the accelerator made, if it was asked to: 12 bytes. It lies beside the output, as the tag
+    /// does.
+    #[inline]
+    pub fn nonce(&self) -> &[u8] {
+        match self.buffers.home() {
+            Some(buffer) if self.made_nonce => &buffer.iv()[..ControlWord::MADE_NONCE_BYTES as usize],
+            _ => &[],
+        }
+    }
+
+    /// Returns the mid-state after a piece of a message.
+    pub fn state(&self) -> &[u8] {
+        self.buffers.state()
+    }
+}

@@ -1,0 +1,290 @@
+//! The way of a request into the ring.
+
+use millstream_accelerator::MAX_PIECES;
+use millstream_cwq::{ControlWord, Flags};
+use millstream_shm::{prefetch_words, share};
+
+use super::buffers::{Buffers, ColdParts, Refused};
+use super::parts::{AAD, STATE};
+use super::request::{Parameters, Request, RequestKey};
+use super::{Queue, Ticket, trace};
+use crate::heap::{Buffer, SMALL};
+use crate::refusal::Refusal;
+
+/// The fewest bytes of input that are handed over to the accelerator's core. Handing them over takes this thread longer
+/// than it takes the accelerator to fetch them, so it is done only where this thread has time: where it has no output to
+/// fetch itself.
+const HANDED_OVER: usize = 512;
+
+/// The number of operations in flight from which on requests are shown to the accelerator that many at a time.
+const HANDFUL: usize = 8;
+
+/// The longest initialisation vector that a control word can tell of, in bytes.
+const LONGEST_IV: usize = u8::MAX as usize;
+
+/// A request's few parts that don't fit the common case, if it has any.
+type Cold = Option<Box<ColdParts>>;
+
+/// What a control word says of a key.
+struct PlacedKey {
+    /// The handle, or where in the arena the key is.
+    word: u32,
+    len: u16,
+    is_carried: bool,
+}
+
+impl Queue {
+    /// Puts an operation in flight. An accelerator that sleeps is woken, and the last few of many are begun, by the next
+    /// [`Queue::poll`], [`Queue::wait`] or [`Queue::flush`].
+    ///
+    /// # Errors
+    /// [`Refused`], with the buffers: see [`Refusal`].
+    #[inline(always)]
+    pub fn submit(&mut self, request: Request<'_>) -> Result<Ticket, Refused> {
+        // The word stays in registers until the ring takes it: written to memory field by field and read back
+        // by the word, it would cost more than all the rest. So it, and each buffer, is a variable of its own.
+        let Request { mut word, parameters, buffers: Buffers { source, destination, mut cold } } = request;
+        let pushed = self.push(&mut word, &parameters, source.as_ref(), destination.as_ref(), &mut cold);
+        match pushed {
+            Ok(ticket) => {
+                let entry = &mut self.slots[ticket.slot() as usize];
+                self.free.pop();
+                entry.live = true;
+                entry.mac_len = if parameters.tag.is_empty() { word.mac_len } else { 0 };
+                entry.has_state = word.state != 0;
+                entry.makes_nonce = word.has(Flags::MAKE_NONCE);
+                // A free slot has no buffers, so there is nothing to drop: the compiler can't know.
+                std::mem::forget(std::mem::replace(&mut entry.source, source));
+                std::mem::forget(std::mem::replace(&mut entry.destination, destination));
+                std::mem::forget(std::mem::replace(&mut entry.cold, cold));
+                Ok(ticket)
+            }
+            Err(why) => Err(Refused { why, buffers: Buffers { source, destination, cold } }),
+        }
+    }
+
+    /// Fills the word in, and pushes it into the ring.
+    #[inline(always)]
+    fn push(
+        &mut self,
+        word: &mut ControlWord,
+        parameters: &Parameters<'_>,
+        source: Option<&Buffer>,
+        destination: Option<&Buffer>,
+        cold: &mut Cold,
+    ) -> Result<Ticket, Refusal> {
+        let slot = *self.free.last().ok_or(Refusal::Full)?;
+        if let Some(why) = self.refusal() {
+            return Err(why);
+        }
+        let bytes = self.place_source(word, source, destination.is_some(), cold)?;
+        self.place_destination(word, destination, bytes)?;
+        let foreign = |buffer: &Buffer| !buffer.is_of(&self.heap);
+        if source.is_some_and(foreign) || destination.is_some_and(foreign) {
+            return Err(Refusal::ForeignBuffer);
+        }
+        if let Some(home) = destination.or(source) {
+            self.place_iv_and_tag(word, parameters, home, cold)?;
+        }
+        self.place_aad(word, parameters.aad, slot, cold)?;
+        if parameters.leaves_state {
+            word.state = self.places.state.at() + slot * STATE as u32;
+        }
+        self.place_keys(word, parameters, cold)?;
+        let ticket = Ticket::new(slot, self.slots[slot as usize].generation);
+        word.tag = ticket.to_bits();
+        trace::submit(self.label, word, bytes as u32);
+        self.submissions.push(&word.to_words()).map_err(|_| Refusal::Gone)?;
+        self.show();
+        Ok(ticket)
+    }
+
+    /// Shows the accelerator what was pushed, now or with words that follow.
+    #[inline(always)]
+    fn show(&mut self) {
+        if self.on_other_core {
+            // That many words on, the line will have come.
+            const AHEAD: u64 = 12;
+            prefetch_words(self.submissions.place(AHEAD));
+        }
+        // An accelerator on another core has something to do while that many are in flight: it is shown more by
+        // the handful, because each look at the ring that finds a little costs both sides a cache line's way.
+        if self.in_flight() < HANDFUL || self.submissions.unpublished() >= HANDFUL as u64 {
+            self.submissions.publish();
+        }
+    }
+
+    /// Says where the input is. Returns how many bytes it has.
+    #[inline(always)]
+    fn place_source(
+        &self,
+        word: &mut ControlWord,
+        source: Option<&Buffer>,
+        has_output: bool,
+        cold: &mut Cold,
+    ) -> Result<usize, Refusal> {
+        let mut bytes = 0;
+        if let Some(source) = source {
+            bytes = source.len();
+            (word.source, word.source_len) = (source.at(), bytes as u32);
+            if self.on_other_core {
+                let from = if has_output { self.hand_over_from } else { HANDED_OVER };
+                if bytes >= from {
+                    share(source);
+                }
+            }
+        }
+        if let Some(cold) = cold
+            && !cold.more.is_empty()
+        {
+            (word.source, word.source_len, bytes) = self.gather(word.source, word.source_len, cold)?;
+            word.flags |= Flags::GATHER;
+        }
+        Ok(bytes)
+    }
+
+    /// Says where the output goes, which is as long as the input.
+    #[inline(always)]
+    fn place_destination(
+        &self,
+        word: &mut ControlWord,
+        destination: Option<&Buffer>,
+        bytes: usize,
+    ) -> Result<(), Refusal> {
+        if let Some(destination) = destination {
+            word.destination = destination.at();
+            if destination.len() != bytes {
+                return Err(Refusal::DestinationLength);
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies an initialisation vector, and a tag to compare with, to their lines beside the buffer `home`. An
+    /// accelerator leaves a nonce or a tag that it makes in the same places.
+    #[inline(always)]
+    fn place_iv_and_tag(
+        &self,
+        word: &mut ControlWord,
+        parameters: &Parameters<'_>,
+        home: &Buffer,
+        cold: &mut Cold,
+    ) -> Result<(), Refusal> {
+        let Parameters { iv, tag, .. } = parameters;
+        if tag.len() > SMALL {
+            return Err(Refusal::TooLong);
+        }
+        if iv.len() > SMALL {
+            if iv.len() > LONGEST_IV {
+                return Err(Refusal::TooLong);
+            }
+            (word.iv, word.iv_len) = (self.copy_aside(iv, cold)?, iv.len() as u8);
+        } else if !iv.is_empty() {
+            (word.iv, word.iv_len) = (home.write_iv(iv), iv.len() as u8);
+        } else if word.has(Flags::MAKE_NONCE) {
+            (word.iv, word.iv_len) = (home.write_iv(&[]), ControlWord::MADE_NONCE_BYTES as u8);
+        }
+        if word.mac_len > 0 {
+            word.mac = home.tag_at();
+            self.heap.write(word.mac, tag);
+        }
+        Ok(())
+    }
+
+    /// Copies associated data to its place, or to a buffer that lives as long as the operation.
+    #[inline(always)]
+    fn place_aad(
+        &self,
+        word: &mut ControlWord,
+        aad: &[u8],
+        slot: u32,
+        cold: &mut Cold,
+    ) -> Result<(), Refusal> {
+        if aad.is_empty() {
+            return Ok(());
+        }
+        word.aad = if aad.len() > AAD {
+            self.copy_aside(aad, cold)?
+        } else {
+            let at = self.places.aad.at() + slot * AAD as u32;
+            self.heap.write(at, aad);
+            at
+        };
+        word.aad_len = aad.len() as u32;
+        Ok(())
+    }
+
+    /// Names the keys: by their handles, or by where the request's own are.
+    #[inline(always)]
+    fn place_keys(
+        &self,
+        word: &mut ControlWord,
+        parameters: &Parameters<'_>,
+        cold: &mut Cold,
+    ) -> Result<(), Refusal> {
+        if let Some(key) = parameters.key {
+            let placed = self.place_key(key, cold)?;
+            (word.key, word.key_len) = (placed.word, placed.len);
+            if placed.is_carried {
+                word.flags |= Flags::KEY_IN_ARENA;
+            }
+        }
+        if let Some(key) = parameters.mac_key {
+            let placed = self.place_key(key, cold)?;
+            (word.mac_key, word.mac_key_len) = (placed.word, placed.len);
+            if placed.is_carried {
+                word.flags |= Flags::MAC_KEY_IN_ARENA;
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies a key that goes with the request to a buffer that lives as long as the operation.
+    #[inline(always)]
+    fn place_key(&self, key: RequestKey<'_>, cold: &mut Cold) -> Result<PlacedKey, Refusal> {
+        match key {
+            RequestKey::Slot(key) => Ok(PlacedKey { word: key.handle.to_bits(), len: 0, is_carried: false }),
+            RequestKey::Carried(_, bytes) if bytes.len() > usize::from(ControlWord::MOST_KEY_BYTES) => {
+                Err(Refusal::TooLong)
+            }
+            RequestKey::Carried(_, bytes) => {
+                let word = self.copy_aside(bytes, cold)?;
+                Ok(PlacedKey { word, len: bytes.len() as u16, is_carried: true })
+            }
+        }
+    }
+
+    /// Copies bytes to a buffer that lives as long as the operation. Returns where they are.
+    #[cold]
+    fn copy_aside(&self, bytes: &[u8], cold: &mut Cold) -> Result<u32, Refusal> {
+        let mut buffer = self.buffer(bytes.len())?;
+        buffer.copy_from_slice(bytes);
+        let at = buffer.at();
+        cold.get_or_insert_default().extra.push(buffer);
+        Ok(at)
+    }
+
+    /// Writes the gather list of a request with several buffers of input. Returns where the list is, how many pieces it
+    /// has, and how many bytes they have.
+    #[cold]
+    fn gather(&self, at: u32, len: u32, cold: &mut ColdParts) -> Result<(u32, u32, usize), Refusal> {
+        let mut pieces = vec![(at, len)];
+        for more in &cold.more {
+            if !more.is_of(&self.heap) {
+                return Err(Refusal::ForeignBuffer);
+            }
+            pieces.push((more.at(), more.len() as u32));
+        }
+        if pieces.len() > MAX_PIECES {
+            return Err(Refusal::TooLong);
+        }
+        let mut list = self.buffer(8 * pieces.len())?;
+        for (entry, (at, len)) in list.as_chunks_mut().0.iter_mut().zip(&pieces) {
+            *entry = (u64::from(*at) | u64::from(*len) << 32).to_le_bytes();
+        }
+        let bytes = pieces.iter().map(|(_, len)| *len as usize).sum();
+        let place = list.at();
+        cold.extra.push(list);
+        Ok((place, pieces.len() as u32, bytes))
+    }
+}

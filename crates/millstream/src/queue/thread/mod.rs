@@ -1,0 +1,151 @@
+//! An accelerator on a thread of its own.
+//!
+//! The thread looks at the rings of its queues; operations and completions pass without a lock and without a
+//! system call while it is awake. Everything else (new queues, keys) goes as commands through a mutex that it
+//! looks into only when it is told to.
+
+pub(super) mod client;
+mod worker;
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
+use std::thread::{self, JoinHandle};
+
+use millstream_cpu::Features;
+
+use super::driver::Driver;
+use super::parts::Parts;
+use super::{Config, Queue, ThreadConfig};
+use crate::Error;
+use crate::refusal::Refusal;
+use client::{Client, Shared};
+use worker::Worker;
+
+pub(crate) use client::ThreadGrant;
+
+/// An accelerator on a thread of its own, which serves any number of queues. When it is dropped it ends what was
+/// submitted and [flushed](Queue::flush), and the thread; operations submitted later are refused.
+///
+/// Its queues share by what their operations cost, but its turns are not bounded, as those of a worker are: all of its clients are
+/// one program, which trusts itself. An operation is executed at once, however long its object is, others wait until it is done, and
+/// whatever an arena holds can be opened. Clients that don't trust each other need
+/// workers: see [`isolated`](crate::isolated).
+///
+/// ```
+/// use millstream::hash::Hash;
+/// use millstream::queue::{AcceleratorThread, Config, Request, ThreadConfig};
+///
+/// let accelerator = AcceleratorThread::spawn(millstream::features()?, ThreadConfig::default())?;
+/// let mut queue = accelerator.queue(Config::default())?;
+/// let mut message = queue.buffer(3)?;
+/// message.copy_from_slice(b"abc");
+/// queue.submit(Request::digest(Hash::Sha256, message))?;
+/// let done = queue.wait().unwrap();
+/// assert_eq!(done.tag()[..4], [0xba, 0x78, 0x16, 0xbf]);
+/// # Ok::<(), millstream::Error>(())
+/// ```
+pub struct AcceleratorThread {
+    shared: Arc<Shared>,
+    handle: Option<JoinHandle<()>>,
+}
+
+impl AcceleratorThread {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// [`Error::Thread`] when it can't be started, or not be pinned.
+    pub fn spawn(features: Features, config: ThreadConfig) -> Result<Self, Error> {
+        millstream_shm::watch_forks().map_err(|error| Error::Thread(error.kind()))?;
+        let shared = Arc::new(Shared::new(features));
+        let (ready, started) = sync_channel(1);
+        let of_thread = shared.clone();
+        let body = move || {
+            let pinned = pin(config.cpu);
+            let go = pinned.is_ok();
+            let _ = ready.send(pinned);
+            let _end = End(of_thread.clone());
+            if go {
+                Worker::new(of_thread, config).run();
+            }
+        };
+        let handle = thread::Builder::new()
+            .name("millstream".to_owned())
+            .spawn(body)
+            .map_err(|error| Error::Thread(error.kind()))?;
+        let this = AcceleratorThread { shared, handle: Some(handle) };
+        match started.recv() {
+            Ok(Ok(())) => Ok(this),
+            Ok(Err(kind)) => Err(Error::Thread(kind)),
+            Err(_) => Err(Error::Thread(std::io::ErrorKind::Other)),
+        }
+    }
+
+    /// A new queue.
+    ///
+    /// # Errors
+    /// [`Refusal::ArenaFull`] when arena and depth together are more than 4 GiB; [`Refusal::Gone`];
+    /// [`Refusal::Forked`] in a forked child, which has no such thread.
+    pub fn queue(&self, config: Config) -> Result<Queue, Error> {
+        self.grant(&config, 1)?.queue(config.depth(), config.weight)
+    }
+
+    /// A grant for that many queues, each as deep as `config` says.
+    pub(crate) fn grant(&self, config: &Config, queues: usize) -> Result<Arc<ThreadGrant>, Error> {
+        if self.shared.is_parents() {
+            return Err(Refusal::Forked.into());
+        }
+        let heap = Parts::heap(config, queues, true)?;
+        let thread = self.handle.as_ref().map(JoinHandle::thread).ok_or(Refusal::Gone)?.clone();
+        Ok(Arc::new(ThreadGrant::add(&self.shared, thread, heap, config.key_slots)?))
+    }
+}
+
+impl Drop for AcceleratorThread {
+    fn drop(&mut self) {
+        self.shared.stop();
+        if let Some(handle) = self.handle.take() {
+            if self.shared.is_parents() {
+                // There is no such thread here to wait for.
+                std::mem::forget(handle);
+                return;
+            }
+            handle.thread().unpark();
+            // A panic of the thread has been told to its clients already.
+            let _ = handle.join();
+        }
+    }
+}
+
+impl fmt::Debug for AcceleratorThread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ended = self.shared.is_ended();
+        write!(f, "AcceleratorThread({})", if ended { "ended" } else { "running" })
+    }
+}
+
+fn pin(cpu: Option<usize>) -> Result<(), std::io::ErrorKind> {
+    cpu.map_or(Ok(()), |cpu| millstream_shm::pin(cpu).map_err(|error| error.kind()))
+}
+
+/// Says that the thread has ended, however that came. No command is left without an answer.
+struct End(Arc<Shared>);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+impl ThreadGrant {
+    /// A queue of this grant.
+    pub(crate) fn queue(self: &Arc<Self>, depth: usize, weight: u32) -> Result<Queue, Error> {
+        if self.is_parents() {
+            return Err(Refusal::Forked.into());
+        }
+        let parts = Parts::local(self.heap().clone(), depth)?;
+        let rings = (parts.submissions.clone(), parts.completions.clone());
+        let client = Client::join(self, rings, weight)?;
+        Ok(Queue::over(parts, Driver::Thread(client)))
+    }
+}

@@ -1,0 +1,39 @@
+//! The name of an operation in flight.
+
+/// Names one of a queue's operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Ticket(
+    /// The slot, and above it the slot's generation. They are one number because a load of the whole stalls when the
+    /// halves were stored apart.
+    u64,
+);
+
+impl Ticket {
+    #[inline(always)]
+    pub(super) fn new(slot: u32, generation: u32) -> Self {
+        Ticket(u64::from(slot) | u64::from(generation) << 32)
+    }
+
+    #[inline(always)]
+    pub(super) fn slot(self) -> u32 {
+        self.0 as u32
+    }
+
+    #[inline(always)]
+    pub(super) fn generation(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    /// Returns the ticket as a number, for faces in other languages. The lower half is below the queue's depth, and no
+    /// two operations in flight have the same number.
+    #[inline(always)]
+    pub fn to_bits(self) -> u64 {
+        self.0
+    }
+
+    /// Rebuilds a ticket from [`Ticket::to_bits`]. An unknown number matches no operation.
+    #[inline(always)]
+    pub fn from_bits(bits: u64) -> Self {
+        Ticket(bits)
+    }
+}
