@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use millstream_engines::{Engine, Timing, engines};
+use serde_json::Value;
 
 use crate::run::{CHECKED, command, root, run};
 
@@ -26,6 +26,7 @@ pub fn generate(check: bool) -> Result<(), String> {
     std::fs::create_dir_all(&fresh).map_err(|e| format!("{}: {e}", fresh.display()))?;
     let mut stale = Vec::new();
 
+    run(command("cargo", &["build", "--profile", CHECKED, "--package", "millstream-cli"]))?;
     let path = root().join("README.md");
     let readme = std::fs::read_to_string(&path).map_err(|e| format!("README.md: {e}"))?;
     write(&path, with_kernels(&readme)?.as_bytes(), check, &mut stale)?;
@@ -33,7 +34,6 @@ pub fn generate(check: bool) -> Result<(), String> {
     write(&root().join(HEADER), &header()?, check, &mut stale)?;
 
     std::fs::create_dir_all(fresh.join("man")).map_err(|e| format!("{}: {e}", fresh.display()))?;
-    run(command("cargo", &["build", "--profile", CHECKED, "--package", "millstream-cli"]))?;
     run(command(MILLSTREAM, &["man", "target/generated/man"]))?;
     copy_all(&fresh.join("man"), &root().join(MANUALS), check, &mut stale)?;
     for shell in ["bash", "fish", "zsh"] {
@@ -91,32 +91,34 @@ fn with_kernels(readme: &str) -> Result<String, String> {
     let missing = || "README.md: the markers around the table of kernels are missing".to_owned();
     let (head, rest) = readme.split_once(BEGIN).ok_or_else(missing)?;
     let (_, tail) = rest.split_once(END).ok_or_else(missing)?;
-    Ok(format!("{head}{BEGIN}{}{END}{tail}", table(engines())))
+    let output = command(MILLSTREAM, &["caps", "--json"]).output().map_err(|e| format!("{MILLSTREAM}: {e}"))?;
+    let caps: Value =
+        serde_json::from_slice(&output.stdout).map_err(|e| format!("millstream caps --json: {e}"))?;
+    let table = table(&caps).ok_or("millstream caps --json: not as expected")?;
+    Ok(format!("{head}{BEGIN}{table}{END}{tail}"))
 }
 
-/// One row an algorithm, its kernels in the order of preference.
-fn table(engines: &[&dyn Engine]) -> String {
+/// Lists the algorithms, a row each, with their kernels in the order of preference. None if the report of `millstream caps`
+/// lacks something.
+fn table(caps: &Value) -> Option<String> {
     let mut text = String::from(
         "| algorithm | standing | standard | kernels on this architecture, best first |\n|---|---|---|---|\n",
     );
-    for engine in engines {
-        let algorithm = engine.algorithm();
-        let kernels: Vec<String> = engine
-            .kernels()
-            .iter()
-            .map(|kernel| match kernel.timing {
-                Timing::Variable => format!("`{}` (variable time, only by name)", kernel.name),
-                Timing::VariableByNature => format!("`{}` (variable time by nature)", kernel.name),
-                Timing::Constant => format!("`{}`", kernel.name),
-            })
-            .collect();
-        text += &format!(
-            "| {} | {} | {} | {} |\n",
-            algorithm.name,
-            algorithm.standing,
-            algorithm.standard,
-            kernels.join(" ")
-        );
+    for algorithm in caps["algorithms"].as_array()? {
+        let word = |name: &str| algorithm[name].as_str();
+        let kernels: Option<Vec<String>> = algorithm["kernels"].as_array()?.iter().map(kernel).collect();
+        let (name, standing, standard) = (word("name")?, word("standing")?, word("standard")?);
+        text += &format!("| {name} | {standing} | {standard} | {} |\n", kernels?.join(" "));
     }
-    text
+    Some(text)
+}
+
+/// Names a kernel, and says when its time may depend on secrets.
+fn kernel(kernel: &Value) -> Option<String> {
+    let name = kernel["name"].as_str()?;
+    Some(match kernel["timing"].as_str()? {
+        "variable" => format!("`{name}` (variable time, only by name)"),
+        "variable by nature" => format!("`{name}` (variable time by nature)"),
+        _ => format!("`{name}`"),
+    })
 }

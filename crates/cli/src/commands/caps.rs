@@ -130,6 +130,9 @@ impl Choice {
                 "variable_time": why.variable_time,
             })
         });
+        let kernels = self.engine.kernels().into_iter().map(|kernel| {
+            json!({ "name": kernel.name, "requires": names(kernel.requires), "timing": timing(kernel.timing) })
+        });
         json!({
             "name": algorithm.name,
             "standing": algorithm.standing.to_string(),
@@ -140,7 +143,17 @@ impl Choice {
             "constant_time": self.chosen.timing == Timing::Constant,
             "note": self.chosen.note,
             "not_used": passed_over.collect::<Vec<_>>(),
+            "kernels": kernels.collect::<Vec<_>>(),
         })
+    }
+}
+
+/// The word for a kernel's timing in JSON.
+fn timing(timing: Timing) -> &'static str {
+    match timing {
+        Timing::Constant => "constant",
+        Timing::Variable => "variable",
+        Timing::VariableByNature => "variable by nature",
     }
 }
 
