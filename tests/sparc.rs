@@ -10,13 +10,13 @@ use millstream_tests::{
     Place, Running, built, bytes, debian_source, eventually, free_port, program, run, target,
 };
 
-/// Each test with the newest of both series.
+/// Each test with the newest of both series. Those of series 4 take minutes to build, and run with `--deep` only.
 macro_rules! with_both {
     ($($test:ident),* $(,)?) => {
         mod newest_3 {
             $(#[test] fn $test() { super::$test(3); })*
         }
-        mod newest_4 {
+        mod long_newest_4 {
             $(#[test] fn $test() { super::$test(4); })*
         }
     };

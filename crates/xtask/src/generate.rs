@@ -16,17 +16,19 @@ const COMPLETIONS: &str = "docs/completions";
 /// The header of the C library.
 pub const HEADER: &str = "crates/capi/include/millstream.h";
 
-/// Writes the generated files, or with `check` only compares them.
+/// Writes the generated files, or with `check` only compares them. `build` is false where the command has just been built.
 ///
 /// # Errors
 /// When a file can't be written, or with `check` is not what it should be.
-pub fn generate(check: bool) -> Result<(), String> {
+pub fn generate(check: bool, build: bool) -> Result<(), String> {
     let fresh = root().join("target/generated");
     let _ = std::fs::remove_dir_all(&fresh);
     std::fs::create_dir_all(&fresh).map_err(|e| format!("{}: {e}", fresh.display()))?;
     let mut stale = Vec::new();
 
-    run(command("cargo", &["build", "--profile", CHECKED, "--package", "millstream-cli"]))?;
+    if build {
+        run(command("cargo", &["build", "--profile", CHECKED, "--package", "millstream-cli"]))?;
+    }
     let path = root().join("README.md");
     let readme = std::fs::read_to_string(&path).map_err(|e| format!("README.md: {e}"))?;
     write(&path, with_kernels(&readme)?.as_bytes(), check, &mut stale)?;
@@ -91,7 +93,8 @@ fn with_kernels(readme: &str) -> Result<String, String> {
     let missing = || "README.md: the markers around the table of kernels are missing".to_owned();
     let (head, rest) = readme.split_once(BEGIN).ok_or_else(missing)?;
     let (_, tail) = rest.split_once(END).ok_or_else(missing)?;
-    let output = command(MILLSTREAM, &["caps", "--json"]).output().map_err(|e| format!("{MILLSTREAM}: {e}"))?;
+    let output =
+        command(MILLSTREAM, &["caps", "--json"]).output().map_err(|e| format!("{MILLSTREAM}: {e}"))?;
     let caps: Value =
         serde_json::from_slice(&output.stdout).map_err(|e| format!("millstream caps --json: {e}"))?;
     let table = table(&caps).ok_or("millstream caps --json: not as expected")?;

@@ -4,7 +4,6 @@ mod ci;
 mod demo;
 mod deps;
 mod generate;
-
 mod install;
 mod openssl;
 mod run;
@@ -36,10 +35,16 @@ enum Task {
         /// Run only the steps whose name contains this.
         #[arg(long, value_name = "TEXT")]
         only: Option<String>,
-        /// Also what takes too long for each change: all of Miri's tests, five minutes for each fuzz target,
-        /// and other projects' own tests.
+        /// Also what takes too long for each change: all of Miri's tests, OpenSSL 4 for SPARC, five minutes for each
+        /// fuzz target, and other projects' own tests.
         #[arg(long)]
         deep: bool,
+    },
+    /// Run what a change must pass before the pipeline: format, imports, clippy, and the tests but for those that run
+    /// other programs.
+    Test {
+        /// Only the tests of these packages.
+        packages: Vec<String>,
     },
     /// Install what the pipeline needs (apt, rustup, cargo).
     Setup,
@@ -65,11 +70,12 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().task {
         Task::Demo => demo::demo(),
         Task::Ci { install, only, deep } => ci::ci(install, only.as_deref(), deep),
+        Task::Test { packages } => ci::test(&packages),
         Task::Setup => setup::setup(),
         Task::Vectors => vectors::install(),
-        Task::Openssl => openssl::openssl(),
+        Task::Openssl => openssl::openssl(true),
         Task::Deps => deps::check(),
-        Task::Generate { check } => generate::generate(check),
+        Task::Generate { check } => generate::generate(check, true),
         Task::Upstream(upstream) => upstream.run(),
         Task::Install(install) => install.run(),
     };

@@ -127,18 +127,22 @@ fn openssl_version(version: &str) -> &str {
     version.split('+').nth(1).unwrap_or(version)
 }
 
-/// Builds each version that is not there, and prints where all of them are: under `target/openssl/<version>`.
+/// Builds each version that is not there, and prints where all of them are: under `target/openssl/<version>`. For SPARC it
+/// builds only the first unless it may take long (`deep`).
 ///
 /// # Errors
 /// When a source can't be had or a build fails; its log is named and shown from near its end.
-pub fn openssl() -> Result<(), String> {
+pub fn openssl(deep: bool) -> Result<(), String> {
     let target = root().join("target/openssl");
     let cache = std::env::var_os(CACHE).map_or_else(|| target.clone(), PathBuf::from);
     for folder in [&target, &cache] {
         std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     }
     let cache = cache.canonicalize().map_err(|e| format!("{}: {e}", cache.display()))?;
-    for (version, form) in CRATES.iter().flat_map(|version| [(version, &HOST), (version, &SPARC)]) {
+    let sparc = if deep { CRATES } else { &CRATES[..1] };
+    let all =
+        CRATES.iter().map(|version| (version, &HOST)).chain(sparc.iter().map(|version| (version, &SPARC)));
+    for (version, form) in all {
         let name = &format!("{}{}", form.prefix, openssl_version(version));
         let place = cache.join(name);
         if !place.exists() {

@@ -74,19 +74,33 @@ const RUNTIMES: &[(&str, &str, Package)] = &[
 /// When apt fails. Rust components that can't be had only leave their step out: the pipeline
 /// says so in a counted line.
 pub fn setup() -> Result<(), String> {
+    packages()?;
+    tools();
+    Ok(())
+}
+
+/// Installs what the first steps need: Debian packages, and Rust's components.
+///
+/// # Errors
+/// When apt fails.
+pub fn packages() -> Result<(), String> {
     let absent = RUNTIMES.iter().filter(|(program, version, _)| !works(program, &[version]));
     let packages: Vec<Package> =
         PACKAGES.iter().copied().chain(absent.map(|(_, _, package)| *package)).collect();
     install(&packages)?;
     optional(&["component", "add", "clippy", "rustfmt"]);
     optional(&["target", "add", "aarch64-unknown-linux-gnu"]);
-    if !works("rustup", &["toolchain", "list", "--verbose"]) {
-        return Ok(());
+    if works("rustup", &["toolchain", "list", "--verbose"]) {
+        if !works("cargo", &["+nightly", "--version"]) {
+            optional(&["toolchain", "install", "nightly", "--profile", "minimal"]);
+        }
+        optional(&["+nightly", "component", "add", "rust-src", "miri"]);
     }
-    if !works("cargo", &["+nightly", "--version"]) {
-        optional(&["toolchain", "install", "nightly", "--profile", "minimal"]);
-    }
-    optional(&["+nightly", "component", "add", "rust-src", "miri"]);
+    Ok(())
+}
+
+/// Compiles those of cargo's tools that are missing. One that can't be had leaves its step out.
+pub fn tools() {
     for (tool, probe) in [("cargo-deny", "deny"), ("cargo-fuzz", "fuzz")] {
         if !works("cargo", &[probe, "--version"])
             // Not optimised: they run for seconds, and optimising them takes minutes.
@@ -95,7 +109,6 @@ pub fn setup() -> Result<(), String> {
             eprintln!("xtask: {why}; its step will be left out");
         }
     }
-    Ok(())
 }
 
 /// Installs those packages that are missing.

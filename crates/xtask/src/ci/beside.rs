@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::Pipeline;
-use super::times::Times;
+use super::pipeline::{Pipeline, is_result};
+use super::times::{Times, said};
 use crate::run::root;
 
 /// A step that has ended.
@@ -35,6 +35,8 @@ pub struct Beside {
 struct Running {
     child: Option<u32>,
     stop: bool,
+    /// The processor time of the steps that have ended.
+    used: Duration,
 }
 
 impl Beside {
@@ -70,7 +72,7 @@ impl Beside {
             let text = String::from_utf8_lossy(&std::fs::read(&log).unwrap_or_default()).into_owned();
             let result = match result {
                 Ok(()) => {
-                    text.lines().filter(|line| super::is_result(line)).for_each(|line| println!("{line}"));
+                    text.lines().filter(|line| is_result(line)).for_each(|line| println!("{line}"));
                     pipeline.count(text.lines())
                 }
                 Err(why) => {
@@ -79,8 +81,13 @@ impl Beside {
                 }
             };
             pipeline.note(step, result);
-            times.add(step, took, None);
+            times.add(step, took, said(step, &text));
         }
+    }
+
+    /// Returns the processor time of the steps that have ended.
+    pub fn used(&self) -> Duration {
+        lock(&self.running).used
     }
 
     /// Waits for all steps.
@@ -120,7 +127,7 @@ fn run_all(steps: &VecDeque<&'static str>, deep: bool, running: &Mutex<Running>,
     for step in steps.iter().copied() {
         let begin = Instant::now();
         let result = match start(step, deep, running) {
-            Ok(Some(child)) => finish(child, running),
+            Ok(Some(child)) => finish(step, child, running),
             Ok(None) => return,
             Err(why) => Err(why),
         };
@@ -147,9 +154,13 @@ fn start(step: &str, deep: bool, running: &Mutex<Running>) -> Result<Option<Chil
     Ok(Some(child))
 }
 
-fn finish(mut child: Child, running: &Mutex<Running>) -> Result<(), String> {
+fn finish(step: &str, mut child: Child, running: &Mutex<Running>) -> Result<(), String> {
     let status = child.wait().map_err(|e| e.to_string());
-    lock(running).child = None;
+    let text = std::fs::read(log(step)).unwrap_or_default();
+    let mut running = lock(running);
+    running.child = None;
+    running.used += said(step, &String::from_utf8_lossy(&text)).unwrap_or_default();
+    drop(running);
     let status = status?;
     match (status.success(), status.signal()) {
         (true, _) => Ok(()),

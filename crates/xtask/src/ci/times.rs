@@ -20,24 +20,39 @@ impl Times {
     }
 
     /// Prints a line for each step. A run of the whole pipeline (`keep`) is what the next one is compared with.
-    pub fn print(&self, keep: bool) {
+    pub fn print(&self, whole: Duration, keep: bool) {
         let last = last();
         for (step, took, used) in &self.steps {
             let mut line = format!("{step:12} {:7.1} s", took.as_secs_f64());
             if let Some(used) = used {
-                line += &format!(", {:7.1} s of processor time", used.as_secs_f64());
+                line += &format!(", {:7.1}{OF_PROCESSORS}", used.as_secs_f64());
             }
             if let Some(before) = last.get(step) {
                 line += &format!(", last time {before:.1} s");
             }
             println!("{line}");
         }
+        let minutes = whole.as_secs_f64() / 60.0;
+        println!("{minutes:.1} minutes in all");
         if keep {
             let lines = self.steps.iter().map(|(step, took, _)| format!("{step} {}\n", took.as_secs_f64()));
             // The next run only has nothing to compare with where this can't be written.
             let _ = std::fs::write(file(), lines.collect::<String>());
         }
     }
+}
+
+/// How a line goes on behind the processor time of its step.
+const OF_PROCESSORS: &str = " s of processor time";
+
+/// The processor time that a step's own run printed of it.
+pub fn said(step: &str, text: &str) -> Option<Duration> {
+    let line = text
+        .lines()
+        .rev()
+        .find(|line| line.split(' ').next() == Some(step) && line.contains(OF_PROCESSORS))?;
+    let seconds = line.split(OF_PROCESSORS).next()?.rsplit(' ').next()?;
+    seconds.parse().ok().map(Duration::from_secs_f64)
 }
 
 fn file() -> PathBuf {
@@ -60,4 +75,16 @@ pub fn processor_time() -> Duration {
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace().skip(13).take(2);
     let ticks: u64 = fields.filter_map(|field| field.parse::<u64>().ok()).sum();
     Duration::from_millis(ticks * 1000 / TICKS_PER_S)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_beside_the_others_says_its_processor_time() {
+        let text = "miri is not this\nmiri           746.4 s,   701.5 s of processor time, last time 1037.1 s\n1 passed\n";
+        assert_eq!(said("miri", text), Some(Duration::from_millis(701_500)));
+        assert_eq!(said("loom", text), None);
+    }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::Mode;
+use super::mode::Mode;
 use super::tap::{Test, Verdict};
 
 /// The results of one run: each recipe's, by its name.

@@ -6,8 +6,8 @@ use std::process::Command;
 use super::compare::{Results, matches};
 use super::process::{logged, processors, watch};
 use super::product::Counted;
+use super::suite::{List, Names, Outcome, Run};
 use super::tap::{Test, Verdict};
-use super::{List, Names, Outcome, Run};
 
 /// How long all together may take.
 const LIMIT_S: u32 = 900;

@@ -8,29 +8,29 @@
 mod apt;
 mod compare;
 mod libsrtp;
+mod mode;
 mod openssl;
 mod process;
 mod product;
 mod python_cryptography;
 mod report;
 mod sparc;
+mod suite;
 mod tap;
 
 use std::fs::File;
-use std::io::{IsTerminal, Write};
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use serde::Deserialize;
 
 use crate::run::root;
 use apt::Apt;
-use compare::{Expected, Judged, Results, differences, judge};
-use product::{Counted, Product, Service};
+use compare::{Judged, differences, judge};
+use mode::Mode;
+use product::Product;
 use report::Report;
-use tap::Verdict;
+use suite::{Ended, List, Run, Suite, once, tell};
 
 /// Whose tests to run, and which.
 #[derive(Args)]
@@ -60,67 +60,6 @@ pub enum Name {
     Nginx,
 }
 
-/// How tests are run.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-pub enum Mode {
-    /// Without Millstream.
-    Without,
-    /// With Millstream in the process.
-    With,
-    /// With Millstream, and keys in its service.
-    Isolated,
-}
-
-impl Mode {
-    const ALL: [Mode; 3] = [Mode::Without, Mode::With, Mode::Isolated];
-
-    /// Its name, also that of its folder.
-    fn name(self) -> &'static str {
-        match self {
-            Mode::Without => "without",
-            Mode::With => "with",
-            Mode::Isolated => "isolated",
-        }
-    }
-}
-
-/// What is known of a project's tests.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct List {
-    /// Recipes that don't run: patterns.
-    #[serde(default)]
-    leave_out: Vec<String>,
-    /// Recipes whose programs get Millstream only in the contexts that they make: patterns.
-    #[serde(default)]
-    own_context: Vec<String>,
-    /// Differences that are right.
-    #[serde(default)]
-    expected: Vec<Expected>,
-}
-
-/// The recipes that are to run, by name.
-type Names = Result<Vec<String>, String>;
-/// The results of a run, and what Millstream counted in it.
-type Outcome = Result<(Results, Option<Counted>), String>;
-
-/// A project's tests.
-struct Suite {
-    /// Debian's source package.
-    package: &'static str,
-    /// What is known of them.
-    list: &'static str,
-    /// Builds them in the source.
-    build: fn(&Path, &Path) -> Result<(), String>,
-    /// Which there are.
-    recipes: fn(&Path, &List, Option<&str>) -> Names,
-    /// Runs them.
-    run: fn(&Run) -> Outcome,
-    /// Where the output of one is.
-    output: fn(&Path, &str) -> PathBuf,
-}
-
 const OPENSSL: Suite = Suite {
     package: "openssl",
     list: include_str!("openssl.toml"),
@@ -147,55 +86,6 @@ const LIBSRTP: Suite = Suite {
     run: libsrtp::run,
     output: libsrtp::output,
 };
-
-/// One run of the tests.
-struct Run<'r> {
-    mode: Mode,
-    source: &'r Path,
-    /// Where what they say is kept.
-    folder: &'r Path,
-    list: &'r List,
-    recipes: &'r [String],
-    /// Nothing without Millstream.
-    product: Option<&'r Product>,
-}
-
-impl Run<'_> {
-    /// The service that holds keys, in a run that has one.
-    fn service(&self) -> Result<Option<Service>, String> {
-        let isolated = self.product.filter(|_| self.mode == Mode::Isolated);
-        isolated.map(|product| Service::start(product, &self.folder.join("serve.log"))).transpose()
-    }
-
-    /// A program, with Millstream if it is to be and a report of that, that is ended after some time. It belongs to the
-    /// processes that a terminal ends with this one.
-    fn command(&self, service: Option<&Service>, report: &Path, limit_s: u32, program: &str) -> Command {
-        let mut command = match self.product {
-            Some(product) => {
-                let mut command = product.run(service, report);
-                command.arg("timeout");
-                command
-            }
-            None => Command::new("timeout"),
-        };
-        command.args(["--foreground", "--kill-after=20"]).arg(limit_s.to_string()).arg(program);
-        command
-    }
-
-    /// Tells people how many recipes have ended.
-    fn progress(&self, ended: usize) {
-        tell(&format!("{}: {ended} of {} recipes", self.mode.name(), self.recipes.len()));
-    }
-}
-
-/// A run that has ended.
-struct Ended<'e> {
-    mode: Mode,
-    results: Results,
-    took: Duration,
-    counted: Option<Counted>,
-    judged: Judged<'e>,
-}
 
 /// Runs the tests of all projects, and tells how many projects that were.
 ///
@@ -280,43 +170,6 @@ impl Upstream {
 fn build(suite: &Suite, version: &str, source: &Path) -> Result<(), String> {
     let log = source.with_file_name("build.log");
     once(suite.package, version, source, &log, || (suite.build)(source, &log))
-}
-
-/// Builds what is in a source, unless that was done before.
-fn once(
-    package: &str,
-    version: &str,
-    source: &Path,
-    log: &Path,
-    build: impl FnOnce() -> Result<(), String>,
-) -> Result<(), String> {
-    let stamp = source.with_file_name("built");
-    if stamp.exists() {
-        return Ok(());
-    }
-    eprintln!("{package} {version}: building once, for some minutes; the log is {}", log.display());
-    let _ = std::fs::remove_file(log);
-    build()?;
-    std::fs::write(&stamp, "").map_err(|e| format!("{}: {e}", stamp.display()))
-}
-
-/// Tells people how far it is, on the line that said it before. A pipe is not told.
-fn tell(text: &str) {
-    let mut error = std::io::stderr();
-    if error.is_terminal() {
-        let _ = write!(error, "\r\x1b[K{text}").and_then(|()| error.flush());
-    }
-}
-
-impl Ended<'_> {
-    /// How many recipes failed.
-    fn failed(&self) -> usize {
-        self.results.values().filter(|test| test.verdict == Verdict::Failed).count()
-    }
-
-    fn tests(&self) -> usize {
-        self.results.values().map(tap::Test::count).sum()
-    }
 }
 
 #[cfg(test)]

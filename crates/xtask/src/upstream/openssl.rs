@@ -9,8 +9,8 @@ use std::process::Command;
 use super::compare::{Results, matches};
 use super::process::{logged, processors, watch};
 use super::product::{Counted, Service};
+use super::suite::{List, Names, Outcome, Run};
 use super::tap::{Verdict, parse};
-use super::{List, Names, Outcome, Run};
 use crate::run::works;
 
 /// Distributions leave these ciphers out, and Millstream has one of them.

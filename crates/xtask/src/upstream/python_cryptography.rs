@@ -9,8 +9,8 @@ use super::apt::Apt;
 use super::compare::{Results, matches};
 use super::process::{logged, watch};
 use super::product::Counted;
+use super::suite::{List, Names, Outcome, Run};
 use super::tap::{Test, Verdict};
-use super::{List, Names, Outcome, Run};
 
 /// Debian's, which its packages are for.
 const PYTHON: &str = "/usr/bin/python3";

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::compare::{Difference, Expected, Judged};
+use super::mode::Mode;
 use super::product::Counted;
-use super::{Ended, Mode, Suite};
+use super::suite::{Ended, Suite};
 
 /// What there is to say at the end.
 pub struct Report<'r> {

@@ -17,10 +17,11 @@ use serde_json::{Value, json};
 
 use super::apt::Apt;
 use super::compare::{Judged, Results, differences, judge, matches};
+use super::mode::Mode;
 use super::process::processors;
 use super::product::program;
+use super::suite::{List, once, tell};
 use super::tap::{Test, Verdict};
-use super::{List, Mode, tell};
 use crate::run::{root, works};
 use packages::{PACKAGES, Package, Place};
 use run::{Emulator, Program, log};
@@ -99,7 +100,7 @@ fn built(package: &Package, apt: &Apt, folder: &Path) -> Result<(String, Place),
     let (version, source) = apt.source(package.name)?;
     let place =
         Place { log: source.with_file_name("build.log"), installed: folder.join("installed"), source };
-    super::once(package.name, &version, &place.source, &place.log, || (package.build)(&place))?;
+    once(package.name, &version, &place.source, &place.log, || (package.build)(&place))?;
     Ok((version, place))
 }
 

@@ -1,0 +1,103 @@
+//! What the steps of the pipeline share: what they have counted, and how they run tests.
+
+use std::process::Command;
+
+use crate::run::run_keeping;
+
+/// A step: a function that runs it to its end, and says why it failed.
+pub type Step = fn(&mut Pipeline) -> Result<(), String>;
+
+/// How the line begins that ends each program of tests.
+pub const PASSED: &str = "test result: ok. ";
+
+/// Tests that run with `--deep` only.
+pub struct Long {
+    pub step: &'static str,
+    /// What their names contain.
+    pub tests: &'static str,
+    pub what: &'static str,
+}
+
+/// All that is left to `--deep`, beside other projects' tests and the time that a fuzz target has.
+pub const LONG: &[Long] = &[
+    Long { step: "miri", tests: "miri_long_", what: "the wider half of what Miri interprets" },
+    Long {
+        step: "programs",
+        tests: "long_newest_4::",
+        what: "OpenSSL 4 for SPARC; that of series 3 runs always",
+    },
+];
+
+/// One failure does not hide the next.
+pub const ALL: &str = "--no-fail-fast";
+
+/// Real programs run once, in a step of their own: they take minutes, and it is the module that they test.
+pub const PROGRAMS: &[&str] = &["--exclude", "millstream-tests"];
+
+/// Judged as it ships, in a step of its own: the checks of the other profile branch on secrets.
+pub const SECRETS: &[&str] = &["--exclude", "millstream-constant-time"];
+
+/// What the steps have seen.
+#[derive(Default)]
+pub struct Pipeline {
+    /// Whether the run may take hours.
+    pub deep: bool,
+    /// Whether all steps run, so that a later one finds what an earlier one has built.
+    pub whole: bool,
+    /// The lines that say which tests could not run.
+    pub skipped: Vec<String>,
+    /// The number of tests that passed.
+    pub passed: u64,
+    /// The steps that failed, and why.
+    pub failed: Vec<String>,
+}
+
+impl Pipeline {
+    /// Keeps why a step failed, if it did, for the end.
+    pub fn note(&mut self, step: &str, result: Result<(), String>) {
+        if let Err(why) = result {
+            println!("==== {step} FAILED: {why}");
+            self.failed.push(format!("step {step}: {why}"));
+        }
+    }
+
+    /// Runs tests, counts those that passed, and keeps the lines that say what could not run.
+    pub fn tests(&mut self, tests: Command) -> Result<(), String> {
+        let lines = run_keeping(tests, is_result)?;
+        self.count(lines.iter().map(String::as_str))
+    }
+
+    /// Runs a step's tests, but for those that are left to `--deep`.
+    pub fn tests_but_long(&mut self, step: &str, mut tests: Command) -> Result<(), String> {
+        let long: Vec<&str> = LONG.iter().filter(|long| long.step == step).map(|long| long.tests).collect();
+        if !self.deep && !long.is_empty() {
+            tests.arg("--").args(long.iter().flat_map(|tests| ["--skip", tests]));
+        }
+        self.tests(tests)
+    }
+
+    /// Counts the tests that passed, and keeps the names of those that could not run. Other lines are passed over.
+    pub fn count<'l>(&mut self, lines: impl Iterator<Item = &'l str>) -> Result<(), String> {
+        for line in lines.filter(|line| is_result(line)) {
+            match line.strip_prefix(PASSED) {
+                Some(counts) => {
+                    let passed = counts.split(' ').next().and_then(|n| n.parse::<u64>().ok());
+                    self.passed += passed.ok_or_else(|| format!("not understood: {line}"))?;
+                }
+                None => self.skipped.push(line.to_owned()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Says that something can't be checked here, and why.
+    pub fn skip(&mut self, why: &str) {
+        println!("SKIPPED {why}");
+        self.skipped.push(format!("SKIPPED {why}"));
+    }
+}
+
+/// Whether a line of a test program says how many tests passed, or that one could not run.
+pub fn is_result(line: &str) -> bool {
+    line.starts_with(PASSED) || line.starts_with("SKIPPED ")
+}
