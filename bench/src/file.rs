@@ -12,7 +12,7 @@ use millstream_measure::statistics::median;
 use millstream_testkit::Random;
 use serde_json::json;
 
-use crate::record::{self, Circumstances};
+use crate::record::{self, Circumstances, Recording};
 
 /// How many times as long as `cp` the command may take.
 const AT_MOST: f64 = 1.5;
@@ -31,9 +31,8 @@ pub struct Arguments {
     /// Turns each has
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// Write bench/records/DATE-PROCESSOR-file.json
-    #[arg(long)]
-    record: bool,
+    #[command(flatten)]
+    recording: Recording,
 }
 
 fn parse_size(text: &str) -> Result<u64, String> {
@@ -96,6 +95,7 @@ impl Drop for Files {
 /// # Errors
 /// When a command can't be run or fails, or what was encrypted does not decrypt to the original.
 pub fn run(arguments: &Arguments) -> Result<(), String> {
+    arguments.recording.wanted()?;
     let features = Features::active().map_err(|e| e.to_string())?;
     let about = Circumstances::now(features, vec![("cp".to_owned(), cp_version())], Vec::new());
     for line in about.lines() {
@@ -123,7 +123,7 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
         "{word:<7}encrypt of {} bytes takes at most {AT_MOST} times cp: {ratio:.2} times (best runs {best_ratio:.2})",
         arguments.size
     );
-    if arguments.record {
+    if arguments.recording.wanted()? {
         let value = json!({
             "about": about.json(), "bytes": arguments.size, "folder": arguments.dir,
             "cp_seconds": cp, "encrypt_seconds": encrypt, "ratio": ratio, "best_ratio": best_ratio,

@@ -31,7 +31,7 @@ use millstream_cpu::Features;
 use case::Case;
 use measure::{Cell, Effort, Setting};
 use peers::Peer;
-use record::Circumstances;
+use record::{Circumstances, Recording};
 
 /// Millstream beside its peers: direct calls, one object at a time.
 ///
@@ -95,9 +95,8 @@ struct Direct {
     /// Write every figure to this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write bench/records/DATE-PROCESSOR.json and .md
-    #[arg(long)]
-    record: bool,
+    #[command(flatten)]
+    recording: Recording,
     /// Draw throughput over size for the main algorithms into this SVG file
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
@@ -139,6 +138,7 @@ fn main() -> ExitCode {
 
 /// Runs the direct calls. Slowness is never an error; a wrong output always is.
 fn direct(arguments: &Direct) -> Result<(), String> {
+    arguments.recording.wanted()?;
     let features = Features::active().map_err(|e| e.to_string())?;
     let (mut present, absent) = peers::peers();
     present.retain(|peer| glob::any(&arguments.peers, peer.name()));
@@ -234,7 +234,7 @@ fn write_out(
     if let Some(path) = &arguments.plot {
         plot::draw(path, cells).map_err(|e| format!("{}: {e}", path.display()))?;
     }
-    if arguments.record {
+    if arguments.recording.wanted()? {
         let by_case: Vec<&[Cell]> = cells.chunk_by(|a, b| a.case == b.case).collect();
         let markdown = record::markdown(about, effort, &by_case, verdicts);
         let files = [("json", json), ("md", markdown)];

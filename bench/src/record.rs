@@ -16,6 +16,35 @@ use crate::targets::Verdict;
 /// Where records are kept.
 pub const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/records");
 
+/// Whether a run's figures are kept, and from which tree.
+#[derive(clap::Args)]
+pub struct Recording {
+    /// Keep the figures in bench/records, in files that the date and the processor name
+    #[arg(long)]
+    record: bool,
+    /// Keep them also when the tree has changes, in files that end in -draft
+    #[arg(long, requires = "record")]
+    draft: bool,
+}
+
+impl Recording {
+    /// Returns whether the figures are to be kept. A run asks before it measures anything.
+    ///
+    /// # Errors
+    /// When the tree has changes, so that nobody could repeat the run, and no draft was asked for.
+    pub fn wanted(&self) -> Result<bool, String> {
+        if self.record && !self.draft && commit().ends_with(CHANGES) {
+            return Err("a record names the commit that was measured, and the tree has changes: commit them, or keep a \
+                        draft with --draft"
+                .to_owned());
+        }
+        Ok(self.record)
+    }
+}
+
+/// Stands behind the commit of a tree that differs from it.
+const CHANGES: &str = " with changes";
+
 /// The circumstances of a run.
 pub struct Circumstances {
     /// The run's own command line: a figure means nothing without it.
@@ -66,7 +95,8 @@ impl Circumstances {
                 _ => {}
             }
         }
-        format!("{}-{}", self.date, slug.trim_matches('-'))
+        let draft = if self.commit.ends_with(CHANGES) { "-draft" } else { "" };
+        format!("{}-{}{draft}", self.date, slug.trim_matches('-'))
     }
 
     pub fn json(&self) -> Value {
@@ -101,7 +131,7 @@ fn commit() -> String {
     };
     let Some(head) = git(&["rev-parse", "--short=12", "HEAD"]) else { return "unknown".to_owned() };
     let changed = git(&["status", "--porcelain", "--untracked-files=no"]).is_some_and(|s| !s.is_empty());
-    if changed { format!("{head} with changes") } else { head }
+    if changed { format!("{head}{CHANGES}") } else { head }
 }
 
 /// The date of a day counted from 1970-01-01, in the Gregorian calendar.
@@ -213,7 +243,7 @@ pub fn keep(about: &Circumstances, kind: &str, value: &Value, text: String) -> R
     Ok(())
 }
 
-/// Writes a record's files: `<stem>.json`, `<stem>.md` and others.
+/// Writes a record's files: `<stem>.json`, `<stem>.md` and others, without the folders of the machine.
 ///
 /// # Errors
 /// The file that could not be written, and why.
@@ -222,15 +252,48 @@ pub fn write(folder: &Path, stem: &str, files: &[(&str, String)]) -> Result<Vec<
     let mut written = Vec::new();
     for (extension, contents) in files {
         let path = folder.join(format!("{stem}.{extension}"));
-        std::fs::write(&path, contents).map_err(|e| format!("{}: {e}", path.display()))?;
+        std::fs::write(&path, without_folders(contents)).map_err(|e| format!("{}: {e}", path.display()))?;
         written.push(path);
     }
     Ok(written)
 }
 
+/// Shortens absolute paths to the names of their files: where things lie on a machine says nothing of a figure. What lies in
+/// /dev says what it is.
+fn without_folders(text: &str) -> String {
+    text.split_inclusive([' ', ',', '"', '(', ')', '=', '\n'])
+        .map(|word| match word.rsplit_once('/') {
+            Some((folder, name)) if folder.starts_with('/') && !folder.starts_with("/dev") => name,
+            _ => word,
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_record_names_files_and_no_folders() {
+        let text =
+            "options: isolated --socket=/tmp/a/socket --module \"/usr/lib/x/y.so\", 3 ns/byte in /dev/shm";
+        let short = "options: isolated --socket=socket --module \"y.so\", 3 ns/byte in /dev/shm";
+        assert_eq!(without_folders(text), short);
+    }
+
+    /// All that is kept, by whoever wrote it.
+    #[test]
+    fn records_name_no_folders() {
+        let mut seen = 0;
+        for entry in std::fs::read_dir(FOLDER).unwrap().map(Result::unwrap) {
+            if matches!(entry.path().extension().and_then(|e| e.to_str()), Some("json" | "md")) {
+                let text = std::fs::read_to_string(entry.path()).unwrap();
+                assert!(without_folders(&text) == text, "{}", entry.path().display());
+                seen += 1;
+            }
+        }
+        assert!(seen > 10);
+    }
 
     #[test]
     fn dates() {

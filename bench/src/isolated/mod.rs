@@ -15,7 +15,7 @@ use millstream_cpu::Features;
 use millstream_measure::statistics::median;
 use serde_json::{Value, json};
 
-use crate::record::{self, Circumstances, rounded};
+use crate::record::{self, Circumstances, Recording, rounded};
 use bare::Peer;
 pub use bare::pin;
 use flow::{Flow, Work};
@@ -46,9 +46,8 @@ pub struct Arguments {
     /// Compare results and time nothing
     #[arg(long)]
     check_only: bool,
-    /// Write bench/records/DATE-PROCESSOR-isolated.json and .md
-    #[arg(long)]
-    record: bool,
+    #[command(flatten)]
+    recording: Recording,
 }
 
 /// A service of this run.
@@ -149,6 +148,7 @@ impl Figure {
 /// # Errors
 /// When the service can't be started, or a result differs from the local queue's.
 pub fn run(arguments: &Arguments) -> Result<(), String> {
+    arguments.recording.wanted()?;
     let features = Features::active().map_err(|e| e.to_string())?;
     let [client, worker] = arguments.cpus[..] else {
         return Err("two processors, as in --cpus 0,1".to_owned());
@@ -191,7 +191,7 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
         let _ = write!(text, "\n## Beside SoftHSM2\n\n```text\n{tables}```\n");
     }
     print!("{text}");
-    if arguments.record {
+    if arguments.recording.wanted()? {
         let value = json!({ "about": about.json(), "cpus": arguments.cpus, "against": against,
                             "figures": figures.iter().map(Figure::json).collect::<Vec<_>>() });
         let kind = if client == worker { "-isolated-one-processor" } else { "-isolated" };

@@ -17,7 +17,7 @@ use millstream_cpu::{Features, Mask};
 
 use crate::glob;
 use crate::measure::{Effort, OURS};
-use crate::record::{Circumstances, FOLDER, write};
+use crate::record::{Circumstances, FOLDER, Recording, write};
 use measure::{Cell, Place};
 use rows::{Row, Rows};
 use work::{Keys, Sizes, Work};
@@ -79,9 +79,8 @@ pub struct Arguments {
     /// Write every figure to this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write bench/records/DATE-PROCESSOR-many.json, .md and .svg
-    #[arg(long)]
-    record: bool,
+    #[command(flatten)]
+    recording: Recording,
     /// Draw time over objects in flight for the main algorithms into this SVG file
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
@@ -95,6 +94,7 @@ pub struct Arguments {
 /// # Errors
 /// One line that says whose result was wrong, or what could not be read or written.
 pub fn run(arguments: &Arguments) -> Result<(), String> {
+    arguments.recording.wanted()?;
     let features = arguments.features()?;
     let (sources, absent) = rows::sources(features, arguments.crossover);
     let versions = sources.iter().map(|source| source.version()).collect();
@@ -224,7 +224,7 @@ impl Arguments {
         if let Some(path) = &self.plot {
             plot::draw(path, cells).map_err(|e| format!("{}: {e}", path.display()))?;
         }
-        if self.record {
+        if self.recording.wanted()? {
             let same = |a: &Cell, b: &Cell| {
                 let (a, b) = (&a.place, &b.place);
                 a.work == b.work && a.depth == b.depth && a.keys == b.keys

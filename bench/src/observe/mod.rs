@@ -9,7 +9,7 @@ use std::time::Instant;
 use millstream_cpu::Features;
 use millstream_measure::statistics::median;
 
-use crate::record::{self, Circumstances};
+use crate::record::{self, Circumstances, Recording};
 use crate::{isolated, progress};
 
 #[derive(clap::Args)]
@@ -26,9 +26,8 @@ pub struct Arguments {
     /// Compare results and time nothing
     #[arg(long)]
     check_only: bool,
-    /// Write bench/records/DATE-PROCESSOR-observe.json and .md
-    #[arg(long)]
-    record: bool,
+    #[command(flatten)]
+    recording: Recording,
 }
 
 /// A way to run a program, as words of `millstream`.
@@ -97,6 +96,7 @@ impl Row {
 /// # Errors
 /// When something can't be run, or a program's result is another when it is observed.
 pub fn run(arguments: &Arguments) -> Result<(), String> {
+    arguments.recording.wanted()?;
     if let Some(cpu) = arguments.cpu {
         isolated::pin(cpu);
     }
@@ -171,7 +171,7 @@ impl Bench {
         }
         let text = report::markdown(&about, arguments.rounds, &rows);
         println!("\n{text}");
-        if arguments.record {
+        if arguments.recording.wanted()? {
             record::keep(&about, "-observe", &report::json(&about, arguments.rounds, &rows), text)?;
         }
         Ok(())

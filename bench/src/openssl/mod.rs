@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use millstream_cpu::Features;
 
-use crate::record::{self, Circumstances};
+use crate::record::{self, Circumstances, Recording};
 use crate::{glob, isolated, progress};
 use cases::{Case, is_masked};
 use drive::Drive;
@@ -42,9 +42,8 @@ pub struct Arguments {
     /// Compare results and time nothing
     #[arg(long)]
     check_only: bool,
-    /// Write bench/records/DATE-PROCESSOR-openssl.json and .md
-    #[arg(long)]
-    record: bool,
+    #[command(flatten)]
+    recording: Recording,
 }
 
 /// Measures and reports. Slowness is never an error; a wrong result always is.
@@ -52,6 +51,7 @@ pub struct Arguments {
 /// # Errors
 /// When something can't be run, or the providers' results differ.
 pub fn run(arguments: &Arguments) -> Result<(), String> {
+    arguments.recording.wanted()?;
     isolated::pin(arguments.cpu);
     let features = Features::active().map_err(|e| e.to_string())?;
     let beside =
@@ -84,7 +84,7 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
     let judged = report::judge(&cells, &pipes);
     let text = report::markdown(&about, arguments, &cells, &pipes, &judged);
     println!("{text}");
-    if arguments.record {
+    if arguments.recording.wanted()? {
         record::keep(&about, "-openssl", &report::json(&about, arguments, &cells, &pipes, &judged), text)?;
     }
     Ok(())

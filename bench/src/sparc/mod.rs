@@ -11,7 +11,7 @@ use millstream_measure::statistics::median;
 use millstream_testkit::newest_openssl;
 
 use crate::progress;
-use crate::record::{self, Circumstances};
+use crate::record::{self, Circumstances, Recording};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -30,9 +30,8 @@ pub struct Arguments {
     /// Compare results and time nothing
     #[arg(long)]
     check_only: bool,
-    /// Write bench/records/DATE-PROCESSOR-sparc.json and .md
-    #[arg(long)]
-    record: bool,
+    #[command(flatten)]
+    recording: Recording,
 }
 
 /// Something that is run both ways.
@@ -116,6 +115,7 @@ impl Row {
 /// # Errors
 /// When something can't be run, or the two emulators give different results.
 pub fn run(arguments: &Arguments) -> Result<(), String> {
+    arguments.recording.wanted()?;
     if let Some(cpu) = arguments.cpu {
         crate::isolated::pin(cpu);
     }
@@ -198,7 +198,7 @@ impl Bench {
         }
         let text = report::markdown(&about, arguments.rounds, &rows);
         println!("\n{text}");
-        if arguments.record {
+        if arguments.recording.wanted()? {
             record::keep(&about, "-sparc", &report::json(&about, arguments.rounds, &rows), text)?;
         }
         Ok(())

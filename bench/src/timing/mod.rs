@@ -15,7 +15,7 @@ use millstream_cpu::Features;
 use millstream_engines::Timing;
 use millstream_testkit::Random;
 
-use crate::record::{self, Circumstances};
+use crate::record::{self, Circumstances, Recording};
 use crate::{glob, progress};
 use statistics::{Sample, Test};
 
@@ -48,9 +48,8 @@ pub struct Arguments {
     /// Write every figure to this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write bench/records/DATE-PROCESSOR-timing.json and .md
-    #[arg(long)]
-    record: bool,
+    #[command(flatten)]
+    recording: Recording,
     /// Something about the machine that a reader of the record should know, as what else it did
     #[arg(long, value_name = "TEXT", requires = "record")]
     note: Option<String>,
@@ -83,6 +82,7 @@ impl Finding {
 /// # Errors
 /// When the planted leak is not found, or a row of constant time takes another time for other secrets.
 pub fn run(arguments: &Arguments) -> Result<(), String> {
+    arguments.recording.wanted()?;
     let features = Features::active().map_err(|e| e.to_string())?;
     let (mut trials, missing) = all(features)?;
     trials.retain(|trial| {
@@ -225,7 +225,7 @@ fn write_out(arguments: &Arguments, about: &Circumstances, run: &report::Run<'_>
     if let Some(path) = &arguments.json {
         std::fs::write(path, &json).map_err(|e| format!("{}: {e}", path.display()))?;
     }
-    if arguments.record {
+    if arguments.recording.wanted()? {
         let files = [("json", json), ("md", run.markdown())];
         for path in record::write(record::FOLDER.as_ref(), &format!("{}-timing", about.stem()), &files)? {
             println!("recorded in {}", path.display());

@@ -10,6 +10,7 @@ mod run;
 mod setup;
 mod upstream;
 mod vectors;
+mod voice;
 
 use std::process::ExitCode;
 
@@ -54,6 +55,11 @@ enum Task {
     Openssl,
     /// Check that each crate depends only on those that ARCHITECTURE.md allows it, and that files import each other in no new circle.
     Deps,
+    /// Lower the limits of comments that open with a fragment, or list those below a folder.
+    Voice {
+        /// The folder.
+        folder: Option<std::path::PathBuf>,
+    },
     /// Write the files that are generated: the README's table of kernels, the C header, man pages, completions.
     Generate {
         /// Change nothing; fail if a file is not up to date.
@@ -75,6 +81,7 @@ fn main() -> ExitCode {
         Task::Vectors => vectors::install(),
         Task::Openssl => openssl::openssl(true),
         Task::Deps => deps::check(),
+        Task::Voice { folder } => voice::lower(folder.as_deref()),
         Task::Generate { check } => generate::generate(check, true),
         Task::Upstream(upstream) => upstream.run(),
         Task::Install(install) => install.run(),
