@@ -2,6 +2,7 @@
 //! of which those are. `commands` has one file a subcommand; the formats of files are a crate of their own.
 #![deny(unsafe_code)]
 
+mod codes;
 mod commands;
 pub mod error;
 pub mod input;

@@ -229,7 +229,7 @@ fn miri_long_equal_lengths() {
 
 /// Lengths of which each lane has another, of one block and of two.
 #[test]
-fn miri_mixed_lengths() {
+fn miri_long_mixed_lengths_of_sha256() {
     a_length_each(&[Hash::Sha256]);
 }
 

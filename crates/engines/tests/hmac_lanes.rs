@@ -123,14 +123,14 @@ fn every_number_of_messages() {
 }
 
 #[test]
-fn miri_lengths_and_keys() {
+fn miri_long_lengths_and_keys_of_sha1() {
     // The compression functions run in the tests of the hashes.
     lengths_and_keys(&[Hash::Sha1], &[WIDTH], 120);
 }
 
 /// The other width of words.
 #[test]
-fn miri_long_lengths_and_keys() {
+fn miri_long_lengths_and_keys_of_sha512() {
     lengths_and_keys(&[Hash::Sha512], &[WIDTH], 300);
 }
 

@@ -74,7 +74,7 @@ fn miri_words_over_a_staged_arena() {
 }
 
 #[test]
-fn miri_words_over_an_exclusive_arena() {
+fn miri_long_words_over_an_exclusive_arena() {
     words(Exclusive(Arc::new(LocalArena::new(1 << 16))), 1);
 }
 

@@ -13,11 +13,11 @@ use millstream_engines::hmac::{Hmac, HmacKey};
 use millstream_files::pbkdf2::pbkdf2;
 use zeroize::Zeroizing;
 
+use crate::codes::hash_code;
 use crate::commands::sum::{self, Style, Sum};
 use crate::commands::{Context, cautions, crypt, isolated, man, print};
 use crate::error::Error;
 use crate::secret::{self, Secret};
-use crate::speed::ways::queue::hash_code;
 
 /// Compute the message authentication code of files or of standard input
 ///

@@ -14,6 +14,7 @@ use millstream::{Checksum, Features, hash::Hash};
 use millstream_files::cipher::{Cipher, Family, Mode};
 
 use super::batch::{call, put_value};
+use crate::codes::hash_code;
 use crate::error::Error;
 use crate::speed::algorithm::{AAD, Algorithm, Case, kasumi};
 use crate::speed::objects::Objects;
@@ -245,20 +246,6 @@ fn code(cipher: Cipher) -> cwq::Algorithm {
         (Family::Des | Family::TripleDes, Mode::Cbc) => Code::DesCbc,
         (Family::Des | Family::TripleDes, _) => Code::DesCfb,
         (Family::Rc4, _) => Code::Rc4,
-    }
-}
-
-/// A hash's number in control words, and that of its HMAC.
-pub fn hash_code(hash: Hash) -> cwq::Algorithm {
-    use cwq::Algorithm as Code;
-    match hash {
-        Hash::Md5 => Code::Md5,
-        Hash::Sha1 => Code::Sha1,
-        Hash::Sha224 => Code::Sha224,
-        Hash::Sha256 => Code::Sha256,
-        Hash::Sha384 => Code::Sha384,
-        Hash::Sha512 => Code::Sha512,
-        Hash::Sha512_256 => Code::Sha512_256,
     }
 }
 

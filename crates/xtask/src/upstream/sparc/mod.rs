@@ -88,11 +88,11 @@ fn named(package: &Package, program: &Program) -> String {
     format!("{}/{}", package.name, program.name)
 }
 
+/// A package's pattern (`gmp/*`) chooses what a whole run does of it; a narrower one also chooses what that leaves out.
 fn is_chosen(list: &List, only: Option<&str>, name: &str) -> bool {
-    match only {
-        Some(pattern) => matches(pattern, name),
-        None => !list.leave_out.iter().any(|pattern| matches(pattern, name)),
-    }
+    let whole = only.is_none_or(|pattern| pattern.ends_with("/*"));
+    let is_left_out = || list.leave_out.iter().any(|pattern| matches(pattern, name));
+    only.is_none_or(|pattern| matches(pattern, name)) && !(whole && is_left_out())
 }
 
 /// A package and its tests, built once for each version.

@@ -7,12 +7,15 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use super::super::tap::{self, Test, Verdict};
 
-/// How long a program may take, in seconds; under qemu, which goes round forever in some that use a T4's GMP, and where what takes
-/// longer is not compared.
+/// The seconds of processor time that a process may use, so that a busy machine ends none. Under qemu some programs that use a
+/// T4's GMP go round forever, and programs that take longer are not compared.
 const LIMIT_S: u32 = 900;
 const QEMU_LIMIT_S: u32 = 180;
 
-/// What `timeout` says where it ended a program.
+/// How many times as long a program may take by the clock, which ends one that waits forever.
+const PATIENCE: u32 = 6;
+
+/// The exit status of `timeout` when it ended a program.
 const TIMED_OUT: i32 = 124;
 /// What automake's tests say that have nothing to test.
 const SKIPPED: i32 = 77;
@@ -76,7 +79,8 @@ impl Emulator {
         let fail = |e: std::io::Error| format!("{}: {e}", output.display());
         let file = File::create(&output).map_err(fail)?;
         let mut timeout = Command::new("timeout");
-        timeout.args(["--kill-after=20", &self.limit_s.to_string()]);
+        timeout.args(["--kill-after=20", &(PATIENCE * self.limit_s).to_string()]);
+        timeout.args(["prlimit", &format!("--cpu={}", self.limit_s)]);
         match program.kind {
             Kind::Plain | Kind::Lines => {
                 timeout.args(&self.words).arg(&program.file);
@@ -126,7 +130,7 @@ pub fn log(folder: &Path, name: &str) -> PathBuf {
 fn lacks(status: ExitStatus) -> bool {
     let signal = status.signal().or_else(|| status.code().filter(|code| *code > 128).map(|code| code - 128));
     status.code() == Some(TIMED_OUT)
-        || [number::ILL, number::SEGV, number::BUS, number::KILL]
+        || [number::ILL, number::SEGV, number::BUS, number::KILL, number::XCPU]
             .iter()
             .any(|lacking| signal == Some(*lacking))
 }
@@ -137,6 +141,7 @@ mod number {
     pub const BUS: i32 = 7;
     pub const KILL: i32 = 9;
     pub const SEGV: i32 = 11;
+    pub const XCPU: i32 = 24;
 }
 
 /// A program as a whole.
