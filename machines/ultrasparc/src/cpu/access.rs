@@ -6,12 +6,13 @@ use crate::isa::{Class, Decode, Instruction, Operand, Word, double};
 use crate::memory::{Fault, Memory};
 use crate::processor::Feature;
 
-/// What answers accesses to address spaces that are not memory.
+/// A device, which answers accesses to address spaces that are not memory.
 pub trait Device: Send {
     /// A load of eight bytes.
     ///
     /// # Errors
-    /// There is nothing at the address: [`Trap::PrivilegedAction`] if the ASI is none of the device's.
+    /// [`Trap::PrivilegedAction`] if the ASI is none of the device's; another trap if there is nothing at the
+    /// address.
     fn load(&mut self, memory: &mut Memory, asi: u8, address: u64) -> Result<u64, Trap>;
 
     /// A store of eight bytes.
@@ -67,7 +68,7 @@ macro_rules! two {
     };
 }
 
-/// As `two`, where `rd` is stored or is no integer register and so stays as it is.
+/// Like `two`, for instructions whose `rd` is stored or is no integer register, so that it stays as it is.
 macro_rules! source {
     ($handler:ident, $rd:expr) => {
         Decode::Plain(|word, _| Op { rd: $rd(word), ..Op::either($handler::<false>, $handler::<true>, word) })
@@ -128,12 +129,13 @@ pub const INSTRUCTIONS: &[Instruction] = &[
     },
 ];
 
-/// What of `%fsr` a program may set: with `ld`, and with `ldx`.
+/// The bits of `%fsr` that a program may set: these with `ld`, more with `ldx`.
 const FSR_LOW: u64 = 0xcfc0_0fff;
 const FSR_ALL: u64 = 0x3f_0000_0000 | FSR_LOW;
 
 impl Cpu {
-    /// Stops because memory refused an access of `size` bytes: an address that is no multiple comes first. V9 §7.6.1.
+    /// Stops because memory refused an access of `size` bytes. An address that is no multiple of the size is reported
+    /// first: V9 §7.6.1.
     #[cold]
     pub(crate) fn refused(&mut self, fault: Fault, size: u64) -> Step {
         let aligned = fault.address.is_multiple_of(size);
@@ -162,7 +164,7 @@ impl Cpu {
         *pair = *pair & !(0xffff_ffff << shift) | u64::from(value) << shift;
     }
 
-    /// An integer register to be stored: %g0 is zero.
+    /// The value that a store of an integer register writes: %g0 is zero.
     #[inline(always)]
     fn stored(&self, op: &Op) -> u64 {
         self.get(op.rd & 31)
@@ -214,7 +216,7 @@ stores! {
     stxfsr = store_u64(u64): |cpu, op| cpu.fsr;
 }
 
-/// Two registers, an even one and the next, as words. An odd `rd` is no such instruction.
+/// Loads two words into an even register and the next. An odd `rd` makes the word an illegal instruction.
 fn ldd<const IMMEDIATE: bool>(cpu: &mut Cpu, op: &Op) -> Step {
     if op.rd & 1 != 0 {
         return odd(cpu, op, 0x03, IMMEDIATE);
@@ -238,14 +240,15 @@ fn std<const IMMEDIATE: bool>(cpu: &mut Cpu, op: &Op) -> Step {
 }
 
 impl Cpu {
-    /// Sets register `rd`, an even one, and the next; `rd` is as in the instruction.
+    /// Sets register `rd`, which is even, and the next; `rd` is as in the instruction.
     pub(crate) fn set_pair(&mut self, rd: u8, even: u64, odd: u64) {
         self.set(destination(rd), even);
         self.set(rd | 1, odd);
     }
 }
 
-/// A register pair, or a quad, that begins with the wrong register. The word is put together again.
+/// Reports a register pair, or a quad, that begins with the wrong register. The trap wants the word, so it is put
+/// together again.
 #[cold]
 fn odd(cpu: &mut Cpu, op: &Op, op3: u32, immediate: bool) -> Step {
     let second = if immediate { 1 << 13 | op.imm as u32 & 0x1fff } else { op.rs2.into() };
@@ -300,7 +303,7 @@ fn stdf<const IMMEDIATE: bool>(cpu: &mut Cpu, op: &Op) -> Step {
     }
 }
 
-/// The machine traps where a double is at a multiple of four only, and Linux then does the access with two words.
+/// Doubles at a multiple of four only: the machine traps there, and Linux then does the access with two words.
 impl Cpu {
     #[cold]
     pub(crate) fn load_words(&self, address: u64) -> Option<u64> {
@@ -315,7 +318,7 @@ impl Cpu {
     }
 }
 
-/// Quads in memory: no machine of the line does it, Linux does it for them.
+/// Quads in memory: no machine of the line loads or stores them, so Linux does it for programs.
 fn ldqf<const IMMEDIATE: bool>(cpu: &mut Cpu, op: &Op) -> Step {
     if op.rd & 1 != 0 {
         return odd(cpu, op, 0x22, IMMEDIATE);
@@ -365,7 +368,7 @@ fn ldxfsr<const IMMEDIATE: bool>(cpu: &mut Cpu, op: &Op) -> Step {
     Step::Next
 }
 
-/// Instructions at the address may have changed. The block that is being executed may be among them.
+/// Notes that instructions at the address may have changed. The block that is being executed may be among them.
 fn flush(cpu: &mut Cpu, op: &Op) -> Step {
     let address = cpu.get(op.rs1).wrapping_add(cpu.operand2(op));
     if cpu.memory.code_changed(address) { Step::Leave } else { Step::Next }

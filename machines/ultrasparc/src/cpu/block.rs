@@ -1,8 +1,8 @@
 //! Basic blocks of instructions made ready, and how they are found again.
 //!
-//! A block ends with a control transfer and the instruction in its delay slot, or before what can't be in the middle of
-//! one: another page, a control transfer in a delay slot. Blocks are linked to those that follow them when that is first
-//! seen. `flush`, and changes of what a page is, make blocks dead; their counts stay.
+//! A block ends with a control transfer and the instruction in its delay slot, or before anything that can't be in
+//! its middle: the next page, or a control transfer in a delay slot. Blocks are linked to their successors when
+//! execution first goes there. `flush`, and changes of what a page permits, make blocks dead; their counts stay.
 
 use std::collections::HashMap;
 
@@ -11,57 +11,57 @@ use crate::cpu::{Cpu, Op, Trap};
 use crate::isa::{self, Class, Decode, FUSIONS, Fusion, Word};
 use crate::memory::PAGE_BYTES;
 
-/// What was executed: see [`Cpu::blocks`].
+/// Words that were executed, with their counts: see [`Cpu::blocks`].
 ///
-/// The counts are exact. Where a trap left a block in the middle, the words before it are counted, the one that trapped
-/// and those after it are not: it will be executed again, or never. A software trap counts as executed. Blocks that were
-/// flushed or whose pages changed keep their words and counts.
+/// The counts are exact. If a trap left a block in the middle, the words before it are counted; the one that trapped
+/// and those after it are not, because they will be executed again, or never. A software trap counts as executed.
+/// Blocks that were flushed or whose pages changed keep their words and counts.
 #[derive(Clone, Copy, Debug)]
 pub struct Executed<'a> {
     /// The address of the first word.
     pub start: u64,
     /// The words, one after another in memory.
     pub words: &'a [u32],
-    /// How often they were executed.
+    /// The number of times that they were executed.
     pub executions: u64,
-    /// How often, of these, the last word was annulled.
+    /// The number of these executions in which the last word was annulled.
     pub annulled: u64,
 }
 
 /// The longest block, in words without the delay slot.
 const LONGEST: usize = 64;
 
-/// No block: a link that is not known yet.
+/// Stands for no block, in a link that is not known yet.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// How many places the table of recently found blocks has.
+/// The size of the table of recently found blocks.
 const RECENT: usize = 1 << 13;
 
 /// A basic block.
 pub(crate) struct Block {
-    /// What is executed in order.
+    /// The ops that are executed in order.
     pub ops: Box<[Op]>,
-    /// What is executed in the delay slot; nothing if the block ends otherwise.
+    /// The op in the delay slot, which does nothing if the block ends otherwise.
     pub delay: Op,
-    /// Numbers of the blocks that follow: where the last transfer is not taken, and where it is.
+    /// The numbers of the blocks that follow: first if the last transfer is not taken, then if it is.
     pub links: [u32; 2],
-    /// Where it goes on: likewise.
+    /// The addresses at which execution goes on, in the same order.
     pub next: [u64; 2],
-    /// How often it was entered.
+    /// The number of times that it was entered.
     pub executions: u64,
-    /// How often its delay slot was annulled.
+    /// The number of times that its delay slot was annulled.
     pub annulled: u64,
     /// The address of the first word.
     pub start: u64,
-    /// Nothing of it can be a block: its instructions are executed by [`Cpu::step`].
+    /// True if no op could be made: its instructions are executed by [`Cpu::step`].
     pub stepped: bool,
     dead: bool,
-    /// For each op, which word of the block it begins with; and where the delay slot is.
+    /// For each op, the place of its first word in the block; at the end, the place of the delay slot.
     pub places: Box<[u8]>,
     words: Box<[u32]>,
 }
 
-/// The blocks.
+/// All blocks of a program, and the tables that find them by address.
 #[derive(Default)]
 pub(crate) struct Cache {
     pub blocks: Vec<Block>,
@@ -72,7 +72,7 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    /// The block at an address, made if need be.
+    /// Finds the block at an address, and makes it first if there is none.
     pub fn find(&mut self, cpu: &mut Cpu, address: u64) -> Result<u32, Trap> {
         let place = (address >> 2) as usize % RECENT;
         match self.recent.get(place) {
@@ -98,7 +98,7 @@ impl Cache {
         Ok(number)
     }
 
-    /// Forgets the blocks of these pages.
+    /// Makes the blocks of these pages dead.
     pub fn forget(&mut self, pages: &[u64]) {
         let of = |address: u64| pages.contains(&(address / PAGE_BYTES * PAGE_BYTES));
         for block in &mut self.blocks {
@@ -122,7 +122,7 @@ impl Cache {
         *self.singles.entry((address, word)).or_default() += 1;
     }
 
-    /// Of a block that was entered, only the first `words` were executed.
+    /// Corrects the count of a block that was entered and left after its first `words` words.
     pub fn count_part(&mut self, number: u32, words: usize) {
         let block = &mut self.blocks[number as usize];
         block.executions -= 1;
@@ -145,11 +145,11 @@ impl Block {
     }
 }
 
-/// How a block ends.
+/// The way in which a block ends.
 enum End {
-    /// With a control transfer and its delay slot.
+    /// The block ends with a control transfer and its delay slot.
     Transfer,
-    /// With the last word, and goes on after it.
+    /// The block ends with its last word, and execution goes on after it.
     Open,
 }
 
@@ -235,7 +235,7 @@ impl Making {
         }
     }
 
-    /// Several words in one op, and how many.
+    /// Puts several words into one op, if a fusion or a pair fits; answers how many.
     fn fused(&self, at: usize, slot: Option<usize>) -> Option<(Op, usize)> {
         self.sequence(at, slot).or_else(|| {
             let transfer = slot.map(|slot| slot - 1);
@@ -276,7 +276,7 @@ impl Making {
 }
 
 impl Cpu {
-    /// What was executed so far: runs of words with their counts. The same word may be in several.
+    /// Lists what was executed so far: runs of words with their counts. The same word may be in several.
     pub fn blocks(&self) -> impl Iterator<Item = Executed<'_>> {
         let blocks = self.cache.blocks.iter().filter(|block| block.executions > 0).map(|block| Executed {
             start: block.start,

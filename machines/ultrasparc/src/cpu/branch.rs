@@ -17,7 +17,7 @@ const FLOAT_NAMES: [&str; 16] = [
     "fble", "fbule", "fbo",
 ];
 
-/// Compare and branch: those of number 0 and 8, never and always, do not exist.
+/// Compare and branch on 32 bits. The conditions 0 and 8, never and always, do not exist.
 const COMPARE_WORDS: [&str; 14] = [
     "cwbe", "cwble", "cwbl", "cwbleu", "cwbcs", "cwbneg", "cwbvs", "cwbne", "cwbg", "cwbge", "cwbgu",
     "cwbcc", "cwbpos", "cwbvc",
@@ -90,7 +90,7 @@ pub const BICC: &[Instruction] = &conditional(
     Instruction { operands: &[Operand::Disp22], decode: Decode::Control(decode_bicc), ..ROW },
 );
 
-/// `BPcc`; of the codes only `%icc` and `%xcc` exist.
+/// `BPcc`, for which only the codes `%icc` and `%xcc` exist.
 pub const BPCC: &[Instruction] = &conditional(
     NAMES,
     1,
@@ -124,7 +124,7 @@ pub const COMPARE_WORD: &[Instruction] = &compare(COMPARE_WORDS, 0);
 /// Compare and branch on 64 bits.
 pub const COMPARE_LONG: &[Instruction] = &compare(COMPARE_LONGS, 1);
 
-/// The others.
+/// The other control transfers.
 pub const INSTRUCTIONS: &[Instruction] = &[
     on_register("brz", 1),
     on_register("brlez", 2),
@@ -175,7 +175,8 @@ const fn condition(word: Word) -> usize {
     (word.0 >> 25 & 15) as usize
 }
 
-/// What a conditional branch answers. Where it annuls, the instruction in its delay slot is executed only if taken.
+/// The step of a conditional branch. With annulment, the instruction in its delay slot is executed only if the branch
+/// is taken.
 #[inline(always)]
 fn conditionally<const ANNULS: bool>(taken: bool) -> Step {
     match taken {
@@ -185,7 +186,7 @@ fn conditionally<const ANNULS: bool>(taken: bool) -> Step {
     }
 }
 
-/// By width and annulment, then condition.
+/// Handlers by width and annulment, then by condition.
 const BRANCHES: [[Handler; 16]; 4] = [
     each!(branch, false, false),
     each!(branch, false, true),
@@ -252,7 +253,8 @@ fn branch_register<const CONDITION: u8, const ANNULS: bool>(cpu: &mut Cpu, op: &
     conditionally::<ANNULS>(register_holds::<CONDITION>(cpu.get(op.rs1)))
 }
 
-/// Compare and branch has no delay slot: if taken, the instruction after it is skipped like an annulled one.
+/// Decodes compare and branch, which has no delay slot: if taken, the instruction after it is skipped like an
+/// annulled one.
 fn decode_compare(word: Word, address: u64) -> Op {
     const HANDLERS: [[Handler; 16]; 2] = [each!(compare_and_branch, 31), each!(compare_and_branch, 63)];
     let condition = (word.0 >> 26 & 8 | word.0 >> 25 & 7) as usize;
@@ -267,7 +269,8 @@ fn compare_and_branch<const CONDITION: u8, const TOP: u32>(cpu: &mut Cpu, op: &O
     if compares::<CONDITION, TOP>(cpu.get(op.rs1), second) { Step::TakenAnnul } else { Step::NotTaken }
 }
 
-/// The target in `imm`; the distance to it, from which the own address follows, in the four small fields.
+/// Puts the target into `imm`, and the distance to it, from which the call's own address follows, into the four small
+/// fields.
 fn decode_call(word: Word, address: u64) -> Op {
     let [rd, rs1, rs2, rs3] = (word.signed(30) as u32).to_ne_bytes();
     Op { rd, rs1, rs2, rs3, ..to(call, address, word.signed(30)) }
@@ -279,7 +282,7 @@ fn call(cpu: &mut Cpu, op: &Op) -> Step {
     Step::Taken
 }
 
-/// `jmpl` keeps its own address beside the immediate: no address of an instruction has more than 48 bits.
+/// Keeps the address of `jmpl` itself beside the immediate: no address of an instruction has more than 48 bits.
 fn decode_jmpl(word: Word, address: u64) -> Op {
     let op = Op::integer(if word.rd() == 0 { jump } else { jump_and_link }, word);
     if word.rd() == 0 { op } else { Op { imm: op.imm << 48 | address & 0xffff_ffff_ffff, ..op } }
@@ -308,7 +311,7 @@ fn jump_to(cpu: &mut Cpu, target: u64) -> Step {
     Step::Jump
 }
 
-/// `return`: the target is of the old window.
+/// Executes `return`, whose target is computed from the old window's registers.
 fn leave(cpu: &mut Cpu, op: &Op) -> Step {
     let target = cpu.get(op.rs1).wrapping_add(cpu.operand2(op));
     if target & 3 != 0 {

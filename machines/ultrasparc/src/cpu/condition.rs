@@ -19,7 +19,7 @@ macro_rules! each {
 }
 pub(crate) use each;
 
-/// Whether a condition on integer codes holds, by the number in its instruction.
+/// True if the condition of that number holds of integer codes.
 #[inline(always)]
 pub(crate) fn holds<const CONDITION: u8, const WIDE: bool>(codes: Codes) -> bool {
     match codes.kind {
@@ -29,10 +29,10 @@ pub(crate) fn holds<const CONDITION: u8, const WIDE: bool>(codes: Codes) -> bool
     }
 }
 
-/// Whether it holds after `a - b`, of numbers whose sign is bit `TOP`.
+/// True if the condition holds after `a - b`, where the sign of both numbers is bit `TOP`.
 #[inline(always)]
 pub(crate) fn compares<const CONDITION: u8, const TOP: u32>(a: u64, b: u64) -> bool {
-    // The sign to the top: what is compared is then the whole number.
+    // Shifting the sign to the top makes the whole 64-bit numbers comparable.
     let (a, b) = (a << (63 - TOP), b << (63 - TOP));
     let (signed_a, signed_b) = (a.cast_signed(), b.cast_signed());
     let plain = match CONDITION & 7 {
@@ -48,7 +48,7 @@ pub(crate) fn compares<const CONDITION: u8, const TOP: u32>(a: u64, b: u64) -> b
     plain != (CONDITION & 8 != 0)
 }
 
-/// Whether it holds of four codes N, Z, V, C.
+/// True if the condition holds of four codes N, Z, V, C.
 #[inline]
 pub(crate) fn in_codes(condition: u8, codes: u8) -> bool {
     let [c, v, z, n] = [0, 1, 2, 3].map(|bit| codes >> bit & 1 != 0);
@@ -65,14 +65,14 @@ pub(crate) fn in_codes(condition: u8, codes: u8) -> bool {
     plain != (condition & 8 != 0)
 }
 
-/// Conditions on floating-point codes: bit `n` is whether it holds of the code `n` (equal, less, greater, unordered).
+/// Conditions on floating-point codes: bit `n` says if it holds of the code `n` (equal, less, greater, unordered).
 pub(crate) const FLOAT_CONDITIONS: [u8; 16] =
     [0x0, 0xe, 0x6, 0xa, 0x2, 0xc, 0x4, 0x8, 0xf, 0x1, 0x9, 0x5, 0xd, 0x3, 0xb, 0x7];
 
-/// Where `%fccN` begins in `%fsr`.
+/// The lowest bit of `%fccN` in `%fsr`.
 pub(crate) const FLOAT_CODES: [u8; 4] = [10, 32, 34, 36];
 
-/// Whether a condition on a register holds; by its number, `r[rs1]` against zero.
+/// True if a condition on a register holds: `r[rs1]` compared with zero.
 #[inline(always)]
 pub(crate) fn register_holds<const CONDITION: u8>(value: u64) -> bool {
     let value = value.cast_signed();
@@ -248,7 +248,8 @@ fn decode_trap(word: Word, _: u64) -> Op {
     Op { imm: op.imm & 0xff, ..op }
 }
 
-/// The number has eight bits, so that traps of the hypervisor, from 0x80, have their numbers too.
+/// Executes `Tcc`. The trap's number has eight bits, so that traps of the hypervisor, from 0x80, have their numbers
+/// too.
 fn trap_if<const CONDITION: u8, const WIDE: bool>(cpu: &mut Cpu, op: &Op) -> Step {
     if holds::<CONDITION, WIDE>(cpu.codes) {
         let number = cpu.get(op.rs1).wrapping_add(cpu.operand2(op));
@@ -258,8 +259,8 @@ fn trap_if<const CONDITION: u8, const WIDE: bool>(cpu: &mut Cpu, op: &Op) -> Ste
 }
 
 impl Cpu {
-    /// Whether a condition on a floating-point code holds: `rs1` is where the code is in `%fsr`, `rs3` a mask of
-    /// [`FLOAT_CONDITIONS`].
+    /// True if a condition on a floating-point code holds: `rs1` is the lowest bit of the code in `%fsr`, `rs3` a
+    /// mask of [`FLOAT_CONDITIONS`].
     #[inline(always)]
     pub(crate) fn float_condition(&self, op: &Op) -> bool {
         op.rs3 >> (self.fsr >> (op.rs1 & 63) & 3) & 1 != 0

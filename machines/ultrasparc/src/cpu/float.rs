@@ -2,12 +2,12 @@
 //! Ref. The SPARC Architecture Manual, Version 9, appendices A and B; Oracle SPARC Architecture 2011 for fused
 //! multiplication and addition.
 //!
-//! Quad precision was emulated by the operating system on every machine of the line; a program can't tell, and here it
-//! is executed. `host` computes what is rounded to nearest, `exact` everything else; both say which exceptions an
+//! Quad precision was emulated by the operating system on every machine of the line. A program can't tell, so it is
+//! executed here. `host` computes what is rounded to nearest, `exact` everything else; both say which exceptions an
 //! instruction raises, and `state` decides what becomes of them.
 //!
-//! Where the published text leaves room, the choice is ours: a result that is to have the other sign is negated before it
-//! is rounded, a NaN never is; of three NaN operands the signalling ones win, then the last one.
+//! The published text leaves room, and these choices are ours: a result that is to have the other sign is negated
+//! before it is rounded, but never if it is a NaN; of three NaN operands the signalling ones win, then the last one.
 
 mod convert;
 mod exact;
@@ -28,9 +28,9 @@ use crate::processor::Feature;
 pub use self::convert::CONVERSIONS;
 pub use self::moves::{CONDITIONAL_MOVES, MOVES, REGISTER_MOVES};
 
-/// Bits that every row here fixes: `op`, `op3` and `opf`.
+/// The bits that every row here fixes: `op`, `op3` and `opf`.
 const MASK: u32 = 0xc1f8_3fe0;
-/// The place of `rs1`, which must be zero where it has no use: OSA 2011.
+/// The place of `rs1`, which must be zero if the instruction does not use it: OSA 2011.
 const NO_RS1: u32 = 0x0007_c000;
 
 fn binary<S: Size, O: Operation>(cpu: &mut Cpu, op: &Op) -> Step {
@@ -92,7 +92,7 @@ impl Operation for SquareRoot {
     }
 }
 
-/// The product of two singles as a double, which is exact unless an operand is no number.
+/// The product of two singles as a double, which is exact unless an operand is a NaN.
 fn single_to_double<const NEGATE: bool>(cpu: &mut Cpu, op: &Op) -> Step {
     let (a, b) = (cpu.single(op.rs1), cpu.single(op.rs2));
     let sign = if NEGATE { 1 << 63 } else { 0 };
@@ -126,7 +126,7 @@ where
     exact::operate(round, |round| wide(a).mul_r(wide(b), round), || T::ZERO)
 }
 
-/// `a * b + c` with one rounding. NaNs win from the last operand on; signs change no NaN.
+/// `a * b + c` with one rounding. Of several NaNs the last operand's wins; a sign is never applied to a NaN.
 fn fused<S: Size, const MINUS: bool, const NEGATE: bool>(cpu: &mut Cpu, op: &Op) -> Step {
     let (a, b, c) = (S::load(cpu, op.rs1), S::load(cpu, op.rs2), S::load(cpu, op.rs3));
     let sign = S::Format::MAGNITUDE + 1;
@@ -159,7 +159,7 @@ fn is_zero_times_infinity<F: Format>(a: u128, b: u128) -> bool {
     a == 0 && b == F::INFINITE || a == F::INFINITE && b == 0
 }
 
-/// `fcmp` and `fcmpe`: the latter takes every NaN for an invalid operand.
+/// Executes `fcmp` and `fcmpe`, of which the latter takes every NaN for an invalid operand.
 fn compare<S: Size, const SIGNAL: bool>(cpu: &mut Cpu, op: &Op) -> Step {
     let (a, b) = (S::load(cpu, op.rs1), S::load(cpu, op.rs2));
     let order = exact::compare::<S::Format>(a, b);
@@ -175,8 +175,8 @@ fn compare<S: Size, const SIGNAL: bool>(cpu: &mut Cpu, op: &Op) -> Step {
     Step::Next
 }
 
-/// VIS 3's comparison that always orders and never traps: a negative zero is less than a positive one, 2 says that only
-/// the first operand is a NaN, and 3 that the second is.
+/// Executes VIS 3's comparison, which always orders and never traps: a negative zero is less than a positive one; 2
+/// says that only the first operand is a NaN, and 3 that the second is.
 fn compare_lexically<S: Size>(cpu: &mut Cpu, op: &Op) -> Step {
     let (a, b) = (S::load(cpu, op.rs1), S::load(cpu, op.rs2));
     let order = match exact::compare::<S::Format>(a, b) {
@@ -194,17 +194,17 @@ fn op2<S: Size>(word: Word, run: Handler) -> Op {
     Op { run, imm: 0, rd: S::index(word.rd()), rs1: S::index(word.rs1()), rs2: S::index(word.rs2()), rs3: 0 }
 }
 
-/// The same in quad precision, whose registers have even places.
+/// The same in quad precision, whose registers have even indices.
 fn op2_quad(word: Word, run: Handler) -> Op {
     checked(op2::<Quad>(word, run))
 }
 
-/// An instruction on quad registers alone: one that has no such number traps.
+/// Makes an instruction on quad registers trap if one of them has an odd index.
 fn checked(op: Op) -> Op {
     if (op.rd | op.rs1 | op.rs2) & 1 == 0 { op } else { Op { run: |cpu, _| cpu.invalid_register(), ..op } }
 }
 
-/// A comparison: the result's place is a condition code.
+/// A comparison, whose result goes to a condition code.
 fn op_compare<S: Size>(word: Word, run: Handler) -> Op {
     Op { run, imm: 0, rd: word.rd() & 3, rs1: S::index(word.rs1()), rs2: S::index(word.rs2()), rs3: 0 }
 }

@@ -33,7 +33,7 @@ const fn shift(name: &'static str, op3: u32, wide: u32, decode: Decode) -> Instr
     }
 }
 
-/// The decoding of an instruction whose second operand is a register or an immediate, each with its own handler.
+/// Decodes an instruction whose second operand is a register or an immediate, with a handler for each of the two.
 macro_rules! two {
     ($handler:ident) => {
         Decode::Plain(|word, _| Op::either($handler::<false>, $handler::<true>, word))
@@ -137,7 +137,7 @@ fn decode_sethi(word: Word, _: u64) -> Op {
     Op::constant(word.rd(), u64::from(word.0 << 10))
 }
 
-/// `or` is how registers are copied and small constants made.
+/// Decodes `or`, with which registers are copied and small constants made.
 fn decode_or(word: Word, _: u64) -> Op {
     match (word.rs1(), word.i()) {
         (0, true) => Op::constant(word.rd(), word.signed(13)),
@@ -307,7 +307,7 @@ fn sdivx<const IMMEDIATE: bool>(cpu: &mut Cpu, op: &Op) -> Step {
     Step::Next
 }
 
-/// The quotient of %y and a word by a word, and whether it was too large and is the largest there is.
+/// The quotient of %y and a word by a word, and true if it was too large and so is the largest there is.
 fn quotient<const IMMEDIATE: bool>(cpu: &Cpu, op: &Op, signed: bool) -> Option<(u64, bool)> {
     let dividend = cpu.y << 32 | cpu.get(op.rs1) & 0xffff_ffff;
     let divisor = cpu.second::<IMMEDIATE>(op) as u32;
@@ -351,7 +351,7 @@ fn divide<const IMMEDIATE: bool>(cpu: &mut Cpu, op: &Op, signed: bool, codes: bo
     Step::Next
 }
 
-/// Of a tagged operation: the condition codes, where a tag that is not zero is an overflow of icc.
+/// The condition codes of a tagged operation: a tag that is not zero is an overflow of icc.
 fn tagged(a: u64, b: u64, codes: u8) -> u8 {
     codes | u8::from((a | b) & 3 != 0) << 1
 }
@@ -396,7 +396,7 @@ fn tsubcctv<const IMMEDIATE: bool>(cpu: &mut Cpu, op: &Op) -> Step {
     Step::Next
 }
 
-/// One step of a multiplication, of the time before `umul`. V9 §A.39; the upper word of `rd` is undefined there.
+/// One step of a multiplication, from the time before `umul`. V9 §A.39 leaves the upper word of `rd` undefined.
 fn mulscc<const IMMEDIATE: bool>(cpu: &mut Cpu, op: &Op) -> Step {
     let (a, b) = (cpu.get(op.rs1), cpu.second::<IMMEDIATE>(op) & 0xffff_ffff);
     let codes = cpu.ccr();

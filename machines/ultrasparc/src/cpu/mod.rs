@@ -31,13 +31,13 @@ use crate::isa::Word;
 use crate::memory::{Fault, Memory};
 use crate::processor::{Feature, Features};
 
-/// Where handlers write what is written to %g0.
+/// The register that handlers write in place of %g0.
 pub const NOWHERE: u8 = 32;
 
 /// The state of one strand, as a program sees it.
 pub struct Cpu {
-    /// The current window: globals, outs, locals, ins. `r[0]` stays zero, as nothing writes it; `r[NOWHERE]` is what
-    /// was written to %g0. So many, that an index of a byte needs no check.
+    /// The current window: globals, outs, locals, ins. `r[0]` stays zero because nothing writes it; `r[NOWHERE]`
+    /// takes what is written to %g0. The array is long enough that an index of one byte needs no check.
     pub r: [u64; 256],
     /// Floating-point registers: %d0 to %d62. %f0 is the high half of `d[0]`, %f1 the low one.
     pub d: [u64; 32],
@@ -45,13 +45,13 @@ pub struct Cpu {
     pub pc: u64,
     /// Address of the one after it.
     pub npc: u64,
-    /// Where a control transfer goes that has no fixed target.
+    /// The target of a control transfer that has no fixed one.
     pub target: u64,
     /// Graphics status register.
     pub gsr: u64,
     /// Floating-point state register.
     pub fsr: u64,
-    /// Integer condition codes, not yet computed.
+    /// Integer condition codes, computed only when they are asked for.
     codes: registers::Codes,
     /// The windows that are not the current one.
     pub windows: window::Windows,
@@ -65,15 +65,15 @@ pub struct Cpu {
     pub cfr: u64,
     /// The program's memory.
     pub memory: Memory,
-    /// What answers accesses to address spaces that are not memory.
+    /// The device that answers accesses to address spaces that are not memory.
     pub device: Option<Box<dyn Device>>,
-    /// Set from anywhere to have [`Cpu::run`] answer [`Trap::Attention`] at the end of the block.
+    /// Any thread sets it to have [`Cpu::run`] answer [`Trap::Attention`] at the end of the block.
     pub attention: Arc<AtomicBool>,
-    /// What this processor has.
+    /// The features of this processor.
     pub features: Features,
-    /// Why the last handler did not finish.
+    /// The reason why the last handler did not finish.
     pub trap: Option<Trap>,
-    /// When it was made.
+    /// The time at which it was made.
     started: Instant,
     /// The blocks made so far.
     cache: block::Cache,
@@ -82,61 +82,61 @@ pub struct Cpu {
 /// An instruction made ready.
 #[derive(Clone, Copy)]
 pub struct Op {
-    /// What executes it.
+    /// The function that executes it.
     pub run: Handler,
-    /// The immediate operand, zero if there is none: the second operand of an integer instruction is
-    /// `r[rs2] + imm`, as one of them is always zero. For others what their family says: a target, the own address.
+    /// The immediate operand, or zero. The second operand of an integer instruction is `r[rs2] + imm`, as one of them
+    /// is always zero. Other families keep something else here: a target, or the instruction's own address.
     pub imm: u64,
-    /// Where the result goes: an index of `r` or `d`, or of the single registers.
+    /// The index of the result: of `r` or `d`, or of the single registers.
     pub rd: u8,
     /// The first operand.
     pub rs1: u8,
     /// The second operand.
     pub rs2: u8,
-    /// The third operand, or what else the family needs.
+    /// The third operand, or something else that the family needs.
     pub rs3: u8,
 }
 
 /// Executes one instruction.
 pub type Handler = fn(&mut Cpu, &Op) -> Step;
 
-/// What a handler answers.
+/// The answer of a handler.
 ///
-/// [`Decode::Plain`](crate::isa::Decode::Plain) instructions answer `Next`, `Leave` or `Trap`, all others are those of
-/// [`Decode::Control`](crate::isa::Decode::Control).
+/// [`Decode::Plain`](crate::isa::Decode::Plain) instructions answer `Next`, `Leave` or `Trap`; the other answers are
+/// for [`Decode::Control`](crate::isa::Decode::Control).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Step {
-    /// Done: to the next instruction.
+    /// The instruction is done; the next one follows.
     Next,
-    /// Not done, and nothing changed: [`Cpu::trap`] says why.
+    /// The instruction is not done, and nothing has changed: [`Cpu::trap`] says why.
     Trap,
-    /// Done as by `Next`; what follows in this block may not be right any more.
+    /// The instruction is done, but the ops after it in this block may be out of date.
     Leave,
-    /// A transfer to `imm` after the delay slot.
+    /// The transfer goes to `imm` after the delay slot.
     Taken,
-    /// A transfer to `imm` that annuls the delay slot.
+    /// The transfer goes to `imm` and annuls the delay slot.
     TakenAnnul,
-    /// No transfer: the instruction in the delay slot, and on.
+    /// There is no transfer: the instruction in the delay slot is executed, and those after it.
     NotTaken,
-    /// No transfer, and the instruction in the delay slot is annulled.
+    /// There is no transfer, and the instruction in the delay slot is annulled.
     NotTakenAnnul,
-    /// A transfer to [`Cpu::target`] after the delay slot.
+    /// The transfer goes to [`Cpu::target`] after the delay slot.
     Jump,
 }
 
-/// What stops a program: V9 §7.
+/// The reason why a program stops: V9 §7.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trap {
-    /// No such instruction on this processor.
+    /// This processor has no such instruction.
     IllegalInstruction(u32),
-    /// An instruction for the operating system.
+    /// The instruction is for the operating system.
     PrivilegedOpcode(u32),
-    /// An address that is no multiple of the object's size.
+    /// The address is no multiple of the object's size.
     NotAligned(u64),
-    /// Memory that is not there, or not for this.
+    /// There is no memory at the address, or it does not permit the access.
     Memory(Fault),
-    /// An ASI that user programs have not.
+    /// User programs may not use the ASI.
     PrivilegedAction,
     /// An integer division by zero.
     DivisionByZero,
@@ -146,12 +146,12 @@ pub enum Trap {
     FpException,
     /// `ta`: its number.
     Software(u8),
-    /// [`Cpu::attention`] was set. No instruction's doing: `pc` is that of the next one.
+    /// [`Cpu::attention`] was set. No instruction caused this: `pc` is that of the next one.
     Attention,
 }
 
 impl Op {
-    /// An integer instruction: `rs1`, `rs2` or imm13, `rd`.
+    /// Makes the op of an integer instruction with `rs1`, `rs2` or imm13, and `rd`.
     #[must_use]
     pub fn integer(run: Handler, word: Word) -> Op {
         let (rs2, imm) = if word.i() { (0, word.signed(13)) } else { (word.rs2(), 0) };
@@ -159,17 +159,17 @@ impl Op {
     }
 }
 
-/// The place to write for register `rd`.
+/// The index to write for register `rd`.
 #[must_use]
 pub const fn destination(rd: u8) -> u8 {
     if rd == 0 { NOWHERE } else { rd }
 }
 
 impl Cpu {
-    /// A processor with these features, empty memory, and zeros everywhere.
+    /// Makes a processor with these features, empty memory, and zeros everywhere.
     ///
     /// # Errors
-    /// As [`Memory::new`].
+    /// The errors of [`Memory::new`].
     pub fn new(features: Features) -> io::Result<Cpu> {
         Ok(Cpu {
             r: [0; 256],
@@ -195,18 +195,18 @@ impl Cpu {
         })
     }
 
-    /// Whether the processor has the feature.
+    /// True if the processor has the feature.
     #[must_use]
     pub fn has(&self, feature: Feature) -> bool {
         self.features.has(feature)
     }
 
-    /// Sets where to go on: `pc`, and after it the next instruction.
+    /// Sets `pc` to an address, and the next one after it.
     pub fn jump(&mut self, pc: u64) {
         (self.pc, self.npc) = (pc, pc.wrapping_add(4));
     }
 
-    /// Goes on after the instruction at `pc`, as who serves a software trap does.
+    /// Goes on after the instruction at `pc`, as a kernel does that has served a software trap.
     pub fn advance(&mut self) {
         self.jump_pair(self.npc, self.npc.wrapping_add(4));
     }

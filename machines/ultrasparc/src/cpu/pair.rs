@@ -1,15 +1,16 @@
 //! Two instructions in one op: the pairs that compiled programs are full of.
 //!
-//! Most of what an interpreter costs is going from one op to the next, and waiting for a register that was stored a
-//! moment ago. A pair goes once, and hands the first result over in a host register. All operands are read before
-//! anything is written, so where memory refuses an access nothing has changed, as [`Fusion`](crate::isa::Fusion) wants.
+//! Most of the time of an interpreter goes into the step from one op to the next, and into waiting for a register
+//! that was stored a moment ago. A pair takes that step once, and hands the first result over in a register of the
+//! host. All operands are read before anything is written, so nothing has changed when memory refuses an access, as
+//! [`Fusion`](crate::isa::Fusion) wants.
 
 use crate::cpu::condition::{compares, each, holds};
 use crate::cpu::registers::Codes;
 use crate::cpu::{Cpu, Handler, Op, Step, destination};
 use crate::isa::Word;
 
-/// What the second instruction of a pair needs, in the op's `imm`: its registers in the three low bytes, its immediate
+/// The second instruction of a pair, packed into the op's `imm`: its registers in the three low bytes, its immediate
 /// in sixteen bits, and above that the first one's immediate in twenty-four.
 #[derive(Clone, Copy)]
 struct Packed(u64);
@@ -47,14 +48,14 @@ impl Packed {
     }
 }
 
-/// An instruction that makes a value of two; `None` where memory refuses.
+/// An instruction that makes one value of two; `None` if memory refuses.
 trait Makes {
     fn value(cpu: &Cpu, a: u64, b: u64) -> Option<u64>;
 }
 
-/// An instruction as the second of a pair, where the first made `made` for register `place`.
+/// An instruction as the second of a pair, after the first made `made` for register `place`.
 trait Follows {
-    /// Does all but write what the first made; `false` where memory refuses.
+    /// Does everything but write the first result; `false` if memory refuses.
     fn follow(cpu: &mut Cpu, packed: Packed, a: u64, b: u64, place: u8, made: u64) -> bool;
 }
 
@@ -129,7 +130,7 @@ storers! {
     Stx = store_u64(u64);
 }
 
-/// A compare: `subcc` whose result goes nowhere.
+/// A compare: `subcc` whose result is thrown away.
 struct Compare;
 
 impl Follows for Compare {
@@ -153,8 +154,8 @@ fn both<A: Makes, B: Follows>(cpu: &mut Cpu, op: &Op) -> Step {
     if followed { Step::Next } else { Step::Trap }
 }
 
-/// How many instructions can be the first of a pair, and the second: stores and the compare can't be the first, and
-/// `sethi` can't be the second.
+/// The number of instructions that can be the first of a pair, and of those that can be the second: stores and the
+/// compare can't be the first, and `sethi` can't be the second.
 const FIRSTS: usize = 16;
 const SECONDS: usize = 21;
 
@@ -162,7 +163,7 @@ const SECONDS: usize = 21;
 macro_rules! with_seconds {
     ($first:ident) => {
         [
-            // In the place of `sethi`, which is never the second.
+            // This stands in the place of `sethi`, which is never the second.
             both::<$first, Add>,
             both::<$first, Add>,
             both::<$first, Sub>,
@@ -208,7 +209,8 @@ const PAIRS: [[Handler; SECONDS]; FIRSTS] = [
     with_seconds!(Ldx),
 ];
 
-/// The number of an instruction here, by its row's name and its word, which tells integer from floating-point registers.
+/// The number of an instruction in these tables, by its row's name and its word, which tells integer from
+/// floating-point registers.
 fn number(name: &str, word: Word) -> Option<usize> {
     let known = match name {
         "sethi" => 0,
@@ -256,7 +258,7 @@ pub(crate) fn pair(names: [&str; 2], words: [Word; 2]) -> Option<Op> {
     Some(op)
 }
 
-/// What a compare and the branch after it do in one op: `imm` is the target, an immediate operand is in `rs2` and `rs3`.
+/// Executes a compare and the branch after it: `imm` is the target, an immediate operand is in `rs2` and `rs3`.
 fn compare_and_branch<const CONDITION: u8, const IMMEDIATE: bool, const TOP: u32, const ANNULS: bool>(
     cpu: &mut Cpu,
     op: &Op,
@@ -267,7 +269,7 @@ fn compare_and_branch<const CONDITION: u8, const IMMEDIATE: bool, const TOP: u32
     answer::<ANNULS>(compares::<CONDITION, TOP>(a, b))
 }
 
-/// The same for a test of bits.
+/// Executes a test of bits and the branch after it, likewise.
 fn test_and_branch<const CONDITION: u8, const IMMEDIATE: bool, const WIDE: bool, const ANNULS: bool>(
     cpu: &mut Cpu,
     op: &Op,
@@ -292,7 +294,7 @@ fn answer<const ANNULS: bool>(taken: bool) -> Step {
     }
 }
 
-/// The op of a compare and a branch at an address, by their rows' names and words.
+/// The op of a compare and the branch after it, by their rows' names and words.
 pub(crate) fn compare_branch(names: [&str; 2], words: [Word; 2], branch: Op) -> Option<Op> {
     const COMPARES: [[Handler; 16]; 8] = [
         each!(compare_and_branch, false, 31, false),

@@ -5,10 +5,10 @@ use crate::cpu::{Cpu, Op, Step, Trap, destination};
 use crate::isa::{Class, Decode, Instruction, Operand, Word};
 use crate::processor::{Feature, Features};
 
-/// `%fprs` as Linux leaves it: FEF.
+/// `%fprs` as Linux leaves it: only FEF is set.
 pub const FPRS_ENABLED: u64 = 4;
 
-/// What the condition codes come from: the last instruction that set them.
+/// The source of the condition codes: the operands of the last instruction that set them.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Codes {
     pub kind: Kind,
@@ -16,27 +16,27 @@ pub(crate) struct Codes {
     pub b: u64,
 }
 
-/// How [`Codes`] are computed.
+/// The way in which [`Codes`] are computed.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
-    /// `a` is the codes.
+    /// `a` holds the codes themselves.
     #[default]
     Known,
-    /// Of `a - b`; of a logical result `a` with `b` zero.
+    /// The codes are those of `a - b`; of a logical result `a` if `b` is zero.
     Sub,
-    /// Of `a + b`.
+    /// The codes are those of `a + b`.
     Add,
 }
 
 impl Codes {
-    /// Those of `a - b`.
+    /// The codes of `a - b`.
     #[inline(always)]
     pub fn difference(a: u64, b: u64) -> Codes {
         Codes { kind: Kind::Sub, a, b }
     }
 
-    /// `%ccr`: xcc in bits 7:4, icc in bits 3:0; each N, Z, V, C from above.
+    /// `%ccr`: xcc in bits 7:4, icc in bits 3:0; each has N, Z, V, C from its highest bit.
     pub fn ccr(self) -> u8 {
         let (Codes { kind, a, b }, result) = (self, self.result());
         match kind {
@@ -46,7 +46,7 @@ impl Codes {
         }
     }
 
-    /// The result whose codes they are.
+    /// The result from which the codes are computed.
     pub fn result(self) -> u64 {
         match self.kind {
             Kind::Known => self.a,
@@ -57,7 +57,7 @@ impl Codes {
 }
 
 impl Cpu {
-    /// `%ccr`: xcc in bits 7:4, icc in bits 3:0; each N, Z, V, C from above.
+    /// `%ccr`: xcc in bits 7:4, icc in bits 3:0; each has N, Z, V, C from its highest bit.
     #[must_use]
     pub fn ccr(&self) -> u8 {
         self.codes.ccr()
@@ -90,25 +90,25 @@ impl Cpu {
         }
     }
 
-    /// The condition codes are those of `a + b`.
+    /// Sets the condition codes to those of `a + b`.
     #[inline(always)]
     pub fn set_codes_add(&mut self, a: u64, b: u64) {
         self.codes = Codes { kind: Kind::Add, a, b };
     }
 
-    /// The condition codes are those of `a - b`; of a logical result if `b` is zero.
+    /// Sets the condition codes to those of `a - b`, or of the logical result `a` if `b` is zero.
     #[inline(always)]
     pub fn set_codes_sub(&mut self, a: u64, b: u64) {
         self.codes = Codes { kind: Kind::Sub, a, b };
     }
 
-    /// The condition codes are those of `a + b + carry`, where `result` is that sum.
+    /// Sets the condition codes to those of `a + b + carry`, where `result` is that sum.
     #[inline]
     pub fn set_codes_add_carry(&mut self, a: u64, b: u64, result: u64) {
         self.set_ccr(of_sum(a, b, result));
     }
 
-    /// The condition codes are those of `a - b - carry`, where `result` is that difference.
+    /// Sets the condition codes to those of `a - b - carry`, where `result` is that difference.
     #[inline]
     pub fn set_codes_sub_carry(&mut self, a: u64, b: u64, result: u64) {
         self.set_ccr(of_difference(a, b, result));
@@ -280,8 +280,7 @@ pub const INSTRUCTIONS: &[Instruction] = &[
     },
 ];
 
-/// Barriers order memory, which one strand always finds in order.
-/// Orders this process's accesses of memory that it shares with others.
+/// Orders this process's accesses to memory that it shares with others. One strand always finds its own in order.
 fn order(_: &mut Cpu, _: &Op) -> Step {
     std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
     Step::Next
@@ -307,7 +306,7 @@ impl Op {
     }
 }
 
-/// The address for `%pc`; else the register in `rs1`.
+/// Decodes a read: for `%pc` the address is kept, else the register in `rs1`.
 fn decode_read(word: Word, address: u64) -> Op {
     let rd = destination(word.rd());
     match word.rs1() {
@@ -339,7 +338,7 @@ fn read_cfr(cpu: &mut Cpu, op: &Op) -> Step {
     Step::Next
 }
 
-/// The exclusive or of its operands; the register in `rs3`.
+/// Decodes a write of the exclusive or of its operands; the register is in `rs3`.
 fn decode_write(word: Word, _: u64) -> Op {
     Op { rs3: word.rd(), ..Op::integer(write_register, word) }
 }
@@ -352,7 +351,7 @@ fn write_register(cpu: &mut Cpu, op: &Op) -> Step {
         ASI => cpu.asi = value as u8,
         FPRS => cpu.fprs = value & 7,
         GSR => cpu.gsr = value & GSR_FIELDS,
-        // `pause`: there is no other strand that would be quicker for it.
+        // `pause` does nothing: there is no other strand that would run faster for it.
         _ => {}
     }
     Step::Next

@@ -8,23 +8,23 @@ use crate::cpu::block::{Cache, NONE};
 use crate::cpu::{Cpu, Step, Trap};
 use crate::isa;
 
-/// How a block was left.
+/// The way in which a block was left.
 enum Left {
     /// With its last instruction, to one of its two successors.
     To(usize),
     /// To an address that only the instruction knew.
     Jump,
-    /// Otherwise: `pc` and `npc` say where to go on.
+    /// In some other way: `pc` and `npc` say where to go on.
     Elsewhere,
     /// With a trap.
     Trapped(Trap),
 }
 
 impl Cpu {
-    /// Executes until something stops the program. `pc` and `npc` are then those of the instruction that did, which has
-    /// changed nothing; for [`Trap::Attention`] those of the next one.
+    /// Executes until something stops the program. `pc` and `npc` are then those of the instruction that stopped it,
+    /// which has changed nothing; for [`Trap::Attention`] they are those of the next one.
     pub fn run(&mut self) -> Trap {
-        // Handlers have the processor for themselves, and so not the blocks that they are in.
+        // The cache is taken out because handlers borrow the whole processor.
         let mut cache = mem::take(&mut self.cache);
         let trap = cache.run(self);
         self.cache = cache;
@@ -34,7 +34,7 @@ impl Cpu {
     /// Executes exactly one instruction.
     ///
     /// # Errors
-    /// What stopped it; it changed nothing then.
+    /// The trap that stopped it; nothing has changed then.
     pub fn step(&mut self) -> Result<(), Trap> {
         let mut cache = mem::take(&mut self.cache);
         let result = cache.step(self);
@@ -46,7 +46,7 @@ impl Cpu {
 impl Cache {
     fn run(&mut self, cpu: &mut Cpu) -> Trap {
         let attention = Arc::clone(&cpu.attention);
-        // The block and the way out of it that led here, to be linked.
+        // The block that led here and which of its exits, so that it can be linked.
         let mut from = None;
         loop {
             if cpu.memory.has_stale() {
@@ -73,7 +73,7 @@ impl Cache {
             loop {
                 let block = &mut self.blocks[number as usize];
                 if block.stepped {
-                    // Reached by a link, which does not set the program counters.
+                    // A link does not set the program counters.
                     cpu.jump(block.start);
                     match self.step(cpu) {
                         Ok(()) => break,
@@ -136,7 +136,7 @@ impl Cache {
         if delay == Step::Next { left } else { self.interrupted_in_delay(cpu, number, left, delay) }
     }
 
-    /// Stops at the op of number `at`, which left or trapped.
+    /// Stops at the op of number `at`, which answered `Leave` or `Trap`.
     #[cold]
     fn interrupted(&mut self, cpu: &mut Cpu, number: u32, at: usize, step: Step) -> Left {
         let block = &self.blocks[number as usize];
@@ -156,12 +156,13 @@ impl Cache {
         self.count_part(number, first);
         match trap {
             Some(trap) if next == first + 1 => Left::Trapped(trap),
-            // Several instructions in one op: by themselves, up to the one that traps.
+            // An op of several instructions is executed again one by one, up to the one that traps.
             _ => (first..next).find_map(|_| self.step(cpu).err()).map_or(Left::Elsewhere, Left::Trapped),
         }
     }
 
-    /// Stops at the instruction in the delay slot, which left or trapped; the block would have been left so.
+    /// Stops at the instruction in the delay slot, which answered `Leave` or `Trap`. `left` is how the block would
+    /// have been left.
     #[cold]
     fn interrupted_in_delay(&mut self, cpu: &mut Cpu, number: u32, left: Left, step: Step) -> Left {
         let block = &self.blocks[number as usize];

@@ -1,8 +1,8 @@
 //! Address spaces: the loads and stores that name one.
 //!
-//! A user program has those from 0x80: its own memory, big- or little-endian, with or without faults on loads; VIS's
-//! partial, short and block transfers; and the block-initialising stores of the T-series, whose only difference from
-//! plain ones is how fast they are. Those below 0x80 are for the operating system, but a [`Device`](crate::cpu::Device) is
+//! User programs may use those from 0x80: their own memory, big- or little-endian, with or without faults on loads;
+//! VIS's partial, short and block transfers; and the block-initialising stores of the T-series, which differ from
+//! plain ones only in speed. Those below 0x80 are for the operating system, but a [`Device`](crate::cpu::Device) is
 //! asked first.
 //! Ref. The SPARC Architecture Manual, Version 9, §6.3.1.3 and §A.25 ff.; VIS Instruction Set User's Manual §4.8;
 //! UltraSPARC Architecture 2007 §10.3.
@@ -19,26 +19,26 @@ pub const PRIMARY: u8 = 0x80;
 /// ASI_BLK_INIT_QUAD_LDD_P.
 const BLOCK_INIT: u8 = 0xe2;
 
-/// What an ASI is.
+/// The meaning of an ASI.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Space {
     /// The program's memory.
     Memory { little: bool, no_fault: bool },
-    /// The same, for stores that initialise a cache line, and for loads of two registers.
+    /// The program's memory, for stores that initialise a cache line, and for loads of two registers.
     Twin { little: bool },
-    /// A mask in a register selects lanes of so many bytes.
+    /// Lanes of so many bytes, selected by a mask in a register.
     Partial { little: bool, lane: u8 },
-    /// A byte or two of a double register.
+    /// One byte or two of a double register.
     Short { little: bool, bytes: u8 },
     /// Sixty-four bytes.
     Block { little: bool, commit: bool },
-    /// No ASI.
+    /// There is no such ASI.
     None,
-    /// Not for user programs.
+    /// The ASI is not for user programs.
     Privileged,
 }
 
-/// What the number of an ASI means. Odd ones are the secondary space's, which is the same memory.
+/// The meaning of an ASI's number. Odd ones are the secondary space's, which is the same memory.
 fn space(asi: u8) -> Space {
     let little = asi & 8 != 0;
     match asi & !0x09 {
@@ -81,7 +81,7 @@ const fn atomic(name: &'static str, op3: u32, operands: &'static [Operand], deco
     row(name, op3, operands, Class::Atomic, decode)
 }
 
-/// The decoding of an access: `rs3` is the ASI, or with an immediate %asi is; `rd` as in the instruction.
+/// Decodes an access: `rs3` is the ASI, or with an immediate %asi is; `rd` is as in the instruction.
 macro_rules! spaced {
     ($handler:ident $(, $rest:expr)*) => {
         Decode::Plain(|word, _| {
@@ -94,7 +94,7 @@ fn decode(run: Handler, word: Word) -> Op {
     Op { rd: word.rd(), rs3: word.asi(), ..Op::integer(run, word) }
 }
 
-/// Compare and swap has `rs2` beside %asi too.
+/// Decodes compare and swap, which has `rs2` beside %asi too.
 fn decode_swap<const SIZE: u8>(word: Word, _: u64) -> Op {
     let run = if word.i() { compare_and_swap::<true, SIZE> } else { compare_and_swap::<false, SIZE> };
     Op { rs2: word.rs2(), imm: 0, ..decode(run, word) }
@@ -137,19 +137,19 @@ pub const INSTRUCTIONS: &[Instruction] = &[
     atomic("casxa", 0x3e, CAS, Decode::Plain(decode_swap::<8>)),
 ];
 
-/// The bits of an object of `size` bytes.
+/// The bits that an object of `size` bytes fills.
 const fn bits(size: u8) -> u64 {
     u64::MAX >> (64 - 8 * size as u32)
 }
 
-/// An object of `size` bytes with its bytes in the other order.
+/// Reverses the bytes of an object of `size` bytes.
 const fn swapped(value: u64, size: u8) -> u64 {
     value.swap_bytes() >> (64 - 8 * size as u32)
 }
 
-/// What the handlers below are made of. They answer the trap, which `done` hands on.
+/// The parts of the handlers below. They return a trap as an error, which `done` makes the handler's answer.
 impl Cpu {
-    /// What an ASI means on this processor.
+    /// The meaning of an ASI on this processor.
     fn space(&self, asi: u8) -> Space {
         let needs = match space(asi) {
             Space::Twin { .. } => Feature::AsiBlkInit,
@@ -164,7 +164,7 @@ impl Cpu {
         if IMMEDIATE { self.asi } else { op.rs3 }
     }
 
-    /// The trap for an ASI that does not exist, or not for this access: a data access exception. V9 §7.6.
+    /// The trap for an ASI that does not exist, or does not allow this access: a data access exception. V9 §7.6.
     fn no_space(&self, asi: u8, address: u64, access: Access) -> Trap {
         match self.space(asi) {
             Space::Privileged => Trap::PrivilegedAction,
@@ -203,7 +203,7 @@ impl Cpu {
             },
             Space::Memory { little, .. } | Space::Twin { little } => (little, self.load_plain(address, size)),
             Space::Privileged => return self.load_device(asi, address),
-            // A device may have what no processor has.
+            // A device may serve an ASI that no processor has.
             Space::None if self.device.is_some() => return self.load_device(asi, address),
             _ => return Err(self.no_space(asi, address, Access::Read)),
         };
@@ -232,7 +232,7 @@ impl Cpu {
         device.store(&mut self.memory, asi, address, value)
     }
 
-    /// The ASI has only accesses of memory as atomic operations do them; whether it is little-endian.
+    /// Checks that an atomic operation may use the ASI; answers if it is little-endian.
     fn atomic_space(&self, asi: u8, address: u64) -> Result<bool, Trap> {
         match self.space(asi) {
             Space::Memory { little, no_fault: false } => Ok(little),
@@ -322,7 +322,7 @@ impl Cpu {
     }
 }
 
-/// The trap for a fault of an access of `size` bytes: alignment first.
+/// The trap for a fault of an access of `size` bytes. Alignment is reported first.
 fn refusal(fault: Fault, size: u8) -> Trap {
     if fault.address.is_multiple_of(size.into()) {
         Trap::Memory(fault)
@@ -331,7 +331,7 @@ fn refusal(fault: Fault, size: u8) -> Trap {
     }
 }
 
-/// An instruction whose registers do not exist as such.
+/// The trap for an instruction that names registers it can't have.
 fn illegal(op: &Op, op3: u32) -> Trap {
     let word = 3 << 30 | u32::from(op.rd) << 25 | op3 << 19 | u32::from(op.rs1) << 14;
     Trap::IllegalInstruction(word | u32::from(op.rs3) << 5 | u32::from(op.rs2))
@@ -360,7 +360,7 @@ fn store_integer<const IMMEDIATE: bool, const SIZE: u8>(cpu: &mut Cpu, op: &Op) 
     done(cpu, result)
 }
 
-/// Two registers: words of a double word, or with a twin ASI two double words.
+/// Loads two registers: the words of a double word, or with a twin ASI two double words.
 fn load_pair<const IMMEDIATE: bool>(cpu: &mut Cpu, op: &Op) -> Step {
     let result = load_pair_from(cpu, op, cpu.asi::<IMMEDIATE>(op), cpu.address::<IMMEDIATE>(op));
     done(cpu, result)
@@ -376,7 +376,7 @@ fn load_pair_from(cpu: &mut Cpu, op: &Op, asi: u8, address: u64) -> Result<(), T
         Space::Twin { .. } => (cpu.load_from(asi, address, 8)?, cpu.load_from(asi, address + 8, 8)?),
         _ => {
             let pair = cpu.load_from(asi, address, 8)?;
-            // Each word is in the other order, not the pair.
+            // Each word is in the other order, but the pair is not.
             let pair = if little { pair.rotate_left(32) } else { pair };
             (pair >> 32, pair & 0xffff_ffff)
         }
@@ -418,7 +418,7 @@ fn compare_and_swap<const IMMEDIATE: bool, const SIZE: u8>(cpu: &mut Cpu, op: &O
     done(cpu, result)
 }
 
-/// Memory is to be writable even where nothing is stored.
+/// The memory has to be writable even if nothing is stored.
 fn compare_and_swap_at<const SIZE: u8>(cpu: &mut Cpu, op: &Op, asi: u8) -> Result<(), Trap> {
     let address = cpu.get(op.rs1);
     let little = cpu.atomic_space(asi, address)?;
@@ -450,7 +450,7 @@ fn load_double<const IMMEDIATE: bool>(cpu: &mut Cpu, op: &Op) -> Step {
     done(cpu, result)
 }
 
-/// The store that T4's bulk loops do for each block.
+/// Executes the store that T4's bulk loops make for each block.
 fn store_double<const IMMEDIATE: bool>(cpu: &mut Cpu, op: &Op) -> Step {
     let (asi, address) = (cpu.asi::<IMMEDIATE>(op), cpu.address::<IMMEDIATE>(op));
     if (asi == PRIMARY || asi == BLOCK_INIT && cpu.has(Feature::AsiBlkInit))
@@ -477,7 +477,8 @@ fn store_quad<const IMMEDIATE: bool>(cpu: &mut Cpu, op: &Op) -> Step {
     let (asi, address) = (cpu.asi::<IMMEDIATE>(op), cpu.address::<IMMEDIATE>(op));
     let first = usize::from(double(op.rd));
     let result = quad(op, 0x36, address).and_then(|()| {
-        // Both or none: what can be loaded and stored in the second half can be stored.
+        // Nothing may be stored if either half faults: a load and a store of the second half show that it can be
+        // written.
         let second = cpu.load_from(asi, address + 8, 8)?;
         cpu.store_to(asi, address + 8, 8, second)?;
         cpu.store_to(asi, address, 8, cpu.d[first])?;
@@ -486,7 +487,7 @@ fn store_quad<const IMMEDIATE: bool>(cpu: &mut Cpu, op: &Op) -> Step {
     done(cpu, result)
 }
 
-/// Whether a quad can be there: a register that begins one, and an address that is a multiple of its size.
+/// Checks that a quad can be there: a register that begins one, and an address that is a multiple of its size.
 fn quad(op: &Op, op3: u32, address: u64) -> Result<(), Trap> {
     if double(op.rd) & 1 != 0 {
         return Err(illegal(op, op3));

@@ -1,11 +1,11 @@
-//! Strands: processors that execute one program, of which one at a time has what they have together.
+//! Strands: processors that execute one program and take turns with all that they share.
 
 use std::sync::Arc;
 
 use crate::cpu::{Cpu, Device, block};
 use crate::memory::Memory;
 
-/// What the strands of a program have together: its memory, the blocks made of it with their counts, and the device.
+/// All that the strands of a program share: its memory, the blocks made of it with their counts, and the device.
 pub(crate) struct Common {
     memory: Memory,
     cache: block::Cache,
@@ -13,8 +13,8 @@ pub(crate) struct Common {
 }
 
 impl Cpu {
-    /// Another strand of the program, with registers like this one's and no window but the current one. It has no memory until it
-    /// is given some.
+    /// Makes another strand of the program, with registers like this one's and no window but the current one. Its
+    /// memory is absent until it receives the common part.
     pub(crate) fn strand(&self) -> Cpu {
         Cpu {
             r: self.r,
@@ -29,7 +29,7 @@ impl Cpu {
         }
     }
 
-    /// Gives away what strands have together; until it is back, all memory faults.
+    /// Gives away what strands share. All memory faults until it is back.
     pub(crate) fn give(&mut self) -> Common {
         Common {
             memory: std::mem::replace(&mut self.memory, Memory::absent()),
@@ -38,7 +38,7 @@ impl Cpu {
         }
     }
 
-    /// Gets it.
+    /// Receives what strands share.
     pub(crate) fn receive(&mut self, common: Common) {
         (self.memory, self.cache, self.device) = (common.memory, common.cache, common.device);
     }

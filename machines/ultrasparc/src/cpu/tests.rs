@@ -1,4 +1,5 @@
-//! What blocks must not change: traps in delay slots, annulment, windows, code that changes, memory's limits.
+//! Execution in blocks against instruction by instruction: traps in delay slots, annulment, windows, code that
+//! changes, memory's limits.
 
 use std::sync::atomic::Ordering;
 
@@ -13,7 +14,7 @@ const DATA: u64 = 0x20_0000;
 const STACK: u64 = 0x30_0000;
 
 const NOP: u32 = 0x0100_0000;
-/// `ta 0`: where a test's program ends.
+/// `ta 0`, with which a test's program ends.
 const END: u32 = 0x91d0_2000;
 
 const G: [u8; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
@@ -22,12 +23,12 @@ const SP: u8 = 14;
 const L0: u8 = 16;
 const I0: u8 = 24;
 
-/// `op3` of op 2 or 3 with an immediate.
+/// The word of `op3` of op 2 or 3 with an immediate.
 fn immediate(op: u32, op3: u32, rd: u8, rs1: u8, imm: i32) -> u32 {
     op << 30 | u32::from(rd) << 25 | op3 << 19 | u32::from(rs1) << 14 | 1 << 13 | imm as u32 & 0x1fff
 }
 
-/// `op3` of op 2 or 3 with a register, and an ASI if it is an access with one.
+/// The word of `op3` of op 2 or 3 with a register, and with an ASI for an access that takes one.
 fn register(op: u32, op3: u32, rd: u8, rs1: u8, rs2: u8, asi: u8) -> u32 {
     let registers = u32::from(rd) << 25 | u32::from(rs1) << 14 | u32::from(rs2);
     op << 30 | op3 << 19 | registers | u32::from(asi) << 5
@@ -71,7 +72,7 @@ fn place(cpu: &mut Cpu, address: u64, words: &[u32]) {
     cpu.memory.force_write(address, &bytes).unwrap();
 }
 
-/// Runs a program in blocks and instruction by instruction: both must end alike. Answers how.
+/// Runs a program in blocks and instruction by instruction; both must end alike. Returns the trap and the processor.
 fn both_ways(words: &[u32], prepare: impl Fn(&mut Cpu)) -> (Trap, Cpu) {
     let mut whole = program(words);
     prepare(&mut whole);
@@ -91,7 +92,7 @@ fn both_ways(words: &[u32], prepare: impl Fn(&mut Cpu)) -> (Trap, Cpu) {
     (trap, whole)
 }
 
-/// How many instructions were executed.
+/// The number of instructions that were executed.
 fn instructions(cpu: &Cpu) -> u64 {
     cpu.blocks().map(|run| run.words.len() as u64 * run.executions - run.annulled).sum()
 }
@@ -161,7 +162,7 @@ fn who_serves_a_trap_in_a_delay_slot_goes_on_at_the_target() {
 
 #[test]
 fn a_transfer_in_a_delay_slot_executes_one_instruction_at_the_first_target() {
-    // ba 1; ba 2; at 1: one instruction, then 2.
+    // The words are ba 1; ba 2. One instruction at 1 is executed, then 2.
     let words = [
         branch(ALWAYS, false, 4),
         branch(ALWAYS, false, 5),
@@ -178,7 +179,8 @@ fn a_transfer_in_a_delay_slot_executes_one_instruction_at_the_first_target() {
 
 #[test]
 fn transfers_in_delay_slots_are_found_by_links_too() {
-    // Five times round a loop that begins with ba,a in the delay slot of another, as procedure linkage tables have them.
+    // The program goes five times round a loop that begins with ba,a in the delay slot of another, as procedure
+    // linkage tables do.
     let words = [
         mov(G[1], 5),
         branch(ALWAYS, false, 4),
@@ -203,7 +205,7 @@ fn a_call_in_a_delay_slot_links_to_its_own_address() {
 
 #[test]
 fn what_a_fused_op_refuses_stops_at_the_right_instruction() {
-    // add, load: the second traps. load, add: the first does. Both with the sum where the address is.
+    // In "add, load" the second traps, in "load, add" the first. Both have the sum in place of the address.
     let load = |rd: u8, rs1: u8| immediate(3, 0x0b, rd, rs1, 0);
     let (trap, cpu) = both_ways(&[NOP, add(G[1], 0, 8), load(G[2], G[1]), END], |_| {});
     assert_eq!(trap, Trap::Memory(Fault { address: 8, access: Access::Read, mapped: false, ended: false }));
@@ -219,7 +221,7 @@ fn what_a_fused_op_refuses_stops_at_the_right_instruction() {
 #[test]
 fn pairs_hand_over_what_the_first_made() {
     let mut words = vec![];
-    // Each operation after each other, on registers that depend on one another in all ways.
+    // Each operation follows each other, on registers that depend on one another in all ways.
     let operations = [0x00, 0x01, 0x02, 0x03, 0x04, 0x25, 0x26, 0x27];
     for first in operations {
         for second in operations {
@@ -243,8 +245,8 @@ fn pairs_hand_over_what_the_first_made() {
 
 #[test]
 fn runs_of_arithmetic_compute_what_their_instructions_do() {
-    // Three registers in all roles, so that pairs depend on each other in all ways; a load that traps ends every other
-    // run, where the registers must be what they are before it.
+    // Three registers take all roles, so that pairs depend on each other in all ways. A load that traps ends every
+    // other run, so that the registers must be those before it.
     let mut random = 1u64;
     let mut next = |below: u64| {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -273,7 +275,7 @@ fn conditions_after_a_compare_are_those_of_the_codes() {
     for condition in 0..16 {
         for icc in [false, true] {
             let taken = branch(condition, false, 3) & !(u32::from(icc) << 21);
-            // Fused, and with an instruction between that keeps them apart.
+            // Each pair runs fused, and with an instruction between that keeps it apart.
             let compare = register(2, 0x14, G[3], G[1], G[2], 0);
             let test = register(2, 0x11, G[3], G[1], G[2], 0);
             for instruction in [compare, test, register(2, 0x10, G[3], G[1], G[2], 0)] {
@@ -296,7 +298,7 @@ fn conditions_after_a_compare_are_those_of_the_codes() {
     }
 }
 
-/// Calls itself `depth` times, and adds up the depths on the way back.
+/// A program that calls itself `depth` times, and adds up the depths on the way back.
 fn recursion(depth: i32) -> Vec<u32> {
     let save = immediate(2, 0x3c, SP, SP, -176);
     let call = |words: i32| 1 << 30 | words as u32 & 0x3fff_ffff;
@@ -354,7 +356,7 @@ fn windows_by_distance_are_what_restores_bring() {
     for k in 1..=6 {
         let number = 6 - k as u64;
         assert_eq!(cpu.window(k, usize::from(L0)), 10 + number);
-        // The ins of the window below, which has set them.
+        // The outs are the ins of the window below, which has set them.
         assert_eq!(cpu.window(k, usize::from(O0)), if k == 1 { 35 } else { 21 + number });
     }
     cpu.set_window(3, usize::from(L0) + 1, 77);
@@ -387,7 +389,7 @@ fn return_goes_to_an_address_of_the_old_window() {
 
 #[test]
 fn code_that_changes_is_seen_after_flush() {
-    // Stores a word over the one at `patched`, flushes it, goes round again.
+    // The program stores a word over the one at `patched`, flushes it, and goes round again.
     let words = [
         mov(G[1], 1),
         immediate(3, 0x04, G[5], G[6], 0),
@@ -401,7 +403,7 @@ fn code_that_changes_is_seen_after_flush() {
     (cpu.r[5], cpu.r[6]) = (u64::from(mov(G[1], 2)), CODE);
     assert_eq!(cpu.run(), Trap::Software(0));
     assert_eq!(cpu.r[1], 2);
-    // The first pass and the second of what changed: counts of both words survive.
+    // The first pass and the second one executed different words: the counts of both survive.
     let of =
         |word: u32| cpu.blocks().filter(|run| run.words[0] == word).map(|run| run.executions).sum::<u64>();
     assert_eq!((of(mov(G[1], 1)), of(mov(G[1], 2))), (1, 1));

@@ -5,11 +5,11 @@ use crate::cpu::{Cpu, Step};
 use crate::isa::{Class, Decode, Instruction, Operand};
 use crate::processor::Feature;
 
-/// Rows whose instructions are one expression of their operands.
+/// Declares rows whose instructions are one expression of their operands.
 ///
-/// A line says the assembler's name, `opf`, the operands with the form of each (`s1` is a single register in the place
-/// of `rs1`, `d2` a double one in the place of `rs2`, `r1` an integer one, and so on; `sum` is a double register that the
-/// result is added to), and the result.
+/// A line says the assembler's name, `opf`, the operands with the form of each (`s1` is a single register in the
+/// place of `rs1`, `d2` a double one in the place of `rs2`, `r1` an integer one, and so on; `sum` is a double
+/// register that the result is added to), and the result.
 macro_rules! table {
     ($needs:ident $class:ident $cpu:ident
      $($name:literal $opf:literal ($($form:ident $operand:ident),* => $result:ident) $value:expr;)*) => {
@@ -42,7 +42,7 @@ macro_rules! table {
     };
 }
 
-/// How an operand is shown.
+/// The operand as assembly shows it.
 macro_rules! operand {
     (r1) => {
         $crate::isa::Operand::R1
@@ -76,7 +76,7 @@ macro_rules! operand {
     };
 }
 
-/// Where an operand's index comes from and goes to.
+/// The field from which an operand's index comes, and the op's field that keeps it.
 macro_rules! place {
     ($op:ident, $word:ident, r1) => {
         $op.rs1 = $word.rs1()
@@ -110,7 +110,7 @@ macro_rules! place {
     };
 }
 
-/// An operand's value: `u64`, or `u32` of a single register.
+/// Reads an operand: a `u64`, or a `u32` from a single register.
 macro_rules! read {
     ($cpu:ident, $op:ident, r1) => {
         $cpu.get($op.rs1)
@@ -132,7 +132,7 @@ macro_rules! read {
     };
 }
 
-/// Sets the result.
+/// Writes the result.
 macro_rules! write {
     ($cpu:ident, $op:ident, rd, $value:ident) => {
         $cpu.set($op.rd, $value)
@@ -266,7 +266,7 @@ pub const VIS2: &[Instruction] = table! { Vis2 Vis cpu
     "bshuffle" 0x04c (d1 a, d2 b => dd) shuffle(a, b, (cpu.gsr >> 32) as u32);
 };
 
-/// What has no register operands.
+/// The instructions without register operands.
 pub const STATE: &[Instruction] = &[
     state("shutdown", 0x080, &[], Feature::Vis, Decode::Plain(|_, _| op(|_, _| Step::Next, 0))),
     state(
@@ -315,14 +315,14 @@ impl Cpu {
         self.gsr = self.gsr & 0xffff_ffff | u64::from(mask) << 32;
     }
 
-    /// As many low bits of GSR.scale as `bits` has.
+    /// The low bits of GSR.scale that are in `bits`.
     #[inline]
     fn scale(&self, bits: u64) -> u32 {
         (self.gsr >> 3 & bits) as u32
     }
 }
 
-/// Each 16-bit lane of `a` with that of `b`.
+/// Applies `f` to each 16-bit lane of `a` and of `b`.
 #[inline(always)]
 pub(crate) fn lanes16(a: u64, b: u64, f: impl Fn(u16, u16) -> u16) -> u64 {
     (0..4).fold(0, |sum, lane| {
@@ -330,13 +330,13 @@ pub(crate) fn lanes16(a: u64, b: u64, f: impl Fn(u16, u16) -> u16) -> u64 {
     })
 }
 
-/// Each 32-bit lane of `a` with that of `b`.
+/// Applies `f` to each 32-bit lane of `a` and of `b`.
 #[inline(always)]
 pub(crate) fn lanes32(a: u64, b: u64, f: impl Fn(u32, u32) -> u32) -> u64 {
     u64::from(f((a >> 32) as u32, (b >> 32) as u32)) << 32 | u64::from(f(a as u32, b as u32))
 }
 
-/// Bit n of the result is the comparison of lane n from below.
+/// Compares each 16-bit lane; bit n of the result is the comparison of lane n from below.
 #[inline(always)]
 fn mask16(a: u64, b: u64, f: impl Fn(u16, u16) -> bool) -> u64 {
     (0..4).fold(0, |mask, lane| {
@@ -344,13 +344,13 @@ fn mask16(a: u64, b: u64, f: impl Fn(u16, u16) -> bool) -> u64 {
     })
 }
 
-/// As [`mask16`], of 32-bit lanes.
+/// Compares each 32-bit lane, like [`mask16`].
 #[inline(always)]
 fn mask32(a: u64, b: u64, f: impl Fn(u32, u32) -> bool) -> u64 {
     u64::from(f((a >> 32) as u32, (b >> 32) as u32)) << 1 | u64::from(f(a as u32, b as u32))
 }
 
-/// Four bytes, each in the low half of its 16-bit lane.
+/// Spreads four bytes, each into the low half of a 16-bit lane.
 #[inline]
 fn spread(bytes: u32) -> u64 {
     let pairs = u64::from(bytes) | u64::from(bytes) << 16;
@@ -363,20 +363,20 @@ fn product(a: i32, b: u16) -> i32 {
     a * i32::from(b as i16)
 }
 
-/// The upper 16 of a product's 24 bits, rounded.
+/// The upper 16 bits of a product's 24, rounded.
 #[inline(always)]
 fn high(a: i32, b: u16) -> u16 {
     ((product(a, b) + 0x80) >> 8) as u16
 }
 
-/// Each half of `a` with that of `b`, into 32 bits.
+/// Applies `f` to each half of `a` and of `b`, with results of 32 bits.
 #[inline(always)]
 fn widen(a: u32, b: u32, f: impl Fn(u16, u16) -> i32) -> u64 {
     let upper = f((a >> 16) as u16, (b >> 16) as u16) as u32;
     u64::from(upper) << 32 | u64::from(f(a as u16, b as u16) as u32)
 }
 
-/// Each 16-bit lane to a byte.
+/// Makes a byte of each 16-bit lane.
 #[inline(always)]
 fn narrow(a: u64, f: impl Fn(u16) -> u8) -> u32 {
     (0..4).fold(0, |sum, lane| sum | u32::from(f((a >> (16 * lane)) as u16)) << (8 * lane))
@@ -394,7 +394,7 @@ pub(crate) fn distance(a: u64, b: u64) -> u64 {
     a.to_be_bytes().iter().zip(b.to_be_bytes()).map(|(a, b)| u64::from(a.abs_diff(b))).sum()
 }
 
-/// Which lanes of `1 << size` bytes at `first`'s eight bytes are from `first` on, and not after `last`.
+/// The lanes of `1 << size` bytes, in the eight bytes at `first`, that lie from `first` on and not after `last`.
 #[inline]
 fn edge(first: u64, last: u64, size: u32) -> u64 {
     let lanes = 8 >> size;
@@ -404,7 +404,7 @@ fn edge(first: u64, last: u64, size: u32) -> u64 {
     if (first ^ last) & !7 == 0 { left & right } else { left }
 }
 
-/// As [`edge`], with the first byte's lane lowest.
+/// Like [`edge`], with the first byte's lane lowest.
 #[inline]
 fn edge_little(first: u64, last: u64, size: u32) -> u64 {
     let lanes = 8 >> size;
@@ -414,10 +414,10 @@ fn edge_little(first: u64, last: u64, size: u32) -> u64 {
     if (first ^ last) & !7 == 0 { left & right } else { left }
 }
 
-/// Where an element of a blocked three-dimensional array is: fixed-point coordinates, and the logarithm of the array's
-/// width in blocks of 64.
+/// The place of an element of a blocked three-dimensional array, from its fixed-point coordinates and the logarithm
+/// of the array's width in blocks of 64.
 fn array(point: u64, size: u64) -> u64 {
-    // Sizes above 5 are undefined; the machines took 6 and 7 for 5 and looked at no other bits.
+    // Sizes above 5 are undefined; the machines took 6 and 7 as 5 and ignored all other bits.
     let n = (size & 7).min(5);
     let (x, y, z) = (point >> 11 & 0x7ff, point >> 33 & 0x7ff, point >> 55);
     let lower = (z & 1) << 4 | (y & 3) << 2 | x & 3;

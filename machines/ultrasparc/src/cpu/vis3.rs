@@ -1,8 +1,8 @@
 //! VIS 3, from Rainbow Falls on: carries and wide products for big numbers, and moves between register files.
 //! Ref. Oracle SPARC Architecture 2011, chapter 7.
 //!
-//! `fmean16` rounds halves up, which is ours: the published text says that it adds one before it halves, and not how a
-//! negative sum is halved.
+//! `fmean16` rounds halves up, which is our choice: the published text says that it adds one before it halves, and
+//! not how a negative sum is halved.
 
 use crate::cpu::vis::{distance, lanes16, lanes32, table};
 use crate::cpu::{Cpu, Handler, Op, Step, float};
@@ -57,7 +57,7 @@ pub const INSTRUCTIONS: &[Instruction] = table! { Vis3 Vis3 cpu
     "fpsubs32s" 0x05f (s1 a, s2 b => sd) (a as i32).saturating_sub(b as i32) as u32;
 };
 
-/// A comparison's mask becomes a shuffle that takes `rs1`'s lane where a bit is set, and `rs2`'s where it is not.
+/// Comparisons whose mask becomes a shuffle: it takes `rs1`'s lane if a bit is set, else `rs2`'s.
 pub const MASKS: &[Instruction] = &[
     cmask("cmask8", 0x01b, Decode::Plain(|word, _| mask_op(word.rs2(), to_mask::<1>))),
     cmask("cmask16", 0x01d, Decode::Plain(|word, _| mask_op(word.rs2(), to_mask::<2>))),
@@ -86,7 +86,7 @@ fn to_mask<const BYTES: u32>(cpu: &mut Cpu, op: &Op) -> Step {
     Step::Next
 }
 
-/// Bit n of the result is the comparison of byte n from below.
+/// Compares each byte; bit n of the result is the comparison of byte n from below.
 #[inline(always)]
 fn mask8(a: u64, b: u64, f: impl Fn(u8, u8) -> bool) -> u64 {
     (0..8).fold(0, |mask, lane| mask | u64::from(f((a >> (8 * lane)) as u8, (b >> (8 * lane)) as u8)) << lane)
@@ -100,7 +100,7 @@ fn clamp32(value: i64) -> u32 {
     value.clamp(i32::MIN.into(), i32::MAX.into()) as u32
 }
 
-/// The sum that the Internet checksum adds up: RFC 1071.
+/// The sum of the Internet checksum: RFC 1071.
 fn ones_complement_add(a: u16, b: u16) -> u16 {
     let (sum, carry) = a.overflowing_add(b);
     sum + u16::from(carry)
@@ -108,8 +108,8 @@ fn ones_complement_add(a: u16, b: u16) -> u16 {
 
 /// The product over GF(2), as polynomials.
 ///
-/// Four bits of `b` at a time, out of the sixteen multiples of `a`: a portable loop that needs no instruction of the
-/// host. GHASH asks for four of these a block.
+/// It takes four bits of `b` at a time, out of the sixteen multiples of `a`: a portable loop that needs no
+/// instruction of the host. GHASH asks for four of these a block.
 #[must_use]
 pub fn carryless(a: u64, b: u64) -> u128 {
     let mut multiples = [0u128; 16];
@@ -146,7 +146,7 @@ fn ima_op(word: Word, run: Handler) -> Op {
     Op { run, imm: 0, rd, rs1, rs2, rs3 }
 }
 
-/// Bits of `rs1 * rs2 + rs3` from `shift` on.
+/// The bits of `rs1 * rs2 + rs3` from `shift` on.
 fn wide_product(cpu: &mut Cpu, op: &Op, shift: u32) -> Step {
     let [a, b, c] = [op.rs1, op.rs2, op.rs3].map(|index| u128::from(cpu.double(index)));
     cpu.set_double(op.rd, ((a * b + c) >> shift) as u64);

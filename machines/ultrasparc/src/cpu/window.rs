@@ -5,17 +5,17 @@ use crate::cpu::{Cpu, Op, Step, Trap};
 use crate::isa::{Class, Decode, Instruction, Operand};
 use crate::processor::Feature;
 
-/// How many windows there are.
+/// The number of windows.
 pub const WINDOWS: usize = 8;
 
-/// What is added to a 64-bit frame's stack pointer: V9's stack bias.
+/// V9's stack bias, which is added to a 64-bit frame's stack pointer.
 pub const BIAS: u64 = 2047;
 
-/// Index of the first out register, of the first local and of the first in in [`Cpu::r`].
+/// The index in [`Cpu::r`] of the first out register.
 pub const OUTS: usize = 8;
-/// The first local.
+/// The index of the first local.
 pub const LOCALS: usize = 16;
-/// The first in.
+/// The index of the first in.
 pub const INS: usize = 24;
 
 /// The windows that are not the current one, and the registers that count them.
@@ -23,15 +23,15 @@ pub const INS: usize = 24;
 pub struct Windows {
     /// Number of the current one.
     pub cwp: usize,
-    /// How often `save` goes without a spill.
+    /// The number of times that `save` goes without a spill.
     pub cansave: usize,
-    /// How often `restore` goes without a fill.
+    /// The number of times that `restore` goes without a fill.
     pub canrestore: usize,
-    /// Windows of another address space: none in a user program.
+    /// The number of windows of another address space: none in a user program.
     pub otherwin: usize,
-    /// Windows that hold nothing of another address space.
+    /// The number of windows that hold nothing of another address space.
     pub cleanwin: usize,
-    /// Locals and ins of each window but the current one.
+    /// The locals and ins of each window but the current one.
     saved: [[u64; 16]; WINDOWS],
 }
 
@@ -50,7 +50,8 @@ impl Default for Windows {
 
 /// Windows by distance: 0 is the current one, `k` is the one that `k` times `restore` would bring, up to `canrestore`.
 impl Cpu {
-    /// Register `index`, 8 to 31, of the window `k` restores up. The outs of one are the ins of the one below it.
+    /// Register `index`, 8 to 31, of the window `k` restores up. The outs of a window are the ins of the one below
+    /// it.
     #[must_use]
     pub fn window(&self, k: usize, index: usize) -> u64 {
         match self.window_place(k, index) {
@@ -70,7 +71,7 @@ impl Cpu {
         }
     }
 
-    /// Where a window's register is: outs are the ins of the window below.
+    /// The window and index at which a register is kept: outs are the ins of the window below.
     fn window_place(&self, k: usize, index: usize) -> (usize, usize) {
         debug_assert!((OUTS..32).contains(&index) && k < WINDOWS);
         if k > 0 && index < LOCALS { (k - 1, index + 16) } else { (k, index) }
@@ -79,7 +80,7 @@ impl Cpu {
     /// Writes all windows but the current one to their frames, as `flushw` and `ta 3` do.
     ///
     /// # Errors
-    /// A frame that can't be written. The windows before it, the oldest first, are.
+    /// The trap of the first frame that can't be written. The windows before it, the oldest first, are written.
     pub fn flush_windows(&mut self) -> Result<(), Trap> {
         while self.windows.canrestore > 0 {
             self.spill()?;
@@ -153,7 +154,7 @@ impl Cpu {
 }
 
 impl Windows {
-    /// Where the window `k` restores up is kept.
+    /// The place in `saved` of the window `k` restores up.
     fn slot(&self, k: usize) -> usize {
         (self.cwp + WINDOWS - k) % WINDOWS
     }
@@ -189,7 +190,7 @@ pub const INSTRUCTIONS: &[Instruction] = &[
     ),
 ];
 
-/// The sum is of the old window, and set in the new one.
+/// Executes `save`: the sum is computed in the old window, and set in the new one.
 fn save(cpu: &mut Cpu, op: &Op) -> Step {
     let sum = cpu.get(op.rs1).wrapping_add(cpu.operand2(op));
     if let Err(trap) = cpu.save_window() {

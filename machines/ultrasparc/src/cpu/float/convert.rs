@@ -9,7 +9,7 @@ use super::{Size, finish, host, op1, row};
 use crate::cpu::{Cpu, Handler, Op, Step};
 use crate::isa::{Class, Decode, Instruction, Operand, Word};
 
-/// Between formats.
+/// Converts between two formats.
 fn between<S, T>(cpu: &mut Cpu, op: &Op) -> Step
 where
     S: Size,
@@ -41,7 +41,7 @@ fn single_to_double(cpu: &mut Cpu, op: &Op) -> Step {
     between::<Single, Double>(cpu, op)
 }
 
-/// From the 32-bit integer in a single register.
+/// Converts the 32-bit integer in a single register.
 fn from_word<T: Size>(cpu: &mut Cpu, op: &Op) -> Step {
     let outcome = exact::from_integer::<T::Format>(i64::from(cpu.single(op.rs2) as i32), cpu.rounding());
     finish::<T>(cpu, op, outcome)
@@ -65,7 +65,7 @@ fn word_to_single(cpu: &mut Cpu, op: &Op) -> Step {
     Step::Next
 }
 
-/// From the 64-bit integer in a double register.
+/// Converts the 64-bit integer in a double register.
 fn from_long<T: Size>(cpu: &mut Cpu, op: &Op) -> Step {
     let outcome = exact::from_integer::<T::Format>(cpu.double(op.rs2) as i64, cpu.rounding());
     finish::<T>(cpu, op, outcome)
@@ -77,7 +77,7 @@ fn long_to_double(cpu: &mut Cpu, op: &Op) -> Step {
         return from_long::<Double>(cpu, op);
     }
     let value = long as f64;
-    // In 128 bits, as the nearest double may be 2^63.
+    // The comparison has 128 bits because the nearest double may be 2^63.
     cpu.note(value as i128 != i128::from(long));
     cpu.set_double(op.rd, value.to_bits());
     Step::Next
@@ -94,13 +94,13 @@ fn long_to_single(cpu: &mut Cpu, op: &Op) -> Step {
     Step::Next
 }
 
-/// To a 32-bit integer in a single register.
+/// Converts to a 32-bit integer in a single register.
 fn to_word<S: Size>(cpu: &mut Cpu, op: &Op) -> Step {
     let (value, flags) = exact::to_integer::<S::Format>(S::load(cpu, op.rs2), 32);
     finish::<Single>(cpu, op, (u128::from(value as u32), flags))
 }
 
-/// To a 64-bit integer in a double register.
+/// Converts to a 64-bit integer in a double register.
 fn to_long<S: Size>(cpu: &mut Cpu, op: &Op) -> Step {
     let (value, flags) = exact::to_integer::<S::Format>(S::load(cpu, op.rs2), 64);
     finish::<Double>(cpu, op, (u128::from(value as u64), flags))
@@ -108,7 +108,7 @@ fn to_long<S: Size>(cpu: &mut Cpu, op: &Op) -> Step {
 
 fn double_to_word(cpu: &mut Cpu, op: &Op) -> Step {
     let value = f64::from_bits(cpu.double(op.rs2));
-    // Both ends are exact, and so is the comparison.
+    // Both limits are exact as doubles, so the comparison is exact too.
     if !(cpu.is_plain() && value > -2_147_483_649.0 && value < 2_147_483_648.0) {
         return to_word::<Double>(cpu, op);
     }
@@ -130,7 +130,7 @@ fn double_to_long(cpu: &mut Cpu, op: &Op) -> Step {
     Step::Next
 }
 
-/// One operand that may be a quad register, which has an even place.
+/// An instruction of one operand that may be a quad register, which has an even index.
 fn op1_from_quad<T: Size>(word: Word, run: Handler) -> Op {
     let op = op1::<Quad, T>(word, run);
     if op.rs2 & 1 == 0 { op } else { Op { run: |cpu, _| cpu.invalid_register(), ..op } }

@@ -1,8 +1,8 @@
 //! Arithmetic in software: every rounding, every exception, and quad precision.
 //!
-//! SPARC's own rules are here: which NaN a result is (V9 §B.2), that a result is tiny if it is so before rounding
-//! (V9 §B.5 leaves the choice, UltraSPARC made this one), and what an integer is when there is none (V9 §B.5).
-//! The rest is `rustc_apfloat`, but for square roots, which it has not.
+//! SPARC's own rules are here: which NaN a result is (V9 §B.2), that a result is tiny if it is so before rounding (V9
+//! §B.5 leaves the choice, UltraSPARC made this one), and what an integer is when the number has none (V9 §B.5). The
+//! rest is `rustc_apfloat`, except for square roots, which it lacks.
 
 use rustc_apfloat::ieee::{Double, Quad, Single};
 use rustc_apfloat::{Float, FloatConvert, Round, Status, StatusAnd};
@@ -15,13 +15,13 @@ pub trait Format: Float {
     const WIDTH: u32;
     /// Bits of the fraction.
     const FRACTION: u32;
-    /// All but the sign.
+    /// All bits but the sign.
     const MAGNITUDE: u128 = (1 << (Self::WIDTH - 1)) - 1;
     /// Positive infinity.
     const INFINITE: u128 = Self::MAGNITUDE >> Self::FRACTION << Self::FRACTION;
     /// The smallest normal number.
     const NORMAL: u128 = 1 << Self::FRACTION;
-    /// What makes a NaN quiet.
+    /// The bit that makes a NaN quiet.
     const QUIET: u128 = 1 << (Self::FRACTION - 1);
 }
 
@@ -40,20 +40,20 @@ impl Format for Quad {
     const FRACTION: u32 = 112;
 }
 
-/// A result's bits, and the exceptions.
+/// A result's bits, and the exceptions that it raises.
 pub type Outcome = (u128, u8);
 
-/// Whether the bits are a NaN.
+/// True if the bits are a NaN.
 pub fn is_nan<F: Format>(bits: u128) -> bool {
     bits & F::MAGNITUDE > F::INFINITE
 }
 
-/// Whether the bits are a signalling NaN.
+/// True if the bits are a signalling NaN.
 pub fn is_signalling<F: Format>(bits: u128) -> bool {
     is_nan::<F>(bits) && bits & F::QUIET == 0
 }
 
-/// The NaN that comes of these operands, the ones that win first. V9 table 27.
+/// The NaN that results from these operands, in the order in which they win. V9 table 27.
 pub fn propagate<F: Format>(operands: &[u128]) -> Option<Outcome> {
     if let Some(bits) = operands.iter().find(|bits| is_signalling::<F>(**bits)) {
         return Some((bits | F::QUIET, INVALID));
@@ -61,7 +61,8 @@ pub fn propagate<F: Format>(operands: &[u128]) -> Option<Outcome> {
     operands.iter().find(|bits| is_nan::<F>(**bits)).map(|bits| (*bits, 0))
 }
 
-/// An operation that rounds once; none of its operands is a NaN. `half` is half of its result, toward zero.
+/// Executes an operation that rounds once, none of whose operands is a NaN. `half` is half of its result, toward
+/// zero.
 pub fn operate<F: Format>(
     round: Round,
     operation: impl Fn(Round) -> StatusAnd<F>,
@@ -78,7 +79,7 @@ pub fn operate<F: Format>(
     if status.contains(Status::DIV_BY_ZERO) {
         flags |= DIVISION;
     }
-    // The largest number may be what is left of one too large: the library does not say so.
+    // The largest number may be the remainder of one too large; the library does not say so.
     let is_cut = magnitude == F::INFINITE - 1
         && is_inexact
         && half().to_bits() & F::MAGNITUDE >= F::INFINITE - F::NORMAL;
@@ -86,7 +87,7 @@ pub fn operate<F: Format>(
         flags |= OVERFLOW;
     }
     let is_tiny = if magnitude == 0 || magnitude == F::NORMAL {
-        // Rounded to there from below?
+        // This finds a result that was rounded up to the smallest normal number.
         is_inexact && operation(Round::TowardZero).value.to_bits() & F::MAGNITUDE < F::NORMAL
     } else {
         magnitude < F::NORMAL
@@ -99,7 +100,7 @@ pub fn halve<F: Format>(value: F) -> F {
     if value.is_denormal() { value } else { value.scalbn(-1) }
 }
 
-/// From one format to another.
+/// Converts from one format to another.
 pub fn convert<F: Format + FloatConvert<T>, T: Format>(bits: u128, round: Round) -> Outcome {
     if is_nan::<F>(bits) {
         let sign = if bits >> (F::WIDTH - 1) != 0 { T::MAGNITUDE + 1 } else { 0 };
@@ -117,14 +118,14 @@ pub fn convert<F: Format + FloatConvert<T>, T: Format>(bits: u128, round: Round)
     operate(round, |round| number.convert_r(round, &mut false), half)
 }
 
-/// From an integer.
+/// Converts an integer.
 pub fn from_integer<F: Format>(value: i64, round: Round) -> Outcome {
-    // No integer is out of any format's range.
+    // Every integer is in the range of every format.
     operate(round, |round| F::from_i128_r(value.into(), round), || F::ZERO)
 }
 
-/// To an integer of `width` bits, cutting off the fraction. What is out of range becomes the integer farthest on its
-/// sign's side.
+/// Converts to an integer of `width` bits, cutting off the fraction. A number out of range becomes the farthest
+/// integer of its sign.
 pub fn to_integer<F: Format>(bits: u128, width: u32) -> (i64, u8) {
     let mut is_exact = true;
     let number = F::from_bits(bits).to_i128_r(width as usize, Round::TowardZero, &mut is_exact);
@@ -135,17 +136,17 @@ pub fn to_integer<F: Format>(bits: u128, width: u32) -> (i64, u8) {
     (number.value as i64, if is_exact { 0 } else { INEXACT })
 }
 
-/// How two numbers compare: 0 equal, 1 less, 2 greater, 3 unordered.
+/// Compares two numbers: 0 equal, 1 less, 2 greater, 3 unordered.
 pub fn compare<F: Format>(a: u128, b: u128) -> u8 {
     if is_nan::<F>(a) || is_nan::<F>(b) {
         return 3;
     }
-    // Sign and magnitude, so that both zeros are one.
+    // Sign and magnitude make both zeros one.
     let (high, low) = (order::<F>(a), order::<F>(b));
     if high == low { 0 } else { 1 + u8::from(high > low) }
 }
 
-/// A number that is in the order of what the bits mean.
+/// An integer that orders as the numbers do.
 fn order<F: Format>(bits: u128) -> i128 {
     let magnitude = (bits & F::MAGNITUDE) as i128;
     if bits >> (F::WIDTH - 1) != 0 { -magnitude } else { magnitude }
@@ -165,7 +166,7 @@ pub fn square_root<F: Format>(bits: u128, round: Round) -> Outcome {
     }
     let (significand, exponent) = unpack::<F>(bits);
     let (root, remains) = integer_root(significand, F::FRACTION + 2);
-    // The root has one bit more than fits.
+    // The root has one bit more than the fraction has room for.
     let (half, odd) = (root & 1 != 0, root & 2 != 0);
     let up = match round {
         Round::TowardPositive => half || remains,

@@ -1,12 +1,12 @@
 //! Arithmetic by the host, rounded to nearest: the result, and whether it is inexact.
 //!
-//! `None` is said where more than that may be raised, or where the proof of exactness does not hold: near the ends of
-//! the range, and for NaNs. FSR.cexc tells of each instruction whether it was exact, so the question can't be left out;
+//! `None` is answered if more than that may be raised, or if the proof of exactness does not hold: near the ends of
+//! the range, and for NaNs. FSR.cexc says of each instruction if it was exact, so the question can't be left out;
 //! answering it takes a few operations.
 
 use std::ops::RangeInclusive;
 
-/// The biased exponents of which the proofs hold.
+/// The biased exponents for which the proofs hold.
 const SINGLE: RangeInclusive<u32> = 2..=0xfd;
 const DOUBLE: RangeInclusive<u64> = 2..=0x7fd;
 
@@ -26,14 +26,14 @@ fn trailing(value: f64) -> u32 {
     (value.to_bits() | 1 << 52).trailing_zeros()
 }
 
-/// Whether `product` is exactly `a * b`. All are normal, and none is near the ends of the range.
+/// True if `product` is exactly `a * b`. All are normal, and none is near the ends of the range.
 ///
-/// The exact product has 105 or 106 bits, of which as many low ones are zero as in both factors together.
+/// The exact product has 105 or 106 bits. Its low bits are zero in as many places as in both factors together.
 #[inline(always)]
 fn is_product(a: f64, b: f64, product: f64) -> bool {
     match trailing(a) + trailing(b) {
         0..52 => false,
-        // Exact if it has 105 bits: if no carry went to the exponent.
+        // It is exact if it has 105 bits, that is if no carry went to the exponent.
         52 => exponent(product) + 1023 == exponent(a) + exponent(b),
         _ => true,
     }
@@ -46,7 +46,7 @@ pub fn add(a: f64, b: f64) -> Option<(f64, bool)> {
     (exponent(sum) < 0x7fe).then_some((sum, error != 0.0))
 }
 
-/// A sum, and what rounding took from it, exactly. Knuth, TAOCP 4.2.2, theorem B.
+/// A sum, and exactly what rounding took from it. Knuth, TAOCP 4.2.2, theorem B.
 #[inline(always)]
 fn two_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;
@@ -79,7 +79,7 @@ pub fn multiply(a: f64, b: f64) -> Option<(f64, bool)> {
 /// Multiplication in single precision.
 #[inline(always)]
 pub fn multiply_single(a: f32, b: f32) -> Option<(f32, bool)> {
-    // 48 bits: exact.
+    // The product has 48 bits, so it is exact as a double.
     let exact = f64::from(a) * f64::from(b);
     let product = exact as f32;
     (SINGLE.contains(&exponent_single(product)) || exact == 0.0)
@@ -124,7 +124,7 @@ pub fn square_root_single(a: f32) -> Option<(f32, bool)> {
     SINGLE.contains(&exponent_single(root)).then(|| (root, f64::from(root) * f64::from(root) != f64::from(a)))
 }
 
-/// To single precision.
+/// Converts to single precision.
 #[inline(always)]
 pub fn to_single(a: f64) -> Option<(f32, bool)> {
     let single = a as f32;
@@ -138,7 +138,7 @@ pub fn multiply_to_double(a: f32, b: f32) -> Option<(f64, bool)> {
     product.is_finite().then_some((product, false))
 }
 
-/// The biased exponents of which no part of an exact product is out of the range.
+/// The biased exponents for which no part of an exact product is out of range.
 const MIDDLE: RangeInclusive<u64> = 200..=1800;
 
 /// `a * b + c` with one rounding.
@@ -151,8 +151,8 @@ pub fn fuse(a: f64, b: f64, c: f64) -> Option<(f64, bool)> {
     if !in_range || !(DOUBLE.contains(&exponent(result)) || result == 0.0) {
         return None;
     }
-    // The exact sum is `sum`, `error` and `rest` together. What it has beside the result is a pair as well, and a pair
-    // of a number and what rounding took from it is the only one of its value.
+    // The exact sum is `sum`, `error` and `rest` together. The part beside the result is a pair as well, and a pair
+    // of a number and its rounding error is unique for its value.
     let rest = a.mul_add(b, -product);
     let (sum, error) = two_sum(product, c);
     let exact = two_sum(error, rest);

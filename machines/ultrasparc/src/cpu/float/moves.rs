@@ -31,30 +31,30 @@ fn magnitude<S: Size>(cpu: &mut Cpu, op: &Op) -> Step {
     Step::Next
 }
 
-/// `imm` has a bit for each value of the condition code `rs1`: whether to move then.
+/// Moves if `imm` has the bit of the condition code that begins at `rs1`.
 fn copy_if_float<S: Size>(cpu: &mut Cpu, op: &Op) -> Step {
     if op.imm >> cpu.fcc(op.rs1) & 1 != 0 { copy::<S>(cpu, op) } else { skip(cpu) }
 }
 
-/// `imm` has a bit for each value of four flags; `rs1` is how far up in %ccr they are.
+/// Moves if `imm` has the bit of the four flags, which begin at bit `rs1` of %ccr.
 fn copy_if_integer<S: Size>(cpu: &mut Cpu, op: &Op) -> Step {
     let flags = cpu.ccr() >> (op.rs1 & 4) & 15;
     if op.imm >> flags & 1 != 0 { copy::<S>(cpu, op) } else { skip(cpu) }
 }
 
-/// `imm` has bit 0 for a register less than zero, 1 for zero, 2 for a greater one.
+/// Moves if `imm` has the bit of the register's sign: bit 0 for less than zero, 1 for zero, 2 for greater.
 fn copy_if_register<S: Size>(cpu: &mut Cpu, op: &Op) -> Step {
     let order = (cpu.get(op.rs1) as i64).signum() + 1;
     if op.imm >> order & 1 != 0 { copy::<S>(cpu, op) } else { skip(cpu) }
 }
 
-/// A move that is not made is executed all the same.
+/// Counts as executed a move whose condition does not hold.
 fn skip(cpu: &mut Cpu) -> Step {
     cpu.note(false);
     Step::Next
 }
 
-/// `fbfcc`'s conditions as V9 table 38 numbers them: what holds of equal 1, less 2, greater 4, unordered 8.
+/// `fbfcc`'s conditions in the order of V9 table 38, as the sum of equal 1, less 2, greater 4, unordered 8.
 const FLOAT_CONDITIONS: [(u64, [&str; 3]); 16] = {
     macro_rules! names {
         ($($holds:literal $name:literal),*) => {
@@ -67,7 +67,7 @@ const FLOAT_CONDITIONS: [(u64, [&str; 3]); 16] = {
     ]
 };
 
-/// Integer conditions as V9 table 36 numbers them.
+/// Integer conditions in the order of V9 table 36.
 const INTEGER_CONDITIONS: [[&str; 3]; 16] = {
     macro_rules! names {
         ($($name:literal),*) => {
@@ -77,12 +77,12 @@ const INTEGER_CONDITIONS: [[&str; 3]; 16] = {
     names!["n", "e", "le", "l", "leu", "cs", "neg", "vs", "a", "ne", "g", "ge", "gu", "cc", "pos", "vc"]
 };
 
-/// For which values of N, Z, V, C (from above) an integer condition holds.
+/// The values of N, Z, V, C (from above) for which an integer condition holds, a bit each.
 fn integer_truth(condition: u8) -> u64 {
     (0..16).fold(0, |truth, codes| truth | u64::from(in_codes(condition, codes)) << codes)
 }
 
-/// The handler that goes with a row's place in its table: single, double, quad.
+/// Chooses the handler by a row's size: single, double, quad.
 fn sized(word: Word, single: Handler, double: Handler, quad: Handler) -> Op {
     match word.0 >> 5 & 3 {
         1 => op1::<Single, Single>(word, single),
@@ -109,7 +109,7 @@ fn decode_if_register(word: Word, _: u64) -> Op {
     Op { imm: holds, rs1: word.rs1(), ..op }
 }
 
-/// What a move under a condition shows, by the condition and the size.
+/// The operands of a move under a condition, by the condition and the size.
 const fn operands(condition: Operand, size: usize) -> &'static [Operand] {
     use Operand as O;
     match (condition, size) {
@@ -202,7 +202,7 @@ macro_rules! moves {
     };
 }
 
-/// Moves that always are.
+/// The rows of moves without a condition.
 pub const MOVES: &[Instruction] = moves! {
     "fmovs" 0x001 S2 Sd op1::<Single, Single>, copy::<Single>;
     "fmovd" 0x002 D2 Dd op1::<Double, Double>, copy::<Double>;

@@ -1,4 +1,4 @@
-//! Operations that round once, and the sizes of registers that they are made on.
+//! Operations that round once, and the sizes of the registers that they work on.
 
 use rustc_apfloat::ieee::{Double, Quad, Single};
 use rustc_apfloat::{Round, StatusAnd};
@@ -15,9 +15,9 @@ pub(super) trait Size {
     fn index(field: u8) -> u8;
     fn load(cpu: &Cpu, index: u8) -> u128;
     fn store(cpu: &mut Cpu, index: u8, bits: u128);
-    /// What the host makes of an operation, if it can.
+    /// The host's result of an operation, if its arithmetic will do, and true if that is inexact.
     fn host<O: Operation>(a: u128, b: u128) -> Option<(u128, bool)>;
-    /// What it makes of `a * b + c`.
+    /// The host's result of `a * b + c`, likewise.
     fn host_fused(a: u128, b: u128, c: u128) -> Option<(u128, bool)>;
 }
 
@@ -93,17 +93,17 @@ impl Size for Quad {
 
 /// An operation of two operands that rounds once.
 pub(super) trait Operation {
-    /// By the host, to nearest.
+    /// Computes on the host, rounded to nearest.
     fn single(_: f32, _: f32) -> Option<(f32, bool)> {
         None
     }
-    /// The same in double precision.
+    /// Computes on the host in double precision.
     fn double(_: f64, _: f64) -> Option<(f64, bool)> {
         None
     }
-    /// Exactly; neither operand is a NaN.
+    /// Computes exactly; neither operand is a NaN.
     fn exact<F: Format>(a: F, b: F, round: Round) -> StatusAnd<F>;
-    /// Half of the result, toward zero, where the whole may be too large.
+    /// Half of the result, rounded toward zero, for a result that may be too large.
     fn half<F: Format>(a: F, b: F) -> F {
         Self::exact(exact::halve(a), b, Round::TowardZero).value
     }
@@ -117,7 +117,7 @@ pub(super) struct Divide;
 pub(super) struct HalfSum;
 /// The difference, halved.
 pub(super) struct HalfDifference;
-/// What another one makes, with the other sign. OSA 2011 negates before rounding; a NaN is left as it is.
+/// The result of another operation with the other sign. OSA 2011 negates before rounding; a NaN is left as it is.
 pub(super) struct Negated<O>(O);
 
 impl Operation for Add {
@@ -223,7 +223,7 @@ fn half_sum<F: Format>(a: F, b: F, round: Round) -> StatusAnd<F> {
     }
     let (half, twice) = (F::from_u128(1).value.scalbn(-1), 2 * F::NORMAL);
     let sum = a.add_r(b, round);
-    // What is smaller than twice the smallest normal number is exact as a sum, and rounded when it is halved.
+    // A sum smaller than twice the smallest normal number is exact, and rounded when it is halved.
     if magnitude(sum.value) < twice {
         sum.value.mul_r(half, round)
     } else {

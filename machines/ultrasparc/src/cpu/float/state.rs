@@ -9,35 +9,35 @@ use crate::cpu::{Cpu, Step, Trap};
 const CURRENT: u64 = 0x1f | 7 << 14;
 /// FSR.ftt of an IEEE 754 exception.
 const FTT_IEEE: u64 = 1 << 14;
-/// FSR.ftt of a quad register's odd number.
+/// FSR.ftt of a quad register with an odd number.
 const FTT_INVALID_REGISTER: u64 = 6 << 14;
-/// FSR.RD, and FSR.TEM's bits for inexact results and underflow: what a fast path can't serve.
+/// FSR.RD, and FSR.TEM's bits for inexact results and underflow: a fast path can't serve any of them.
 const NOT_PLAIN: u64 = 3 << 30 | ((INEXACT | UNDERFLOW) as u64) << 23;
-/// GSR.IM: the rounding is that of GSR.IRND.
+/// GSR.IM: GSR.IRND says how to round.
 const GSR_IM: u64 = 1 << 27;
 
 /// IEEE 754 exceptions, as they stand in FSR.cexc.
 pub const INEXACT: u8 = 1;
 /// Division by zero.
 pub const DIVISION: u8 = 2;
-/// The result is tiny. Without [`INEXACT`] it is exact, and an exception only if that is asked for.
+/// The result is tiny. Without [`INEXACT`] it is exact, and an exception only if FSR.TEM asks for that.
 pub const UNDERFLOW: u8 = 4;
 /// The result is too large.
 pub const OVERFLOW: u8 = 8;
-/// There is no result.
+/// The operation has no result.
 pub const INVALID: u8 = 16;
 
-/// Where fcc0 to fcc3 are.
+/// The lowest bits of fcc0 to fcc3.
 const FCC: [u32; 4] = [10, 32, 34, 36];
 
 impl Cpu {
-    /// Whether results are rounded to nearest, and neither inexact nor tiny ones trap: the host's arithmetic will do.
+    /// True if results are rounded to nearest, and neither inexact nor tiny ones trap: the host's arithmetic will do.
     #[inline(always)]
     pub(super) fn is_plain(&self) -> bool {
         self.fsr & NOT_PLAIN == 0 && self.gsr & GSR_IM == 0
     }
 
-    /// How to round.
+    /// The rounding that FSR or GSR asks for.
     pub(super) fn rounding(&self) -> Round {
         let direction = if self.gsr & GSR_IM == 0 { self.fsr >> 30 } else { self.gsr >> 25 };
         match direction & 3 {
@@ -55,10 +55,10 @@ impl Cpu {
         self.fsr = self.fsr & !CURRENT | flags | flags << 5;
     }
 
-    /// Notes what an instruction raised.
+    /// Notes the exceptions that an instruction raised.
     ///
     /// # Errors
-    /// If any of it traps. FSR.cexc then has the one bit that did, and the instruction may change nothing else.
+    /// One of them traps. FSR.cexc then has only its bit, and the instruction may change nothing else.
     pub(super) fn raise(&mut self, flags: u8) -> Result<(), Step> {
         let enabled = (self.fsr >> 23) as u8 & 0x1f;
         for exception in [INVALID, DIVISION, OVERFLOW, UNDERFLOW, INEXACT] {

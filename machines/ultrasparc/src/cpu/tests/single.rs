@@ -14,7 +14,7 @@ fn one(word: u32, bytes: &[u8], prepare: impl Fn(&mut Cpu)) -> (Result<(), Trap>
     (result, cpu)
 }
 
-/// Bytes 01 to 10 hexadecimal, and so on to 64 of them.
+/// The bytes 0x01 to 0x40 in order.
 fn counting() -> Vec<u8> {
     (1..=64).collect()
 }
@@ -99,7 +99,7 @@ fn doubles_short_partial_and_whole_blocks() {
             *register = 0x1111_1111_1111_1111 ^ index as u64;
         }
     };
-    // Loads into %d2, which is field 2 and index 1.
+    // %d2 is field 2 and index 1.
     for (asi, loaded) in [
         (0x80, 0x0102_0304_0506_0708),
         (0x88, 0x0807_0605_0403_0201),
@@ -133,7 +133,7 @@ fn doubles_short_partial_and_whole_blocks() {
 
 #[test]
 fn blocks_of_sixty_four_bytes() {
-    // %d16: field 16, index 8.
+    // %d16 is field 16 and index 8.
     let (result, cpu) = one(register(3, 0x33, 16, G[1], 0, 0xf0), &counting(), |_| {});
     assert_eq!((result, cpu.d[8], cpu.d[15]), (Ok(()), 0x0102_0304_0506_0708, 0x393a_3b3c_3d3e_3f40));
     for asi in [0xf0, 0xf1, 0xe0, 0xe1] {
@@ -206,7 +206,7 @@ fn atomic_operations() {
     assert_eq!((cpu.r[3], cpu.memory.load_u16(INSIDE)), (1, Ok(0xff02)));
     let (_, cpu) = one(register(3, 0x0f, G[3], G[1], 0, 0), &counting(), |cpu| cpu.r[3] = u64::MAX);
     assert_eq!((cpu.r[3], cpu.memory.load_u64(INSIDE)), (0x0102_0304, Ok(0xffff_ffff_0506_0708)));
-    // Memory is to be writable, even for what would not be stored.
+    // Memory has to be writable even if nothing is stored.
     let (result, _) = one(register(3, 0x3e, G[3], G[1], G[2], 0x80), &[], |cpu| {
         cpu.memory.protect(DATA, PAGE_BYTES, Protection::READ).unwrap();
         cpu.r[2] = 1;
@@ -280,7 +280,7 @@ fn each_capability_is_of_its_own_instructions() {
 
 #[test]
 fn compare_and_branch_has_no_delay_slot() {
-    // cwbe %g0, 0, over two words: taken, so the next word is skipped.
+    // cwbe %g0, 0, over two words is taken, so the next word is skipped.
     let taken = 0x12c0_2060;
     let cpu = ends(&[taken, mov(G[1], 1), mov(G[2], 1), END]);
     assert_eq!((cpu.r[1], cpu.r[2]), (0, 0));
