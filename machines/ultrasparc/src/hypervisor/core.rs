@@ -10,16 +10,16 @@ pub(super) struct Core {
     pub spu: Spu,
     /// The partition that owns it, its strands and its units.
     pub partition: u16,
-    /// The context that each strand executes in.
+    /// The context that each strand executes in, by the strand's number.
     pub contexts: Vec<u16>,
     pub given: Given,
     pub cwq: Option<ShadowQueue>,
     pub mau: Option<MauQueue>,
-    /// What is left to do of the work under way, in cycles: control words, modular arithmetic.
+    /// The cycles that the work under way still needs: for control words, for modular arithmetic.
     pub left: [Option<u64>; 2],
 }
 
-/// Which of a core's units its partition has.
+/// The units of a core that its partition may use.
 #[derive(Clone, Copy)]
 pub(super) struct Given {
     pub mau: bool,
@@ -27,7 +27,7 @@ pub(super) struct Given {
 }
 
 impl Core {
-    /// Takes all queues away; what is under way is aborted.
+    /// Takes all queues away and aborts the work under way.
     pub fn reset(&mut self) {
         self.reset_mau();
         self.reset_queues();

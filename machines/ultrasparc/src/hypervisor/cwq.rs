@@ -1,14 +1,14 @@
 //! The hypervisor's side of a control word queue.
 //!
-//! The guest writes words with real addresses into its queue. The hypervisor copies those that are submitted into a shadow
-//! queue, with physical ones, and the unit reads only that: what a guest changes afterwards changes nothing. Status goes
-//! into the guest's own words.
+//! The guest writes words with real addresses into its queue. The hypervisor copies submitted words into a shadow
+//! queue, with physical addresses, and the unit reads only that: later changes by the guest have no effect. Status
+//! goes into the guest's own words.
 //!
-//! Ref. OpenSPARC hypervisor, `hcall_ncs.s` (settail), `cwq.s` (interrupt); VM Specification 3.0 §25.2. The released code
-//! checks a key against the length of the authentication key, a vector and a state against 32 bytes and a destination
-//! against the source of its own word, which a unit may exceed (RC4's state has 258 bytes, a destination is as long as
-//! all pieces). Here what the unit will touch is checked after that, so no word leaves its partition. That a
-//! tail may not take back words that were submitted is the specification's; the released code does not check it.
+//! Ref. OpenSPARC hypervisor, `hcall_ncs.s` (settail), `cwq.s` (interrupt); VM Specification 3.0 §25.2. The released
+//! code checks a key against the length of the authentication key, a vector and a state against 32 bytes and a
+//! destination against the source of its own word. A unit may exceed these (RC4's state has 258 bytes, a destination
+//! is as long as all pieces), so everything the unit will touch is checked after that here, and no word leaves its
+//! partition. The specification forbids a tail that takes back submitted words; the released code does not check it.
 
 mod shadow;
 
@@ -22,14 +22,14 @@ use crate::spu::{Control, ControlWord, Model, Operand, Physical, Task, WORD_BYTE
 
 pub(super) use shadow::{SHADOW_BYTES, ShadowQueue};
 
-/// What is known of the operation whose words are being submitted.
+/// The operation whose words are being submitted, as far as it is known.
 struct Submitted {
     task: Task,
     word: ControlWord,
     bytes: usize,
 }
 
-/// Checks all that the unit will touch for a word, where it is known; what is not known the unit refuses.
+/// Checks everything that the unit will touch for a word. The unit itself refuses words of unknown operations.
 fn check_reach(
     model: Model,
     domain: &Domain,
@@ -41,7 +41,7 @@ fn check_reach(
     }
     let Some(under_way) = block else { return Ok(()) };
     let Submitted { task, word: first, bytes } = under_way;
-    // The list could be changed after it was checked.
+    // The guest could change the gather list after this check.
     if first.control.gather() {
         return Err(Status::Invalid);
     }
@@ -161,7 +161,7 @@ impl Machine {
         Ok(())
     }
 
-    /// The trap of the control word queue.
+    /// Serves the trap of the control word queue.
     pub(super) fn cwq_interrupt(&mut self, id: usize, memory: &mut dyn Physical) {
         let Core { spu, cwq: Some(queue), .. } = &mut self.cores[id] else { return };
         let Some(queues) = &mut spu.queues else { return };
@@ -173,7 +173,7 @@ impl Machine {
         let errors = status & (csr::PROTOCOL_ERROR | csr::HARDWARE_ERROR);
         let mut upto = head;
         if errors == 0 && status & csr::BUSY != 0 && upto != queue.position.head {
-            // The most recent word waits for the next interrupt.
+            // The most recent word waits for the next interrupt, because the unit may still be busy with it.
             upto = queue.before(upto);
         }
         let mut interrupt = false;

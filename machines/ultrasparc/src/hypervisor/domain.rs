@@ -1,4 +1,4 @@
-//! Partitions: which real memory each has, and where it physically is.
+//! Partitions: the real memory of each, and the physical memory behind it.
 
 use super::Status;
 use crate::spu::{BusError, Physical};
@@ -9,9 +9,9 @@ pub const HYPERVISOR_MEMORY: u64 = 0xff_0000_0000;
 /// A piece of a partition's real memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
-    /// Its real address, which the partition knows.
+    /// The address by which the partition knows it.
     pub real: u64,
-    /// Its physical address, which the hardware knows.
+    /// The address by which the hardware knows it.
     pub physical: u64,
     /// Bytes.
     pub bytes: u64,
@@ -28,7 +28,7 @@ impl Domain {
     /// A partition with that memory.
     ///
     /// # Panics
-    /// When a piece reaches into the hypervisor's memory.
+    /// A piece reaches into the hypervisor's memory.
     pub(super) fn new(memory: Vec<Range>) -> Domain {
         for range in &memory {
             let end = range.physical.checked_add(range.bytes).filter(|&end| end <= HYPERVISOR_MEMORY);
@@ -38,7 +38,7 @@ impl Domain {
         Domain { memory, version: None }
     }
 
-    /// Where `bytes` bytes of real memory are, if the partition has them all.
+    /// The physical address of `bytes` bytes of real memory, if the partition has them all.
     pub(super) fn translate(&self, real: u64, bytes: u64) -> Result<u64, Status> {
         let within = |range: &&Range| {
             let offset = real.checked_sub(range.real)?;

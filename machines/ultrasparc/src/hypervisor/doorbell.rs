@@ -1,8 +1,8 @@
-//! The fast path's registers: how a program rings the doorbell and asks for status, without privilege.
+//! The fast path's registers, with which a program rings the doorbell and asks for status, without privilege.
 //!
-//! Rainbow Falls' own were never published. These are ours: an address space of user programs, [`ASI_USER_QUEUE`], with
-//! three registers of eight bytes ([`user_register`]). The hardware tags each access with the partition and the context of the
-//! strand; of a process without a queue at its core's unit, stores are ignored and loads give zero.
+//! Rainbow Falls' own were never published. These are ours: an address space of user programs, [`ASI_USER_QUEUE`],
+//! with three registers of eight bytes ([`user_register`]). The hardware tags each access with the partition and the
+//! context of the strand. If that process has no queue at its core's unit, stores are ignored and loads give zero.
 
 use super::Machine;
 
@@ -15,12 +15,12 @@ pub mod user_register {
     pub const TAIL: u64 = 0x00;
     /// Offset of the first word that is not finished. Read only.
     pub const HEAD: u64 = 0x08;
-    /// [`crate::spu::status`]. A store clears the errors.
+    /// The bits of [`crate::spu::status`]. A store clears the errors.
     pub const STATUS: u64 = 0x10;
 }
 
 impl Machine {
-    /// A load from a register of the fast path by a processor, if there is such a register.
+    /// Loads from a register of the fast path for a processor, if there is such a register.
     pub fn user_load(&mut self, cpu: usize, address: u64) -> Option<u64> {
         let queue = self.user_queue_of(cpu);
         Some(match address {
@@ -31,7 +31,8 @@ impl Machine {
         })
     }
 
-    /// A store to one; whether there is such a register. What was submitted is worked on as time passes.
+    /// Stores to a register of the fast path; false if there is no such register. The unit works on submitted words
+    /// as time passes.
     pub fn user_store(&mut self, cpu: usize, address: u64, value: u64) -> bool {
         let queue = self.user_queue_of(cpu);
         match (address, queue) {

@@ -1,6 +1,6 @@
 //! Handles of queues: a number of 12 bits, and a signature.
 //!
-//! Ref. OpenSPARC hypervisor, `ncs.h`. The signature of user queues was never published: ours.
+//! Ref. OpenSPARC hypervisor, `ncs.h`. The signature of user queues was never published; ours stands in its place.
 
 use super::Status;
 use crate::spu::{Model, SLOTS, Slot};
@@ -9,19 +9,19 @@ const MAU: u64 = 0x864;
 const CWQ: u64 = 0xa72;
 const USER: u64 = 0x5d1;
 
-/// The queue that a handle names. Numbers are those of cores, each of which has one unit.
+/// The queue that a handle names, by the number of the core whose unit has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Handle {
-    /// Of modular arithmetic.
+    /// A queue of modular arithmetic.
     Mau(u64),
-    /// Of control words.
+    /// A queue of control words.
     Cwq(u64),
-    /// A process's.
+    /// A process's queue, in a slot of the unit.
     User(u64, Slot),
 }
 
 impl Handle {
-    /// As a guest sees it.
+    /// The handle as a guest sees it.
     #[must_use]
     pub fn code(self) -> u64 {
         match self {
@@ -31,7 +31,7 @@ impl Handle {
         }
     }
 
-    /// What a guest gave.
+    /// Reads a handle that a guest gave.
     pub(super) fn parse(model: Model, code: u64) -> Result<Handle, Status> {
         let id = code >> 16;
         let (unit, handle) = match code & 0xffff {

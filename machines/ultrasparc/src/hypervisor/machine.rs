@@ -13,7 +13,7 @@ use crate::spu::{Completed, Interrupt, Model, Physical, Queues, Spu, Work, trap}
 pub struct Event {
     /// The core whose unit did it.
     pub core: usize,
-    /// What it was.
+    /// The work, and how it ended.
     pub completed: Completed,
 }
 
@@ -45,8 +45,8 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A machine of a processor with that many cores. One partition, number 0, owns them all, and all memory below the
-    /// hypervisor's, at real addresses that are physical ones.
+    /// A machine of a processor with that many cores. One partition, number 0, owns them all, and all memory below
+    /// the hypervisor's. Its real addresses are the physical ones.
     #[must_use]
     pub fn new(processor: Processor, cores: usize) -> Machine {
         let model = Model::of(processor);
@@ -78,16 +78,16 @@ impl Machine {
         self.model
     }
 
-    /// How many cores have a unit.
+    /// The number of cores that have a unit.
     #[must_use]
     pub fn cores(&self) -> usize {
         self.cores.len()
     }
 
-    /// Gives a partition other memory. Its queues are gone, as they were in what it had.
+    /// Gives a partition other memory. Its queues are gone, because they were in its old memory.
     ///
     /// # Panics
-    /// When there is no such partition, or the memory is the hypervisor's.
+    /// There is no such partition, or the memory is the hypervisor's.
     pub fn set_memory(&mut self, partition: u16, memory: Vec<Range>) {
         let version = self.domains[usize::from(partition)].version;
         self.domains[usize::from(partition)] = Domain { version, ..Domain::new(memory) };
@@ -96,10 +96,10 @@ impl Machine {
         }
     }
 
-    /// Adds a partition, which takes these cores from those that had them, without their queues.
+    /// Adds a partition, which takes these cores from their former partitions, without their queues.
     ///
     /// # Panics
-    /// When there is no such core, or the memory is the hypervisor's.
+    /// There is no such core, or the memory is the hypervisor's.
     pub fn add_domain(&mut self, memory: Vec<Range>, cores: impl IntoIterator<Item = usize>) -> u16 {
         let partition = self.domains.len() as u16;
         self.domains.push(Domain::new(memory));
@@ -113,7 +113,7 @@ impl Machine {
     /// Takes a core's unit from its partition, as the hypervisor's owner may; the partition keeps the core.
     ///
     /// # Panics
-    /// When there is no such core.
+    /// There is no such core.
     pub fn withhold(&mut self, core: usize, unit: QueueType) {
         let core = &mut self.cores[core];
         match unit {
@@ -128,7 +128,7 @@ impl Machine {
         }
     }
 
-    /// Says which address space a processor executes in now: what the hardware tags its requests with.
+    /// Sets the address space that a processor executes in now, with which the hardware tags its requests.
     pub fn set_context(&mut self, cpu: usize, context: u16) {
         if let Some((core, strand)) = self.strand_of(cpu) {
             self.cores[core].contexts[strand] = context;
@@ -142,15 +142,15 @@ impl Machine {
         (core < self.cores.len()).then_some((core, cpu % strands))
     }
 
-    /// The partition that a processor belongs to.
+    /// The partition that a core belongs to.
     pub(super) fn domain_of(&self, core: usize) -> &Domain {
         &self.domains[usize::from(self.cores[core].partition)]
     }
 
-    /// Agrees on a version of an API group, as `api_set_version` does; the minor version it has.
+    /// Agrees on a version of an API group, as `api_set_version` does; answers the minor version.
     ///
     /// # Errors
-    /// [`Status::Invalid`] for another group, [`Status::NotSupported`] for a version it has not.
+    /// [`Status::Invalid`] for another group, [`Status::NotSupported`] for a major version that the machine lacks.
     pub fn set_version(&mut self, cpu: usize, group: u64, major: u64, minor: u64) -> Result<u64, Status> {
         let (core, _) = self.strand_of(cpu).ok_or(Status::NoCpu)?;
         if group != GROUP {
@@ -168,7 +168,7 @@ impl Machine {
         Ok(minor)
     }
 
-    /// A hypervisor call of a processor: the function in %o5, arguments in %o0 to %o3.
+    /// Serves a hypervisor call of a processor: the function is in %o5, the arguments in %o0 to %o3.
     pub fn hypercall(
         &mut self,
         cpu: usize,
@@ -203,8 +203,8 @@ impl Machine {
         .into()
     }
 
-    /// Lets so many cycles pass. `cost` says how many a piece of work takes. What ended is in the order in which it ended
-    /// on each core.
+    /// Lets so many cycles pass. `cost` says how many a piece of work takes. The events of each core are in the order
+    /// in which its work ended.
     pub fn advance(
         &mut self,
         memory: &mut dyn Physical,
@@ -218,7 +218,7 @@ impl Machine {
         self.take_events()
     }
 
-    /// What ended since this was last asked, as also calls can have units finish their work.
+    /// Takes the events since the last time. Calls can have units finish work, too.
     pub fn take_events(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.events)
     }
@@ -227,7 +227,7 @@ impl Machine {
         self.events.extend(completed.into_iter().map(|completed| Event { core, completed }));
     }
 
-    /// Whether no unit has work left.
+    /// True if no unit has work left.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.cores.iter().all(|core| {
@@ -258,7 +258,7 @@ impl Machine {
             }
             budget -= needed;
             let done = queues.finish(&mut bus);
-            // The unit goes on while the strand that it interrupts is on its way.
+            // The unit goes on before the strand that it interrupts has served the interrupt.
             left[0] = queues.start(&mut bus).map(|work| cost(&work));
             self.log(core, done);
             self.serve_interrupts(core, memory);
@@ -293,7 +293,7 @@ impl Machine {
         }
     }
 
-    /// Takes the traps that a core's unit raised.
+    /// Serves the traps that a core's unit raised.
     pub(super) fn serve_interrupts(&mut self, core: usize, memory: &mut dyn Physical) {
         while let Some(Interrupt { trap, .. }) = self.cores[core].spu.take_interrupt() {
             match trap {
@@ -303,8 +303,8 @@ impl Machine {
         }
     }
 
-    /// The interrupts that are asserted at a processor: device interrupt numbers. One stays asserted until the head of
-    /// its queue is marked as seen.
+    /// The device interrupt numbers that are asserted at a processor. Each stays asserted until the guest marks the
+    /// head of its queue as seen.
     #[must_use]
     pub fn interrupts(&self, cpu: usize) -> Vec<u64> {
         let Some((core, strand)) = self.strand_of(cpu) else { return Vec::new() };
@@ -316,7 +316,7 @@ impl Machine {
     }
 }
 
-/// Who makes a call.
+/// The caller of a hypervisor call.
 #[derive(Clone, Copy)]
 pub(super) struct Caller {
     pub core: usize,

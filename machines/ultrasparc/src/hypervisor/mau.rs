@@ -12,8 +12,8 @@
 //! | 40 | NP |
 //! | 48 | error: invalid operation 1, hardware error 2 |
 //!
-//! Ref. VM Specification 3.0, table 25.3; OpenSPARC hypervisor, `ncs_api.h`. Ours: an address that is none makes the entry a
-//! hardware error.
+//! Ref. VM Specification 3.0, table 25.3; OpenSPARC hypervisor, `ncs_api.h`. Ours: an invalid address makes the entry
+//! a hardware error.
 
 mod queue;
 
@@ -82,7 +82,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Gives the unit the entry at the head; an entry that can't be given fails with its job.
+    /// Gives the unit the entry at the head. An entry that can't be given fails, with the rest of its job.
     pub(super) fn start_mau(&mut self, id: usize, memory: &mut dyn Physical) {
         loop {
             let Some(queue) = &self.cores[id].mau else { return };
@@ -121,7 +121,7 @@ impl Machine {
         write_word(&mut bus, entry + STATE, BUSY).map_err(|_| HARDWARE_ERROR)?;
         let mut drained = Vec::new();
         if op == Op::Store && model == Model::T2 {
-            // Erratum 192.
+            // Erratum 192 of T2: control words must not run during a store of modular arithmetic.
             drained = stop_queue(spu.queues.as_mut(), &mut queue.stopped_cwq, &mut bus);
         }
         let interrupt = if model == Model::T1 { ctl::T1_INTERRUPT } else { ctl::T2_INTERRUPT };
@@ -139,7 +139,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Ends the entry at the head, and with it all up to the end of its job.
+    /// Fails the entry at the head, and all entries up to the end of its job.
     fn fail_job(&mut self, id: usize, error: u64, memory: &mut dyn Physical) {
         let Some(queue) = &mut self.cores[id].mau else { return };
         let mut bus = Bus { memory, own: &mut self.own };
@@ -157,7 +157,7 @@ impl Machine {
         queue.position.interrupt();
     }
 
-    /// The trap of the unit: an entry has ended, the next one begins.
+    /// Serves the trap of the unit: an entry has ended, so the next one begins.
     pub(super) fn mau_interrupt(&mut self, id: usize, memory: &mut dyn Physical) {
         let Core { spu, mau: Some(queue), .. } = &mut self.cores[id] else { return };
         if !queue.running {
@@ -186,7 +186,7 @@ impl Machine {
         self.start_mau(id, memory);
     }
 
-    /// Has the unit work through its queue, as a call that waits for it does.
+    /// Has the unit work through its queue, for a call that waits for it.
     pub(super) fn drain_mau(&mut self, id: usize, memory: &mut dyn Physical) {
         loop {
             let done = self.cores[id].spu.mau.finish(&mut Bus { memory, own: &mut self.own });
@@ -199,7 +199,7 @@ impl Machine {
     }
 }
 
-/// Disables the control word queue and waits for it; whether it was enabled is kept.
+/// Disables the control word queue, notes in `stopped` if it was enabled, and waits until it is idle.
 fn stop_queue(
     queues: Option<&mut Queues>,
     stopped: &mut bool,

@@ -1,8 +1,8 @@
 //! The hypervisor, as far as it serves the accelerators: the NCS calls, and the machine they are made on.
 //!
-//! A [`Machine`] is cores, each with its unit, shared out among partitions. Its owner executes programs and tells it three
-//! things: a hypervisor call ([`Machine::hypercall`]), an access to the registers of the fast path
-//! ([`Machine::user_load`], [`Machine::user_store`]), and that time passes ([`Machine::advance`]).
+//! A [`Machine`] is cores, each with its unit, shared out among partitions. Its owner executes programs and tells it
+//! of three things: a hypervisor call ([`Machine::hypercall`]), an access to the registers of the fast path
+//! ([`Machine::user_load`], [`Machine::user_store`]), and the passing of time ([`Machine::advance`]).
 //!
 //! | call | | file |
 //! | --- | --- | --- |
@@ -11,7 +11,8 @@
 //! | 0x118 | ncs_ulqconf | `user.rs` |
 //!
 //! Ref. UltraSPARC Virtual Machine Specification 3.0 §25.2; FWARC 2006/425, 2009/451; OpenSPARC hypervisor,
-//! `hcall_ncs.s`, `cwq.s`. Ours: what each version has, and what a call answers that no version was agreed for.
+//! `hcall_ncs.s`, `cwq.s`. Ours: the calls that each version has, and the answer to a call for which no version was
+//! agreed on.
 
 mod core;
 mod cwq;

@@ -12,7 +12,7 @@ pub enum QueueType {
     Cwq = 2,
 }
 
-/// Device interrupt numbers.
+/// Device interrupt numbers of a core's two queues.
 pub(super) fn mau_devino(core: usize) -> u64 {
     0x20 + core as u64
 }
@@ -21,13 +21,13 @@ pub(super) fn cwq_devino(core: usize) -> u64 {
     0x40 + core as u64
 }
 
-/// Where a guest's queue is, and how far the guest was told.
+/// The place of a guest's queue, and how far the guest knows that it was worked through.
 pub(super) struct Position {
     /// Real and physical address.
     pub real: u64,
     pub physical: u64,
     pub entries: u64,
-    /// The strand to interrupt: who configured the queue.
+    /// The strand to interrupt: the one that configured the queue.
     pub strand: usize,
     /// Offset of the first entry that is not finished, as the guest is told.
     pub head: u64,
@@ -46,12 +46,12 @@ impl Position {
         self.entries * WORD_BYTES
     }
 
-    /// The offset after another.
+    /// The offset of the entry after the one at `offset`.
     pub fn after(&self, offset: u64) -> u64 {
         (offset + WORD_BYTES) % self.bytes()
     }
 
-    /// Whether an offset is that of an entry.
+    /// True if an entry begins at the offset.
     pub fn has(&self, offset: u64) -> bool {
         offset.is_multiple_of(WORD_BYTES) && offset < self.bytes()
     }
@@ -60,7 +60,7 @@ impl Position {
         self.interrupting = true;
     }
 
-    /// The guest has seen all entries before that one.
+    /// Notes that the guest has seen all entries before that one.
     pub fn mark(&mut self, offset: u64) {
         self.marker = offset;
         self.interrupting &= self.head != offset;

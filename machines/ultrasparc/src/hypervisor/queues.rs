@@ -1,8 +1,8 @@
 //! The calls on queues of either type: ncs_qconf, qinfo, gethead, gettail, settail, qhandle_to_devino, sethead_marker.
 //!
-//! Ref. UltraSPARC Virtual Machine Specification 3.0 §25.2.3 to §25.2.9; OpenSPARC hypervisor, `hcall_ncs.s`. Ours: the
-//! device interrupt numbers, which a real machine's description gives, that a queue that is not configured has a bad
-//! handle, and that a busy queue can't be configured anew.
+//! Ref. UltraSPARC Virtual Machine Specification 3.0 §25.2.3 to §25.2.9; OpenSPARC hypervisor, `hcall_ncs.s`. Ours:
+//! the device interrupt numbers, which a real machine's description gives; that the handle of a queue that is not
+//! configured is bad; and that a busy queue can't be configured anew.
 
 use super::Status;
 use super::handle::Handle;
@@ -11,7 +11,7 @@ use super::position::{Position, QueueType, cwq_devino, mau_devino};
 use crate::spu::{Physical, WORD_BYTES};
 
 impl Machine {
-    /// The queue that a handle names, if it is the caller's partition's.
+    /// The queue that a handle names, if it belongs to the caller's partition.
     pub(super) fn owned(&self, caller: Caller, handle: u64) -> Result<Handle, Status> {
         let handle = Handle::parse(self.model.ok_or(Status::Invalid)?, handle)?;
         let (Handle::Mau(id) | Handle::Cwq(id) | Handle::User(id, _)) = handle;
@@ -74,7 +74,7 @@ impl Machine {
         }
     }
 
-    /// As [`Machine::owned`]; that a unit is another's is here told apart from a handle that is none.
+    /// Like [`Machine::owned`], with another error for a unit of another partition than for a handle that is none.
     fn owned_for_qconf(&self, caller: Caller, handle: u64) -> Result<Handle, Status> {
         Handle::parse(self.model.ok_or(Status::Invalid)?, handle)?;
         self.owned(caller, handle).map_err(|_| Status::NoAccess)

@@ -5,8 +5,8 @@
 //! | 1 | configure: unit, real address of the queue and of its end, entries |
 //! | 2 | new tail: unit (not looked at), index of an entry, 0 to wait for the end or 1 |
 //!
-//! Ref. FWARC 2006/174; OpenSPARC hypervisor, `hcall_ncs.s`. Ours: the order of checks before the subfunction's own, and
-//! that an argument's size is looked at before its address, and that a new tail says that what has ended was seen.
+//! Ref. FWARC 2006/174; OpenSPARC hypervisor, `hcall_ncs.s`. Ours: the order of checks before the subfunction's own;
+//! that an argument's size is checked before its address; and that a new tail marks finished entries as seen.
 
 use super::Status;
 use super::domain::Bus;
@@ -67,7 +67,7 @@ impl Machine {
         let partition = self.cores[caller.core].partition;
         let present = self.cores.get(id).is_some_and(|core| core.partition == partition && core.given.mau);
         if !present {
-            // The guest is told that all is well with a unit that it has not.
+            // A guest gets no error for a unit that it does not have.
             return Ok(());
         }
         if base == 0 {

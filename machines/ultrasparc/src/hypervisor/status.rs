@@ -1,33 +1,33 @@
-//! What the hypervisor answers.
+//! The hypervisor's answers.
 //! Ref. UltraSPARC Virtual Machine Specification 3.0, §1.4 and §25.2.
 
 /// A hypervisor call's status, which it leaves in %o0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u64)]
 pub enum Status {
-    /// Well.
+    /// The call is done.
     Ok = 0,
-    /// No such processor.
+    /// There is no such processor.
     NoCpu = 1,
-    /// No such real address.
+    /// There is no such real address.
     NoRealAddress = 2,
-    /// An argument that can't be.
+    /// An argument is invalid.
     Invalid = 6,
-    /// No such function, or not of the version agreed on.
+    /// There is no such function, or not in the version agreed on.
     BadTrap = 7,
-    /// An address or size that is no multiple of what it must be.
+    /// An address or size is not the multiple that it has to be.
     BadAlignment = 8,
-    /// It would have to wait.
+    /// The call would have to wait.
     WouldBlock = 9,
-    /// Not the caller's.
+    /// The caller may not use this.
     NoAccess = 10,
-    /// An error of the hardware.
+    /// The hardware failed.
     Io = 11,
-    /// No such version.
+    /// There is no such version.
     NotSupported = 13,
 }
 
-/// What a call leaves in %o0 to %o3.
+/// The registers that a call leaves: %o0 to %o3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reply {
     /// %o0.

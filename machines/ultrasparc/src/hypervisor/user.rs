@@ -1,10 +1,10 @@
 //! ncs_ulqconf: a queue for a process, which it then uses without the hypervisor.
 //!
-//! The queue is of the caller's core, and of the process that the caller's processor executes: its partition, and the
-//! context that it is in. One page is dedicated to it, with the queue in the first 4 KB and all data after it.
+//! The queue belongs to the caller's core and to the process that the caller's processor executes: its partition, and
+//! the context that it is in. One page is dedicated to it, with the queue in the first 4 KB and all data after it.
 //!
-//! Ref. FWARC 2009/451; VM Specification 3.0 §25.2.10. Ours: that the address given is the queue's, by which the page is
-//! known; what the call answers where a process has its queue already or there is no room; that pages of two
+//! Ref. FWARC 2009/451; VM Specification 3.0 §25.2.10. Ours: that the address given is the queue's, from which the
+//! page follows; the answers for a process that has its queue already and for a unit without room; that pages of two
 //! processes may not overlap; and moving a queue.
 
 use super::Status;
@@ -12,10 +12,10 @@ use super::handle::Handle;
 use super::machine::{Caller, Machine};
 use crate::spu::{Identity, Model, Queues, Slot, UserQueue, WORD_BYTES};
 
-/// Where in its page a queue must end.
+/// The offset in its page below which a queue must end.
 const QUEUE_END: u64 = 4096;
 
-/// What a page size code means: 8 KB and 64 KB exist and are too small.
+/// The bytes of a page size code. The codes of 8 KB and 64 KB exist, but such pages are too small.
 const fn page_bytes(code: u64) -> Option<u64> {
     match code {
         3 => Some(4 << 20),
@@ -75,13 +75,13 @@ impl Machine {
         })
     }
 
-    /// Who makes a request: the partition and the context of a strand.
+    /// The process that makes a request: the partition and the context of a strand.
     fn identity(&self, core: usize, strand: usize) -> Identity {
         let core = &self.cores[core];
         Identity { partition: core.partition, context: core.contexts[strand] }
     }
 
-    /// Takes a process's queue away at once. An operation under way is aborted: nothing of it was written.
+    /// Takes a process's queue away at once. An operation under way is aborted, and nothing of it is written.
     fn revoke(&mut self, caller: Caller, handle: u64) -> Result<(), Status> {
         let (id, slot) = self.user_queue(caller, handle)?;
         let queues = self.cores[id].spu.queues.as_mut().ok_or(Status::Invalid)?;
@@ -95,11 +95,11 @@ impl Machine {
         }
     }
 
-    /// Moves a process's queue to another core's unit, as a hypervisor does when the process moves; its new handle. An
-    /// operation under way is aborted and done again there.
+    /// Moves a process's queue to another core's unit, as a hypervisor does when the process moves; answers its new
+    /// handle. An operation under way is aborted and done again there.
     ///
     /// # Errors
-    /// As for the call, and [`Status::NoAccess`] when the core is another partition's.
+    /// The errors of the call, and [`Status::NoAccess`] if the core belongs to another partition.
     pub fn move_user_queue(&mut self, cpu: usize, handle: u64, to: usize) -> Result<u64, Status> {
         let (core, strand) = self.strand_of(cpu).ok_or(Status::NoCpu)?;
         let (id, slot) = self.user_queue(Caller { core, strand }, handle)?;
@@ -116,7 +116,7 @@ impl Machine {
         Ok(Handle::User(to as u64, slot).code())
     }
 
-    /// The queue of the process that a processor executes, at its core's unit.
+    /// The queue, at its core's unit, of the process that a processor executes.
     pub(super) fn user_queue_of(&mut self, cpu: usize) -> Option<&mut UserQueue> {
         let (core, strand) = self.strand_of(cpu)?;
         let identity = self.identity(core, strand);

@@ -1,7 +1,7 @@
-//! Words as assembly: GNU as's syntax, and what `objdump -d` writes where that is one of several.
+//! Words as assembly: GNU as's syntax, in the form of `objdump -d` if there are several.
 //!
-//! The text assembles to the word that it was made from, so a synthetic name (`mov`, `cmp`, `ret`) is used only
-//! where the assembler makes the same word of it. Bits that no field of the instruction holds have no text.
+//! The text assembles to the word that it was made from. So a synthetic name (`mov`, `cmp`, `ret`) is used only if
+//! the assembler makes the same word of it. Bits that no field of the instruction holds have no text.
 //! Ref. SPARC V9 appendix G; the table of synthetic instructions is its table 43.
 
 use std::fmt;
@@ -16,11 +16,11 @@ use super::{Instruction, Operand, Word, find, names};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text {
-    /// Its name, with what a branch says about annulment and prediction.
+    /// The instruction's name, with a branch's annulment and prediction.
     pub name: String,
-    /// What follows, with commas between; nothing for some.
+    /// The operands, with commas between; empty for some instructions.
     pub operands: String,
-    /// Where a branch or call goes: the last operand.
+    /// The target of a branch or call, which is its last operand.
     pub target: Option<u64>,
 }
 
@@ -31,7 +31,7 @@ impl fmt::Display for Text {
     }
 }
 
-/// The assembly of a word at an address; `.word` where there is no such instruction.
+/// The assembly of a word at an address; `.word` if there is no such instruction.
 #[must_use]
 pub fn disassemble(word: u32, address: u64) -> Text {
     let Some(row) = find(word) else {
@@ -47,22 +47,22 @@ pub fn disassemble(word: u32, address: u64) -> Text {
     }
 }
 
-/// An instruction that has another name where some of its fields have certain values.
+/// Another name for an instruction some of whose fields have certain values.
 struct Synthetic {
     name: &'static str,
     mask: u32,
     value: u32,
-    /// A second field that is to hold the same register as `rd`.
+    /// A second field that has to hold the same register as `rd`.
     as_rd: Option<fn(Word) -> u8>,
     operands: &'static [Operand],
 }
 
-/// One without two fields to compare.
+/// A synthetic instruction without two fields to compare.
 const fn synthetic_row(name: &'static str, mask: u32, value: u32, operands: &'static [Operand]) -> Synthetic {
     Synthetic { name, mask, value, as_rd: None, operands }
 }
 
-/// One whose result replaces its operand.
+/// A synthetic instruction whose result replaces its operand.
 const fn in_place(
     name: &'static str,
     mask: u32,
@@ -73,7 +73,7 @@ const fn in_place(
     Synthetic { name, mask, value, as_rd: Some(as_rd), operands }
 }
 
-/// The first that fits is used.
+/// All synthetic instructions, of which the first that fits is used.
 const SYNTHETIC: &[Synthetic] = {
     use Operand as O;
     &[
@@ -125,7 +125,7 @@ fn synthetic(word: u32) -> Option<(&'static str, &'static [Operand])> {
     SYNTHETIC.iter().find(fits).map(|row| (row.name, row.operands))
 }
 
-/// Annulment, and prediction where it is not the usual "taken".
+/// The suffixes for annulment, and for prediction if it is not the usual "taken".
 fn suffix(row: &Instruction, word: Word) -> &'static str {
     let has = |operands: &[Operand]| row.operands.iter().any(|operand| operands.contains(operand));
     let predicts = has(&[Operand::Disp16, Operand::Disp19]);
@@ -141,7 +141,7 @@ fn suffix(row: &Instruction, word: Word) -> &'static str {
     }
 }
 
-/// Where a branch operand leads.
+/// The address to which a branch operand leads.
 fn target(operand: Operand, word: Word, address: u64) -> Option<u64> {
     let words = match operand {
         Operand::Disp16 => Word(word.0 >> 6 & 0xc000 | word.0 & 0x3fff).signed(16),
@@ -154,7 +154,7 @@ fn target(operand: Operand, word: Word, address: u64) -> Option<u64> {
     Some(address.wrapping_add(words << 2))
 }
 
-/// An operand's text; `None` where leaving it out says the same.
+/// An operand's text; `None` for an operand that goes without saying.
 fn show(operand: Operand, word: Word, address: u64) -> Option<String> {
     use Operand as O;
     Some(match operand {
@@ -210,18 +210,18 @@ fn register_or(word: Word, immediate: impl Fn() -> String) -> String {
     if word.i() { immediate() } else { names::integer(word.rs2()).to_owned() }
 }
 
-/// Small numbers and negative ones in decimal, others in hexadecimal.
+/// A number: decimal if it is small or negative, else hexadecimal.
 fn number(value: u64) -> String {
     let signed = value.cast_signed();
     if signed <= 9 { signed.to_string() } else { format!("{signed:#x}") }
 }
 
-/// A double or quad register: the field's low bit is the number's highest.
+/// A double or quad register, whose number has the field's low bit as its highest.
 fn double(field: u8) -> String {
     format!("%f{}", field & 30 | (field & 1) << 5)
 }
 
-/// An address's two parts. A second register that is %g0 goes without saying; zero as an immediate is said, as the
+/// An address's two parts. A second register that is %g0 is left out; an immediate zero is shown, because the
 /// assembler tells the two apart.
 fn sum(word: Word) -> String {
     let first = names::integer(word.rs1());
@@ -233,7 +233,7 @@ fn sum(word: Word) -> String {
     }
 }
 
-/// An address space: in the instruction, or in %asi.
+/// An address space: the instruction's, or %asi.
 fn space(word: Word) -> String {
     match names::asi(word.asi()) {
         _ if word.i() => "%asi".to_owned(),
@@ -242,7 +242,7 @@ fn space(word: Word) -> String {
     }
 }
 
-/// Where a comparison's result goes; `fcmp` does not say so for %fcc0.
+/// The destination of a comparison; `fcmp` leaves %fcc0 out.
 fn compared(word: Word) -> Option<String> {
     const FCMP: u32 = 2 << 30 | 0x35 << 19;
     match word.0 >> 25 & 3 {
@@ -251,7 +251,7 @@ fn compared(word: Word) -> Option<String> {
     }
 }
 
-/// `%icc` or `%xcc`; a trap on %icc does not say so.
+/// `%icc` or `%xcc`; a trap on %icc leaves it out.
 fn condition_codes(word: Word) -> Option<&'static str> {
     const TRAP: u32 = 2 << 30 | 0x3a << 19;
     let bit = if word.0 >> 30 == 0 { 21 } else { 12 };

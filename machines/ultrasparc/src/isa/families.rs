@@ -47,6 +47,6 @@ pub const FAMILIES: &[&[Instruction]] = &[
     vis3::FLOAT,
 ];
 
-/// The families' fusions.
+/// The families' fusions, tried in this order.
 pub const FUSIONS: &[&[Fusion]] =
     &[t4::aes::FUSIONS, t4::des::FUSIONS, t4::camellia::FUSIONS, t4::moves::FUSIONS];

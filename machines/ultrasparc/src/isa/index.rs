@@ -1,8 +1,8 @@
 //! Finding the row of a word.
 //!
 //! The fields of an instruction form a tree: `op` says which format it has, `op2` or `op3` which group it belongs to,
-//! and within a group it is another field (`cond`, `opf`, ...) that tells the rows apart. The first two are the
-//! same for all; the third is found for each group by trying, so that a row that is added needs nothing here.
+//! and within a group another field (`cond`, `opf`, ...) tells the rows apart. The first two are the same for all.
+//! The third is found for each group by trying, so a new row needs no change here.
 //! Ref. SPARC V9 §6.2, appendix E.
 
 use std::sync::LazyLock;
@@ -17,11 +17,11 @@ const GROUPS: usize = 8 + 1 + 64 + 64;
 /// The widest field that a group is split by.
 const WIDEST: u32 = 9;
 
-/// All rows, and for each word where to look for its own.
+/// All rows, and for each word the place to look for its own.
 pub(super) struct Index {
     rows: Vec<&'static Instruction>,
     groups: Vec<Group>,
-    /// Where each group's candidates for each value of its field begin in `candidates`, and how many they are.
+    /// For each value of each group's field, the place in `candidates` of its first candidate, and their number.
     places: Vec<(u16, u16)>,
     /// Indices of rows.
     candidates: Vec<u16>,
@@ -31,7 +31,7 @@ pub(super) struct Index {
 #[derive(Clone, Copy, Default)]
 struct Group {
     field: Field,
-    /// The place of the field's value 0.
+    /// The index in `places` of the field's value 0.
     first: usize,
 }
 
@@ -51,7 +51,7 @@ impl Field {
         (1 << self.width) - 1
     }
 
-    /// The bits of a word that belong to it.
+    /// The bits of a word that the field covers.
     #[cfg(test)]
     fn bits(self) -> u32 {
         (self.mask() as u32) << self.shift
@@ -69,7 +69,7 @@ fn group(word: u32) -> usize {
     }
 }
 
-/// A word of the group, without its other fields; and which bits say that it is of the group.
+/// A word of the group whose other fields are zero, and the mask of the bits that make it one of the group.
 fn head(group: usize) -> (u32, u32) {
     match group {
         0..8 => ((group as u32) << 22, 0xc1c0_0000),
@@ -81,7 +81,7 @@ fn head(group: usize) -> (u32, u32) {
     }
 }
 
-/// Whether some word has both the row's fixed bits and these.
+/// True if some word has both the row's fixed bits and these.
 fn meets(row: &Instruction, (value, mask): (u32, u32)) -> bool {
     (row.value ^ value) & row.mask & mask == 0
 }
@@ -113,7 +113,7 @@ impl Index {
         }
     }
 
-    /// The field that leaves the fewest candidates where it leaves most; of these, the narrowest.
+    /// The field whose fullest value has the fewest candidates; of several such, the narrowest.
     fn best_field(&self, members: &[u16]) -> Field {
         if members.len() < 2 {
             return Field::default();
@@ -123,7 +123,7 @@ impl Index {
             let mut counts = [0u16; 1 << WIDEST];
             for row in members.iter().map(|&row| self.rows[usize::from(row)]) {
                 let (fixed, free) = (field.of(row.value), field.of(!row.mask));
-                // Each subset of the free bits, the whole first.
+                // The loop visits each subset of the free bits, the whole first.
                 let mut subset = free;
                 loop {
                     counts[fixed | subset] += 1;
@@ -157,13 +157,13 @@ pub fn rows() -> &'static [&'static Instruction] {
     &INDEX.rows
 }
 
-/// The number of a word's row, whichever processor has it.
+/// The number of a word's row, on any processor.
 #[must_use]
 pub fn find_number(word: u32) -> Option<u16> {
     INDEX.find(word)
 }
 
-/// The row of a word, whichever processor has it.
+/// The row of a word, on any processor.
 ///
 /// ```
 /// use millstream_ultrasparc::isa;
@@ -175,7 +175,7 @@ pub fn find(word: u32) -> Option<&'static Instruction> {
     find_number(word).map(|number| INDEX.rows[usize::from(number)])
 }
 
-/// The row of a word, and the instruction made ready; `None` where a processor with these features has none such.
+/// The row of a word, and the instruction made ready; `None` if a processor with these features lacks it.
 #[must_use]
 pub fn decode(word: u32, address: u64, features: Features) -> Option<(&'static Instruction, Op)> {
     let row = find(word).filter(|row| features.has(row.needs))?;
@@ -189,7 +189,7 @@ mod tests {
 
     use super::*;
 
-    /// Words that agree in `mask`, and the rows that each of them might have.
+    /// All words that agree in `mask`, and the rows that each of them might have.
     struct Cube {
         value: u32,
         mask: u32,
@@ -197,10 +197,11 @@ mod tests {
     }
 
     impl Cube {
-        /// Splits it until each part's words all have the same row, or none, and are all looked up in the same place.
+        /// Splits the cube until all words of each part have the same row, or none, and are looked up in the same
+        /// place.
         ///
-        /// The bits it splits by are all that any row that is left looks at, and all that [`Index::find`] looks at
-        /// first: so what holds for one word of a part holds for all of them.
+        /// The bits it splits by are all that any remaining row looks at, and all that [`Index::find`] looks at
+        /// first. So a property of one word of a part holds for all of them.
         fn parts(self, field: Field, seen: &mut impl FnMut(Cube)) {
             let looked_at = self.rows.iter().fold(0, |bits, &row| bits | rows()[usize::from(row)].mask);
             let open =
@@ -259,7 +260,7 @@ mod tests {
         println!("{}", table(&of_rows, illegal));
     }
 
-    /// How many rows and words each class has.
+    /// The number of rows and words of each class, as a table.
     fn table(of_rows: &[u64], illegal: u64) -> String {
         let mut classes = BTreeMap::<_, (usize, u64)>::new();
         for (row, words) in rows().iter().zip(of_rows) {

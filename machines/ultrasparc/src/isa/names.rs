@@ -1,4 +1,4 @@
-//! What the assembler calls registers, address spaces, and the numbers that have names.
+//! The assembler's names of registers, address spaces, and numbers.
 //! Ref. SPARC V9 §5, §A.35, §A.42; UltraSPARC Architecture 2007 §5.5 and §9 (ASIs); OSA 2011.
 
 /// An integer register.
@@ -11,7 +11,7 @@ pub(super) fn integer(field: u8) -> &'static str {
     NAMES[usize::from(field & 31)]
 }
 
-/// An ancillary state register; those without a name go by number. Some are read under one name and written under
+/// An ancillary state register; one without a name goes by its number. Some are read under one name and written under
 /// another.
 pub(super) fn ancillary(number: u8, written: bool) -> String {
     let name = match number {
@@ -115,7 +115,7 @@ pub(super) fn asi(number: u8) -> Option<&'static str> {
     })
 }
 
-/// What a prefetch is for.
+/// The name of a prefetch's function.
 pub(super) fn prefetch(function: u8) -> Option<&'static str> {
     Some(match function {
         0 => "#n_reads",
@@ -133,7 +133,7 @@ pub(super) fn prefetch(function: u8) -> Option<&'static str> {
     })
 }
 
-/// What a `membar` orders, from the mask's high bit to its low one.
+/// The names of the accesses that a `membar` orders, from the mask's high bit to its low one.
 pub(super) fn membar(mask: u8) -> String {
     const NAMES: [&str; 7] =
         ["#LoadLoad", "#StoreLoad", "#LoadStore", "#StoreStore", "#Lookaside", "#MemIssue", "#Sync"];

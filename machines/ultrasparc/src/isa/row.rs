@@ -1,5 +1,5 @@
-//! The row of an instruction: what it looks like, who has it, and how it is made ready; and the list of instructions
-//! that are executed together.
+//! The row of an instruction: what it looks like, which processors have it, and how it is made ready; and the type
+//! for instructions that are executed together.
 
 use super::word::Word;
 use crate::cpu::Op;
@@ -8,72 +8,72 @@ use crate::processor::Feature;
 /// One row: an instruction of the processor.
 #[derive(Clone, Copy)]
 pub struct Instruction {
-    /// As the assembler calls it.
+    /// The assembler's name for it.
     pub name: &'static str,
     /// The bits that are fixed. No word may have the fixed bits of two rows.
     pub mask: u32,
-    /// What they are; zero outside of the mask.
+    /// The values of the fixed bits; zero outside of the mask.
     pub value: u32,
-    /// What follows the name in assembly, in its order.
+    /// The operands after the name, in the order of assembly.
     pub operands: &'static [Operand],
-    /// What a processor needs to have it.
+    /// The feature that a processor needs to have it.
     pub needs: Feature,
-    /// What kind of work it is, for `--mix` and for the timing model.
+    /// The kind of work, for `--mix` and for the timing model.
     pub class: Class,
-    /// How it is made ready.
+    /// The function that makes it ready, and the kind of op that this is.
     pub decode: Decode,
 }
 
-/// How an instruction is made ready to be executed: from its word and its address.
+/// The way in which an instruction is made ready to be executed, from its word and its address.
 #[derive(Clone, Copy)]
 pub enum Decode {
-    /// It goes on to the next instruction.
+    /// Execution goes on to the next instruction.
     Plain(fn(Word, u64) -> Op),
-    /// It transfers control: it ends a block, and the instruction in its delay slot belongs to it.
+    /// The instruction transfers control: it ends a block, and the instruction in its delay slot belongs to it.
     Control(fn(Word, u64) -> Op),
 }
 
 /// An operand as assembly shows it.
 ///
-/// What a branch shows after its name (`,a` and `,pt` or `,pn`) follows from its target: [`Operand::Disp22`] has room
-/// for annulment, [`Operand::Disp19`] and [`Operand::Disp16`] have it for prediction too.
+/// A branch's suffixes (`,a` and `,pt` or `,pn`) follow from its target: [`Operand::Disp22`] has room for annulment,
+/// [`Operand::Disp19`] and [`Operand::Disp16`] have it for prediction too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operand {
-    /// Integer registers, in bits 18:14.
+    /// An integer register, in bits 18:14.
     R1,
-    /// In bits 4:0.
+    /// An integer register, in bits 4:0.
     R2,
-    /// In bits 29:25. Stores show it first.
+    /// An integer register, in bits 29:25. Stores show it first.
     Rd,
     /// `rs2`, or if bit 13 is set the sign-extended 13-bit immediate.
     R2OrImm13,
-    /// The same with 11 bits: `movcc`.
+    /// `rs2` or 11 bits: `movcc`.
     R2OrImm11,
-    /// With 10 bits: `movr`.
+    /// `rs2` or 10 bits: `movr`.
     R2OrImm10,
-    /// With 5 bits, sign-extended: compare and branch.
+    /// `rs2` or 5 bits, sign-extended: compare and branch.
     R2OrImm5,
-    /// Single-precision registers, in bits 18:14.
+    /// A single-precision register, in bits 18:14.
     S1,
-    /// In bits 4:0.
+    /// A single-precision register, in bits 4:0.
     S2,
-    /// In bits 13:9.
+    /// A single-precision register, in bits 13:9.
     S3,
-    /// In bits 29:25.
+    /// A single-precision register, in bits 29:25.
     Sd,
-    /// Double-precision registers, in bits 18:14.
+    /// A double-precision register, in bits 18:14.
     D1,
-    /// In bits 4:0.
+    /// A double-precision register, in bits 4:0.
     D2,
-    /// In bits 13:9.
+    /// A double-precision register, in bits 13:9.
     D3,
-    /// In bits 29:25.
+    /// A double-precision register, in bits 29:25.
     Dd,
-    /// Quad-precision registers, in bits 18:14.
+    /// A quad-precision register, in bits 18:14.
     Q1,
-    /// In bits 4:0.
+    /// A quad-precision register, in bits 4:0.
     Q2,
-    /// In bits 29:25.
+    /// A quad-precision register, in bits 29:25.
     Qd,
     /// `[rs1 + rs2]` or `[rs1 + imm13]`.
     Address,
@@ -81,27 +81,27 @@ pub enum Operand {
     AddressAsi,
     /// `[rs1] asi` or `[rs1] %asi`: compare and swap.
     RegisterAsi,
-    /// `[rs1]`: compare and swap as people write it.
+    /// `[rs1]`: the usual form of compare and swap.
     Register,
     /// `rs1 + rs2` or `rs1 + imm13`, without brackets: `jmpl`, `return`, `flush`.
     Target,
-    /// Branch targets: 16 bits in two parts, with annulment and prediction.
+    /// A branch target: 16 bits in two parts, with annulment and prediction.
     Disp16,
-    /// 19 bits, with annulment and prediction.
+    /// A branch target: 19 bits, with annulment and prediction.
     Disp19,
-    /// 22 bits, with annulment.
+    /// A branch target: 22 bits, with annulment.
     Disp22,
-    /// `call`.
+    /// The target of `call`.
     Disp30,
-    /// 10 bits in two parts: compare and branch.
+    /// The target of compare and branch: 10 bits in two parts.
     Disp10,
     /// `%hi(...)`.
     Imm22,
     /// The 22 bits as they are: `illtrap`.
     Const22,
-    /// Shift counts: `rs2`, or if bit 13 is set five bits.
+    /// A shift count: `rs2`, or if bit 13 is set five bits.
     Count32,
-    /// `rs2`, or if bit 13 is set six bits.
+    /// A shift count: `rs2`, or if bit 13 is set six bits.
     Count64,
     /// Three bits in the place of `rs2`: `siam`.
     Imm3,
@@ -113,29 +113,29 @@ pub enum Operand {
     Cc,
     /// `%fcc0` to `%fcc3`, in bits 21:20.
     FccBranch,
-    /// In bits 12:11.
+    /// `%fcc0` to `%fcc3`, in bits 12:11.
     FccMove,
-    /// In bits 26:25.
+    /// `%fcc0` to `%fcc3`, in bits 26:25.
     FccCompare,
     /// `%fsr`.
     Fsr,
-    /// Ancillary state registers, in bits 18:14.
+    /// An ancillary state register, in bits 18:14.
     AsrRead,
-    /// In bits 29:25.
+    /// An ancillary state register, in bits 29:25.
     AsrWrite,
-    /// Privileged registers, in bits 18:14.
+    /// A privileged register, in bits 18:14.
     PrivilegedRead,
-    /// In bits 29:25.
+    /// A privileged register, in bits 29:25.
     PrivilegedWrite,
     /// A software trap's number: `rs1 + rs2`, or if bit 13 is set `rs1` and eight bits.
     TrapNumber,
-    /// What `membar` orders: bits 6:0.
+    /// The accesses that `membar` orders: bits 6:0.
     MembarMask,
-    /// What a prefetch is for: bits 29:25.
+    /// The function of a prefetch: bits 29:25.
     PrefetchFunction,
 }
 
-/// Kinds of work; those of the crypto instructions come last.
+/// Kinds of work. The kinds of crypto instructions come last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 #[allow(missing_docs)]
@@ -176,7 +176,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// What tables call it.
+    /// The name in tables.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -216,21 +216,21 @@ impl Class {
         }
     }
 
-    /// Whether it is work of the T4's crypto instructions.
+    /// True for work of the T4's crypto instructions.
     #[must_use]
     pub fn is_crypto(self) -> bool {
         self >= Class::AesRound
     }
 }
 
-/// Instructions that are executed by one handler where they follow one another in a block, because together they are
-/// quicker.
+/// Instructions that one handler executes if they follow one another in a block, because they are quicker together.
 ///
-/// Each family may have a list; [`FUSIONS`](super::FUSIONS) is all of them, tried in order at each instruction, so a longer sequence
-/// comes before its beginning. What `make` answers must do exactly what the instructions would, or answer
-/// [`Step::Trap`](crate::cpu::Step::Trap) and have changed nothing: they are then executed one by one, which finds the one
-/// that traps, so that traps stay precise without more work. A control transfer can only be the last of a sequence, and
-/// the instruction in its delay slot is not part of it; the op has the target in `imm` then, as the transfer alone has.
+/// Each family may have a list. [`FUSIONS`](super::FUSIONS) is all of them, tried in order at each instruction, so a
+/// longer sequence comes before its beginning. The op that `make` answers must do exactly what the instructions
+/// would, or answer [`Step::Trap`](crate::cpu::Step::Trap) and have changed nothing: they are then executed one by
+/// one up to the one that traps, so that traps stay precise without more work. A control transfer can only be the
+/// last of a sequence, and the instruction in its delay slot is not part of it; the op has the target in `imm` then,
+/// as the transfer alone has.
 ///
 /// ```
 /// use millstream_ultrasparc::cpu::{Op, Step};
@@ -256,6 +256,7 @@ impl Class {
 pub struct Fusion {
     /// The names of the rows, in the order of execution.
     pub rows: &'static [&'static str],
-    /// Makes one op of the instructions' words, the first of which is at that address, or does not.
+    /// Makes one op of the instructions' words, the first of which is at that address; `None` if they do not fit
+    /// together.
     pub make: fn(&[Word], u64) -> Option<Op>,
 }

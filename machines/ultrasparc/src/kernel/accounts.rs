@@ -1,44 +1,44 @@
-//! What using the units cost: what was counted, and its cycles by the timing model.
+//! The account of a program's use of the units: what was counted, and its cycles by the timing model.
 
 use crate::processor::Processor;
 use crate::timing::parameters as p;
 
-/// What was done.
+/// Counts of everything that costs time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accounts {
     processor: Processor,
     /// Operations over the framework.
     pub operations: u64,
-    /// Bytes that the kernel copied for these, in and out.
+    /// Bytes that the kernel copied for operations, in and out.
     pub bytes_copied: u64,
-    /// Hypervisor calls, the kernel's and those of privileged programs.
+    /// Hypervisor calls of the kernel and of privileged programs.
     pub hypervisor_calls: u64,
     /// Interrupts that the kernel took.
     pub interrupts: u64,
     /// Stores to the fast path's doorbell.
     pub doorbells: u64,
-    /// Loads from its registers.
+    /// Loads from the fast path's registers.
     pub looks: u64,
     /// Operations of the kernel's queues that the units ended.
     pub unit_operations: u64,
-    /// Cycles that the units were busy with them.
+    /// Cycles that the units were busy with these operations.
     pub unit_cycles: u64,
-    /// The same of the process's queue: while the units worked on these, the process went on.
+    /// Operations of the process's own queue: the process goes on while the units work on them.
     pub user_operations: u64,
-    /// Cycles of these.
+    /// Cycles that the units were busy with the process's operations.
     pub user_cycles: u64,
 }
 
 /// One line of the account.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// What.
+    /// The name of the item.
     pub what: &'static str,
-    /// How often, or how many bytes.
+    /// The number of times, or of bytes.
     pub count: u64,
     /// Cycles by the timing model.
     pub cycles: f64,
-    /// Whether they pass while others of the account do, and are no part of the sum.
+    /// True if these cycles pass during others of the account, so that they are no part of the sum.
     pub meanwhile: bool,
 }
 
@@ -65,8 +65,8 @@ impl Accounts {
         self.processor
     }
 
-    /// What it cost, by what was done. The framework's fixed costs contain hypervisor calls and interrupts, whose lines
-    /// are taken out of it.
+    /// The lines of the account. The framework's fixed costs contain hypervisor calls and interrupts, so the cycles
+    /// of these are taken out of it.
     #[must_use]
     pub fn lines(&self) -> Vec<Line> {
         let line = |what, count: u64, cycles: f64| Line { what, count, cycles, meanwhile: false };

@@ -3,10 +3,11 @@
 use crate::memory::Memory;
 use crate::spu::{BusError, Physical};
 
-/// Where the kernel's own memory begins. A process's ends far before; the arithmetic unit's addresses have 39 bits.
+/// The address at which the kernel's own memory begins. A process's ends far before; the arithmetic unit's addresses
+/// have 39 bits.
 pub(super) const KERNEL_MEMORY: u64 = 0x40_0000_0000;
 
-/// Both memories.
+/// Both memories, as one.
 pub(super) struct Bus<'m> {
     pub process: &'m mut Memory,
     pub kernel: &'m mut Vec<u8>,

@@ -1,8 +1,9 @@
 //! The framework's path: a system call for each operation, whose objects are copied into the kernel and back.
 //!
 //! A process that uses it knows nothing of queues. It gives control words with its own addresses, or the numbers of a
-//! power; the kernel writes words and entries with real addresses into its queues, has the hypervisor take them, and
-//! waits for the interrupt. The unit never sees the process's memory, so transforms in place become others here.
+//! power. The kernel writes words and entries with real addresses into its queues, has the hypervisor take them, and
+//! waits for the interrupt. The unit never sees the process's memory, so a transform in place is made with two
+//! buffers here.
 
 use super::bus::KERNEL_MEMORY;
 use super::{CPU, Kernel};
@@ -15,7 +16,7 @@ use crate::spu::{Control, ControlWord, Field, Physical, Task, WORD_BYTES, ctl, r
 /// Entries of both queues.
 const ENTRIES: u64 = 64;
 const QUEUE_BYTES: u64 = ENTRIES * WORD_BYTES;
-/// Where objects are copied to, after both queues.
+/// The offset of copied objects in the kernel's memory, after both queues.
 const OBJECTS: u64 = 2 * QUEUE_BYTES;
 /// The kernel's memory: 64 KB of source, as much of destination, keys and gaps.
 pub(super) const MEMORY_BYTES: usize = 256 << 10;
@@ -25,10 +26,10 @@ const MOST_WORDS: u64 = 16;
 /// The longest number: the unit's memory holds five.
 const MOST_NUMBER: usize = 32;
 
-/// Long enough for any work.
+/// More cycles than any work takes.
 const LONG: u64 = 1 << 40;
 
-/// The kernel's queues, once they are configured, and where the next entry goes.
+/// The kernel's queues, once they are configured, and the place of the next entry.
 #[derive(Default)]
 pub(super) struct Queues {
     words: Option<Queue>,
@@ -43,14 +44,14 @@ struct Queue {
     tail: u64,
 }
 
-/// What is copied back when an operation is done.
+/// An object that is copied back when an operation is done.
 struct Copied {
     kernel: u64,
     process: u64,
     bytes: usize,
 }
 
-/// Places in the kernel's memory, one after the other.
+/// Places in the kernel's memory, given out one after the other.
 struct Places {
     next: u64,
 }
@@ -64,7 +65,7 @@ impl Places {
 }
 
 impl Kernel {
-    /// One operation of `count` words at `words`.
+    /// Executes one operation of `count` words at `words`.
     pub(super) fn operation(&mut self, memory: &mut Memory, words: u64, count: u64) -> Result<u64, Errno> {
         if !self.model.has_queue() {
             return Err(Errno(libc::ENODEV));
@@ -86,7 +87,7 @@ impl Kernel {
         self.copy_out(memory, &results)
     }
 
-    /// Copies all that the words name into the kernel, and gives them its addresses.
+    /// Copies all objects that the words name into the kernel, and gives the words their addresses there.
     fn copy_in(
         &mut self,
         memory: &mut Memory,
@@ -126,7 +127,7 @@ impl Kernel {
         Ok(results)
     }
 
-    /// Copies an object of the process into the kernel: its address there. None stays none.
+    /// Copies an object of the process into the kernel, and answers its address there. An address of zero stays zero.
     fn bring(
         &mut self,
         memory: &Memory,
@@ -153,7 +154,7 @@ impl Kernel {
         Ok(0)
     }
 
-    /// Writes the words into the queue, has them executed, and looks what became of them.
+    /// Writes the words into the queue, has them executed, and checks their status.
     fn submit_words(&mut self, memory: &mut Memory, block: &[ControlWord]) -> Result<(), Errno> {
         let queue = match self.queues.words {
             Some(queue) => queue,
@@ -192,7 +193,7 @@ impl Kernel {
         Ok(queue)
     }
 
-    /// The thread sleeps until the interrupt; its handler asks for the head and says that it has seen it.
+    /// Sleeps until the interrupt, whose handler asks for the head and marks it as seen.
     fn wait(&mut self, memory: &mut Memory, handle: u64, tail: u64) -> Result<(), Errno> {
         self.advance(memory, LONG);
         if self.machine.interrupts(CPU).is_empty() {
@@ -218,10 +219,10 @@ fn set(word: &mut ControlWord, field: Field, address: u64) {
     } = address;
 }
 
-/// Offsets in a power's request: result, base, exponent, modulus, words.
+/// The words of a power's request: addresses of result, base, exponent and modulus, then their length.
 const REQUEST_WORDS: usize = 5;
 
-/// An operation of modular arithmetic for the unit.
+/// One operation of modular arithmetic for the unit.
 struct Step {
     op: u8,
     words: usize,
@@ -248,7 +249,7 @@ impl Kernel {
         if modulus[0] & 1 == 0 {
             return Err(Errno(libc::EINVAL));
         }
-        // The unit reads the exponent most significant word first.
+        // The unit reads the exponent from its most significant word.
         exponent.reverse();
         let unit = times_power_of_two(&one(words), 64 * words, &modulus);
         let base = times_power_of_two(&base, 64 * words, &modulus);
@@ -301,7 +302,8 @@ impl Kernel {
 const PENDING: u64 = 1;
 const ENTRY_DONE: u64 = 3;
 
-/// A power on the unit: five numbers in its memory, of which the base's place and the exponent's are used twice.
+/// The steps of a power on the unit: five numbers in its memory, of which the base's place and the exponent's are
+/// used twice.
 fn steps(words: usize, [modulus, base, unit, exponent, one]: [u64; 5]) -> Vec<Step> {
     const LOAD: u8 = 0;
     const STORE: u8 = 1;
@@ -329,8 +331,8 @@ fn one(words: usize) -> Vec<u64> {
     one
 }
 
-/// `a · 2^bits mod n`, by doubling. The kernel's driver had to do as much: the unit only multiplies what is in
-/// Montgomery's form already.
+/// `a · 2^bits mod n`, by doubling. The kernel's driver had to do as much, because the unit only multiplies numbers
+/// that are in Montgomery's form already.
 fn times_power_of_two(a: &[u64], bits: usize, n: &[u64]) -> Vec<u64> {
     let mut a = a.to_vec();
     crate::arithmetic::reduce_once(&mut a, 0, n);
@@ -344,7 +346,7 @@ fn times_power_of_two(a: &[u64], bits: usize, n: &[u64]) -> Vec<u64> {
     a
 }
 
-/// Words of a process's memory.
+/// Reads words of a process's memory.
 fn numbers<const N: usize>(memory: &Memory, address: u64) -> Result<[u64; N], Errno> {
     let mut bytes = [[0; 8]; N];
     memory.read(address, bytes.as_flattened_mut()).map_err(|_| Errno(libc::EFAULT))?;

@@ -1,8 +1,8 @@
 //! The operating system's part in using the accelerators: the framework's path, the fast path's grant, and hypervisor
 //! calls of privileged guests.
 //!
-//! Solaris reached the units through its cryptographic framework; none of that is here. What is here does the same work in
-//! the same order behind system calls of ours:
+//! Solaris reached the units through its cryptographic framework; none of that is here. This kernel does the same
+//! work in the same order behind system calls of ours:
 //!
 //! | number | call | |
 //! | --- | --- | --- |
@@ -11,7 +11,7 @@
 //! | 20002 | `grant(entries)` | a queue for the fast path; the address of its page ([`grant`]) |
 //! | 20003 | `revoke()` | gives it back |
 //!
-//! A process that is told to be privileged makes hypervisor calls itself, with `ta 0x80`: its addresses are real ones then.
+//! A privileged process makes hypervisor calls itself, with `ta 0x80`: its addresses are real ones then.
 
 mod accounts;
 mod bus;
@@ -45,10 +45,10 @@ pub mod number {
 
 /// The processor that programs run on: there is one strand.
 const CPU: usize = 0;
-/// The address space of the program, which tags its requests.
+/// The program's address space, with which the hardware tags its requests.
 const CONTEXT: u16 = 1;
 
-/// The units of a machine, and the kernel that drives them. Clones are the same.
+/// The units of a machine, and the kernel that drives them. Clones refer to the same machine.
 ///
 /// ```
 /// use millstream_ultrasparc::kernel::Units;
@@ -61,7 +61,7 @@ const CONTEXT: u16 = 1;
 pub struct Units(Arc<Mutex<Kernel>>);
 
 impl Units {
-    /// Those of a processor, if it has any.
+    /// The units of a processor, if it has any.
     #[must_use]
     pub fn of(processor: Processor, privileged: bool) -> Option<Units> {
         let model = Model::of(processor)?;
@@ -73,14 +73,14 @@ impl Units {
         cpu.device = Some(Box::new(grant::Registers(self.clone())));
     }
 
-    /// What was done so far, and what it cost.
+    /// The account so far.
     #[must_use]
     pub fn accounts(&self) -> Accounts {
         self.kernel().accounts
     }
 
     fn kernel(&self) -> MutexGuard<'_, Kernel> {
-        // Nothing of it is left half done by a panic that anything after would look at.
+        // A panic leaves nothing half done that later calls would look at.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -119,7 +119,7 @@ struct Kernel {
 impl Kernel {
     fn new(processor: Processor, model: Model, privileged: bool) -> Kernel {
         let mut machine = Machine::new(processor, 1);
-        // It knows the group, and takes the newest it has where 2.1 is too new.
+        // The kernel knows the group, and falls back to the newest minor version if 2.1 is too new.
         machine.set_version(CPU, GROUP, 2, 1).expect("every machine with units knows version 2");
         machine.set_context(CPU, CONTEXT);
         Kernel {
@@ -134,7 +134,7 @@ impl Kernel {
         }
     }
 
-    /// A hypervisor call of the kernel's.
+    /// Makes a hypervisor call of the kernel.
     fn call(&mut self, memory: &mut Memory, function: u64, arguments: [u64; 3]) -> Result<[u64; 3], Errno> {
         let [a, b, c] = arguments;
         let Reply { status, results } = self.hypercall(memory, function, [a, b, c, 0]);

@@ -1,7 +1,7 @@
 //! Hypervisor calls of a program that plays the kernel: its addresses are real ones.
 //!
 //! Ref. UltraSPARC Virtual Machine Specification 3.0 §1: the fast trap 0x80 with the function in %o5 and arguments in
-//! %o0 to %o3; the core trap 0xff, of which there is `api_set_version` (function 0).
+//! %o0 to %o3; the core trap 0xff, of which only `api_set_version` (function 0) exists here.
 
 use super::{CPU, Kernel};
 use crate::cpu::Cpu;
@@ -16,7 +16,7 @@ const API_SET_VERSION: u64 = 0;
 const O0: usize = 8;
 
 impl Kernel {
-    /// Serves a trap of the hypervisor's, if it has such a one for this program.
+    /// Serves a trap of the hypervisor; false if there is no such trap for this program.
     pub(super) fn trap(&mut self, cpu: &mut Cpu, number: u8) -> bool {
         if !self.privileged {
             return false;

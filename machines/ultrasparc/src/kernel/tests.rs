@@ -70,7 +70,7 @@ fn read<const N: usize>(memory: &Memory, address: u64) -> [u8; N] {
     bytes
 }
 
-/// One operation of these words.
+/// Executes one operation of these words.
 fn operate(kernel: &mut Kernel, memory: &mut Memory, words: &[ControlWord]) -> Result<u64, Errno> {
     put(memory, words);
     kernel.operation(memory, WORDS, words.len() as u64)
@@ -85,7 +85,7 @@ fn more_operations_than_the_queue_has_entries() {
         assert_eq!(read(&memory, TO), encrypted());
     }
     assert_eq!((kernel.accounts.operations, kernel.accounts.interrupts), (150, 150));
-    // Configured once; then the tail, the head and the marker.
+    // The queue is configured once; then each operation needs the tail, the head and the marker.
     assert_eq!(kernel.accounts.hypervisor_calls, 1 + 3 * 150);
 }
 
@@ -94,7 +94,7 @@ fn a_scattered_source_and_a_transform_in_place() {
     let (mut kernel, mut memory) = (kernel(Processor::T2), process());
     let control = Control(cbc(100).control.0 & !Control::default().ends().0);
     let first = ControlWord { control, ..cbc(100) };
-    // A block may lie in two pieces, unless one of them is the last.
+    // A block may have two pieces, unless one of them is the last.
     let middle = ControlWord::piece(FROM + 100, 60);
     let mut last = ControlWord::piece(FROM + 160, 96);
     last.control = last.control.ends();
@@ -135,12 +135,12 @@ fn what_the_framework_refuses() {
     ] {
         assert_eq!(refused(word), errno(libc::EFAULT), "{word:?}");
     }
-    // No source; no key, which the unit refuses; a broken block; no start.
+    // These have no source; no key, which the unit refuses; a broken block; no start.
     assert_eq!(refused(ControlWord { source: 0, ..cbc(256) }), errno(libc::EINVAL));
     assert_eq!(refused(ControlWord { cipher_key: 0, ..cbc(256) }), errno(libc::EIO));
     assert_eq!(refused(cbc(250)), errno(libc::EIO));
     assert_eq!(refused(ControlWord::piece(FROM, 16)), errno(libc::EINVAL));
-    // And goes on after all that.
+    // The kernel goes on after all that.
     assert_eq!(refused(cbc(256)), Ok(0));
     assert_eq!(kernel.operation(&mut memory, WORDS, 0), errno(libc::EINVAL));
     assert_eq!(kernel.operation(&mut memory, WORDS, 17), errno(libc::EINVAL));
@@ -165,7 +165,7 @@ fn what_a_power_refuses() {
     assert_eq!(kernel.power(&mut memory, u64::MAX - 7), errno(libc::EFAULT));
 }
 
-/// The fast path's word for the page's data, at these offsets.
+/// The fast path's word for the page's data; `destination` is an offset in the page.
 fn fast(destination: u64) -> ControlWord {
     ControlWord { source: 0x2000, cipher_key: 0x1000, cipher_iv: 0x1040, destination, ..cbc(256) }
 }
@@ -194,11 +194,11 @@ fn the_fast_path_works_without_a_call_and_inside_its_page_alone() {
     let done = run(&mut memory, 0, fast(0x3000));
     assert!(done.done() && !done.protocol_error());
     assert_eq!(read(&memory, page + 0x3000), encrypted());
-    // In place, over the queue, over the source, and beyond the page: refused, and nothing is written.
+    // Words in place, over the queue, over the source, and beyond the page are refused, and nothing is written.
     let before: [u8; 512] = read(&memory, page + 0x2000);
     for (slot, destination) in (1..).zip([0x2000, 0x80, 0x20f0, grant::GRANT_BYTES - 255, FROM]) {
         let outside = destination == FROM;
-        // The process's own address is an offset beyond nothing, here: make it one.
+        // On this path the process's own address is an offset beyond the page.
         let destination = if outside { page + FROM } else { destination };
         assert!(run(&mut memory, slot, fast(destination)).protocol_error(), "{destination:#x}");
     }

@@ -25,7 +25,7 @@ impl ShadowQueue {
         (offset + self.position.bytes() - WORD_BYTES) % self.position.bytes()
     }
 
-    /// Copies a word that the guest submitted, with physical addresses.
+    /// Copies a word that the guest submitted, with physical addresses in place of real ones.
     pub fn translate(&self, domain: &Domain, mut word: ControlWord) -> Result<ControlWord, Status> {
         if word.control.start_of_block() {
             word.control = word.control.with_strand(self.position.strand as u8).interrupting();
@@ -41,17 +41,17 @@ impl ShadowQueue {
             auth_key: place(word.auth_key, key)?,
             auth_iv: place(word.auth_iv, 32)?,
             final_auth_state: place(word.final_auth_state, 32)?,
-            // The length of the authentication key, here too.
+            // The released code checks this key, too, with the length of the authentication key.
             cipher_key: place(word.cipher_key, key)?,
             cipher_iv: place(word.cipher_iv, 32)?,
             destination: place(word.destination, data)?,
         })
     }
 
-    /// Sets status bits in the guest's word; the control of its shadow.
+    /// Sets status bits in the guest's word, and returns the control of its shadow.
     pub fn finished(&self, offset: u64, bits: Control, bus: &mut Bus<'_>) -> Control {
         let place = self.position.physical + offset;
-        // A guest that has lost its queue's memory learns nothing.
+        // A guest that has lost its queue's memory is told nothing.
         if let Ok(control) = read_word(bus, place) {
             let _ = write_word(bus, place, control | bits.0);
         }

@@ -7,9 +7,9 @@ pub(in super::super) struct MauQueue {
     pub position: Position,
     /// Offset of the first entry that is free.
     pub tail: u64,
-    /// The entry at the head is in the unit.
+    /// True while the entry at the head is in the unit.
     pub running: bool,
-    /// The control word queue was disabled for a store.
+    /// True while the control word queue is disabled for a store.
     pub stopped_cwq: bool,
 }
 

@@ -77,7 +77,7 @@ fn around_the_queue() {
     }
 }
 
-/// What the guest changes after the call changes nothing.
+/// The guest changes words after the call, which has no effect.
 #[test]
 fn the_shadow_is_private() {
     let mut guest = guest(Processor::T2, 1);
@@ -91,7 +91,7 @@ fn the_shadow_is_private() {
     assert_eq!(guest.read(DATA + 0x200, 16), before);
 }
 
-/// The last word that is submitted ends its block, whether the guest said so or not.
+/// The last submitted word ends its block, even if the guest did not say so.
 #[test]
 fn the_last_word_ends_its_block() {
     let mut guest = guest(Processor::T2, 1);
@@ -115,7 +115,7 @@ fn the_last_word_ends_its_block() {
     assert_eq!(events[0].completed.outcome, Outcome::Failed(Fault::Refused(Refusal::NotBegun)));
 }
 
-/// An error takes its block with it, up to EOB; what was before is done, what is after goes on.
+/// An error takes its block with it, up to EOB; the words before it are done, and those after the block go on.
 #[test]
 fn errors_and_their_blocks() {
     let mut guest = guest(Processor::T2, 1);
@@ -136,7 +136,7 @@ fn errors_and_their_blocks() {
     assert_eq!(guest.read(DATA + 0x200, 16), guest.read(DATA, 16));
 }
 
-/// Memory that the partition has and the machine has not is an error of the hardware.
+/// Memory that the partition has and the machine lacks is an error of the hardware.
 #[test]
 fn hardware_errors() {
     let mut guest = guest(Processor::T2, 1);
@@ -168,7 +168,7 @@ fn the_most_recent_word_waits_while_the_unit_is_busy() {
     assert_eq!(heads, [(0, 0), (64, 1), (192, 3)]);
 }
 
-/// A queue can be full: all but one of its entries, as head and tail would be the same.
+/// A full queue uses all but one of its entries, as head and tail would be the same.
 #[test]
 fn full() {
     let mut guest = guest(Processor::T2, 1);
@@ -183,7 +183,7 @@ fn full() {
     assert_eq!(guest.advance(100).len(), 3);
 }
 
-/// Rainbow Falls: a list could be changed after it was checked.
+/// Rainbow Falls' gather lists are refused: a guest could change one after it was checked.
 #[test]
 fn gather_lists_are_not_for_this_path() {
     let mut guest = guest(Processor::T3, 1);
@@ -213,7 +213,7 @@ fn operands_of_rainbow_falls() {
     assert_eq!(guest.advance(1)[0].completed.outcome, Outcome::Done);
 }
 
-/// Memory that notes what is touched outside the partition's.
+/// Memory that notes every access outside the partition's.
 struct Fenced {
     bytes: Vec<u8>,
     escaped: std::cell::Cell<Option<u64>>,
@@ -279,7 +279,7 @@ proptest! {
         let mut tail = 0;
         for (i, word) in (0..).zip(&words) {
             memory.bytes.write(PHYSICAL + 64 * i, &word.build()).expect("the queue");
-            // One at a time and, where that fails, together with the next.
+            // Words are submitted one at a time and, if that fails, together with the next.
             let reply = machine.hypercall(0, function::SETTAIL, [handle, 64 * (i + 1) % 512, 0, 0], &mut memory);
             if reply.status == Status::Ok {
                 tail = 64 * (i + 1) % 512;

@@ -53,7 +53,7 @@ fn without_the_hypervisor_on_the_way() {
     assert!(!machine.user_store(3, 0x18, 0) && machine.user_load(3, 0x18).is_none());
 }
 
-/// Requests of others are ignored: another context, another core, another partition.
+/// Requests of another context, another core and another partition are ignored.
 #[test]
 fn requests_without_a_grant() {
     let (mut machine, mut memory) = machine(1);
@@ -61,7 +61,7 @@ fn requests_without_a_grant() {
     machine.set_context(0, 1);
     grant(&mut machine, &mut memory, 0, 0);
     put(&mut memory, 0, 0, inside(), 7);
-    // Strand 1 executes another process; strand 8 is of the other core; strand 2 executes the same process.
+    // Strand 1 executes another process, strand 8 belongs to the other core, and strand 2 executes the same process.
     machine.set_context(1, 2);
     machine.set_context(8, 1);
     machine.set_context(2, 1);
@@ -79,7 +79,8 @@ fn requests_without_a_grant() {
     assert_eq!(machine.user_load(0, user_register::STATUS), Some(0));
 }
 
-/// Revoked while a word is under way: nothing of it is written, requests are ignored, and it can be granted again.
+/// A queue is revoked while a word is under way: nothing of it is written, requests are ignored, and it can be
+/// granted again.
 #[test]
 fn revoked_in_the_middle() {
     let (mut machine, mut memory) = machine(1);
@@ -96,7 +97,7 @@ fn revoked_in_the_middle() {
     assert_eq!(machine.user_load(0, user_register::STATUS), Some(0), "the process sees that it was revoked");
     machine.user_store(0, user_register::TAIL, 64);
     assert!(machine.advance(&mut memory, 1000, &long).is_empty());
-    // Granted again, software does it again. The time that the aborted one took is not counted.
+    // After a new grant, software does it again. The time of the aborted word is not counted.
     grant(&mut machine, &mut memory, 0, 0);
     machine.user_store(0, user_register::TAIL, 64);
     assert!(machine.advance(&mut memory, 99, &long).is_empty());
@@ -129,7 +130,7 @@ fn moved_in_the_middle() {
     assert_eq!(machine.move_user_queue(8, moved, 0), Err(Status::NoAccess), "another partition's core");
 }
 
-/// As many processes as a core has strands; a further one would have to wait.
+/// A unit takes as many processes as a core has strands; a further one would have to wait.
 #[test]
 fn a_queue_for_each_strand() {
     let (mut machine, mut memory) = machine(9);
@@ -140,7 +141,7 @@ fn a_queue_for_each_strand() {
     machine.set_context(0, 99);
     let reply = machine.hypercall(0, function::ULQCONF, [9 * PAGE, 3, 16, 0], &mut memory);
     assert_eq!(reply.status, Status::WouldBlock);
-    // Each in its own page, all at once, beside the hypervisor's queue.
+    // Each process works in its own page, all at once, beside the hypervisor's queue.
     machine.set_context(0, 1);
     let queue = 9 * PAGE;
     let reply = machine.hypercall(0, function::QCONF, [2, queue, 4, 0], &mut memory);
@@ -162,7 +163,7 @@ fn a_queue_for_each_strand() {
     assert_eq!(result(&memory, 8), [0x88; 16]);
 }
 
-/// A word's error is the process's own: others go on, and so does the process.
+/// A word's error affects only its own process, which goes on, as do the others.
 #[test]
 fn errors_stay_with_the_process() {
     let (mut machine, mut memory) = machine(2);

@@ -16,7 +16,7 @@ fn processors_of_machines() {
     }
 }
 
-/// Work takes the cycles that it is said to take, however time is sliced; both parts of a unit and all cores work at once.
+/// Work takes the cycles that `cost` says, in slices of any length; both parts of a unit and all cores work at once.
 #[test]
 fn time_passes() {
     let cost = |work: &Work| match work.kind {
@@ -88,7 +88,7 @@ fn the_hypervisors_memory_is_its_own() {
         .set_memory(0, vec![Range { real: 0, physical: HYPERVISOR_MEMORY - 8, bytes: 16 }]);
 }
 
-/// A word that fails in a queue that the machine has no shadow for any more is nobody's.
+/// A word that fails in a queue whose shadow is gone is ignored.
 #[test]
 fn withheld_units_stop() {
     let mut guest = guest(Processor::T2, 1);
@@ -101,7 +101,7 @@ fn withheld_units_stop() {
     assert_eq!(guest.status(0, function::QCONF, [2, QUEUE, 4]), Status::NoAccess);
 }
 
-/// Queues are in the memory that a partition had: with other memory, or in another partition, they are gone.
+/// Queues are in their partition's memory: with other memory, or in another partition, they are gone.
 #[test]
 fn queues_do_not_outlive_their_memory() {
     for take_core in [false, true] {

@@ -1,4 +1,4 @@
-//! The calls, one error at a time and several at once; and work through them.
+//! The calls, with one error at a time and with several at once; and work through them.
 
 mod control_words;
 mod fast_path;
@@ -14,12 +14,12 @@ use crate::spu::{
     Outcome, Physical, Refusal, WORD_BYTES, Work, read_word,
 };
 
-/// The partition's memory: real addresses are not physical ones.
+/// The partition's memory, whose real addresses are not the physical ones.
 const REAL: u64 = 0x10_0000;
 const PHYSICAL: u64 = 0x4000;
 const BYTES: u64 = 0x8000;
 
-/// Real addresses of the queue, and of data.
+/// The real addresses of the queue, and of data.
 const QUEUE: u64 = REAL;
 const DATA: u64 = REAL + 0x2000;
 
@@ -37,7 +37,7 @@ fn guest(processor: Processor, cores: usize) -> Guest {
     Guest { machine, memory }
 }
 
-/// One cycle a piece of work.
+/// A cost of one cycle for each piece of work.
 fn one(_: &Work) -> u64 {
     1
 }
@@ -48,12 +48,12 @@ impl Guest {
         self.machine.hypercall(cpu, function, [a, b, c, 0], &mut self.memory)
     }
 
-    /// A call's status.
+    /// Makes a call, and answers its status.
     fn status(&mut self, cpu: usize, function: u64, arguments: [u64; 3]) -> Status {
         self.call(cpu, function, arguments).status
     }
 
-    /// A call that must go well, and its first result.
+    /// Makes a call that must succeed, and answers its first result.
     fn value(&mut self, cpu: usize, function: u64, arguments: [u64; 3]) -> u64 {
         let reply = self.call(cpu, function, arguments);
         assert_eq!(reply.status, Status::Ok, "{function:#x} {arguments:x?}");

@@ -24,7 +24,7 @@ impl Guest {
         self.write(at, &words.iter().flat_map(|word| word.to_be_bytes()).collect::<Vec<_>>());
     }
 
-    /// State and error of entries.
+    /// The state and error of each entry.
     fn states(&self, entries: std::ops::Range<u64>) -> Vec<(u64, u64)> {
         entries.map(|entry| (self.word(QUEUE + 64 * entry), self.word(QUEUE + 64 * entry + 48))).collect()
     }
@@ -36,7 +36,7 @@ const N: [u64; 3] = [0x0563db9e12344321, 0xdc15fdf3776a798b, 0xd663acd99426505f]
 const X: [u64; 3] = [0xc6170e73f5540f61, 0xa1abc5e6438cf9d4, 0xb15deb102bb002a1];
 const NP: u64 = 0x3c53382cf10eff1f;
 
-/// A multiplication with all that goes before and after it: five entries. `where_` the numbers are.
+/// A multiplication with all that goes before and after it, in five entries; `at` is the place of the numbers.
 fn multiplication(model: Model, at: u64) -> [[u64; 8]; 5] {
     [
         entry(model, START, 0, 3, at, 0, 0),
@@ -104,7 +104,7 @@ fn errors_in_jobs() {
             assert_eq!(guest.gethead(0, handle), 640);
         }
     }
-    // The unit says itself that operands are outside its memory.
+    // The unit itself finds operands outside its memory.
     for (processor, model) in [(Processor::T1, Model::T1), (Processor::T2, Model::T2)] {
         let mut guest = guest(processor, 1);
         let handle = guest.mau(0, 4);
@@ -145,7 +145,7 @@ fn stores_and_control_words() {
         guest.put(16, &[copy(DATA + 0x100, DATA + 0x200); 3]);
         guest.value(0, function::SETTAIL, [cwq, 64, 0]);
         assert!(guest.machine.advance(&mut guest.memory, 5, &ten).is_empty());
-        // A word is under way: it is finished before the store begins.
+        // The word under way is finished before the store begins.
         guest.value(0, function::SETTAIL, [mau, 64, 0]);
         assert_eq!(guest.machine.take_events().len(), usize::from(waits));
         guest.value(0, function::SETTAIL, [cwq, 192, 0]);

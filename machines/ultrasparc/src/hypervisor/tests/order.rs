@@ -56,7 +56,7 @@ fn functions_of_versions() {
     }
 }
 
-/// Type and number of entries, then the unit, then alignment, then the address.
+/// The order is type and number of entries, then the unit, then alignment, then the address.
 #[test]
 fn qconf() {
     let mut guest = guest(Processor::T2, 2);
@@ -64,7 +64,7 @@ fn qconf() {
     guest.machine.withhold(1, QueueType::Mau);
     let nowhere = 0x8000_0000;
     let mut status = |cpu, kind, base, entries| guest.status(cpu, function::QCONF, [kind, base, entries]);
-    // Processor 8 is of core 1, which has no units.
+    // Processor 8 belongs to core 1, which has no units.
     for kind in [0, 3, u64::MAX] {
         assert_eq!(status(8, kind, nowhere + 1, 4), Status::Invalid);
     }
@@ -80,7 +80,7 @@ fn qconf() {
             assert_eq!(status(0, kind, base, 4), Status::BadAlignment, "{base:#x}");
         }
         assert_eq!(status(0, kind, nowhere, 4), Status::NoRealAddress);
-        // The end is outside, or the beginning is.
+        // First the end is outside, then the beginning.
         assert_eq!(status(0, kind, REAL + BYTES, 2), Status::NoRealAddress);
         assert_eq!(status(0, kind, REAL - 0x1000, 64), Status::NoRealAddress);
         assert_eq!(status(0, kind, REAL + BYTES - 0x1000, 64), Status::Ok, "just inside");
@@ -116,8 +116,8 @@ fn qconf_takes_away() {
     assert_eq!(guest.status(0, function::GETHEAD, [handle, 0, 0]), Status::Invalid);
 }
 
-/// Handles: a wrong signature, a number that no unit has, a unit of another partition, one that was withheld, none
-/// configured.
+/// Bad handles: a wrong signature, a number that no unit has, a unit of another partition, a withheld unit, a queue
+/// that is not configured.
 #[test]
 fn handles() {
     let mut guest = guest(Processor::T2, 4);
@@ -155,7 +155,7 @@ fn handles() {
     assert_eq!(guest.call(0, function::QINFO, [mau, 0, 0]).results, [MAU, QUEUE, 4]);
 }
 
-/// The handle, the own core, alignment, the end of the queue; then words: source, addresses.
+/// The order is the handle, the caller's core, alignment, the end of the queue; then words: source, addresses.
 #[test]
 fn settail() {
     let mut guest = guest(Processor::T2, 2);
@@ -185,7 +185,7 @@ fn settail() {
     assert_eq!(guest.advance(100).len(), 2);
 }
 
-/// A queue whose pointers are zero is none, before any word is looked at.
+/// A queue whose pointers are zero is refused before any word is looked at.
 #[test]
 fn settail_looks_at_the_pointers() {
     use crate::spu::register;
@@ -200,7 +200,7 @@ fn settail_looks_at_the_pointers() {
     }
 }
 
-/// A tail may not take back what was submitted.
+/// A tail may not take submitted words back.
 #[test]
 fn settail_takes_nothing_back() {
     let mut guest = guest(Processor::T2, 1);
@@ -221,7 +221,7 @@ fn settail_takes_nothing_back() {
     assert_eq!(guest.advance(100).len(), 3);
 }
 
-/// Each address of a word, with the length that it is checked for: exactly at the end of memory, and a byte beyond.
+/// Each address of a word is checked with its length: exactly at the end of memory, and a byte beyond.
 #[test]
 fn settail_addresses() {
     let hmac = ControlWord {
@@ -238,7 +238,7 @@ fn settail_addresses() {
     };
     let aes = Cipher { kind: CipherKind::Aes256, chaining: Chaining::Cbc };
     let cipher = ControlWord {
-        // The key's length is that of the authentication key, as the hypervisor has it.
+        // The hypervisor takes the authentication key's length for the key.
         control: Control::new(Opcode::Cipher, 48).with_cipher(aes).with_auth_key_len(40),
         source: DATA,
         cipher_key: DATA,
@@ -280,7 +280,7 @@ fn settail_addresses() {
     }
 }
 
-/// What the released code did not check: the unit would touch more than that.
+/// The released code did not check these: the unit would touch more than it looked at.
 #[test]
 fn settail_checks_what_the_unit_touches() {
     let mut guest = guest(Processor::T2, 1);
@@ -328,7 +328,7 @@ fn sethead_marker() {
     assert_eq!(status(handle, 192), Status::Ok, "no other check");
 }
 
-/// ncs_ulqconf: numbers first, then the unit, alignment, the address, what is granted to others.
+/// ncs_ulqconf checks numbers first, then the unit, alignment, the address, and grants to others.
 #[test]
 fn ulqconf() {
     const PAGE: u64 = 4 << 20;
@@ -357,7 +357,7 @@ fn ulqconf() {
     let mut status = |cpu, base, code, entries| guest.status(cpu, function::ULQCONF, [base, code, entries]);
     assert_eq!(status(1, PAGE, 3, 4), Status::NoAccess, "the page is another process's");
     assert_eq!(status(1, 2 * PAGE, 3, 64), Status::Ok);
-    // Taking away.
+    // Revocation of a bad handle fails.
     for bad in [0, 0xa72, 0x5d0, 128 << 16 | 0x5d1, 5 << 16 | 0x5d1, 8 << 16 | 0x5d1] {
         assert_eq!(guest.status(0, function::ULQCONF, [bad, 3, 0]), Status::Invalid, "{bad:#x}");
     }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::spu::ctl;
 
-/// Where arguments are.
+/// The address of the arguments.
 const ARGUMENT: u64 = DATA + 0x1000;
 
 fn old(processor: Processor, cores: usize) -> Guest {
@@ -23,13 +23,13 @@ impl Guest {
     }
 
     fn tail(&mut self, cpu: usize, index: u64, asynchronous: u64) -> Status {
-        // The unit's number is not looked at.
+        // The call ignores the unit's number.
         self.argument(&[99, index, asynchronous]);
         self.status(cpu, function::REQUEST, [2, ARGUMENT, 24])
     }
 }
 
-/// Alignment, subfunction and size, address, then what the subfunction checks.
+/// The order is alignment, subfunction and size, address, then the subfunction's own checks.
 #[test]
 fn order() {
     let mut guest = old(Processor::T2, 2);
