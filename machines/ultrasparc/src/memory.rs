@@ -1,13 +1,13 @@
 //! A program's memory: one span of addresses in pages, big-endian.
 //!
 //! The whole span is reserved in the host once and costs nothing until it is touched, so that a guest address is an
-//! offset. A byte for each page says what the program may do there; each access looks at it. One comparison serves
-//! alignment and the end of the span: rotating the address moves the bits that must be zero to the top, where they make
-//! the page's number too large.
+//! offset. A byte for each page says what the program may do there, and each access checks it. One comparison serves
+//! alignment and the end of the span: rotating the address moves the bits that must be zero to the top, where they
+//! make the page's number too large.
 //!
 //! # Safety
-//! The file dereferences pointers into its own reservation only. `Memory::span` checks that a range lies inside it, and
-//! the inlined loads and stores check it by the length of the table of pages, which is that of the reservation.
+//! The file dereferences pointers into its own reservation only. `Memory::span` checks that a range lies inside it.
+//! The inlined loads and stores check it by the length of the table of pages, which is that of the reservation.
 #![allow(unsafe_code)]
 
 mod extent;
@@ -29,7 +29,7 @@ pub(crate) use self::file::after_sigbus;
 pub use self::page::{Access, Fault, PAGE_BYTES, Protection, SPAN_BYTES};
 pub use self::region::Region;
 
-/// Where [`Memory::free_span`] begins to look.
+/// The address at which [`Memory::free_span`] begins to search.
 const FREE_BASE: u64 = 4 << 30;
 
 const FREE_PAGE: usize = (FREE_BASE / PAGE_BYTES) as usize;
@@ -48,11 +48,11 @@ const FREE_PAGE: usize = (FREE_BASE / PAGE_BYTES) as usize;
 /// ```
 pub struct Memory {
     base: NonNull<u8>,
-    /// None where the memory is another's at the moment: see [`Memory::absent`].
+    /// `None` while another thread has the memory: see [`Memory::absent`].
     reservation: Option<Arc<Reservation>>,
     /// This value's own if it has a reservation, else [`NO_PAGES`].
     pages: NonNull<[u8; PAGES]>,
-    /// Below it, from [`FREE_BASE`] on, no page is free.
+    /// No page between [`FREE_BASE`] and this one is free.
     first_free: usize,
     /// Pages with blocks whose words may have changed.
     stale: Vec<u64>,
@@ -60,7 +60,7 @@ pub struct Memory {
     shared: Vec<Shared>,
 }
 
-/// The table of memory that is not there: no byte of it is ever written.
+/// The table of absent memory, no byte of which is ever written.
 static NO_PAGES: LazyLock<Box<[u8; PAGES]>> = LazyLock::new(new_pages);
 
 fn new_pages() -> Box<[u8; PAGES]> {
@@ -70,27 +70,27 @@ fn new_pages() -> Box<[u8; PAGES]> {
 impl Drop for Memory {
     fn drop(&mut self) {
         if self.reservation.is_some() {
-            // SAFETY: the table is the box of `new`, which nobody else has.
+            // SAFETY: the table is the box that `new` leaked, and nobody else has it.
             drop(unsafe { Box::from_raw(self.pages.as_ptr()) });
         }
     }
 }
 
-// SAFETY: the reservation is written through this value alone, and by the kernel; its address means the same in every thread.
+// SAFETY: only this value and the kernel write the reservation, and its address means the same in every thread.
 unsafe impl Send for Memory {}
 
-/// The addresses of the host in which a program's memory lies, as long as anybody needs them.
+/// The host's addresses of a program's memory, reserved as long as anybody needs them.
 struct Reservation(NonNull<u8>);
 
-// SAFETY: it is a number that is read when it is dropped.
+// SAFETY: the value is an address that is used only when it is dropped.
 unsafe impl Send for Reservation {}
-// SAFETY: likewise.
+// SAFETY: the same holds for shared references.
 unsafe impl Sync for Reservation {}
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        // SAFETY: it is the reservation of `Memory::new`, of that length, and who refers to it holds this value. A failure leaves
-        // it reserved, which costs addresses alone.
+        // SAFETY: this is the reservation of `Memory::new`, of that length, and everybody who points into it holds
+        // this value. If the call fails, the addresses stay reserved, which costs nothing else.
         let _ = unsafe { rustix::mm::munmap(self.0.as_ptr().cast(), SPAN_BYTES as usize) };
     }
 }
@@ -122,7 +122,7 @@ impl Memory {
         })
     }
 
-    /// Nothing, which stands in the place of memory that is elsewhere: all of it faults.
+    /// Stands in the place of memory that another thread has: every access faults.
     #[must_use]
     pub fn absent() -> Memory {
         Memory {
@@ -135,7 +135,7 @@ impl Memory {
         }
     }
 
-    /// What each page permits.
+    /// The table of what each page permits.
     #[inline(always)]
     fn table(&self) -> &[u8; PAGES] {
         // SAFETY: the table is this value's own, or one that is never written.
@@ -148,8 +148,8 @@ impl Memory {
         unsafe { self.pages.as_mut() }
     }
 
-    /// Makes the pages of `address..address + length` new ones full of zeros. Both ends are rounded outwards to pages; what
-    /// lies beyond the span is left out.
+    /// Makes the pages of `address..address + length` new ones full of zeros. Both ends are rounded outwards to
+    /// pages; the part beyond the span is left out.
     pub fn map(&mut self, address: u64, length: u64, protection: Protection) {
         self.clear(address, length);
         let pages = pages_of(address, length);
@@ -170,7 +170,7 @@ impl Memory {
     /// Changes what the pages of the range permit.
     ///
     /// # Errors
-    /// The first page that is not there; those before it are changed.
+    /// The first page that is not mapped; those before it are changed.
     pub fn protect(&mut self, address: u64, length: u64, protection: Protection) -> Result<(), Fault> {
         if address.checked_add(length).is_none_or(|end| end > SPAN_BYTES) {
             return Err(Fault { address, access: Access::Read, mapped: false, ended: false });
@@ -191,14 +191,14 @@ impl Memory {
         Ok(())
     }
 
-    /// What the page at `address` permits, if there is one.
+    /// The protection of the page at `address`, if there is one.
     #[must_use]
     pub fn protection(&self, address: u64) -> Option<Protection> {
         let page = self.table().get((address >> PAGE_BITS) as usize)?;
         (page & MAPPED != 0).then_some(Protection(permitted(*page) & Protection::ALL.0))
     }
 
-    /// The lowest address, of those for mappings without a place of their own, with `length` bytes free.
+    /// The lowest place, for a mapping without a place of its own, with `length` bytes free.
     #[must_use]
     pub fn free_span(&self, length: u64) -> Option<u64> {
         let wanted = usize::try_from(length.div_ceil(PAGE_BYTES)).ok()?;
@@ -224,16 +224,16 @@ impl Memory {
     /// Copies bytes in.
     ///
     /// # Errors
-    /// The first address that can't be written; nothing was.
+    /// The first address that can't be written; nothing has been written then.
     pub fn write(&mut self, address: u64, from: &[u8]) -> Result<(), Fault> {
         self.bytes_mut(address, from.len())?.copy_from_slice(from);
         Ok(())
     }
 
-    /// Copies bytes in whatever the pages permit: for a loader and a debugger.
+    /// Copies bytes in whatever the pages permit, for a loader and a debugger.
     ///
     /// # Errors
-    /// The first address where there is no page; nothing was written.
+    /// The first address that is not mapped; nothing has been written then.
     pub fn force_write(&mut self, address: u64, from: &[u8]) -> Result<(), Fault> {
         let at = self.span(address, from.len(), MAPPED, Access::Write)?;
         for page in pages_of(address, from.len() as u64) {
@@ -247,17 +247,17 @@ impl Memory {
     /// The bytes of a range, if each page permits the access.
     ///
     /// # Errors
-    /// The first address that does not.
+    /// The first address that does not permit it.
     pub fn bytes(&self, address: u64, length: usize, access: Access) -> Result<&[u8], Fault> {
         let at = self.span(address, length, access.bit(), access)?;
         // SAFETY: `span` found the range inside the reservation, which lives as long as `self`, and is initialised.
         Ok(unsafe { std::slice::from_raw_parts(at, length) })
     }
 
-    /// The bytes of a range, if each page can be written. Instructions among them are made ready anew.
+    /// The bytes of a range, if each page can be written. Blocks made from them become stale.
     ///
     /// # Errors
-    /// The first address that can't.
+    /// The first address that can't be written.
     pub fn bytes_mut(&mut self, address: u64, length: usize) -> Result<&mut [u8], Fault> {
         let at = self.span(address, length, Access::Write.bit(), Access::Write)?;
         for page in pages_of(address, length as u64) {
@@ -274,7 +274,7 @@ impl Memory {
     pub fn c_string(&self, address: u64) -> Result<Vec<u8>, Fault> {
         let (mut string, mut at) = (Vec::new(), address);
         loop {
-            // A page may be the last, in which the string ends.
+            // The page in which the string ends may be the last one.
             let rest = PAGE_BYTES - at % PAGE_BYTES;
             let bytes = self.bytes(at, rest as usize, Access::Read)?;
             if let Some(end) = bytes.iter().position(|byte| *byte == 0) {
@@ -289,21 +289,21 @@ impl Memory {
     /// The instruction at `address`.
     ///
     /// # Errors
-    /// There is none.
+    /// The address can't be executed.
     pub fn fetch(&self, address: u64) -> Result<u32, Fault> {
         let mut word = [0; 4];
         word.copy_from_slice(self.bytes(address, 4, Access::Execute)?);
         Ok(u32::from_be_bytes(word))
     }
 
-    /// Where a range lies in the host that can be gone through: each of its pages has one of `bits`, and no file has ended.
+    /// The host's address of a range, if each of its pages has one of `bits`, and no file ends before it.
     fn span(&self, address: u64, length: usize, bits: u8, access: Access) -> Result<*mut u8, Fault> {
         let at = self.permitted_span(address, length, bits, access)?;
         self.look_at_files(address, length as u64, access)?;
         Ok(at)
     }
 
-    /// Where a range lies in the host, if each of its pages has one of `bits`.
+    /// The host's address of a range, if each of its pages has one of `bits`.
     fn permitted_span(
         &self,
         address: u64,
@@ -345,7 +345,7 @@ impl Memory {
         self.give_back(pages);
     }
 
-    /// Has pages of this process alone be zeros.
+    /// Makes pages that only this process has zeros.
     fn give_back(&mut self, pages: std::ops::Range<usize>) {
         let bytes = pages.len() << PAGE_BITS;
         // SAFETY: `pages_of` gives pages inside the reservation, and `self` is borrowed mutably.
@@ -360,7 +360,7 @@ impl Memory {
     }
 }
 
-/// Instructions made ready from pages.
+/// The account of pages from which blocks were made.
 impl Memory {
     /// Notes that blocks were made from the page at `address`.
     pub(crate) fn mark_code(&mut self, address: u64) {
@@ -369,7 +369,7 @@ impl Memory {
         }
     }
 
-    /// Notes that the instructions at `address` may have changed; says whether that matters.
+    /// Notes that the instructions at `address` may have changed; true if blocks were made from them.
     pub fn code_changed(&mut self, address: u64) -> bool {
         let page = (address >> PAGE_BITS) as usize;
         if page < PAGES {
@@ -378,12 +378,12 @@ impl Memory {
         !self.stale.is_empty()
     }
 
-    /// Whether blocks are out of date.
+    /// True if blocks are out of date.
     pub(crate) fn has_stale(&self) -> bool {
         !self.stale.is_empty()
     }
 
-    /// The addresses of pages whose blocks are out of date; after this they are forgotten.
+    /// Takes the addresses of the pages whose blocks are out of date.
     pub(crate) fn take_stale(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.stale)
     }
@@ -428,7 +428,7 @@ macro_rules! width {
             const SHIFT: u32 = size_of::<$type>().trailing_zeros();
             match self.table().get((address.rotate_right(SHIFT) >> (PAGE_BITS - SHIFT)) as usize) {
                 Some(page) if page & Protection::WRITE.0 != 0 => {
-                    // SAFETY: as for the load, and `self` is borrowed mutably.
+                    // SAFETY: the checks are those of the load, and `self` is borrowed mutably.
                     unsafe { self.base.as_ptr().add(address as usize).cast::<$type>().write(value.to_be()) };
                     Ok(())
                 }

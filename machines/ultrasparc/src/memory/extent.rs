@@ -1,21 +1,21 @@
-//! Pages that are shared with other processes: which, and how.
+//! The extents of pages that are shared with other processes.
 
 use std::ops::Range;
 
 use super::page::PAGE_BITS;
 
-/// Pages that are shared.
+/// A run of shared pages.
 #[derive(Clone)]
 pub(super) struct Shared {
     pub pages: Range<usize>,
-    /// Whether this process may never write them.
+    /// True if this process may never write them.
     pub read_only: bool,
-    /// Whether they are a file's.
+    /// True if they are a file's.
     pub of_file: bool,
 }
 
 impl Shared {
-    /// Where it begins, and its bytes.
+    /// The first address, and the number of bytes.
     pub fn extent(&self) -> (u64, u64) {
         ((self.pages.start as u64) << PAGE_BITS, (self.pages.len() as u64) << PAGE_BITS)
     }
@@ -24,7 +24,7 @@ impl Shared {
         self.pages.start < pages.end && pages.start < self.pages.end
     }
 
-    /// What is left of it without some pages.
+    /// The parts of it that remain without some pages.
     pub fn without(self, pages: &Range<usize>) -> impl Iterator<Item = Shared> {
         let Range { start, end } = self.pages;
         [start..end.min(pages.start), start.max(pages.end)..end]

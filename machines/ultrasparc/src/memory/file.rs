@@ -1,13 +1,15 @@
-//! Pages of files, which may end: behind its end a file's page is there to be named, and whoever touches it gets SIGBUS. So does the
-//! emulator, from its own kernel, where others make a file shorter at any time; it must be the program's.
+//! Pages of files, which may end. A file's page behind its end can be mapped, but an access to it raises SIGBUS. The
+//! emulator's access gets that signal from its own kernel, as others may shorten a file at any time, and has to pass
+//! it on to the program.
 //!
-//! Such pages permit nothing in the bits that the inlined loads and stores look at, so that their accesses come here. They are made
-//! by instructions at known places, which the handler of SIGBUS goes on behind: the access has not been made then, and the
-//! instruction of the program has changed nothing, as on the machine. Ranges that the emulator itself or the kernel goes
-//! through are looked at beforehand; where another process takes a page away between that look and the access, SIGBUS ends the emulator,
-//! as it ends a program that does not handle it.
+//! Such pages permit nothing in the bits that the inlined loads and stores check, so their accesses come here.
+//! Instructions at known places make them, and the handler of SIGBUS goes on behind these: the access has not been
+//! made then, and the program's instruction has changed nothing, as on the machine. Ranges that the emulator itself
+//! or the kernel reads or writes are checked beforehand. If another process takes a page away between that check and
+//! the access, SIGBUS ends the emulator, as it ends a program that does not handle it.
 //!
-//! What differs from the machine is only where the file's last page ends: with the host's, which may be shorter.
+//! The only difference from the machine is the end of the file's last page: it is that of the host's page, which may
+//! be shorter.
 //!
 //! # Safety
 //! `reach` is given an address inside the reservation, at a multiple of the size, as `Memory::span` found it.
@@ -18,21 +20,22 @@ use rustix::mm::Advice;
 use super::Memory;
 use super::page::{Access, FILE, Fault, PAGE_BITS, PAGE_BYTES, Protection, pages_of};
 
-/// What [`reach`] does, beside the size's logarithm.
+/// The operation of [`reach`], to which the logarithm of the size is added.
 const LOAD: u64 = 0;
 const STORE: u64 = 4;
 
-/// What [`reach`] answers.
+/// The answer of [`reach`].
 #[repr(C)]
 struct Reached {
     value: u64,
     failed: u64,
 }
 
-/// Loads or stores 1, 2, 4 or 8 bytes. A handler that finds the program counter between the first two labels moves it to the third.
+/// Loads or stores 1, 2, 4 or 8 bytes. A handler that finds the program counter between the first two labels moves it
+/// to the third.
 ///
 /// # Safety
-/// The address is that many bytes of the reservation, or SIGBUS comes of it.
+/// The address is that of so many bytes of the reservation. The access may raise SIGBUS.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 unsafe extern "C" fn reach(at: *mut u8, value: u64, what: u64) -> Reached {
@@ -80,10 +83,11 @@ unsafe extern "C" fn reach(at: *mut u8, value: u64, what: u64) -> Reached {
     )
 }
 
-/// Loads or stores 1, 2, 4 or 8 bytes. A handler that finds the program counter between the first two labels moves it to the third.
+/// Loads or stores 1, 2, 4 or 8 bytes. A handler that finds the program counter between the first two labels moves it
+/// to the third.
 ///
 /// # Safety
-/// The address is that many bytes of the reservation, or SIGBUS comes of it.
+/// The address is that of so many bytes of the reservation. The access may raise SIGBUS.
 #[cfg(target_arch = "aarch64")]
 #[unsafe(naked)]
 unsafe extern "C" fn reach(at: *mut u8, value: u64, what: u64) -> Reached {
@@ -132,7 +136,7 @@ unsafe extern "C" {
     static millstream_sparc_reach_failed: u8;
 }
 
-/// Where a program goes on that got SIGBUS of an access at `pc` of the host, if the access was to a file's page.
+/// The address at which the emulator goes on after SIGBUS at `pc` of the host, if `pc` is an access to a file's page.
 #[must_use]
 pub(crate) fn after_sigbus(pc: u64) -> Option<u64> {
     let [begin, end, failed] = [
@@ -150,31 +154,31 @@ impl Memory {
         self.table_mut()[pages].fill(protection.page_of_file());
     }
 
-    /// Whether the page at `address` is a file's.
+    /// True if the page at `address` is a file's.
     fn is_of_file(&self, address: u64) -> bool {
         self.table().get((address >> PAGE_BITS) as usize).is_some_and(|page| page & FILE != 0)
     }
 
-    /// Loads from a page that the inlined loads passed by.
+    /// Loads from a page whose protection the inlined loads do not see.
     #[cold]
     pub(super) fn load_slowly(&self, address: u64, size: u64) -> Result<u64, Fault> {
         self.access(address, size, Access::Read, LOAD, 0)
     }
 
-    /// Stores to a page that the inlined stores passed by.
+    /// Stores to a page whose protection the inlined stores do not see.
     #[cold]
     pub(super) fn store_slowly(&self, address: u64, size: u64, value: u64) -> Result<(), Fault> {
         self.access(address, size, Access::Write, STORE, value).map(|_| ())
     }
 
-    /// One access, if it is to a file's page which permits it.
+    /// Makes one access, if it is to a file's page that permits it.
     fn access(&self, address: u64, size: u64, access: Access, what: u64, value: u64) -> Result<u64, Fault> {
         if !address.is_multiple_of(size) || !self.is_of_file(address) {
             return Err(self.fault(address, access));
         }
         let at = self.permitted_span(address, size as usize, access.bit(), access)?;
-        // SAFETY: the span lies inside the reservation, where SIGBUS is all that may come of it; others may write it at any time, so
-        // it is no memory that the compiler knows of.
+        // SAFETY: the span lies inside the reservation, so the worst result is SIGBUS, which is handled. Others may
+        // write it at any time, so no Rust reference to it exists.
         let reached = unsafe { reach(at, value, what + u64::from(size.trailing_zeros())) };
         if reached.failed != 0 {
             return Err(Fault { address, access, mapped: true, ended: true });
@@ -182,7 +186,7 @@ impl Memory {
         Ok(reached.value)
     }
 
-    /// Where an object lies that can be written, and is there.
+    /// The host's address of an object that can be written and that no file ends before.
     pub(super) fn permitted_place(&self, address: u64, size: u64) -> Result<*mut u8, Fault> {
         if self.is_of_file(address) {
             self.access(address, size, Access::Write, LOAD, 0)?;
@@ -190,7 +194,7 @@ impl Memory {
         self.permitted_span(address, size as usize, Access::Write.bit(), Access::Write)
     }
 
-    /// Whether each page of a range is there that is a file's, so that it can be gone through.
+    /// Checks that the host has each page of a range that is a file's.
     ///
     /// # Errors
     /// The first address where a file has ended.
@@ -201,12 +205,12 @@ impl Memory {
             let (begin, end) = (address.max(start), (address + length).min(start + PAGE_BYTES));
             let host = rustix::param::page_size() as u64;
             for at in (begin & !(host - 1)..end).step_by(host as usize) {
-                // SAFETY: one page of the host inside the reservation; nothing changes that can be seen.
+                // SAFETY: this is one page of the host inside the reservation, and nothing visible changes.
                 let there = unsafe {
                     let place = self.base.as_ptr().add(at as usize).cast();
                     rustix::mm::madvise(place, host as usize, Advice::LinuxPopulateRead)
                 };
-                // A kernel before 5.14 does not know the advice, and says so otherwise.
+                // A kernel before 5.14 does not know the advice, and answers another error.
                 if there == Err(rustix::io::Errno::FAULT) {
                     return Err(Fault { address: at.max(address), access, mapped: true, ended: true });
                 }

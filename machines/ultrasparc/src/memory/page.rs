@@ -1,35 +1,36 @@
-//! Pages: how long they are, what each permits, and the byte in the table that says so.
+//! Pages: their length, what each permits, and the byte in the table that says so.
 
 use std::ops::BitOr;
 
-/// What the processor's pages are long, and the unit of protection.
+/// Bytes of one of the processor's pages, which is the unit of protection.
 pub const PAGE_BYTES: u64 = 8192;
 
-/// What the span is long: no address at or above it is ever mapped.
+/// Bytes of the span: no address at or above it is ever mapped.
 pub const SPAN_BYTES: u64 = 256 << 30;
 
 pub(super) const PAGE_BITS: u32 = PAGE_BYTES.trailing_zeros();
 pub(super) const PAGES: usize = (SPAN_BYTES / PAGE_BYTES) as usize;
 
-/// In a page's byte, beside its [`Protection`]: it is a file's, see `file.rs`; there is a page; blocks were made from it.
+/// Bits of a page's byte, beside its [`Protection`]: the page is a file's (see `file.rs`); it is mapped; blocks were
+/// made from it.
 pub(super) const FILE: u8 = 0x08;
 pub(super) const MAPPED: u8 = 0x10;
 pub(super) const CODE: u8 = 0x20;
 
-/// Why memory can't be reached.
+/// The reason why memory can't be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The address.
     pub address: u64,
-    /// What was tried.
+    /// The kind of access.
     pub access: Access,
-    /// Whether there is a page, which only does not permit it.
+    /// True if there is a page, which only does not permit the access.
     pub mapped: bool,
-    /// Whether the page permits it, and the file has ended that is mapped there.
+    /// True if the page permits it, but the mapped file has ended.
     pub ended: bool,
 }
 
-/// What is done to memory.
+/// Kinds of access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Access {
@@ -49,7 +50,7 @@ impl Access {
     }
 }
 
-/// What a page permits. The bits are those of `mmap`.
+/// The accesses that a page permits. The bits are those of `mmap`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Protection(pub(super) u8);
 
@@ -67,13 +68,13 @@ impl Protection {
     /// Everything.
     pub const ALL: Protection = Protection(7);
 
-    /// From the argument of `mmap` or `mprotect`; other bits are left out.
+    /// Reads the argument of `mmap` or `mprotect`; other bits are left out.
     #[must_use]
     pub const fn from_bits(bits: u32) -> Protection {
         Protection((bits & 7) as u8)
     }
 
-    /// As `mmap` has it.
+    /// The bits for `mmap`.
     #[must_use]
     pub const fn bits(self) -> u32 {
         self.0 as u32
@@ -96,17 +97,17 @@ impl BitOr for Protection {
 }
 
 impl Protection {
-    /// The byte of a mapped file's page: what it permits stands beside the bits for it.
+    /// The byte of a mapped file's page, whose permissions are [`SHIFT`] bits beside their usual place.
     pub(super) const fn page_of_file(self) -> u8 {
         let page = self.page();
         page & !Protection::DATA.0 | (page & Protection::DATA.0) << SHIFT | FILE
     }
 }
 
-/// How far beside its own place a file's page has what it permits.
+/// The distance between the permissions of a file's page and their usual place.
 const SHIFT: u32 = 6;
 
-/// What a page permits, by its byte, of a file or not.
+/// The permissions in a page's byte, of a file or not.
 pub(super) const fn permitted(page: u8) -> u8 {
     page | page >> SHIFT
 }

@@ -1,11 +1,11 @@
 //! Parts of a program's memory that the host's kernel reads or writes while the program goes on.
 //!
 //! # Safety
-//! A region has no reference into memory, only an address for the kernel, and holds the reservation in which it lies. That is never
-//! unmapped nor are its addresses given to anything but the program's memory while a region is left: what the program maps,
-//! unmaps and shares replaces pages of the reservation in their place. So where a thread of the program has the kernel
-//! write to a page that another removes meanwhile, bytes of no page of the program's change, or of one that was mapped there since, as
-//! on Linux.
+//! A region has no reference into memory, only an address for the kernel, and holds the reservation in which it lies.
+//! While a region is left, that reservation is never unmapped, and its addresses are given to nothing but the
+//! program's memory: mapping, unmapping and sharing replace pages of the reservation in their place. If one thread of
+//! the program has the kernel write to a page that another removes meanwhile, the bytes go to no page of the program,
+//! or to one that was mapped there since, as on Linux.
 #![allow(unsafe_code)]
 
 use std::sync::Arc;
@@ -13,35 +13,35 @@ use std::sync::Arc;
 use super::page::{Access, Fault, MAPPED, pages_of};
 use super::{Memory, Reservation};
 
-/// A range of a program's memory that could be read, or written, when it was asked for.
+/// A range of a program's memory that could be read, or written, when it was made.
 pub struct Region {
     at: *mut u8,
     length: usize,
     writable: bool,
-    /// None if there is nothing in it.
+    /// `None` if the region is empty.
     _reservation: Option<Arc<Reservation>>,
 }
 
 impl Region {
-    /// Of no bytes.
+    /// A region of no bytes.
     #[must_use]
     pub fn empty() -> Region {
         Region { at: std::ptr::null_mut(), length: 0, writable: true, _reservation: None }
     }
 
-    /// How many bytes it has.
+    /// The number of bytes.
     #[must_use]
     pub fn length(&self) -> u64 {
         self.length as u64
     }
 
-    /// Whether it could be written.
+    /// True if it could be written.
     #[must_use]
     pub fn is_writable(&self) -> bool {
         self.writable
     }
 
-    /// Where it lies in the host.
+    /// The host's address.
     pub(crate) fn place(&self) -> *mut u8 {
         self.at
     }
@@ -64,8 +64,8 @@ impl Memory {
         Ok(Region { at, length, writable, _reservation: self.reservation.clone() })
     }
 
-    /// Notes that the kernel may have written a region, whatever is there now: instructions among it are made ready anew, and pages
-    /// that were removed meanwhile are zeros when they are mapped again.
+    /// Notes that the kernel may have written a region, whatever is mapped there now. Blocks made from it become
+    /// stale, and pages that were removed meanwhile are zeroed.
     pub(crate) fn written(&mut self, address: u64, length: u64) {
         for page in pages_of(address, length) {
             self.forget_code(page);

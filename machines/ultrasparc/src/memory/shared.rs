@@ -1,10 +1,10 @@
-//! Pages that other processes have too: children of this one, and whoever attaches the same segment; and the operations
-//! on them that no other process comes between.
+//! Pages that other processes have too, namely children of this one and everybody who attaches the same segment; and
+//! the atomic operations on them.
 //!
 //! # Safety
-//! As in the parent: pointers go into the reservation only. What is mapped there lies in pages that `pages_of` gave, and
-//! nobody refers to what was there before, as `Memory` is borrowed mutably. Others may write shared pages at any time: they hold
-//! numbers and bytes, of which each value is one, and whoever must not be come between uses an atomic operation.
+//! As in the parent, pointers go into the reservation only. New mappings lie in pages that `pages_of` gave, and
+//! nobody refers to the old ones, as `Memory` is borrowed mutably. Others may write shared pages at any time: they
+//! hold numbers and bytes, for which any value is valid, and an access that must not be torn is an atomic operation.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -18,7 +18,7 @@ use super::extent::Shared;
 use super::page::{Access, Fault, PAGE_BITS, PAGE_BYTES, Protection, pages_of};
 
 impl Memory {
-    /// As [`Memory::map`], and children that this process forks later share the pages with it.
+    /// Maps pages like [`Memory::map`], and shares them with children that this process forks later.
     ///
     /// # Errors
     /// The host can't share pages of this length.
@@ -31,11 +31,11 @@ impl Memory {
         Ok(())
     }
 
-    /// As [`Memory::map`], and the pages are those of a segment of the host (System V) of `length` bytes. A segment that ends
-    /// within a page ends with the host's page there; what follows is this process's own.
+    /// Maps the pages of a segment of the host (System V) of `length` bytes. A segment that ends within a page ends
+    /// with the host's page there; the rest is this process's own.
     ///
     /// # Errors
-    /// The host's, or it can't share pages of this length. Nothing has changed then.
+    /// The host's error, or the host can't share pages of this length. Nothing has changed then.
     pub fn attach(
         &mut self,
         address: u64,
@@ -56,11 +56,11 @@ impl Memory {
         self.adopt(from, bytes, Shared { pages, read_only, of_file: false }, protection)
     }
 
-    /// As [`Memory::map`], and the pages are those of a file, given by its descriptor and an offset: who else maps or reads the file
-    /// sees what is written.
+    /// Maps the pages of a file, given by its descriptor and an offset: everybody who maps or reads the file sees
+    /// what is written.
     ///
     /// # Errors
-    /// The host's. Nothing has changed then.
+    /// The host's error. Nothing has changed then.
     pub fn map_file(
         &mut self,
         address: u64,
@@ -82,7 +82,7 @@ impl Memory {
         self.adopt(from, bytes, Shared { pages, read_only: !writable, of_file: true }, protection)
     }
 
-    /// Puts a mapping that nobody knows yet in the place of pages.
+    /// Moves a mapping that nobody knows yet into the place of pages.
     fn adopt(
         &mut self,
         from: *mut std::ffi::c_void,
@@ -99,7 +99,7 @@ impl Memory {
         };
         if let Err(error) = moved {
             self.unmap(address, length);
-            // SAFETY: it is where the host put it.
+            // SAFETY: the host put it there, and nobody else knows of it.
             let _ = unsafe { rustix::mm::munmap(from, bytes) };
             return Err(error.into());
         }
@@ -110,10 +110,10 @@ impl Memory {
         Ok(())
     }
 
-    /// Has the disk have what was written to files that are mapped in a range.
+    /// Writes the changes to files that are mapped in a range to the disk.
     ///
     /// # Errors
-    /// The host's.
+    /// The host's error.
     pub fn sync(&self, address: u64, length: u64, flags: u32) -> io::Result<()> {
         let pages = pages_of(address, length);
         if !self.shared.iter().any(|shared| shared.overlaps(&pages)) {
@@ -126,16 +126,16 @@ impl Memory {
         }
     }
 
-    /// Has the page in which a mapped file ends be zeros from there on, as a program finds it that only reads: the host's page may
-    /// end before this machine's, and there is nothing behind.
+    /// Fills the page in which a mapped file ends with zeros from there on, as a program that only reads finds it.
+    /// The host's page may end before this machine's, and nothing is mapped behind it.
     pub fn end_with_zeros(&mut self, address: u64, bytes: u64) {
         let host = bytes.next_multiple_of(rustix::param::page_size() as u64);
         let rest = bytes.next_multiple_of(PAGE_BYTES).saturating_sub(host);
         if rest == 0 || self.protection(address + host).is_none() {
             return;
         }
-        // SAFETY: the rest of a page inside the reservation, which `self`, borrowed mutably, knows to be mapped. Where it can't be
-        // done, the file's is there as before.
+        // SAFETY: this is the rest of a page inside the reservation, which `self`, borrowed mutably, knows to be
+        // mapped. If the call fails, the file's page is there as before.
         let _ = unsafe {
             let at = self.base.as_ptr().add((address + host) as usize).cast();
             let flags = MapFlags::PRIVATE | MapFlags::FIXED | MapFlags::NORESERVE;
@@ -143,18 +143,18 @@ impl Memory {
         };
     }
 
-    /// Moves shared pages to another place, with more or fewer of them than there were.
+    /// Moves shared pages to another place, and makes them more or fewer.
     ///
     /// # Errors
-    /// The host's: they are not all of one mapping, or it has no room. Nothing has changed then.
+    /// The host's error: they are not all of one mapping, or it has no room. Nothing has changed then.
     pub fn move_shared(&mut self, old: u64, old_length: u64, new: u64, new_length: u64) -> io::Result<()> {
         let pages = pages_of(old, old_length);
         let whole = |shared: &&Shared| shared.pages.start <= pages.start && pages.end <= shared.pages.end;
         let found = self.shared.iter().find(whole).ok_or(io::ErrorKind::OutOfMemory)?;
         let (read_only, of_file) = (found.read_only, found.of_file);
         let protection = self.protection(old).unwrap_or(Protection::NONE);
-        // SAFETY: a new mapping of what is shared there, at an address that the host chooses: of a length of zero nothing is
-        // moved.
+        // SAFETY: a length of zero moves nothing; it makes a new mapping of the shared pages, at an address that the
+        // host chooses.
         let from = unsafe {
             let at = self.base.as_ptr().add(old as usize).cast();
             rustix::mm::mremap(at, 0, new_length as usize, MremapFlags::MAYMOVE)?
@@ -168,27 +168,27 @@ impl Memory {
         )
     }
 
-    /// Whether the host can share pages: where its own are longer, they can't be put at each of this machine's.
+    /// True if the host can share pages: longer pages of its own can't be put at each of this machine's.
     #[must_use]
     pub fn can_share() -> bool {
         rustix::param::page_size() as u64 <= PAGE_BYTES
     }
 
-    /// Whether the page at `address` is shared.
+    /// True if the page at `address` is shared.
     #[must_use]
     pub fn is_shared(&self, address: u64) -> bool {
         let page = (address >> PAGE_BITS) as usize;
         self.shared.iter().any(|shared| shared.pages.contains(&page))
     }
 
-    /// Whether a page of the range must never be made writable.
+    /// True if a page of the range must never be made writable.
     #[must_use]
     pub fn is_read_only(&self, address: u64, length: u64) -> bool {
         let pages = pages_of(address, length);
         self.shared.iter().any(|shared| shared.read_only && shared.overlaps(&pages))
     }
 
-    /// Has the host put memory of this process alone where pages are shared; whether there were any, and it could.
+    /// Puts private memory in the place of shared pages; true if there were any and it could.
     pub(super) fn take_back(&mut self, pages: &Range<usize>) -> bool {
         if !self.shared.iter().any(|shared| shared.overlaps(pages)) {
             return false;
@@ -201,14 +201,14 @@ impl Memory {
         done
     }
 
-    /// Has the host put new memory where the pages are.
+    /// Maps new memory in the place of the pages.
     fn renew(&mut self, pages: Range<usize>, flags: MapFlags) -> io::Result<()> {
         let bytes = pages.len() << PAGE_BITS;
         if bytes == 0 {
             return Ok(());
         }
-        // SAFETY: the pages lie inside the reservation, which is this value's own, and `self` is borrowed mutably: what was there
-        // nobody refers to.
+        // SAFETY: the pages lie inside the reservation, which is this value's own. `self` is borrowed mutably, so
+        // nobody refers to the old ones.
         unsafe {
             rustix::mm::mmap_anonymous(
                 self.base.as_ptr().add(pages.start << PAGE_BITS).cast(),
@@ -259,7 +259,7 @@ impl Memory {
     width!(u32, AtomicU32, exchange_u32, compare_and_exchange_u32, "four bytes");
     width!(u64, AtomicU64, exchange_u64, compare_and_exchange_u64, "eight bytes");
 
-    /// Where an object of `size` bytes lies that can be written.
+    /// The host's address of an object of `size` bytes that can be written.
     fn place(&self, address: u64, size: u64) -> Result<*mut u8, Fault> {
         if !address.is_multiple_of(size) {
             return Err(self.fault(address, Access::Write));
@@ -286,13 +286,13 @@ mod tests {
 
     #[test]
     fn two_who_attach_a_segment_see_the_same() {
-        // SAFETY: numbers only.
+        // SAFETY: the call takes numbers only.
         let segment = unsafe { libc::shmget(libc::IPC_PRIVATE, 10_000, libc::IPC_CREAT | 0o600) };
         assert!(segment >= 0, "{}", io::Error::last_os_error());
         let (mut one, mut two) = (Memory::new().unwrap(), Memory::new().unwrap());
         one.attach(AT, 10_000, segment, false, Protection::DATA).unwrap();
         two.attach(2 * AT, 10_000, segment, true, Protection::READ).unwrap();
-        // SAFETY: numbers only; it goes when both have let go.
+        // SAFETY: the call takes numbers only; the segment goes when both have let go.
         unsafe { libc::shmctl(segment, libc::IPC_RMID, std::ptr::null_mut()) };
         one.store_u64(AT + 9992, 7).unwrap();
         assert_eq!(two.load_u64(2 * AT + 9992), Ok(7));
@@ -320,7 +320,7 @@ mod tests {
             std::os::unix::fs::FileExt::read_exact_at(&file, &mut bytes, page * PAGE_BYTES).unwrap();
             assert_eq!(u64::from_be_bytes(bytes), number);
         }
-        // From one mapping into the next there is nothing to move.
+        // The next mapping is another one, so nothing can be moved out of both.
         memory.map_file(AT + PAGE_BYTES, PAGE_BYTES, (fd, 0), true, Protection::DATA).unwrap();
         assert!(memory.move_shared(AT, 2 * PAGE_BYTES, 3 * AT, 2 * PAGE_BYTES).is_err());
     }
