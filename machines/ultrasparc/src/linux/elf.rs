@@ -1,4 +1,4 @@
-//! Programs as files: which can be run, and how they come into memory.
+//! Programs as files: which of them can be run, and how they come into memory.
 //! Ref. System V ABI, chapters 4 and 5; SPARC Compliance Definition 2.4.1, chapter 4.
 
 use std::fmt;
@@ -15,45 +15,45 @@ use object::read::elf::{FileHeader, ProgramHeader};
 
 use crate::memory::{Memory, PAGE_BYTES, Protection, SPAN_BYTES};
 
-/// Why a program can't be run.
+/// The reason why a program can't be run.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum LoadError {
-    /// It can't be read.
+    /// The file can't be read.
     Read {
         /// The program.
         path: PathBuf,
-        /// Why.
+        /// The host's error.
         source: io::Error,
     },
-    /// It is no ELF file.
+    /// The file is no ELF file.
     NotElf(PathBuf),
-    /// It is for another machine.
+    /// The program is for another machine.
     Machine {
         /// The program.
         path: PathBuf,
         /// The machine.
         machine: String,
     },
-    /// Its headers contradict themselves or it.
+    /// The program's headers contradict themselves or the file.
     Damaged {
         /// The program.
         path: PathBuf,
-        /// How.
+        /// The contradiction.
         why: String,
     },
-    /// It is dynamic, and what loads its libraries is not there.
+    /// The program is dynamic, and the interpreter that loads its libraries is missing.
     NoInterpreter {
         /// The program.
         path: PathBuf,
-        /// Where its interpreter should be.
+        /// The path of its interpreter.
         interpreter: PathBuf,
-        /// Where it was looked for.
+        /// The directory in which that was looked up, if any.
         sysroot: Option<PathBuf>,
     },
-    /// Its arguments and environment are more than a quarter of the stack.
+    /// The arguments and environment take more than a quarter of the stack.
     Arguments(u64),
-    /// The host gives no memory.
+    /// The host has no memory left.
     Memory(io::Error),
 }
 
@@ -62,7 +62,7 @@ impl fmt::Display for LoadError {
         match self {
             LoadError::Read { path, source } => {
                 let why = source.to_string();
-                // Without the number that the library puts behind.
+                // The library's "(os error N)" is cut off.
                 write!(f, "{}: {}", path.display(), why.split(" (os error").next().unwrap_or(&why))
             }
             LoadError::NotElf(path) => write!(f, "{}: this is no ELF program", path.display()),
@@ -118,20 +118,20 @@ pub struct Image {
     segments: Vec<ProgramHeader64<BigEndian>>,
 }
 
-/// Where in the first bytes a file's class and byte order are.
+/// The places of a file's class and byte order in its first bytes.
 const EI_CLASS: usize = 4;
 const EI_DATA: usize = 5;
 
-/// Where an [`Image`] came to lie.
+/// The place of an [`Image`] in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placed {
-    /// What was added to its addresses.
+    /// The number that was added to its addresses.
     pub base: u64,
-    /// Where it begins.
+    /// The address of its first instruction.
     pub entry: u64,
-    /// Where its program headers are.
+    /// The address of its program headers.
     pub headers: u64,
-    /// How many they are.
+    /// The number of its program headers.
     pub header_count: u64,
     /// The first address after it.
     pub end: u64,
@@ -140,7 +140,7 @@ pub struct Placed {
 /// Bytes of a program header.
 pub const HEADER_BYTES: u64 = 56;
 
-/// The names of machines that are met most.
+/// The names of the most common machines.
 fn machine(bytes: &[u8]) -> String {
     let little = bytes[EI_DATA] != ELFDATA2MSB;
     let pair = [bytes[18], bytes[19]];
@@ -161,7 +161,7 @@ fn machine(bytes: &[u8]) -> String {
     name.to_owned()
 }
 
-/// Whether the first bytes of a file are those of a program for this machine.
+/// True if the first bytes of a file are those of a program for this machine.
 #[must_use]
 pub fn is_ours(bytes: &[u8]) -> bool {
     bytes.len() >= 20
@@ -175,7 +175,7 @@ impl Image {
     /// Reads a program.
     ///
     /// # Errors
-    /// It can't be read, or is no program for this machine.
+    /// The file can't be read, or is no program for this machine.
     pub fn read(path: &Path) -> Result<Image, LoadError> {
         let bytes =
             std::fs::read(path).map_err(|source| LoadError::Read { path: path.to_owned(), source })?;
@@ -206,16 +206,16 @@ impl Image {
         Ok(Image { path, bytes, header, segments })
     }
 
-    /// Whether it can lie anywhere.
+    /// True if the program can lie at any address.
     #[must_use]
     pub fn is_movable(&self) -> bool {
         self.header.e_type(BigEndian) == ET_DYN
     }
 
-    /// What loads its libraries, if it has any.
+    /// The program that loads its libraries, if it has any.
     ///
     /// # Errors
-    /// Its name lies outside the file.
+    /// The name lies outside the file.
     pub fn interpreter(&self) -> Result<Option<PathBuf>, LoadError> {
         use std::os::unix::ffi::OsStrExt;
         let Some(segment) = self.segments.iter().find(|segment| segment.p_type(BigEndian) == PT_INTERP)
@@ -229,7 +229,7 @@ impl Image {
         Ok(Some(PathBuf::from(std::ffi::OsStr::from_bytes(name))))
     }
 
-    /// The addresses it takes before it is moved, in whole pages.
+    /// The addresses that it takes before it is moved, in whole pages.
     ///
     /// # Errors
     /// A segment that is longer in the file than in memory, or reaches beyond the machine's memory.
@@ -253,10 +253,10 @@ impl Image {
         self.segments.iter().filter(|segment| segment.p_type(BigEndian) == PT_LOAD)
     }
 
-    /// Puts it into memory, `base` bytes above where its headers say.
+    /// Puts the program into memory, `base` bytes above the addresses in its headers.
     ///
     /// # Errors
-    /// As [`Image::addresses`], or a segment that lies outside the file.
+    /// The errors of [`Image::addresses`], or a segment that lies outside the file.
     pub fn place(&self, memory: &mut Memory, base: u64) -> Result<Placed, LoadError> {
         let addresses = self.addresses()?;
         if base.checked_add(addresses.end).is_none_or(|end| end > SPAN_BYTES) {
@@ -283,7 +283,7 @@ impl Image {
         })
     }
 
-    /// Where its program headers are when it is not moved.
+    /// The address of its program headers before it is moved.
     fn headers_address(&self) -> u64 {
         let named = self.segments.iter().find(|segment| segment.p_type(BigEndian) == PT_PHDR);
         let offset = self.header.e_phoff(BigEndian);
@@ -310,13 +310,13 @@ fn protection(flags: u32) -> Protection {
     bit(elf::PF_R, Protection::READ) | bit(elf::PF_W, Protection::WRITE) | bit(elf::PF_X, Protection::EXECUTE)
 }
 
-/// Maps the pages of a segment. A page that the segment before it has part of permits what either does.
+/// Maps the pages of a segment. A page that it shares with the segment before permits all that either does.
 fn map_segment(memory: &mut Memory, addresses: Range<u64>, protection: Protection) {
     let mut page = addresses.start & !(PAGE_BYTES - 1);
     while page < addresses.end {
         match memory.protection(page) {
             None => memory.map(page, PAGE_BYTES, protection),
-            // The page is there, as was just seen.
+            // The page is mapped, as was just checked, so this can't fail.
             Some(before) => drop(memory.protect(page, PAGE_BYTES, before | protection)),
         }
         page += PAGE_BYTES;
@@ -358,7 +358,7 @@ mod tests {
     fn a_damaged_header_is_refused() {
         let mut bytes = header(2, 2, [0, 43]);
         assert!(refusal(bytes.clone()).contains("nothing in it to load"));
-        // Program headers beyond the end.
+        // The program headers lie beyond the end.
         bytes[32..40].copy_from_slice(&0x1000_u64.to_be_bytes());
         (bytes[55], bytes[57]) = (56, 1);
         assert!(!refusal(bytes.clone()).is_empty());

@@ -1,15 +1,16 @@
-//! Error numbers: the host's, and what SPARC calls them.
+//! Error numbers: the host's, and SPARC's.
 //!
-//! Those up to 34 are Unix's own and the same everywhere; the others are SunOS's on SPARC.
+//! Numbers up to 34 are Unix's own and the same everywhere; the others are SunOS's on SPARC.
 //! Ref. Linux `arch/sparc/include/uapi/asm/errno.h`.
 
 use crate::memory::Fault;
 
-/// Why a system call failed: the host's number.
+/// The error of a system call, as the host's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Errno(pub i32);
 
-/// The call is made once more when the signal that interrupted it was dealt with. No program sees this number.
+/// Says that the call is made once more after the signal that interrupted it has been handled. No program sees this
+/// number.
 pub const RESTART: Errno = Errno(512);
 
 /// The highest number that is the same everywhere.
@@ -128,14 +129,14 @@ const NUMBERS: &[(i32, u64)] = &[
     (libc::EHWPOISON, 135),
 ];
 
-/// What a program is told.
+/// SPARC's number of an error, which a program is told.
 #[must_use]
 pub fn of_sparc(error: Errno) -> u64 {
     let host = error.0;
     if host <= COMMON {
         return host as u64;
     }
-    // One that SPARC has no number for is a failure all the same.
+    // An error without a number on SPARC is still a failure.
     NUMBERS.iter().find(|(number, _)| *number == host).map_or(libc::EIO as u64, |(_, sparc)| *sparc)
 }
 

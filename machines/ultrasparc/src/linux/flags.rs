@@ -3,10 +3,10 @@
 
 use std::ffi::c_int;
 
-/// Flags, each as SPARC and as the host has it.
+/// Flags, each as SPARC's value and the host's.
 pub type Flags = &'static [(u64, c_int)];
 
-/// Of `open`. The ways to open are the same everywhere.
+/// Flags of `open`. The access modes are the same everywhere.
 pub const OPEN: Flags = &[
     (0x3, libc::O_ACCMODE),
     (0x8, libc::O_APPEND),
@@ -22,16 +22,16 @@ pub const OPEN: Flags = &[
     (0x10_0000, libc::O_DIRECT),
     (0x20_0000, libc::O_NOATIME),
     (0x40_0000, libc::O_CLOEXEC),
-    // With that of O_DSYNC it is O_SYNC.
+    // Together with O_DSYNC this makes O_SYNC.
     (0x80_0000, libc::O_SYNC & !libc::O_DSYNC),
     (0x100_0000, libc::O_PATH),
     (0x200_0000, libc::O_TMPFILE & !libc::O_DIRECTORY),
 ];
 
-/// What says that a file is large, which all are.
+/// The flag of large files. Every file here may be large.
 pub const O_LARGEFILE: u64 = 0x4_0000;
 
-/// Of `socket`'s type, `accept4`, `pipe2` and `dup3`: as of `open`.
+/// Flags of `socket`'s type, `accept4`, `pipe2` and `dup3`, with the values of `open`'s.
 pub const DESCRIPTOR: Flags = &[(0x4000, libc::O_NONBLOCK), (0x40_0000, libc::O_CLOEXEC)];
 
 /// `SOL_SOCKET`.
@@ -77,11 +77,11 @@ pub fn socket_option(sparc: u64) -> Option<c_int> {
     SOCKET_OPTIONS.iter().find(|(number, _)| *number == sparc).map(|(_, host)| *host)
 }
 
-/// The host's flags, and which of SPARC's have no meaning.
+/// The host's flags, and those of SPARC's that have no meaning.
 #[must_use]
 pub fn of_sparc(table: Flags, sparc: u64) -> (c_int, u64) {
     table.iter().fold((0, sparc), |(host, left), &(theirs, ours)| match theirs {
-        // The ways to open are a number of two bits.
+        // The access mode is a number of two bits.
         3 => (host | (sparc & 3) as c_int, left & !3),
         _ if sparc & theirs != 0 => (host | ours, left & !theirs),
         _ => (host, left),
@@ -98,7 +98,7 @@ pub fn of_host(table: Flags, host: c_int) -> u64 {
     })
 }
 
-/// The host's number of a resource: SPARC has those of files and of processes the other way round.
+/// The host's number of a resource: SPARC has the numbers of files and of processes the other way round.
 #[must_use]
 pub fn resource(sparc: u64) -> u64 {
     const SPARC_FILES: u64 = 6;
@@ -110,7 +110,7 @@ pub fn resource(sparc: u64) -> u64 {
     }
 }
 
-/// Of `mmap`.
+/// Flags of `mmap`.
 pub mod map {
     #![allow(missing_docs)]
     pub const SHARED: u64 = 1;

@@ -1,11 +1,12 @@
-//! The host's system calls: which of them programs may reach, what memory each touches, and how they are interrupted.
+//! The host's system calls: which of them programs may reach, the memory that each touches, and how they are
+//! interrupted.
 //!
-//! A call is made with [`call`]. [`Number`] says for each call which arguments are pointers and how many bytes the kernel
-//! may touch there, and `call` compares that with the buffers it was given. So no caller has to be believed.
+//! A call is made with [`call`]. [`Number`] says for each call which arguments are pointers and how many bytes the
+//! kernel may touch there. `call` compares that with the buffers it was given, so it need not trust its callers.
 //!
-//! A signal that comes just before a call that sleeps must not be slept over. The two instructions before the call look at
-//! what the thread has caught; a handler that interrupts between them and the call moves the program counter past it. What
-//! is left then is an answer like any other: interrupted.
+//! A signal that comes just before a call that sleeps must interrupt that sleep. The two instructions before the call
+//! check if the thread has caught a signal, and a handler that interrupts between them and the call moves the program
+//! counter past it. The call then answers that it was interrupted.
 //!
 //! # Safety
 //! - `call`: the kernel touches what [`Number`] says and nothing else; `call` checks that this lies in the slices and regions
@@ -46,7 +47,7 @@ pub enum Argument<'a> {
     In(&'a [u8]),
     /// Bytes that the kernel writes, or reads and writes.
     Out(&'a mut [u8]),
-    /// Bytes of the program's memory, which other threads may use meanwhile.
+    /// Bytes of the program's memory, which other threads may use during the call.
     Region(&'a Region),
 }
 
@@ -101,8 +102,8 @@ impl<'a> From<Option<&'a mut [u8]>> for Argument<'a> {
 /// Makes a call of the host.
 ///
 /// # Errors
-/// What the kernel says; [`RESTART`] if a signal was caught before it began; `EFAULT` if a buffer is too short for what the
-/// kernel may do, which is a mistake of the caller.
+/// The kernel's error; [`RESTART`] if a signal was caught before the call began; `EFAULT` if a buffer is shorter than
+/// the kernel may touch, which is a mistake of the caller.
 pub fn call<const N: usize>(number: Number, mut arguments: [Argument<'_>; N]) -> Result<u64, Errno> {
     if !number.touches.iter().all(|&(index, touch)| fits(&arguments, index, touch)) {
         debug_assert!(false, "call {} was given too short a buffer", number.raw);
@@ -112,7 +113,7 @@ pub fn call<const N: usize>(number: Number, mut arguments: [Argument<'_>; N]) ->
     for (index, (word, argument)) in words.iter_mut().zip(&mut arguments).enumerate() {
         let touched = number.touches.iter().any(|(touched, _)| *touched == index);
         *word = match argument {
-            // What is not a pointer to the kernel is a number, and must not be a pointer here.
+            // An argument that the kernel takes as a number must not be a pointer here.
             Argument::Word(word) => *word,
             _ if !touched => return Err(Errno(libc::EFAULT)),
             Argument::Text(text) => text.as_ptr() as u64,
@@ -125,7 +126,7 @@ pub fn call<const N: usize>(number: Number, mut arguments: [Argument<'_>; N]) ->
     unsafe { raw(number.raw, &words) }
 }
 
-/// Whether an argument is no pointer, or points to as many bytes as the kernel may touch.
+/// True if an argument is no pointer, or points to as many bytes as the kernel may touch.
 fn fits(arguments: &[Argument<'_>], index: usize, touch: Touch) -> bool {
     let word = |index: usize| match arguments.get(index) {
         Some(Argument::Word(word)) => *word,
@@ -158,10 +159,12 @@ fn fits(arguments: &[Argument<'_>], index: usize, touch: Touch) -> bool {
     }
 }
 
+/// Makes a call, and sorts its answer from its error.
+///
 /// # Safety
 /// The kernel may follow the pointers among the words.
 unsafe fn raw(number: c_long, words: &[u64; 6]) -> Result<u64, Errno> {
-    // SAFETY: as this function's.
+    // SAFETY: the caller guarantees that the kernel may follow the pointers among the words.
     let answer = unsafe { interruptible(caught::state(), number, words) };
     match answer {
         -4095..0 if answer == -i64::from(RESTART.0) => Err(RESTART),
@@ -170,11 +173,11 @@ unsafe fn raw(number: c_long, words: &[u64; 6]) -> Result<u64, Errno> {
     }
 }
 
-/// A system call unless `caught` is set. A handler that finds the program counter between the two labels moves it to the
-/// third.
+/// Makes a system call unless `caught` is set. A handler that finds the program counter between the two labels moves
+/// it to the third.
 ///
 /// # Safety
-/// As [`raw`].
+/// The conditions of [`raw`].
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 unsafe extern "C" fn interruptible(caught: *const u8, number: c_long, words: &[u64; 6]) -> i64 {
@@ -206,11 +209,11 @@ unsafe extern "C" fn interruptible(caught: *const u8, number: c_long, words: &[u
     )
 }
 
-/// A system call unless `caught` is set. A handler that finds the program counter between the two labels moves it to the
-/// third.
+/// Makes a system call unless `caught` is set. A handler that finds the program counter between the two labels moves
+/// it to the third.
 ///
 /// # Safety
-/// As [`raw`].
+/// The conditions of [`raw`].
 #[cfg(target_arch = "aarch64")]
 #[unsafe(naked)]
 unsafe extern "C" fn interruptible(caught: *const u8, number: c_long, words: &[u64; 6]) -> i64 {
@@ -245,25 +248,25 @@ unsafe extern "C" {
     static millstream_sparc_call_left: u8;
 }
 
-/// Makes a second process: its number, or zero in it.
+/// Forks; answers the child's number, or zero in the child.
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel's error.
 pub fn fork() -> Result<i32, Errno> {
-    // SAFETY: no lock that the child needs is held by a thread that it has not, as this file says above.
+    // SAFETY: no thread that the child lacks holds a lock that it needs, as the head of this file says.
     match unsafe { libc::fork() } {
         -1 => Err(last()),
         pid => Ok(pid),
     }
 }
 
-/// Starts a thread with a stack of that many bytes, which nobody waits for.
+/// Starts a detached thread with a stack of that many bytes.
 ///
 /// # Errors
-/// There can be no more.
+/// There can be no more threads.
 pub fn start(stack: usize, run: Box<dyn FnOnce() + Send>) -> Result<(), Errno> {
     extern "C" fn begin(run: *mut c_void) -> *mut c_void {
-        // SAFETY: it is the box that was given away below.
+        // SAFETY: this is the box that was given away below.
         let run = unsafe { Box::from_raw(run.cast::<Box<dyn FnOnce() + Send>>()) };
         run();
         std::ptr::null_mut()
@@ -271,8 +274,8 @@ pub fn start(stack: usize, run: Box<dyn FnOnce() + Send>) -> Result<(), Errno> {
     let run = Box::into_raw(Box::new(run));
     let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
     let mut thread = MaybeUninit::<libc::pthread_t>::uninit();
-    // SAFETY: the attributes are made before they are used; the thread gets a box that nobody else has, and that is taken back
-    // where there is no thread.
+    // SAFETY: the attributes are initialised before they are used; the thread gets a box that nobody else has, which
+    // is taken back if no thread was made.
     let error = unsafe {
         libc::pthread_attr_init(attributes.as_mut_ptr());
         libc::pthread_attr_setstacksize(attributes.as_mut_ptr(), stack);
@@ -289,7 +292,7 @@ pub fn start(stack: usize, run: Box<dyn FnOnce() + Send>) -> Result<(), Errno> {
 
 /// Ends this process at once.
 pub fn exit(status: u8) -> ! {
-    // SAFETY: a number only; nothing of this process is there afterwards.
+    // SAFETY: the call takes only a number, and nothing of this process is used afterwards.
     unsafe { libc::_exit(status.into()) }
 }
 
@@ -299,15 +302,15 @@ pub fn execute(path: &CStr, arguments: &[CString], environment: &[CString]) -> E
         texts.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect()
     };
     let (arguments, environment) = (pointers(arguments), pointers(environment));
-    // SAFETY: both lists end with a null pointer, and what they point to outlives the call.
+    // SAFETY: both lists end with a null pointer, and their texts outlive the call.
     unsafe { libc::execve(path.as_ptr(), arguments.as_ptr(), environment.as_ptr()) };
     last()
 }
 
-/// `pselect6`, whose last argument is a pointer to a pointer and a length.
+/// Makes `pselect6`, whose last argument is a pointer to a pointer and a length.
 ///
 /// # Errors
-/// As [`call`].
+/// The errors of [`call`].
 pub fn pselect(
     count: u64,
     sets: [Option<&mut [u8]>; 3],
@@ -337,36 +340,37 @@ pub fn pselect(
     unsafe { raw(PSELECT.raw, &words) }
 }
 
-/// The most pieces of one vector.
+/// The most pieces that one call takes.
 const IOV_MAX: usize = 1024;
 
-/// `vmsplice` into a pipe: the kernel keeps the pages of these bytes, not a copy.
+/// Makes `vmsplice` into a pipe: the kernel keeps the pages of these bytes, not a copy.
 ///
 /// # Errors
-/// As [`call`].
+/// The errors of [`call`].
 pub fn splice_from_memory(pipe: u64, pieces: &[Region], flags: u64) -> Result<u64, Errno> {
     let vector: Vec<_> = pieces
         .iter()
         .take(IOV_MAX)
         .map(|piece| libc::iovec { iov_base: piece.place().cast(), iov_len: piece.length() as usize })
         .collect();
-    // SAFETY: the kernel reads the vector and the regions that it names. What it keeps are pages, which it frees itself.
+    // SAFETY: the kernel reads the vector and the regions that it names. It may keep their pages, which it frees
+    // itself.
     unsafe { raw(libc::SYS_vmsplice, &[pipe, vector.as_ptr() as u64, vector.len() as u64, flags, 0, 0]) }
 }
 
-/// `vmsplice` out of a pipe: it copies.
+/// Makes `vmsplice` out of a pipe, which copies.
 ///
 /// # Errors
-/// As [`call`].
+/// The errors of [`call`].
 pub fn splice_to_memory(pipe: u64, to: &mut [u8], flags: u64) -> Result<u64, Errno> {
     let piece = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: to.len() };
     // SAFETY: the kernel writes the slice, which is borrowed mutably.
     unsafe { raw(libc::SYS_vmsplice, &[pipe, &raw const piece as u64, 1, flags, 0, 0]) }
 }
 
-/// What a message is sent from or received into.
+/// The buffers from which a message is sent or into which it is received.
 pub struct Message<'a> {
-    /// Whose it is.
+    /// The address of the sender or receiver.
     pub name: &'a mut [u8],
     /// Its bytes.
     pub data: &'a mut [u8],
@@ -377,7 +381,7 @@ pub struct Message<'a> {
 /// Sends a message.
 ///
 /// # Errors
-/// As [`call`].
+/// The errors of [`call`].
 pub fn send_message(socket: u64, message: &mut Message<'_>, flags: u64) -> Result<u64, Errno> {
     with_header(message, |header| {
         // SAFETY: the header's pointers are slices of the lengths beside them.
@@ -386,10 +390,10 @@ pub fn send_message(socket: u64, message: &mut Message<'_>, flags: u64) -> Resul
     .map(|(sent, ..)| sent)
 }
 
-/// Receives a message: the bytes received, the lengths of its name and of its control data, and its flags.
+/// Receives a message; answers the bytes received, the lengths of its name and of its control data, and its flags.
 ///
 /// # Errors
-/// As [`call`].
+/// The errors of [`call`].
 pub fn receive_message(
     socket: u64,
     message: &mut Message<'_>,
@@ -406,7 +410,7 @@ fn with_header(
     made: impl FnOnce(*mut libc::msghdr) -> Result<u64, Errno>,
 ) -> Result<(u64, usize, usize, u32), Errno> {
     let mut data = libc::iovec { iov_base: message.data.as_mut_ptr().cast(), iov_len: message.data.len() };
-    // SAFETY: all zeros are a header.
+    // SAFETY: a header of all zeros is valid.
     let mut header: libc::msghdr = unsafe { MaybeUninit::zeroed().assume_init() };
     if !message.name.is_empty() {
         header.msg_name = message.name.as_mut_ptr().cast();

@@ -1,4 +1,5 @@
-//! What the kernel keeps of a process, how a process ends, and what may answer it beside the kernel.
+//! State that the kernel keeps of a process, the ways in which a process ends, and the driver that answers it beside
+//! the kernel.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -7,28 +8,28 @@ use crate::cpu::Cpu;
 use crate::linux::errno::Errno;
 use crate::linux::signals::Actions;
 
-/// How a program ended.
+/// The end of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// With this status.
+    /// The program exited with this status.
     Exited(u8),
-    /// By this signal, the host's number.
+    /// A signal killed it, by the host's number.
     Killed(i32),
 }
 
-/// What answers programs beside Linux: the hypervisor and the driver of the accelerators.
+/// A driver, which answers programs beside Linux: the hypervisor and the driver of the accelerators.
 pub trait Driver: Send {
-    /// Answers a software trap from 0x80 on; false if there is no such.
+    /// Answers a software trap from 0x80 on; false if there is no such trap.
     fn trap(&mut self, cpu: &mut Cpu, number: u8) -> bool;
 
-    /// Answers a system call that Linux has not; `None` if there is no such.
+    /// Answers a system call that Linux lacks; `None` if there is no such call.
     fn call(&mut self, cpu: &mut Cpu, number: u64, arguments: &[u64; 6]) -> Option<Result<u64, Errno>>;
 }
 
-/// What happens when a system call was made.
+/// The next step after a system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum After {
-    /// The program goes on after it, with its result.
+    /// The program goes on after the call, with its result.
     Return,
     /// The call has set all registers itself.
     Keep,
@@ -36,45 +37,45 @@ pub(crate) enum After {
     End(Left),
 }
 
-/// What ended, where the processor stops for good.
+/// The thing that ended, so that the processor stops for good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Left {
-    /// The thread, with a status that matters if it is the first.
+    /// The thread ended, with a status that matters if it is the first.
     Thread(u8),
-    /// The program.
+    /// The whole program ended.
     Process(Ended),
 }
 
-/// A file of which a part lies in memory to be executed.
+/// A file with a part that is mapped to be executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapped {
     /// The file.
     pub file: PathBuf,
-    /// Where the part begins in it.
+    /// The offset of that part in the file.
     pub offset: u64,
-    /// Where it lies.
+    /// The address at which it is mapped.
     pub address: u64,
 }
 
-/// What the kernel keeps of a process, which its threads have together.
+/// State that the kernel keeps of a process, and that its threads share.
 #[derive(Default)]
 pub(crate) struct Kept {
-    /// What was mapped to be executed: what was unmapped stays here.
+    /// The files that were mapped to be executed. They stay here after they are unmapped.
     pub mapped: Vec<Mapped>,
-    /// Where the program's data end, and where its break is.
+    /// The end of the program's data, and its break.
     pub data_end: u64,
     pub break_end: u64,
-    /// What it does about signals.
+    /// Its actions on signals.
     pub actions: Actions,
     /// Segments that are attached.
     pub attached: Vec<Attached>,
-    /// Whether it may have a descriptor whose bytes are the kernel's structures.
+    /// True if the process may have a descriptor whose bytes are the kernel's structures.
     pub has_special: bool,
-    /// Calls that are not known and were told.
+    /// Unknown calls that were reported once.
     pub told: BTreeSet<u64>,
 }
 
-/// Where a segment is attached, and for how many bytes.
+/// The place and length of an attached segment.
 pub(crate) struct Attached {
     pub start: u64,
     pub length: u64,

@@ -15,14 +15,14 @@ use crate::linux::threads::Thread;
 use crate::linux::{host, syscalls};
 use crate::memory::PAGE_BYTES;
 
-/// Where a program lies that can lie anywhere.
+/// The address of a program that can lie anywhere.
 const MOVABLE_BASE: u64 = 1 << 30;
 
 impl Process {
     /// Loads a program. `arguments` begin with the name it was called by.
     ///
     /// # Errors
-    /// It is no program for this machine, or can't be read or placed.
+    /// The file is no program for this machine, or can't be read or placed.
     pub fn new(
         settings: Settings,
         file: &Path,

@@ -1,8 +1,8 @@
 //! Linux for sparc64: programs are loaded, and their system calls and signals are those of this machine's kernel.
 //!
-//! A [`Process`] is one program on one processor. Its descriptors, children, timers and terminal are this process's own; what
-//! differs are numbers and layouts, which [`errno`], [`flags`] and [`structures`] translate. [`syscalls`] is the table
-//! of calls.
+//! A [`Process`] is one program on one processor. Its descriptors, children, timers and terminal are this process's
+//! own. Only numbers and layouts differ, which [`errno`], [`flags`] and [`structures`] translate. [`syscalls`] is the
+//! table of calls.
 //! Ref. Linux `arch/sparc/kernel/{entry.S,systbls.S,signal_64.c,sys_sparc_64.c}`.
 
 pub mod elf;

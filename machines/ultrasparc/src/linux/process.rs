@@ -1,4 +1,5 @@
-//! A process: the processor, what the kernel keeps of a program, and how calls reach the program's memory.
+//! A process: the processor, the state that the kernel keeps of a program, and the ways in which calls reach its
+//! memory.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -12,29 +13,29 @@ use crate::linux::threads::{Thread, Threads};
 use crate::memory::{Access, PAGE_BYTES, Region, SPAN_BYTES};
 use crate::processor::{Features, Processor};
 
-/// Where mappings without a place of their own begin: a program's break ends below.
+/// The address at which mappings without a place of their own begin. A program's break ends below it.
 const BREAK_LIMIT: u64 = 4 << 30;
 
-/// How a program is run.
+/// The way in which a program is run.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The processor.
     pub processor: Processor,
-    /// What it has: see [`Features::removing`].
+    /// The features that it has: see [`Features::removing`].
     pub features: Features,
     /// A directory in which absolute paths are looked up first: a sparc64 system's libraries.
     pub sysroot: Option<PathBuf>,
-    /// Whether each system call is told on standard error.
+    /// Reports each system call on standard error.
     pub trace: bool,
-    /// Whether [`Process::run`] is to answer also where a signal that was sent ends the program: it would end this process.
+    /// Catches signals that would end the program, so that [`Process::run`] returns: otherwise they end this process.
     pub witnessed: bool,
-    /// How this emulator is called for a program that the program starts: command, options, and the option that gives the name
-    /// by which a program was called. That name, the program's file and its arguments follow.
+    /// The command line with which a program's child runs this emulator again: command, options, and the option that
+    /// gives the name by which a program was called. That name, the program's file and its arguments follow.
     pub again: Vec<OsString>,
 }
 
 impl Settings {
-    /// All of a processor, no directory, no trace, and no program that starts others.
+    /// The settings of a full processor, without directory, trace, and the means to start other programs.
     #[must_use]
     pub fn of(processor: Processor) -> Settings {
         Settings {
@@ -48,48 +49,48 @@ impl Settings {
     }
 }
 
-/// One program, as one of its threads sees it that has the turn: see `threads.rs`.
+/// One program, as it is seen by the one of its threads that has the turn: see `threads.rs`.
 pub struct Process {
     /// The processor, and the program's memory.
     pub cpu: Cpu,
-    /// What else answers the program.
+    /// The driver that answers the program beside Linux.
     pub driver: Option<Box<dyn Driver>>,
     pub(crate) settings: Arc<Settings>,
-    /// The program's file, from the root.
+    /// The absolute path of the program's file.
     pub(crate) file: PathBuf,
     pub(crate) kept: Kept,
     pub(crate) signals: Signals,
     pub(crate) after: After,
-    /// None as long as there was one only.
+    /// `None` as long as the process had only one thread.
     pub(crate) threads: Option<Arc<Threads>>,
     pub(crate) thread: Thread,
 }
 
 impl Process {
-    /// The files whose code was in memory: the program's own, its interpreter's, its libraries'.
+    /// The files whose code was in memory: of the program, its interpreter and its libraries.
     #[must_use]
     pub fn code(&self) -> &[Mapped] {
         &self.kept.mapped
     }
 
-    /// Tells the user something on standard error.
+    /// Reports something to the user on standard error.
     pub(crate) fn say(&self, what: &str) {
         use std::io::Write;
-        // Where standard error is closed there is nobody to tell.
+        // Nobody reads a closed standard error.
         let _ = writeln!(std::io::stderr(), "millstream sparc: {}: {what}", self.file.display());
     }
 
-    /// A path of the program's memory.
+    /// Reads a text, such as a path, from the program's memory.
     pub(crate) fn text(&self, address: u64) -> Result<std::ffi::CString, Errno> {
         let bytes = self.cpu.memory.c_string(address)?;
         if bytes.len() >= libc::PATH_MAX as usize {
             return Err(Errno(libc::ENAMETOOLONG));
         }
-        // The bytes are those before the first zero.
+        // The bytes end before the first zero.
         std::ffi::CString::new(bytes).map_err(|_| Errno(libc::EINVAL))
     }
 
-    /// A path of the program's memory; one that lies under the directory of its own files is that one.
+    /// Reads a path from the program's memory. If the path exists under the sysroot, it is the one there.
     pub(crate) fn path(&self, address: u64) -> Result<std::ffi::CString, Errno> {
         use std::os::unix::ffi::OsStrExt;
         let text = self.text(address)?;
@@ -100,7 +101,7 @@ impl Process {
         })
     }
 
-    /// Bytes of the program's memory that are only read.
+    /// Bytes of the program's memory, to be read only.
     pub(crate) fn bytes(&self, address: u64, length: u64) -> Result<&[u8], Errno> {
         let length = usize::try_from(length).map_err(|_| Errno(libc::EFAULT))?;
         if length == 0 {
@@ -109,7 +110,7 @@ impl Process {
         Ok(self.cpu.memory.bytes(address, length, Access::Read)?)
     }
 
-    /// Bytes of the program's memory that are written.
+    /// Bytes of the program's memory, to be written.
     pub(crate) fn bytes_mut(&mut self, address: u64, length: u64) -> Result<&mut [u8], Errno> {
         let length = usize::try_from(length).map_err(|_| Errno(libc::EFAULT))?;
         if length == 0 {
@@ -118,13 +119,13 @@ impl Process {
         Ok(self.cpu.memory.bytes_mut(address, length)?)
     }
 
-    /// Bytes of the program's memory for a call that can wait.
+    /// Bytes of the program's memory, for a call that can wait.
     pub(crate) fn region(&mut self, address: u64, length: u64, access: Access) -> Result<Region, Errno> {
         let length = usize::try_from(length).map_err(|_| Errno(libc::EFAULT))?;
         Ok(self.cpu.memory.region(address, length, access)?)
     }
 
-    /// As many of the bytes as can be written: a program may name more than it has, if less is enough.
+    /// As many of the bytes as can be written. A program may claim more than it has, if the call needs less.
     pub(crate) fn room(&mut self, address: u64, length: u64) -> Result<Region, Errno> {
         let length = length.min(SPAN_BYTES.saturating_sub(address));
         let length = match self.cpu.memory.region(address, length as usize, Access::Write) {
@@ -140,7 +141,7 @@ impl Process {
         }
     }
 
-    /// Writes a structure, if the program wants it.
+    /// Writes a structure to the program's memory, unless its address is null.
     pub(crate) fn put(&mut self, address: u64, bytes: &[u8]) -> Result<(), Errno> {
         if address != 0 {
             self.cpu.memory.write(address, bytes)?;
@@ -148,7 +149,7 @@ impl Process {
         Ok(())
     }
 
-    /// Moves the break: to where it is then.
+    /// Moves the break, if it can be moved; answers its new place.
     pub(crate) fn set_break(&mut self, wanted: u64) -> u64 {
         if !(self.kept.data_end..=BREAK_LIMIT).contains(&wanted) {
             return self.kept.break_end;
@@ -171,7 +172,7 @@ impl Process {
     }
 }
 
-/// The file under a sysroot for an absolute path, if there is one.
+/// The file under the sysroot for an absolute path, if it exists.
 pub(super) fn under(sysroot: Option<&Path>, path: &Path) -> Option<PathBuf> {
     let inside = sysroot?.join(path.strip_prefix("/").ok()?);
     inside.symlink_metadata().is_ok().then_some(inside)

@@ -1,4 +1,4 @@
-//! The loop that runs a program: the processor executes until something stops it, and this serves what did.
+//! The loop that runs a program: the processor executes until something stops it, and the loop serves the cause.
 
 use std::sync::atomic::Ordering;
 
@@ -16,7 +16,7 @@ mod trap {
     pub const SYSTEM_CALL: u8 = 0x6d;
     pub const GET_CONTEXT: u8 = 0x6e;
     pub const SET_CONTEXT: u8 = 0x6f;
-    /// The first of the hypervisor's.
+    /// The first of the hypervisor's traps.
     pub const HYPERVISOR: u8 = 0x80;
 }
 
@@ -27,7 +27,7 @@ impl Process {
         self.finish(left)
     }
 
-    /// Runs a thread to its end, or the program's.
+    /// Runs a thread to its end, or to the program's.
     pub(crate) fn serve(&mut self) -> Left {
         let left = loop {
             if let Some(ended) = self.thread.over {
@@ -35,7 +35,7 @@ impl Process {
             }
             let left = match self.cpu.run() {
                 Trap::Attention => {
-                    // Before it is looked what was caught: a signal after this sets it again.
+                    // The flag is cleared before caught signals are looked for, as a later signal sets it again.
                     self.cpu.attention.store(false, Ordering::SeqCst);
                     self.pass_turn();
                     None
@@ -84,13 +84,14 @@ impl Process {
         None
     }
 
-    /// `ta 0x6d`: number in %g1, arguments in %o0 to %o5; result in %o0, or with the carries set the error.
+    /// Serves `ta 0x6d`: the number is in %g1, arguments are in %o0 to %o5. The result goes to %o0, or with the
+    /// carries set the error.
     fn system_call(&mut self) -> Option<Left> {
-        // A signal comes before a call that was not begun.
+        // A pending signal is delivered before the call begins.
         if host::is_caught() {
             return None;
         }
-        // Who has the turn is called by nobody but by mistake.
+        // A call-out to the thread that has the turn is out of date.
         host::take_call();
         let number = self.cpu.r[1];
         let mut arguments = [0; 6];
@@ -132,7 +133,7 @@ impl Process {
         Err(Errno(libc::ENOSYS))
     }
 
-    /// Goes on after the call, with what it answered.
+    /// Sets the call's result or error, and goes on after it.
     fn give(&mut self, answer: Result<u64, Errno>) {
         const CARRIES: u8 = 0x11;
         let ccr = self.cpu.ccr();

@@ -1,7 +1,8 @@
-//! Signals: SPARC's numbers, what a program does about each, and the frames that its handlers run on.
+//! Signals: SPARC's numbers, a program's actions, and the frames that its handlers run on.
 //!
-//! The host's kernel keeps the account of what is blocked and pending: the host's mask is always the program's. A signal
-//! that the program handles is caught by [`host`]'s handler, which blocks all others until it was dealt with here.
+//! The host's kernel keeps the account of blocked and pending signals: the host's mask is always the program's. A
+//! signal that the program handles is caught by [`host`]'s handler, which blocks all others until the signal has been
+//! dealt with here.
 //! Ref. Linux `arch/sparc/kernel/signal_64.c`, `arch/sparc/include/uapi/asm/{signal,uctx,ptrace}.h`.
 
 mod actions;
@@ -16,7 +17,7 @@ pub(crate) use actions::Actions;
 pub use actions::Signals;
 pub use fault::{Signal, breakpoint, of_trap, unknown_trap};
 
-/// The host's number that stands for SPARC's SIGEMT, which the host lacks: that of SIGSTKFLT, which no kernel sends.
+/// The host's number that stands for SPARC's SIGEMT, which the host lacks. It is SIGSTKFLT's, which no kernel sends.
 pub const EMT_ON_HOST: i32 = libc::SIGSTKFLT;
 
 /// SPARC's number of each of the host's signals 1 to 31.
@@ -53,7 +54,7 @@ const SIGSTOP: u8 = 17;
 const SIGCHLD: u8 = 20;
 const SIGIO: u8 = 23;
 
-/// The highest number.
+/// The highest signal's number.
 pub const SIGNALS: u64 = 64;
 
 /// The host's number of a signal.
@@ -71,7 +72,7 @@ pub fn of_host(host: i32) -> u8 {
     usize::try_from(host).ok().and_then(|host| OF_HOST.get(host).copied()).unwrap_or(host as u8)
 }
 
-/// The host's set for a set of SPARC's, without what is this emulator's own.
+/// The host's set for a set of SPARC's, without the signals that this emulator uses itself.
 #[must_use]
 pub fn mask_to_host(sparc: u64) -> u64 {
     bits(sparc).fold(0, |set, number| set | 1 << (to_host(number) - 1)) & !host::reserved()
@@ -88,7 +89,7 @@ fn bits(set: u64) -> impl Iterator<Item = u64> {
     (1..=SIGNALS).filter(move |number| set >> (number - 1) & 1 != 0)
 }
 
-/// `siginfo` of SPARC from the host's: the same fields, but for one.
+/// SPARC's `siginfo` from the host's: the same fields, except for one.
 #[must_use]
 pub fn information_of_host(host: &[u8]) -> Vec<u8> {
     let word = |at: usize| host_u32(host, at);
@@ -96,7 +97,7 @@ pub fn information_of_host(host: &[u8]) -> Vec<u8> {
     let code = word(8) as i32;
     let fields = Fields::new().u32(number.into()).u32(word(4)).u32(code as u32).u32(0);
     let fields = match (number, code) {
-        // A child: who, whose, how it ended, and its times.
+        // A child: its process, its user, its end, and its times.
         (SIGCHLD, 1..=6) => {
             let status = if code == 1 { word(24) } else { of_host(word(24) as i32).into() };
             fields
@@ -107,15 +108,15 @@ pub fn information_of_host(host: &[u8]) -> Vec<u8> {
                 .u64(host_u64(host, 32))
                 .u64(host_u64(host, 40))
         }
-        // A descriptor: its band is an int on SPARC.
+        // A descriptor, whose band is an int on SPARC.
         (SIGIO, 1..=6) => fields.u32(word(16)).u32(word(24)),
-        // A timer, or another process: two words, then what was sent along.
+        // A timer, or another process: two words, then the value that was sent along.
         _ => fields.u32(word(16)).u32(word(20)).u64(value_of(host_u64(host, 24), code)),
     };
     fields.pad(128).bytes()
 }
 
-/// What was sent along with a signal. Programs here send a word as a big-endian union has it.
+/// The value that was sent along with a signal. Programs here send a word as a big-endian union has it.
 fn value_of(host: u64, code: i32) -> u64 {
     const SI_QUEUE: i32 = -1;
     const SI_TIMER: i32 = -2;
@@ -123,7 +124,7 @@ fn value_of(host: u64, code: i32) -> u64 {
     if matches!(code, SI_QUEUE | SI_TIMER | SI_MESGQ) { host } else { 0 }
 }
 
-/// The host's `siginfo` for one that a program sends.
+/// The host's `siginfo` for a signal that a program sends.
 #[must_use]
 pub fn information_to_host(guest: &[u8]) -> [u8; 128] {
     let mut host = [0; 128];
@@ -141,7 +142,7 @@ pub fn information_to_host(guest: &[u8]) -> [u8; 128] {
     host
 }
 
-/// The status of a child that ended or stopped, by SPARC's signals.
+/// The status of a child that ended or stopped, with SPARC's signals.
 #[must_use]
 pub fn status_of_host(status: u32) -> u32 {
     match status & 0x7f {

@@ -1,4 +1,4 @@
-//! What a program finds on its stack: arguments, environment and the auxiliary vector.
+//! The contents of a new program's stack: arguments, environment and the auxiliary vector.
 //! Ref. System V ABI, SPARC V9 supplement, "Process Initialization"; Linux `fs/binfmt_elf.c`.
 
 use std::ffi::OsString;
@@ -9,19 +9,19 @@ use crate::cpu::window::BIAS;
 use crate::linux::elf::{HEADER_BYTES, LoadError, Placed};
 use crate::memory::{PAGE_BYTES, Protection, SPAN_BYTES};
 
-/// The register save area that each frame begins with.
+/// The register save area at the beginning of each frame.
 const SAVE_AREA: u64 = 128;
 
 /// Ticks in a second of `times`.
 const CLOCK_TICKS: u64 = 100;
 
-/// The stack of a program with no limit.
+/// The length of the stack of a program without limit.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// The least that is given: less is no use to anybody.
+/// The least length of a stack: less is no use to anybody.
 const LEAST_BYTES: u64 = 128 << 10;
 
-/// What the kernel tells a new program.
+/// All that the kernel tells a new program.
 pub struct Start<'a> {
     /// The arguments, the program's name among them.
     pub arguments: &'a [OsString],
@@ -29,9 +29,9 @@ pub struct Start<'a> {
     pub environment: &'a [OsString],
     /// The program's file, as it was named.
     pub file: &'a std::path::Path,
-    /// Where the program lies.
+    /// The place of the program.
     pub program: Placed,
-    /// Where its interpreter does.
+    /// The place of its interpreter, if it has one.
     pub interpreter: Option<Placed>,
     /// `AT_HWCAP`.
     pub hwcap: u64,
@@ -58,7 +58,7 @@ mod at {
     pub const EXECFN: u64 = 31;
 }
 
-/// How long the stack is: this process's own limit.
+/// The length of the stack, from this process's own limit.
 fn stack_bytes() -> u64 {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Stack).current;
     limit.unwrap_or(MOST_BYTES).clamp(LEAST_BYTES, MOST_BYTES) & !(PAGE_BYTES - 1)
@@ -84,7 +84,7 @@ impl Start<'_> {
         let arguments: Vec<_> =
             self.arguments.iter().map(|text| strings.push(cpu, text.as_bytes())).collect();
         let mut random = [0; 16];
-        // Where there are none, a program has a guessable canary, and runs.
+        // Without random bytes a program has a guessable canary, but runs.
         let _ = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty());
         let random = strings.push(cpu, &random);
 
@@ -132,7 +132,7 @@ struct Strings {
 }
 
 impl Strings {
-    /// Puts a text with a zero after it: its address.
+    /// Puts a text with a zero after it, and answers its address.
     fn push(&mut self, cpu: &mut Cpu, text: &[u8]) -> u64 {
         self.top -= text.len() as u64 + 1;
         write(cpu, self.top, text);

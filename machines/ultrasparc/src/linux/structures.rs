@@ -1,8 +1,8 @@
-//! Structures that programs and the kernel share: the widths of their fields, as those differ from the host's in the order of
-//! bytes alone, and the few whose layout is SPARC's own.
+//! Structures that programs and the kernel share: the widths of their fields, as most differ from the host's only in
+//! the order of bytes, and the few whose layout is SPARC's own.
 //! Ref. Linux `arch/sparc/include/uapi/asm/{stat,termbits,posix_types}.h`.
 
-/// The widths of a structure's fields, padding among them.
+/// The widths of a structure's fields, including padding.
 pub type Widths = &'static [usize];
 
 /// `struct timespec`.
@@ -37,11 +37,11 @@ pub const STATX: Widths = &[
 ];
 /// The fixed part of `struct linux_dirent64`: inode, offset, length, type.
 pub const DIRENT64: Widths = &[8, 8, 2, 1];
-/// `struct ipc64_perm`; SPARC has the sequence number and the space beside it the other way round.
+/// `struct ipc64_perm`, in which SPARC has the sequence number and the space beside it the other way round.
 const IPC_PERM: Widths = &[4, 4, 4, 4, 4, 4, 2, 2, 4, 8, 8];
-/// What follows it in `struct shmid64_ds`, where SPARC has the size after the times.
+/// The fields after it in `struct shmid64_ds`, where SPARC has the size after the times.
 const SHMID_REST: Widths = &[8, 8, 8, 8, 4, 4, 8, 8, 8];
-/// What follows it in `struct msqid64_ds`.
+/// The fields after it in `struct msqid64_ds`.
 const MSQID_REST: Widths = &[8, 8, 8, 8, 8, 8, 4, 4, 8, 8];
 /// `struct shminfo64`.
 pub const SHMINFO: Widths = &[8; 9];
@@ -68,14 +68,14 @@ pub fn swap(bytes: &mut [u8], widths: Widths) {
     }
 }
 
-/// Turns each structure of an array over.
+/// Swaps the fields of each structure of an array.
 pub fn swap_each(bytes: &mut [u8], widths: Widths) {
     for one in bytes.chunks_exact_mut(widths.iter().sum()) {
         swap(one, widths);
     }
 }
 
-/// Turns one field over.
+/// Swaps one field.
 pub fn swap_word(field: &mut [u8]) {
     if cfg!(target_endian = "little") {
         field.reverse();
@@ -87,34 +87,34 @@ pub fn swap_word(field: &mut [u8]) {
 pub struct Fields(Vec<u8>);
 
 impl Fields {
-    /// No fields yet.
+    /// An empty structure.
     #[must_use]
     pub fn new() -> Fields {
         Fields::default()
     }
 
-    /// Eight bytes.
+    /// Adds eight bytes.
     #[must_use]
     pub fn u64(mut self, value: u64) -> Fields {
         self.0.extend(value.to_be_bytes());
         self
     }
 
-    /// Four bytes.
+    /// Adds four bytes.
     #[must_use]
     pub fn u32(mut self, value: u32) -> Fields {
         self.0.extend(value.to_be_bytes());
         self
     }
 
-    /// Two bytes.
+    /// Adds two bytes.
     #[must_use]
     pub fn u16(mut self, value: u16) -> Fields {
         self.0.extend(value.to_be_bytes());
         self
     }
 
-    /// Zeros up to that many bytes in all.
+    /// Adds zeros up to that many bytes in all.
     #[must_use]
     pub fn pad(mut self, length: usize) -> Fields {
         self.0.resize(length.max(self.0.len()), 0);
@@ -156,7 +156,7 @@ pub fn guest_u32(bytes: &[u8], offset: usize) -> u32 {
     u32::from_be(host_u32(bytes, offset))
 }
 
-/// `struct timeval` from the host's: SPARC's microseconds are an `int`.
+/// `struct timeval` from the host's, with SPARC's microseconds, which are an `int`.
 #[must_use]
 pub fn timeval_of_host(host: &[u8]) -> Vec<u8> {
     Fields::new().u64(host_u64(host, 0)).u32(host_u64(host, 8) as u32).u32(0).bytes()
@@ -183,7 +183,7 @@ pub fn rusage_of_host(host: &[u8]) -> Vec<u8> {
     guest
 }
 
-/// What `statx` says of a file, out of which the older structures are made.
+/// The answer of `statx`, from which the older structures are made.
 pub struct Stat<'a>(pub &'a [u8]);
 
 impl Stat<'_> {
@@ -199,25 +199,25 @@ impl Stat<'_> {
         u32::from(u16::from_ne_bytes([self.0[28], self.0[29]]))
     }
 
-    /// Whether it is a regular file.
+    /// True for a regular file.
     #[must_use]
     pub fn is_file(&self) -> bool {
         self.mode() & libc::S_IFMT == libc::S_IFREG
     }
 
-    /// Whether it is `/dev/zero`, a mapping of which is memory.
+    /// True for `/dev/zero`, a mapping of which is memory.
     #[must_use]
     pub fn is_zero_device(&self) -> bool {
         self.mode() & libc::S_IFMT == libc::S_IFCHR && (self.u32(128), self.u32(132)) == (1, 5)
     }
 
-    /// Its bytes.
+    /// The file's size in bytes.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.u64(40)
     }
 
-    /// A device's number as the kernel gives it to programs.
+    /// A device's number, as the kernel gives it to programs.
     fn device(&self, offset: usize) -> u64 {
         let (major, minor) = (u64::from(self.u32(offset)), u64::from(self.u32(offset + 4)));
         minor & 0xff | major << 8 | (minor & !0xff) << 12
@@ -278,14 +278,14 @@ pub fn swap_msqid(bytes: &mut [u8]) {
     swap(&mut bytes[IPC_PERM_BYTES..], MSQID_REST);
 }
 
-/// Where the two times and the number of semaphores are in the host's `struct semid64_ds`.
+/// The offsets of the two times and of the number of semaphores in the host's `struct semid64_ds`.
 const SEMID: [usize; 3] = [
     std::mem::offset_of!(libc::semid_ds, sem_otime),
     std::mem::offset_of!(libc::semid_ds, sem_ctime),
     std::mem::offset_of!(libc::semid_ds, sem_nsems),
 ];
 
-/// How many semaphores the host's `struct semid64_ds` names.
+/// The number of semaphores in the host's `struct semid64_ds`.
 #[must_use]
 pub fn semaphores(host: &[u8]) -> u64 {
     host_u64(host, SEMID[2])
@@ -303,7 +303,7 @@ pub fn semid_of_host(host: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The host's `struct semid64_ds`: what a program may set, which is all in its beginning.
+/// The host's `struct semid64_ds`, with the fields that a program may set, which are all in its beginning.
 #[must_use]
 pub fn semid_to_host(guest: &[u8]) -> [u8; std::mem::size_of::<libc::semid_ds>()] {
     let mut host = [0; std::mem::size_of::<libc::semid_ds>()];
@@ -312,7 +312,7 @@ pub fn semid_to_host(guest: &[u8]) -> [u8; std::mem::size_of::<libc::semid_ds>()
     host
 }
 
-/// Turns the entries of a directory over, as the host wrote them.
+/// Swaps the entries of a directory, as the host wrote them.
 pub fn dirents_of_host(bytes: &mut [u8]) {
     let mut rest = bytes;
     while rest.len() >= 19 {
@@ -323,18 +323,18 @@ pub fn dirents_of_host(bytes: &mut [u8]) {
     }
 }
 
-/// Where the terminal's control characters are on SPARC, in the order of the host's: VINTR, VQUIT, VERASE, VKILL, VEOF, VTIME,
-/// VMIN, VSWTC, VSTART, VSTOP, VSUSP, VEOL, VREPRINT, VDISCARD, VWERASE, VLNEXT, VEOL2. The two that count characters and
-/// time share places with VEOF and VEOL.
+/// The index on SPARC of each of the terminal's control characters, in the order of the host's: VINTR, VQUIT, VERASE,
+/// VKILL, VEOF, VTIME, VMIN, VSWTC, VSTART, VSTOP, VSUSP, VEOL, VREPRINT, VDISCARD, VWERASE, VLNEXT, VEOL2. VMIN and
+/// VTIME share places with VEOF and VEOL.
 const CONTROL: [usize; 17] = [0, 1, 2, 3, 4, 5, 4, 7, 8, 9, 10, 5, 12, 13, 14, 15, 6];
 
-/// Index, in the host's order, of the characters that share.
+/// The indices, in the host's order, of the characters that share places.
 const VEOF: usize = 4;
 const VTIME: usize = 5;
 const VMIN: usize = 6;
 const VEOL: usize = 11;
 
-/// `ICANON`, which says what the shared places hold.
+/// `ICANON`, which says which characters the shared places hold.
 const CANONICAL: u32 = 2;
 
 /// Bytes of `struct termios` on SPARC and on the host: four words, the line discipline, the control characters.
@@ -356,7 +356,7 @@ pub fn termios_of_host(host: &[u8]) -> Vec<u8> {
     guest
 }
 
-/// The host's `struct termios`; `before` is what it was, for what the other does not say.
+/// The host's `struct termios`; `before` is its former value, for fields that SPARC's structure does not give.
 #[must_use]
 pub fn termios_of_guest(guest: &[u8], before: &[u8]) -> Vec<u8> {
     let canonical = guest_u32(guest, 12) & CANONICAL != 0;

@@ -1,10 +1,12 @@
-//! A program's threads. Each is a thread of the host, so that numbers, masks, signals and futexes are the host kernel's; but one at a
-//! time has the turn, and with it all that they have together: memory, blocks, devices, what the kernel keeps of a process.
+//! A program's threads. Each is a thread of the host, so that numbers, masks, signals and futexes are the host
+//! kernel's. Only one at a time has the turn, and with it all that they share: memory, blocks, devices, the state
+//! that the kernel keeps of a process.
 //!
-//! A thread gives the turn away around each call that can wait, and after [`SLICE`] if another wants it; they get it in the order in which
-//! they asked. Who is back from a call before another came, and before that time is over, goes on: a call that does not wait costs
-//! nobody's turn. So a program sees its threads as if one processor ran them, and what one stores another sees at once. A program
-//! that never starts a second thread has no turn to give.
+//! A thread gives the turn away around each call that can wait, and after [`SLICE`] if another wants it; waiting
+//! threads get it in the order in which they asked. A thread that is back from a call within its slice, before
+//! another took the turn, goes on: a call that does not wait costs nobody's turn. So a program sees its threads as if
+//! one processor ran them, and each sees at once what another stores. A program that never starts a second thread has
+//! no turn to give.
 
 mod turns;
 
@@ -19,32 +21,32 @@ use crate::linux::kept::{Driver, Ended, Kept};
 
 pub(crate) use turns::Beginning;
 
-/// How long a thread has the turn that another wants.
+/// The time for which a thread keeps the turn while another wants it.
 const SLICE: Duration = Duration::from_millis(1);
 
-/// What threads have together, and who has the turn has in its place.
+/// All that threads share. The thread that has the turn has it in its own fields.
 pub(crate) struct Common {
     cpu: strand::Common,
     driver: Option<Box<dyn Driver>>,
     kept: Kept,
 }
 
-/// What one thread has of its own, beside its registers and signals.
+/// The state of one thread, beside its registers and signals.
 pub(crate) struct Thread {
-    /// Whether the process is over when it ends and all others did: the one that it began with.
+    /// True for the thread with which the process began: the process is over when it and all others have ended.
     pub is_first: bool,
-    /// What is cleared, and woken, when it ends.
+    /// The word that is cleared, and woken, when the thread ends.
     pub clear_tid: u64,
-    /// Its list of locks that others are told of when it ends.
+    /// The thread's list of locks, whose waiters are told when it ends.
     pub robust_list: u64,
-    /// How the process ended while this thread waited.
+    /// The end of the process, if it came while this thread waited.
     pub over: Option<Ended>,
-    /// What it waits by for its turn.
+    /// The bell that tells this thread of its turn.
     bell: Arc<Condvar>,
 }
 
 impl Thread {
-    /// The first of a process.
+    /// The first thread of a process.
     pub fn first() -> Thread {
         Thread { is_first: true, ..Thread::another(0) }
     }
@@ -54,31 +56,31 @@ impl Thread {
     }
 }
 
-/// The threads of a process that has several, or had.
+/// The threads of a process that has several, or had several.
 pub(crate) struct Threads {
     state: Mutex<State>,
-    /// Rung when one has left.
+    /// Rung when a thread has left.
     left: Condvar,
-    /// Stops the processor of who has the turn.
+    /// Stops the processor of the thread that has the turn.
     attention: Arc<AtomicBool>,
 }
 
 struct State {
-    /// None while somebody has the turn.
+    /// `None` while a thread has the turn.
     common: Option<Common>,
-    /// Who had it last, and since when.
+    /// The thread that had the turn last, and since when.
     holder: Option<Arc<Condvar>>,
     since: Instant,
-    /// Who waits for it, in order.
+    /// The threads that wait for the turn, in order.
     waiting: VecDeque<Arc<Condvar>>,
-    /// The host's numbers of those who have not left.
+    /// The host's numbers of the threads that have not left.
     members: Vec<i32>,
-    /// How the process ended, if it did.
+    /// The end of the process, once it has come.
     ended: Option<Ended>,
 }
 
 impl Threads {
-    /// The caller alone, who has the turn.
+    /// The state of a process whose only thread calls this, and has the turn.
     fn new(attention: &Arc<AtomicBool>) -> Threads {
         let state = State {
             common: None,
@@ -92,18 +94,19 @@ impl Threads {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing is done in between that could be left half done.
+        // No change of the state can be left half done by a panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives the turn to who has waited longest, if anybody does.
+    /// Gives the turn to the thread that has waited longest, if any waits.
     fn give(&self, common: Common) {
         let mut state = self.state();
         state.common = Some(common);
         state.ring();
     }
 
-    /// Waits for the turn; answers also how the process ended, if it did meanwhile. Who only was in a call goes on if it can.
+    /// Waits for the turn; answers also the end of the process, if it came meanwhile. A thread that only was in a
+    /// call goes on with its slice if it can.
     fn take(&self, bell: &Arc<Condvar>, goes_on: bool) -> (Common, Option<Ended>) {
         let mut state = self.state();
         let had_it = state.holder.as_ref().is_some_and(|holder| Arc::ptr_eq(holder, bell));
@@ -114,14 +117,14 @@ impl Threads {
                 state = self.queue(state, bell);
             }
             (state.holder, state.since) = (Some(Arc::clone(bell)), Instant::now());
-            // Who is next now begins to look at the time.
+            // The next thread now begins to measure the slice.
             state.ring();
         }
         let common = state.common.take().expect("who is first in the line takes it when it is there");
         (common, state.ended)
     }
 
-    /// Waits until the turn is there for the first in the line, and this is the caller, who then is in the line no more.
+    /// Waits until the turn is free and the caller is first in the line; then takes it out of the line.
     fn queue<'a>(&self, mut state: MutexGuard<'a, State>, bell: &Arc<Condvar>) -> MutexGuard<'a, State> {
         loop {
             let is_next = state.waiting.front().is_some_and(|next| Arc::ptr_eq(next, bell));
@@ -141,7 +144,7 @@ impl Threads {
         }
     }
 
-    /// Has the process be over, and all others leave what they wait for.
+    /// Ends the process, and interrupts the calls of all other threads.
     fn end(&self, ended: Ended) {
         let mut state = self.state();
         state.ended.get_or_insert(ended);
@@ -159,7 +162,7 @@ impl Threads {
         self.left.notify_all();
     }
 
-    /// Waits until all others have left; answers what was common, and how the process ended, if somebody said so.
+    /// Waits until all others have left; answers the common part, and the end of the process if a thread ended it.
     fn outlast(&self) -> (Common, Option<Ended>) {
         let mut state = self.state();
         loop {

@@ -2,10 +2,10 @@
 
 use std::ffi::c_long;
 
-/// How many bytes the kernel may touch at a pointer, and whether it writes them.
+/// The bytes that the kernel may touch at a pointer, and how.
 #[derive(Clone, Copy)]
 pub(super) enum Touch {
-    /// Up to a zero.
+    /// Reads up to a zero.
     Text,
     /// Reads as many as the argument of that index says.
     Reads(usize),
@@ -15,13 +15,13 @@ pub(super) enum Touch {
     ReadsBytes(u64),
     /// Writes that many.
     WritesBytes(u64),
-    /// Reads and writes so many for each of as many as the argument of that index says.
+    /// Reads and writes an array, of as many elements of that size as the argument of that index says.
     Each(usize, u64),
     /// Reads eight, and as many more as the argument of that index says.
     ReadsAfter(usize),
     /// Writes eight, and as many more as the argument of that index says.
     WritesAfter(usize),
-    /// Writes as many as the 32-bit number says to which the argument of that index points.
+    /// Writes as many as the 32-bit number says that the argument of that index points to.
     WritesCounted(usize),
 }
 use Touch::{Each, Reads, ReadsAfter, ReadsBytes, Text, Writes, WritesAfter, WritesBytes, WritesCounted};
@@ -82,7 +82,7 @@ numbers! {
     DUP = SYS_dup [];
     DUP3 = SYS_dup3 [];
     PIPE2 = SYS_pipe2 [0: WritesBytes(8)];
-    // With a number or a lock.
+    // FCNTL takes a number, a lock or an owner.
     FCNTL = SYS_fcntl [];
     FCNTL_LOCK = SYS_fcntl [2: WritesBytes(b::FLOCK as u64)];
     FCNTL_OWNER = SYS_fcntl [2: WritesBytes(8)];
@@ -100,7 +100,7 @@ numbers! {
     COPY_FILE_RANGE = SYS_copy_file_range [1: WritesBytes(8), 3: WritesBytes(8)];
     SPLICE = SYS_splice [1: WritesBytes(8), 3: WritesBytes(8)];
     TEE = SYS_tee [];
-    // With a number, none, or that many bytes at the third argument.
+    // IOCTL takes a number, nothing, or that many bytes at the third argument.
     IOCTL = SYS_ioctl [];
     IOCTL_INT = SYS_ioctl [2: WritesBytes(4)];
     IOCTL_WINSIZE = SYS_ioctl [2: WritesBytes(8)];
@@ -158,7 +158,7 @@ numbers! {
     NAME_TO_HANDLE = SYS_name_to_handle_at [1: Text, 2: WritesBytes(b::FILE_HANDLE as u64), 3: WritesBytes(8)];
     OPEN_BY_HANDLE = SYS_open_by_handle_at [1: ReadsBytes(b::FILE_HANDLE as u64)];
 
-    // Processes and who they are.
+    // Processes and their identity.
     GETPID = SYS_getpid [];
     GETPPID = SYS_getppid [];
     GETTID = SYS_gettid [];
@@ -201,17 +201,18 @@ numbers! {
     WAITID = SYS_waitid [2: WritesBytes(b::SIGINFO as u64), 4: WritesBytes(b::RUSAGE as u64)];
     PRLIMIT = SYS_prlimit64 [2: ReadsBytes(b::RLIMIT as u64), 3: WritesBytes(b::RLIMIT as u64)];
     GETRUSAGE = SYS_getrusage [1: WritesBytes(b::RUSAGE as u64)];
-    // Only with numbers as its arguments, and those that say nothing of memory.
+    // PRCTL is made only with numbers, and for requests that leave memory alone.
     PRCTL = SYS_prctl [];
     PRCTL_NAME = SYS_prctl [1: WritesBytes(16)];
     PERSONALITY = SYS_personality [];
     CAPGET = SYS_capget [0: WritesBytes(8), 1: WritesBytes(b::CAPABILITIES as u64)];
     CAPSET = SYS_capset [0: WritesBytes(8), 1: ReadsBytes(b::CAPABILITIES as u64)];
-    // With numbers, and with a place in an epoll.
+    // KCMP takes numbers, or a place in an epoll.
     KCMP = SYS_kcmp [];
     KCMP_EPOLL = SYS_kcmp [4: ReadsBytes(12)];
     SYSLOG = SYS_syslog [1: Writes(2)];
-    // The kernel compares, waits and wakes; it writes nothing. With a time, and with a second word to which waiters go over.
+    // FUTEX compares, waits and wakes; the kernel writes nothing. It takes a time, or a second word to which waiters
+    // move.
     FUTEX = SYS_futex [0: ReadsBytes(4), 3: ReadsBytes(b::TIMESPEC as u64)];
     FUTEX_REQUEUE = SYS_futex [0: ReadsBytes(4), 4: ReadsBytes(4)];
     SYSINFO = SYS_sysinfo [0: WritesBytes(b::SYSINFO as u64)];
@@ -250,7 +251,7 @@ numbers! {
 
     // Waiting for descriptors.
     PPOLL = SYS_ppoll [0: Each(1, b::POLLFD as u64), 2: WritesBytes(b::TIMESPEC as u64), 3: Reads(4)];
-    // The sixth argument is two words: a pointer and a length, which `pselect` below builds.
+    // The sixth argument is two words, a pointer and a length, which `pselect` in the parent builds.
     PSELECT = SYS_pselect6 [
         1: WritesBytes(b::FD_SET as u64), 2: WritesBytes(b::FD_SET as u64), 3: WritesBytes(b::FD_SET as u64),
         4: WritesBytes(b::TIMESPEC as u64)
@@ -264,7 +265,7 @@ numbers! {
     SHMCTL = SYS_shmctl [2: WritesBytes(b::SHMID as u64)];
     SEMGET = SYS_semget [];
     SEMTIMEDOP = SYS_semtimedop [1: Each(2, 6), 3: ReadsBytes(b::TIMESPEC as u64)];
-    // With a number; with a structure; with all values of a set.
+    // SEMCTL takes a number, a structure, or all values of a set.
     SEMCTL = SYS_semctl [];
     SEMCTL_SET = SYS_semctl [3: WritesBytes(b::SEMID as u64)];
     SEMCTL_ALL = SYS_semctl [3: WritesBytes(b::SEMAPHORES as u64)];

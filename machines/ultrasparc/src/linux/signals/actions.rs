@@ -1,11 +1,11 @@
-//! The account of a program's signals: what it does about each, what a thread blocks, and its alternate stack.
+//! The account of a program's signals: its action on each, the signals that a thread blocks, and its alternate stack.
 
 use super::{SIGKILL, SIGNALS, SIGSTOP, mask_of_host, mask_to_host, to_host};
 use crate::linux::errno::Errno;
 use crate::linux::host::{self, Disposition};
 use crate::linux::structures::{Fields, guest_u32, guest_u64};
 
-/// Handlers that are none.
+/// Values of a handler that are no addresses.
 pub(super) const SIG_DFL: u64 = 0;
 pub(super) const SIG_IGN: u64 = 1;
 
@@ -24,10 +24,10 @@ pub(super) mod sa {
 const SS_ONSTACK: u32 = 1;
 const SS_DISABLE: u32 = 2;
 
-/// What an alternate stack has at least.
+/// The least length of an alternate stack.
 const MINSIGSTKSZ: u64 = 4096;
 
-/// What a program does about a signal.
+/// A program's action on a signal.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Action {
     pub handler: u64,
@@ -36,33 +36,34 @@ pub(super) struct Action {
     pub mask: u64,
 }
 
-/// Where handlers run that want a stack of their own.
+/// The alternate stack, for handlers that ask for it.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Stack {
     pub start: u64,
     pub length: u64,
 }
 
-/// What a program does about each signal.
+/// A program's action on each signal.
 #[derive(Default)]
 pub(crate) struct Actions {
-    /// By SPARC's numbers; the first is none.
+    /// Indexed by SPARC's numbers, so the first is unused.
     pub(super) actions: Vec<Action>,
-    /// Whether signals that end the program are caught: see [`Actions::witness`].
+    /// True if signals that end the program are caught: see [`Actions::witness`].
     witnessed: bool,
 }
 
-/// What the kernel keeps of a thread's signals.
+/// State that the kernel keeps of a thread's signals.
 pub struct Signals {
     /// The blocked signals, by SPARC's numbers: bit 0 is signal 1.
     pub(crate) mask: u64,
-    /// What is blocked again after the handler of a signal that was waited for.
+    /// The mask that is restored after the handler of a signal that was waited for.
     pub(super) saved: Option<u64>,
     pub(super) stack: Stack,
 }
 
-/// Whether a signal ends a program that does nothing about it. Those of faults are not among them but for SIGBUS, which the host
-/// makes of a file's end: of the program's others they are made here, and this process's own are not to be caught.
+/// True if a signal ends a program that has no handler for it. The signals of faults are left out: the program's are
+/// made here, and this process's own must not be caught. SIGBUS is among them, because the host raises it at a file's
+/// end.
 fn ends(number: u64) -> bool {
     use libc::{
         SIGABRT, SIGALRM, SIGBUS, SIGHUP, SIGINT, SIGPIPE, SIGPROF, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
@@ -75,7 +76,7 @@ fn ends(number: u64) -> bool {
 }
 
 impl Actions {
-    /// As this process has them: what it ignores, the program does too.
+    /// The actions that this process inherited: signals that it ignores, the program ignores too.
     #[must_use]
     pub fn inherited() -> Actions {
         let mut actions = vec![Action::default(); SIGNALS as usize + 1];
@@ -93,19 +94,19 @@ impl Actions {
         for number in 1..=SIGNALS {
             let handler = self.actions[number as usize].handler;
             if handler == SIG_DFL && ends(number) {
-                // It could be caught by the program, too.
+                // The program could catch it, so this can't fail.
                 let _ = host::dispose(to_host(number), self.disposition(number, handler), 0);
             }
         }
     }
 
-    /// Whether a signal that came ends the program, and this process was to see it.
+    /// True if a caught signal ends the program, and this process was to witness it.
     pub(super) fn is_end(&self, number: u8) -> bool {
         let handler = self.actions[usize::from(number)].handler;
         handler == SIG_DFL && self.disposition(number.into(), handler) == Disposition::Catch
     }
 
-    /// What the host does with a signal that the program does that with.
+    /// The host's disposition for a handler of the program.
     pub(super) fn disposition(&self, number: u64, handler: u64) -> Disposition {
         match handler {
             SIG_DFL if self.witnessed && ends(number) => Disposition::Catch,
@@ -117,35 +118,35 @@ impl Actions {
 }
 
 impl Signals {
-    /// As this process has them: what it blocks, the program does too.
+    /// The mask that this process inherited: signals that it blocks, the program blocks too.
     #[must_use]
     pub fn inherited() -> Signals {
         Signals { mask: mask_of_host(host::mask()), saved: None, stack: Stack::default() }
     }
 
-    /// Those of a thread that this one starts.
+    /// The signals of a thread that this one starts.
     pub(crate) fn of_thread(&self) -> Signals {
         Signals { mask: self.mask, saved: None, stack: Stack::default() }
     }
 
-    /// Sets what is blocked, here and in the host.
+    /// Sets the blocked signals, here and in the host.
     pub(crate) fn set_mask(&mut self, mask: u64) {
         self.mask = mask & !(1 << (SIGKILL - 1) | 1 << (SIGSTOP - 1));
         host::set_mask(mask_to_host(self.mask));
     }
 
-    /// Blocks other signals only until one came that was waited for: what was blocked before is again after its handler.
+    /// Replaces the mask until a signal has come that was waited for. The former mask is restored after its handler.
     pub(crate) fn suspended(&mut self, mask: u64) {
         self.saved = Some(self.mask);
         self.mask = mask & !(1 << (SIGKILL - 1) | 1 << (SIGSTOP - 1));
     }
 
-    /// Whether an address lies on the alternate stack.
+    /// True if an address lies on the alternate stack.
     pub(super) fn is_on_stack(&self, pointer: u64) -> bool {
         self.stack.length != 0 && pointer.wrapping_sub(self.stack.start) < self.stack.length
     }
 
-    /// `stack_t` as it is.
+    /// The current `stack_t`.
     pub(super) fn stack_bytes(&self, pointer: u64) -> Vec<u8> {
         let flags = match self.stack.length {
             0 => SS_DISABLE,

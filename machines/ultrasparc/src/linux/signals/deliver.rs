@@ -1,4 +1,4 @@
-//! The calls about signals, and the delivery of those that came.
+//! The calls about signals, and the delivery of caught ones.
 
 use super::actions::{Action, SIG_DFL, SIG_IGN, sa};
 use super::fault::Signal;
@@ -11,7 +11,7 @@ use crate::linux::process::Process;
 use crate::linux::structures::{Fields, guest_u64, host_u32};
 
 impl Process {
-    /// `rt_sigaction`.
+    /// Serves `rt_sigaction`.
     pub(crate) fn set_action(&mut self, a: &[u64; 6]) -> Result<u64, Errno> {
         let [number, new, old, restorer, size, _] = *a;
         let kept = number == u64::from(SIGKILL) || number == u64::from(SIGSTOP);
@@ -37,16 +37,17 @@ impl Process {
         Ok(0)
     }
 
-    /// Has the host do again what the program does about two signals that its C library takes for itself with the first thread.
+    /// Sets the host's dispositions again of the two signals that its C library takes for itself with the first
+    /// thread.
     pub(crate) fn renew_actions(&self) {
         for number in [32, 33] {
             let handler = self.kept.actions.actions[number as usize].handler;
-            // It could be set before.
+            // The disposition could be set before, so this can't fail.
             let _ = host::dispose(to_host(number), self.kept.actions.disposition(number, handler), 0);
         }
     }
 
-    /// `rt_sigprocmask`.
+    /// Serves `rt_sigprocmask`.
     pub(crate) fn change_mask(&mut self, a: &[u64; 6]) -> Result<u64, Errno> {
         const BLOCK: u64 = 1;
         const UNBLOCK: u64 = 2;
@@ -69,7 +70,7 @@ impl Process {
         Ok(0)
     }
 
-    /// `sigaltstack`.
+    /// Serves `sigaltstack`.
     pub(crate) fn change_stack(&mut self, a: &[u64; 6]) -> Result<u64, Errno> {
         let [new, old, ..] = *a;
         let pointer = self.cpu.r[14].wrapping_add(BIAS);
@@ -85,14 +86,14 @@ impl Process {
         Ok(0)
     }
 
-    /// Whether the call that the caught signal interrupted is made once more after its handler.
+    /// True if the call that the caught signal interrupted is made once more after its handler.
     pub(crate) fn restarts_after_caught(&self) -> bool {
         let Some(number) = host::caught_number() else { return false };
         let action = self.kept.actions.actions[usize::from(of_host(number))];
         action.flags & sa::RESTART != 0
     }
 
-    /// Delivers what was caught, until nothing is.
+    /// Delivers caught signals until there are none.
     pub(crate) fn deliver(&mut self) -> Option<Ended> {
         self.cpu.attention.store(false, std::sync::atomic::Ordering::SeqCst);
         while let Some(caught) = host::take() {
@@ -107,7 +108,7 @@ impl Process {
             } else if !blocked && !handled && self.kept.actions.is_end(number) {
                 return Some(Ended::Killed(to_host(number.into())));
             } else {
-                // The program blocked it meanwhile, or handles it no more: the host's kernel has it once more.
+                // The program has blocked it meanwhile, or handles it no more, so the host's kernel gets it back.
                 host::send_again(&caught);
             }
             host::set_mask(mask_to_host(self.signals.mask));
@@ -115,7 +116,7 @@ impl Process {
         None
     }
 
-    /// A signal of the program's own making: its handler runs, or the program ends.
+    /// Delivers a signal of the program's own making: its handler runs, or the program ends.
     pub(crate) fn fault(&mut self, signal: Signal) -> Option<Ended> {
         let number = signal.number;
         let blocked = self.signals.mask >> (number - 1) & 1 != 0;
@@ -138,7 +139,7 @@ impl Process {
         self.signals.set_mask(self.signals.mask | action.mask | own);
         if action.flags & sa::RESETHAND != 0 {
             self.kept.actions.actions[number].handler = SIG_DFL;
-            // It could be caught, so it can be left to the kernel.
+            // The signal could be caught, so it can be given its default again.
             let number = number as u64;
             let _ = host::dispose(to_host(number), self.kept.actions.disposition(number, SIG_DFL), 0);
         }

@@ -1,4 +1,4 @@
-//! The signals of a program's own making: what each trap that stops it becomes.
+//! The signals of a program's own making: the signal of each trap that stops it.
 
 use super::{SIGBUS, SIGEMT, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
 use crate::cpu::{Cpu, Trap};
@@ -17,7 +17,7 @@ pub(super) fn about(number: u8, code: u32, address: u64) -> Signal {
     Signal { number, information }
 }
 
-/// The signal for what stopped a program, if it did not do so by a system call.
+/// The signal of a trap; `None` for traps that are no fault, such as system calls.
 pub fn of_trap(cpu: &Cpu, trap: Trap) -> Option<Signal> {
     const ILL_ILLOPC: u32 = 1;
     const ILL_PRVOPC: u32 = 5;
@@ -54,7 +54,7 @@ fn float_code(fsr: u64) -> u32 {
     if fsr >> 14 & 7 != IEEE {
         return FPE_FLTUNK;
     }
-    // Invalid, overflow, underflow, division, inexact: `cexc` from its highest bit.
+    // The bits of `cexc` from the highest: invalid, overflow, underflow, division, inexact.
     let codes = [(0x10, 7), (0x08, 4), (0x04, 5), (0x02, 3), (0x01, 6)];
     codes.into_iter().find(|(bit, _)| fsr & bit != 0).map_or(FPE_FLTUNK, |(_, code)| code)
 }

@@ -10,18 +10,18 @@ use crate::linux::kept::{After, Ended, Left};
 use crate::linux::process::Process;
 use crate::linux::structures::{Fields, guest_u32, guest_u64};
 
-/// `si_code` where there is no information.
+/// `si_code` of a signal without information.
 const SI_NOINFO: u32 = 32767;
 
 /// `PSTATE` of a program, in bits 19:8 of `TSTATE`: interrupts (IE) and floating point (PEF) enabled.
 const TSTATE: u64 = 0x12 << 8;
 
-/// In `pt_regs`, beside the type of the trap.
+/// The magic number in `pt_regs`, beside the type of the trap.
 const PT_REGS_MAGIC: u32 = 0x57ac_6c00;
 
 /// Offsets in `struct rt_signal_frame`.
 mod frame {
-    /// Register save area and the rest of a stack frame.
+    /// The register save area and the rest of a stack frame come before it.
     pub const INFO: u64 = 192;
     /// `pt_regs`: sixteen registers, then tstate, tpc, tnpc, y and a magic number.
     pub const REGISTERS: u64 = INFO + 128;
@@ -41,7 +41,7 @@ mod context {
     pub const REGISTERS: u64 = 32;
     pub const FRAME_POINTER: u64 = REGISTERS + 19 * 8;
     pub const RETURN: u64 = FRAME_POINTER + 8;
-    /// The registers, fsr, fprs, gsr, a queue, and bytes of which the third says whether they count.
+    /// The registers, fsr, fprs, gsr, a queue, and bytes of which the third says if the registers are valid.
     pub const FLOAT: u64 = 0xd0;
     pub const FLOAT_ENABLED: u64 = FLOAT + 256 + 4 * 8 + 2;
     pub const BYTES: u64 = 0x200;
@@ -52,8 +52,8 @@ impl Process {
     pub(super) fn push_frame(&mut self, signal: &Signal, action: Action) -> Result<(), Errno> {
         let kept = self.spill_window().is_ok();
         if !kept {
-            // The stack has ended. Its handler, on a stack of its own, can go elsewhere, but back to the frames that were
-            // not written it can't.
+            // The stack has ended. A handler on a stack of its own can jump elsewhere, but it can't return to the
+            // frames that were not written.
             let windows = &mut self.cpu.windows;
             (windows.cansave, windows.canrestore) = (windows.cansave + windows.canrestore, 0);
         }
@@ -93,7 +93,7 @@ impl Process {
         Ok(())
     }
 
-    /// `pt_regs`.
+    /// Makes `pt_regs`.
     fn registers(&self) -> Vec<u8> {
         let cpu = &self.cpu;
         let fields = cpu.r[..16].iter().fold(Fields::new(), |fields, word| fields.u64(*word));
@@ -101,14 +101,14 @@ impl Process {
         fields.u32(PT_REGS_MAGIC).bytes()
     }
 
-    /// `__siginfo_fpu_t`.
+    /// Makes `__siginfo_fpu_t`.
     fn float_registers(&self) -> Vec<u8> {
         let cpu = &self.cpu;
         let fields = cpu.d.iter().fold(Fields::new(), |fields, word| fields.u64(*word));
         fields.u64(cpu.fsr).u64(cpu.gsr).u64(cpu.fprs).bytes()
     }
 
-    /// `rt_sigreturn`: the registers are those that the frame says, which a handler may have changed.
+    /// Serves `rt_sigreturn`: the registers come from the frame, which a handler may have changed.
     pub(crate) fn leave_handler(&mut self) -> Result<u64, Errno> {
         self.after = After::Keep;
         if self.restore_frame().is_err() {
@@ -144,17 +144,17 @@ impl Process {
         self.cpu.jump_pair(pc, npc);
         let frame = match guest_u64(&bytes, frame::WINDOWS as usize) {
             0 => self.cpu.r[14].wrapping_add(BIAS),
-            // It could not be written to its own.
+            // The window could not be written to its own frame.
             _ => place,
         };
         self.fill_window(frame)?;
-        // The kernel leaves a wrong stack as it is.
+        // The kernel ignores an invalid stack, too.
         let _ = self.signals.set_stack(&bytes[frame::STACK as usize..]);
         self.signals.set_mask(guest_u64(&bytes, frame::MASK as usize));
         Ok(())
     }
 
-    /// Reads the current window's locals and ins from a frame, as the kernel does when it goes back to a program whose
+    /// Reads the current window's locals and ins from a frame, as the kernel does when it returns to a program whose
     /// windows it wrote there.
     fn fill_window(&mut self, frame: u64) -> Result<(), Errno> {
         let bytes = self.bytes(frame, 128)?.to_vec();
@@ -172,7 +172,7 @@ impl Process {
         Ok(self.cpu.memory.write(frame, &window.bytes())?)
     }
 
-    /// `ta 0x6e`: the registers and the mask into a `struct ucontext`.
+    /// Serves `ta 0x6e`: writes the registers and the mask into a `struct ucontext`.
     pub(crate) fn get_context(&mut self) -> Option<Ended> {
         let place = self.cpu.r[8];
         let saved = self.spill_window().and_then(|()| {
@@ -191,7 +191,7 @@ impl Process {
         }
     }
 
-    /// `ta 0x6f`: goes on as a `struct ucontext` says; with its mask if %o1 is not zero.
+    /// Serves `ta 0x6f`: goes on as a `struct ucontext` says, with its mask if %o1 is not zero.
     pub(crate) fn set_context(&mut self) -> Option<Ended> {
         let place = self.cpu.r[8];
         match self.restore_context(place) {
@@ -239,7 +239,7 @@ fn tstate(cpu: &Cpu) -> u64 {
     u64::from(cpu.ccr()) << 32 | u64::from(cpu.asi) << 24 | TSTATE
 }
 
-/// A program changes the condition codes and the ASI, and nothing else.
+/// Sets the condition codes and the ASI from `TSTATE`, all of it that a program may change.
 fn set_tstate(cpu: &mut Cpu, tstate: u64) {
     cpu.set_ccr((tstate >> 32) as u8);
     cpu.asi = (tstate >> 24) as u8;

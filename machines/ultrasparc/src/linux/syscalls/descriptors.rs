@@ -69,7 +69,7 @@ pub(super) fn words(a: &[u64; 6]) -> [host::Argument<'static>; 6] {
     a.map(host::Argument::Word)
 }
 
-/// The host's flags for a new descriptor; `kept` are bits that mean the same everywhere.
+/// The host's flags for a new descriptor; `kept` are bits that have the same meaning everywhere.
 pub(super) fn descriptor_flags(sparc: u64, kept: u64) -> Result<i32, Errno> {
     let (flags, left) = flags::of_sparc(DESCRIPTOR, sparc & !kept);
     if left != 0 { Err(Errno(libc::EINVAL)) } else { Ok(flags | (sparc & kept) as i32) }
@@ -171,7 +171,8 @@ fn writev(p: &mut Process, a: &[u64; 6], offset: Option<u64>) -> Answer {
     })
 }
 
-/// Into a pipe the program's own pages, out of one a copy: the end says which.
+/// Serves `vmsplice`, which takes the program's own pages into a pipe, and copies out of one. The end of the pipe
+/// says which.
 fn vmsplice(p: &mut Process, a: &[u64; 6]) -> Answer {
     let [fd, vector, count, flags, ..] = *a;
     let pieces = pieces(p, vector, count)?;
@@ -199,14 +200,14 @@ fn dup3(from: u64, to: u64, flags: u64) -> Answer {
     host::call(host::DUP3, [int(from).into(), int(to).into(), descriptor_flags(flags, 0)?.into()])
 }
 
-/// Two descriptors of a new pipe.
+/// Makes a pipe: its two descriptors.
 fn new_pipe(flags: i32) -> Result<[u32; 2], Errno> {
     let mut pair = [0; 8];
     host::call(host::PIPE2, [pair.as_mut_slice().into(), flags.into()])?;
     Ok([s::host_u32(&pair, 0), s::host_u32(&pair, 4)])
 }
 
-/// The second descriptor is in %o1.
+/// Serves `pipe`, whose second descriptor is in %o1.
 fn pipe(p: &mut Process, _: &[u64; 6]) -> Answer {
     let [read, write] = new_pipe(0)?;
     p.cpu.r[9] = write.into();
@@ -247,7 +248,7 @@ fn fcntl(p: &mut Process, a: &[u64; 6]) -> Answer {
     }
 }
 
-/// `struct flock`: SPARC numbers the kinds of lock from one.
+/// Serves calls with `struct flock`: SPARC numbers the kinds of lock from one.
 fn lock(p: &mut Process, fd: u64, command: i32, address: u64) -> Answer {
     let mut lock = p.bytes(address, bytes::FLOCK as u64)?.to_vec();
     s::swap(&mut lock, s::FLOCK);
@@ -265,7 +266,7 @@ fn lock(p: &mut Process, fd: u64, command: i32, address: u64) -> Answer {
     Ok(done)
 }
 
-/// `struct f_owner_ex`.
+/// Serves calls with `struct f_owner_ex`.
 fn owner(p: &mut Process, fd: u64, command: i32, address: u64) -> Answer {
     let mut owner = p.bytes(address, 8)?.to_vec();
     s::swap(&mut owner, s::TWO_INTS);

@@ -1,4 +1,4 @@
-//! Calls on paths: opening, what files are, names, directories.
+//! Calls on paths: opening, status, names, directories.
 
 use std::ffi::CString;
 
@@ -9,7 +9,7 @@ use crate::linux::process::Process;
 use crate::linux::structures::{self as s, Stat, guest_u64};
 use crate::linux::syscalls::{Answer, Call, call, int};
 
-/// The current directory in the place of a descriptor.
+/// The current directory, in place of a descriptor.
 const AT_FDCWD: u64 = libc::AT_FDCWD as i64 as u64;
 const AT_EMPTY_PATH: u64 = libc::AT_EMPTY_PATH as u64;
 const AT_SYMLINK_NOFOLLOW: u64 = libc::AT_SYMLINK_NOFOLLOW as u64;
@@ -129,7 +129,7 @@ pub(super) const CALLS: &[Call] = &[
 /// Bytes of a handle's head: its length and its type.
 const HANDLE_HEAD: usize = 8;
 
-/// A handle of a program's, as the host has it: only its head is numbers.
+/// The host's form of a program's handle, in which only the head is numbers.
 fn handle(p: &Process, address: u64) -> Result<[u8; bytes::FILE_HANDLE], Errno> {
     let head = p.bytes(address, HANDLE_HEAD as u64)?;
     let length = s::guest_u32(head, 0) as usize;
@@ -144,7 +144,7 @@ fn handle(p: &Process, address: u64) -> Result<[u8; bytes::FILE_HANDLE], Errno> 
 }
 
 fn name_to_handle(p: &mut Process, a: &[u64; 6]) -> Answer {
-    // Numbers of mounts are an `int` here, as the libraries of this machine have them.
+    // Numbers of mounts are an `int` here, as this machine's libraries have them.
     const MNT_ID_UNIQUE: u64 = 1;
     if a[4] & MNT_ID_UNIQUE != 0 {
         return Err(Errno(libc::EINVAL));
@@ -160,7 +160,7 @@ fn name_to_handle(p: &mut Process, a: &[u64; 6]) -> Answer {
             int(a[4]).into(),
         ],
     );
-    // One that is too long has its length told.
+    // A handle that is too long has its length reported.
     let used = match answer {
         Ok(_) => HANDLE_HEAD + s::host_u32(&handle, 0) as usize,
         Err(Errno(libc::EOVERFLOW)) => 4,
@@ -185,27 +185,27 @@ fn put(p: &mut Process, address: u64, bytes: Vec<u8>) -> Answer {
     Ok(0)
 }
 
-/// Whether a path is that of the running program.
+/// True if a path is that of the running program.
 fn is_self(path: &CString) -> bool {
     let own = format!("/proc/{}/exe", rustix::process::getpid().as_raw_pid());
     path.as_bytes() == b"/proc/self/exe" || path.as_bytes() == own.as_bytes()
 }
 
 fn open(p: &mut Process, at: u64, path: u64, sparc: u64, mode: u64) -> Answer {
-    // Bits that mean nothing are left out, as the kernel does.
+    // Bits without a meaning are left out, as the kernel does.
     let (flags, _) = flags::of_sparc(OPEN, sparc & 0xffff_ffff & !O_LARGEFILE);
     let path = if flags & libc::O_CREAT != 0 { p.text(path)? } else { p.path(path)? };
     let path = if is_self(&path) { own_file(p)? } else { path };
     p.wait(|| host::call(host::OPENAT, [int(at).into(), (&path).into(), flags.into(), mode.into()]))
 }
 
-/// The program's own file, for which `/proc` has the emulator's.
+/// The program's own file, in place of the emulator's, which `/proc` has.
 fn own_file(p: &Process) -> Result<CString, Errno> {
     let bytes = p.file.as_os_str().as_encoded_bytes().to_vec();
     CString::new(bytes).map_err(|_| Errno(libc::ENOENT))
 }
 
-/// What the host says of a path.
+/// The host's answer about a path.
 fn stat(p: &mut Process, at: u64, path: u64, flags: u64) -> Result<[u8; bytes::STATX], Errno> {
     let path = p.path(path)?;
     let follows = flags & AT_SYMLINK_NOFOLLOW == 0;
@@ -249,19 +249,19 @@ fn readlink(p: &mut Process, at: u64, path: u64, to: u64, length: u64) -> Answer
     host::call(host::READLINK, [int(at).into(), (&path).into(), (&to).into(), to.length().into()])
 }
 
-/// A call on one path, with up to two numbers.
+/// Makes a call on one path, with up to two numbers.
 fn one(p: &mut Process, number: Number, at: u64, path: u64, rest: [u64; 2]) -> Answer {
     let path = p.text(path)?;
     host::call(number, [int(at).into(), (&path).into(), rest[0].into(), rest[1].into()])
 }
 
-/// A call on a path without a directory beside it.
+/// Makes a call on a path without a directory beside it.
 fn alone(p: &mut Process, number: Number, path: u64) -> Answer {
     let path = p.text(path)?;
     host::call(number, [(&path).into()])
 }
 
-/// A call on two paths.
+/// Makes a call on two paths.
 fn two(p: &mut Process, number: Number, at: u64, from: u64, to_at: u64, to: u64, flags: u64) -> Answer {
     let (from, to) = (p.text(from)?, p.text(to)?);
     host::call(number, [int(at).into(), (&from).into(), int(to_at).into(), (&to).into(), flags.into()])

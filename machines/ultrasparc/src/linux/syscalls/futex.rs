@@ -1,4 +1,5 @@
-//! Futexes: the host's. A word of the program's lies in memory as it has it, so what it is compared with is turned over.
+//! Futexes are the host's. A word lies in the program's memory big-endian, so the value that it is compared with is
+//! swapped.
 
 use crate::linux::errno::{Errno, RESTART};
 use crate::linux::host;
@@ -24,7 +25,7 @@ pub(super) const CALLS: &[Call] = &[
     }),
 ];
 
-/// What is done with a word.
+/// Operations on a word.
 mod operation {
     pub const WAIT: u64 = 0;
     pub const WAKE: u64 = 1;
@@ -33,19 +34,21 @@ mod operation {
     pub const WAKE_OP: u64 = 5;
     pub const WAIT_BITSET: u64 = 9;
     pub const WAKE_BITSET: u64 = 10;
-    /// What of the argument they are: the rest says whether others than threads have the word, and which clock it is.
+    /// The operation's bits in the argument. The others say if the word is private to the process, and which clock is
+    /// used.
     pub const ALL: u64 = 0x7f;
 }
 
-/// `struct robust_list_head`: the first lock, where a lock's word lies beside it, and the lock that is being taken or given back.
+/// `struct robust_list_head`: the first lock, the offset of a lock's word, and the lock that is just being taken or
+/// released.
 const HEAD_BYTES: u64 = 24;
 
-/// In a lock's word: who has it, that it died, that others wait.
+/// Fields of a lock's word: its owner, that the owner died, that others wait.
 const OWNER: u32 = 0x3fff_ffff;
 const OWNER_DIED: u32 = 0x4000_0000;
 const WAITERS: u32 = 0x8000_0000;
 
-/// More locks than a thread has.
+/// More locks than any thread has.
 const LIST_LIMIT: usize = 2048;
 
 fn futex(p: &mut Process, a: &[u64; 6]) -> Answer {
@@ -59,7 +62,7 @@ fn futex(p: &mut Process, a: &[u64; 6]) -> Answer {
     }
 }
 
-/// A number of 32 bits as it lies in the program's memory.
+/// A 32-bit number as it lies in the program's memory.
 fn word(value: u64) -> u64 {
     u64::from((value as u32).to_be())
 }
@@ -86,13 +89,13 @@ fn wait(p: &mut Process, a: &[u64; 6], flags: u64) -> Answer {
         )
     });
     match answer {
-        // Without a time it is made once more, as a call of its kind that reads is.
+        // Without a time the call is made once more after the handler, like a read that waits.
         Err(Errno(libc::EINTR)) if a[3] == 0 && p.restarts_after_caught() => Err(RESTART),
         answer => answer,
     }
 }
 
-/// Wakes so many who wait at a word.
+/// Wakes up to `count` threads that wait at a word.
 fn wake(p: &mut Process, address: u64, flags: u64, count: u64, bits: u64) -> Answer {
     aligned(address)?;
     let place = p.region(address, 4, Access::Read)?;
@@ -100,7 +103,7 @@ fn wake(p: &mut Process, address: u64, flags: u64, count: u64, bits: u64) -> Ans
     host::call(host::FUTEX, [(&place).into(), flags.into(), count.into(), 0.into(), 0.into(), bits.into()])
 }
 
-/// Wakes some of those who wait at a word, and has others wait at another.
+/// Wakes some of the threads that wait at a word, and moves others to another word.
 fn requeue(p: &mut Process, a: &[u64; 6], flags: u64) -> Answer {
     aligned(a[0] | a[4])?;
     let (from, to) = (p.region(a[0], 4, Access::Read)?, p.region(a[4], 4, Access::Read)?);
@@ -111,7 +114,8 @@ fn requeue(p: &mut Process, a: &[u64; 6], flags: u64) -> Answer {
     )
 }
 
-/// Changes the second word, wakes at the first, and at the second if it was what the last argument says.
+/// Changes the second word; wakes at the first, and at the second if its old value passes the test in the last
+/// argument.
 fn change_and_wake(p: &mut Process, a: &[u64; 6], flags: u64) -> Answer {
     let signed = |shift: u32| ((a[5] as u32) << (20 - shift)) as i32 >> 20;
     let [how, compares] = [a[5] >> 28 & 15, a[5] >> 24 & 15];
@@ -148,16 +152,17 @@ fn change_and_wake(p: &mut Process, a: &[u64; 6], flags: u64) -> Answer {
 }
 
 impl Process {
-    /// What Linux does at a thread's end: who waits for its locks is told that it died, and who waits for it that it is gone.
+    /// Does what Linux does at a thread's end: tells those who wait for its locks that it died, and those who wait
+    /// for it that it is gone.
     pub(crate) fn release(&mut self, left: Left) {
         let head = std::mem::take(&mut self.thread.robust_list);
         if head != 0 {
-            // A list that is wrong is left where it is.
+            // A broken list is left where it breaks.
             let _ = release_locks(self, head);
         }
         let clear = std::mem::take(&mut self.thread.clear_tid);
         if clear != 0 && self.threads.is_some() && matches!(left, Left::Thread(_)) {
-            // Where there is no such word nobody waits.
+            // Nobody waits at an address without memory.
             let _ =
                 self.put(clear, &[0; 4]).and_then(|()| wake(self, clear, operation::WAKE, 1, 0).map(|_| ()));
         }
@@ -167,7 +172,7 @@ impl Process {
 fn release_locks(p: &mut Process, head: u64) -> Result<(), Errno> {
     let bytes = p.bytes(head, HEAD_BYTES)?;
     let [mut entry, offset, pending] = [0, 8, 16].map(|at| guest_u64(bytes, at));
-    // The lowest bit marks a kind that there is none of here.
+    // The lowest bit marks a kind of lock that does not exist here.
     let lock = |entry: u64| (entry & !1).wrapping_add(offset);
     for _ in 0..LIST_LIMIT {
         if entry & !1 == head {

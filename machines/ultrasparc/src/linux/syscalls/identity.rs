@@ -1,4 +1,4 @@
-//! Calls about who a process is: its numbers, users, groups, sessions and priorities.
+//! Calls about a process's identity: its numbers, users, groups, sessions and priorities.
 
 use crate::linux::host;
 use crate::linux::process::Process;
@@ -101,7 +101,7 @@ fn setgroups(p: &mut Process, a: &[u64; 6]) -> Answer {
     host::call(host::SETGROUPS, [a[0].into(), groups.as_mut_slice().into()])
 }
 
-/// What the host's library makes out of two calls.
+/// Serves `nice`, which the host's library makes of two calls.
 fn nice(_: &mut Process, a: &[u64; 6]) -> Answer {
     // The kernel answers 20 less the priority, so that no answer is negative.
     let now = 20 - host::call(host::GETPRIORITY, [0.into(), 0.into()])? as i64;
@@ -109,7 +109,7 @@ fn nice(_: &mut Process, a: &[u64; 6]) -> Answer {
     host::call(host::SETPRIORITY, [0.into(), 0.into(), (wanted as u64).into()])
 }
 
-/// A set of processors is words of 64 bits.
+/// Serves `sched_getaffinity`, whose set of processors is words of 64 bits.
 fn getaffinity(p: &mut Process, a: &[u64; 6]) -> Answer {
     let length = a[1] & !7;
     let set = p.bytes_mut(a[2], length)?;

@@ -20,16 +20,17 @@ pub(super) const CALLS: &[Call] = &[
     call(402, "msgctl", "dxp", |p, a| control_queue(p, a[0], a[1], a[2])),
 ];
 
-/// That structures are those of today, which `ipc` takes for granted.
+/// Asks for today's structures, which `ipc` takes for granted.
 const IPC_64: u64 = 0x100;
 
-/// The most semaphores that one call changes, and more than any kernel permits.
+/// The most semaphores that one call changes; no kernel permits more.
 const SEMOPM: u64 = 65536;
 
-/// More than any message has.
+/// More bytes than any message has.
 const MESSAGE: u64 = 16 << 20;
 
-/// Which call, then what is the same for most: an identity, two numbers, a pointer, one more number.
+/// Serves `ipc`: the number of the call, then an identity, two numbers, a pointer and one more number, as most of the
+/// calls take them.
 fn ipc(p: &mut Process, a: &[u64; 6]) -> Answer {
     let [which, first, second, third, pointer, fifth] = *a;
     let plain = |command: u64| command & 0xffff_ffff & !IPC_64;
@@ -153,7 +154,7 @@ fn get_queue(key: u64, flags: u64) -> Answer {
     host::call(host::MSGGET, [int(key).into(), int(flags).into()])
 }
 
-/// A message is a number of eight bytes, its type, and as many bytes as the call says.
+/// Sends a message: its type, a number of eight bytes, and as many bytes as the call says.
 fn send(p: &mut Process, queue: u64, message: u64, length: u64, flags: u64) -> Answer {
     if length > MESSAGE {
         return Err(Errno(libc::EINVAL));
@@ -168,7 +169,7 @@ fn receive(p: &mut Process, queue: u64, message: u64, length: u64, kind: u64, fl
     if length > i64::MAX as u64 {
         return Err(Errno(libc::EINVAL));
     }
-    // A program may say that it has room for more than there is.
+    // A program may claim more room than it has.
     let length = length.min(MESSAGE);
     let mut bytes = vec![0; 8 + length as usize];
     let to = bytes.as_mut_slice().into();

@@ -1,4 +1,4 @@
-//! Calls on the program's memory, which is this process's own and none of the host's.
+//! Calls on the program's memory. It belongs to this process, so the host serves none of these calls.
 
 use crate::linux::errno::Errno;
 use crate::linux::flags::map;
@@ -19,7 +19,7 @@ pub(super) const CALLS: &[Call] = &[
     call(65, "msync", "xxx", msync),
     call(75, "madvise", "xxd", madvise),
     call(78, "mincore", "xxp", mincore),
-    // Nothing is swapped by the program's wish.
+    // Pages are never swapped at the program's wish, so locking only checks them.
     call(237, "mlock", "xx", |p, a| locked(p, a[0], a[1])),
     call(356, "mlock2", "xxx", |p, a| locked(p, a[0], a[1])),
     call(238, "munlock", "xx", |p, a| locked(p, a[0], a[1])),
@@ -31,12 +31,12 @@ pub(super) const CALLS: &[Call] = &[
     }),
 ];
 
-/// The kind of mapping that is a process's own.
+/// The flag of a private mapping.
 const PRIVATE: u64 = 2;
-/// That it is written.
+/// The protection of a writable mapping.
 const PROT_WRITE: u64 = 2;
 
-/// A length in whole pages, if it is one.
+/// A length in whole pages; an error if there is none.
 pub(super) fn pages(length: u64) -> Result<u64, Errno> {
     match length.checked_next_multiple_of(PAGE_BYTES) {
         Some(pages) if pages <= SPAN_BYTES => Ok(pages),
@@ -48,7 +48,7 @@ fn aligned(address: u64) -> Result<(), Errno> {
     if address.is_multiple_of(PAGE_BYTES) { Ok(()) } else { Err(Errno(libc::EINVAL)) }
 }
 
-/// Locks or unlocks the pages in which a range of bytes lies, which begins and ends anywhere in them.
+/// Locks or unlocks the pages of a range of bytes, which may begin and end anywhere.
 fn locked(p: &mut Process, address: u64, length: u64) -> Answer {
     let before = address % PAGE_BYTES;
     range(p, address - before, length.checked_add(before).ok_or(Errno(libc::ENOMEM))?).map(|()| 0)
@@ -57,12 +57,12 @@ fn locked(p: &mut Process, address: u64, length: u64) -> Answer {
 fn msync(p: &mut Process, a: &[u64; 6]) -> Answer {
     aligned(a[0])?;
     range(p, a[0], a[1])?;
-    // The file has it already; this has the disk have it.
+    // The file has the bytes already; this writes them to the disk.
     let synchronized = p.cpu.memory.sync(a[0], pages(a[1])?, a[2] as u32);
     synchronized.map(|()| 0).map_err(|error| Errno(error.raw_os_error().unwrap_or(libc::EIO)))
 }
 
-/// Checks that each page of a range is there, which begins with a page.
+/// Checks that each page of a range is mapped, and that the range begins with a page.
 fn range(p: &Process, address: u64, length: u64) -> Result<(), Errno> {
     let end =
         address.checked_add(pages(length)?).filter(|end| *end <= SPAN_BYTES).ok_or(Errno(libc::ENOMEM))?;
@@ -71,7 +71,7 @@ fn range(p: &Process, address: u64, length: u64) -> Result<(), Errno> {
     if mapped { Ok(()) } else { Err(Errno(libc::ENOMEM)) }
 }
 
-/// Whether no page of a range is there.
+/// True if no page of a range is mapped.
 pub(super) fn is_free(p: &Process, address: u64, length: u64) -> bool {
     (address..address + length)
         .step_by(PAGE_BYTES as usize)
@@ -95,7 +95,7 @@ fn mmap(p: &mut Process, a: &[u64; 6]) -> Answer {
     Ok(place)
 }
 
-/// What is mapped.
+/// A mapping that a program asked for.
 struct Mapping {
     length: u64,
     permits: Protection,
@@ -103,15 +103,15 @@ struct Mapping {
     offset: u64,
 }
 
-/// Where its bytes come from.
+/// The source of a mapping's bytes.
 enum Source {
-    /// Zeros of the process's own.
+    /// Zeros of the process alone.
     Own,
     /// Zeros that children share.
     Common,
     /// A copy of a file.
     Copy(Vec<u8>),
-    /// A file itself, of so many bytes from the offset on; whether it could be written.
+    /// A file itself: so many bytes from the offset on, and true if it could be written.
     File(u64, bool),
 }
 
@@ -147,13 +147,13 @@ impl Mapping {
         contents(self.fd, self.offset, rest.min(self.length)).map(Source::Copy)
     }
 
-    /// Puts it into the program's memory.
+    /// Maps it into the program's memory.
     fn put(&self, p: &mut Process, source: Source, place: u64) -> Result<(), Errno> {
         let &Mapping { length, permits, fd, offset } = self;
         let memory = &mut p.cpu.memory;
         match source {
             Source::Own => memory.map(place, length, permits),
-            // Where the host can't, it is memory all the same, of which each process has its own.
+            // If the host can't share these pages, each process has memory of its own.
             Source::Common if memory.share(place, length, permits).is_ok() => {}
             Source::Common => memory.map(place, length, permits),
             Source::Copy(bytes) => {
@@ -164,7 +164,7 @@ impl Mapping {
                 let mut map =
                     |writable| memory.map_file(place, length, (fd as i32, offset), writable, permits);
                 let done = match map(writable) {
-                    // One that is sealed is for reading, however it was opened.
+                    // A sealed file can only be read, however it was opened.
                     Err(_) if writable && permits.bits() & Protection::WRITE.bits() == 0 => map(false),
                     done => done,
                 };
@@ -179,14 +179,14 @@ impl Mapping {
     }
 }
 
-/// Notes which file's code lies at an address.
+/// Notes the file whose code lies at an address.
 fn remember(p: &mut Process, fd: u64, offset: u64, address: u64) {
     if let Ok(file) = std::fs::read_link(format!("/proc/self/fd/{}", fd as i32)) {
         p.kept.mapped.push(Mapped { file, offset, address });
     }
 }
 
-/// Where a mapping goes.
+/// The address of a mapping.
 fn place(p: &Process, wanted: u64, length: u64, flags: u64) -> Result<u64, Errno> {
     if flags & (map::FIXED | map::FIXED_NOREPLACE) != 0 {
         aligned(wanted)?;
@@ -206,7 +206,7 @@ fn place(p: &Process, wanted: u64, length: u64, flags: u64) -> Result<u64, Errno
     p.cpu.memory.free_span(length).ok_or(Errno(libc::ENOMEM))
 }
 
-/// What a file holds from an offset on.
+/// A file's bytes from an offset on.
 fn contents(fd: u64, offset: u64, length: u64) -> Result<Vec<u8>, Errno> {
     let mut bytes = vec![0; length as usize];
     let mut filled = 0;
@@ -301,7 +301,7 @@ fn move_pages(
     Ok(p.cpu.memory.force_write(place, &bytes)?)
 }
 
-/// Advice that changes what is read afterwards is followed; the rest is none of this machine's.
+/// Serves `madvise`: advice that changes the contents is followed, the rest is ignored.
 fn madvise(p: &mut Process, a: &[u64; 6]) -> Answer {
     const DONTNEED: u64 = 4;
     aligned(a[0])?;
@@ -319,7 +319,7 @@ fn madvise(p: &mut Process, a: &[u64; 6]) -> Answer {
     Ok(0)
 }
 
-/// Every page that is there is in memory.
+/// Serves `mincore`: every mapped page counts as in memory.
 fn mincore(p: &mut Process, a: &[u64; 6]) -> Answer {
     aligned(a[0])?;
     range(p, a[0], a[1])?;

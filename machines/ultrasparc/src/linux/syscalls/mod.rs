@@ -25,7 +25,7 @@ pub(crate) use special::are_inherited;
 use crate::linux::errno::{Errno, of_sparc};
 use crate::linux::process::Process;
 
-/// What a call answers.
+/// The answer of a call.
 pub type Answer = Result<u64, Errno>;
 
 /// One call.
@@ -37,13 +37,13 @@ pub struct Call {
     pub name: &'static str,
     /// How each argument is shown: `d` a number, `x` bits, `p` an address, `s` a text.
     pub shown: &'static str,
-    /// What answers it.
+    /// The function that answers it.
     pub run: fn(&mut Process, &[u64; 6]) -> Answer,
-    /// Whether it is made once more after a handler that asks for that (SA_RESTART) interrupted it.
+    /// True if it is made once more after a handler with SA_RESTART interrupted it.
     pub restarts: bool,
 }
 
-/// A call that is not made again by itself.
+/// A call that is not restarted.
 const fn call(
     number: u16,
     name: &'static str,
@@ -54,7 +54,7 @@ const fn call(
 }
 
 impl Call {
-    /// One that is.
+    /// The same call, restarted after such a handler.
     const fn restarting(self) -> Call {
         Call { restarts: true, ..self }
     }
@@ -80,7 +80,7 @@ const FAMILIES: &[&[Call]] = &[
     time::CALLS,
 ];
 
-/// Above every number.
+/// A number above that of every call.
 const NUMBERS: usize = 512;
 
 static TABLE: LazyLock<[Option<&'static Call>; NUMBERS]> = LazyLock::new(|| {
@@ -97,7 +97,7 @@ pub fn find(number: u64) -> Option<&'static Call> {
     TABLE.get(usize::try_from(number).ok()?).copied().flatten()
 }
 
-/// Tells a call and what it answered on standard error.
+/// Reports a call and its answer on standard error.
 pub(crate) fn tell(
     process: &Process,
     name: &str,
@@ -120,7 +120,7 @@ pub(crate) fn tell(
         Some(_) => format!("{pid}/{}", rustix::thread::gettid().as_raw_pid()),
         None => pid.to_string(),
     };
-    // Where standard error is closed there is nobody to tell.
+    // Nobody reads a closed standard error.
     let _ = writeln!(std::io::stderr(), "[{who}] {name}:{number}({}) = {answer}", arguments.join(", "));
 }
 
@@ -135,7 +135,7 @@ fn show(process: &Process, how: u8, word: u64) -> String {
     }
 }
 
-/// The host's number for a descriptor or another `int`: the high half of the register means nothing.
+/// The host's number for a descriptor or another `int`: the high half of the register has no meaning.
 fn int(word: u64) -> u64 {
     word as i32 as i64 as u64
 }

@@ -8,7 +8,7 @@ use crate::linux::structures::{self as s, Fields, guest_u32, guest_u64};
 use crate::linux::syscalls::descriptors::descriptor_flags;
 use crate::linux::syscalls::{Answer, Call, call, int};
 
-/// The most descriptors that are waited for in one call here.
+/// The most descriptors for which one call waits here.
 const MOST: u64 = 65536;
 
 /// Bytes of `struct epoll_event` on SPARC, where it is not packed.
@@ -78,7 +78,7 @@ fn read_mask(p: &Process, address: u64) -> Result<Option<u64>, Errno> {
     if address == 0 { Ok(None) } else { Ok(Some(guest_u64(p.bytes(address, 8)?, 0))) }
 }
 
-/// Makes a call that waits with another mask, which a handler that interrupts it keeps.
+/// Makes a call that waits with another mask, which stays in force for a handler that interrupts it.
 fn masked(p: &mut Process, mask: Option<u64>, made: impl FnOnce(Option<u64>) -> Answer) -> Answer {
     let answer = p.wait(|| made(mask.map(mask_to_host)));
     if let (Some(mask), Err(Errno(libc::EINTR))) = (mask, answer)
@@ -135,7 +135,7 @@ fn read_set(p: &Process, address: u64, count: u64) -> Result<Option<[u8; bytes::
     Ok(Some(set))
 }
 
-/// The sets and what `pselect6` answers, with the time left.
+/// Makes `pselect6`: its answer, the sets, and the time that is left.
 fn wait_for_sets(
     p: &mut Process,
     a: &[u64; 6],
@@ -192,7 +192,7 @@ fn pselect(p: &mut Process, a: &[u64; 6]) -> Answer {
     Ok(ready)
 }
 
-/// The host's `epoll_event`: packed on x86-64.
+/// The host's `epoll_event`, which is packed on x86-64.
 fn event_to_host(guest: &[u8]) -> [u8; bytes::EPOLL_EVENT] {
     let mut host = [0; bytes::EPOLL_EVENT];
     host[..4].copy_from_slice(&guest_u32(guest, 0).to_ne_bytes());

@@ -30,17 +30,18 @@ const CLONE_SYSVSEM: u64 = 0x4_0000;
 const CLONE_SETTLS: u64 = 0x8_0000;
 const CLONE_PARENT_SETTID: u64 = 0x10_0000;
 const CLONE_CHILD_CLEARTID: u64 = 0x20_0000;
-/// Means nothing any more, and musl says it.
+/// An obsolete flag, which musl still sets.
 const CLONE_DETACHED: u64 = 0x40_0000;
 const CLONE_CHILD_SETTID: u64 = 0x100_0000;
-/// Its low byte is the signal at the child's end.
+/// The low byte, which has the signal at the child's end.
 const SIGNAL_MASK: u64 = 0xff;
 
 pub(super) const CALLS: &[Call] = &[
     call(1, "exit", "d", |p, a| end(p, Left::Thread(a[0] as u8))),
     call(188, "exit_group", "d", |p, a| end(p, Left::Process(Ended::Exited(a[0] as u8)))),
     call(2, "fork", "", |p, _| fork(p, None)),
-    // The parent's memory is not lent but copied: it does not matter to programs that do what vfork permits.
+    // The parent's memory is not lent but copied, which makes no difference to programs that do only what vfork
+    // permits.
     call(66, "vfork", "", |p, _| fork(p, None)),
     call(217, "clone", "xpppp", clone),
     call(59, "execve", "spp", |p, a| execute(p, None, a[0], a[1], a[2])),
@@ -66,8 +67,8 @@ fn end(p: &mut Process, left: Left) -> Answer {
     Ok(0)
 }
 
-/// In the parent %o0 is the child and %o1 zero; in the child %o0 is the parent and %o1 one. `frame` is what the child has for its
-/// stack and frame pointers, if others than the parent.
+/// Forks. In the parent %o0 is the child and %o1 zero; in the child %o0 is the parent and %o1 one. `frame` has the
+/// child's stack and frame pointers, if they differ from the parent's.
 fn fork(p: &mut Process, frame: Option<Frame>) -> Answer {
     let parent = rustix::process::getpid().as_raw_pid();
     if host::is_caught() {
@@ -75,7 +76,7 @@ fn fork(p: &mut Process, frame: Option<Frame>) -> Answer {
     }
     match host::fork()? {
         0 => {
-            // What comes to the parent is not the child's.
+            // Signals that the parent caught are not the child's.
             host::forget();
             p.become_first();
             p.signals.set_mask(p.signals.mask);
@@ -92,14 +93,14 @@ fn fork(p: &mut Process, frame: Option<Frame>) -> Answer {
     }
 }
 
-/// Where a child's stack begins: its stack pointer and its frame pointer.
+/// The beginning of a child's stack: its stack pointer and its frame pointer.
 struct Frame {
     stack: u64,
     frame: u64,
 }
 
 impl Frame {
-    /// The caller's frame once more, below an address on a new stack.
+    /// Copies the caller's frame below an address on a new stack.
     /// Ref. Linux `arch/sparc/kernel/process_64.c`, `clone_stackframe`.
     fn copied(p: &mut Process, stack: u64) -> Result<Frame, Errno> {
         p.spill_window()?;
@@ -116,7 +117,7 @@ impl Frame {
 
     fn enter(self, cpu: &mut Cpu) {
         (cpu.r[14], cpu.r[30]) = (self.stack, self.frame);
-        // Those above are the parent's, whose frames hold them.
+        // The windows above are the parent's, and its frames hold them.
         cpu.windows = Windows::default();
     }
 }
@@ -126,7 +127,7 @@ fn clone(p: &mut Process, a: &[u64; 6]) -> Answer {
     if flags & CLONE_VM != 0 && flags & CLONE_VFORK == 0 {
         return thread(p, a);
     }
-    // That the child's number is cleared at its end is for threads alone.
+    // Clearing the child's number at its end matters only to threads.
     let numbers = CLONE_PARENT_SETTID | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID;
     let known = SIGNAL_MASK | CLONE_VM | CLONE_VFORK | CLONE_SETTLS | numbers;
     if flags & !known != 0 {
@@ -153,8 +154,8 @@ fn clone(p: &mut Process, a: &[u64; 6]) -> Answer {
     Ok(answer)
 }
 
-/// A thread: it has everything together with who starts it but its registers, and begins after the same call. In it %o0 is its
-/// parent and %o1 one.
+/// Starts a thread: it shares everything with its parent except registers, and begins after the same call. In it %o0
+/// is its parent and %o1 one.
 fn thread(p: &mut Process, a: &[u64; 6]) -> Answer {
     const SHARES: u64 = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
     const CARRIES: u8 = 0x11;
@@ -179,7 +180,7 @@ fn thread(p: &mut Process, a: &[u64; 6]) -> Answer {
     cpu.advance();
     let clear_tid = if flags & CLONE_CHILD_CLEARTID != 0 { child_tid } else { 0 };
     let number = p.start_thread(Beginning { cpu, clear_tid })?;
-    // The thread waits for its turn, and finds them; a place that can't be written is none.
+    // The thread waits for its turn, so it finds the numbers written. An address that can't be written is ignored.
     for (flag, place) in [(CLONE_PARENT_SETTID, parent_tid), (CLONE_CHILD_SETTID, child_tid)] {
         if flags & flag != 0 {
             let _ = p.put(place, &number.to_be_bytes());
@@ -204,7 +205,7 @@ fn texts(p: &Process, mut address: u64) -> Result<Vec<CString>, Errno> {
     Ok(texts)
 }
 
-/// Becomes another program: one of this machine's in a new emulator, another by the host's kernel.
+/// Becomes another program: one for this machine runs in a new emulator, any other by the host's kernel.
 fn execute(p: &mut Process, at: Option<(u64, u64)>, path: u64, arguments: u64, environment: u64) -> Answer {
     let mut path = p.path(path)?;
     if let Some((directory, _)) = at.filter(|_| !path.as_bytes().starts_with(b"/")) {
@@ -246,7 +247,7 @@ fn beside(directory: u64, path: &CString) -> Result<CString, Errno> {
     CString::new(whole).map_err(|_| Errno(libc::ENOENT))
 }
 
-/// Whether a file can be executed, and is a program for this machine.
+/// True if a file can be executed and is a program for this machine.
 fn is_ours(file: &Path) -> Result<bool, Errno> {
     let failed = |error: std::io::Error| Errno(error.raw_os_error().unwrap_or(libc::EACCES));
     let metadata = std::fs::metadata(file).map_err(failed)?;
@@ -254,7 +255,7 @@ fn is_ours(file: &Path) -> Result<bool, Errno> {
         return Err(Errno(libc::EACCES));
     }
     let mut start = Vec::new();
-    // One that can be executed and not read is left to the kernel.
+    // A file that can be executed but not read is left to the kernel.
     if let Ok(file) = std::fs::File::open(file) {
         file.take(64).read_to_end(&mut start).map_err(failed)?;
     }
@@ -295,14 +296,14 @@ fn waitid(p: &mut Process, a: &[u64; 6]) -> Answer {
             ],
         )
     })?;
-    // With WNOHANG and no child all is zero.
+    // With WNOHANG and no child all fields are zero.
     let information = if information[0] == 0 { vec![0; 128] } else { information_of_host(&information) };
     p.put(a[2], &information)?;
     p.put(a[4], &s::rusage_of_host(&usage))?;
     Ok(done)
 }
 
-/// The new and the old limit, each if there is an address for it.
+/// Serves the calls on limits: reads the new one and writes the old one, each if it has an address.
 fn limit(p: &mut Process, pid: u64, resource: u64, new: u64, old: u64) -> Answer {
     let mut wanted = match new {
         0 => None,
@@ -313,7 +314,7 @@ fn limit(p: &mut Process, pid: u64, resource: u64, new: u64, old: u64) -> Answer
     }
     let mut before = [0; bytes::RLIMIT];
     let resource = flags::resource(resource);
-    // What the program may use of addresses is not what this process needs.
+    // This process needs more addresses than the program, so a limit on these is not set.
     let spared = resource == libc::RLIMIT_AS as u64 || resource == libc::RLIMIT_DATA as u64;
     let wanted = wanted.as_deref().filter(|_| !spared);
     let done = host::call(

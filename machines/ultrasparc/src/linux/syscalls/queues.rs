@@ -37,7 +37,8 @@ pub(super) const CALLS: &[Call] = &[
     call(277, "mq_notify", "dp", |p, a| {
         const SIGEV_SIGNAL: u32 = 0;
         const SIGEV_NONE: u32 = 1;
-        // The library's own way for a thread has the kernel send a message over a socket of a kind that is not offered here.
+        // The library's own way, for a thread, has the kernel send a message over a kind of socket that is not
+        // offered here.
         let event = event_to_host(p, a[1], &[SIGEV_SIGNAL, SIGEV_NONE])?;
         host::call(host::MQ_NOTIFY, [int(a[0]).into(), event.as_ref().map(|event| event.as_slice()).into()])
     }),
@@ -78,7 +79,7 @@ fn receive(p: &mut Process, a: &[u64; 6]) -> Answer {
     Ok(received)
 }
 
-/// The only thing that can be set is whether it waits.
+/// Serves `mq_getsetattr`: only waiting or not can be set.
 fn get_and_set(p: &mut Process, a: &[u64; 6]) -> Answer {
     let mut new = read(p, a[1], s::MQ_ATTR)?;
     if let Some(new) = &mut new {

@@ -1,5 +1,5 @@
-//! System V's segments of shared memory: the host's own, whose pages lie in the program's memory, so that everybody who attaches one
-//! sees at once what another writes.
+//! System V's segments of shared memory. They are the host's own and their pages lie in the program's memory, so
+//! everybody who attaches one sees at once what another writes.
 
 use crate::linux::errno::Errno;
 use crate::linux::flags::ipc as command;
@@ -18,7 +18,7 @@ pub(super) const CALLS: &[Call] = &[
     call(398, "shmdt", "p", |p, a| detach(p, a[0])),
 ];
 
-/// Segments begin at multiples of this: an UltraSPARC's first cache, by which Linux goes on all of them.
+/// The alignment of segments: the size of the first UltraSPARC's cache, which Linux keeps for all later ones.
 const SHMLBA: u64 = 16 << 10;
 
 pub(super) fn get_segment(key: u64, length: u64, flags: u64) -> Answer {
@@ -86,7 +86,7 @@ pub(super) fn attach(p: &mut Process, segment: u64, wanted: u64, flags: u64) -> 
     Ok(start)
 }
 
-/// Where a segment goes.
+/// The address of a segment.
 fn place(p: &Process, wanted: u64, length: u64, flags: i32) -> Answer {
     let remaps = flags & libc::SHM_REMAP != 0;
     if wanted == 0 {
@@ -108,7 +108,7 @@ fn place(p: &Process, wanted: u64, length: u64, flags: i32) -> Answer {
 pub(super) fn detach(p: &mut Process, address: u64) -> Answer {
     let found = p.kept.attached.iter().position(|attached| attached.start == address);
     let Attached { start, length } = p.kept.attached.remove(found.ok_or(Errno(libc::EINVAL))?);
-    // What the program mapped there since is not the segment's.
+    // Pages that the program mapped there since are not the segment's.
     for page in (start..start + length).step_by(PAGE_BYTES as usize) {
         if p.cpu.memory.is_shared(page) {
             p.cpu.memory.unmap(page, PAGE_BYTES);
@@ -124,7 +124,7 @@ impl Process {
         self.kept.attached.retain(|attached| attached.start < address || attached.start >= end);
     }
 
-    /// A segment that was attached at one place is at another.
+    /// Notes that a segment was moved.
     pub(super) fn move_attached(&mut self, from: u64, to: u64) {
         self.kept
             .attached

@@ -1,4 +1,4 @@
-//! Calls on signals; what they do is in [`crate::linux::signals`].
+//! Calls on signals, most of which [`crate::linux::signals`] serves.
 
 use crate::linux::errno::Errno;
 use crate::linux::host::{self, bytes};

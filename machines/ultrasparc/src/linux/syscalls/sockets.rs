@@ -1,4 +1,5 @@
-//! Calls on sockets. An address is the same everywhere but for the first two bytes, the family, and what is no network order.
+//! Calls on sockets. Only the family, in the first two bytes of an address, and fields without network order differ
+//! from the host's.
 
 use crate::linux::errno::Errno;
 use crate::linux::flags::{self, DESCRIPTOR, SOL_SOCKET};
@@ -53,7 +54,8 @@ fn kind(sparc: u64) -> Result<i32, Errno> {
     if kind > 0xf { Err(Errno(libc::EINVAL)) } else { Ok(flags | kind as i32) }
 }
 
-/// A socket of the host's. Messages of netlink are structures in the order of the machine; the C library does without it.
+/// Makes a socket of the host. Netlink is refused: its messages have structures in the order of the machine, and the
+/// C library does without it.
 fn socket(_: &mut Process, a: &[u64; 6]) -> Answer {
     if a[0] as i32 == libc::AF_NETLINK {
         return Err(Errno(libc::EAFNOSUPPORT));
@@ -61,7 +63,7 @@ fn socket(_: &mut Process, a: &[u64; 6]) -> Answer {
     host::call(host::SOCKET, [int(a[0]).into(), kind(a[1])?.into(), int(a[2]).into()])
 }
 
-/// Turns over what is not in network order: the family, and of IPv6 the scope, of packets the interface.
+/// Swaps the fields that have no network order: the family, the scope of IPv6, the interface of packets.
 fn swap_address(address: &mut [u8], family: u16) {
     s::swap(address, &[2]);
     match i32::from(family) {
@@ -88,7 +90,7 @@ fn read_address(p: &Process, address: u64, length: u64) -> Result<Vec<u8>, Errno
     Ok(bytes)
 }
 
-/// The host's address and its length to the program, which says how much it takes.
+/// Writes the host's address and its length to the program, which says how much of it it takes.
 fn put_address(
     p: &mut Process,
     to: u64,
@@ -222,7 +224,7 @@ fn receive_message(p: &mut Process, socket: u64, address: u64, flags: u64) -> An
     let mut data = room(p, &header.pieces)?;
     let mut control = vec![0; header.control_length as usize];
     let mut message = Message { name: &mut name, data: &mut data, control: &mut control };
-    // What closes descriptors that come along when a program is started is another bit on no machine.
+    // The flag that closes received descriptors when a program is started has the same value on every machine.
     let (count, name_length, control_length, flags) =
         p.wait(|| host::receive_message(int(socket), &mut message, flags))?;
     scatter(p, &header.pieces, &data[..data.len().min(count as usize)])?;
@@ -231,7 +233,7 @@ fn receive_message(p: &mut Process, socket: u64, address: u64, flags: u64) -> An
         put_address(p, header.name, address + 8, &mut name, name_length)?;
     }
     let control = control_of_host(&control[..control_length.min(control.len())]);
-    // Descriptors come that way.
+    // Received descriptors may be of a special kind.
     p.kept.has_special |= !control.is_empty();
     p.put(header.control, &control)?;
     p.put(address + 40, &(control.len() as u64).to_be_bytes())?;
@@ -278,7 +280,7 @@ fn control_of_host(host: &[u8]) -> Vec<u8> {
     guest
 }
 
-/// `struct mmsghdr`: a header and how many bytes it was.
+/// Serves calls with `struct mmsghdr`: a header and the bytes of its message.
 fn several(p: &mut Process, a: &[u64; 6], one: fn(&mut Process, u64, u64, u64) -> Answer) -> Answer {
     const EACH: u64 = 64;
     const MOST: u64 = 1024;
@@ -311,12 +313,12 @@ fn option(level: u64, option: u64) -> Result<(i32, i32), Errno> {
     }
 }
 
-/// Whether an option's value is a time.
+/// True if an option's value is a time.
 fn is_time(level: i32, option: i32) -> bool {
     level == libc::SOL_SOCKET && matches!(option, libc::SO_RCVTIMEO | libc::SO_SNDTIMEO)
 }
 
-/// Whether an option's value is a text or an address, not numbers.
+/// True if an option's value is a text or an address, not numbers.
 fn is_bytes(level: i32, option: i32) -> bool {
     matches!(
         (level, option),
@@ -362,7 +364,7 @@ fn getsockopt(p: &mut Process, a: &[u64; 6]) -> Answer {
         s::swap_each(&mut value, &[4]);
     }
     if (level, option) == (libc::SOL_SOCKET, libc::SO_ERROR) && value.len() == 4 {
-        // The value is an error's number.
+        // The value is the number of an error.
         let error = crate::linux::errno::of_sparc(Errno(guest_u32(&value, 0) as i32)) as u32;
         value = Fields::new().u32(error).bytes();
     }
@@ -371,10 +373,10 @@ fn getsockopt(p: &mut Process, a: &[u64; 6]) -> Answer {
     Ok(done)
 }
 
-/// The older way: which call, and its arguments in memory.
+/// Serves the older way: the number of a call, and its arguments in memory.
 fn socketcall(p: &mut Process, a: &[u64; 6]) -> Answer {
-    /// By the number: socket, bind, connect, listen, accept, getsockname, getpeername, socketpair, send, recv, sendto,
-    /// recvfrom, shutdown, setsockopt, getsockopt, sendmsg, recvmsg, accept4, recvmmsg, sendmmsg.
+    /// The calls by that number: socket, bind, connect, listen, accept, getsockname, getpeername, socketpair, send,
+    /// recv, sendto, recvfrom, shutdown, setsockopt, getsockopt, sendmsg, recvmsg, accept4, recvmmsg, sendmmsg.
     const NUMBERS: [u64; 20] =
         [97, 353, 98, 354, 99, 150, 141, 135, 133, 125, 133, 125, 134, 355, 118, 114, 113, 323, 328, 336];
     const COUNTS: [u64; 20] = [3, 3, 3, 2, 3, 3, 3, 4, 4, 4, 6, 6, 2, 5, 5, 3, 3, 4, 5, 4];

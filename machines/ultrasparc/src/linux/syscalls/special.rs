@@ -1,5 +1,5 @@
-//! Descriptors whose bytes are the kernel's structures rather than a program's own: counters, timers, signals, what happens to
-//! files. The numbers in them are turned over as they are read and written.
+//! Descriptors whose bytes are the kernel's structures rather than a program's own: counters, timers, signals, events
+//! of files. The numbers in them are swapped as they are read and written.
 
 use crate::linux::errno::Errno;
 use crate::linux::host::{self, bytes};
@@ -32,14 +32,14 @@ pub(super) const CALLS: &[Call] = &[
 const SIGNAL: Widths = &[4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 8, 8, 8, 8, 2, 2, 4, 8, 4];
 const SIGNAL_BYTES: usize = 128;
 
-/// What a descriptor's bytes are.
+/// The form of a descriptor's bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// One number of 64 bits.
     Count,
     /// One structure for each signal.
     Signals,
-    /// What happened to files.
+    /// Events of files.
     Events,
 }
 
@@ -64,8 +64,8 @@ impl Process {
         Ok(fd)
     }
 
-    /// What the bytes of a descriptor are, if they are not the program's own. A program that has none of these, which most
-    /// have not, does not wait for the answer.
+    /// The form of a descriptor's bytes, if they are not the program's own. The host is asked only if the program may
+    /// have such a descriptor, which most programs have not.
     pub(super) fn kind(&self, fd: u64) -> Option<Kind> {
         if !self.kept.has_special {
             return None;
@@ -73,7 +73,7 @@ impl Process {
         kind(&std::fs::read_link(format!("/proc/self/fd/{}", fd as i32)).ok()?)
     }
 
-    /// What is to be written to a descriptor for what a program writes, if that is something else.
+    /// The swapped bytes for a write to a descriptor, if that is special.
     pub(super) fn turned(&self, fd: u64, bytes: &[u8]) -> Option<Vec<u8>> {
         if bytes.len() < 8 || self.kind(fd) != Some(Kind::Count) {
             return None;
@@ -85,7 +85,7 @@ impl Process {
 }
 
 impl Kind {
-    /// Turns over what was read.
+    /// Swaps the bytes that were read.
     pub(super) fn turn(self, bytes: &mut [u8]) {
         match self {
             Kind::Count => s::swap(bytes, &[8]),
@@ -95,7 +95,7 @@ impl Kind {
     }
 }
 
-/// Whether this process was given such a descriptor by who started it.
+/// True if this process inherited such a descriptor.
 pub(crate) fn are_inherited() -> bool {
     let Ok(descriptors) = std::fs::read_dir("/proc/self/fd") else { return true };
     descriptors
@@ -103,7 +103,7 @@ pub(crate) fn are_inherited() -> bool {
         .any(|entry| std::fs::read_link(entry.path()).is_ok_and(|name| kind(&name).is_some()))
 }
 
-/// By the name that the kernel gives a descriptor without a file.
+/// The kind, by the name that the kernel gives a descriptor without a file.
 fn kind(name: &std::path::Path) -> Option<Kind> {
     match name.to_str()?.strip_prefix("anon_inode:")? {
         "[eventfd]" | "[timerfd]" => Some(Kind::Count),
@@ -113,7 +113,7 @@ fn kind(name: &std::path::Path) -> Option<Kind> {
     }
 }
 
-/// One `struct signalfd_siginfo`.
+/// Swaps one `struct signalfd_siginfo`.
 fn signal(bytes: &mut [u8]) {
     const STATUS: usize = 40;
     const INT: usize = 44;
@@ -123,7 +123,7 @@ fn signal(bytes: &mut [u8]) {
     let (status, value) = (host_u32(bytes, STATUS) as i32, s::host_u64(bytes, POINTER));
     let mut set = |at: usize, word: u32| bytes[at..at + 4].copy_from_slice(&word.to_ne_bytes());
     set(0, of_host(number).into());
-    // The number of a value is its upper half here.
+    // The number in a value is its upper half here.
     set(INT, (value >> 32) as u32);
     if number == libc::SIGCHLD && code != CLD_EXITED {
         set(STATUS, of_host(status).into());
@@ -131,7 +131,7 @@ fn signal(bytes: &mut [u8]) {
     s::swap(bytes, SIGNAL);
 }
 
-/// Each `struct inotify_event`, behind which its name follows.
+/// Swaps each `struct inotify_event`, which its name follows.
 fn events(mut bytes: &mut [u8]) {
     const HEAD: usize = 16;
     while bytes.len() >= HEAD {

@@ -40,10 +40,10 @@ pub(super) const CALLS: &[Call] = &[
         p.wait(|| host::call(host::GETRANDOM, [(&to).into(), a[1].into(), a[2].into()]))
     })
     .restarting(),
-    // What a T4's kernel features are: a program may use mixed byte orders in ELF headers.
+    // The feature of a T4's kernel: a program may use mixed byte orders in ELF headers.
     call(340, "kern_features", "", |_, _| Ok(1)),
     call(52, "memory_ordering", "d", |_, _| Ok(0)),
-    // Threads' restartable sequences, keys of pages, rings: programs that find none go on without.
+    // These are threads' restartable sequences, keys of pages, and rings: programs that find none go on without.
     call(365, "rseq", "pdxx", |_, _| Err(Errno(libc::ENOSYS))),
     call(425, "io_uring_setup", "dp", |_, _| Err(Errno(libc::ENOSYS))),
     call(363, "pkey_alloc", "xx", |_, _| Err(Errno(libc::ENOSYS))),
@@ -69,7 +69,7 @@ pub(super) const CALLS: &[Call] = &[
         const READS: [u64; 3] = [2, 3, 4];
         let (kind, length) = (int(a[0]), int(a[2]));
         if !READS.contains(&kind) || a[1] == 0 || (length as i64) < 0 {
-            // Another kind does not look at the place, and a wrong one is refused.
+            // Other kinds ignore the address, so no buffer is made, and an invalid kind is refused.
             return host::call(host::SYSLOG, [kind.into(), 0.into(), length.into()]);
         }
         let to = p.room(a[1], length)?;
@@ -78,7 +78,7 @@ pub(super) const CALLS: &[Call] = &[
     .restarting(),
 ];
 
-/// What `capget` and `capset` begin with: a version, which the kernel corrects, and a process.
+/// The head of `capget` and `capset`: a version, which the kernel corrects, and a process.
 fn capability_head(p: &Process, address: u64) -> Result<([u8; 8], usize), Errno> {
     const FIRST: u32 = 0x1998_0330;
     let mut head = [0; 8];
@@ -124,7 +124,7 @@ fn host_names() -> Result<[u8; bytes::UTSNAME], Errno> {
     Ok(names)
 }
 
-/// The host's names but for the machine.
+/// Serves `uname` with the host's names, except for the machine.
 fn uname(p: &mut Process, a: &[u64; 6]) -> Answer {
     let mut names = host_names()?;
     let machine = &mut names[4 * NAME..5 * NAME];

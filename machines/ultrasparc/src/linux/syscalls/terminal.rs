@@ -1,6 +1,6 @@
-//! `ioctl`: terminals, and what is asked of any descriptor.
-//! Ref. Linux `arch/sparc/include/uapi/asm/{ioctl,ioctls}.h`: a request names the direction and the length of its argument,
-//! by other bits than elsewhere.
+//! `ioctl`: requests on terminals, and those on any descriptor.
+//! Ref. Linux `arch/sparc/include/uapi/asm/{ioctl,ioctls}.h`: a request contains the direction and the length of its
+//! argument, in other bits than elsewhere.
 
 use crate::linux::errno::Errno;
 use crate::linux::host;
@@ -10,7 +10,7 @@ use crate::linux::syscalls::{Answer, Call, call, int};
 
 pub(super) const CALLS: &[Call] = &[call(54, "ioctl", "dxx", ioctl).restarting()];
 
-/// What a request's argument is.
+/// The argument of a request.
 #[derive(Clone, Copy)]
 enum Kind {
     /// A number, or nothing.
@@ -34,7 +34,7 @@ const fn reads(group: u8, number: u32, bytes: u32) -> u64 {
     (2 << 29 | bytes << 16 | (group as u32) << 8 | number) as u64
 }
 
-/// One whose argument it reads.
+/// A request whose argument of so many bytes the kernel reads.
 const fn writes(group: u8, number: u32, bytes: u32) -> u64 {
     (4 << 29 | bytes << 16 | (group as u32) << 8 | number) as u64
 }
@@ -72,7 +72,7 @@ fn ioctl(p: &mut Process, a: &[u64; 6]) -> Answer {
     let [fd, request, argument, ..] = *a;
     let known = REQUESTS.iter().find(|(sparc, ..)| *sparc == request & 0xffff_ffff);
     let Some(&(_, host_request, kind)) = known else {
-        // Whatever else terminals are asked, other files are no terminals.
+        // Every other request is for terminals, which other files are not.
         return Err(Errno(libc::ENOTTY));
     };
     let (fd, request) = (int(fd), host_request);
@@ -94,7 +94,7 @@ fn ioctl(p: &mut Process, a: &[u64; 6]) -> Answer {
     }
 }
 
-/// A request whose argument differs in the order of bytes alone.
+/// A request whose argument differs only in the order of bytes.
 fn swapped(
     p: &mut Process,
     number: host::Number,

@@ -62,13 +62,13 @@ pub(super) const CALLS: &[Call] = &[
     call(315, "timerfd_settime", "dxpp", |p, a| set_timer(p, host::TIMERFD_SETTIME, a)),
     call(316, "timerfd_gettime", "dp", |p, a| filled(p, host::TIMERFD_GETTIME, a[0], a[1], s::ITIMERSPEC)),
     call(248, "sched_rr_get_interval", "dp", |p, a| filled(p, host::SCHED_INTERVAL, a[0], a[1], s::TIMESPEC)),
-    // Whoever may set the host's clock does so in the host.
+    // A program may not set the clock: whoever may does so on the host.
     call(219, "adjtimex", "p", |_, _| Err(Errno(libc::EPERM))),
     call(122, "settimeofday", "pp", |_, _| Err(Errno(libc::EPERM))),
     call(233, "stime", "p", |_, _| Err(Errno(libc::EPERM))),
 ];
 
-/// A structure of the program's in the host's order, if there is one.
+/// Reads a structure of the program's into the host's order, unless its address is null.
 pub(super) fn read(p: &Process, address: u64, widths: Widths) -> Result<Option<Vec<u8>>, Errno> {
     if address == 0 {
         return Ok(None);
@@ -78,7 +78,7 @@ pub(super) fn read(p: &Process, address: u64, widths: Widths) -> Result<Option<V
     Ok(Some(bytes))
 }
 
-/// A call that fills a structure.
+/// Makes a call that fills a structure.
 fn filled(p: &mut Process, number: Number, first: u64, to: u64, widths: Widths) -> Answer {
     let mut bytes = vec![0; widths.iter().sum()];
     let done = host::call(number, [int(first).into(), bytes.as_mut_slice().into()])?;
@@ -107,7 +107,7 @@ fn interval_of_host(host: &[u8]) -> Vec<u8> {
     [s::timeval_of_host(&host[..16]), s::timeval_of_host(&host[16..])].concat()
 }
 
-/// The seconds that were left, rounded up from half of one on but never to none.
+/// Serves `alarm`: the seconds that were left, rounded to the nearest, but never to none.
 fn alarm(_: &mut Process, a: &[u64; 6]) -> Answer {
     let mut new = [0; 32];
     new[16..24].copy_from_slice(&(a[0] & 0xffff_ffff).to_ne_bytes());
@@ -121,7 +121,8 @@ fn alarm(_: &mut Process, a: &[u64; 6]) -> Answer {
     Ok(seconds + u64::from(more))
 }
 
-/// `struct sigevent`, if there is one: a value, a signal, how it is told, which is one of those.
+/// Reads `struct sigevent`, unless its address is null: a value, a signal, and the kind of notification, which has to
+/// be one of those.
 pub(super) fn event_to_host(
     p: &Process,
     address: u64,

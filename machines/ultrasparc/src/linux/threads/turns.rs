@@ -1,4 +1,4 @@
-//! A thread's part: giving its turn away around calls that wait, starting another thread, and its end.
+//! A thread's part: giving its turn away around calls that wait, starting another thread, and ending.
 
 use std::sync::{Arc, mpsc};
 
@@ -9,24 +9,25 @@ use crate::linux::host;
 use crate::linux::kept::{Ended, Kept, Left};
 use crate::linux::process::Process;
 
-/// What a host's thread has for its stack: none of it grows with what the program does.
+/// The stack of a host's thread. Nothing on it grows with the program's doings.
 const STACK_BYTES: usize = 1 << 20;
 
-/// What a new thread begins with.
+/// The state with which a new thread begins.
 pub(crate) struct Beginning {
     /// Its registers.
     pub cpu: Cpu,
-    /// What is cleared, and woken, when it ends.
+    /// The word that is cleared, and woken, when it ends.
     pub clear_tid: u64,
 }
 
 impl Process {
-    /// Makes a call that can wait, during which other threads have their turns: what it uses of the program's memory are regions.
+    /// Makes a call that can wait, and lets other threads have the turn meanwhile. The call uses the program's memory
+    /// only through regions.
     pub(crate) fn wait<T>(&mut self, call: impl FnOnce() -> T) -> T {
         self.without_turn(true, call)
     }
 
-    /// Lets those go on who wait for their turn.
+    /// Gives the turn to the threads that wait for it.
     pub(crate) fn pass_turn(&mut self) {
         let wanted = |threads: &Arc<Threads>| !threads.state().waiting.is_empty();
         if self.threads.as_ref().is_some_and(wanted) {
@@ -60,7 +61,7 @@ impl Process {
     /// Starts a thread; answers its number.
     ///
     /// # Errors
-    /// There can be no more.
+    /// There can be no more threads.
     pub(crate) fn start_thread(&mut self, beginning: Beginning) -> Result<i32, Errno> {
         let begins = self.threads.is_none();
         let attention = &self.cpu.attention;
@@ -80,14 +81,14 @@ impl Process {
             thread: Thread::another(beginning.clear_tid),
         };
         let (tell, told) = mpsc::sync_channel(1);
-        // Where no signal finds it before it knows what is its own.
+        // All signals are blocked, so that none finds the new thread before it knows its own mask.
         host::block_all();
         let started = host::start(
             STACK_BYTES,
             Box::new(move || {
-                // The library has it begin with one of its own signals open.
+                // The library starts it with one of its own signals unblocked.
                 host::block_all();
-                // Who started it waits for it.
+                // The thread that started it waits for this number.
                 let _ = tell.send(own_number());
                 thread.run_thread();
             }),
@@ -109,7 +110,7 @@ impl Process {
         self.signals.set_mask(self.signals.mask);
         let left = self.serve();
         if self.thread.is_first {
-            // It forked, and this is the child.
+            // The thread forked, and this is the child.
             let ended = self.finish(left);
             match ended {
                 Ended::Exited(status) => host::exit(status),
@@ -126,7 +127,7 @@ impl Process {
         threads.leave(self.give_common());
     }
 
-    /// The end of a process, of which the first thread has ended, or it as a whole.
+    /// Ends a process after its first thread or the whole of it has ended.
     pub(crate) fn finish(&mut self, left: Left) -> Ended {
         let own = match left {
             Left::Process(ended) => ended,
@@ -144,15 +145,15 @@ impl Process {
         ended.unwrap_or(own)
     }
 
-    /// This thread is the only one of a new process.
+    /// Makes this thread the only one of a new process.
     pub(crate) fn become_first(&mut self) {
-        // What others held of it at that moment they hold for ever here.
+        // Locks that other threads held at the fork stay locked here for ever, so they are never touched again.
         std::mem::forget(self.threads.take());
         self.thread = Thread::first();
     }
 }
 
-/// Has a panic of one thread end the process: it would take what all need with it.
+/// Ends the process when one thread panics, because the panic would take the common state with it.
 struct EndsWithPanic;
 
 impl Drop for EndsWithPanic {
