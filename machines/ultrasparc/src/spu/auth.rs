@@ -1,12 +1,12 @@
 //! The hashes, MACs and checksums of a control word.
 //!
-//! The state to begin with is in memory as a digest would be: SHA's words big-endian, MD5's little-endian. The unit pads
-//! and counts the length from zero. With SFAS the running state is stored too: what a next word could begin with, that
-//! is the chaining value after the last whole block and before any padding, the CRC's register, or the sum.
+//! The initial state is in memory as a digest would be: SHA's words big-endian, MD5's little-endian. The unit pads
+//! and counts the length from zero. With SFAS it also stores the running state, with which a next word could begin:
+//! the chaining value after the last whole block and before any padding, the CRC's register, or the sum.
 //!
 //! Ref. RFC 1321, FIPS 180-4, RFC 2104, RFC 6101 §5.2.3.1, IEEE 802.3 §3.2.9, RFC 1071; Linux,
-//! `drivers/crypto/n2_core.c`. What SFAS stores, that a CRC begins with its register (all ones for the usual one) and
-//! comes out inverted and big-endian, and that SSL-HMAC-SHA256 pads the key to a block, are ours.
+//! `drivers/crypto/n2_core.c`. Ours: the contents that SFAS stores; that a CRC begins with its register (all ones for
+//! the usual one) and comes out inverted and big-endian; and that SSL-HMAC-SHA256 pads the key to a block.
 
 use millstream_engines::crc::{Crc, Crc32, Crc32c, Polynomial};
 use millstream_engines::hash::{Hash, Hasher};
@@ -25,7 +25,7 @@ struct Made {
     running: Vec<u8>,
 }
 
-/// Runs over the whole source; what goes to the destination.
+/// Hashes the whole source, and returns the bytes for the destination.
 pub(crate) fn run(
     auth: Auth,
     word: &ControlWord,
@@ -85,7 +85,7 @@ fn hash(hash: Hash, state: &[u8], source: &[u8]) -> Made {
     Made { result: hasher.finish().to_vec(), running }
 }
 
-/// RFC 2104, both hashes begun with the state given.
+/// The HMAC of RFC 2104, both of whose hashes begin with the state given.
 fn hmac(hash: Hash, key: &[u8], state: &[u8], source: &[u8]) -> Made {
     let keyed = |pad: u8| {
         let mut block = vec![pad; hash.block_len()];
@@ -99,8 +99,8 @@ fn hmac(hash: Hash, key: &[u8], state: &[u8], source: &[u8]) -> Made {
     nested(keyed(0x36), keyed(0x5c), source)
 }
 
-/// RFC 6101 §5.2.3.1: the key and 48 bytes of pad for MD5, 40 for SHA-1. The sequence number, type and length that
-/// follow are the first bytes of the source.
+/// The MAC of RFC 6101 §5.2.3.1: the key and 48 bytes of pad for MD5, 40 for SHA-1. The sequence number, type and
+/// length that follow are the first bytes of the source.
 fn ssl(hash: Hash, key: &[u8], state: &[u8], source: &[u8]) -> Made {
     let pads = match hash {
         Hash::Md5 => 48,
@@ -137,7 +137,7 @@ fn checksum(state: &[u8], source: &[u8]) -> Made {
     Made { result: sum.value().to_be_bytes().to_vec(), running: (!sum.value()).to_be_bytes().to_vec() }
 }
 
-/// Goes on with a hash: saves it again, or ends it.
+/// Goes on with a saved hash, and saves it again or ends it.
 fn partial_hash(hash: Hash, store: bool, saved: &[u8], source: &[u8]) -> Result<Made, Refusal> {
     let mut hasher = partial::load(hash, saved).ok_or(Refusal::SavedState)?;
     hasher.update(source);

@@ -1,6 +1,6 @@
 //! The ciphers of a control word.
 //!
-//! Ref. FIPS 197, SP 800-67, SP 800-38A. How wide T2's counter is was never published, only that it counts 32 bits at
+//! Ref. FIPS 197, SP 800-67, SP 800-38A. The width of T2's counter was never published, only that it has 32 bits at
 //! least; here the last 32 bits of the counter block count, big-endian, and the counter is not written back.
 
 use millstream_cpu::Features;
@@ -65,10 +65,10 @@ pub(crate) fn run(
     Ok(data)
 }
 
-/// What makes a key of an engine's mode.
+/// A constructor of a key of an engine's mode.
 type New<M> = fn(Features, &[u8]) -> Result<M, Error>;
 
-/// A block cipher, given as its modes.
+/// Applies a block cipher, given as its modes.
 fn chained<E: BlockMode, C: BlockMode, F: StreamMode>(
     (ecb, cbc, cfb): (New<E>, New<C>, New<F>),
     chaining: Chaining,
@@ -81,7 +81,7 @@ fn chained<E: BlockMode, C: BlockMode, F: StreamMode>(
         Chaining::Ecb => ecb(engine(), key)?.pass(direction, &mut [], InOut::in_place(data)),
         Chaining::Cbc => cbc(engine(), key)?.pass(direction, iv, InOut::in_place(data)),
         Chaining::Cfb => cfb(engine(), key)?.blocks(direction, iv, InOut::in_place(data)),
-        // T2's tests have no DES in this mode; that it exists, and how it counts, is ours.
+        // T2's tests have no DES in this mode, so its existence and its counter are ours.
         Chaining::Ctr => {
             let mut pad = counters(iv, data.len());
             ecb(engine(), key)?.pass(Direction::Encrypt, &mut [], InOut::in_place(&mut pad));
@@ -91,7 +91,7 @@ fn chained<E: BlockMode, C: BlockMode, F: StreamMode>(
     Ok(())
 }
 
-/// Adds a pad.
+/// Adds a pad to the data.
 pub(crate) fn xor(data: &mut [u8], pad: &[u8]) {
     for (byte, pad) in data.iter_mut().zip(pad) {
         *byte ^= pad;

@@ -1,13 +1,13 @@
-//! The codes of ciphers and hashes in a control word, and which unit knows them.
+//! The codes of ciphers and hashes in a control word, and the units that know them.
 //!
-//! T2's are those of Linux's driver and of OpenSPARC's tests. Those of Rainbow Falls were never published: the ones here
-//! are ours, out of what T2 left free, and T2 refuses them as errors of the word.
+//! T2's are those of Linux's driver and of OpenSPARC's tests. Rainbow Falls' were never published: the ones here are
+//! ours, from codes that T2 left free and refuses as errors of the word.
 
 use std::fmt;
 
 use crate::processor::Processor;
 
-/// Which unit stands beside a core.
+/// The unit beside a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Model {
     /// UltraSPARC T1: modular arithmetic only.
@@ -48,7 +48,7 @@ impl Model {
         }
     }
 
-    /// Whether it has a control word queue.
+    /// True if it has a control word queue.
     #[must_use]
     pub const fn has_queue(self) -> bool {
         !matches!(self, Model::T1)
@@ -60,17 +60,17 @@ impl Model {
 pub struct Cipher {
     /// The cipher.
     pub kind: CipherKind,
-    /// How blocks are chained; [`Chaining::Ecb`] for the stream ciphers, which chain no blocks.
+    /// The chaining of blocks; [`Chaining::Ecb`] for the stream ciphers, which chain no blocks.
     pub chaining: Chaining,
 }
 
-/// A cipher: the bits of its code above the chaining.
+/// A cipher, as the bits of its code above the chaining.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum CipherKind {
     /// RC4 that writes its state back.
     Rc4 = 0x00,
-    /// RC4 that does not.
+    /// RC4 that leaves its state in memory as it was.
     Rc4NoStream = 0x04,
     /// DES.
     Des = 0x08,
@@ -88,25 +88,25 @@ pub enum CipherKind {
     KasumiF8 = 0x20,
 }
 
-/// How blocks are chained.
+/// The chaining of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Chaining {
-    /// Not at all.
+    /// Blocks are not chained.
     Ecb = 0,
     /// Cipher block chaining.
     Cbc = 1,
     /// Cipher feedback of whole blocks.
     Cfb = 2,
-    /// Counter.
+    /// Counter mode.
     Ctr = 3,
 }
 
 impl Chaining {
-    /// Every one.
+    /// All of them.
     pub const ALL: [Chaining; 4] = [Chaining::Ecb, Chaining::Cbc, Chaining::Cfb, Chaining::Ctr];
 
-    /// As in `aes-128-cbc`.
+    /// The name, as in `aes-128-cbc`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         ["ecb", "cbc", "cfb", "ctr"][self as usize]
@@ -114,7 +114,7 @@ impl Chaining {
 }
 
 impl CipherKind {
-    /// Every one, by code.
+    /// All of them, by code.
     pub const ALL: [CipherKind; 9] = [
         CipherKind::Rc4,
         CipherKind::Rc4NoStream,
@@ -179,13 +179,13 @@ impl Cipher {
         (!kind.is_stream() || chaining == Chaining::Ecb).then_some(Cipher { kind, chaining })
     }
 
-    /// Its code.
+    /// The cipher's code.
     #[must_use]
     pub const fn code(self) -> u8 {
         self.kind as u8 | self.chaining as u8
     }
 
-    /// Whether a unit knows it.
+    /// True if a unit knows it.
     #[must_use]
     pub fn known_to(self, model: Model) -> bool {
         let new = matches!(self.kind, CipherKind::Kasumi | CipherKind::KasumiF8);
@@ -210,7 +210,7 @@ impl fmt::Display for Cipher {
     }
 }
 
-/// A hash, MAC or checksum. From 12 on Rainbow Falls only, and the codes are ours.
+/// A hash, MAC or checksum. From 12 on they are Rainbow Falls' only, and the codes are ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 #[allow(missing_docs)]
@@ -233,7 +233,7 @@ pub enum Auth {
     /// The checksum of an IP header; the same sum as TCP's.
     IpChecksum = 15,
     KasumiF9 = 16,
-    /// Partial hashes: the code of the hash and bit 4.
+    /// Partial MD5. Partial hashes have the code of the hash and bit 4.
     PartialMd5 = 17,
     PartialSha1 = 18,
     PartialSha256 = 19,
@@ -241,7 +241,7 @@ pub enum Auth {
 }
 
 impl Auth {
-    /// Every one, by code.
+    /// All of them, by code.
     pub const ALL: [Auth; 20] = [
         Auth::Md5,
         Auth::Sha1,
@@ -265,13 +265,13 @@ impl Auth {
         Auth::PartialSha512,
     ];
 
-    /// The one of that code.
+    /// The hash, MAC or checksum of a code.
     #[must_use]
     pub fn from_code(code: u8) -> Option<Auth> {
         Auth::ALL.into_iter().find(|auth| *auth as u8 == code)
     }
 
-    /// Whether a unit knows it.
+    /// True if a unit knows it.
     #[must_use]
     pub fn known_to(self, model: Model) -> bool {
         model >= if self as u8 >= 12 { Model::RainbowFalls } else { Model::T2 }
@@ -304,7 +304,7 @@ impl Auth {
         }
     }
 
-    /// Whether it takes a key.
+    /// True if it takes a key.
     #[must_use]
     pub const fn is_keyed(self) -> bool {
         self.max_key_len() > 0
@@ -339,29 +339,29 @@ impl Auth {
         }
     }
 
-    /// Whether it begins with a saved partial hash.
+    /// True if it begins with a saved partial hash.
     #[must_use]
     pub const fn is_partial(self) -> bool {
         self as u8 > 16
     }
 
-    /// Bytes at the address of the state to begin with.
+    /// Bytes at the address of the initial state.
     #[must_use]
     pub const fn state_len(self) -> usize {
         match self {
             Auth::KasumiF9 => 9,
-            // How many bytes were hashed, the chaining value, and room for a block.
+            // The count of hashed bytes, the chaining value, and room for a block.
             Auth::PartialSha512 => 8 + 64 + 128,
             auth if auth.is_partial() => 8 + auth.result_len() + 64,
             auth => auth.result_len(),
         }
     }
 
-    /// Bytes of running state that SFAS stores; what a next word may begin with.
+    /// Bytes of running state that SFAS stores, with which a next word may begin.
     #[must_use]
     pub const fn stored_len(self) -> usize {
         match self {
-            // F9 has no state that could be taken up.
+            // F9 has no state with which another word could go on.
             Auth::KasumiF9 => 0,
             auth => auth.state_len(),
         }

@@ -1,12 +1,12 @@
 //! The control word: 64 bytes that describe one operation, or one piece of one, completely.
 //!
-//! | offset | field | what it points to |
+//! | offset | field | contents |
 //! | --- | --- | --- |
 //! | 0 | [`Control`] | |
 //! | 8 | source | the data |
 //! | 16 | auth key | the key of an HMAC or SSL MAC |
-//! | 24 | auth IV | the hash state, CRC or sum to begin with |
-//! | 32 | final auth state | where the running state goes, with SFAS |
+//! | 24 | auth IV | the initial hash state, CRC or sum |
+//! | 32 | final auth state | the place for the running state, with SFAS |
 //! | 40 | cipher key | for RC4 the 256 bytes of S, then X and Y |
 //! | 48 | cipher IV | |
 //! | 56 | destination | |
@@ -20,11 +20,11 @@ use super::codes::{Auth, Cipher};
 /// Bytes in a control word.
 pub const WORD_BYTES: u64 = 64;
 
-/// The first eight bytes: what to do.
+/// The first eight bytes, which say what to do.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Control(pub u64);
 
-/// What kind of operation a word asks for.
+/// The kind of operation that a word asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Opcode {
@@ -39,7 +39,7 @@ pub enum Opcode {
 }
 
 impl Opcode {
-    /// The opcode of that code, whose bits for in-place and gather are left out.
+    /// The opcode of a code, apart from its bits for in-place and gather.
     #[must_use]
     pub const fn from_code(code: u8) -> Option<Opcode> {
         match code {
@@ -52,7 +52,7 @@ impl Opcode {
     }
 }
 
-/// Makes accessors of one bit: a getter, and what sets it.
+/// Makes the accessors of one bit: a getter and a setter.
 macro_rules! bits {
     ($($(#[$doc:meta])* $get:ident $with:ident $bit:literal;)*) => {$(
         $(#[$doc])*
@@ -77,13 +77,13 @@ impl Control {
     /// The longest operation, all its words together.
     pub const MAX_BYTES: usize = 1 << 16;
 
-    /// An operation of `bytes` bytes, 1 to 65,536, in one word: start and end of its block.
+    /// An operation of `bytes` bytes, 1 to 65,536, in one word, which is the start and the end of its block.
     #[must_use]
     pub const fn new(opcode: Opcode, bytes: usize) -> Control {
         Control::piece(bytes).starts().ends().opcode_bits(opcode)
     }
 
-    /// A further piece of `bytes` bytes, 1 to 65,536: only a length.
+    /// A further piece of `bytes` bytes, 1 to 65,536, which has only a length.
     #[must_use]
     pub const fn piece(bytes: usize) -> Control {
         Control(bytes.wrapping_sub(1) as u64 & 0xffff)
@@ -94,29 +94,29 @@ impl Control {
     }
 
     bits! {
-        /// Whether the result goes where the source was. For a hash only part of the opcode.
+        /// True if the result replaces the source. For a hash the bit is only part of the opcode.
         in_place in_place_bit 63;
-        /// Rainbow Falls: the source is a list of pieces. A bit of the opcode, and ours.
+        /// True if the source is a list of pieces (Rainbow Falls). The bit of the opcode is ours.
         gather gathering 59;
-        /// Whether to encrypt.
+        /// True to encrypt, false to decrypt.
         encrypt encrypting 55;
-        /// Whether it begins a block: an operation.
+        /// True if it begins a block, which is an operation.
         start_of_block starts 54;
-        /// Whether it ends one.
+        /// True if it ends a block.
         end_of_block ends 53;
-        /// Hypervisor: an error of the hardware.
+        /// Set by the hypervisor: the hardware failed.
         hardware_error with_hardware_error 52;
-        /// Hypervisor: an error of the word.
+        /// Set by the hypervisor: the word was wrong.
         protocol_error with_protocol_error 51;
-        /// Hypervisor: done, well or not.
+        /// Set by the hypervisor: the word is done, with or without an error.
         done with_done 50;
-        /// Whether the running state is stored.
+        /// True if the running state is stored.
         store_state storing_state 49;
-        /// Whether completion interrupts.
+        /// True if completion interrupts.
         interrupt interrupting 48;
     }
 
-    /// The opcode, if it is one, without its bits for in-place and gather.
+    /// The opcode, if it is valid, without its bits for in-place and gather.
     #[must_use]
     pub const fn opcode(self) -> Option<Opcode> {
         Opcode::from_code((self.0 >> 56) as u8 & 0x77)
@@ -158,7 +158,7 @@ impl Control {
         (self.0 & 0xffff) as usize + 1
     }
 
-    /// Never: a word has one byte at least.
+    /// Always false: a word has one byte at least.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         false
@@ -201,7 +201,7 @@ impl fmt::Debug for Control {
     }
 }
 
-/// What the word says, as in `encrypt aes-128-cbc sob eob 32 bytes`.
+/// Shows the word, as in `encrypt aes-128-cbc sob eob 32 bytes`.
 impl fmt::Display for Control {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.start_of_block() {
@@ -271,26 +271,26 @@ impl Control {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ControlWord {
-    /// What to do.
+    /// The operation and its lengths.
     pub control: Control,
     /// The data.
     pub source: u64,
     /// The key of a MAC.
     pub auth_key: u64,
-    /// The state to begin with.
+    /// The initial state.
     pub auth_iv: u64,
-    /// Where the running state goes.
+    /// The place for the running state.
     pub final_auth_state: u64,
     /// The key of a cipher, or RC4's state.
     pub cipher_key: u64,
     /// The vector, or the counter block.
     pub cipher_iv: u64,
-    /// Where the result goes.
+    /// The place for the result.
     pub destination: u64,
 }
 
 impl ControlWord {
-    /// The word that these bytes are.
+    /// Reads a word from its bytes.
     #[must_use]
     pub fn parse(bytes: &[u8; 64]) -> ControlWord {
         let mut words = [0; 8];
@@ -312,7 +312,7 @@ impl ControlWord {
         }
     }
 
-    /// Its bytes.
+    /// The bytes of the word.
     #[must_use]
     pub fn build(&self) -> [u8; 64] {
         let words = [
@@ -332,7 +332,7 @@ impl ControlWord {
         bytes
     }
 
-    /// A further piece of an operation: a length and a source, and nothing else.
+    /// A further piece of an operation, which has a length, a source, and nothing else.
     #[must_use]
     pub fn piece(source: u64, bytes: usize) -> ControlWord {
         ControlWord { control: Control::piece(bytes), source, ..ControlWord::default() }

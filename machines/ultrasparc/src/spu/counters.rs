@@ -1,4 +1,4 @@
-//! Counter mode: the blocks that are enciphered.
+//! Counter mode: the counter blocks that are enciphered.
 
 /// The counter blocks for that many bytes.
 pub(crate) fn counters(iv: &[u8], bytes: usize) -> Vec<u8> {

@@ -1,10 +1,10 @@
-//! What the diagnostic registers of the queue's unit show: the last operation's keys, vectors, data and state.
+//! The diagnostic registers of the queue's unit: the last operation's keys, vectors, data and state.
 //!
-//! Ref. OpenSPARC T2, `asi_s.h`: their names and addresses. What each holds is ours, out of its name: CR the control
-//! of the operation's first word, SD the last 64 bytes of its source, K the cipher key, IV the vector, AK the
+//! Ref. OpenSPARC T2, `asi_s.h`: their names and addresses. Their contents are ours, after the names: CR has the
+//! control of the operation's first word, SD the last 64 bytes of its source, K the cipher key, IV the vector, AK the
 //! authentication key, CD the last 64 bytes of a cipher's result, HD the state of a hash.
 
-/// The registers from 0x100 on, one word each.
+/// The number of registers from 0x100 on, of one word each.
 const WORDS: usize = 32;
 const CR: usize = 0;
 const SD: usize = 2;
@@ -13,7 +13,7 @@ const IV: usize = 14;
 const AK: usize = 16;
 const CD: usize = 20;
 const HD: usize = 28;
-/// RC4's state: 256 bytes, X and Y.
+/// The words of RC4's state: 256 bytes, X and Y.
 const RC4_WORDS: usize = 33;
 
 /// The contents of the diagnostic registers.

@@ -1,10 +1,10 @@
-//! Why a control word is not executed.
+//! Faults: the reasons why a control word is not executed.
 
 use std::fmt;
 
 use super::physical::BusError;
 
-/// What is wrong with a word: its queue stops with a protocol error.
+/// An error in a word, at which its queue stops with a protocol error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// No such opcode on this unit.
@@ -13,9 +13,9 @@ pub enum Refusal {
     Cipher,
     /// No such hash, MAC or checksum on this unit.
     Auth,
-    /// The first word of a block without SOB.
+    /// The first word of a block has no SOB.
     NotBegun,
-    /// SOB inside a block.
+    /// A word inside a block has SOB.
     BegunAlready,
     /// A needed address is zero.
     NoAddress(Field),
@@ -23,7 +23,7 @@ pub enum Refusal {
     NotAligned(Field),
     /// The authentication key is longer than the unit takes.
     KeyLength,
-    /// More bytes of digest than the hash has.
+    /// The digest is to be longer than the hash's.
     HashLength,
     /// A piece is shorter than a block of the cipher.
     ShortPiece,
@@ -31,15 +31,15 @@ pub enum Refusal {
     BrokenBlock,
     /// The operation is longer than 64 KB.
     TooLong,
-    /// A gather list is not whole entries, or can't be used here.
+    /// A gather list has no whole entries, or can't be used here.
     Gather,
-    /// A saved partial hash that is none.
+    /// A saved partial hash is invalid.
     SavedState,
-    /// Fast path: a transform in place.
+    /// On the fast path: the transform is in place.
     InPlace,
-    /// Fast path: an object that is not inside the page, or is in the queue.
+    /// On the fast path: an object is not inside the page, or is in the queue.
     OutsidePage(Field),
-    /// Fast path: the result would overwrite what it is made of.
+    /// On the fast path: the result would overwrite its own inputs.
     Overlap,
 }
 
@@ -96,10 +96,10 @@ impl fmt::Display for Field {
     }
 }
 
-/// Why a word was not executed.
+/// The reason why a word was not executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The word asks for what can't be: protocol error.
+    /// The word is invalid: protocol error.
     Refused(Refusal),
     /// Memory did not answer: hardware error.
     Bus(BusError),

@@ -1,8 +1,9 @@
 //! KASUMI as Rainbow Falls had it: a block cipher in the usual modes, and f8 and f9.
 //!
-//! Ref. TS 35.201, TS 35.202. That Rainbow Falls ran it is published, its words are not; ours: the vector of f8 is
-//! COUNT (4 bytes), BEARER (5 bits), DIRECTION (1 bit) and zeros, the block it enciphers first; the state f9 begins with is
-//! COUNT, FRESH (4 bytes each) and a byte whose lowest bit is DIRECTION; messages are whole bytes.
+//! Ref. TS 35.201, TS 35.202. It is published that Rainbow Falls ran KASUMI, but not the form of its words. Ours: the
+//! vector of f8 is COUNT (4 bytes), BEARER (5 bits), DIRECTION (1 bit) and zeros, the block it enciphers first; the
+//! initial state of f9 is COUNT, FRESH (4 bytes each) and a byte whose lowest bit is DIRECTION; messages are whole
+//! bytes.
 
 use millstream_engines::kasumi::{F8, F9};
 use millstream_engines::modes::Direction;
@@ -14,7 +15,7 @@ use super::engine;
 
 const BLOCK: usize = 8;
 
-/// The block cipher in a mode of operation.
+/// Applies the block cipher in a mode of operation.
 pub(crate) fn apply(
     chaining: Chaining,
     key: &[u8],
@@ -45,7 +46,7 @@ pub(crate) fn apply(
     Ok(())
 }
 
-/// f8 over whole bytes.
+/// Applies f8 to whole bytes.
 pub(crate) fn f8(key: &[u8], iv: &[u8], data: &mut [u8]) -> Result<(), Error> {
     let first = u64::from_be_bytes(*iv.first_chunk().expect("the vector of f8 has 8 bytes"));
     let (count, bearer, way) = ((first >> 32) as u32, (first >> 27) as u8 & 31, (first >> 26) as u8 & 1);
@@ -53,7 +54,7 @@ pub(crate) fn f8(key: &[u8], iv: &[u8], data: &mut [u8]) -> Result<(), Error> {
     F8::new(engine(), key)?.apply(count, bearer, way, InOut::in_place(data), bits)
 }
 
-/// f9 over whole bytes.
+/// The MAC f9 of whole bytes.
 pub(crate) fn f9(key: &[u8], state: &[u8], data: &[u8]) -> [u8; 4] {
     let word = |at: usize| u32::from_be_bytes(*state[at..].first_chunk().expect("f9 begins with 9 bytes"));
     let f9 = F9::new(engine(), key).expect("a key of 16 bytes, which was checked");

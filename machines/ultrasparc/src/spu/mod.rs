@@ -1,7 +1,7 @@
 //! The stream processing unit beside each core: control words ([`Queues`]) and modular arithmetic ([`Mau`]).
 //!
-//! Both parts work at the same time. Neither has a clock: `start` takes the next piece of work and says what it is, `finish`
-//! does it, and whoever drives the unit lets as much time pass between them as the work takes
+//! Both parts work at the same time. Neither has a clock: `start` takes the next piece of work and says what it is,
+//! `finish` does it, and the driver of the unit lets as much time pass between them as the work takes
 //! ([`crate::hypervisor::Machine::advance`]).
 //!
 //! Ref. OpenSPARC T1 and T2; UltraSPARC Virtual Machine Specification 3.0 §25.2.
@@ -46,7 +46,7 @@ use millstream_cpu::Features;
 /// ASI_STREAM: the units' registers, for hyperprivileged software.
 pub const ASI_STREAM: u8 = 0x40;
 
-/// The traps that the unit takes to the strand it interrupts.
+/// The traps with which the unit interrupts a strand.
 pub mod trap {
     /// T2 and later: control word queue.
     pub const CONTROL_WORD_QUEUE: u8 = 0x3c;
@@ -56,21 +56,21 @@ pub mod trap {
     pub const T1_MODULAR_ARITHMETIC: u8 = 0x74;
 }
 
-/// What computes: the host's best kernels.
+/// The features of the engines that compute: the host's best kernels.
 pub(crate) fn engine() -> Features {
     Features::hardware()
 }
 
-/// Whose queue a word came from.
+/// The queue from which a word came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
-    /// The hypervisor's.
+    /// The hypervisor's queue.
     Hypervisor,
-    /// A process's.
+    /// A process's queue.
     User(Slot),
 }
 
-/// What kind of work it is.
+/// The kind of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A control word.
@@ -81,33 +81,33 @@ pub enum Kind {
     Modular(Op),
 }
 
-/// A piece of work, as its cost depends on it.
+/// A piece of work, with everything on which its cost depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Work {
-    /// Whose it is.
+    /// The queue that it belongs to.
     pub place: Place,
-    /// What it is.
+    /// The kind of work.
     pub kind: Kind,
-    /// Bytes of source; of modular arithmetic, of the operand.
+    /// Bytes of the source; for modular arithmetic, of the operand.
     pub bytes: usize,
-    /// Control words; of modular arithmetic, words of 64 bits.
+    /// Control words; for modular arithmetic, words of 64 bits.
     pub words: usize,
     /// Montgomery multiplications.
     pub multiplications: usize,
-    /// Whether an operation begins with it.
+    /// True if an operation begins with it.
     pub first: bool,
 }
 
-/// How a piece of work ended.
+/// The outcome of a piece of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Well.
+    /// The work was done.
     Done,
-    /// Not at all.
+    /// The work failed, and wrote nothing.
     Failed(Fault),
-    /// Not tried, as it belongs to an operation that failed.
+    /// The work was skipped, because it belongs to an operation that failed.
     Skipped,
-    /// Modular arithmetic: no such operation, or operands outside its memory.
+    /// Modular arithmetic: there is no such operation, or an operand is outside the unit's memory.
     BadOperands,
     /// Modular arithmetic: a word of its memory had the wrong parity.
     Parity,
@@ -116,11 +116,11 @@ pub enum Outcome {
 /// A piece of work that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completed {
-    /// What it was.
+    /// The work.
     pub work: Work,
-    /// Whether its operation ended with it.
+    /// True if its operation ended with it.
     pub last: bool,
-    /// How.
+    /// Its outcome.
     pub outcome: Outcome,
 }
 
@@ -135,9 +135,9 @@ pub struct Interrupt {
 
 /// The unit beside one core.
 pub struct Spu {
-    /// Control words: not on T1.
+    /// The control word queues: not on T1.
     pub queues: Option<Queues>,
-    /// Modular arithmetic.
+    /// The modular arithmetic unit.
     pub mau: Mau,
 }
 
@@ -148,7 +148,7 @@ impl Spu {
         Spu { queues: model.has_queue().then(|| Queues::new(model)), mau: Mau::new(model) }
     }
 
-    /// Goes on by a step, first the control words: takes a piece of work, or does the one that was taken.
+    /// Makes one step, control words first: takes a piece of work, or does the one that was taken.
     ///
     /// ```
     /// use millstream_ultrasparc::spu::{Control, ControlWord, Model, Opcode, Spu, csr, register};
@@ -182,8 +182,8 @@ impl Spu {
         self.mau.finish(memory)
     }
 
-    /// A load from a register of [`ASI_STREAM`] by a strand. The two that wait until a part of the unit is idle have it work
-    /// until it is, and say what it did.
+    /// Loads from a register of [`ASI_STREAM`] for a strand. The two registers that wait until a part of the unit is
+    /// idle have it work until it is, and report its work.
     pub fn load(
         &mut self,
         address: u64,
@@ -198,7 +198,7 @@ impl Spu {
         Some((queues.load(address)?, done))
     }
 
-    /// A store to a register of [`ASI_STREAM`]; whether there is such a one.
+    /// Stores to a register of [`ASI_STREAM`]; false if there is no such register.
     pub fn store(&mut self, address: u64, value: u64) -> bool {
         self.mau.store(address, value)
             || self.queues.as_mut().is_some_and(|queues| queues.store(address, value))

@@ -1,7 +1,7 @@
 //! The modular arithmetic unit: 160 words of memory of its own, and five operations on them.
 //!
-//! Numbers of several words are in its memory least significant word first. MA_ADDR has up to eight fields of a byte, each
-//! the index of an operand's first word.
+//! Numbers of several words are in its memory least significant word first. MA_ADDR has up to eight fields of a byte,
+//! each the index of an operand's first word.
 //!
 //! | op | | operands | result |
 //! | --- | --- | --- | --- |
@@ -11,9 +11,9 @@
 //! | 3 | reduce | A, N, R | R = A - N, or A if that is less than N |
 //! | 4 | exponentiate | A, M, N, X, E, ES | for each bit of E: X = X X, and times A if it is set |
 //!
-//! Ref. OpenSPARC T1, `spu_*.v` and its tests. T2's further operations (5 to 0x11, on elliptic curves) were never published:
-//! they are invalid here. Ours: that operands outside the memory make an operation invalid, that M holds zeros
-//! afterwards, and that either of T2's two bits of parity mask spoils a whole word.
+//! Ref. OpenSPARC T1, `spu_*.v` and its tests. T2's further operations (5 to 0x11, on elliptic curves) were never
+//! published, so they are invalid here. Ours: that operands outside the memory make an operation invalid, that M
+//! holds zeros afterwards, and that either of T2's two bits of parity mask spoils a whole word.
 
 use super::codes::Model;
 use super::physical::{BusError, Physical, read_word, write_word};
@@ -42,7 +42,7 @@ pub enum Op {
     Multiply,
     Reduce,
     Exponentiate,
-    /// One of those that were never published, or none.
+    /// An operation that was never published, or does not exist.
     Unknown(u8),
 }
 
@@ -65,7 +65,7 @@ impl Op {
 pub mod ctl {
     use super::{Model, Op};
 
-    /// T1: the parity of words that are loaded is inverted.
+    /// T1: inverts the parity of words that are loaded.
     pub const T1_INVERT_PARITY: u64 = 1 << 13;
     /// T1: busy.
     pub const T1_BUSY: u64 = 1 << 10;
@@ -119,7 +119,7 @@ pub mod ctl {
         }
     }
 
-    /// The same for another strand.
+    /// The same register for another strand.
     #[must_use]
     pub const fn with_strand(model: Model, ctl: u64, strand: u8) -> u64 {
         match model {
@@ -142,7 +142,7 @@ pub mod ctl {
         }
     }
 
-    /// What software may write.
+    /// The bits that software may write.
     pub(super) const fn writable(model: Model) -> u64 {
         match model {
             Model::T1 => 0x3fff & !T1_BUSY,
@@ -178,12 +178,12 @@ pub struct Mau {
     np: u64,
     ctl: u64,
     busy: bool,
-    /// What the last operation ended with, as T2's bits; T1 has no place to show them.
+    /// The errors of the last operation, as T2's bits; T1 has no place to show them.
     errors: u64,
     interrupt: Option<Interrupt>,
 }
 
-/// Why an operation failed.
+/// The reason why an operation failed.
 enum Stop {
     BadOperands,
     Parity,
@@ -206,13 +206,13 @@ impl Mau {
         }
     }
 
-    /// Its memory.
+    /// The unit's memory.
     #[must_use]
     pub fn words(&self) -> &[u64; MA_WORDS] {
         &self.words
     }
 
-    /// Whether an operation is under way.
+    /// True while an operation is under way.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         self.busy
@@ -230,13 +230,14 @@ impl Mau {
         self.ctl | if self.busy { ctl::busy(self.model) } else { 0 }
     }
 
-    /// What the last operation ended with: [`ctl::T2_INVALID`], [`ctl::T2_HARDWARE_ERROR`] or 0. T2's control register says
-    /// so too; T1's has no bits for it, and that the hypervisor knows there is ours.
+    /// The errors of the last operation: [`ctl::T2_INVALID`], [`ctl::T2_HARDWARE_ERROR`] or 0. T2's control register
+    /// shows them; T1's has no bits for them, so it is ours that the hypervisor knows them there.
     pub(crate) fn errors(&self) -> u64 {
         self.errors
     }
 
-    /// A load from one of its registers. SYNC waits for the operation of the strand that asks: it is done then.
+    /// Loads from one of its registers. SYNC waits for the operation of the strand that asks, so that operation is
+    /// done here.
     pub(crate) fn load(
         &mut self,
         address: u64,
@@ -258,7 +259,7 @@ impl Mau {
         Some((value, None))
     }
 
-    /// A store to one of its registers. To CTL it starts an operation, and aborts one that is under way.
+    /// Stores to one of its registers. A store to CTL starts an operation, and aborts one that is under way.
     pub(crate) fn store(&mut self, address: u64, value: u64) -> bool {
         match address {
             mau_register::CTL => {
@@ -275,7 +276,7 @@ impl Mau {
         true
     }
 
-    /// What is under way.
+    /// The work under way.
     #[must_use]
     pub fn work(&self) -> Option<Work> {
         if !self.busy {
@@ -295,7 +296,7 @@ impl Mau {
         Some(Work { place: Place::Hypervisor, kind, bytes: 8 * words, words, multiplications, first: true })
     }
 
-    /// Does what is under way.
+    /// Does the work under way.
     pub fn finish(&mut self, memory: &mut dyn Physical) -> Option<Completed> {
         let work = self.work()?;
         self.busy = false;
@@ -317,7 +318,7 @@ impl Mau {
         Some(Completed { work, last: true, outcome })
     }
 
-    /// Aborts what is under way.
+    /// Aborts the work under way.
     pub fn abort(&mut self) {
         self.busy = false;
     }
@@ -388,7 +389,7 @@ impl Mau {
         Ok(())
     }
 
-    /// The bits of the exponent, the first to be used first: words in their order, each from its highest bit.
+    /// The bits of the exponent in the order of their use: words in their order, each from its highest bit.
     fn exponent_bits(&self) -> Result<impl Iterator<Item = bool> + use<>, Stop> {
         let bits = 8 * (usize::from(self.ma_addr.to_le_bytes()[5]) + 1);
         let words = self.read(4, bits.div_ceil(64))?;

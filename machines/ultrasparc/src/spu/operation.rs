@@ -1,10 +1,10 @@
 //! One operation: the block of control words that describes it, and its execution.
 //!
-//! The first word says everything; further words bring more of the source. What a word may not say is refused when the
-//! word is taken, so the queue stops at the word that is at fault. All is computed before anything is written.
+//! The first word says everything; further words bring more of the source. An invalid word is refused when it is
+//! taken, so the queue stops at the word that is at fault. Everything is computed before anything is written.
 //!
-//! Ref. UltraSPARC Virtual Machine Specification 3.0 §25.2.2.3; Linux, `drivers/crypto/n2_core.c` (the rules of blocks).
-//! Not public, and so ours: that a word with an address of zero where one is needed is refused, as are a cipher's
+//! Ref. UltraSPARC Virtual Machine Specification 3.0 §25.2.2.3; Linux, `drivers/crypto/n2_core.c` (the rules of
+//! blocks). Not public, and so ours: that a word is refused if an address that it needs is zero, as are a cipher's
 //! broken blocks, a digest longer than the hash's and pieces beyond 64 KB.
 
 use std::ops::Range;
@@ -17,7 +17,7 @@ use super::physical::{Physical, read_word};
 use super::results::Results;
 use super::{auth, cipher, sslkey};
 
-/// What a block does.
+/// The task of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Task {
     /// SSLv3's key block.
@@ -30,7 +30,7 @@ pub enum Task {
     Auth(Auth),
 }
 
-/// Bytes of a word's object other than the source and a destination as long as the source.
+/// An object of a word, other than the source and a destination as long as the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Operand {
     pub field: Field,
@@ -39,7 +39,7 @@ pub(crate) struct Operand {
     pub write: bool,
 }
 
-/// What a queue of the fast path may reach: addresses are those of its page.
+/// The part of its page that a queue of the fast path may reach.
 #[derive(Clone, Debug)]
 pub(crate) struct Limits {
     pub page_bytes: u64,
@@ -59,10 +59,10 @@ fn overlap(a: &Range<u64>, b: &Range<u64>) -> bool {
 }
 
 impl Task {
-    /// What a first word asks of a unit.
+    /// The task that a first word asks of a unit.
     ///
     /// # Errors
-    /// The unit has no such thing.
+    /// The unit does not have it.
     pub fn of(model: Model, control: Control) -> Result<Task, Refusal> {
         let opcode = control.opcode().ok_or(Refusal::Opcode)?;
         if control.gather() && (model < Model::RainbowFalls || opcode == Opcode::SslKey) {
@@ -82,7 +82,7 @@ impl Task {
         }
     }
 
-    /// Bytes of a block, 1 where there are no blocks.
+    /// Bytes of a block, 1 if the task has no blocks.
     fn block_len(self) -> usize {
         match self {
             Task::Cipher(cipher) => cipher.kind.block_len(),
@@ -95,7 +95,7 @@ impl Task {
         if self == Task::SslKey { sslkey::SOURCE_BYTES } else { control.len() }
     }
 
-    /// Bytes that go to the destination, for a source of that many in all.
+    /// Bytes that go to the destination, for a source of that many bytes in all.
     pub(crate) fn destination_len(self, control: Control, source: usize) -> usize {
         match self {
             Task::Copy | Task::Cipher(_) => source,
@@ -105,12 +105,12 @@ impl Task {
         }
     }
 
-    /// Whether the result goes where the source was. A hash has its bit for in-place and a destination all the same.
+    /// True if the result replaces the source. A hash has a destination even with its bit for in-place.
     pub(crate) fn in_place(self, control: Control) -> bool {
         control.in_place() && !matches!(self, Task::Auth(_))
     }
 
-    /// What a first word reads and writes besides source and destination.
+    /// The objects that a first word reads and writes besides source and destination.
     pub(crate) fn operands(self, word: &ControlWord) -> Vec<Operand> {
         let control = word.control;
         let read = |field, address, len| Operand { field, address, len, write: false };
@@ -143,10 +143,10 @@ impl Task {
 pub(crate) struct Block {
     task: Task,
     word: ControlWord,
-    /// The source so far, and where it came from.
+    /// The source so far, and the pieces of which it consists.
     source: Vec<u8>,
     pieces: Vec<(u64, usize)>,
-    /// Whether a word of it wants an interrupt.
+    /// True if one of its words wants an interrupt.
     pub interrupt: bool,
 }
 
@@ -184,7 +184,7 @@ impl Block {
         self.source.len()
     }
 
-    /// What it does.
+    /// The task of the block.
     pub fn task(&self) -> Task {
         self.task
     }
@@ -264,7 +264,7 @@ impl Block {
             let len = usize::try_from(len).ok().filter(|&len| len <= Control::MAX_BYTES);
             self.read(limits, address, len.ok_or(Refusal::TooLong)?, memory)?;
         }
-        // The list itself must stay as it is, too, for the operation to be done again.
+        // The list itself must stay as it is, too, so that the operation can be done again.
         self.pieces.push((list, bytes));
         if self.source.len().is_multiple_of(self.task.block_len()) && !self.source.is_empty() {
             Ok(())
@@ -273,7 +273,7 @@ impl Block {
         }
     }
 
-    /// Computes what the whole block writes.
+    /// Computes everything that the whole block writes.
     pub fn results(&self, limits: Option<&Limits>, memory: &dyn Physical) -> Result<Results, Fault> {
         let mut results = self.compute(memory)?;
         results.latches.control(self.word.control.0);
@@ -302,7 +302,7 @@ impl Block {
         Ok(results)
     }
 
-    /// Puts a result made in place where its source was; an SSL key block over the beginning of it.
+    /// Puts a result made in place over the pieces of its source; an SSL key block over their beginning.
     fn scatter(&self, made: &[u8], results: &mut Results) {
         let mut rest = made;
         for &(address, len) in &self.pieces {
@@ -333,7 +333,7 @@ impl Block {
     }
 }
 
-/// How many bytes the pieces of a gather list are, as far as it can be read.
+/// Bytes of the pieces of a gather list, as far as it can be read.
 pub(crate) fn gathered(word: &ControlWord, memory: &dyn Physical) -> usize {
     let lengths = (8..word.control.len() as u64).step_by(16);
     let lengths = lengths.map_while(|at| read_word(memory, word.source.wrapping_add(at)).ok());
@@ -341,7 +341,7 @@ pub(crate) fn gathered(word: &ControlWord, memory: &dyn Physical) -> usize {
     usize::try_from(sum).unwrap_or(usize::MAX).min(Control::MAX_BYTES)
 }
 
-/// Checks what a first word says about its operation, apart from the source.
+/// Checks a first word's statements about its operation, apart from the source.
 fn check_fields(task: Task, word: &ControlWord) -> Result<(), Refusal> {
     let control = word.control;
     if let Task::Auth(auth) = task {
@@ -369,7 +369,7 @@ fn check_fields(task: Task, word: &ControlWord) -> Result<(), Refusal> {
     if task == Task::SslKey { sslkey::check_alignment(word) } else { Ok(()) }
 }
 
-/// Refuses what could not be done again after it was done in part.
+/// Refuses operations that can't be done again after they were done in part.
 fn check_redoable(task: Task, word: &ControlWord) -> Result<(), Refusal> {
     let streams = matches!(task, Task::Cipher(Cipher { kind: CipherKind::Rc4, .. }));
     if task.in_place(word.control) || streams { Err(Refusal::InPlace) } else { Ok(()) }

@@ -1,8 +1,9 @@
-//! Partial hashes: a hash left off at any byte, in memory, to be taken up again. Rainbow Falls; the layout is ours.
+//! Partial hashes of Rainbow Falls: a hash that was left off at any byte is in memory, so that it can go on. The
+//! layout is ours.
 //!
 //! | bytes | contents |
 //! | --- | --- |
-//! | 8 | how many bytes were hashed, big-endian |
+//! | 8 | the count of hashed bytes, big-endian |
 //! | 16, 20, 32 or 64 | the chaining value, in the byte order of a digest |
 //! | 64 or 128 | the bytes that wait for the rest of their block, then zeros |
 
@@ -20,7 +21,7 @@ fn chaining_len(hash: Hash) -> usize {
     }
 }
 
-/// A hash with that chaining value after `count` bytes, of which the last wait for their block.
+/// A hash with that chaining value after `count` bytes, of which `waiting` do not fill a block yet.
 pub(crate) fn take_up(hash: Hash, count: u64, chaining: &[u8], waiting: &[u8]) -> Option<Hasher> {
     // The engines' own form of a mid-state begins with a version, the hash's number and a kind.
     let mut saved = Hasher::new(engine(), hash).export()[..8].to_vec();
@@ -35,7 +36,7 @@ pub(crate) fn chaining(hasher: &Hasher) -> Vec<u8> {
     hasher.export()[16..][..chaining_len(hasher.hash())].to_vec()
 }
 
-/// The hash that was saved, if it is one.
+/// The saved hash, if it is valid.
 pub(crate) fn load(hash: Hash, saved: &[u8]) -> Option<Hasher> {
     let (count, rest) = saved.split_first_chunk()?;
     let count = u64::from_be_bytes(*count);

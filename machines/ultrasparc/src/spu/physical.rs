@@ -18,20 +18,20 @@ pub trait Physical {
     /// Reads the bytes at an address.
     ///
     /// # Errors
-    /// [`BusError`] when some of them do not exist.
+    /// [`BusError`] if some of them do not exist.
     fn read(&self, address: u64, to: &mut [u8]) -> Result<(), BusError>;
 
     /// Writes the bytes at an address, all or none.
     ///
     /// # Errors
-    /// [`BusError`] when some of them do not exist.
+    /// [`BusError`] if some of them do not exist.
     fn write(&mut self, address: u64, from: &[u8]) -> Result<(), BusError>;
 }
 
 /// There is no memory at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BusError {
-    /// Where the access began.
+    /// The first address of the access.
     pub address: u64,
 }
 
@@ -64,7 +64,7 @@ impl Physical for Vec<u8> {
     }
 }
 
-/// A program's memory, where its addresses are physical ones.
+/// A program's memory, whose addresses are taken as physical ones.
 impl Physical for Memory {
     fn read(&self, address: u64, to: &mut [u8]) -> Result<(), BusError> {
         Memory::read(self, address, to).map_err(|_| BusError { address })
@@ -75,7 +75,7 @@ impl Physical for Memory {
     }
 }
 
-/// A big-endian word.
+/// Reads a big-endian word.
 pub(crate) fn read_word(memory: &dyn Physical, address: u64) -> Result<u64, BusError> {
     let mut bytes = [0; 8];
     memory.read(address, &mut bytes)?;
@@ -87,7 +87,7 @@ pub(crate) fn write_word(memory: &mut dyn Physical, address: u64, word: u64) -> 
     memory.write(address, &word.to_be_bytes())
 }
 
-/// Part of memory, with addresses of its own that begin at 0: all that a queue of the fast path reaches.
+/// Part of memory, with addresses of its own that begin at 0. A queue of the fast path reaches nothing else.
 pub(crate) struct Page<'m> {
     pub memory: &'m mut dyn Physical,
     pub base: u64,

@@ -1,12 +1,12 @@
 //! The control word queue: rings of control words in memory, their registers, and the unit that works through them.
 //!
-//! One ring belongs to the hypervisor; it has the registers of ASI 0x40. On Rainbow Falls there are further ones, each
-//! of a process and inside the page that it was granted: see [`UserQueue`]. Work is in two steps, so that it can take
-//! time: [`Queues::start`] takes a word, [`Queues::finish`] executes it. Between them the unit is busy, and the operation can
-//! be aborted without a trace.
+//! One ring belongs to the hypervisor; it has the registers of ASI 0x40. Rainbow Falls has further ones, each of a
+//! process and inside the page that it was granted: see [`UserQueue`]. Work is in two steps, so that it can take
+//! time: [`Queues::start`] takes a word, [`Queues::finish`] executes it. Between them the unit is busy, and the
+//! operation can be aborted without a trace.
 //!
-//! Ref. OpenSPARC T2, `asi_s.h` and its tests; OpenSPARC hypervisor, `cwq.s`. Ours: that a queue's error always interrupts,
-//! and that the interrupt of an operation comes at its end, whichever of its words asked for it.
+//! Ref. OpenSPARC T2, `asi_s.h` and its tests; OpenSPARC hypervisor, `cwq.s`. Ours: that a queue's error always
+//! interrupts, and that the interrupt of an operation comes at its end, whichever of its words asked for it.
 
 use super::codes::Model;
 use super::control_word::{ControlWord, WORD_BYTES};
@@ -24,9 +24,9 @@ pub mod csr {
     pub const ENABLED: u64 = 1;
     /// A word of it is being executed.
     pub const BUSY: u64 = 2;
-    /// It stopped at a word that asks for what can't be.
+    /// The queue stopped at an invalid word.
     pub const PROTOCOL_ERROR: u64 = 4;
-    /// It stopped because memory did not answer.
+    /// The queue stopped because memory did not answer.
     pub const HARDWARE_ERROR: u64 = 8;
 }
 
@@ -43,7 +43,7 @@ pub mod register {
     pub const DIAGNOSTIC_SYNC: u64 = 0x208;
 }
 
-/// Pointers have 48 bits and are those of whole words.
+/// The bits of a pointer: 48, at multiples of a word.
 const POINTER: u64 = 0xffff_ffff_ffc0;
 
 /// A word that was taken and not executed.
@@ -57,12 +57,12 @@ struct Flight {
 pub struct Queues {
     model: Model,
     ring: Ring,
-    /// Enabled, and the errors it stopped at.
+    /// The bit that enables the queue, and the errors at which it stopped.
     status: u64,
     /// The strand of the last block's first word.
     strand: u8,
     users: UserQueues,
-    /// What the hypervisor's queue was served: see [`UserQueues`].
+    /// The service that the hypervisor's queue got: see [`UserQueues`].
     served: u64,
     flight: Option<Flight>,
     interrupts: Vec<Interrupt>,
@@ -90,13 +90,13 @@ impl Queues {
         self.status | if self.is_busy() { csr::BUSY } else { 0 }
     }
 
-    /// Whether a word of the hypervisor's queue is being executed.
+    /// True while a word of the hypervisor's queue is being executed.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         self.flight.as_ref().is_some_and(|flight| flight.place == Place::Hypervisor)
     }
 
-    /// Whether there is nothing to do for the hypervisor's queue.
+    /// True if there is nothing to do for the hypervisor's queue.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         !self.is_busy() && !self.is_ready()
@@ -106,7 +106,7 @@ impl Queues {
         self.status & csr::ENABLED != 0 && !self.ring.is_empty()
     }
 
-    /// The value of a register; SYNC's is that of CSR, whoever asks must wait until the queue is idle.
+    /// The value of a register. SYNC has the value of CSR; its reader must wait until the queue is idle.
     #[must_use]
     pub fn load(&self, address: u64) -> Option<u64> {
         Some(match address {
@@ -119,7 +119,7 @@ impl Queues {
         })
     }
 
-    /// Sets a register; whether there is such a one.
+    /// Sets a register; false if there is no such register.
     pub fn store(&mut self, address: u64, value: u64) -> bool {
         match address {
             register::HEAD => {
@@ -129,7 +129,7 @@ impl Queues {
             register::TAIL => self.ring.tail = value & POINTER,
             register::FIRST => self.ring.first = value & POINTER,
             register::LAST => self.ring.last = value & POINTER,
-            // A word under way is finished all the same.
+            // A word under way is finished even after the queue is disabled.
             register::CSR => self.status = value & csr::ENABLED,
             register::CSR_ENABLE => self.status = self.status & !csr::ENABLED | value & csr::ENABLED,
             _ => return false,
@@ -236,7 +236,8 @@ impl Queues {
         done
     }
 
-    /// Aborts what is under way: nothing of it was written, and its queue begins again with the operation's first word.
+    /// Aborts the word under way: nothing of its operation was written, and its queue begins again with the
+    /// operation's first word.
     pub fn abort(&mut self) {
         let Some(flight) = self.flight.take() else { return };
         match flight.place {
@@ -249,19 +250,19 @@ impl Queues {
         }
     }
 
-    /// Whether a word was taken and is not executed yet.
+    /// True if a word was taken and has not been executed yet.
     #[must_use]
     pub fn is_working(&self) -> bool {
         self.flight.is_some()
     }
 
-    /// Whether no queue has anything to do.
+    /// True if no queue has anything to do.
     #[must_use]
     pub fn has_nothing(&self) -> bool {
         self.flight.is_none() && !self.is_ready() && self.users.iter().all(|(_, queue)| queue.ring.is_empty())
     }
 
-    /// As after power-on: nothing under way, no queues.
+    /// Resets to the state after power-on: nothing is under way, and there are no queues.
     pub(crate) fn reset(&mut self) {
         *self = Queues::new(self.model);
     }
@@ -272,12 +273,12 @@ impl Queues {
         &self.users
     }
 
-    /// The same, to change them.
+    /// The queues of processes, to change them.
     pub fn users_mut(&mut self) -> &mut UserQueues {
         &mut self.users
     }
 
-    /// Takes a process's queue away, also in the middle of an operation, which is aborted.
+    /// Takes a process's queue away. In the middle of an operation, that is aborted.
     pub fn revoke(&mut self, slot: Slot) -> Option<UserQueue> {
         if self.flight.as_ref().is_some_and(|flight| flight.place == Place::User(slot)) {
             self.flight = None;
@@ -288,14 +289,14 @@ impl Queues {
     }
 }
 
-/// Reads a word, once.
+/// Reads a word exactly once, because a process may change it.
 fn fetch(place: u64, memory: &dyn Physical) -> Result<ControlWord, BusError> {
     let mut bytes = [0; 64];
     memory.read(place, &mut bytes)?;
     Ok(ControlWord::parse(&bytes))
 }
 
-/// What a word is about to do.
+/// The work that a word is about to do.
 fn work(
     model: Model,
     ring: &Ring,
@@ -316,7 +317,8 @@ fn work(
     Work { place, kind, bytes, words: 1, multiplications: 0, first: !ring.in_block() }
 }
 
-/// What a word counts for in its queue's share: its source, as it was when it was read, and itself.
+/// The cost of a word in its queue's share: the bytes of its source, as they were when it was read, and the word
+/// itself.
 fn cost(work: &Work, ring: &Ring) -> u64 {
     work.bytes.max(ring.brought) as u64 + WORD_BYTES
 }

@@ -1,4 +1,4 @@
-//! RC4 as the unit keeps it: the 256 bytes of S, then X and Y.
+//! RC4 in the unit's form: the 256 bytes of S, then X and Y.
 //!
 //! Ref. OpenSPARC T2, `n2_sput0.s`: 32 words and 2 bytes. The stream form writes them back, the other does not.
 

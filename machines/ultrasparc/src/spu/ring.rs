@@ -8,18 +8,18 @@ use super::fault::Fault;
 use super::operation::{Block, Limits, Task};
 use super::physical::{BusError, Page, Physical, write_word};
 
-/// Where a ring of words is, and how far it was read.
+/// The place of a ring of words, and how far it was read.
 #[derive(Default)]
 pub(crate) struct Ring {
     pub head: u64,
     pub tail: u64,
     pub first: u64,
-    /// The last word, not the end.
+    /// The address of the last word, not of the end.
     pub last: u64,
-    /// The operation whose words are being taken, and where its first one is.
+    /// The operation whose words are being taken, and the place of its first word.
     block: Option<Block>,
     begun: u64,
-    /// Bytes of source that the last word brought.
+    /// Bytes of source that the last word added.
     pub brought: usize,
 }
 
@@ -38,24 +38,24 @@ impl Ring {
         self.head == self.tail
     }
 
-    /// Whether an operation's first words were taken and its last was not.
+    /// True if an operation's first words were taken and its last was not.
     pub fn in_block(&self) -> bool {
         self.block.is_some()
     }
 
-    /// Goes back to the beginning of the operation under way: it is done again from there.
+    /// Goes back to the beginning of the operation under way, which is then done again from there.
     pub fn abort(&mut self) {
         if self.block.take().is_some() {
             self.head = self.begun;
         }
     }
 
-    /// The operation under way ends here, however.
+    /// Drops the operation under way, because it ended or failed.
     pub fn forget_block(&mut self) {
         self.block = None;
     }
 
-    /// What a word at the head does.
+    /// The kind of work of a word at the head.
     pub fn kind(&self, model: Model, word: &ControlWord) -> Kind {
         let task = match &self.block {
             Some(block) => Ok(block.task()),
@@ -64,7 +64,7 @@ impl Ring {
         task.map_or(Kind::Refused, Kind::Control)
     }
 
-    /// Executes the word at the head as far as memory is concerned; the head stays. Whether to interrupt.
+    /// Executes the word at the head as far as memory is concerned, and leaves the head. Answers if to interrupt.
     pub fn execute(
         &mut self,
         model: Model,
@@ -98,7 +98,7 @@ impl Ring {
     }
 }
 
-/// Writes the status of a word of a user's queue where the process sees it.
+/// Writes the status of a word into a user's queue, where the process sees it.
 pub(crate) fn mark(page: &mut Page<'_>, place: u64, control: Control) -> Result<(), BusError> {
     write_word(page, place, control.0)
 }

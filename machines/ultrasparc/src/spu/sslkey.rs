@@ -2,9 +2,10 @@
 //!
 //! key block = MD5(master, SHA(`A`, master, randoms)) MD5(master, SHA(`BB`, master, randoms)) ...
 //!
-//! Ref. RFC 6101 §6.2.2. Public about the word are only opcode 0x10, HASH_LEN (bytes of key block less one, 5 to 58 in
-//! the tests of OpenSPARC), a LENGTH of zero, and that all addresses are multiples of 16. The rest is ours: the source
-//! is the server's random number and then the client's, 64 bytes, and the authentication key the master secret, 48.
+//! Ref. RFC 6101 §6.2.2. Only this is public about the word: opcode 0x10, HASH_LEN (bytes of key block less one, 5 to
+//! 58 in the tests of OpenSPARC), a LENGTH of zero, and that all addresses are multiples of 16. The rest is ours: the
+//! source is the server's random number and then the client's, 64 bytes, and the authentication key is the master
+//! secret, 48.
 
 use millstream_engines::hash::{Hash, Hasher};
 
@@ -28,13 +29,13 @@ pub(crate) fn check_alignment(word: &ControlWord) -> Result<(), Refusal> {
     crooked.map_or(Ok(()), |(field, _)| Err(Refusal::NotAligned(field)))
 }
 
-/// As many bytes of key block as the word wants, 256 at most.
+/// The bytes of key block that the word wants, 256 at most.
 pub(crate) fn key_block(word: &ControlWord, randoms: &[u8], memory: &dyn Physical) -> Result<Vec<u8>, Fault> {
     let mut master = [0; MASTER_BYTES];
     memory.read(word.auth_key, &mut master)?;
     let wanted = word.control.hash_len();
     let mut block = Vec::with_capacity(wanted + 16);
-    // 16 labels, A to P, each of as many letters as its place: 256 bytes.
+    // The 16 labels, A to P, repeat each letter as often as its place says, which makes 256 bytes.
     for (times, letter) in (1..).zip(b'A'..=b'P') {
         if block.len() >= wanted {
             break;

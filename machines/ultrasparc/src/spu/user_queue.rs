@@ -1,13 +1,14 @@
-//! The fast path's queues: each in the page of one process, which writes words and reads results with nobody between.
+//! The fast path's queues: each is in the page of one process, which writes words and reads results without the
+//! kernel.
 //!
-//! Rainbow Falls had this; what is published is the idea and its rules (the hypervisor's `ncs_ulqconf`, US patent
+//! Rainbow Falls had this. Only the idea and its rules are published (the hypervisor's `ncs_ulqconf`, US patent
 //! 7,809,895, the Hot Chips talk of 2009), not the registers. Ours, therefore:
 //!
 //! - addresses in words are offsets into the page, so that 0 stays "none";
 //! - the unit writes a word's status (done, protocol error, hardware error: bits 50 to 52 of its control) into the queue, where
 //!   the process looks for it;
 //! - a word at fault takes the rest of its block with it, to EOB or to the tail, and the queue goes on after it;
-//! - no word may name the queue itself, and no result may overlap what it is made of: so any operation can be redone;
+//! - no word may name the queue itself, and no result may overlap its own inputs, so any operation can be redone;
 //! - the unit serves the queue that was served least, counted in bytes and words.
 
 use super::codes::Model;
@@ -19,14 +20,14 @@ use super::physical::{BusError, Page, Physical};
 use super::ring::{Ring, mark};
 use super::{Outcome, Place};
 
-/// Which of a unit's user queues.
+/// The number of one of a unit's user queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Slot(pub u8);
 
 /// User queues of one unit: one for each strand.
 pub const SLOTS: usize = 8;
 
-/// Who a process is, as the hardware tags its requests.
+/// The identity of a process, with which the hardware tags its requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Identity {
     /// The partition.
@@ -37,9 +38,9 @@ pub struct Identity {
 
 /// The status register of a user queue.
 pub mod status {
-    /// The queue is granted to who asks. Nothing else is set without it.
+    /// The queue is granted to the process that asks. Nothing else is set without it.
     pub const GRANTED: u64 = 1;
-    /// It has words that are not finished.
+    /// The queue has words that are not finished.
     pub const BUSY: u64 = 2;
     /// A word was refused since this was last cleared.
     pub const PROTOCOL_ERROR: u64 = 4;
@@ -49,14 +50,14 @@ pub mod status {
 
 /// A queue in a process's page.
 pub struct UserQueue {
-    /// Whose it is.
+    /// The process that it belongs to.
     pub identity: Identity,
     page: u64,
     limits: Limits,
     pub(crate) ring: Ring,
     /// Errors since they were last cleared.
     errors: u64,
-    /// A word was at fault and its block has not ended.
+    /// True after a word at fault until its block has ended.
     skipping: bool,
     served: u64,
 }
@@ -70,13 +71,13 @@ impl UserQueue {
         UserQueue { identity, page, limits, ring, errors: 0, skipping: false, served: 0 }
     }
 
-    /// Where in the queue the next word to execute is.
+    /// The offset in the queue of the next word to execute.
     #[must_use]
     pub fn head(&self) -> u64 {
         self.ring.head - self.ring.first
     }
 
-    /// Where in the queue the next word will be written.
+    /// The offset in the queue at which the next word will be written.
     #[must_use]
     pub fn tail(&self) -> u64 {
         self.ring.tail - self.ring.first
@@ -100,7 +101,7 @@ impl UserQueue {
         self.limits.page_bytes
     }
 
-    /// Its status register.
+    /// The status register.
     #[must_use]
     pub fn status(&self) -> u64 {
         let busy = if self.ring.is_empty() { 0 } else { status::BUSY };
@@ -121,12 +122,12 @@ impl UserQueue {
         }
     }
 
-    /// The memory that it reaches.
+    /// The memory that its words reach.
     pub(crate) fn view<'m>(&self, memory: &'m mut dyn Physical) -> Page<'m> {
         Page { memory, base: self.page, bytes: self.limits.page_bytes }
     }
 
-    /// Counts what it was served.
+    /// Adds a cost to the service that it got.
     pub(crate) fn charge(&mut self, now: u64, cost: u64) {
         self.served = self.served.max(now) + cost;
     }
@@ -157,7 +158,7 @@ impl UserQueue {
             };
         }
         let control = word.map_or(Control::default(), |word| word.control);
-        // A page that is gone shows in the status register.
+        // If the page is gone, the status register still shows the error.
         let _ = mark(&mut page, at, marked(control, outcome));
         self.ring.head = self.ring.after(at);
         let ends = control.end_of_block();
@@ -178,14 +179,14 @@ fn marked(control: Control, outcome: Outcome) -> Control {
     }
 }
 
-/// The user queues of a unit, and whose turn it is.
+/// The user queues of a unit, and the turns that they take.
 ///
-/// Each queue counts what it was served, in bytes and words; the one that was served least is next. A queue that was
-/// idle does not save up for later: it begins where the others are.
+/// Each queue counts the service that it got, in bytes and words, and the one that got least is next. A queue that
+/// was idle does not save up for later: it begins where the others are.
 #[derive(Default)]
 pub struct UserQueues {
     slots: [Option<UserQueue>; SLOTS],
-    /// The count of the queue that was served last, before it was.
+    /// The count of the queue that was served last, before that service.
     now: u64,
 }
 
@@ -203,7 +204,7 @@ impl UserQueues {
         self.slots.get(usize::from(slot.0))?.as_ref()
     }
 
-    /// The same, to change it.
+    /// The queue of a slot, to change it.
     pub fn get_mut(&mut self, slot: Slot) -> Option<&mut UserQueue> {
         self.slots.get_mut(usize::from(slot.0))?.as_mut()
     }
@@ -228,7 +229,7 @@ impl UserQueues {
         self.now
     }
 
-    /// Whose turn it is, where the hypervisor's queue wants one if it says what it was served.
+    /// The place whose turn it is. `hypervisor` is the count of the hypervisor's queue, if that waits for a turn.
     pub(crate) fn turn(&mut self, hypervisor: Option<u64>) -> Option<Place> {
         let now = self.now;
         let waiting = self.iter().filter(|(_, queue)| !queue.ring.is_empty());

@@ -1,4 +1,4 @@
-//! Operations of several words: what is allowed, what is not, and that splitting changes nothing.
+//! Operations of several words: the words that are allowed, those that are not, and that splitting changes nothing.
 
 use super::*;
 
@@ -57,7 +57,7 @@ fn random_splits_change_nothing() {
             let words = split(&mut bench, &word, &data, &lens);
             bench.execute(&words);
             assert_eq!(bench.bytes(word.destination, data.len()), expected, "{cipher} {lens:?}");
-            // In place the result is as scattered as the source.
+            // The result in place is as scattered as the source.
             let first = ControlWord { control: word.control.in_place_bit(), destination: 0, ..word };
             let words = split(&mut bench, &first, &data, &lens);
             bench.execute(&words);
@@ -109,7 +109,7 @@ fn pieces_that_break_the_rules() {
     let data: Vec<u8> = (0..64).collect();
     let word = bench.cipher(DES_CBC, true, &[7; 8], &[9; 8], &data).word;
     let cases: [(&[usize], (usize, Refusal)); 6] = [
-        // A block over three words.
+        // This is a block over three words.
         (&[12, 6, 46], (1, Refusal::ShortPiece)),
         (&[7, 57], (0, Refusal::ShortPiece)),
         // Part of a block spills into the last word.
@@ -122,7 +122,7 @@ fn pieces_that_break_the_rules() {
         let words = split(&mut bench, &word, &data, lens);
         assert_eq!(bench.refusal(&words), refusal, "{lens:?}");
     }
-    // Not whole blocks at all, in every length up to some.
+    // These lengths are not whole blocks at all.
     for len in (1..40).filter(|len| len % 8 != 0) {
         let word = bench.cipher(DES_CBC, true, &[7; 8], &[9; 8], &data[..len]).word;
         let refusal = if len < 8 { Refusal::ShortPiece } else { Refusal::BrokenBlock };
@@ -178,7 +178,7 @@ fn blocks_begin_and_end() {
     assert_eq!(bench.bytes(destination, 33)[..32], [1; 32]);
 }
 
-/// One thing wrong in each word, and what it is.
+/// Each word has one error, beside the refusal that it must get.
 #[test]
 fn words_that_are_refused() {
     let mut bench = Bench::new(Model::T2);
@@ -215,7 +215,7 @@ fn words_that_are_refused() {
             Refusal::NotAligned(Field::Destination),
         ),
     ];
-    // T2 knows no more than its own, nor Rainbow Falls' codes.
+    // T2 knows no codes but its own, not even Rainbow Falls'.
     cases.extend((0x1c..=0xff).map(|code| (cipher_code(code), Refusal::Cipher)));
     cases.extend([1, 2, 3, 5, 6, 7].map(|code| (cipher_code(code), Refusal::Cipher)));
     cases.extend((12..32).chain([0]).map(|code| (auth_code(code), Refusal::Auth)));
@@ -229,7 +229,7 @@ fn words_that_are_refused() {
     bench.execute(&[cipher, hmac, ssl_key]);
 }
 
-/// Memory that is not there is an error of the hardware, whichever object it is.
+/// An access to missing memory is an error of the hardware, for every object.
 #[test]
 fn memory_that_does_not_answer() {
     const NOWHERE: u64 = 0xf000_0000;

@@ -4,7 +4,7 @@ use millstream_testkit::{hex, hex_array};
 
 use super::*;
 
-/// Runs a control word of OpenSPARC's with these objects; what is at the destination.
+/// Runs a control word of OpenSPARC's with these objects, and answers the bytes at the destination.
 fn run(control: u64, key: &str, iv: &str, source: &str) -> Vec<u8> {
     let mut bench = Bench::new(Model::T2);
     let source = hex(source);
@@ -34,7 +34,7 @@ fn aes_ecb_and_cbc() {
     assert_eq!(run(0x4060_0000_1100_000f, key, iv, made), hex(&mixed));
 }
 
-/// FIPS 197 appendix C: the other lengths of key by their codes.
+/// The other lengths of key, by their codes: FIPS 197 appendix C.
 #[test]
 fn aes_key_sizes() {
     let plain = "00112233445566778899aabbccddeeff";
@@ -90,7 +90,7 @@ fn aes_ctr() {
             assert_eq!(run(control | code << 24, key, counter, plain), hex(made), "{key}");
         }
     }
-    // Both blocks of the second vector in one word: the counter counts.
+    // Both blocks of the second vector are in one word, so the counter has to count.
     let made = run(
         0x4060_0000_1300_001f,
         "7e24067817fae0d743d6ce1f32539163",
@@ -194,7 +194,7 @@ fn a_hash_as_linux_has_it() {
     assert_eq!(bench.bytes(source, 3), b"abc");
 }
 
-/// Our SSL key block, against SSLv3's formula, in every length.
+/// The SSL key block is that of SSLv3's formula, in every length.
 #[test]
 fn ssl_key_block() {
     use sha1::Digest;

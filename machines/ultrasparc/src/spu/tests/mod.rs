@@ -19,7 +19,8 @@ pub(super) const QUEUE: u64 = 0x1000;
 pub(super) const ENTRIES: u64 = 32;
 const DATA: u64 = 0x2000;
 
-/// A word of any fields: opcode, flags, hash length, authentication, cipher, key length and length; and its seven addresses.
+/// A word with any fields: opcode, flags, hash length, authentication, cipher, key length and length; and its seven
+/// addresses.
 pub(crate) fn word_of(fields: (u64, u64, u64, u64, u64, u64, u64), addresses: &[u64]) -> ControlWord {
     let (opcode, flags, hash_len, auth, cipher, key_len, len) = fields;
     let control =
@@ -41,7 +42,7 @@ pub(super) struct Bench {
     pub memory: Vec<u8>,
     pub spu: Spu,
     free: u64,
-    /// What every object's address is modulo 16.
+    /// Every object's address, modulo 16.
     pub misalignment: u64,
 }
 
@@ -62,7 +63,7 @@ impl Bench {
         bench
     }
 
-    /// Room for an object, and what it holds.
+    /// Places an object in memory, and answers its address.
     pub fn place(&mut self, bytes: &[u8]) -> u64 {
         let address = self.free.next_multiple_of(16) + self.misalignment;
         self.free = address + bytes.len() as u64 + 16;
@@ -88,7 +89,7 @@ impl Bench {
         self.spu.queues.as_ref().expect("a control word queue")
     }
 
-    /// Writes words at the tail, which moves.
+    /// Writes words at the tail, and moves it.
     pub fn submit(&mut self, words: &[ControlWord]) {
         let mut tail = self.register(register::TAIL);
         for word in words {
@@ -123,7 +124,8 @@ impl Bench {
         assert_eq!(self.register(register::HEAD), self.register(register::TAIL));
     }
 
-    /// Executes words of which one must be refused; its number, and why. The queue goes on after the last of them.
+    /// Executes words of which one must be refused; answers its number, and the reason. The queue goes on after the
+    /// last of them.
     pub fn refusal(&mut self, words: &[ControlWord]) -> (usize, Refusal) {
         let before = self.memory.clone();
         let first = self.register(register::HEAD);
@@ -172,7 +174,7 @@ impl Bench {
         CipherWord { word, bytes: source.len() }
     }
 
-    /// Runs a cipher word, and what it wrote.
+    /// Runs a cipher word, and answers the bytes that it wrote.
     pub fn crypt(&mut self, CipherWord { word, bytes }: &CipherWord) -> Vec<u8> {
         self.execute(&[*word]);
         self.bytes(word.destination, *bytes)

@@ -3,7 +3,7 @@
 use super::*;
 use crate::arithmetic::negative_inverse;
 
-/// The control register of T1 for an operation, or of T2.
+/// The control register for an operation on a T1 or a T2.
 fn command(model: Model, op: u8, len: usize) -> u64 {
     ctl::command(model, op, len)
 }
@@ -15,7 +15,7 @@ fn put(bench: &mut Bench, model: Model, index: u64, words: &[u64]) {
     operate(bench, model, 0, words.len(), index, place);
 }
 
-/// Runs an operation to its end; its outcome.
+/// Runs an operation to its end, and answers its outcome.
 fn operate(bench: &mut Bench, model: Model, op: u8, len: usize, ma_addr: u64, mpa: u64) -> Outcome {
     for (register, value) in [
         (mau_register::MPA, mpa),
@@ -90,7 +90,7 @@ fn multiplies() {
             assert_eq!(operate(&mut bench, model, 2, 3, 0x0c_0906_0300, 0), Outcome::Done);
             assert_eq!(at(&bench, 12, 3), x);
             if a == b {
-                // The same operand twice is squared, which makes no difference.
+                // Two equal operands are squared by another path, with the same result.
                 assert_eq!(operate(&mut bench, model, 2, 3, 0x0c_0906_0303, 0), Outcome::Done);
                 assert_eq!(at(&bench, 12, 3), x);
             }
@@ -123,13 +123,13 @@ fn reduces() {
     }
 }
 
-/// `spu_maexp.s`, and what multiplying by one makes of it.
+/// `spu_maexp.s`, and the product of its result and one.
 #[test]
 fn exponentiates() {
     for model in MODELS {
         let mut bench = Bench::new(model);
         let n = [0x0987654312345671, 0x1234987621abcdef, 0x54];
-        // A at 0, scratch at 0xc, N at 6, X at 9, E at 3; and 0xf, bytes of exponent less one.
+        // A is at 0, scratch at 0xc, N at 6, X at 9, E at 3; and 0xf is the exponent's bytes less one.
         let operands: [(u64, &[u64]); 4] = [
             (0, &[0x527ec5ea2d71d114, 0x11fdb24622dcc39e, 0x32]),
             (6, &n),
@@ -189,7 +189,7 @@ fn eight_words() {
     assert_eq!(at(&bench, 24, 8), squared);
 }
 
-/// RSA with a key of two words: what is encrypted with one exponent comes back with the other.
+/// RSA with a key of two words: one exponent undoes the other.
 #[test]
 fn both_ways_through_rsa() {
     // 2^64 - 59 and 2^64 - 83 are primes; e = 65537.
@@ -214,7 +214,7 @@ fn both_ways_through_rsa() {
         put(bench, model, 0, &base);
         put(bench, model, 2, &split(square));
         put(bench, model, 4, &words);
-        // A in Montgomery's form at 8, X at 10.
+        // A is in Montgomery's form at 8, X at 10.
         assert_eq!(operate(bench, model, 2, 2, 0x08_0604_0200, 0), Outcome::Done);
         put(bench, model, 10, &split(one));
         put(bench, model, 12, &[high(exponent), exponent as u64]);
@@ -233,10 +233,10 @@ fn both_ways_through_rsa() {
 /// The inverse of a small number.
 fn inverse(e: u64, modulus: u128) -> u128 {
     let e = u128::from(e);
-    // The smallest k with k modulus + 1 divisible by e.
+    // The smallest k for which k modulus + 1 is divisible by e.
     let rest = modulus % e;
     let k = (1..e).find(|k| (k * rest + 1).is_multiple_of(e)).expect("they have no common factor");
-    // k modulus + 1 may not fit: divide piece by piece.
+    // The sum k modulus + 1 may not fit, so it is divided piece by piece.
     k * (modulus / e) + (k * rest + 1) / e
 }
 
@@ -256,7 +256,7 @@ fn operations_that_are_none() {
 
 #[test]
 fn operands_outside_the_memory() {
-    // The operands of each operation, and where its last one may begin at most with 16 words.
+    // Each operation's number of operands, and the last place where an operand may begin with 16 words.
     for (op, fields) in [(2, 5), (3, 3), (4, 4)] {
         for field in 0..fields {
             for (index, fits) in [(144, true), (145, false), (255, false)] {
@@ -267,7 +267,7 @@ fn operands_outside_the_memory() {
             }
         }
     }
-    // More words than there are.
+    // These are more words than the unit has.
     let mut bench = Bench::new(Model::T2);
     assert_eq!(operate(&mut bench, Model::T2, 3, 161, 0, 0), Outcome::BadOperands);
     assert_eq!(operate(&mut bench, Model::T2, 3, 160, 0, 0), Outcome::Done);
@@ -286,10 +286,10 @@ fn busy_and_aborted() {
         bench.spu.store(mau_register::MA_ADDR, 0);
         bench.spu.store(mau_register::CTL, command(model, 0, 8));
         assert_eq!(ctl(&mut bench) & busy, busy);
-        // Another strand's SYNC does not wait, and finds it busy on T2.
+        // Another strand's SYNC does not wait, and finds the unit busy on T2.
         let other = bench.spu.load(mau_register::SYNC, 1, &mut bench.memory).expect("SYNC");
         assert_eq!(other, (u64::from(model == Model::T2), vec![]));
-        // Writing CTL aborts: only the second load happens.
+        // Writing CTL aborts, so only the second load happens.
         bench.spu.store(mau_register::MA_ADDR, 8);
         bench.spu.store(mau_register::CTL, command(model, 0, 8));
         let (value, done) = bench.spu.load(mau_register::SYNC, 0, &mut bench.memory).expect("SYNC");
@@ -316,7 +316,7 @@ fn interrupts_of_both_units() {
     }
 }
 
-/// Words that are loaded with the wrong parity are found when they are used, until they are written again.
+/// Words that were loaded with the wrong parity are found when they are used, until they are written again.
 #[test]
 fn parity() {
     let model = Model::T2;
@@ -346,7 +346,7 @@ fn memory_that_is_not_there() {
     }
 }
 
-/// What the timing model asks for.
+/// The work that the timing model asks for.
 #[test]
 fn multiplications_are_counted() {
     let mut bench = Bench::new(Model::T2);

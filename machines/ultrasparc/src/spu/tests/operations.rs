@@ -1,4 +1,4 @@
-//! Every operation at every alignment, against other code; and what each writes, to the byte.
+//! Every operation at every alignment, against other code, with a check of every byte that each writes.
 
 use super::*;
 
@@ -27,7 +27,7 @@ fn ciphers_at_every_alignment() {
             let key = random.bytes(cipher.kind.key_len());
             let mut iv = random.bytes(cipher.iv_len());
             if cipher.chaining == Chaining::Ctr && misalignment % 2 == 1 {
-                // It wraps inside the data.
+                // The counter wraps inside the data.
                 let at = iv.len() - 4;
                 iv[at..].copy_from_slice(&(u32::MAX - 2).to_be_bytes());
             }
@@ -44,7 +44,7 @@ fn ciphers_at_every_alignment() {
                         "the vector is not written back"
                     );
                 }
-                // The same in place.
+                // The same operation in place.
                 let source = bench.place(&data);
                 let control = word.word.control.in_place_bit();
                 bench.execute(&[ControlWord { control, source, destination: 0, ..word.word }]);
@@ -121,7 +121,7 @@ fn hashes_macs_and_checksums_at_every_alignment() {
     }
 }
 
-/// What SFAS stores, a next word begins with: an operation in two words is that of one, where nothing is padded.
+/// A word may begin with the state that SFAS stored: an operation in two words equals one, if nothing is padded.
 #[test]
 fn running_states() {
     let mut random = random(14);

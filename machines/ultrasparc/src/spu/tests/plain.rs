@@ -1,4 +1,4 @@
-//! The operations once more, out of other people's block ciphers and compression functions, for comparison.
+//! The operations once more, made of other people's block ciphers and compression functions, for comparison.
 
 use ::aes::cipher::{Array, BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
 use ::hmac::{Hmac, Mac};
@@ -8,7 +8,7 @@ use sha2::{Sha256, Sha512};
 
 use crate::spu::{Auth, Chaining, Cipher, CipherKind};
 
-/// One block of a cipher.
+/// Enciphers one block.
 fn block(kind: CipherKind, encrypt: bool, key: &[u8], block: &[u8]) -> Vec<u8> {
     macro_rules! with {
         ($cipher:ty) => {{
@@ -36,7 +36,7 @@ fn xor(a: &[u8], b: &[u8]) -> Vec<u8> {
     a.iter().zip(b).map(|(a, b)| a ^ b).collect()
 }
 
-/// A cipher over whole blocks. SP 800-38A §6; the last 32 bits of a counter count.
+/// Applies a cipher to whole blocks. SP 800-38A §6; the last 32 bits of a counter count.
 pub fn cipher(cipher: Cipher, encrypt: bool, key: &[u8], iv: &[u8], data: &[u8]) -> Vec<u8> {
     let Cipher { kind, chaining } = cipher;
     let mut chain = iv.to_vec();
@@ -63,7 +63,7 @@ pub fn cipher(cipher: Cipher, encrypt: bool, key: &[u8], iv: &[u8], data: &[u8])
     out
 }
 
-/// The state that a hash begins with, as memory has it.
+/// The initial state of a hash, as memory has it.
 pub fn initial(auth: Auth) -> Vec<u8> {
     let md5 = [0x01234567_u32, 0x89abcdef, 0xfedcba98, 0x76543210];
     let sha1 = [0x67452301_u32, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0];
@@ -143,7 +143,7 @@ fn checksum(data: &[u8]) -> u16 {
     !(sum as u16)
 }
 
-/// RC4 from a key: the state that memory holds, 256 bytes and two indices.
+/// RC4's state from a key, as memory holds it: 256 bytes and two indices.
 pub fn rc4_state(key: &[u8]) -> Vec<u8> {
     let mut s: Vec<u8> = (0..=255).collect();
     let mut j = 0_u8;
@@ -155,7 +155,7 @@ pub fn rc4_state(key: &[u8]) -> Vec<u8> {
     s
 }
 
-/// RC4 from a state, which moves on.
+/// Applies RC4 from a state, which moves on.
 pub fn rc4(state: &mut [u8], data: &[u8]) -> Vec<u8> {
     let (s, indices) = state.split_at_mut(256);
     let step = |byte: &u8| {

@@ -1,4 +1,4 @@
-//! What Rainbow Falls added. The codes and layouts are ours; the algorithms are everybody's.
+//! The additions of Rainbow Falls. The codes and layouts are ours; the algorithms are everybody's.
 
 use millstream_testkit::hex;
 
@@ -87,7 +87,7 @@ fn kasumi_block_modes_go_both_ways() {
     }
 }
 
-/// The modes of encryption, each block through ECB.
+/// The modes of encryption, made of single blocks through ECB.
 fn modes(bench: &mut Bench, chaining: Chaining, key: &[u8], iv: &[u8], data: &[u8]) -> Vec<u8> {
     let ecb = Cipher { kind: CipherKind::Kasumi, chaining: Chaining::Ecb };
     let mut encrypt = |block: &[u8]| {
@@ -113,7 +113,7 @@ fn modes(bench: &mut Bench, chaining: Chaining, key: &[u8], iv: &[u8], data: &[u
     out
 }
 
-/// TS 35.203 §3.4, test set 1, but whole bytes: the first 99 of 798 bits.
+/// TS 35.203 §3.4, test set 1, in whole bytes: the first 99 of 798 bits.
 #[test]
 fn kasumi_f8() {
     let mut bench = Bench::new(MODEL);
@@ -129,7 +129,7 @@ fn kasumi_f8() {
     assert_eq!(bench.crypt(&word), plain);
 }
 
-/// Against the standard's definition of f9, out of the block cipher. TS 35.201 §4.
+/// The standard's definition of f9, made of the block cipher. TS 35.201 §4.
 #[test]
 fn kasumi_f9() {
     let mut random = random(32);
@@ -156,7 +156,7 @@ fn kasumi_f9() {
     }
 }
 
-/// A hash left off at any byte and taken up again, in any number of words.
+/// A hash can be left off at any byte and go on, in any number of words.
 #[test]
 fn partial_hashes() {
     let mut random = random(33);
@@ -189,13 +189,13 @@ fn partial_hashes() {
             assert_eq!(bench.digest(&word), plain::auth(whole, &[], &data), "{partial}");
         }
     }
-    // A count that no message of SHA-1 has.
+    // No message of SHA-1 has this count.
     let mut bench = Bench::new(MODEL);
     let word = bench.auth(Auth::PartialSha1, &[], &[0xff; 92], b"data");
     assert_eq!(bench.refusal(&[word]), (0, Refusal::SavedState));
 }
 
-/// A source that is a list.
+/// The source may be a list.
 #[test]
 fn gathers() {
     let mut random = random(34);
@@ -234,7 +234,7 @@ fn gathers() {
         let in_place = ControlWord { control: copy.control.in_place_bit(), ..copy };
         assert_eq!(bench.refusal(&[in_place]), (0, Refusal::Gather));
     }
-    // Lengths that are too long, or that add up to no whole blocks.
+    // These lengths are too long, or add up to no whole blocks.
     let mut bench = Bench::new(MODEL);
     let place = bench.place(&[0; 32]);
     let aes = Cipher { kind: CipherKind::Aes256, chaining: Chaining::Cbc };

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A copy of one byte to the next place of a tape, so that the order shows.
+/// Words that each copy one byte to the next place of a tape, so that their order shows.
 fn copies(bench: &mut Bench, count: u8) -> (u64, Vec<ControlWord>) {
     let source = bench.place(&(1..=count).collect::<Vec<_>>());
     let tape = bench.room(usize::from(count));
@@ -97,7 +97,7 @@ fn errors_stop_the_queue_at_the_word() {
         Some(interrupt),
         "an error interrupts, whether the word asked for it or not"
     );
-    // Writing to CSR_ENABLE keeps the error, to CSR clears it; the word is tried again.
+    // Writing to CSR_ENABLE keeps the error, and to CSR clears it; then the word is tried again.
     bench.spu.store(register::CSR_ENABLE, 1);
     assert_eq!(bench.register(register::CSR), csr::PROTOCOL_ERROR | csr::ENABLED);
     bench.spu.store(register::CSR, 0);
@@ -197,7 +197,7 @@ fn diagnostics_show_the_last_operation() {
     }
 }
 
-/// What the timing model asks for: the kind of each word, its bytes, and where operations begin and end.
+/// The work that the timing model asks for: the kind of each word, its bytes, and the ends of operations.
 #[test]
 fn what_was_done_is_told() {
     let mut bench = Bench::new(Model::T2);

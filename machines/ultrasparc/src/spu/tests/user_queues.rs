@@ -1,4 +1,4 @@
-//! The fast path in the unit: what stays inside the page, and that queues share fairly.
+//! The fast path in the unit: nothing leaves the page, and queues share fairly.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -23,7 +23,7 @@ struct Page {
     slot: Slot,
 }
 
-/// Memory that notes what is touched.
+/// Memory that notes every access.
 #[derive(Clone)]
 struct Watched {
     bytes: Vec<u8>,
@@ -86,7 +86,7 @@ impl Page {
         done[0].outcome
     }
 
-    /// The control of the word that was executed last, as the process sees it.
+    /// The control of the last executed word, as the process sees it.
     fn seen(&mut self) -> Control {
         let last = (self.queue().tail() + WORDS * 64 - 64) % (WORDS * 64);
         Control(read_word(&self.memory.bytes, PAGE + last).expect("the queue"))
@@ -123,7 +123,7 @@ fn addresses_are_those_of_the_page() {
     assert_eq!(page.queues.take_interrupt(), None, "nothing interrupts");
 }
 
-/// Each object in turn a byte over the end of the page, far outside, and in the queue.
+/// Each object in turn lies a byte over the end of the page, far outside, and in the queue.
 #[test]
 fn objects_outside_the_page() {
     let hmac = ControlWord {
@@ -186,7 +186,7 @@ fn what_could_not_be_done_again_is_refused() {
     let word =
         ControlWord { control: encrypt().control.with_cipher(no_stream), cipher_key: 0x800, ..encrypt() };
     assert_eq!(page.one(word), Outcome::Done);
-    // The result over any byte of the source, the key or the vector.
+    // The result lies over any byte of the source, the key or the vector.
     for destination in [0x3c1, 0x400, 0x43f, 0x4c1, 0x50f, 0x4d1, 0x51f] {
         let word = ControlWord { destination, ..encrypt() };
         assert_eq!(page.one(word), refused(Refusal::Overlap), "{destination:#x}");
@@ -195,7 +195,7 @@ fn what_could_not_be_done_again_is_refused() {
         let word = ControlWord { destination, ..encrypt() };
         assert_eq!(page.one(word), Outcome::Done, "{destination:#x}");
     }
-    // Linux's hash, whose state is its destination.
+    // Linux's hash has its state at its destination.
     let hash = ControlWord {
         control: Control::new(Opcode::Auth, 16).with_auth(Auth::Sha1).with_hash_len(20),
         source: 0x400,
@@ -204,10 +204,10 @@ fn what_could_not_be_done_again_is_refused() {
         ..ControlWord::default()
     };
     assert_eq!(page.one(hash), refused(Refusal::Overlap));
-    // The same bit, in-place, is no transform in place where it is a hash's.
+    // The same bit, in-place, means no transform in place for a hash.
     let apart = ControlWord { control: hash.control.in_place_bit(), auth_iv: 0x680, ..hash };
     assert_eq!(page.one(apart), Outcome::Done);
-    // A digest over the state that is stored.
+    // The digest lies over the state that is stored.
     let both = ControlWord {
         control: hash.control.storing_state(),
         final_auth_state: 0x700,
@@ -240,7 +240,7 @@ fn the_rest_of_a_block_is_skipped() {
     let outcomes: Vec<_> = page.run().iter().map(|done| done.outcome).collect();
     let refused = Outcome::Failed(Fault::Refused(Refusal::OutsidePage(Field::Source)));
     assert_eq!(outcomes, [refused, Outcome::Skipped, Outcome::Skipped, Outcome::Done]);
-    // To the tail, where no word ends it.
+    // The block reaches to the tail if no word ends it.
     page.submit(&[copy(PAGE_BYTES, false), piece(false)]);
     page.run();
     page.submit(&[piece(true), copy(0x800, true)]);
@@ -259,7 +259,8 @@ fn tails_outside_the_queue_are_ignored() {
     }
 }
 
-/// Revoked at each moment of an operation in two words, the page is as it was but for words marked as done.
+/// After a revocation at each moment of an operation in two words, the page is unchanged but for words marked as
+/// done.
 #[test]
 fn revoked_at_any_time() {
     let first = ControlWord { control: Control(encrypt().control.0 & !(1 << 53)), ..encrypt() };
@@ -297,7 +298,7 @@ fn revoked_at_any_time() {
     }
 }
 
-/// Queues with words of very different lengths, always full: each is served the same bytes, within a word.
+/// Queues with words of very different lengths are always full: each gets the same number of bytes, within a word.
 #[test]
 fn the_unit_is_shared_fairly() {
     let mut queues = Queues::new(Model::RainbowFalls);
@@ -324,7 +325,7 @@ fn the_unit_is_shared_fairly() {
     let mut served = [0_usize; 4];
     for _ in 0..3000 {
         for slot in &slots {
-            // Always full.
+            // The queue stays full.
             let queue = queues.users_mut().get_mut(*slot).expect("the queue");
             let before = (queue.head() + 63 * 64) % (64 * 64);
             queue.set_tail(before);
@@ -338,7 +339,7 @@ fn the_unit_is_shared_fairly() {
     assert!(most - least <= 2 * (4096 + 64), "{served:?}");
 }
 
-/// What a list gathers counts, not the list: one that changes under way, too.
+/// The bytes that a list gathers count, not the list, even if the list changes under way.
 #[test]
 fn gathered_bytes_are_counted() {
     for changes in [false, true] {
@@ -360,7 +361,7 @@ fn gathered_bytes_are_counted() {
             let queue = UserQueue::new(identity(i), page, 0x4_0000, 0, 64);
             slots.push(queues.users_mut().insert(queue).expect("room"));
             queues.users_mut().get_mut(slots[usize::from(i)]).expect("the queue").set_tail(63 * 64);
-            // The second copies as much, of which it makes no secret.
+            // The second queue copies as much, without a list.
             copy = ControlWord { control: Control::new(Opcode::Copy, 4096), source: 0x1_0000, ..copy };
         }
         let mut served = [0; 2];
@@ -377,7 +378,7 @@ fn gathered_bytes_are_counted() {
     }
 }
 
-/// Who was idle does not save up.
+/// A queue that was idle saves nothing up.
 #[test]
 fn idle_queues_save_nothing_up() {
     let mut queues = Queues::new(Model::RainbowFalls);
@@ -418,7 +419,7 @@ fn idle_queues_save_nothing_up() {
     assert!((9..=11).contains(&newcomer), "{places:?}");
 }
 
-/// Any word at all, made likelier to be understood.
+/// Any word at all, made likelier to be valid.
 fn any_word() -> impl Strategy<Value = ControlWord> {
     let address = prop_oneof![
         4 => 0_u64..PAGE_BYTES + 0x200,
@@ -443,8 +444,8 @@ fn any_word() -> impl Strategy<Value = ControlWord> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// No word reads or writes outside its page, whatever it says; of its page it writes no word of the queue but the
-    /// status of those that it executes; and revoking it at any step leaves nothing under way.
+    /// No word reads or writes outside its page, whatever it says. In the page it writes no word of the queue, except
+    /// the status of words that it executes. Revocation at any step leaves nothing under way.
     #[test]
     fn no_word_escapes_its_page(
         words in prop::collection::vec(any_word(), 1..7),
@@ -477,13 +478,13 @@ proptest! {
         prop_assert_eq!(&page.memory.bytes[end..], &before[end..]);
     }
 
-    /// What was done can be done again: the same words on what they left make the same.
+    /// A finished operation can be done again: the same words on their own results make the same.
     #[test]
     fn every_operation_can_be_done_again(word in any_word()) {
         let mut page = Page::new();
         page.one(word);
         let once = page.memory.bytes.clone();
-        // Its place in the queue is another one now.
+        // The word's place in the queue is another one now.
         page.one(word);
         let data = (PAGE + WORDS * 64) as usize;
         prop_assert_eq!(&page.memory.bytes[data..], &once[data..]);

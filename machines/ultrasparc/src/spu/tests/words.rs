@@ -1,9 +1,9 @@
-//! Control words: the samples of OpenSPARC's tests, and both ways through bytes.
+//! Control words: the samples of OpenSPARC's tests, and the way to bytes and back.
 
 use super::*;
 use crate::processor::Processor;
 
-/// All legal on T2: OpenSPARC T2, `n2_sput0.s`.
+/// Words that are all legal on T2: OpenSPARC T2, `n2_sput0.s`.
 const SAMPLES: &[(u64, &str)] = &[
     (0x406000401300001f, "decrypt aes-128-ctr sob eob 32 bytes"),
     (0xc06100201800003f, "decrypt aes-256-ecb in-place sob eob intr strand 1 64 bytes"),
@@ -60,7 +60,7 @@ const SAMPLES: &[(u64, &str)] = &[
 #[test]
 fn samples_say_what_they_say() {
     for &(word, says) in SAMPLES {
-        // One of them has a strand above what the field holds; it is not shown without an interrupt.
+        // One of them has a strand above the field's limit; it is not shown without an interrupt.
         assert_eq!(Control(word).to_string(), says, "{word:016x}");
     }
 }
