@@ -1,4 +1,4 @@
-//! How an image is put together: from its tables, and from a search through its code or a cache of an earlier one.
+//! Assembles an image from its tables, and from a search through its code or a cached earlier search.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -24,27 +24,27 @@ use super::survey::Survey;
 use crate::memory::Memory;
 
 impl Image {
-    /// What is in a file.
+    /// Reads the image in a file.
     ///
     /// # Errors
-    /// When it can't be read, or is no ELF file for x86-64 that Linux would map.
+    /// Fails when the file can't be read, or is no ELF file for x86-64 that Linux would map.
     pub fn of_file(file: &File) -> Result<Image, ImageError> {
         Image::with_debug_files(file, Path::new(DEBUG_FILES), None)
     }
 
-    /// What is in a file. If a cache knows it, it is not searched; if it is searched, the cache knows it from then on.
+    /// Reads the image in a file. A search that `cache` knows is not repeated, and a new one is kept there.
     ///
     /// # Errors
-    /// Those of [`Image::of_file`].
+    /// Fails as [`Image::of_file`] does.
     pub fn of_file_or_cache(file: &File, cache: Option<&Cache>) -> Result<Image, ImageError> {
         Image::with_debug_files(file, Path::new(DEBUG_FILES), cache)
     }
 
-    /// What is in a file or a cache; names that were stripped from it are looked for in `directory`, where `.build-id` holds them by
-    /// the build's identification.
+    /// Reads the image in a file, by way of a cache. Names that were stripped from the file are looked up in
+    /// `directory`, which holds them under `.build-id` by the build's identification.
     ///
     /// # Errors
-    /// Those of [`Image::of_file`].
+    /// Fails as [`Image::of_file`] does.
     pub fn with_debug_files(
         file: &File,
         directory: &Path,
@@ -66,27 +66,29 @@ impl Image {
         Ok(image)
     }
 
-    /// What is in a file of these bytes.
+    /// Reads the image in a file with these bytes.
     ///
     /// # Errors
-    /// When they are no ELF file for x86-64 that Linux would map.
+    /// Fails when they are no ELF file for x86-64 that Linux would map.
     pub fn of_bytes(bytes: &[u8]) -> Result<Image, ImageError> {
         Ok(Image::analyse(&Elf::read(Source::Bytes(bytes))?, Vec::new(), None).0)
     }
 
-    /// What is in memory, where the file's first byte is mapped at `base`. Names are then those that are exported.
+    /// Reads the image in memory, where the file's first byte is mapped at `base`. Only exported functions
+    /// have names then.
     ///
     /// # Errors
-    /// When the headers can't be read, or are not those of an ELF file for x86-64.
+    /// Fails when the headers can't be read, or are not those of an ELF file for x86-64.
     pub fn of_memory(memory: &dyn Memory, base: u64) -> Result<Image, ImageError> {
         Ok(Image::analyse(&Elf::read(Source::Memory(memory, base))?, Vec::new(), None).0)
     }
 
-    /// What is there, by what a search found before if that is so still. Beside it a digest of what tables say of functions.
+    /// Builds the image, from the record of an earlier search where that still fits. Also returns a digest of
+    /// the functions in the file's tables.
     fn analyse(elf: &Elf<'_>, more_symbols: Vec<Symbol>, known: Option<Record>) -> (Image, u64) {
         let executable = elf.executable();
         let frames = Frames::read(elf);
-        // To find that there is none, all data is looked through.
+        // Proving that there is no table takes a pass over all data, so a record that says so is believed.
         let may_have_go = known.as_ref().is_none_or(|known| known.has_go_table);
         let go = if may_have_go { GoTable::read(elf) } else { None };
         let (data, symbols): (Vec<_>, Vec<_>) =
@@ -118,7 +120,7 @@ impl Image {
         (image, tables)
     }
 
-    /// What a cache keeps of it.
+    /// Returns what a cache keeps of the image.
     fn record(&self, tables: u64) -> Record {
         let list = &self.functions.list;
         let that = |wanted: fn(&Function) -> bool| {
@@ -141,7 +143,7 @@ impl Image {
     }
 }
 
-/// What takes long to find.
+/// The results of the slow search.
 struct Searched {
     survey: Survey,
     carry_less: HashMap<usize, CarryLess>,
@@ -169,7 +171,8 @@ impl Searched {
         Searched { carry_less: carry_less_in(&survey, &code, elf), libraries, survey }
     }
 
-    /// What was found before. `None` where it does not fit the functions that there are, which then are as they were.
+    /// Restores the results of an earlier search. Returns `None`, with `functions` as they were, when the
+    /// record does not fit them.
     fn of_record(known: Record, functions: &mut Functions, executable: &[Range<u64>]) -> Option<Searched> {
         let is_code = |start: &u64| around(executable, *start).is_some();
         if !known.reached.iter().all(is_code) {
@@ -186,7 +189,7 @@ impl Searched {
     }
 }
 
-/// The sites, and what functions multiply for, with the functions that these are in.
+/// Assigns the recorded sites and purposes to the functions that hold them.
 fn put_into(known: &Record, functions: &mut Functions) -> Option<(Vec<Site>, HashMap<usize, CarryLess>)> {
     let starting = |functions: &Functions, start: u64| {
         functions.list.binary_search_by_key(&start, |function| function.start).ok()
@@ -203,10 +206,10 @@ fn put_into(known: &Record, functions: &mut Functions) -> Option<(Vec<Site>, Has
     Some((sites, carry_less))
 }
 
-/// Where distributions keep names apart from programs.
+/// The directory where distributions keep the symbols that they strip from programs.
 const DEBUG_FILES: &str = "/usr/lib/debug";
 
-/// What the functions with carry-less multiplication are for.
+/// Determines what each function with carry-less multiplication uses it for.
 fn carry_less_in(survey: &Survey, code: &[Code], elf: &Elf<'_>) -> HashMap<usize, CarryLess> {
     let mut classes: HashMap<usize, Classes> = HashMap::new();
     for site in &survey.sites {
@@ -224,7 +227,7 @@ fn carry_less_in(survey: &Survey, code: &[Code], elf: &Elf<'_>) -> HashMap<usize
     classes.into_iter().filter_map(of).collect()
 }
 
-/// The symbols of the file that a distribution keeps apart from a stripped one.
+/// Reads the symbols from the file that a distribution keeps apart from a stripped program.
 fn debug_symbols(build_id: &[u8], directory: &Path) -> Option<Vec<Symbol>> {
     let digits: String = build_id.iter().map(|byte| format!("{byte:02x}")).collect();
     let (first, rest) = digits.split_at_checked(2)?;

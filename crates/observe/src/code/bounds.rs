@@ -1,15 +1,16 @@
-//! Where functions begin and end, from all that says so.
+//! The bounds of functions, put together from every source that knows some.
 
 use std::ops::Range;
 
 use super::elf::Symbol;
 
-/// What says where a function begins and ends.
+/// The source that says where a function begins and ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Bounds {
-    /// Proven code calls it, or takes its address; no table tells of it. Its end is where the next begins, at the latest.
+    /// Proven code calls it or takes its address, and no table mentions it. The function ends at the latest
+    /// where the next one begins.
     Reached,
-    /// A symbol without a size: its end is where the next function begins, at the latest.
+    /// A symbol without a size. The function ends at the latest where the next one begins.
     Start,
     /// An entry of the unwinding tables.
     Frame,
@@ -24,21 +25,21 @@ pub enum Bounds {
 /// A function, or a part of one that the compiler put elsewhere.
 #[derive(Clone, Debug)]
 pub struct Function {
-    /// Its first instruction.
+    /// The address of its first instruction.
     pub start: u64,
-    /// Behind its last.
+    /// The address behind its last instruction.
     pub end: u64,
-    /// Its symbol, as it is in the table.
+    /// The symbol, as the table spells it.
     pub name: Option<Box<str>>,
-    /// What says so.
+    /// The source of `start` and `end`.
     pub bounds: Bounds,
-    /// Whether an instruction provably begins at `start`, so that a breakpoint may stand there. Looked at only where the
-    /// function holds an instruction of a class; `false` elsewhere.
+    /// True when an instruction provably begins at `start`, so that a breakpoint may stand there. It is
+    /// determined only for functions that hold an instruction of a class, and `false` for all others.
     pub entry_proven: bool,
 }
 
 impl Function {
-    /// Whether nothing tells where it ends, so that its end is only an upper bound.
+    /// Returns true when no source gives the end, so that `end` is only an upper bound.
     pub fn is_endless(&self) -> bool {
         matches!(self.bounds, Bounds::Reached | Bounds::Start)
     }
@@ -52,22 +53,22 @@ struct Piece {
     function: usize,
 }
 
-/// Functions, ordered by their start, and which of them holds an address.
+/// The functions, ordered by their start, with an index from addresses to them.
 #[derive(Debug, Default)]
 pub(super) struct Functions {
     pub list: Vec<Function>,
     pieces: Vec<Piece>,
 }
 
-/// What is known of a function before all is put together.
+/// A function as one source describes it, before the sources are merged.
 pub(super) struct Found {
     pub range: Range<u64>,
     pub bounds: Bounds,
     pub name: Option<Box<str>>,
 }
 
-/// What symbols say. Labels may stand on data, so they give names and nothing else.
-/// Of several names of a function the first is one that others know, and has no decoration.
+/// Splits symbols into functions and labels. A label may stand on data, so it gives a name and nothing else.
+/// Among several names for one function, exported ones and those without leading underscores come first.
 pub(super) fn of_symbols(mut symbols: Vec<Symbol>) -> (Vec<Found>, Vec<Symbol>) {
     symbols.sort_by_cached_key(|symbol| {
         let decoration = symbol.name.len() - symbol.name.trim_start_matches('_').len();
@@ -84,7 +85,7 @@ pub(super) fn of_symbols(mut symbols: Vec<Symbol>) -> (Vec<Found>, Vec<Symbol>) 
 }
 
 impl Functions {
-    /// Puts together what was found: one function for each start, inside `executable` only.
+    /// Merges what the sources found into one function for each start, all inside `executable`.
     pub fn new(mut found: Vec<Found>, labels: Vec<Symbol>, executable: &[Range<u64>]) -> Functions {
         found.retain_mut(|found| match around(executable, found.range.start) {
             Some(code) => {
@@ -120,9 +121,10 @@ impl Functions {
         Functions { list, pieces }
     }
 
-    /// Adds functions of which only the start is known.
+    /// Adds functions whose start alone is known.
     pub fn add(&mut self, starts: impl IntoIterator<Item = u64>, executable: &[Range<u64>]) {
-        // What was cut off where the code ends, or the next begins, is cut anew.
+        // The new starts may cut functions with unknown ends shorter, so all of these ends are computed
+        // again.
         self.list
             .iter_mut()
             .filter(|function| function.is_endless())
@@ -141,25 +143,26 @@ impl Functions {
         self.pieces = pieces_of(&self.list);
     }
 
-    /// Takes away what was added.
+    /// Removes the functions that `add` added.
     pub fn forget_reached(&mut self, executable: &[Range<u64>]) {
         self.list.retain(|function| function.bounds != Bounds::Reached);
         self.add([], executable);
     }
 
-    /// The innermost function that holds an address.
+    /// Returns the index of the innermost function that holds an address.
     pub fn at(&self, address: u64) -> Option<usize> {
         let next = self.pieces.partition_point(|piece| piece.start <= address);
         let piece = self.pieces[..next].last()?;
         (address < piece.end).then_some(piece.function)
     }
 
-    /// Whether a function begins at an address.
+    /// Returns true when a function begins at `address`.
     pub fn starts_at(&self, address: u64) -> bool {
         self.list.binary_search_by_key(&address, |function| function.start).is_ok()
     }
 
-    /// The stretches of code without a hole that functions cover which overlap, each with these functions.
+    /// Returns the stretches that overlapping functions cover without a hole, each with the range of its
+    /// functions.
     pub fn regions(&self) -> Vec<(Range<u64>, Range<usize>)> {
         let mut regions: Vec<(Range<u64>, Range<usize>)> = Vec::new();
         for (index, function) in self.list.iter().enumerate() {
@@ -180,7 +183,7 @@ pub(super) fn around(ranges: &[Range<u64>], address: u64) -> Option<&Range<u64>>
     ranges[..next].last().filter(|range| address < range.end)
 }
 
-/// A function whose end nobody knows ends where the next begins, or the code does.
+/// Ends each function of unknown length where the next one begins or the code ends.
 fn end_the_endless(list: &mut [Function], executable: &[Range<u64>]) {
     for index in 0..list.len() {
         if list[index].end == list[index].start {
@@ -213,7 +216,7 @@ fn pieces_of(list: &[Function]) -> Vec<Piece> {
         }
     };
     for (index, function) in list.iter().enumerate() {
-        // What ends before this one begins is finished, from the innermost outwards.
+        // Functions that end before this one begins are finished, from the innermost outwards.
         while let Some(inner) = open.pop_if(|inner| list[*inner].end <= function.start) {
             put(at.max(list[inner].start), list[inner].end, inner);
             at = at.max(list[inner].end);

@@ -1,27 +1,29 @@
-//! What carry-less multiplication is for, by the numbers that a function multiplies by: a checksum's polynomial, or GHASH's.
+//! Determines what carry-less multiplication is for, by the constants that a function multiplies by: a
+//! checksum's polynomial, or GHASH's.
 //!
-//! Ref. Gopal et al., *Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction* (Intel, 2009): what is folded is
-//! reduced at the end by the polynomial, and by the quotient of a power of x by it. NIST SP 800-38D §6.4: GHASH's field.
+//! Ref. Gopal et al., *Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction* (Intel,
+//! 2009): the folded data is reduced at the end by the polynomial, and by the quotient of a power of x by it.
+//! NIST SP 800-38D §6.4: GHASH's field.
 
 use iced_x86::{Instruction, Mnemonic, OpKind};
 
 use super::classes::{Class, Classes};
 use super::walk::walk;
 
-/// What a function multiplies without carries for.
+/// The purpose of a function's carry-less multiplication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum CarryLess {
-    /// A checksum: a CRC.
+    /// The function computes a CRC.
     Checksum,
-    /// A cipher: there are AES rounds beside it, or GHASH's polynomial, as in GCM.
+    /// The function belongs to a cipher: it has AES rounds, or GHASH's polynomial as in GCM.
     Cipher,
-    /// It does not say.
+    /// Nothing reveals the purpose.
     #[default]
     Unknown,
 }
 
-/// Polynomials of checksums without their highest term, and their degrees: that of Ethernet and zlib, Castagnoli's, T10's for disks, that
-/// of ECMA-182 and xz, NVMe's.
+/// The polynomials of checksums without their highest term, and their degrees: Ethernet's and zlib's,
+/// Castagnoli's, T10's for disks, that of ECMA-182 and xz, NVMe's.
 const POLYNOMIALS: [(u64, u32); 5] = [
     (0x04C1_1DB7, 32),
     (0x1EDC_6F41, 32),
@@ -30,22 +32,22 @@ const POLYNOMIALS: [(u64, u32); 5] = [
     (0xAD93_D235_94C9_3659, 64),
 ];
 
-/// The upper half of GHASH's polynomial, as it is and shifted by one.
+/// The upper half of GHASH's polynomial, plain and shifted by one.
 const GHASH: [u64; 2] = [0xC2 << 56, 0xE1 << 56];
 
-/// The numbers that one polynomial makes: itself and the quotient, in both orders of bits. In 64 bits; of those of degree 64 a term is
-/// cut off, as programs do.
+/// Returns the constants that programs derive from one polynomial: itself and the quotient, in both bit
+/// orders. At degree 64 one term is cut off to fit 64 bits, as programs do.
 const fn numbers(low: u64, degree: u32) -> [u64; 6] {
     let whole = (1 << degree) | low as u128;
     let quotient = quotient(whole, degree);
     let [reflected, back] =
         [whole.reverse_bits() >> (127 - degree), quotient.reverse_bits() >> (127 - degree)];
-    // Intel's code leaves the last term away in the one order, and moves to the upper end of 32 bits in the other.
+    // Intel's code omits the last term in one order, and moves to the upper end of 32 bits in the other.
     let moved = if degree < 32 { whole << (32 - degree) } else { whole };
     [moved as u64, quotient as u64, reflected as u64, back as u64, reflected as u64 & !1, back as u64 & !1]
 }
 
-/// x to the power of twice the degree, divided by a polynomial without carries.
+/// Divides x to the power of twice the degree by a polynomial, without carries.
 const fn quotient(polynomial: u128, degree: u32) -> u128 {
     let (mut quotient, mut rest) = (0, 1 << degree);
     let mut step = 0;
@@ -71,7 +73,8 @@ const CHECKSUMS: [[u64; 6]; POLYNOMIALS.len()] = {
     all
 };
 
-/// What a function of these classes is for. Its code begins at `start`; `read` says what is in the image from an address on.
+/// Determines the purpose in a function of these classes. Its code begins at `start`, and `read` returns the
+/// image's bytes at an address.
 pub(super) fn of(
     code: &[u8],
     start: u64,
@@ -81,7 +84,7 @@ pub(super) fn of(
     if !classes.intersection(Class::aes_rounds()).is_empty() {
         return CarryLess::Cipher;
     }
-    // The instruction for Castagnoli's polynomial ends what was folded, too.
+    // The CRC32 instruction, for Castagnoli's polynomial, can also end a folding.
     let mut is_checksum = classes.has(Class::Crc32);
     let mut is_ghash = false;
     walk(code, start, (), |instruction, ()| {
@@ -98,7 +101,7 @@ pub(super) fn of(
     }
 }
 
-/// The numbers of 64 bits that an instruction has from the image, itself or in memory.
+/// Returns the 64-bit constants that an instruction takes from the image, as an immediate or from memory.
 fn numbers_of(
     instruction: &Instruction,
     read: impl Fn(u64) -> Option<[u8; 16]>,
@@ -119,7 +122,8 @@ mod tests {
 
     #[test]
     fn numbers_are_those_that_libraries_have() {
-        // zlib's and libdeflate's, Intel's in both orders; crc32c's of Linux; T10's; xz's.
+        // The constants come from zlib and libdeflate, Intel's paper in both orders, Linux's crc32c, T10, and
+        // xz.
         let expected: [&[u64]; 4] = [
             &[0x1_DB71_0641, 0x1_F701_1641, 0x1_DB71_0640, 0x1_F701_1640, 0x1_04D1_01DF, 0x1_04C1_1DB7],
             &[0x1_05EC_76F1, 0xDEA7_13F1],

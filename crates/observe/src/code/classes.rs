@@ -1,4 +1,4 @@
-//! The kinds of instruction that are looked for.
+//! The classes of instructions that are searched for.
 //!
 //! Ref. Intel SDM volume 2; VIA PadLock Programming Guide.
 
@@ -7,22 +7,23 @@ use std::sync::LazyLock;
 
 use iced_x86::{Code, CpuidFeature, Instruction, Mnemonic};
 
-/// What it means that a program runs an instruction.
+/// The significance of an instruction that a program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
-    /// It was made for ciphers or hashes. What ran it may still be a random generator or a hash table.
+    /// The instruction was made for ciphers or hashes. A random generator or a hash table may still have run
+    /// it.
     Cryptography,
-    /// It serves arithmetic with long numbers, which is what public keys need, and others too.
+    /// The instruction serves arithmetic with long numbers, which public keys need, and other programs too.
     LongNumbers,
-    /// It serves checksums, or byte transformations of any kind.
+    /// The instruction serves checksums, or byte transformations of any kind.
     General,
-    /// It gives random numbers.
+    /// The instruction returns random numbers.
     Randomness,
 }
 
 macro_rules! classes {
     ($($variant:ident $name:literal $label:literal $meaning:ident)*) => {
-        /// One kind of instruction.
+        /// One class of instructions.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
         pub enum Class {
@@ -30,20 +31,20 @@ macro_rules! classes {
         }
 
         impl Class {
-            /// All of them, in the order of reports.
+            /// All classes, in the order of reports.
             pub const ALL: &[Class] = &[$(Class::$variant,)*];
 
-            /// The name, as `millstream caps` has it.
+            /// Returns the name that `millstream caps` uses.
             pub const fn name(self) -> &'static str {
                 match self { $(Class::$variant => $name,)* }
             }
 
-            /// What it is, for people.
+            /// Returns the description for people.
             pub const fn label(self) -> &'static str {
                 match self { $(Class::$variant => $label,)* }
             }
 
-            /// What it means that it runs.
+            /// Returns the significance of instructions of this class.
             pub const fn meaning(self) -> Meaning {
                 match self { $(Class::$variant => Meaning::$meaning,)* }
             }
@@ -71,12 +72,12 @@ classes! {
 }
 
 impl Class {
-    /// Whether it was made for ciphers or hashes. The others are hints at most.
+    /// Returns true for classes that were made for ciphers or hashes. The others are hints at most.
     pub const fn is_proof(self) -> bool {
         matches!(self.meaning(), Meaning::Cryptography)
     }
 
-    /// Those that are AES.
+    /// Returns the classes that are AES.
     pub const fn aes_rounds() -> Classes {
         let mut classes = Classes::NONE;
         classes.insert(Class::Aes);
@@ -84,7 +85,7 @@ impl Class {
         classes
     }
 
-    /// Those that this processor has not.
+    /// Returns the classes that this processor lacks.
     pub fn lacking() -> Classes {
         let here = crate::processor::capabilities();
         let lacks = |class: &Class| !match class {
@@ -96,13 +97,13 @@ impl Class {
         Class::ALL.iter().copied().filter(lacks).collect()
     }
 
-    /// That of an instruction, if it is of any.
+    /// Returns the class of an instruction, if it has one.
     pub fn of(instruction: &Instruction) -> Option<Class> {
         BY_CODE[instruction.code() as usize]
     }
 
     fn of_code(code: Code) -> Option<Class> {
-        // What an instruction needs beyond AVX decides: VAESENC at 128 bits needs AES and AVX.
+        // The feature beyond AVX decides: VAESENC at 128 bits needs AES and AVX.
         code.cpuid_features().iter().find_map(|feature| Class::of_feature(*feature, code.mnemonic()))
     }
 
@@ -141,48 +142,48 @@ static BY_CODE: LazyLock<Vec<Option<Class>>> = LazyLock::new(|| Code::values().m
 pub struct Classes(u32);
 
 impl Classes {
-    /// None.
+    /// The empty set.
     pub const NONE: Classes = Classes(0);
 
-    /// These too.
+    /// Returns the classes in either set.
     #[must_use]
     pub const fn union(self, other: Classes) -> Classes {
         Classes(self.0 | other.0)
     }
 
-    /// What is in both.
+    /// Returns the classes in both sets.
     #[must_use]
     pub const fn intersection(self, other: Classes) -> Classes {
         Classes(self.0 & other.0)
     }
 
-    /// What is in this one and not in the other.
+    /// Returns the classes in this set but not in the other.
     #[must_use]
     pub const fn difference(self, other: Classes) -> Classes {
         Classes(self.0 & !other.0)
     }
 
-    /// Puts one in.
+    /// Inserts a class.
     pub const fn insert(&mut self, class: Class) {
         self.0 |= 1 << class as u32;
     }
 
-    /// Whether one is in it.
+    /// Returns true when a class is in the set.
     pub const fn has(self, class: Class) -> bool {
         self.0 >> class as u32 & 1 == 1
     }
 
-    /// Whether there is none.
+    /// Returns true for the empty set.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether one is in it that was made for ciphers or hashes.
+    /// Returns true when the set has a class that was made for ciphers or hashes.
     pub fn is_proof(self) -> bool {
         self.iter().any(Class::is_proof)
     }
 
-    /// They themselves, in the order of reports.
+    /// Returns the classes in the set, in the order of reports.
     pub fn iter(self) -> impl Iterator<Item = Class> {
         Class::ALL.iter().copied().filter(move |class| self.has(*class))
     }
@@ -202,7 +203,7 @@ impl FromIterator<Class> for Classes {
     }
 }
 
-/// The names, separated by blanks.
+/// Writes the names, separated by blanks.
 impl fmt::Display for Classes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, class) in self.iter().enumerate() {
@@ -221,38 +222,38 @@ impl fmt::Debug for Classes {
     }
 }
 
-/// How many instructions there are of each class.
+/// The number of instructions of each class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Counts([u32; Class::ALL.len()]);
 
 impl Counts {
-    /// One more of a class.
+    /// Counts one more instruction of a class.
     pub const fn add(&mut self, class: Class) {
         let count = &mut self.0[class as usize];
         *count = count.saturating_add(1);
     }
 
-    /// Says how many there are of a class.
+    /// Sets the number of instructions of a class.
     pub(super) const fn set(&mut self, class: Class, count: u32) {
         self.0[class as usize] = count;
     }
 
-    /// How many there are of a class.
+    /// Returns the number of instructions of a class.
     pub const fn of(&self, class: Class) -> u32 {
         self.0[class as usize]
     }
 
-    /// How many there are.
+    /// Returns the number of all instructions.
     pub fn total(&self) -> u64 {
         self.0.iter().map(|count| u64::from(*count)).sum()
     }
 
-    /// The classes there are any of, each with how many.
+    /// Returns the classes with at least one instruction, each with its number.
     pub fn iter(&self) -> impl Iterator<Item = (Class, u32)> {
         Class::ALL.iter().map(|class| (*class, self.of(*class))).filter(|(_, count)| *count > 0)
     }
 
-    /// Adds what another counted.
+    /// Adds another count.
     pub fn merge(&mut self, other: &Counts) {
         for (count, more) in self.0.iter_mut().zip(other.0) {
             *count = count.saturating_add(more);

@@ -1,15 +1,17 @@
-//! Callers of functions that no table tells of: how deep the stack is at a place follows from the code before it.
+//! Finds the caller of a function that no table describes: the depth of the stack follows from the code
+//! before the place.
 //!
-//! Functions written in assembly language often have no entry for unwinding. At its first instruction each of them has the
-//! address to return to at the top of the stack. From there on pushes, calls' pushes and additions to rsp tell where it is,
-//! along one way from the entry to the place; and they tell which of its caller's registers a function has put on the stack.
+//! Functions written in assembly language often have no unwinding entry. At the first instruction, the return
+//! address is at the top of the stack. From there on, pushes, pops and additions to rsp tell where it lies,
+//! along one path from the entry to the place. They also tell which of the caller's registers the function
+//! has saved.
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register};
 
 use super::walk::walk;
 use crate::memory::Memory;
 
-/// What was pushed of its caller's registers: rbx, rbp, r12 to r15, by their numbers in DWARF's order.
+/// The callee-saved registers, with their numbers in DWARF's order.
 const KEPT: [(Register, usize); 6] = [
     (Register::RBX, 3),
     (Register::RBP, 6),
@@ -19,26 +21,27 @@ const KEPT: [(Register, usize); 6] = [
     (Register::R15, 15),
 ];
 
-/// Longer functions are looked at up to here.
+/// The most bytes of a function that are followed.
 const LONGEST: u64 = 64 << 10;
 
-/// How a function has changed the stack since its entry.
+/// The changes of a function to the stack since its entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(super) struct Depth {
-    /// How many bytes above rsp the address to return to lies.
+    /// The distance from rsp up to the return address.
     pub bytes: i64,
-    /// Where the registers of [`KEPT`] lie that were pushed: how many bytes below the address to return to.
+    /// For each of [`KEPT`] that was pushed, the distance from the return address down to it.
     saved: [Option<i64>; KEPT.len()],
 }
 
 impl Depth {
-    /// The caller's registers that are on the stack: their numbers, and how far below the address to return to.
+    /// Returns the caller's registers that are on the stack: their numbers, and the distances below the
+    /// return address.
     pub fn saved(&self) -> impl Iterator<Item = (usize, i64)> {
         let with_numbers = KEPT.iter().zip(self.saved);
         with_numbers.filter_map(|((_, number), place)| Some((*number, place?)))
     }
 
-    /// After an instruction; `None` where rsp may be anything.
+    /// Returns the depth after an instruction, or `None` where rsp may be anything.
     fn after(mut self, instruction: &Instruction) -> Option<Depth> {
         let change = match instruction.mnemonic() {
             Mnemonic::Pop if instruction.op0_register() == Register::RSP => return None,
@@ -56,20 +59,20 @@ impl Depth {
                 is_own.then(|| instruction.memory_displacement64().cast_signed())?
             }
             _ if may_move_stack(instruction) => return None,
-            // What is called takes away what it was given.
+            // A called function removes its own return address.
             _ => 0,
         };
         self.bytes = self.bytes.checked_sub(change).filter(|bytes| *bytes >= 0)?;
         let pushed = KEPT.iter().position(|(register, _)| *register == instruction.op0_register());
         if let (Mnemonic::Push, Some(index)) = (instruction.mnemonic(), pushed) {
-            // The first push is of the caller's value, or the function has broken its promise.
+            // The first push has the caller's value, by the calling convention.
             self.saved[index].get_or_insert(self.bytes);
         }
         Some(self)
     }
 }
 
-/// Whether an instruction writes rsp in another way than those that are understood.
+/// Returns true when an instruction writes rsp in a way that is not understood.
 fn may_move_stack(instruction: &Instruction) -> bool {
     let only_reads = matches!(instruction.mnemonic(), Mnemonic::Cmp | Mnemonic::Test | Mnemonic::Bt);
     let is_operand = |index| instruction.op_register(index).full_register() == Register::RSP;
@@ -78,8 +81,8 @@ fn may_move_stack(instruction: &Instruction) -> bool {
     is_first || is_exchanged || matches!(instruction.mnemonic(), Mnemonic::Leave | Mnemonic::Enter)
 }
 
-/// How the stack is at `place`, in the function that begins at `start` and ends at `end` at the latest. All of them are
-/// addresses of the memory's. `None` if no way leads there, or if rsp is lost on it.
+/// Returns the depth at `place`, in the function that begins at `start` and ends at `end` at the latest. All
+/// of them are addresses in `memory`. Returns `None` if no path leads there, or if rsp is lost on it.
 pub(super) fn at(memory: &dyn Memory, start: u64, end: u64, place: u64) -> Option<Depth> {
     if place == start {
         return Some(Depth::default());
@@ -93,7 +96,7 @@ pub(super) fn at(memory: &dyn Memory, start: u64, end: u64, place: u64) -> Optio
             found = Some(depth);
         }
         let after = depth.after(instruction).filter(|_| found.is_none())?;
-        // Behind a call that never returns there may be another function.
+        // Behind a call that never returns, another function may begin.
         if instruction.next_ip() == place && instruction.flow_control() != FlowControl::UnconditionalBranch {
             found = Some(after);
         }
@@ -102,7 +105,7 @@ pub(super) fn at(memory: &dyn Memory, start: u64, end: u64, place: u64) -> Optio
     found
 }
 
-/// Whether the instruction before an address is a call, as it is before every address to return to.
+/// Returns true when the instruction before an address is a call, as it is before every return address.
 pub(super) fn is_behind_call(memory: &dyn Memory, address: u64) -> bool {
     const LONGEST_CALL: u64 = 8;
     (2..=LONGEST_CALL).any(|length| {
@@ -121,7 +124,7 @@ pub(super) fn is_behind_call(memory: &dyn Memory, address: u64) -> bool {
 mod tests {
     use super::*;
 
-    /// Memory that begins at 0x1000.
+    /// A memory that begins at 0x1000.
     struct Bytes(Vec<u8>);
 
     impl Memory for Bytes {
@@ -147,7 +150,7 @@ mod tests {
         assert_eq!(depth(&code, 1), Some((8, vec![(3, 8)])));
         assert_eq!(depth(&code, 6), Some((56, vec![(3, 8), (6, 16)])));
         assert_eq!(depth(&code, 13).unwrap().0, 0);
-        // Nothing leads into the middle of an instruction.
+        // No path leads into the middle of an instruction.
         assert_eq!(depth(&code, 3), None);
     }
 

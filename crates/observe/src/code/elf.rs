@@ -1,4 +1,5 @@
-//! What an ELF file, or its image in memory, says of itself: segments, sections, symbols. Every number in it is doubted.
+//! The headers of an ELF file or of its image in memory: segments, sections, symbols. Every number in them is
+//! doubted.
 //!
 //! Ref. System V ABI, chapters 4 and 5; its AMD64 supplement.
 
@@ -11,21 +12,21 @@ use std::os::unix::fs::FileExt;
 use super::error::ImageError;
 use crate::memory::Memory;
 
-/// Where an image is read from.
+/// The place that an image is read from.
 pub(super) enum Source<'a> {
     Bytes(&'a [u8]),
     File(&'a File, u64),
-    /// Memory, and the address at which its file's first byte is mapped.
+    /// A memory, and the address in it at which the file's first byte is mapped.
     Memory(&'a dyn Memory, u64),
 }
 
-/// More program headers or sections than any program has are not read.
+/// The largest number of program headers or sections that is read. No program has as many.
 const MOST_HEADERS: usize = 4096;
-/// More than this is not read at once, whatever a header says.
+/// The largest single read, whatever a header asks for.
 const MOST_BYTES: u64 = 1 << 31;
-/// A file is read so often at most, all in all.
+/// The bytes that may be read in all, as a multiple of the file's length.
 const TIMES_READ: u64 = 8;
-/// What is read from memory at once, where a part may be missing.
+/// The size of one read from memory, where the next chunk may be missing.
 const CHUNK: usize = 1 << 16;
 
 pub(super) const EXECUTABLE: u32 = 1;
@@ -33,7 +34,7 @@ const WRITABLE: u32 = 2;
 const LOAD: u32 = 1;
 const DYNAMIC: u32 = 2;
 
-// What the dynamic linker is told.
+// Tags of entries for the dynamic linker.
 const NEEDED: u64 = 1;
 const STRTAB: u64 = 5;
 const SYMTAB: u64 = 6;
@@ -66,7 +67,7 @@ impl Segment {
     }
 }
 
-/// A part of the file that has a name.
+/// A part of the file with a name.
 #[derive(Clone, Debug)]
 pub(super) struct Section {
     pub name: Box<str>,
@@ -79,40 +80,40 @@ pub(super) struct Section {
 }
 
 impl Section {
-    /// Whether it is mapped and holds bytes, and no code.
+    /// Returns true for a mapped section that holds bytes but no code.
     pub fn is_data(&self) -> bool {
         self.flags & 6 == 2 && self.kind != 8
     }
 
     pub fn is_executable(&self) -> bool {
-        // Allocated, executable, and in the file.
+        // ALLOC and EXECINSTR are set, and the type is not NOBITS.
         self.flags & 6 == 6 && self.kind != 8
     }
 }
 
-/// A symbol that has an address here.
+/// A symbol that is defined here and has an address.
 #[derive(Clone, Debug)]
 pub(super) struct Symbol {
     pub address: u64,
     pub size: u64,
     pub kind: u8,
-    /// Only the file itself knows it.
+    /// True for a symbol with local binding.
     pub is_local: bool,
     pub name: Box<str>,
 }
 
 impl Symbol {
-    /// FUNC or GNU_IFUNC.
+    /// True for FUNC and GNU_IFUNC.
     pub fn is_function(&self) -> bool {
         matches!(self.kind, 2 | 10)
     }
 
-    /// OBJECT: data.
+    /// True for OBJECT, which is data.
     pub fn is_data(&self) -> bool {
         self.kind == 1
     }
 
-    /// NOTYPE: anything.
+    /// True for NOTYPE, which may be anything.
     pub fn is_label(&self) -> bool {
         self.kind == 0
     }
@@ -124,15 +125,15 @@ pub(super) struct Elf<'a> {
     pub segments: Vec<Segment>,
     pub sections: Vec<Section>,
     pub frame_header: Option<u64>,
-    /// Whether it was linked for the addresses where it will be.
+    /// True for a program that was linked for fixed addresses.
     pub is_absolute: bool,
-    /// Where it begins to run.
+    /// The address at which the program starts.
     pub entry: u64,
     dynamic: Option<Range<u64>>,
     notes: Vec<Range<u64>>,
-    /// How many bytes may still be read: headers may say of the same bytes many times that they are there.
+    /// The bytes that may still be read. Without a bound, headers could name the same bytes many times.
     budget: Cell<u64>,
-    /// Not zero where the image is in memory: what is added to an address to find it there.
+    /// The number to add to an address to find it in memory, for an image in memory; 0 for a file.
     bias: u64,
 }
 
@@ -148,7 +149,7 @@ pub(super) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.get(at..at.checked_add(8)?)?.try_into().ok()?))
 }
 
-/// The text up to the next zero.
+/// Returns the text up to the next zero byte.
 pub(super) fn text_at(bytes: &[u8], at: usize) -> Option<&str> {
     let rest = bytes.get(at..)?;
     let end = rest.iter().take(4096).position(|byte| *byte == 0)?;
@@ -162,7 +163,7 @@ impl<'a> Elf<'a> {
             return Err(ImageError::NotElf);
         }
         let machine = u16_at(&header, 18).ok_or(ImageError::Malformed("header"))?;
-        // Class 64, little-endian, this machine.
+        // Only 64-bit, little-endian images for x86-64 are accepted.
         if header.get(4..6) != Some(&[2, 1]) || machine != MACHINE_X86_64 {
             return Err(ImageError::Machine(machine));
         }
@@ -184,7 +185,7 @@ impl<'a> Elf<'a> {
             bias: 0,
         };
         elf.read_segments(&header).ok_or(ImageError::Malformed("program headers"))?;
-        // Sections are a convenience: without them the segments must do.
+        // Sections are a convenience. Without them the segments suffice.
         if !matches!(elf.source, Source::Memory(..)) && elf.read_sections(&header).is_none() {
             elf.sections.clear();
         }
@@ -206,7 +207,7 @@ impl<'a> Elf<'a> {
         for entry in table.chunks_exact(size) {
             self.read_segment(entry)?;
         }
-        // They are in order and apart from each other, or this is no image that Linux maps.
+        // Linux maps only images whose segments are in order and don't overlap.
         self.segments.sort_by_key(|segment| segment.address);
         let apart = self.segments.windows(2).all(|pair| pair[0].addresses().end <= pair[1].address);
         let first = self.segments.iter().find(|segment| segment.offset == 0);
@@ -257,7 +258,7 @@ impl<'a> Elf<'a> {
         Some(())
     }
 
-    /// Bytes of the file.
+    /// Reads bytes of the file, within the budget.
     fn at_offset(&self, offset: u64, size: u64) -> Option<Vec<u8>> {
         if size > MOST_BYTES {
             return None;
@@ -274,7 +275,7 @@ impl<'a> Elf<'a> {
         self.at_offset(section.offset, section.size)
     }
 
-    /// The bytes at an address of the image's own, as many as there are up to `size`.
+    /// Returns the bytes at an address of the image's own: `size` of them, or fewer where the segment ends.
     pub fn at_address(&self, address: u64, size: u64) -> Option<Vec<u8>> {
         let segment = self.segments.iter().find(|segment| segment.addresses().contains(&address))?;
         let inside = address - segment.address;
@@ -287,7 +288,8 @@ impl<'a> Elf<'a> {
         self.at_offset(segment.offset.checked_add(inside)?, size)
     }
 
-    /// The executable parts. Sections, as a segment may hold tables too; segments where there are no sections.
+    /// Returns the executable ranges: sections, because a segment may hold tables as well, or segments where
+    /// there are no sections.
     pub fn executable(&self) -> Vec<Range<u64>> {
         let in_code = |range: &Range<u64>| {
             self.segments.iter().any(|segment| {
@@ -310,7 +312,7 @@ impl<'a> Elf<'a> {
         ranges
     }
 
-    /// The build id, if the linker left one.
+    /// Returns the build id, if the linker left one.
     pub fn build_id(&self) -> Option<Vec<u8>> {
         self.notes.iter().find_map(|range| {
             let notes = self.at_address(range.start, (range.end - range.start).min(1 << 16))?;
@@ -318,12 +320,12 @@ impl<'a> Elf<'a> {
         })
     }
 
-    /// The same where only sections tell, as in files that hold nothing but names.
+    /// Returns the build id from its section, for files without segments that hold nothing but names.
     pub fn build_id_by_section(&self) -> Option<Vec<u8>> {
         build_id_among(&self.section_bytes(self.section(".note.gnu.build-id")?)?)
     }
 
-    /// Data that can't be written to: where texts are.
+    /// Returns the data that can't be written to, where texts are.
     pub fn read_only_data(&self) -> Vec<Vec<u8>> {
         let sections = self.sections.iter().filter(|section| section.flags & 7 == 2 && section.kind == 1);
         let texts: Vec<_> = sections.filter_map(|section| self.section_bytes(section)).collect();
@@ -334,7 +336,7 @@ impl<'a> Elf<'a> {
         segments.filter_map(|segment| self.at_address(segment.address, segment.memory_size)).collect()
     }
 
-    /// The symbols that have an address: of the file's table, and those it exports.
+    /// Returns the symbols that have an address, from the file's own table and from the exported one.
     pub fn symbols(&self) -> Vec<Symbol> {
         // SHT_SYMTAB and SHT_DYNSYM.
         let tables = self.sections.iter().filter(|section| matches!(section.kind, 2 | 11));
@@ -351,27 +353,28 @@ impl<'a> Elf<'a> {
         symbols
     }
 
-    /// What is told to the dynamic linker: tags and values.
+    /// Returns the entries for the dynamic linker: tags and values.
     pub fn dynamic(&self) -> Option<Vec<(u64, u64)>> {
         let range = self.dynamic.clone()?;
         let dynamic = self.at_address(range.start, (range.end - range.start).min(1 << 16))?;
         dynamic.chunks_exact(16).map(|entry| u64_at(entry, 0).zip(u64_at(entry, 8))).collect()
     }
 
-    /// The value with a tag, which is an address.
+    /// Returns the address that stands under a tag.
     pub fn dynamic_address(&self, dynamic: &[(u64, u64)], tag: u64) -> Option<u64> {
         let address = value(dynamic, tag)?;
-        // In memory the dynamic linker may have put in where things are.
+        // In memory, the dynamic linker may have replaced the value with a relocated address.
         let known = self.segments.iter().any(|segment| segment.addresses().contains(&address));
         Some(if known { address } else { address.wrapping_sub(self.bias) })
     }
 
-    /// An address that data holds, as the image has it: in memory it is relocated already.
+    /// Translates an address from the image's data back to the image's own. In memory, it is relocated
+    /// already.
     pub fn as_linked(&self, address: u64) -> u64 {
         if matches!(self.source, Source::Memory(..)) { address.wrapping_sub(self.bias) } else { address }
     }
 
-    /// The names of the libraries that it is linked to.
+    /// Returns the names of the libraries that the image is linked to.
     pub fn needed(&self) -> Vec<String> {
         self.needed_libraries().unwrap_or_default()
     }
@@ -386,10 +389,10 @@ impl<'a> Elf<'a> {
         Some(needed.filter_map(|(_, at)| name(*at)).collect())
     }
 
-    /// The exported symbols, found as the dynamic linker finds them.
+    /// Reads the exported symbols from the dynamic linker's tables.
     fn dynamic_symbols(&self) -> Option<Vec<Symbol>> {
         let dynamic = self.dynamic()?;
-        // The number of symbols is nowhere, but the names follow them.
+        // The number of symbols is recorded nowhere, but the names follow the symbols.
         let (names, symbols) =
             (self.dynamic_address(&dynamic, STRTAB)?, self.dynamic_address(&dynamic, SYMTAB)?);
         let names_size = value(&dynamic, STRSZ)?;
@@ -400,7 +403,7 @@ impl<'a> Elf<'a> {
     }
 }
 
-/// The first value with a tag.
+/// Returns the first value with a tag.
 pub(super) fn value(dynamic: &[(u64, u64)], tag: u64) -> Option<u64> {
     dynamic.iter().find(|(found, _)| *found == tag).map(|(_, value)| *value)
 }
@@ -408,7 +411,7 @@ pub(super) fn value(dynamic: &[(u64, u64)], tag: u64) -> Option<u64> {
 fn symbol(entry: &[u8], names: &[u8]) -> Option<Symbol> {
     let (address, size) = (u64_at(entry, 8)?, u64_at(entry, 16)?);
     let kind = entry[4] & 15;
-    // Undefined, or neither a function nor data nor a label.
+    // Undefined symbols, and those that are no function, data or label, are left out.
     if u16_at(entry, 6)? == 0 || address == 0 || !matches!(kind, 0..=2 | 10) {
         return None;
     }
@@ -448,7 +451,7 @@ impl Source<'_> {
                 Ok(bytes)
             }
             Source::Memory(memory, base) => {
-                // Only the headers are asked for so, and they lie at the start.
+                // Only headers are read by offset from memory, and they lie at the start.
                 if size > CHUNK * 4 {
                     return Err(short());
                 }
@@ -460,7 +463,7 @@ impl Source<'_> {
     }
 }
 
-/// What can be read from `address` on, up to the first part that is missing.
+/// Reads memory from `address` on, up to the first chunk that is missing.
 fn read_some(memory: &dyn Memory, address: u64, size: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     while bytes.len() < size {

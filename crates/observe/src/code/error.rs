@@ -1,18 +1,18 @@
-//! Errors of looking at an image.
+//! The errors of reading an image.
 
 use std::fmt;
 use std::io;
 
-/// Why an image can't be looked at.
+/// The reason why an image can't be read.
 #[derive(Debug)]
 pub enum ImageError {
-    /// It can't be read.
+    /// Reading it failed.
     Read(io::Error),
-    /// It is no ELF file.
+    /// The file is no ELF file.
     NotElf,
-    /// It is for another processor, of this number in ELF's list.
+    /// The image is for another processor, which has this number in ELF.
     Machine(u16),
-    /// Its headers contradict themselves: which.
+    /// The named part of the headers contradicts itself.
     Malformed(&'static str),
 }
 

@@ -1,7 +1,8 @@
-//! Where bytes may hold an instruction of a [`Class`]: what is not found here need not be decoded.
+//! Finds the bytes that may hold an instruction of a [`Class`]. Everything else need not be decoded.
 //!
-//! An instruction has prefixes, then an escape (0F, VEX's C4, EVEX's 62), then its opcode at a fixed distance. The search is
-//! for escapes with such an opcode, wherever they stand. It finds every instruction, and a few things that are none.
+//! An instruction has prefixes, then an escape (0F, VEX's C4, EVEX's 62), then its opcode at a fixed
+//! distance. The search looks for escapes with such an opcode, wherever they stand. It finds every
+//! instruction, and a few bytes that are none.
 
 use std::ops::Range;
 
@@ -17,12 +18,12 @@ pub(super) fn candidates(code: &[u8], found: impl FnMut(usize)) {
     memchr3_iter(two, vex, evex, code).filter(|place| is_candidate(&code[*place..])).for_each(found);
 }
 
-/// The same for much code, by all processors: the places in order.
+/// Returns the same places for much code, in order, using all processors.
 pub(super) fn all_candidates(code: &[u8]) -> Vec<usize> {
     const BATCH: usize = 4 << 20;
     let starts: Vec<usize> = (0..code.len()).step_by(BATCH).collect();
     let parts = parallel::map(&starts, 1, |start| {
-        // What begins before the end of a part may end behind it.
+        // An instruction that begins before the end of a part may end behind it.
         let end = start.saturating_add(BATCH);
         let mut places = Vec::new();
         candidates(&code[*start..code.len().min(end + LONGEST)], |place| places.push(start + place));
@@ -38,15 +39,15 @@ fn is_candidate(bytes: &[u8]) -> bool {
     match *bytes {
         [0x0F, 0x38, opcode, ..] => legacy_38(opcode),
         [0x0F, 0x3A, opcode, ..] => legacy_3a(opcode),
-        // PadLock, with a register operand only; RDRAND and RDSEED likewise.
+        // PadLock, RDRAND and RDSEED have register operands only.
         [0x0F, 0xA6 | 0xA7, 0xC0..=0xFF, ..] | [0x0F, 0xC7, 0xF0..=0xFF, ..] => true,
-        // VEX: three inverted bits, then the map.
+        // VEX has three inverted bits, then the map.
         [0xC4, map, _, opcode, ..] => match map & 0x1F {
             2 => vector_38(opcode),
             3 => vector_3a(opcode),
             _ => false,
         },
-        // EVEX: four inverted bits, one that is 0, then the map.
+        // EVEX has four inverted bits, a zero bit, then the map.
         [0x62, map, _, _, opcode, ..] => match map & 0x07 {
             2 => vector_38(opcode),
             3 => vector_3a(opcode),
@@ -56,28 +57,28 @@ fn is_candidate(bytes: &[u8]) -> bool {
     }
 }
 
-/// SHA, GF2P8MULB, Key Locker, AES, CRC32, ADCX and ADOX.
+/// Selects SHA, GF2P8MULB, Key Locker, AES, CRC32, ADCX and ADOX.
 const fn legacy_38(opcode: u8) -> bool {
     matches!(opcode, 0xC8..=0xCD | 0xCF | 0xD8 | 0xDB..=0xDF | 0xF0 | 0xF1 | 0xF6 | 0xFA | 0xFB)
 }
 
-/// PCLMULQDQ, SHA1RNDS4, GF2P8AFFINE, AESKEYGENASSIST.
+/// Selects PCLMULQDQ, SHA1RNDS4, GF2P8AFFINE and AESKEYGENASSIST.
 const fn legacy_3a(opcode: u8) -> bool {
     matches!(opcode, 0x44 | 0xCC | 0xCE | 0xCF | 0xDF)
 }
 
-/// IFMA, SHA-512, GF2P8MULB, SM3 and SM4, AES, MULX.
+/// Selects IFMA, SHA-512, GF2P8MULB, SM3 and SM4, AES and MULX.
 const fn vector_38(opcode: u8) -> bool {
     matches!(opcode, 0xB4 | 0xB5 | 0xCB..=0xCD | 0xCF | 0xD2 | 0xD3 | 0xDA..=0xDF | 0xF6)
 }
 
-/// VPCLMULQDQ, GF2P8AFFINE, SM3RNDS2, AESKEYGENASSIST.
+/// Selects VPCLMULQDQ, GF2P8AFFINE, SM3RNDS2 and AESKEYGENASSIST.
 const fn vector_3a(opcode: u8) -> bool {
     matches!(opcode, 0x44 | 0xCE | 0xCF | 0xDE | 0xDF)
 }
 
-/// Calls `found` with each place that would be an instruction of a class if one began there, and may be anything else. Bytes
-/// in which there is none hold no such instruction, wherever it is jumped to.
+/// Calls `found` with each range that would be an instruction of a class if one began there. Bytes without
+/// such a range hold no such instruction, wherever a program jumps.
 pub fn possible(code: &[u8], mut found: impl FnMut(Range<usize>, Class)) {
     candidates(code, |place| {
         let prefixes = code[..place].iter().rev().take(LONGEST).take_while(|byte| is_prefix(**byte)).count();
@@ -92,10 +93,10 @@ pub fn possible(code: &[u8], mut found: impl FnMut(Range<usize>, Class)) {
     });
 }
 
-/// No instruction is longer.
+/// The length of the longest instruction.
 pub const LONGEST: usize = 15;
 
-/// Whether a byte may stand before an escape: a prefix of the old kind, or REX.
+/// Returns true for a byte that may stand before an escape: a legacy prefix or REX.
 const fn is_prefix(byte: u8) -> bool {
     matches!(byte, 0x26 | 0x2E | 0x36 | 0x3E | 0x40..=0x4F | 0x64..=0x67 | 0xF0 | 0xF2 | 0xF3)
 }
@@ -108,7 +109,7 @@ mod tests {
 
     use super::*;
 
-    /// Decodes, and asserts that what is of a class is found. Notes which it was.
+    /// Decodes the bytes, asserts that the search finds an instruction of a class, and notes its code.
     fn check(bytes: &[u8], seen: &mut HashSet<Code>) {
         let instruction = Decoder::new(64, bytes, DecoderOptions::NONE).decode();
         if Class::of(&instruction).is_none() {
@@ -169,7 +170,7 @@ mod tests {
 
     #[test]
     fn parts_are_joined_without_a_gap() {
-        // AESENC every 7 bytes, so that one lies across each border.
+        // AESENC stands every 7 bytes, so that one lies across each border.
         let code: Vec<u8> =
             [0x66, 0x0F, 0x38, 0xDC, 0xC1, 0x90, 0x90].into_iter().cycle().take((9 << 20) + 3).collect();
         let mut one_by_one = Vec::new();
@@ -185,7 +186,7 @@ mod tests {
             possible(bytes, |_, class| assert!(classes.insert(class) || class == Class::Aes));
             classes
         };
-        // Behind an unfinished one, and with prefixes of no use.
+        // One follows an unfinished instruction, and one has useless prefixes.
         assert_eq!(of(&[0x48, 0xB8, 1, 0x66, 0x0F, 0x38, 0xDC, 0xC1]), [Class::Aes].into());
         assert_eq!(of(&[0x66, 0x2E, 0x66, 0x41, 0x0F, 0x38, 0xDC, 0xC1]), [Class::Aes].into());
         assert!(of(&[0x0F, 0x38, 0xDC, 0xC1]).is_empty(), "that is none without a prefix");
@@ -198,7 +199,7 @@ mod tests {
         let mut seen = HashSet::new();
         legacy(&mut seen);
         vector(&mut seen);
-        // Every one there is was among them, but for one that the decoder takes for impossible.
+        // All instructions were among them, except one that the decoder takes for impossible.
         seen.insert(Code::Montmul_64);
         for code in Code::values().filter(|code| code.op_code().mode64() && code.op_code().is_instruction()) {
             let mut instruction = Instruction::new();

@@ -1,16 +1,18 @@
-//! Proof that an instruction begins at an address: by following the program's own flow from where it enters.
+//! Proves that an instruction begins at an address, by following the program's own flow of control from its
+//! entries.
 //!
-//! A breakpoint that stands inside an instruction, or on a table that lies among the code, changes what the program
-//! computes. So an instruction counts as proven only in these ways:
+//! A breakpoint inside an instruction, or on a table among the code, changes what the program computes. So an
+//! instruction counts as proven only in these ways:
 //!
-//! 1. Flow reaches it from the entry of a function, over direct jumps and over instructions that go on to the next.
-//! 2. A call is followed by it. Calls that never return may be followed by anything; so what is reached from there counts
-//!    only if all of it decodes, ends in jumps or returns, and shares no byte with what else is proven.
-//! 3. The function jumps through a table, so that parts are reached in no way that can be seen here; then it counts
-//!    only if the function decodes from start to end, if the instructions that are proven otherwise all appear, if
-//!    every jump hits an instruction, and if nothing takes the address of a part of the function or loads from it.
+//! 1. Flow reaches it from the entry of a function, over direct jumps and from each instruction to the next.
+//! 2. The instruction follows a call. Calls that never return may be followed by anything. So the code reached from there
+//!    counts only if all of it decodes, ends in jumps or returns, and shares no byte with other proven code.
+//! 3. The function jumps through a table, so that some parts can't be seen to be reached. They count only if
+//!    the function decodes from start to end, if all otherwise proven instructions appear in that, if every
+//!    jump hits an instruction, and if nothing takes the address of a part of the function or loads from it.
 //!
-//! What decodes to something impossible, or overlaps, takes along all that was reached with it.
+//! Code that decodes to something impossible, or overlaps other code, discredits everything that was reached
+//! together with it.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -21,19 +23,19 @@ use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic
 
 use super::region::Region;
 
-/// What a region says of code outside of itself.
+/// References from a region to code outside it.
 pub(super) struct References {
-    /// Where it jumps to outside of itself.
+    /// Targets of its jumps outside.
     pub leaves_to: Vec<u64>,
-    /// What it takes the address of outside of itself.
+    /// Addresses outside that it takes.
     pub points_to: Vec<u64>,
-    /// What it loads from or stores to outside of itself.
+    /// Addresses outside that it loads from or stores to.
     pub loads_from: Vec<u64>,
-    /// Behind the last byte of the region that this depends on.
+    /// The address behind the last byte of the region that this depends on.
     pub needs: u64,
 }
 
-// What is known of a byte.
+// Marks of a byte.
 pub(super) const STARTS: u8 = 1;
 pub(super) const INSIDE: u8 = 2;
 pub(super) const PROVEN: u8 = STARTS | INSIDE;
@@ -41,33 +43,33 @@ const MAYBE_STARTS: u8 = 4;
 const MAYBE_INSIDE: u8 = 8;
 pub(super) const TARGET: u8 = 16;
 const MAYBE_TARGET: u8 = 32;
-/// Proven only by what the second and third rule say.
+/// The byte is proven by the second or third rule only.
 const WEAK: u8 = 64;
 
 pub(super) struct Search<'a> {
     pub region: &'a Region<'a>,
-    /// One for all instructions: to make one takes longer than it takes to decode an instruction.
+    /// One decoder for all instructions, because making one takes longer than decoding an instruction.
     decoder: RefCell<Decoder<'a>>,
     pub bytes: Vec<u8>,
-    /// Behind calls: looked at after all that is surer.
+    /// Addresses behind calls, which are followed after everything that is more certain.
     after_calls: Vec<u64>,
     /// Places in the region whose address is taken, or that are loaded from.
     data: BTreeSet<u64>,
-    /// Jumps through a table or a register.
+    /// Addresses of jumps through a table or a register.
     indirect: BTreeSet<u64>,
     leaves_to: Vec<u64>,
     points_to: Vec<u64>,
     loads_from: Vec<u64>,
-    /// Behind the last byte that was looked at, or spoken of.
+    /// The offset behind the last byte that was decoded or referred to.
     needs: usize,
-    /// How many instructions more may be decoded.
+    /// The number of instructions that may still be decoded.
     budget: usize,
-    /// Empty ones, whose memory serves again.
+    /// An empty group, kept so that its memory is used again.
     group: Group,
     todo: Vec<u64>,
 }
 
-/// What is reached from one place, until it is accepted or not.
+/// Everything reached from one place, until all of it is accepted or rejected.
 #[derive(Default)]
 struct Group {
     starts: Vec<(usize, usize)>,
@@ -91,13 +93,13 @@ impl Group {
     }
 }
 
-/// Looks at a region for what it says of others.
+/// Searches a region for its references to others.
 pub(super) fn references(region: &Region<'_>) -> References {
     let Search { leaves_to, points_to, loads_from, needs, .. } = search(region);
     References { leaves_to, points_to, loads_from, needs: region.start + needs as u64 }
 }
 
-/// Follows all that enters a region.
+/// Follows every entry into a region.
 pub(super) fn search<'a>(region: &'a Region<'a>) -> Search<'a> {
     let mut search = Search {
         region,
@@ -161,7 +163,7 @@ impl Search<'_> {
         self.settle(group, accepted, 0);
     }
 
-    /// What follows calls. What is accepted may hold more of them.
+    /// Follows the code behind calls. Accepted code may hold more of them.
     fn follow_calls(&mut self) {
         while let Some(address) = self.after_calls.pop() {
             self.follow_on(address);
@@ -173,7 +175,7 @@ impl Search<'_> {
         if self.bytes[offset] & PROVEN != STARTS {
             let mut group = std::mem::take(&mut self.group);
             let mut accepted = self.reach(&mut group, address);
-            // What is data for somebody is not what a call returns to.
+            // A call doesn't return to bytes that other code uses as data.
             let is_data = |(offset, length): &(usize, usize)| {
                 let range = self.address(*offset)..self.address(offset + length);
                 self.data.range(range.clone()).next().is_some()
@@ -185,7 +187,7 @@ impl Search<'_> {
         }
     }
 
-    /// Collects what is reached from `first`. `false` if it can't be code.
+    /// Collects everything that is reached from `first`. Returns `false` if that can't be code.
     fn reach(&mut self, group: &mut Group, first: u64) -> bool {
         let mut todo = std::mem::take(&mut self.todo);
         todo.push(first);
@@ -198,7 +200,7 @@ impl Search<'_> {
     fn reach_all(&mut self, group: &mut Group, todo: &mut Vec<u64>) -> bool {
         while let Some(address) = todo.pop() {
             let Some(offset) = self.offset(address) else {
-                // Running on beyond the end is right only where another function begins.
+                // Flow may run past the end only where another function begins.
                 if address == self.region.start + self.region.code.len() as u64
                     && !(self.region.starts_at)(address)
                 {
@@ -223,7 +225,7 @@ impl Search<'_> {
         true
     }
 
-    /// Puts an instruction into the group, unless it is none or shares bytes with another.
+    /// Puts an instruction into the group. Returns `false` if it is implausible or shares bytes with another.
     fn take(&mut self, group: &mut Group, offset: usize, instruction: &Instruction) -> bool {
         let length = instruction.len();
         if is_implausible(instruction) {
@@ -245,7 +247,7 @@ impl Search<'_> {
         true
     }
 
-    /// What an instruction says of other regions.
+    /// Collects an instruction's references to other regions.
     fn note_references(&mut self, group: &mut Group, instruction: &Instruction) {
         if instruction.is_ip_rel_memory_operand() {
             let place = instruction.ip_rel_memory_address();
@@ -262,7 +264,8 @@ impl Search<'_> {
         }
     }
 
-    /// Whether what follows loads through the address that an instruction has just taken: then it is that of data.
+    /// Returns true when later instructions load through the address that `taker` has just taken, which is
+    /// then one of data.
     fn is_loaded_through(&mut self, taker: &Instruction) -> bool {
         const FAR: usize = 32;
         let register = taker.op0_register();
@@ -310,7 +313,7 @@ impl Search<'_> {
         if instruction.is_call_near() {
             self.branch(group, instruction, todo);
             let target = instruction.near_branch_target();
-            // A call over data, to learn where it lies: the first thing there is to take the return address.
+            // A call over data only learns where the data lies: its target first takes the return address.
             if self.offset(target).is_some_and(|target| self.takes_return_address(target))
                 && !self.is_start(target)
             {
@@ -347,7 +350,7 @@ impl Search<'_> {
         }
     }
 
-    /// Places in the region that an instruction names other than to jump there.
+    /// Returns the places in the region that an instruction names without jumping there.
     fn data_of(&self, instruction: &Instruction) -> [Option<u64>; 2] {
         let mut places = [None, None];
         if !self.region.is_absolute && !instruction.is_ip_rel_memory_operand() {
@@ -365,7 +368,7 @@ impl Search<'_> {
         places.map(|place| place.filter(|place| self.offset(*place).is_some()))
     }
 
-    /// Accepts a group, with a mark, or forgets it.
+    /// Accepts a group and adds `mark` to its instructions, or forgets it.
     fn settle(&mut self, mut group: Group, accepted: bool, mark: u8) {
         for (offset, length) in &group.starts {
             let bytes = &mut self.bytes[*offset..offset + length];
@@ -381,7 +384,7 @@ impl Search<'_> {
                 self.bytes[*target] |= TARGET;
             }
         }
-        // What is rejected may still be right about what it takes for data.
+        // Even rejected code may be right about what it uses as data.
         self.data.extend(&group.data);
         if accepted {
             self.after_calls.extend(&group.after_calls);
@@ -416,11 +419,11 @@ impl Search<'_> {
         while at < end {
             let instruction = self.decode(at);
             if self.bytes[at] & STARTS == 0 {
-                // Not in the middle of what is proven, and possible.
+                // The sweep must not meet the middle of proven code, nor anything impossible.
                 if self.bytes[at] & INSIDE != 0 || !self.take(group, at, &instruction) {
                     return false;
                 }
-                // Whatever begins behind the end of a block may be jumped to through the table.
+                // The instruction after the end of a block may be a target of the table.
                 if last != FlowControl::Next {
                     self.bytes[at] |= MAYBE_TARGET;
                     group.targets.push(at);
@@ -433,7 +436,8 @@ impl Search<'_> {
         at == end && !matches!(last, FlowControl::ConditionalBranch)
     }
 
-    /// What was accepted before somebody was seen to take it for data is given up, up to what is surer.
+    /// Rejects weakly proven code that turned out to be used as data, up to the next code with stronger
+    /// proof.
     fn doubt_data(&mut self) {
         for data in std::mem::take(&mut self.data) {
             let Some(offset) = self.offset(data) else { continue };
@@ -450,7 +454,8 @@ impl Search<'_> {
     }
 }
 
-/// Whether no compiler and no programmer lets a program run such an instruction: it is a byte of a table.
+/// Returns true for an instruction that no compiler or programmer writes, so that its bytes are those of a
+/// table.
 fn is_implausible(instruction: &Instruction) -> bool {
     // 00 00: add %al,(%rax)
     let zeros = instruction.code() == Code::Add_rm8_r8
@@ -461,7 +466,7 @@ fn is_implausible(instruction: &Instruction) -> bool {
     zeros || IMPLAUSIBLE[instruction.code() as usize]
 }
 
-/// That of each of the decoder's codes.
+/// The verdict on each of the decoder's codes.
 static IMPLAUSIBLE: LazyLock<Vec<bool>> = LazyLock::new(|| Code::values().map(is_implausible_code).collect());
 
 fn is_implausible_code(code: Code) -> bool {

@@ -1,4 +1,5 @@
-//! The unwinding tables: which stretches of code they describe, and how to leave a function from where it is.
+//! The unwinding tables: the stretches of code that they describe, and how to leave a function from any place
+//! in it.
 //!
 //! Ref. System V ABI, AMD64 supplement, §3.7 and §4.2.4; LSB Core, chapter 10.6; DWARF 5, §6.4.
 
@@ -19,12 +20,12 @@ pub(super) type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 pub(super) struct Frames {
     table: Vec<u8>,
     bases: BaseAddresses,
-    /// What each entry describes, and where it is in the table; ordered.
+    /// The range that each entry describes, and the entry's place in the table; ordered.
     entries: Vec<(Range<u64>, usize)>,
 }
 
 impl Frames {
-    /// Finds them by their section, or by the header that the program itself uses.
+    /// Finds the tables by their section, or by the header that the program itself uses.
     pub fn read(elf: &Elf<'_>) -> Frames {
         let by_name = elf.section(".eh_frame").and_then(|section| {
             let bytes = elf.section_bytes(section)?;
@@ -43,7 +44,7 @@ impl Frames {
         let mut known: HashMap<usize, CommonInformationEntry<Bytes<'_>>> = HashMap::new();
         let mut entries = section.entries(&self.bases);
         let mut found = Vec::new();
-        // What can't be parsed ends the list; what came before stays true.
+        // An entry that can't be parsed ends the list. The entries before it stay valid.
         while let Ok(Some(entry)) = entries.next() {
             let CieOrFde::Fde(partial) = entry else { continue };
             let parsed = partial.parse(|section, bases, offset| {
@@ -56,7 +57,7 @@ impl Frames {
             });
             let Ok(entry) = parsed else { continue };
             let (start, length) = (entry.initial_address(), entry.len());
-            // Functions that the linker threw away begin at zero.
+            // Functions that the linker discarded begin at zero.
             if let Some(end) = start.checked_add(length).filter(|_| start != 0 && length != 0) {
                 found.push((start..end, entry.offset()));
             }
@@ -65,12 +66,12 @@ impl Frames {
         found
     }
 
-    /// The stretches of code that are described, ordered by their start.
+    /// Returns the ranges that are described, ordered by their start.
     pub fn ranges(&self) -> impl Iterator<Item = Range<u64>> {
         self.entries.iter().map(|(range, _)| range.clone())
     }
 
-    /// Whether an address is described.
+    /// Returns true when an entry describes `address`.
     pub fn describe(&self, address: u64) -> bool {
         self.find(address).is_some()
     }

@@ -1,4 +1,4 @@
-//! Go's table of functions, which it keeps in stripped programs too, as it needs it to unwind.
+//! Go's table of functions. Stripped programs keep it, as the runtime needs it to unwind.
 //!
 //! Ref. Go's `runtime/symtab.go` and `debug/gosym/pclntab.go`; the headers of Go 1.2, 1.16, 1.18 and 1.20.
 
@@ -9,12 +9,13 @@ use memchr::memmem;
 use super::bounds::{Bounds, Found};
 use super::elf::{Elf, Section, Segment, text_at, u32_at, u64_at};
 
-/// How a version lays out its table.
+/// The layout of a version's table.
 #[derive(Clone, Copy, Debug)]
 struct Layout {
-    /// Bytes of a number in the list of functions: an address, or a distance from where the code starts.
+    /// The width of a number in the list of functions, which is an address or a distance from the start of
+    /// the code.
     entry: usize,
-    /// Where in the header the distances are, of the names, of the tables of positions, and of the list of functions.
+    /// Offsets in the header of the distances to the names, the position tables and the list of functions.
     names: Option<usize>,
     positions: Option<usize>,
     functions: Option<usize>,
@@ -29,20 +30,20 @@ pub(super) struct GoTable {
     text: u64,
 }
 
-/// Bytes that look like the start of a table are tried so often.
+/// The number of places that are tried, where bytes look like the start of a table.
 const MOST_TRIES: usize = 16;
-/// A table says at most this many functions.
+/// The largest number of functions in a table.
 const MOST_FUNCTIONS: u64 = 1 << 24;
 
 impl GoTable {
-    /// Finds it by its section, or by how it begins.
+    /// Finds the table by its section, or by its first bytes.
     pub fn read(elf: &Elf<'_>) -> Option<GoTable> {
         let named = elf.sections.iter().find(|section| section.name.ends_with(".gopclntab"));
         if let Some(section) = named {
             let bytes = elf.section_bytes(section)?;
             return GoTable::parse(elf, section.address, bytes);
         }
-        // Other linkers than Go's put it among other data.
+        // Other linkers than Go's put the table among other data.
         data(elf).into_iter().find_map(|range| {
             let bytes = elf.at_address(range.start, range.end - range.start)?;
             starts(&bytes)
@@ -59,7 +60,7 @@ impl GoTable {
             let first = table.list_entry(0)?.0;
             table.text = text(elf, address, &table.bytes, first)?;
         }
-        // The last entry is the end of the last function; all of it lies in the code.
+        // The last entry is the end of the last function. Both ends must lie in the code.
         let (start, end) = (table.list_entry(0)?.0, table.list_end()?);
         let code = elf.executable();
         let inside = code.iter().any(|code| code.contains(&start))
@@ -74,7 +75,7 @@ impl GoTable {
     fn list(&self) -> Option<usize> {
         match self.layout.functions {
             Some(_) => self.header(self.layout.functions),
-            // Behind the header of Go 1.2.
+            // The list follows the header of Go 1.2.
             None => Some(16),
         }
     }
@@ -86,12 +87,12 @@ impl GoTable {
         }
     }
 
-    /// Where a function begins, and where more is said of it.
+    /// Returns a function's start, and the place of its description.
     fn list_entry(&self, index: usize) -> Option<(u64, usize)> {
         let width = self.layout.entry;
         let at = self.list()?.checked_add(index.checked_mul(2 * width)?)?;
         let more = usize::try_from(self.number(at + width)?).ok()?;
-        // Distances count from the list's start, or from the table's in Go 1.2.
+        // Distances count from the list's start, or in Go 1.2 from the table's.
         let base = if self.layout.functions.is_some() { self.list()? } else { 0 };
         Some((self.text.checked_add(self.number(at)?)?, base.checked_add(more)?))
     }
@@ -106,7 +107,7 @@ impl GoTable {
         text_at(&self.bytes, self.header(self.layout.names)?.checked_add(name)?)
     }
 
-    /// All functions.
+    /// Returns all functions.
     pub fn functions(&self) -> Vec<Found> {
         let mut found = Vec::new();
         for index in 0..self.count {
@@ -123,7 +124,7 @@ impl GoTable {
         found
     }
 
-    /// How far the stack pointer is below where it was when the function at an address was entered.
+    /// Returns how far the stack pointer has moved down at an address since the function's entry.
     pub fn stack_depth(&self, address: u64) -> Option<i64> {
         let (mut low, mut high) = (0, self.count);
         while high - low > 1 {
@@ -131,7 +132,7 @@ impl GoTable {
             if self.list_entry(middle)?.0 <= address { low = middle } else { high = middle }
         }
         let (start, function) = self.list_entry(low)?;
-        // Entry, name, arguments, what is deferred; then the table of depths.
+        // Entry, name, arguments and deferred calls stand before the table of depths.
         let depths = u32_at(&self.bytes, function.checked_add(self.layout.entry + 12)?)? as usize;
         if address < start || address >= self.list_end()? || depths == 0 {
             return None;
@@ -150,7 +151,7 @@ impl GoTable {
     }
 }
 
-/// A number in groups of seven bits.
+/// Reads a number in groups of seven bits.
 fn variable(bytes: &[u8], at: &mut usize) -> Option<u32> {
     let mut value = 0u32;
     for shift in (0..35).step_by(7) {
@@ -164,7 +165,8 @@ fn variable(bytes: &[u8], at: &mut usize) -> Option<u32> {
     None
 }
 
-/// Where a table may be: in sections with data, or in any segment where there are no sections. What is not writable comes first.
+/// Returns the ranges where a table may be: sections with data, or all segments where there are no sections.
+/// Read-only ones come first.
 fn data(elf: &Elf<'_>) -> Vec<Range<u64>> {
     if elf.sections.is_empty() {
         let mut segments: Vec<_> = elf.segments.iter().collect();
@@ -177,13 +179,13 @@ fn data(elf: &Elf<'_>) -> Vec<Range<u64>> {
     sections.into_iter().map(addresses).collect()
 }
 
-/// Where a table may begin.
+/// Returns the places where a table may begin.
 fn starts(bytes: &[u8]) -> impl Iterator<Item = usize> {
     let heads = memmem::find_iter(bytes, &BEHIND_MAGIC).filter_map(|at| at.checked_sub(4));
     heads.filter(|at| at.is_multiple_of(8) && layout(&bytes[*at..]).is_some())
 }
 
-/// Two zeros, the smallest instruction's size, the size of an address.
+/// Two zeros, the size of the smallest instruction, and the size of an address.
 const BEHIND_MAGIC: [u8; 4] = [0, 0, 1, 8];
 
 fn layout(bytes: &[u8]) -> Option<Layout> {
@@ -200,7 +202,7 @@ fn layout(bytes: &[u8]) -> Option<Layout> {
     })
 }
 
-/// Where the code starts: what the header says, or the runtime's description of the module, or the section.
+/// Returns the start of the code, from the header, the runtime's description of the module, or the section.
 fn text(elf: &Elf<'_>, table: u64, bytes: &[u8], first: u64) -> Option<u64> {
     let said = u64_at(bytes, 24)?;
     let code = elf.executable();
@@ -212,8 +214,8 @@ fn text(elf: &Elf<'_>, table: u64, bytes: &[u8], first: u64) -> Option<u64> {
     of_module(elf, table, first).filter(|text| is_code(*text)).or_else(section)
 }
 
-/// The module's description begins with the table's address; the lowest address of a function and the start of the code
-/// are further on.
+/// Finds the module's description, which begins with the table's address. The lowest address of a function
+/// and the start of the code stand further on.
 fn of_module(elf: &Elf<'_>, table: u64, first: u64) -> Option<u64> {
     const LOWEST: usize = 160;
     const TEXT: usize = 176;
@@ -241,8 +243,8 @@ mod tests {
         bytes[at..at + width].copy_from_slice(&value.to_le_bytes()[..width]);
     }
 
-    /// Two functions, of 0x20 and 0x30 bytes, `main.a` and `main.b`; the second has a frame of 0x18 bytes from its fourth
-    /// byte on.
+    /// Builds a table with two functions of 0x20 and 0x30 bytes, `main.a` and `main.b`. The second has a
+    /// frame of 0x18 bytes from its fourth byte on.
     fn table(magic: u32, layout: Layout) -> Vec<u8> {
         let (list, names, positions, functions) = (0x100, 0x200, 0x240, 0x300);
         let mut bytes = Vec::new();
@@ -255,7 +257,7 @@ mod tests {
                 put(&mut bytes, place, at as u64, 8);
             }
         }
-        // Addresses where they are wide, distances where they are not.
+        // Wide entries hold addresses, narrow ones distances.
         let base = if layout.entry == 4 { 0 } else { CODE };
         if layout.entry == 4 {
             put(&mut bytes, 24, CODE, 8);
@@ -273,12 +275,12 @@ mod tests {
         }
         put(&mut bytes, list + 4 * layout.entry, base + 0x50, layout.entry);
         bytes[names..names + 14].copy_from_slice(b"main.a\0\0main.b");
-        // From -1: up by 1 for 4 bytes, up by 0x18 for 0x2c bytes.
+        // The depth starts at -1, rises by 1 for 4 bytes, and by 0x18 for 0x2c bytes.
         bytes[positions + 1..positions + 6].copy_from_slice(&[2, 4, 0x30, 0x2C, 0]);
         bytes
     }
 
-    /// A file with code and the table, each in a segment.
+    /// Builds a file with code and the table, each in a segment.
     fn file(table: &[u8]) -> Vec<u8> {
         let mut bytes = vec![0; 0x2000];
         bytes[..8].copy_from_slice(b"\x7FELF\x02\x01\x01\0");

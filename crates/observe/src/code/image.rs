@@ -1,4 +1,5 @@
-//! An executable image: what is in a program's file or a library, or in memory where the file can't be had.
+//! An executable image: the contents of a program's file or a library, or of memory where the file can't be
+//! had.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -13,7 +14,7 @@ use super::known::library::Library;
 use super::names;
 use super::sites::Site;
 
-/// What is in an image.
+/// An executable image: its functions, and the places where instructions of a class are.
 ///
 /// ```
 /// # #[cfg(target_arch = "x86_64")] {
@@ -35,10 +36,10 @@ pub struct Image {
     pub(super) unproved: Counts,
     pub(super) build_id: Option<Vec<u8>>,
     pub(super) libraries: Vec<Library>,
-    /// Of functions that multiply without carries, and say what for.
+    /// The purpose of carry-less multiplication, for the functions that reveal it.
     pub(super) carry_less: HashMap<usize, CarryLess>,
     pub(super) segments: Vec<Segment>,
-    /// Data that tells what a virtual machine has made.
+    /// Symbols of data in which a virtual machine describes the code it makes.
     pub(super) landmarks: HashMap<Box<str>, u64>,
     pub(super) frames: Frames,
     pub(super) go: Option<GoTable>,
@@ -46,58 +47,59 @@ pub struct Image {
 }
 
 impl Image {
-    /// Whether a cache knew it, so that it was not searched.
+    /// Returns true when the image came from a cache and was not searched.
     pub fn was_known(&self) -> bool {
         self.was_known
     }
 
-    /// The functions, ordered by their start.
+    /// Returns the functions, ordered by their start.
     pub fn functions(&self) -> &[Function] {
         &self.functions.list
     }
 
-    /// The places to stop at, ordered by address.
+    /// Returns the places to stop at, ordered by address.
     pub fn sites(&self) -> &[Site] {
         &self.sites
     }
 
-    /// How many instructions of each class are proven to be there: those of the sites' runs.
+    /// Returns how many instructions of each class are proven to be there: those in the sites' runs.
     pub fn proven(&self) -> &Counts {
         &self.proven
     }
 
-    /// How many more instructions of each class there seem to be, of which it isn't proven. No breakpoint may stand there.
+    /// Returns how many more instructions of each class seem to be there without proof. No breakpoint may
+    /// stand on them.
     pub fn unproved(&self) -> &Counts {
         &self.unproved
     }
 
-    /// The classes there are instructions of, proven or not.
+    /// Returns the classes of all instructions that were found, proven or not.
     pub fn classes(&self) -> Classes {
         self.proven.iter().chain(self.unproved.iter()).map(|(class, _)| class).collect()
     }
 
-    /// The linker's identification of the build.
+    /// Returns the linker's identification of the build.
     pub fn build_id(&self) -> Option<&[u8]> {
         self.build_id.as_deref()
     }
 
-    /// Which function holds an address of the image's own.
+    /// Returns the function that holds an address of the image's own.
     pub fn function_at(&self, address: u64) -> Option<usize> {
         self.functions.at(address)
     }
 
-    /// A function's name for people; `fn_` and its address where it has none.
+    /// Returns a function's demangled name, or `fn_` and its address where it has none.
     pub fn name(&self, function: usize) -> String {
         let function = &self.functions.list[function];
         names::display(function.name.as_deref(), function.start)
     }
 
-    /// What a function multiplies without carries for, as far as its numbers say it.
+    /// Returns what a function uses carry-less multiplication for, as far as its constants reveal it.
     pub fn carry_less(&self, function: usize) -> CarryLess {
         self.carry_less.get(&function).copied().unwrap_or_default()
     }
 
-    /// Which parts of the file are executable, in whole pages.
+    /// Returns the executable parts of the file, in whole pages.
     pub fn code_in_file(&self) -> impl Iterator<Item = Range<u64>> {
         const PAGE: u64 = 4096;
         let executable = self.segments.iter().filter(|segment| segment.is_executable());
@@ -107,8 +109,8 @@ impl Image {
         })
     }
 
-    /// What must be added to the image's addresses to get those of a process that has mapped the file from `offset` on
-    /// at `start`. `None` where nothing of the file is mapped from that offset.
+    /// Returns the number to add to the image's addresses in a process that has mapped the file from `offset`
+    /// on at `start`. `None` means that nothing of the file is mapped from that offset.
     pub fn bias(&self, start: u64, offset: u64) -> Option<u64> {
         const PAGE: u64 = 4096;
         let holds = |segment: &&Segment| {

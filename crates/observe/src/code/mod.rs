@@ -1,12 +1,16 @@
-//! What is in executable memory: functions, the instructions of interest in them, and where a breakpoint may stand.
+//! Reads executable memory: its functions, the instructions of interest in them, and the places for
+//! breakpoints.
 //!
-//! An [`Image`] is a program's file or a library. Its functions come from symbols, unwinding tables and Go's table (`bounds`,
-//! `frames`, `go`), and where these are silent from the code that calls (`reach`) and from known functions' beginnings (`signatures`). A search over the bytes says which of them
-//! may hold an instruction of a [`Class`] (`find`); only those are decoded, along the flow of the program, which proves where
-//! instructions begin (`flow`). What runs together becomes one [`Site`].
+//! An [`Image`] is a program's file or a library. Its functions come from symbols, unwinding tables and Go's
+//! table (`bounds`, `frames`, `go`). Where these are silent, they come from the code that calls them
+//! (`reach`) and from the first bytes of known functions (`signatures`). A search over the bytes finds the
+//! functions that may hold an instruction of a [`Class`] (`find`). Only these are decoded, along the
+//! program's flow of control, which proves where instructions begin (`flow`). Instructions that run together
+//! become one [`Site`].
 //!
-//! [`generated`] does the same for code that virtual machines make, [`unwind`] says who called, [`known`] which
-//! library it is, and [`CarryLess`] what some of its arithmetic is for. A [`cache`] keeps what was found in large files. All of it is x86-64's, on whatever machine it is looked at.
+//! [`generated`] does the same for code that virtual machines make. [`unwind`] names the callers, [`known`]
+//! the library, and [`CarryLess`] the purpose of some arithmetic. A [`cache`] keeps what was found in large
+//! files. All of it reads code for x86-64, on any machine.
 
 mod assemble;
 mod bounds;

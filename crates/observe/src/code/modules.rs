@@ -1,21 +1,21 @@
-//! The images that a process has mapped, and where.
+//! The images that a process has mapped, and their addresses.
 
 use std::sync::Arc;
 
 use super::image::Image;
 
-/// An image, mapped.
+/// A mapped image.
 #[derive(Clone, Debug)]
 pub struct Module {
-    /// Its first address.
+    /// The first address.
     pub start: u64,
-    /// Behind its last.
+    /// The address behind its last byte.
     pub end: u64,
-    /// What to add to the image's addresses: [`Image::bias`].
+    /// The number to add to the image's addresses, from [`Image::bias`].
     pub bias: u64,
-    /// What people call it: the file's name.
+    /// The name that people know it by: the file's name.
     pub name: Arc<str>,
-    /// What is in it.
+    /// The contents.
     pub image: Arc<Image>,
 }
 
@@ -26,20 +26,20 @@ pub struct Modules {
 }
 
 impl Modules {
-    /// Puts one in. What it overlaps is there no longer.
+    /// Inserts a module. Any module that it overlaps is removed.
     pub fn insert(&mut self, module: Module) {
         self.list.retain(|old| old.end <= module.start || module.end <= old.start);
         let at = self.list.partition_point(|old| old.start < module.start);
         self.list.insert(at, module);
     }
 
-    /// That which holds an address.
+    /// Returns the module that holds an address.
     pub fn at(&self, address: u64) -> Option<&Module> {
         let next = self.list.partition_point(|module| module.start <= address);
         self.list[..next].last().filter(|module| address < module.end)
     }
 
-    /// They themselves, ordered by address.
+    /// Returns the modules, ordered by address.
     pub fn iter(&self) -> impl Iterator<Item = &Module> {
         self.list.iter()
     }

@@ -1,14 +1,15 @@
-//! Names of functions, as people know them.
+//! Names of functions in the form that people know.
 
 use std::fmt::{self, Write};
 
 use cpp_demangle::{DemangleOptions, Symbol};
 
-/// Names that are longer stay as they are: what is short when it is mangled may be of any length.
+/// The longest demangled name that is used. A short mangled name can expand to any length.
 const LONGEST: usize = 4096;
 
-/// Mangled names of Rust and C++ are undone, without hashes, parameters and what is returned; others stay as they are. Where there
-/// is no name it is `fn_` and the address.
+/// Returns a function's name for people. Mangled names of Rust and C++ are demangled, without hashes,
+/// parameters and return types, and other names stay as they are. A function without a name gets `fn_` and
+/// its address.
 pub fn display(name: Option<&str>, address: u64) -> String {
     match name {
         Some(name) => demangle(name),
@@ -30,7 +31,7 @@ fn demangle_cpp(name: &str, text: &mut Bounded) -> Option<()> {
     symbol.structured_demangle(text, &DemangleOptions::new().no_params().no_return_type()).ok()
 }
 
-/// A text that takes no more than [`LONGEST`].
+/// A text of at most [`LONGEST`] bytes.
 struct Bounded(String);
 
 impl Write for Bounded {

@@ -1,4 +1,4 @@
-//! What is known of a region's instructions of interest, after the flow through it was followed (`flow`).
+//! Classifies a region's instructions of interest, after the flow through the region was followed (`flow`).
 
 use std::ops::Range;
 
@@ -9,30 +9,30 @@ use super::find::LONGEST;
 use super::flow::{INSIDE, PROVEN, STARTS, Search, TARGET, search};
 use super::region::Region;
 
-/// An instruction that is proven to begin where it does.
+/// An instruction that is proven to begin at its address.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Proven {
     pub address: u64,
     pub length: u8,
     pub class: Option<Class>,
-    /// Something may jump here.
+    /// True when something may jump here.
     pub is_target: bool,
-    /// What comes next in memory does not always run next.
+    /// True when the next instruction in memory does not always run next.
     pub ends_block: bool,
 }
 
-/// What is known after looking.
+/// The results for one region.
 #[derive(Default)]
 pub(super) struct Outcome {
-    /// Those around the candidates, in the order of addresses.
+    /// The proven instructions around the candidates, in the order of addresses.
     pub proven: Vec<Proven>,
-    /// Instructions of a class that a sweep finds and that are not proven.
+    /// Instructions of a class that a sweep finds without proof.
     pub unproved: Counts,
-    /// Whether an instruction is proven to begin where a function does, for each of the region's.
+    /// For each of the region's functions, whether an instruction is proven to begin at its start.
     pub entries: Vec<bool>,
 }
 
-/// Looks at a region, where there are `candidates`: addresses in it, in order.
+/// Searches a region around its `candidates`, which are addresses in order.
 pub(super) fn analyse(region: &Region<'_>, candidates: &[u64]) -> Outcome {
     let search = search(region);
     let mut outcome = Outcome::default();
@@ -44,12 +44,14 @@ pub(super) fn analyse(region: &Region<'_>, candidates: &[u64]) -> Outcome {
     outcome
 }
 
-/// What is so far from the next candidate is passed over. A straight run of instructions that is longer has two places to stop at.
+/// The distance from one candidate to the next above which the bytes between are skipped. A longer straight
+/// run of instructions becomes two sites.
 const FAR: u64 = 4096;
-/// Before a candidate so much is looked at: a sweep that begins in the middle of an instruction has found its feet by then.
+/// The bytes to decode before a candidate. A sweep that begins inside an instruction has fallen into step by
+/// then.
 const RUN_UP: u64 = 256;
 
-/// The parts of a region in which there are candidates.
+/// Returns the parts of a region that hold candidates.
 fn stretches(region: &Region<'_>, candidates: &[u64]) -> impl Iterator<Item = Range<usize>> {
     candidates.chunk_by(|one, next| next - one < FAR).filter_map(|near| {
         let first = near.first()?.saturating_sub(RUN_UP).max(region.start) - region.start;
@@ -61,7 +63,7 @@ fn stretches(region: &Region<'_>, candidates: &[u64]) -> impl Iterator<Item = Ra
 impl Outcome {
     fn look_at(&mut self, search: &Search<'_>, stretch: Range<usize>) {
         let marks = &search.bytes[..stretch.end];
-        // Not in the middle of what is proven.
+        // A sweep does not begin in the middle of a proven instruction.
         let begins = |at: &usize| marks[*at] & PROVEN != INSIDE;
         let mut at = stretch.clone().find(begins).unwrap_or(stretch.end);
         while at < marks.len() {
@@ -81,7 +83,7 @@ impl Outcome {
             if let Some(class) = class {
                 self.unproved.add(class);
             }
-            // A sweep over what is not proven, which finds its feet again where something is.
+            // The sweep over unproven bytes falls back into step at the next proven instruction.
             let length = if instruction.is_invalid() { 1 } else { instruction.len().max(1) };
             let until = marks[at + 1..].iter().take(length - 1).position(|known| known & STARTS != 0);
             at += until.map_or(length, |before| before + 1);

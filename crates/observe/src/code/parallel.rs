@@ -1,14 +1,14 @@
-//! The same work for many things, on all processors that there are.
+//! A parallel map over many items, on all processors.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// More threads than this are not worth their start.
+/// The largest number of threads. More are not worth their start.
 const MOST_THREADS: usize = 8;
 
-/// What `work` makes of each of `items`, in their order. A thread takes `batch` of them at once; where there are no more than that, none
-/// is started.
+/// Applies `work` to each of `items` and returns the results in their order. A thread takes `batch` items at
+/// once, and no thread is started for a single batch.
 pub(super) fn map<T: Sync, R: Send>(items: &[T], batch: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let batches: Vec<&[T]> = items.chunks(batch.max(1)).collect();
     let processors = thread::available_parallelism().map_or(1, NonZero::get);

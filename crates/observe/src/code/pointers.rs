@@ -1,4 +1,5 @@
-//! Addresses of code that are in an image's data: what the loader calls, and what pointers to functions and tables of methods hold.
+//! Addresses of code in an image's data: the functions that the loader calls, and the targets of function
+//! pointers and method tables.
 //!
 //! Ref. System V ABI, chapter 5, *Dynamic Section* and *Relocation*; RELR as in the same chapter's newest draft.
 
@@ -6,10 +7,10 @@ use std::ops::Range;
 
 use super::elf::{Elf, Segment, u64_at, value};
 
-// Tags of what the dynamic linker is told.
+// Tags of entries for the dynamic linker.
 const INIT: u64 = 12;
 const FINI: u64 = 13;
-/// Arrays of functions that are called at the start and the end: address and size.
+/// Arrays of functions that are called at start and end: the tags of address and size.
 const ARRAYS: [(u64, u64); 3] = [(25, 27), (26, 28), (32, 33)];
 const RELA: (u64, u64) = (7, 8);
 const RELR: (u64, u64) = (36, 35);
@@ -17,22 +18,22 @@ const RELR: (u64, u64) = (36, 35);
 /// The relocation that adds the base to a number: R_X86_64_RELATIVE.
 const RELATIVE: u64 = 8;
 
-/// More data is not looked through for addresses.
+/// The most data that is searched for addresses.
 const MOST: u64 = 256 << 20;
-/// Nor are there more packed relocations.
+/// The largest number of packed relocations that is read.
 const MOST_PLACES: usize = 16 << 20;
 
-/// Addresses of code that data holds.
+/// The addresses of code that data holds.
 #[derive(Debug, Default)]
 pub(super) struct Pointers {
-    /// Where the loader enters: functions for sure.
+    /// Addresses that the loader calls, which are functions for certain.
     pub called: Vec<u64>,
-    /// What pointers point to, in order: of functions, of places in them, of tables among the code.
+    /// Targets of pointers, in order. They may be functions, places within them, or tables among the code.
     pub pointed_to: Vec<u64>,
 }
 
 impl Pointers {
-    /// Those into `code`.
+    /// Collects the addresses that lie in `code`.
     pub fn read(elf: &Elf<'_>, code: &[Range<u64>]) -> Pointers {
         let dynamic = elf.dynamic().unwrap_or_default();
         let table = |(at, size): (u64, u64)| {
@@ -61,7 +62,8 @@ impl Pointers {
     }
 }
 
-/// Numbers in data that may be addresses, as those of a program are that is linked for a fixed place: where they are, and they.
+/// Returns each word in data that may be an address of a program linked for fixed addresses: its place and
+/// its value.
 fn words(elf: &Elf<'_>) -> Vec<(u64, u64)> {
     let first = elf.segments.first().map_or(0, |first| first.address);
     let last = elf.segments.last().map_or(0, |last| last.addresses().end);
@@ -76,7 +78,7 @@ fn words(elf: &Elf<'_>) -> Vec<(u64, u64)> {
     found
 }
 
-/// What the dynamic linker adds the base to: where it is, and it.
+/// Returns each word that the dynamic linker relocates by the base: its place and its value.
 fn relocated(elf: &Elf<'_>, rela: Option<Range<u64>>, relr: Option<Range<u64>>) -> Vec<(u64, u64)> {
     let bytes = |range: Range<u64>| elf.at_address(range.start, range.end - range.start);
     let mut found = Vec::new();
@@ -100,7 +102,7 @@ fn relocated(elf: &Elf<'_>, rela: Option<Range<u64>>, relr: Option<Range<u64>>) 
     found
 }
 
-/// What is in the segments that are `wanted`, by their addresses.
+/// Returns the bytes of the `wanted` segments with their addresses.
 fn data(elf: &Elf<'_>, wanted: impl Fn(&Segment) -> bool) -> Vec<(u64, Vec<u8>)> {
     let segments = elf.segments.iter().filter(|segment| wanted(segment));
     let bytes = |segment: &Segment| {
@@ -109,7 +111,8 @@ fn data(elf: &Elf<'_>, wanted: impl Fn(&Segment) -> bool) -> Vec<(u64, Vec<u8>)>
     segments.filter_map(bytes).collect()
 }
 
-/// RELR: an even word is a place; an odd one has a bit for each of the 63 words behind the last.
+/// Expands RELR. An even word is a place; an odd one has a bit for each of the 63 words behind the last
+/// place.
 fn places_of(words: impl Iterator<Item = u64>) -> impl Iterator<Item = u64> {
     let mut next = 0_u64;
     let places = words.flat_map(move |word| {
@@ -126,7 +129,8 @@ mod tests {
 
     #[test]
     fn packed_places_are_unpacked() {
-        // The word at 0x1000, the second and the last behind it, then the first behind those, then 0x4000 and what follows.
+        // The words stand for 0x1000, the second and the last word behind it, the first word behind those,
+        // then 0x4000 and the word behind it.
         let words = [0x1000, 1 | 1 << 2 | 1 << 63, 1 | 1 << 1, 0x4000, 1 | 1 << 1];
         let places: Vec<u64> = places_of(words.into_iter()).collect();
         assert_eq!(places, [0x1000, 0x1010, 0x11F8, 0x1200, 0x4000, 0x4008]);

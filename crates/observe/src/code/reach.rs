@@ -1,9 +1,10 @@
-//! What code that is proven says of code that no table tells of.
+//! Finds functions that no table mentions, through the proven code and the data that refer to them.
 //!
-//! Functions written in assembly language often have neither a size nor an entry for unwinding, and stripping takes their
-//! symbols. But somebody calls them, or takes their address to call them later, or a pointer in the data holds it (`pointers`). A call
-//! is proof of an instruction, and so is what the loader calls. An address may be that of a table, so it counts only where a
-//! function seems to begin, and where nobody loads from; and like every other entry only if all that is reached from there is possible.
+//! Functions written in assembly language often have neither a size nor an unwinding entry, and stripping
+//! takes their symbols. But other code calls them or takes their address, or a pointer in the data holds it
+//! (`pointers`). A call proves that an instruction begins at its target, and so does an entry for the loader.
+//! An address that is only taken may be that of a table. It counts only where a function seems to begin and
+//! nothing loads from it. Like every other entry, it counts only if all code that it reaches is possible.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
@@ -16,19 +17,19 @@ use super::parallel;
 use super::pointers::Pointers;
 use super::region::{Code, Region, of_region};
 
-/// More code is not decoded for this; a program so large has the tables.
+/// The most code that is decoded for this. Larger programs have the tables.
 const MOST_BYTES: usize = 128 << 20;
-/// What is found may lead to more, which is followed so often.
+/// The number of rounds, as each function found may lead to more.
 const MOST_ROUNDS: usize = 16;
-/// Where assemblers and compilers begin functions whose address is taken.
+/// The alignment that assemblers and compilers give functions whose address is taken.
 const ALIGNMENT: u64 = 16;
 
 pub(super) fn is_worth_it(code: &[Code]) -> bool {
     code.iter().map(|code| code.bytes.len()).sum::<usize>() <= MOST_BYTES
 }
 
-/// Decodes everything, and adds the functions that are reached. Returns where else functions are entered: in their middle,
-/// by others.
+/// Decodes everything and adds the functions that are reached. Returns the other addresses at which code is
+/// entered, in the middle of functions.
 pub(super) fn everywhere(
     functions: &mut Functions,
     code: &[Code],
@@ -51,9 +52,10 @@ pub(super) fn everywhere(
     search.entered.into_iter().collect()
 }
 
-/// Whether a function seems to begin at an address: it is marked as one that is called through pointers, or stands behind a gap that was
-/// filled, or behind the end of another. In programs that are linked for a fixed place an address may be a number by chance; there a
-/// byte before it, which may be part of an instruction, says too little.
+/// Returns true when a function seems to begin at `address`: the address has the mark of indirect targets, or
+/// follows a filled gap or another function's return. In programs linked for fixed addresses, any number may
+/// look like an address. There, a single byte before it is too little evidence, as it may be part of an
+/// instruction.
 fn looks_like_start(code: &[Code], address: u64, is_absolute: bool) -> bool {
     const MARK: [u8; 4] = [0xF3, 0x0F, 0x1E, 0xFA];
     const RETURN: u8 = 0xC3;
@@ -75,7 +77,7 @@ fn is_in(code: &[Code], address: u64) -> bool {
     code.iter().any(|code| (code.start..code.end()).contains(&address))
 }
 
-/// Whether there is nothing but what assemblers and linkers fill gaps with.
+/// Returns true when the bytes are only what assemblers and linkers fill gaps with.
 fn is_filled(gap: &[u8]) -> bool {
     let mut decoder = Decoder::new(64, gap, DecoderOptions::NONE);
     decoder.iter().all(|filler| matches!(filler.mnemonic(), Mnemonic::Int3 | Mnemonic::Nop))
@@ -83,7 +85,8 @@ fn is_filled(gap: &[u8]) -> bool {
 
 #[derive(Default)]
 struct Search {
-    /// Regions that were looked at: by where they begin, where they ended then, and how much of them that depended on.
+    /// The regions that were searched, by their start: their end at that time, and the end of the bytes that
+    /// the result depends on.
     done: HashMap<u64, (u64, u64)>,
     called: BTreeSet<u64>,
     pointed_to: BTreeSet<u64>,
@@ -91,11 +94,11 @@ struct Search {
     entered: BTreeSet<u64>,
 }
 
-/// So many regions are looked at by a thread at once.
+/// The number of regions that a thread takes at once.
 const BATCH: usize = 64;
 
 impl Search {
-    /// Looks at all regions that are new, or of which too much was cut off since the last time.
+    /// Searches all regions that are new, or that were cut too short the last time.
     fn look(&mut self, functions: &Functions, code: &[Code], is_absolute: bool) {
         let entries: Vec<u64> = self.entered.iter().copied().collect();
         let within = |range: &Range<u64>| {
@@ -122,7 +125,7 @@ impl Search {
         }
     }
 
-    /// Starts that are new; the rest of what was called is entered in the middle of something.
+    /// Returns the new starts. Other targets of calls become entries into the middle of functions.
     fn starts(&mut self, functions: &Functions, code: &[Code], is_absolute: bool) -> Vec<u64> {
         let is_code = |address: &u64| is_in(code, *address);
         let may_start = |address: &u64| {

@@ -1,11 +1,11 @@
-//! Executable bytes, and the regions of them that are looked at: a function, or several that overlap.
+//! Executable bytes, and the regions in which they are decoded: one function, or several that overlap.
 
 use std::ops::Range;
 
 use super::bounds::Functions;
 use super::find;
 
-/// Executable bytes, and where they are.
+/// Executable bytes and their address.
 pub(super) struct Code {
     pub start: u64,
     pub bytes: Vec<u8>,
@@ -16,30 +16,32 @@ impl Code {
         self.start + self.bytes.len() as u64
     }
 
-    /// Where it may hold an instruction of a class, in order.
+    /// Returns the addresses that may hold an instruction of a class, in order.
     pub fn candidates(&self) -> Vec<u64> {
         find::all_candidates(&self.bytes).into_iter().map(|place| self.start + place as u64).collect()
     }
 
-    /// The bytes of a range that lies in it.
+    /// Returns the bytes of a range that lies within.
     pub fn at(&self, range: &Range<u64>) -> &[u8] {
         &self.bytes[(range.start - self.start) as usize..(range.end - self.start) as usize]
     }
 }
 
-/// A stretch of code to look at: one function, or several that overlap.
+/// A stretch of code to decode: one function, or several that overlap.
 pub(super) struct Region<'a> {
     pub start: u64,
     pub code: &'a [u8],
-    /// The functions in it, ordered by their start. What is known to end where it is said to may be swept.
+    /// The functions in the region, ordered by their start. The flag is true for a function with a known end,
+    /// which may be swept.
     pub functions: &'a [(Range<u64>, bool)],
-    /// Where else something is known to enter.
+    /// More addresses at which the region is known to be entered.
     pub entries: &'a [u64],
-    /// Whether the code is at the address it was linked for, so that numbers in it may be addresses.
+    /// True when the code is at the address it was linked for, so that its constants may be addresses.
     pub is_absolute: bool,
-    /// Whether a function begins at an address outside.
+    /// Returns true when a function begins at an address outside the region.
     pub starts_at: &'a dyn Fn(u64) -> bool,
-    /// Whether a function might begin at an address outside: what else is said of it is of no use to anybody.
+    /// Returns true when a function might begin at an address outside the region. References to other
+    /// addresses are not collected.
     pub may_start: &'a dyn Fn(u64) -> bool,
 }
 
@@ -58,7 +60,7 @@ impl Default for Region<'_> {
     }
 }
 
-/// Looks in some way at the region of some functions. `entries` are sorted, and may lie anywhere.
+/// Builds the region of some functions and passes it to `look`. `entries` are sorted, and may lie anywhere.
 pub(super) fn of_region<T>(
     functions: &Functions,
     code: &Code,

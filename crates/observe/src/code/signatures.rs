@@ -1,8 +1,10 @@
-//! Known functions in assembly language, by how they begin: for programs in which no table tells of them, and nothing that is seen calls them.
+//! Recognises known functions in assembly language by their first bytes, for programs where no table and no
+//! visible call leads to them.
 //!
-//! Most programs have the same few: those of OpenSSL, from which BoringSSL, AWS-LC and ring have theirs, nettle's and libgcrypt's. A function is
-//! known by its first 48 bytes, of which the linker fills in some; 32 at least are given, and it begins at a
-//! multiple of 16. That is no chance. What is reached from there must be possible all the same.
+//! Most programs have the same few: OpenSSL's, which BoringSSL, AWS-LC and ring have taken over, nettle's and
+//! libgcrypt's. A function is known by its first 48 bytes at a multiple of 16. The linker fills in some of
+//! these bytes, but at least 32 are fixed, so a match is no accident. The code reached from there must still
+//! be possible.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -12,24 +14,25 @@ use memchr::memmem;
 
 use super::parallel;
 
-/// Where assemblers put such functions.
+/// The alignment that assemblers give such functions.
 const ALIGNMENT: u64 = 16;
-/// The mark of functions that are called through pointers: builds have it or not.
+/// The mark of functions that are called through pointers, which builds may omit.
 const MARK: [u8; 4] = [0xF3, 0x0F, 0x1E, 0xFA];
-/// How an ELF file for x86-64 begins.
+/// The first bytes of an ELF file for x86-64.
 const FILE: [u8; 7] = [0x7F, b'E', b'L', b'F', 2, 1, 1];
 
-/// Made by `examples/signatures.rs` of Debian 12's libcrypto, libnettle and libgcrypt, ring 0.17.14 and aws-lc-sys 0.47: two digits for
-/// each byte, dots for what the linker fills in, and a function's name.
+/// The signatures, which `examples/signatures.rs` made from Debian 12's libcrypto, libnettle and libgcrypt,
+/// ring 0.17.14 and aws-lc-sys 0.47: two digits for each byte, dots for what the linker fills in, and a
+/// function's name.
 const TEXT: &str = include_str!("signatures.txt");
 
-/// How a function begins, without the mark. `None` is any byte.
+/// The first bytes of a function, without the mark. `None` matches any byte.
 type Signature = Vec<Option<u8>>;
 
 struct Table {
-    /// By the first four bytes.
+    /// The signatures by their first four bytes.
     by_head: HashMap<[u8; 4], Vec<Signature>>,
-    /// A bit for each hash of such four bytes: most places end there.
+    /// One bit for each hash of such four bytes, which rules most places out.
     heads: Vec<u64>,
 }
 
@@ -74,9 +77,9 @@ fn is_of(code: &[u8], known: &Signature) -> bool {
     code.len() >= known.len() && code.iter().zip(known).all(same)
 }
 
-/// Where known functions begin in code that is at `start`.
+/// Returns the addresses at which known functions begin, in code that is at `start`.
 pub(super) fn entries(start: u64, code: &[u8]) -> Vec<u64> {
-    // A file in a file is data, however much it looks like code.
+    // An ELF file inside the code is data, however much it looks like code.
     if memmem::find_iter(code, &FILE).any(|at| at > 0) {
         return Vec::new();
     }
@@ -104,7 +107,7 @@ mod tests {
             let fixed: Vec<u8> = signature.iter().copied().flatten().collect();
             assert!(fixed.len() >= 32 && signature.len() <= 48, "{signature:02x?}");
             assert!(signature[..4].iter().all(Option::is_some), "{signature:02x?}");
-            // Not a run of the same few.
+            // A signature must not repeat the same few bytes.
             let kinds: std::collections::HashSet<u8> = fixed.iter().copied().collect();
             assert!(kinds.len() >= 10, "{signature:02x?}");
         }

@@ -1,18 +1,20 @@
-//! Where to stop a program to learn that it runs certain instructions: one place for each straight-line run of them.
+//! The places to stop a program at to learn that it runs certain instructions: one for each straight-line run
+//! of them.
 
 use super::classes::{Class, Classes, Counts};
 use super::outcome::Proven;
 
-/// The first instruction of a run: when it executes, so does the rest, as nothing jumps into the run or out of it.
+/// The first instruction of a run. When it executes, so does the rest, as nothing jumps into the run or out
+/// of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Site {
-    /// Where it begins: an address of the image's own, before it is moved to where it is mapped.
+    /// The address in the image's own terms, before relocation.
     pub address: u64,
-    /// Which of the image's functions holds it.
+    /// The index of the image's function that holds it.
     pub function: usize,
     /// The classes of the run's instructions.
     pub classes: Classes,
-    /// How many instructions of a class the run has.
+    /// The number of instructions of a class in the run.
     pub instructions: u32,
     /// The length of the run in bytes, to the end of its last instruction of a class.
     pub run: u32,
@@ -21,13 +23,14 @@ pub struct Site {
 }
 
 impl Site {
-    /// The bytes of the first instruction, which is all that a breakpoint there may change.
+    /// Returns the bytes of the first instruction, the only ones that a breakpoint may change.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.length)]
     }
 }
 
-/// Cuts proven instructions into runs. `function` says which function holds an address, `bytes` what stands there.
+/// Cuts proven instructions into runs. `function` returns the function that holds an address, and `bytes` the
+/// code there.
 pub(super) fn of<'a>(
     proven: &[Proven],
     function: impl Fn(u64) -> Option<usize>,
@@ -38,7 +41,7 @@ pub(super) fn of<'a>(
     let mut open = false;
     let mut expected = None;
     for instruction in proven {
-        // Another block begins.
+        // A target of a jump, or a gap, begins another block.
         open &= !instruction.is_target && expected == Some(instruction.address);
         let end = instruction.address + u64::from(instruction.length);
         if let Some(class) = instruction.class {
@@ -65,14 +68,14 @@ impl Site {
         Site { function, ..Site::of_run(address, class.into(), 1, head.len() as u32, head) }
     }
 
-    /// One whose run is known. Its function is to be said.
+    /// Builds a site from a known run. Its function is set by `in_function`.
     pub(super) fn of_run(address: u64, classes: Classes, instructions: u32, run: u32, head: &[u8]) -> Site {
         let mut bytes = [0; 15];
         bytes[..head.len()].copy_from_slice(head);
         Site { address, function: 0, classes, instructions, run, bytes, length: head.len() as u8 }
     }
 
-    /// The same in a function.
+    /// Returns the site with its function set.
     pub(super) fn in_function(&self, function: usize) -> Site {
         Site { function, ..*self }
     }

@@ -1,4 +1,4 @@
-//! The search through the code of an image: only regions that may hold an instruction of a class are decoded.
+//! The search through an image's code. Only regions that may hold an instruction of a class are decoded.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use super::reach;
 use super::region::{Code, Region, of_region};
 use super::sites::{self, Site};
 
-/// What was found.
+/// The results of the search.
 pub(super) struct Survey {
     pub functions: Functions,
     pub sites: Vec<Site>,
@@ -20,7 +20,7 @@ pub(super) struct Survey {
 }
 
 impl Survey {
-    /// Searches through all code. What data says of it is asked for only where that is needed.
+    /// Searches all code. `pointers` is called only where the data's addresses are needed.
     pub fn of(
         functions: Functions,
         code: &[Code],
@@ -31,7 +31,7 @@ impl Survey {
         let candidates: Vec<Vec<u64>> = code.iter().map(Code::candidates).collect();
         let mut survey = Survey::new(functions);
         survey.search(code, &candidates, &[], is_absolute);
-        // Where something stays unproved, all that other code says of it is looked at too.
+        // If instructions stay unproved, the rest of the code and the data are asked for more entries.
         if survey.unproved.iter().any(|(class, _)| is_wanted(class)) && reach::is_worth_it(code) {
             let mut functions = survey.functions;
             let entries = reach::everywhere(&mut functions, code, executable, is_absolute, pointers());
@@ -64,7 +64,7 @@ impl Survey {
         let parts = parts_with(code, candidates, regions);
         let outcomes = parallel::map(&parts, 16, |part| {
             let Some(members) = &part.members else {
-                // Nothing says that there is a function.
+                // No function is known here, so nothing can be proven.
                 let nothing =
                     Region { code: code.at(&part.range), start: part.range.start, ..Region::default() };
                 return outcome::analyse(&nothing, part.candidates);
@@ -93,15 +93,15 @@ impl Survey {
     }
 }
 
-/// A part of the code with candidates in it: a region of functions, or what lies between two.
+/// A part of the code with candidates in it: a region of functions, or the gap between two.
 struct Part<'a> {
     range: Range<u64>,
-    /// Which functions; none between them.
+    /// The functions in it; `None` for a gap.
     members: Option<Range<usize>>,
     candidates: &'a [u64],
 }
 
-/// The parts of the code in which there are candidates.
+/// Returns the parts of the code that hold candidates.
 fn parts_with<'a>(
     code: &Code,
     candidates: &'a [u64],
@@ -128,7 +128,8 @@ fn parts_with<'a>(
     parts
 }
 
-/// Whether proof of a class is worth decoding everything. PadLock's instructions are in many programs and run in few.
+/// Returns true when proof of a class is worth decoding everything. PadLock's instructions are in many
+/// programs and run in few.
 fn is_wanted(class: Class) -> bool {
     class.is_proof() && class != Class::Padlock
 }

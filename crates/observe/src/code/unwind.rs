@@ -1,4 +1,4 @@
-//! Who called: the functions that a stopped thread is in, from the innermost outwards.
+//! Unwinding: the functions that a stopped thread is in, from the innermost outwards.
 //!
 //! Ref. System V ABI, AMD64 supplement, §3.6.2 and §3.7; DWARF 5, §6.4.
 
@@ -16,7 +16,7 @@ use super::generated::Generated;
 pub use super::modules::{Module, Modules};
 use crate::memory::Memory;
 
-/// More frames than this are not told.
+/// The largest number of frames that is returned.
 pub const MOST_FRAMES: usize = 64;
 
 /// Registers of a stopped thread: the program counter, and the general ones in DWARF's order: rax, rdx, rcx, rbx, rsi, rdi,
@@ -38,27 +38,28 @@ const RETURN_ADDRESS: u16 = 16;
 pub struct Caller {
     /// The address of the next instruction there.
     pub address: u64,
-    /// The same as the module's file has it, wherever that was loaded.
+    /// The same address in the module's file, wherever the module was loaded.
     pub inside: u64,
-    /// The module's name; none in code made at run time.
+    /// The module's name, or `None` in generated code.
     pub module: Option<Arc<str>>,
-    /// The function's name for people, as [`super::Image::name`] gives it; none where no function is known.
+    /// The function's name for people, as [`super::Image::name`] gives it, or `None` where no function is
+    /// known.
     pub function: Option<String>,
-    /// Whether that is a name that somebody gave it.
+    /// True when the name is a real one, not made from the address.
     pub is_named: bool,
-    /// How far behind the function's start.
+    /// The distance from the function's start.
     pub offset: u64,
-    /// What it multiplies without carries for: [`super::Image::carry_less`].
+    /// The purpose of its carry-less multiplication, from [`super::Image::carry_less`].
     pub carry_less: CarryLess,
 }
 
-/// The functions that a thread with these registers is in, the innermost first: at most [`MOST_FRAMES`]. It ends where
-/// nothing says how to go on.
+/// Returns the functions that a thread with these registers is in, the innermost first, at most
+/// [`MOST_FRAMES`]. The list ends where no rule leads to the next caller.
 pub fn callers(registers: &Registers, memory: &dyn Memory, modules: &Modules) -> Vec<Caller> {
     Stack { memory, modules, generated: None }.callers(registers)
 }
 
-/// The same, also through code that was made at run time.
+/// Returns the same as [`callers`], also through generated code.
 pub fn callers_through(
     registers: &Registers,
     memory: &dyn Memory,
@@ -78,7 +79,8 @@ impl Stack<'_> {
     fn callers(&self, registers: &Registers) -> Vec<Caller> {
         let mut registers = *registers;
         let mut callers = Vec::new();
-        // An address to return to may be the first of the next function: the call was before it.
+        // A return address may be the first address of the next function, because the call before it never
+        // returns.
         let mut is_return = false;
         while callers.len() < MOST_FRAMES && registers.pc != 0 {
             let at = registers.pc - u64::from(is_return);
@@ -92,7 +94,7 @@ impl Stack<'_> {
             };
             callers.push(caller);
             let Some((next, is_signal)) = next.or_else(|| self.by_frame_pointer(&registers)) else { break };
-            // Signals may come in on a stack of their own; else the stack only gets shorter.
+            // Signal handlers may run on a stack of their own. Otherwise the stack only gets shorter.
             if next.general[STACK_POINTER] <= registers.general[STACK_POINTER] && !is_signal {
                 break;
             }
@@ -117,7 +119,8 @@ impl Stack<'_> {
         (caller, next)
     }
 
-    /// Compiled methods have frames of one size, with the address to return to and the caller's rbp at their top.
+    /// Unwinds a compiled method, whose frame has a fixed size and ends with the caller's rbp and the return
+    /// address.
     fn by_frame_size(&self, registers: &Registers, size: u64) -> Option<(Registers, bool)> {
         let mut next = *registers;
         let top = registers.general[STACK_POINTER].checked_add(size).filter(|_| size >= 16)?;
@@ -127,8 +130,8 @@ impl Stack<'_> {
         self.is_code(next.pc).then_some((next, false))
     }
 
-    /// In functions of which no table tells, by what they have done to the stack since their entry. Only an address behind
-    /// a call is believed.
+    /// Unwinds a function that no table describes, by its changes to the stack since its entry. Only an
+    /// address behind a call is believed.
     fn by_code(&self, registers: &Registers, at: u64, module: &Module) -> Option<Registers> {
         let (inside, image) = (at.wrapping_sub(module.bias), &module.image);
         if image.frames.describe(inside) {
@@ -147,7 +150,8 @@ impl Stack<'_> {
         (self.is_code(next.pc) && depth::is_behind_call(self.memory, next.pc)).then_some(next)
     }
 
-    /// Where rbp points at the caller's rbp, with the address to return to above it. Only addresses of code are believed.
+    /// Unwinds by rbp, where it points at the caller's rbp and the return address above that. Only addresses
+    /// of code are believed.
     fn by_frame_pointer(&self, registers: &Registers) -> Option<(Registers, bool)> {
         const LARGEST_FRAME: u64 = 1 << 20;
         let frame = registers.general[FRAME_POINTER];
@@ -183,7 +187,7 @@ fn in_module(address: u64, at: u64, module: &Module) -> Caller {
     }
 }
 
-/// The registers of the caller, and whether a signal came in between.
+/// Returns the registers of the caller, and whether a signal handler was left.
 fn step_in(
     registers: &Registers,
     at: u64,
@@ -200,7 +204,7 @@ fn step_in(
     by_table.or_else(|| Some((by_go_table(registers, address, memory, module)?, false)))
 }
 
-/// Go knows of each instruction how deep the stack is.
+/// Unwinds by Go's table, which gives the depth of the stack at each instruction.
 fn by_go_table(
     registers: &Registers,
     address: u64,
@@ -212,14 +216,14 @@ fn by_go_table(
     let back = registers.general[STACK_POINTER].checked_add_signed(depth)?;
     next.pc = memory.word(back).ok()?;
     next.general[STACK_POINTER] = back.checked_add(8)?;
-    // Frames that are not empty keep their caller's frame pointer at their top.
+    // A frame that is not empty keeps its caller's frame pointer at its top.
     if depth >= 8 {
         next.general[FRAME_POINTER] = memory.word(back - 8).ok()?;
     }
     Some(next)
 }
 
-/// What the rules of a row refer to.
+/// The values that a row's rules refer to.
 struct Frame<'a> {
     registers: &'a Registers,
     memory: &'a dyn Memory,
@@ -250,7 +254,7 @@ impl Frame<'_> {
                 next.general[usize::from(number)] = value;
             }
         }
-        // The outermost function says that it has no caller.
+        // The outermost function is described as having no return address.
         next.pc = self.apply(row.register(Register(RETURN_ADDRESS)), top)?;
         Some(next)
     }

@@ -1,14 +1,15 @@
-//! Instructions of a function in the order in which they may run.
+//! A walk over a function's instructions in an order in which they may run.
 
 use std::collections::HashSet;
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, OpKind};
 
-/// So many are decoded at most.
+/// The largest number of instructions that is decoded.
 const MOST_STEPS: usize = 20_000;
 
-/// Visits the instructions that are reached from the first byte of `code`, which is at `start`, over direct jumps and over calls, each once.
-/// What `visit` returns of one is what those get that may come next; after `None` the walk does not go on there.
+/// Visits each instruction that is reached from the first byte of `code`, which is at `start`, over direct
+/// jumps and past calls. `visit` returns the state for the instructions that may come next, or `None` to end
+/// the walk there.
 pub(super) fn walk<S: Copy>(
     code: &[u8],
     start: u64,
@@ -43,7 +44,7 @@ pub(super) fn walk<S: Copy>(
     }
 }
 
-/// Whether what comes next in memory may run next.
+/// Returns true when the next instruction in memory may run next.
 fn goes_on(instruction: &Instruction) -> bool {
     !matches!(
         instruction.flow_control(),

@@ -1,8 +1,9 @@
-//! The folder in which searches are kept: only this user writes to it, and it never grows beyond a bound.
+//! The folder in which searches are kept. Only this user writes to it, and its size is bounded.
 //!
-//! It is opened once, without following a link in its place, and looked at by its descriptor: it must be this user's, and nobody else
-//! may write to it. Each entry is looked at in the same way. An entry is written to a file of its own, which then takes its place at once, so that
-//! several processes that read and write at the same time see whole entries.
+//! The folder is opened once, without following a link in its place, and checked by its descriptor: it must
+//! belong to this user, and nobody else may write to it. Each entry is checked in the same way. A new entry
+//! is written to a file of its own, which then replaces the old one atomically, so that processes that read
+//! and write at the same time see whole entries.
 
 use std::fmt;
 use std::fs::File;
@@ -18,19 +19,20 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-/// What all entries may take, in bytes. When there is more, the oldest go until there is a quarter less.
+/// The largest size of all entries together, in bytes. When there is more, the oldest are removed until there
+/// is a quarter less.
 const MOST: u64 = 64 << 20;
-/// No entry is longer.
+/// The largest size of one entry.
 const LONGEST: u64 = 16 << 20;
 
-/// Why a folder is not used.
+/// The reason why a folder is not used.
 #[derive(Debug)]
 pub enum Refused {
     /// The system refused it.
     System(PathBuf, io::Error),
-    /// It is another user's, as under sudo.
+    /// The folder is another user's, as under sudo.
     Foreign(PathBuf),
-    /// Others may write to it.
+    /// Other users may write to the folder.
     Writable(PathBuf),
 }
 
@@ -52,7 +54,7 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// Ref. XDG Base Directory Specification: a path that is not absolute is none.
+/// Returns the folder's path. Ref. XDG Base Directory Specification.
 pub(super) fn place(cache: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
     cache.or_else(|| Some(home?.join(".cache"))).map(|folder| folder.join("millstream"))
 }
@@ -64,7 +66,7 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Opens it, or makes it where the folder above is this user's.
+    /// Opens the folder. A missing one is made if its parent is this user's.
     pub fn open(path: &Path) -> Result<Folder, Refused> {
         Folder::with_bound(path, MOST)
     }
@@ -89,7 +91,7 @@ impl Folder {
         Ok(Folder { folder, most })
     }
 
-    /// What an entry holds. An entry that was read is young again.
+    /// Returns the contents of an entry, and marks the entry as recently used.
     pub fn read(&self, name: &str) -> Option<Vec<u8>> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = openat(&self.folder, name, flags, Mode::empty()).ok()?;
@@ -106,7 +108,7 @@ impl Folder {
         Some(bytes)
     }
 
-    /// Puts an entry in the place of what was there.
+    /// Writes an entry, in place of an older one.
     pub fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         if bytes.len() as u64 > LONGEST.min(self.most) {
@@ -125,7 +127,7 @@ impl Folder {
         written
     }
 
-    /// Removes the oldest entries where there is too much.
+    /// Removes the oldest entries when there is too much.
     fn bound(&self) {
         let Ok(all) = Dir::read_from(&self.folder) else { return };
         let names = all.flatten().map(|entry| entry.file_name().to_owned());
@@ -154,7 +156,7 @@ impl Folder {
     }
 }
 
-/// Whether nobody but its owner may write to it.
+/// Returns true when only the owner may write to it.
 fn is_private(found: &Stat) -> bool {
     !Mode::from_raw_mode(found.st_mode).intersects(Mode::WGRP | Mode::WOTH)
 }
@@ -163,7 +165,8 @@ fn is_plain(found: &Stat) -> bool {
     FileType::from_raw_mode(found.st_mode) == FileType::RegularFile
 }
 
-/// Makes a folder for this user alone, and the one above it where that is missing too; never in a folder of another user's.
+/// Makes a folder for this user alone, and its parent where that is missing too, but never in another user's
+/// folder.
 fn make(path: &Path, above_too: bool) -> Result<(), Refused> {
     let failed = |why: Errno| Refused::System(path.to_owned(), why.into());
     let above = path.parent().ok_or_else(|| failed(Errno::NOENT))?;

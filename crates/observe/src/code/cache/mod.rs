@@ -1,21 +1,25 @@
-//! What searches of files found, kept on disk between runs: the search through a large program takes longer than most of its runs.
+//! A cache on disk of the searches through files. The search through a large program takes longer than most
+//! of its runs.
 //!
-//! A wrong entry would make a *no* of a *yes*, so an entry is used only where nothing but the same bytes can be in the file, under the
-//! same search:
+//! A wrong entry would turn a *yes* into a *no*. So an entry is used only where the file can't hold other
+//! bytes, under the same search:
 //!
-//! - It names the file by device, inode, size, build id, and the times of its last change and of the last change of its inode, to the
-//!   nanosecond. The build id alone says little, as whoever may write to a file can leave it there. But each
-//!   write, and each attempt to set the time of change back, sets the inode's time to the kernel's clock, and no call sets that. Device and inode
-//!   keep apart what two files have in common.
-//! - Those times must be the kernel's own: files are left out that others serve (FUSE, NFS, 9p), that another mount namespace than ours
-//!   shows, and that changed within the last seconds, when two changes may have the same time.
-//! - It names the search: a digest of its source. And it names what functions other files, those with debug symbols, say there are.
-//! - It is whole: a checksum says so. The numbers in it are doubted all the same.
-//! - Only this user wrote it: see `folder.rs`.
+//! - The entry names the file by device, inode, size, build id, and the times of the last change of its
+//!   contents and of its inode, to the nanosecond. The build id alone says little, as anyone who may write to
+//!   a file can leave it there. But each write, and each attempt to set the contents' time back, sets the
+//!   inode's time to the kernel's clock, and no call sets that time. Device and inode tell apart files that
+//!   have the rest in common.
+//! - These times must be the kernel's own. Files that others serve (FUSE, NFS, 9p) or that another mount
+//!   namespace shows are left out. So are files that changed within the last seconds, when two changes may
+//!   have the same time.
+//! - The entry names the search, by a digest of its source, and the functions that other files with debug
+//!   symbols add.
+//! - A checksum shows that the entry is whole. Its numbers are doubted all the same.
+//! - Only this user can have written it: see `folder.rs`.
 //!
-//! Whoever can set the machine's clock, or write to the disk below its file system, can deceive it; and can deceive the search as well.
-//! So can a process that has the file mapped for writing already: the kernel notes its first write to a page, and the next ones only
-//! after the page was written to the disk.
+//! Anyone who can set the machine's clock, or write to the disk below its file system, can deceive the cache,
+//! and the search as well. So can a process that already has the file mapped for writing: the kernel notes
+//! its first write to a page, and later ones only after the page has gone to the disk.
 
 use std::fs::File;
 use std::io;
@@ -34,17 +38,18 @@ pub(super) use record::Record;
 use crate::process::has_more_rights;
 use folder::{Folder, place};
 
-/// Files with less code than this are searched each time: that takes a few milliseconds.
+/// The least code that is worth caching. Searching less takes a few milliseconds.
 pub(super) const LEAST_CODE: u64 = 1 << 20;
 
-/// A change so recent may be followed by another that has the same time.
+/// The age below which a file is not cached, because a second change may get the same time.
 const RECENT: Duration = Duration::from_millis(if cfg!(test) { 200 } else { 2000 });
 
-/// The user's: `millstream` in `XDG_CACHE_HOME`, else in `~/.cache`. `None` for processes that have more rights than whoever
-/// started them, whose environment says nothing of them, and for users without a home.
+/// Opens the user's cache: `millstream` in `XDG_CACHE_HOME`, else in `~/.cache`. Returns `None` for users
+/// without a home, and for processes with more rights than whoever started them, because their environment
+/// describes another user.
 ///
 /// # Errors
-/// When it can't be made or opened, is another user's, or others may write to it.
+/// Fails when the folder can't be made or opened, belongs to another user, or is writable for others.
 pub fn of_user() -> Result<Option<Cache>, Refused> {
     let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let Some(path) = place(variable("XDG_CACHE_HOME"), variable("HOME")).filter(|_| !has_more_rights())
@@ -54,27 +59,27 @@ pub fn of_user() -> Result<Option<Cache>, Refused> {
     Cache::in_folder(&path).map(Some)
 }
 
-/// What earlier searches found, in a folder.
+/// A cache of earlier searches, in a folder.
 #[derive(Clone, Debug)]
 pub struct Cache(Arc<Folder>);
 
 impl Cache {
-    /// That in a folder, which is made where there is none.
+    /// Opens the cache in a folder, which is made where it is missing.
     ///
     /// # Errors
-    /// When it can't be made or opened, or others than this user may write to it.
+    /// Fails when the folder can't be made or opened, or other users may write to it.
     pub fn in_folder(path: &Path) -> Result<Cache, Refused> {
         Ok(Cache(Arc::new(Folder::open(path)?)))
     }
 
-    /// What is known of a file with this build id; none of one whose times say too little.
+    /// Returns the entry for a file with this build id, or `None` when the file's times prove too little.
     pub(super) fn entry(&self, file: &File, build_id: &[u8]) -> Option<Entry> {
         let key = Key::of(file, build_id).ok()??;
         Some(Entry { folder: Arc::clone(&self.0), key })
     }
 }
 
-/// The place for what is found in one file.
+/// The place for one file's search.
 #[derive(Debug)]
 pub(super) struct Entry {
     folder: Arc<Folder>,
@@ -82,13 +87,14 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// What was found, if it was under this search.
+    /// Returns the record, if the same search wrote it.
     pub fn read(&self) -> Option<Record> {
         let bytes = self.folder.read(&self.key.name())?;
         Record::from_bytes(self.key.in_entry(&bytes)?)
     }
 
-    /// Keeps what was found in `file`, unless it changed meanwhile. That it can't be kept is nothing to speak of.
+    /// Writes the record for `file`, unless the file has changed meanwhile. Failing is harmless, as the file
+    /// is then searched again.
     pub fn write(&self, file: &File, record: &Record) {
         let is_same = Key::of(file, &self.key.build_id).is_ok_and(|key| key.as_ref() == Some(&self.key));
         if is_same {
@@ -97,7 +103,7 @@ impl Entry {
     }
 }
 
-/// What makes a file the same file with the same contents.
+/// The properties that identify a file and its contents.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Key {
     device: u64,
@@ -109,7 +115,7 @@ struct Key {
 }
 
 impl Key {
-    /// `None` for files whose times prove nothing.
+    /// Returns `None` for a file whose times prove nothing.
     fn of(file: &File, build_id: &[u8]) -> io::Result<Option<Key>> {
         let found = file.metadata()?;
         let changed = SystemTime::UNIX_EPOCH
@@ -140,12 +146,12 @@ impl Key {
         bytes
     }
 
-    /// The file's name in the folder.
+    /// Returns the name of the entry in the folder.
     fn name(&self) -> String {
         format!("{:016x}", checksum(&self.to_bytes()))
     }
 
-    /// A whole file: a mark, the key, what it holds, and a checksum of all that.
+    /// Returns an entry's whole text: a mark, the key, the content, and a checksum of all three.
     fn entry(&self, content: &[u8]) -> Vec<u8> {
         let mut bytes = [MARK, &self.to_bytes(), content].concat();
         let sum = checksum(&bytes);
@@ -153,7 +159,7 @@ impl Key {
         bytes
     }
 
-    /// What such a file holds, if it is one, and of this key.
+    /// Returns the content of an entry, if it is whole and has this key.
     fn in_entry<'a>(&self, bytes: &'a [u8]) -> Option<&'a [u8]> {
         let (content, sum) = bytes.split_last_chunk()?;
         let content_behind_key = content.strip_prefix(MARK)?.strip_prefix(&self.to_bytes()[..])?;
@@ -163,7 +169,8 @@ impl Key {
 
 const MARK: &[u8] = b"millstream search\n";
 
-/// Whether a file system keeps times by the kernel's own clock: none that another machine or a program serves.
+/// Returns true for file systems whose times come from the kernel's own clock, not from another machine or a
+/// program.
 fn is_local(kind: u32) -> bool {
     const EXT: u32 = 0xEF53;
     const XFS: u32 = 0x5846_5342;
@@ -176,7 +183,7 @@ fn is_local(kind: u32) -> bool {
     matches!(kind, EXT | XFS | BTRFS | BCACHEFS | F2FS | ZFS | TMPFS | OVERLAY)
 }
 
-/// FNV-1a in 64 bits: it notices damage, and nobody who writes there is mistrusted.
+/// FNV-1a in 64 bits. The sum detects damage; it does not defend against the folder's owner.
 fn checksum(bytes: &[u8]) -> u64 {
     bytes.iter().fold(OFFSET, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(PRIME))
 }
@@ -184,7 +191,7 @@ fn checksum(bytes: &[u8]) -> u64 {
 const OFFSET: u64 = 0xCBF2_9CE4_8422_2325;
 const PRIME: u64 = 0x100_0000_01B3;
 
-/// The source that decides what is found, so that no entry outlives a change of it.
+/// The source files that determine a search's results, so that no entry outlives a change to them.
 const SOURCE: &[(&str, &[u8])] = &[
     ("assemble.rs", include_bytes!("../assemble.rs")),
     ("bounds.rs", include_bytes!("../bounds.rs")),
@@ -208,11 +215,11 @@ const SOURCE: &[(&str, &[u8])] = &[
     ("sites.rs", include_bytes!("../sites.rs")),
     ("survey.rs", include_bytes!("../survey.rs")),
     ("walk.rs", include_bytes!("../walk.rs")),
-    // Which decoder it is.
+    // The manifest names the decoder's version.
     ("Cargo.toml", include_bytes!("../../../Cargo.toml")),
 ];
 
-/// A digest of [`SOURCE`], made by the compiler. The sources themselves are not in the program.
+/// A digest of [`SOURCE`], computed at compile time. The program does not contain the sources themselves.
 const SEARCH: u64 = {
     let (mut sum, mut file) = (OFFSET, 0);
     while file < SOURCE.len() {
@@ -231,7 +238,7 @@ const SEARCH: u64 = {
     sum
 };
 
-/// A digest of where functions begin and end.
+/// Returns a digest of the bounds of functions.
 pub(super) fn digest(functions: impl Iterator<Item = Range<u64>>) -> u64 {
     functions.fold(OFFSET, |sum, range| {
         let sum = (sum ^ range.start).wrapping_mul(PRIME);

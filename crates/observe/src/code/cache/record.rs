@@ -1,30 +1,32 @@
-//! What is kept of a search, as bytes: numbers in groups of seven bits, lists with their length before them, addresses as distances.
+//! The record of a search as bytes: numbers in groups of seven bits, lists after their length, addresses as
+//! distances.
 
 use super::super::carry_less::CarryLess;
 use super::super::classes::{Class, Classes, Counts};
 use super::super::known::library::{self, Library};
 use super::super::sites::Site;
 
-/// What a search found, beyond what the file's tables say at each look.
+/// The results of a search that the file's tables don't give.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in super::super) struct Record {
-    /// A digest of the functions that tables told of ([`super::digest`]): with others the search would have found something else.
+    /// A digest of the functions that the tables gave ([`super::digest`]). With other functions, the search
+    /// would have had other results.
     pub functions: u64,
-    /// Whether there is a table of Go's.
+    /// True when the file has a Go table.
     pub has_go_table: bool,
-    /// Where functions begin that other code leads to; in order.
+    /// Starts of functions that other code leads to, in order.
     pub reached: Vec<u64>,
-    /// Functions at whose start an instruction is proven to begin, of those that were looked at; in order.
+    /// Starts of examined functions where an instruction is proven to begin, in order.
     pub entered: Vec<u64>,
     pub sites: Vec<Site>,
     pub proven: Counts,
     pub unproved: Counts,
-    /// By the function's start.
+    /// The purposes of carry-less multiplication, by the function's start.
     pub carry_less: Vec<(u64, CarryLess)>,
     pub libraries: Vec<Library>,
 }
 
-/// Whether a function's multiplications say what they are for.
+/// The purposes by the number that stands for them in a record.
 const CARRY_LESS: [CarryLess; 3] = [CarryLess::Unknown, CarryLess::Checksum, CarryLess::Cipher];
 
 impl Record {
@@ -56,7 +58,7 @@ impl Record {
         out.0
     }
 
-    /// `None` where it is damaged.
+    /// Returns `None` for a damaged record.
     pub fn from_bytes(bytes: &[u8]) -> Option<Record> {
         let mut from = Reader(bytes);
         let functions = from.number()?;
@@ -125,7 +127,7 @@ impl Writer {
         self.0.extend(bytes);
     }
 
-    /// Ascending.
+    /// Writes ascending addresses.
     fn addresses(&mut self, addresses: impl ExactSizeIterator<Item = u64>) {
         self.number(addresses.len() as u64);
         let mut last = 0;
@@ -160,7 +162,7 @@ impl<'a> Reader<'a> {
         self.number().filter(|flag| *flag < 2).map(|flag| flag == 1)
     }
 
-    /// Of a list, of whose items each takes a byte at least.
+    /// Reads the length of a list. Each item takes a byte at least, which bounds the length.
     fn length(&mut self) -> Option<usize> {
         let length = usize::try_from(self.number()?).ok()?;
         (length <= self.0.len()).then_some(length)
@@ -180,7 +182,7 @@ impl<'a> Reader<'a> {
                 let distance = self.number()?;
                 let next = match last {
                     None => distance,
-                    // Ascending: one comes once.
+                    // Addresses ascend, and none stands twice.
                     Some(last) => u64::checked_add(last, distance).filter(|_| distance > 0)?,
                 };
                 last = Some(next);

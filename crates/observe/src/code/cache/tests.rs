@@ -10,7 +10,7 @@ use super::super::known::Library;
 use super::super::sites::Site;
 use super::*;
 
-/// A folder with a file in it that is old enough, and a cache beside.
+/// A folder with a file that is old enough, and a cache next to it.
 struct Place {
     directory: tempfile::TempDir,
     file: PathBuf,
@@ -39,7 +39,7 @@ impl Place {
         File::open(&self.file).unwrap()
     }
 
-    /// That of the file, in a cache that was opened anew.
+    /// Returns the file's entry in a cache that was opened anew.
     fn entry(&self) -> Entry {
         self.cache().entry(&self.open(), BUILD_ID).expect("its times say enough")
     }
@@ -49,7 +49,7 @@ impl Place {
         assert_eq!(self.entry().read(), Some(record()));
     }
 
-    /// The only file that the cache has.
+    /// Returns the cache's only file.
     fn kept(&self) -> PathBuf {
         let all: Vec<_> = fs::read_dir(self.folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
         assert_eq!(all.len(), 1, "{all:?}");
@@ -108,7 +108,7 @@ fn what_changed_in_place_is_another_file() {
     let after = fs::metadata(&place.file).unwrap();
     assert_eq!((before.len(), before.modified().unwrap()), (after.len(), after.modified().unwrap()));
     assert!(place.cache().entry(&place.open(), BUILD_ID).is_none(), "it has just changed");
-    // Who began to search before it changed keeps nothing.
+    // A search that began before the change keeps nothing.
     fs::remove_file(place.kept()).unwrap();
     entry.write(&old, &record());
     assert_eq!(fs::read_dir(place.folder()).unwrap().count(), 0);
@@ -130,7 +130,7 @@ fn files_that_others_serve_are_not_kept() {
     let place = Place::new();
     let file = File::open("/proc/self/status").unwrap();
     assert!(place.cache().entry(&file, BUILD_ID).is_none());
-    // FUSE, NFS, 9p, CIFS, SMB2.
+    // These are FUSE, NFS, 9p, CIFS and SMB2.
     for kind in [0x6573_5546, 0x6969, 0x0102_1997, 0xFF53_4D42, 0xFE53_4D42] {
         assert!(!is_local(kind), "{kind:x}");
     }
@@ -159,7 +159,7 @@ fn damage_is_noticed_and_written_over() {
     assert_eq!(fs::read(&path).unwrap(), whole);
 }
 
-/// Bytes that pass for whole, and are none of a record's.
+/// Such bytes have a right checksum and hold no record.
 #[test]
 fn numbers_are_doubted() {
     let bytes = record().to_bytes();
@@ -170,7 +170,7 @@ fn numbers_are_doubted() {
         for byte in [0, 1, 0x7F, 0x80, 0xFF] {
             let mut changed = bytes.clone();
             changed[at] = byte;
-            // It is another record or none, and nothing is taken for longer than it is.
+            // The bytes are another record or none, and no list is read past its end.
             let _ = Record::from_bytes(&changed);
         }
     }
@@ -191,14 +191,15 @@ fn entries_of_other_searches_and_other_files_are_none() {
     };
     let body = &whole[..whole.len() - 8];
     assert_eq!(with_sum(body.to_vec()), whole);
-    // Each number of the key: which search, device, inode, size, four of the times, how long the build id is, and the build id.
+    // The key's numbers are: the search, device, inode, size, four of the times, the length of the build id,
+    // and the build id.
     for number in 0..10 {
         let mut other = body.to_vec();
         other[MARK.len() + number * 8] ^= 1;
         fs::write(&path, with_sum(other)).unwrap();
         assert_eq!(place.entry().read(), None, "{number}");
     }
-    // One that is whole, under the name of this one.
+    // A whole entry of another file stands under this file's name.
     let other = Key { inode: place.entry().key.inode ^ 1, ..place.entry().key.clone() };
     fs::write(&path, other.entry(&record().to_bytes())).unwrap();
     assert_eq!(place.entry().read(), None);
@@ -234,13 +235,13 @@ fn nothing_but_a_plain_file_is_an_entry() {
     assert_eq!(place.entry().read(), None, "a link");
     fs::remove_file(&path).unwrap();
     rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RWXU).unwrap();
-    // It is not waited for.
+    // Opening a pipe does not block.
     assert_eq!(place.entry().read(), None, "a pipe");
     place.keep();
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
     assert_eq!(place.entry().read(), None, "a directory");
-    // What is in the way stays there, and nothing is left over.
+    // The directory stays in place, and no temporary file is left over.
     place.entry().write(&place.open(), &record());
     assert_eq!(place.kept(), path);
 }
@@ -294,13 +295,13 @@ fn the_oldest_go() {
         folder.write(name, &[0; 2400]).unwrap();
         sleep(Duration::from_millis(20));
     }
-    // One that was read is young.
+    // Reading an entry makes it young.
     assert!(folder.read("a").is_some());
     sleep(Duration::from_millis(20));
     folder.write("e", &[0; 2400]).unwrap();
     let there = |name: &&str| folder.read(name).is_some();
     assert_eq!(["a", "b", "c", "d", "e"].iter().copied().filter(there).collect::<String>(), "ade");
-    // One that is larger than all may be is not written.
+    // An entry above the bound is not written.
     folder.write("f", &[0; 10_001]).unwrap();
     assert!(folder.read("f").is_none() && folder.read("e").is_some());
 }
@@ -327,7 +328,7 @@ fn readers_see_whole_entries_while_others_write() {
     place.kept();
 }
 
-/// A file of the search that is not among what makes its digest would let old entries live.
+/// A search's file that is missing from the digest would keep old entries alive.
 #[test]
 fn the_digest_is_of_all_that_searches() {
     // These say nothing about where the instructions of a file are.

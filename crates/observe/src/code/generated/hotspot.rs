@@ -1,10 +1,10 @@
-//! OpenJDK's virtual machine, which keeps a description of its own structures for debuggers.
+//! OpenJDK's virtual machine, which describes its own structures for debuggers.
 //!
-//! Its routines for ciphers and hashes are made when it starts. A static field of `StubRoutines` holds the address of each,
-//! and that is where it begins. Where these fields are is told by the exported table `gHotSpotVMStructs`, by a second
-//! table of that kind that is made for compilers, and by the symbols where they are not stripped: each tells of some.
-//! Java methods that were compiled call these routines; they hold no cipher's instruction themselves and are not
-//! looked into, as the machine rewrites them while it runs.
+//! The machine makes its routines for ciphers and hashes when it starts. A static field of `StubRoutines`
+//! holds the address of each, which is the routine's start. Three sources tell where these fields are, and
+//! each of them knows some: the exported table `gHotSpotVMStructs`, a second such table for compilers, and
+//! the symbols where they are not stripped. Compiled Java methods call these routines. They hold no
+//! instruction of a cipher themselves and are not searched, as the machine rewrites them while it runs.
 //!
 //! Ref. OpenJDK `src/hotspot/share/runtime/vmStructs.hpp`, `stubRoutines.hpp`, `memory/heap.hpp`; releases 17 to 25.
 
@@ -17,31 +17,31 @@ use crate::code::elf::{text_at, u64_at};
 use crate::code::modules::Module;
 use crate::memory::Memory;
 
-/// Whether a symbol of data is of use here.
+/// Returns true for a data symbol that this module reads.
 pub(in crate::code) fn is_landmark(name: &str) -> bool {
     name.starts_with("gHotSpotVM") || name.starts_with(ROUTINES)
 }
 
-/// How the C++ symbols of `StubRoutines`' fields begin.
+/// The beginning of the C++ symbols of `StubRoutines`' fields.
 const ROUTINES: &str = "_ZN12StubRoutines";
-/// No table of the machine's has more entries.
+/// The largest number of entries that is read from a table.
 const MOST_ENTRIES: u64 = 20_000;
-/// No routines take more room.
+/// The largest piece of code that is read.
 const MOST_BYTES: u64 = 1 << 24;
 
-/// Where a routine's address is kept, and what the routine is called.
+/// The address of the field with a routine's address, and the routine's name.
 type Routine = (u64, String);
 
-/// The machine of one process.
+/// The virtual machine of one process.
 #[derive(Debug)]
 pub(super) struct HotSpot {
     routines: Vec<Routine>,
     layout: Layout,
-    /// What was found there at the last look.
+    /// The routines' addresses at the last look.
     entries: Vec<u64>,
 }
 
-/// Offsets of fields, and where the list of heaps is.
+/// Offsets of fields, addresses of static fields, and sizes of classes.
 #[derive(Debug)]
 struct Layout {
     fields: HashMap<(String, String), u64>,
@@ -54,7 +54,7 @@ impl Layout {
     }
 }
 
-/// Memory of which each page is read once. For reading tables that lie there all the time.
+/// Memory of which each page is read once, for tables that don't change meanwhile.
 struct Pages<'a> {
     memory: &'a dyn Memory,
     pages: RefCell<HashMap<u64, Option<Box<[u8]>>>>,
@@ -79,7 +79,7 @@ impl Pages<'_> {
         }
     }
 
-    /// The text at an address, which ends with a zero.
+    /// Returns the zero-terminated text at an address.
     fn text(&self, address: u64) -> Option<String> {
         let mut text = Vec::new();
         self.byte_runs(address, |bytes| {
@@ -104,7 +104,7 @@ impl Memory for Pages<'_> {
     }
 }
 
-/// Reads the tables.
+/// A reader of the machine's tables.
 struct Tables<'a> {
     pages: Pages<'a>,
     module: &'a Module,
@@ -115,7 +115,7 @@ impl Tables<'_> {
         self.pages.word(address).ok()
     }
 
-    /// The number that the machine keeps under a name.
+    /// Returns the number that the machine keeps under a symbol.
     fn said(&self, name: &str) -> Option<u64> {
         let address = self.module.image.landmarks.get(name)?;
         self.word(address.wrapping_add(self.module.bias))
@@ -125,7 +125,8 @@ impl Tables<'_> {
         if address == 0 { None } else { self.pages.text(address) }
     }
 
-    /// The exported table: offsets, the routines it tells of, and where the text is with the name of their class.
+    /// Reads the exported table: the layout, the routines in it, and the address of the text that names their
+    /// class.
     fn structs(&self) -> Option<(Layout, Vec<Routine>, Option<u64>)> {
         let at = |what: &str| self.said(&format!("gHotSpotVMStructEntry{what}"));
         let (class, field, kind) = (at("TypeNameOffset")?, at("FieldNameOffset")?, at("TypeStringOffset")?);
@@ -167,7 +168,7 @@ impl Tables<'_> {
         Some(sizes)
     }
 
-    /// The table for compilers has no symbol, but its entries name the class with the very same text.
+    /// Reads the table for compilers. It has no symbol, but its entries name the class by the very same text.
     fn second_table(&self, class_text: u64) -> Vec<Routine> {
         let mut routines = Vec::new();
         let writable = self.module.image.segments.iter().filter(|segment| segment.flags & 2 != 0);
@@ -181,7 +182,8 @@ impl Tables<'_> {
                 if u64_at(&bytes, at) != Some(class_text) {
                     continue;
                 }
-                // Class, field, type, whether it is static, offset, address: each in eight bytes.
+                // An entry has six fields of eight bytes: class, field, type, whether it is static, offset,
+                // address.
                 let word = |index: usize| u64_at(&bytes, at + 8 * index).unwrap_or(0);
                 let is_address = self.text(word(2)).as_deref() == Some("address");
                 if let Some(name) = self.text(word(1)).filter(|_| is_address && word(3) as u32 == 1) {
@@ -192,7 +194,7 @@ impl Tables<'_> {
         routines
     }
 
-    /// Fields that have a symbol: `_ZN12StubRoutines`, the length of the name, the name, `E`.
+    /// Returns the fields that have a symbol: `_ZN12StubRoutines`, the length of the name, the name, `E`.
     fn symbols(&self) -> impl Iterator<Item = Routine> {
         self.module.image.landmarks.iter().filter_map(|(symbol, address)| {
             let rest = symbol.strip_prefix(ROUTINES)?.strip_suffix('E')?;
@@ -204,7 +206,7 @@ impl Tables<'_> {
 }
 
 impl HotSpot {
-    /// That of a module, if the module is one and its tables are there already.
+    /// Returns the machine in a module, if the module is one and its tables are filled.
     pub fn of(memory: &dyn Memory, module: &Module) -> Option<HotSpot> {
         module.image.landmarks.get("gHotSpotVMStructs")?;
         let tables = Tables { pages: Pages { memory, pages: RefCell::default() }, module };
@@ -213,7 +215,7 @@ impl HotSpot {
         layout.field("CodeCache", "_heaps")?;
         routines.extend(class_text.map_or_else(Vec::new, |text| tables.second_table(text)));
         routines.extend(tables.symbols());
-        // Some point at tables, and say so.
+        // Some fields point at tables, which their names say.
         let is_table =
             |name: &str| ["_addr", "_adr", "_table", "_mask", "_code"].iter().any(|end| name.ends_with(end));
         routines.retain(|(_, name)| !is_table(name));
@@ -222,7 +224,7 @@ impl HotSpot {
         Some(HotSpot { routines, layout, entries: Vec::new() })
     }
 
-    /// The stretches with routines, if any routine was made since the last look.
+    /// Returns the stretches with routines, if any routine was made since the last look.
     pub fn look(&mut self, memory: &dyn Memory) -> Vec<Stretch> {
         let entries = self.read_entries(memory);
         if entries == self.entries {
@@ -254,16 +256,16 @@ impl HotSpot {
         stretches
     }
 
-    /// The fields' values. They lie together, so a few reads get them all.
+    /// Reads the fields' values. The fields lie together, so a few reads fetch them all.
     fn read_entries(&self, memory: &dyn Memory) -> Vec<u64> {
         let pages = Pages { memory, pages: RefCell::default() };
         self.routines.iter().map(|(field, _)| pages.word(*field).unwrap_or(0)).collect()
     }
 
-    /// The method or routine at an address.
+    /// Returns the method or routine at an address.
     pub fn made_at(&self, memory: &dyn Memory, address: u64) -> Option<Made> {
         let blob = Heaps::read(memory, &self.layout)?.blob(memory, address)?;
-        // Methods are of one of two kinds: compiled, or a wrapper of a function in C.
+        // A method is either compiled or a wrapper around a native function.
         if matches!(&*blob.name, "nmethod" | "native nmethod") {
             let name = blob.method(memory, &self.layout).unwrap_or_else(|| blob.name.clone());
             let words = memory.word(blob.header + self.layout.field("CodeBlob", "_frame_size")?).ok()? as u32;
@@ -282,7 +284,7 @@ impl HotSpot {
     }
 }
 
-/// Each routine ends where the next begins, at the latest.
+/// Gives each routine its range. It ends at the latest where the next one begins.
 fn told(entries: &[(u64, &str)], end: u64) -> Vec<Told> {
     let ends = entries.iter().skip(1).map(|(entry, _)| *entry).chain([end]);
     entries
@@ -292,14 +294,15 @@ fn told(entries: &[(u64, &str)], end: u64) -> Vec<Told> {
         .collect()
 }
 
-/// Where the machine keeps its code.
+/// The heaps in which the machine keeps its code.
 struct Heaps<'a> {
     layout: &'a Layout,
-    /// Of each: the first address, that behind the last, the map of its segments, and how many bits a segment has.
+    /// For each heap: its first address, the address behind its last, the map of its segments, and the binary
+    /// logarithm of a segment's size.
     list: Vec<(u64, u64, u64, u32)>,
 }
 
-/// A piece of code and its header.
+/// A piece of code with its header.
 struct Blob {
     header: u64,
     start: u64,
@@ -311,7 +314,7 @@ impl<'a> Heaps<'a> {
     fn read(memory: &dyn Memory, layout: &'a Layout) -> Option<Heaps<'a>> {
         let field = |class, name| layout.field(class, name);
         let array = memory.word(field("CodeCache", "_heaps")?).ok()?;
-        // It had another name up to release 15.
+        // The class had another name up to release 15.
         let length = field("GrowableArrayBase", "_len").or(field("GenericGrowableArray", "_len"))?;
         let count = memory.word(array.checked_add(length)?).ok()? as u32;
         let data = memory.word(array.checked_add(field("GrowableArray<int>", "_data")?)?).ok()?;
@@ -332,11 +335,11 @@ impl<'a> Heaps<'a> {
         Some(Heaps { layout, list })
     }
 
-    /// The piece of code that holds an address.
+    /// Returns the piece of code that holds an address.
     fn blob(&self, memory: &dyn Memory, address: u64) -> Option<Blob> {
         let (low, _, map, bits) =
             *self.list.iter().find(|(low, high, ..)| (*low..*high).contains(&address))?;
-        // The map says of each segment how many to go back, in one step or in several.
+        // The map gives the number of segments to go back to the block's start, in one step or in several.
         let mut segment = (address - low) >> bits;
         for _ in 0..1 << 16 {
             let mut back = [0];
@@ -359,7 +362,7 @@ impl<'a> Heaps<'a> {
         let near = |offset: u64| header.checked_add(u64::from(word(offset)? as u32));
         let (start, end) = match field("_code_begin") {
             Some(begin) => (word(begin)?, word(field("_code_end")?)?),
-            // Since release 23.
+            // Releases from 23 on keep 32-bit offsets instead.
             None => (near(field("_code_offset")?)?, near(field("_data_offset")?)?),
         };
         let mut name = [0; 64];
@@ -370,7 +373,7 @@ impl<'a> Heaps<'a> {
 }
 
 impl Blob {
-    /// The class and name of a compiled method.
+    /// Returns the class and name of a compiled method.
     fn method(&self, memory: &dyn Memory, layout: &Layout) -> Option<String> {
         let word = |address: u64, class: &str, name: &str| {
             memory.word(address.checked_add(layout.field(class, name)?)?).ok()

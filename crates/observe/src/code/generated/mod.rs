@@ -1,7 +1,7 @@
-//! Code that a program makes while it runs: what virtual machines tell of theirs.
+//! Code that a program makes while it runs, as its virtual machine describes it.
 //!
-//! Nothing is guessed from memory that happens to be executable: code counts where the machine that made it says
-//! where a function begins.
+//! Executable memory alone proves nothing. Code counts only where the machine that made it says where a
+//! function begins.
 
 pub(super) mod hotspot;
 mod perf_map;
@@ -14,7 +14,7 @@ use perf_map::PerfMap;
 use stretch::Made;
 pub use stretch::{Origin, Stretch};
 
-/// What one process has made.
+/// The generated code of one process.
 #[derive(Debug)]
 pub struct Generated {
     hotspot: Option<HotSpot>,
@@ -22,13 +22,14 @@ pub struct Generated {
 }
 
 impl Generated {
-    /// That of the process with this number. Nothing is looked at yet.
+    /// Prepares to read the process with this number. Nothing is read yet.
     pub fn new(pid: i32) -> Generated {
         Generated { hotspot: None, perf_map: PerfMap::new(pid) }
     }
 
-    /// What is new since the last look, or is now known better: it takes the place of what was told with the same start.
-    /// Where nothing is new this costs a few reads, so it can be asked ten times a second.
+    /// Returns the stretches that are new or better known since the last look. A stretch replaces an earlier
+    /// one with the same start. A look that finds nothing new costs a few reads, so it may be taken ten times
+    /// a second.
     pub fn look(&mut self, memory: &dyn Memory, modules: &Modules) -> Vec<Stretch> {
         if self.hotspot.is_none() {
             self.hotspot = modules.iter().find_map(|module| HotSpot::of(memory, module));
@@ -38,12 +39,12 @@ impl Generated {
         stretches
     }
 
-    /// What the machine calls the code at an address: a Java method, a routine.
+    /// Returns the machine's name for the code at an address: a Java method or a routine.
     pub fn name_at(&self, memory: &dyn Memory, address: u64) -> Option<String> {
         self.made_at(memory, address).map(|made| made.name)
     }
 
-    /// The function at an address.
+    /// Returns the function at an address.
     pub(super) fn made_at(&self, memory: &dyn Memory, address: u64) -> Option<Made> {
         let by_hotspot = || self.hotspot.as_ref()?.made_at(memory, address);
         by_hotspot().or_else(|| self.perf_map.made_at(address))

@@ -1,5 +1,5 @@
-//! The file `/tmp/perf-PID.map`, in which programs tell profilers of the code they make: a line for each function, with
-//! address, size and name.
+//! The file `/tmp/perf-PID.map`, in which programs describe the code they make to profilers: a line for each
+//! function, with address, size and name.
 //!
 //! Ref. Linux `tools/perf/Documentation/jit-interface.txt`.
 
@@ -13,20 +13,20 @@ use crate::code::modules::Modules;
 use crate::memory::Memory;
 use crate::process::files;
 
-/// What is read of the file in one look.
+/// The most bytes of the file that one look reads.
 const MOST_BYTES: usize = 1 << 20;
-/// A function is no longer than this.
+/// The largest size that a function may claim.
 const LONGEST: u64 = 1 << 22;
-/// So many functions are kept.
+/// The largest number of functions that is kept.
 const MOST_FUNCTIONS: usize = 1 << 20;
 
-/// The file of one process, read as far as it was written.
+/// One process's file, and how far it was read.
 #[derive(Debug)]
 pub(super) struct PerfMap {
     pid: i32,
     file: Option<File>,
     at: u64,
-    /// The functions told of: their end and their name by their start.
+    /// The functions by their start: end and name.
     functions: BTreeMap<u64, (u64, String)>,
 }
 
@@ -35,7 +35,7 @@ impl PerfMap {
         PerfMap { pid, file: None, at: 0, functions: BTreeMap::new() }
     }
 
-    /// The functions told of since the last look that hold an instruction of a class.
+    /// Returns the functions that were added since the last look and hold an instruction of a class.
     pub fn look(&mut self, memory: &dyn Memory, modules: &Modules) -> Vec<Stretch> {
         if self.file.is_none() {
             self.file = open(self.pid);
@@ -45,7 +45,7 @@ impl PerfMap {
         for (start, end, name) in lines.lines().filter_map(parse) {
             self.tell(start, end, name);
             let mut bytes = vec![0; (end - start) as usize];
-            // Code that came from a file is looked at there.
+            // Code from a mapped file is searched there.
             if modules.at(start).is_none() && memory.read(start, &mut bytes).is_ok() {
                 let told = [(start..end, name.to_owned())];
                 stretches.extend(stretch(start, bytes, Origin::PerfMap, &told));
@@ -54,7 +54,7 @@ impl PerfMap {
         stretches
     }
 
-    /// What is told later is in place of what was there before.
+    /// Records a function, which replaces older ones in its place.
     fn tell(&mut self, start: u64, end: u64, name: &str) {
         let before = self.functions.range(..start).next_back();
         let cut = before.filter(|(_, (old_end, _))| *old_end > start).map(|(old, _)| *old);
@@ -73,7 +73,7 @@ impl PerfMap {
         (address < *end).then(|| Made { start: *start, name: name.clone(), frame_size: 0 })
     }
 
-    /// Whole lines behind what was read.
+    /// Returns the whole lines that were added since the last read.
     fn read(&mut self) -> Option<String> {
         let file = self.file.as_ref()?;
         let mut bytes =
@@ -95,8 +95,8 @@ fn parse(line: &str) -> Option<(u64, u64, &str)> {
     (size > 0 && size <= LONGEST).then_some((start, end, name))
 }
 
-/// Opens the file as the process sees it, below its own root. Anybody may put files into `/tmp`, so it must be a plain one
-/// and belong to the process's user or to root.
+/// Opens the file as the process sees it, below its own root. Anyone may put files into `/tmp`, so it must be
+/// a regular file and belong to the process's user or to root.
 fn open(pid: i32) -> Option<File> {
     let inner = inner_pid(pid)?;
     let path = format!("/tmp/perf-{inner}.map");
@@ -105,7 +105,7 @@ fn open(pid: i32) -> Option<File> {
     (found.uid() == process.uid() || found.uid() == 0).then_some(file)
 }
 
-/// The number that the process has for itself.
+/// Returns the process's number in its own namespace.
 fn inner_pid(pid: i32) -> Option<i32> {
     let mut status = String::new();
     File::open(format!("/proc/{pid}/status")).ok()?.take(1 << 16).read_to_string(&mut status).ok()?;

@@ -1,4 +1,4 @@
-//! A stretch of code that was made at run time, and what is in it.
+//! A stretch of code that was made at run time, and its contents.
 
 use std::ops::Range;
 
@@ -9,31 +9,32 @@ use crate::code::outcome;
 use crate::code::region::Region;
 use crate::code::sites::{self, Site};
 
-/// Who says what there is.
+/// The source that describes generated code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// OpenJDK's virtual machine, in its own memory.
+    /// OpenJDK's virtual machine, which describes the code in its own memory.
     HotSpot,
-    /// The file `/tmp/perf-PID.map`, which many write for profilers.
+    /// The file `/tmp/perf-PID.map`, which many programs write for profilers.
     PerfMap,
 }
 
-/// A stretch of code that was made at run time, as it was when it was looked at. Addresses are those of the process.
+/// A stretch of generated code as it was when it was read. Addresses are those of the process.
 #[derive(Clone, Debug)]
 pub struct Stretch {
-    /// Its first address.
+    /// The first address.
     pub start: u64,
-    /// What was there. What makes code also throws it away: a breakpoint may only be put where these bytes still are.
+    /// The bytes at that time. The machine also discards code, so a breakpoint may only be written where
+    /// these bytes still stand.
     pub bytes: Vec<u8>,
-    /// Who says so.
+    /// The source of this stretch.
     pub origin: Origin,
     /// The functions in it.
     pub functions: Vec<Function>,
-    /// Where to stop; the index of the function is one of `functions`.
+    /// The places to stop at. A site's function is an index into `functions`.
     pub sites: Vec<Site>,
-    /// How many instructions of each class are proven to be there.
+    /// The number of instructions of each class that are proven to be there.
     pub proven: Counts,
-    /// How many more there seem to be.
+    /// The number of further instructions that seem to be there.
     pub unproved: Counts,
 }
 
@@ -41,21 +42,22 @@ pub struct Stretch {
 pub(in crate::code) struct Made {
     pub start: u64,
     pub name: String,
-    /// How many bytes of stack it takes once it runs, with the address to return to; 0 where that is not known.
+    /// The bytes of stack that the running function takes, the return address included; 0 where that is
+    /// unknown.
     pub frame_size: u64,
 }
 
-/// A function that a machine told of: where it begins, where it ends at the latest, and its name.
+/// A function as a machine describes it: its start, an upper bound of its end, and its name.
 pub(super) type Told = (Range<u64>, String);
 
-/// Looks at code that a machine told of. `None` where it holds no instruction of a class.
+/// Searches code that a machine described. Returns `None` when it holds no instruction of a class.
 pub(super) fn stretch(start: u64, bytes: Vec<u8>, origin: Origin, told: &[Told]) -> Option<Stretch> {
     let mut candidates = Vec::new();
     find::candidates(&bytes, |place| candidates.push(start + place as u64));
     if candidates.is_empty() {
         return None;
     }
-    // Such code has tables among its functions, so it is followed and never swept.
+    // Generated code has tables among its functions, so it is followed and never swept.
     let functions: Vec<_> = told.iter().map(|(range, _)| (range.clone(), false)).collect();
     let region =
         Region { start, code: &bytes, functions: &functions, is_absolute: true, ..Region::default() };

@@ -1,4 +1,4 @@
-//! The libraries that are known, and the texts and names by which they are.
+//! The known libraries, and the texts and names that identify them.
 
 use std::fmt;
 
@@ -6,12 +6,12 @@ use memchr::memmem::Finder;
 
 use crate::code::parallel;
 
-/// A library that is in an image, or is one.
+/// A library that an image is or contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Library {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// Its version, where it says it.
+    /// The version, where the image gives it.
     pub version: Option<Box<str>>,
 }
 
@@ -22,9 +22,9 @@ impl fmt::Display for Library {
     }
 }
 
-/// What libraries hold in their read-only data: what stands there, whether the version follows, and the name.
+/// Texts in the read-only data of libraries: the text, whether a version follows it, and the library's name.
 ///
-/// The most special come first, as AWS-LC and BoringSSL keep what OpenSSL wrote.
+/// The most specific texts come first, because AWS-LC and BoringSSL keep texts of OpenSSL's.
 const TEXTS: &[(&str, bool, &str)] = &[
     ("AWS-LC ", true, "AWS-LC"),
     ("/aws-lc-sys-", true, "aws-lc-sys"),
@@ -49,7 +49,7 @@ const TEXTS: &[(&str, bool, &str)] = &[
     ("crates/engines/src/", false, "Millstream"),
 ];
 
-/// How the file's name begins, for those that say nothing in their data.
+/// Beginnings of file names, for libraries whose data identifies nothing.
 pub(super) const FILES: &[(&str, &str)] = &[
     ("libcrypto", "OpenSSL"),
     ("libsodium", "libsodium"),
@@ -67,7 +67,7 @@ pub(super) const FILES: &[(&str, &str)] = &[
     ("libjvm", "HotSpot"),
 ];
 
-/// How functions' names begin, or packages, in programs that hold several libraries.
+/// Beginnings of function or package names, for programs that hold several libraries.
 const FUNCTIONS: &[(&str, &str)] = &[
     ("ring_core_", "ring"),
     ("ring::", "ring"),
@@ -89,18 +89,19 @@ const FUNCTIONS: &[(&str, &str)] = &[
     ("StubRoutines::", "HotSpot"),
 ];
 
-/// The library that a function belongs to, by its name.
+/// Returns the library that a function's name reveals.
 pub fn library_of(function: &str) -> Option<&'static str> {
     let function = function.trim_start_matches('<');
     FUNCTIONS.iter().find(|(start, _)| function.starts_with(start)).map(|(_, library)| *library)
 }
 
-/// The library of that name, of those that read-only data tells of.
+/// Returns the known library with a name, among those that read-only data can reveal.
 pub(in crate::code) fn name_of(name: &str) -> Option<&'static str> {
     TEXTS.iter().map(|(_, _, known)| *known).find(|known| *known == name)
 }
 
-/// What read-only data tells of what an image holds itself: what it is linked to it may speak of, too.
+/// Finds the libraries that an image itself contains. It may mention those that it is linked to, so they are
+/// left out.
 pub(in crate::code) fn held(parts: &[Vec<u8>], needed: &[String]) -> Vec<Library> {
     let is_linked = |library: &Library| {
         let mut files = FILES.iter().filter(|(_, name)| *name == library.name);
@@ -111,7 +112,7 @@ pub(in crate::code) fn held(parts: &[Vec<u8>], needed: &[String]) -> Vec<Library
     found
 }
 
-/// What read-only data tells.
+/// Finds every library that read-only data mentions.
 fn in_data(parts: &[Vec<u8>]) -> Vec<Library> {
     let mut found: Vec<Library> = Vec::new();
     let is_much = parts.iter().map(Vec::len).sum::<usize>() > 1 << 20;
@@ -126,7 +127,7 @@ fn in_data(parts: &[Vec<u8>]) -> Vec<Library> {
     });
     for ((_, _, name), library) in TEXTS.iter().zip(told) {
         let Some(version) = library else { continue };
-        // OpenSSL's descendants speak of OpenSSL.
+        // OpenSSL's descendants mention OpenSSL.
         let is_heir = matches!(*name, "OpenSSL" | "BoringSSL");
         let has_parent =
             found.iter().any(|other| matches!(other.name, "AWS-LC" | "aws-lc-sys" | "BoringSSL"));
@@ -137,7 +138,7 @@ fn in_data(parts: &[Vec<u8>]) -> Vec<Library> {
     found
 }
 
-/// A number with dots at the start of a text: `3.0.19`, `1.1.1w`.
+/// Returns the dotted number at the start of a text: `3.0.19`, `1.1.1w`.
 fn version(text: &[u8]) -> Option<Box<str>> {
     let length = text.iter().take(24).position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'.')?;
     let version = std::str::from_utf8(&text[..length]).ok()?.trim_end_matches('.');

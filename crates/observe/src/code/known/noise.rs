@@ -1,11 +1,12 @@
-//! Work of cryptographic instructions that nobody asks about, by the names of functions.
+//! Work that uses cryptographic instructions but that nobody asks about, recognised by the names of
+//! functions.
 
 use crate::code::unwind::Caller;
 
-/// Work with the same instructions that nobody means who asks whether a program encrypts in hardware.
+/// A use of cryptographic instructions that does not answer whether a program encrypts in hardware.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Noise {
-    /// Hash tables that mix their keys with AES rounds.
+    /// A hash table that mixes its keys with AES rounds.
     HashTable,
     /// A random generator that is built on a cipher or a hash.
     Randomness,
@@ -14,7 +15,7 @@ pub enum Noise {
 }
 
 impl Noise {
-    /// What it is, for people.
+    /// The words for it in reports.
     pub const fn label(self) -> &'static str {
         match self {
             Noise::HashTable => "hash tables",
@@ -44,15 +45,15 @@ const RANDOMNESS: &[&str] = &[
 const CHECKSUMS: &[&str] =
     &["crc32", "CRC32", "crc64", "crc_", "_crc", "adler32", "StubRoutines::updateBytes"];
 
-/// What names of functions say that compute in GCM's field, or in those of elliptic curves.
+/// Words in the names of functions that compute in GCM's field or in those of elliptic curves.
 const FIELDS: &[&str] = &["ghash", "GHASH", "gcm", "GCM", "polyval", "POLYVAL", "gf2m", "GF2m"];
 
-/// Whether a function's name says that it multiplies without carries for a cipher or a curve.
+/// Returns true when a function's name says that its carry-less multiplication is for a cipher or a curve.
 pub fn is_field_arithmetic(function: &str) -> bool {
     FIELDS.iter().any(|word| function.contains(word))
 }
 
-/// What noise a function makes, by its name.
+/// Returns the noise that a function makes, by its name.
 pub fn noise(function: &str) -> Option<Noise> {
     let speaks_of = |words: &[&str]| words.iter().any(|word| function.contains(word));
     if speaks_of(HASH_TABLES) {
@@ -66,7 +67,8 @@ pub fn noise(function: &str) -> Option<Noise> {
     }
 }
 
-/// What noise is made where these are the callers, the innermost first: a cipher that a random generator calls is its.
+/// Returns the noise for a chain of callers, the innermost first. A cipher that a random generator calls
+/// counts as that generator's.
 pub fn noise_among(callers: &[Caller]) -> Option<Noise> {
     callers.iter().filter(|caller| caller.is_named).find_map(|caller| noise(caller.function.as_deref()?))
 }
