@@ -1,4 +1,4 @@
-//! Tracing what runs already, and why that may be refused.
+//! Attaches to running processes, and explains why that may be refused.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -10,54 +10,55 @@ use rustix::process::Pid;
 use super::status::Status;
 use super::sys;
 
-/// Why a process can't be traced.
+/// The reason why a process can't be traced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// There is no such process.
+    /// The process does not exist.
     Gone,
-    /// It is a zombie or a thread of the kernel: it has no program.
+    /// The process is a zombie or a thread of the kernel, and has no program.
     NoProgram,
-    /// It is this process.
+    /// The process is this one.
     Ourselves,
-    /// Another process traces it.
+    /// Another process traces it already.
     Traced {
-        /// That process.
+        /// The tracing process.
         by: i32,
-        /// Its name.
+        /// The name.
         name: String,
     },
-    /// It belongs to another user.
+    /// The process belongs to another user.
     OtherUser {
-        /// Whose it is.
+        /// The user.
         uid: u32,
     },
-    /// The Yama module allows tracing only one's own descendants (1), only the privileged (2), or nobody (3).
+    /// The Yama module allows tracing only of one's own descendants (1), only by the privileged (2), or not
+    /// at all (3).
     Yama {
-        /// What `kernel.yama.ptrace_scope` is.
+        /// The value of `kernel.yama.ptrace_scope`.
         scope: u32,
     },
-    /// It made itself undumpable, or was started set-user-ID.
+    /// The process made itself undumpable, or was started set-user-ID.
     Undumpable,
     /// The kernel, a container's seccomp profile or a security module refuses the call as such.
     Forbidden {
-        /// Whether this process is under a seccomp filter.
+        /// True when this process is under a seccomp filter.
         filtered: bool,
-        /// What the kernel said.
+        /// The kernel's error.
         error: i32,
     },
 }
 
-/// A process that can't be traced, and why.
+/// A process that can't be traced, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttachError {
-    /// Which.
+    /// The process.
     pub pid: i32,
-    /// Why.
+    /// The reason.
     pub obstacle: Obstacle,
 }
 
 impl AttachError {
-    /// What stands behind an error of the kernel's.
+    /// Explains the kernel's error.
     pub(super) fn why(pid: Pid, error: &io::Error) -> io::Error {
         let obstacle = obstacle(pid, error);
         let kind = if obstacle == Obstacle::Gone {
@@ -140,7 +141,7 @@ fn obstacle(pid: Pid, error: &io::Error) -> Obstacle {
     if let Some(scope) = yama().filter(|scope| *scope >= 3 || *scope > 0 && own != 0) {
         return Obstacle::Yama { scope };
     }
-    // The kernel gives the files of an undumpable process to root.
+    // The `/proc` files of an undumpable process belong to root.
     let owner =
         std::fs::metadata(format!("/proc/{pid}/stat")).map(|file| std::os::unix::fs::MetadataExt::uid(&file));
     if own != 0 && owner.is_ok_and(|owner| owner != own) {
@@ -157,18 +158,19 @@ fn is_filtered() -> bool {
     Status::of(rustix::process::getpid()).is_some_and(|status| status.number("Seccomp") == Some(2))
 }
 
-/// The process that a thread belongs to.
+/// Returns the process that a thread belongs to.
 pub(super) fn process_of(tid: Pid) -> Option<Pid> {
     Pid::from_raw(Status::of(tid)?.number("Tgid")? as i32)
 }
 
-/// How long a thread that another tracer is just letting go of is waited for.
+/// The time to wait for a thread that another tracer is just letting go.
 const LET_GO: Duration = Duration::from_secs(1);
 
-/// Traces all threads of a process, also those that are born meanwhile, and asks them to stop: their numbers.
+/// Seizes all threads of a process, including those that are born meanwhile, and asks them to stop. Returns
+/// their numbers.
 ///
 /// # Errors
-/// [`AttachError`] when one that lives can't be traced: then none is, once this thread of ours ends.
+/// Returns [`AttachError`] when a living thread can't be traced. All others are let go once this thread ends.
 pub(super) fn seize_all(pid: Pid, options: i32) -> io::Result<Vec<Pid>> {
     let mut seized = HashSet::new();
     let end = Instant::now() + LET_GO;
@@ -181,7 +183,7 @@ pub(super) fn seize_all(pid: Pid, options: i32) -> io::Result<Vec<Pid>> {
             }
             match sys::seize(tid, options) {
                 Ok(()) => drop(sys::interrupt(tid)),
-                // Its parent was traced when it was born, so it is by now.
+                // The thread was born to a traced parent, so it is traced already.
                 Err(_) if is_ours(tid) => {}
                 Err(error) => {
                     refused = Some((tid, error)).filter(|_| lives(tid) || tid == pid).or(refused);
@@ -191,7 +193,7 @@ pub(super) fn seize_all(pid: Pid, options: i32) -> io::Result<Vec<Pid>> {
             seized.insert(tid);
         }
         match refused {
-            // A leader that ended stands in the list as long as its threads live.
+            // A leader that has ended stays in the list as long as its threads live.
             Some((tid, _)) if tid == pid && !lives(pid) && !seized.is_empty() => {}
             Some((tid, error)) => {
                 let error = AttachError::why(tid, &error);

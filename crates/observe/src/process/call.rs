@@ -1,4 +1,4 @@
-//! System calls that a traced thread makes on our behalf.
+//! System calls that a traced thread makes on the tracer's behalf.
 
 use std::io;
 
@@ -10,12 +10,12 @@ use super::thread::Thread;
 use crate::memory::Memory;
 
 impl Thread {
-    /// Has it make a system call, with the number that its own kind of program has for it. Everything but what the call
-    /// does is as before: also a call that was interrupted by this stop is restarted as it would have been.
+    /// Makes the thread execute a system call, by its number for 64-bit or 32-bit programs. Only the call's
+    /// own effects remain: a call that this stop interrupted is restarted as it would have been.
     ///
     /// # Errors
-    /// What the call answers; `ESRCH` when the thread has been killed; [`io::ErrorKind::ResourceBusy`] while it waits for
-    /// the child that it made with vfork.
+    /// Returns the call's error, `ESRCH` when the thread has been killed, or [`io::ErrorKind::ResourceBusy`]
+    /// while it waits for its vfork child.
     pub fn inject(&mut self, number: u64, arguments: [u64; 6]) -> io::Result<u64> {
         if matches!(self.stop, Stop::Event(_)) {
             self.finish_call()?;
@@ -41,7 +41,7 @@ impl Thread {
         }
     }
 
-    /// Lets the system call that the thread is in the middle of end.
+    /// Lets the thread finish the system call that it is in.
     fn finish_call(&mut self) -> io::Result<()> {
         if self.stop == Stop::Event(libc::PTRACE_EVENT_VFORK) {
             let text = "it waits for the child that it made with vfork";
@@ -52,22 +52,22 @@ impl Thread {
         Ok(())
     }
 
-    /// Finds out how it can make calls, while it may be looked into: its children by fork can then make them, even where
-    /// they may not be.
+    /// Finds an instruction for system calls while the memory can be read. Forked children can then make
+    /// calls even where their memory can't be read.
     ///
     /// # Errors
-    /// When it has been killed.
+    /// Fails when the thread has been killed.
     pub fn expect_calls(&mut self) -> io::Result<()> {
         let is_32_bit = self.registers()?.is_32_bit();
         self.gate(is_32_bit);
         Ok(())
     }
 
-    /// Opens the memory of a new process whose parent made itself undumpable: that hinders also who traces it, if he has no
-    /// privileges. So it is dumpable for a moment, in which nothing of it runs.
+    /// Opens the memory of a new process whose parent had made itself undumpable, which also bars an
+    /// unprivileged tracer. The process is made dumpable for a moment in which it does not run.
     ///
     /// # Errors
-    /// What the calls answer; when the memory can't be opened even so.
+    /// Returns the error of a call, or that the memory can't be opened even so.
     pub fn open_memory(&mut self) -> io::Result<()> {
         let prctl = |thread: &mut Thread, what: i32, value: u64| {
             thread.inject(libc::SYS_prctl as u64, [what as u64, value, 0, 0, 0, 0])
@@ -81,7 +81,7 @@ impl Thread {
         self.memory().try_clone().map(drop)
     }
 
-    /// Writes the instruction for system calls over others: what was there.
+    /// Writes the instruction for system calls over the code, and returns the bytes from before.
     fn write_gate(&self, at: u64, is_32_bit: bool) -> io::Result<[u8; 2]> {
         let mut bytes = [0; 2];
         self.memory().read(at, &mut bytes)?;
@@ -89,8 +89,9 @@ impl Thread {
         Ok(bytes)
     }
 
-    /// Where the kernel's own code in the process has an instruction for system calls, or bytes that are one: it is executed
-    /// alone, so it does not matter what they are there for. So no code is written, which other threads may be executing.
+    /// Returns the address of an instruction for system calls in the vDSO, or of bytes that decode as one, as
+    /// only that instruction is executed. Using it avoids writing to code that other threads may be
+    /// executing.
     fn gate(&self, is_32_bit: bool) -> Option<u64> {
         if self.image.gate.get().is_none() {
             self.image.gate.set(self.find_gate(is_32_bit));
@@ -109,12 +110,12 @@ impl Thread {
     }
 }
 
-/// `syscall`, or `int 0x80`.
+/// Returns `syscall` or `int 0x80`.
 fn instruction(is_32_bit: bool) -> [u8; 2] {
     if is_32_bit { [0xcd, 0x80] } else { [0x0f, 0x05] }
 }
 
-/// The last 4095 values are errors.
+/// Decodes a call's result. The last 4095 values are errors.
 fn answer(result: u64, is_32_bit: bool) -> io::Result<u64> {
     let signed = if is_32_bit { i64::from(result as i32) } else { result as i64 };
     match signed {
@@ -123,7 +124,7 @@ fn answer(result: u64, is_32_bit: bool) -> io::Result<u64> {
     }
 }
 
-/// Where the kernel put its code: the auxiliary vector says it.
+/// Returns the address of the vDSO, from the auxiliary vector.
 fn vdso(pid: Pid, is_32_bit: bool) -> Option<u64> {
     const AT_SYSINFO_EHDR: u64 = 33;
     let vector = std::fs::read(format!("/proc/{pid}/auxv")).ok()?;

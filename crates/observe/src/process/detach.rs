@@ -1,4 +1,4 @@
-//! Letting go of what is traced.
+//! Detaching from traced processes.
 
 use std::collections::HashMap;
 use std::io;
@@ -15,15 +15,16 @@ use super::thread::Image;
 use super::tracer::Tracer;
 use super::watcher::Watcher;
 
-/// How long it is tried to stop a thread that is to be let go. One that can't be is let go when this process ends.
+/// The time for which the tracer tries to stop a thread before detaching. A thread that can't be stopped is
+/// let go when this process ends.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 impl Tracer {
-    /// Lets all that is traced go, after [`Watcher::leaving`] for each thread. Not what was launched with a filter: what that
-    /// marks fails when nobody traces.
+    /// Detaches from everything, after [`Watcher::leaving`] for each thread. Programs launched with a filter
+    /// must not be detached, as their marked calls fail when nobody traces.
     ///
     /// # Errors
-    /// The first error of the watcher's; all are let go nevertheless.
+    /// Returns the watcher's first error; everything is detached nevertheless.
     pub fn detach_all(&mut self, watcher: &mut impl Watcher) -> io::Result<()> {
         let mut result = self.begin(watcher);
         let end = Instant::now() + PATIENCE;
@@ -31,7 +32,7 @@ impl Tracer {
             for pid in self.processes.pids() {
                 let stopped = self.processes.stop(pid);
                 if stopped.len() < self.processes.threads(pid).len() && Instant::now() < end {
-                    // One waits for the child that it made with vfork: that is let go first.
+                    // One thread waits for its vfork child, which must be let go first.
                     self.processes.ready.extend(stopped);
                     continue;
                 }
@@ -47,7 +48,7 @@ impl Tracer {
         }
     }
 
-    /// Lets go of one whose threads stopped with these statuses.
+    /// Detaches from a process whose threads stopped with these statuses.
     fn detach(
         &mut self,
         watcher: &mut impl Watcher,
@@ -80,7 +81,8 @@ impl Tracer {
         result
     }
 
-    /// Tells what a thread stopped for in place of being let go: the signal that it is to get.
+    /// Reports the event that a thread stopped for before it could be detached. Returns the signal to
+    /// deliver.
     fn tell_last(&mut self, watcher: &mut impl Watcher, tid: Pid, status: i32) -> io::Result<i32> {
         let Some(task) = self.processes.tasks.get_mut(&tid) else { return Ok(0) };
         match (task.state, stop(status)) {
@@ -99,7 +101,8 @@ impl Tracer {
         Ok(0)
     }
 
-    /// A thread may have run into a breakpoint, or a CPUID, and was stopped before it was told. That signal is the watcher's.
+    /// Fetches the fault of a thread that was stopped right after a breakpoint or a CPUID, before the fault
+    /// was reported. That signal is the watcher's.
     fn next_fault(&mut self, watcher: &mut impl Watcher, tid: Pid) -> Option<i32> {
         let task = self.processes.tasks.get_mut(&tid)?;
         if !sys::pending(tid).is_ok_and(|infos| infos.iter().any(SigInfo::is_fault)) {

@@ -1,4 +1,4 @@
-//! What the tracer does at each event of a traced thread.
+//! The tracer's handling of each event of a traced thread.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -27,13 +27,14 @@ impl Tracer {
             return Ok(());
         }
         let result = self.stopped(watcher, tid, status, stop);
-        // Another may have been waiting for that.
+        // Another thread may have been waiting for the end of this one's call.
         self.processes.release_free();
         result
     }
 
-    /// Whether a thread is at a call that the filter marks, while another of its memory is in one. What that makes executable is
-    /// looked at before anything else is made so: else it could be written over and be executable again, unseen.
+    /// Returns true when a thread is at a marked call while another thread of its memory is in one. The
+    /// memory that the other call makes executable must be searched first. Otherwise it could be overwritten
+    /// and made executable again, unseen.
     fn is_to_wait(&self, tid: Pid) -> bool {
         self.processes.is_being_mapped(tid)
             && sys::event_message(tid).is_ok_and(|message| message == u64::from(MARK))
@@ -73,10 +74,10 @@ impl Tracer {
         }
     }
 
-    /// Its process is stopped, and stays so until somebody continues it.
+    /// Handles a group stop: the process stays stopped until somebody continues it.
     fn group(&mut self, tid: Pid, signal: i32) {
         let Some(task) = self.processes.tasks.get_mut(&tid) else { return };
-        // What changed is written later: it is stopped again when it is continued.
+        // If writing fails, it is repeated: the thread stops again when it is continued.
         let _ = task.thread.write_back();
         task.state = State::Listening;
         let _ = sys::listen(tid);
@@ -89,7 +90,8 @@ impl Tracer {
     fn signal(&mut self, watcher: &mut impl Watcher, tid: Pid, signal: Signal) -> io::Result<()> {
         let Some(task) = self.processes.tasks.get_mut(&tid) else { return Ok(()) };
         if stops(signal.number) && task.thread.pid == self.main.pid {
-            // An editor stops itself when it has tidied the terminal; who else sends SIGSTOP will continue it.
+            // An editor stops itself once it has restored the terminal. Any other sender of SIGSTOP will send
+            // SIGCONT as well.
             let sender = signal.info().ok().and_then(|info| info.sender());
             self.main.stops_itself = sender == Some(self.main.pid);
         }
@@ -110,7 +112,7 @@ impl Tracer {
         self.resume(watcher, tid, go, 0)
     }
 
-    /// A thread has a child.
+    /// Handles the birth of a thread's child.
     pub(super) fn born(&mut self, watcher: &mut impl Watcher, parent: Pid, event: i32) -> io::Result<()> {
         let child = alive(sys::event_message(parent))?.and_then(|child| Pid::from_raw(child as i32));
         let Some(child) = child.filter(|child| !self.processes.tasks.contains_key(child)) else {
@@ -129,7 +131,7 @@ impl Tracer {
         )
     }
 
-    /// A thread is known from now on. If it has stopped already it is looked at.
+    /// Adds a new thread. If it has stopped already, its stop is handled.
     fn admit(
         &mut self,
         watcher: &mut impl Watcher,
@@ -139,13 +141,13 @@ impl Tracer {
     ) -> io::Result<()> {
         let tid = thread.tid;
         self.processes.tasks.insert(tid, Task { thread, state: State::Awaited { parent, shares_memory } });
-        // It stops before its first instruction. Its parent is held until then: what is told of it later, as its end or a
-        // breakpoint that it hit, would be mistaken for what was so when the child was made.
+        // The new thread stops before its first instruction, and its parent is held until then. Otherwise
+        // later events, such as its end or a breakpoint, would be taken for the state at its birth.
         let stopped = self.early.remove(&tid).map(|(status, _)| status).or_else(|| sys::wait_soon(tid));
         stopped.map_or(Ok(()), |status| self.happened(watcher, tid, status))
     }
 
-    /// Takes those whose parent was killed before it told of them.
+    /// Adds new threads whose parent was killed before it reported them.
     pub(super) fn adopt_orphans(&mut self, watcher: &mut impl Watcher, after: Duration) -> io::Result<()> {
         if self.early.is_empty() {
             return Ok(());
@@ -163,20 +165,20 @@ impl Tracer {
         Ok(())
     }
 
-    /// A thread is at a call that a filter marks.
+    /// Handles a call that a filter marks.
     fn filtered(&mut self, tid: Pid) -> io::Result<Go> {
         let Some(task) = self.processes.tasks.get_mut(&tid) else { return Ok(Go::On) };
         if sys::event_message(tid)? == u64::from(MARK) {
             task.state = State::Maps { since: Instant::now() };
             return Ok(Go::Syscall);
         }
-        // The program's own filter would have it fail, as nobody would be there that traces.
+        // Another mark is from the program's own filter, which makes the call fail when nobody traces.
         #[cfg(target_arch = "x86_64")]
         task.thread.registers()?.skip_call();
         Ok(Go::On)
     }
 
-    /// A process runs another program. All of its threads are gone but the one that has its number now.
+    /// Handles an exec. All threads of the process are gone, but for the one that now has its number.
     fn exec(&mut self, watcher: &mut impl Watcher, pid: Pid) -> io::Result<()> {
         let former = alive(sys::event_message(pid))?.and_then(|tid| Pid::from_raw(tid as i32)).unwrap_or(pid);
         let launched =
@@ -188,7 +190,8 @@ impl Tracer {
             }
         }
         let how = if launched { Began::Launched } else { Began::Exec { former } };
-        // Its registers are its own only when the call has ended: until then the kernel writes its answer to them.
+        // Until the call has ended, the kernel still writes its result to the registers. So watchers are told
+        // at the end of the call.
         let mut thread = Thread::new(pid, pid, Image::of(pid));
         thread.arrived(Stop::Event(libc::PTRACE_EVENT_EXEC));
         self.processes.tasks.insert(pid, Task { thread, state: State::Execs(how) });
@@ -211,7 +214,7 @@ impl Tracer {
         }
     }
 
-    /// Lets a thread go on, with a signal or without. What happened while it was stepped is looked at first.
+    /// Resumes a thread, with a signal or without. Events that arrived during a step are handled first.
     fn resume(&mut self, watcher: &mut impl Watcher, tid: Pid, go: Go, signal: i32) -> io::Result<()> {
         let Some(task) = self.processes.tasks.get_mut(&tid) else { return Ok(()) };
         let signal = settle(watcher, &mut task.thread, signal)?;
@@ -226,7 +229,7 @@ impl Tracer {
         }
         if task.thread.unblocked && signal != 0 && has_handler(tid, signal) {
             return match alive(enter_handler(&mut task.thread, signal))? {
-                // It stopped for something else, or ended.
+                // The thread stopped for something else, or ended.
                 Some(Some(status)) => self.happened(watcher, tid, status),
                 _ => Ok(()),
             };
@@ -236,7 +239,7 @@ impl Tracer {
     }
 }
 
-/// Which signal a thread goes on with, when it was stepped and signals came meanwhile.
+/// Returns the signal that a thread is resumed with, after handling those that arrived during a step.
 pub(super) fn settle(watcher: &mut impl Watcher, thread: &mut Thread, signal: i32) -> io::Result<i32> {
     let mut deliver = signal;
     if let Some(info) = thread.kept.take()
@@ -260,13 +263,14 @@ pub(super) fn settle(watcher: &mut impl Watcher, thread: &mut Thread, signal: i3
     Ok(deliver)
 }
 
-/// Whether a program handles a signal, and neither ignores it nor leaves it its meaning. Where it doesn't, a step would be one
-/// of the program's own instructions, and its trap, forced while it is ignored, would end that.
+/// Returns true when a program has a handler for a signal. Without one, the step into the handler would be
+/// one of the program's own instructions, and its forced trap would kill a program that ignores SIGTRAP.
 fn has_handler(tid: Pid, signal: i32) -> bool {
     Status::of(tid).is_some_and(|status| status.handles(signal))
 }
 
-/// Delivers a signal and has its handler begin with that signal unblocked. What it stopped for, if that was not the handler.
+/// Delivers a signal, and makes its handler begin with that signal unblocked. Returns the status if the
+/// thread stopped for anything but the handler.
 fn enter_handler(thread: &mut Thread, signal: i32) -> io::Result<Option<i32>> {
     thread.write_back()?;
     sys::go(thread.tid, Go::Step, signal)?;

@@ -1,8 +1,8 @@
-//! Opening what another process sees, or has open: paths below its own root, and the links of `/proc/PID`.
+//! Opens files as another process sees them: paths below its root, and the links of `/proc/PID`.
 //!
-//! The process is not trusted, and may change what is at a path between any two looks. So a file is found first, without
-//! opening it (`O_PATH`); what was found is looked at, and only a plain file is opened, by its descriptor and not by its path. A
-//! pipe is never waited for, no device is touched, and no link leads out of the process's root.
+//! The process is not trusted, and may replace a file between two accesses to its path. So a file is first
+//! found without opening it (`O_PATH`) and then checked. Only a regular file is opened, by its descriptor and
+//! not by its path. No pipe can block, no device is touched, and no link leads out of the process's root.
 //!
 //! Ref. openat2(2), open(2) under `O_PATH`.
 
@@ -13,26 +13,27 @@ use std::path::Path;
 
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, openat2};
 
-/// Whether the last part of a path may be a link.
+/// The treatment of a link at the end of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Last {
-    /// It is followed, below the root.
+    /// A link is followed, below the root.
     Link,
-    /// It must be the file itself.
+    /// A link is refused.
     Itself,
 }
 
-/// Opens a plain file for reading, at a path as process `pid` has it: absolute links begin at its root, and `..` ends there.
+/// Opens a regular file for reading, at a path as process `pid` sees it. Absolute links begin at its root,
+/// and `..` can't leave it.
 ///
 /// # Errors
-/// Where there is nothing of that kind, or it may not be read.
+/// Fails where no such file exists or it may not be read.
 pub(crate) fn open_as_seen_by(pid: i32, path: &Path, last: Last) -> io::Result<File> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = rustix::fs::open(format!("/proc/{pid}/root"), flags, Mode::empty())?;
     open_below(&root, path, last)
 }
 
-/// [`open_as_seen_by`] a process whose root that is.
+/// Does the work of [`open_as_seen_by`], for a process with this root.
 fn open_below(root: impl AsFd, path: &Path, last: Last) -> io::Result<File> {
     let mut flags = OFlags::PATH | OFlags::CLOEXEC;
     flags.set(OFlags::NOFOLLOW, last == Last::Itself);
@@ -40,10 +41,11 @@ fn open_below(root: impl AsFd, path: &Path, last: Last) -> io::Result<File> {
     open_found(openat2(root, path, flags, Mode::empty(), inside)?)
 }
 
-/// Opens the plain file that a link of `/proc/PID` stands for (`exe`, `map_files/RANGE`), whatever paths there are by now.
+/// Opens the regular file behind a link of `/proc/PID` (`exe`, `map_files/RANGE`), whatever paths exist by
+/// now.
 ///
 /// # Errors
-/// Where it is another kind of file, or may not be read.
+/// Fails where it is another kind of file, or may not be read.
 pub(crate) fn open_link(link: &Path) -> io::Result<File> {
     open_found(rustix::fs::open(link, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?)
 }
@@ -53,7 +55,7 @@ fn open_found(found: OwnedFd) -> io::Result<File> {
     if kind != FileType::RegularFile {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a plain file"));
     }
-    // Who has a lease on it would be waited for, too.
+    // Without NONBLOCK, opening a file with a lease would wait for the lease's holder.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let path = format!("/proc/self/fd/{}", found.as_raw_fd());
     Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
@@ -74,7 +76,7 @@ mod tests {
         Ok(text)
     }
 
-    /// A directory to be a root, with a file `name` of its own, and links to it and out of it.
+    /// Makes a directory to be a root, with a file of its own, and links to it and out of it.
     fn root() -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         std::fs::create_dir(root.path().join("etc")).unwrap();
@@ -136,7 +138,7 @@ mod tests {
             std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
             std::fs::copy(path, copy).unwrap();
         }
-        // It answers when it has that root.
+        // The program answers once it has that root.
         let mut child = Command::new("chroot")
             .arg(root.path())
             .args(["/bin/cat", "/etc/hostname", "-"])

@@ -1,10 +1,10 @@
-//! The seccomp filter that has a launched program stop where it gets executable memory.
+//! The seccomp filter that stops a launched program at calls that make memory executable.
 //!
 //! Ref. Linux `include/uapi/linux/seccomp.h`, `audit.h`; the numbers are those of each architecture's system call table.
 
 use libc::sock_filter;
 
-/// What the filter says with a stop, so that it is known from those of the program's own filters.
+/// The value with which this filter's stops differ from those of the program's own filters.
 pub(super) const MARK: u16 = 0x4d53;
 
 const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
@@ -12,47 +12,49 @@ const EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
 const ANY_OF: u16 = (libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K) as u16;
 const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
 
-/// Offsets in what a filter sees of a call.
+/// Offsets in the data that a filter sees.
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 /// The low half of the third argument, the protection, little-endian.
 const PROTECTION: u32 = 16 + 2 * 8;
 
-/// A system call table.
+/// The calls of one system call table.
 struct Calls {
     architecture: u32,
-    /// Those whose third argument is the protection.
+    /// Calls whose third argument is the protection.
     protecting: &'static [u32],
-    /// Those that may move what is executable already, or whose protection a filter can't see.
+    /// Calls that may move executable memory, or whose protection a filter can't see.
     others: &'static [u32],
 }
 
 #[cfg(target_arch = "x86_64")]
 const TABLES: &[Calls] = &[
-    // mmap, mprotect, pkey_mprotect; mremap, shmat. The second half are those of the x32 programs.
+    // These are mmap, mprotect, pkey_mprotect; mremap, shmat. Numbers from 0x4000_0000 on are those of x32
+    // programs.
     Calls {
         architecture: 0xc000_003e,
         protecting: &[9, 10, 329, 0x4000_0009, 0x4000_000a, 0x4000_0149],
         others: &[25, 30, 0x4000_0019, 0x4000_001e],
     },
-    // mmap2, mprotect, pkey_mprotect; mremap, and mmap whose arguments are in memory.
+    // These are mmap2, mprotect, pkey_mprotect; mremap, and the mmap with its arguments in memory.
     Calls { architecture: 0x4000_0003, protecting: &[192, 125, 380], others: &[163, 90] },
 ];
 
 #[cfg(not(target_arch = "x86_64"))]
 const TABLES: &[Calls] = &[
-    // mmap, mprotect, pkey_mprotect; mremap, shmat.
+    // These are mmap, mprotect, pkey_mprotect; mremap, shmat.
     Calls { architecture: 0xc000_00b7, protecting: &[222, 226, 288], others: &[216, 196] },
 ];
 
-/// The filter.
+/// Builds the filter.
 pub(super) fn program() -> Vec<sock_filter> {
     let statement = |code, k| sock_filter { code, jt: 0, jf: 0, k };
     let jump = |code, k, jt, jf| sock_filter { code, jt, jf, k };
     let mut program = vec![];
     for table in TABLES {
         let tests = (table.protecting.len() + table.others.len()) as u8;
-        // Past all of this table: one load, the tests, and five that they go to.
+        // A mismatch skips the rest of this table: one load, the tests, and the five statements that they
+        // jump to.
         program.push(statement(LOAD, ARCHITECTURE));
         program.push(jump(EQUAL, table.architecture, 0, tests + 6));
         program.push(statement(LOAD, NUMBER));
@@ -77,7 +79,7 @@ pub(super) fn program() -> Vec<sock_filter> {
 mod tests {
     use super::*;
 
-    /// What the filter answers, by a machine that has the four instructions.
+    /// Interprets the filter's four instructions and returns its verdict.
     fn run(architecture: u32, number: u32, protection: u32) -> u32 {
         let program = program();
         let (mut at, mut accumulator) = (0, 0);

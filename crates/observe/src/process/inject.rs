@@ -7,13 +7,13 @@ use super::signals::{Stop, stop};
 use super::sys::{self, Go};
 use super::thread::Thread;
 
-/// How a step ended.
+/// The outcome of a step.
 #[derive(Clone, Copy, Debug)]
 pub enum Stepped {
     /// The instruction was executed.
     Done,
-    /// The instruction raised this signal instead, or is a breakpoint and was executed. The signal comes to
-    /// [`super::Watcher::signal`] later, with the registers as they are then.
+    /// The instruction raised this signal instead, or it is a breakpoint and was executed. The signal comes
+    /// to [`super::Watcher::signal`] later, with the registers of that time.
     Fault(SigInfo),
 }
 
@@ -21,7 +21,7 @@ impl Thread {
     /// Executes one instruction. Signals that others send meanwhile come to [`super::Watcher::signal`] later.
     ///
     /// # Errors
-    /// `ESRCH` when the thread has been killed.
+    /// Fails with `ESRCH` when the thread has been killed.
     pub fn step(&mut self) -> io::Result<Stepped> {
         self.keep_signal()?;
         loop {
@@ -40,7 +40,7 @@ impl Thread {
                     }
                 }
                 Stop::Group(_) => self.regroup = true,
-                // An injected call that our own filter marks: it is still to be made.
+                // The tracer's own filter marked an injected call, which is still to be made.
                 Stop::Trap | Stop::Event(libc::PTRACE_EVENT_SECCOMP) => {}
                 Stop::Syscall | Stop::Event(_) => {
                     self.met.push_back(status);
@@ -50,7 +50,7 @@ impl Thread {
         }
     }
 
-    /// What a signal says of the step; `None` if the step is still to be made.
+    /// Decodes a signal during the step. Returns `None` if the step is still to be made.
     fn stepped(&mut self, info: SigInfo) -> Option<Stepped> {
         let trap = info.number() == libc::SIGTRAP && info.code() > 0;
         if trap && info.code() != super::SI_KERNEL {
@@ -60,8 +60,8 @@ impl Thread {
         info.is_fault().then_some(Stepped::Fault(info))
     }
 
-    /// Remembers what the signal it stopped for says: after another stop nobody can ask. Of a breakpoint's, which are many
-    /// and end here, nothing is remembered.
+    /// Keeps the information on the signal that the thread stopped for, because the kernel forgets it at the
+    /// next stop. SIGTRAP is left out: breakpoints raise many, and the tracer swallows them.
     fn keep_signal(&mut self) -> io::Result<()> {
         if let Stop::Signal(number) = self.stop
             && number != libc::SIGTRAP
@@ -72,10 +72,10 @@ impl Thread {
         Ok(())
     }
 
-    /// Not on this architecture.
+    /// Fails on this architecture.
     ///
     /// # Errors
-    /// Always.
+    /// Always fails.
     #[cfg(not(target_arch = "x86_64"))]
     pub fn inject(&mut self, number: u64, arguments: [u64; 6]) -> io::Result<u64> {
         let _ = (number, arguments);

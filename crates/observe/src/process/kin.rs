@@ -1,4 +1,4 @@
-//! Processes that belong to another one: what runs the same program with the same parent, as its child, or as its parent.
+//! Finds related processes: those that run the same program and are siblings, children, or the parent.
 
 use std::os::unix::fs::MetadataExt;
 
@@ -6,15 +6,15 @@ use rustix::process::Pid;
 
 use super::status::Status;
 
-/// The other processes of a server, say, one of which is `pid`. Those that are no one's business, or of other programs, are not among
-/// them; they are in the order of their numbers.
+/// Returns the related processes of `pid`, such as the other workers of a server, in the order of their
+/// numbers. Processes of other programs, or that can't be inspected, are left out.
 pub fn kin(pid: Pid) -> Vec<Pid> {
     let Some((program, parent)) = program(pid).zip(parent(pid)) else { return Vec::new() };
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
     let is_kin = |other: &Pid| {
         let by_birth = |of: Pid| {
-            // What the first process has taken in has nothing else in common.
+            // Orphans that init has adopted need have nothing else in common.
             (of == parent && parent != Pid::INIT) || of == pid
         };
         *other != pid
@@ -26,7 +26,7 @@ pub fn kin(pid: Pid) -> Vec<Pid> {
     kin
 }
 
-/// The file that a process runs.
+/// Returns the identity of the file that a process runs.
 fn program(pid: Pid) -> Option<(u64, u64)> {
     let file = std::fs::metadata(format!("/proc/{pid}/exe")).ok()?;
     Some((file.dev(), file.ino()))
@@ -47,7 +47,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let copy = |name: &str| {
             let path = directory.path().join(name);
-            // By another process: this one may fork while it has the file open to write, and then nobody can run it.
+            // Another process makes the copy. This one might fork while it has the file open for writing, and
+            // then nobody could run it.
             assert!(Command::new("cp").arg("/bin/sleep").arg(&path).status().unwrap().success());
             path
         };

@@ -1,8 +1,9 @@
-//! Starting a program that is traced from its first instruction on.
+//! Launches a program that is traced from its first instruction on.
 //!
 //! # Safety
-//! What runs in the child between `fork` and `exec` writes to and reads from pipes, calls `sigaction`, `pthread_sigmask`,
-//! `prctl`, `seccomp` and `close`, and nothing else: those are allowed there. It allocates nothing.
+//! Between `fork` and `exec`, the child reads from and writes to pipes, calls `sigaction`, `pthread_sigmask`,
+//! `prctl`, `seccomp` and `close`, and does nothing else. All of these are allowed there, and nothing is
+//! allocated.
 #![allow(unsafe_code)]
 
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
@@ -20,25 +21,26 @@ use super::signals::{Stop, stop};
 use super::sys::{self, Go};
 use super::tracer::{Tracer, options};
 
-/// How a program is launched.
+/// Options for launching a program.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Launch {
-    /// [`super::Watcher::mapped`] is told of new executable memory, by way of a seccomp filter, which the program keeps for
-    /// ever. What it marks fails (`ENOSYS`) when nobody traces. The program can't enter seccomp's strict mode, which the
-    /// kernel allows only without a filter. Without privileges the program also loses that set-user-ID programs it
-    /// starts gain any; traced ones do not anyway.
+    /// Reports new executable memory to [`super::Watcher::mapped`], by a seccomp filter that the program
+    /// keeps for ever. Calls that it marks fail (`ENOSYS`) when nobody traces. The program can't enter
+    /// seccomp's strict mode, which the kernel allows only without a filter. Without privileges, the
+    /// set-user-ID programs that it starts gain none; they would not while traced anyway.
     pub filter: bool,
-    /// The program is killed when this process ends, however that ends. With a filter it must be: what the filter marks
-    /// fails when nobody traces.
+    /// Kills the program when this process ends, however that happens. This is required with a filter, whose
+    /// marked calls fail when nobody traces.
     pub kill_with_us: bool,
-    /// This process stops itself when the program was stopped from the terminal, so that a shell sees it.
+    /// Makes this process stop itself when the program is stopped from the terminal, so that a shell notices.
     pub stop_with_it: bool,
 }
 
-/// What a child says when it never came as far as saying its number.
+/// The message in place of a number, when the child never got as far as sending its own.
 const NOBODY: [u8; 4] = [0; 4];
 
-/// Starts it, traced and stopped at the event of its `exec`, and everything that it comes from as it was.
+/// Starts the program, traced and stopped at the event of its `exec`, with the signal settings that this
+/// process inherited.
 pub(super) fn launch(command: &mut Command, launch: Launch, tracer: &mut Tracer) -> io::Result<(Child, i32)> {
     let (mut number, number_writer) = io::pipe()?;
     let (permission_reader, mut permission) = io::pipe()?;
@@ -48,7 +50,8 @@ pub(super) fn launch(command: &mut Command, launch: Launch, tracer: &mut Tracer)
         Pipes { number: number_writer, permission: permission_reader, other_end: permission.as_raw_fd() };
     prepare(command, launch, tracer, pipes, &active);
     std::thread::scope(|scope| {
-        // `spawn` returns when the child executes the program, and that waits for us.
+        // `spawn` returns only when the child executes the program, and the child waits for this thread's
+        // permission.
         let spawned = scope.spawn(move || {
             let child = command.spawn();
             let _ = at_failure.write_all(&NOBODY);
@@ -71,14 +74,15 @@ pub(super) fn launch(command: &mut Command, launch: Launch, tracer: &mut Tracer)
     })
 }
 
-/// What the child needs of two pipes.
+/// The child's ends of two pipes.
 struct Pipes {
     number: PipeWriter,
     permission: PipeReader,
     other_end: RawFd,
 }
 
-/// Has the child say its number, wait until it is traced, and be as this process was started.
+/// Prepares the child to send its number, wait until it is traced, and restore the signal settings that this
+/// process inherited.
 fn prepare(
     command: &mut Command,
     launch: Launch,
@@ -91,13 +95,13 @@ fn prepare(
     let active = active.clone();
     let before_exec = move || {
         if !active.load(Ordering::Relaxed) {
-            // The command is started once more, by somebody else.
+            // Somebody starts the same command once more, without the tracer.
             return Ok(());
         }
-        // SAFETY: this process has no use for it: if it stayed open there would be no end to read.
+        // SAFETY: this process has no use for it. If it stayed open, the reader would never see the end.
         unsafe { libc::close(pipes.other_end) };
         pipes.number.write_all(&rustix::process::getpid().as_raw_pid().to_ne_bytes())?;
-        // An end instead of a byte: this process can't be traced.
+        // The end of the pipe without a byte means that this process can't be traced.
         pipes.permission.read_exact(&mut [0])?;
         sigchld.set()?;
         mask.set()?;
@@ -110,7 +114,7 @@ fn prepare(
     unsafe { command.pre_exec(before_exec) };
 }
 
-/// Traces the child that says its number. `None` if there is none.
+/// Traces the child that sends its number. Returns `None` if there is no child.
 fn seize(number: &mut PipeReader, launch: Launch) -> io::Result<Option<Pid>> {
     let mut bytes = NOBODY;
     number.read_exact(&mut bytes)?;
@@ -119,7 +123,8 @@ fn seize(number: &mut PipeReader, launch: Launch) -> io::Result<Option<Pid>> {
     Ok(Some(pid))
 }
 
-/// Waits until it executes the program: the status of that stop. `None` if it ended before.
+/// Waits until the child executes the program, and returns the status of that stop. Returns `None` if the
+/// child ended before.
 fn first_exec(pid: Pid) -> Option<i32> {
     loop {
         let status = sys::wait_stop(pid).ok()?;

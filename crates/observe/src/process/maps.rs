@@ -1,4 +1,4 @@
-//! What is mapped in a process: `/proc/PID/maps`.
+//! The mappings of a process, from `/proc/PID/maps`.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -9,49 +9,50 @@ use rustix::process::Pid;
 /// One mapping.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Map {
-    /// Its first address.
+    /// The first address.
     pub start: u64,
     /// The address after its last.
     pub end: u64,
-    /// Whether it can be read.
+    /// True when it can be read.
     pub readable: bool,
-    /// Whether it can be written.
+    /// True when it can be written.
     pub writable: bool,
-    /// Whether it can be executed.
+    /// True when it can be executed.
     pub executable: bool,
-    /// Whether writes reach others that map the same.
+    /// True when writes reach others that map the same.
     pub shared: bool,
-    /// Where in the file it begins.
+    /// The offset in the file.
     pub offset: u64,
     /// The file's device: major and minor number.
     pub device: (u32, u32),
-    /// The file's number on it; 0 if there is no file.
+    /// The file's inode number, or 0 if there is no file.
     pub inode: u64,
-    /// The file's path, a name in brackets such as `[vdso]`, or nothing. A file that is deleted by now has ` (deleted)` after it.
+    /// The file's path, a name in brackets such as `[vdso]`, or nothing. ` (deleted)` follows the path of a
+    /// deleted file.
     pub path: OsString,
 }
 
 impl Map {
-    /// Whether a file is mapped.
+    /// Returns true when a file is mapped.
     pub fn is_file(&self) -> bool {
         self.inode != 0
     }
 
-    /// Whether the address lies in it.
+    /// Returns true when the address lies within.
     pub fn contains(&self, address: u64) -> bool {
         (self.start..self.end).contains(&address)
     }
 }
 
-/// What is mapped in this process, by address.
+/// Returns the mappings of a process, ordered by address.
 ///
 /// # Errors
-/// When it has ended, or is another user's.
+/// Fails when the process has ended or is another user's.
 pub fn of(pid: Pid) -> io::Result<Vec<Map>> {
     Ok(parse(&std::fs::read(format!("/proc/{pid}/maps"))?))
 }
 
-/// The mappings of a whole file; lines that make no sense are left out.
+/// Parses the text of the whole file. Malformed lines are left out.
 pub fn parse(text: &[u8]) -> Vec<Map> {
     text.split(|byte| *byte == b'\n').filter_map(line).collect()
 }
@@ -84,7 +85,7 @@ fn line(line: &[u8]) -> Option<Map> {
     })
 }
 
-/// The path, of which the kernel writes a line's end as `\012`.
+/// Decodes a path, in which the kernel writes a newline as `\012`.
 fn path(text: &[u8]) -> OsString {
     let start = text.iter().position(|byte| *byte != b' ').unwrap_or(text.len());
     let mut path = Vec::with_capacity(text.len());

@@ -8,9 +8,9 @@ use rustix::process::Pid;
 
 use crate::memory::Memory;
 
-/// The memory of a process, as long as it has this image: after `exec` it is another.
+/// The memory of a process, as long as it keeps this image. `exec` gives it another one.
 ///
-/// What is opened stays open, so it can be read also when the process makes itself undumpable later.
+/// The file stays open, so the memory can still be read after the process makes itself undumpable.
 #[derive(Debug)]
 pub struct ProcessMemory {
     pid: Pid,
@@ -18,41 +18,41 @@ pub struct ProcessMemory {
 }
 
 impl ProcessMemory {
-    /// That of this process.
+    /// Opens the memory of a process.
     ///
-    /// Whether it can be opened is seen when it is read.
+    /// A failure to open it is reported by the first access.
     pub fn of(pid: Pid) -> ProcessMemory {
         let path = format!("/proc/{pid}/mem");
         let both = OpenOptions::new().read(true).write(true).open(&path);
         ProcessMemory { pid, file: both.or_else(|_| File::open(&path)) }
     }
 
-    /// Whose it is.
+    /// Returns the process.
     pub fn pid(&self) -> Pid {
         self.pid
     }
 
-    /// Writes, also where the process itself may not: what is mapped from a file privately is copied first.
+    /// Writes bytes, even where the process itself may not. A private mapping of a file is copied first.
     ///
     /// # Errors
-    /// When any of it is not mapped, or is shared and read-only, or the kernel was told to allow nobody this
+    /// Fails when any of it is not mapped, or is shared and read-only, or when the kernel allows nobody this
     /// (`proc_mem.force_override=never`).
     pub fn write(&self, address: u64, bytes: &[u8]) -> io::Result<()> {
         self.file()?.write_all_at(bytes, address)
     }
 
-    /// As much of it as is mapped: how many bytes that was.
+    /// Reads as much as is mapped, and returns the number of bytes.
     ///
     /// # Errors
-    /// When the first byte is not mapped.
+    /// Fails when the first byte is not mapped.
     pub fn read_some(&self, address: u64, buffer: &mut [u8]) -> io::Result<usize> {
         self.file()?.read_at(buffer, address)
     }
 
-    /// The descriptor, to be kept for itself.
+    /// Returns a copy of the descriptor.
     ///
     /// # Errors
-    /// When it could not be opened, or there are too many.
+    /// Fails when the memory could not be opened, or there are too many descriptors.
     pub fn try_clone(&self) -> io::Result<File> {
         self.file()?.try_clone()
     }

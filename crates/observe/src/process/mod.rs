@@ -1,22 +1,24 @@
-//! Following other processes: their starts, forks, threads, execs, signals and ends.
+//! Follows other processes: their starts, forks, threads, execs, signals and ends.
 //!
-//! A [`Tracer`] launches a program, or attaches to one that runs, and follows all that comes from it. What happens is
-//! told to a [`Watcher`], which looks at the stopped thread, changes it, and decides which signals the program gets.
-//! Programs need not be prepared in any way, and no privilege is needed beyond that of sending them a signal.
+//! A [`Tracer`] launches a program, or attaches to a running one, and follows all of its descendants. It
+//! reports events to a [`Watcher`], which may inspect and change the stopped thread, and decides which
+//! signals the program gets. Programs need no preparation, and the tracer needs no privilege beyond that of
+//! sending them a signal.
 //!
 //! # Life after the first process
-//! [`Tracer::run`] returns when the program that was launched has ended, as a shell's prompt does. What it left running
-//! (a daemon, say) is traced still, and nobody else can take that over. Either [`Tracer::outlast`] stays for it, or
-//! [`Tracer::detach_all`] lets it go, and then it runs as if it had never been traced.
+//! [`Tracer::run`] returns when the launched program has ended, as a shell's prompt does. Processes that it
+//! left running, such as daemons, are still traced, and nobody else can take that over. [`Tracer::outlast`]
+//! stays for them; [`Tracer::detach_all`] lets them go, and then they run as if they had never been traced.
 //!
 //! # Terminal
-//! The program is in this process's group and has its terminal. What a key sends, both get, and only the program heeds; what
-//! somebody sends to this process alone is passed on. When the program is stopped from the terminal this process can stop
-//! itself as well ([`Launch::stop_with_it`]), so that the shell has its prompt, and both go on together.
+//! The program is in this process's group and has its terminal. Signals from a key reach both, and only the
+//! program heeds them. Signals that somebody sends to this process alone are forwarded. When the program is
+//! stopped from the terminal, this process can stop itself as well ([`Launch::stop_with_it`]), so that the
+//! shell has its prompt, and both go on together.
 //!
 //! # Threads of this process
-//! All is done by one thread: the kernel takes requests from none but the one that attached. Other threads of this process
-//! may start programs of their own: their children are not waited for here.
+//! One thread does all of it, as the kernel takes requests only from the thread that attached. Other threads
+//! of this process may start programs of their own, and their children are not waited for here.
 //!
 //! ```
 //! use std::process::Command;

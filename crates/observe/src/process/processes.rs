@@ -1,4 +1,4 @@
-//! All that is traced.
+//! The set of traced processes.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -13,21 +13,22 @@ use super::status::Status;
 use super::sys;
 use super::thread::{Began, Thread};
 
-/// For how long a thread is held at most while another maps something: that one waits for somebody.
+/// The longest time for which a thread is held while another one maps memory. A call that takes longer waits
+/// for somebody.
 pub(super) const HELD: Duration = Duration::from_secs(1);
 
-/// What a traced thread does.
+/// The state of a traced thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// Its parent told of it, and its first stop is still to come.
+    /// The thread was reported by its parent, and its first stop is still to come.
     Awaited { parent: Pid, shares_memory: bool },
-    /// It runs, or is about to be looked at.
+    /// The thread runs, or its stop has not been handled yet.
     Running,
-    /// Its process is stopped by a signal.
+    /// The thread is in a process that a signal has stopped.
     Listening,
-    /// It goes to the end of the `exec` that it called.
+    /// The thread is on its way to the end of `exec`.
     Execs(Began),
-    /// It goes to the end of a call that the filter marked.
+    /// The thread is on its way to the end of a call that the filter marked.
     Maps { since: Instant },
 }
 
@@ -36,19 +37,20 @@ pub(super) struct Task {
     pub(super) state: State,
 }
 
-/// All that is traced.
+/// The set of traced processes.
 #[derive(Default)]
 pub struct Processes {
     pub(super) tasks: HashMap<Pid, Task>,
-    /// Statuses that were fetched and not looked at.
+    /// Statuses that were fetched but not handled yet.
     pub(super) ready: VecDeque<(Pid, i32)>,
-    /// Threads at a call that the filter marks, while another of the same memory is in one; with the status.
+    /// Threads at a call that the filter marks, held while another thread of the same memory is in one, with
+    /// their statuses.
     pub(super) held: Vec<(Pid, i32)>,
     pub(super) finished: bool,
 }
 
 impl Processes {
-    /// The processes.
+    /// Returns the numbers of the processes.
     pub fn pids(&self) -> Vec<Pid> {
         let mut pids: Vec<Pid> = self.tasks.values().map(|task| task.thread.pid).collect();
         pids.sort_by_key(|pid| pid.as_raw_pid());
@@ -56,7 +58,7 @@ impl Processes {
         pids
     }
 
-    /// What people call those that have not ended: their commands' names, with their numbers.
+    /// Returns the names and numbers of the processes that have not ended.
     pub fn names(&self) -> Vec<String> {
         let name = |pid: Pid| {
             let status = Status::of(pid).filter(Status::lives)?;
@@ -65,24 +67,24 @@ impl Processes {
         self.pids().into_iter().filter_map(name).collect()
     }
 
-    /// The threads of one.
+    /// Returns the threads of a process.
     pub fn threads(&self, pid: Pid) -> Vec<Pid> {
         let threads = self.tasks.values().filter(|task| task.thread.pid == pid);
         threads.map(|task| task.thread.tid).collect()
     }
 
-    /// The memory of one, which may run. `None` if it has ended.
+    /// Returns the memory of a process, which may be running, or `None` if it has ended.
     pub fn memory(&self, pid: Pid) -> Option<&ProcessMemory> {
         let mut tasks = self.tasks.values();
         tasks.find(|task| task.thread.pid == pid).map(|task| task.thread.memory())
     }
 
-    /// Stops all threads of a process, shows each, and lets them go on. One that waits in the kernel for something that can't
-    /// be interrupted, as for the child it made with vfork, is not shown: it executes nothing meanwhile. A signal or event that a thread stopped for in place
-    /// of this is told afterwards.
+    /// Stops all threads of a process, passes each to `look`, and resumes them. A thread in an
+    /// uninterruptible wait, as for its vfork child, is left out, because it executes nothing meanwhile. If a
+    /// thread stopped for a signal or another event instead, that is handled afterwards.
     ///
     /// # Errors
-    /// The first of `look`. A thread that ended meanwhile is not shown.
+    /// Returns the first error of `look`. A thread that ended meanwhile is left out.
     pub fn stopped(
         &mut self,
         pid: Pid,
@@ -101,12 +103,12 @@ impl Processes {
         result
     }
 
-    /// [`super::Tracer::follow`] returns after this tick.
+    /// Makes [`super::Tracer::follow`] return after this tick.
     pub fn finish(&mut self) {
         self.finished = true;
     }
 
-    /// Whether another thread of the same memory is in a call that the filter marks, and has not been for long.
+    /// Returns true when another thread of the same memory has been in a marked call, for less than [`HELD`].
     pub(super) fn is_being_mapped(&self, tid: Pid) -> bool {
         let Some(task) = self.tasks.get(&tid) else { return false };
         let same = |other: &Task| Rc::ptr_eq(&other.thread.image, &task.thread.image);
@@ -114,7 +116,7 @@ impl Processes {
         self.tasks.iter().any(|(of, other)| *of != tid && maps(other) && same(other))
     }
 
-    /// Has those looked at again that need not be held any more.
+    /// Resumes the handling of held threads that need not wait any more.
     pub(super) fn release_free(&mut self) {
         if !self.held.is_empty() {
             self.release(|all, task| !all.is_being_mapped(task.thread.tid));
@@ -123,7 +125,7 @@ impl Processes {
 
     fn release(&mut self, wanted: impl Fn(&Processes, &Task) -> bool) {
         for (tid, status) in std::mem::take(&mut self.held) {
-            // One that ended meanwhile is told of otherwise.
+            // The end of a thread is reported by its own status.
             let Some(task) = self.tasks.get(&tid) else { continue };
             if wanted(self, task) {
                 self.ready.push_back((tid, status));
@@ -133,14 +135,14 @@ impl Processes {
         }
     }
 
-    /// Stops all threads of a process: with the status each stopped with. Those that wait in the kernel and can't be
-    /// stopped are left out; they stop before they execute anything.
+    /// Stops all threads of a process, and returns the status that each stopped with. Threads in an
+    /// uninterruptible wait are left out, as they stop before they execute anything.
     pub(super) fn stop(&mut self, pid: Pid) -> Vec<(Pid, i32)> {
-        // They are looked at when they go on.
+        // Held threads are stopped already; their calls are handled when they go on.
         self.release(|_, task| task.thread.pid == pid);
         let mut stopped: Vec<(Pid, i32)> = Vec::new();
         for tid in self.threads(pid) {
-            // It is stopped, and what for is still to be looked at; or it ended.
+            // The thread has already stopped or ended, and its status is not handled yet.
             if let Some(at) = self.ready.iter().position(|(ready, _)| *ready == tid) {
                 let status = self.ready[at].1;
                 if let (Some(stop), Some(task)) = (stop(status), self.tasks.get_mut(&tid)) {
@@ -166,7 +168,7 @@ impl Processes {
     }
 }
 
-/// That a thread was killed is no error: its end is told.
+/// Turns `ESRCH` into `None`: a killed thread is no error, as its end is reported.
 pub(super) fn alive<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),

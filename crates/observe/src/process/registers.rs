@@ -1,9 +1,9 @@
 //! The registers of a stopped thread.
 
-/// As the kernel hands them out.
+/// The kernel's layout of the registers.
 pub(super) type Raw = libc::user_regs_struct;
 
-/// The registers of a stopped thread. Changes reach it before it goes on.
+/// The registers of a stopped thread. Changes are written before the thread is resumed.
 #[derive(Clone, Copy, Debug)]
 pub struct Registers {
     raw: Raw,
@@ -24,12 +24,12 @@ macro_rules! accessors {
     ($($field:ident $set:ident $text:literal;)*) => {
         impl Registers {
             $(
-                #[doc = concat!("What ", $text, " has.")]
+                #[doc = concat!("Returns ", $text, ".")]
                 pub fn $field(&self) -> u64 {
                     self.raw.$field
                 }
 
-                #[doc = concat!("Gives ", $text, " another value.")]
+                #[doc = concat!("Sets ", $text, ".")]
                 pub fn $set(&mut self, value: u64) {
                     self.raw.$field = value;
                 }
@@ -56,37 +56,37 @@ accessors! {
 
 #[cfg(target_arch = "x86_64")]
 impl Registers {
-    /// The address of the next instruction.
+    /// Returns the address of the next instruction.
     pub fn pc(&self) -> u64 {
         self.raw.rip
     }
 
-    /// Goes on at another address.
+    /// Sets the address of the next instruction.
     pub fn set_pc(&mut self, address: u64) {
         self.raw.rip = address;
     }
 
-    /// The top of the stack.
+    /// Returns the stack pointer.
     pub fn sp(&self) -> u64 {
         self.raw.rsp
     }
 
-    /// Whether 32-bit code runs.
+    /// Returns true when the thread runs 32-bit code.
     pub fn is_32_bit(&self) -> bool {
         /// The kernel's code segment of 32-bit programs.
         const USER32_CS: u64 = 0x23;
         self.raw.cs == USER32_CS
     }
 
-    /// What a system call answered.
+    /// Returns the result of a system call.
     pub fn result(&self) -> u64 {
         self.raw.rax
     }
 
-    /// The register of this number as instructions have it: RAX is 0, R15 is 15.
+    /// Returns a register by its number in instructions: RAX is 0, R15 is 15.
     ///
     /// # Panics
-    /// When the number is above 15.
+    /// Panics when the number is above 15.
     pub fn general(&self, number: usize) -> u64 {
         let raw = &self.raw;
         [
@@ -95,7 +95,7 @@ impl Registers {
         ][number]
     }
 
-    /// Arranges a system call: its number and arguments, and that the kernel takes it for no call to be restarted.
+    /// Sets up a system call, and marks it as none that the kernel would restart.
     pub(super) fn prepare_call(&mut self, at: u64, number: u64, arguments: [u64; 6]) {
         let raw = &mut self.raw;
         raw.rip = at;
@@ -109,7 +109,7 @@ impl Registers {
         }
     }
 
-    /// Has the kernel skip the system call that is about to begin.
+    /// Makes the kernel skip the system call that is about to begin.
     pub(super) fn skip_call(&mut self) {
         self.raw.orig_rax = u64::MAX;
     }
@@ -125,35 +125,35 @@ impl PartialEq for Registers {
 
 #[cfg(target_arch = "aarch64")]
 impl Registers {
-    /// The address of the next instruction.
+    /// Returns the address of the next instruction.
     pub fn pc(&self) -> u64 {
         self.raw.pc
     }
 
-    /// Goes on at another address.
+    /// Sets the address of the next instruction.
     pub fn set_pc(&mut self, address: u64) {
         self.raw.pc = address;
     }
 
-    /// The top of the stack.
+    /// Returns the stack pointer.
     pub fn sp(&self) -> u64 {
         self.raw.sp
     }
 
-    /// Whether 32-bit code runs: the registers of such a thread are not fetched here.
+    /// Returns false: the registers of threads that run 32-bit code can't be fetched here.
     pub fn is_32_bit(&self) -> bool {
         false
     }
 
-    /// What a system call answered.
+    /// Returns the result of a system call.
     pub fn result(&self) -> u64 {
         self.raw.regs[0]
     }
 
-    /// X0 to X30.
+    /// Returns one of X0 to X30.
     ///
     /// # Panics
-    /// When the number is above 30.
+    /// Panics when the number is above 30.
     pub fn general(&self, number: usize) -> u64 {
         self.raw.regs[number]
     }

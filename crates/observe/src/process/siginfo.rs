@@ -1,11 +1,12 @@
-//! What the kernel tells of a signal besides its number.
+//! The kernel's information on a signal.
 
 use rustix::process::Pid;
 
-/// The code of a signal that the kernel sent: for a key on the terminal, a breakpoint, a fault that has no address.
+/// The code of signals from the kernel itself: for a key on the terminal, a breakpoint, or a fault without an
+/// address.
 pub const SI_KERNEL: i32 = 0x80;
 
-/// What is known of a signal besides its number.
+/// The kernel's information on a signal, beside its number.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(8))]
 pub struct SigInfo {
@@ -22,22 +23,24 @@ impl SigInfo {
         self.number
     }
 
-    /// Why: positive when the kernel sent it, for a fault [`SI_KERNEL`] or one of the signal's own codes.
+    /// Returns the cause: positive if the kernel sent the signal, for a fault [`SI_KERNEL`] or one of the
+    /// signal's own codes.
     pub fn code(&self) -> i32 {
         self.code
     }
 
-    /// Where, of a fault.
+    /// Returns the address of a fault.
     pub fn address(&self) -> u64 {
         self.rest[0]
     }
 
-    /// Who sent it, when a process did.
+    /// Returns the sender, if a process sent the signal.
     pub fn sender(&self) -> Option<Pid> {
         if self.code > 0 { None } else { Pid::from_raw(self.rest[0] as u32 as i32) }
     }
 
-    /// Whether an instruction of the thread itself raised it, so that it comes again when that is executed again.
+    /// Returns true when an instruction of the thread raised the signal, so that executing it again raises it
+    /// again.
     pub fn is_fault(&self) -> bool {
         let faults = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP, libc::SIGSYS];
         self.code > 0 && faults.contains(&self.number)

@@ -1,4 +1,4 @@
-//! Signals as a tracer meets them.
+//! Signals and stops, as a tracer sees them.
 
 use std::cell::OnceCell;
 use std::io;
@@ -8,14 +8,14 @@ use rustix::process::Pid;
 use super::siginfo::SigInfo;
 use super::sys;
 
-/// What is passed on when somebody sends it to this process.
+/// The signals to this process that are forwarded to the program.
 pub(super) const FORWARDED: [i32; 6] =
     [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGUSR1, libc::SIGUSR2];
 
 /// A signal that is about to be delivered.
 #[derive(Debug)]
 pub struct Signal {
-    /// Its number.
+    /// The number.
     pub number: i32,
     tid: Pid,
     info: OnceCell<SigInfo>,
@@ -30,10 +30,11 @@ impl Signal {
         Signal { number: info.number, tid, info: OnceCell::from(info) }
     }
 
-    /// What else is known of it: the kernel is asked the first time.
+    /// Returns the rest of the kernel's information, which is fetched the first time.
     ///
     /// # Errors
-    /// When the thread has been killed. After [`super::Thread::inject`] or [`super::Thread::step`] it can't be asked any more.
+    /// Fails when the thread has been killed. After [`super::Thread::inject`] or [`super::Thread::step`] the
+    /// kernel no longer has the information.
     pub fn info(&self) -> io::Result<&SigInfo> {
         if let Some(info) = self.info.get() {
             return Ok(info);
@@ -43,33 +44,34 @@ impl Signal {
     }
 }
 
-/// What becomes of a signal.
+/// A watcher's decision on a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// The program gets it.
+    /// The signal is delivered to the program.
     Deliver,
-    /// The program never hears of it.
+    /// The program never learns of the signal.
     Swallow,
-    /// It means nothing to this watcher: the next one is asked, and in the end the program gets it.
+    /// The signal means nothing to this watcher. The next one is asked, and in the end the signal is
+    /// delivered.
     NotMine,
 }
 
-/// What a stop is, as the wait status says it.
+/// The kind of a stop, decoded from the wait status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
     /// A signal is about to be delivered.
     Signal(i32),
-    /// All of its process stopped, by this signal.
+    /// The whole process was stopped, by this signal.
     Group(i32),
-    /// It was interrupted, or continued after a group's stop, or is new.
+    /// The thread was interrupted, was continued after a group stop, or is new.
     Trap,
-    /// A system call's entry or exit.
+    /// The thread is at the entry or exit of a system call.
     Syscall,
-    /// An event: PTRACE_EVENT_*.
+    /// A ptrace event happened: PTRACE_EVENT_*.
     Event(i32),
 }
 
-/// How a thread stopped; `None` if the status says that it ended.
+/// Decodes a wait status. Returns `None` if it says that the thread ended.
 pub(super) fn stop(status: i32) -> Option<Stop> {
     if !libc::WIFSTOPPED(status) {
         return None;
@@ -84,7 +86,7 @@ pub(super) fn stop(status: i32) -> Option<Stop> {
     })
 }
 
-/// Whether the default of this signal is to stop.
+/// Returns true for signals whose default is to stop the process.
 pub(super) fn stops(signal: i32) -> bool {
     [libc::SIGSTOP, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU].contains(&signal)
 }

@@ -1,4 +1,4 @@
-//! What the kernel tells of a process, or of one thread, in `/proc/PID/status`.
+//! The kernel's description of a process or thread in `/proc/PID/status`.
 
 use rustix::process::Pid;
 
@@ -6,34 +6,34 @@ use rustix::process::Pid;
 pub(crate) struct Status(String);
 
 impl Status {
-    /// That of a process or a thread. `None` if there is none of this number.
+    /// Reads the status of a process or a thread. Returns `None` if no such number exists.
     pub(crate) fn of(pid: Pid) -> Option<Status> {
         let text = std::fs::read(format!("/proc/{pid}/status")).ok()?;
         Some(Status(String::from_utf8_lossy(&text).into_owned()))
     }
 
-    /// What a line says.
+    /// Returns the value of a line.
     pub(crate) fn field(&self, name: &str) -> Option<&str> {
         let mut lines = self.0.lines();
         lines.find_map(|line| Some(line.strip_prefix(name)?.strip_prefix(':')?.trim()))
     }
 
-    /// Whether there is such a line.
+    /// Returns true when the file has a line of this name.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.field(name).is_some()
     }
 
-    /// The first number of a line.
+    /// Returns the first number of a line.
     pub(crate) fn number(&self, name: &str) -> Option<u32> {
         self.field(name)?.split_whitespace().next()?.parse().ok()
     }
 
-    /// Whether it runs still, or will.
+    /// Returns true when the process has not ended.
     pub(crate) fn lives(&self) -> bool {
         self.field("State").is_some_and(|state| !state.starts_with(['Z', 'X']))
     }
 
-    /// Whether a signal is handled, and neither ignored nor left its meaning.
+    /// Returns true when the program has a handler for a signal.
     pub(crate) fn handles(&self, signal: i32) -> bool {
         let set = self.field("SigCgt").and_then(|set| u64::from_str_radix(set, 16).ok()).unwrap_or(0);
         set >> (signal - 1) & 1 == 1

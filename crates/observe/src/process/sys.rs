@@ -1,4 +1,4 @@
-//! The system calls of tracing that rustix has not: ptrace, sigtimedwait, seccomp.
+//! The system calls of tracing that rustix lacks: ptrace, sigtimedwait, seccomp.
 //!
 //! # Safety
 //! Every pointer handed to the kernel here is to a local of the type and length that the request fills or reads, and lives
@@ -16,14 +16,14 @@ use rustix::process::{Pid, WaitOptions, getegid, geteuid, getgid, getuid};
 use super::registers::Raw;
 use super::siginfo::SigInfo;
 
-/// What a traced thread is let go to.
+/// The next stop of a thread that is resumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Go {
-    /// To its next event.
+    /// The next event.
     On,
-    /// One instruction.
+    /// The next instruction.
     Step,
-    /// To the next entry of a system call, or exit from one.
+    /// The next entry into a system call, or exit from one.
     Syscall,
 }
 
@@ -45,7 +45,7 @@ pub(super) fn interrupt(pid: Pid) -> io::Result<()> {
     request(libc::PTRACE_INTERRUPT, pid, 0, null_mut())
 }
 
-/// Leaves it stopped, and has it report when it is continued.
+/// Leaves a thread stopped, and has the kernel report when it is continued.
 pub(super) fn listen(pid: Pid) -> io::Result<()> {
     request(libc::PTRACE_LISTEN, pid, 0, null_mut())
 }
@@ -63,7 +63,8 @@ pub(super) fn detach(pid: Pid, signal: c_int) -> io::Result<()> {
     request(libc::PTRACE_DETACH, pid, 0, number(signal as usize))
 }
 
-/// What belongs to the event that it stopped at: the child's number, the former one's, the filter's mark.
+/// Returns the value that belongs to a thread's event: the child's number, the former number, or the filter's
+/// mark.
 pub(super) fn event_message(pid: Pid) -> io::Result<u64> {
     let mut message: libc::c_ulong = 0;
     request(libc::PTRACE_GETEVENTMSG, pid, 0, (&raw mut message).cast())?;
@@ -76,13 +77,13 @@ pub(super) fn signal_info(pid: Pid) -> io::Result<SigInfo> {
     Ok(info)
 }
 
-/// What the signal's handler will be told, at a stop where a signal is about to be delivered.
+/// Sets what a signal's handler will be told, while the thread is stopped for that signal.
 pub(super) fn set_signal_info(pid: Pid, info: &SigInfo) -> io::Result<()> {
     let mut info = *info;
     request(libc::PTRACE_SETSIGINFO, pid, 0, (&raw mut info).cast())
 }
 
-/// Takes a signal from those that a stopped thread has blocked.
+/// Removes a signal from a stopped thread's mask.
 pub(super) fn unblock(pid: Pid, signal: c_int) -> io::Result<()> {
     const GETSIGMASK: c_uint = 0x420a;
     const SETSIGMASK: c_uint = 0x420b;
@@ -96,7 +97,7 @@ pub(super) fn unblock(pid: Pid, signal: c_int) -> io::Result<()> {
     request(SETSIGMASK, pid, size_of::<u64>(), (&raw mut mask).cast())
 }
 
-/// Signals that wait for this thread alone.
+/// Returns signals that are pending for this thread alone.
 pub(super) fn pending(pid: Pid) -> io::Result<Vec<SigInfo>> {
     const MOST: usize = 8;
     let mut infos = [SigInfo::default(); MOST];
@@ -115,7 +116,7 @@ pub(super) fn pending(pid: Pid) -> io::Result<Vec<SigInfo>> {
     Ok(infos[..count].to_vec())
 }
 
-/// The general registers.
+/// Returns the general registers.
 pub(super) fn registers(pid: Pid) -> io::Result<Raw> {
     // SAFETY: the structure is numbers, of which zero is one.
     let mut raw: Raw = unsafe { zeroed() };
@@ -146,16 +147,17 @@ const GETREGS: c_uint = 12;
 const SETREGS: c_uint = 13;
 const NT_PRSTATUS: usize = 1;
 
-/// Children and traced threads of this thread alone, also those made by clone.
+/// Restricts a wait to children and traced threads of this thread, also those made by clone.
 const OURS: i32 = libc::__WALL | libc::__WNOTHREAD;
 
-/// The next status there is of any. `None`: none yet. `ECHILD`: there is nobody to wait for.
+/// Returns the next status of any thread, or `None` if there is none yet. `ECHILD` means that there is nobody
+/// to wait for.
 pub(super) fn wait_any() -> rustix::io::Result<Option<(Pid, i32)>> {
     let options = WaitOptions::from_bits_retain(OURS as u32) | WaitOptions::NOHANG;
     Ok(rustix::process::wait(options)?.map(|(pid, status)| (pid, status.as_raw())))
 }
 
-/// The next status of this one, for which it waits.
+/// Waits for the next status of one thread.
 pub(super) fn wait_one(pid: Pid) -> rustix::io::Result<i32> {
     let options = WaitOptions::from_bits_retain(OURS as u32);
     loop {
@@ -167,12 +169,13 @@ pub(super) fn wait_one(pid: Pid) -> rustix::io::Result<i32> {
     }
 }
 
-/// The next status of this one, unless it waits in the kernel for what can't be interrupted: the child that it made with
-/// vfork, or a disk. It stops when it has that. Until then it executes nothing of the program either.
+/// Waits for the next status of one thread. Returns `None` if the thread is in an uninterruptible wait, for
+/// the child that it made with vfork or for a disk. It stops when that wait is over, and executes nothing of
+/// the program before.
 pub(super) fn wait_soon(pid: Pid) -> Option<i32> {
     const SPIN: Duration = Duration::from_micros(100);
     const PAUSE: Duration = Duration::from_millis(1);
-    /// It may be in such a wait for a moment and then stop.
+    /// The number of looks in a row that must find the thread waiting, as it may wait for a moment only.
     const ASLEEP: u32 = 3;
     const MOST: Duration = Duration::from_secs(2);
     let options = WaitOptions::from_bits_retain(OURS as u32) | WaitOptions::NOHANG;
@@ -194,14 +197,14 @@ pub(super) fn wait_soon(pid: Pid) -> Option<i32> {
     None
 }
 
-/// Whether it waits for what can't be interrupted, or has ended.
+/// Returns true when a thread waits uninterruptibly or has ended.
 fn is_asleep(pid: Pid) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // What runs, sleeps, or is stopped will report that soon; not so what has ended.
+    // A thread that runs, sleeps or is stopped will report its stop soon. One that has ended won't.
     stat.rsplit_once(") ").is_none_or(|(_, rest)| !rest.starts_with(['R', 'S', 't', 'T']))
 }
 
-/// The next stop of this one; its end is not taken from whoever waits for that. `ECHILD` when it has ended.
+/// Waits for the next stop of one thread, without reaping it if it ends. `ECHILD` means that it has ended.
 pub(super) fn wait_stop(pid: Pid) -> rustix::io::Result<i32> {
     use rustix::process::{WaitId, WaitIdOptions, waitid};
     let options = WaitIdOptions::from_bits_retain(OURS as u32) | WaitIdOptions::STOPPED;
@@ -234,12 +237,12 @@ impl Set {
         }
     }
 
-    /// Blocks these as well in this thread; what was blocked before.
+    /// Blocks these signals in this thread, in addition to others. Returns the mask from before.
     pub(super) fn block(&self) -> io::Result<Set> {
         self.mask(libc::SIG_BLOCK)
     }
 
-    /// Makes these the ones that this thread has blocked. May be called after fork.
+    /// Makes this set the mask of this thread. May be called after fork.
     pub(super) fn set(&self) -> io::Result<()> {
         self.mask(libc::SIG_SETMASK).map(drop)
     }
@@ -255,7 +258,7 @@ impl Set {
         }
     }
 
-    /// Waits until one of these blocked signals is sent here, no longer than that.
+    /// Waits until one of these blocked signals arrives here, for `most` at most.
     pub(super) fn wait(&self, most: Option<Duration>) -> Option<SigInfo> {
         let mut info = SigInfo::default();
         let most = most.map(|most| libc::timespec {
@@ -269,11 +272,12 @@ impl Set {
     }
 }
 
-/// What a signal does.
+/// The disposition of a signal.
 #[derive(Clone, Copy)]
 pub(super) struct Disposition(sigaction);
 
-/// Gives SIGCHLD its default meaning: where it is ignored nobody is told of stops. What it was before.
+/// Gives SIGCHLD its default disposition, because nobody is told of stops where it is ignored. Returns the
+/// one from before.
 pub(super) fn default_sigchld() -> io::Result<Disposition> {
     // SAFETY: a zeroed sigaction is the default disposition, with no flags and an empty mask.
     let usual: sigaction = unsafe { zeroed() };
@@ -284,7 +288,7 @@ pub(super) fn default_sigchld() -> io::Result<Disposition> {
 }
 
 impl Disposition {
-    /// Gives SIGCHLD this meaning again. May be called after fork.
+    /// Restores SIGCHLD's disposition. May be called after fork.
     pub(super) fn set(&self) -> io::Result<()> {
         // SAFETY: it is what this process had before.
         let result = unsafe { libc::sigaction(libc::SIGCHLD, &self.0, null_mut()) };
@@ -292,32 +296,32 @@ impl Disposition {
     }
 }
 
-/// Stops this process, as the signal's default does, until somebody continues it.
+/// Stops this process as if by the signal's default, until somebody continues it.
 pub(super) fn stop_self() {
     // SAFETY: raise takes a number.
     unsafe { libc::raise(libc::SIGSTOP) };
 }
 
-/// Sends a signal to one thread. That it is gone is no error.
+/// Sends a signal to one thread. A thread that is gone is no error.
 pub(super) fn tell(pid: Pid, tid: Pid, signal: c_int) {
     // SAFETY: tgkill takes three numbers.
     unsafe { libc::syscall(libc::SYS_tgkill, pid.as_raw_pid(), tid.as_raw_pid(), signal) };
 }
 
-/// Sends a signal to a process. That it is gone is no error.
+/// Sends a signal to a process. A process that is gone is no error.
 pub(super) fn send(pid: Pid, signal: c_int) {
     // SAFETY: kill takes two numbers.
     unsafe { libc::kill(pid.as_raw_pid(), signal) };
 }
 
-/// Whether two processes have one memory; false where the kernel does not say.
+/// Returns true when two processes share their memory, and false where the kernel does not say.
 pub(super) fn share_memory(one: Pid, other: Pid) -> bool {
     const KCMP_VM: c_int = 1;
     // SAFETY: kcmp takes numbers.
     unsafe { libc::syscall(libc::SYS_kcmp, one.as_raw_pid(), other.as_raw_pid(), KCMP_VM, 0, 0) == 0 }
 }
 
-/// Puts this process, and all that come from it, under the filter. May be called after fork.
+/// Puts this process and its descendants under the filter. May be called after fork.
 pub(super) fn install_filter(program: &[libc::sock_filter]) -> io::Result<()> {
     let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
     let install = || {
@@ -327,14 +331,15 @@ pub(super) fn install_filter(program: &[libc::sock_filter]) -> io::Result<()> {
     if install() == 0 {
         return Ok(());
     }
-    // Without privileges a filter is allowed to those that can't gain any.
+    // Unprivileged processes may install a filter only after giving up any gain of privileges.
     rustix::thread::set_no_new_privs(true)?;
     if install() == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Whether this process has more rights than whoever started it: its environment says nothing of the user whose rights they are.
+/// Returns true when this process has more rights than whoever started it, so that its environment is not
+/// trusted.
 pub(crate) fn has_more_rights() -> bool {
-    // SAFETY: it takes a number and returns one.
+    // SAFETY: getauxval takes a number and returns one.
     let is_secure = unsafe { libc::getauxval(libc::AT_SECURE) != 0 };
     is_secure || getuid() != geteuid() || getgid() != getegid()
 }

@@ -12,11 +12,11 @@ use super::siginfo::SigInfo;
 use super::signals::Stop;
 use super::sys;
 
-/// What the threads of one process image share.
+/// The state that all threads of one process image share.
 #[derive(Debug)]
 pub(super) struct Image {
     pub(super) memory: ProcessMemory,
-    /// Where an instruction for system calls is.
+    /// The address of an instruction that makes system calls.
     #[cfg(target_arch = "x86_64")]
     pub(super) gate: std::cell::Cell<Option<u64>>,
 }
@@ -32,7 +32,7 @@ impl Image {
 }
 
 impl Image {
-    /// That of a child, which is a copy: what is known of the addresses is so there, too.
+    /// Returns the state for a forked child, where the same addresses are valid.
     pub(super) fn copy(&self, pid: Pid) -> Rc<Image> {
         Rc::new(Image {
             memory: ProcessMemory::of(pid),
@@ -42,16 +42,16 @@ impl Image {
     }
 }
 
-/// How a process image began.
+/// The way in which a process image began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Began {
-    /// It is the program that was launched.
+    /// The tracer launched this program.
     Launched,
-    /// It ran already.
+    /// The program was already running when the tracer attached.
     Attached,
-    /// A process that was traced runs another program now.
+    /// A traced process has executed another program.
     Exec {
-        /// The thread that called `exec`: now it has the number of its process.
+        /// The former number of the thread that called `exec`. It now has the number of its process.
         former: Pid,
     },
 }
@@ -59,23 +59,23 @@ pub enum Began {
 /// A traced thread, while it is stopped.
 #[derive(Debug)]
 pub struct Thread {
-    /// Its own number.
+    /// The thread's own number.
     pub tid: Pid,
-    /// Its process's.
+    /// The number of its process.
     pub pid: Pid,
     pub(super) image: Rc<Image>,
     pub(super) stop: Stop,
-    /// As they are to be, and as the thread has them.
+    /// The registers that the thread is to have, and those that it has.
     registers: Option<(Registers, Registers)>,
-    /// What was told with the signal it stopped for, once that can't be asked any more.
+    /// The information on the signal it stopped for, kept once the kernel no longer has it.
     pub(super) kept: Option<SigInfo>,
-    /// Signals that came while it was stepped.
+    /// Signals that arrived during a step.
     pub(super) held: VecDeque<SigInfo>,
-    /// Statuses that came while it was stepped, and mean something else.
+    /// Statuses other than signals that arrived during a step.
     pub(super) met: VecDeque<i32>,
-    /// Whether its process was stopped while it was stepped.
+    /// True when the process was stopped during a step.
     pub(super) regroup: bool,
-    /// Whether the signal's handler is to begin with that signal unblocked.
+    /// True when the signal's handler is to begin with that signal unblocked.
     pub(super) unblocked: bool,
 }
 
@@ -95,10 +95,11 @@ impl Thread {
         }
     }
 
-    /// Its registers. They are fetched when they are first asked for, and what is changed is written before it goes on.
+    /// Returns the registers. They are fetched at the first call, and changes are written before the thread
+    /// is resumed.
     ///
     /// # Errors
-    /// When it has been killed.
+    /// Fails when the thread has been killed.
     pub fn registers(&mut self) -> io::Result<&mut Registers> {
         if self.registers.is_none() {
             let now = Registers::new(sys::registers(self.tid)?);
@@ -108,19 +109,19 @@ impl Thread {
         Ok(&mut both.0)
     }
 
-    /// The memory of its process.
+    /// Returns the memory of the thread's process.
     pub fn memory(&self) -> &ProcessMemory {
         &self.image.memory
     }
 
-    /// Has the handler of the signal that is about to be delivered, if there is one, begin with that signal unblocked. So an instruction that
-    /// faults on behalf of a tracer can be used in it: where the signal of a fault is blocked, the kernel takes the
-    /// program's handler away for good.
+    /// Makes the handler of the signal that is about to be delivered, if there is one, begin with that signal
+    /// unblocked. The handler may then execute instructions that fault on a tracer's behalf. If such a
+    /// fault's signal is blocked, the kernel removes the program's handler for good.
     pub fn leave_unblocked(&mut self) {
         self.unblocked = true;
     }
 
-    /// It stopped.
+    /// Records that the thread has stopped.
     pub(super) fn arrived(&mut self, stop: Stop) {
         self.stop = stop;
         self.registers = None;
@@ -128,7 +129,7 @@ impl Thread {
         self.unblocked = false;
     }
 
-    /// Gives it the registers that were changed.
+    /// Writes the changed registers to the thread.
     pub(super) fn write_back(&mut self) -> io::Result<()> {
         if let Some((wanted, there)) = &mut self.registers
             && wanted != there
@@ -139,7 +140,7 @@ impl Thread {
         Ok(())
     }
 
-    /// They changed by themselves.
+    /// Drops the fetched registers, which the thread has changed by running.
     pub(super) fn forget_registers(&mut self) {
         self.registers = None;
     }

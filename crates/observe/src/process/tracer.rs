@@ -18,16 +18,18 @@ use super::sys::{self, Disposition, Set};
 use super::thread::{Began, Image, Thread};
 use super::watcher::Watcher;
 
-/// How many events are looked at before deadlines are.
+/// The most events that are handled before deadlines are checked.
 const BURST: usize = 64;
 
-/// A child whose parent said nothing for so long lost it: it was killed between the birth and saying so.
+/// The time after which a new thread without a parent's report is an orphan, because the parent was killed in
+/// between.
 pub(super) const ORPHANED: Duration = Duration::from_millis(250);
 
-/// Where this process has other threads one of them may be woken in place of this one: then it looks by itself.
+/// The longest sleep where this process has other threads, as the kernel may wake one of them instead of this
+/// one.
 const DOZE: Duration = Duration::from_millis(10);
 
-/// What is asked of the kernel for every traced thread.
+/// Returns the ptrace options of every traced thread.
 pub(super) fn options(launch: Launch) -> i32 {
     let mut options = libc::PTRACE_O_TRACEFORK
         | libc::PTRACE_O_TRACEVFORK
@@ -43,61 +45,62 @@ pub(super) fn options(launch: Launch) -> i32 {
     options
 }
 
-/// How following what was attached to ended.
+/// The reason why [`Tracer::follow`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Followed {
     /// The process ended.
     Ended(ExitStatus),
-    /// This process was sent a signal that asks it to end: its number.
+    /// This process was sent this signal, which asks it to end.
     Asked(i32),
     /// A watcher called [`Processes::finish`].
     Finished,
 }
 
-/// The process that this is about.
+/// The process that the tracer was started for.
 pub(super) struct Main {
     pub(super) pid: Pid,
-    /// Others that were attached to as well. When this one ends, it is about the last of them.
+    /// Further processes that were attached to. When this one ends, the last of them takes its place.
     pub(super) others: Vec<Pid>,
     pub(super) status: Option<i32>,
-    /// Whether it was launched: then signals that are sent here are meant for it.
+    /// True for a launched program, to which signals sent to this process are forwarded.
     pub(super) launched: bool,
     pub(super) stop_with_it: bool,
-    /// The signal that stopped it, if this process is to stop, too.
+    /// The signal that stopped the program, if this process is to stop as well.
     pub(super) stopped_by: Option<i32>,
-    /// This process was continued, and it has not said that it was.
+    /// True when this process was continued and the program is still to be continued.
     pub(super) resumed: bool,
-    /// Whether the last signal that stopped it came from itself.
+    /// True when the last signal that stopped the program came from itself.
     pub(super) stops_itself: bool,
-    /// Those that were attached to, and no watcher knows.
+    /// Processes that were attached to and not reported to a watcher yet.
     pub(super) untold: Vec<Pid>,
     pub(super) asked: Option<i32>,
 }
 
-/// Follows one process, and all that comes from it.
+/// A tracer of one process and all of its descendants.
 pub struct Tracer {
     pub(super) processes: Processes,
     pub(super) main: Main,
-    /// New threads that stopped before their parent told of them.
+    /// New threads that stopped before their parent reported them.
     pub(super) early: HashMap<Pid, (i32, Instant)>,
     pub(super) child: Option<Child>,
     pub(super) waited_for: Set,
     pub(super) mask: Set,
     pub(super) sigchld: Disposition,
     pub(super) alone: bool,
-    /// Whether there may be statuses that were not fetched.
+    /// True when there may be statuses that were not fetched yet.
     pub(super) more: bool,
-    /// Requests come from the thread that attached.
+    /// The kernel takes requests only from the thread that attached.
     _not_send: PhantomData<*const ()>,
 }
 
 impl Tracer {
-    /// Starts a program. It is stopped before its first instruction, until [`Tracer::run`].
+    /// Starts a program, which is stopped before its first instruction until [`Tracer::run`].
     ///
-    /// The signals that are passed on, and SIGCHLD, are blocked in this thread from now on until the tracer is dropped.
+    /// The forwarded signals and SIGCHLD are blocked in this thread until the tracer is dropped.
     ///
     /// # Errors
-    /// When it can't be started, as `Command::spawn` says it; [`super::AttachError`] when it can't be traced.
+    /// Fails as `Command::spawn` does when the program can't be started, and with [`super::AttachError`] when
+    /// it can't be traced.
     pub fn launch(command: &mut Command, how: Launch) -> io::Result<Tracer> {
         let mut tracer = Tracer::new(true)?;
         tracer.main.stop_with_it = how.stop_with_it;
@@ -113,21 +116,21 @@ impl Tracer {
         Ok(tracer)
     }
 
-    /// Begins to follow a process that runs: all of its threads are stopped, until [`Tracer::follow`].
+    /// Attaches to a running process. All of its threads are stopped until [`Tracer::follow`].
     ///
     /// # Errors
-    /// [`super::AttachError`].
+    /// Fails with [`super::AttachError`].
     pub fn attach(pid: Pid) -> io::Result<Tracer> {
         let mut tracer = Tracer::new(false)?;
         tracer.main.pid = tracer.take_in(pid)?;
         Ok(tracer)
     }
 
-    /// Begins to follow another process that runs, together with the first: [`Tracer::follow`] ends when all of them have. One that is followed
-    /// already stays so.
+    /// Attaches to one more running process. [`Tracer::follow`] returns when all of them have ended. A
+    /// process that is already followed stays so.
     ///
     /// # Errors
-    /// [`super::AttachError`].
+    /// Fails with [`super::AttachError`].
     pub fn attach_also(&mut self, pid: Pid) -> io::Result<()> {
         let pid = self.take_in(pid)?;
         if pid != self.main.pid && !self.main.others.contains(&pid) {
@@ -136,7 +139,7 @@ impl Tracer {
         Ok(())
     }
 
-    /// Stops all threads of a process that runs; its number, if that was one of a thread.
+    /// Stops all threads of a running process, and returns its number, as `pid` may be that of a thread.
     fn take_in(&mut self, pid: Pid) -> io::Result<Pid> {
         let gone = || AttachError::why(pid, &io::Error::from_raw_os_error(libc::ESRCH));
         let pid = process_of(pid).ok_or_else(gone)?;
@@ -192,31 +195,31 @@ impl Tracer {
         })
     }
 
-    /// What the program gets back: the mask of signals, and what SIGCHLD does.
+    /// Returns the settings that the program inherits: the mask of signals and the disposition of SIGCHLD.
     pub(super) fn inherited(&self) -> (Set, Disposition) {
         (self.mask, self.sigchld)
     }
 
-    /// The process that was launched or attached to.
+    /// Returns the process that was launched or attached to.
     pub fn pid(&self) -> Pid {
         self.main.pid
     }
 
-    /// What was launched, for its pipes. Waiting for it is the tracer's.
+    /// Returns the launched program, for its pipes. Only the tracer may wait for it.
     pub fn child(&mut self) -> Option<&mut Child> {
         self.child.as_mut()
     }
 
-    /// All that is traced.
+    /// Returns the set of traced processes.
     pub fn processes(&mut self) -> &mut Processes {
         &mut self.processes
     }
 
-    /// Follows until the program that was launched has ended. What it left running is stopped at its next event, until
-    /// [`Tracer::outlast`], or [`Tracer::detach_all`].
+    /// Follows until the launched program has ended. Processes that it left running are stopped at their next
+    /// event, until [`Tracer::outlast`] or [`Tracer::detach_all`].
     ///
     /// # Errors
-    /// The first error of the watcher's.
+    /// Returns the watcher's first error.
     pub fn run(&mut self, watcher: &mut impl Watcher) -> io::Result<ExitStatus> {
         loop {
             match self.follow(watcher)? {
@@ -226,10 +229,11 @@ impl Tracer {
         }
     }
 
-    /// Follows until the process has ended (of several that were attached to, the last), or this process is asked to end, or a watcher finishes.
+    /// Follows until the process has ended, or the last of those attached to, or until this process is asked
+    /// to end or a watcher finishes.
     ///
     /// # Errors
-    /// The first error of the watcher's.
+    /// Returns the watcher's first error.
     pub fn follow(&mut self, watcher: &mut impl Watcher) -> io::Result<Followed> {
         self.begin(watcher)?;
         loop {
@@ -250,10 +254,11 @@ impl Tracer {
         }
     }
 
-    /// Follows what the program left running, until all of that has ended, or this process is asked to end, or a watcher finishes.
+    /// Follows the processes that the program left running, until all of them have ended, this process is
+    /// asked to end, or a watcher finishes.
     ///
     /// # Errors
-    /// The first error of the watcher's.
+    /// Returns the watcher's first error.
     pub fn outlast(&mut self, watcher: &mut impl Watcher) -> io::Result<()> {
         self.main.launched = false;
         while !self.processes.tasks.is_empty() || !self.early.is_empty() {
@@ -266,7 +271,7 @@ impl Tracer {
         Ok(())
     }
 
-    /// Tells of the processes that were attached to, while all of their threads are stopped.
+    /// Reports the processes that were attached to, while all of their threads are stopped.
     pub(super) fn begin(&mut self, watcher: &mut impl Watcher) -> io::Result<()> {
         for pid in std::mem::take(&mut self.main.untold) {
             let tids = self.processes.threads(pid);
@@ -278,7 +283,7 @@ impl Tracer {
         Ok(())
     }
 
-    /// Looks at all that has happened; whether there is anybody to whom anything can happen.
+    /// Handles all events there are. Returns false when no traced thread is left.
     fn turn(&mut self, watcher: &mut impl Watcher) -> io::Result<bool> {
         self.more = true;
         for _ in 0..BURST {
@@ -308,12 +313,12 @@ impl Tracer {
         Ok(true)
     }
 
-    /// Sleeps until something happens, or is to be done. Here the signals that are sent to this process are passed on.
+    /// Sleeps until an event or a deadline, and forwards the signals that arrive at this process.
     fn sleep(&mut self, watcher: &impl Watcher) {
         let busy = self.more || !self.processes.ready.is_empty();
         if !busy && self.main.stopped_by.take().is_some() {
             sys::stop_self();
-            // Whether the program was continued as well is seen in the next turn.
+            // The next turn tells whether the program was continued as well.
             self.main.resumed = true;
             return;
         }
@@ -322,7 +327,7 @@ impl Tracer {
         }
         let most = if busy { Some(Duration::ZERO) } else { self.most(watcher) };
         let Some(info) = self.waited_for.wait(most) else { return };
-        // What a key sends to all of the terminal's group has the program got already.
+        // A key's signal goes to the terminal's whole group, so the program has it already.
         if info.number() == libc::SIGCHLD || info.code() == SI_KERNEL && self.main.launched {
             return;
         }
@@ -337,7 +342,7 @@ impl Tracer {
         self.processes.tasks.get(&self.main.pid).is_some_and(|task| task.state == State::Listening)
     }
 
-    /// How long there is nothing to do if nothing happens.
+    /// Returns the longest time to sleep.
     fn most(&self, watcher: &impl Watcher) -> Option<Duration> {
         let orphans = self.early.values().map(|(_, since)| *since + ORPHANED).min();
         let held = (!self.processes.held.is_empty()).then(|| Instant::now() + HELD);
@@ -348,7 +353,8 @@ impl Tracer {
 }
 
 impl Drop for Tracer {
-    /// Gives this thread the mask it had. What is traced still is let go, or killed, when this thread ends.
+    /// Restores this thread's mask. Processes that are still traced are let go, or killed, when this thread
+    /// ends.
     fn drop(&mut self) {
         let _ = self.mask.set();
     }

@@ -1,4 +1,4 @@
-//! Who is told of what traced processes do.
+//! The interface to the tracer's events.
 
 use std::io;
 use std::time::Instant;
@@ -9,10 +9,11 @@ use super::processes::Processes;
 use super::signals::{Answer, Signal};
 use super::thread::{Began, Thread};
 
-/// What is told of traced processes. That a thread is killed while it is looked at is no error of a watcher's: what fails
-/// with `ESRCH` is forgotten, and the end is told.
+/// A receiver of the events of traced processes. A thread may be killed at any time, so the tracer ignores a
+/// watcher's error of `ESRCH` and reports the thread's end instead.
 pub trait Watcher {
-    /// A process image begins: launched, attached to, or after exec. All of its threads are stopped.
+    /// A process image begins: it was launched, attached to, or entered by exec. All of its threads are
+    /// stopped.
     fn began(&mut self, thread: &mut Thread, how: Began) -> io::Result<()> {
         let _ = (thread, how);
         Ok(())
@@ -24,19 +25,20 @@ pub trait Watcher {
         Ok(())
     }
 
-    /// A signal is about to be delivered, also that of a breakpoint or a fault.
+    /// A signal is about to be delivered; this includes those of breakpoints and faults.
     fn signal(&mut self, thread: &mut Thread, signal: &Signal) -> io::Result<Answer> {
         let _ = (thread, signal);
         Ok(Answer::NotMine)
     }
 
-    /// The program may have executable memory that it had not: a system call returned that the filter given at launch marks.
+    /// A system call returned that may have made memory executable: one that the filter given at launch
+    /// marks.
     fn mapped(&mut self, thread: &mut Thread) -> io::Result<()> {
         let _ = thread;
         Ok(())
     }
 
-    /// A thread ended; its process too, if it was the last. The status is as `waitpid` has it.
+    /// A thread ended, and with it its process if it was the last. The status is that of `waitpid`.
     fn ended(&mut self, tid: Pid, last: bool, status: i32) {
         let _ = (tid, last, status);
     }
@@ -47,19 +49,19 @@ pub trait Watcher {
         Ok(())
     }
 
-    /// Called at the time that `next_tick` gave, or after it.
+    /// Runs at the time that `next_tick` gave, or later.
     fn tick(&mut self, processes: &mut Processes) -> io::Result<()> {
         let _ = processes;
         Ok(())
     }
 
-    /// When `tick` is to be called.
+    /// Returns the time at which `tick` is due.
     fn next_tick(&self) -> Option<Instant> {
         None
     }
 }
 
-/// Both are told. The first that does not answer [`Answer::NotMine`] has the signal.
+/// Both watchers receive every event. The first whose answer is not [`Answer::NotMine`] decides on a signal.
 impl<A: Watcher, B: Watcher> Watcher for (A, B) {
     fn began(&mut self, thread: &mut Thread, how: Began) -> io::Result<()> {
         self.0.began(thread, how)?;
