@@ -1,7 +1,7 @@
-//! Breakpoints: one byte of `int3` where an instruction begins, and what stood there.
+//! Breakpoints: one byte of `int3` in place of an instruction's first byte.
 //!
-//! A byte is written only where memory still holds the instruction that was found, and put back only where it still holds
-//! what was written. So code that is rewritten at run time is left alone.
+//! A byte is written only where memory still holds the instruction that was found, and restored only where it
+//! still holds what was written. So code that is rewritten at run time is left alone.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,34 +12,35 @@ use crate::memory::Memory;
 /// The instruction that is a breakpoint.
 pub const INT3: u8 = 0xCC;
 
-/// The longest instruction there is.
+/// The length of the longest instruction.
 pub const LONGEST: usize = 15;
 
-/// Memory that can be written, whatever its protection says.
+/// Memory that can be written regardless of its protection.
 pub trait Writable: Memory {
-    /// Puts `bytes` at `address`.
+    /// Writes `bytes` at `address`.
     ///
     /// # Errors
-    /// When any of it is not mapped, or shared with others.
+    /// Fails when any of it is not mapped, or is shared with others.
     fn write(&self, address: u64, bytes: &[u8]) -> io::Result<()>;
 }
 
-/// Told of each byte before it is changed and after it is as it was, so that somebody else can put it back.
+/// A record of changed bytes, written before each change and after each restoration, so that another process
+/// can restore them.
 pub trait Record {
-    /// This byte is about to change.
+    /// Records that the byte at `address` is about to change.
     ///
     /// # Errors
-    /// When it can't be recorded: then it does not change.
+    /// Fails when it can't be recorded; the byte is then not changed.
     fn arming(&mut self, address: u64, instruction: &[u8]) -> io::Result<()>;
 
-    /// It is as it was, or no longer ours.
+    /// Records that the byte is restored or no longer ours.
     ///
     /// # Errors
-    /// When that can't be recorded.
+    /// Fails when that can't be recorded.
     fn disarmed(&mut self, address: u64) -> io::Result<()>;
 }
 
-/// Nobody is told.
+/// Records nothing.
 impl Record for () {
     fn arming(&mut self, _: u64, _: &[u8]) -> io::Result<()> {
         Ok(())
@@ -58,7 +59,8 @@ pub struct Original {
 }
 
 impl Original {
-    /// The first instruction of `code`; none where that is none, or is a breakpoint of the program's own.
+    /// Returns the first instruction of `code`, unless its bytes are invalid or a breakpoint of the program's
+    /// own.
     pub fn first(code: &[u8], address: u64) -> Option<Original> {
         let code = &code[..code.len().min(LONGEST)];
         let mut decoder = iced_x86::Decoder::with_ip(64, code, address, iced_x86::DecoderOptions::NONE);
@@ -69,7 +71,7 @@ impl Original {
         Original::new(&code[..instruction.len()])
     }
 
-    /// An instruction of these bytes.
+    /// Makes an instruction from its bytes.
     pub fn new(instruction: &[u8]) -> Option<Original> {
         if instruction.is_empty() || instruction.len() > LONGEST {
             return None;
@@ -79,17 +81,17 @@ impl Original {
         Some(Original { bytes, length: instruction.len() as u8 })
     }
 
-    /// Its bytes.
+    /// Returns the instruction's bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.length)]
     }
 
-    /// Whether memory holds it.
+    /// Returns true when memory holds the instruction.
     fn stands(&self, memory: &dyn Writable, address: u64) -> bool {
         self.found(memory, address).is_some_and(|found| found == self.bytes())
     }
 
-    /// Whether memory holds it with our byte as its first.
+    /// Returns true when memory holds the instruction with our byte as its first.
     pub fn stands_armed(&self, memory: &dyn Writable, address: u64) -> bool {
         self.found(memory, address).is_some_and(|found| found[0] == INT3 && found[1..] == self.bytes()[1..])
     }
@@ -100,63 +102,63 @@ impl Original {
     }
 }
 
-/// One place where a breakpoint stands or stood.
+/// A place where a breakpoint stands or stood.
 #[derive(Clone, Copy, Debug)]
 pub struct Breakpoint {
-    /// The instruction that is there.
+    /// The instruction at that place.
     pub original: Original,
-    /// Whether the byte is written now.
+    /// True while the byte is written.
     pub armed: bool,
-    /// What it is for: the caller's own number.
+    /// The caller's number for the place.
     pub site: usize,
 }
 
-/// What came of arming one.
+/// The result of arming a breakpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Armed {
-    /// It stands.
+    /// The breakpoint stands.
     Stands,
-    /// Memory holds something else than what was found: it is left alone.
+    /// Memory holds another instruction than was found, and is left alone.
     Changed,
 }
 
-/// Whose an `int3` was that a thread has executed.
+/// The owner of an `int3` that a thread has executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trap {
-    /// One of ours, which still stands.
+    /// A breakpoint of ours that still stands.
     Armed,
-    /// One of ours, put back meanwhile: the thread executes what is there now.
+    /// A breakpoint of ours that was removed meanwhile. The thread executes what is there now.
     Gone,
-    /// The program's own.
+    /// The program's own instruction.
     Foreign,
 }
 
-/// The breakpoints of one address space. What was known once stays known: a second thread may have executed a
-/// breakpoint that the first one's hit removed.
+/// The breakpoints of one address space. Places stay known after removal, because a second thread may have
+/// executed a breakpoint that the first thread's hit removed.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     at: BTreeMap<u64, Breakpoint>,
 }
 
 impl Table {
-    /// The one at `address`.
+    /// Returns the breakpoint at `address`.
     pub fn get(&self, address: u64) -> Option<&Breakpoint> {
         self.at.get(&address)
     }
 
-    /// All, by address.
+    /// Returns all breakpoints, by address.
     pub fn iter(&self) -> impl Iterator<Item = (u64, &Breakpoint)> {
         self.at.iter().map(|(address, breakpoint)| (*address, breakpoint))
     }
 
-    /// The first of those between two addresses that stands.
+    /// Returns the first armed breakpoint in a range.
     pub fn first_armed(&self, range: Range<u64>) -> Option<(u64, Original)> {
         let mut all = self.at.range(range);
         all.find(|(_, breakpoint)| breakpoint.armed)
             .map(|(address, breakpoint)| (*address, breakpoint.original))
     }
 
-    /// The same places, none of them armed.
+    /// Returns a copy in which no breakpoint is armed.
     #[must_use]
     pub fn unarmed(&self) -> Table {
         let mut table = self.clone();
@@ -164,18 +166,17 @@ impl Table {
         table
     }
 
-    /// Those between two addresses.
+    /// Returns the breakpoints in a range.
     pub fn between(&self, range: Range<u64>) -> impl Iterator<Item = (u64, &Breakpoint)> {
         self.at.range(range).map(|(address, breakpoint)| (*address, breakpoint))
     }
 
-    /// How many stand.
+    /// Returns the number of armed breakpoints.
     pub fn armed(&self) -> usize {
         self.at.values().filter(|breakpoint| breakpoint.armed).count()
     }
 
-    /// Makes a place known, with nothing written yet. One that is known keeps its state, unless another instruction is
-    /// there now.
+    /// Adds a place, without writing anything. A place whose breakpoint is armed stays as it is.
     pub fn know(&mut self, address: u64, original: Original, site: usize) {
         let entry = self.at.entry(address).or_insert(Breakpoint { original, armed: false, site });
         if !entry.armed {
@@ -186,7 +187,7 @@ impl Table {
     /// Writes the byte at a known place.
     ///
     /// # Errors
-    /// When memory can't be written there or the journal can't be.
+    /// Fails when the memory or the journal can't be written.
     pub fn arm(&mut self, memory: &dyn Writable, record: &mut dyn Record, address: u64) -> io::Result<Armed> {
         let Some(breakpoint) = self.at.get_mut(&address) else { return Ok(Armed::Changed) };
         if breakpoint.armed {
@@ -204,10 +205,10 @@ impl Table {
         Ok(Armed::Stands)
     }
 
-    /// Puts the byte back where it is still ours.
+    /// Restores the byte where it is still ours.
     ///
     /// # Errors
-    /// When memory can't be written there or the journal can't be.
+    /// Fails when the memory or the journal can't be written.
     pub fn disarm(&mut self, memory: &dyn Writable, record: &mut dyn Record, address: u64) -> io::Result<()> {
         let Some(breakpoint) = self.at.get_mut(&address).filter(|breakpoint| breakpoint.armed) else {
             return Ok(());
@@ -217,13 +218,13 @@ impl Table {
         record.disarmed(address)
     }
 
-    /// Puts all back. What can't be is counted: its memory is gone, or somebody else's.
+    /// Restores all bytes. Returns the number of failures, whose memory is gone or belongs to somebody else.
     pub fn disarm_all(&mut self, memory: &dyn Writable, record: &mut dyn Record) -> usize {
         let armed: Vec<u64> = self.iter().filter(|(_, b)| b.armed).map(|(address, _)| address).collect();
         armed.into_iter().filter(|address| self.disarm(memory, record, *address).is_err()).count()
     }
 
-    /// Whose the `int3` at `address` was.
+    /// Returns the owner of the `int3` at `address`.
     pub fn trapped(&self, memory: &dyn Writable, address: u64) -> Trap {
         let Some(breakpoint) = self.at.get(&address) else { return Trap::Foreign };
         if breakpoint.armed && breakpoint.original.stands_armed(memory, address) {
@@ -234,11 +235,11 @@ impl Table {
         if foreign { Trap::Foreign } else { Trap::Gone }
     }
 
-    /// Looks which of those between two addresses stand in memory, which may be another than it was: mapped anew, or
-    /// that of a child which was born while others came and went. None is forgotten.
+    /// Checks which breakpoints in a range stand in memory. The memory may have been mapped anew, or belong
+    /// to a child that was born while others were armed and removed. No place is forgotten.
     ///
     /// # Errors
-    /// When the journal can't be written.
+    /// Fails when the journal can't be written.
     pub fn review(
         &mut self,
         memory: &dyn Writable,
@@ -277,10 +278,10 @@ impl Table {
     }
 }
 
-/// Puts one byte back, where it and the rest of its instruction are what was written.
+/// Restores one byte, if it and the rest of its instruction are as they were written.
 ///
 /// # Errors
-/// When memory can't be written there.
+/// Fails when the memory can't be written.
 pub fn put_back(memory: &dyn Writable, address: u64, original: &Original) -> io::Result<()> {
     if original.stands_armed(memory, address) {
         memory.write(address, &original.bytes()[..1])?;

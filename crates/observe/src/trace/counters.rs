@@ -1,14 +1,15 @@
-//! Crypto instructions as the processor itself counts them, where it does: AMD since Zen 4, and Arm.
+//! The processor's own counters of crypto instructions, which exist on AMD since Zen 4 and on Arm.
 //!
-//! Intel's processors have no such event. AMD's event for carry-less multiplication counts conversions and packing too, as its
-//! later documentation says, so it is not used. No machine that has any of them was at hand: choosing the event and reading a
-//! counter are tested, the events themselves are not.
+//! Intel's processors have no such event. AMD's event for carry-less multiplication is not used, because it
+//! also counts conversions and packing, as the later documentation says. No machine with any of these events
+//! was at hand. So the choice of the event and the reading of a counter are tested, but the events themselves
+//! are not.
 //!
 //! Ref. Linux `tools/perf/pmu-events/arch/x86/{amdzen4,amdzen5}/floating-point.json` and `arch/x86/mapfile.csv`; Arm
 //! Architecture Reference Manual, common event CRYPTO_SPEC; perf_event_open(2).
 //!
 //! # Safety
-//! One system call, which reads an array that lives until it returns, and whose result is a new descriptor.
+//! The only system call reads an array that lives until the call returns, and its result is a new descriptor.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -18,20 +19,20 @@ use std::os::fd::FromRawFd;
 use super::findings::Counter;
 use crate::code::{Class, Classes};
 
-/// Something that a processor counts.
+/// An event that a processor counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Its name in the processor's documentation.
+    /// The event's name in the processor's documentation.
     pub name: &'static str,
-    /// What it counts instructions of.
+    /// The classes of instructions that it counts.
     classes: &'static [Class],
-    /// How perf_event_open is asked for it.
+    /// The type in a call of perf_event_open.
     kind: u32,
     config: u64,
     speculative: bool,
 }
 
-/// `PERF_TYPE_RAW`: the number is the processor's own.
+/// `PERF_TYPE_RAW`, with the processor's own event number.
 const RAW: u32 = 4;
 
 const ZEN: &[Event] = &[
@@ -59,7 +60,7 @@ const ARM: &[Event] = &[Event {
     speculative: true,
 }];
 
-/// What a processor of this kind counts.
+/// Returns the events of a processor of this kind.
 fn events(vendor: &str, family: u32, model: u32) -> &'static [Event] {
     // Models of family 25 below 10h, and those at 20h, 40h and 50h, are Zen 3.
     match (vendor, family) {
@@ -69,10 +70,10 @@ fn events(vendor: &str, family: u32, model: u32) -> &'static [Event] {
     }
 }
 
-/// What the processor here counts.
+/// Returns the events of this processor.
 ///
 /// # Errors
-/// When it counts nothing of the kind; the text says so.
+/// Fails when it counts no crypto instructions.
 pub fn events_here() -> io::Result<&'static [Event]> {
     let text = std::fs::read_to_string("/proc/cpuinfo")?;
     let events = if cfg!(target_arch = "aarch64") { ARM } else { events_of(&text) };
@@ -96,17 +97,17 @@ fn events_of(cpuinfo: &str) -> &'static [Event] {
     }
 }
 
-/// Counters that run for a thread and all threads and processes it starts from now on.
+/// Counters of a thread, and of all threads and processes that it starts from now on.
 #[derive(Debug, Default)]
 pub struct Counters {
     running: Vec<(Event, File)>,
 }
 
 impl Counters {
-    /// Starts those of one thread.
+    /// Starts the counters of one thread.
     ///
     /// # Errors
-    /// When the kernel allows none, or the machine has none.
+    /// Fails when the kernel allows none, or the machine has none.
     pub fn start(&mut self, tid: i32, events: &[Event]) -> io::Result<()> {
         for event in events {
             self.running.push((*event, open(tid, event)?));
@@ -114,7 +115,7 @@ impl Counters {
         Ok(())
     }
 
-    /// What they have counted.
+    /// Returns the counts.
     pub fn read(&self) -> Vec<Counter> {
         let mut counters: Vec<Counter> = Vec::new();
         for (event, file) in &self.running {
@@ -134,8 +135,8 @@ impl Counters {
 }
 
 fn open(tid: i32, event: &Event) -> io::Result<File> {
-    // struct perf_event_attr in its first version: type and size, number, period, kinds of sample, format, flags, and two
-    // fields for wake-ups and breakpoints.
+    // The array is a struct perf_event_attr in its first version: type and size, number, period, kinds of
+    // sample, format, flags, and two fields for wake-ups and breakpoints.
     const SIZE: u64 = 64;
     const TIME_ENABLED_AND_RUNNING: u64 = 3;
     const INHERIT: u64 = 1 << 1;
@@ -150,14 +151,14 @@ fn open(tid: i32, event: &Event) -> io::Result<File> {
     let result = unsafe { libc::syscall(libc::SYS_perf_event_open, attributes, tid, -1, -1, CLOSE_ON_EXEC) };
     match i32::try_from(result) {
         Ok(descriptor) if descriptor >= 0 => {
-            // SAFETY: it was just made for us.
+            // SAFETY: perf_event_open has just returned this descriptor.
             Ok(unsafe { File::from_raw_fd(descriptor) })
         }
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// The count, scaled up for the time in which another had the counter.
+/// Reads a count, scaled up for the time in which the counter served others.
 fn count(mut file: &File) -> io::Result<u64> {
     let mut bytes = [0; 24];
     file.read_exact(&mut bytes)?;
@@ -211,7 +212,7 @@ mod tests {
         assert_eq!(scaled(u64::MAX, 8, 4), u64::MAX);
     }
 
-    /// A counter that every kernel has shows that they are opened and read rightly.
+    /// A counter that every kernel has proves that opening and reading work.
     #[test]
     fn a_counter_counts() {
         let task_clock =

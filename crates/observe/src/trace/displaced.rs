@@ -1,8 +1,9 @@
-//! An instruction under a breakpoint that stays, executed elsewhere: moved to scratch memory with a jump back behind it.
+//! Executes an instruction under a standing breakpoint elsewhere: moved to scratch memory, with a jump back
+//! behind it.
 //!
-//! So a hit costs one trap and no single step, and all threads may pass at once. The moved instruction does what it does
-//! in its place: operands relative to the program counter are encoded anew, and what depends on where it stands in any other
-//! way is not moved but emulated or stepped over.
+//! A hit then costs one trap and no single step, and all threads may pass at once. The moved instruction has
+//! the same effects as in its place: operands relative to the program counter are encoded anew. Instructions
+//! that depend on their place in any other way are emulated or stepped over.
 
 use iced_x86::{
     BlockEncoder, BlockEncoderOptions, Code, Decoder, DecoderOptions, FlowControl, Instruction,
@@ -11,27 +12,27 @@ use iced_x86::{
 
 use super::breakpoints::Original;
 
-/// Room for one moved instruction and its jump back.
+/// The room for one moved instruction and its jump back.
 pub const SLOT: u64 = 32;
 
-/// How a thread passes an instruction that a breakpoint stands on.
+/// The way in which a thread passes an instruction under a breakpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// It does nothing: go on behind it.
+    /// The instruction does nothing, so the thread goes on behind it.
     Skip,
-    /// Go on at this address.
+    /// The thread goes on at this address.
     Jump(u64),
-    /// Push this register, by iced's number of it.
+    /// The tracer pushes this register for the thread.
     Push(Register),
-    /// Go on where the top of the stack says, and take that off.
+    /// The tracer pops the return address, and the thread goes on there.
     Return,
-    /// Execute it in scratch memory.
+    /// The thread executes the instruction in scratch memory.
     Move,
-    /// Put the byte back, execute this one instruction, write the byte again.
+    /// The tracer restores the byte, steps the thread once, and writes the byte again.
     Step,
 }
 
-/// The way past the instruction at `address`.
+/// Returns the way past the instruction at `address`.
 pub fn way(original: &Original, address: u64) -> Way {
     let instruction = decode(original, address);
     match instruction.code() {
@@ -49,31 +50,32 @@ fn decode(original: &Original, address: u64) -> Instruction {
     Decoder::with_ip(64, original.bytes(), address, DecoderOptions::NONE).decode()
 }
 
-/// Whether it does the same elsewhere. Calls leave an address on the stack, branches leave the slot, and system calls are
-/// looked at by others.
+/// Returns true when an instruction has the same effects elsewhere. Calls would leave another address on the
+/// stack, branches would leave the slot, and others examine system calls.
 fn movable(instruction: &Instruction) -> bool {
     let branches = (0..instruction.op_count())
         .any(|operand| matches!(instruction.op_kind(operand), OpKind::NearBranch64 | OpKind::FarBranch32));
     !instruction.is_invalid() && instruction.flow_control() == FlowControl::Next && !branches
 }
 
-/// A moved instruction, and what a program counter in it stands for.
+/// A moved instruction, with the mapping of program counters in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Moved {
-    /// Where it belongs.
+    /// The address of the original.
     pub site: u64,
-    /// What follows it there.
+    /// The address behind the original.
     pub next: u64,
-    /// Where it is.
+    /// The address of the copy.
     pub slot: u64,
-    /// How long it is now.
+    /// The length of the copy.
     length: u64,
-    /// The instruction and the jump.
+    /// The copy and the jump back.
     pub bytes: Vec<u8>,
 }
 
 impl Moved {
-    /// Encodes the instruction of `site` for `slot`. None where it can't be there: too far off, or of the wrong kind.
+    /// Encodes the instruction of `site` for `slot`. Returns `None` if it can't be executed there, because
+    /// the slot is too far off or the instruction can't be moved.
     pub fn new(original: &Original, site: u64, slot: u64) -> Option<Moved> {
         let instruction = decode(original, site);
         if !movable(&instruction) {
@@ -89,7 +91,7 @@ impl Moved {
         (bytes.len() as u64 <= SLOT).then_some(Moved { site, next, slot, length, bytes })
     }
 
-    /// Where a thread would be, had the instruction stayed in its place.
+    /// Returns the program counter that the thread would have without the move.
     pub fn real(&self, pc: u64) -> Option<u64> {
         match pc.checked_sub(self.slot)? {
             0 => Some(self.site),
@@ -99,13 +101,13 @@ impl Moved {
     }
 }
 
-/// A gap of `length` bytes in an address space from which all of `near` is within reach of a 32-bit displacement.
+/// Returns a gap of `length` bytes from which all of `near` is within reach of a 32-bit displacement.
 /// `mapped` is in the order of addresses.
 pub fn gap(mapped: &[(u64, u64)], near: (u64, u64), length: u64) -> Option<u64> {
     const REACH: u64 = 0x7FF0_0000;
     const LOWEST: u64 = 0x1_0000;
     const HIGHEST: u64 = 0x7FFF_FFFF_0000;
-    // Room for a stack that grows down, and for guard pages.
+    // The margin leaves room for a stack that grows down, and for guard pages.
     const MARGIN: u64 = 0x10_0000;
     let bottom = near.1.saturating_sub(REACH).max(LOWEST);
     let top = near.0.saturating_add(REACH).min(HIGHEST);
@@ -117,7 +119,8 @@ pub fn gap(mapped: &[(u64, u64)], near: (u64, u64), length: u64) -> Option<u64> 
         let start = start.saturating_add(MARGIN).max(bottom).next_multiple_of(0x1000);
         let end = end.saturating_sub(MARGIN).min(top);
         if start.checked_add(length).is_some_and(|last| last <= end) {
-            // Of those that do, the nearest below its own end: the heap grows up from below.
+            // The place is at the upper end of its gap, because the heap grows up from below. The nearest gap
+            // wins.
             let place = (end - length) & !0xFFF;
             if best.is_none_or(|best| place.abs_diff(near.0) < best.abs_diff(near.0)) {
                 best = Some(place);
@@ -163,7 +166,7 @@ mod tests {
 
     #[test]
     fn an_operand_relative_to_the_program_counter_is_encoded_anew() {
-        // vaesenc ymm0, ymm1, [rip + 0x100], 9 bytes; behind it is 0x40_1009
+        // The code is vaesenc ymm0, ymm1, [rip + 0x100] in 9 bytes; behind it is 0x40_1009.
         let site = 0x40_1000;
         let bytes = [0xC4, 0xE2, 0x75, 0xDC, 0x05, 0x00, 0x01, 0x00, 0x00];
         let moved = Moved::new(&original(&bytes), site, 0x7000_0000).unwrap();

@@ -1,9 +1,11 @@
-//! Executable memory that no image accounts for: made at run time, changed from its file, or mapped from what is no ELF file.
+//! Executable memory that no image accounts for: made at run time, changed from its file, or mapped from a
+//! file that is not ELF.
 //!
-//! No breakpoint can stand there, as nothing proves where an instruction begins. But bytes that hold none of a class wherever it
-//! might begin prove that none ran, if they are all that was ever executed there. So they are searched when they become executable,
-//! which the filter tells of, and only where they can't change without being told of again: where the memory is writable as well, is
-//! shared, or nobody tells, it counts as rewritable and nothing is known of it.
+//! No breakpoint can stand there, as nothing proves where an instruction begins. But if the bytes hold no
+//! instruction of a class at any offset, then none was run, as long as nothing else was ever executed there.
+//! So such memory is searched when it becomes executable, which the filter announces. If it is writable as
+//! well, is shared, or nothing announces changes, it may change unnoticed. Then it counts as rewritable, and
+//! nothing is known about it.
 
 use std::fs::File;
 use std::io;
@@ -20,24 +22,24 @@ use crate::process::maps::Map;
 
 const PAGE: u64 = 4096;
 
-/// What is read at once.
+/// The most bytes that are read at once.
 const CHUNK: u64 = 1 << 20;
 
-/// Where executable memory may be new or changed.
+/// A range in which executable memory may be new or changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Changed {
     pub range: Range<u64>,
-    /// Whether all of it must be executable: if it isn't it was, and is gone.
+    /// True when all of it must be executable. If some of it isn't, it was, and is gone already.
     pub is_all: bool,
-    /// Whether it may have been there before, and have been written to meanwhile.
+    /// True when the memory may have existed before and been written to meanwhile.
     pub was_there: bool,
 }
 
 impl Changed {
-    /// Everything is new.
+    /// The change when everything is new.
     pub const EVERYTHING: Changed = Changed { range: 0..u64::MAX, is_all: false, was_there: false };
 
-    /// What a call has changed that the filter marks, by the registers with which it returned.
+    /// Decodes the change that a marked call has made, from the registers at its return.
     #[cfg(target_arch = "x86_64")]
     pub fn by_call(registers: &Registers) -> Option<Changed> {
         const MMAP: u64 = 9;
@@ -45,10 +47,10 @@ impl Changed {
         const MREMAP: u64 = 25;
         const SHMAT: u64 = 30;
         const PKEY_MPROTECT: u64 = 329;
-        /// The bit of the numbers of x32 programs.
+        /// The bit that marks calls of x32 programs.
         const X32: u64 = 0x4000_0000;
         const SHM_EXEC: u64 = 0o100_000;
-        /// As far as the mapping that grows reaches.
+        /// The flags with which mprotect extends to the end of a growing mapping.
         const GROWS: u64 = 0x0300_0000;
         let pages = |start: u64, length: u64| {
             start & !(PAGE - 1)
@@ -58,20 +60,20 @@ impl Changed {
         let failed = result > -4096_i64 as u64;
         let (range, is_all) = match registers.orig_rax() & !X32 {
             MPROTECT | PKEY_MPROTECT if registers.rdx() & GROWS != 0 => (0..u64::MAX, false),
-            // One that fails may have changed a part.
+            // A call that fails may have changed a part.
             MPROTECT | PKEY_MPROTECT => (pages(registers.rdi(), registers.rsi()), !failed),
             _ if failed => return None,
             MMAP => (pages(result, registers.rsi()), true),
-            // What is moved was looked at where it was.
+            // Moved memory was searched in its old place.
             MREMAP => (pages(result, registers.rdx()), false),
             SHMAT => (pages(result, 1), registers.rdx() & SHM_EXEC != 0),
-            // By the calls of 32-bit programs, which have their arguments elsewhere.
+            // The calls of 32-bit programs have their arguments elsewhere.
             _ => (0..u64::MAX, true),
         };
         Some(Changed { range, is_all, was_there: true })
     }
 
-    /// What a call has changed that the filter marks.
+    /// Returns the change that a marked call has made, which is unknown here.
     #[cfg(not(target_arch = "x86_64"))]
     pub fn by_call(_: &Registers) -> Option<Changed> {
         Some(Changed::EVERYTHING)
@@ -82,28 +84,28 @@ impl Changed {
     }
 }
 
-/// What a look found.
+/// The results of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Found {
-    /// Classes of which there may be instructions.
+    /// The classes that the memory may hold instructions of.
     pub classes: Classes,
-    /// The size of the biggest piece that may hold some.
+    /// The size of the largest piece that may hold some.
     pub bytes: u64,
-    /// How much memory can be changed unnoticed.
+    /// The number of bytes that can change unnoticed.
     pub rewritable: u64,
-    /// Whether something was executable and is gone.
+    /// True when executable memory is gone before it was searched.
     pub gone: bool,
 }
 
-/// Looks at all executable memory for what can be changed unnoticed, and through what changed for bytes that may be
-/// instructions of a class.
+/// Checks all executable memory for parts that can change unnoticed, and searches changed parts for bytes
+/// that may be instructions of a class.
 pub(super) fn look(space: &Space, all: &[Map], changed: Option<&Changed>) -> Found {
     let mut found = Found::default();
     let mut executable = 0;
     let pages = Pages::of(space.pid());
     for map in all.iter().filter(|map| map.executable) {
         executable += changed.map_or(0, |changed| size(&changed.part(map)));
-        // The kernel's code is that unless the program asked for its pages.
+        // The kernel's mappings hold its own code, unless the program asked for the same pages.
         let is_asked_for =
             changed.is_some_and(|changed| changed.was_there && changed.range.start == map.start);
         let is_kernel = is_of_the_kernel(map) && !map.writable;
@@ -137,13 +139,13 @@ fn size(range: &Range<u64>) -> u64 {
     range.end.saturating_sub(range.start)
 }
 
-/// Whether what is mapped can change while it is executable, with nobody told.
+/// Returns true when a mapping can change unnoticed while it is executable.
 fn is_rewritable(map: &Map, all: &[Map]) -> bool {
     let same = |other: &&Map| map.is_file() && (other.device, other.inode) == (map.device, map.inode);
     map.writable || map.shared || all.iter().filter(same).any(|other| other.shared && other.writable)
 }
 
-/// The classes that a part of a mapping may hold instructions of, beside those that its image knows.
+/// Returns the classes that a part of a mapping may hold instructions of, beyond those that its image knows.
 fn search(
     space: &Space,
     map: &Map,
@@ -167,7 +169,7 @@ fn search(
             match entry {
                 _ if is_known(page) && entry.is_none_or(is_own) => Way::Compare,
                 _ if is_known(page) => Way::Skip,
-                // What was never touched is empty.
+                // A page that was never touched is empty.
                 Some(entry) if !map.is_file() && !is_there(entry) => Way::Skip,
                 _ => Way::Search,
             }
@@ -198,20 +200,21 @@ fn search(
     Ok(classes)
 }
 
-/// What is to be done with a page.
+/// The treatment of a page.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     Skip,
     Search,
-    /// Only what differs from the file is searched.
+    /// Only the bytes that differ from the file are searched.
     Compare,
 }
 
-/// How far an instruction reaches out of a stretch of which it has a byte.
+/// The distance that an instruction can reach out of a stretch.
 const MARGIN: usize = LONGEST - 1;
 
-/// The classes that a stretch of memory may hold instructions of, also of those that begin before it or end behind it. What stands
-/// at the same place in `original`, which is the stretch and a margin, does not count.
+/// Returns the classes that a stretch of memory may hold instructions of, including those that cross its
+/// ends. Instructions that stand at the same place in `original` don't count; that is the file's stretch with
+/// a margin.
 fn search_bytes(
     memory: &dyn Memory,
     map: &Map,
@@ -224,7 +227,8 @@ fn search_bytes(
     let mut code = vec![0; inner.end + MARGIN];
     if memory.read(wide.start, &mut code).is_err() {
         code.fill(0);
-        // Beside it may be nothing; a part of it that is missing is behind the end of its file.
+        // The memory next to the stretch may be unmapped. A page within it that can't be read lies behind the
+        // end of its file.
         for side in [wide.start..stretch.start, stretch.end..wide.end] {
             let place = (side.start - wide.start) as usize;
             let _ = memory.read(side.start, &mut code[place..place + size(&side) as usize]);
@@ -246,7 +250,7 @@ fn search_bytes(
     Ok(classes)
 }
 
-/// A stretch of a file and a margin, as far as there is any.
+/// Reads a stretch of a file with a margin, as far as it exists.
 fn around(file: &File, offset: u64, length: u64) -> Vec<u8> {
     let mut bytes = vec![0; length as usize + 2 * MARGIN];
     let mut have = MARGIN.saturating_sub(offset as usize);
@@ -256,17 +260,17 @@ fn around(file: &File, offset: u64, length: u64) -> Vec<u8> {
     bytes
 }
 
-/// What the kernel says of pages: `/proc/PID/pagemap`.
+/// The kernel's information on pages, from `/proc/PID/pagemap`.
 struct Pages(Option<File>);
 
-/// Whether there is anything in a page.
+/// Returns true when a page has any contents.
 fn is_there(entry: u64) -> bool {
     const PRESENT: u64 = 1 << 63;
     const SWAPPED: u64 = 1 << 62;
     entry & (PRESENT | SWAPPED) != 0
 }
 
-/// Whether a page of a private mapping is the process's own, as it was written to.
+/// Returns true when a page of a private mapping is the process's own copy, because it was written to.
 fn is_own(entry: u64) -> bool {
     const OF_FILE: u64 = 1 << 61;
     is_there(entry) && entry & OF_FILE == 0
@@ -277,7 +281,7 @@ impl Pages {
         Pages(File::open(format!("/proc/{pid}/pagemap")).ok())
     }
 
-    /// An entry for each page; none where the kernel does not say.
+    /// Returns an entry for each page, or `None` where the kernel denies access.
     fn of_range(&self, range: &Range<u64>) -> Option<Vec<u64>> {
         let mut bytes = vec![0; size(range).div_ceil(PAGE) as usize * 8];
         self.0.as_ref()?.read_exact_at(&mut bytes, range.start / PAGE * 8).ok()?;
@@ -293,7 +297,7 @@ mod tests {
     use crate::memory::test::Bytes;
     use crate::process::maps;
 
-    /// AESENC.
+    /// The bytes of AESENC.
     const ROUND: [u8; 5] = [0x66, 0x0F, 0x38, 0xDC, 0xC1];
 
     fn map(line: &str) -> Map {

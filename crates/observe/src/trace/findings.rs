@@ -1,4 +1,5 @@
-//! What tracing found: which functions of which modules hold crypto instructions, which of them ran, and what that says.
+//! The findings of a trace: which functions of which modules hold crypto instructions, which of them ran, and
+//! for what.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,20 +8,22 @@ pub use super::notes::Note;
 pub use super::verdicts::{Question, Unwatched, Verdict};
 use crate::code::{Bounds, CarryLess, Classes, Counts};
 
-/// How sites are watched.
+/// The way in which sites are watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Mode {
-    /// A site's breakpoint goes when it fires: nearly no cost. Says what ran, not how often.
+    /// A site's breakpoint goes when it fires, which costs next to nothing. The findings say what ran, not
+    /// how often.
     #[default]
     Once,
     /// Each entry of a function that holds crypto instructions is counted.
     Count,
-    /// As `Once`, with what fired armed again ten times a second. Says in how many of the samples a function ran.
+    /// Like `Once`, but breakpoints that fired are armed again ten times a second. The findings say in how
+    /// many of the samples a function ran.
     Rate,
 }
 
 impl Mode {
-    /// The name of its option.
+    /// Returns the name of the mode's option.
     pub const fn name(self) -> &'static str {
         match self {
             Mode::Once => "once",
@@ -30,126 +33,127 @@ impl Mode {
     }
 }
 
-/// All that was found.
+/// The findings of a trace.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
-    /// How sites were watched.
+    /// The way in which sites were watched.
     pub mode: Mode,
-    /// For how long.
+    /// The duration of the trace.
     pub duration: Duration,
-    /// Each program of each process, in the order they began.
+    /// The programs of all processes, in the order in which they began.
     pub processes: Vec<Process>,
-    /// Each file with executable code, and generated code, that any of them had mapped; in the order they came.
+    /// The files with executable code, and the generated code, that any process had mapped, in order of
+    /// appearance.
     pub modules: Vec<Module>,
-    /// How often what fired was armed again, with [`Mode::Rate`].
+    /// The number of times that breakpoints were armed again, with [`Mode::Rate`].
     pub samples: u32,
-    /// What the processor itself counted, where it does.
+    /// The processor's own counts, where it has counters.
     pub counters: Vec<Counter>,
-    /// What tracing did and cost.
+    /// The cost of tracing.
     pub cost: Cost,
-    /// What a reader should know.
+    /// Remarks for the reader.
     pub notes: Vec<Note>,
-    /// Classes that this processor has not: whether their instructions could be watched does not matter.
+    /// The classes that this processor lacks. It does not matter if their instructions could not be watched.
     pub lacking: Classes,
 }
 
-/// One program that a process ran: an exec makes another.
+/// One program that a process ran. An exec begins another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
-    /// Its number.
+    /// The process's number.
     pub pid: i32,
-    /// Its command line, shortened.
+    /// The command line, shortened.
     pub command: String,
-    /// When it began to be watched, since the start.
+    /// The time from the start of the trace to the first watching of this program.
     pub began: Duration,
-    /// For how long it was.
+    /// The time for which it was watched.
     pub watched: Duration,
-    /// Whether it was running before.
+    /// True when it was already running.
     pub attached: bool,
-    /// Whether it ended, rather than was let go or became another program.
+    /// True when it ended, rather than being let go or executing another program.
     pub ended: bool,
-    /// The modules it had, by their index.
+    /// The modules that it had mapped, by their index.
     pub modules: Vec<usize>,
 }
 
 /// A file with executable code, or code that was made at run time.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Module {
-    /// Its path, as the process sees it; for generated code what made it.
+    /// The path, as the process sees it, or a description of generated code.
     pub path: String,
-    /// The library it is or contains, with its version where that is known.
+    /// The library that it is or contains, with the version if that is known.
     pub library: Option<String>,
-    /// Its build id, in hexadecimal.
+    /// The build id, in hexadecimal.
     pub build_id: Option<String>,
-    /// The classes it holds instructions of, wherever these are.
+    /// The classes of all instructions in it.
     pub present: Classes,
-    /// Functions with crypto instructions, in the order of their addresses.
+    /// The functions with crypto instructions, in the order of their addresses.
     pub functions: Vec<Function>,
-    /// How many instructions of each class were watched.
+    /// The number of instructions of each class that were watched.
     pub watched: Counts,
-    /// How many were seen whose place is not proven, so that nobody can say whether they ran.
+    /// The number of instructions whose place is not proven, so that nothing tells whether they ran.
     pub unproved: Counts,
-    /// How many places could not be watched: shared memory, or code that changed.
+    /// The number of places that could not be watched, in shared memory or in code that changed.
     pub unwatchable: usize,
 }
 
 /// A function with crypto instructions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
-    /// Its name for people, or `fn_` and its address.
+    /// The name for people, or `fn_` and its address.
     pub name: String,
-    /// Its symbol as the file has it, where that is another.
+    /// The symbol in the file, if that differs from the name.
     pub symbol: Option<String>,
-    /// Where it begins, as the file has it.
+    /// The address in the file.
     pub address: u64,
-    /// What says where it begins and ends.
+    /// The source of its bounds.
     pub bounds: Bounds,
-    /// The classes it holds instructions of.
+    /// The classes of its instructions.
     pub present: Classes,
-    /// What it multiplies without carries for, as far as its numbers say it.
+    /// The purpose of its carry-less multiplication, as far as its constants reveal it.
     pub carry_less: CarryLess,
-    /// Those of them that ran.
+    /// The classes that ran.
     pub ran: Classes,
-    /// Those of them that ran for something else than noise.
+    /// The classes that ran for anything but noise.
     pub worked: Classes,
-    /// How often it was entered; with [`Mode::Count`] only, and where its entry could be watched. Of functions that serve
-    /// hash tables alone the first thousand are counted.
+    /// The number of its entries, with [`Mode::Count`] and a watchable entry only. The count stops at a
+    /// thousand for functions that serve hash tables alone.
     pub entries: Option<u64>,
-    /// In how many samples it ran, with [`Mode::Rate`].
+    /// The number of samples in which it ran, with [`Mode::Rate`].
     pub samples: u32,
-    /// How often in a second a thread enters it while it is busy with it, at least; with [`Mode::Rate`]. It is told from the
-    /// middle one of the times between two hits, which a stop makes some microseconds longer: above 100,000 it says no more
-    /// than that.
+    /// A lower bound of its entries per second by a busy thread, with [`Mode::Rate`]. It is derived from the
+    /// median time between two hits, which each stop lengthens by some microseconds. So above 100,000 it says
+    /// no more than that.
     pub rate: Option<u64>,
-    /// How many breakpoints fired in it.
+    /// The number of breakpoints that fired in it.
     pub hits: u64,
-    /// When it ran first, since the start.
+    /// The time from the start of the trace to its first hit.
     pub first: Option<Duration>,
-    /// Who called it, at different hits; the nearest caller first.
+    /// The chains of callers at different hits, the nearest caller first.
     pub callers: Vec<Vec<String>>,
-    /// What it ran for, as far as that was seen.
+    /// The purposes that it ran for, as far as they are known.
     pub origins: Vec<Origin>,
-    /// Entries by process, with [`Mode::Count`].
+    /// The entries by process, with [`Mode::Count`].
     pub by_process: Vec<(i32, u64)>,
 }
 
-/// What crypto instructions ran for.
+/// The purpose of crypto instructions that ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Origin {
-    /// The work of the program, as far as can be told.
+    /// The program's own work, as far as that can be told.
     Work,
-    /// A random generator: AES in counter mode makes its output, a hash mixes its input.
+    /// A random generator, whose output AES in counter mode makes and whose input a hash mixes.
     Random,
-    /// A hash table: AES rounds make good hashes of keys.
+    /// A hash table, whose keys AES rounds hash well.
     HashTable,
     /// A checksum: carry-less multiplication makes CRCs fast.
     Checksum,
-    /// A library tried whether it computes rightly, at its start.
+    /// A library's test of itself at its start.
     SelfTest,
 }
 
 impl Origin {
-    /// Whether it is no answer to the question whether a program's cryptography is accelerated.
+    /// Returns true for purposes that don't answer whether a program's cryptography is accelerated.
     pub const fn is_noise(self) -> bool {
         !matches!(self, Origin::Work)
     }
@@ -167,39 +171,39 @@ impl fmt::Display for Origin {
     }
 }
 
-/// What a counter of the processor said.
+/// The value of one of the processor's counters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counter {
-    /// What it counts instructions of.
+    /// The classes of instructions that it counts.
     pub classes: Classes,
-    /// Its name in the processor's documentation.
+    /// The event's name in the processor's documentation.
     pub event: &'static str,
-    /// How many were counted, scaled up for the time that the counter was shared.
+    /// The count, scaled up for the time in which the counter served others.
     pub count: u64,
-    /// Whether instructions count that were begun and never finished.
+    /// True when the count includes instructions that were begun and never finished.
     pub speculative: bool,
 }
 
-/// What tracing did, and the time it took.
+/// The work of tracing, and the time it took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Cost {
-    /// Files and pieces of generated code that were looked through.
+    /// The number of files and pieces of generated code that were searched.
     pub images: usize,
-    /// Those of them that a cache knew.
+    /// The number of them that a cache knew.
     pub known: usize,
-    /// The time that took.
+    /// The time for searching them.
     pub scanning: Duration,
-    /// Breakpoints written, again and again counted.
+    /// The number of breakpoints written, repetitions included.
     pub armed: u64,
-    /// Breakpoints that fired.
+    /// The number of breakpoints that fired.
     pub fired: u64,
-    /// The time in which a thread was stopped for one.
+    /// The time in which threads were stopped for them.
     pub stopped: Duration,
-    /// The time that looking for new code took.
+    /// The time for finding new code.
     pub looking: Duration,
 }
 
-/// A function of [`Findings`]: the index of its module, and its own there.
+/// The place of a function in [`Findings`]: the indices of its module and of the function there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct At {
     /// Index into [`Findings::modules`].
@@ -209,17 +213,17 @@ pub struct At {
 }
 
 impl Findings {
-    /// A function.
+    /// Returns a function.
     pub fn function(&self, at: At) -> &Function {
         &self.modules[at.module].functions[at.function]
     }
 
-    /// Functions that ran any crypto instruction, by module, in the order of their addresses.
+    /// Returns the functions that ran any crypto instruction, by module, in the order of their addresses.
     pub fn ran(&self) -> Vec<At> {
         self.that(|function| !function.ran.is_empty())
     }
 
-    /// Adds a note, once: what is known of the same thing becomes one.
+    /// Adds a note, merged with an earlier one on the same thing.
     pub fn note(&mut self, note: Note) {
         if !self.notes.iter_mut().any(|known| known.take_in(&note)) {
             self.notes.push(note);

@@ -1,4 +1,4 @@
-//! Code that a process makes while it runs: what its machine tells of it is watched, too.
+//! Watches the code that a process makes while it runs, as far as its virtual machine describes it.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -12,7 +12,8 @@ use super::space::Space;
 use crate::code::Classes;
 use crate::code::generated::Stretch;
 
-/// Asks the machine of a space what it has made, and arms that. The modules that came into the findings.
+/// Asks a space's virtual machine for new code, and arms it. Returns the modules that are new in the
+/// findings.
 pub(super) fn look(
     space: &mut Space,
     modules: &mut Modules,
@@ -47,7 +48,7 @@ fn arm(
     let mode = findings.mode;
     for spot in spots(stretch, module, mode, findings) {
         let Some(original) = spot.original else { continue };
-        // What was told before of the same place is known by that.
+        // The place is known already, with the same instruction.
         if space.table.get(spot.address).is_some_and(|known| known.original == original) {
             continue;
         }
@@ -62,7 +63,8 @@ fn arm(
     }
 }
 
-/// The places of a stretch. Their functions come into the findings; one that is told again is the same.
+/// Returns the places of a stretch, and puts their functions into the findings. A function that is already
+/// there is used again.
 fn spots(stretch: &Stretch, module: usize, mode: Mode, findings: &mut Findings) -> Vec<Spot> {
     let mut spots: Vec<Spot> = Vec::new();
     let mut indices: HashMap<usize, usize> = HashMap::new();

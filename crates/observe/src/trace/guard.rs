@@ -1,23 +1,24 @@
-//! A process that was attached to stays intact whatever happens to us: each byte that is written into it stands in a
-//! journal that another process of ours holds.
+//! Keeps an attached process intact whatever happens to us: each byte that is written into it stands in a
+//! journal that a second process of ours holds.
 //!
-//! The process that the user started (the *front*) does nothing but wait. The *tracer* is its child, in a session of its
-//! own. Both hold the journal, a memory file, and the front holds the descriptor of each traced memory. If the tracer dies, the
-//! kernel detaches it and the front puts back every byte; if the front dies, the tracer is sent SIGTERM, puts back what it
-//! wrote and detaches.
+//! The process that the user started (the *front*) only waits. The *tracer* is its child, in a session of its
+//! own. Both hold the journal, a memory file, and the front holds a descriptor of each traced memory. If the
+//! tracer dies, the kernel detaches it, and the front restores every byte. If the front dies, the tracer gets
+//! SIGTERM, restores what it wrote, and detaches.
 //!
 //! # What remains
-//! Killing the front, which bears the command's name and number, leaves nothing open. If the tracer itself is killed with
-//! SIGKILL, these die of SIGTRAP, or go on behind a breakpoint's byte: a thread that had executed a breakpoint and had no
-//! answer yet, and one that executes a breakpoint in the fraction of a millisecond until the front has put it back.
-//! A breakpoint that goes when it fires leaves that open for the first moments after attaching alone: of 12 busy programs 12
-//! lived. Those that are armed again ten times a second leave it open then: 11 of 12. Those that stay, with `--count`, leave it
-//! open as long as they are hit: none of 12 lived. So the tracer has a session and a name of its own, that no key and no
-//! `pkill` means it, and it is the front that a user sees.
+//! Killing the front, which bears the command's name and number, is always safe. If the tracer itself is
+//! killed with SIGKILL, two kinds of threads die of SIGTRAP or go on behind a breakpoint's byte: one that had
+//! executed a breakpoint and had no answer yet, and one that executes a breakpoint in the fraction of a
+//! millisecond until the front has restored it. With breakpoints that go when they fire, this risk exists
+//! only in the first moments after attaching: of 12 busy programs, 12 lived. Breakpoints that are armed again
+//! ten times a second renew it each time: 11 of 12 lived. Breakpoints that stay, with `--count`, keep it as
+//! long as they are hit: none of 12 lived. So the tracer has a session and a name of its own, which no key
+//! and no `pkill` reaches, and users see the front.
 //!
 //! # Safety
-//! `fork` is called while this process has one thread, which is asked before, so the child may do all that the parent may.
-//! The other calls take sets of signals that live here, and descriptors that this file owns.
+//! `fork` is called only after checking that this process has one thread, so the child may do all that the
+//! parent may. The other calls take sets of signals that live here, and descriptors that this file owns.
 #![allow(unsafe_code)]
 
 use std::collections::HashMap;
@@ -38,36 +39,36 @@ use super::displaced::Moved;
 use crate::memory::Memory;
 use crate::process::ProcessMemory;
 
-/// The size of one entry. A power of two, so none crosses a page: a write of one is done or not, even if its writer is
-/// killed.
+/// The size of one entry. As a power of two it crosses no page, so an entry is written whole or not at all,
+/// even if its writer is killed.
 const ENTRY: usize = 64;
 
-/// The bytes that stand changed, in a file that outlives who wrote it.
+/// The changed bytes, in a file that outlives its writer.
 #[derive(Debug)]
 pub struct Journal {
     file: File,
-    /// Which entry a changed byte has.
+    /// The entry of each changed byte, by space and address.
     entries: HashMap<(u32, u64), u64>,
     free: Vec<u64>,
     length: u64,
 }
 
 impl Journal {
-    /// An empty one.
+    /// Creates an empty journal.
     ///
     /// # Errors
-    /// When there is no memory file to be had.
+    /// Fails when no memory file can be made.
     pub fn new() -> io::Result<Journal> {
         let file = rustix::fs::memfd_create("millstream-journal", rustix::fs::MemfdFlags::CLOEXEC)?;
         Ok(Journal { file: file.into(), entries: HashMap::new(), free: Vec::new(), length: 0 })
     }
 
-    /// How many bytes stand changed.
+    /// Returns the number of changed bytes.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether none does.
+    /// Returns true when no byte is changed.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -75,7 +76,7 @@ impl Journal {
     /// Forgets an address space that is gone.
     ///
     /// # Errors
-    /// When that can't be recorded.
+    /// Fails when that can't be recorded.
     pub fn forget(&mut self, space: u32) -> io::Result<()> {
         let gone: Vec<u64> = self.entries.keys().filter(|key| key.0 == space).map(|key| key.1).collect();
         gone.into_iter().try_for_each(|address| self.remove(space, address))
@@ -102,7 +103,7 @@ impl Journal {
     }
 }
 
-/// What a journal's file says to somebody who did not write it: (space, address, instruction).
+/// Reads another process's journal: space, address and instruction of each entry.
 fn entries(file: &File) -> io::Result<Vec<(u32, u64, Original)>> {
     let mut bytes = vec![0; file.metadata()?.len() as usize];
     file.read_exact_at(&mut bytes, 0)?;
@@ -116,32 +117,33 @@ fn entries(file: &File) -> io::Result<Vec<(u32, u64, Original)>> {
     Ok(bytes.chunks_exact(ENTRY).filter_map(read).collect())
 }
 
-/// The memory of a process, by a descriptor that stays with the memory when the process becomes another program.
+/// The memory of a process, by a descriptor that stays with this memory when the process executes another
+/// program.
 #[derive(Debug)]
 pub struct SpaceMemory(File);
 
 impl SpaceMemory {
-    /// That of a process that is traced.
+    /// Opens the memory of a traced process.
     ///
     /// # Errors
-    /// When the kernel does not allow it.
+    /// Fails when the kernel does not allow it.
     pub fn open(pid: i32) -> io::Result<SpaceMemory> {
         let file = File::options().read(true).write(true).open(format!("/proc/{pid}/mem"))?;
         Ok(SpaceMemory(file))
     }
 
-    /// That of a process whose memory is open.
+    /// Duplicates the descriptor of a memory that is open.
     ///
     /// # Errors
-    /// When it isn't, or there are too many descriptors.
+    /// Fails when the memory is not open, or there are too many descriptors.
     pub fn of(memory: &ProcessMemory) -> io::Result<SpaceMemory> {
         memory.try_clone().map(SpaceMemory)
     }
 
-    /// Puts a moved instruction into its slot.
+    /// Writes a moved instruction into its slot.
     ///
     /// # Errors
-    /// When the slot is not mapped.
+    /// Fails when the slot is not mapped.
     pub fn write_code(&self, moved: &Moved) -> io::Result<()> {
         self.write(moved.slot, &moved.bytes)
     }
@@ -159,7 +161,7 @@ impl Writable for SpaceMemory {
     }
 }
 
-/// The tracer's side: the journal, and the way to the front if there is one.
+/// The tracer's side: the journal, and the link to the front if there is one.
 #[derive(Debug)]
 pub struct Guard {
     journal: Journal,
@@ -167,23 +169,23 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Nobody guards: for programs that we launched and that end with us.
+    /// Works without a front, for programs that we launch and that end with us.
     ///
     /// # Errors
-    /// When there is no memory file to be had.
+    /// Fails when no memory file can be made.
     pub fn alone() -> io::Result<Guard> {
         Ok(Guard { journal: Journal::new()?, front: None })
     }
 
-    /// Whether there is a front.
+    /// Returns true when there is a front.
     pub fn is_guarded(&self) -> bool {
         self.front.is_some()
     }
 
-    /// Hands the front the descriptor of an address space, before a byte of it is changed.
+    /// Hands the front the descriptor of an address space, before any byte of it is changed.
     ///
     /// # Errors
-    /// When the front does not take it.
+    /// Fails when the front does not accept it.
     pub fn opened(&self, space: u32, memory: &SpaceMemory) -> io::Result<()> {
         let Some(front) = &self.front else { return Ok(()) };
         let descriptors = [memory.0.as_fd()];
@@ -195,19 +197,19 @@ impl Guard {
         Ok(())
     }
 
-    /// An address space is gone.
+    /// Tells the front that an address space is gone.
     pub fn closed(&mut self, space: u32) {
         let _ = self.journal.forget(space);
         if let Some(front) = &self.front {
             let mut none = SendAncillaryBuffer::default();
             let space = space.to_le_bytes();
-            // If it doesn't take that, it keeps a descriptor that it does not need.
+            // If the message is lost, the front keeps a descriptor that it does not need.
             let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
             let _ = sendmsg(front, &[IoSlice::new(&space)], &mut none, flags);
         }
     }
 
-    /// Where the changes of one address space are recorded.
+    /// Returns the record of one address space's changes.
     pub fn record(&mut self, space: u32) -> impl Record + '_ {
         Entry { journal: &mut self.journal, space }
     }
@@ -228,28 +230,29 @@ impl Record for Entry<'_> {
     }
 }
 
-/// How the guarded work ended.
+/// The outcome of the guarded work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It ended with this code.
+    /// The work returned this code.
     Code(u8),
-    /// It was killed, and this many bytes were put back.
+    /// The work was killed, and the bytes were restored.
     Killed {
-        /// The signal.
+        /// The signal that killed it.
         signal: i32,
-        /// How many bytes stood changed then.
+        /// The number of bytes that were changed at that time.
         put_back: usize,
     },
 }
 
-/// Signals that end the command: the front passes them on.
+/// The signals that end the command, which the front passes on.
 const PASSED: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 
-/// Does `work` in a process of its own, with this one as its front. What it prints it prints itself; its result is the exit
-/// code. SIGINT, SIGTERM, SIGHUP and SIGQUIT reach it as SIGTERM, blocked, to be taken by the tracer's loop.
+/// Runs `work` in a process of its own, with this one as its front. `work` does its own printing, and returns
+/// the exit code. SIGINT, SIGTERM, SIGHUP and SIGQUIT reach it as SIGTERM, blocked, for the tracer's loop to
+/// fetch.
 ///
 /// # Errors
-/// When this process has several threads, or a call fails.
+/// Fails when this process has several threads, or a call fails.
 pub fn guarded(work: impl FnOnce(Guard) -> u8) -> io::Result<Outcome> {
     if std::fs::read_dir("/proc/self/task")?.count() != 1 {
         return Err(io::Error::other(
@@ -279,9 +282,9 @@ pub fn guarded(work: impl FnOnce(Guard) -> u8) -> io::Result<Outcome> {
 }
 
 fn tracer(front: rustix::process::Pid, guard: Guard, work: impl FnOnce(Guard) -> u8) -> u8 {
-    // What is typed at the terminal or sent to a group reaches the front alone.
+    // In a session of its own, the tracer gets no signals from keys or to the front's group.
     let _ = rustix::process::setsid();
-    // Who kills all that bear the command's name shall kill the front alone.
+    // Another name keeps the tracer from being killed together with all processes of the command's name.
     let _ = rustix::thread::set_name(c"ms-tracer");
     let end = Some(rustix::process::Signal::TERM);
     if rustix::process::set_parent_process_death_signal(end).is_err()
@@ -292,7 +295,7 @@ fn tracer(front: rustix::process::Pid, guard: Guard, work: impl FnOnce(Guard) ->
     work(guard)
 }
 
-/// The front: it holds what is needed to put all back.
+/// The front, with everything that is needed to restore the bytes.
 struct Front {
     tracer: i32,
     link: OwnedFd,
@@ -313,7 +316,7 @@ impl Front {
             self.listen();
             let mut info = [0u8; size_of::<libc::signalfd_siginfo>()];
             let Ok(_) = rustix::io::read(&signals, &mut info) else {
-                // Its end may be seen on the link first; then SIGCHLD is on its way.
+                // The tracer's end may show on the link first. SIGCHLD is then on its way.
                 if hung_up {
                     std::thread::sleep(std::time::Duration::from_millis(1));
                 }
@@ -321,7 +324,8 @@ impl Front {
             };
             let number = i32::from_le_bytes([info[0], info[1], info[2], info[3]]);
             if number != libc::SIGCHLD {
-                // SAFETY: a number and a number: it was not waited for yet, so it is still our child's.
+                // SAFETY: both arguments are numbers, and the child was not reaped yet, so the number is
+                // still its own.
                 unsafe { libc::kill(self.tracer, libc::SIGTERM) };
             } else if let Some(outcome) = self.ended()? {
                 return Ok(outcome);
@@ -336,7 +340,7 @@ impl Front {
             return Ok(None);
         }
         if libc::WIFEXITED(status) {
-            // What it left, if it ended in a hurry.
+            // A tracer that ended in a hurry may have left bytes behind.
             self.restore()?;
             return Ok(Some(Outcome::Code(libc::WEXITSTATUS(status) as u8)));
         }
@@ -352,14 +356,14 @@ impl Front {
         let changed = entries(&self.journal)?;
         for (space, address, original) in &changed {
             if let Some(memory) = self.spaces.get(space) {
-                // A memory that is gone needs nothing.
+                // A memory that is gone needs no restoring.
                 let _ = put_back(memory, *address, original);
             }
         }
         Ok(changed.len())
     }
 
-    /// Takes what the tracer has sent: a space with its descriptor, or a space that is gone.
+    /// Receives the tracer's messages: a space with its descriptor, or a space that is gone.
     fn listen(&mut self) {
         loop {
             let mut bytes = [0; 4];
@@ -395,7 +399,7 @@ fn set(signals: &[i32]) -> libc::sigset_t {
     }
 }
 
-/// Blocks these too; what was blocked before comes back.
+/// Blocks these signals as well, and returns the mask from before.
 fn block(signals: &[i32]) -> io::Result<libc::sigset_t> {
     let mut before = set(&[]);
     let wanted = set(signals);
@@ -419,7 +423,7 @@ fn signals() -> io::Result<OwnedFd> {
     // SAFETY: the set is whole.
     match unsafe { libc::signalfd(-1, &raw const wanted, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) } {
         -1 => Err(io::Error::last_os_error()),
-        // SAFETY: it was just made for us.
+        // SAFETY: signalfd has just returned this descriptor.
         descriptor => Ok(unsafe { OwnedFd::from_raw_fd(descriptor) }),
     }
 }

@@ -1,4 +1,4 @@
-//! Where the dynamic linker tells debuggers that it has mapped something or unmapped it.
+//! Finds the function that the dynamic linker calls, for debuggers, after mapping or unmapping a library.
 //!
 //! Ref. `struct r_debug` in glibc's and musl's link.h; System V ABI, DT_DEBUG.
 
@@ -9,10 +9,10 @@ const AT_PHNUM: u64 = 5;
 const PT_DYNAMIC: u32 = 2;
 const PT_PHDR: u32 = 6;
 const DT_DEBUG: u64 = 21;
-/// Of a program header, 64 bits.
+/// The size of a 64-bit program header.
 const HEADER: u64 = 56;
 
-/// The function that the linker calls then; none in a static program, or before the linker has run.
+/// Returns the address of that function, or `None` in a static program, or before the linker has run.
 pub(super) fn breakpoint(auxiliary_vector: &[u8], memory: &dyn Memory) -> Option<u64> {
     let headers = auxiliary(auxiliary_vector, AT_PHDR)?;
     let count = auxiliary(auxiliary_vector, AT_PHNUM)?.min(64);

@@ -1,4 +1,4 @@
-//! What is known of the code that a process makes while it runs.
+//! Knowledge of the code that a process makes while it runs.
 
 use std::collections::HashMap;
 use std::io;
@@ -10,23 +10,24 @@ use crate::code::Counts;
 use crate::code::generated::{Generated, Origin, Stretch};
 use crate::memory::Memory;
 
-/// What one space has made.
+/// The generated code of one space.
 #[derive(Debug)]
 pub(super) struct Made {
     pub machine: Generated,
-    /// Which of the findings' modules it is, by who tells.
+    /// The index of the findings' module for each source.
     modules: Vec<(Origin, usize)>,
-    /// What was counted of a stretch, by its start: it may be told again, better.
+    /// The module and the counts for each stretch, by its start, because a stretch may be reported again in
+    /// more detail.
     counted: HashMap<u64, (usize, Counts, Counts)>,
 }
 
 impl Made {
-    /// Nothing yet.
+    /// Knows nothing yet.
     pub fn new(pid: i32) -> Made {
         Made { machine: Generated::new(pid), modules: Vec::new(), counted: HashMap::new() }
     }
 
-    /// What the machine calls the code at an address.
+    /// Returns the machine's name for the code at an address.
     pub fn name_at(&self, memory: &dyn Memory, address: u64) -> Option<String> {
         self.machine.name_at(memory, address)
     }
@@ -45,7 +46,7 @@ impl Made {
         module
     }
 
-    /// What a stretch holds now in place of what it held.
+    /// Replaces the counts of a stretch.
     pub fn count(&mut self, stretch: &Stretch, module: usize, findings: &mut Findings) {
         self.counted.insert(stretch.start, (module, stretch.proven, stretch.unproved));
         let found = &mut findings.modules[module];
@@ -58,7 +59,7 @@ impl Made {
     }
 }
 
-/// Memory as the program knows it: with what stands under our breakpoints.
+/// The process's memory without our breakpoints: the original bytes stand in their place.
 pub(super) struct AsItWas<'a> {
     pub memory: &'a SpaceMemory,
     pub table: &'a Table,

@@ -1,26 +1,34 @@
-//! Which cryptographic instructions a program runs: breakpoints where they begin, in each of its processes.
+//! Finds which cryptographic instructions a program runs, by breakpoints at their beginnings in each of its
+//! processes.
 //!
-//! A breakpoint stands only where an instruction provably begins, and is put back only where it still stands. One that stays
-//! has its instruction executed elsewhere ([`displaced`]), and no signal handler, debugger's interface or exit shows a program
-//! that it was there. The program computes what it computes without us, at its own speed once the first hits are over.
+//! A breakpoint stands only where an instruction provably begins, and is removed only where it still stands.
+//! If it stays after a hit, its instruction is executed elsewhere ([`displaced`]), and no signal handler,
+//! debugging interface or exit shows the program that it was there. The program computes the same as without
+//! us, at its own speed once the first hits are over.
 //!
 //! # What a program can notice
-//! * Its executable memory differs from its files while it is traced. Libraries that check their own code in memory when they
-//!   start, as the FIPS editions of BoringSSL and AWS-LC do, would refuse to work: those that are recognised are watched from
-//!   a moment later on, and [`Options::delay`] leaves a program alone for longer. Go's FIPS mode is off unless asked for.
-//! * SIGTRAP of a breakpoint can't be blocked or ignored: the kernel unblocks it in that thread, and where it was blocked or
-//!   ignored sets it to its default. A program that handles SIGTRAP, and runs crypto instructions for the first time while
-//!   it blocks it outside of that handler, loses its handler. Handlers of SIGTRAP begin with it unblocked.
-//! * A strict seccomp mode is refused to what was launched with a filter. Where a program filters its own system calls,
-//!   standing breakpoints are stepped over, which is slower, as no memory can be asked for.
-//! * SIGILL and SIGFPE of a moved instruction tell its address in `si_addr`; the program counter is right.
-//! * Shared executable mappings, children of `clone` with `CLONE_UNTRACED`, and 32-bit programs are not watched. A program that
-//!   copies its own code while it is traced, other than by `fork`, copies breakpoints.
+//! * The executable memory differs from its files while it is traced. Libraries that check their own code in
+//!   memory when they start, as the FIPS editions of BoringSSL and AWS-LC do, would refuse to work. Those
+//!   that are recognised are watched from a moment later on, and [`Options::delay`] leaves a program alone
+//!   for longer. Go's FIPS mode is off unless asked for.
+//! * A breakpoint's SIGTRAP can't be blocked or ignored: the kernel unblocks it in that thread, and resets it
+//!   to the default where it was blocked or ignored. A program loses its handler of SIGTRAP if it runs crypto
+//!   instructions for the first time while it blocks that signal outside of the handler. Handlers of SIGTRAP
+//!   begin with it unblocked.
+//! * A program launched with a filter can't enter seccomp's strict mode. Where a program filters its own
+//!   system calls, no memory can be mapped for us, so standing breakpoints are stepped over, which is slower.
+//! * SIGILL and SIGFPE of a moved instruction have its new address in `si_addr`; the program counter is
+//!   right.
+//! * Shared executable mappings, children of `clone` with `CLONE_UNTRACED`, and 32-bit programs are not
+//!   watched. A program that copies its own code while it is traced, other than by `fork`, copies
+//!   breakpoints.
 //!
 //! # Cost
-//! A mapped image is looked through once, in tens of milliseconds; of large ones a [`crate::code::cache`] keeps what was found. A hit costs 10 to 100 microseconds, most of it the
-//! kernel's switching. With [`Mode::Once`] a place fires once; so after that there is none. With [`Mode::Count`] every entry
-//! pays. Programs that were attached to have their mappings read ten times a second. [`findings::Cost`] says what it was.
+//! A mapped image is searched once, in tens of milliseconds; a [`crate::code::cache`] keeps the results for
+//! large ones. A hit costs 10 to 100 microseconds, most of it for the kernel's context switches. With
+//! [`Mode::Once`], each place fires once and costs nothing afterwards. With [`Mode::Count`], every entry
+//! costs a hit. The mappings of attached programs are read ten times a second. [`findings::Cost`] reports the
+//! total.
 //!
 //! ```no_run
 //! use millstream_observe::process::{Launch, Tracer};
@@ -57,41 +65,41 @@ mod watch;
 pub use findings::{Findings, Mode, Question, Verdict};
 pub use watch::Trace;
 
-/// How to trace.
+/// Options for tracing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// How sites are watched.
+    /// The way in which sites are watched.
     pub mode: Mode,
-    /// Whether [`crate::process::Watcher::mapped`] tells of new code: the program was launched with a filter.
+    /// True for programs launched with a filter, where [`crate::process::Watcher::mapped`] announces new
+    /// code.
     pub announced: bool,
-    /// How long a program is left alone at its start. For those that check their own code in memory then, and are not
-    /// recognised.
+    /// The time for which a program is left alone at its start. It serves programs that check their own code
+    /// then and are not recognised.
     pub delay: Option<Duration>,
 }
 
-/// A file that is being looked through.
+/// A file that is being searched.
 #[derive(Clone, Copy, Debug)]
 pub struct Looking<'a> {
-    /// Its path, as the program has it.
+    /// The path, as the program sees it.
     pub path: &'a str,
-    /// Its length.
+    /// The length.
     pub bytes: u64,
-    /// Whether it is the file of a program that was launched and has not executed anything: neither it nor another that it was to
-    /// start.
+    /// True while a launched program begins and no other process was watched before.
     pub is_new: bool,
 }
 
-/// How far tracing is.
+/// The progress of tracing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Progress {
-    /// Programs that were watched, those that have ended counted.
+    /// The number of programs that were watched, including those that have ended.
     pub processes: usize,
-    /// Processes that are watched now.
+    /// The number of processes that are watched now.
     pub running: usize,
-    /// Images that were looked through.
+    /// The number of images that were searched.
     pub modules: usize,
-    /// Breakpoints that stand.
+    /// The number of breakpoints that stand.
     pub armed: usize,
-    /// Breakpoints that fired.
+    /// The number of breakpoints that fired.
     pub fired: u64,
 }

@@ -1,4 +1,4 @@
-//! Images that were looked through, each once however many processes map it, and the places in them to stop at.
+//! The images that were searched, each once however many processes map it, and the places in them to stop at.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -22,55 +22,55 @@ use crate::process::maps::Map;
 /// A place to stop at.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spot {
-    /// As the image has it.
+    /// The address in the image's own terms.
     pub address: u64,
     /// Index into [`Findings::modules`].
     pub module: usize,
     /// Index into [`Module::functions`].
     pub function: usize,
-    /// The classes that run when it is passed; none if only the function's entry.
+    /// The classes that run when this place is passed; empty for the mere entry of a function.
     pub classes: Classes,
-    /// Whether a function is entered here, and that is to be counted.
+    /// True when a function begins here and its entries are counted.
     pub entry: bool,
-    /// What stands there, as the file has it; for entries memory is asked.
+    /// The instruction in the file; `None` for entries, where memory is read instead.
     pub original: Option<Original>,
-    /// Whether it was found that it can't be watched.
+    /// True when the place turned out to be unwatchable.
     pub unwatchable: bool,
 }
 
-/// An image, and what it has in the findings.
+/// An image and its part of the findings.
 #[derive(Debug)]
 pub(super) struct Scanned {
     pub image: Arc<Image>,
     /// Index into [`Findings::modules`].
     pub module: usize,
-    /// Its spots: a stretch of [`Modules::spots`].
+    /// The range of its spots in [`Modules::spots`].
     pub spots: std::ops::Range<usize>,
-    /// Whether it checks its own text at its start.
+    /// True for an image that checks its own code when it starts.
     pub checks_itself: bool,
 }
 
-/// What a file is known by. A file that is written anew is another.
+/// The identity of a file: device, inode, time of change and size. A rewritten file has another one.
 type Key = (u64, u64, i64, i64, u64);
 
-/// All images.
+/// The images of all processes.
 #[derive(Default)]
 pub(super) struct Modules {
     files: HashMap<Key, Option<Rc<Scanned>>>,
     pub spots: Vec<Spot>,
-    /// What earlier traces found.
+    /// The cache of earlier searches.
     pub cache: Option<Cache>,
-    /// Who is told that a file is looked through.
+    /// The callback before a file is searched.
     pub looking: Option<ShowLooking>,
-    /// Whether what is looked through belongs to a program that begins, in the only process there is.
+    /// True while the only process begins a program, whose files are searched.
     pub is_new: bool,
 }
 
-/// What it returns is dropped when the file was looked through.
+/// A callback before a file is searched. Its result is dropped afterwards.
 pub(super) type ShowLooking = Box<dyn FnMut(&Looking<'_>) -> Box<dyn Any>>;
 
 impl Modules {
-    /// What is mapped there. `None` where there is nothing to watch or nothing can be known; a note says it.
+    /// Returns the image of a mapping. `None`, with a note, means that the file is not readable as an image.
     pub fn of_map(
         &mut self,
         map: &Map,
@@ -87,7 +87,8 @@ impl Modules {
                 None => {
                     let looking = Looking { path: &path, bytes: key.4, is_new: self.is_new };
                     let shown = self.looking.as_mut().map(|show| show(&looking));
-                    // What another mount namespace shows may be served by whoever made that.
+                    // A file in another mount namespace may be served by whoever made that namespace, so the
+                    // cache is not used.
                     let cache = self.cache.as_ref().filter(|_| has_our_mounts(pid));
                     let image = Image::of_file_or_cache(&file, cache).map_err(|error| error.to_string());
                     drop(shown);
@@ -114,7 +115,7 @@ impl Modules {
         scanned
     }
 
-    /// Puts an image into the findings.
+    /// Adds an image to the findings.
     pub fn register(
         &mut self,
         image: Result<Image, String>,
@@ -155,17 +156,17 @@ impl Modules {
     }
 }
 
-/// Whether a process sees the file systems that we see.
+/// Returns true when a process is in our mount namespace.
 fn has_our_mounts(pid: i32) -> bool {
     let of = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
     of("self").is_some_and(|ours| of(&pid.to_string()) == Some(ours))
 }
 
-/// The file of a mapping, if it can be opened and is the one that is mapped.
+/// Opens the file of a mapping, if it is still the one that is mapped.
 pub(super) fn file_of(map: &Map, pid: i32) -> Option<(File, Key)> {
     let range = format!("/proc/{pid}/map_files/{:x}-{:x}", map.start, map.end);
     let exe = format!("/proc/{pid}/exe");
-    // Each is opened only where the one before is another file.
+    // A later way is tried only where an earlier one fails or leads to another file.
     let ways: [&dyn Fn() -> io::Result<File>; 3] = [
         &|| files::open_as_seen_by(pid, map.path.as_ref(), files::Last::Link),
         &|| files::open_link(range.as_ref()),
@@ -174,13 +175,14 @@ pub(super) fn file_of(map: &Map, pid: i32) -> Option<(File, Key)> {
     ways.into_iter().find_map(|open| {
         let file = open().ok()?;
         let found = file.metadata().ok()?;
-        // Some file systems tell another device here than there; what is armed is compared with memory anyway.
+        // Some file systems report another device here than in the maps. That is harmless, as breakpoints are
+        // compared with memory anyway.
         let key = (found.dev(), found.ino(), found.mtime(), found.mtime_nsec(), found.size());
         (found.ino() == map.inode).then_some((file, key))
     })
 }
 
-/// Functions with instructions of a class, and the spots in them.
+/// Returns the functions with instructions of a class, and the spots in them.
 fn spots_of(image: &Image, module: usize, mode: Mode) -> (Vec<Function>, Vec<Spot>) {
     let mut indices: HashMap<usize, usize> = HashMap::new();
     let mut functions: Vec<Function> = Vec::new();
@@ -241,7 +243,7 @@ fn add_entries(
     }
 }
 
-/// One in which nothing ran yet.
+/// Makes the findings' function, in which nothing ran yet.
 pub(super) fn function_of(found: &crate::code::Function, name: Option<String>) -> Function {
     let unnamed = || found.name.as_deref().map_or_else(|| format!("fn_{:x}", found.start), str::to_owned);
     let name = name.unwrap_or_else(unnamed);
@@ -265,7 +267,8 @@ pub(super) fn function_of(found: &crate::code::Function, name: Option<String>) -
     }
 }
 
-/// Whether it is one of those that check their own text in memory before they work: breakpoints would be taken for damage.
+/// Returns true for images that check their own code in memory before they work. They would take breakpoints
+/// for damage.
 fn checks_itself(image: &Image) -> bool {
     const MARKS: [&str; 4] = [
         "BORINGSSL_bcm_text_hash",
@@ -331,7 +334,7 @@ mod tests {
             let found = (0..5000).filter(|_| file_of(&map, pid).is_some()).count();
             tell.send(found).unwrap();
         });
-        // It is one or the other, at any moment.
+        // The path is the file or the pipe, in turns.
         let end = Instant::now() + Duration::from_secs(60);
         while !looking.is_finished() && Instant::now() < end {
             rustix::fs::renameat_with(CWD, &file, CWD, &pipe, RenameFlags::EXCHANGE).unwrap();

@@ -1,76 +1,77 @@
-//! What a reader of findings should know.
+//! Remarks for the reader of findings.
 
 use std::fmt;
 
 use crate::code::Classes;
 
-/// What a reader should know.
+/// A remark for the reader of findings.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Note {
-    /// What is mapped could not be taken apart; it was searched as memory without a file is.
+    /// A mapped file is no readable image. It was searched like memory without a file.
     Unreadable {
-        /// Which.
+        /// The path of the file.
         path: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// A module checks its own text at its start, and refuses to work with breakpoints in it.
+    /// A module checks its own code when it starts, and would refuse to work with breakpoints in it.
     ChecksItself {
-        /// Which.
+        /// The path of the module.
         path: String,
     },
-    /// Instructions under standing breakpoints were stepped over, which is slow, and other threads may have passed uncounted.
+    /// Instructions under standing breakpoints were stepped over. This is slow, and other threads may have
+    /// passed uncounted.
     NoScratch {
-        /// Why no memory was made for them.
+        /// The reason why no scratch memory could be made.
         why: String,
     },
-    /// New code was looked for ten times a second only: what ran within that time after it was mapped was missed.
+    /// New code was looked for only ten times a second, so what ran in between was missed.
     LateCode,
     /// A process could not be watched.
     Lost {
-        /// Which.
+        /// The process.
         pid: i32,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// Breakpoints whose byte could not be put back.
+    /// Some breakpoints could not be removed.
     NotPutBack {
-        /// In which process.
+        /// The process.
         pid: i32,
-        /// How many.
+        /// The number of breakpoints.
         count: usize,
     },
     /// Executable memory that no image accounts for holds bytes that may be instructions of a class.
     MayHold {
-        /// In which process.
+        /// The process.
         pid: i32,
-        /// The size of the biggest such piece.
+        /// The size of the largest such piece.
         bytes: u64,
-        /// The classes of all.
+        /// The classes in all pieces.
         classes: Classes,
     },
-    /// A process could change executable memory without a call that would tell of it.
+    /// A process could change executable memory unnoticed.
     Rewritable {
-        /// Which.
+        /// The process.
         pid: i32,
-        /// How much it was at most.
+        /// The largest amount at any time.
         bytes: u64,
     },
-    /// Executable memory was gone, or no longer executable, before it could be looked at.
+    /// Executable memory was gone, or no longer executable, before it could be searched.
     Gone {
-        /// In which process.
+        /// The process.
         pid: i32,
     },
-    /// Other processes of the program of one that was attached to: they were not.
+    /// Other processes of an attached process's program were not attached to.
     Beside {
-        /// That which was.
+        /// The process that was attached to.
         pid: i32,
-        /// The others.
+        /// The other processes.
         others: Vec<i32>,
     },
     /// The processor's counters could not be used.
     NoCounters {
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
@@ -131,7 +132,7 @@ impl fmt::Display for Note {
 }
 
 impl Note {
-    /// Takes in another of the same thing. `false` if it is of something else.
+    /// Merges another note on the same thing. Returns `false` if it is about something else.
     pub(super) fn take_in(&mut self, other: &Note) -> bool {
         match (self, other) {
             (Note::MayHold { pid, bytes, classes }, Note::MayHold { pid: of, bytes: b, classes: c })
@@ -150,7 +151,7 @@ impl Note {
     }
 }
 
-/// As in `4 KB` and `8 GB`.
+/// Formats a size, such as `4 KB` or `8 GB`.
 fn size(bytes: u64) -> String {
     match bytes {
         0..0xA0_0000 => format!("{} KB", bytes.div_ceil(1 << 10)),

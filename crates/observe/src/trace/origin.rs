@@ -1,11 +1,11 @@
-//! What crypto instructions ran for, as far as those who called say it.
+//! Finds the purpose of crypto instructions from the functions that called.
 
 use super::findings::{Origin, Question};
 use crate::code::known::{self, Noise};
 use crate::code::unwind::{Caller, Registers};
 use crate::code::{CarryLess, Classes};
 
-/// Parts of the names of functions under which libraries try themselves.
+/// Parts of the names of functions in which libraries test themselves.
 const SELF_TESTS: &[&str] = &[
     "SELF_TEST_",
     "self_test",
@@ -17,8 +17,8 @@ const SELF_TESTS: &[&str] = &[
     "fips140.CAST",
 ];
 
-/// What instructions of these classes were for, by the functions that a thread was in, the innermost first. A random generator that is
-/// tried is tried.
+/// Returns the purpose of instructions of these classes, from the functions that a thread is in, the
+/// innermost first. A self-test of a random generator is a self-test.
 pub(super) fn of(frames: &[Caller], classes: Classes) -> Origin {
     let names = frames.iter().filter_map(|frame| frame.function.as_deref());
     if names.into_iter().any(|name| SELF_TESTS.iter().any(|part| name.contains(part))) {
@@ -33,7 +33,8 @@ pub(super) fn of(frames: &[Caller], classes: Classes) -> Origin {
     }
 }
 
-/// Whether numbers are multiplied without carries, and the first function that says what for makes a checksum.
+/// Returns true for carry-less multiplication if the innermost function with a known purpose makes a
+/// checksum.
 fn is_checksum(frames: &[Caller], classes: Classes) -> bool {
     let multiplies = Question::CarryLess.classes();
     let says = frames.iter().map(|frame| frame.carry_less).find(|what| *what != CarryLess::Unknown);
@@ -42,7 +43,7 @@ fn is_checksum(frames: &[Caller], classes: Classes) -> bool {
         && says == Some(CarryLess::Checksum)
 }
 
-/// A frame's name for people.
+/// Returns a frame's name for people.
 pub(super) fn name(caller: &Caller) -> String {
     match (&caller.function, &caller.module) {
         (Some(function), Some(module)) if !caller.is_named => format!("{module}:{function}"),
@@ -52,7 +53,7 @@ pub(super) fn name(caller: &Caller) -> String {
     }
 }
 
-/// In the order that unwinding wants.
+/// Arranges the registers in the order of unwinding.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn registers(registers: &crate::process::Registers) -> Registers {
     let r = registers;
@@ -79,7 +80,7 @@ pub(super) fn registers(registers: &crate::process::Registers) -> Registers {
     }
 }
 
-/// Nothing is unwound here.
+/// Returns the program counter alone, as nothing is unwound on this architecture.
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) fn registers(registers: &crate::process::Registers) -> Registers {
     Registers { pc: registers.pc(), general: [0; 16] }

@@ -1,6 +1,7 @@
-//! One address space: what is mapped executable in it, which breakpoints stand there, and our scratch memory.
+//! An address space: its executable mappings, its breakpoints, and our scratch memory in it.
 //!
-//! Threads and the children of `vfork` share one; a child of `fork` has a copy, breakpoints and all; `exec` begins anew.
+//! Threads and the children of `vfork` share a space. A child of `fork` has a copy, breakpoints included, and
+//! `exec` begins a new one.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io;
@@ -19,7 +20,7 @@ use crate::memory::Memory;
 use crate::process::maps::{self, Map};
 use crate::process::{Pid, Status, Thread};
 
-/// An executable mapping that was looked at.
+/// An executable mapping that was searched.
 #[derive(Clone, Debug)]
 pub(super) struct Mapped {
     pub start: u64,
@@ -27,7 +28,7 @@ pub(super) struct Mapped {
     offset: u64,
     device: (u32, u32),
     inode: u64,
-    /// What is in it, and what is to be added to that image's addresses.
+    /// The image, and the number to add to that image's addresses.
     pub image: Option<(Rc<Scanned>, u64)>,
 }
 
@@ -49,7 +50,7 @@ impl Mapped {
     }
 }
 
-/// Memory of ours in the process, where moved instructions are.
+/// Memory of ours in the process, which holds moved instructions.
 #[derive(Clone, Debug)]
 struct Scratch {
     start: u64,
@@ -57,54 +58,54 @@ struct Scratch {
     used: u64,
 }
 
-/// What a space knows of a breakpoint that stays.
+/// The state of a breakpoint that stays.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Kept {
-    /// How often it may still fire before it is left until the next tick.
+    /// The hits that are left until the breakpoint rests until the next tick.
     pub budget: u32,
-    /// Whether it is to be armed again at the next tick.
+    /// True when it must be armed again at the next tick.
     pub again: bool,
 }
 
-/// One address space.
+/// An address space.
 #[derive(Debug)]
 pub(super) struct Space {
-    /// Our number for it.
+    /// The number that we gave it.
     pub id: u32,
     pub memory: SpaceMemory,
     pub table: Table,
-    /// The processes that have it.
+    /// The processes in this space.
     pub pids: BTreeSet<i32>,
-    /// Those of them that are let go.
+    /// The processes among them that were let go.
     pub left: BTreeSet<i32>,
     pub mapped: Vec<Mapped>,
-    /// The same for unwinding.
+    /// The mapped images, for unwinding.
     pub modules: unwind::Modules,
     pub since: Instant,
-    /// Whether nobody tells when code is mapped.
+    /// True when no filter announces new code.
     pub unannounced: bool,
-    /// Whether there is executable memory without a file in it.
+    /// True when there is executable memory without a file.
     pub generated: bool,
-    /// The code that is made in it.
+    /// The code that was made at run time.
     pub made: Option<Made>,
-    /// Whether some mapping is left for later.
+    /// True when some mapping was left for later.
     pub pending: bool,
-    /// Where the dynamic linker tells debuggers that it mapped something.
+    /// The function that the dynamic linker calls, for debuggers, when it has mapped something.
     pub linker: Option<u64>,
     pub kept: HashMap<u64, Kept>,
     scratch: Vec<Scratch>,
     moved: HashMap<u64, Moved>,
-    /// Whether scratch memory is gone, and the table of it is kept to put threads out of it.
+    /// True when the scratch memory was unmapped. The table of it remains, to move threads out of it.
     unmapped: bool,
-    /// Places whose instruction can't be moved: no memory could be had, or none within reach.
+    /// Places whose instruction can't be moved, because there is no memory within reach.
     pub stuck: BTreeSet<u64>,
 }
 
 impl Space {
-    /// That of a process whose image begins now.
+    /// Creates the space of a process whose image begins now.
     ///
     /// # Errors
-    /// When its memory can't be opened, or the front does not take it.
+    /// Fails when the memory can't be opened, or the front does not accept it.
     pub fn new(id: u32, thread: &Thread, guard: &Guard) -> io::Result<Space> {
         let memory = SpaceMemory::of(thread.memory())?;
         let pid = thread.pid.as_raw_pid();
@@ -131,10 +132,11 @@ impl Space {
         })
     }
 
-    /// That of a child, which is a copy. What came and went in the parent's since it was copied is told by memory.
+    /// Creates the space of a forked child, which is a copy. Memory itself shows which breakpoints came or
+    /// went in the parent since the fork.
     ///
     /// # Errors
-    /// As [`Space::new`].
+    /// Fails as [`Space::new`] does.
     pub fn copy(&self, id: u32, thread: &mut Thread, guard: &mut Guard) -> io::Result<Space> {
         let memory = SpaceMemory::of(thread.memory()).or_else(|_| {
             open_memory(thread)?;
@@ -167,7 +169,8 @@ impl Space {
         Ok(space)
     }
 
-    /// Keeps of a parent's scratch memory what the child has, and gives it what it has not.
+    /// Keeps the scratch memory that the child has from its parent, and writes moved instructions that it
+    /// lacks.
     fn review_scratch(&mut self) {
         let memory = &self.memory;
         self.scratch.retain(|area| memory.read(area.start, &mut [0]).is_ok());
@@ -180,16 +183,16 @@ impl Space {
         });
     }
 
-    /// A process that has it, to ask the kernel about.
+    /// Returns one process of the space, for questions to the kernel.
     pub fn pid(&self) -> i32 {
         self.pids.first().copied().unwrap_or(0)
     }
 
-    /// Compares what is mapped with what was known. What is gone is forgotten, what was mapped anew is taken for new; what is
-    /// new comes back, each with all maps to look in.
+    /// Compares the mappings with those that are known. Mappings that are gone are forgotten. Returns all
+    /// mappings, and the new executable ones among them; a place that was mapped anew counts as new.
     ///
     /// # Errors
-    /// When the process has ended, or the journal can't be written.
+    /// Fails when the process has ended, or the journal can't be written.
     pub fn changes(&mut self, guard: &mut Guard) -> io::Result<(Vec<Map>, Vec<Map>)> {
         let Some(pid) = rustix::process::Pid::from_raw(self.pid()) else {
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
@@ -211,7 +214,8 @@ impl Space {
         Ok((all, new))
     }
 
-    /// Whether the first of its armed breakpoints still stands: else it was mapped anew at the same place.
+    /// Returns true when the first armed breakpoint of a mapping still stands. Otherwise something else was
+    /// mapped at the same place.
     fn stands(&self, mapped: &Mapped) -> bool {
         match self.table.first_armed(mapped.start..mapped.end) {
             Some((address, original)) => original.stands_armed(&self.memory, address),
@@ -223,16 +227,16 @@ impl Space {
         self.scratch.iter().any(|area| map.contains(area.start))
     }
 
-    /// The image of a mapping: `Some(None)` if it has none. `None` if it is left for later.
+    /// Returns the image of a mapping: `Some(None)` if it has none, `None` if the mapping was left for later.
     pub fn image_of(&self, map: &Map) -> Option<Option<&Scanned>> {
         let mapped = self.mapped.iter().find(|mapped| mapped.is(map))?;
         Some(mapped.image.as_ref().map(|(scanned, _)| &**scanned))
     }
 
-    /// Sees to the breakpoints in memory that may have been written to, as they may be gone; or in memory that is what it was.
+    /// Arms breakpoints again in memory that may have been overwritten.
     ///
     /// # Errors
-    /// When the journal can't be written.
+    /// Fails when the journal can't be written.
     pub fn arm_again(
         &mut self,
         range: &Range<u64>,
@@ -251,7 +255,8 @@ impl Space {
         Ok(())
     }
 
-    /// Arms what an image has in a mapping: how many breakpoints stand. What can't be watched is counted.
+    /// Arms an image's breakpoints in a mapping, and returns how many stand. Places that can't be watched are
+    /// counted in `unwatchable`.
     pub fn arm_image(
         &mut self,
         mapped: &Mapped,
@@ -282,7 +287,7 @@ impl Space {
         stand
     }
 
-    /// The instruction in memory, also where a breakpoint of ours stands on it.
+    /// Returns the instruction in memory, without our breakpoint.
     fn instruction_at(&self, address: u64) -> Option<Original> {
         if let Some(known) = self.table.get(address).filter(|known| known.armed) {
             return Some(known.original);
@@ -293,14 +298,15 @@ impl Space {
         Original::first(&code[..length], address)
     }
 
-    /// Where a thread in our scratch memory would be without us.
+    /// Returns the moved instruction for a program counter in our scratch memory.
     pub fn real(&self, pc: u64) -> Option<&Moved> {
         let area = self.scratch.iter().find(|area| (area.start..area.start + area.length).contains(&pc))?;
         let slot = area.start + (pc - area.start) / SLOT * SLOT;
         self.moved.values().find(|moved| moved.slot == slot)
     }
 
-    /// The moved instruction of a place. The first time it is moved, with memory that the stopped thread gets for us.
+    /// Returns the moved instruction of a place. The first call moves it, into memory that the stopped thread
+    /// maps for us.
     pub fn moved(&mut self, thread: &mut Thread, address: u64) -> Result<&Moved, String> {
         if !self.moved.contains_key(&address) {
             let original = self.table.get(address).map(|known| known.original).ok_or("it is not known")?;
@@ -344,10 +350,11 @@ impl Space {
         if got == place { Ok(got) } else { Err("the kernel mapped it elsewhere".into()) }
     }
 
-    /// Has a stopped thread unmap all scratch memory. Threads that are in it must be put out of it before they go on.
+    /// Makes a stopped thread unmap all scratch memory. Threads inside must be moved out of it before they go
+    /// on.
     pub fn unmap_scratch(&mut self, thread: &mut Thread) {
         if std::mem::replace(&mut self.unmapped, true) || has_own_filter(thread) {
-            // Where it stays nothing jumps there any more.
+            // If it stays mapped, nothing jumps there any more.
             return;
         }
         for area in &self.scratch {
@@ -355,7 +362,7 @@ impl Space {
         }
     }
 
-    /// Whether any instruction was moved.
+    /// Returns true when any instruction was moved.
     pub fn has_scratch(&self) -> bool {
         !self.scratch.is_empty()
     }
@@ -374,16 +381,16 @@ fn open_memory(_: &mut Thread) -> io::Result<()> {
 /// The size of one scratch area.
 const AREA: u64 = 0x1_0000;
 
-/// More areas than this are not made.
+/// The largest number of scratch areas.
 const MOST_AREAS: usize = 16;
 
-/// Whether it is the kernel's own code in every process, or not for us to touch.
+/// Returns true for mappings of the kernel's own, which we leave alone.
 pub(super) fn is_of_the_kernel(map: &Map) -> bool {
     ["[vdso]", "[vsyscall]", "[vvar]", "[uprobes]"].iter().any(|name| map.path == *name)
 }
 
-/// Whether the program has put itself under a seccomp filter: an injected call might kill it. Filters that it has from
-/// whoever started us are no such, and neither is the one it was launched with.
+/// Returns true when the program has put itself under a seccomp filter, because an injected call might then
+/// kill it. Filters inherited from this process, and the one that the program was launched with, don't count.
 fn has_own_filter(thread: &Thread) -> bool {
     let count = |tid: Pid| Status::of(tid).and_then(|status| status.number("Seccomp_filters")).unwrap_or(0);
     count(thread.tid) > count(rustix::process::getpid()) + 1

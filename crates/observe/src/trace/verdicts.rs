@@ -1,9 +1,9 @@
-//! What people ask about a program, and what the findings answer.
+//! The questions that people ask about a program, and the findings' answers.
 
 use super::findings::{At, Findings, Note, Origin};
 use crate::code::{CarryLess, Class, Classes, Counts, known};
 
-/// What people ask about a program.
+/// A question that people ask about a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Question {
     /// Does it use hardware AES?
@@ -27,7 +27,7 @@ pub enum Question {
 }
 
 impl Question {
-    /// All, in the order of reports.
+    /// All questions, in the order of reports.
     pub const ALL: &[Question] = &[
         Question::Aes,
         Question::CarryLess,
@@ -40,7 +40,7 @@ impl Question {
         Question::Randomness,
     ];
 
-    /// What is asked for, for people.
+    /// Returns the words for it in reports.
     pub const fn label(self) -> &'static str {
         match self {
             Question::Aes => "hardware AES",
@@ -55,7 +55,7 @@ impl Question {
         }
     }
 
-    /// The classes that answer it.
+    /// Returns the classes that answer it.
     pub fn classes(self) -> Classes {
         let classes: &[Class] = match self {
             Question::Aes => &[Class::Aes, Class::Vaes, Class::Keylocker, Class::Padlock],
@@ -75,40 +75,41 @@ impl Question {
 /// The answer to a [`Question`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Yes: these functions ran such instructions, what was entered most first.
+    /// Yes: these functions ran such instructions, the most entered first.
     Yes(Vec<At>),
-    /// Such instructions ran, but only for these: the program's own cryptography was not seen to use them.
+    /// Such instructions ran, but only for these purposes. The program's own cryptography was not seen to use
+    /// them.
     OnlyNoise(Vec<At>, Vec<Origin>),
-    /// No, although there is code with such instructions: these functions did not run them.
+    /// No, although there is code with such instructions. These functions did not run them.
     Unused(Vec<At>),
     /// No, and there is no such code.
     Absent,
-    /// Nothing was seen, and something could not be watched.
+    /// Nothing was seen, but something could not be watched.
     Unknown(Unwatched),
 }
 
-/// What could not be watched.
+/// The parts of a program that could not be watched.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Unwatched {
-    /// Such instructions whose place is not proven.
+    /// The number of such instructions whose place is not proven.
     pub unproved: u64,
-    /// Places where no breakpoint could be written.
+    /// The number of places where no breakpoint could be written.
     pub unwatchable: usize,
-    /// Programs that were not watched at all: a note says why.
+    /// The number of programs that were not watched at all, each with a note.
     pub processes: usize,
-    /// Code that was not watched for another reason: those of [`Findings::notes`] that say it.
+    /// The notes from [`Findings::notes`] on other code that was not watched.
     pub code: Vec<Note>,
 }
 
 impl Unwatched {
-    /// Whether all was watched.
+    /// Returns true when everything was watched.
     pub fn is_nothing(&self) -> bool {
         *self == Unwatched::default()
     }
 }
 
 impl Findings {
-    /// The answer to a question.
+    /// Returns the answer to a question.
     pub fn verdict(&self, question: Question) -> Verdict {
         let classes = question.classes();
         let counted = self
@@ -136,8 +137,9 @@ impl Findings {
         if present.is_empty() { Verdict::Absent } else { Verdict::Unused(present) }
     }
 
-    /// Whether nothing tells if these functions, which answer a question with yes, made a checksum: they multiply without carries, and
-    /// neither AES in their module nor their numbers, names or callers say what for.
+    /// Returns true when these functions, which answer a question with yes, may have made a checksum: they
+    /// use carry-less multiplication, and neither AES in their module nor their constants, names or callers
+    /// reveal the purpose.
     pub fn is_perhaps_checksum(&self, question: Question, at: &[At]) -> bool {
         let is_open = |at: &At| {
             let function = self.function(*at);
@@ -150,7 +152,7 @@ impl Findings {
         question == Question::CarryLess && at.iter().all(is_open)
     }
 
-    /// By what functions are ordered: entries, then samples, then hits.
+    /// Returns the sort key of functions: entries, then samples, then hits.
     fn weight(&self, at: At) -> (u64, u32, u64) {
         let function = self.function(at);
         (function.entries.unwrap_or(0), function.samples, function.hits)
@@ -170,7 +172,7 @@ impl Findings {
         }
     }
 
-    /// Whether a note says that code which may have had instructions of these classes was not watched.
+    /// Returns true when a note says that code with instructions of these classes may not have been watched.
     fn concerns(&self, note: &Note, classes: Classes) -> bool {
         match note {
             Note::MayHold { classes: held, .. } => !held.intersection(classes).is_empty(),

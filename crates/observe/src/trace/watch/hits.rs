@@ -1,4 +1,4 @@
-//! What a breakpoint that fires says, and how the thread goes on.
+//! Evaluates a breakpoint's hit, and lets the thread go on.
 
 use std::io;
 use std::time::Instant;
@@ -14,24 +14,24 @@ use crate::trace::modules::Spot;
 use crate::trace::origin;
 use crate::trace::space::Kept;
 
-/// How often a site may fire for noise before it is left until the next tick, the first time and later.
+/// The hits that a site may have for noise until the next tick: at first, and after that.
 const NOISE: (u32, u32) = (64, 2);
 
-/// How many hits at a function's entry an estimate of its rate is made of, in one sample.
+/// The hits at a function's entry, in one sample, that an estimate of its rate is based on.
 const PER_SAMPLE: u32 = 8;
 
-/// Of how many times between hits the middle one is taken.
+/// The most times between hits that the median is taken of.
 const MOST_GAPS: usize = 10_000;
 
-/// How many entries are counted of a function that serves hash tables.
+/// The most entries that are counted of a function that serves hash tables.
 const MOST_HASHES: u64 = 1000;
 
-/// How many chains of callers are kept of a function, and how long they may be.
+/// The most chains of callers that are kept for a function, and the length of each.
 const CHAINS: usize = 4;
 const CHAIN: usize = 24;
 
 impl Trace {
-    /// A thread has executed an `int3`.
+    /// Handles an `int3` that a thread has executed.
     pub(super) fn trapped(&mut self, thread: &mut Thread, id: u32) -> io::Result<Answer> {
         let address = thread.registers()?.pc().wrapping_sub(1);
         let Some(space) = self.spaces.get(&id) else { return Ok(Answer::NotMine) };
@@ -52,7 +52,7 @@ impl Trace {
         }
     }
 
-    /// A breakpoint of ours fired; the thread's program counter is at it.
+    /// Handles a hit of our breakpoint. The thread's program counter is at it.
     fn hit(&mut self, thread: &mut Thread, id: u32, address: u64) -> io::Result<()> {
         let site = self.spaces.get(&id).and_then(|space| space.table.get(address)).map(|known| known.site);
         let Some(site) = site else { return Ok(()) };
@@ -71,13 +71,13 @@ impl Trace {
             }
         } else if let Some(space) = self.spaces.get_mut(&id) {
             let mut record = self.guard.record(id);
-            // A memory that can't be written any more is gone.
+            // Memory that can't be written any more is gone.
             let _ = space.table.disarm(&space.memory, &mut record, address);
         }
         Ok(())
     }
 
-    /// Writes down what a hit says; whether it was noise.
+    /// Records a hit. Returns true if it was noise.
     fn learn(&mut self, thread: &mut Thread, id: u32, spot: &Spot) -> io::Result<bool> {
         let now = self.started.elapsed();
         let key = (spot.module, spot.function);
@@ -131,7 +131,8 @@ impl Trace {
         }
     }
 
-    /// The names of the functions that a thread is in, the innermost first, and what they say it is for.
+    /// Returns the names of the functions that a thread is in, the innermost first, and the purpose that they
+    /// reveal.
     fn callers(
         &mut self,
         thread: &mut Thread,
@@ -154,11 +155,11 @@ impl Trace {
         Ok((frames.iter().map(name).collect(), origin::of(&frames, classes)))
     }
 
-    /// Whether a breakpoint that fired stays.
+    /// Returns true when a breakpoint that fired stays.
     fn stays(&mut self, id: u32, address: u64, spot: &Spot, noise: bool) -> bool {
         let Some(space) = self.spaces.get_mut(&id) else { return false };
         let function = &self.findings.modules[spot.module].functions[spot.function];
-        // Hash tables are asked millions of times, and nobody asks how often.
+        // Hash tables are used millions of times, and nobody asks how often.
         let enough = function.origins == [Origin::HashTable] && function.hits > MOST_HASHES;
         let counted = spot.entry && self.options.mode == Mode::Count && !enough;
         let most = match self.options.mode {
@@ -175,7 +176,7 @@ impl Trace {
         kept.budget > 0
     }
 
-    /// Has a thread go past an instruction whose breakpoint stays.
+    /// Makes a thread pass an instruction whose breakpoint stays.
     pub(super) fn pass(&mut self, thread: &mut Thread, id: u32, address: u64) -> io::Result<()> {
         let Some(space) = self.spaces.get_mut(&id) else { return Ok(()) };
         let Some(original) = space.table.get(address).map(|known| known.original) else { return Ok(()) };
@@ -239,7 +240,7 @@ impl Trace {
         self.step_over(thread, id, address)
     }
 
-    /// Puts the byte back for one step. Others that pass meanwhile are not seen.
+    /// Restores the byte for one step. Other threads that pass meanwhile are not seen.
     fn step_over(&mut self, thread: &mut Thread, id: u32, address: u64) -> io::Result<()> {
         let Some(space) = self.spaces.get_mut(&id) else { return Ok(()) };
         let mut record = self.guard.record(id);
@@ -247,12 +248,12 @@ impl Trace {
             return Ok(());
         }
         let stepped = thread.step();
-        // If that fails its memory is gone.
+        // If that fails, the memory is gone.
         let _ = space.table.arm(&space.memory, &mut record, address);
         stepped.map(drop)
     }
 
-    /// Arms what fired and is to be watched still.
+    /// Arms breakpoints again that fired and are still needed.
     pub(super) fn arm_again(&mut self) {
         for (id, space) in &mut self.spaces {
             for (address, kept) in space.kept.iter_mut().filter(|(_, kept)| kept.again) {
@@ -274,7 +275,7 @@ impl Trace {
         }
     }
 
-    /// Puts a thread where it would be without us, if it is in our scratch memory.
+    /// Moves a thread from our scratch memory to where it would be without us.
     pub(super) fn put_out_of_scratch(&mut self, thread: &mut Thread, id: u32) -> io::Result<()> {
         let Some(space) = self.spaces.get(&id).filter(|space| space.has_scratch()) else { return Ok(()) };
         let pc = thread.registers()?.pc();

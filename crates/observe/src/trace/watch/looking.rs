@@ -1,4 +1,4 @@
-//! Looking for code: what is mapped, what is made at run time, and what the dynamic linker tells.
+//! Looks for new code: mapped files, generated code, and the dynamic linker's reports.
 
 use std::io;
 use std::rc::Rc;
@@ -16,11 +16,11 @@ use crate::trace::findings::Note;
 use crate::trace::space::{Mapped, Space};
 use crate::trace::{generated, linker};
 
-/// How long a module that checks itself is left alone.
+/// The time for which a module that checks itself is left alone.
 const UNTIL_CHECKED: Duration = Duration::from_millis(300);
 
 impl Trace {
-    /// A program begins in a memory of its own.
+    /// Handles a program that begins in a memory of its own.
     pub(super) fn begin_space(&mut self, thread: &mut Thread, attached: bool) -> io::Result<()> {
         let pid = thread.pid.as_raw_pid();
         if thread.registers()?.is_32_bit() {
@@ -42,8 +42,8 @@ impl Trace {
         Ok(())
     }
 
-    /// Looks for code that was not there before, and arms it.
-    /// Where executable memory that no image accounts for `changed` it is searched.
+    /// Looks for new mappings and arms them. Executable memory without an image is searched where it has
+    /// `changed`.
     pub(super) fn look(&mut self, id: u32, changed: Option<&Changed>) {
         let Some(mut space) = self.spaces.remove(&id) else { return };
         let started = Instant::now();
@@ -58,7 +58,7 @@ impl Trace {
                     self.findings.note(Note::Lost { pid: space.pid(), why: error.to_string() });
                 }
             }
-            // It has ended, and that will be told.
+            // The process has ended, which will be reported.
             Err(error)
                 if error.raw_os_error() == Some(libc::ESRCH) || error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => self.findings.note(Note::Lost { pid: space.pid(), why: error.to_string() }),
@@ -71,7 +71,7 @@ impl Trace {
         self.spaces.insert(id, space);
     }
 
-    /// Looks at executable memory that no image accounts for.
+    /// Searches executable memory that no image accounts for.
     fn search(&mut self, space: &mut Space, all: &[Map], changed: Option<&Changed>) -> io::Result<()> {
         if let Some(changed) = changed.filter(|changed| changed.was_there) {
             space.arm_again(&changed.range, &mut self.modules, &mut self.guard, &mut self.findings)?;
@@ -90,7 +90,7 @@ impl Trace {
         Ok(())
     }
 
-    /// One executable mapping that is new.
+    /// Handles one new executable mapping.
     fn take_in(&mut self, space: &mut Space, all: &[Map], map: &Map) {
         if !map.is_file() {
             space.generated = true;
@@ -129,7 +129,7 @@ impl Trace {
         let mapped = Mapped::new(map, Some((Rc::clone(&scanned), bias)));
         let unwatchable = &mut self.findings.modules[scanned.module].unwatchable;
         if map.shared {
-            // What is written there others would execute, too.
+            // A breakpoint in shared memory would be executed by other processes, too.
             *unwatchable = scanned.spots.len();
         } else {
             let armed = space.arm_image(&mapped, &mut self.modules, &mut self.guard, unwatchable);
@@ -157,7 +157,7 @@ impl Trace {
         }
     }
 
-    /// A breakpoint where the dynamic linker says that it mapped something.
+    /// Sets a breakpoint at the function that the dynamic linker calls after mapping something.
     fn watch_linker(&mut self, space: &mut Space) {
         let Ok(vector) = std::fs::read(format!("/proc/{}/auxv", space.pid())) else { return };
         let Some(address) = linker::breakpoint(&vector, &space.memory) else { return };

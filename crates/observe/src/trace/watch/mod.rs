@@ -1,4 +1,4 @@
-//! The watcher that traces: it arms what is mapped, and learns from what fires.
+//! The watcher that traces: it arms breakpoints in mapped code, and learns from their hits.
 
 use std::any::Any;
 use std::collections::{HashMap, HashSet};
@@ -19,36 +19,38 @@ use crate::process::{Answer, Began, Pid, Processes, SI_KERNEL, Signal, Status, T
 mod hits;
 mod looking;
 
-/// How often new code is looked for where nobody tells, and what fired is armed again.
+/// The time after which unannounced code is looked for and fired breakpoints are armed again.
 const TICK: Duration = Duration::from_millis(100);
 
-/// What the dynamic linker's breakpoint has for a site.
+/// The site number of the dynamic linker's breakpoint.
 const LINKER: usize = usize::MAX;
 
-/// Traces which crypto instructions run. Give it to a [`crate::process::Tracer`], then ask [`Trace::finish`].
+/// A watcher that traces which crypto instructions run. Give it to a [`crate::process::Tracer`], then call
+/// [`Trace::finish`].
 pub struct Trace {
     options: Options,
     findings: Findings,
     modules: Modules,
     spaces: HashMap<u32, Space>,
-    /// Which space a process has.
+    /// The space of each process.
     space_of: HashMap<i32, u32>,
-    /// Which of the findings' processes a process is now.
+    /// The index of each process's present program in the findings.
     process_of: HashMap<i32, usize>,
-    /// Which process a thread belongs to.
+    /// The process of each thread.
     threads: HashMap<i32, i32>,
     guard: Guard,
     counters: Counters,
     started: Instant,
     ticked: Instant,
     next_space: u32,
-    /// Threads that a signal took out of a moved instruction before it was executed: they will come again.
+    /// Threads that a signal took out of a moved instruction before its execution. They will hit the
+    /// breakpoint again.
     interrupted: HashMap<i32, u64>,
-    /// When a thread went on from a function's entry.
+    /// The time at which a thread left a function's entry.
     went_on: HashMap<(i32, usize, usize), Instant>,
-    /// The times from a thread's leaving a function's entry to its next hit there.
+    /// The times from leaving a function's entry to the same thread's next hit there.
     gaps: HashMap<(usize, usize), Vec<Duration>>,
-    /// Functions that ran in this sample.
+    /// The functions that ran in the present sample.
     sampled: HashSet<(usize, usize)>,
     progress: Option<Show>,
 }
@@ -56,18 +58,18 @@ pub struct Trace {
 type Show = Box<dyn FnMut(&Progress)>;
 
 impl Trace {
-    /// For programs that we launch and that end with us.
+    /// Traces programs that we launch and that end with us.
     ///
     /// # Errors
-    /// On another processor than x86-64, or when there is no memory for the journal.
+    /// Fails on processors other than x86-64, or when there is no memory for the journal.
     pub fn new(options: Options) -> io::Result<Trace> {
         Trace::guarded(options, Guard::alone()?)
     }
 
-    /// For a process that must stay intact whatever happens to us; see [`super::guard::guarded`].
+    /// Traces a process that must stay intact whatever happens to us; see [`super::guard::guarded`].
     ///
     /// # Errors
-    /// On another processor than x86-64.
+    /// Fails on processors other than x86-64.
     pub fn guarded(options: Options, guard: Guard) -> io::Result<Trace> {
         if cfg!(not(target_arch = "x86_64")) {
             let text = "tracing crypto instructions works on x86-64 only, so far; `run --without` and `compare` work here";
@@ -100,19 +102,21 @@ impl Trace {
         self.progress = Some(Box::new(show));
     }
 
-    /// Calls `show` before a file is looked through; drops what it returns when that was done. Nothing else is done in between.
+    /// Calls `show` before a file is searched, and drops its result afterwards. Nothing else is done in
+    /// between.
     pub fn show_looking(&mut self, show: impl FnMut(&Looking<'_>) -> Box<dyn Any> + 'static) {
         self.modules.looking = Some(Box::new(show));
     }
 
-    /// Asks `cache` for what earlier traces found in a file, and has it keep what this one finds.
+    /// Uses `cache` for the results of earlier searches, and adds the new ones.
     pub fn use_cache(&mut self, cache: Cache) {
         self.modules.cache = Some(cache);
     }
 
-    /// Looks through what processes have mapped while they run still: so attaching stops them for milliseconds only.
+    /// Searches the mapped files of processes while they still run, so that attaching stops them for
+    /// milliseconds only.
     ///
-    /// What can't be looked at now is looked at then.
+    /// Files that can't be read now are searched after attaching.
     pub fn prepare(&mut self, pids: &[Pid]) {
         pids.iter().for_each(|pid| self.prepare_one(*pid, pids));
     }
@@ -130,12 +134,12 @@ impl Trace {
         }
     }
 
-    /// What was found until now.
+    /// Returns the findings so far.
     pub fn findings(&self) -> &Findings {
         &self.findings
     }
 
-    /// What was found. What stands still is put back.
+    /// Returns the findings, and removes all breakpoints.
     pub fn finish(mut self) -> Findings {
         self.findings.duration = self.started.elapsed();
         let running: Vec<i32> = self.process_of.keys().copied().collect();
@@ -149,7 +153,7 @@ impl Trace {
         std::mem::take(&mut self.findings)
     }
 
-    /// How far it is.
+    /// Returns the progress so far.
     pub fn progress(&self) -> Progress {
         Progress {
             processes: self.findings.processes.len(),
@@ -167,7 +171,7 @@ impl Trace {
         }
     }
 
-    /// A process has this memory no longer.
+    /// Takes a process out of its space.
     fn leave_space(&mut self, pid: i32) {
         let Some(id) = self.space_of.remove(&pid) else { return };
         if let Some(space) = self.spaces.get_mut(&id) {
@@ -199,7 +203,7 @@ impl Trace {
     }
 
     fn start_counters(&mut self, tid: Pid) {
-        // That a processor has none is nothing to speak of.
+        // A processor without counters is too common for a note.
         let Ok(events) = events_here() else { return };
         if let Err(error) = self.counters.start(tid.as_raw_pid(), events) {
             self.findings.note(Note::NoCounters { why: error.to_string() });
@@ -207,19 +211,19 @@ impl Trace {
     }
 }
 
-/// A handler of the program's own may run into breakpoints of ours.
+/// Makes a handler of SIGTRAP begin with it unblocked, because the handler may run into our breakpoints.
 fn leave_unblocked(thread: &mut Thread, signal: &Signal) {
     if signal.number == libc::SIGTRAP {
         thread.leave_unblocked();
     }
 }
 
-/// A thread that is not ours would die of a breakpoint.
+/// Checks that we trace all threads of a process. Any other thread would die of a breakpoint.
 fn all_are_ours(pid: i32) -> io::Result<()> {
     let ours = std::process::id();
     for thread in std::fs::read_dir(format!("/proc/{pid}/task"))? {
         let tid = thread?.file_name().to_str().and_then(|tid| tid.parse().ok()).and_then(Pid::from_raw);
-        // One that ended meanwhile is no danger, and neither is a leader that ended before the others.
+        // A thread that ended meanwhile is no danger, and neither is a leader that ended before the others.
         let Some(status) = tid.and_then(Status::of) else { continue };
         if status.lives() && status.number("TracerPid") != Some(ours) {
             let text =
@@ -230,7 +234,7 @@ fn all_are_ours(pid: i32) -> io::Result<()> {
     Ok(())
 }
 
-/// However tracing ended: no byte of ours stays where it can be put back.
+/// Removes every byte of ours that can be removed, however tracing ended.
 impl Drop for Trace {
     fn drop(&mut self) {
         for (id, space) in &mut self.spaces {
@@ -253,7 +257,8 @@ impl Watcher for Trace {
             all_are_ours(pid)?;
             self.findings.note(Note::LateCode);
         }
-        // A script's interpreter, or what sets something up, executes the program in its own place.
+        // The first process may execute other programs before the real one: a script's interpreter, or one
+        // that sets something up.
         let is_alone = self.findings.processes.iter().all(|process| process.pid == pid);
         self.modules.is_new = how != Began::Attached && is_alone;
         let begun = self.begin_space(thread, how == Began::Attached);
@@ -335,11 +340,12 @@ impl Watcher for Trace {
         let Some(id) = self.space_of.get(&pid).copied() else { return Ok(()) };
         self.put_out_of_scratch(thread, id)?;
         if self.spaces.get(&id).is_some_and(|space| !space.left.contains(&pid)) {
-            // What was changed meanwhile without a word is seen now at the latest.
+            // This is the last chance to see unannounced changes.
             self.look(id, Some(&Changed::EVERYTHING));
         }
         let Some(space) = self.spaces.get_mut(&id) else { return Ok(()) };
-        // Others may have the same memory, and run: what they have executed meanwhile is known for ours still.
+        // Other processes may share this memory and run. A breakpoint that they have just executed is still
+        // known as ours.
         let count = space.table.disarm_all(&space.memory, &mut self.guard.record(id));
         if count > 0 {
             self.findings.note(Note::NotPutBack { pid, count });
