@@ -1,33 +1,33 @@
-//! What can be withheld from a program: each feature, and the bits that say that it is there.
+//! The features that can be withheld from a program, and the bits that announce them.
 //!
 //! Ref. Intel SDM volume 2A, CPUID; AMD APM volume 3, appendix E; Linux `arch/arm64/include/uapi/asm/hwcap.h`.
 
 use std::fmt;
 
-/// Where a program finds out whether a feature is there.
+/// The place where a program finds out whether a feature exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// A bit of what CPUID answers.
+    /// A bit of CPUID's answer.
     Cpuid {
-        /// EAX of the question.
+        /// The value of EAX in the question.
         leaf: u32,
-        /// ECX of the question; leaves that take none answer the same for all.
+        /// The value of ECX in the question. Leaves without subleaves answer alike for all values.
         subleaf: u32,
-        /// Which register of the answer.
+        /// The register of the answer.
         register: Register,
-        /// Which bit of it.
+        /// The bit in that register.
         bit: u8,
     },
     /// A bit of the auxiliary vector's AT_HWCAP (word 1) or AT_HWCAP2 (word 2).
     Hwcap {
-        /// 1 or 2.
+        /// The word: 1 or 2.
         word: u8,
-        /// Which bit of it.
+        /// The bit in that word.
         bit: u8,
     },
 }
 
-/// A register of what CPUID answers.
+/// A register of CPUID's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Register {
     /// EAX.
@@ -43,13 +43,13 @@ pub enum Register {
 /// One feature that a processor may have.
 #[derive(Debug)]
 pub struct Capability {
-    /// The name, as `millstream caps` has it.
+    /// The name, as `millstream caps` prints it.
     pub name: &'static str,
-    /// What it is, in a few words.
+    /// A description in a few words.
     pub summary: &'static str,
-    /// The bits that say that it is there.
+    /// The bits that announce it.
     pub places: &'static [Place],
-    /// The features without which it can't be used.
+    /// The features that it can't be used without.
     pub depends_on: &'static [&'static str],
 }
 
@@ -79,7 +79,7 @@ macro_rules! capabilities {
     };
 }
 
-/// Those of x86-64. A feature stands after those it depends on.
+/// The features of x86-64. A feature stands after those that it depends on.
 pub static X86_64: &[Capability] = capabilities! {
     "aes" "AES rounds" [ecx(1, 0, 25)] []
     "pclmul" "carry-less multiply" [ecx(1, 0, 1)] []
@@ -147,7 +147,7 @@ pub static X86_64: &[Capability] = capabilities! {
          edx(0xC000_0001, 0, 10), edx(0xC000_0001, 0, 11), edx(0xC000_0001, 0, 12), edx(0xC000_0001, 0, 13)] []
 };
 
-/// Those of AArch64. NEON is no choice there: every program is compiled for it.
+/// The features of AArch64. NEON can't be withheld there, as every program is compiled for it.
 pub static AARCH64: &[Capability] = capabilities! {
     "aes" "AES rounds" [hwcap(1, 3)] []
     "pmull" "carry-less multiply" [hwcap(1, 4)] []
@@ -165,7 +165,7 @@ pub static AARCH64: &[Capability] = capabilities! {
     "svesm4" "SM4 rounds in scalable vectors" [hwcap(2, 6)] ["sve2" "sm4"]
 };
 
-/// Those of the architecture this is compiled for. Empty where it is neither of the two.
+/// The features of the architecture that this is compiled for, or none on any other.
 pub static HERE: &[Capability] = if cfg!(target_arch = "x86_64") {
     X86_64
 } else if cfg!(target_arch = "aarch64") {
@@ -174,7 +174,7 @@ pub static HERE: &[Capability] = if cfg!(target_arch = "x86_64") {
     &[]
 };
 
-/// Names that stand for several: all that begin so, or these.
+/// Names that stand for several features.
 static GROUPS: &[(&str, &[&str])] = &[
     (
         "crypto",
@@ -203,7 +203,7 @@ static GROUPS: &[(&str, &[&str])] = &[
     ("amx", &["amxtile"]),
 ];
 
-/// Names of groups, for messages.
+/// Returns the groups' names and members, for messages.
 pub fn groups() -> impl Iterator<Item = (&'static str, Capabilities)> {
     GROUPS.iter().map(|(name, members)| {
         let found = HERE.iter().filter(|capability| members.contains(&capability.name));
@@ -224,46 +224,46 @@ impl Capabilities {
     /// No capability.
     pub const NONE: Capabilities = Capabilities(0);
 
-    /// All that have a name here, whether this processor has them or not.
+    /// Returns all features that have a name here, whether this processor has them or not.
     pub fn all() -> Capabilities {
         Capabilities((1u128 << HERE.len()) - 1)
     }
 
-    /// The one of this name; none where this architecture has no such.
+    /// Returns the feature with a name, or the empty set where this architecture has none.
     pub fn named(name: &str) -> Capabilities {
         let index = HERE.iter().position(|capability| capability.name == name);
         index.map_or(Capabilities::NONE, |index| Capabilities(1 << index))
     }
 
-    /// What is in either.
+    /// Returns the features in either set.
     #[must_use]
     pub const fn union(self, other: Capabilities) -> Capabilities {
         Capabilities(self.0 | other.0)
     }
 
-    /// What is in this one and not in the other.
+    /// Returns the features in this set but not in the other.
     #[must_use]
     pub const fn difference(self, other: Capabilities) -> Capabilities {
         Capabilities(self.0 & !other.0)
     }
 
-    /// What is in both.
+    /// Returns the features in both sets.
     #[must_use]
     pub const fn intersection(self, other: Capabilities) -> Capabilities {
         Capabilities(self.0 & other.0)
     }
 
-    /// Whether there is none.
+    /// Returns true for the empty set.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether the one of this name is among them.
+    /// Returns true when the feature with this name is in the set.
     pub fn has(self, name: &str) -> bool {
         !self.intersection(Capabilities::named(name)).is_empty()
     }
 
-    /// They themselves, in the order of [`HERE`].
+    /// Returns the features in the order of [`HERE`].
     pub fn iter(self) -> impl Iterator<Item = &'static Capability> {
         HERE.iter()
             .enumerate()
@@ -271,17 +271,17 @@ impl Capabilities {
             .map(|(_, capability)| capability)
     }
 
-    /// These and all that can't be used without them.
+    /// Adds all features that can't be used without these.
     #[must_use]
     pub fn with_dependents(self) -> Capabilities {
-        // The table's order makes one pass enough.
+        // The table's order makes one pass sufficient.
         HERE.iter().fold(self, |set, capability| {
             let lost = capability.depends_on.iter().any(|name| set.has(name));
             if lost { set.union(Capabilities::named(capability.name)) } else { set }
         })
     }
 
-    /// These and all that they can't be used without.
+    /// Adds all features that these can't be used without.
     #[must_use]
     pub fn with_dependencies(self) -> Capabilities {
         HERE.iter().rev().fold(self, |set, capability| {
@@ -292,7 +292,7 @@ impl Capabilities {
         })
     }
 
-    /// What a list such as `aes,sha avx512` names; a leading `-` is allowed, as in LD_HWCAP.
+    /// Parses a list such as `aes,sha avx512`. A leading `-` is allowed, as in LD_HWCAP.
     fn listed(list: &str) -> Result<Capabilities, UnknownName> {
         let mut words = list.split([',', ' ', '\t']).filter(|word| !word.is_empty());
         words.try_fold(Capabilities::NONE, |set, word| {
@@ -304,7 +304,7 @@ impl Capabilities {
     }
 }
 
-/// The names, separated by blanks.
+/// Writes the names, separated by blanks.
 impl fmt::Display for Capabilities {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, capability) in self.iter().enumerate() {
@@ -323,7 +323,8 @@ impl fmt::Debug for Capabilities {
     }
 }
 
-/// What a program is not to have: closed under dependence, so no feature is left whose ground is gone.
+/// The features to withhold. The set is closed under dependence, so no feature remains without those that it
+/// depends on.
 ///
 /// ```
 /// # #[cfg(target_arch = "x86_64")] {
@@ -341,47 +342,47 @@ pub struct Withheld {
 }
 
 impl Withheld {
-    /// What `list` names, and what depends on it.
+    /// Withholds the features in `list` and all that depend on them.
     ///
     /// # Errors
-    /// The first name that is no feature of this architecture and no group.
+    /// Returns the first name that is no feature of this architecture and no group.
     pub fn without(list: &str) -> Result<Withheld, UnknownName> {
         let asked = Capabilities::listed(list)?;
         Ok(Withheld { asked, all: asked.with_dependents() })
     }
 
-    /// All but what `list` names and what that depends on.
+    /// Withholds all features but those in `list` and those they depend on.
     ///
     /// # Errors
-    /// The first name that is no feature of this architecture and no group.
+    /// Returns the first name that is no feature of this architecture and no group.
     pub fn with_only(list: &str) -> Result<Withheld, UnknownName> {
         let kept = Capabilities::listed(list)?.with_dependencies();
         let all = Capabilities::all().difference(kept);
         Ok(Withheld { asked: all, all: all.with_dependents() })
     }
 
-    /// What was named.
+    /// Returns the features that were named.
     pub fn asked(self) -> Capabilities {
         self.asked
     }
 
-    /// All that is withheld.
+    /// Returns all withheld features.
     pub fn all(self) -> Capabilities {
         self.all
     }
 
-    /// Whether the feature of this name is withheld.
+    /// Returns true when the feature with this name is withheld.
     pub fn has(self, name: &str) -> bool {
         self.all.has(name)
     }
 
-    /// Whether nothing is withheld.
+    /// Returns true when nothing is withheld.
     pub fn is_empty(self) -> bool {
         self.all.is_empty()
     }
 }
 
-/// A name that is no feature here.
+/// A name that is no feature of this architecture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownName(pub String);
 

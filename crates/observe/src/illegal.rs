@@ -1,4 +1,4 @@
-//! Which instruction a program was ended for: SIGILL, and what stood there.
+//! Remembers the instruction that raised SIGILL.
 
 use std::collections::HashMap;
 use std::io;
@@ -8,20 +8,20 @@ use crate::process::{Answer, Pid, Signal, Thread, Watcher, maps};
 /// An instruction that the processor refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// Its name, as in `vaesenc`; nothing where there is no such instruction at all.
+    /// The name, such as `vaesenc`, or `None` for bytes that are no instruction.
     pub instruction: Option<String>,
-    /// Whether it is one that is never legal: whoever executes it wants to end.
+    /// True for an instruction that is never legal, which programs execute in order to end.
     pub is_deliberate: bool,
-    /// The file that it is from, if it is from one, and where in that.
+    /// The file that holds it and the offset there, if it came from a file.
     pub file: Option<(String, u64)>,
 }
 
-/// Remembers the last illegal instruction of each process.
+/// A watcher that remembers the last illegal instruction of each process.
 #[derive(Debug, Default)]
 pub struct Illegal(HashMap<Pid, Refused>);
 
 impl Illegal {
-    /// That of a process, which may have handled it.
+    /// Returns the illegal instruction of a process. The process may have handled the signal.
     pub fn of(&self, pid: Pid) -> Option<&Refused> {
         self.0.get(&pid)
     }
@@ -42,7 +42,7 @@ fn look(thread: &mut Thread) -> io::Result<Refused> {
     let mut bytes = [0; 16];
     let len = thread.memory().read_some(pc, &mut bytes).unwrap_or(0);
     let (instruction, is_deliberate) = decoded(&bytes[..len]);
-    // Where the maps can't be read there is no file to name.
+    // If the maps can't be read, no file is named.
     let found = maps::of(thread.pid).unwrap_or_default().into_iter().find(|map| map.contains(pc));
     let file = found.filter(maps::Map::is_file);
     let file = file.map(|map| (map.path.to_string_lossy().into_owned(), pc - map.start + map.offset));

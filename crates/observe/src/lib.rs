@@ -1,6 +1,6 @@
-//! Which cryptographic instructions a program runs, and running it without them.
+//! Finds which cryptographic instructions a program runs, and runs programs without them.
 //!
-//! Any program on Linux: unmodified, static, stripped, in any language, and without privileges.
+//! Any Linux program will do: unmodified, static, stripped, in any language, and without privileges.
 #![deny(unsafe_code)]
 
 pub mod capability;

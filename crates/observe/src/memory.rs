@@ -1,19 +1,19 @@
-//! Memory of a process, or of something that stands for one.
+//! Access to the memory of a process, or of a stand-in for one.
 
 use std::io;
 
 /// Memory that can be read by address.
 pub trait Memory {
-    /// Fills `buffer` with what is at `address`.
+    /// Fills `buffer` with the bytes at `address`.
     ///
     /// # Errors
-    /// When any of it is not mapped.
+    /// Fails when any of them is not mapped.
     fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()>;
 
-    /// The eight bytes at `address`, little-endian.
+    /// Returns the eight bytes at `address`, little-endian.
     ///
     /// # Errors
-    /// When any of them is not mapped.
+    /// Fails when any of them is not mapped.
     fn word(&self, address: u64) -> io::Result<u64> {
         let mut bytes = [0; 8];
         self.read(address, &mut bytes)?;
@@ -21,7 +21,7 @@ pub trait Memory {
     }
 }
 
-/// What tests read where a process's memory would be.
+/// A stand-in for a process's memory in tests.
 #[cfg(test)]
 pub(crate) mod test {
     use std::cell::RefCell;
@@ -29,7 +29,7 @@ pub(crate) mod test {
 
     use super::Memory;
 
-    /// Bytes at an address, and nothing beside them.
+    /// Bytes at an address, with nothing mapped next to them.
     pub struct Bytes {
         pub start: u64,
         pub bytes: RefCell<Vec<u8>>,

@@ -1,10 +1,11 @@
-//! What this processor says it has, for everything that can be withheld.
+//! The features that this processor announces, among those that can be withheld.
 //!
-//! It is what this process is told: under `millstream run --without` that is what is left.
+//! These are the answers that this process gets. Under `millstream run --without`, withheld features are
+//! missing.
 
 use crate::capability::{Capabilities, HERE, Place};
 
-/// Of [`HERE`], what the processor has.
+/// Returns the features of [`HERE`] that the processor has.
 ///
 /// ```
 /// use millstream_observe::processor;
@@ -19,7 +20,7 @@ pub fn capabilities() -> Capabilities {
         .fold(Capabilities::NONE, Capabilities::union)
 }
 
-/// Who made it, as in `GenuineIntel`. Nothing where the processor does not say.
+/// Returns the maker's name, such as `GenuineIntel`, or nothing where the processor does not tell.
 #[cfg(target_arch = "x86_64")]
 pub fn vendor() -> String {
     let answer = std::arch::x86_64::__cpuid(0);
@@ -27,7 +28,7 @@ pub fn vendor() -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Who made it, as in `GenuineIntel`. Nothing where the processor does not say.
+/// Returns the maker's name, such as `GenuineIntel`, or nothing where the processor does not tell.
 #[cfg(not(target_arch = "x86_64"))]
 pub fn vendor() -> String {
     String::new()
@@ -40,7 +41,7 @@ fn is_set(place: Place) -> bool {
     use crate::capability::Register;
 
     let Place::Cpuid { leaf, subleaf, register, bit } = place else { return false };
-    // A leaf behind the last answers as the last does, and so does the first of a range that isn't there.
+    // A leaf above the last is answered like the last, and so is the first leaf of a missing range.
     let last = __cpuid(leaf & 0xC000_0000).eax;
     let is_there = last >> 16 == leaf >> 16 && leaf <= last;
     if !is_there || subleaf > 0 && subleaf > __cpuid_count(leaf, 0).eax {
@@ -71,7 +72,8 @@ mod tests {
     fn the_processor_is_the_one_that_the_kernels_are_chosen_for() {
         let features = millstream_cpu::Features::hardware().set();
         let here = capabilities();
-        // The kernels want more than the processor's bit: that the operating system saves the registers too.
+        // The kernels require more than the processor's bit: the operating system must save the registers
+        // too.
         for feature in features.iter().filter(|feature| feature.name() != "neon") {
             assert!(here.has(feature.name()), "{} is missing in {here}", feature.name());
         }

@@ -1,6 +1,8 @@
-//! Botan: `BOTAN_CLEAR_CPUID`, a list of what it is not to use. Names that a version does not know it ignores.
+//! Botan: `BOTAN_CLEAR_CPUID` lists the features not to use. Botan ignores names that its version does not
+//! know.
 //!
-//! Set-user-ID programs don't read it, and version 2.19, which was tried, doesn't either. With version 3 it is not tried.
+//! Set-user-ID programs don't read it, and neither does version 2.19, which was tried. Version 3 was not
+//! tried.
 //!
 //! Ref. Botan `doc/api_ref/env_vars.rst`, `src/lib/utils/cpuid`.
 

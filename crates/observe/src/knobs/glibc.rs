@@ -1,7 +1,8 @@
-//! The C library: `glibc.cpu.hwcaps` in `GLIBC_TUNABLES`, for its own string and mathematical functions and for which
-//! folder of libraries is searched. Cryptographic libraries don't ask it, so it is there for `--without avx512` and the like.
+//! The C library: `glibc.cpu.hwcaps` in `GLIBC_TUNABLES` selects its string and mathematical functions and
+//! the folders of libraries. Cryptographic libraries don't read it, so it serves `--without avx512` and the
+//! like.
 //!
-//! Set-user-ID programs don't read it. Of two values of the same tunable the later counts.
+//! Set-user-ID programs don't read it. If the same tunable stands twice, the later value counts.
 //!
 //! Tried with glibc 2.36.
 //!

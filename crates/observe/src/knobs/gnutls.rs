@@ -1,10 +1,10 @@
-//! GnuTLS: `GNUTLS_CPUID_OVERRIDE`, a number with a bit for each feature that it may use.
+//! GnuTLS: `GNUTLS_CPUID_OVERRIDE` is a number with a bit for each feature that may be used.
 //!
-//! Set-user-ID programs don't read it. On both architectures 1 stands for nothing at all. GnuTLS has many of its algorithms from
-//! nettle, whose own variable counts there. Bits that later versions may have for more features are not set, so those stay unused
-//! with any other.
+//! Set-user-ID programs don't read it. On both architectures, 1 stands for no feature at all. GnuTLS takes
+//! many of its algorithms from nettle, whose own variable counts for them. Bits that later versions may add
+//! for more features are not set, so those features stay unused.
 //!
-//! Tried with GnuTLS 3.7 on x86-64; AArch64 is not tried.
+//! Tried with GnuTLS 3.7 on x86-64; not tried on AArch64.
 //!
 //! Ref. GnuTLS manual, "Debugging and auditing"; `lib/accelerated/x86/x86-common.c`, `lib/accelerated/aarch64`.
 
@@ -13,7 +13,7 @@ use super::{Library, Question, Setting, quiet};
 const NAME: &str = "GnuTLS";
 const VARIABLE: &str = "GNUTLS_CPUID_OVERRIDE";
 
-/// What stands for nothing.
+/// The value that stands for no feature.
 const NOTHING: u32 = 1;
 
 /// Features and their bits.
@@ -31,7 +31,7 @@ fn set(question: &Question) -> Vec<Setting> {
     let allowed = bits.filter_map(|bit| bit.parse::<u32>().ok()).fold(0, |value, bit| value | 1 << bit);
     let allowed = match question.now(VARIABLE).as_ref().and_then(|value| value.to_str()).map(number) {
         Some(before) if before & NOTHING != 0 => 0,
-        // Zero is as if it were not set.
+        // GnuTLS treats zero as if the variable were not set.
         Some(before) if before != 0 => allowed & before,
         _ => allowed,
     };

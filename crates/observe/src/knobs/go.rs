@@ -1,9 +1,11 @@
-//! Go: `cpu.NAME=off` in `GODEBUG`, which every program that Go's own compiler made obeys, also a static and a stripped one.
+//! Go: `cpu.NAME=off` in `GODEBUG`. Every program made by Go's own compiler obeys it, even a static or
+//! stripped one.
 //!
-//! The runtime and `golang.org/x/sys/cpu` read it, each with a list of names of its own, and say so on standard error when
-//! they don't know a name or can't do without it. Names that all versions of both know are quiet.
+//! The runtime and `golang.org/x/sys/cpu` both read it, each with its own list of names. Each prints a line
+//! on standard error if it doesn't know a name or requires the feature. Names that all versions of both know
+//! cause no output.
 //!
-//! Tried with Go 1.26 on x86-64; AArch64 is not tried.
+//! Tried with Go 1.26 on x86-64; not tried on AArch64.
 //!
 //! Ref. `internal/cpu/cpu_x86.go`, `cpu_arm64.go`; `golang.org/x/sys/cpu`.
 
@@ -12,7 +14,7 @@ use super::{Library, Question, Setting, quiet};
 const NAME: &str = "Go";
 const VARIABLE: &str = "GODEBUG";
 
-/// Those that nobody complains of.
+/// Names that cause no output.
 const QUIET: &[&str] = &["adx", "aes", "pclmulqdq"];
 
 #[cfg(target_arch = "x86_64")]

@@ -1,11 +1,13 @@
 //! Java: options of the HotSpot virtual machine in `JAVA_TOOL_OPTIONS`.
 //!
-//! Only product options are used. The often given -XX:-UseAESIntrinsics is a diagnostic one since Java 17, and without
-//! -XX:+UnlockDiagnosticVMOptions it keeps the machine from starting; -XX:-UseAES turns the same off. The garbage
-//! collector, the compiler and the class library have no others. An option in the program's own command line counts more.
-//! The machine says on standard error that it picked the variable up.
+//! Only product options are used. The popular -XX:-UseAESIntrinsics is a diagnostic option since Java 17, and
+//! keeps the machine from starting without -XX:+UnlockDiagnosticVMOptions; -XX:-UseAES has the same effect.
+//! The garbage collector, the compiler and the class library have no other options. An option on the
+//! program's own command line takes precedence. The machine prints on standard error that it picked the
+//! variable up.
 //!
-//! Tried with HotSpot 17 and 25 on x86-64; other machines ignore or don't know these options, and AArch64 is not tried.
+//! Tried with HotSpot 17 and 25 on x86-64. Other virtual machines ignore or don't know these options. Not
+//! tried on AArch64.
 //!
 //! Ref. HotSpot `share/runtime/globals.hpp`, `cpu/x86/globals_x86.hpp`, `cpu/x86/vm_version_x86.cpp`.
 
@@ -14,7 +16,7 @@ use super::{Library, Question, Setting, quiet};
 const NAME: &str = "Java";
 const VARIABLE: &str = "JAVA_TOOL_OPTIONS";
 
-/// A later one overrides an earlier, so the lowest level stands last.
+/// Features and their options. A later option overrides an earlier one, so the lowest level stands last.
 #[cfg(target_arch = "x86_64")]
 const WORDS: &[(&str, &str)] = &[
     ("aes", "-XX:-UseAES"),

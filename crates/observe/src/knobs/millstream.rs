@@ -4,7 +4,7 @@ use super::{Library, Question, Setting, quiet};
 
 const NAME: &str = "Millstream";
 
-/// Features that kernels ask for; the mask's names are the same.
+/// The features that kernels ask for. The mask uses the same names.
 #[cfg(target_arch = "x86_64")]
 const WORDS: &[(&str, &str)] = &[
     ("aes", ""),

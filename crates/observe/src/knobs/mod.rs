@@ -1,7 +1,8 @@
-//! Environment variables by which cryptographic libraries leave features of the processor unused.
+//! Environment variables that make cryptographic libraries leave features of the processor unused.
 //!
-//! One file a library. Where a variable is set already, what is made of it withholds what was asked for and keeps what
-//! the user had withheld. Libraries that read no variable are in [`WITHOUT`]: for those only the answers to CPUID help.
+//! Each library has a file. If a variable is already set, its new value withholds what is asked for and also
+//! what the user had withheld. Libraries that read no variable are in [`WITHOUT`]; only the answers to CPUID
+//! affect them.
 //!
 //! ```
 //! use millstream_observe::capability::Withheld;
@@ -28,17 +29,17 @@ use std::ffi::{OsStr, OsString};
 
 use crate::capability::{Capabilities, Withheld};
 
-/// What is known of one library.
+/// A library and its variables.
 pub struct Library {
-    /// Its name, and those of others that read the same variable.
+    /// The name, with those of other libraries that read the same variable.
     pub name: &'static str,
-    /// For each feature that it can be told to leave unused: the feature, and how the library calls it.
+    /// The features that it can be told to leave unused, each with the library's word for it.
     words: &'static [(&'static str, &'static str)],
-    /// The variables, where at least one of `words` is to be left unused.
+    /// Returns the variables; called when at least one of `words` is withheld.
     set: fn(&Question) -> Vec<Setting>,
 }
 
-/// All that have a variable.
+/// The libraries that read a variable.
 pub static LIBRARIES: &[Library] = &[
     openssl::LIBRARY,
     gnutls::LIBRARY,
@@ -51,7 +52,7 @@ pub static LIBRARIES: &[Library] = &[
     glibc::LIBRARY,
 ];
 
-/// Libraries that read none, and what there is in its stead.
+/// The libraries that read no variable, and the alternative for each.
 pub static WITHOUT: &[(&str, &str)] = &[
     ("libgcrypt", "the file /etc/gcrypt/hwf.deny, or a call of gcry_control before its start"),
     ("ring", "nothing"),
@@ -62,45 +63,45 @@ pub static WITHOUT: &[(&str, &str)] = &[
     ("wolfSSL", "a call of cpuid_select_flags"),
 ];
 
-/// A variable as it is to be.
+/// A variable and its new value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// Its name.
+    /// The name.
     pub variable: &'static str,
-    /// Its value.
+    /// The value.
     pub value: OsString,
     /// The [`Library::name`] that reads it.
     pub library: &'static str,
-    /// What it does beside: a reason not to set it where the answers to CPUID do the same.
+    /// A side effect, which speaks against setting the variable where the answers to CPUID do the same.
     pub side_effect: Option<&'static str>,
 }
 
-/// What a library's file answers.
+/// The question that each library's file answers.
 struct Question<'a> {
-    /// What is withheld of what is there.
+    /// The withheld features that the processor has.
     withheld: Capabilities,
-    /// What the processor has.
+    /// The features that the processor has.
     present: Capabilities,
     environment: &'a dyn Fn(&str) -> Option<OsString>,
 }
 
 impl Question<'_> {
-    /// What is left.
+    /// Returns the features that may still be used.
     fn kept(&self) -> Capabilities {
         self.present.difference(self.withheld)
     }
 
-    /// The variable as it is now.
+    /// Returns the variable's present value.
     fn now(&self, variable: &str) -> Option<OsString> {
         (self.environment)(variable)
     }
 
-    /// Of a list of features and words, the words of those that are withheld.
+    /// Returns the words of those features in a list that are withheld.
     fn words<'w>(&self, words: &'w [(&str, &'w str)]) -> impl Iterator<Item = &'w str> {
         words.iter().filter(|(name, _)| self.withheld.has(name)).map(|(_, word)| *word)
     }
 
-    /// The variable with `text` behind what it is now.
+    /// Returns the variable's present value with `text` appended.
     fn appended(&self, variable: &str, separator: &str, text: &str) -> OsString {
         match self.now(variable) {
             Some(mut value) if !value.is_empty() => {
@@ -114,15 +115,15 @@ impl Question<'_> {
 }
 
 impl Library {
-    /// The features that it can be told to leave unused.
+    /// Returns the features that the library can be told to leave unused.
     pub fn moves(&self) -> Capabilities {
         let named = self.words.iter().map(|(name, _)| Capabilities::named(name));
         named.fold(Capabilities::NONE, Capabilities::union)
     }
 }
 
-/// The variables that keep all [`LIBRARIES`] from using what is withheld, on a processor that has `present`, where the
-/// environment is that given. Nothing is set for a feature that the processor hasn't.
+/// Returns the variables that keep all [`LIBRARIES`] from using withheld features, on a processor with the
+/// features `present` and in the given environment. Nothing is set for a feature that the processor lacks.
 pub fn settings(
     withheld: Withheld,
     present: Capabilities,
@@ -136,7 +137,7 @@ pub fn settings(
         .collect()
 }
 
-/// One variable of a library that does nothing beside.
+/// Returns a setting without a side effect.
 fn quiet(library: &'static str, variable: &'static str, value: impl AsRef<OsStr>) -> Setting {
     Setting { variable, value: value.as_ref().to_owned(), library, side_effect: None }
 }
@@ -145,7 +146,8 @@ fn quiet(library: &'static str, variable: &'static str, value: impl AsRef<OsStr>
 mod tests {
     use super::*;
 
-    /// The variable that `list` makes where the environment and the processor are those given.
+    /// Returns the value of `variable` for a list of withheld features, in the given environment and on the
+    /// given processor.
     pub(super) fn set(variable: &str, list: &str, before: Option<&str>, present: &str) -> Option<String> {
         let withheld = Withheld::without(list).unwrap();
         let here = Capabilities::all().difference(Withheld::with_only(present).unwrap().all());

@@ -1,9 +1,9 @@
-//! nettle: `NETTLE_FAT_OVERRIDE`, a list of what it may use.
+//! nettle: `NETTLE_FAT_OVERRIDE` lists the features that may be used.
 //!
-//! Set-user-ID programs don't read it. Where it is set the processor is asked for nothing, its maker among it, on which the choice of
-//! some loops depends: that is named too.
+//! Set-user-ID programs don't read it. If it is set, nettle asks the processor nothing, not even its maker,
+//! on which the choice of some loops depends. So the maker is named too.
 //!
-//! Tried with nettle 3.8 on x86-64; AArch64 is not tried. `NETTLE_FAT_VERBOSE=1` has it say what it uses.
+//! Tried with nettle 3.8 on x86-64; not tried on AArch64. `NETTLE_FAT_VERBOSE=1` makes it print what it uses.
 //!
 //! Ref. nettle `fat-x86_64.c`, `fat-arm64.c`, `fat-setup.h`.
 
@@ -30,7 +30,7 @@ fn set(question: &Question) -> Vec<Setting> {
         None => vendor(&crate::processor::vendor()).map(str::to_owned),
     };
     let list: Vec<String> = vendor.into_iter().chain(words.map(str::to_owned)).collect();
-    // It finds no word in that, which is what is meant.
+    // nettle knows no such word, so it uses no feature.
     let value = if list.is_empty() { "none".to_owned() } else { list.join(",") };
     vec![quiet(NAME, VARIABLE, value)]
 }

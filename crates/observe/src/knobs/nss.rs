@@ -1,8 +1,8 @@
-//! NSS: a variable for each feature, of which only counts whether it is there. So `=0` turns off, too.
+//! NSS: one variable for each feature. Only its presence counts, so `=0` turns the feature off too.
 //!
 //! Set-user-ID programs don't read them.
 //!
-//! Tried with NSS 3.87 on x86-64; AArch64 is not tried.
+//! Tried with NSS 3.87 on x86-64; not tried on AArch64.
 //!
 //! Ref. NSS `lib/freebl/blinit.c`.
 

@@ -1,16 +1,18 @@
-//! OpenSSL, and BoringSSL and AWS-LC, which read the same variables by other rules.
+//! OpenSSL, as well as BoringSSL and AWS-LC, which read the same variables by other rules.
 //!
-//! x86-64: `OPENSSL_ia32cap` is up to five numbers between colons. `~` before one takes its bits away from what the
-//! processor has. OpenSSL takes a number that is not given for zero, and so turns everything off that it stands for;
-//! the other two know only the first two numbers, take one that is not given for nothing to change, and ignore the rest.
-//! So all five are given. Versions of OpenSSL before 3.5 ignore the last three. Statically linked copies read it too.
+//! x86-64: `OPENSSL_ia32cap` holds up to five numbers between colons. `~` before a number removes its bits
+//! from the processor's features. OpenSSL takes a missing number for zero, and so turns off everything that
+//! it stands for. The other two know only the first two numbers, leave a missing one unchanged, and ignore
+//! the rest. So all five are given. Versions of OpenSSL before 3.5 ignore the last three. Statically linked
+//! copies read the variable too.
 //!
-//! AArch64: `OPENSSL_armcap` is one number. OpenSSL takes it for all there is, and then asks the processor for nothing; `~`
-//! makes it zero. AWS-LC ends the program where it names a feature that it did not find itself. So it names only
-//! features that both number alike, and what OpenSSL knows from the processor's model is lost.
+//! AArch64: `OPENSSL_armcap` is one number. OpenSSL takes it for all features there are, and asks the
+//! processor nothing; `~` makes it zero. AWS-LC ends the program if the number names a feature that it did
+//! not find itself. So only features that both number alike are named, and OpenSSL loses what it would derive
+//! from the processor's model.
 //!
-//! Tried with OpenSSL 3.0, Node.js 20 and AWS-LC on x86-64. BoringSSL's rule is AWS-LC's, from which that comes; that and
-//! AArch64 are not tried.
+//! Tried with OpenSSL 3.0, Node.js 20 and AWS-LC on x86-64. BoringSSL follows the rule of AWS-LC, which
+//! descends from it, but was not tried; neither was AArch64.
 //!
 //! Ref. OPENSSL_ia32cap(3); OpenSSL `crypto/cpuid.c`, `crypto/armcap.c`; AWS-LC `crypto/fipsmodule/cpucap`.
 
@@ -24,7 +26,7 @@ pub(super) const LIBRARY: Library = Library { name: NAME, words: WORDS, set };
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) const LIBRARY: Library = Library { name: NAME, words: ARM, set: set_arm };
 
-/// Every feature that has a bit in one of the five numbers; it needs no words.
+/// The features that have a bit in one of the five numbers. They need no words.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 const WORDS: &[(&str, &str)] = &[
     ("aes", ""),
@@ -62,7 +64,7 @@ const WORDS: &[(&str, &str)] = &[
     ("sm4", ""),
 ];
 
-/// Features of AArch64 and the bits that both OpenSSL and AWS-LC have for them.
+/// Features of AArch64, with the bits that OpenSSL and AWS-LC have in common.
 #[cfg_attr(target_arch = "x86_64", allow(dead_code))]
 const ARM: &[(&str, &str)] = &[("aes", "2"), ("pmull", "5"), ("sha2", "3 4"), ("sha3", "6")];
 
@@ -79,13 +81,13 @@ fn set(question: &Question) -> Vec<Setting> {
     vec![quiet(NAME, VARIABLE, merged(before.as_deref(), masks))]
 }
 
-/// In which number a bit of CPUID's answers is, and where.
+/// Returns the number that holds a bit of CPUID's answers, and the bit's place in it.
 fn bit(place: Place) -> Option<(usize, u8)> {
     let Place::Cpuid { leaf, subleaf, register, bit } = place else { return None };
     let (number, high) = match (leaf, subleaf, register) {
         (1, _, Register::Edx) => (0, false),
         (1, _, Register::Ecx) => (0, true),
-        // OpenSSL has AMD's bit of XOP at this place of the first number.
+        // OpenSSL keeps AMD's bit of XOP at this place of the first number.
         (0x8000_0001, _, Register::Ecx) if bit == 11 => (0, true),
         (7, 0, Register::Ebx) => (1, false),
         (7, 0, Register::Ecx) => (1, true),
@@ -100,13 +102,14 @@ fn bit(place: Place) -> Option<(usize, u8)> {
     Some((number, if high { 32 + bit } else { bit }))
 }
 
-/// What withholds `masks` and all that `before` does.
+/// Returns the value that withholds `masks` and everything that `before` withholds.
 fn merged(before: Option<&str>, masks: [u64; 5]) -> String {
     let mut numbers = before.map(|text| text.split(':'));
     let one = |mask: u64| {
         let Some(numbers) = &mut numbers else { return format!("~{mask:#x}") };
         match (numbers.next(), before) {
-            // Of an empty variable OpenSSL makes nothing at all; of an empty number in another, what is there.
+            // OpenSSL takes an empty variable for no features, but an empty number among others for those of
+            // the processor.
             (Some(""), Some("")) | (None, _) => "0x0".to_owned(),
             (Some(""), _) => format!("~{mask:#x}"),
             (Some(text), _) => match text.strip_prefix('~') {
@@ -118,7 +121,8 @@ fn merged(before: Option<&str>, masks: [u64; 5]) -> String {
     masks.map(one).join(":")
 }
 
-/// Decimal, octal after a `0`, hexadecimal after `0x`, up to the first letter that is no digit.
+/// Parses a number: decimal, octal after `0`, hexadecimal after `0x`, up to the first character that is no
+/// digit.
 fn number(text: &str) -> u64 {
     let lower = text.to_ascii_lowercase();
     let (radix, digits) = match lower.strip_prefix("0x") {

@@ -1,20 +1,23 @@
-//! What CPUID answers a program from which features are withheld.
+//! Computes the answer to CPUID for a program from which features are withheld.
 //!
 //! # What is changed
-//! The bits of the features withheld, which [`Withheld`] has closed under dependence, and the leaves that describe a
-//! withheld feature further: Key Locker (0x19), the tiles of AMX (0x1D, 0x1E) and AVX10 (0x24) answer zero.
+//! The bits of the withheld features are cleared; [`Withheld`] has closed the set under dependence. Leaves
+//! that describe a withheld feature further return zero: Key Locker (0x19), the tiles of AMX (0x1D, 0x1E) and
+//! AVX10 (0x24).
 //!
 //! # What is left as it is
-//! - Leaf 0xD, the save areas of XSAVE. It says what the operating system saves, not what there is: XGETBV says the same, no
-//!   program can be kept from that, and glibc reserves what leaf 0xD says for a save that writes what XGETBV says. A
-//!   program would be overwritten if one were true and the other not. For the same reason OSXSAVE stays.
-//! - The highest leaf and subleaf, caches, topology, performance counters, tracing (0x14), and what a hypervisor says.
+//! - Leaf 0xD, the save areas of XSAVE, stays because it says what the operating system saves, not what
+//!   exists. XGETBV says the same and can't be hidden. glibc reserves the size from leaf 0xD for a save that
+//!   writes what XGETBV says, so a smaller size would make it overwrite the program's memory. OSXSAVE stays
+//!   for the same reason.
+//! - The highest leaf and subleaf, caches, topology, performance counters, tracing (0x14), and a hypervisor's
+//!   leaves stay.
 //!
 //! Ref. Intel SDM volume 2A, CPUID; AMD APM volume 3, appendix E.
 
 use crate::capability::{Capabilities, Place, Register, Withheld};
 
-/// EAX and ECX of a question.
+/// A question to CPUID: EAX and ECX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Question {
     /// EAX.
@@ -23,7 +26,7 @@ pub struct Question {
     pub subleaf: u32,
 }
 
-/// EAX, EBX, ECX, EDX of an answer.
+/// An answer of CPUID: EAX, EBX, ECX and EDX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Answer {
     /// EAX.
@@ -47,19 +50,19 @@ impl Answer {
     }
 }
 
-/// Leaves that are about one feature alone, all of their subleaves.
+/// Leaves of which every subleaf describes one feature alone.
 const DESCRIPTIONS: [(u32, &str); 4] =
     [(0x19, "keylocker"), (0x1d, "amxtile"), (0x1e, "amxtile"), (0x24, "avx10")];
 
-/// Leaves with features whose answer depends on the subleaf.
+/// Leaves with feature bits whose answer depends on the subleaf.
 const WITH_SUBLEAVES: [u32; 1] = [7];
 
-/// The first leaf that is no basic one: a hypervisor's.
+/// The first leaf beyond the basic ones, which is a hypervisor's.
 const BASIC_END: u32 = 0x4000_0000;
 
-/// What a program is told in place of what the processor answers.
+/// Returns the answer that a program gets in place of the processor's.
 ///
-/// `highest` is the highest basic leaf: beyond it processors answer as for that one.
+/// `highest` is the highest basic leaf. For leaves above it, processors answer as for that one.
 ///
 /// ```
 /// # #[cfg(target_arch = "x86_64")] {
@@ -86,7 +89,7 @@ pub fn answer(question: Question, raw: Answer, highest: u32, withheld: Withheld)
     told
 }
 
-/// Which of the features withheld this answer of the processor's has, so that the program would have seen them.
+/// Returns the withheld features that this answer of the processor's would have shown.
 pub fn hidden(question: Question, raw: Answer, highest: u32, withheld: Withheld) -> Capabilities {
     let question = meant(question, highest);
     let mut raw = raw;
@@ -98,13 +101,13 @@ pub fn hidden(question: Question, raw: Answer, highest: u32, withheld: Withheld)
     found.map(|capability| Capabilities::named(capability.name)).fold(Capabilities::NONE, Capabilities::union)
 }
 
-/// The question that the processor answers.
+/// Returns the question that the processor actually answers.
 fn meant(question: Question, highest: u32) -> Question {
     let beyond = question.leaf > highest && question.leaf < BASIC_END;
     Question { leaf: if beyond { highest } else { question.leaf }, ..question }
 }
 
-/// The register and bit of a place, if the question is about it.
+/// Returns the register and bit of a place, if the question is about it.
 fn told_at(place: Place, question: Question) -> Option<(Register, u8)> {
     let Place::Cpuid { leaf, subleaf, register, bit } = place else { return None };
     let asked = leaf == question.leaf && (subleaf == question.subleaf || !WITH_SUBLEAVES.contains(&leaf));
@@ -124,7 +127,7 @@ mod tests {
         Answer { eax, ebx, ecx, edx }
     }
 
-    /// What a Xeon of 2023 answers, and of AMD's extended leaf what a Zen 4 does.
+    /// Answers of a Xeon of 2023, and of a Zen 4 for AMD's extended leaf.
     const RECORDED: [(Question, Answer); 14] = [
         (question(0, 0), raw(0x20, 0x756e_6547, 0x6c65_746e, 0x4965_6e69)),
         (question(1, 0), raw(0x000c_06f2, 0x0102_0800, 0xfffa_3203, 0x1f8b_fbff)),
@@ -192,7 +195,7 @@ mod tests {
                 assert_eq!(answer(question, recorded, HIGHEST, none), recorded, "{question:?}");
             }
         }
-        // A hypervisor's leaf with bits that mean something elsewhere.
+        // The bits of a hypervisor's leaf mean something else.
         let all = raw(u32::MAX, u32::MAX, u32::MAX, u32::MAX);
         assert_eq!(told(question(0x4000_0001, 0), all, "crypto avx512"), all);
     }
@@ -218,7 +221,7 @@ mod tests {
     fn beyond_the_highest_leaf_is_the_highest() {
         let all = raw(u32::MAX, u32::MAX, u32::MAX, u32::MAX);
         let sha = Withheld::without("sha").unwrap();
-        // On a processor with no leaf above 7, 0xD is leaf 7.
+        // A processor whose highest leaf is 7 answers leaf 0xD as leaf 7.
         assert_eq!(answer(question(0xd, 0), all, 7, sha).ebx, !(1 << 29));
         assert_eq!(answer(question(0xd, 0), all, 0xd, sha), all);
         assert_eq!(answer(question(0x8000_0001, 0), all, 7, sha), all);

@@ -1,7 +1,8 @@
-//! AArch64's way to say what there is: two words of the auxiliary vector, which the kernel writes to a new program's stack.
+//! The features in AArch64's auxiliary vector: two words that the kernel writes to a new program's stack.
 //!
-//! Where anything is withheld, HWCAP_CPUID goes as well: it says that a program may read the identification registers,
-//! which the kernel answers for it and nobody can change. `/proc/PID/auxv` is the kernel's copy and stays as it is.
+//! If any feature is withheld, HWCAP_CPUID is cleared as well. It tells a program that it may read the
+//! identification registers, which the kernel emulates and nobody can change. `/proc/PID/auxv` is the
+//! kernel's own copy and stays as it is.
 //!
 //! Ref. Linux `arch/arm64/include/uapi/asm/hwcap.h`, `fs/binfmt_elf.c` (`create_elf_tables`).
 
@@ -14,10 +15,10 @@ const AT_NULL: u64 = 0;
 const AT_HWCAP: u64 = 16;
 const AT_HWCAP2: u64 = 26;
 
-/// The bit of AT_HWCAP that says that identification registers may be read.
+/// The bit of AT_HWCAP that allows reading the identification registers.
 const HWCAP_CPUID: u64 = 1 << 11;
 
-/// What the smallest page has: what is mapped at an address is mapped to the end of its page.
+/// The size of the smallest page. If an address is mapped, so is the rest of its page.
 const PAGE: u64 = 4096;
 
 /// Bits of AT_HWCAP and AT_HWCAP2.
@@ -25,7 +26,7 @@ const PAGE: u64 = 4096;
 pub struct Bits([u64; 2]);
 
 impl Bits {
-    /// Those by which a program sees these features, and the way around them.
+    /// Returns the bits that show these features, and the bit of the way around them.
     pub fn of<'a>(capabilities: impl IntoIterator<Item = &'a Capability>) -> Bits {
         let mut bits = Bits::default();
         for place in capabilities.into_iter().flat_map(|capability| capability.places) {
@@ -38,29 +39,30 @@ impl Bits {
     }
 }
 
-/// A word of the stack that is to be changed.
+/// A word of the stack that must be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// Where it is.
+    /// The address.
     pub address: u64,
     /// 1 for AT_HWCAP, 2 for AT_HWCAP2.
     pub word: u8,
-    /// What it is.
+    /// The present value.
     pub before: u64,
-    /// What it is to be.
+    /// The new value.
     pub after: u64,
 }
 
-/// The words of a new program's stack that have any of these bits. `sp` is where its stack pointer is at its first instruction.
+/// Returns the words of a new program's stack that have any of these bits. `sp` is the stack pointer at the
+/// program's first instruction.
 ///
 /// # Errors
-/// When the stack can't be read.
+/// Fails when the stack can't be read.
 pub fn edits(stack: &dyn Memory, sp: u64, withheld: Bits) -> io::Result<Vec<Edit>> {
     let mut words = Words { stack, next: sp, page: Vec::new() };
     let arguments = words.take()?;
     words.next = words.next.saturating_add(arguments.saturating_add(1).saturating_mul(8));
     words.page.clear();
-    // The environment, to the null pointer after it.
+    // This skips the environment, up to the null pointer after it.
     while words.take()? != 0 {}
     let mut edits = vec![];
     loop {
@@ -80,11 +82,11 @@ pub fn edits(stack: &dyn Memory, sp: u64, withheld: Bits) -> io::Result<Vec<Edit
     }
 }
 
-/// The words of a stack, a page at a time.
+/// An iterator over the words of a stack, which reads a page at a time.
 struct Words<'a> {
     stack: &'a dyn Memory,
     next: u64,
-    /// What of the page is still to come, the next byte last.
+    /// The rest of the page in reverse order, so that the next byte is last.
     page: Vec<u8>,
 }
 
@@ -108,7 +110,7 @@ mod tests {
     use crate::capability::AARCH64;
     use crate::memory::test::Bytes;
 
-    /// What the kernel writes for a program with so many arguments and variables.
+    /// Builds the stack that the kernel writes for so many arguments and variables.
     fn stack(arguments: u64, variables: u64, hwcap: u64, hwcap2: u64) -> (Bytes, u64) {
         let mut words = vec![arguments];
         words.extend((0..arguments).map(|index| 0x7fff_0000 + index));

@@ -1,4 +1,4 @@
-//! Keeps programs from seeing features.
+//! The watcher that hides features from programs.
 
 use std::io;
 
@@ -9,18 +9,18 @@ use super::report::{Note, Report, Why};
 use crate::capability::Withheld;
 use crate::process::{self, Began, Signal, Thread, Watcher};
 
-/// Keeps programs from seeing features.
+/// A watcher that hides features from programs.
 #[derive(Debug)]
 pub struct Masker {
-    /// What this architecture's way needs.
+    /// The state of this architecture's method.
     kept: Kept,
-    /// Whether this process may give what a program's file gives.
+    /// True when this process may grant the privileges of a program's file.
     root: bool,
     report: Report,
 }
 
 impl Masker {
-    /// For these features.
+    /// Hides these features.
     pub fn new(withheld: Withheld) -> Masker {
         Masker {
             kept: Kept::new(withheld),
@@ -29,12 +29,12 @@ impl Masker {
         }
     }
 
-    /// What it did so far.
+    /// Returns the report so far.
     pub fn report(&self) -> &Report {
         &self.report
     }
 
-    /// Once of each program: some are started often.
+    /// Adds a note, once for each program, as some are started often.
     fn note(&mut self, pid: Pid, why: Why) {
         let program = std::fs::read_link(format!("/proc/{pid}/exe")).ok().map(Into::into);
         let notes = &mut self.report.notes;
@@ -81,7 +81,7 @@ impl Watcher for Masker {
     }
 }
 
-/// Whether a program's file gives privileges that its process has not.
+/// Returns true when a program's file grants privileges that its process lacks.
 fn has_privileges(pid: Pid) -> bool {
     use std::os::unix::fs::MetadataExt;
 

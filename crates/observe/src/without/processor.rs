@@ -1,4 +1,4 @@
-//! What the processor here answers, and whether the kernel lets CPUID fault.
+//! The real processor's answers to CPUID, and whether the kernel can make CPUID fault.
 //!
 //! # Safety
 //! `arch_prctl` is called with codes that take a number and no pointer.
@@ -12,16 +12,16 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity}
 #[cfg(target_arch = "x86_64")]
 use super::answer::{Answer, Question};
 
-/// Why CPUID can't be made to fault.
+/// The reason why CPUID can't be made to fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unsupported {
     /// The kernel is older than 4.12.
     Kernel,
-    /// The processor can't, or the hypervisor hides that it can.
+    /// The processor can't, or a hypervisor hides that it can.
     Processor,
-    /// The call is refused, with this error.
+    /// The kernel refuses the call, with this error.
     Refused(i32),
-    /// Neither x86-64 nor AArch64.
+    /// The architecture is neither x86-64 nor AArch64.
     Architecture,
 }
 
@@ -44,18 +44,18 @@ impl fmt::Display for Unsupported {
 
 impl std::error::Error for Unsupported {}
 
-/// `arch_prctl`: whether CPUID is executed in this thread.
+/// The `arch_prctl` code that asks whether this thread may execute CPUID.
 #[cfg(target_arch = "x86_64")]
 const ARCH_GET_CPUID: i32 = 0x1011;
 
-/// `arch_prctl`: it is executed (1), or faults (0).
+/// The `arch_prctl` code that lets CPUID be executed (1) or fault (0).
 #[cfg(target_arch = "x86_64")]
 pub(super) const ARCH_SET_CPUID: u64 = 0x1012;
 
-/// Whether a program here can be kept from seeing features.
+/// Checks whether features can be hidden from programs here.
 ///
 /// # Errors
-/// Why it can't.
+/// Returns the reason why they can't.
 #[cfg(target_arch = "x86_64")]
 pub fn supported() -> Result<(), Unsupported> {
     let call = |code: i32, argument: u64| {
@@ -65,7 +65,7 @@ pub fn supported() -> Result<(), Unsupported> {
             value => Ok(value),
         }
     };
-    // Who is kept from it already would see everything if that were set again.
+    // CPUID faults in this process already. Setting it again would show this process everything.
     if call(ARCH_GET_CPUID, 0) == Ok(0) {
         return Ok(());
     }
@@ -77,20 +77,20 @@ pub fn supported() -> Result<(), Unsupported> {
     }
 }
 
-/// Whether a program here can be kept from seeing features.
+/// Checks whether features can be hidden from programs here.
 ///
 /// # Errors
-/// Why it can't.
+/// Returns the reason why they can't.
 #[cfg(not(target_arch = "x86_64"))]
 pub fn supported() -> Result<(), Unsupported> {
     if cfg!(target_arch = "aarch64") { Ok(()) } else { Err(Unsupported::Architecture) }
 }
 
-/// The leaves that answer differently on each processor: its number, its caches, its kind.
+/// Leaves whose answers differ between processors: number, caches, kind of core.
 #[cfg(target_arch = "x86_64")]
 const OWN: [u32; 10] = [1, 2, 4, 0xb, 0x18, 0x1a, 0x1f, 0x8000_001d, 0x8000_001e, 0x8000_0026];
 
-/// Where the thread runs, if the answer depends on that and it can run on one processor only.
+/// Returns the thread's affinity, if the answer depends on it and it is a single processor.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn bound(thread: rustix::process::Pid, question: Question) -> Option<CpuSet> {
     if !OWN.contains(&question.leaf) {
@@ -99,12 +99,12 @@ pub(super) fn bound(thread: rustix::process::Pid, question: Question) -> Option<
     sched_getaffinity(Some(thread)).ok().filter(|set| set.count() == 1)
 }
 
-/// What the processor answers, that one if one is given.
+/// Asks the processor; the given one, if one is given.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn ask(question: Question, on: Option<&CpuSet>) -> Answer {
     let ours = on.filter(|set| !set.is_set(sched_getcpu())).and_then(|_| sched_getaffinity(None).ok());
     if let (Some(set), Some(_)) = (on, &ours) {
-        // Where that is refused the answer is another processor's, as for a thread that moves.
+        // If the kernel refuses, another processor answers, as for a thread that moves.
         let _ = sched_setaffinity(None, set);
     }
     let answer = cpuid(question);

@@ -1,4 +1,4 @@
-//! What was kept from programs, and what went otherwise than wanted.
+//! The report on what was hidden from programs, and on what went wrong.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -8,47 +8,48 @@ use rustix::process::Pid;
 
 use crate::capability::Capabilities;
 
-/// What was done.
+/// A report on what was hidden from programs.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// CPUIDs answered, or words of the auxiliary vector edited, by process.
+    /// The number of CPUIDs answered, or words of the auxiliary vector edited, by process.
     pub answered: HashMap<Pid, u64>,
-    /// Programs that were kept from seeing features: those launched and executed.
+    /// The number of programs, launched or executed, from which features were hidden.
     pub programs: u64,
-    /// What is withheld, was there, and was asked for.
+    /// Withheld features that the processor has and a program asked for.
     pub hidden: Capabilities,
-    /// What went otherwise than wanted.
+    /// Notes on programs with which something went wrong.
     pub notes: Vec<Note>,
 }
 
 impl Report {
-    /// CPUIDs answered, of all processes.
+    /// Returns the number of CPUIDs answered in all processes.
     pub fn answers(&self) -> u64 {
         self.answered.values().sum()
     }
 }
 
-/// A program with which something went otherwise than wanted.
+/// A program with which something went wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     /// The process.
     pub pid: Pid,
-    /// The program's file, if that could be found out.
+    /// The program's file, if it is known.
     pub program: Option<OsString>,
-    /// What it was.
+    /// The cause.
     pub why: Why,
 }
 
-/// What can go otherwise.
+/// The cause of a note.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// It ran before: what it asked it knows.
+    /// The program was already running and may have asked before.
     Running,
-    /// CPUID could not be made to fault: it sees all there is. With what the kernel said.
+    /// CPUID could not be made to fault, so the program sees all features. The text is the kernel's error.
     Unmasked(String),
-    /// It was let go and will end when it executes CPUID, because that still faults. With what the kernel said.
+    /// The program was let go while CPUID still faults, and will end when it executes one. The text is the
+    /// kernel's error.
     LeftMasked(String),
-    /// It would have run with privileges of its file's, and did not, because it was traced.
+    /// The program ran without the privileges of its file, because it was traced.
     LostPrivileges,
 }
 

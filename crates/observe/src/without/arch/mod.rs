@@ -1,5 +1,5 @@
-//! How features are kept from programs on each architecture: `hide` before a program begins, `faulted` when it got a SIGSEGV,
-//! `show` before it is let go.
+//! The method of hiding features on each architecture: `hide` runs before a program begins, `faulted` when it
+//! gets a SIGSEGV, `show` before it is let go.
 
 #[cfg(target_arch = "x86_64")]
 mod x86_64;

@@ -1,4 +1,4 @@
-//! The auxiliary vector is edited on a new program's stack.
+//! Edits the auxiliary vector on a new program's stack.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use crate::process::{self, Signal, Thread};
 use crate::without::auxv::{self, Bits};
 use crate::without::report::Report;
 
-/// The bits that are taken out.
+/// The bits that are cleared.
 #[derive(Debug)]
 pub(in crate::without) struct Kept(Bits);
 
@@ -16,7 +16,7 @@ impl Kept {
         Kept(Bits::of(withheld.all().iter()))
     }
 
-    /// Takes the bits out of the auxiliary vector.
+    /// Clears the bits in the auxiliary vector.
     pub(in crate::without) fn hide(&mut self, thread: &mut Thread, report: &mut Report) -> io::Result<()> {
         let sp = thread.registers()?.sp();
         for edit in auxv::edits(thread.memory(), sp, self.0)? {
@@ -31,12 +31,12 @@ impl Kept {
         Ok(())
     }
 
-    /// What a program was told stays so.
+    /// Does nothing, as a program keeps the vector that it was given.
     pub(in crate::without) fn show(&mut self, _: &mut Thread) -> io::Result<()> {
         Ok(())
     }
 
-    /// Nothing faults here.
+    /// Does nothing, as nothing faults on this architecture.
     pub(in crate::without) fn faulted(
         &mut self,
         _: &mut Thread,

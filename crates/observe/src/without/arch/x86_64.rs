@@ -1,4 +1,4 @@
-//! CPUID faults, and is answered in place of the processor.
+//! Makes CPUID fault, and answers it in place of the processor.
 
 use std::collections::HashMap;
 use std::io;
@@ -10,19 +10,20 @@ use crate::without::answer::{Answer, Question, answer, hidden};
 use crate::without::processor::{ARCH_SET_CPUID, ask, bound, cpuid};
 use crate::without::report::Report;
 
-/// The instruction.
+/// The bytes of the instruction.
 const CPUID: [u8; 2] = [0x0f, 0xa2];
 
-/// How many answers are kept: a program may ask for any of 2^64.
+/// The most answers that are kept, because a program may ask any of 2^64 questions.
 const MOST_KNOWN: usize = 4096;
 
-/// What is kept for answering.
+/// The state for answering.
 #[derive(Debug)]
 pub(in crate::without) struct Kept {
     withheld: Withheld,
     /// The highest basic leaf.
     highest: u32,
-    /// What was answered, to threads that may run on any processor: asking takes long where a hypervisor answers.
+    /// Answers for threads that may run on any processor. They are kept because CPUID is slow where a
+    /// hypervisor answers it.
     known: HashMap<Question, Answer>,
 }
 
@@ -31,17 +32,17 @@ impl Kept {
         Kept { withheld, highest: cpuid(Question { leaf: 0, subleaf: 0 }).eax, known: HashMap::new() }
     }
 
-    /// Has CPUID fault in a program that did not begin yet.
+    /// Makes CPUID fault in a program that has not begun yet.
     pub(in crate::without) fn hide(&mut self, thread: &mut Thread, _: &mut Report) -> io::Result<()> {
         set_cpuid(thread, 0)
     }
 
-    /// Has CPUID executed in a thread that nobody will answer any more.
+    /// Lets a thread execute CPUID again, as nobody will answer it any more.
     pub(in crate::without) fn show(&mut self, thread: &mut Thread) -> io::Result<()> {
         set_cpuid(thread, 1)
     }
 
-    /// Answers it if it is a CPUID's.
+    /// Answers the fault if it is a CPUID's.
     pub(in crate::without) fn faulted(
         &mut self,
         thread: &mut Thread,
@@ -52,7 +53,7 @@ impl Kept {
             self.answer(thread, report)?;
             return Ok(process::Answer::Swallow);
         }
-        // The program's own handler may execute CPUID.
+        // The program's own SIGSEGV handler may execute CPUID.
         thread.leave_unblocked();
         Ok(process::Answer::NotMine)
     }
@@ -90,7 +91,7 @@ impl Kept {
     }
 }
 
-/// Whether CPUID is executed (1) in this thread, or faults (0).
+/// Sets whether CPUID is executed (1) in this thread or faults (0).
 fn set_cpuid(thread: &mut Thread, executed: u64) -> io::Result<()> {
     /// The number of arch_prctl in 64-bit programs and 32-bit ones.
     const ARCH_PRCTL: [u64; 2] = [158, 384];
