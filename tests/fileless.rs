@@ -1,11 +1,11 @@
-//! What `millstream trace` answers of code that is in no file: never a *no* that is not so.
+//! Tests the answers of `millstream trace` about code in no file: it never gives a false *no*.
 
 use std::process::Command;
 
 use millstream_tests::observe::{Findings, here, trace};
 use millstream_tests::{hard, program};
 
-/// Traces the subject, which executes an AES round in memory of a kind.
+/// Traces the subject, which executes an AES round in memory of this kind.
 #[track_caller]
 fn traced(kind: &str) -> Option<Findings> {
     if !here(kind, &["aes"]) {
@@ -18,7 +18,7 @@ fn traced(kind: &str) -> Option<Findings> {
     Some(found)
 }
 
-/// The round may have been executed, and that is said. Nothing is like a round of SHA.
+/// Checks that the trace says that an AES round may have been executed. No bytes resemble a round of SHA.
 #[track_caller]
 fn may_hold(kind: &str) {
     let Some(found) = traced(kind) else { return };
@@ -27,12 +27,12 @@ fn may_hold(kind: &str) {
     assert!(found.notes().contains("holds bytes that may be such instructions: aes"), "{}", found.notes());
 }
 
-/// Anything may have been executed.
+/// Checks that the trace says that anything may have been executed.
 #[track_caller]
 fn is_rewritable(kind: &str) {
     let Some(found) = traced(kind) else { return };
     for class in ["aes", "sha"] {
-        // Nobody can run what the processor has not.
+        // An instruction that the processor lacks can't have been executed.
         if here(kind, &[class]) {
             assert_eq!(found.answer(class), "unknown", "{kind}: {}", found.0);
         }
@@ -62,7 +62,7 @@ fn code_without_such_bytes_keeps_the_no() {
     assert!(!found.notes().contains("executable memory"), "{}", found.notes());
 }
 
-/// Code that is watched is watched still when it was written once more.
+/// Code that is overwritten with itself is still watched.
 #[test]
 fn what_is_written_over_with_itself_is_watched() {
     let Some(found) = traced("same") else { return };
@@ -70,10 +70,10 @@ fn what_is_written_over_with_itself_is_watched() {
     assert!(found.ran(&["aes"]).iter().any(|place| place.contains("round_in_text")), "{}", found.0);
 }
 
-/// Real programs that make code: what their memory is like decides.
+/// For real programs that make code, the answer depends on how they protect that memory.
 #[test]
 fn real_machines() {
-    // LuaJIT's compiled code is never writable while it is executable, and holds nothing of the kind.
+    // LuaJIT's compiled code is never writable while it is executable, and holds no such bytes.
     let mut luajit = Command::new(program("luajit"));
     luajit.args(["-e", "local s = 0 for i = 1, 1e7 do s = s + i % 7 end print(s)"]);
     // Lisp's whole heap is executable and writable.

@@ -1,32 +1,33 @@
-//! Hard programs: what they print, and how they end, is the same with and without features and breakpoints.
+//! Tests hard programs: their output and their end are the same with and without features and breakpoints.
 //!
-//! They start threads, processes and programs all the time, live by signals and faults, shut themselves in, and make code
-//! while they run: what a tracer does wrong shows in one of them.
+//! The programs start threads, processes and programs all the time, live by signals and faults, confine
+//! themselves, and make code while they run. A mistake of a tracer shows in one of them.
 
 use std::process::Command;
 
 use millstream_tests::observe::{here, trace, under, without};
 use millstream_tests::{Ended, hard, run};
 
-/// What of a program's end must be the same.
+/// The part of a program's end that must be the same: the code and the output.
 type End = (Option<i32>, String);
 
-/// As `millstream run` passes it on: 128 and the signal's number where there is no code.
+/// Returns a program's end as `millstream run` reports it: 128 and the signal's number where there is no
+/// code.
 fn end(ended: Ended) -> End {
     let text = String::from_utf8_lossy(&ended.out).into_owned();
     (ended.code, text)
 }
 
-/// How it ends by itself, as a shell would say it.
+/// Returns a program's end without us, as a shell reports it.
 #[track_caller]
 fn plain(command: &Command) -> End {
-    // A shell tells of a signal as `millstream run` does.
+    // A shell reports a signal as `millstream run` does.
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", r#""$@"; exit $?"#, "sh"]).arg(command.get_program()).args(command.get_args());
     end(run(&mut shell, b""))
 }
 
-/// Runs one in every way. `count` is what it is called with where each instruction is stepped over.
+/// Runs a program in every way. `count` holds its arguments for the run with `--count`.
 #[track_caller]
 fn check(name: &str, count: &[&str]) {
     if !here(name, &["aes", "sha"]) {
@@ -68,10 +69,10 @@ fn check(name: &str, count: &[&str]) {
     }
 }
 
-/// Those that execute AES without asking whether it is there.
+/// Programs that execute AES without asking whether it exists.
 const DO_NOT_ASK: &[&str] = &["traps", "bits32"];
 
-/// Those whose AES is where nothing proves that an instruction begins, or is of another mode: both is told.
+/// Programs whose AES has no proven beginning, or runs in 32-bit mode. The trace reports both.
 const UNSEEN: &[&str] = &["jit", "bits32"];
 
 macro_rules! hard {

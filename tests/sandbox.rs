@@ -1,4 +1,4 @@
-//! `millstream run --without`, `compare` and `trace` in the narrow places where programs run: without privileges, in
+//! Tests `millstream run --without`, `compare` and `trace` under restrictions: without privileges, in
 //! namespaces of their own, and where ptrace is forbidden.
 
 use std::os::unix::fs::PermissionsExt;
@@ -9,10 +9,10 @@ use millstream_testkit::{copy_program, skip};
 use millstream_tests::observe::{Findings, here, speed, under};
 use millstream_tests::{Ended, Place, built, hard, program, run, subject};
 
-/// Who has nothing.
+/// A user without any rights.
 const NOBODY: &str = "65534";
 
-/// A folder that everybody can enter, with copies of programs: those of the build may lie where others can't go.
+/// A folder that everybody can enter, with copies of programs. The originals may lie where others can't go.
 struct Open {
     place: Place,
 }
@@ -31,7 +31,7 @@ impl Open {
         copy
     }
 
-    /// Copies the command and a program, and has these words before both.
+    /// Copies the command and a program, and puts these words before both.
     fn under(&self, words: &[&str], command: &Command) -> Command {
         let mut inner = Command::new(self.copy(Path::new(command.get_program())));
         inner.args(command.get_args());
@@ -42,7 +42,7 @@ impl Open {
     }
 }
 
-/// A command with a launcher's words before it.
+/// Returns a command with a launcher's words before it.
 fn launched(launcher: &[&str], command: &Command) -> Command {
     let mut whole = Command::new(launcher[0]);
     whole.args(&launcher[1..]).arg(command.get_program()).args(command.get_args());
@@ -50,7 +50,7 @@ fn launched(launcher: &[&str], command: &Command) -> Command {
     whole
 }
 
-/// The words that take all privileges away; only root has any.
+/// Returns the words that take all privileges away, as far as there are any.
 fn unprivileged() -> Vec<&'static str> {
     let _ = program("setpriv");
     let mut words = vec!["setpriv", "--no-new-privs"];
@@ -61,7 +61,7 @@ fn unprivileged() -> Vec<&'static str> {
     words
 }
 
-/// The same within namespaces of users, mounts and processes.
+/// Returns the same words, within namespaces of users, mounts and processes.
 fn contained() -> Vec<&'static str> {
     let _ = program("unshare");
     let mut words = unprivileged();
@@ -76,7 +76,7 @@ fn good(mut command: Command) -> Ended {
     ended
 }
 
-/// The core of what the commands do: speed falls, results stay, traces see.
+/// Checks the core of the commands: speed falls, results stay, traces see.
 #[track_caller]
 fn core(launcher: &[&str]) {
     let open = Open::new();
@@ -139,7 +139,7 @@ fn in_namespaces() {
     core(&contained());
 }
 
-/// Where ptrace is forbidden it is said what to change; variables act all the same.
+/// If ptrace is forbidden, the command says what to change, and variables still act.
 #[test]
 fn where_ptrace_is_forbidden() {
     if !here("where_ptrace_is_forbidden", &["aes"]) {
@@ -159,7 +159,7 @@ fn where_ptrace_is_forbidden() {
     let masked = good(launched(&launcher, &under(&["run", "--without", "aes"], &command)));
     assert_eq!(masked.out, plain.out);
     assert!(speed(&plain) / speed(&masked) > 3.0, "variables did not act: {}", masked.err);
-    // Where CPUID can't fault, that is what is told.
+    // If CPUID can't fault, the command reports that instead.
     if here("where_ptrace_is_forbidden, the reason told", &["cpuid"]) {
         assert!(masked.err.contains("ptrace"), "why not more acted is not told: {}", masked.err);
     }
@@ -171,7 +171,7 @@ fn command_of(name: &str) -> Command {
     command
 }
 
-/// A process of another user, and one that does not exist.
+/// A process of another user, and one that does not exist, can't be attached to.
 #[test]
 fn what_may_not_be_attached_to() {
     let open = Open::new();

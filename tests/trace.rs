@@ -1,5 +1,5 @@
-//! `millstream trace`: what other people's cryptography runs is seen, nothing is seen of what it was kept from, and it
-//! computes the same.
+//! Tests `millstream trace`: it sees what other people's cryptography runs, sees nothing that was withheld,
+//! and changes no result.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -8,12 +8,12 @@ use millstream_tests::observe::{Findings, here, in_turns, speed, trace, tracer_o
 use millstream_tests::{Place, Running, eventually, hard, program, run, signal, subject};
 use rustix::process::Signal;
 
-/// All that is cryptographic for certain.
+/// The classes that are cryptographic for certain.
 const CRYPTO: &[&str] = &["aes", "vaes", "pclmul", "vpclmul", "sha", "sha512"];
 
 const AES: &[&str] = &["aes", "vaes"];
 
-/// Traces a subject in both of its modes, with everything and without.
+/// Traces a subject in both of its modes, with all features and without some.
 #[track_caller]
 fn check(name: &str, seconds: &str, by: &str) {
     for (mode, classes, class) in [("aes-gcm", AES, "aes"), ("sha256", &["sha"][..], "sha")] {
@@ -40,7 +40,7 @@ fn check(name: &str, seconds: &str, by: &str) {
         let (ended, found) = trace(&["--without", "crypto"], &command, b"");
         assert!(ended.good() == plain, "{name} {mode} without: another result");
         assert_eq!(found.ran(CRYPTO), [""; 0], "{name} {mode} without");
-        // It is not that nothing was looked at: there is the code, unless it would have been made for the occasion.
+        // The search did find the code, except in Java, which makes it only when it is used.
         assert!(name == "java" || !found.present(classes).is_empty(), "{name} {mode} without: {}", found.0);
     }
 }
@@ -87,14 +87,14 @@ fn libsodium() {
     let (ended, found) = trace(&["--without", "aes"], &command, b"");
     assert_eq!(ended.code, Some(3), "it can't do without: {}", ended.err);
     assert_eq!(found.ran(CRYPTO), [""; 0]);
-    // It has no SHA of the processor at all.
+    // libsodium has no code for the processor's SHA at all.
     let mut command = subject("sodium");
     command.args(["sha256", "0.1"]);
     let (_, found) = trace(&[], &command, b"");
     assert_eq!(found.answer("sha"), "absent", "{}", found.0);
 }
 
-/// What was encrypted is work; that maps and random generators use AES is not.
+/// Encryption is work. AES in hash maps and random generators is not.
 #[test]
 fn noise_is_none_of_the_answer() {
     if !here("noise_is_none_of_the_answer", &["sha"]) {
@@ -111,7 +111,7 @@ fn noise_is_none_of_the_answer() {
     }
 }
 
-/// Sun's operators saw functions and how often they were called.
+/// Sun's operators used DTrace to see functions and how often they were called.
 #[test]
 fn openssl_speed_tells_what_dtrace_told() {
     if !here("openssl_speed_tells_what_dtrace_told", &["aes"]) {
@@ -131,7 +131,7 @@ fn openssl_speed_tells_what_dtrace_told() {
     assert_eq!(found.ran(AES), [""; 0]);
 }
 
-/// Where each site is reached once only, a program is as fast as before.
+/// If each site is hit only once, a program is as fast as without a trace.
 #[test]
 fn presence_costs_nothing() {
     if !here("presence_costs_nothing", &["aes"]) {
@@ -150,8 +150,8 @@ fn presence_costs_nothing() {
     }
 }
 
-/// A program that checks itself is attached to and let go, again and again and in all ways, and once by a tracer that is
-/// killed.
+/// A program that checks itself is attached to and let go, again and again and in all ways, and once by a
+/// tracer that is killed.
 #[test]
 fn a_program_that_checks_itself_is_attached_to() {
     if !here("a_program_that_checks_itself_is_attached_to", &["aes", "sha"]) {
@@ -160,7 +160,7 @@ fn a_program_that_checks_itself_is_attached_to() {
     let place = Place::new();
     let out = place.path("out");
     let mut command = hard("selfcheck");
-    // Until it is asked to end.
+    // The program runs until it is asked to end.
     command.arg("-1").stdin(Stdio::null()).stdout(std::fs::File::create(&out).unwrap());
     let mut running = Running::start(&mut command);
     let pid = running.child.id();
@@ -199,7 +199,7 @@ fn millstream() -> Command {
     Command::new(&millstream_tests::built().millstream)
 }
 
-/// Signals that are sent to the command are the program's, and its end is the command's.
+/// Signals to the command reach the program, and the program's end becomes the command's.
 #[test]
 fn signals_are_passed_on() {
     let script = "trap 'echo got it; exit 9' USR1; echo ready; while :; do sleep 0.01; done";
@@ -219,14 +219,14 @@ fn signals_are_passed_on() {
     }
 }
 
-/// A debugger in a traced program says that it may not, and the rest goes on.
+/// A debugger in a traced program reports that it may not trace, and the rest goes on.
 #[test]
 fn a_tracer_inside_is_refused() {
     let mut shell = Command::new("/bin/sh");
     let strace = program("strace");
     shell.args(["-c", &format!("{} -o /dev/null true; echo $? after", strace.display())]);
     for words in [&["run", "--quiet", "--without", "aes"][..], &["trace", "--quiet"]] {
-        // Without that, variables do all that can be done, and nobody traces.
+        // Without CPUID faulting, only variables act, and nobody traces.
         if words[0] == "run" && !here("a_tracer_inside_is_refused, run", &["cpuid"]) {
             continue;
         }
@@ -236,11 +236,11 @@ fn a_tracer_inside_is_refused() {
     }
 }
 
-/// What a program leaves running is told of by name: traced to its end, or let go.
+/// The report names what a program leaves running, whether it is traced to its end or let go.
 #[test]
 fn what_is_left_running_is_told() {
     let mut shell = Command::new("/bin/sh");
-    // It has no pipe of ours, which would be waited for.
+    // The sleep has no pipe of ours, because we would wait for its end.
     shell.args(["-c", "sleep 3 >/dev/null 2>&1 & sleep 0.3; exit 4"]);
     for (words, says) in [
         (
@@ -258,7 +258,7 @@ fn what_is_left_running_is_told() {
     }
 }
 
-/// What the processor's AES is worth to a program that does the same work each time.
+/// A comparison shows what the processor's AES is worth to a program that does the same work each time.
 #[test]
 fn a_comparison() {
     if !here("a_comparison", &["sha", "vaes"]) {

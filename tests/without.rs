@@ -1,28 +1,29 @@
-//! `millstream run --without`: other people's cryptography loses its speed, keeps its results, and nothing else changes.
+//! Tests `millstream run --without`: other people's cryptography loses its speed, keeps its results, and
+//! nothing else changes.
 
 use std::process::Command;
 
 use millstream_tests::observe::{here, in_turns, speed, under, without};
 use millstream_tests::{run, subject};
 
-/// What is expected of a subject without something.
+/// The expected effect of withholding features from a subject.
 #[derive(Clone, Copy, Debug)]
 enum Expect {
-    /// Its speed falls to a third or less.
+    /// The speed falls to a third or less.
     Falls,
-    /// It loses or gains less than a tenth. Withholding what matters would cost much more; a virtual machine whose clock
-    /// moves costs less.
+    /// The speed changes by less than a tenth. Withholding a feature that matters costs much more; the clock
+    /// of a virtual machine varies by less.
     Stays,
-    /// It says that it can't, with this code.
+    /// The subject reports that it can't work, and ends with this code.
     Refuses(i32),
 }
 
 use Expect::{Falls, Refuses, Stays};
 
-/// What it does, without what, and what is expected.
+/// A subject's work, the features withheld, and the expected effect.
 type Row = (&'static str, &'static str, Expect);
 
-/// Those that choose hardware where there is some.
+/// The effects on libraries that choose hardware where they can.
 const USUAL: &[Row] = &[
     ("aes-gcm", "aes", Falls),
     ("aes-gcm", "crypto", Falls),
@@ -31,7 +32,7 @@ const USUAL: &[Row] = &[
     ("sha256", "aes,pclmul", Stays),
 ];
 
-/// Its compiler's haste makes a difference, too, for AES.
+/// The effects on Java, whose AES also depends on how soon its compiler acts.
 const JAVA: &[Row] = &[
     ("aes-gcm", "aes", Falls),
     ("aes-gcm", "crypto", Falls),
@@ -39,7 +40,7 @@ const JAVA: &[Row] = &[
     ("sha256", "aes,pclmul", Stays),
 ];
 
-/// It has AES in hardware only, and its SHA-256 is in software everywhere.
+/// The effects on libsodium, which has AES in hardware only, and SHA-256 in software only.
 const SODIUM: &[Row] = &[
     ("aes-gcm", "aes", Refuses(3)),
     ("aes-gcm", "pclmul", Refuses(3)),
@@ -47,7 +48,7 @@ const SODIUM: &[Row] = &[
     ("sha256", "crypto", Stays),
 ];
 
-/// All subjects are given the same to do.
+/// The results of all subjects, which do the same work.
 const RESULTS: &[(&str, &str)] = &[
     (
         "aes-gcm",
@@ -56,10 +57,10 @@ const RESULTS: &[(&str, &str)] = &[
     ("sha256", "63f2b519d34af59c7d76f7be9b75687a415316f787f5930286084e2a35e9b164\n"),
 ];
 
-/// Pairs of runs until one says what is expected.
+/// The largest number of pairs of runs until one is as expected.
 const TURNS: u32 = 12;
 
-/// Runs a subject plain and without features in turns.
+/// Runs a subject with and without features in turns.
 #[track_caller]
 fn check(name: &str, seconds: &str, rows: &[Row], result: impl Fn(&str) -> &'static str) {
     for row in rows {
@@ -146,7 +147,7 @@ subjects! {
 #[test]
 fn libsodium() {
     check("sodium", "0.1", SODIUM, |mode| match mode {
-        // AES-256: it has no other.
+        // This subject has no AES but AES-256.
         "aes-gcm" => {
             "1973ca39ec6d184c752b321789c78344\n0c8e3df84a6545a9fba348442727cc488adbf05a096506a86346051c11a19151\n"
         }
@@ -154,7 +155,7 @@ fn libsodium() {
     });
 }
 
-/// What `millstream run` says of variables alone: those that read one fall, others stay.
+/// With variables alone, libraries that read one slow down, and others stay.
 #[test]
 fn knobs_alone() {
     if !here("knobs_alone", &["aes"]) {
@@ -193,7 +194,7 @@ fn knobs_alone() {
     }
 }
 
-/// Its own measurement, by its own command.
+/// OpenSSL's own command measures the same effect.
 #[test]
 fn openssl_speed() {
     if !here("openssl_speed", &["aes", "pclmul", "sha"]) {
@@ -209,7 +210,8 @@ fn openssl_speed() {
         let line = text.lines().find_map(|line| line.strip_prefix("+F:")).expect("it says a speed");
         line.rsplit(':').next().and_then(|number| number.parse::<f64>().ok()).expect("it is a number")
     };
-    // What is left of SHA-256 is vector code, which processors of 2024 run at more than a third of the instructions' speed.
+    // Without the instructions, SHA-256 is vector code, which processors of 2024 run at more than a third of
+    // their speed.
     for (algorithm, features, times) in
         [("aes-128-gcm", "aes", 3.0), ("aes-128-cbc", "aes", 3.0), ("sha256", "sha", 2.0)]
     {
@@ -226,7 +228,8 @@ fn openssl_speed() {
     assert!(met, "{chacha} changes its speed without AES and SHA: {with} to {least}");
 }
 
-/// What has nothing to do with cryptography is withheld too, and OpenSSL's own account of the processor shows it.
+/// Features that have nothing to do with cryptography are withheld too, as OpenSSL's own account of the
+/// processor shows.
 #[test]
 fn avx512_is_not_found() {
     if !here("avx512_is_not_found", &["cpuid", "avx512f"]) {
@@ -235,7 +238,7 @@ fn avx512_is_not_found() {
     let mut info = Command::new(millstream_tests::program("openssl"));
     info.args(["info", "-cpusettings"]);
     let with = run(&mut info, b"").text();
-    // By CPUID alone: a variable would be shown as it is.
+    // Only the answers to CPUID act, as a variable would be printed as it is.
     for name in ["OPENSSL_ia32cap", "GLIBC_TUNABLES"] {
         info.env_remove(name);
     }

@@ -1,4 +1,4 @@
-//! `millstream run --without` and `trace` around any program.
+//! Runs `millstream run --without` and `trace` around any program.
 
 use std::process::Command;
 use std::sync::OnceLock;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{Ended, Place, built, run};
 
-/// A command as it would be with `millstream WORDS --` before it.
+/// Returns a command with `millstream WORDS --` before it.
 pub fn under(words: &[&str], command: &Command) -> Command {
     let mut under = Command::new(&built().millstream);
     under.args(words).arg("--").arg(command.get_program()).args(command.get_args());
@@ -24,13 +24,13 @@ pub fn under(words: &[&str], command: &Command) -> Command {
     under
 }
 
-/// A command without features, by the answers to CPUID and by variables.
+/// Returns a command without features, by the answers to CPUID and by variables.
 pub fn without(features: &str, command: &Command) -> Command {
     under(&["run", "--quiet", "--without", features], command)
 }
 
-/// What a test needs: features of the processor, and `cpuid`, that its answers can be given by us. Where something is missing
-/// that is said.
+/// Returns true when the machine has everything that a test needs: features of the processor, and `cpuid` for
+/// answering CPUID. Prints the missing ones otherwise.
 pub fn here(test: &str, needs: &[&str]) -> bool {
     static LIST: OnceLock<Value> = OnceLock::new();
     let list = LIST.get_or_init(|| {
@@ -49,7 +49,7 @@ pub fn here(test: &str, needs: &[&str]) -> bool {
     missing.is_empty()
 }
 
-/// The speed that a subject says: that of its fastest repetition, in MB/s.
+/// Returns the speed that a subject prints, of its fastest repetition, in MB/s.
 #[track_caller]
 pub fn speed(ended: &Ended) -> f64 {
     let lines = ended.err.lines().filter_map(|line| line.strip_suffix(" MB/s"));
@@ -57,9 +57,9 @@ pub fn speed(ended: &Ended) -> f64 {
     speed.unwrap_or_else(|| panic!("{} says no speed:\n{}", ended.shown, ended.err))
 }
 
-/// Measures two commands in turns until a pair of neighbours is as expected, or the best of both sides are, and returns the
-/// figures that decided. Neighbours share the clock that the processor had at the time; the best share its highest one. So a
-/// machine that does other things too may delay the answer, but not change it.
+/// Measures two commands in turns until a pair of neighbours is as expected, or the best of both sides are,
+/// and returns the figures that decided. Neighbours run at the clock that the processor had at the time; the
+/// best run at its highest one. So other work on the machine may delay the answer, but not change it.
 pub fn in_turns(
     most: u32,
     best: fn(f64, f64) -> f64,
@@ -78,17 +78,17 @@ pub fn in_turns(
     (all, is_met(now) || is_met(all))
 }
 
-/// Who traces a process; 0 for nobody.
+/// Returns the tracer of a process, or 0.
 pub fn tracer_of(pid: u32) -> u32 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("TracerPid:"));
     line.and_then(|pid| pid.trim().parse().ok()).expect("it lives")
 }
 
-/// What a trace found.
+/// The findings of a trace.
 pub struct Findings(pub Value);
 
-/// Traces a command to its end: how it ended, and what was found.
+/// Traces a command to its end. Returns its end and the findings.
 #[track_caller]
 pub fn trace(options: &[&str], command: &Command, input: &[u8]) -> (Ended, Findings) {
     let place = Place::new();
@@ -101,37 +101,38 @@ pub fn trace(options: &[&str], command: &Command, input: &[u8]) -> (Ended, Findi
 }
 
 impl Findings {
-    /// Those that were written to a file.
+    /// Reads the findings from a file.
     #[track_caller]
     pub fn read(path: &std::path::Path) -> Findings {
         let text = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         Findings(serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}")))
     }
 
-    /// Functions that ran instructions of one of these classes, each with its library.
+    /// Returns the functions that ran instructions of one of these classes, each with its library.
     pub fn ran(&self, classes: &[&str]) -> Vec<String> {
         self.functions("ran", classes)
     }
 
-    /// Functions in which there are such instructions.
+    /// Returns the functions that hold such instructions.
     pub fn present(&self, classes: &[&str]) -> Vec<String> {
         self.functions("present", classes)
     }
 
-    /// What is said to a question, as in `yes` or `unused`: of hardware AES, or of hardware SHA.
+    /// Returns the answer to a question, such as `yes` or `unused`: whether hardware AES, or hardware SHA,
+    /// was used.
     pub fn answer(&self, of_class: &str) -> &str {
         let mut answers = self.0["answers"].as_array().into_iter().flatten();
         let of_it = |answer: &&Value| named(&answer["classes"], &[of_class]);
         answers.find(of_it).and_then(|answer| answer["answer"].as_str()).unwrap_or("none")
     }
 
-    /// How often functions with such instructions were entered, as far as that was counted.
+    /// Returns how often functions with such instructions were entered, as far as that was counted.
     pub fn entries(&self, classes: &[&str]) -> u64 {
         let all = self.each().filter(|(_, function)| named(&function["ran"], classes));
         all.map(|(_, function)| function["entries"].as_u64().unwrap_or(0)).sum()
     }
 
-    /// What it says of its own limits.
+    /// Returns the remarks on the trace's own limits.
     pub fn notes(&self) -> String {
         let notes = self.0["notes"].as_array().into_iter().flatten();
         notes.filter_map(Value::as_str).collect::<Vec<_>>().join("\n")

@@ -1,7 +1,7 @@
-//! What it costs to run a program without features: for each exec, for each CPUID, and in between.
+//! Measures the cost of running a program without features: for each exec, for each CPUID, and in between.
 //!
-//! `cargo run --release --example cost` prints a table. It starts itself with other arguments, traced and not, in turns, and
-//! takes the least of several times.
+//! `cargo run --release --example cost` prints a table. The example starts itself with other arguments, with
+//! and without a tracer in turns, and takes the least of several times.
 
 use std::hint::black_box;
 use std::process::{Command, ExitCode, Stdio};
@@ -90,7 +90,7 @@ fn table() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The least time it takes, without a tracer and with one.
+/// Returns the least time, without a tracer and with one.
 fn both(what: &str) -> (Duration, Duration) {
     let mut least = (Duration::MAX, Duration::MAX);
     for _ in 0..TURNS {

@@ -1,19 +1,21 @@
-//! Prints how functions in assembly language begin that have instructions of interest: a line for each, as `src/code/signatures.txt` has them.
+//! Prints the first bytes of functions in assembly language that hold instructions of interest, in the format
+//! of `src/code/signatures.txt`.
 //!
 //! `cargo run -p millstream-observe --example signatures -- libcrypto.a libring_core.a >crates/observe/src/code/signatures.txt`
 //!
-//! It takes static libraries, whose relocations say which bytes the linker fills in. A name of several libraries stands once for each beginning.
+//! The arguments are static libraries, whose relocations mark the bytes that the linker fills in. A name in
+//! several libraries appears once for each beginning.
 
 use std::collections::BTreeSet;
 use std::error::Error;
 
 use millstream_observe::code::possible;
 
-/// So many bytes of a function are looked at.
+/// The number of bytes to take of a function.
 const LENGTH: usize = 48;
-/// So many of them must be the same in each program.
+/// The number of them that must be fixed, not filled in by the linker.
 const FIXED: usize = 32;
-/// The mark of functions that are called through pointers: builds have it or not.
+/// The mark of functions that are called through pointers, which builds may omit.
 const MARK: [u8; 4] = [0xF3, 0x0F, 0x1E, 0xFA];
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -24,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             lines.extend(functions(member).unwrap_or_default());
         }
     }
-    // The same beginning under another name says nothing more.
+    // The same beginning under another name adds nothing.
     let mut known = BTreeSet::new();
     for (bytes, name) in &lines {
         if known.insert(bytes) {
@@ -34,7 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The files of an archive. Ref. ar(5).
+/// Returns the files of an archive. Ref. ar(5).
 fn members(archive: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = archive.strip_prefix(b"!<arch>\n").unwrap_or_default();
     std::iter::from_fn(move || {
@@ -51,7 +53,7 @@ fn number(bytes: &[u8], at: usize, width: usize) -> Option<usize> {
     Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte)))
 }
 
-/// The beginnings of an object's functions, and their names. Ref. System V ABI, chapter 4.
+/// Returns the beginnings and names of an object's functions. Ref. System V ABI, chapter 4.
 fn functions(object: &[u8]) -> Option<Vec<(String, String)>> {
     const RELOCATABLE: usize = 1;
     if !object.starts_with(b"\x7FELF") || number(object, 16, 2)? != RELOCATABLE {

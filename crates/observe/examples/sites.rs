@@ -1,4 +1,4 @@
-//! Prints what is in a file: its functions with instructions of interest, and where a breakpoint may stand.
+//! Prints the functions in a file that hold instructions of interest, and the places for breakpoints.
 //!
 //! `cargo run -p millstream-observe --example sites -- /usr/bin/openssl`
 

@@ -1,4 +1,5 @@
-//! Which crypto instructions a program runs, as plain lines: `trace [--count|--rate] [--without LIST] (PID | -- COMMAND ...)`.
+//! Prints which crypto instructions a program runs, as plain lines: `trace [--count|--rate] [--without LIST]
+//! (PID | -- COMMAND ...)`.
 
 use std::io;
 use std::process::{Command, ExitCode};

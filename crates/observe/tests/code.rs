@@ -1,4 +1,5 @@
-//! What is found in real programs, in programs made to mislead, and in broken files. The code is x86-64's, and so are the tools that make it.
+//! Tests of the search in real programs, in programs made to mislead, and in broken files. The code is for
+//! x86-64, and so are the tools that make it.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 #[path = "code_support/mod.rs"]

@@ -1,4 +1,4 @@
-//! Tracing of real programs: what is found, and that none of them computes a wrong byte.
+//! Traces real programs: checks the findings, and that no program computes a wrong byte.
 #![cfg(target_arch = "x86_64")]
 
 use std::fs;
@@ -24,7 +24,7 @@ fn has_aes() -> bool {
     std::arch::is_x86_feature_detected!("aes")
 }
 
-/// The program of `trace_support/subject.c`, compiled once.
+/// Returns the program of `trace_support/subject.c`, compiled once.
 fn subject() -> Option<PathBuf> {
     static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
     let build = || {
@@ -47,7 +47,7 @@ fn subject() -> Option<PathBuf> {
     })
 }
 
-/// Where a program is.
+/// Returns the path of a program.
 fn found(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|path| path.exists())
@@ -95,7 +95,7 @@ fn traced_as(options: Options, without: Option<&str>, program: &str, arguments: 
 }
 
 impl Run {
-    /// A number that the subject printed.
+    /// Returns a number that the subject printed.
     fn number(&self, name: &str) -> u64 {
         let mut words = self.output.split_whitespace();
         let found = words.find(|word| *word == name).and_then(|_| words.next());
@@ -104,10 +104,10 @@ impl Run {
             .unwrap_or_else(|| panic!("no {name} in {:?}", self.output))
     }
 
-    /// The program did its work as if nobody looked.
+    /// Asserts that the program worked as if it had not been traced.
     fn assert_right(&self) {
         assert!(self.status.success(), "{} {:?} {:?}", self.status, self.output, self.findings.notes);
-        // Java's memory for code is writable, and not every processor counts.
+        // Java's memory for code is writable, and not every processor has counters.
         let usual = |note: &&Note| matches!(note, Note::NoCounters { .. } | Note::Rewritable { .. });
         let troubles = self.findings.notes.iter().filter(|note| !usual(note));
         assert_eq!(troubles.count(), 0, "{:?}", self.findings.notes);
@@ -158,7 +158,7 @@ fn the_random_generator_is_told_from_work() {
     run.assert_right();
     assert!(is_yes(&run.findings, Question::Sha));
     let aes = run.findings.verdict(Question::Aes);
-    // OpenSSL 1.1 does not seed its generator for this, and then there is none.
+    // OpenSSL 1.1 does not seed its generator for this, and then there is no noise.
     assert!(matches!(aes, Verdict::OnlyNoise(..) | Verdict::Unused(_)), "{aes:?}");
 }
 
@@ -218,7 +218,7 @@ fn children_are_traced_too() {
     for mode in MODES {
         let run = launched(mode, subject.to_str().unwrap(), &["forks", "60"]);
         run.assert_right();
-        // A program is one line: 60 of fork, 60 of vfork, of which 15 became another program.
+        // Each program has an entry: 60 children of fork and 60 of vfork, 15 of which became another program.
         assert_eq!(run.findings.processes.len(), 1 + 60 + 60 + 15, "{mode:?}");
         assert!(run.findings.processes.iter().all(|process| process.ended || process.pid > 0));
         assert!(is_yes(&run.findings, Question::Aes));
@@ -358,7 +358,8 @@ fn a_checksum_without_a_name_is_told_from_a_cipher() {
     assert!(run.findings.is_perhaps_checksum(Question::CarryLess, &by));
 }
 
-/// nettle's functions for single instructions are written in assembly language, and no unwinding table tells of them.
+/// nettle's functions for single instructions are written in assembly language, and no unwinding table
+/// describes them.
 const NETTLE: &str = r#"
 #include <nettle/aes.h>
 #include <nettle/sha2.h>
@@ -408,7 +409,7 @@ fn callers_are_found_from_assembly_that_no_table_tells_of() {
     }
 }
 
-/// A tracer in a process of its own: `examples/trace.rs`.
+/// Returns the path of `examples/trace.rs`, a tracer in a process of its own.
 fn tracer() -> PathBuf {
     let mut path = std::env::current_exe().unwrap();
     path.pop();
@@ -428,7 +429,7 @@ fn send(pid: u32, signal: &str) {
     assert!(Command::new("kill").args([signal, &pid.to_string()]).status().unwrap().success());
 }
 
-/// Who traces a process, or one of its threads.
+/// Returns the tracer of a process, or of one of its threads.
 fn tracer_of(pid: u32) -> u32 {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
     let tracer = |status: String| -> u32 {
@@ -438,7 +439,7 @@ fn tracer_of(pid: u32) -> u32 {
     texts.map(tracer).max().unwrap()
 }
 
-/// Waits until somebody traces it, and has had time to work; or until nobody does.
+/// Waits until a process is traced, or until it isn't. Returns the tracer.
 fn wait_for_tracer(pid: u32, wanted: bool) -> u32 {
     for _ in 0..2000 {
         let tracer = tracer_of(pid);
@@ -450,7 +451,8 @@ fn wait_for_tracer(pid: u32, wanted: bool) -> u32 {
     panic!("process {pid} is traced by {}", tracer_of(pid));
 }
 
-/// How many bytes of executable mappings differ from their files; and executable memory that has none.
+/// Returns the number of bytes in executable mappings that differ from their files, and the executable
+/// mappings without a file.
 fn changed_bytes(pid: u32) -> (usize, Vec<String>) {
     let memory = fs::File::open(format!("/proc/{pid}/mem")).unwrap();
     let mut changed = 0;
@@ -495,7 +497,7 @@ fn a_library_that_comes_after_attaching_is_watched_at_once() {
     assert!(text.contains("hardware SHA-1/SHA-256: Yes"), "{text}");
 }
 
-/// A subject that works for some seconds.
+/// Starts a subject that works for some seconds.
 fn working(seconds: &str) -> Option<Child> {
     let subject = subject()?;
     let child =
@@ -545,11 +547,11 @@ fn a_process_that_has_children_all_the_time_is_let_go() {
     while rounds < 12 && child.try_wait().unwrap().is_none() {
         let front = attach(MODES[rounds % 3], child.id());
         sleep(Duration::from_millis(150 + 37 * (rounds as u64 % 5)));
-        // It may have ended by now, and the front with it.
+        // The process may have ended by now, and the front with it.
         let _ = Command::new("kill").args(["-INT", &front.id().to_string()]).stderr(Stdio::null()).status();
         let output = front.wait_with_output().unwrap();
         let text = String::from_utf8_lossy(&output.stderr);
-        // On a busy machine the signal may come before the front has taken signals over, and attached.
+        // On a busy machine, the signal may arrive before the front handles signals and attaches.
         let too_early =
             output.status.signal() == Some(rustix::process::Signal::INT.as_raw()) && text.is_empty();
         let gone = ["no such process", "it has ended"].iter().any(|why| text.contains(why));
@@ -583,7 +585,7 @@ fn bytes_are_put_back_when_the_tracer_is_killed() {
     for round in 0..8 {
         let front = attach(Mode::Once, child.id());
         let tracer = wait_for_tracer(child.id(), true);
-        // By then what fires often has fired: see the head of guard.rs on what remains.
+        // Breakpoints that fire often have fired by then: the head of guard.rs says what remains.
         sleep(Duration::from_millis(300));
         send(tracer, "-KILL");
         let output = front.wait_with_output().unwrap();

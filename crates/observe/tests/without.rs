@@ -1,7 +1,8 @@
-//! Real programs that do not see features, and notice nothing else: what they print and how they end is as without a tracer.
+//! Hides features from real programs, which notice nothing else: their output and their end are as without a
+//! tracer.
 //!
-//! The programs are in `programs/hard.c`, compiled when the tests begin. This test's own binary is the command that traces:
-//! with `--without LIST PROGRAM ...` it runs the program.
+//! The programs are in `programs/hard.c`, compiled when the tests begin. This test's own binary is the
+//! command that traces: with `--without LIST PROGRAM ...` it runs the program.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -35,12 +36,12 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let mut arguments = Arguments::from_args();
-    // Some are sensitive to how long they wait for a processor.
+    // Some tests are sensitive to how long they wait for a processor.
     arguments.test_threads.get_or_insert(2);
     libtest_mimic::run(&arguments, trials()).exit_code()
 }
 
-/// The command: runs a program without features, ends as it, and says on standard error what was done.
+/// The tracing command: runs a program without features, ends as it does, and reports on standard error.
 fn trace(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> ExitCode {
     let list = arguments.next().unwrap().into_string().unwrap();
     let mut masker = Masker::new(Withheld::without(&list).unwrap());
@@ -65,13 +66,13 @@ fn trace(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> ExitCode {
     ExitCode::from(status.code().or(status.signal().map(|signal| 128 + signal)).unwrap() as u8)
 }
 
-/// A program of `programs/hard.c`.
+/// Returns the program of `programs/hard.c`.
 fn hard() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| compile("hard.c", "hard", &["-pthread"]).expect("a C compiler is there"))
 }
 
-/// The program, if the compiler here can make it.
+/// Compiles a program, if the compiler here can make it.
 fn compile(source: &str, name: &str, options: &[&str]) -> Option<PathBuf> {
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(source);
@@ -80,7 +81,7 @@ fn compile(source: &str, name: &str, options: &[&str]) -> Option<PathBuf> {
     output.status.success().then_some(program)
 }
 
-/// A program without features.
+/// Returns a command that runs a program without features.
 fn without(list: &str, program: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--without", list]).arg(program);
@@ -91,12 +92,13 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_owned()).unwrap()
 }
 
-/// How a shell says an end.
+/// Returns an exit status as a shell reports it.
 fn code(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap())
 }
 
-/// Runs one of the hard programs both ways; the output of the masked run. The test fails unless they are equal, but for AES.
+/// Runs a hard program both ways, and returns the output of the masked run. The test fails unless both
+/// outputs are equal, but for AES.
 fn alike(program: &Path, arguments: &[&str]) -> Output {
     let plain = Command::new(program).args(arguments).output().unwrap();
     let masked = without("aes", program).args(arguments).output().unwrap();
@@ -106,7 +108,7 @@ fn alike(program: &Path, arguments: &[&str]) -> Output {
     masked
 }
 
-/// As [`alike`], and both end the same.
+/// Checks the same as [`alike`], and that both ends are the same.
 fn same(arguments: &[&str]) -> Result<(), Failed> {
     let masked = alike(hard(), arguments);
     let plain = Command::new(hard()).args(arguments).output().unwrap().status;
@@ -115,7 +117,7 @@ fn same(arguments: &[&str]) -> Result<(), Failed> {
     Ok(())
 }
 
-/// A test's body.
+/// The body of a test.
 type Test = fn() -> Result<(), Failed>;
 
 fn trials() -> Vec<Trial> {
@@ -179,7 +181,7 @@ fn what_can_not_be_started_says_so() -> Result<(), Failed> {
 }
 
 fn signals_are_as_they_were() -> Result<(), Failed> {
-    /// Two signals are the C library's own, and it takes them when a process has a second thread.
+    /// The bits of two signals that the C library takes for itself when a process has a second thread.
     const RESERVED: u64 = 0b11 << 31;
     for prelude in ["", "trap '' CHLD HUP;", "trap '' SEGV;"] {
         let run = |tracer: &str| -> Vec<(String, u64)> {
@@ -250,7 +252,7 @@ fn nobody_may_do_it() -> Result<(), Failed> {
         println!("SKIPPED nobody_may_do_it: this needs root and setpriv");
         return Ok(());
     }
-    // Copies where anybody may read them.
+    // The copies lie where anyone may read them.
     let directory = std::env::temp_dir().join(format!("millstream-without-{}", std::process::id()));
     std::fs::create_dir_all(&directory)?;
     std::fs::copy(std::env::current_exe()?, directory.join("tracer"))?;
@@ -276,7 +278,7 @@ fn nobody_may_do_it() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Starts one that prints its number and stays.
+/// Starts a program that prints its number and stays.
 fn started(mut command: Command) -> (Child, Pid) {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut line = String::new();
@@ -284,7 +286,7 @@ fn started(mut command: Command) -> (Child, Pid) {
     (child, Pid::from_raw(line.trim().parse().unwrap()).unwrap())
 }
 
-/// Waits until it is so, for a while.
+/// Waits for a condition, for a while.
 fn soon(what: &str, mut so: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(20);
     while !so() {
@@ -321,13 +323,13 @@ fn it_stops_and_continues_as_a_job() -> Result<(), Failed> {
         kill_process_group(group, Signal::CONT)?;
         soon("the program did not go on", || state(program) == Some('S'));
     }
-    // And when only the command is continued.
+    // The program also goes on when only the command is continued.
     kill_process(program, Signal::TSTP)?;
     let (_, status) = waitpid(Some(group), WaitOptions::UNTRACED)?.unwrap();
     assert!(status.stopped());
     kill_process(group, Signal::CONT)?;
     soon("the program did not go on", || state(program) == Some('S'));
-    // What is sent to the command is passed on.
+    // Signals to the command are passed on.
     kill_process(group, Signal::TERM)?;
     assert_eq!(tracer.wait()?.code(), Some(128 + libc::SIGTERM));
     Ok(())
@@ -398,7 +400,7 @@ fn in_a_library_with_threads() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Looks at the process from time to time, and has enough when it has seen enough of it, as [`Visitor::satisfied`] says.
+/// Looks at the process from time to time, and finishes when it has seen enough ([`Visitor::satisfied`]).
 #[derive(Default)]
 struct Visitor {
     began: usize,
@@ -410,10 +412,11 @@ struct Visitor {
 }
 
 impl Visitor {
-    /// Visits after which it goes whatever it has seen: on a busy machine the process may not run between two of them.
+    /// The number of visits after which it finishes anyway. On a busy machine, the process may not run
+    /// between two visits.
     const PATIENCE: usize = 5000;
 
-    /// Twenty visits at least, as many looks at a thread, and a thread that was born meanwhile.
+    /// Returns true after twenty visits, as many looks at a thread, and the birth of a thread.
     fn satisfied(&self) -> bool {
         self.visits >= 20 && self.seen >= 20 && self.births > 0
     }
@@ -485,7 +488,7 @@ fn attached_and_let_go() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Stops all there is every millisecond.
+/// Stops all threads every millisecond.
 #[derive(Default)]
 struct Pry {
     next: Option<Instant>,
@@ -514,7 +517,7 @@ impl Watcher for Pry {
     }
 }
 
-/// Threads that wait for a vfork child, are born, or end, while they are to be stopped.
+/// Threads wait for a vfork child, are born, or end, while they are being stopped.
 fn looked_at_all_the_time() -> Result<(), Failed> {
     for mode in ["execs", "threads", "forks", "thread_exec", "killed", "stop", "segv", "storm"] {
         let arguments = if mode == "execs" { vec![mode, "20", "print"] } else { vec![mode] };
@@ -522,7 +525,7 @@ fn looked_at_all_the_time() -> Result<(), Failed> {
         let (mut tracer, read) = launch(&arguments, Launch { kill_with_us: true, ..Launch::default() });
         let mut both = (Masker::new(Withheld::without("aes")?), Pry::default());
         tracer.run(&mut both)?;
-        // Some whose parents were killed hold the pipe.
+        // Some children whose parents were killed hold the pipe.
         tracer.outlast(&mut both)?;
         assert_eq!(read(tracer), text(&plain.stdout).replace("aes 1", "aes 0"), "{mode}");
         assert!(both.1.seen > 3, "{mode} {}", both.1.seen);
@@ -537,7 +540,7 @@ fn attached_and_let_go_amid_signals() -> Result<(), Failed> {
         let child = Command::new(hard()).arg(mode).stdout(Stdio::piped()).spawn()?;
         let pid = Pid::from_child(&child);
         loop {
-            // Until it has ended: a zombie is no program.
+            // The loop ends when the program has: a zombie has no program.
             let Ok(mut tracer) = Tracer::attach(pid) else { break };
             let mut pry = Pry { next: Some(Instant::now()), seen: 0 };
             for _ in 0..3 {
@@ -548,17 +551,17 @@ fn attached_and_let_go_amid_signals() -> Result<(), Failed> {
                 }
             }
             tracer.detach_all(&mut pry)?;
-            // It is to come to its end as well.
+            // The program needs time to get to its end.
             std::thread::sleep(Duration::from_millis(10));
         }
         let output = child.wait_with_output();
-        // A tracer of this process that sees the end has waited for it.
+        // A tracer in this process that sees the end has reaped the child.
         if let Ok(output) = output {
             assert_eq!(text(&output.stdout), text(&plain.stdout), "{mode}");
             assert!(output.status.success(), "{mode} {}", output.status);
         }
     }
-    // Some of these end before anybody can look.
+    // Some of these programs end before anybody can look.
     assert!(visits > 20, "{visits}");
     Ok(())
 }
@@ -580,7 +583,7 @@ fn who_can_not_be_traced() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Counts what the filter tells.
+/// Counts the filter's reports.
 #[derive(Default)]
 struct Mappings(usize);
 
@@ -596,7 +599,7 @@ fn executable_memory_is_told() -> Result<(), Failed> {
     let mut both = (Masker::new(Withheld::without("aes")?), Mappings::default());
     assert!(tracer.run(&mut both)?.success());
     assert_eq!(read(tracer), "aes 0\n");
-    // At least the C library, in each of four programs.
+    // Each of the four programs maps the C library at least.
     assert!(both.1.0 >= 4, "{}", both.1.0);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Broken files: whatever their bytes are, looking at them ends soon and without a panic.
+//! Broken files: whatever their bytes are, reading them ends soon and without a panic.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use millstream_observe::memory::Memory;
 
 use crate::support::{Directory, has};
 
-/// A small generator of numbers, the same in each run.
+/// A small random generator with the same numbers in each run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -35,7 +35,7 @@ impl Memory for Mapped<'_> {
     }
 }
 
-/// A program in C, one in Go, one in Rust.
+/// Returns programs in C, assembly language and Go.
 fn programs() -> Vec<Vec<u8>> {
     let directory = Directory::new("hostile");
     let at = |name: &str| directory.path().join(name);
@@ -60,7 +60,7 @@ fn programs() -> Vec<Vec<u8>> {
     programs
 }
 
-/// Where a change does most: the headers, the tables, anywhere.
+/// Changes bytes where that does most: in the headers, in the tables, anywhere.
 fn change(bytes: &mut [u8], numbers: &mut Numbers) {
     for _ in 0..=numbers.below(8) {
         let length = bytes.len();
@@ -116,7 +116,8 @@ fn other_files_are_refused_with_a_reason() {
     assert!(matches!(Image::of_bytes(&other), Err(ImageError::Machine(243))));
 }
 
-/// Code of random bytes, all of which a symbol calls one function: it ends, and whatever is proven lies in it.
+/// The code is random bytes that a symbol declares as one function. The search ends, and everything proven
+/// lies in the function.
 #[test]
 fn random_code_is_followed_to_an_end() {
     let directory = Directory::new("random");
@@ -124,7 +125,7 @@ fn random_code_is_followed_to_an_end() {
     for round in 0..6 {
         let mut source = String::from(".text\n.globl f\n.type f,@function\nf:\n");
         for _ in 0..4000 {
-            // Many jumps, calls and AES instructions among what is random.
+            // The random bytes contain many jumps, calls and AES instructions.
             let line = match numbers.below(6) {
                 0 => ".byte 0x66,0x0f,0x38,0xdc,0xc1".to_owned(),
                 1 => format!(".byte 0xeb,{}", numbers.below(256)),

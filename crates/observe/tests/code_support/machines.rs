@@ -1,4 +1,4 @@
-//! Code that virtual machines make.
+//! Tests of code that virtual machines make.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -25,7 +25,7 @@ public class Busy {
 }
 "#;
 
-/// The routines of a machine that has just run ciphers.
+/// Checks the routines of a machine that has just run ciphers.
 fn routines_of(home: &str) {
     let directory = Directory::new(&format!("java{}", home.replace('/', "-")));
     std::fs::write(directory.path().join("Busy.java"), JAVA).unwrap();
@@ -77,7 +77,7 @@ fn routines_of(home: &str) {
     assert!(again.elapsed() < Duration::from_millis(20));
 }
 
-/// What the machine says of places all over the memory in which it makes code.
+/// Returns the machine's names for places all over the memory in which it makes code.
 fn names_of_methods(generated: &Generated, program: &Program) -> BTreeSet<String> {
     let memory = program.memory();
     let maps = std::fs::read_to_string(format!("/proc/{}/maps", program.pid())).unwrap();
@@ -123,7 +123,8 @@ fn functions_of_a_perf_map_are_found() {
     if !has("python3") {
         return;
     }
-    // A page with `endbr64; aesenc %xmm1, %xmm0; ret`, told of in two lines, the second of which comes later.
+    // The page holds `endbr64; aesenc %xmm1, %xmm0; ret`. The map has two lines, the second of which is
+    // completed later.
     let script = r#"
 import ctypes, mmap, os, sys
 page = mmap.mmap(-1, 4096, prot=7)

@@ -20,12 +20,13 @@ fn assemble(name: &str, source: &str) -> Image {
     Image::of_file(&File::open(to).unwrap()).unwrap()
 }
 
-/// Bounds of a function named `f` around a body, said by a symbol and by an unwinding table.
+/// Wraps a body into a function named `f`, whose bounds a symbol and an unwinding table give.
 fn function(body: &str) -> String {
     format!(".text\n.globl f\n.type f,@function\nf:\n.cfi_startproc\n{body}\n.cfi_endproc\n.size f,.-f\n")
 }
 
-/// How many AES instructions are proven and how many not, and the offsets of the sites from the function's start.
+/// Returns the numbers of proven and unproved AES instructions, and the offsets of the sites from the
+/// function's start.
 fn aes(image: &Image) -> (u32, u32, Vec<u64>) {
     let function = image.functions().iter().find(|function| function.name.as_deref() == Some("f")).unwrap();
     let offsets = image.sites().iter().map(|site| site.address - function.start).collect();
@@ -50,7 +51,7 @@ fn data_behind_a_return_is_not_code() {
 
 #[test]
 fn data_that_a_call_skips_is_not_code() {
-    // The address of what follows the call is taken from the stack: with pop, or by reading it.
+    // The target takes the address behind the call from the stack, by pop or by reading it.
     for take in ["pop %rax", "mov (%rsp),%rax\nadd $8,%rsp"] {
         let found = aes_in("skip", &format!("call 1f\nAES_DATA\n1: {take}\naesenc %xmm1,%xmm0\nret"));
         assert_eq!((found.0, found.1), (1, 8), "{take}");
@@ -59,7 +60,7 @@ fn data_that_a_call_skips_is_not_code() {
 
 #[test]
 fn data_behind_a_call_that_does_not_return_is_not_code() {
-    // It runs on into something impossible, or is loaded from.
+    // The code behind the call runs into something impossible, or is loaded from.
     let found = aes_in(
         "noreturn",
         "test %eax,%eax\njz 1f\ncall abort@plt\nAES_DATA\n.byte 6\n1: aesenc %xmm1,%xmm0\nret",
@@ -93,7 +94,7 @@ fn behind_a_table_elsewhere_the_code_is_found() {
 fn sweeping_stops_at_what_is_impossible() {
     let body = "jmp *%rax\n1: aesenc %xmm1,%xmm0\nret\n.byte 6\nret";
     assert_eq!(aes_in("impossible", body), (0, 1, vec![]));
-    // A jump into the middle of what a sweep takes for an instruction.
+    // A jump leads into the middle of what a sweep takes for an instruction.
     let body = "test %eax,%eax\njz 1f+2\njmp *%rax\n1: .byte 0x48,0xb8\nnop\nret\nnop\nnop\nnop\nnop\nnop\nnop\naesenc %xmm1,%xmm0\nret";
     assert_eq!(aes_in("middle", body), (0, 1, vec![]));
 }
@@ -111,7 +112,7 @@ fn overlapping_instructions_are_not_touched() {
 fn a_symbol_on_data_proves_nothing() {
     let body = "AES_DATA\n.byte 6\n";
     assert_eq!(aes_in("symbol", body), (0, 8, vec![]));
-    // Without a type it doesn't count at all.
+    // A symbol without a type doesn't count at all.
     let source =
         ".text\nt: AES_DATA\nret\n.globl f\n.type f,@function\nf: aesenc t(%rip),%xmm0\nret\n.size f,.-f\n";
     assert_eq!(aes(&assemble("label", source)), (1, 8, vec![0]));
@@ -145,7 +146,7 @@ fn a_function_that_runs_into_the_next_is_right_and_into_nothing_is_not() {
     assert_eq!(aes(&assemble("nothing", &format!("{falls}nop\n{next}"))).0, 0);
 }
 
-/// A function that has bounds, and after it one that has none and a table, both aligned.
+/// Builds a function with bounds, and after it a function without bounds and a table, both aligned.
 fn beyond(name: &str, body: &str, unknown: &str) -> (u32, u32, Vec<u64>) {
     let source = function(body) + ".balign 16\nh: " + unknown + "\n.balign 16\nt: AES_DATA\nret\n";
     aes(&assemble(name, &source))
@@ -158,7 +159,7 @@ fn what_only_other_code_tells_of_is_found() {
     assert_eq!(beyond("called", "aesenc %xmm1,%xmm0\ncall h\nret", unknown).0, 3);
     assert_eq!(beyond("jumped", "aesenc %xmm1,%xmm0\njmp h", unknown).0, 3);
     assert_eq!(beyond("pointed", "lea h(%rip),%rax\naesenc %xmm1,%xmm0\nret", unknown).0, 3);
-    // Not what is impossible.
+    // Impossible code doesn't count.
     assert_eq!(
         beyond("nonsense", "lea h(%rip),%rax\naesenc %xmm1,%xmm0\nret", "aesdec %xmm1,%xmm0\n.byte 6").0,
         1
@@ -192,7 +193,7 @@ fn functions_that_data_points_to_are_found() {
     assert_eq!(found("marked", ".balign 16,0x11\n.skip 16,0x11", &format!("endbr64\n{code}"), pointer), 3);
     // The loader calls it, wherever it is.
     assert_eq!(found("called-first", ".byte 0x11,0x11", code, called), 3);
-    // A number is no pointer, and what is in the middle of other bytes, or impossible, no function.
+    // A number is no pointer. An address in the middle of other bytes, or of impossible code, is no function.
     assert_eq!(found("number", gap, code, ".section .rodata\n.balign 8\n.quad h-f"), 1);
     assert_eq!(found("amid", ".balign 16,0x11\n.skip 16,0x11", code, pointer), 1);
     assert_eq!(found("unaligned-pointer", ".balign 16\n.skip 4,0x90", code, pointer), 1);

@@ -1,4 +1,4 @@
-//! Processes to look into, and files made on the spot.
+//! Processes and files for the tests.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
@@ -11,7 +11,7 @@ use millstream_observe::code::Image;
 use millstream_observe::code::unwind::{Module, Modules};
 use millstream_observe::memory::Memory;
 
-/// A directory that goes with the value.
+/// A directory that is removed with the value.
 pub struct Directory(PathBuf);
 
 impl Directory {
@@ -32,7 +32,7 @@ impl Drop for Directory {
     }
 }
 
-/// Memory of another process.
+/// The memory of another process.
 pub struct ProcessMemory(File);
 
 impl Memory for ProcessMemory {
@@ -41,7 +41,7 @@ impl Memory for ProcessMemory {
     }
 }
 
-/// A program that says a line when it is ready.
+/// A program that prints a line when it is ready.
 pub struct Program {
     child: Child,
     pub output: BufReader<ChildStdout>,
@@ -65,7 +65,7 @@ impl Program {
         ProcessMemory(File::open(format!("/proc/{}/mem", self.pid())).unwrap())
     }
 
-    /// The images it has mapped so that they execute.
+    /// Returns the images that it has mapped executable.
     pub fn modules(&self) -> Modules {
         let mut modules = Modules::default();
         for line in fs::read_to_string(format!("/proc/{}/maps", self.pid())).unwrap().lines() {
@@ -101,7 +101,7 @@ impl Drop for Program {
     }
 }
 
-/// Whether a program is there; says so if it isn't.
+/// Returns true when a program is installed, and prints a line when it isn't.
 pub fn has(program: &str) -> bool {
     let found =
         Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
@@ -112,7 +112,7 @@ pub fn has(program: &str) -> bool {
 }
 
 impl Program {
-    /// Says a line to it, and waits for its answer.
+    /// Sends it a line, and waits for its answer.
     pub fn say_and_wait(&mut self) {
         self.child.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
         let mut line = String::new();

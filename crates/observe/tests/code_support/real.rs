@@ -1,4 +1,4 @@
-//! Real programs and libraries, against what others count in them.
+//! Compares the results for real programs and libraries with those of other tools.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -13,7 +13,7 @@ use millstream_observe::code::{Bounds, CarryLess, Class, Function, Image, Site, 
 
 use crate::support::{Directory, Program, has};
 
-/// The first of these files that is there.
+/// Returns the first of these files that exists.
 fn first_of<'a>(paths: &[&'a str]) -> Option<&'a str> {
     let found = paths.iter().copied().find(|path| Path::new(path).exists());
     if found.is_none() {
@@ -26,7 +26,7 @@ fn image(path: impl AsRef<Path>) -> Image {
     Image::of_file(&File::open(path).unwrap()).unwrap()
 }
 
-/// The class that a disassembler's mnemonic is of. Width is not told apart.
+/// Returns the class of a disassembler's mnemonic, without regard to its width.
 fn class_of(mnemonic: &str) -> Option<Class> {
     let plain = mnemonic.strip_prefix('v').unwrap_or(mnemonic);
     let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| plain.starts_with(prefix));
@@ -45,7 +45,7 @@ fn class_of(mnemonic: &str) -> Option<Class> {
     })
 }
 
-/// What objdump counts.
+/// Counts instructions with objdump.
 fn counted_by_objdump(path: &Path) -> BTreeMap<Class, u32> {
     let output = Command::new("objdump").args(["-d", "--no-show-raw-insn"]).arg(path).output().unwrap();
     let mut counts = BTreeMap::new();
@@ -86,7 +86,7 @@ fn what_is_found_is_what_objdump_counts() {
         if path.exists() {
             let image = image(&path);
             assert_eq!(counted_here(&image), counted_by_objdump(&path), "{library}");
-            // All of it is proven, also where functions have neither symbols nor unwinding entries.
+            // Everything is proven, even where functions have neither symbols nor unwinding entries.
             let unproved = image.unproved().iter().filter(|(class, _)| *class != Class::Padlock).count();
             assert_eq!(unproved, 0, "{library}: {:?}", image.unproved());
             compared += 1;
@@ -116,7 +116,7 @@ fn libraries_of_checksums_are_told_from_those_of_ciphers() {
     };
     for library in ["libdeflate.so.0", "liblzma.so.5"] {
         if let Some(found) = what(library) {
-            // Some versions have none of it.
+            // Some versions have no such function.
             assert!(found.iter().all(|what| *what == CarryLess::Checksum), "{library}: {found:?}");
         }
     }
@@ -192,7 +192,7 @@ fn stripped_go_programs_hold_what_others_hold() {
         named
     };
     let whole = named(&images[0]);
-    // Names of functions in assembly differ by their ABI's suffix in the symbol table.
+    // The symbol table adds the ABI's suffix to names of functions in assembly language.
     let plain = |names: BTreeMap<String, u32>| -> BTreeMap<String, u32> {
         names.into_iter().map(|(name, count)| (name.replace(".abi0", ""), count)).collect()
     };
@@ -209,7 +209,7 @@ fn stripped_go_programs_hold_what_others_hold() {
     assert_eq!(plain(named(&nameless)), whole);
 }
 
-/// The same file, in whose header there are no sections.
+/// Removes the sections from a file's header.
 fn without_sections(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes[40..48].fill(0);
     bytes[60..64].fill(0);
@@ -232,10 +232,10 @@ fn without_sections_the_unwinding_header_serves() {
     assert!(whole.build_id().is_some());
 }
 
-/// The same file, of whose functions no table tells: there are those that call them, and pointers to them.
+/// Removes all tables of functions from a file. Calls and pointers to the functions remain.
 fn without_tables(bytes: &[u8]) -> Vec<u8> {
     let mut bytes = without_sections(bytes.to_vec());
-    // PT_GNU_EH_FRAME, and in PT_DYNAMIC's list the symbols.
+    // PT_GNU_EH_FRAME is removed, and in the list of PT_DYNAMIC the symbols.
     for header in program_headers(&bytes) {
         let (kind, offset, size) =
             (number(&bytes, header) as u32, number(&bytes, header + 8), number(&bytes, header + 32));
@@ -262,7 +262,7 @@ fn program_headers(bytes: &[u8]) -> impl Iterator<Item = usize> + use<> {
     (0..count).map(move |index| table + index * 56)
 }
 
-/// Where the instructions of an image's runs begin.
+/// Returns the starts of the instructions in an image's runs.
 fn instructions(image: &Image, bytes: &[u8]) -> BTreeSet<u64> {
     let at = |address: u64| {
         let mut loaded = program_headers(bytes).filter(|header| number(bytes, *header) as u32 == 1);
@@ -282,7 +282,7 @@ fn instructions(image: &Image, bytes: &[u8]) -> BTreeSet<u64> {
     places
 }
 
-/// What is proven by pointers and calls alone is what tables say, and it is most.
+/// Pointers and calls alone prove only what tables confirm, and most of it.
 #[test]
 fn without_any_table_nothing_is_proven_that_is_not_so() {
     let library = |name: &str| format!("/usr/lib/x86_64-linux-gnu/{name}");
@@ -295,7 +295,7 @@ fn without_any_table_nothing_is_proven_that_is_not_so() {
         let whole = Image::of_bytes(&bytes).unwrap();
         let bare = Image::of_bytes(&without_tables(&bytes)).unwrap();
         let known = instructions(&whole, &bytes);
-        // Where nothing else is unproved, PadLock's instructions are not worth a search.
+        // If nothing else is unproved, PadLock's instructions are not worth a search.
         let is_wanted = |site: &&Site| site.classes != Class::Padlock.into();
         let mut sites = bare.sites().iter().filter(is_wanted).map(|site| site.address);
         let wrong = sites.find(|site| !known.contains(site));
@@ -329,7 +329,7 @@ fn known_functions_that_nothing_calls_are_found() {
         assert!(!places(&whole).is_empty());
         assert_eq!(places(&bare), places(&whole), "{kind}");
         assert_eq!(bare.unproved().total(), 0, "{kind}");
-        // A byte that is another makes another function, of which nothing is known.
+        // If one byte differs, the function is another one, of which nothing is known.
         let named = |function: &&Function| function.name.as_deref() == Some("gcm_ghash_clmul");
         let function = whole.functions().iter().find(named).unwrap();
         let mut bytes = std::fs::read(at("bare")).unwrap();
@@ -381,7 +381,8 @@ fn libraries_say_who_they_are() {
     assert!(found.iter().any(|library| library.to_string().starts_with("OpenSSL 3.")), "{found:?}");
 }
 
-/// A library with a megabyte of code, in which a function `secret` has an instruction, and is known by `said`.
+/// Builds a library with a megabyte of code. Its function `secret` holds an instruction, and `said` describes
+/// the function.
 fn large(directory: &Path, said: &str, instruction: &str, options: &[&str]) -> PathBuf {
     let (source, library) = (directory.join("large.s"), directory.join("large.so"));
     let text = format!(
@@ -417,7 +418,7 @@ fn what_a_cache_knows_is_what_a_search_finds() {
     }
 }
 
-/// What an image says.
+/// Everything that an image reveals.
 #[derive(PartialEq)]
 struct All {
     sites: Vec<Site>,
@@ -454,7 +455,7 @@ fn a_file_that_changes_under_its_build_id_is_searched_again() {
     let (known, count, build) = look(&path);
     assert_eq!((known, count), (false, 0));
     assert_eq!(look(&path), (true, 0, build.clone()));
-    // Five bytes in place, and its time of change put back.
+    // Five bytes are changed in place, and the time of change is set back.
     let bytes = std::fs::read(&path).unwrap();
     let place = bytes.windows(6).position(|bytes| bytes == [0x90, 0x90, 0x90, 0x90, 0x90, 0xC3]).unwrap();
     let file = File::options().write(true).open(&path).unwrap();
@@ -527,7 +528,7 @@ fn in_memory_there_is_what_is_in_the_file() {
         println!("SKIPPED libcrypto.so.3 is not installed");
         return;
     };
-    // Its first byte is at the lowest address, as the first segment begins at zero.
+    // The file's first byte is at the lowest address, as the first segment begins at zero.
     let memory = program.memory();
     let found = Image::of_memory(&memory, module.bias).unwrap();
     assert_eq!(found.sites(), module.image.sites());

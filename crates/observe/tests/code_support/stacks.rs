@@ -1,4 +1,4 @@
-//! Who called: in stopped programs whose callers are known.
+//! Tests of unwinding, in stopped programs whose callers are known.
 
 use std::ops::Range;
 use std::process::Command;
@@ -9,7 +9,7 @@ use millstream_observe::code::unwind::{Caller, Registers, callers, callers_throu
 
 use crate::support::{Directory, Program, has};
 
-/// Stops a program's first thread, and tells what it is in.
+/// Stops a program's first thread, and returns the functions that it is in.
 fn callers_in(program: &Program) -> Vec<Caller> {
     let registers = stopped_registers(program.pid() as libc::pid_t);
     let callers = callers(&registers, &program.memory(), &program.modules());
@@ -20,7 +20,7 @@ fn callers_in(program: &Program) -> Vec<Caller> {
 }
 
 fn stopped_registers(pid: libc::pid_t) -> Registers {
-    // It says that it is ready before it waits.
+    // The program prints that it is ready before it waits.
     std::thread::sleep(std::time::Duration::from_millis(200));
     // SAFETY: the requests take numbers.
     unsafe {
@@ -31,9 +31,9 @@ fn stopped_registers(pid: libc::pid_t) -> Registers {
     registers_of(pid)
 }
 
-/// Those of a thread that is stopped.
+/// Returns the registers of a stopped thread.
 fn registers_of(thread: libc::pid_t) -> Registers {
-    // SAFETY: zeros are registers too, and the request fills a structure that is there.
+    // SAFETY: zeros are valid registers, and the request fills a structure that exists.
     let r = unsafe {
         let mut found: libc::user_regs_struct = std::mem::zeroed();
         assert_eq!(libc::ptrace(libc::PTRACE_GETREGS, thread, 0, &raw mut found), 0);
@@ -97,7 +97,8 @@ fn frame_pointers_serve_where_there_are_no_tables() {
     in_order(&callers_in(&program), &["innermost", "middle", "compare"]);
 }
 
-/// A function in assembly language of which no unwinding table tells, and its callers, one of which needs its rbp and rbx back.
+/// A function in assembly language that no unwinding table describes, and its callers, one of which needs its
+/// rbp and rbx back.
 const BARE: &str = r#"
 #include <alloca.h>
 #include <stdio.h>
@@ -117,7 +118,7 @@ fn callers_of_functions_without_a_table_follow_from_their_code() {
         "",
         "vzeroupper\n xor %rbp, %rax\n",
         "push %rbp\n push %rbx\n sub $104, %rsp\n xor %ebp, %ebp\n xor %ebx, %ebx\n",
-        // One way to the place moves rsp in a way that can't be followed.
+        // One path to the place moves rsp in a way that can't be followed.
         "push %rbp\n xor %ebp, %ebp\n test %rdi, %rdi\n jne 2f\n mov %rsp, %rbp\n and $-64, %rsp\n 2: push %rbx\n",
     ];
     for body in bodies {
@@ -181,7 +182,8 @@ public class Busy {
 }
 "#;
 
-/// Threads that are traced here. They end with the value: whoever traces a thread must also see it end.
+/// Threads that are traced here. They end with the value, because whoever traces a thread must also see it
+/// end.
 struct Threads(Vec<libc::pid_t>);
 
 impl Threads {
@@ -199,7 +201,7 @@ impl Threads {
 impl Drop for Threads {
     fn drop(&mut self) {
         let Some((first, others)) = self.0.split_first() else { return };
-        // SAFETY: the calls take numbers, and nowhere is a status put.
+        // SAFETY: the calls take numbers, and no status is written.
         unsafe {
             libc::kill(*first, libc::SIGKILL);
             for thread in others {
@@ -250,7 +252,7 @@ fn callers_are_found_through_java_methods() {
     let name = "StubRoutines::cipherBlockChaining_encryptAESCrypt";
     let ranges: Vec<_> = routines
         .filter(|routine| routine.name.as_deref() == Some(name))
-        // Behind what sets up the frame, and before what takes it down.
+        // The ranges leave out the code that sets up the frame or removes it.
         .map(|routine| routine.start + 64..routine.end - 32)
         .collect();
     let threads = Threads::of(&program);
