@@ -1,57 +1,55 @@
-//! Detection, and the value that is proof of it.
+//! Detection of features, and the value that proves it.
 
 use std::sync::OnceLock;
 
 use crate::{Feature, FeatureSet, Mask, MaskError};
 
-/// The features this process may use: what the processor has, less what was masked.
+/// The features that this process may use: those of the processor, without the masked ones.
 ///
-/// Every `Features` value is a subset of what [`Features::hardware`] found, because nothing can
-/// add to one. That makes it a witness: a kernel bound under a value that contains its
-/// requirements is safe to call.
+/// Every `Features` value is a subset of what [`Features::hardware`] found, because nothing can add to one.
+/// So a value is a witness: a kernel bound under a value that contains its requirements is safe to call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Features(FeatureSet);
 
 impl Features {
-    /// What the processor and the operating system offer, found once and kept.
+    /// Returns the features that the processor and the operating system offer. They are detected once.
     pub fn hardware() -> Self {
         static FOUND: OnceLock<FeatureSet> = OnceLock::new();
         Features(*FOUND.get_or_init(|| close(found())))
     }
 
-    /// What this process is to use: the hardware's features less those that the environment
-    /// variable `MILLSTREAM_HWCAP` takes away, as in `MILLSTREAM_HWCAP="-aes -sha"`.
-    /// The variable is read once.
+    /// Returns the features that this process is to use: the hardware's, without those that the environment
+    /// variable `MILLSTREAM_HWCAP` removes, as in `MILLSTREAM_HWCAP="-aes -sha"`. The variable is read once.
     ///
     /// # Errors
-    /// When the variable names an unknown feature; the error lists the known ones.
+    /// Fails when the variable names an unknown feature; the error lists the known ones.
     pub fn active() -> Result<Self, MaskError> {
         static ACTIVE: OnceLock<Result<Features, MaskError>> = OnceLock::new();
         ACTIVE.get_or_init(|| Ok(Features::hardware().masked(Mask::from_environment()?))).clone()
     }
 
-    /// No feature at all: only portable kernels can be bound under it.
+    /// Returns no feature at all, so that only portable kernels can be bound.
     pub const fn none() -> Self {
         Features(FeatureSet::EMPTY)
     }
 
-    /// The features, as a plain set.
+    /// Returns the features as a plain set.
     pub const fn set(self) -> FeatureSet {
         self.0
     }
 
-    /// Whether every feature of `needed` may be used.
+    /// Returns true when every feature of `needed` may be used.
     pub const fn contains(self, needed: FeatureSet) -> bool {
         self.0.contains(needed)
     }
 
-    /// These features less `off` and all that depends on it.
+    /// Removes `off` and all features that depend on it.
     #[must_use]
     pub fn without(self, off: FeatureSet) -> Self {
         Features(close(self.0.difference(off)))
     }
 
-    /// These features less those the mask takes away.
+    /// Removes the features that the mask takes away.
     #[must_use]
     pub fn masked(self, mask: Mask) -> Self {
         self.without(mask.off())

@@ -1,8 +1,8 @@
-//! Which instructions this process may use, as a value that can only shrink.
+//! The instructions that this process may use, as a value that can only shrink.
 //!
-//! A [`Features`] value begins as what the processor and the operating system offer
-//! ([`Features::hardware`]) and can only lose features after that. Code that holds one which
-//! contains a feature may therefore execute that feature's instructions.
+//! A [`Features`] value begins as what the processor and the operating system offer ([`Features::hardware`]),
+//! and can only lose features after that. So code that holds a value with a feature may execute that
+//! feature's instructions.
 //!
 //! ```
 //! use millstream_cpu::{Feature, Features, Mask};
@@ -35,20 +35,20 @@ macro_rules! features {
         }
 
         impl Feature {
-            /// Every feature, in the order in which `caps` lists them.
+            /// All features, in the order in which `caps` lists them.
             pub const ALL: &'static [Feature] = &[$(Feature::$variant,)*];
 
-            /// The name used in masks and reports, as in `-aes`.
+            /// Returns the name in masks and reports, as in `-aes`.
             pub const fn name(self) -> &'static str {
                 match self { $(Feature::$variant => $name,)* }
             }
 
-            /// What the feature is, in a few words.
+            /// Returns a description in a few words.
             pub const fn summary(self) -> &'static str {
                 match self { $(Feature::$variant => $summary,)* }
             }
 
-            /// The features without which this one can't be used.
+            /// Returns the features that this one can't be used without.
             pub const fn depends_on(self) -> FeatureSet {
                 match self { $(Feature::$variant => FeatureSet::of(&[$(Feature::$dep,)*]),)* }
             }
@@ -123,7 +123,7 @@ pub const GROUPS: &[(&str, FeatureSet)] = &[
     ),
 ];
 
-/// A set of features. Unlike [`Features`] it proves nothing: it only names.
+/// A set of features. Unlike [`Features`], it proves nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct FeatureSet(u64);
 
@@ -131,7 +131,7 @@ impl FeatureSet {
     /// The empty set.
     pub const EMPTY: FeatureSet = FeatureSet(0);
 
-    /// The set of the features listed.
+    /// Returns the set of the listed features.
     pub const fn of(features: &[Feature]) -> Self {
         let mut bits = 0;
         let mut i = 0;
@@ -142,35 +142,35 @@ impl FeatureSet {
         FeatureSet(bits)
     }
 
-    /// Features that are in either set.
+    /// Returns the features in either set.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         FeatureSet(self.0 | other.0)
     }
 
-    /// Features that are in both sets.
+    /// Returns the features in both sets.
     #[must_use]
     pub const fn intersection(self, other: Self) -> Self {
         FeatureSet(self.0 & other.0)
     }
 
-    /// Features of this set that `other` lacks.
+    /// Returns the features of this set that `other` lacks.
     #[must_use]
     pub const fn difference(self, other: Self) -> Self {
         FeatureSet(self.0 & !other.0)
     }
 
-    /// Whether every feature of `other` is in this set.
+    /// Returns true when every feature of `other` is in this set.
     pub const fn contains(self, other: Self) -> bool {
         other.0 & !self.0 == 0
     }
 
-    /// Whether the set has no feature.
+    /// Returns true when the set has no feature.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// The features of the set, in the order of [`Feature::ALL`].
+    /// Returns the features of the set, in the order of [`Feature::ALL`].
     pub fn iter(self) -> impl Iterator<Item = Feature> {
         Feature::ALL.iter().copied().filter(move |&f| self.contains(f.into()))
     }
@@ -182,7 +182,7 @@ impl From<Feature> for FeatureSet {
     }
 }
 
-/// The names, separated by blanks.
+/// Writes the names, separated by blanks.
 impl std::fmt::Display for FeatureSet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (i, feature) in self.iter().enumerate() {

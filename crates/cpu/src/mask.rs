@@ -8,18 +8,18 @@ use crate::{Feature, FeatureSet, GROUPS};
 /// The environment variable that holds a mask.
 pub const VARIABLE: &str = "MILLSTREAM_HWCAP";
 
-/// Features to leave unused. Parsed from names with a leading minus, separated by blanks or
-/// commas: `-aes -sha`, `-avx512,-gfni`.
+/// Features to leave unused, parsed from names with a leading minus, separated by blanks or commas: `-aes
+/// -sha`, `-avx512,-gfni`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mask {
     off: FeatureSet,
 }
 
 impl Mask {
-    /// The mask in [`VARIABLE`]; an empty one where the variable is not set.
+    /// Reads the mask in [`VARIABLE`], which is empty if the variable is not set.
     ///
     /// # Errors
-    /// When the variable can't be understood.
+    /// Fails when the variable can't be parsed.
     pub fn from_environment() -> Result<Self, MaskError> {
         match std::env::var_os(VARIABLE) {
             None => Ok(Mask::default()),
@@ -30,7 +30,7 @@ impl Mask {
         }
     }
 
-    /// The features named by the mask (not yet those that depend on them).
+    /// Returns the features that the mask names, without those that depend on them.
     pub const fn off(self) -> FeatureSet {
         self.off
     }
@@ -54,7 +54,7 @@ fn lookup(name: &str) -> Option<FeatureSet> {
     group.or_else(|| Feature::ALL.iter().find(|f| f.name() == name).map(|&f| f.into()))
 }
 
-/// A mask with a word in it that is not the name of a feature after a minus.
+/// The error for a mask with a word that is not a minus and the name of a feature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MaskError {
     token: String,

@@ -1,12 +1,12 @@
 //! The processor's name, for reports.
 
-/// The processor's own name, as in `AMD EPYC 9R14`: the brand string on x86-64, elsewhere what
-/// the operating system calls it; `unknown processor` where neither says.
+/// Returns the processor's own name, such as `AMD EPYC 9R14`: the brand string on x86-64, and elsewhere the
+/// operating system's name for it. Returns `unknown processor` if neither exists.
 pub fn processor_name() -> String {
     from_cpuinfo().unwrap_or_else(|| "unknown processor".to_owned())
 }
 
-/// The first `model name` (x86-64) or the implementer and part numbers (AArch64).
+/// Reads the first `model name` (x86-64), or the implementer and part numbers (AArch64).
 fn from_cpuinfo() -> Option<String> {
     let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
     let field = |name: &str| {
