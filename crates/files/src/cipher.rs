@@ -1,4 +1,4 @@
-//! The ciphers that formats are made of, by name, and the workers that compute them.
+//! The ciphers in formats, by name, and the workers that compute them.
 
 use std::fmt;
 
@@ -32,7 +32,7 @@ pub enum Family {
     ChaCha20Poly1305,
 }
 
-/// How a cipher is used on a stream.
+/// The mode in which a cipher is used on a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Electronic codebook.
@@ -47,11 +47,11 @@ pub enum Mode {
     Xts,
     /// Galois/counter mode.
     Gcm,
-    /// The only way there is (RC4, ChaCha20-Poly1305).
+    /// The cipher's only mode (RC4, ChaCha20-Poly1305).
     Stream,
 }
 
-/// A cipher, with its key length where the name tells it.
+/// A cipher, with its key length if the name says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cipher {
     family: Family,
@@ -104,24 +104,24 @@ pub fn list() -> impl Iterator<Item = Listed> {
 }
 
 impl Cipher {
-    /// The cipher; the key file's length tells how long its key is.
+    /// Makes a cipher. The key file's length says how long its key is.
     pub const fn new(family: Family, mode: Mode) -> Self {
         Cipher { family, mode, bits: None }
     }
 
-    /// The same, with a key of this length only.
+    /// Restricts the cipher to a key of this length.
     pub const fn with_bits(self, bits: usize) -> Self {
         Cipher { bits: Some(bits), ..self }
     }
 
-    /// The cipher of a name as in `aes-256-cbc`, `aes-cbc`, `des-ede3-cbc`, `rc4`: the names of
+    /// Returns the cipher of a name such as `aes-256-cbc`, `aes-cbc`, `des-ede3-cbc` or `rc4`: the names of
     /// `openssl enc`, and the same without a key length. `cfb128` is `cfb`.
     pub fn from_name(name: &str) -> Option<Self> {
         let name = name.strip_suffix("cfb128").map_or(name.to_owned(), |start| format!("{start}cfb"));
         list().find_map(|listed| listed.cipher.named(listed.name, &name))
     }
 
-    /// This cipher, if `name` is its `own` name with or without a key length.
+    /// Returns this cipher, if `name` is its `own` name with or without a key length.
     fn named(self, own: &str, name: &str) -> Option<Self> {
         if name == own {
             return Some(self);
@@ -138,37 +138,37 @@ impl Cipher {
         starts.iter().find(|(known, _)| *known == start).map(|&(_, bits)| self.with_bits(bits))
     }
 
-    /// The cipher itself.
+    /// Returns the family.
     pub const fn family(&self) -> Family {
         self.family
     }
 
-    /// How it is used.
+    /// Returns the mode.
     pub const fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// Whether it should not be chosen for anything new.
+    /// Returns true when it should not be chosen for anything new.
     pub fn is_legacy(&self) -> bool {
         matches!(self.family, Family::Des | Family::TripleDes | Family::Rc4) || self.mode == Mode::Ecb
     }
 
-    /// Whether it authenticates.
+    /// Returns true when it authenticates.
     pub fn is_aead(&self) -> bool {
         self.mode == Mode::Gcm || self.family == Family::ChaCha20Poly1305
     }
 
-    /// Whether padding is a question for it.
+    /// Returns true when its data may need padding.
     pub fn is_block_mode(&self) -> bool {
         matches!(self.mode, Mode::Ecb | Mode::Cbc)
     }
 
-    /// Whether `openssl enc` has it.
+    /// Returns true when `openssl enc` has it.
     pub fn is_in_openssl_enc(&self) -> bool {
         !self.is_aead() && self.mode != Mode::Xts
     }
 
-    /// Bytes of its initialisation vector, counter block, nonce or tweak.
+    /// Returns the bytes of its initialisation vector, counter block, nonce or tweak.
     pub fn iv_bytes(&self) -> usize {
         match (self.family, self.mode) {
             (_, Mode::Ecb) | (Family::Rc4, _) => 0,
@@ -178,7 +178,7 @@ impl Cipher {
         }
     }
 
-    /// Bytes of its key where nothing tells: what its name says, else the longest, but 16 for RC4.
+    /// Returns the bytes of its default key: the length in its name, else the longest, except 16 for RC4.
     pub fn default_key_bytes(&self) -> usize {
         let bits = self.bits.unwrap_or(match self.family {
             Family::Aes | Family::Camellia | Family::ChaCha20Poly1305 => 256,
@@ -189,9 +189,10 @@ impl Cipher {
         bits / 8 * if self.mode == Mode::Xts { 2 } else { 1 }
     }
 
-    /// How its streams are cut: what must be computed as a whole comes as one piece.
+    /// Returns how its streams are cut. A stream that must be computed as a whole is one piece.
     pub fn cut(&self) -> Cut {
-        /// Whole blocks of every cipher, and little enough to stay in the second-level cache.
+        /// The length of a piece: whole blocks of every cipher, and short enough to stay in the second-level
+        /// cache.
         const PIECE: usize = 256 << 10;
         match self.most_bytes() {
             Some(most) => Cut { first: most + 1, rest: PIECE, growth: TAG },
@@ -199,21 +200,21 @@ impl Cipher {
         }
     }
 
-    /// The longest stream of a mode that is computed as a whole, in bytes.
+    /// Returns the longest stream of a mode that is computed as a whole, in bytes.
     fn most_bytes(&self) -> Option<usize> {
         match self.mode {
-            // IEEE 1619 §5.1: 2^20 blocks to a data unit.
+            // IEEE 1619 §5.1 allows 2^20 blocks in a data unit.
             Mode::Xts => Some(16 << 20),
-            // Nothing may be used before all of it is verified, so all of it is held.
+            // No output may be used before all of it is verified, so all of it is held.
             _ if self.is_aead() => Some(1 << 30),
             _ => None,
         }
     }
 
-    /// What computes the pieces of one stream, in order.
+    /// Makes the worker that computes the pieces of one stream, in order.
     ///
     /// # Errors
-    /// A key or a vector of the wrong length.
+    /// Fails on a key or a vector of the wrong length.
     pub fn worker(
         &self,
         features: Features,
@@ -283,7 +284,8 @@ impl Cipher {
         }
     }
 
-    /// One engine computes both: the key's length must be that of the cipher named.
+    /// Checks the key's length. One engine computes both ciphers, so the length must be that of the named
+    /// one.
     fn check_des_key(&self, key: &[u8]) -> Result<(), Error> {
         let (good, takes) = match self.family {
             Family::Des => (key.len() == 8, "8 bytes"),
@@ -314,14 +316,14 @@ fn takes(bytes: usize) -> &'static str {
     }
 }
 
-/// The family and mode.
+/// Formats the family and mode.
 impl fmt::Display for Cipher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.algorithm())
     }
 }
 
-/// ECB and CBC. Every piece but the last is whole blocks.
+/// Makes a worker for ECB and CBC. Every piece except the last is whole blocks.
 fn block_mode<M>(mode: M, iv: &[u8], direction: Direction, padding: Padding) -> Worker
 where
     M: BlockMode + Send + 'static,
@@ -347,7 +349,7 @@ where
     })
 }
 
-/// CTR and CFB. Every piece but the last is whole blocks.
+/// Makes a worker for CTR and CFB. Every piece except the last is whole blocks.
 fn stream_mode<M>(mode: M, iv: &[u8], direction: Direction) -> Worker
 where
     M: StreamMode + Send + 'static,
@@ -365,7 +367,7 @@ where
     })
 }
 
-/// An AEAD on one object; the tag follows the ciphertext.
+/// Makes a worker for an AEAD on one object. The tag follows the ciphertext.
 fn whole_aead<A>(aead: A, nonce: &[u8], associated_data: &[u8], direction: Direction, most: usize) -> Worker
 where
     A: Aead + Send + 'static,
@@ -392,7 +394,7 @@ where
     })
 }
 
-/// XTS on one data unit, whose tweak is given ready.
+/// Makes a worker for XTS on one data unit, whose tweak is given as a block.
 fn xts(mode: aes::Xts, tweak: &[u8], direction: Direction, most: usize) -> Worker {
     let mut block = [0; 16];
     block.copy_from_slice(tweak);

@@ -1,33 +1,34 @@
-//! Which format a file looks like.
+//! Recognition of formats.
 
 use crate::{openssl, passphrase, solaris, tink};
 
-/// The format a file is in, as far as its first bytes tell.
+/// The format of a file, as far as its first bytes tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Tink's streaming AEAD with a key, or with a passphrase when our preamble precedes it.
     Tink,
-    /// That of illumos, version 1.
+    /// The format of illumos, version 1.
     Solaris,
-    /// That of `openssl enc -pbkdf2`.
+    /// The format of `openssl enc -pbkdf2`.
     OpenSsl,
     /// Ciphertext alone.
     Raw,
 }
 
 impl Format {
-    /// Whether every file in this format is authenticated, so that `decrypt` may take it for what it looks like. Of the
-    /// others someone who can change the file decides what comes out, so the user has to ask for them by name.
+    /// Returns true when every file in this format is authenticated, so that `decrypt` may recognise it by
+    /// its look. In the other formats, anybody who can change the file decides what comes out, so the user
+    /// has to name them.
     pub const fn is_authenticated(self) -> bool {
         matches!(self, Format::Tink)
     }
 }
 
-/// Bytes that [`detect`] looks at.
+/// The number of bytes that [`detect`] looks at.
 pub const DETECT_LEN: usize = 8;
 
-/// The format that a file looks like which begins with `head`, [`DETECT_LEN`] bytes or all there are. The file alone
-/// says so: see [`Format::is_authenticated`].
+/// Returns the format that a file looks like, from its first [`DETECT_LEN`] bytes or all there are. This is
+/// only the file's own claim: see [`Format::is_authenticated`].
 pub fn detect(head: &[u8]) -> Option<Format> {
     let is = |magic: &[u8]| head.starts_with(magic);
     if is(passphrase::MAGIC)

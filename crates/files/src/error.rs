@@ -1,9 +1,9 @@
-//! What can go wrong with a stream.
+//! The errors of streams.
 
 use std::fmt;
 use std::io;
 
-/// Why a stream can't be encrypted or decrypted.
+/// The reason why a stream can't be encrypted or decrypted.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -13,30 +13,30 @@ pub enum Error {
     Write(io::Error),
     /// The file has another length than when it was opened.
     Changed,
-    /// It does not begin as this format does.
+    /// The stream does not begin as this format does.
     NotThisFormat {
         /// The format, in words.
         format: &'static str,
-        /// What is there instead.
+        /// A description of what is there instead.
         why: String,
     },
-    /// It ends before the format's header does.
+    /// The stream ends before the format's header does.
     Truncated,
     /// A segment was changed, moved or cut off, or the key is not the one it was encrypted with.
     Tampered {
-        /// Its number, from 0.
+        /// The segment's number, from 0.
         segment: u64,
     },
     /// The header asks for more than is allowed.
     Limit {
-        /// What it asks for, with the unit.
+        /// The quantity, with its unit.
         what: &'static str,
-        /// How much.
+        /// The amount that the header asks for.
         given: u64,
-        /// How much is allowed.
+        /// The amount that is allowed.
         most: u64,
     },
-    /// The keyset is not one that can be used, and why.
+    /// The keyset can't be used, for this reason.
     Keyset(String),
     /// An engine refused.
     Engine(millstream_engines::Error),
@@ -83,7 +83,7 @@ impl From<getrandom::Error> for Error {
     }
 }
 
-/// The system's message without the number that Rust puts after it.
+/// Returns the system's message without the number that Rust appends.
 pub fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error ") {

@@ -7,21 +7,21 @@ use crate::pipeline::{self, Cut, Worker};
 
 /// A stream to be encrypted or decrypted.
 pub struct Job {
-    /// Bytes that precede the output.
+    /// Bytes in front of the output.
     pub header: Vec<u8>,
-    /// How the input is cut.
+    /// The way the input is cut.
     pub cut: Cut,
-    /// What computes the pieces.
+    /// The workers for the pieces.
     pub pieces: Pieces,
 }
 
-/// How the pieces of a stream depend on each other.
+/// The dependence of a stream's pieces on each other.
 pub enum Pieces {
-    /// Each needs the one before.
+    /// Each piece needs the one before.
     Chained(Worker),
-    /// None needs another: any number of workers, in any order.
+    /// No piece needs another, so any number of workers may compute them in any order.
     Independent {
-        /// How the output is cut.
+        /// The way the output is cut.
         output: Cut,
         /// Makes a worker.
         worker: Box<dyn Fn() -> Worker>,
@@ -29,10 +29,10 @@ pub enum Pieces {
 }
 
 impl Job {
-    /// Does it here and now.
+    /// Runs the job on this thread.
     ///
     /// # Errors
-    /// The first thing that goes wrong; nothing of that piece or after it is written.
+    /// The first error; nothing of that piece or after it is written.
     pub fn run_here(self, reader: impl Read, mut writer: impl Write) -> Result<(), Error> {
         writer.write_all(&self.header).map_err(Error::Write)?;
         let worker = match self.pieces {
@@ -43,7 +43,7 @@ impl Job {
     }
 }
 
-/// Fills `buffer`, or says that the file was cut off.
+/// Fills `buffer` from the reader.
 ///
 /// # Errors
 /// [`Error::Truncated`] and [`Error::Read`].

@@ -12,12 +12,12 @@ use crate::tink::{Key, Parameters};
 
 const TYPE_URL: &str = "type.googleapis.com/google.crypto.tink.AesGcmHkdfStreamingKey";
 
-/// Whether a key file is a keyset rather than a bare key.
+/// Returns true when a key file is a keyset rather than a bare key.
 pub fn is_keyset(bytes: &[u8]) -> bool {
     bytes.trim_ascii_start().starts_with(b"{") && bytes.len() != 32
 }
 
-/// The enabled keys of a keyset, the primary one first.
+/// Returns the enabled keys of a keyset, the primary one first.
 ///
 /// # Errors
 /// [`Error::Keyset`] when it is not a cleartext keyset of streaming keys with an enabled primary.
@@ -44,7 +44,7 @@ pub fn parse(json: &[u8]) -> Result<Vec<Key>, Error> {
     }
 }
 
-/// A document whose strings are keys: zeroised on drop.
+/// A document whose strings are keys, which are zeroised on drop.
 struct Wiped(Value);
 
 impl Drop for Wiped {
@@ -79,7 +79,7 @@ fn parse_entry(entry: &Value) -> Result<Key, Error> {
     parse_key(&value).ok_or_else(|| bad("a key that can't be understood"))?
 }
 
-/// `AesGcmHkdfStreamingKey`: version = 1, params = 2, key_value = 3.
+/// Parses `AesGcmHkdfStreamingKey`: version = 1, params = 2, key_value = 3.
 fn parse_key(message: &[u8]) -> Option<Result<Key, Error>> {
     let (mut version, mut parameters, mut secret) = (0, None, None);
     for field in Fields(message) {
@@ -96,8 +96,8 @@ fn parse_key(message: &[u8]) -> Option<Result<Key, Error>> {
     Some(Key::with_parameters(secret?, parameters?))
 }
 
-/// `AesGcmHkdfStreamingParams`: ciphertext_segment_size = 1, derived_key_size = 2,
-/// hkdf_hash_type = 3 (`HashType`: SHA1 = 1, SHA384 = 2, SHA256 = 3, SHA512 = 4, SHA224 = 5).
+/// Parses `AesGcmHkdfStreamingParams`: ciphertext_segment_size = 1, derived_key_size = 2, hkdf_hash_type = 3
+/// (`HashType`: SHA1 = 1, SHA384 = 2, SHA256 = 3, SHA512 = 4, SHA224 = 5).
 fn parse_parameters(message: &[u8]) -> Option<Parameters> {
     let (mut segment, mut derived, mut hash) = (0, 0, None);
     for field in Fields(message) {
@@ -123,11 +123,11 @@ enum Field<'a> {
     Bytes(&'a [u8]),
 }
 
-/// The fields of a message: varints and length-delimited ones, the only kinds in a keyset.
+/// An iterator over the fields of a message: varints and length-delimited ones, the only kinds in a keyset.
 struct Fields<'a>(&'a [u8]);
 
 impl<'a> Iterator for Fields<'a> {
-    /// Number and value, or nothing where the message is damaged.
+    /// The number and value of a field, or none where the message is damaged.
     type Item = Option<(u64, Field<'a>)>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -171,7 +171,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Base64 with the standard alphabet and its padding (RFC 4648 §4).
+/// Decodes Base64 with the standard alphabet and its padding (RFC 4648 §4).
 fn base64(text: &str) -> Option<Zeroizing<Vec<u8>>> {
     const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let digits = text.trim_end_matches('=');
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn base64_as_in_the_rfc() {
-        // RFC 4648 §10.
+        // The vectors are from RFC 4648 §10.
         for (text, bytes) in
             [("", ""), ("Zg==", "f"), ("Zm8=", "fo"), ("Zm9v", "foo"), ("Zm9vYmFy", "foobar")]
         {

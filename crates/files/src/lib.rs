@@ -1,8 +1,9 @@
 //! File formats: encrypted files of Tink, of `openssl enc`, of Solaris, and ciphertext alone.
 //!
-//! A format turns a key and a stream's header into a [`Job`]: what to write first, how to cut the stream, and what computes
-//! each piece. [`pipeline`] carries the pieces, over several threads where they do not depend on each other. Each format
-//! also has `encrypt` and `decrypt` from any reader to any writer, on the caller's thread.
+//! A format turns a key and a stream's header into a [`Job`]: the bytes to write first, the way to cut the
+//! stream, and the workers for its pieces. [`pipeline`] passes the pieces through them, over several threads
+//! if they do not depend on each other. Each format also has `encrypt` and `decrypt` from any reader to any
+//! writer, on the caller's thread.
 //!
 //! ```
 //! use millstream_cpu::Features;
@@ -20,10 +21,10 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `tink.rs`, `openssl.rs`, `solaris.rs`, `raw.rs` | one format each |
-//! | `keyset.rs`, `passphrase.rs` | what precedes Tink's: its keysets, and a passphrase in place of a key |
-//! | `detect.rs` | which format a file looks like |
-//! | `cipher.rs`, `pbkdf2.rs` | what formats are made of |
-//! | `job.rs`, `pipeline.rs` | a stream ready to be computed, and how its pieces travel |
+//! | `keyset.rs`, `passphrase.rs` | Tink's keysets, and the preamble for a passphrase in place of a key |
+//! | `detect.rs` | the recognition of formats |
+//! | `cipher.rs`, `pbkdf2.rs` | the ciphers and the key derivation in formats |
+//! | `job.rs`, `pipeline.rs` | a stream that is ready to be computed, and the path of its pieces |
 #![forbid(unsafe_code)]
 
 pub mod cipher;

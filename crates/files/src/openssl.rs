@@ -1,7 +1,7 @@
 //! The file format of `openssl enc -pbkdf2`: `Salted__`, 8 bytes of salt, ciphertext.
 //!
-//! Key and initialisation vector come, in this order, from one PBKDF2 with HMAC-SHA-256 over the
-//! passphrase. The file names neither cipher nor iterations, and nothing is authenticated.
+//! The key and the initialisation vector come, in this order, from one PBKDF2 with HMAC-SHA-256 over the
+//! passphrase. The file names neither the cipher nor the iterations, and nothing is authenticated.
 //!
 //! Ref. openssl-enc(1).
 
@@ -20,7 +20,7 @@ use crate::pbkdf2::pbkdf2;
 /// The first bytes of the file.
 pub const MAGIC: &[u8; 8] = b"Salted__";
 
-/// Iterations of PBKDF2 where `openssl enc -pbkdf2` is told nothing else.
+/// The default iterations of PBKDF2 in `openssl enc -pbkdf2`.
 pub const ITERATIONS: u32 = 10_000;
 
 const SALT: usize = 8;
@@ -51,7 +51,7 @@ pub fn seal(features: Features, cipher: Cipher, passphrase: &[u8], iterations: u
     Ok(Job { header: [MAGIC.as_slice(), &salt].concat(), cut: cipher.cut(), pieces })
 }
 
-/// Begins to decrypt a stream: takes its header from `reader`.
+/// Begins to decrypt a stream, and takes its header from `reader`.
 ///
 /// # Errors
 /// [`Error::NotThisFormat`] and [`Error::Truncated`].
@@ -79,7 +79,7 @@ pub fn open(
 /// Encrypts all of `reader`.
 ///
 /// # Errors
-/// As [`seal`], and when reading or writing fails.
+/// Those of [`seal`], and when reading or writing fails.
 pub fn encrypt(
     features: Features,
     reader: impl Read,
@@ -94,7 +94,7 @@ pub fn encrypt(
 /// Decrypts all of `reader`.
 ///
 /// # Errors
-/// As [`open`], and where the ciphertext can't be a whole one.
+/// Those of [`open`], and when the ciphertext can't be complete.
 pub fn decrypt(
     features: Features,
     mut reader: impl Read,

@@ -1,4 +1,4 @@
-//! The preamble of a file that was encrypted with a passphrase: how the key is made from it.
+//! The preamble of a file that was encrypted with a passphrase. It says how the key is made from it.
 //!
 //! | offset | bytes | meaning |
 //! | ---: | ---: | --- |
@@ -11,12 +11,11 @@
 //! | 20 | 4 | lanes, big-endian |
 //! | 24 | 16 | salt |
 //!
-//! A stream of Tink's AES256-GCM-HKDF with 1 MB segments follows. The 40 bytes of the preamble,
-//! and after them the associated data that the user gave, are that stream's associated data: no bit
-//! of the preamble can be changed unnoticed. The numbers are limited before they are used, because
-//! they are used before they are authenticated.
+//! A stream of Tink's AES256-GCM-HKDF with 1 MB segments follows. Its associated data are the 40 bytes of the
+//! preamble followed by the user's associated data, so no bit of the preamble can be changed unnoticed. The
+//! numbers are limited before they are used, because they are used before they are authenticated.
 //!
-//! Ref. RFC 9106 (Argon2), §4: the second recommended parameters are those for new files.
+//! Ref. RFC 9106 (Argon2), §4: new files use the second recommended parameters.
 
 use argon2::{Algorithm, Argon2, Params, Version};
 use zeroize::Zeroizing;
@@ -27,24 +26,24 @@ use crate::tink::Key;
 /// The first bytes of the preamble.
 pub const MAGIC: &[u8] = b"Millstrm";
 
-/// Bytes of the preamble.
+/// The length of the preamble.
 pub const LEN: usize = 40;
 
 const VERSION: u8 = 1;
 const ARGON2ID: u8 = 1;
 const FORMAT: &str = "Millstream passphrase";
 
-/// What the making of a key may cost at most.
+/// The highest cost of making a key.
 mod most {
     /// 1 GiB.
     pub const MEMORY_KIB: u32 = 1 << 20;
     pub const PASSES: u32 = 16;
     pub const LANES: u32 = 16;
-    /// Memory times passes: 4 GiB written in all, a few seconds.
+    /// The limit of memory times passes: 4 GiB written in all, which takes a few seconds.
     pub const WORK_KIB: u64 = 4 << 20;
 }
 
-/// How a key is made from a passphrase.
+/// The parameters that make a key from a passphrase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preamble {
     memory_kib: u32,
@@ -54,7 +53,7 @@ pub struct Preamble {
 }
 
 impl Preamble {
-    /// For a new file: 64 MiB, 3 passes, 4 lanes, and a new salt.
+    /// Makes parameters for a new file: 64 MiB, 3 passes, 4 lanes, and a new salt.
     ///
     /// # Errors
     /// [`Error::Random`].
@@ -64,7 +63,7 @@ impl Preamble {
         Ok(Preamble { memory_kib: 64 << 10, passes: 3, lanes: 4, salt })
     }
 
-    /// The preamble as bytes.
+    /// Encodes the preamble.
     pub fn to_bytes(self) -> [u8; LEN] {
         let mut bytes = [0; LEN];
         bytes[..8].copy_from_slice(MAGIC);
@@ -80,7 +79,7 @@ impl Preamble {
     /// Reads a preamble and checks its numbers.
     ///
     /// # Errors
-    /// [`Error::NotThisFormat`]; [`Error::Limit`] where it asks for more than a file may cost.
+    /// [`Error::NotThisFormat`]; [`Error::Limit`] when it asks for more than a file may cost.
     pub fn from_bytes(bytes: &[u8; LEN]) -> Result<Self, Error> {
         let not = |why: String| Error::NotThisFormat { format: FORMAT, why };
         if !bytes.starts_with(MAGIC) {
@@ -118,10 +117,10 @@ impl Preamble {
         })
     }
 
-    /// Makes the key: some tenths of a second and 64 MiB, for files made here.
+    /// Makes the key. This takes some tenths of a second and 64 MiB for files made here.
     ///
     /// # Errors
-    /// [`Error::NotThisFormat`] where Argon2 does not take the parameters or the passphrase.
+    /// [`Error::NotThisFormat`] when Argon2 does not accept the parameters or the passphrase.
     pub fn key(&self, passphrase: &[u8]) -> Result<Key, Error> {
         let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, self.parameters()?);
         let mut key = Zeroizing::new([0; 32]);
@@ -131,7 +130,7 @@ impl Preamble {
         Key::new(&*key)
     }
 
-    /// The stream's associated data: the preamble, then the user's.
+    /// Returns the stream's associated data: the preamble, then the user's.
     pub fn bind(self, associated_data: &[u8]) -> Vec<u8> {
         [&self.to_bytes(), associated_data].concat()
     }

@@ -7,8 +7,8 @@ use millstream_engines::hash::Hash;
 use millstream_engines::hmac::HmacKey;
 use zeroize::Zeroize;
 
-/// Fills `key` from a passphrase and a salt. The time grows with `iterations` and with the
-/// number of digests that `key` takes.
+/// Fills `key` from a passphrase and a salt. The time grows with `iterations` and with the number of digests
+/// that `key` takes.
 pub fn pbkdf2(
     features: Features,
     hash: Hash,

@@ -1,10 +1,9 @@
 //! Reading, computing and writing at the same time.
 //!
-//! A stream is cut into pieces. One thread reads them, one or several compute, and the caller's
-//! thread writes. Pieces go to the workers in turn and are taken from them in turn, so they
-//! leave in the order in which they came without being sorted; the channels are short, so memory
-//! stays bounded. Where both ends are regular files, [`run_at`] lets each worker read, compute and
-//! write its own pieces instead.
+//! A stream is cut into pieces. One thread reads them, one or several compute, and the caller's thread
+//! writes. Pieces go to the workers in turn and are taken from them in turn, so they leave in the order in
+//! which they came without being sorted. The channels are short, so memory stays bounded. If both ends are
+//! regular files, [`run_at`] lets each worker read, compute and write its own pieces instead.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -19,35 +18,35 @@ use zeroize::Zeroize;
 
 use crate::error::Error;
 
-/// Pieces that may wait before each worker, and after it.
+/// The number of pieces that may wait before each worker, and after it.
 const DEPTH: usize = 2;
 
-/// Bytes that [`consume`] hands over at once: they stay in the second-level cache between reading
-/// and computing.
+/// The bytes that [`consume`] hands over at once. They stay in the second-level cache between reading and
+/// computing.
 const CONSUMED: usize = 256 << 10;
 
-/// The most that is set aside for a piece before it is known how long it is, in bytes.
+/// The most bytes that are reserved for a piece before its length is known.
 const MOST_RESERVED: usize = 65 << 20;
 
 /// One piece of a stream.
 #[derive(Debug, Default)]
 pub struct Piece {
-    /// Its number, from 0.
+    /// The piece's number, from 0.
     pub index: u64,
-    /// Whether the stream ends with it. Only the last piece may be shorter than the others.
+    /// True when the stream ends with it. Only the last piece may be shorter than the others.
     pub last: bool,
-    /// Its bytes: input before a worker has had it, output after.
+    /// The bytes: input before a worker has had it, output after.
     pub bytes: Vec<u8>,
 }
 
-/// Lengths of the pieces of a stream, in bytes.
+/// The lengths of the pieces of a stream, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// The first.
+    /// The length of the first piece.
     pub first: usize,
-    /// Each that follows but the last, which may be shorter.
+    /// The length of the others. The last one may be shorter.
     pub rest: usize,
-    /// By how much computing may lengthen a piece.
+    /// The most bytes by which computing may lengthen a piece.
     pub growth: usize,
 }
 
@@ -57,18 +56,18 @@ impl Cut {
     }
 }
 
-/// What turns a piece of input into a piece of output.
+/// A function that turns a piece of input into a piece of output.
 pub type Worker = Box<dyn FnMut(&mut Piece) -> Result<(), Error> + Send>;
 
-/// Told how many bytes were done, after each piece.
+/// A function that is told how many bytes were done, after each piece.
 pub type Progress<'a> = &'a (dyn Fn(u64) + Sync);
 
-/// How many workers this machine can run at the same time.
+/// Returns how many workers this machine can run at the same time.
 pub fn parallelism() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// Reads a stream piece by piece, one piece ahead, so as to know which is the last.
+/// Reads a stream piece by piece. It is one piece ahead, to know which is the last.
 struct Pieces<R> {
     reader: R,
     cut: Cut,
@@ -92,7 +91,7 @@ impl<R: Read> Pieces<R> {
         Ok(Piece { index, last, bytes })
     }
 
-    /// The next piece; `spare` is a buffer to use again.
+    /// Returns the next piece; `spare` is a buffer to reuse.
     fn next(&mut self, spare: impl FnOnce() -> Vec<u8>) -> Result<Option<Piece>, Error> {
         let Some(mut piece) = self.next.take() else { return Ok(None) };
         if !piece.last {
@@ -109,9 +108,8 @@ impl<R: Read> Pieces<R> {
 
 /// Passes all of `reader` through the workers to `writer`, in order.
 ///
-/// A piece is written only after its worker has returned `Ok`, and none after one that failed.
-/// The threads that are left when it returns an error end by themselves, the reader once the read
-/// that it is in returns.
+/// A piece is written only after its worker has returned `Ok`, and none after one that failed. Threads that
+/// are left when it returns an error end by themselves, the reader when its current read returns.
 ///
 /// # Errors
 /// The first error of the earliest piece.
@@ -181,10 +179,10 @@ fn work(mut worker: Worker, input: Receiver<Piece>, output: SyncSender<Result<Pi
     }
 }
 
-/// As [`run`], on the caller's thread: for streams of a few bytes, and for fuzzing.
+/// Does what [`run`] does on the caller's thread, for streams of a few bytes and for fuzzing.
 ///
 /// # Errors
-/// As [`run`].
+/// The same as for [`run`].
 pub fn run_here<R: Read, W: Write>(
     reader: R,
     mut writer: W,
@@ -202,17 +200,17 @@ pub fn run_here<R: Read, W: Write>(
     writer.flush().map_err(Error::Write)
 }
 
-/// Where the pieces of a stream lie in a file.
+/// The places of a stream's pieces in a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
-    /// Where the first begins.
+    /// The offset of the first piece.
     pub start: u64,
-    /// Their lengths.
+    /// The lengths of the pieces.
     pub cut: Cut,
 }
 
 impl Layout {
-    /// Where piece `index` begins.
+    /// Returns the offset of piece `index`.
     fn offset(&self, index: u64) -> u64 {
         match index {
             0 => self.start,
@@ -220,18 +218,18 @@ impl Layout {
         }
     }
 
-    /// How many pieces there are in a file of `len` bytes, at least one.
+    /// Returns how many pieces a file of `len` bytes has, at least one.
     fn count(&self, len: u64) -> u64 {
         let behind_first = len.saturating_sub(self.start).saturating_sub(self.cut.first as u64);
         1 + behind_first.div_ceil(self.cut.rest as u64)
     }
 }
 
-/// Passes a regular file of `len` bytes through the workers to another, in any order: each worker
-/// reads, computes and writes its own pieces.
+/// Passes a regular file of `len` bytes through the workers to another file, in any order. Each worker reads,
+/// computes and writes its own pieces.
 ///
 /// # Errors
-/// The error of the earliest piece that failed; what was written is then of no use.
+/// The error of the earliest piece that failed. The output is useless then.
 pub fn run_at(
     input: &File,
     len: u64,
@@ -288,11 +286,11 @@ pub fn run_at(
     }
 }
 
-/// Gives all of `reader`, `len` bytes where that is known, to `consume` on the caller's thread,
-/// while another reads ahead.
+/// Passes all of `reader`, `len` bytes if that is known, to `consume` on the caller's thread, while another
+/// thread reads ahead.
 ///
 /// # Errors
-/// When reading fails.
+/// Fails when reading fails.
 pub fn consume<R>(
     reader: R,
     len: Option<u64>,

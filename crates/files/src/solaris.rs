@@ -12,8 +12,8 @@
 //! `des`, 24 for `3des`. A key file is the key itself, except for `arcfour`, where it is treated as a
 //! passphrase. Iterations and salt are written even where they are not used.
 //!
-//! Nothing in this format is authenticated: a changed file decrypts to something else. It is here to
-//! read and write old files.
+//! Nothing in this format is authenticated: a changed file decrypts to something else. It exists to read and
+//! write old files.
 
 use std::io::{Read, Write};
 
@@ -30,10 +30,10 @@ use crate::pbkdf2::pbkdf2;
 /// The number the file begins with.
 pub const VERSION: u32 = 1;
 
-/// Iterations of PBKDF2 in files that the Solaris command writes.
+/// The iterations of PBKDF2 in files that the Solaris command writes.
 pub const ITERATIONS: u32 = 1000;
 
-/// The most iterations that a file may ask for: well under a second.
+/// The most iterations that a file may ask for, which take well under a second.
 pub const MOST_ITERATIONS: u32 = 1_000_000;
 
 const SALT: usize = 16;
@@ -57,7 +57,7 @@ impl Algorithm {
     pub const ALL: [Algorithm; 4] =
         [Algorithm::Aes, Algorithm::Arcfour, Algorithm::Des, Algorithm::TripleDes];
 
-    /// The name for `-a`.
+    /// Returns the name for `-a`.
     pub const fn name(self) -> &'static str {
         match self {
             Algorithm::Aes => "aes",
@@ -67,12 +67,12 @@ impl Algorithm {
         }
     }
 
-    /// The algorithm of that name.
+    /// Returns the algorithm of that name.
     pub fn from_name(name: &str) -> Option<Self> {
         Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == name)
     }
 
-    /// Bits of the shortest and the longest key.
+    /// Returns the bits of the shortest and the longest key.
     pub const fn key_bits(self) -> (usize, usize) {
         match self {
             Algorithm::Aes => (128, 256),
@@ -82,7 +82,7 @@ impl Algorithm {
         }
     }
 
-    /// Bytes of a key made from a passphrase.
+    /// Returns the bytes of a key made from a passphrase.
     const fn derived_key_bytes(self) -> usize {
         match self {
             Algorithm::Aes | Algorithm::Arcfour => 16,
@@ -101,7 +101,7 @@ impl Algorithm {
     }
 }
 
-/// What the key comes from.
+/// The source of a key.
 #[derive(Clone, Copy)]
 pub enum Secret<'a> {
     /// A passphrase.
@@ -110,7 +110,7 @@ pub enum Secret<'a> {
     Key(&'a [u8]),
 }
 
-/// What stands before the ciphertext.
+/// The header in front of the ciphertext.
 struct Header {
     iterations: u32,
     iv: Vec<u8>,
@@ -183,7 +183,7 @@ pub fn seal(
     header.job(features, Direction::Encrypt, algorithm, secret)
 }
 
-/// Begins to decrypt a stream: takes its header from `reader`.
+/// Begins to decrypt a stream, and takes its header from `reader`.
 ///
 /// # Errors
 /// [`Error::NotThisFormat`], [`Error::Truncated`], [`Error::Limit`], a key file of the wrong length.
@@ -199,7 +199,7 @@ pub fn open(
 /// Encrypts all of `reader`.
 ///
 /// # Errors
-/// As [`seal`], and when reading or writing fails.
+/// Those of [`seal`], and when reading or writing fails.
 pub fn encrypt(
     features: Features,
     reader: impl Read,
@@ -213,7 +213,7 @@ pub fn encrypt(
 /// Decrypts all of `reader`.
 ///
 /// # Errors
-/// As [`open`], and where the ciphertext can't be a whole one.
+/// Those of [`open`], and when the ciphertext can't be complete.
 pub fn decrypt(
     features: Features,
     mut reader: impl Read,

@@ -25,17 +25,17 @@ use crate::pipeline::{Cut, Worker};
 const NONCE_PREFIX: usize = 7;
 const FORMAT: &str = "Tink";
 
-/// The header's length, and its first byte, where the derived key has 256 bits.
+/// The header's length, which is also its first byte, if the derived key has 256 bits.
 pub const HEADER_LEN_256: u8 = 40;
-/// The header's length, and its first byte, where the derived key has 128 bits.
+/// The header's length, which is also its first byte, if the derived key has 128 bits.
 pub const HEADER_LEN_128: u8 = 24;
 
-/// What a key's streams look like.
+/// The parameters of a key's streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters {
-    /// Bytes of a segment with its tag.
+    /// The bytes of a segment with its tag.
     pub segment_bytes: usize,
-    /// Bytes of the key derived for each stream: 16 or 32.
+    /// The bytes of the key derived for each stream: 16 or 32.
     pub derived_key_bytes: usize,
     /// The hash of HKDF.
     pub hash: Hash,
@@ -46,26 +46,26 @@ impl Parameters {
     pub const AES256_1MB: Parameters =
         Parameters { segment_bytes: 1 << 20, derived_key_bytes: 32, hash: Hash::Sha256 };
 
-    /// The largest segment that is read, in bytes: each worker holds one.
+    /// The largest segment that is read, in bytes. Each worker holds one.
     pub const MOST_SEGMENT_BYTES: usize = 64 << 20;
 
     fn header_len(&self) -> usize {
         1 + self.derived_key_bytes + NONCE_PREFIX
     }
 
-    /// How plaintext is cut.
+    /// Returns how plaintext is cut.
     pub fn plaintext(&self) -> Cut {
         let rest = self.segment_bytes - TAG;
         Cut { first: rest - self.header_len(), rest, growth: TAG }
     }
 
-    /// How the ciphertext behind the header is cut.
+    /// Returns how the ciphertext behind the header is cut.
     pub fn ciphertext(&self) -> Cut {
         let rest = self.segment_bytes;
         Cut { first: rest - self.header_len(), rest, growth: 0 }
     }
 
-    /// Checks what came from outside.
+    /// Checks parameters from outside.
     ///
     /// # Errors
     /// [`Error::Keyset`] or [`Error::Limit`].
@@ -99,7 +99,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// A key of 32 bytes for streams of 1 MB segments.
+    /// Makes a key of 32 bytes for streams of 1 MB segments.
     ///
     /// # Errors
     /// [`EngineError::KeyLength`] when it has another length.
@@ -111,10 +111,10 @@ impl Key {
         Key::with_parameters(secret, Parameters::AES256_1MB)
     }
 
-    /// A key with parameters of its own, as keysets have them.
+    /// Makes a key with its own parameters, as keysets have them.
     ///
     /// # Errors
-    /// When the parameters are not allowed or the key is shorter than the derived one.
+    /// Fails when the parameters are not allowed or the key is shorter than the derived one.
     pub fn with_parameters(secret: &[u8], parameters: Parameters) -> Result<Self, Error> {
         parameters.check()?;
         if secret.len() < parameters.derived_key_bytes {
@@ -124,7 +124,7 @@ impl Key {
         Ok(Key { secret: Zeroizing::new(secret.to_vec()), parameters })
     }
 
-    /// What this key's streams look like.
+    /// Returns the parameters of this key's streams.
     pub fn parameters(&self) -> Parameters {
         self.parameters
     }
@@ -196,7 +196,7 @@ pub fn seal(features: Features, key: &Key, associated_data: &[u8]) -> Result<Job
     Ok(Job { header, cut, pieces: Pieces::Independent { output, worker: Box::new(worker) } })
 }
 
-/// Begins to decrypt a stream: takes its header from `reader`.
+/// Begins to decrypt a stream, and takes its header from `reader`.
 ///
 /// # Errors
 /// [`Error::NotThisFormat`] and [`Error::Truncated`].
@@ -222,8 +222,8 @@ pub fn open(
     Ok(Job { header: Vec::new(), cut, pieces: Pieces::Independent { output, worker: Box::new(worker) } })
 }
 
-/// Which of several keys a stream was encrypted with, by opening its first segment: `head` holds
-/// the stream's first [`Parameters::segment_bytes`] bytes and one more, or all there are.
+/// Returns the one of several keys that a stream was encrypted with, by opening its first segment. `head`
+/// holds the stream's first [`Parameters::segment_bytes`] bytes and one more, or all there are.
 pub fn key_for<'k>(
     features: Features,
     keys: &'k [Key],
@@ -245,7 +245,7 @@ pub fn key_for<'k>(
 /// Encrypts all of `reader`.
 ///
 /// # Errors
-/// When reading, writing or the system's random bytes fail.
+/// Fails when reading, writing or the system's random bytes fail.
 pub fn encrypt(
     features: Features,
     reader: impl Read,
@@ -256,11 +256,11 @@ pub fn encrypt(
     seal(features, key, associated_data)?.run_here(reader, writer)
 }
 
-/// Decrypts all of `reader`. A segment is written only after it was verified; on an error what
-/// was written is a true beginning of the plaintext, and nothing tells how much is missing.
+/// Decrypts all of `reader`. A segment is written only after it was verified. On an error, the output is a
+/// true beginning of the plaintext, but nothing tells how much is missing.
 ///
 /// # Errors
-/// When the stream is not what was encrypted under that key and associated data.
+/// Fails when the stream is not one that was encrypted under that key and associated data.
 pub fn decrypt(
     features: Features,
     mut reader: impl Read,

@@ -8,7 +8,7 @@ use millstream_files::{DETECT_LEN, Error, detect, keyset, openssl, solaris, tink
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// A key of short segments, so that a short stream has many.
+/// Returns a key with short segments, so that a short stream has many.
 fn key(segment_bytes: usize, derived_key_bytes: usize) -> Key {
     Key::with_parameters(&[7; 32], Parameters { segment_bytes, derived_key_bytes, hash: Hash::Sha256 })
         .unwrap()
@@ -103,7 +103,7 @@ proptest! {
         let mut out = Vec::new();
         prop_assert!(tink::decrypt(features, &data[..], &mut out, &key(64, 32), b"").is_err());
         for algorithm in solaris::Algorithm::ALL {
-            // A change in a file without a MAC may go unnoticed; it may not do harm.
+            // A change in a file without a MAC may go unnoticed, but must do no harm.
             let secret = solaris::Secret::Key(&[3; 24][..if algorithm == solaris::Algorithm::Des { 8 } else { 24 }]);
             let mut file = data.clone();
             if let Some(iterations) = file.get_mut(4..8) { iterations.copy_from_slice(&[0, 0, 0, 9]); }

@@ -1,5 +1,5 @@
-//! Time: short spans in ticks of the processor's counter, long ones in nanoseconds, and the core's
-//! clock as it is at the moment.
+//! Time: short spans in ticks of the processor's counter, long ones in nanoseconds, and the core's current
+//! clock rate.
 //!
 //! # Safety
 //! Reading the time-stamp counter touches no memory, and every x86-64 processor has it. The other instructions touch
@@ -8,14 +8,14 @@
 
 use std::time::Instant;
 
-/// Multiplications in one look at the core's clock: two microseconds or so.
+/// The number of multiplications in one look at the core's clock, which takes about two microseconds.
 const CHAIN: u32 = 2000;
 
-/// Counts ticks, and knows how long one takes.
+/// A clock that counts ticks, and knows how long one takes.
 pub struct Clock {
     began: Instant,
     first_tick: u64,
-    /// Ticks that reading the counter twice takes in the mean: some counters move in steps of 10 ns.
+    /// The mean number of ticks between two reads of the counter. Some counters move in steps of 10 ns.
     own_ticks: u64,
 }
 
@@ -23,7 +23,7 @@ impl Clock {
     /// Starts the clock.
     pub fn start() -> Clock {
         let mut clock = Clock { began: Instant::now(), first_tick: ticks(), own_ticks: 0 };
-        // Without the slowest, for one interruption would weigh as much as all the rest.
+        // The slowest tenth is left out, because one interruption would outweigh all the rest.
         let mut own: Vec<u64> = (0..1000).map(|_| clock.ticks_of(|| ())).collect();
         own.sort_unstable();
         let usual = &own[..900];
@@ -31,7 +31,7 @@ impl Clock {
         clock
     }
 
-    /// Ticks that `work` took, without those for counting them.
+    /// Returns the ticks that `work` took, without those for counting them.
     #[inline(always)]
     pub fn ticks_of(&self, work: impl FnOnce()) -> u64 {
         let begin = ticks();
@@ -39,19 +39,19 @@ impl Clock {
         (ticks() - begin).saturating_sub(self.own_ticks)
     }
 
-    /// Nanoseconds in a tick, the better known the longer ago the clock was started.
+    /// Returns the nanoseconds in a tick. The figure gets more precise the longer the clock runs.
     pub fn ns_per_tick(&self) -> f64 {
         let ticks = ticks() - self.first_tick;
         self.began.elapsed().as_nanos() as f64 / (ticks.max(1)) as f64
     }
 }
 
-/// The fences keep the processor from doing before or after it what it is to time.
+/// Reads the counter. The fences keep the processor from moving the timed work past the read.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn ticks() -> u64 {
     use std::arch::x86_64::{_mm_lfence, _rdtsc};
-    // SAFETY: as the heading says.
+    // SAFETY: the file's head says why.
     unsafe {
         _mm_lfence();
         let ticks = _rdtsc();
@@ -60,7 +60,7 @@ fn ticks() -> u64 {
     }
 }
 
-/// Nanoseconds, where no counter is known that a process may read.
+/// Reads nanoseconds on processors without a known counter that a process may read.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 fn ticks() -> u64 {
@@ -68,10 +68,10 @@ fn ticks() -> u64 {
     START.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }
 
-/// The core's clock in GHz, from a chain of multiplications each of which needs the one before
-/// and takes three cycles on every x86-64 core of the last fifteen years. (A chain of additions
-/// won't do: some cores fold immediate additions away.) Nothing on other architectures, where the
-/// latency differs from core to core.
+/// Returns the core's clock in GHz, from a chain of multiplications. Each needs the one before, and takes
+/// three cycles on every x86-64 core of the last fifteen years. (A chain of additions won't do: some cores
+/// fold immediate additions away.) Returns none on other architectures, where the latency differs from core
+/// to core.
 #[cfg(target_arch = "x86_64")]
 pub fn core_ghz() -> Option<f64> {
     const LATENCY: f64 = 3.0;
@@ -85,14 +85,14 @@ pub fn core_ghz() -> Option<f64> {
     Some(f64::from(CHAIN) * LATENCY / ns)
 }
 
-/// Ten dependent multiplications.
+/// Performs ten dependent multiplications.
 ///
 /// # Safety
 /// The assembly touches one register and the flags.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn multiply_ten_times(x: &mut u64) {
-    // SAFETY: as the heading says.
+    // SAFETY: the file's head says why.
     unsafe {
         std::arch::asm!(
             "imul {0}, {0}",
@@ -111,14 +111,14 @@ fn multiply_ten_times(x: &mut u64) {
     }
 }
 
-/// No figure for this architecture.
+/// Returns none, because there is no figure for this architecture.
 #[cfg(not(target_arch = "x86_64"))]
 pub fn core_ghz() -> Option<f64> {
     None
 }
 
-/// Nanoseconds of processor time that `work` took: what other programs do with the core in the
-/// meantime does not count, as far as the kernel knows of it.
+/// Returns the nanoseconds of processor time that `work` took. The time of other programs on the core does
+/// not count, as far as the kernel knows of it.
 pub fn time_ns(work: impl FnOnce()) -> f64 {
     clear_upper_halves();
     let begin = thread_ns();
@@ -126,8 +126,8 @@ pub fn time_ns(work: impl FnOnce()) -> f64 {
     thread_ns() - begin
 }
 
-/// Clears the upper halves of the vector registers. A library that leaves them in use (isa-l_crypto
-/// does) makes SSE instructions after it, SHA's among them, half as slow again.
+/// Clears the upper halves of the vector registers. A library that leaves them in use, as isa-l_crypto does,
+/// makes later SSE instructions half as slow again, including those of SHA.
 ///
 /// # Safety
 /// The instruction exists where AVX does, and nothing is kept in upper halves across a call.
@@ -139,20 +139,20 @@ fn clear_upper_halves() {
             std::arch::x86_64::_mm256_zeroupper();
         }
         if is_x86_feature_detected!("avx") {
-            // SAFETY: as the heading says.
+            // SAFETY: see above.
             unsafe { clear() }
         }
     }
 }
 
-/// Nanoseconds that passed while `work` was done.
+/// Returns the nanoseconds that passed while `work` was done.
 pub fn elapsed_ns(work: impl FnOnce()) -> f64 {
     let begin = Instant::now();
     work();
     begin.elapsed().as_nanos() as f64
 }
 
-/// The processor time this thread has had.
+/// Returns the processor time of this thread.
 fn thread_ns() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64

@@ -1,6 +1,6 @@
-//! Figures as people read them.
+//! Figures for people.
 
-/// Three digits that matter, and no more than a screen needs.
+/// Formats a value with three significant digits.
 #[must_use]
 pub fn significant(value: f64) -> String {
     match value {
@@ -12,13 +12,13 @@ pub fn significant(value: f64) -> String {
     }
 }
 
-/// Five digits, which is more than two runs agree in.
+/// Rounds to five digits, which is more than two runs agree in.
 #[must_use]
 pub fn rounded(value: f64) -> f64 {
     format!("{value:.4e}").parse().unwrap_or(value)
 }
 
-/// As in `37.2 M`.
+/// Formats a value like `37.2 M`.
 #[must_use]
 pub fn thousands(value: f64) -> String {
     match value {

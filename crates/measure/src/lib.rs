@@ -1,6 +1,6 @@
-//! Measuring and showing what was measured: clocks, quantiles, figures, pictures.
+//! Measuring and showing measurements: clocks, quantiles, figures, pictures.
 //!
-//! What is measured and against whom is the business of those who measure: `millstream speed`, and the benches.
+//! The callers, `millstream speed` and the benches, decide what is measured.
 //!
 //! ```
 //! use millstream_measure::{clock, figures, statistics};

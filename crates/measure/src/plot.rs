@@ -6,12 +6,12 @@ use plotters::prelude::*;
 
 const COLUMNS: usize = 2;
 const PANEL: (u32, u32) = (790, 420);
-/// Width of the part of a panel that holds the names.
+/// The width of the part of a panel that holds the names.
 const NAMES: u32 = 230;
-/// Where there are more points than this, the curve alone is drawn.
+/// The most points that are drawn as dots. With more of them, the curve alone is drawn.
 const MOST_DOTS: usize = 40;
 
-/// Colours that people with any colour vision can tell apart. Black is ours, direct.
+/// Colours that people with any colour vision can tell apart. Black is for our direct calls.
 const COLOURS: [RGBColor; 7] = [
     BLACK,
     RGBColor(0, 114, 178),
@@ -22,22 +22,22 @@ const COLOURS: [RGBColor; 7] = [
     RGBColor(86, 180, 233),
 ];
 
-/// A panel: what is drawn over what, and curves of points with their names.
+/// A panel: titles, and curves of points with their names.
 pub struct Panel {
-    /// Above the panel.
+    /// The title above the panel.
     pub title: String,
-    /// Under the horizontal axis.
+    /// The label of the horizontal axis.
     pub x: &'static str,
-    /// Beside the vertical axis.
+    /// The label of the vertical axis.
     pub y: &'static str,
-    /// Names, and points from left to right.
+    /// The curves' names, and their points from left to right.
     pub curves: Vec<(String, Vec<(f64, f64)>)>,
 }
 
-/// The picture, as SVG.
+/// Draws the picture as SVG.
 ///
 /// # Errors
-/// When there is nothing to draw.
+/// Fails when there is nothing to draw.
 pub fn svg(panels: &[Panel]) -> Result<String, String> {
     let drawable: Vec<&Panel> = panels.iter().filter(|panel| !panel.curves.is_empty()).collect();
     if drawable.is_empty() {
@@ -77,7 +77,7 @@ fn draw_curves(area: &Area<'_>, panel: &Panel) -> Result<(), Failure> {
         all().map(f).filter(|v| v.is_finite()).fold((f64::MAX, 0f64), |(a, b), v| (a.min(v), b.max(v)))
     };
     let ((left, right), (low, high)) = (range(|p| p.0), range(|p| p.1));
-    // A single value needs room on both sides too.
+    // A single value needs room on both sides, too.
     let (left, right) = if left < right { (left, right) } else { (left / 2.0, left * 2.0) };
     let (low, high) = (low / 2.0, high * 2.0);
     let vertical = (low..high).log_scale().with_key_points(round_values(low, high));
@@ -108,7 +108,7 @@ fn draw_curves(area: &Area<'_>, panel: &Panel) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Names of the curves beside the chart, where they hide nothing.
+/// Draws the names of the curves beside the chart, where they hide nothing.
 fn draw_names(area: &Area<'_>, panel: &Panel) -> Result<(), Failure> {
     for (i, ((name, _), colour)) in panel.curves.iter().zip(COLOURS.iter().cycle()).enumerate() {
         let y = 50 + 20 * i as i32;
@@ -118,12 +118,11 @@ fn draw_names(area: &Area<'_>, panel: &Panel) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What is marked between two values: the powers of ten, and where these are few, twice and five times
-/// each.
+/// Returns the marks between two values: the powers of ten, and if these are few, two and five times each.
 fn round_values(low: f64, high: f64) -> Vec<f64> {
     let steps: &[i32] = if high / low > 1e3 { &[1] } else { &[1, 2, 5] };
     let decades = low.log10().floor() as i32..=high.log10().ceil() as i32;
-    // From text, for a product has digits that nobody wants to read.
+    // The values are parsed from text, because products have digits that nobody wants to read.
     let values =
         decades.flat_map(|n| steps.iter().filter_map(move |step| format!("{step}e{n}").parse().ok()));
     values.filter(|value| (low..=high).contains(value)).collect()

@@ -1,13 +1,13 @@
-//! What many measurements say together.
+//! Statistics over many measurements.
 
-/// The middle value, the upper of the two where their number is even; NaN of none.
+/// Returns the median, the upper of the two middle values if their number is even; NaN of none.
 #[must_use]
 pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// The least of the sorted values that so great a part of them does not exceed.
+/// Returns the least of the sorted values that so great a part of them does not exceed.
 #[must_use]
 pub fn quantile(sorted: &[f64], part: f64) -> f64 {
     let place = (sorted.len() as f64 * part).ceil() as usize;
