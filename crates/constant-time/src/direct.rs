@@ -1,4 +1,4 @@
-//! Rows that work on one object at a time, and what is built on them.
+//! Rows that work on one object at a time, and the constructions on them.
 
 use millstream_cpu::Features;
 use millstream_engines::aead::{Aead, AeadStream};
@@ -15,17 +15,17 @@ use millstream_engines::{InOut, Kernel, aes, camellia, cmac, compare, des, tls};
 use crate::Row;
 use crate::trial::{Part, Run, Trial};
 
-/// Long enough for the widest kernel's loop and for each of its ragged ends.
+/// Lengths for the widest kernel's loop and for each of its ragged ends.
 const LENS: &[usize] = &[1, 16, 77, 300, 1041];
 
 const DIRECTIONS: [(Direction, &str); 2] = [(Direction::Encrypt, "encrypt"), (Direction::Decrypt, "decrypt")];
 
-/// The same in whole blocks.
+/// Returns the lengths rounded up to whole blocks.
 fn blocks(block: usize) -> Vec<usize> {
     LENS.iter().map(|len| len.next_multiple_of(block)).collect()
 }
 
-/// The trials of a row of a direct table; nothing for another table.
+/// Returns the trials of a row of a direct table; none for another table.
 pub fn trials(row: Row) -> Option<Vec<Trial>> {
     let mut trials = Vec::new();
     let lens = row.key_bits.iter().map(|bits| bits / 8);
@@ -38,7 +38,7 @@ pub fn trials(row: Row) -> Option<Vec<Trial>> {
     Some(trials)
 }
 
-/// A mode of whole blocks: an object in one call, and in pieces with padding.
+/// Makes trials of a mode of whole blocks: an object in one call, and in pieces with padding.
 macro_rules! block_mode {
     ($row:expr, $key:expr, $table:expr, $mode:ty) => {{
         let (row, bound) = ($row, $table.named($row.features, $row.name)?);
@@ -68,7 +68,7 @@ macro_rules! block_mode {
     }};
 }
 
-/// A mode of any number of bytes, in two pieces.
+/// Makes trials of a mode of any number of bytes, in two pieces.
 macro_rules! stream_mode {
     ($row:expr, $key:expr, $table:expr, $mode:ty) => {{
         let (row, bound) = ($row, $table.named($row.features, $row.name)?);
@@ -89,7 +89,7 @@ macro_rules! stream_mode {
     }};
 }
 
-/// An AEAD: sealed, opened, refused, and opened in pieces.
+/// Makes trials of an AEAD: sealed, opened, refused, and opened in pieces.
 macro_rules! aead {
     ($row:expr, $key:expr, $table:expr, $mode:ty) => {{
         let (row, bound) = ($row, $table.named($row.features, $row.name)?);
@@ -145,7 +145,7 @@ macro_rules! aead {
     }};
 }
 
-/// A MAC: `$sign` is the tag of data under a key, `$verify` compares it.
+/// Makes trials of a MAC: `$sign` is the tag of data under a key, and `$verify` compares it.
 macro_rules! mac {
     ($row:expr, $key:expr, $table:expr, $mode:ty, |$k:ident, $data:ident| $sign:expr, |$tag:ident| $verify:expr) => {{
         let (row, bound) = ($row, $table.named($row.features, $row.name)?);
@@ -256,7 +256,7 @@ fn xts(row: Row, key: usize) -> Option<Vec<Trial>> {
     Some(Vec::from(trials))
 }
 
-/// CMAC over a cipher's CBC.
+/// Makes trials of CMAC over a cipher's CBC.
 fn cmac_of<M: cmac::Cbc<N> + 'static, const N: usize>(
     row: Row,
     kernel: &'static Kernel,
@@ -298,7 +298,7 @@ fn f8(row: Row, key: usize) -> Option<Vec<Trial>> {
     })])
 }
 
-/// The hashes that run on a table's kernels.
+/// Returns the trials of the hashes that run on a table's kernels.
 fn hashes(row: Row) -> Option<Vec<Trial>> {
     let hashes: &[Hash] = match row.algorithm {
         "md5" => &[Hash::Md5],
@@ -344,7 +344,7 @@ fn hashes(row: Row) -> Option<Vec<Trial>> {
         trials.push(trial("HMAC of a secret length", 20, |kernel, key, parts| {
             let (key, lens) = (HmacKey::with_kernel(kernel, key), [0, 0, 17, 99, 800]);
             for (part, shortest) in parts.iter_mut().zip(lens) {
-                // The length itself is a secret: the last byte, as far as there are bytes to hide it in.
+                // The length itself is a secret: it comes from the last byte, as far as there is room to hide it.
                 let room = (part.data.len() - shortest).min(256);
                 let secret = usize::from(part.data[part.data.len() - 1]);
                 let len = shortest + ((secret * room) >> 8);
@@ -370,7 +370,8 @@ fn hmac(kernel: HashKernel, key: &[u8], parts: &mut [Part<'_>]) {
     }
 }
 
-/// Records of TLS with the MAC inside: sealed, opened, and refused for their padding and for their MAC.
+/// Returns trials of TLS records with the MAC inside: sealed, opened, and refused for their padding and for
+/// their MAC.
 fn tls_records(row: Row, key: usize) -> Vec<Trial> {
     const HEADER: [u8; tls::HEADER] = [0, 0, 0, 0, 0, 0, 0, 1, 23, 3, 3];
     let mut trials = Vec::new();
@@ -398,7 +399,8 @@ fn tls_records(row: Row, key: usize) -> Vec<Trial> {
                 part.verdict(&opened);
             }
         };
-        // A block before the last one changes padding after decryption; one further ahead the data or the MAC.
+        // A change in the block before the last one changes padding after decryption. One further ahead
+        // changes the data or the MAC.
         let spoil = move |back: usize| {
             move |secret: &[u8], parts: &mut [Part<'_>]| {
                 seal(secret, parts);
@@ -420,7 +422,7 @@ fn tls_records(row: Row, key: usize) -> Vec<Trial> {
     trials
 }
 
-/// What kernels share, and has no row: comparing, and padding.
+/// Returns trials of the code that kernels share and that has no row: comparing, and padding.
 pub fn helpers(features: Features) -> Vec<Trial> {
     let kernel = aes::ECB.named(features, "portable").expect("every table has it").kernel();
     let compare = Trial::new("compare", kernel, "begins", 0, &[1, 16, 37], |_, parts| {

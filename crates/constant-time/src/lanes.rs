@@ -1,4 +1,5 @@
-//! Rows that work on many objects side by side: as many as make the lanes fill, run ragged and end, under several keys.
+//! Rows that work on many objects side by side: enough of them that lanes fill, run ragged and end, under
+//! several keys.
 
 use millstream_engines::aead::Aead;
 use millstream_engines::chacha20poly1305::{
@@ -13,24 +14,24 @@ use millstream_engines::{Crossover, InOut, aes, camellia, des};
 use crate::Row;
 use crate::trial::{Part, Run, Trial};
 
-/// Keys of a trial.
+/// The number of keys of a trial.
 const KEYS: usize = 3;
 
-/// Lengths that objects have in turn.
+/// The lengths that objects have in turn.
 const LENS: &[usize] = &[40, 5, 77, 16, 130];
 
-/// Most objects of a trial: more than the widest lanes.
+/// The most objects of a trial, which is more than the widest lanes.
 const MOST: usize = 300;
 
-/// The lengths of a trial's objects, in whole blocks.
+/// Returns the lengths of a trial's objects, in whole blocks.
 fn lens(crossover: Crossover, block: usize) -> Vec<usize> {
     let pays = LENS.iter().map(|len| crossover.objects(*len)).max().unwrap_or(0);
-    // Where lanes never pay the row works on one object after another, and a few show it.
+    // If lanes never pay, the row works on one object after another, and a few of them are enough.
     let objects = if pays > MOST { 4 } else { pays.max(9) + 5 };
     (0..objects).map(|i| LENS[i % LENS.len()].next_multiple_of(block)).collect()
 }
 
-/// The trials of a row of a table of lanes; nothing for another table.
+/// Returns the trials of a row of a table of lanes; none for another table.
 pub fn trials(row: Row) -> Option<Vec<Trial>> {
     let mut trials = Vec::new();
     for key in row.key_bits.iter().map(|bits| bits / 8) {
@@ -42,8 +43,9 @@ pub fn trials(row: Row) -> Option<Vec<Trial>> {
     Some(trials)
 }
 
-/// A row's trial: `$job` makes a job of a part and its key, `$call` has all jobs done, `$settle` keeps what a job says.
-/// All of it is written out at each place, because jobs borrow and each manager has a type of job of its own.
+/// Makes a row's trial. `$job` makes a job of a part and its key, `$call` has all jobs done, and `$settle`
+/// keeps a job's verdict. Everything is expanded at each place, because jobs borrow and each manager has its
+/// own type of job.
 macro_rules! trial {
     (
         $row:expr, $key_len:expr, $what:expr, $table:expr, $manager:ty, $block:expr, $key:ty,
@@ -82,7 +84,7 @@ macro_rules! trial {
     }};
 }
 
-/// An AEAD's row: sealed, opened and refused.
+/// Makes trials of an AEAD's row: sealed, opened and refused.
 macro_rules! aead {
     ($row:expr, $key_len:expr, $table:expr, $manager:ident, $job:ident, $key:ident) => {{
         let (row, bound) = ($row, $table.named($row.features, $row.name)?);
@@ -117,7 +119,7 @@ macro_rules! aead {
             drop(jobs);
             parts.iter_mut().zip(results).for_each(|(part, result)| part.verdict(&result));
         };
-        // The tags are made by each key's own kernel.
+        // Each key's own kernel makes the tags.
         let tags = move |keys: &[u8], parts: &mut [Part<'_>]| {
             let keys = make(keys);
             for (i, part) in parts.iter_mut().enumerate() {
@@ -163,7 +165,7 @@ fn keyed(row: Row, len: usize) -> Option<Vec<Trial>> {
     }
 }
 
-/// A trial of one of a cipher's modes: CBC or CFB with the table and the bytes of a block, or CTR.
+/// Makes a trial of one of a cipher's modes: CBC or CFB with the table and the bytes of a block, or CTR.
 macro_rules! mode {
     (cbc: $row:ident, $len:ident, $cipher:ident, $table:expr, $block:literal, $what:literal, $call:ident) => {
         trial!(
@@ -300,7 +302,7 @@ fn of_kasumi(row: Row, len: usize) -> Option<Vec<Trial>> {
     })
 }
 
-/// The hashes that run in a table's lanes, and their HMACs.
+/// Returns the trials of the hashes that run in a table's lanes, and of their HMACs.
 fn hashes(row: Row) -> Option<Vec<Trial>> {
     let hash = match row.algorithm {
         "md5-lanes" => Hash::Md5,

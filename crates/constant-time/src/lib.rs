@@ -1,12 +1,13 @@
-//! Every row of every engine's table as a [`Trial`]: a buffer of secrets goes in, what the row makes of them comes out
+//! Every row of every engine's table as a [`Trial`]: a buffer of secrets goes in, the row's results come out
 //! in the same buffer, and everything that is public stays with the trial.
 //!
-//! Two judges use the trials. The test of this crate runs them under valgrind with the buffer declared undefined, so
-//! that each branch and each address that depends on a secret is reported. `millstream-bench timing` measures whether
-//! they take another time for other secrets, on the rows that valgrind can't execute as well.
+//! Two judges use the trials. The test of this crate runs them under valgrind with the buffer declared
+//! undefined, so that each branch and each address that depends on a secret is reported.
+//! `millstream-bench timing` measures whether other secrets take another time, also on rows that valgrind
+//! can't execute.
 //!
-//! Trials are made from [`engines`]: a row that is added to a table is tried without
-//! anybody asking for it, and a table that this crate does not know is an error.
+//! Trials are made from [`engines`]: a row that is added to a table is tried automatically, and a table that
+//! this crate does not know is an error.
 #![deny(unsafe_code)]
 
 mod direct;
@@ -29,7 +30,7 @@ static PLANTED: Kernel = Kernel {
     note: "leaks on purpose, so that the judges can be judged",
 };
 
-/// What a row offers, tried under `features`; nothing for checksums, which make no claim.
+/// Returns the trials of a row under `features`; none for checksums, which make no claim.
 ///
 /// # Errors
 /// Names the engine when this crate does not know how to try it.
@@ -48,11 +49,11 @@ pub fn trials(engine: &dyn Engine, kernel: &Kernel, features: Features) -> Resul
     }
 }
 
-/// The trials of every row that `features` allow, rows of constant time first, and the rows that they don't allow with
-/// the algorithm of each.
+/// Returns the trials of every row that `features` allow, rows of constant time first, and the other rows
+/// with their algorithms.
 ///
 /// # Errors
-/// As [`trials`].
+/// The same as for [`trials`].
 #[allow(clippy::type_complexity)]
 pub fn all(features: Features) -> Result<(Vec<Trial>, Vec<(&'static str, &'static Kernel)>), String> {
     let (mut tried, mut missing) = (direct::helpers(features), Vec::new());
@@ -65,15 +66,16 @@ pub fn all(features: Features) -> Result<(Vec<Trial>, Vec<(&'static str, &'stati
             }
         }
     }
-    // What leaks comes last: a report of valgrind's is printed once for each place, and must not hide behind these.
+    // Leaking rows come last: valgrind prints a report once for each place, and they must not hide reports on
+    // the others.
     tried.sort_by_key(|trial| trial.kernel().timing != Timing::Constant);
     Ok((tried, missing))
 }
 
-/// Trials that leak on purpose: a branch on a secret, and an index into a table that a secret chooses.
+/// Returns trials that leak on purpose: a branch on a secret, and a table index that a secret chooses.
 pub fn planted() -> Vec<Trial> {
     let branch = Trial::new("planted", &PLANTED, "branch", 16, &[64], |key, parts| {
-        // As a comparison that stops at the first difference, with a key whose bytes count up.
+        // The comparison stops at the first difference, with a key whose bytes count up.
         let mut rounds = 1;
         for (i, byte) in key.iter().enumerate() {
             if usize::from(*byte) != i {
@@ -95,7 +97,7 @@ pub fn planted() -> Vec<Trial> {
     vec![branch, index]
 }
 
-/// A row, and what it is called through.
+/// A row, with the features it is called under.
 #[derive(Clone, Copy)]
 struct Row {
     algorithm: &'static str,
@@ -104,7 +106,7 @@ struct Row {
     features: Features,
 }
 
-/// Secrets that are the same in every run.
+/// Returns secrets that are the same in every run.
 pub fn secrets(seed: u64, len: usize) -> Vec<u8> {
     Random::new(seed).bytes(len)
 }

@@ -1,8 +1,8 @@
-//! One thing that a row does with secrets.
+//! One operation of a row on secrets.
 
 use millstream_engines::Kernel;
 
-/// Bytes behind each object's data, for its tag or digest and, in the last of them, a verdict.
+/// The bytes behind each object's data, for its tag or digest and, in the last byte, a verdict.
 pub const TAIL: usize = 65;
 
 /// One object of a trial.
@@ -10,7 +10,7 @@ pub const TAIL: usize = 65;
 pub struct Part<'a> {
     /// The object.
     pub data: &'a mut [u8],
-    /// Room for what the operation says beside the data.
+    /// Room for the operation's results beside the data.
     pub tail: &'a mut [u8; TAIL],
 }
 
@@ -20,16 +20,16 @@ impl Part<'_> {
         self.tail[..tag.len()].copy_from_slice(tag);
     }
 
-    /// Keeps whether something was found authentic, without a branch: it may be undefined.
+    /// Keeps a verdict on authenticity. There is no branch, because the verdict may be undefined.
     pub(crate) fn verdict<T, E>(&mut self, result: &Result<T, E>) {
         self.tail[TAIL - 1] = u8::from(result.is_ok());
     }
 }
 
-/// What is done with the keys and the objects.
+/// The operation on the keys and the objects.
 pub(crate) type Run = Box<dyn FnMut(&[u8], &mut [Part<'_>])>;
 
-/// Something that a row does with secrets: keys and objects in one buffer, changed in place.
+/// An operation of a row on secrets: keys and objects in one buffer, changed in place.
 pub struct Trial {
     algorithm: &'static str,
     kernel: &'static Kernel,
@@ -41,7 +41,7 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// A trial with `keys` bytes of keys and an object of each of the lengths.
+    /// Makes a trial with `keys` bytes of keys and an object of each of the lengths.
     pub(crate) fn new(
         algorithm: &'static str,
         kernel: &'static Kernel,
@@ -54,35 +54,35 @@ impl Trial {
         Trial { algorithm, kernel, what, keys, parts, prepare: None, run: Box::new(run) }
     }
 
-    /// The same with something that is done to the buffer first, and is not judged: sealing what is to be opened.
+    /// Adds a preparation of the buffer that is not judged, such as sealing an object that is then opened.
     #[must_use]
     pub(crate) fn prepared(mut self, prepare: impl FnMut(&[u8], &mut [Part<'_>]) + 'static) -> Trial {
         self.prepare = Some(Box::new(prepare));
         self
     }
 
-    /// The algorithm's name.
+    /// Returns the algorithm's name.
     pub fn algorithm(&self) -> &'static str {
         self.algorithm
     }
 
-    /// The kernel.
+    /// Returns the kernel.
     pub fn kernel(&self) -> &'static Kernel {
         self.kernel
     }
 
-    /// What is done, with the key's length.
+    /// Returns the operation, with the key's length.
     pub fn what(&self) -> &str {
         &self.what
     }
 
-    /// Bytes of the buffer. All of them are secret.
+    /// Returns the bytes of the buffer. All of them are secret.
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         self.keys + self.parts.iter().map(|len| len + TAIL).sum::<usize>()
     }
 
-    /// What has to be done to the buffer before it is secret.
+    /// Prepares the buffer before it becomes secret.
     ///
     /// # Panics
     /// When the buffer is not [`Trial::len`] bytes.
@@ -92,7 +92,7 @@ impl Trial {
         }
     }
 
-    /// What is judged.
+    /// Performs the operation that is judged.
     ///
     /// # Panics
     /// When the buffer is not [`Trial::len`] bytes.

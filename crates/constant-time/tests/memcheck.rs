@@ -1,7 +1,9 @@
-//! Every row that valgrind can execute, with its keys and data declared undefined: memcheck must report no branch and no
-//! address that depends on them, but for verdicts, which are public, and it must report the rows that leak.
+//! Every row that valgrind can execute, with its keys and data declared undefined. Memcheck must report no
+//! branch and no address that depends on them, except verdicts, which are public. It must report the rows
+//! that leak.
 //!
-//! Compiled as it ships: debug assertions and overflow checks branch on secrets, and are not in a release.
+//! The program is compiled as it ships, because debug assertions and overflow checks branch on secrets and
+//! are not in a release.
 #![cfg(target_arch = "x86_64")]
 
 use std::collections::BTreeSet;
@@ -10,8 +12,9 @@ use std::process::Command;
 
 use millstream_testkit::skip;
 
-/// What may be branched on although it comes from secrets, because it is what the caller is told: the file, what the
-/// line of the branch must contain, and why it is no secret. Valgrind reports these, and the rest of the path stays judged.
+/// Branches on values that come from secrets but are the caller's answer: the file, the text that the line of
+/// the branch must contain, and the reason why it is no secret. Valgrind reports these, and the rest of the
+/// path stays judged.
 const PUBLIC: &[(&str, &str, &str)] = &[
     ("gcm/mod.rs", "if tags_match(value, tag)", "whether a tag is right is the answer"),
     ("gcm/state.rs", "if tags_match(self.finish(gcm), tag)", "whether a tag is right is the answer"),
@@ -39,14 +42,14 @@ const PUBLIC: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// One thing that a row did.
+/// One trial of a row.
 #[derive(Default)]
 struct Outcome {
-    /// Algorithm, kernel, what, and timing, separated by bars.
+    /// Algorithm, kernel, operation, and timing, separated by bars.
     name: String,
     errors: usize,
     undefined: usize,
-    /// Reports of places that had not been reported before: lines of text.
+    /// Reports of places that had not been reported before, as lines of text.
     reports: Vec<Vec<String>>,
 }
 
@@ -54,11 +57,11 @@ fn valgrind_is_there() -> bool {
     Command::new("valgrind").arg("--version").output().is_ok_and(|output| output.status.success())
 }
 
-/// What the trials said under valgrind, line by line, and valgrind's reports between.
+/// Returns the trials' output under valgrind, with valgrind's reports between its lines.
 fn output() -> String {
     let mut valgrind = Command::new("valgrind");
     valgrind.args(["--tool=memcheck", "--quiet", "--log-fd=1", "--error-limit=no", "--num-callers=12"]);
-    // So that files are shown with their folders; what other crates are built from keeps its whole path.
+    // With this option files are shown with their folders. Files of other crates keep their whole path.
     valgrind.arg("--fullpath-after=crates/");
     let output = valgrind.arg(env!("CARGO_BIN_EXE_trials")).output().expect("valgrind runs");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -80,7 +83,7 @@ fn outcomes(text: &str) -> Vec<Outcome> {
             let Some(last) = outcomes.last_mut() else {
                 panic!("valgrind reports before the first trial: {line}")
             };
-            // A report is a sentence, and below it, indented, where.
+            // A report is a sentence, with the places indented below it.
             match report.trim() {
                 "" => {}
                 sentence if !report.starts_with("  ") => last.reports.push(vec![sentence.to_owned()]),
@@ -91,8 +94,8 @@ fn outcomes(text: &str) -> Vec<Outcome> {
     outcomes
 }
 
-/// The innermost place of a report that is a line of this project: file and line. Functions of other crates that
-/// were made part of it are passed over, and so are instructions that belong to no line.
+/// Returns the innermost place of a report that is a line of this project: file and line. Inlined functions
+/// of other crates are passed over, and so are instructions that belong to no line.
 fn place(report: &[String]) -> Option<(&str, usize)> {
     report[1..].iter().find_map(|frame| {
         let (_, place) = frame.strip_suffix(')')?.rsplit_once(" (")?;
@@ -103,7 +106,7 @@ fn place(report: &[String]) -> Option<(&str, usize)> {
     })
 }
 
-/// Which entry of [`PUBLIC`] a report is of.
+/// Returns the entry of [`PUBLIC`] that a report belongs to.
 fn public(report: &[String]) -> Option<usize> {
     let (file, line) = place(report)?;
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(file);
@@ -136,7 +139,7 @@ fn nothing_secret_decides_a_branch_or_an_address() {
     for outcome in &outcomes {
         assert!(outcome.undefined > 0, "{}: what came of secrets is taken for public", outcome.name);
         if !outcome.name.ends_with("|Constant") {
-            // These leak: in the registry they are marked so, or they were planted.
+            // These rows leak: they are marked so in the registry, or they were planted.
             if outcome.errors == 0 {
                 silent.push(&outcome.name);
             }
@@ -158,7 +161,7 @@ fn nothing_secret_decides_a_branch_or_an_address() {
     }
 }
 
-/// Each line that may be branched on is there. Whether it is branched on, or computed with, is the compiler's choice.
+/// Each line that may branch exists. Whether the compiler branches there is its choice.
 #[test]
 fn public_verdicts_are_in_the_source() {
     for (file, contains, _) in PUBLIC {
@@ -168,7 +171,7 @@ fn public_verdicts_are_in_the_source() {
     }
 }
 
-/// Places are found in reports as valgrind writes them, and a report elsewhere is not taken for a verdict.
+/// Places are found in reports as valgrind writes them, and a report elsewhere does not pass for a verdict.
 #[test]
 fn reports_are_understood() {
     let text = "TRIAL a|b|c|Constant\n\

@@ -1,5 +1,5 @@
-//! Vectors that are installed, not kept here: NIST's CAVP responses, as published in the PyPI
-//! package `cryptography_vectors`. `cargo xtask vectors` brings them to `target/vectors`.
+//! Readers of vectors that are installed and not kept here: NIST's CAVP responses, as published in the PyPI
+//! package `cryptography_vectors`. `cargo xtask vectors` installs them to `target/vectors`.
 //!
 //! Ref. NIST CAVP, "Response file" format: `[Section]` lines, `NAME = value` lines, blank lines
 //! between cases.
@@ -7,16 +7,16 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// One case: its values by name, with those of the section headers it stands under.
+/// One case: its values by name, including those of its section's header.
 pub type Case = BTreeMap<String, String>;
 
-/// Where the vectors lie: `MILLSTREAM_VECTORS`, else `target/vectors` of this workspace.
+/// Returns the folder of the vectors: `MILLSTREAM_VECTORS`, else `target/vectors` of this workspace.
 pub fn directory() -> PathBuf {
     let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/vectors");
     std::env::var_os("MILLSTREAM_VECTORS").map_or(default, PathBuf::from).join("cryptography_vectors")
 }
 
-/// The text of a vector file, as in `ciphers/AES/GCM/gcmEncryptExtIV128.rsp`.
+/// Returns the text of a vector file, such as `ciphers/AES/GCM/gcmEncryptExtIV128.rsp`.
 ///
 /// # Panics
 /// When the vectors are not installed, naming the command that installs them.
@@ -27,10 +27,10 @@ pub fn text(file: &str) -> String {
     })
 }
 
-/// The cases of a response file.
+/// Returns the cases of a response file.
 ///
 /// # Panics
-/// As [`text`].
+/// The same as for [`text`].
 pub fn cases(file: &str) -> Vec<Case> {
     parse(&text(file))
 }

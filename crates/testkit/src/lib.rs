@@ -1,4 +1,4 @@
-//! What the tests share: buffers with guard pages, repeatable random bytes, readers for published
+//! The common parts of tests: buffers with guard pages, repeatable random bytes, readers for published
 //! vectors, and the account of which kernels a test ran.
 
 pub mod cavp;
@@ -14,7 +14,7 @@ pub use program::copy_program;
 pub use ran::{MIRI_LACKS, Ran, executes, feature_subsets, skip};
 pub use random::Random;
 
-/// Bytes from hexadecimal text; blanks are ignored.
+/// Returns bytes from hexadecimal text; blanks are ignored.
 ///
 /// # Panics
 /// When the text is not hexadecimal.
@@ -28,7 +28,7 @@ pub fn hex(text: &str) -> Vec<u8> {
     digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
 }
 
-/// An array from hexadecimal text.
+/// Returns an array from hexadecimal text.
 ///
 /// # Panics
 /// When the text is not `N` bytes of hexadecimal.

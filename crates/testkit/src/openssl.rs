@@ -1,12 +1,12 @@
-//! OpenSSLs that `cargo xtask openssl` built.
+//! The OpenSSLs that `cargo xtask openssl` built.
 
 use std::path::{Path, PathBuf};
 
-/// The folder of the newest OpenSSL in `folder` that has its command and whose name begins with `prefix`, as in `3.` or
-/// `sparc64-4.`; else what to do.
+/// Returns the newest OpenSSL's folder in `folder` whose name begins with `prefix`, such as `3.` or
+/// `sparc64-4.`, and that has its command. The error says what to do.
 ///
 /// # Errors
-/// When there is none.
+/// Fails when there is none.
 pub fn newest_openssl(folder: &Path, prefix: &str) -> Result<PathBuf, String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let versions = entries.filter_map(|entry| {

@@ -1,10 +1,11 @@
-//! Programs that tests copy.
+//! Copies of programs for tests.
 
 use std::path::Path;
 use std::process::Command;
 
-/// Copies a program that is to be started. Another process does it: a descriptor that is open for writing goes to each child that
-/// a thread of this process starts meanwhile, and until that child's exec no one can start the copy.
+/// Copies a program that is to be started. Another process does the copying, because a descriptor that is
+/// open for writing is inherited by each child that a thread of this process starts meanwhile, and until that
+/// child's exec nobody can start the copy.
 ///
 /// # Panics
 /// When it can't be copied.

@@ -1,4 +1,4 @@
-//! Which kernels a test ran, and which this machine could not run.
+//! The kernels that a test ran, and those that this machine could not run.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ impl Ran {
         *self.cases.entry(name.to_owned()).or_default() += 1;
     }
 
-    /// Says once which of `all` kernels this processor could not run.
+    /// Prints once which of `all` kernels this processor could not run.
     pub fn missing(&self, all: impl IntoIterator<Item = (&'static str, FeatureSet)>) {
         for (name, requires) in all {
             let lacking = requires.difference(Features::hardware().set());
@@ -66,9 +66,9 @@ pub fn skip(why: &str) {
     let _ = writeln!(std::io::stderr(), "SKIPPED {why}");
 }
 
-/// Kernels that Miri (nightly of May 2026) can't execute though their features are enabled, or not in
-/// the time there is: algorithm, kernel, and what it lacks. Kernels of features that it knows nothing
-/// of (IFMA, SHA-512 rounds) are not listed: those features are not enabled under it.
+/// Kernels that Miri (nightly of May 2026) can't execute although their features are enabled, or not in a
+/// reasonable time: algorithm, kernel, and what Miri lacks. Kernels with features that Miri does not know
+/// (IFMA, SHA-512 rounds) are not listed, because those features are not enabled under it.
 pub const MIRI_LACKS: &[(&str, &str, &str)] = &[
     ("md5", "x86_64-scalar", "asm!"),
     ("md5-lanes", "direct-x1", "asm! of the direct kernel"),
@@ -82,8 +82,8 @@ pub const MIRI_LACKS: &[(&str, &str, &str)] = &[
     ("kasumi-f8", "vartime-merged-tables", "minutes for its 131,072 table entries"),
 ];
 
-/// Whether a kernel whose features are there can be executed: always on a processor; under Miri
-/// unless it is one of [`MIRI_LACKS`], which is said in a `SKIPPED` line.
+/// Returns true when a kernel whose features exist can be executed: always on a processor, and under Miri
+/// unless it is one of [`MIRI_LACKS`], which a `SKIPPED` line reports.
 pub fn executes(algorithm: &str, kernel: &str) -> bool {
     let lacking = MIRI_LACKS.iter().find(|lacks| cfg!(miri) && (lacks.0, lacks.1) == (algorithm, kernel));
     if let Some((_, _, what)) = lacking {
@@ -92,8 +92,8 @@ pub fn executes(algorithm: &str, kernel: &str) -> bool {
     lacking.is_none()
 }
 
-/// Every subset of the features that any of the kernels requires, as far as this processor has
-/// them: the values under which a choice of kernel can differ.
+/// Returns every subset of the features that any of the kernels requires and this processor has. The choice
+/// of a kernel can differ only between these.
 pub fn feature_subsets(requirements: impl IntoIterator<Item = FeatureSet>) -> Vec<Features> {
     let all = requirements.into_iter().fold(FeatureSet::EMPTY, FeatureSet::union);
     let features: Vec<_> = all.intersection(Features::hardware().set()).iter().collect();

@@ -1,6 +1,6 @@
 //! Random bytes that are the same in every run.
 
-/// A generator that is quick and repeatable, and not for secrets (splitmix64).
+/// A fast, repeatable generator that is not for secrets (splitmix64).
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 

@@ -1,5 +1,6 @@
-//! Runs every trial with its buffer declared undefined, and says before each which it is and after it how many errors
-//! valgrind saw. The test of this crate starts it under valgrind and reads what both of them say.
+//! Runs every trial with its buffer declared undefined. Prints the trial's name before it, and the number of
+//! errors that valgrind saw after it. The test of this crate starts this program under valgrind and reads the
+//! output of both.
 #![allow(missing_docs)]
 
 #[cfg(not(target_arch = "x86_64"))]
@@ -34,7 +35,7 @@ fn main() {
     for ((kernel, needs), algorithms) in lacking {
         println!("MISSING {kernel} needs {needs} ({} tables)", algorithms.len());
     }
-    // What each algorithm's first row made of the secrets: the others must make the same of them.
+    // The result of each algorithm's first row, which the other rows must match.
     let mut answers: BTreeMap<(&str, String, usize), Vec<u8>> = BTreeMap::new();
     for trial in &mut trials {
         let name = format!(
@@ -54,7 +55,7 @@ fn main() {
         memcheck::make_undefined(&mut buffer);
         trial.run(&mut buffer);
         let undefined = memcheck::undefined(&buffer);
-        // What was found authentic and what was not is public from here on, and so is the output: it is compared.
+        // The verdict on authenticity is public from here on, and so is the output, which is compared.
         memcheck::make_defined(&mut buffer);
         let errors = memcheck::errors() - before;
         println!("RESULT {errors} errors, {undefined} bytes undefined, {} ms", start.elapsed().as_millis());
