@@ -40,7 +40,7 @@ fn ipsec_mb_layout(out: &Path) -> Result<(), &'static str> {
     fs::write(out.join("ipsec_mb_layout.rs"), printed.stdout).map_err(|_| "could not write its layout")
 }
 
-/// Takes the versions of the peers that are crates from the lock file: what was really built.
+/// Takes the versions of the peers that are crates from the lock file, which names what was built.
 fn peer_versions() {
     const LOCK: &str = "../Cargo.lock";
     const RUSTCRYPTO: &[&str] = &[
@@ -77,7 +77,7 @@ fn peer_versions() {
     println!("cargo::rustc-env=CRC_VERSIONS={}", list(&["crc32fast", "crc32c"]));
 }
 
-/// The compiler and the flags it was given, for records.
+/// Passes on the compiler and its flags, for records.
 fn compiler() {
     let rustc = env::var_os("RUSTC").expect("cargo sets RUSTC");
     let output = Command::new(rustc).arg("--version").output().expect("rustc runs");

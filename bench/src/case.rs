@@ -1,12 +1,12 @@
-//! What is measured: every algorithm and direction, with the key, nonce and data all rows share.
+//! The cases: every algorithm and direction, with the key, nonce and data that all rows share.
 
 use millstream_engines::modes::Direction::{self, Decrypt, Encrypt};
 use millstream_testkit::Random;
 
-/// Bytes of associated data given to every AEAD, as in a TLS or IPsec record.
+/// The associated data of every AEAD, as long as in a TLS or IPsec record.
 pub const AAD: [u8; 12] = [0xad; 12];
 
-/// The sizes measured unless others are asked for, in bytes.
+/// The default sizes, in bytes.
 pub const SIZES: [usize; 6] = [16, 64, 256, 1024, 8192, 65536];
 
 /// COUNT, BEARER, FRESH and DIRECTION of every KASUMI object (3GPP TS 35.201 §3, §4).
@@ -48,7 +48,7 @@ impl Hash {
     }
 }
 
-/// A block cipher; of AES and Camellia also the key's length in bits.
+/// A block cipher; for AES and Camellia with the key's length in bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cipher {
     Aes(usize),
@@ -78,9 +78,9 @@ pub enum Algorithm {
     Cmac(usize),
     Digest(Hash),
     Hmac(Hash),
-    /// The object is the input keying material; 32 bytes come out.
+    /// HKDF: the object is the input keying material, and 32 bytes come out.
     HkdfSha256,
-    /// The keystream goes on from object to object: a fresh one means a new key.
+    /// RC4: the keystream goes on from object to object, so a fresh one needs a new key.
     Rc4,
     KasumiF8,
     KasumiF9,
@@ -136,7 +136,7 @@ impl Case {
         all
     }
 
-    /// The name in reports and in `--algorithms`, as in `aes-128-gcm-seal`.
+    /// Returns the name in reports and in `--algorithms`, such as `aes-128-gcm-seal`.
     pub fn name(&self) -> String {
         let decrypt = self.direction == Decrypt;
         match self.algorithm {
@@ -174,7 +174,7 @@ impl Case {
         }
     }
 
-    /// Whether an object of that many bytes is whole blocks, where it must be.
+    /// Returns true when an object of that many bytes is whole blocks, where it must be.
     pub fn takes(&self, size: usize) -> bool {
         match self.algorithm {
             Algorithm::Cipher(_, Mode::Ctr) => true,
@@ -184,7 +184,7 @@ impl Case {
         }
     }
 
-    /// Whether the object is sealed or opened with a tag.
+    /// Returns true when the object is sealed or opened with a tag.
     pub fn is_aead(&self) -> bool {
         matches!(self.algorithm, Algorithm::Gcm(_) | Algorithm::ChaCha20Poly1305)
     }
@@ -193,7 +193,7 @@ impl Case {
         self.is_aead() && self.direction == Decrypt
     }
 
-    /// Whether as many bytes come out as go in.
+    /// Returns true when as many bytes come out as go in.
     pub fn has_output(&self) -> bool {
         self.is_aead()
             || matches!(
@@ -202,7 +202,7 @@ impl Case {
             )
     }
 
-    /// Bytes of tag, digest or checksum that come out (and for `open` go in).
+    /// Returns the bytes of tag, digest or checksum that come out (and for `open` go in).
     pub fn tag_len(&self) -> usize {
         match self.algorithm {
             Algorithm::Cipher(..) | Algorithm::Rc4 | Algorithm::KasumiF8 => 0,
@@ -214,7 +214,7 @@ impl Case {
         }
     }
 
-    /// The key every row uses; for XTS its two halves, for HKDF the salt.
+    /// Returns the key that every row uses; for XTS its two halves, for HKDF the salt.
     pub fn key(&self) -> Vec<u8> {
         let len = match self.algorithm {
             Algorithm::Cipher(Cipher::Aes(bits), Mode::Xts) => bits / 4,
@@ -229,7 +229,7 @@ impl Case {
         Random::new(1).bytes(len)
     }
 
-    /// The initialisation vector, nonce or tweak, or for HKDF the info, of every object.
+    /// Returns the initialisation vector, nonce or tweak of every object, or for HKDF the info.
     pub fn iv(&self) -> Vec<u8> {
         let len = match self.algorithm {
             Algorithm::Cipher(_, Mode::Ecb) => 0,
@@ -250,10 +250,9 @@ pub struct Io<'a> {
     pub tag: &'a mut [u8; 64],
 }
 
-/// The memory all rows of one case and size share, so that none has better addresses: both
-/// buffers begin on a cache line or a chosen number of bytes after it, and half a page apart within
-/// their pages, so that a store to one never looks like a store to what is loaded next from the
-/// other.
+/// The memory that all rows of one case and size share, so that none has better addresses. Both buffers begin
+/// on a cache line, or a chosen number of bytes after it, and half a page apart within their pages, so that a
+/// store to one never looks like a store to the data that is loaded next from the other.
 pub struct Buffers {
     input: Placed,
     output: Placed,
@@ -261,7 +260,7 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// Random input; for `open` something that was sealed with the case's key and nonce.
+    /// Makes random input; for `open`, input that was sealed with the case's key and nonce.
     pub fn new(case: &Case, len: usize, offset: usize) -> Self {
         let (input, output) = (Placed::new(len, offset), Placed::new(len, PAGE / 2 + offset));
         let mut buffers = Buffers { input, output, tag: [0; 64] };
@@ -281,7 +280,7 @@ impl Buffers {
         self.output.bytes()
     }
 
-    /// Puts the input into the output, for rows that work in place.
+    /// Copies the input to the output, for rows that work in place.
     pub fn refill(&mut self) {
         self.output.bytes_mut().copy_from_slice(self.input.bytes());
     }

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use crate::record::{self, Circumstances, Recording};
 
-/// How many times as long as `cp` the command may take.
+/// The highest ratio of the command's time to that of `cp`.
 const AT_MOST: f64 = 1.5;
 
 #[derive(clap::Args)]
@@ -22,13 +22,13 @@ pub struct Arguments {
     /// Size of the file, with K, M or G for powers of 1024
     #[arg(long, default_value = "1G", value_parser = parse_size)]
     size: u64,
-    /// Where the files are made; tmpfs keeps the disk out of it
+    /// The folder for the files; with tmpfs the disk plays no part
     #[arg(long, default_value = "/dev/shm")]
     dir: PathBuf,
     /// The command
     #[arg(long, default_value = "target/release/millstream")]
     binary: PathBuf,
-    /// Turns each has
+    /// Number of turns of each command
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
     #[command(flatten)]
@@ -85,7 +85,7 @@ impl Files {
 
 impl Drop for Files {
     fn drop(&mut self) {
-        // What can't be removed is left: there is no one to tell.
+        // Files that can't be removed are left, because there is nobody to tell.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
@@ -93,7 +93,7 @@ impl Drop for Files {
 /// Measures and reports.
 ///
 /// # Errors
-/// When a command can't be run or fails, or what was encrypted does not decrypt to the original.
+/// Fails when a command can't be run or fails, or when the encrypted file does not decrypt to the original.
 pub fn run(arguments: &Arguments) -> Result<(), String> {
     arguments.recording.wanted()?;
     let features = Features::active().map_err(|e| e.to_string())?;
@@ -144,7 +144,7 @@ fn sealing(arguments: &Arguments, files: &Files) -> Command {
     command
 }
 
-/// Seconds a command takes to make a file that was not there.
+/// Returns the seconds that a command takes to make a file that did not exist.
 fn timed(command: &mut Command, output: &Path) -> Result<f64, String> {
     if output.exists() {
         std::fs::remove_file(output).map_err(|e| format!("{}: {e}", output.display()))?;
@@ -159,7 +159,7 @@ fn timed(command: &mut Command, output: &Path) -> Result<f64, String> {
     }
 }
 
-/// Whether what was encrypted last decrypts to the original.
+/// Checks that the last encrypted file decrypts to the original.
 fn round_trip(arguments: &Arguments, files: &Files) -> Result<(), String> {
     let mut command = Command::new(&arguments.binary);
     command.args(["decrypt", "-k"]).arg(&files.key);

@@ -1,11 +1,11 @@
 //! Patterns with `*`, for names of cases and peers.
 
-/// Whether `name` matches any of the patterns; no pattern matches everything.
+/// Returns true when `name` matches any of the patterns; no pattern matches everything.
 pub fn any(patterns: &[impl AsRef<str>], name: &str) -> bool {
     patterns.is_empty() || patterns.iter().any(|pattern| matches(pattern.as_ref(), name))
 }
 
-/// Whether `name` matches `pattern`, in which `*` stands for any run of characters.
+/// Returns true when `name` matches `pattern`, in which `*` stands for any run of characters.
 fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,

@@ -1,8 +1,7 @@
-//! Millstream beside its peers, in one run: direct calls with one object at a time, many objects in
-//! flight, and the file command beside `cp`. BENCHMARKING.md tells how to run it and how to read what
-//! it prints.
+//! Millstream beside its peers, in one run: direct calls with one object at a time, many objects in flight,
+//! and the file command beside `cp`. BENCHMARKING.md describes how to run it and how to read its output.
 #![deny(unsafe_code)]
-// A program: what it offers is its command line.
+// This is a program, whose interface is its command line.
 #![allow(missing_docs)]
 
 mod case;
@@ -55,11 +54,11 @@ enum Other {
     Isolated(isolated::Arguments),
     /// The OpenSSL provider beside the default one
     Openssl(openssl::Arguments),
-    /// What `millstream run --without` and `trace` cost a program
+    /// The cost of `millstream run --without` and `trace` to a program
     Observe(observe::Arguments),
     /// `millstream sparc` beside qemu-sparc64
     Sparc(sparc::Arguments),
-    /// Whether rows take another time for other secrets
+    /// A test whether rows take another time for other secrets
     Timing(timing::Arguments),
 }
 
@@ -74,10 +73,10 @@ struct Direct {
     /// Only peers whose name matches one of these patterns, as in 'openssl-*'
     #[arg(long, value_name = "GLOB", value_delimiter = ',')]
     peers: Vec<String>,
-    /// Turns each row has in each cell
+    /// Number of turns of each row in each cell
     #[arg(long, value_name = "N", default_value_t = 201, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// Time each row has in each cell
+    /// Seconds of each row in each cell
     #[arg(long, value_name = "S", default_value_t = 0.03)]
     seconds: f64,
     /// Our kernel, by name; cases that don't have it are left out
@@ -105,7 +104,7 @@ struct Direct {
     list: bool,
 }
 
-/// The command that is measured: the one named, or the one beside this program.
+/// Returns the command that is measured: the one named, or the one beside this program.
 fn millstream(named: Option<&Path>) -> Result<PathBuf, String> {
     if let Some(path) = named {
         return Ok(path.to_owned());
@@ -205,7 +204,7 @@ fn measure_all(
     Ok(cells)
 }
 
-/// Says on a terminal what is going on.
+/// Shows the progress on a terminal.
 fn progress(text: &str) {
     if std::io::stderr().is_terminal() {
         eprint!("\r\x1b[K{text}");

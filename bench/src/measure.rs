@@ -1,4 +1,4 @@
-//! One cell: a case at one size, every row of it compared and then timed in turns.
+//! Measures one cell: a case at one size, every row of which is compared and then timed in turns.
 
 use millstream_cpu::Features;
 use millstream_measure::clock;
@@ -10,35 +10,35 @@ use crate::peers::{Peer, Row, ours};
 /// Our own name in the tables.
 pub const OURS: &str = "millstream";
 
-/// How long and how often.
+/// The duration of a measurement.
 #[derive(Clone, Copy)]
 pub struct Effort {
-    /// Turns each row has.
+    /// The number of turns of each row.
     pub rounds: u32,
-    /// Time each row has over all rounds, in seconds.
+    /// The time of each row over all rounds, in seconds.
     pub seconds: f64,
 }
 
-/// What is the same in every cell of a run.
+/// The settings that are the same in every cell of a run.
 pub struct Setting<'a> {
-    /// What our kernels may use.
+    /// The features that our kernels may use.
     pub features: Features,
-    /// Our kernel, by name, in place of the one that is picked.
+    /// The name of our kernel, in place of the one that is picked.
     pub kernel: Option<&'a str>,
-    /// Whether our other kernels have rows too.
+    /// True when our other kernels have rows too.
     pub all_kernels: bool,
-    /// How many bytes after the beginning of a cache line the buffers begin.
+    /// The offset of the buffers from the beginning of a cache line.
     pub offset: usize,
-    /// Nothing: only compare.
+    /// None to compare only.
     pub effort: Option<Effort>,
 }
 
-/// What one row did in one cell.
+/// The result of one row in one cell.
 pub struct Measured {
     pub name: String,
     /// The call or the kernel.
     pub call: String,
-    /// Nanoseconds an object took, for each round.
+    /// The nanoseconds of an object in each round.
     pub ns: Vec<f64>,
 }
 
@@ -52,7 +52,7 @@ impl Measured {
     }
 }
 
-/// A case at one size. Our row, where there is one, is first.
+/// A case at one size. Our row, if there is one, is first.
 pub struct Cell {
     pub case: Case,
     pub size: usize,
@@ -62,39 +62,39 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Our own row.
+    /// Returns our own row.
     pub fn ours(&self) -> Option<&Measured> {
         self.rows.first().filter(|row| row.name == OURS)
     }
 
-    /// How many times as long as ours a peer's object takes: the median of each round's ratio.
+    /// Returns the ratio of a peer's time per object to ours: the median of each round's ratio.
     pub fn ratio(&self, peer: &Measured) -> Option<f64> {
         let ours = self.ours()?;
         (!peer.ns.is_empty()).then(|| median(peer.ns.iter().zip(&ours.ns).map(|(p, o)| p / o).collect()))
     }
 
-    /// The same from the best batch of each.
+    /// Returns the ratio of the best batches.
     pub fn best_ratio(&self, peer: &Measured) -> Option<f64> {
         Some(peer.best_ns() / self.ours()?.best_ns())
     }
 
-    /// Core cycles for each byte of a row's best batch, at the fastest clock seen in the cell:
-    /// an upper bound.
+    /// Returns the core cycles for each byte of a row's best batch, at the fastest clock seen in the cell.
+    /// This is an upper bound.
     pub fn best_cycles_per_byte(&self, row: &Measured) -> Option<f64> {
         let ghz = self.ghz.iter().copied().fold(f64::NAN, f64::max);
         (!ghz.is_nan()).then(|| row.best_ns() * ghz / self.size as f64)
     }
 
-    /// Core cycles for each byte of a row's median batch, at the cell's median clock.
+    /// Returns the core cycles for each byte of a row's median batch, at the cell's median clock.
     pub fn median_cycles_per_byte(&self, row: &Measured) -> Option<f64> {
         (!self.ghz.is_empty()).then(|| row.median_ns() * median(self.ghz.clone()) / self.size as f64)
     }
 }
 
-/// Compares all rows of a case at one size and, unless there is no effort to make, times them.
+/// Compares all rows of a case at one size and, if there is an effort, times them.
 ///
 /// # Errors
-/// When a row's output differs from the first row's: whose it is, and where it differs.
+/// Names the row whose output differs from the first row's, and where it differs.
 pub fn cell(case: Case, size: usize, peers: &[Box<dyn Peer>], setting: &Setting<'_>) -> Result<Cell, String> {
     let mut rows: Vec<(String, Row)> = Vec::new();
     rows.extend(ours::row(&case, setting.features, setting.kernel).map(|row| (OURS.to_owned(), row)));
@@ -119,7 +119,7 @@ pub fn cell(case: Case, size: usize, peers: &[Box<dyn Peer>], setting: &Setting<
 fn compare(case: &Case, buffers: &mut Buffers, rows: &mut [(String, Row)]) -> Result<(), String> {
     let mut expected: Option<(String, Vec<u8>, Vec<u8>)> = None;
     for (name, row) in rows {
-        // Rows that work in place find their input in the output; the others must overwrite it.
+        // Rows that work in place find their input in the output. The others must overwrite it.
         buffers.refill();
         if !case.opens() {
             buffers.tag.fill(0);
@@ -143,8 +143,8 @@ fn compare(case: &Case, buffers: &mut Buffers, rows: &mut [(String, Row)]) -> Re
     Ok(())
 }
 
-/// Times the rows in turns, beginning each round with another one. Returns nanoseconds per object
-/// for each row and round, and the core's clock for each round.
+/// Times the rows in turns, beginning each round with another one. Returns nanoseconds per object for each
+/// row and round, and the core's clock for each round.
 fn take_turns(
     buffers: &mut Buffers,
     rows: &mut [(String, Row)],
@@ -172,16 +172,16 @@ fn take_turns(
     (ns, ghz)
 }
 
-/// Where one object outlasts a batch (64 KB of triple DES), fewer rounds: as many as take four times
-/// as long as the cell should, but at least seven.
+/// Returns the number of rounds. If one object outlasts a batch (64 KB of triple DES), there are fewer: as
+/// many as take four times as long as the cell should, but at least seven.
 pub fn affordable(effort: Effort, rows: usize, round_ns: f64) -> usize {
     let budget_ns = 4.0 * effort.seconds * 1e9 * rows as f64;
     let rounds = (budget_ns / round_ns) as usize;
     rounds.max(7).min(effort.rounds as usize)
 }
 
-/// About how long an object takes, from batches of growing size; warms the row up too. The least
-/// of three tries counts, so that an interruption does not pass for a slow row.
+/// Returns about how long an object takes, from batches of growing size, which also warm the row up. The
+/// least of three tries counts, so that an interruption does not pass for a slow row.
 fn object_ns(buffers: &mut Buffers, row: &mut Row, batch_ns: f64) -> f64 {
     let mut times = 1u32;
     loop {

@@ -1,4 +1,4 @@
-//! A picture: throughput over size, one panel for each main algorithm, one line for each row.
+//! Draws a picture: throughput over size, with one panel for each main algorithm and one line for each row.
 
 use std::error::Error;
 use std::path::Path;
@@ -7,7 +7,7 @@ use plotters::prelude::*;
 
 use crate::measure::{Cell, OURS};
 
-/// The cases that get a panel, where they were measured.
+/// The cases that get a panel, if they were measured.
 const PANELS: [&str; 9] = [
     "aes-128-gcm-seal",
     "aes-256-gcm-open",
@@ -35,7 +35,7 @@ const PEERS: [(&str, RGBColor); 6] = [
 /// Draws the picture.
 ///
 /// # Errors
-/// When nothing that has a panel was measured, or the file can't be written.
+/// Fails when nothing that has a panel was measured, or the file can't be written.
 pub fn draw<'a>(path: &'a Path, cells: &[Cell]) -> Result<(), Box<dyn Error + 'a>> {
     let panels: Vec<(&str, Vec<&Cell>)> = PANELS
         .iter()

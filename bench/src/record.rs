@@ -1,4 +1,4 @@
-//! Records: what was measured, on what, with what, as JSON and as a table to read.
+//! Records: the measurements, the machine and the versions, as JSON and as a table to read.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::measure::{Cell, Effort, Measured};
 use crate::report;
 use crate::targets::Verdict;
 
-/// Where records are kept.
+/// The folder of the records.
 pub const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/records");
 
 /// Whether a run's figures are kept, and from which tree.
@@ -47,7 +47,7 @@ const CHANGES: &str = " with changes";
 
 /// The circumstances of a run.
 pub struct Circumstances {
-    /// The run's own command line: a figure means nothing without it.
+    /// The run's command line, without which a figure means nothing.
     pub command: String,
     pub date: String,
     pub processor: String,
@@ -71,7 +71,7 @@ impl Circumstances {
         }
     }
 
-    /// The heading of a report, one fact a line.
+    /// Returns the heading of a report, one fact a line.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = vec![
             format!("{}, commit {}", self.date, self.commit),
@@ -85,7 +85,7 @@ impl Circumstances {
         lines
     }
 
-    /// As in `2026-11-21-amd-epyc-family-25-model-17-stepping-1`.
+    /// Returns a name like `2026-11-21-amd-epyc-family-25-model-17-stepping-1`.
     pub fn stem(&self) -> String {
         let mut slug = String::new();
         for c in self.processor.to_lowercase().chars() {
@@ -122,7 +122,7 @@ fn flags() -> &'static str {
     }
 }
 
-/// The commit the working tree is at, and whether it has changes.
+/// Returns the commit of the working tree, and whether it has changes.
 fn commit() -> String {
     let git = |arguments: &[&str]| {
         let output =
@@ -134,7 +134,7 @@ fn commit() -> String {
     if changed { format!("{head}{CHANGES}") } else { head }
 }
 
-/// The date of a day counted from 1970-01-01, in the Gregorian calendar.
+/// Returns the Gregorian date of a day counted from 1970-01-01.
 fn civil_date(days: u64) -> String {
     let leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let (mut year, mut left) = (1970, days);
@@ -152,7 +152,7 @@ fn civil_date(days: u64) -> String {
     format!("{year}-{:02}-{:02}", month + 1, left + 1)
 }
 
-/// Everything about a run of direct calls.
+/// Returns everything about a run of direct calls.
 pub fn direct(about: &Circumstances, effort: Effort, cells: &[Cell], verdicts: &[Verdict]) -> Value {
     json!({
         "about": about.json(),
@@ -200,12 +200,12 @@ fn target(verdict: &Verdict) -> Value {
     })
 }
 
-/// Three decimals are more than the clock is good for.
+/// Rounds to three decimals, which is more than the clock is good for.
 pub fn rounded(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }
 
-/// The same to read.
+/// Returns the same as tables to read.
 pub fn markdown(about: &Circumstances, effort: Effort, by_case: &[&[Cell]], verdicts: &[Verdict]) -> String {
     let mut text = String::from("# Direct calls, one object at a time\n\n");
     for line in about.lines() {
@@ -230,10 +230,11 @@ pub fn markdown(about: &Circumstances, effort: Effort, by_case: &[&[Cell]], verd
     text
 }
 
-/// Keeps a run's figures, as values and as a table: the kind, as in `-observe`, ends the names of the files, which are told.
+/// Keeps a run's figures, as values and as a table, and prints the names of the files. The kind, such as
+/// `-observe`, ends these names.
 ///
 /// # Errors
-/// The file that could not be written, and why.
+/// Names the file that could not be written, and the reason.
 pub fn keep(about: &Circumstances, kind: &str, value: &Value, text: String) -> Result<(), String> {
     let value = serde_json::to_string_pretty(value).map_err(|e| e.to_string())? + "\n";
     let stem = about.stem() + kind;
@@ -246,7 +247,7 @@ pub fn keep(about: &Circumstances, kind: &str, value: &Value, text: String) -> R
 /// Writes a record's files: `<stem>.json`, `<stem>.md` and others, without the folders of the machine.
 ///
 /// # Errors
-/// The file that could not be written, and why.
+/// Names the file that could not be written, and the reason.
 pub fn write(folder: &Path, stem: &str, files: &[(&str, String)]) -> Result<Vec<PathBuf>, String> {
     std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let mut written = Vec::new();

@@ -5,9 +5,9 @@ use std::fmt::Write;
 use crate::measure::{Cell, Measured};
 use crate::targets::{self, Verdict};
 
-/// A case's cells as a table. Our row gives times, the peers' rows give how many times as long as
-/// ours they take (the median of each round's ratio); `*` marks a ratio below its target. Without
-/// a row of ours, the peers' rows give their own times.
+/// Formats a case's cells as a table. Our row gives times, and the peers' rows give the ratio of their times
+/// to ours (the median of each round's ratio). `*` marks a ratio below its target. Without a row of ours, the
+/// peers' rows give their own times.
 pub fn table(cells: &[Cell]) -> String {
     let Some(first) = cells.first() else { return String::new() };
     let case = first.case.name();
@@ -43,7 +43,7 @@ pub fn table(cells: &[Cell]) -> String {
     text
 }
 
-/// The peers of a case, in order.
+/// Returns the peers of a case, in order.
 fn peers(cells: &[Cell]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for row in cells.iter().flat_map(|cell| &cell.rows) {
@@ -54,7 +54,7 @@ fn peers(cells: &[Cell]) -> Vec<String> {
     names
 }
 
-/// The calls or kernels a row used, over all sizes.
+/// Returns the calls or kernels that a row used, over all sizes.
 fn calls(cells: &[Cell], name: &str) -> String {
     let mut calls: Vec<&str> = Vec::new();
     for row in cells.iter().flat_map(|cell| &cell.rows).filter(|row| row.name == name) {
@@ -77,7 +77,7 @@ fn line(text: &mut String, name: &str, unit: &str, cells: &[Cell], f: impl Fn(&C
     cells_line(text, name, unit, &values, "");
 }
 
-/// One line of the table. The last character of each value is its mark.
+/// Formats one line of the table. The last character of each value is its mark.
 fn cells_line(text: &mut String, name: &str, unit: &str, values: &[String], note: &str) {
     write!(text, "{name:<26}{unit:>8}").expect("a string takes everything");
     for value in values {
@@ -89,7 +89,7 @@ fn cells_line(text: &mut String, name: &str, unit: &str, values: &[String], note
     text.push('\n');
 }
 
-/// Nanoseconds as a table has them.
+/// Formats nanoseconds for a table.
 pub fn significant(ns: f64) -> String {
     match ns {
         _ if ns < 100.0 => format!("{ns:.1} "),
@@ -101,7 +101,7 @@ fn gigabytes(size: usize, ns: f64) -> String {
     format!("{:.2} ", size as f64 / ns)
 }
 
-/// The targets, met and missed.
+/// Formats the targets, met and missed.
 pub fn targets(verdicts: &[Verdict]) -> String {
     let mut text = String::new();
     for verdict in verdicts.iter().filter(|verdict| verdict.compared > 0) {

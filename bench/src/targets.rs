@@ -1,4 +1,4 @@
-//! What Millstream has set itself to reach, as data, and what was reached.
+//! The targets of Millstream, as data, and their evaluation.
 
 use std::ops::RangeInclusive;
 
@@ -7,12 +7,12 @@ use crate::measure::{Cell, OURS};
 
 /// A ratio to reach against certain peers in certain cells.
 pub struct Target {
-    /// In words, for the report.
+    /// The description in the report.
     pub text: &'static str,
     cases: &'static [&'static str],
     sizes: RangeInclusive<usize>,
     peers: &'static [&'static str],
-    /// How many times as long as ours a peer must take.
+    /// The least ratio of a peer's time to ours.
     pub at_least: f64,
 }
 
@@ -40,8 +40,8 @@ pub const TARGETS: &[Target] = &[
         at_least: 1.0,
     },
     Target {
-        // One compression is most of a small digest or HMAC, and the same for everyone: those have
-        // only the target above.
+        // One compression is most of a small digest or HMAC, and the same for everyone, so those have only
+        // the target above.
         text: "every current cipher, AEAD and CMAC at 16 and 64 bytes: 1.5 times OpenSSL",
         cases: &["aes-*", "chacha20-*"],
         sizes: 16..=64,
@@ -75,7 +75,7 @@ const CURRENT: &[&str] =
     &["aes-*", "chacha20-*", "sha256", "sha512", "hmac-sha256", "hmac-sha512", "hkdf-sha256"];
 
 impl Target {
-    /// Whether the target speaks of this case, size and peer.
+    /// Returns true when the target applies to this case, size and peer.
     pub fn covers(&self, case: &str, size: usize, peer: &str) -> bool {
         glob::any(self.cases, case)
             && self.sizes.contains(&size)
@@ -84,18 +84,18 @@ impl Target {
     }
 }
 
-/// The highest ratio that any target asks of us here.
+/// Returns the highest ratio that any target asks of us here.
 pub fn asked(case: &str, size: usize, peer: &str) -> Option<f64> {
     let covering = TARGETS.iter().filter(|target| target.covers(case, size, peer));
     covering.map(|target| target.at_least).reduce(f64::max)
 }
 
-/// Whether a measured ratio reaches an asked one, at the two decimals that reports show.
+/// Returns true when a measured ratio reaches a target, at the two decimals that reports show.
 pub fn reaches(ratio: f64, at_least: f64) -> bool {
     (ratio * 100.0).round() >= (at_least * 100.0).round()
 }
 
-/// One comparison that a target speaks of.
+/// One comparison that a target applies to.
 pub struct Finding {
     pub case: String,
     pub size: usize,
@@ -107,15 +107,15 @@ pub struct Finding {
 /// A target and what was measured about it.
 pub struct Verdict {
     pub target: &'static Target,
-    /// Comparisons made.
+    /// The number of comparisons.
     pub compared: usize,
-    /// Those that fall short, worst first.
+    /// The comparisons that fall short, worst first.
     pub missed: Vec<Finding>,
     /// The comparison with the lowest ratio.
     pub lowest: Option<Finding>,
 }
 
-/// What the cells say about each target.
+/// Evaluates each target on the cells.
 pub fn verdicts(cells: &[Cell]) -> Vec<Verdict> {
     TARGETS.iter().map(|target| verdict(target, cells)).collect()
 }

@@ -1,36 +1,36 @@
-//! What the machine itself takes between two processes: a cache line there and back, a copy, a wake-up.
+//! The machine's own cost between two processes: a cache line there and back, a copy, a wake-up.
 //!
 //! # Safety
-//! The peer is forked while this process has one thread. It calls nothing that allocates, and leaves by `_exit`. Both
-//! share one mapping, whose words are atomics; the objects in it belong to whoever the slot's word says.
+//! The peer is forked while this process has one thread. It calls nothing that allocates, and leaves by
+//! `_exit`. Both share one mapping, whose words are atomics. A slot's words say which side owns its objects.
 #![allow(unsafe_code)]
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
 
-/// Objects on their way at a time, at most.
+/// The most objects that are on their way at a time.
 pub const SLOTS: usize = 32;
 /// The longest object, in bytes.
 pub const LONGEST: usize = 16384;
 
-/// On a line of its own.
+/// A word on a cache line of its own.
 #[repr(C, align(64))]
 struct Line(AtomicU64);
 
-/// What both processes see.
+/// The memory that both processes see.
 #[repr(C, align(4096))]
 struct Shared {
-    /// What the peer is to do; bytes of an object, and how many are on their way.
+    /// The task of the peer. `bytes` and `depth` below are an object's length and the number on their way.
     task: Line,
-    /// What it does.
+    /// The peer's current task.
     doing: Line,
     bytes: Line,
     depth: Line,
     there: Line,
     back: Line,
     asleep: [AtomicU32; 16],
-    /// How often a slot's source was filled, and its destination.
+    /// The number of times that a slot's source was filled, and its destination copied.
     filled: [Line; SLOTS],
     copied: [Line; SLOTS],
     sources: [[u8; LONGEST]; SLOTS],
@@ -43,7 +43,7 @@ const COPY: u64 = 2;
 const SLEEP: u64 = 3;
 const END: u64 = 4;
 
-/// A process on another processor that does what is bare necessity.
+/// A process on another processor that does only what is necessary.
 pub struct Peer {
     shared: *mut Shared,
     child: libc::pid_t,
@@ -51,7 +51,7 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Forks it, and pins it. This process must have one thread.
+    /// Forks the peer, and pins it. This process must have one thread.
     pub fn fork(cpu: usize) -> Result<Peer, String> {
         let error = |what: &str| format!("{what}: {}", std::io::Error::last_os_error());
         // SAFETY: a new mapping touches no other.
@@ -69,7 +69,7 @@ impl Peer {
             return Err(error("shared memory"));
         }
         let shared: *mut Shared = memory.cast();
-        // SAFETY: one thread, as the caller says.
+        // SAFETY: the caller says that there is one thread.
         match unsafe { libc::fork() } {
             -1 => Err(error("fork")),
             0 => {
@@ -94,7 +94,7 @@ impl Peer {
         }
     }
 
-    /// Nanoseconds a cache line takes there and another back, both sides spinning.
+    /// Returns the nanoseconds that a cache line takes there and another back, with both sides spinning.
     pub fn round_trip_ns(&self, times: u64) -> f64 {
         let (there, back) = (self.word(|shared| &shared.there.0), self.word(|shared| &shared.back.0));
         let first = there.load(Ordering::SeqCst);
@@ -113,7 +113,8 @@ impl Peer {
         ns
     }
 
-    /// Nanoseconds an object takes that is filled here, copied there, and read here, with `depth` on their way.
+    /// Returns the nanoseconds for an object that is filled here, copied there, and read here, with `depth`
+    /// on their way.
     pub fn copy_ns(&self, bytes: usize, depth: usize, times: usize, data: &[u8], out: &mut [u8]) -> f64 {
         self.word(|shared| &shared.bytes.0).store(bytes as u64, Ordering::SeqCst);
         self.word(|shared| &shared.depth.0).store(depth as u64, Ordering::SeqCst);
@@ -146,7 +147,7 @@ impl Peer {
         ns
     }
 
-    /// Nanoseconds from a futex wake to the answer of who slept, this side spinning.
+    /// Returns the nanoseconds from a futex wake to the answer of the sleeper, with this side spinning.
     pub fn wake_ns(&mut self) -> f64 {
         let back = self.word(|shared| &shared.back.0);
         let before = back.load(Ordering::SeqCst);
@@ -156,11 +157,11 @@ impl Peer {
         while asleep.load(Ordering::SeqCst) != self.slept + 1 {
             spin_loop();
         }
-        // It said so; now it does so.
+        // The peer has announced its sleep, and needs a moment to fall asleep.
         std::thread::sleep(std::time::Duration::from_millis(2));
         let begin = Instant::now();
         asleep.store(self.slept + 2, Ordering::SeqCst);
-        // SAFETY: wakes who waits on a word that is mapped.
+        // SAFETY: wakes a waiter on a word that is mapped.
         unsafe { libc::syscall(libc::SYS_futex, asleep.as_ptr(), libc::FUTEX_WAKE, 1) };
         while back.load(Ordering::Acquire) == before {
             spin_loop();
@@ -183,7 +184,7 @@ impl Drop for Peer {
     }
 }
 
-/// The peer's life.
+/// Runs the peer.
 fn serve(shared: *mut Shared) {
     // SAFETY: as in `Peer::word`.
     let see = unsafe { &*shared };
@@ -211,7 +212,7 @@ fn serve(shared: *mut Shared) {
                         continue;
                     }
                     laps[slot] += 1;
-                    // SAFETY: it is filled, and not touched there until it is copied.
+                    // SAFETY: the slot is filled, and the other side does not touch it until it is copied.
                     unsafe {
                         let from = (&raw const (*shared).sources[slot]).cast::<u8>();
                         let to = (&raw mut (*shared).destinations[slot]).cast::<u8>();
@@ -253,7 +254,7 @@ fn serve(shared: *mut Shared) {
 
 /// Pins this thread to a processor.
 pub fn pin(cpu: usize) {
-    // SAFETY: the set is ours, and as long as is said.
+    // SAFETY: the set is ours, and as long as the call says.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         libc::CPU_SET(cpu, &mut set);

@@ -1,4 +1,4 @@
-//! One way of having operations in flight: a queue, its buffers, and what goes through them.
+//! One way of having operations in flight: a queue, its buffers, and the operations that go through them.
 
 use std::time::Instant;
 
@@ -6,7 +6,7 @@ use millstream::cwq::Algorithm;
 use millstream::hash::Hash;
 use millstream::queue::{Buffer, KeyHandle, Queue, Refused, Request};
 
-/// What an operation does.
+/// The operation of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     Null,
@@ -34,7 +34,7 @@ impl Work {
         }
     }
 
-    /// The algorithm of its key, if it has one.
+    /// Returns the algorithm of the key, if there is one.
     fn key(self) -> Option<Algorithm> {
         match self {
             Work::Null | Work::Copy | Work::Sha256 => None,
@@ -50,8 +50,8 @@ impl Work {
     }
 }
 
-/// A queue and what is sent through it again and again. Every operation's input is written and its output read, as
-/// a packet's is.
+/// A queue and the operations that are sent through it again and again. Every operation's input is written
+/// and its output read, like a packet's.
 pub struct Flow {
     queue: Queue,
     work: Work,
@@ -106,7 +106,7 @@ impl Flow {
         }
     }
 
-    /// Takes one end, and reads its output.
+    /// Takes one completed operation, and reads its output.
     #[inline(always)]
     fn finish(&mut self) -> Result<(), String> {
         let Some(done) = self.queue.wait() else { return Err("nothing was in flight".to_owned()) };
@@ -124,7 +124,7 @@ impl Flow {
         Ok(())
     }
 
-    /// Nanoseconds an operation takes, over so many.
+    /// Returns the nanoseconds of an operation, measured over so many.
     pub fn ns(&mut self, operations: usize) -> Result<f64, String> {
         let begin = Instant::now();
         let (mut submitted, mut finished) = (0, 0);
@@ -141,7 +141,7 @@ impl Flow {
         Ok(ns)
     }
 
-    /// Nanoseconds of single operations, from the submission to the completion: the data is there, and is not read.
+    /// Returns the nanoseconds of single operations, from submission to completion. The output is not read.
     pub fn single_ns(&mut self, operations: usize) -> Result<f64, String> {
         let (mut source, mut destination) = self.free.pop().ok_or("no buffers")?;
         let key = self.key.ok_or("no key")?;
@@ -161,7 +161,7 @@ impl Flow {
         Ok(ns)
     }
 
-    /// What an operation gives, to be compared.
+    /// Returns the result of an operation, to be compared.
     pub fn result(&mut self) -> Result<Vec<u8>, String> {
         self.out.fill(0);
         self.submit()?;
@@ -169,7 +169,7 @@ impl Flow {
         Ok(self.out.clone())
     }
 
-    /// Forgets the key.
+    /// Removes the key.
     pub fn end(mut self) {
         if let Some(key) = self.key {
             self.queue.remove_key(key);

@@ -1,5 +1,5 @@
-//! Keys and accelerators in another process: what that costs beside the local queue, and beside what the machine
-//! takes between two processes at all.
+//! Keys and accelerators in another process: the cost beside the local queue, and beside the machine's own
+//! cost between two processes.
 
 mod bare;
 mod flow;
@@ -22,16 +22,16 @@ use flow::{Flow, Work};
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The command whose `serve` is the service
+    /// The command whose 'serve' is the service
     #[arg(long, value_name = "PATH")]
     command: Option<PathBuf>,
     /// The processors of client and worker
     #[arg(long, value_name = "CPU,CPU", value_delimiter = ',', num_args = 1, default_values_t = [0, 1])]
     cpus: Vec<usize>,
-    /// Turns each way has
+    /// Number of turns of each way
     #[arg(long, value_name = "N", default_value_t = 25, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// Time of a turn
+    /// Seconds of a turn
     #[arg(long, value_name = "S", default_value_t = 0.01)]
     seconds: f64,
     /// Only these of aes-128-cbc, hmac-sha256, sha256, aes-128-ctr, aes-128-gcm and copy
@@ -40,7 +40,7 @@ pub struct Arguments {
     /// Sizes in bytes
     #[arg(long, value_name = "BYTES", value_delimiter = ',', default_values_t = [256, 1024, 4096, 8192, 16384])]
     sizes: Vec<usize>,
-    /// Beside SoftHSM2, loaded and behind p11-kit's remote
+    /// Measure SoftHSM2 too, loaded and behind p11-kit's remote
     #[arg(long)]
     against: bool,
     /// Compare results and time nothing
@@ -50,7 +50,7 @@ pub struct Arguments {
     recording: Recording,
 }
 
-/// A service of this run.
+/// The service of this run.
 struct Service {
     child: Child,
     folder: PathBuf,
@@ -87,7 +87,7 @@ impl Service {
         attach.attach().map_err(|e| e.to_string())
     }
 
-    /// Processor time of the service and its workers, in nanoseconds.
+    /// Returns the processor time of the service and its workers, in nanoseconds.
     fn processor_ns(&self) -> u64 {
         let mut all = vec![self.child.id()];
         let children = format!("/proc/{0}/task/{0}/children", self.child.id());
@@ -114,12 +114,12 @@ impl Drop for Service {
     }
 }
 
-/// One figure and what was wished for it.
+/// One figure and its target.
 struct Figure {
     what: String,
     value: f64,
     unit: &'static str,
-    /// At most, or at least.
+    /// The target: true for at most, and the value.
     wish: Option<(bool, f64)>,
     detail: String,
 }
@@ -154,7 +154,7 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
         return Err("two processors, as in --cpus 0,1".to_owned());
     };
     let command = crate::millstream(arguments.command.as_deref())?;
-    // Before any thread is started.
+    // The fork must come before any thread is started.
     let mut peer = Peer::fork(worker)?;
     bare::pin(client);
     let service = Service::start(&command, worker)?;
@@ -201,7 +201,7 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
     Ok(())
 }
 
-/// Every kind of work through the isolated queue and the local one.
+/// Compares every kind of work through the isolated queue and the local one.
 fn compare(service: &Service, features: Features) -> Result<(), String> {
     let (grant, local) = (service.attach(64, Work::ALL.len() as u32)?, local(features));
     for work in Work::ALL {
@@ -254,7 +254,7 @@ impl Run<'_> {
         Flow::new(queue, work, bytes, depth).map_err(|e| e.to_string())
     }
 
-    /// How many operations are a turn.
+    /// Returns the number of operations in a turn.
     fn count(&self, flow: &mut Flow, depth: usize) -> Result<usize, String> {
         let ns = flow.ns(8 * depth)?.min(flow.ns(8 * depth)?);
         Ok(((self.arguments.seconds * 1e9 / ns) as usize).max(4 * depth))
@@ -291,7 +291,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Isolated beside local, and beside a bare copy there and back.
+    /// Measures isolated operations beside local ones, and beside a bare copy there and back.
     fn throughput(&mut self) -> Result<(), String> {
         const DEPTH: usize = 32;
         let config = ThreadConfig { cpu: Some(self.worker), ..ThreadConfig::default() };
@@ -317,7 +317,7 @@ impl Run<'_> {
                 let (data, mut out) = (vec![5; bytes], vec![0; bytes]);
                 let mut turns: [Vec<f64>; 4] = Default::default();
                 for _ in 0..self.arguments.rounds {
-                    // The worker and the bare peer share a processor: each rests while the other is timed.
+                    // The worker and the bare peer share a processor, so each rests while the other is timed.
                     let bare = self.peer.copy_ns(bytes, DEPTH, counts[0], &data, &mut out);
                     let three = [isolated.ns(counts[0])?, inline.ns(counts[1])?, beside.ns(counts[2])?];
                     turns.iter_mut().zip(three.into_iter().chain([bare])).for_each(|(to, ns)| to.push(ns));
@@ -337,7 +337,7 @@ impl Run<'_> {
         );
         let best = inline.min(beside);
         let what = format!("{} of {bytes}, 32 in flight", work.name());
-        // Slower than the copy: beside the local queue. Faster: beside the copy.
+        // Work that is slower than the copy is compared with the local queue, faster work with the copy.
         if best >= bare {
             self.add(
                 what + ", part of the local queue",
@@ -351,7 +351,7 @@ impl Run<'_> {
         }
     }
 
-    /// From an idle service to a completion, beside a bare wake-up.
+    /// Measures from an idle service to a completion, beside a bare wake-up.
     fn waking(&mut self) -> Result<(), String> {
         let mut queue = self.service.attach(64, 1)?.queue().map_err(|e| e.to_string())?;
         let (mut bare, mut ours, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
@@ -391,7 +391,7 @@ impl Run<'_> {
     fn idle(&mut self) -> Result<(), String> {
         const SECONDS: u64 = 5;
         let _grant = self.service.attach(256, 4)?;
-        // Threads that gave back what went before have ended by then.
+        // The threads that gave back earlier memory must have ended by then.
         std::thread::sleep(Duration::from_millis(1500));
         let before = self.service.processor_ns();
         std::thread::sleep(Duration::from_secs(SECONDS));
@@ -425,10 +425,11 @@ impl Run<'_> {
     }
 }
 
-/// `millstream speed` beside the mediated ways of today: all of it, and the tables.
+/// Runs `millstream speed` beside existing mediated ways. Returns all figures, and the tables.
 fn mediated(command: &Path, socket: &Path, client: usize, worker: usize) -> Result<(Value, String), String> {
     let speed = |json: bool| {
-        // Not pinned: p11-kit's server is to be where the scheduler puts it, as for its users.
+        // The command is not pinned to one processor: p11-kit's server runs where the scheduler puts it, as
+        // for its users.
         let mut speed = Command::new("taskset");
         speed.arg("-c").arg(format!("{client},{worker}")).arg(command);
         speed.args(["speed", "--isolated", "--socket"]).arg(socket);

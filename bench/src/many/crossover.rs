@@ -1,5 +1,5 @@
-//! From how many objects in flight lanes win over one object after another, by their length. Both go
-//! through the lane manager, as jobs: below its crossover it has nothing else to choose from.
+//! The number of objects in flight from which lanes win over one object after another, by length. Both go
+//! through the lane manager, as jobs, because below its crossover it has nothing else to choose from.
 
 use std::fmt::Write;
 
@@ -9,8 +9,8 @@ use crate::measure::OURS;
 /// The numbers in flight that are tried.
 pub const DEPTHS: [usize; 16] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32, 48, 64];
 
-/// For one algorithm, all its cells: from which number in flight on lanes take less time, at every
-/// greater number too; what its kernel has recorded; and how many times as long as lanes one by one takes.
+/// Formats all cells of one algorithm: the number in flight from which lanes take less time at every greater
+/// number too, the crossover that its kernel has recorded, and the ratio of one-by-one time to lane time.
 pub fn table(cells: &[Cell]) -> String {
     let Some(first) = cells.first() else { return String::new() };
     let Some(lanes) = first.row(OURS, "lanes") else { return String::new() };
@@ -49,10 +49,10 @@ fn ratio(cell: &Cell) -> Option<f64> {
     Some(cell.row(OURS, "one by one")?.ratio_to(cell.row(OURS, "lanes")?))
 }
 
-/// How many times as fast lanes must be to win: less is chance.
+/// The ratio from which lanes win. Less is chance.
 const WIN: f64 = 1.02;
 
-/// The least number in flight from which on lanes win.
+/// Returns the least number in flight from which on lanes win.
 fn measured(cells: &[Cell], bytes: usize) -> Option<usize> {
     let mut from = None;
     for &depth in DEPTHS.iter().rev() {

@@ -1,4 +1,4 @@
-//! One cell: all rows of it compared, object by object, and then timed in turns.
+//! Measures one cell: all rows of it are compared, object by object, and then timed in turns.
 
 use millstream_engines::Crossover;
 use millstream_measure::clock;
@@ -10,14 +10,14 @@ use crate::measure::{Effort, OURS, affordable, hex};
 
 pub use super::rows::Cell as Place;
 
-/// What one row did in one cell.
+/// The result of one row in one cell.
 pub struct Measured {
     pub family: &'static str,
     pub way: &'static str,
     pub call: String,
-    /// Of lanes, from how many objects on they are used.
+    /// For lanes, the crossover from which they are used.
     pub crossover: Option<Crossover>,
-    /// Nanoseconds an object took, for each round.
+    /// The nanoseconds of an object in each round.
     pub ns: Vec<f64>,
 }
 
@@ -30,12 +30,12 @@ impl Measured {
         self.ns.iter().copied().fold(f64::INFINITY, f64::min)
     }
 
-    /// How many times as long as `other` it takes: the median of each round's ratio.
+    /// Returns the ratio of its time to that of `other`: the median of each round's ratio.
     pub fn ratio_to(&self, other: &Measured) -> f64 {
         median(self.ns.iter().zip(&other.ns).map(|(mine, others)| mine / others).collect())
     }
 
-    /// The same from the best batch of each.
+    /// Returns the ratio of the best batches.
     pub fn best_ratio_to(&self, other: &Measured) -> f64 {
         self.best_ns() / other.best_ns()
     }
@@ -45,7 +45,7 @@ impl Measured {
     }
 }
 
-/// So many objects of an algorithm and length in flight, and how each row did.
+/// The results of all rows for an algorithm, a length and a number in flight.
 pub struct Cell {
     pub place: Place,
     pub rows: Vec<Measured>,
@@ -53,7 +53,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Our row that counts: that of the lane manager, which picks lanes or direct calls by itself.
+    /// Returns our row that counts: that of the lane manager, which picks lanes or direct calls by itself.
     pub fn ours(&self) -> Option<&Measured> {
         const PREFERRED: [&str; 3] = ["lanes", "direct", "batch"];
         PREFERRED.into_iter().find_map(|way| self.row(OURS, way))
@@ -63,17 +63,17 @@ impl Cell {
         self.rows.iter().find(|row| row.family == family && row.way == way)
     }
 
-    /// The fastest row of a family.
+    /// Returns the fastest row of a family.
     pub fn best_of(&self, family: &str) -> Option<&Measured> {
         let rows = self.rows.iter().filter(|row| row.family == family);
         rows.min_by(|a, b| a.median_ns().total_cmp(&b.median_ns()))
     }
 }
 
-/// Compares all rows of a cell and, unless there is no effort to make, times them.
+/// Compares all rows of a cell and, if there is an effort, times them.
 ///
 /// # Errors
-/// When an object of some row differs from the first row's: whose it is, and where it differs.
+/// Names the row whose object differs from the first row's, and where it differs.
 pub fn cell(
     place: Place,
     sources: &[Box<dyn Rows>],
@@ -104,7 +104,7 @@ fn compare(
     originals: &Originals<'_>,
     rows: &mut [Row],
 ) -> Result<(), String> {
-    /// What every object and its tag have become, and by which row.
+    /// The results of every object and its tag, and the row they came from.
     type Results = (String, Vec<(Vec<u8>, Vec<u8>)>);
     let mut expected: Option<Results> = None;
     for row in rows {
@@ -143,8 +143,8 @@ fn compare(
     Ok(())
 }
 
-/// Times the rows in turns, beginning each round with another one. Returns nanoseconds per object
-/// for each row and round, and the core's clock for each round.
+/// Times the rows in turns, beginning each round with another one. Returns nanoseconds per object for each
+/// row and round, and the core's clock for each round.
 fn take_turns(objects: &mut Objects<'_>, rows: &mut [Row], effort: Effort) -> (Vec<Vec<f64>>, Vec<f64>) {
     let count = objects.list.len() as f64;
     let batch_ns = effort.seconds * 1e9 / f64::from(effort.rounds);
@@ -168,7 +168,7 @@ fn take_turns(objects: &mut Objects<'_>, rows: &mut [Row], effort: Effort) -> (V
     (ns, ghz)
 }
 
-/// About how long all objects take once; warms the row up too.
+/// Returns about how long all objects take once, which also warms the row up.
 fn pass_ns(objects: &mut Objects<'_>, row: &mut Row, batch_ns: f64) -> f64 {
     let mut times = 1u32;
     loop {

@@ -1,5 +1,5 @@
-//! Many objects in flight: one algorithm and length at a time, every way of putting them through
-//! Millstream beside every way of the peers that are made for this.
+//! Many objects in flight: for one algorithm and length at a time, every way of putting them through
+//! Millstream is measured beside every such way of the peers.
 
 mod crossover;
 mod measure;
@@ -22,7 +22,7 @@ use measure::{Cell, Place};
 use rows::{Row, Rows};
 use work::{Keys, Sizes, Work};
 
-/// Lengths measured unless others are asked for.
+/// The default lengths.
 const SIZES: [Sizes; 6] = [
     Sizes::Equal(16),
     Sizes::Equal(64),
@@ -32,11 +32,11 @@ const SIZES: [Sizes; 6] = [
     Sizes::Imix,
 ];
 
-/// Numbers in flight measured unless others are asked for.
+/// The default numbers in flight.
 const DEPTHS: [usize; 7] = [1, 2, 4, 16, 32, 64, 256];
 
-/// What is compared where nothing is timed: lengths that end in the middle of a lane's work, and
-/// numbers that leave lanes empty.
+/// The lengths and numbers that are compared when nothing is timed: lengths that end in the middle of a
+/// lane's work, and numbers that leave lanes empty.
 const CHECKED_SIZES: [Sizes; 6] =
     [Sizes::Equal(16), Sizes::Equal(48), Sizes::Equal(64), Sizes::Equal(112), Sizes::Equal(272), Sizes::Imix];
 const CHECKED_DEPTHS: [usize; 4] = [1, 3, 17, 65];
@@ -58,10 +58,10 @@ pub struct Arguments {
     /// Only rows whose name matches one of these patterns, as in 'ipsec-mb *,millstream *'
     #[arg(long, value_name = "GLOB", value_delimiter = ',')]
     rows: Vec<String>,
-    /// Turns each row has in each cell
+    /// Number of turns of each row in each cell
     #[arg(long, value_name = "N", default_value_t = 51, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// Time each row has in each cell
+    /// Seconds of each row in each cell
     #[arg(long, value_name = "S", default_value_t = 0.015)]
     seconds: f64,
     /// Begin each object that many bytes after a cache line's beginning
@@ -73,7 +73,8 @@ pub struct Arguments {
     /// Compare the results of all rows and time nothing
     #[arg(long, conflicts_with_all = ["json", "record", "plot", "rounds", "seconds", "crossover"])]
     check_only: bool,
-    /// Measure our lanes against one object after another only, and say from how many objects on they win
+    /// Measure only our lanes against one object after another, and report the number of objects from which
+    /// they win
     #[arg(long, conflicts_with_all = ["record", "plot", "rows", "depth"])]
     crossover: bool,
     /// Write every figure to this file
@@ -92,7 +93,7 @@ pub struct Arguments {
 /// Runs the measurement. Slowness is never an error; a wrong result always is.
 ///
 /// # Errors
-/// One line that says whose result was wrong, or what could not be read or written.
+/// Names the row whose result was wrong, or the file that could not be read or written.
 pub fn run(arguments: &Arguments) -> Result<(), String> {
     arguments.recording.wanted()?;
     let features = arguments.features()?;
@@ -141,7 +142,7 @@ impl Arguments {
         Effort { rounds: self.rounds, seconds: self.seconds }
     }
 
-    /// The first of two lists unless it is empty.
+    /// Returns the first of two lists unless it is empty.
     fn or<T: Clone>(asked: &[T], otherwise: &[T]) -> Vec<T> {
         if asked.is_empty() { otherwise.to_vec() } else { asked.to_vec() }
     }
@@ -169,7 +170,7 @@ impl Arguments {
         tables
     }
 
-    /// Measures every case, printing each table as it is done.
+    /// Measures every case, printing each table when it is done.
     fn measure(&self, sources: &[Box<dyn Rows>]) -> Result<Vec<Cell>, String> {
         let works = self.works();
         let effort = (!self.check_only).then(|| self.effort());
@@ -244,7 +245,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// What a record's name says of masked features, as in `-without-avx512f`.
+    /// Returns the part of a record's name for masked features, such as `-without-avx512f`.
     fn tier(&self) -> String {
         let Some(mask) = &self.features else { return String::new() };
         let words: Vec<&str> = mask.split(['-', ' ', ',']).filter(|word| !word.is_empty()).collect();

@@ -1,4 +1,4 @@
-//! The objects in flight: the memory they lie in, and what rows get to see of it.
+//! The objects in flight: their memory, and the rows' view of it.
 
 use millstream_engines::InOut;
 use millstream_testkit::Random;
@@ -12,7 +12,7 @@ pub type Tag = [u8; 64];
 /// One object.
 pub struct Object<'a> {
     pub data: Data<'a>,
-    /// Initialisation vector, nonce or counter block; the first bytes count.
+    /// The initialisation vector, nonce or counter block, in the first bytes.
     pub iv: [u8; 16],
     /// The number of its key.
     pub key: usize,
@@ -21,7 +21,7 @@ pub struct Object<'a> {
 /// An object's bytes.
 pub enum Data<'a> {
     InPlace(&'a mut [u8]),
-    /// Opened objects: what was opened in place could not be opened again.
+    /// For opened objects, because an object that was opened in place could not be opened again.
     Apart(&'a [u8], &'a mut [u8]),
 }
 
@@ -47,7 +47,7 @@ impl Data<'_> {
         }
     }
 
-    /// Where to read, where to write, and how many bytes.
+    /// Returns where to read, where to write, and the number of bytes.
     #[inline(always)]
     pub fn parts(&mut self) -> (*const u8, *mut u8, usize) {
         match self {
@@ -56,7 +56,7 @@ impl Data<'_> {
         }
     }
 
-    /// What has been written.
+    /// Returns the output.
     pub fn output(&self) -> &[u8] {
         match self {
             Data::InPlace(data) => data,
@@ -64,7 +64,7 @@ impl Data<'_> {
         }
     }
 
-    /// Puts an input in place, or clears the output.
+    /// Copies an input in place, or clears the output.
     fn refill(&mut self, input: &[u8]) {
         match self {
             Data::InPlace(data) => data.copy_from_slice(input),
@@ -76,15 +76,15 @@ impl Data<'_> {
 /// All objects in flight. Tags lie apart, so that jobs can borrow the objects while tags are written.
 pub struct Objects<'a> {
     pub list: Vec<Object<'a>>,
-    /// What comes out beside the data; for `open` the expected tags, which stay.
+    /// The results beside the data; for `open` the expected tags, which stay.
     pub tags: Vec<Tag>,
 }
 
 /// The memory of a cell.
 ///
-/// Objects begin on cache lines (or a chosen number of bytes after) and lie one line further apart
-/// than they are long: as far apart as their length, objects of 4 KB would all compete for the
-/// same few lines of the first-level cache.
+/// Objects begin on cache lines (or a chosen number of bytes after), and one line further apart than they are
+/// long. Without that line, objects of 4 KB would all compete for the same few lines of the first-level
+/// cache.
 pub struct Memory {
     work: Work,
     input: Placed,
@@ -102,7 +102,7 @@ fn stride(len: usize) -> usize {
 }
 
 impl Memory {
-    /// Random objects; for `open`, sealed ones.
+    /// Makes random objects; for `open`, sealed ones.
     pub fn new(work: Work, sizes: Sizes, depth: usize, keys: Keys, offset: usize) -> Memory {
         let lens = sizes.of(depth);
         let total = lens.iter().map(|&len| stride(len)).sum();
@@ -127,7 +127,7 @@ impl Memory {
         }
     }
 
-    /// The objects as rows see them.
+    /// Returns the objects as rows see them, and their original contents.
     pub fn objects(&mut self) -> (Objects<'_>, Originals<'_>) {
         let (work, count) = (self.work, self.keys.count(self.lens.len()));
         let inputs = places(self.input.bytes_mut(), &self.lens);
@@ -157,7 +157,7 @@ fn places<'a>(mut memory: &'a mut [u8], lens: &[usize]) -> Vec<&'a mut [u8]> {
     places
 }
 
-/// What the objects were before any row touched them.
+/// The contents of the objects before any row touched them.
 pub struct Originals<'a> {
     work: Work,
     inputs: &'a [Vec<u8>],
@@ -165,7 +165,7 @@ pub struct Originals<'a> {
 }
 
 impl Originals<'_> {
-    /// Makes everything as it was.
+    /// Restores everything.
     pub fn restore(&self, objects: &mut Objects<'_>) {
         for (object, input) in objects.list.iter_mut().zip(self.inputs) {
             object.data.refill(input);
@@ -173,7 +173,7 @@ impl Originals<'_> {
         objects.tags.copy_from_slice(self.tags);
     }
 
-    /// What an object and its tag have become.
+    /// Returns an object's output and its tag.
     pub fn result<'o>(&self, objects: &'o Objects<'_>, object: usize) -> (&'o [u8], &'o [u8]) {
         let output = if self.work.has_output() { objects.list[object].data.output() } else { &[] };
         (output, &objects.tags[object][..self.work.tag_len()])

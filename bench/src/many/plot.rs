@@ -1,4 +1,4 @@
-//! A picture: time for an object over the number of them in flight, a panel for each main algorithm.
+//! Draws a picture: time per object over the number in flight, with a panel for each main algorithm.
 
 use std::error::Error;
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::measure::{Cell, Measured};
 use crate::measure::OURS;
 use crate::plot::Area;
 
-/// The cases that get a panel, where they were measured at more than one depth.
+/// The cases that get a panel, if they were measured at more than one depth.
 const PANELS: [&str; 12] = [
     "aes-128-cbc-encrypt",
     "aes-128-ctr",
@@ -26,11 +26,11 @@ const PANELS: [&str; 12] = [
 ];
 const COLUMNS: usize = 3;
 const PANEL: (u32, u32) = (480, 340);
-/// The length that is drawn where it was measured; otherwise the one next to it.
+/// The length that is drawn if it was measured; otherwise the one next to it.
 const BYTES: usize = 256;
 
-/// Colours that people with any colour vision can tell apart; what counts of ours is black. A
-/// family's best row is drawn, of ours also the direct calls.
+/// Colours that people with any colour vision can tell apart. Our row that counts is black. A family's best
+/// row is drawn, and of ours also the direct calls.
 const LINES: [(&str, Option<&str>, RGBColor); 5] = [
     ("openssl-3.0", None, RGBColor(86, 180, 233)),
     ("isa-l", None, RGBColor(230, 159, 0)),
@@ -42,7 +42,7 @@ const LINES: [(&str, Option<&str>, RGBColor); 5] = [
 /// Draws the picture.
 ///
 /// # Errors
-/// When nothing that has a panel was measured, or the file can't be written.
+/// Fails when nothing that has a panel was measured, or the file can't be written.
 pub fn draw<'a>(path: &'a Path, cells: &[Cell]) -> Result<(), Box<dyn Error + 'a>> {
     let panels: Vec<Vec<&Cell>> =
         PANELS.iter().map(|&name| panel_cells(name, cells)).filter(|cells| cells.len() > 1).collect();
@@ -62,7 +62,7 @@ pub fn draw<'a>(path: &'a Path, cells: &[Cell]) -> Result<(), Box<dyn Error + 'a
     Ok(())
 }
 
-/// The cells of a case at one length, under the first kind of keys that was measured.
+/// Returns the cells of a case at one length, under the first kind of keys that was measured.
 fn panel_cells<'c>(name: &str, cells: &'c [Cell]) -> Vec<&'c Cell> {
     let named: Vec<&Cell> = cells.iter().filter(|cell| cell.place.work.name() == name).collect();
     let lengths = named.iter().filter_map(|cell| cell.place.sizes.equal());

@@ -11,7 +11,7 @@ use super::targets::Verdict;
 use crate::measure::Effort;
 use crate::record::{Circumstances, rounded};
 
-/// Everything about a run.
+/// Returns everything about a run as JSON.
 pub fn json(about: &Circumstances, effort: Effort, cells: &[Cell], verdicts: &[Verdict]) -> Value {
     json!({
         "about": about.json(),
@@ -58,7 +58,7 @@ fn target(verdict: &Verdict) -> Value {
     })
 }
 
-/// The same to read.
+/// Returns the same as tables to read.
 pub fn markdown(about: &Circumstances, effort: Effort, tables: &[&[Cell]], verdicts: &[Verdict]) -> String {
     let mut text = String::from("# Many objects in flight\n\n");
     for line in about.lines() {

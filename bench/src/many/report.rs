@@ -6,9 +6,9 @@ use super::measure::{Cell, Measured};
 use super::targets::{self, Verdict};
 use crate::report::significant;
 
-/// The cells of one algorithm, number of objects and kind of keys, one for each length, as a table:
-/// nanoseconds an object takes in each row, and below, for each peer, how many times as long as ours
-/// its best row takes (the median of each round's ratio). `*` marks a ratio below its target.
+/// Formats the cells of one algorithm, number of objects and kind of keys as a table, with a column for each
+/// length. It has the nanoseconds per object of each row and, for each peer, the ratio of its best row's time
+/// to ours (the median of each round's ratio). `*` marks a ratio below its target.
 pub fn table(cells: &[Cell]) -> String {
     let Some(first) = cells.first() else { return String::new() };
     let place = &first.place;
@@ -39,7 +39,7 @@ pub fn table(cells: &[Cell]) -> String {
 
 const ROOM: &str = "a string takes everything";
 
-/// The rows of all cells, in order.
+/// Returns the rows of all cells, in order.
 fn ways(cells: &[Cell]) -> Vec<(&'static str, &'static str)> {
     let mut ways = Vec::new();
     for row in cells.iter().flat_map(|cell| &cell.rows) {
@@ -50,7 +50,7 @@ fn ways(cells: &[Cell]) -> Vec<(&'static str, &'static str)> {
     ways
 }
 
-/// The calls or kernels of a row, over all lengths.
+/// Returns the calls or kernels of a row, over all lengths.
 fn calls(cells: &[Cell], family: &str, way: &str) -> String {
     let mut calls: Vec<&str> = Vec::new();
     for row in cells.iter().filter_map(|cell| cell.row(family, way)) {
@@ -68,7 +68,7 @@ fn ratio(cell: &Cell, family: &str) -> String {
     format!("{ratio:.2}{mark}")
 }
 
-/// One line of a table. The last character of each value is its mark.
+/// Formats one line of a table. The last character of each value is its mark.
 fn line(text: &mut String, name: &str, unit: &str, cells: &[Cell], f: impl Fn(&Cell) -> String, note: &str) {
     write!(text, "{name:<28}{unit:>6}").expect(ROOM);
     for cell in cells {
@@ -79,7 +79,7 @@ fn line(text: &mut String, name: &str, unit: &str, cells: &[Cell], f: impl Fn(&C
     text.push('\n');
 }
 
-/// The targets, met and missed.
+/// Formats the targets, met and missed.
 pub fn targets(verdicts: &[Verdict]) -> String {
     const SHOWN: usize = 16;
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! What many objects in flight are to reach, as data, and what was reached.
+//! The targets for many objects in flight, as data, and their evaluation.
 
 use std::ops::RangeInclusive;
 
@@ -9,9 +9,9 @@ use crate::glob;
 use crate::measure::OURS;
 use crate::targets::reaches;
 
-/// Something to reach in certain cells.
+/// A target for certain cells.
 pub struct Target {
-    /// In words, for the report.
+    /// The description in the report.
     pub text: &'static str,
     cases: &'static [&'static str],
     bytes: RangeInclusive<usize>,
@@ -19,11 +19,10 @@ pub struct Target {
     pub asked: Asked,
 }
 
-/// What is asked.
+/// The condition of a target.
 #[derive(Clone, Copy)]
 pub enum Asked {
-    /// In every cell the best row of each family that matches takes at least so many times as long
-    /// as ours.
+    /// In every cell, the best row of each family that matches takes at least so many times as long as ours.
     Ratio { family: &'static str, at_least: f64 },
     /// The median of these ratios over all cells is at least that.
     MedianRatio { family: &'static str, at_least: f64 },
@@ -81,8 +80,8 @@ pub const TARGETS: &[Target] = &[
         asked: Asked::Ratio { family: IPSEC_MB, at_least: 8.0 },
     },
     Target {
-        // Debian's 1.3 computes KASUMI nine to ten times as slowly as the newest source, of which
-        // twenty times is asked.
+        // Debian's 1.3 computes KASUMI nine to ten times as slowly as the newest source, against which the
+        // target would be twenty times.
         text: "KASUMI F8 and F9, 64 or more in flight: 200 times ipsec-mb 1.3",
         cases: &["kasumi-*"],
         bytes: 16..=8192,
@@ -127,14 +126,14 @@ pub const TARGETS: &[Target] = &[
 ];
 
 impl Target {
-    /// Whether the target speaks of this cell.
+    /// Returns true when the target applies to this cell.
     fn covers(&self, cell: &Cell) -> bool {
         glob::any(self.cases, &cell.place.work.name())
             && cell.place.sizes.equal().is_some_and(|bytes| self.bytes.contains(&bytes))
             && self.depths.contains(&cell.place.depth)
     }
 
-    /// The figures of a cell: of what row or family, as a median and from the best batches.
+    /// Returns the figures of a cell: the row or family, the median and the best batches' ratio.
     fn figures(&self, cell: &Cell) -> Vec<(String, f64, f64)> {
         let Some(ours) = cell.ours() else { return Vec::new() };
         match self.asked {
@@ -167,7 +166,7 @@ impl Target {
         }
     }
 
-    /// Whether a figure is as asked, at the two decimals that reports show.
+    /// Returns true when a figure meets the target, at the two decimals that reports show.
     fn reached(&self, figure: f64) -> bool {
         match self.asked {
             Asked::Ratio { at_least, .. }
@@ -179,7 +178,7 @@ impl Target {
         }
     }
 
-    /// How far a figure is from what is asked: the greater, the better.
+    /// Returns how far a figure is from the target; greater is better.
     fn margin(&self, figure: f64) -> f64 {
         match self.asked {
             Asked::Nanoseconds { .. } | Asked::MoreThanDirect { .. } => -figure,
@@ -187,7 +186,7 @@ impl Target {
         }
     }
 
-    /// What a figure is, in words.
+    /// Returns the unit of a figure.
     pub fn unit(&self) -> &'static str {
         match self.asked {
             Asked::Nanoseconds { .. } | Asked::MoreThanDirect { .. } => "ns",
@@ -196,7 +195,7 @@ impl Target {
     }
 }
 
-/// The peers' families in a cell, each once.
+/// Returns the peers' families in a cell, each once.
 pub fn families(cell: &Cell) -> Vec<&'static str> {
     let mut families = Vec::new();
     for row in &cell.rows {
@@ -212,7 +211,7 @@ fn best_ratio(cell: &Cell, ours: &Measured, family: &str) -> Option<(String, f64
     Some((best.name(), best.ratio_to(ours), best.best_ratio_to(ours)))
 }
 
-/// Whether a ratio to a family's best row falls short of some target in this cell.
+/// Returns true when a ratio to a family's best row falls short of some target in this cell.
 pub fn falls_short(cell: &Cell, family: &str, ratio: f64) -> bool {
     TARGETS.iter().filter(|target| target.covers(cell)).any(|target| match target.asked {
         Asked::Ratio { family: pattern, at_least } => {
@@ -222,9 +221,9 @@ pub fn falls_short(cell: &Cell, family: &str, ratio: f64) -> bool {
     })
 }
 
-/// One figure that a target speaks of.
+/// One figure that a target applies to.
 pub struct Finding {
-    /// The cell, in words.
+    /// The description of the cell.
     pub place: String,
     pub against: String,
     pub figure: f64,
@@ -234,15 +233,15 @@ pub struct Finding {
 /// A target and what was measured about it.
 pub struct Verdict {
     pub target: &'static Target,
-    /// Figures found.
+    /// The number of figures found.
     pub compared: usize,
-    /// Those that fall short, worst first. Of a median, the median alone.
+    /// The figures that fall short, worst first; for a median, the median alone.
     pub missed: Vec<Finding>,
-    /// The worst that does not.
+    /// The worst figure that does not fall short.
     pub worst: Option<Finding>,
 }
 
-/// What the cells say about each target.
+/// Evaluates each target on the cells.
 pub fn verdicts(cells: &[Cell]) -> Vec<Verdict> {
     TARGETS.iter().map(|target| verdict(target, cells)).collect()
 }
@@ -265,7 +264,7 @@ fn verdict(target: &'static Target, cells: &[Cell]) -> Verdict {
     Verdict { target, compared, missed, worst }
 }
 
-/// One finding in place of all.
+/// Replaces all findings by their median.
 fn median_of(findings: Vec<Finding>, family: &str) -> Vec<Finding> {
     if findings.is_empty() {
         return findings;
@@ -279,7 +278,7 @@ fn median_of(findings: Vec<Finding>, family: &str) -> Vec<Finding> {
     }]
 }
 
-/// As in `md5, 64 bytes, 16 in flight`.
+/// Formats a place like `md5, 64 bytes, 16 in flight`.
 fn place(cell: &Cell) -> String {
     let place = &cell.place;
     let keys = if place.work.has_key() { format!(", {}", place.keys.name()) } else { String::new() };

@@ -1,4 +1,4 @@
-//! What is measured with many objects in flight, and the keys and initialisation vectors that all
+//! The work that is measured with many objects in flight, and the keys and initialisation vectors that all
 //! rows share.
 
 use millstream_engines::modes::Direction::{self, Decrypt, Encrypt};
@@ -12,12 +12,12 @@ pub enum Work {
     One(Case),
     /// CBC encryption, then the HMAC of the ciphertext, as in IPsec.
     EncryptThenMac(Cipher, Hash),
-    /// Nothing is done to an object: what the mechanism costs.
+    /// A null operation, which shows the cost of the mechanism.
     Null,
 }
 
 impl Work {
-    /// Everything, in the order of the report.
+    /// Returns everything, in the order of the report.
     pub fn all() -> Vec<Work> {
         use Algorithm as A;
         use Cipher::{Aes, Camellia, Des, Tdes};
@@ -44,7 +44,7 @@ impl Work {
         all
     }
 
-    /// The name in reports and in `--algorithms`, as in `aes-128-cbc-encrypt-hmac-sha1`.
+    /// Returns the name in reports and in `--algorithms`, such as `aes-128-cbc-encrypt-hmac-sha1`.
     pub fn name(self) -> String {
         match self {
             Work::One(case) => case.name(),
@@ -53,7 +53,8 @@ impl Work {
         }
     }
 
-    /// The case, or the cipher of a chain; of nothing, CRC, which has neither key nor output.
+    /// Returns the case, or the cipher of a chain; for a null operation CRC, which has neither key nor
+    /// output.
     pub fn cipher_case(self) -> Case {
         match self {
             Work::One(case) => case,
@@ -64,7 +65,7 @@ impl Work {
         }
     }
 
-    /// Whether an object of that many bytes is whole blocks, where it must be.
+    /// Returns true when an object of that many bytes is whole blocks, where it must be.
     pub fn takes(self, len: usize) -> bool {
         self.cipher_case().takes(len)
     }
@@ -73,12 +74,12 @@ impl Work {
         self.cipher_case().opens()
     }
 
-    /// Whether as many bytes come out as go in.
+    /// Returns true when as many bytes come out as go in.
     pub fn has_output(self) -> bool {
         self.cipher_case().has_output()
     }
 
-    /// Bytes of tag, digest or checksum.
+    /// Returns the bytes of tag, digest or checksum.
     pub fn tag_len(self) -> usize {
         match self {
             Work::One(case) => case.tag_len(),
@@ -91,23 +92,23 @@ impl Work {
         !self.key(0).is_empty()
     }
 
-    /// The key of that number; of a chain the cipher's.
+    /// Returns the key of that number; for a chain the cipher's.
     pub fn key(self, number: usize) -> Vec<u8> {
         Random::new(0x1000 + number as u64).bytes(self.cipher_case().key().len())
     }
 
-    /// The HMAC key of that number, of a chain.
+    /// Returns the HMAC key of that number, for a chain.
     pub fn mac_key(self, number: usize) -> Vec<u8> {
         Random::new(0x2000 + number as u64).bytes(32)
     }
 
-    /// The initialisation vector, nonce or counter block of an object. For KASUMI what its standard
-    /// makes of COUNT and BEARER, or COUNT and FRESH (3GPP TS 35.201 §3.4, §4.4).
+    /// Returns the initialisation vector, nonce or counter block of an object. For KASUMI, it is made of
+    /// COUNT and BEARER, or COUNT and FRESH, as the standard says (3GPP TS 35.201 §3.4, §4.4).
     pub fn iv(self, object: usize) -> [u8; 16] {
         let mut iv = [0; 16];
         Random::new(0x3000 + object as u64).fill(&mut iv);
         match self.cipher_case().algorithm {
-            // A peer's counter has 32 bits: no carry out of them.
+            // One peer's counter has 32 bits, so there must be no carry out of them.
             Algorithm::Cipher(_, Mode::Ctr) => iv[12..].copy_from_slice(&[0; 4]),
             Algorithm::KasumiF8 => {
                 iv[4..8].copy_from_slice(&[kasumi::BEARER << 3 | kasumi::DIRECTION << 2, 0, 0, 0])
@@ -117,7 +118,7 @@ impl Work {
         iv
     }
 
-    /// How many bytes of [`Work::iv`] are used.
+    /// Returns how many bytes of [`Work::iv`] are used.
     pub fn iv_len(self) -> usize {
         self.cipher_case().iv().len()
     }
@@ -130,17 +131,17 @@ impl Work {
 /// The lengths of the objects in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sizes {
-    /// All of them that many bytes.
+    /// All objects have that many bytes.
     Equal(usize),
-    /// In every twelve, seven of 64 bytes, four of 576 and one of 1504: the classic mix of
-    /// packets, whole blocks of 16 each.
+    /// The classic mix of packets, in whole blocks of 16 bytes. Of every twelve objects, seven have 64 bytes,
+    /// four 576 and one 1504.
     Imix,
 }
 
 impl Sizes {
     const IMIX: [usize; 12] = [64, 576, 64, 64, 576, 64, 1504, 64, 576, 64, 64, 576];
 
-    /// The lengths of so many objects.
+    /// Returns the lengths of so many objects.
     pub fn of(self, objects: usize) -> Vec<usize> {
         match self {
             Sizes::Equal(bytes) => vec![bytes; objects],
@@ -148,7 +149,7 @@ impl Sizes {
         }
     }
 
-    /// The one length, where there is one.
+    /// Returns the one length, if there is one.
     pub fn equal(self) -> Option<usize> {
         match self {
             Sizes::Equal(bytes) => Some(bytes),
@@ -156,7 +157,7 @@ impl Sizes {
         }
     }
 
-    /// The longest object's.
+    /// Returns the length of the longest object.
     pub fn longest(self) -> usize {
         self.of(12).into_iter().max().unwrap_or(0)
     }
@@ -182,7 +183,7 @@ impl std::str::FromStr for Sizes {
     }
 }
 
-/// Whether all objects have one key or each its own.
+/// The choice between one key for all objects and one for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Keys {
     Same,
@@ -190,7 +191,7 @@ pub enum Keys {
 }
 
 impl Keys {
-    /// How many keys so many objects have.
+    /// Returns how many keys so many objects have.
     pub fn count(self, objects: usize) -> usize {
         match self {
             Keys::Same => 1,

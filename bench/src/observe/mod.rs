@@ -1,4 +1,4 @@
-//! What observing costs a program: for each exec, CPUID, signal and breakpoint, and once it runs.
+//! The cost of observing a program: for each exec, CPUID, signal and breakpoint, and while it runs.
 
 mod report;
 
@@ -17,10 +17,10 @@ pub struct Arguments {
     /// The program millstream [default: the one beside this program]
     #[arg(long, value_name = "PATH")]
     millstream: Option<PathBuf>,
-    /// Turns each way has
+    /// Number of turns of each way
     #[arg(long, value_name = "N", default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// The processor that everything runs on; without it, any
+    /// The processor that everything runs on; any by default
     #[arg(long, value_name = "CPU")]
     cpu: Option<usize>,
     /// Compare results and time nothing
@@ -36,7 +36,7 @@ pub struct Way {
     words: &'static [&'static str],
 }
 
-/// The first is the one that others are compared with.
+/// The ways. The first is the one that others are compared with.
 pub const WAYS: &[Way] = &[
     Way { name: "alone", words: &[] },
     Way { name: "run --without", words: &["run", "--quiet", "--without", "sha"] },
@@ -45,14 +45,14 @@ pub const WAYS: &[Way] = &[
     Way { name: "trace --count", words: &["trace", "--quiet", "--count"] },
 ];
 
-/// Something that is done so often.
+/// A load: something that is done many times.
 pub struct Load {
     pub name: &'static str,
     what: &'static str,
     count: u32,
-    /// What it costs where every entry is counted is another row's affair.
+    /// True when it is also measured with every entry counted.
     counted: bool,
-    /// Whether it is a target that this changes by less than a hundredth.
+    /// True when observing must change it by less than a hundredth.
     pub steady: bool,
 }
 
@@ -71,20 +71,20 @@ pub const LOADS: &[Load] = &[
     Load { name: "openssl speed", what: "", count: 0, counted: false, steady: true },
 ];
 
-/// What one load costs by each way, in nanoseconds, in each round.
+/// The cost of one load by each way, in nanoseconds, in each round.
 pub struct Row {
     pub load: &'static Load,
     pub turns: Vec<Vec<Option<f64>>>,
 }
 
 impl Row {
-    /// The middle of what a way took.
+    /// Returns the median time of a way.
     pub fn nanoseconds(&self, way: usize) -> Option<f64> {
         let all: Vec<f64> = self.turns.iter().filter_map(|turn| turn[way]).collect();
         (!all.is_empty()).then(|| median(all))
     }
 
-    /// The middle of how many times as long as alone it took.
+    /// Returns the median ratio of a way's time to that of the program alone.
     pub fn ratio(&self, way: usize) -> Option<f64> {
         let all: Vec<f64> = self.turns.iter().filter_map(|turn| Some(turn[way]? / turn[0]?)).collect();
         (!all.is_empty()).then(|| median(all))
@@ -94,7 +94,7 @@ impl Row {
 /// Measures and reports. Slowness is never an error; another result always is.
 ///
 /// # Errors
-/// When something can't be run, or a program's result is another when it is observed.
+/// Fails when something can't be run, or when a program's result is another when it is observed.
 pub fn run(arguments: &Arguments) -> Result<(), String> {
     arguments.recording.wanted()?;
     if let Some(cpu) = arguments.cpu {
@@ -115,7 +115,7 @@ fn tempfile_folder() -> Result<PathBuf, String> {
     Ok(folder)
 }
 
-/// Compiles the load.
+/// Compiles the program of the loads.
 fn build(folder: &Path) -> Result<PathBuf, String> {
     let (source, program) = (folder.join("load.c"), folder.join("load"));
     std::fs::write(&source, include_str!("load.c")).map_err(|e| format!("{}: {e}", source.display()))?;
@@ -130,14 +130,14 @@ struct Bench {
     load: PathBuf,
 }
 
-/// What a program printed, and how long one of what it does took.
+/// The output of a program, and the time of one of its operations.
 struct Turn {
     result: String,
     nanoseconds: f64,
 }
 
 impl Bench {
-    /// Every load by every way, a few times each: the results are to be the same.
+    /// Runs every load by every way, a few times each, and checks that the results are the same.
     fn check(&self) -> Result<(), String> {
         let mut compared = 0;
         for load in LOADS.iter().filter(|load| !load.what.is_empty()) {
@@ -177,7 +177,7 @@ impl Bench {
         Ok(())
     }
 
-    /// One turn of each way; who begins changes.
+    /// Measures one turn of each way, beginning with another one each time.
     fn round(&self, load: &Load, round: usize) -> Result<Vec<Option<f64>>, String> {
         let mut turn = vec![None; WAYS.len()];
         for step in 0..WAYS.len() {
@@ -209,7 +209,7 @@ impl Bench {
         }
     }
 
-    /// A chain of programs, by the time from start to end.
+    /// Measures a chain of programs by the time from start to end.
     fn whole(&self, way: &Way, count: u32) -> Result<Turn, String> {
         let mut command = self.under(way, &self.load);
         let begin = Instant::now();
@@ -217,7 +217,8 @@ impl Bench {
         Ok(Turn { result, nanoseconds: begin.elapsed().as_secs_f64() * 1e9 })
     }
 
-    /// Nanoseconds for 16 KiB by its own account. Its clock has hundredths of a second, so it is given three.
+    /// Returns the nanoseconds for 16 KiB, as openssl reports them. Its clock has hundredths of a second, so
+    /// it gets three seconds.
     fn openssl(&self, way: &Way) -> Result<Turn, String> {
         let mut command = self.under(way, Path::new("openssl"));
         command.args(["speed", "-mr", "-seconds", "3", "-bytes", "16384", "-evp", "aes-128-gcm"]);

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use super::{Row, WAYS};
 use crate::record::{Circumstances, rounded};
 
-/// What a program may lose that runs on.
+/// The highest ratio for a program that runs on.
 const STEADY: f64 = 1.01;
 
-/// One load: alone, and what each way adds; or, of what runs on, how many times as long it takes.
+/// Formats one load: alone, and the time that each way adds, or the ratio for a load that runs on.
 pub fn line(row: &Row) -> String {
     let alone = row.nanoseconds(0).unwrap_or(f64::NAN);
     let mut text = format!("{:<22}{:>12}", row.load.name, time(alone));
@@ -24,7 +24,7 @@ pub fn line(row: &Row) -> String {
     text
 }
 
-/// As in `15.6 us`.
+/// Formats a time like `15.6 us`.
 fn time(nanoseconds: f64) -> String {
     match nanoseconds {
         n if n >= 1e6 => format!("{:.2} ms", n / 1e6),
@@ -33,7 +33,7 @@ fn time(nanoseconds: f64) -> String {
     }
 }
 
-/// The ways by which something that runs on takes longer than it may.
+/// Returns the ways by which a load that runs on exceeds its limit.
 fn slower(rows: &[Row]) -> Vec<String> {
     let steady = rows.iter().filter(|row| row.load.steady);
     let all = steady.flat_map(|row| (1..WAYS.len()).map(move |way| (row, way)));

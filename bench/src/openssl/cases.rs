@@ -1,6 +1,6 @@
-//! What is measured, and what was aimed at.
+//! The cases, and the targets.
 
-/// How `openssl speed` is told to run it.
+/// The form in which `openssl speed` runs a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Cipher,
@@ -35,7 +35,7 @@ const CIPHERS: &[&str] = &[
     "camellia-128-cbc",
     "des-ede3-cbc",
 ];
-/// Those whose decryption is something else.
+/// The algorithms whose decryption differs from encryption.
 const DECRYPTED: &[&str] = &[
     "aes-128-ecb",
     "aes-128-cbc",
@@ -57,7 +57,7 @@ const CMACS: &[&str] = &["aes-128-cbc", "aes-256-cbc"];
 pub const SIZES: [usize; 6] = [16, 64, 256, 1024, 8192, 16384];
 
 impl Case {
-    /// All, in the order of reports.
+    /// Returns all cases, in the order of reports.
     pub fn all() -> Vec<Case> {
         let lists = [
             (Kind::Cipher, CIPHERS),
@@ -72,7 +72,7 @@ impl Case {
         lists.into_iter().flat_map(of).collect()
     }
 
-    /// As in `aes-128-cbc-decrypt`.
+    /// Returns a name like `aes-128-cbc-decrypt`.
     pub fn name(&self) -> String {
         match self.kind {
             Kind::Cipher | Kind::Digest => self.algorithm.to_owned(),
@@ -82,7 +82,7 @@ impl Case {
         }
     }
 
-    /// The options of `openssl speed`.
+    /// Returns the options of `openssl speed`.
     pub fn options(&self) -> Vec<&'static str> {
         match self.kind {
             Kind::Cipher | Kind::Digest => vec!["-evp", self.algorithm],
@@ -92,7 +92,7 @@ impl Case {
         }
     }
 
-    /// Whether its blocks are independent, so that wide vectors have something to do.
+    /// Returns true when its blocks are independent, so that wide vectors have something to do.
     fn is_wide(&self) -> bool {
         let name = self.name();
         let mode = ["-ctr", "-gcm", "-xts", "-cbc-decrypt", "-gcm-decrypt", "-xts-decrypt"];
@@ -100,18 +100,18 @@ impl Case {
     }
 }
 
-/// Which OpenSSL a target is about.
+/// The OpenSSL that a target is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
     /// The series 3.0, as Debian 12 has it.
     First,
-    /// The newest that was measured.
+    /// The newest version that was measured.
     Newest,
-    /// The first, with the instructions for AES taken from it.
+    /// The first version, without the instructions for AES.
     Masked,
 }
 
-/// What was aimed at.
+/// A target.
 pub struct Target {
     pub text: &'static str,
     pub which: Which,
@@ -154,13 +154,14 @@ pub const TARGETS: &[Target] = &[
 ];
 
 impl Target {
-    /// Whether it speaks of this comparison.
+    /// Returns true when the target applies to this comparison.
     pub fn covers(&self, which: &[Which], case: &Case, size: usize) -> bool {
         which.contains(&self.which) && (self.covers)(case, size)
     }
 }
 
-/// Whether a case is measured against OpenSSL without the AES instructions: that of Sun's figures, both ways.
+/// Returns true when a case is also measured against OpenSSL without the AES instructions: the case of Sun's
+/// figures, both ways.
 pub fn is_masked(case: &Case) -> bool {
     case.algorithm == "aes-128-cbc" && matches!(case.kind, Kind::Cipher | Kind::Decrypt)
 }

@@ -1,4 +1,4 @@
-//! The C program that calls OpenSSL where no command does: built against the OpenSSL that is measured.
+//! The C program that calls OpenSSL where no command does. It is built against the OpenSSL that is measured.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -11,7 +11,8 @@ pub struct Drive {
     pub program: PathBuf,
 }
 
-/// Nanoseconds an operation took in each round: one at a time, and in pipes. Or why there are none.
+/// The nanoseconds of an operation in each round, one at a time and in pipes, or the reason why there are
+/// none.
 pub type Turns = Result<Vec<(f64, f64)>, String>;
 
 impl Drive {

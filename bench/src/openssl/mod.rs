@@ -30,7 +30,7 @@ pub struct Arguments {
     /// Sizes in bytes
     #[arg(long, value_name = "BYTES", value_delimiter = ',', default_values_t = cases::SIZES)]
     sizes: Vec<usize>,
-    /// Turns each side has
+    /// Number of turns of each side
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
     /// Seconds of a turn
@@ -90,17 +90,17 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
     Ok(())
 }
 
-/// The system's, and what is in `target/openssl` for this machine.
+/// Returns the system's program, and those in `target/openssl` for this machine.
 fn usual() -> Vec<PathBuf> {
     let built = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/openssl");
     let folders = std::fs::read_dir(built).into_iter().flatten().flatten();
-    // The others' names begin with another processor's.
+    // The names of other processors' builds begin with the processor.
     let here = folders.filter(|folder| folder.file_name().as_encoded_bytes()[0].is_ascii_digit());
     let programs = here.map(|folder| folder.path().join("bin/openssl")).filter(|path| path.exists());
     std::iter::once(PathBuf::from("openssl")).chain(programs).collect()
 }
 
-/// What is the same for all of one OpenSSL.
+/// The parameters that are the same for all measurements of one OpenSSL.
 struct Run<'a> {
     arguments: &'a Arguments,
     folder: &'a Folder,
@@ -114,7 +114,7 @@ impl Run<'_> {
         Case::all().into_iter().filter(wanted).collect()
     }
 
-    /// Every case by both providers; how many comparisons were equal.
+    /// Compares every case by both providers. Returns the number of equal comparisons.
     fn check(&mut self) -> Result<u32, String> {
         let mut compared = 0;
         for case in self.cases() {
@@ -143,7 +143,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Turns of all sides; who begins changes.
+    /// Measures turns of all sides, beginning with another one each time.
     fn cell(&self, cell: &mut Cell) -> Result<(), String> {
         let masked = cfg!(target_arch = "x86_64") && is_masked(&cell.case);
         for round in 0..self.arguments.rounds {
@@ -163,7 +163,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Streams in pipes beside one at a time.
+    /// Measures streams in pipes beside one at a time.
     fn pipelines(&self, rounds: u32) -> Result<Vec<Pipes>, String> {
         let mut all = Vec::new();
         let named = |name: &str| glob::any(&self.arguments.algorithms, name);

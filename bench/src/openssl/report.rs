@@ -12,7 +12,7 @@ use super::side::{OpenSsl, Whose};
 use crate::record::{Circumstances, rounded};
 use crate::targets::reaches;
 
-/// What pipelines have to reach over one at a time.
+/// The ratio that pipelines must reach over one at a time.
 const PIPELINED: f64 = 3.0;
 
 /// Bytes a second in one round.
@@ -59,7 +59,7 @@ impl Cell {
         self.openssl == openssl.version && self.case == *case
     }
 
-    /// The median of each round's ratio of ours to another.
+    /// Returns the median of each round's ratio of ours to another.
     fn ratio(&self, of: impl Fn(&Measured) -> Option<f64>) -> Option<f64> {
         let ratios: Vec<f64> = self.turns.iter().filter_map(|turn| Some(turn.ours? / of(turn)?)).collect();
         (!ratios.is_empty()).then(|| median(ratios))
@@ -73,7 +73,7 @@ impl Cell {
         self.ratio(|turn| turn.masked)
     }
 
-    /// Our gigabytes a second.
+    /// Returns our gigabytes a second.
     fn gigabytes(&self) -> Option<f64> {
         let ours: Vec<f64> = self.turns.iter().filter_map(|turn| turn.ours).collect();
         (!ours.is_empty()).then(|| median(ours) / 1e9)
@@ -89,7 +89,7 @@ impl Cell {
     }
 }
 
-/// Streams in pipes beside one at a time.
+/// The times of streams in pipes beside one at a time.
 pub struct Pipes {
     pub openssl: String,
     pub name: &'static str,
@@ -105,12 +105,12 @@ impl Pipes {
     }
 }
 
-/// A target, how many comparisons it speaks of, and those that missed it.
+/// A target, the number of comparisons that it applies to, and those that missed it.
 pub struct Judged {
     text: &'static str,
     at_least: f64,
     compared: usize,
-    /// With the ratio, if there is an implementation at all.
+    /// The missed comparisons, with the ratio if there is an implementation at all.
     missed: Vec<(String, Option<f64>)>,
 }
 
@@ -142,7 +142,7 @@ impl Judged {
     }
 }
 
-/// All targets.
+/// Evaluates all targets.
 pub fn judge(cells: &[Cell], pipes: &[Pipes]) -> Vec<Judged> {
     let newest = cells.iter().map(|cell| &cell.order).max().cloned().unwrap_or_default();
     let mut judged: Vec<Judged> = Vec::new();
@@ -157,7 +157,7 @@ pub fn judge(cells: &[Cell], pipes: &[Pipes]) -> Vec<Judged> {
                     .into_iter()
                     .flatten(),
             );
-            // There is nothing newer to speak of where only one was measured, and that is the first.
+            // The newest counts only if it is not the first as well.
             which.extend((cell.order == newest && !cell.order.starts_with(&[3, 0])).then_some(Which::Newest));
             let ratio = if target.which == Which::Masked { cell.over_masked() } else { cell.over_default() };
             if target.covers(&which, &cell.case, cell.size) && (ratio.is_some() || cell.kernel.is_none()) {
@@ -174,7 +174,7 @@ pub fn judge(cells: &[Cell], pipes: &[Pipes]) -> Vec<Judged> {
     judged
 }
 
-/// One case's row: ratios over the default provider by size, and our throughput at the greatest.
+/// Formats one case's row: ratios over the default provider by size, and our throughput at the greatest.
 pub fn line<'a>(cells: impl Iterator<Item = &'a Cell>) -> String {
     let cells: Vec<&Cell> = cells.collect();
     let Some(last) = cells.last() else { return String::new() };

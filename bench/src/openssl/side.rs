@@ -1,4 +1,4 @@
-//! An OpenSSL, its configurations, and what its `speed` says under each.
+//! An OpenSSL, its configurations, and the results of its `speed` under each.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -7,11 +7,11 @@ use millstream::tally::Tally;
 
 use super::cases::{Case, Kind};
 
-/// Takes the instructions for AES from OpenSSL on x86-64, and nothing else: each vector that is not given would be cleared
-/// whole, so the others stand there with nothing to clear.
+/// The mask that takes the instructions for AES from OpenSSL on x86-64, and nothing else. OpenSSL clears each
+/// vector that is not given, so the others are given with nothing to clear.
 const WITHOUT_AES: &str = "~0x200000000000000:~0x20000000000:~0x0:~0x0:~0x0";
 
-/// Whose algorithms are measured.
+/// The provider whose algorithms are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
     Ours,
@@ -23,7 +23,7 @@ pub enum Whose {
 /// A program `openssl`.
 pub struct OpenSsl {
     pub program: PathBuf,
-    /// As in `3.0.19`.
+    /// A version like `3.0.19`.
     pub version: String,
     pub about: String,
 }
@@ -36,12 +36,12 @@ impl OpenSsl {
         Ok(OpenSsl { program: program.to_owned(), version: version.to_owned(), about })
     }
 
-    /// For comparing: the numbers of its version.
+    /// Returns the numbers of the version, for comparing.
     pub fn order(&self) -> Vec<u32> {
         self.version.split('.').map(|part| part.parse().unwrap_or(0)).collect()
     }
 
-    /// The folder it was installed to, if it is not the system's.
+    /// Returns the folder it was installed to, if it is not the system's.
     pub fn prefix(&self) -> Option<PathBuf> {
         let prefix = self.program.canonicalize().ok()?.parent()?.parent()?.to_owned();
         prefix.join("include/openssl/evp.h").exists().then_some(prefix)
@@ -81,7 +81,7 @@ impl Folder {
         self.path.join(name)
     }
 
-    /// A program in those surroundings and no others.
+    /// Returns the command of a program with these settings and no others.
     pub fn command(&self, whose: Whose, program: &Path) -> Command {
         let mut command = Command::new(program);
         for name in ["OPENSSL_MODULES", "OPENSSL_ia32cap", "MILLSTREAM_SOCKET", "MILLSTREAM_TALLY"] {
@@ -94,7 +94,8 @@ impl Folder {
         command
     }
 
-    /// Bytes a second of processor time, as `openssl speed` has it; none where it can't do that.
+    /// Returns the bytes per second of processor time that `openssl speed` reports; none where it can't do
+    /// that.
     pub fn speed(
         &self,
         whose: Whose,
@@ -112,7 +113,8 @@ impl Folder {
         Ok(figure.filter(|figure| output.status.success() && *figure > 0.0))
     }
 
-    /// The kernel that computed it where ours is preferred; none where the default provider did, for ours does not have it.
+    /// Returns the kernel that computed a case with our provider preferred; none where we don't have it, and
+    /// the default provider did.
     pub fn kernel(&self, openssl: &OpenSsl, case: &Case) -> Result<Option<String>, String> {
         let path = self.path("tally");
         let _ = std::fs::remove_file(&path);
@@ -121,11 +123,11 @@ impl Folder {
         command.env("MILLSTREAM_TALLY", &path).args(["speed", "-mr", "-seconds", "1", "-bytes", "8192"]);
         output(command.args(case.options()))?;
         let most = tally.read().into_iter().max_by_key(|row| row.bytes);
-        // Less is what it took to set up.
+        // Fewer bytes come from setting up.
         Ok(most.filter(|row| row.bytes > 1 << 20).map(|row| row.kernel))
     }
 
-    /// Compares what both providers make of random messages; how many.
+    /// Compares the results of both providers for random messages. Returns their number.
     pub fn compare(&self, openssl: &OpenSsl, drive: &Path, case: &Case) -> Result<u32, String> {
         let what = match case.kind {
             Kind::Cipher | Kind::Decrypt => "cipher",
@@ -170,7 +172,7 @@ pub fn output(command: &mut Command) -> Result<Output, String> {
     command.output().map_err(|e| format!("{}: {e}", command.get_program().display()))
 }
 
-/// What a command that must succeed wrote.
+/// Returns the output of a command that must succeed.
 pub fn good(command: &mut Command) -> Result<String, String> {
     let output = output(command)?;
     if !output.status.success() {

@@ -97,7 +97,7 @@ fn aes(case: &Case) -> Option<Row> {
     }
 }
 
-/// ECB and XTS: only EVP has the many-block forms.
+/// Makes rows of ECB and XTS. Only EVP has the many-block forms.
 fn evp(case: &Case, bits: usize, mode: Mode) -> Option<Row> {
     let (key, iv) = (case.key(), case.iv());
     let way = (case.direction == Direction::Encrypt) as c_int;
@@ -302,7 +302,7 @@ fn hkdf(case: &Case) -> Option<Row> {
     })
 }
 
-/// A peer that fails has measured nothing.
+/// Checks the result of a call. A peer that fails has measured nothing.
 #[inline(always)]
 fn ok(result: c_int) {
     assert_eq!(result, 1, "AWS-LC refused an operation");

@@ -38,7 +38,7 @@ impl Peer for Crates {
 /// A plain loop, as the compiler vectorises it.
 pub struct Loop;
 
-/// The one's complement sum of 16-bit words, complemented, summed 32 bits at a time in the
+/// Returns the complement of the one's complement sum of 16-bit words, summed 32 bits at a time in the
 /// machine's own byte order (RFC 1071 §2).
 fn ip_checksum(data: &[u8]) -> [u8; 2] {
     let (words, rest) = data.as_chunks::<4>();

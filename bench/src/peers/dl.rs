@@ -1,8 +1,8 @@
-//! Loading a shared library at run time, without its symbols becoming anyone else's.
+//! Loads a shared library at run time, without its symbols becoming visible to anything else.
 //!
 //! # Safety
-//! A [`Library`] is never closed, so what is found in it stays valid. Whoever asks for a symbol
-//! states its type.
+//! A [`Library`] is never closed, so what is found in it stays valid. The caller who asks for a symbol states
+//! its type.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, CString, c_void};
@@ -15,7 +15,7 @@ impl Library {
     /// Loads the library of that name with `RTLD_LOCAL`.
     ///
     /// # Errors
-    /// One line that says what the loader said.
+    /// The loader's message.
     pub fn open(name: &str) -> Result<Library, String> {
         let c_name = CString::new(name).expect("no NUL in a library's name");
         // SAFETY: the name is a C string; the libraries named here have benign constructors.
@@ -23,7 +23,7 @@ impl Library {
         if handle.is_null() { Err(last_error()) } else { Ok(Library(handle)) }
     }
 
-    /// The function of that name, as `F`.
+    /// Returns the function of that name, as `F`.
     ///
     /// # Errors
     /// When the library has no such symbol.

@@ -1,8 +1,8 @@
-//! intel-ipsec-mb, Debian's shared library: its direct calls where it has them, and otherwise
-//! jobs with one outstanding, that is, submitted and flushed object by object.
+//! intel-ipsec-mb, Debian's shared library. It is called directly where it has such calls, and otherwise with
+//! jobs of which one is outstanding, that is, submitted and flushed object by object.
 //!
-//! These are direct calls, one object at a time; `many/rows/ipsec_mb.rs` keeps its lanes full. The
-//! library gives out its functions in a structure; `ipsec_mb_layout.c` tells the offsets.
+//! These are direct calls, one object at a time; `many/rows/ipsec_mb.rs` keeps its lanes full. The library
+//! gives out its functions in a structure, whose offsets `ipsec_mb_layout.c` prints.
 //!
 //! # Safety
 //! The library's version is compared with that of the header the offsets come from. Keys are
@@ -27,7 +27,7 @@ use layout::*;
 pub type Ptr = *mut c_void;
 pub type In = *const c_void;
 
-/// Keys and contexts as the library wants them: aligned to a cache line, at a fixed address.
+/// A key or context as the library wants it: aligned to a cache line, at a fixed address.
 #[repr(C, align(64))]
 pub struct Aligned<const N: usize>([u8; N]);
 
@@ -67,7 +67,7 @@ pub type Crc = unsafe extern "C" fn(In, u64) -> u32;
 pub type JobCall = unsafe extern "C" fn(Ptr) -> *mut u8;
 
 impl Manager {
-    /// The function at that offset.
+    /// Returns the function at that offset.
     ///
     /// # Safety
     /// `F` is the type the header gives the field.
@@ -87,7 +87,7 @@ impl Manager {
         (encrypt, decrypt)
     }
 
-    /// The schedule of each of a key's one or three DES keys.
+    /// Returns the schedule of each of a key's one or three DES keys.
     pub fn des_key(self, key: &[u8]) -> Vec<Aligned<128>> {
         // SAFETY: the type is the header's.
         let expand: unsafe extern "C" fn(Ptr, In) -> c_int = unsafe { self.function(MANAGER_des_key_sched) };
@@ -108,7 +108,7 @@ impl Manager {
         expanded
     }
 
-    /// The AES schedule and the two subkeys (RFC 4493 §2.3).
+    /// Returns the AES schedule and the two subkeys (RFC 4493 §2.3).
     pub fn cmac_key(self, key: &[u8]) -> (AesKey, [Box<Aligned<16>>; 2]) {
         let offset = if key.len() == 16 { MANAGER_cmac_subkey_gen_128 } else { MANAGER_cmac_subkey_gen_256 };
         let schedule = self.aes_key(key);
@@ -120,7 +120,7 @@ impl Manager {
         (schedule, [first, second])
     }
 
-    /// The mid-states after the key's block, inner and outer (RFC 2104 §4).
+    /// Returns the mid-states after the key's block, inner and outer (RFC 2104 §4).
     pub fn hmac_key(self, hash: Hash, key: &[u8]) -> [Box<Aligned<64>>; 2] {
         let (one_block, block) = match hash {
             Hash::Md5 => (MANAGER_md5_one_block, 64),
@@ -140,7 +140,7 @@ impl Manager {
         })
     }
 
-    /// A KASUMI key expanded by the function at that offset: for F8 or for F9.
+    /// Returns a KASUMI key expanded by the function at that offset, for F8 or for F9.
     pub fn kasumi_key(self, offset: usize, key: &[u8]) -> Box<Aligned<KASUMI_KEY>> {
         let mut expanded = Aligned::zeroed();
         // SAFETY: the type and the size are the header's, the key has 16 bytes.
@@ -148,7 +148,7 @@ impl Manager {
         expanded
     }
 
-    /// One object as a job: filled, submitted, and flushed if it waits for others.
+    /// Processes one object as a job: fills it, submits it, and flushes it if it waits for others.
     #[inline(always)]
     fn process(self, calls: &JobCalls, fill: impl FnOnce(Job)) {
         // SAFETY: the slot is ours until it is submitted; with one job outstanding, what comes
@@ -166,7 +166,7 @@ impl Manager {
     }
 }
 
-/// The three calls a job takes.
+/// The three calls that a job takes.
 struct JobCalls {
     next: JobCall,
     submit: JobCall,
@@ -237,10 +237,10 @@ pub fn load() -> Result<Box<dyn Peer>, String> {
 }
 
 impl IpsecMb {
-    /// Loads the library and makes a manager of its own.
+    /// Loads the library and makes a separate manager.
     ///
     /// # Errors
-    /// One line that says why it can't be had.
+    /// The reason why it can't be had.
     pub fn load() -> Result<IpsecMb, String> {
         let absent = |why: String| format!("ipsec-mb: {why}");
         let library = Library::open("libIPSec_MB.so.1").map_err(absent)?;
@@ -486,7 +486,7 @@ impl Peer for IpsecMb {
             Algorithm::Cmac(bits) => self.cmac(case, bits),
             Algorithm::Digest(hash) => self.digest(hash),
             Algorithm::Hmac(hash) => self.hmac(case, hash),
-            // Longer objects than 20,000 bits are refused without a word.
+            // The library silently refuses objects of more than 20,000 bits.
             Algorithm::KasumiF8 | Algorithm::KasumiF9 if size > 2500 => None,
             Algorithm::KasumiF8 => self.kasumi_f8(case),
             Algorithm::KasumiF9 => self.kasumi_f9(case),
@@ -505,7 +505,7 @@ pub fn hmac_algorithm(hash: Hash) -> u32 {
     }
 }
 
-/// Where the function for GCM in one call is.
+/// Returns the offset of the function for GCM in one call.
 pub fn gcm_call(bits: usize, opens: bool) -> usize {
     match (bits, opens) {
         (128, false) => MANAGER_gcm128_enc,
@@ -522,13 +522,14 @@ pub fn direction(case: &Case) -> u32 {
     }
 }
 
-/// Where to read, where to write, and how many bytes.
+/// Returns where to read, where to write, and the number of bytes.
 #[inline(always)]
 fn parts(io: &mut Io<'_>) -> (*const u8, *mut u8, u64) {
     (io.input.as_ptr(), io.output.as_mut_ptr(), io.input.len() as u64)
 }
 
-/// The library computes the tag in both directions and leaves the comparison to the caller.
+/// Writes or compares the tag. The library computes it in both directions and leaves the comparison to the
+/// caller.
 #[inline(always)]
 fn settle_tag(io: &mut Io<'_>, opens: bool, tag: [u8; 16]) {
     if opens {

@@ -12,7 +12,7 @@ pub mod rustcrypto;
 
 #[cfg(not(ipsec_mb))]
 pub mod ipsec_mb {
-    /// Says why the library has no rows.
+    /// Returns the reason why the library has no rows.
     pub fn load() -> Result<Box<dyn super::Peer>, String> {
         Err(concat!("ipsec-mb: ", env!("IPSEC_MB_ABSENT")).to_owned())
     }
@@ -54,16 +54,16 @@ impl Row {
 
 /// A library that has rows.
 pub trait Peer {
-    /// As in `openssl-3.0`, for `--peers` and the table's first column.
+    /// Returns a name like `openssl-3.0`, for `--peers` and the table's first column.
     fn name(&self) -> &str;
-    /// Exactly which one was measured.
+    /// Returns the exact version that was measured.
     fn version(&self) -> String;
-    /// Its row for a case, if it has the algorithm and takes objects of `size` bytes. A new row
+    /// Returns its row for a case, if it has the algorithm and takes objects of `size` bytes. A new row
     /// begins from a new key.
     fn row(&self, case: &Case, size: usize) -> Option<Row>;
 }
 
-/// Every peer that is there, and one line for each that is not.
+/// Returns every available peer, and a line for each that is missing.
 pub fn peers() -> (Vec<Box<dyn Peer>>, Vec<String>) {
     let mut present: Vec<Box<dyn Peer>> = Vec::new();
     let mut absent = Vec::new();

@@ -1,8 +1,8 @@
 //! OpenSSL 3.0 (the system's, loaded at run time) and 3.6 (built from source, linked statically):
 //! one harness over a table of function pointers.
 //!
-//! Every algorithm is fetched once and every key is set once; an object then costs what a program
-//! that knows the library well pays for it.
+//! Every algorithm is fetched once and every key is set once. An object then costs what it costs a program
+//! that knows the library well.
 //!
 //! # Safety
 //! Contexts are made by the library, belong to one value each and are freed with it. [`Api`] states
@@ -38,7 +38,7 @@ const CTRL_AEAD_GET_TAG: c_int = 0x10;
 const CTRL_AEAD_SET_TAG: c_int = 0x11;
 
 impl Param {
-    /// A text's bytes must be followed by a NUL: the library reads on to it.
+    /// Makes a parameter. A text's bytes must be followed by a NUL, because the library reads on to it.
     fn new(key: &'static CStr, data_type: c_uint, data: &[u8]) -> Param {
         let data_pointer = data.as_ptr().cast_mut().cast();
         Param { key: key.as_ptr(), data_type, data: data_pointer, data_size: data.len(), return_size: 0 }
@@ -47,7 +47,7 @@ impl Param {
     const END: Param = Param { key: null(), data_type: 0, data: null_mut(), data_size: 0, return_size: 0 };
 }
 
-/// A table of the functions used, filled by the loader or by the linker.
+/// Declares a table of functions, filled by the loader or by the linker.
 macro_rules! api {
     ($(fn $name:ident($($argument:ident: $kind:ty),*) -> $result:ty;)*) => {
         #[allow(non_snake_case)]
@@ -103,20 +103,20 @@ pub struct OpenSsl {
     name: &'static str,
 }
 
-/// The system's OpenSSL 3.
+/// Loads the system's OpenSSL 3.
 pub fn system() -> Result<OpenSsl, String> {
     let library = Library::open("libcrypto.so.3").map_err(|e| format!("openssl (system): {e}"))?;
     let api = Api::loaded(library).map_err(|e| format!("openssl (system): {e}"))?;
     Ok(OpenSsl::new(api, "openssl-system"))
 }
 
-/// OpenSSL 3.6, where this program was built with it.
+/// Returns OpenSSL 3.6, if this program was built with it.
 #[cfg(feature = "openssl-src")]
 pub fn built() -> Result<OpenSsl, String> {
     Ok(OpenSsl::new(Api::linked(), "openssl-3.6"))
 }
 
-/// OpenSSL 3.6, where this program was built with it.
+/// Returns OpenSSL 3.6, if this program was built with it.
 #[cfg(not(feature = "openssl-src"))]
 pub fn built() -> Result<OpenSsl, String> {
     Err("openssl-3.6: not built in; build with --features openssl-src (four minutes)".to_owned())
@@ -138,12 +138,12 @@ impl OpenSsl {
         OpenSsl { api, name }
     }
 
-    /// As in `openssl-3.0`.
+    /// Returns a name like `openssl-3.0`.
     pub fn family(&self) -> &'static str {
         self.name
     }
 
-    /// A cipher or AEAD in one direction, without padding, its key set up.
+    /// Makes a cipher or AEAD in one direction, without padding, with its key set up.
     pub fn keyed_cipher(
         &self,
         name: &str,
@@ -169,7 +169,7 @@ impl OpenSsl {
         Some(KeyedCipher { api, ctx, encrypts: encrypts == 1 })
     }
 
-    /// A digest, fetched.
+    /// Fetches a digest.
     pub fn fetched_digest(&self, hash: Hash) -> Option<Digest> {
         let api = self.api;
         // SAFETY: fetched and made by the library; the first object is the first use.
@@ -180,12 +180,12 @@ impl OpenSsl {
         (!digest.is_null()).then_some(Digest { api, digest, ctx })
     }
 
-    /// HMAC, its key set up.
+    /// Makes an HMAC with its key set up.
     pub fn hmac(&self, hash: Hash, key: &[u8]) -> Mac {
         self.mac(c"HMAC", c"digest", hash_name(hash), key)
     }
 
-    /// AES-CMAC, its key set up.
+    /// Makes an AES-CMAC with its key set up.
     pub fn cmac(&self, key: &[u8]) -> Mac {
         let cipher = if key.len() == 16 { c"AES-128-CBC" } else { c"AES-256-CBC" };
         self.mac(c"CMAC", c"cipher", cipher, key)
@@ -274,10 +274,10 @@ pub struct KeyedCipher {
 }
 
 impl KeyedCipher {
-    /// The next bytes of a stream; returns how many came out.
+    /// Passes the next bytes of a stream; returns how many came out.
     ///
     /// # Safety
-    /// `input` and `output` are valid for `len` bytes, and equal or apart.
+    /// `input` and `output` are valid for `len` bytes, and equal or disjoint.
     #[inline(always)]
     unsafe fn update(&self, input: Bytes, output: *mut u8, len: usize) -> usize {
         let mut written = 0;
@@ -286,10 +286,10 @@ impl KeyedCipher {
         written as usize
     }
 
-    /// One object of whole blocks under its own IV.
+    /// Passes one object of whole blocks under its own IV.
     ///
     /// # Safety
-    /// As [`KeyedCipher::update`].
+    /// The same as for [`KeyedCipher::update`].
     #[inline(always)]
     pub unsafe fn apply(&self, iv: &[u8], input: Bytes, output: *mut u8, len: usize) {
         let (api, mut last) = (self.api, 0);
@@ -301,10 +301,10 @@ impl KeyedCipher {
         }
     }
 
-    /// One object of an AEAD; its tag is written or compared.
+    /// Passes one object of an AEAD, whose tag is written or compared.
     ///
     /// # Safety
-    /// As [`KeyedCipher::update`].
+    /// The same as for [`KeyedCipher::update`].
     #[inline(always)]
     pub unsafe fn seal_or_open(
         &self,
@@ -417,7 +417,7 @@ impl Peer for OpenSsl {
     }
 }
 
-/// The name by which a cipher in a mode is fetched.
+/// Returns the name by which a cipher in a mode is fetched.
 pub fn cipher_name(cipher: Cipher, mode: Mode) -> String {
     let cipher = match cipher {
         Cipher::Aes(bits) => format!("AES-{bits}"),
@@ -455,7 +455,7 @@ fn version_of(api: &Api) -> String {
     unsafe { CStr::from_ptr((api.OpenSSL_version)(0)) }.to_string_lossy().into_owned()
 }
 
-/// A peer that fails has measured nothing.
+/// Checks the result of a call. A peer that fails has measured nothing.
 #[inline(always)]
 fn ok(result: c_int) {
     assert_eq!(result, 1, "OpenSSL refused an operation");

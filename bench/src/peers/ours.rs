@@ -17,7 +17,7 @@ use millstream_engines::{Bound, InOut, Kernel, Table, aes, camellia, des};
 use super::Row;
 use crate::case::{AAD, Algorithm, Case, Cipher, Hash, Io, Mode, kasumi};
 
-/// Which kernel to take: the one of that name, or the one that is picked.
+/// The choice of a kernel: the one of that name, or the one that is picked.
 #[derive(Clone, Copy)]
 struct Choice<'a> {
     features: Features,
@@ -46,7 +46,7 @@ impl Choice<'_> {
     }
 }
 
-/// Our row for a case: with the kernel of that name, or the one that is picked.
+/// Returns our row for a case, with the kernel of that name or the one that is picked.
 pub fn row(case: &Case, features: Features, kernel: Option<&str>) -> Option<Row> {
     let choice = Choice { features, kernel };
     let key = &case.key()[..];
@@ -128,7 +128,7 @@ pub fn row(case: &Case, features: Features, kernel: Option<&str>) -> Option<Row>
     }
 }
 
-/// A row for each of our kernels that has the case, but for the one that is picked.
+/// Returns a row for each of our kernels that has the case, except the one that is picked.
 pub fn other_rows(case: &Case, features: Features) -> Vec<Row> {
     let picked = row(case, features, None).map(|row| row.call);
     let mut names: Vec<&str> = Vec::new();
@@ -202,7 +202,7 @@ fn des_row(case: &Case, choice: Choice<'_>, mode: Mode) -> Option<Row> {
     blocks(key.kernel(), key, case)
 }
 
-/// A row that turns input into output.
+/// Makes a row from input to output.
 fn cipher(kernel: &Kernel, mut run: impl FnMut(InOut<'_>) + 'static) -> Option<Row> {
     Row::new(kernel.name, move |io| run(pass(io)))
 }
@@ -240,7 +240,7 @@ fn aead<A: Aead + 'static>(kernel: &Kernel, key: A, case: &Case) -> Option<Row> 
     })
 }
 
-/// A row that turns input into a tag, digest or checksum.
+/// Makes a row from input to a tag, digest or checksum.
 fn tag<T: AsRef<[u8]>>(kernel: &Kernel, mut run: impl FnMut(&[u8]) -> T + 'static) -> Option<Row> {
     Row::new(kernel.name, move |io| {
         let tag = run(io.input);

@@ -31,7 +31,8 @@ impl Peer for Ring {
     }
 }
 
-/// ring works in place only: its `open` has to be given the sealed bytes anew each time.
+/// Makes an AEAD's row. ring works in place only, so its `open` has to be given the sealed bytes anew each
+/// time.
 fn aead_row(case: &Case, algorithm: &'static aead::Algorithm) -> Option<Row> {
     let key = LessSafeKey::new(UnboundKey::new(algorithm, &case.key()).ok()?);
     let nonce: [u8; 12] = case.iv().try_into().ok()?;

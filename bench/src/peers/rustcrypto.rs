@@ -62,7 +62,7 @@ impl Peer for RustCrypto {
     }
 }
 
-/// ECB, CBC and CFB over whole blocks.
+/// Makes rows of ECB, CBC and CFB over whole blocks.
 fn blocks<C>(case: &Case) -> Option<Row>
 where
     C: BlockCipherEncrypt + BlockCipherDecrypt + KeyInit + 'static,
@@ -111,7 +111,7 @@ where
     }
 }
 
-/// Input and output as whole blocks.
+/// Returns input and output as whole blocks.
 #[allow(clippy::type_complexity)]
 #[inline(always)]
 fn both<'a, N: ArraySize>(io: &'a mut Io<'_>) -> (&'a [Array<u8, N>], &'a mut [Array<u8, N>]) {
@@ -132,7 +132,7 @@ where
     })
 }
 
-/// In place only.
+/// Makes a row of XTS, which works in place only.
 fn xts<C>(case: &Case) -> Option<Row>
 where
     C: BlockCipherEncrypt<BlockSize = cbc::cipher::consts::U16> + BlockCipherDecrypt + KeyInit + 'static,

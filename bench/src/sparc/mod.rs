@@ -21,10 +21,10 @@ pub struct Arguments {
     /// OpenSSL for SPARC [default: the newest 3.x that `cargo xtask openssl` built]
     #[arg(long, value_name = "PATH")]
     openssl: Option<PathBuf>,
-    /// Turns each way has
+    /// Number of turns of each way
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// The processor that everything runs on; without it, any
+    /// The processor that everything runs on; any by default
     #[arg(long, value_name = "CPU")]
     cpu: Option<usize>,
     /// Compare results and time nothing
@@ -34,11 +34,11 @@ pub struct Arguments {
     recording: Recording,
 }
 
-/// Something that is run both ways.
+/// A load that is run both ways.
 pub struct Load {
     pub name: &'static str,
     what: What,
-    /// How many times as fast as qemu it is to be.
+    /// The least ratio of our speed to that of qemu.
     pub target: Option<f64>,
 }
 
@@ -47,12 +47,12 @@ enum What {
     Program(&'static str),
     /// `openssl enc` of a file, by the time from start to end.
     Encrypt { withheld: bool },
-    /// `openssl speed` with these words, by its own account.
+    /// `openssl speed` with these words, by its own figures.
     Speed { words: &'static str, withheld: bool },
 }
 
-/// Plain integer code, then what OpenSSL's T4 assembly does. qemu knows no crypto instruction: there OpenSSL computes in
-/// software.
+/// Plain integer code, then OpenSSL's T4 assembly. qemu has no crypto instructions, so OpenSSL computes in
+/// software there.
 pub const LOADS: &[Load] = &[
     Load { name: "sieve", what: What::Program(include_str!("programs/sieve.c")), target: Some(0.2) },
     Load { name: "crc", what: What::Program(include_str!("programs/crc.c")), target: Some(0.2) },
@@ -82,35 +82,35 @@ pub const LOADS: &[Load] = &[
     },
 ];
 
-/// The two that run a load.
+/// The two emulators.
 #[derive(Clone, Copy, PartialEq)]
 enum Emulator {
     Qemu,
     Millstream,
 }
 
-/// What a load did each time: the seconds of one of it.
+/// The seconds of a load, or of one of its operations, in each round.
 pub struct Row {
     pub load: &'static Load,
     pub qemu: Vec<f64>,
     pub ours: Vec<f64>,
-    /// Instructions that ours executed from start to end, where that is what is timed.
+    /// The instructions that our emulator executed from start to end, if that is what is timed.
     pub instructions: Option<u64>,
 }
 
 impl Row {
-    /// How many times as fast as qemu, in the middle of the rounds.
+    /// Returns the median ratio of our speed to that of qemu.
     pub fn ratio(&self) -> f64 {
         median(self.qemu.iter().zip(&self.ours).map(|(qemu, ours)| qemu / ours).collect())
     }
 
-    /// Millions of instructions a second, whole process.
+    /// Returns the millions of instructions a second of the whole process.
     pub fn mips(&self) -> Option<f64> {
         self.instructions.map(|count| count as f64 / median(self.ours.clone()) / 1e6)
     }
 }
 
-/// Measures and reports. Slowness is never an error; another result always is.
+/// Measures and reports. Slowness is never an error; a different result always is.
 ///
 /// # Errors
 /// When something can't be run, or the two emulators give different results.
@@ -127,7 +127,7 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
 struct Bench {
     millstream: PathBuf,
     openssl: PathBuf,
-    /// Programs and the file to encrypt.
+    /// The programs, and the file to encrypt.
     folder: tempfile::TempDir,
 }
 
@@ -157,7 +157,7 @@ impl Bench {
         if status.success() { Ok(()) } else { Err(format!("{cc:?}: {status}")) }
     }
 
-    /// Every load once by both, where their results can be compared.
+    /// Runs every load once by both, where their results can be compared.
     fn check(&self) -> Result<(), String> {
         let mut compared = 0;
         for load in LOADS.iter().filter(|load| !matches!(load.what, What::Speed { .. })) {
@@ -204,7 +204,7 @@ impl Bench {
         Ok(())
     }
 
-    /// What a load gave, and the seconds of one of it.
+    /// Runs a load. Returns its output, and the seconds of the load or one of its operations.
     fn turn(&self, load: &Load, emulator: Emulator) -> Result<(Vec<u8>, f64), String> {
         match load.what {
             What::Program(_) => {
@@ -229,7 +229,7 @@ impl Bench {
         format!("enc -aes-128-cbc -bufsize 8192 -K {key} -iv {iv} -in {}", data.display())
     }
 
-    /// How many instructions a program is, from start to end.
+    /// Returns how many instructions a program executes from start to end.
     fn instructions(&self, load: &Load) -> Result<Option<u64>, String> {
         let (program, words, withheld) = match load.what {
             What::Program(_) => (self.folder.path().join(load.name), String::new(), false),
@@ -248,7 +248,8 @@ impl Bench {
         Ok(value["instructions"].as_u64())
     }
 
-    /// A program under an emulator; without crypto instructions where they are withheld, and always under qemu.
+    /// Returns the command of a program under an emulator. It has no crypto instructions if they are
+    /// withheld, and never under qemu.
     fn command(&self, emulator: Emulator, withheld: bool, program: &Path, words: &str) -> Command {
         let mut command = match emulator {
             Emulator::Qemu => {
@@ -270,10 +271,10 @@ impl Bench {
     }
 }
 
-/// All that the T4 has.
+/// All of the T4's crypto capabilities.
 const WITHHELD: &str = "-aes -des -kasumi -camellia -md5 -sha1 -sha256 -sha512 -mpmul -mont -crc32c";
 
-/// Seconds of one operation, by the lines that `openssl speed -mr` writes for programs.
+/// Returns the seconds of one operation, from the lines that `openssl speed -mr` writes for programs.
 fn each(text: &str) -> Option<f64> {
     let bytes = text.lines().find_map(|line| line.strip_prefix("+F:"));
     if let Some(figures) = bytes {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::Row;
 use crate::record::{Circumstances, rounded};
 
-/// One load: qemu, ours, and how many times as fast ours is.
+/// Formats one load: qemu, ours, and how many times as fast ours is.
 pub fn line(row: &Row) -> String {
     let mut text = format!(
         "{:<32}{:>12}{:>12}{:>9.2}",
@@ -23,7 +23,7 @@ pub fn line(row: &Row) -> String {
     text
 }
 
-/// As in `15.6 ms`.
+/// Formats a time like `15.6 ms`.
 fn time(seconds: f64) -> String {
     match seconds {
         s if s >= 1.0 => format!("{s:.2} s"),

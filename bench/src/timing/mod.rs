@@ -1,5 +1,5 @@
-//! Whether a row takes another time for other secrets: each trial of `crates/constant-time`, with fixed and with random
-//! secrets in random turns.
+//! Tests whether a row takes another time for other secrets: each trial of `crates/constant-time` runs with
+//! fixed and with random secrets in random turns.
 //!
 //! Ref. Reparaz, Balasch, Verbauwhede, "Dude, is my code constant time?", DATE 2017.
 
@@ -19,16 +19,17 @@ use crate::record::{self, Circumstances, Recording};
 use crate::{glob, progress};
 use statistics::{Sample, Test};
 
-/// From which t on a difference is not chance. There are thousands of tests in a run, so a row must also show it again.
+/// The t above which a difference is not chance. There are thousands of tests in a run, so a row must also
+/// show it again.
 pub const LIMIT: f64 = 5.0;
 
-/// How often a trial is measured anew before a difference is believed.
+/// The number of times that a trial is measured anew before a difference is believed.
 const REPEATS: usize = 3;
 
-/// The least t by which the planted leak must be told: it is gross.
+/// The least t for the planted leak, which is gross.
 const PLANTED: f64 = 10.0;
 
-/// Most samples of a trial.
+/// The most samples of a trial.
 const MOST: usize = 200_000;
 
 #[derive(clap::Args)]
@@ -39,7 +40,7 @@ pub struct Arguments {
     /// Only kernels whose name matches one of these patterns
     #[arg(long, value_name = "GLOB", value_delimiter = ',')]
     kernels: Vec<String>,
-    /// Time each trial has; a trial that differs has it up to three times more
+    /// Seconds for each trial; a trial that differs takes up to three times more
     #[arg(long, value_name = "S", default_value_t = 0.25)]
     seconds: f64,
     /// Run every trial a few times, find the planted leak, and judge nothing else
@@ -50,28 +51,28 @@ pub struct Arguments {
     json: Option<PathBuf>,
     #[command(flatten)]
     recording: Recording,
-    /// Something about the machine that a reader of the record should know, as what else it did
+    /// Something about the machine that a reader of the record should know, such as its other load
     #[arg(long, value_name = "TEXT", requires = "record")]
     note: Option<String>,
 }
 
-/// What was found of one trial.
+/// The result of one trial.
 pub struct Finding {
     pub algorithm: &'static str,
     pub kernel: &'static str,
     pub timing: Timing,
     pub what: String,
     pub samples: usize,
-    /// The tests of the last time that it was measured.
+    /// The tests of the last measurement.
     pub tests: Vec<Test>,
-    /// How often it was measured.
+    /// The number of measurements.
     pub measured: usize,
-    /// Whether fixed and random secrets were told apart each time, the same way.
+    /// True when fixed and random secrets were told apart each time, with the same sign.
     pub differs: bool,
 }
 
 impl Finding {
-    /// The t that tells the classes apart best.
+    /// Returns the t that tells the classes apart best.
     pub fn t(&self) -> f64 {
         statistics::worst(&self.tests).map_or(0.0, |test| test.t)
     }
@@ -80,7 +81,8 @@ impl Finding {
 /// Measures and reports.
 ///
 /// # Errors
-/// When the planted leak is not found, or a row of constant time takes another time for other secrets.
+/// Fails when the planted leak is not found, or when a row of constant time takes another time for other
+/// secrets.
 pub fn run(arguments: &Arguments) -> Result<(), String> {
     arguments.recording.wanted()?;
     let features = Features::active().map_err(|e| e.to_string())?;
@@ -116,7 +118,7 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
     verdict(&findings)
 }
 
-/// The rows of constant time that are not.
+/// Fails with the rows of constant time that are not.
 fn verdict(findings: &[Finding]) -> Result<(), String> {
     let leaks = findings.iter().filter(|finding| finding.differs && finding.timing == Timing::Constant);
     let leaks: Vec<_> =
@@ -130,14 +132,14 @@ fn verdict(findings: &[Finding]) -> Result<(), String> {
     ))
 }
 
-/// How long and how often a trial is run.
+/// The duration of a trial: its time, and the least number of runs.
 #[derive(Clone, Copy)]
 struct Effort {
     time: Duration,
     least: usize,
 }
 
-/// The leak that this program has of its own.
+/// Finds the leak that this program plants.
 fn find_planted() -> Result<Finding, String> {
     let mut trials = planted();
     let branch = trials.iter_mut().find(|trial| trial.what() == "branch").expect("it is planted");
@@ -169,8 +171,8 @@ fn finding(trial: &Trial, samples: &[Sample], measured: usize) -> Finding {
     }
 }
 
-/// Measures a trial, and again while it seems to leak: what was chance, or a neighbour's doing, does not come back with
-/// the same sign.
+/// Measures a trial, and again while it seems to leak. A difference that was chance, or a neighbour's doing,
+/// does not come back with the same sign.
 fn judge(trial: &mut Trial, time: Duration) -> Finding {
     let effort = Effort { time, least: 500 };
     let mut sign = 0.0;
@@ -187,18 +189,20 @@ fn judge(trial: &mut Trial, time: Duration) -> Finding {
     }
 }
 
-/// Runs a trial with fixed and with random secrets, by the toss of a coin each time.
+/// Runs a trial with fixed and with random secrets, chosen by the toss of a coin each time.
 fn measure(trial: &mut Trial, effort: Effort, seed: u64) -> Vec<Sample> {
     let mut random = Random::new(seed);
-    // Counting up: neither all zeros, which no key is, nor equal halves, which some keys must not have.
+    // The fixed secrets count up: they are neither all zeros, which no key is, nor equal halves, which some
+    // keys must not have.
     let fixed: Vec<u8> = (0..trial.len()).map(|i| i as u8).collect();
     let (mut other, mut buffer) = (vec![0; trial.len()], vec![0; trial.len()]);
-    // The first ones find cold caches.
+    // The first runs find cold caches.
     let cold = if effort.time.is_zero() { effort.least / 10 } else { 50 };
     let (mut samples, mut runs, start) = (Vec::new(), 0, Instant::now());
     while samples.len() < effort.least || (start.elapsed() < effort.time && samples.len() < MOST) {
-        // Both classes come by the same instructions from the same places: which of two buffers was copied would show in
-        // the time of what follows, by what the caches and the store buffer are still busy with.
+        // Both classes are made by the same instructions from the same places. If one of two buffers were
+        // copied instead, the choice would show in the time of what follows, through the state of caches and
+        // store buffers.
         random.fill(&mut other);
         let class = std::hint::black_box((random.next_u64() >> 63) as u8);
         let mask = class.wrapping_neg();

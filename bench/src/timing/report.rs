@@ -1,4 +1,4 @@
-//! What was found, to read and as JSON: a line for each row, with the worst of its trials.
+//! The results, to read and as JSON: a line for each row, with the worst of its trials.
 
 use std::fmt::Write;
 
@@ -14,11 +14,11 @@ pub struct Run<'a> {
     pub arguments: &'a Arguments,
     pub leak: &'a Finding,
     pub findings: &'a [Finding],
-    /// Rows that this processor does not have: algorithm and kernel.
+    /// Rows that this processor can't run: algorithm and kernel.
     pub missing: &'a [(&'static str, &'static str)],
 }
 
-/// What a row's trials say together.
+/// The summary of a row's trials.
 struct Row<'a> {
     worst: &'a Finding,
     trials: usize,
@@ -38,7 +38,7 @@ impl Row<'_> {
 }
 
 impl Run<'_> {
-    /// Rows in the registry's order, each with the trial that differs most.
+    /// Returns the rows in the registry's order, each with the trial that differs most.
     fn rows(&self) -> Vec<Row<'_>> {
         let rows = self.findings.chunk_by(|a, b| (a.algorithm, a.kernel) == (b.algorithm, b.kernel));
         rows.map(|trials| {
@@ -56,7 +56,7 @@ impl Run<'_> {
         .collect()
     }
 
-    /// The table.
+    /// Formats the table.
     pub fn text(&self) -> String {
         let mut text = format!(
             "{:<26}{:<28}{:>7}{:>10}{:>8}  {:<20}\n",
@@ -90,7 +90,7 @@ impl Run<'_> {
         )
     }
 
-    /// The record to read.
+    /// Formats the record to read.
     pub fn markdown(&self) -> String {
         let mut text = "# Time with fixed and with random secrets\n\n".to_owned();
         for line in self.about.lines() {
@@ -123,7 +123,7 @@ impl Run<'_> {
         text
     }
 
-    /// Every figure.
+    /// Returns every figure.
     pub fn json(&self) -> Value {
         json!({
             "about": self.about.json(),

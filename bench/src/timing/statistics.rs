@@ -1,19 +1,20 @@
-//! Whether two classes of times have one mean: Welch's t-test, on all times and on those below several percentiles.
+//! A test whether two classes of times have one mean: Welch's t-test, on all times and on those below several
+//! percentiles.
 //!
 //! Ref. Reparaz, Balasch, Verbauwhede, "Dude, is my code constant time?", DATE 2017 §2.3.
 
-/// Which part of the times each test looks at, in hundredths. What interrupts a measurement makes long tails that hide
-/// small differences, so each cut is tested on its own.
+/// The part of the times that each test looks at, in hundredths. Interruptions of a measurement make long
+/// tails that hide small differences, so each cut is tested on its own.
 pub const CUTS: [usize; 6] = [100, 99, 95, 90, 75, 50];
 
-/// One time, and whether the secrets were the fixed ones.
+/// One time, and the class of its secrets.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
     pub fixed: bool,
     pub nanoseconds: f64,
 }
 
-/// Mean and spread of one class, as they grow (Welford).
+/// The running mean and spread of one class (Welford).
 #[derive(Clone, Copy, Default)]
 struct Class {
     count: f64,
@@ -29,7 +30,7 @@ impl Class {
         self.squares += off * (x - self.mean);
     }
 
-    /// The variance of the mean.
+    /// Returns the variance of the mean.
     fn error(&self) -> f64 {
         self.squares / (self.count - 1.0) / self.count
     }
@@ -44,7 +45,7 @@ pub struct Test {
     pub t: f64,
 }
 
-/// The tests of all cuts; none where a class has too few times to tell anything.
+/// Returns the tests of all cuts; none where a class has too few times to tell anything.
 pub fn tests(samples: &[Sample]) -> Vec<Test> {
     let mut sorted: Vec<f64> = samples.iter().map(|sample| sample.nanoseconds).collect();
     sorted.sort_by(f64::total_cmp);
@@ -64,12 +65,13 @@ fn test(samples: &[Sample], cut: usize, limit: f64) -> Option<Test> {
     }
     let error = (fixed.error() + random.error()).sqrt();
     let difference = fixed.mean - random.mean;
-    // A clock that ticks slowly can give one class a single value: equal means are no difference, others a certain one.
+    // A slow clock can give one class a single value. Equal means are no difference then, and others a
+    // certain one.
     let t = if difference == 0.0 { 0.0 } else { difference / error.max(f64::MIN_POSITIVE) };
     Some(Test { cut, fixed: fixed.mean, random: random.mean, t })
 }
 
-/// The test that tells the classes apart best.
+/// Returns the test that tells the classes apart best.
 pub fn worst(tests: &[Test]) -> Option<Test> {
     tests.iter().copied().max_by(|a, b| a.t.abs().total_cmp(&b.t.abs()))
 }
@@ -79,7 +81,7 @@ mod tests {
     use super::*;
     use millstream_testkit::Random;
 
-    /// Times with noise and with interruptions; the random class takes `more` longer.
+    /// Makes times with noise and with interruptions. The random class takes `more` longer.
     fn samples(more: f64) -> Vec<Sample> {
         let mut random = Random::new(1);
         let sample = |i: usize| {
@@ -104,7 +106,7 @@ mod tests {
         assert!(worst.t < -10.0 && worst.cut < 100, "{worst:?}");
     }
 
-    /// The figures of an example worked out by hand.
+    /// The figures are those of an example worked out by hand.
     #[test]
     fn welch() {
         let times = [(true, [10.0, 12.0, 14.0]), (false, [20.0, 21.0, 22.0])];

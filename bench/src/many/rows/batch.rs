@@ -1,5 +1,5 @@
-//! Millstream's operations: one made of each object, all of them executed by one call, which sorts
-//! them by kind, and the tags taken out. The way of programs that have objects of many kinds.
+//! Millstream's operations: one is made of each object, and one call executes all of them, sorted by kind.
+//! The tags are taken out afterwards. Programs with objects of many kinds work this way.
 
 use millstream::{Checksum, Operation, Unit};
 use millstream_cpu::Features;
@@ -17,7 +17,7 @@ use crate::many::objects::{Object, Objects, Tag};
 use crate::many::work::Work;
 use crate::measure::OURS;
 
-/// The row of a batch of operations.
+/// Returns the row of a batch of operations.
 pub fn row(cell: &Cell, features: Features) -> Option<Row> {
     let work = cell.work;
     let case = match work {
@@ -43,7 +43,7 @@ pub fn row(cell: &Cell, features: Features) -> Option<Row> {
         }
         Work::Null => return batch(cell, features, cell.each_key(drop), |_, _, _| Operation::null()),
     };
-    /// A cipher, by the length of its initialisation vector.
+    /// Makes a row of a cipher, by the length of its initialisation vector.
     macro_rules! cipher {
         ($key:ty, $iv:expr) => {{
             let keys = cell.each_key(|k| <$key>::new(features, &work.key(k)).expect("of the right length"));
@@ -117,7 +117,7 @@ fn checksum(cell: &Cell, features: Features, checksum: Checksum) -> Option<Row> 
     })
 }
 
-/// What comes out beside the data.
+/// The result beside the data.
 #[derive(Clone, Copy)]
 enum Result {
     Nothing,

@@ -1,7 +1,7 @@
 //! intel-ipsec-mb with its lanes as full as the objects in flight make them.
 //!
-//! - `job`: an object is submitted as soon as fewer than all are outstanding; only when all are is
-//!   one flushed.
+//! - `job`: an object is submitted as soon as fewer than all are outstanding; one is flushed only when all
+//!   are.
 //! - `burst`: the same with half of the objects at a time (128 at most).
 //! - `jobs, then flush` and `burst, then flush`: all objects are submitted, then all are flushed. With
 //!   few in flight this keeps more lanes busy than flushing one at a time.
@@ -9,13 +9,13 @@
 //!   queue, where the library has that for the algorithm; for a chain one after the other.
 //! - `direct`: one object after another, for algorithms that have no lanes.
 //!
-//! None of the calls checks its arguments. In the jobs of a queue every field is written for every
-//! object, as a program must; in those of an array only what differs between objects.
+//! None of the calls checks its arguments. In the jobs of a queue every field is written for every object, as
+//! a program must. In those of an array, only the fields that differ between objects are written.
 //!
 //! # Safety
-//! Offsets and types are the installed header's, and the library is of the header's version. Keys
-//! are boxed, belong to the rows' plans and never move. An object's output is as long as its input
-//! and the same or apart; a tag has 64 bytes. Whatever is submitted has ended when `batch` returns.
+//! Offsets and types are the installed header's, and the library is of the header's version. Keys are boxed,
+//! belong to the rows' plans and never move. An object's output is as long as its input, and either the same
+//! memory or disjoint; a tag has 64 bytes. Everything that is submitted has ended when `batch` returns.
 #![allow(unsafe_code)]
 
 use std::ptr::null_mut;
@@ -47,7 +47,7 @@ impl Rows for IpsecMb {
     }
 
     fn rows(&self, cell: &Cell) -> Vec<Row> {
-        // Its lanes count bytes in 16 bits.
+        // The library's lanes count bytes in 16 bits.
         if cell.sizes.longest() > 0xf000 {
             return Vec::new();
         }
@@ -83,11 +83,11 @@ impl Rows for IpsecMb {
                 None => Vec::new(),
             },
             Algorithm::Hmac(hash) => queue_rows(manager, cell, Hmac::new(manager, cell, hash, Work::key)),
-            // Longer objects than 20,000 bits are refused without a word.
+            // The library silently refuses objects of more than 20,000 bits.
             Algorithm::KasumiF8 | Algorithm::KasumiF9 if cell.sizes.longest() > 2500 => Vec::new(),
             Algorithm::KasumiF8 => kasumi_f8(manager, cell),
             Algorithm::KasumiF9 => vec![kasumi_f9(manager, cell)],
-            // What it calls CRC32-SCTP has CRC-32C's polynomial, but is another code.
+            // The library's CRC32-SCTP has CRC-32C's polynomial, but is another code.
             Algorithm::Crc32 => {
                 let mut rows =
                     queue_rows(manager, cell, Plain { algorithm: IMB_AUTH_CRC32_ETHERNET_FCS, tag_len: 4 });
@@ -99,27 +99,27 @@ impl Rows for IpsecMb {
     }
 }
 
-/// What a job needs to be told.
+/// A description of jobs.
 trait Plan: 'static {
-    /// What is the same for all objects.
+    /// Sets the fields that are the same for all objects.
     fn constant(&self, job: Job);
-    /// What differs.
+    /// Sets the fields that differ.
     fn each(&self, job: Job, object: &mut Object<'_>, tag: &mut Tag);
-    /// Mode, direction and bytes of key, where there is a cipher.
+    /// Returns the mode, direction and bytes of key, if there is a cipher.
     fn cipher(&self) -> Option<(u32, u32, u32)> {
         None
     }
-    /// The hash, where there is one that has a burst of its own.
+    /// Returns the hash, if there is one that has a burst of its own.
     fn hash(&self) -> Option<u32> {
         None
     }
-    /// After all objects have ended: compares tags that were computed only.
+    /// Compares tags that were only computed, after all objects have ended.
     fn end(&self, _tags: &[Tag]) {}
 }
 
-/// The queue's rows, and those of the arrays that the library accepts.
+/// Returns the queue's rows, and those of the arrays that the library accepts.
 fn queue_rows<P: Plan>(manager: Manager, cell: &Cell, plan: P) -> Vec<Row> {
-    /// With more in flight, the lanes are full either way.
+    /// The number in flight above which the lanes are full either way.
     const FEW: usize = 64;
     let (depth, plan) = (cell.depth, Rc::new(plan));
     let jobs = |drain| JobQueue { manager, depth, drain, plan: plan.clone() };
@@ -145,7 +145,7 @@ fn queue_rows<P: Plan>(manager: Manager, cell: &Cell, plan: P) -> Vec<Row> {
     rows
 }
 
-/// Whether a job has ended well. A queue's user looks at that.
+/// Checks that a job has ended well, as a queue's user does.
 #[inline(always)]
 fn check(job: *const u8) {
     // SAFETY: a job of the library's.
@@ -156,7 +156,7 @@ fn check(job: *const u8) {
 struct JobQueue<P> {
     manager: Manager,
     depth: usize,
-    /// Whether all objects end before any is taken up again.
+    /// True when all objects end before any is taken up again.
     drain: bool,
     plan: Rc<P>,
 }
@@ -202,18 +202,18 @@ impl<P: Plan> Run for JobQueue<P> {
 struct BurstQueue<P> {
     manager: Manager,
     depth: usize,
-    /// As in [`JobQueue`].
+    /// The same as in [`JobQueue`].
     drain: bool,
     plan: Rc<P>,
 }
 
-/// Jobs by the handful.
+/// Room for a burst of jobs.
 type Slots = [*mut u8; IMB_MAX_BURST_SIZE as usize];
 
-/// Has up to `most` jobs, which are outstanding, ended; returns how many.
+/// Ends up to `most` outstanding jobs; returns how many.
 ///
-/// Where the ring of jobs wraps, 1.3 miscounts what is in it and may flush nothing; the call for one
-/// job does not go by that count.
+/// Version 1.3 miscounts the jobs in its ring when that wraps, and may flush nothing. The call for one job
+/// does not use that count.
 ///
 /// # Safety
 /// The manager is initialised and has that many jobs.
@@ -278,7 +278,7 @@ impl<P: Plan> Run for BurstQueue<P> {
     }
 }
 
-/// An array of the caller's own.
+/// An array of jobs that the caller owns.
 struct JobArray<P> {
     manager: Manager,
     plan: Rc<P>,
@@ -301,8 +301,8 @@ impl<P: Plan> JobArray<P> {
         Job(unsafe { self.jobs.as_out().cast::<u8>().add(i * JOB_SIZE) })
     }
 
-    /// Whether the library takes such jobs as an array: the call that checks its arguments does
-    /// one.
+    /// Returns true when the library takes such jobs as an array, by trying one with the call that checks its
+    /// arguments.
     fn accepted(&self, work: Work) -> bool {
         let mut array = JobArray::new(self.manager, self.plan.clone());
         let mut memory = Memory::new(work, Sizes::Equal(64), 1, Keys::Same, 0);
@@ -311,7 +311,7 @@ impl<P: Plan> JobArray<P> {
         array.submit(1, MANAGER_submit_cipher_burst, MANAGER_submit_hash_burst)
     }
 
-    /// Processes the first `count` jobs; whether all of them were.
+    /// Processes the first `count` jobs. Returns false when some were not.
     #[inline(always)]
     fn submit(&mut self, count: u32, cipher_burst: usize, hash_burst: usize) -> bool {
         let (manager, jobs) = (self.manager.0.cast(), self.jobs.as_out().cast());
@@ -355,12 +355,12 @@ struct BlockCipher {
     direction: u32,
     key_len: usize,
     iv_len: usize,
-    /// Pointers to what each key expands to; it lives in `_memory`.
+    /// Pointers to each key's expansion, which lives in `_memory`.
     keys: Vec<(In, In)>,
     _memory: Vec<CipherKey>,
 }
 
-/// Anything a key expands to.
+/// The expansion of a key.
 #[allow(dead_code)]
 enum CipherKey {
     Aes(crate::peers::ipsec_mb::AesKey),
@@ -433,7 +433,7 @@ impl Plan for BlockCipher {
     }
 }
 
-/// What every job that only hashes has in common.
+/// Sets the common fields of jobs that only hash.
 #[inline(always)]
 fn constant_hash(job: Job, algorithm: u32, tag_len: usize) {
     job.set(JOB_CIPHER_MODE, IMB_CIPHER_NULL);
@@ -563,7 +563,7 @@ impl Plan for Chain {
 
     #[inline(always)]
     fn each(&self, job: Job, object: &mut Object<'_>, tag: &mut Tag) {
-        // What is hashed is found from where the cipher's input begins: in place, the same.
+        // The hash's input is given by its distance from the cipher's input, which is zero in place.
         self.hmac.each(job, object, tag);
         self.cipher.each(job, object, tag);
     }
@@ -594,8 +594,8 @@ impl Plan for Nothing {
     }
 }
 
-/// GCM or ChaCha20-Poly1305. The library computes tags in both directions; for `open` each is
-/// written after the expected one and compared at the end of a batch, which is in its favour.
+/// GCM or ChaCha20-Poly1305. The library computes tags in both directions. For `open`, each is written after
+/// the expected one and compared at the end of a batch, which is in the library's favour.
 struct Aead {
     mode: u32,
     hash: u32,
@@ -710,7 +710,7 @@ fn gcm_direct(manager: Manager, cell: &Cell, bits: usize) -> Row {
     })
 }
 
-/// The IV as one word, in the order of memory.
+/// Returns the IV as one word, in the order of memory.
 #[inline(always)]
 fn kasumi_iv(object: &Object<'_>) -> u64 {
     u64::from_ne_bytes(*object.iv.first_chunk().expect("8 bytes"))
@@ -740,7 +740,7 @@ fn kasumi_f8(manager: Manager, cell: &Cell) -> Vec<Row> {
                     (inputs[i], outputs[i], lens[i]) = (input.cast(), output.cast(), len as u32);
                 }
                 let (inputs, outputs) = (inputs.as_ptr(), outputs.as_mut_ptr());
-                // SAFETY: as the heading says; there are as many as are told.
+                // SAFETY: as the heading says; the arrays have as many elements as the call is told.
                 unsafe { many(key.as_in(), ivs.as_ptr(), inputs, outputs, lens.as_ptr(), some.len() as u32) }
             }
         }));

@@ -1,7 +1,7 @@
-//! isa-l_crypto's multi-buffer hashes, loaded at run time from the file that `ISAL_CRYPTO` names or
-//! from where the system keeps it.
+//! isa-l_crypto's multi-buffer hashes. The library is loaded at run time from the file that `ISAL_CRYPTO`
+//! names, or from the system.
 //!
-//! A context for each object in flight: what has not ended when its object's turn comes again is
+//! Each object in flight has a context. A context that has not ended when its object's turn comes again is
 //! flushed.
 //!
 //! # Safety
@@ -23,11 +23,11 @@ const FAMILY: &str = "isa-l";
 const VARIABLE: &str = "ISAL_CRYPTO";
 const LIBRARY: &str = "libisal_crypto.so.2";
 
-/// Begin, take everything, and end.
+/// The flags to begin, take everything, and end.
 const ENTIRE: c_int = 3;
 const PROCESSING: u32 = 1;
 const COMPLETE: u32 = 4;
-/// Where a context has its digest.
+/// The offset of the digest in a context.
 const DIGEST: usize = 64;
 
 type Init = unsafe extern "C" fn(*mut c_void) -> c_int;
@@ -83,7 +83,7 @@ struct Lanes {
     manager: Box<Manager>,
     contexts: Vec<Context>,
     hash: Hash,
-    /// Where a context has its status, and after it its error.
+    /// The offset of a context's status, behind which is its error.
     status: usize,
 }
 
@@ -97,7 +97,7 @@ impl Lanes {
             assert_eq!(init((&raw mut *manager).cast()), 0, "isa-l_crypto made no manager");
             (library.symbol(&name("submit")).ok()?, library.symbol(&name("flush")).ok()?, manager)
         };
-        // The job before it: a pointer, a length, the digest on a cache line, a status, a pointer.
+        // The job in front of it has a pointer, a length, the digest on a cache line, a status and a pointer.
         let status = (DIGEST + hash.digest_len() + 16).next_multiple_of(64);
         let mut lanes = Lanes { submit, flush, manager, contexts: Vec::new(), hash, status };
         lanes.contexts.resize_with(depth, || Context([0; 640]));
@@ -107,14 +107,14 @@ impl Lanes {
         Some(lanes)
     }
 
-    /// Puts the digest of a context that has ended where it belongs.
+    /// Copies the digest of a context that has ended to its tag.
     #[inline(always)]
     fn settle(&self, ended: *mut Context, tags: &mut [Tag]) {
         // SAFETY: the library gives back contexts that it was given.
         let (index, context) = unsafe { (ended.offset_from(self.contexts.as_ptr()) as usize, &(*ended).0) };
         let (len, tag) = (self.hash.digest_len(), &mut tags[index]);
         tag[..len].copy_from_slice(&context[DIGEST..DIGEST + len]);
-        // The states are words in the machine's order; those of SHA are to be big-endian.
+        // The states are words in the machine's order, but SHA's digests are big-endian.
         match self.hash {
             Hash::Md5 => {}
             Hash::Sha512 => tag[..len].as_chunks_mut::<8>().0.iter_mut().for_each(|word| word.reverse()),
@@ -122,7 +122,7 @@ impl Lanes {
         }
     }
 
-    /// Has one more context ended; whether there was one.
+    /// Ends one more context. Returns false when there was none.
     #[inline(always)]
     fn flush_one(&mut self, tags: &mut [Tag]) -> bool {
         let mut ended = null_mut();
@@ -138,7 +138,7 @@ impl Lanes {
 
     #[inline(always)]
     fn processing(&self, context: usize) -> bool {
-        // SAFETY: inside, aligned; the library writes it behind the compiler's back.
+        // SAFETY: inside and aligned; the library writes it behind the compiler's back.
         let status = unsafe {
             self.contexts.as_ptr().add(context).cast::<u8>().add(self.status).cast::<u32>().read_volatile()
         };

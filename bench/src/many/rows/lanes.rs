@@ -1,5 +1,5 @@
-//! Millstream's lane managers: a job made of each object, one call for all of them, and the tags
-//! taken out of the jobs. Making the jobs is measured too, as it is of the peers.
+//! Millstream's lane managers: a job is made of each object, one call does all of them, and the tags are
+//! taken out of the jobs. The time to make the jobs counts, as it does for the peers.
 
 use millstream_cpu::Features;
 use millstream_engines::aes::{self, CbcLanes, CfbLanes, CmacJob, CmacLanes, CtrLanes};
@@ -19,13 +19,13 @@ use crate::many::objects::Objects;
 use crate::many::work::Work;
 use crate::measure::OURS;
 
-/// A vector's memory, for elements that live for another time. Nothing is allocated.
+/// Reuses a vector's memory for elements with another lifetime. Nothing is allocated.
 pub fn reuse<T, U>(mut vector: Vec<T>) -> Vec<U> {
     vector.clear();
     vector.into_iter().map(|_| unreachable!("it is empty")).collect()
 }
 
-/// Has one job for each object processed by one call; `$settle` takes the result out of a job.
+/// Processes one job for each object with one call. `$settle` takes the result out of a job.
 macro_rules! process {
     (
         $objects:ident, $kept:ident,
@@ -47,22 +47,22 @@ macro_rules! process {
     }};
 }
 
-/// What [`process`] keeps from call to call: room for jobs and for references to them.
+/// The room for jobs and for references to them, which [`process`] keeps from call to call.
 type Kept<J> = (Vec<J>, Vec<&'static mut J>);
 
-/// Which kernels managers are to use.
+/// The choice of kernels for managers.
 #[derive(Clone, Copy)]
 pub struct Choice {
     pub features: Features,
     pub path: Path,
 }
 
-/// What a manager does with its jobs.
+/// The way in which a manager does its jobs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Path {
-    /// Whatever it thinks best.
+    /// The manager's own choice.
     Best,
-    /// Always one after another: what it does below its crossover.
+    /// One after another, as it does below its crossover.
     OneByOne,
 }
 
@@ -75,10 +75,10 @@ impl Choice {
     }
 }
 
-/// The row of every table of lanes that has none.
+/// The row of every table of lanes that has no lanes.
 const DIRECT: &str = "direct-x1";
 
-/// A manager on the kernel that is chosen.
+/// Makes a manager on the chosen kernel.
 macro_rules! manager {
     ($manager:ty, $table:expr, $choice:expr) => {
         match $choice.path {
@@ -91,7 +91,7 @@ macro_rules! manager {
     };
 }
 
-/// The same of a hash.
+/// Makes a manager of a hash on the chosen kernel.
 macro_rules! hash_manager {
     ($manager:ty, $hash:expr, $choice:expr) => {
         match $choice.path {
@@ -101,7 +101,7 @@ macro_rules! hash_manager {
     };
 }
 
-/// A row of a manager, of which its name and crossover are said.
+/// Makes a row of a manager, with its name and crossover.
 macro_rules! lanes {
     ($way:expr, $manager:expr, $run:expr) => {{
         let (kernel, crossover) = ($manager.kernel().name, $manager.crossover());
@@ -110,7 +110,7 @@ macro_rules! lanes {
     }};
 }
 
-/// The lane manager's row.
+/// Returns the lane manager's row.
 pub fn row(cell: &Cell, choice: Choice) -> Option<Row> {
     let features = choice.features;
     let work = cell.work;
@@ -210,7 +210,7 @@ pub fn row(cell: &Cell, choice: Choice) -> Option<Row> {
     }
 }
 
-/// The managers of CBC differ in nothing but their names and the length of a block.
+/// Makes a row of CBC. The managers differ only in their names and the length of a block.
 macro_rules! cbc_row {
     ($choice:expr, $keys:expr, $manager:expr, $job:ident in $engine:ident) => {{
         let choice = $choice;
@@ -256,7 +256,7 @@ fn cbc(cell: &Cell, choice: Choice, cipher: Cipher) -> Option<Row> {
     }
 }
 
-/// CBC encryption of everything, then the HMAC of everything.
+/// Makes a row that encrypts everything in CBC, and then computes the HMAC of everything.
 macro_rules! chain_row {
     ($cell:expr, $choice:expr, $hash:expr, $keys:expr, $ciphers:expr, $engine:ident) => {{
         let (work, hash) = ($cell.work, engine_hash($hash));
@@ -303,7 +303,7 @@ fn chain(cell: &Cell, choice: Choice, cipher: Cipher, hash: Hash) -> Option<Row>
     }
 }
 
-/// The managers of the AEADs differ in nothing but their names.
+/// Makes a row of an AEAD. The managers differ only in their names.
 macro_rules! aead_row {
     ($cell:expr, $choice:expr, $keys:expr, $manager:expr, $job:ident) => {{
         let choice = $choice;

@@ -22,18 +22,18 @@ use crate::peers;
 
 /// A way of processing all objects in flight.
 pub trait Run {
-    /// Processes every object `times` times. Objects may be taken up again before others have
-    /// ended, where a queue works that way; when this returns, all have ended.
+    /// Processes every object `times` times. If a queue works that way, objects may be taken up again before
+    /// others have ended. All have ended when this returns.
     fn batch(&mut self, objects: &mut Objects<'_>, times: u32);
 
-    /// Takes the objects' data, where the row has memory of its own for it. Not timed.
+    /// Takes the objects' data, if the row has memory of its own for it. This is not timed.
     fn load(&mut self, _objects: &Objects<'_>) {}
 
-    /// Gives back what they have become. Not timed.
+    /// Gives the results back. This is not timed.
     fn store(&self, _objects: &mut Objects<'_>) {}
 }
 
-/// Closures process all objects once.
+/// A closure processes all objects once.
 impl<F: FnMut(&mut Objects<'_>)> Run for F {
     fn batch(&mut self, objects: &mut Objects<'_>, times: u32) {
         for _ in 0..times {
@@ -45,13 +45,13 @@ impl<F: FnMut(&mut Objects<'_>)> Run for F {
 
 /// One line of a cell.
 pub struct Row {
-    /// Millstream or the peer, as in `ipsec-mb`: its best row counts.
+    /// Millstream or the peer, such as `ipsec-mb`. A family's best row counts.
     pub family: &'static str,
     /// The way: `direct`, `lanes`, `job`, `burst` ...
     pub way: &'static str,
     /// The kernel or the call.
     pub call: String,
-    /// Of lanes, from how many objects on they are used.
+    /// For lanes, the crossover from which they are used.
     pub crossover: Option<Crossover>,
     pub run: Box<dyn Run>,
 }
@@ -66,7 +66,7 @@ impl Row {
         Row { family, way, call: call.into(), crossover: None, run: Box::new(run) }
     }
 
-    /// One object after another.
+    /// Makes a row that processes one object after another.
     pub fn each(
         family: &'static str,
         way: &'static str,
@@ -85,7 +85,7 @@ impl Row {
     }
 }
 
-/// What is the same for all rows of a cell.
+/// The parameters that all rows of a cell share.
 #[derive(Clone, Copy)]
 pub struct Cell {
     pub work: Work,
@@ -95,23 +95,23 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// A value made from each key.
+    /// Makes a value from each key.
     pub fn each_key<T>(&self, make: impl FnMut(usize) -> T) -> Vec<T> {
         (0..self.keys.count(self.depth)).map(make).collect()
     }
 }
 
-/// Makes rows for a cell.
+/// A source of rows.
 pub trait Rows {
-    /// The family and exactly which one was measured.
+    /// Returns the family and the exact version that was measured.
     fn version(&self) -> (String, String);
-    /// Its rows for a cell: none where it lacks the algorithm.
+    /// Returns its rows for a cell; none where it lacks the algorithm.
     fn rows(&self, cell: &Cell) -> Vec<Row>;
 }
 
-/// Every source of rows that is there, ours first, and one line for each that is not.
+/// Returns every available source of rows, ours first, and a line for each that is missing.
 ///
-/// For finding crossovers, our only rows are the lane managers, as they are and one by one.
+/// To find crossovers, our only rows are the lane managers, as they are and one by one.
 pub fn sources(features: Features, crossover: bool) -> (Vec<Box<dyn Rows>>, Vec<String>) {
     let mut present: Vec<Box<dyn Rows>> = vec![Box::new(Ours { features, crossover })];
     let mut absent = Vec::new();

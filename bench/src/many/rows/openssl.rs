@@ -1,7 +1,7 @@
 //! OpenSSL, which takes one object after another.
 //!
 //! # Safety
-//! An object's output is as long as its input, and the same or apart.
+//! An object's output is as long as its input, and either the same memory or disjoint.
 #![allow(unsafe_code)]
 
 use super::{Cell, Row, Rows};

@@ -1,4 +1,4 @@
-//! Millstream, one object after another: what lanes are measured against.
+//! Millstream with one object after another, the standard that lanes are measured against.
 
 use millstream_cpu::Features;
 use millstream_engines::aead::Aead;
@@ -17,7 +17,7 @@ use crate::many::objects::{Object, Tag};
 use crate::many::work::Work;
 use crate::measure::OURS;
 
-/// The row of direct calls.
+/// Returns the row of direct calls.
 pub fn row(cell: &Cell, features: Features) -> Option<Row> {
     let work = cell.work;
     let case = match work {
@@ -116,7 +116,7 @@ fn direct(kernel: &str, one: impl FnMut(&mut Object<'_>, &mut Tag) + 'static) ->
     Some(Row::each(OURS, "direct", kernel, one))
 }
 
-/// The first bytes of a tag. Of a length the compiler knows, this is a store or two.
+/// Writes the first bytes of a tag. With a length that the compiler knows, this is a store or two.
 #[inline(always)]
 pub fn put(tag: &mut Tag, bytes: &(impl AsRef<[u8]> + ?Sized)) {
     let bytes = bytes.as_ref();
@@ -181,7 +181,7 @@ fn encrypt_then_mac<M: BlockMode>(key: &M, mac: &HmacKey, object: &mut Object<'_
     put(tag, &mac.sign(object.data.output()));
 }
 
-/// A DES or, of 24 bytes, a triple DES key.
+/// Makes a DES key or, from 24 bytes, a triple DES key.
 pub fn des_key(features: Features, key: &[u8]) -> des::Cbc {
     let table = if key.len() == 8 { &des::CBC } else { &des::TRIPLE_CBC };
     des::Cbc::with_kernel(table.best(features), key).expect("8 or 24 bytes")
@@ -196,7 +196,7 @@ pub fn engine_hash(hash: Hash) -> EngineHash {
     }
 }
 
-/// COUNT and, for F9, FRESH.
+/// Returns COUNT and, for F9, FRESH.
 #[inline(always)]
 pub fn kasumi_words(iv: [u8; 16]) -> (u32, u32) {
     let word = |at: usize| u32::from_be_bytes([iv[at], iv[at + 1], iv[at + 2], iv[at + 3]]);

@@ -1,6 +1,6 @@
-//! Millstream's queue, its accelerator on the polling thread: every object is submitted, then all are
-//! taken back. Objects are in the queue's arena from the beginning, as a program would have them; input and
-//! output are buffers of their own, which makes twice the memory of the rows that work in place.
+//! Millstream's queue, with its accelerator on the polling thread. Every object is submitted, and then all
+//! are taken back. Objects are in the queue's arena from the beginning, as a program would have them. Input
+//! and output are separate buffers, which makes twice the memory of the rows that work in place.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ use crate::many::objects::{Object, Objects, Tag};
 use crate::many::work::Work;
 use crate::measure::OURS;
 
-/// The row of a queue.
+/// Returns the row of a queue.
 pub fn row(cell: &Cell, features: Features) -> Option<Row> {
     match cell.work {
         Work::Null => queue(cell, features, None, |_, _, _, _| Request::null()),
@@ -137,9 +137,9 @@ struct InQueue<F> {
     places: Vec<Place>,
     in_flight: VecDeque<(Ticket, usize)>,
     make: F,
-    /// Whether a checksum comes out, and no tag.
+    /// True when a checksum comes out, and no tag.
     value: bool,
-    /// Whether nothing but data comes out.
+    /// True when nothing but data comes out.
     silent: bool,
 }
 
@@ -151,7 +151,7 @@ where
     let work = cell.work;
     let lens = cell.sizes.of(cell.depth);
     let count = cell.keys.count(cell.depth);
-    // Its heap may round buffers up to powers of two.
+    // The arena's heap may round buffers up to powers of two.
     let arena: usize = lens.iter().map(|len| 4 * (len + SPACE).next_power_of_two()).sum();
     let config = Config {
         depth: cell.depth,
@@ -168,7 +168,7 @@ where
             _ => None,
         },
     });
-    // A line further apart than they are long, as the other rows' objects.
+    // The buffers are a line longer than needed, so that they lie as far apart as the other rows' objects.
     let buffer = |len: usize| {
         let mut buffer = queue.buffer(len + SPACE).expect("the arena has room");
         buffer.set_len(len);
