@@ -1,4 +1,5 @@
-//! gpg, curl, ssh and nginx with and without AES and SHA, and traced: by the time that they compute for the same work.
+//! gpg, curl, ssh and nginx with and without AES and SHA, and traced, compared by the processor time for the
+//! same work.
 
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,18 +9,18 @@ use millstream_tests::{
     Nginx, OpenSsl, Place, Provider, Running, Side, Sshd, bytes, eventually, program, run, ticks,
 };
 
-/// What is sent, encrypted and hashed.
+/// The length of the data that is sent, encrypted and hashed.
 const LEN: usize = 100_000_000;
 
-/// Pairs of runs until one says what is expected.
+/// The most pairs of runs until one meets the expectation.
 const TURNS: u32 = 8;
 
-/// What is expected of the time that a program computes, when it is without something.
+/// The expected time of a program without some feature.
 #[derive(Clone, Copy, Debug)]
 enum Expect {
-    /// So many times as long, or more.
+    /// At least so many times as long.
     Longer(f64),
-    /// The same by a tenth, and by what the start of a traced program takes.
+    /// The same within a tenth, and the start-up of a traced program.
     Same,
 }
 
@@ -34,7 +35,7 @@ impl Expect {
     }
 }
 
-/// Runs a program both ways in turns until its times are as expected; it has to write the same both ways.
+/// Runs a program both ways in turns until its times are as expected. It has to write the same both ways.
 #[track_caller]
 fn compare(name: &str, features: &str, expect: Expect, command: impl Fn() -> Command) {
     let pair = || {
@@ -50,7 +51,7 @@ fn compare(name: &str, features: &str, expect: Expect, command: impl Fn() -> Com
     assert!(met, "{name} without {features}: {with} s to {least} s is not {expect:?}");
 }
 
-/// A home for gpg, whose agent ends with it.
+/// A home for gpg, whose agent ends when this is dropped.
 struct Gpg(Place);
 
 impl Gpg {
@@ -70,7 +71,8 @@ impl Drop for Gpg {
     }
 }
 
-/// libgcrypt by way of gpg. Between files and AES it copies and hashes, so AES alone is not three quarters of its time.
+/// gpg uses libgcrypt. It copies and hashes between files and AES, so AES alone is not three quarters of its
+/// time.
 #[test]
 fn gpg() {
     if !here("gpg", &["cpuid", "aes", "pclmul", "sha"]) {
@@ -95,7 +97,7 @@ fn gpg() {
     assert_eq!(found.ran(&["aes", "vaes", "pclmul", "sha"]), [""; 0]);
 }
 
-/// What nginx serves, and curl as its client.
+/// Starts nginx with a file, for curl as its client.
 fn served() -> (Place, Side, String) {
     let place = Place::new();
     let side = Side::new(&place, "default", Provider::Default);
@@ -125,7 +127,7 @@ fn curl_is_a_client() {
     compare("curl", "aes,pclmul", Longer(3.0), || curl(&nginx, &side, AES));
     compare("curl with ChaCha20", "aes,pclmul,sha", Same, || {
         let mut curl = curl(&nginx, &side, CHACHA);
-        // It is fast without AES, too.
+        // ChaCha20 is fast without AES, too.
         curl.args([nginx.url("file"), nginx.url("file"), nginx.url("file")]);
         curl
     });
@@ -159,7 +161,7 @@ fn ssh_is_a_client() {
     assert_eq!(found.ran(&["aes", "vaes", "pclmul", "vpclmul", "sha"]), [""; 0]);
 }
 
-/// Hundredths of a second that a server's workers compute while a client fetches.
+/// Returns the hundredths of a second that a server's workers compute while a client fetches.
 #[track_caller]
 fn serving(nginx: &Nginx, side: &Side, times: usize) -> u64 {
     let sum = || nginx.workers().into_iter().map(ticks).sum::<u64>();
@@ -170,7 +172,7 @@ fn serving(nginx: &Nginx, side: &Side, times: usize) -> u64 {
     sum() - before
 }
 
-/// A server that is launched without AES: its workers are reached, too.
+/// A server that is launched without AES has workers without AES, too.
 #[test]
 fn nginx_without() {
     if !here("nginx_without", &["cpuid", "aes", "pclmul"]) {
@@ -189,7 +191,7 @@ fn nginx_without() {
     masked.finish();
 }
 
-/// A worker that serves many is attached to, looked at in each way, and let go; one is left by a tracer that is killed.
+/// A busy worker is attached to, watched in each mode, and released. One is left by a tracer that is killed.
 #[test]
 fn nginx_is_traced_under_load() {
     if !here("nginx_is_traced_under_load", &["aes"]) {
@@ -238,15 +240,15 @@ fn look(place: &Place, pid: u32, mode: &str) -> Findings {
     Findings::read(&report)
 }
 
-/// Kills the process that traces: the process that is traced is to live on without breakpoints. Of those that go when they
-/// fire, which are the only ones of which that can be promised for a busy program.
+/// Kills the tracing process. The traced process must live on without breakpoints. The trace uses breakpoints
+/// that are removed when they fire, because only with those can this be promised for a busy program.
 #[track_caller]
 fn kill_tracer(pid: u32) {
     let mut trace = Command::new(&millstream_tests::built().millstream);
     trace.args(["trace", "--quiet", "--once", "--pid", &pid.to_string()]).stdin(Stdio::null());
     let mut trace = Running::start(trace.stderr(Stdio::null()));
     eventually("it is traced", || tracer_of(pid) != 0);
-    // Those on its way have fired by then.
+    // The breakpoints on its way have fired by then.
     std::thread::sleep(std::time::Duration::from_secs(1));
     let tracer = i32::try_from(tracer_of(pid)).ok().and_then(rustix::process::Pid::from_raw);
     rustix::process::kill_process(tracer.expect("it is traced"), rustix::process::Signal::KILL).unwrap();

@@ -1,7 +1,7 @@
-//! `git clone`, `push` and `fetch` over https: nginx before git's own server program.
+//! `git clone`, `push` and `fetch` over https: nginx in front of git's own server program.
 //!
-//! Debian links git's https client with GnuTLS, which has nothing to do with OpenSSL: there the server's side is
-//! Millstream's, and by its counters this is checked. Where the client is linked with OpenSSL it counts too.
+//! Debian links git's https client with GnuTLS, which does not use OpenSSL. The server's side uses Millstream
+//! there, which its counters prove. If the client is linked with OpenSSL, it counts too.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -20,12 +20,12 @@ impl Server {
     fn start(place: &Place, side: &Side) -> Server {
         let repositories = place.make("repositories");
         git(place, None, &["init", "--quiet", "--bare", "repositories/project.git"]);
-        // Whoever reaches this server may push.
+        // Everybody who reaches this server may push.
         git(place, None, &["-C", "repositories/project.git", "config", "http.receivepack", "true"]);
         let socket = place.path("fcgiwrap");
         let mut fcgiwrap = Command::new(program("fcgiwrap"));
         fcgiwrap.args(["-c", "2", "-s"]).arg(format!("unix:{}", socket.display()));
-        // Its repository is nobody's else, whoever runs the test.
+        // git must accept the repository whoever runs the test.
         fcgiwrap.env("GIT_CONFIG_GLOBAL", place.write("server.gitconfig", "[safe]\ndirectory = *\n"));
         fcgiwrap.stdin(Stdio::null()).stdout(Stdio::null());
         let fcgiwrap = Running::start(&mut fcgiwrap);
@@ -50,7 +50,8 @@ impl Server {
     }
 }
 
-/// git in the test's folder, without anybody's settings; with a server's certificate where there is one.
+/// Runs git in the test's folder, without anybody's settings, and with a server's certificate if there is
+/// one.
 #[track_caller]
 fn git(place: &Place, as_client: Option<(&Side, &Path)>, words: &[&str]) -> String {
     let mut git = Command::new(program("git"));
@@ -96,7 +97,7 @@ fn push_clone_and_fetch() {
     round(&place, &server, &client_side);
     server.nginx.finish();
     let counted = server_side.counted();
-    // Whatever suite the client prefers, it is one of those.
+    // The client's preferred suite is one of those.
     let (operations, total) = ["aes-*-gcm", "chacha20-poly1305"]
         .map(|cipher| counted.of(cipher))
         .into_iter()

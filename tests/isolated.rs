@@ -1,4 +1,4 @@
-//! Every cipher and MAC that the service has, with the real openssl and keys out of its reach.
+//! Every cipher and MAC of the service, with the real openssl and keys out of its reach.
 
 use millstream_tests::{OpenSsl, Place, Provider, Service, Side, run};
 
@@ -38,7 +38,7 @@ fn outputs_are_the_default_providers() {
     let isolated = Side::new(&place, "isolated", Provider::Isolated(&service));
     let default = Side::new(&place, "default", Provider::Default);
     let openssl = OpenSsl::system();
-    // Not whole blocks, and more than one piece.
+    // The length is not whole blocks, and more than one piece.
     let data: Vec<u8> = (0..70_001_u32).map(|i| ((i * 31) >> 3) as u8).collect();
     for (name, counted, key, iv) in CIPHERS {
         let vector = if *iv > 0 { format!("-iv {}", &IV[..*iv]) } else { String::new() };
@@ -75,7 +75,7 @@ fn files_of_any_length_have_macs() {
     }
 }
 
-/// Nothing is computed here instead.
+/// Nothing is computed in the process instead.
 #[test]
 fn without_its_service_a_key_is_refused() {
     let place = Place::new();

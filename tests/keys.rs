@@ -1,4 +1,5 @@
-//! What the isolated provider asks of the service for its keys: purposes under policies that restrict them, and slots.
+//! The isolated provider's demands on the service for its keys: purposes under policies that restrict them,
+//! and slots.
 //!
 //! libcrypto is loaded into this process; its library contexts are configured as those of programs are.
 
@@ -13,7 +14,7 @@ use support::{CipherContext, Library, Refused, libcrypto};
 use under::Under;
 
 const KEY: &str = "000102030405060708090a0b0c0d0e0f";
-/// Keys begin with it.
+/// The beginning of every key.
 const KEY_BYTES: [u8; 32] = *b"0123456789abcdefghijklmnopqrstuv";
 const IV: &str = "a0a1a2a3a4a5a6a7a8a9aaabacadaeff";
 
@@ -24,7 +25,7 @@ const GET_TAG: c_int = 0x10;
 const SET_TAG: c_int = 0x11;
 
 impl Under {
-    /// `openssl` with these words, and `-K` and `-iv`; what it says where it fails.
+    /// Runs `openssl` with these words, and `-K` and `-iv`. Returns its error when it fails.
     fn enc(&self, words: &str, input: &[u8]) -> Result<Vec<u8>, String> {
         let words = format!("enc {words} -K {KEY} -iv {IV}");
         let ended = run(&mut OpenSsl::system().command(&self.side, &words), input);
@@ -37,7 +38,7 @@ impl Under {
     }
 }
 
-/// That the error names a rule of the policy and what to do.
+/// Requires that the error names a rule of the policy and what to do.
 #[track_caller]
 fn names(error: &str, words: &[&str]) {
     for word in words.iter().chain(&["policy", "millstream.isolated=no"]) {
@@ -52,7 +53,7 @@ fn control(context: &mut CipherContext, what: c_int, tag: &mut [u8]) {
     assert_eq!(returned, 1);
 }
 
-/// Encrypts with OpenSSL's own provider what isolated contexts open.
+/// Encrypts with OpenSSL's own provider, for isolated contexts to open.
 fn sealed(name: &str, plain: &[u8]) -> (Vec<u8>, [u8; 16]) {
     let cipher = Library::openssl().cipher(name).unwrap();
     let mut context = cipher.context(true, &KEY_BYTES[..cipher.key_len()], &[9; 12]).unwrap();
@@ -70,7 +71,7 @@ fn a_context_asks_for_its_own_direction_only() {
         let sealed = under.enc("-e -aes-128-cbc", b"sixteen and more bytes").unwrap();
         let error = under.enc("-d -aes-128-cbc", &sealed).unwrap_err();
         names(&error, &["`usages`", "aes-cbc to decrypt"]);
-        // Who may encrypt with these can decrypt.
+        // A key of these modes that can encrypt can also decrypt.
         let error = under.enc("-e -aes-128-ctr", b"data").unwrap_err();
         names(&error, &["`usages`", "aes-ctr to encrypt and decrypt", "who can do the one"]);
         for name in ["AES-128-XTS", "AES-128-ECB", "CAMELLIA-256-CBC", "DES-EDE3-CBC"] {
@@ -97,7 +98,7 @@ fn a_context_asks_for_its_own_direction_only() {
     names(&under.enc("-e -aes-128-cbc", plain).unwrap_err(), &["`algorithms`", "aes-cbc"]);
 }
 
-/// Programs that use OpenSSL give the nonces, which such a policy forbids to whoever seals.
+/// Programs that use OpenSSL give the nonces, which such a policy forbids for sealing.
 #[test]
 fn under_nonces_of_the_worker_an_aead_only_opens() {
     for lines in ["nonces = \"worker\"", "usages = [\"decrypt\"]"] {
@@ -114,7 +115,7 @@ fn under_nonces_of_the_worker_an_aead_only_opens() {
             control(&mut context, SET_TAG, &mut tag.clone());
             assert_eq!(context.update(&sealed).unwrap(), b"a message", "{name}");
             context.finish().unwrap();
-            // Not verified yet, or wrong: nothing is handed out.
+            // Data that is not verified yet, or wrong, is not handed out.
             let mut context = under.begin(name, false).unwrap();
             let detail = context.update(&sealed).unwrap_err().detail;
             assert!(detail.contains("`nonces`") && detail.contains("set the tag"), "{name}: {detail}");
@@ -131,7 +132,8 @@ fn under_nonces_of_the_worker_an_aead_only_opens() {
     assert_eq!(under.enc("-d -aes-128-ctr", &sealed).unwrap(), b"no AEAD");
 }
 
-/// As long as the default provider takes them, and with more associated data than a key in a request may have bytes.
+/// Vectors may be as long as the default provider takes them, with more associated data than a key in a
+/// request may have bytes.
 #[test]
 fn vectors_of_any_length_are_the_default_providers() {
     let under = Under::policy("");
@@ -140,7 +142,7 @@ fn vectors_of_any_length_are_the_default_providers() {
         let cipher = library.cipher_with("AES-256-GCM", properties).unwrap();
         let mut context = CipherContext::new();
         context.init(Some(&cipher), true, None, None, &[]).unwrap();
-        // SAFETY: a number alone.
+        // SAFETY: the call passes only a number.
         let set = unsafe {
             (libcrypto().EVP_CIPHER_CTX_ctrl)(context.0, SET_IV_LEN, len as c_int, std::ptr::null_mut())
         };
@@ -163,8 +165,8 @@ fn vectors_of_any_length_are_the_default_providers() {
     }
 }
 
-/// Messages of any length, in pieces of any length, also ones for whose copy there is no room in the arena; copied contexts go
-/// their own ways.
+/// Messages of any length go in pieces of any length, including messages that are too long to be copied into
+/// the arena. Copied contexts go their own ways.
 #[test]
 fn messages_of_any_length_are_the_default_providers() {
     let under = Under::policy("");
@@ -231,7 +233,7 @@ fn a_context_that_turns_round_takes_its_key_again() {
     }
 }
 
-/// Three grants' worth of keys, of contexts that all live; then none, twice.
+/// Contexts that all live need three grants' worth of keys. Then there are none, twice.
 #[test]
 fn slots_grow_by_grants_and_are_given_back() {
     const SLOTS: usize = 32;
@@ -247,7 +249,7 @@ fn slots_grow_by_grants_and_are_given_back() {
             })
             .collect();
         eventually("three grants are full", || under.keys() == [SLOTS as u64; 3]);
-        // A slot that is given back is the next key's, so there is no fourth grant.
+        // A slot that is given back serves the next key, so there is no fourth grant.
         for at in 0..contexts.len() {
             let last = contexts.len() - 1;
             contexts.swap(at, last);
@@ -261,7 +263,7 @@ fn slots_grow_by_grants_and_are_given_back() {
     }
 }
 
-/// Eight grants, and then a refusal that says what to do; nothing is lost by it.
+/// Eight grants are the limit. The refusal says what to do, and nothing is lost by it.
 #[test]
 fn the_number_of_grants_is_bounded() {
     const SLOTS: usize = 16;

@@ -11,7 +11,7 @@ use rustix::process::Signal;
 /// Sizes of the files that are served, around TLS records.
 const SIZES: &[usize] = &[1, 1000, 16_383, 16_384, 16_385, 100_000, 1_000_003, 20 << 20];
 
-/// Files in a folder `www`, and what nginx is told of it.
+/// Makes files in a folder `www`, and returns nginx's configuration for it.
 fn files(place: &Place) -> String {
     let www = place.make("www");
     for size in SIZES {
@@ -91,7 +91,7 @@ fn reload_and_kill(openssl: &OpenSsl) {
             thread::sleep(std::time::Duration::from_millis(200));
         }
     });
-    // Nobody is served now, so nobody's connection ends with the worker.
+    // Nobody is served now, so no connection ends with the worker.
     eventually("only new workers are left", || nginx.workers().len() == 3);
     let killed = nginx.workers()[0];
     signal(killed, Signal::KILL);
@@ -102,7 +102,7 @@ fn reload_and_kill(openssl: &OpenSsl) {
     many(&nginx, &client, 4, 4, &SIZES[..6]);
     let whole: usize = 4 * SIZES.iter().sum::<usize>();
     server.counted().require("aes-*-gcm", whole as u64 / 16_384, whole as u64);
-    // nginx itself says `[alert]` of the worker that was killed, and nothing else may be wrong.
+    // nginx logs an `[alert]` about the worker that was killed. Nothing else may be wrong.
     let log = nginx.log();
     let alerts =
         log.lines().filter(|line| ["[alert]", "[crit]", "[error]"].iter().any(|bad| line.contains(bad)));
@@ -140,7 +140,7 @@ fn counts_nothing_without_the_provider() {
     default.counted().require_none();
 }
 
-/// The tests use what `ldd` says nginx is linked with.
+/// nginx must be linked with OpenSSL according to `ldd`.
 #[test]
 fn nginx_is_linked_with_openssl() {
     let out = run(std::process::Command::new(program("ldd")).arg(Path::new(&program("nginx"))), b"").text();
@@ -152,7 +152,7 @@ fn serves_with_the_systems() {
     serves(&OpenSsl::system());
 }
 
-/// Debian's nginx, on the libraries of the newest 3.x: the same ABI.
+/// Debian's nginx also runs on the libraries of the newest 3.x, which have the same ABI.
 #[test]
 fn serves_with_the_newest_3() {
     serves(&OpenSsl::newest(3));

@@ -1,6 +1,7 @@
-//! Keys of the service that are objects of OpenSSL's (`EVP_SKEY`, from 3.5 on): no bytes of them are in the process.
+//! Keys of the service as OpenSSL objects (`EVP_SKEY`, from 3.5 on). The process has no bytes of them.
 //!
-//! libcrypto is loaded into this process, so each test runs itself again for every version that has such objects.
+//! libcrypto is loaded into this process, so each test runs itself again for every version that has such
+//! objects.
 
 #[path = "../crates/provider/tests/support/objects.rs"]
 mod objects;
@@ -23,7 +24,7 @@ const ISOLATED: &CStr = c"millstream.isolated=yes";
 const BYTES: [u8; 32] = *b"0123456789abcdefghijklmnopqrstuv";
 const DATA: &[u8] = b"sixteen and more bytes, and then some";
 
-/// A key that is brought to the service for an algorithm.
+/// Imports a key into the service for an algorithm.
 fn import(
     of: Functions,
     library: &Library,
@@ -60,7 +61,7 @@ fn pass(isolated: &Under, name: &str, key: &Key, encrypt: bool, data: &[u8]) -> 
     let iv = vec![9; cipher.iv_len()];
     key.begin(&mut context, cipher.0, encrypt, &iv).unwrap_or_else(|why| panic!("{name}: {why:?}"));
     let mut out = context.update(data).unwrap();
-    // An AEAD ends with a tag, which is not asked about here.
+    // An AEAD ends with a tag, which is not checked here.
     if !matches!(name, "AES-256-GCM" | "ChaCha20-Poly1305") || encrypt {
         out.extend(context.finish().unwrap());
     }
@@ -100,7 +101,7 @@ fn with_objects() {
         assert!(key.bytes().is_err(), "{name}: it is in the service");
         assert!(pass(&isolated, name, &key, true, DATA) == sealed, "{name}");
         assert!(pass(&isolated, name, &key, false, &sealed) == DATA, "{name}");
-        // One context more under it, and none under another algorithm's.
+        // Another context under the same algorithm works, but none under another one.
         assert!(pass(&isolated, name, &key, true, DATA) == sealed, "{name}");
         let other = if name == "AES-256-CBC" { "AES-256-GCM" } else { "AES-256-CBC" };
         let other = isolated.library.cipher_with(other, ISOLATED).unwrap();
@@ -125,7 +126,7 @@ fn with_objects() {
     }
     let other = hmac.mac(&isolated.library, (c"HMAC", ISOLATED), Param::text(c"digest", c"SHA512"), DATA);
     assert!(other.unwrap_err().detail.contains("millstream.algorithm=sha512"));
-    // Made in the service: nobody ever had its bytes. Two of them differ.
+    // A key that is made in the service has bytes that nobody ever had. Two of them differ.
     let made: Vec<_> = (0..2)
         .map(|_| {
             let mut len = 32;
@@ -139,7 +140,8 @@ fn with_objects() {
     for (key, sealed) in made.iter().zip(&sealed) {
         assert!(pass(&isolated, "AES-256-GCM", key, false, sealed) == DATA && key.bytes().is_err());
     }
-    // Without `millstream.algorithm` it is as with any provider: its bytes are here.
+    // Without `millstream.algorithm`, the provider behaves like any other, and has the key's bytes in the
+    // process.
     let mut bytes = BYTES[..16].to_vec();
     let here = Key::make(of, &isolated.library, c"AES", ISOLATED, &[Param::octets(c"raw-bytes", &mut bytes)]);
     assert_eq!(here.unwrap().bytes().unwrap(), BYTES[..16]);
@@ -164,7 +166,7 @@ fn under_a_policy() {
     let isolated = Under::policy("algorithms = [\"aes-gcm\", \"sha256\"]\nusages = [\"decrypt\", \"sign\"]");
     let refused = import(of, &isolated.library, c"AES", c"aes-cbc", &BYTES[..16]).err().unwrap();
     assert!(refused.detail.contains("`algorithms`"), "{refused:?}");
-    // What the policy leaves of it.
+    // The policy leaves the key some of its uses.
     let opens = import(of, &isolated.library, c"AES", c"aes-gcm", &BYTES).unwrap();
     let cipher = isolated.library.cipher_with("AES-256-GCM", ISOLATED).unwrap();
     let mut context = CipherContext::new();
@@ -173,6 +175,6 @@ fn under_a_policy() {
     let signs = import(of, &isolated.library, c"GENERIC-SECRET", c"sha256", b"Jefe").unwrap();
     let digest = Param::text(c"digest", c"SHA256");
     let mac = signs.mac(&isolated.library, (c"HMAC", ISOLATED), digest, b"what do ya want for nothing?");
-    // RFC 4231 section 4.3.
+    // The tag is that of RFC 4231 section 4.3.
     assert_eq!(mac.unwrap()[..4], [0x5b, 0xdc, 0xc1, 0x46]);
 }

@@ -1,11 +1,12 @@
-//! `openssl enc`, `dgst`, `mac` and `kdf` on the provider: every byte and every complaint as with the default one.
+//! `openssl enc`, `dgst`, `mac` and `kdf` on the provider. Every byte and every error must be as with the
+//! default one.
 
 use std::collections::BTreeSet;
 
 use millstream_testkit::Random;
 use millstream_tests::{Ended, OpenSsl, Place, Provider, Side, bytes, run, with_each_openssl};
 
-/// The same command on both sides.
+/// Both sides of a comparison, which run the same commands.
 struct Both<'a> {
     openssl: &'a OpenSsl,
     place: Place,
@@ -34,8 +35,8 @@ impl<'a> Both<'a> {
         got
     }
 
-    /// Requires the same failure on both sides: the exit code, the command's own words, and each reason that the default
-    /// provider gives. Millstream may give one where the default provider gives none.
+    /// Requires the same failure on both sides: the exit code, the command's own words, and each reason that
+    /// the default provider gives. Millstream may give a reason where the default provider gives none.
     #[track_caller]
     fn same_failure(&self, words: &str, input: &[u8], reason: &str) {
         let expected = self.run(&self.default, words, input);
@@ -49,7 +50,8 @@ impl<'a> Both<'a> {
         assert!(said, "{words}: no '{reason}' in {got:?}");
     }
 
-    /// Names of what Millstream offers, as `openssl list` shows them: a group for each algorithm.
+    /// Returns the names that Millstream offers, as `openssl list` shows them, with a group for each
+    /// algorithm.
     #[track_caller]
     fn offered(&self, kind: &str) -> Vec<Vec<String>> {
         let list = self.openssl.text(&self.millstream, &format!("list -{kind}"));
@@ -62,12 +64,13 @@ impl<'a> Both<'a> {
     }
 }
 
-/// What a command complains about.
+/// The complaints of a command.
 #[derive(Debug, PartialEq)]
 struct Complaints {
-    /// Its own words.
+    /// The command's own words.
     words: Vec<String>,
-    /// The reasons in the error queue, without what is each provider's own: function, file, line and thread.
+    /// The reasons in the error queue, without the parts that differ between providers: function, file, line
+    /// and thread.
     reasons: BTreeSet<String>,
 }
 
@@ -84,7 +87,7 @@ impl Complaints {
     }
 }
 
-/// Lengths at which something begins or ends, and some at random.
+/// Returns lengths at which something begins or ends, and some at random.
 fn lengths(seed: u64) -> Vec<usize> {
     let mut random = Random::new(seed);
     let mut lengths = vec![0, 1, 15, 16, 17, 64, 8191, 8192];
@@ -93,7 +96,7 @@ fn lengths(seed: u64) -> Vec<usize> {
     lengths
 }
 
-/// A name without what tells apart its spellings.
+/// Returns a name without the marks in which its spellings differ.
 fn plain(name: &str) -> String {
     name.to_ascii_lowercase().replace(['-', '/', '_'], "")
 }
@@ -147,7 +150,7 @@ fn enc(openssl: &OpenSsl) {
     for (index, names) in offered.iter().enumerate() {
         let name = names.iter().find(|name| !name.starts_with(|c: char| c.is_ascii_digit())).expect("a name");
         let words = format!("enc -{name} -pbkdf2 -iter 1 -k pass -S 0102030405060708");
-        // What `enc` refuses (AEADs, XTS, key wrapping) it refuses on both sides.
+        // `enc` refuses some ciphers (AEADs, XTS, key wrapping), and must do so on both sides.
         let probe = both.run(&both.default, &words, b"");
         if probe.code != Some(0) {
             let got = both.run(&both.millstream, &words, b"");
@@ -167,6 +170,7 @@ fn enc(openssl: &OpenSsl) {
         }
         let counted = both.millstream.take();
         // The empty message of a stream is no operation.
+        //
         // Millstream calls triple DES by a shorter name.
         let rows = names
             .iter()
@@ -195,7 +199,7 @@ fn enc_aliases(openssl: &OpenSsl) {
     assert!(names > CIPHERS.len(), "{names}");
 }
 
-/// What goes wrong is said as the default provider says it.
+/// Errors are reported as the default provider reports them.
 fn enc_failures(openssl: &OpenSsl) {
     let both = Both::new(openssl);
     for (cipher, block) in
@@ -203,7 +207,7 @@ fn enc_failures(openssl: &OpenSsl) {
     {
         let words = format!("enc -{cipher} -pbkdf2 -iter 1 -S 0102030405060708");
         let sealed = both.same(&format!("{words} -k pass"), &bytes(1000));
-        // A wrong key: padding that is none. This pass phrase was tried for all four.
+        // A wrong key gives invalid padding. This pass phrase was tried for all four.
         both.same_failure(&format!("{words} -d -k wrong"), &sealed, "bad decrypt");
         both.same_failure(
             &format!("{words} -d -k pass"),
@@ -219,7 +223,7 @@ fn enc_failures(openssl: &OpenSsl) {
             "wrong final block length",
         );
     }
-    // Too much of a key is cut with a warning, too little is filled.
+    // A key that is too long is cut with a warning, one that is too short is filled.
     for hex in [2, 32, 64] {
         let words = format!("enc -aes-192-ctr -K {} -iv {}", "5a".repeat(hex), "01".repeat(16));
         both.same(&words, &bytes(99));
@@ -267,7 +271,7 @@ fn mac(openssl: &OpenSsl) {
             total += length as u64;
         }
     }
-    // And a digest of the default provider's below it.
+    // HMAC also works over a digest of the default provider.
     both.same("mac -digest SHA3-256 -macopt hexkey:0102 -in - HMAC", &bytes(300));
     both.millstream.take().require("hmac*", 9 * 7, total);
     total = 0;
@@ -296,7 +300,7 @@ fn mac_failures(openssl: &OpenSsl) {
     both.same_failure("mac -macopt hexkey:0011 -in - CMAC", b"data", "");
 }
 
-/// HKDF: both steps together and each alone, and TLS 1.3's.
+/// Computes HKDF, both steps together and each alone, and TLS 1.3's.
 fn kdf(openssl: &OpenSsl) {
     let both = Both::new(openssl);
     require_offered(&both.offered("kdf-algorithms"), &["HKDF"]);
@@ -362,7 +366,7 @@ fn enc_with_secret_keys() {
     }
 }
 
-/// `openssl speed` gets through all that it asks for.
+/// `openssl speed` completes everything that it measures.
 fn speed(openssl: &OpenSsl) {
     let both = Both::new(openssl);
     for evp in [
@@ -381,7 +385,7 @@ fn speed(openssl: &OpenSsl) {
 
 with_each_openssl!(enc, enc_aliases, enc_failures, dgst, mac, mac_failures, kdf, kdf_failures);
 
-/// Once is enough: it takes its time.
+/// Once is enough, because this takes long.
 #[test]
 fn speed_with_the_systems() {
     speed(&OpenSsl::system());

@@ -9,7 +9,8 @@ const TLS: (&str, &str) = ("tls.py", include_str!("python/tls.py"));
 const CHROOT: (&str, &str) = ("chroot.py", include_str!("python/chroot.py"));
 const FORK: (&str, &str) = ("fork.py", include_str!("python/fork.py"));
 
-/// Debian's Python runs a script; with a version of OpenSSL other than the system's on that one's libraries.
+/// Runs a script with Debian's Python; with another version of OpenSSL than the system's on the libraries of
+/// that version.
 #[track_caller]
 fn python(
     place: &Place,
@@ -22,7 +23,7 @@ fn python(
     if let Some(libraries) = openssl.libraries() {
         python.env("LD_LIBRARY_PATH", libraries);
     }
-    // Nothing of another environment or of the user.
+    // Nothing of another environment or of the user may have an effect.
     python.args(["-I", "-B"]).arg(place.write(name, text)).args(words);
     run(&mut python, b"").text()
 }
@@ -92,7 +93,8 @@ fn fork_and_tls_isolated() {
     isolated.take().require_isolated("hmac*", 1000, 1_000_000);
 }
 
-/// What shuts itself in before its first key, as login processes of Dovecot do, reaches the service by a connection that it made before.
+/// A program that shuts itself in before its first key, as Dovecot's login processes do, reaches the service
+/// over a connection that it made before.
 #[test]
 fn a_program_that_has_called_chroot_is_served() {
     if !rustix::process::geteuid().is_root() {

@@ -1,4 +1,4 @@
-//! `millstream run`: programs that get the provider by nothing else.
+//! `millstream run`: programs that get the provider in no other way.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -21,7 +21,7 @@ fn run_with(module: &Path, options: &[&str], command: &[&str]) -> Ran {
     let mut line = Command::new(&built().millstream);
     line.args(["run", "--json", "--module"]).arg(module).arg("--report").arg(&report);
     line.args(options).arg("--").args(command);
-    // No service but that of the run is to be found.
+    // The program must find no service except that of the run.
     line.env_remove("MILLSTREAM_SOCKET").env_remove("OPENSSL_CONF").env("XDG_RUNTIME_DIR", folder.path());
     let Output { status, stdout, stderr } = line.output().unwrap();
     assert!(status.success(), "{command:?}: {status}: {}", String::from_utf8_lossy(&stderr));
@@ -57,7 +57,7 @@ fn a_program_computes_the_same_and_it_is_told_by_whom() {
     assert!(!ran.report.contains("\"isolated\""), "{}", ran.report);
 }
 
-/// As stunnel asks of all that it does, and others of what must be FIPS or must not.
+/// stunnel asks for providers like this in all that it does, and other programs ask for FIPS or its absence.
 #[test]
 fn who_demands_another_provider_only_is_reached() {
     let dgst = |query| run(&[], &["openssl", "dgst", "-sha256", "-propquery", query, "/bin/sh"]).report;
@@ -84,7 +84,7 @@ fn what_it_starts_as_another_user_counts_too() {
         millstream_testkit::skip("a program that changes its user: this user is not root");
         return;
     }
-    // Where the build lies in a folder that others can't enter, the module has to be elsewhere.
+    // If the build lies in a folder that others can't enter, the module has to be elsewhere.
     let folder = tempfile::tempdir_in("/tmp").unwrap();
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(folder.path(), open).unwrap();
@@ -106,7 +106,7 @@ fn processes_at_once_count_together() {
     run(&[], &["sh", "-c", script]).says(&["\"operations\": 6", &format!("\"bytes\": {bytes}")]);
 }
 
-/// Node.js brings its own names for the configuration, and some builds their own OpenSSL.
+/// Node.js has its own names for the configuration, and some builds have their own OpenSSL.
 #[test]
 fn node_is_reached() {
     if Command::new("node").arg("--version").output().is_err() {

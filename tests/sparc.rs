@@ -1,5 +1,6 @@
-//! OpenSSL for UltraSPARC, as its authors wrote it, under `millstream sparc`: its T4 assembly gives what the host's OpenSSL
-//! gives, by the instructions that it should execute, and without them when they are withheld.
+//! OpenSSL for UltraSPARC, as its authors wrote it, under `millstream sparc`. Its T4 assembly gives the same
+//! results as the host's OpenSSL, executes the instructions that it should, and works without them when they
+//! are withheld.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -10,7 +11,8 @@ use millstream_tests::{
     Place, Running, built, bytes, debian_source, eventually, free_port, program, run, target,
 };
 
-/// Each test with the newest of both series. Those of series 4 take minutes to build, and run with `--deep` only.
+/// Runs each test with the newest of both series. Those of series 4 take minutes to build, and run with `--deep`
+/// only.
 macro_rules! with_both {
     ($($test:ident),* $(,)?) => {
         mod newest_3 {
@@ -36,22 +38,23 @@ with_both!(
 const KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
 const IV: &str = "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff";
 
-/// No multiple of a block, and more than any kernel takes at once.
+/// The length of a message, which is no multiple of a block, and more than any kernel takes at once.
 const LEN: usize = 10_007;
 
-/// The words of `openssl enc` for a cipher with a key of so many bits and an IV of so many.
+/// Returns the words of `openssl enc` for a cipher with a key of so many bits and an IV of so many.
 fn enc(cipher: &str, key_bits: usize, iv_bits: usize) -> String {
     let iv = if iv_bits == 0 { String::new() } else { format!(" -iv {}", &IV[..iv_bits / 4]) };
     format!("enc -{cipher} -K {}{iv}", &KEY[..key_bits / 4])
 }
 
-/// The host's command.
+/// Runs the host's command.
 #[track_caller]
 fn host(words: &str, input: &[u8]) -> Vec<u8> {
     run(Command::new(program("openssl")).args(words.split_whitespace()), input).good()
 }
 
-/// How many blocks a mode computes for a message: ECB and CBC pad; of CFB with short feedback each computes one byte or bit.
+/// Returns how many blocks a mode computes for a message. ECB and CBC pad. CFB with short feedback computes
+/// one for each byte or bit.
 fn blocks(mode: &str, len: usize, block: usize) -> u64 {
     let blocks = match mode {
         "ecb" | "cbc" => len / block + 1,
@@ -62,7 +65,7 @@ fn blocks(mode: &str, len: usize, block: usize) -> u64 {
     blocks as u64
 }
 
-/// As much of a text as a mode is given.
+/// Returns the part of a text that a mode is given.
 fn part<'a>(mode: &str, text: &'a [u8]) -> &'a [u8] {
     match mode {
         "cfb8" => &text[..501],
@@ -125,7 +128,7 @@ fn ciphers_without_their_instructions(series: u32) {
         assert_eq!(ended.good(), host(&words, &text), "{words}");
         assert_eq!(executed.crypto(), [], "{words}");
     }
-    // A processor that never had them.
+    // These processors never had the instructions.
     for cpu in ["ultrasparc2", "t1", "t2", "t3"] {
         let words = enc("aes-128-cbc", 128, 128);
         let (ended, executed) = openssl.run(&["--cpu", cpu], &words, &text);
@@ -134,7 +137,8 @@ fn ciphers_without_their_instructions(series: u32) {
     }
 }
 
-/// OpenSSL's providers are compiled without the two definitions that would let them reach the library's own T4 code for these.
+/// OpenSSL's providers are compiled without the two definitions that would let them use the library's own T4
+/// code for these.
 fn camellia_and_des_where_the_provider_knows_of_them(series: u32) {
     let plain = SparcOpenSsl::newest(series, "openssl");
     let all = SparcOpenSsl::newest(series, "openssl-all-t4");
@@ -150,7 +154,7 @@ fn camellia_and_des_where_the_provider_knows_of_them(series: u32) {
             let (ended, executed) = plain.run(&[], words, input);
             assert!(ended.good() == *expected, "{words}: not what the host's gives");
             assert_eq!(executed.crypto(), [], "{words}: the unmodified provider reaches T4 code");
-            // In 4 nothing refers to them any more, so that a static program has them not.
+            // Nothing refers to them any more in version 4, so a static program does not have them.
             let functions: &[&str] =
                 if series == 3 { &["cmll_t4_set_key", "des_t4_ede3_cbc_encrypt"] } else { &[] };
             let unreached = executed.unreached();
@@ -204,7 +208,7 @@ fn cases() -> Vec<Case> {
             });
         }
     }
-    // 16 rounds, two an instruction, three times. The library has T4 code for CBC alone.
+    // Triple DES has 16 rounds three times, two to an instruction. The library has T4 code for CBC only.
     for (cipher, mode) in [
         ("des-ede3-cbc", "cbc"),
         ("des-ede3", "ecb"),
@@ -243,9 +247,9 @@ fn digests(series: u32) {
             let words = format!("dgst -r -{digest}");
             let (ended, executed) = openssl.run(&[], &words, &text);
             assert_eq!(ended.good(), host(&words, &text), "{words}, {len} bytes");
-            // FIPS 180-4 §5.1: a bit, and the length in an eighth of the block.
+            // FIPS 180-4 §5.1 appends a bit, and the length in an eighth of the block.
             let compressions = (len + 1 + block / 8).div_ceil(block) as u64;
-            // Start-up computes nothing with it.
+            // The start-up computes nothing with this instruction.
             assert_eq!(
                 executed.count(instruction),
                 compressions,
@@ -268,8 +272,8 @@ fn rsa(series: u32) {
         let expected = host(&host_words.replace("-in digest", &format!("-in {}", digest.display())), b"");
         let (ended, executed) = openssl.run(&[], sign, b"");
         assert!(ended.good() == expected, "RSA-{bits}: another signature than the host's");
-        // A squaring for each bit of both exponents, where the halves of the Chinese remainder theorem have a size that OpenSSL
-        // has T4 code for. Of 1536 bits only the blinding has.
+        // There is a squaring for each bit of both exponents, if OpenSSL has T4 code for the size of the
+        // halves of the Chinese remainder theorem. With 1536 bits only the blinding has.
         let fits = [512, 1024, 1536, 2048].contains(&(bits / 2));
         let squarings = executed.count("montsqr");
         assert_eq!(squarings > bits * 9 / 10, fits, "RSA-{bits}: {:?}", executed.crypto());
@@ -297,7 +301,7 @@ fn rsa(series: u32) {
     }
 }
 
-/// Its alarm, its clock, and the instructions of a second's work.
+/// Checks the alarm, the clock, and the instructions of a second's work.
 fn speed(series: u32) {
     let openssl = SparcOpenSsl::newest(series, "openssl");
     let words = "speed -mr -seconds 1 -bytes 1024 -evp aes-128-cbc";
@@ -313,7 +317,7 @@ fn speed(series: u32) {
     assert!(executed.instructions() > 20 * blocks);
 }
 
-/// Debian's busybox, compiled for SPARC with a few of its commands by whoever comes first.
+/// Returns Debian's busybox, compiled for SPARC with a few of its commands. The first caller compiles it.
 #[track_caller]
 fn busybox() -> PathBuf {
     const COMMANDS: &[&str] =
@@ -341,7 +345,7 @@ fn busybox() -> PathBuf {
             text = text.replace(&format!("# CONFIG_{option} is not set"), &format!("CONFIG_{option}=y"));
         }
         std::fs::write(&path, text).unwrap();
-        // What the options bring with them stays at its default.
+        // Options that depend on those keep their defaults.
         make(&["silentoldconfig", "KCONFIG_NOTIMESTAMP=1"]);
         make(&["-j2", "busybox"]);
         std::fs::rename(source.join("busybox"), &built).unwrap();
@@ -350,7 +354,7 @@ fn busybox() -> PathBuf {
     built
 }
 
-/// Commands that no one here wrote, against the host's of the same names.
+/// Programs that nobody here wrote behave like the host's of the same names.
 #[test]
 fn other_programs() {
     let busybox = busybox();
@@ -383,7 +387,7 @@ fn other_programs() {
     assert!(run(Command::new("gunzip").arg("-c"), &packed).good() == bytes(100_003));
 }
 
-/// A certificate that both sides know.
+/// Makes a certificate that both sides know.
 fn certificate(openssl: &SparcOpenSsl) {
     let folder = openssl.place().folder().display().to_string();
     host(

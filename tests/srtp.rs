@@ -1,7 +1,7 @@
 //! libsrtp's own test programs on the provider.
 //!
-//! Debian's package of the library uses another cryptographic library, and no package has the test programs. So
-//! Debian's source is built once, with OpenSSL, into `target/srtp`; the programs are as their authors wrote them.
+//! Debian's package of the library uses another cryptographic library, and no package has the test programs.
+//! So Debian's source is built once, with OpenSSL, into `target/srtp`. The programs are unchanged.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use millstream_tests::{OpenSsl, Place, Provider, Side, debian_source, program, run, target};
 
-/// The folder of libsrtp with its test programs, built by whoever comes first.
+/// Returns the folder of libsrtp with its test programs. The first caller builds it.
 #[track_caller]
 fn libsrtp() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
@@ -47,7 +47,7 @@ fn driver(side: &Side, openssl: &OpenSsl, words: &str) -> String {
     if let Some(libraries) = openssl.libraries() {
         command.env("LD_LIBRARY_PATH", libraries);
     }
-    // The scripts look for the programs and their words beside themselves.
+    // The scripts look for the programs and their words in their own folder.
     run(command.args(words).current_dir(libsrtp().join("test")), b"").text()
 }
 

@@ -2,7 +2,7 @@
 
 use millstream_tests::{Counters, Place, Provider, Side, Sshd, bytes, eventually};
 
-/// OpenSSH's names, the provider's, and whether a code of another algorithm goes with it.
+/// The name in OpenSSH, the name in the provider, and whether another algorithm's MAC goes with it.
 const CIPHERS: &[(&str, &str, bool)] = &[
     ("aes128-ctr", "aes-128-ctr", true),
     ("aes192-ctr", "aes-192-ctr", true),
@@ -27,7 +27,7 @@ fn copies_with_every_cipher() {
     for (cipher, algorithm, code) in CIPHERS {
         let before = (server.counted(), client.counted());
         sshd.copies(&client, &["-c", cipher, "-o", "MACs=hmac-sha2-256"], LEN);
-        // What a connection of the server counts is complete when its process has ended.
+        // The counts of a server's connection are complete when its process has ended.
         let grown = |now: &Counters, before: &Counters, name: &str| now.of(name).1 - before.of(name).1;
         let due = 2 * LEN as u64;
         eventually("the server counts", || grown(&server.counted(), &before.0, algorithm) >= due);
@@ -39,8 +39,8 @@ fn copies_with_every_cipher() {
     }
 }
 
-/// OpenSSH makes its own AEAD of a Poly1305 of its own and OpenSSL's bare ChaCha20, which Millstream does not offer: the
-/// data arrives, and Millstream has only the key exchange to do.
+/// OpenSSH makes its own AEAD from its own Poly1305 and OpenSSL's bare ChaCha20, which Millstream does not
+/// offer. The data must arrive, and Millstream only does the key exchange.
 #[test]
 fn copies_with_openssh_s_own_cipher() {
     let place = Place::new();
@@ -52,7 +52,7 @@ fn copies_with_openssh_s_own_cipher() {
     assert_eq!(counted.of("chacha20*"), (0, 0), "{counted}");
 }
 
-/// Codes of all kinds: OpenSSH's HMAC copies digests for every packet.
+/// Tests MACs of all kinds. OpenSSH's HMAC copies digests for every packet.
 #[test]
 fn codes() {
     let place = Place::new();
@@ -75,7 +75,7 @@ fn codes() {
     client.counted().require_none();
 }
 
-/// New keys after each megabyte, on both sides in turn.
+/// Keys change after each megabyte, on both sides in turn.
 #[test]
 fn new_keys() {
     let place = Place::new();

@@ -10,7 +10,7 @@ use millstream_tests::{
     Counters, OpenSsl, Place, Provider, Running, Side, bytes, eventually, with_each_openssl,
 };
 
-/// `s_server` or `s_client`, with all that it says.
+/// `s_server` or `s_client`, with all of its output.
 struct Peer {
     running: Running,
     stdin: Option<ChildStdin>,
@@ -31,7 +31,7 @@ impl Peer {
 
     fn send(&mut self, data: &[u8]) {
         let stdin = self.stdin.as_mut().expect("not closed yet");
-        // A peer that failed says so itself.
+        // A peer that failed reports that itself.
         let _ = stdin.write_all(data).and_then(|()| stdin.flush());
     }
 
@@ -43,7 +43,7 @@ impl Peer {
             ended = self.running.child.try_wait().expect("it is our child");
             so || ended.is_some()
         });
-        // What it wrote at its end is there a moment later.
+        // Output that was written at the end arrives a moment later.
         if ended.is_some() {
             thread::sleep(std::time::Duration::from_millis(200));
         }
@@ -69,7 +69,7 @@ impl Peer {
         contains(&self.err.lock().expect("no reader panics"), text.as_bytes())
     }
 
-    /// Closes its input, and requires that it ends well.
+    /// Closes its input, and requires that it succeeds.
     #[track_caller]
     fn finish(&mut self) {
         drop(self.stdin.take());
@@ -96,7 +96,7 @@ fn collect(mut from: impl Read + Send + 'static) -> Arc<Mutex<Vec<u8>>> {
     all
 }
 
-/// Surroundings of both sides, and certificates of all kinds.
+/// The settings of both sides, and certificates of all kinds.
 struct Tls<'a> {
     openssl: &'a OpenSsl,
     place: Place,
@@ -117,7 +117,7 @@ impl<'a> Tls<'a> {
         Tls { openssl, place, default, millstream, rsa, ecdsa, dsa }
     }
 
-    /// A server on a socket of its own in the test's folder.
+    /// Starts a server on its own socket in the test's folder.
     fn server(&self, side: &Side, words: &str) -> Peer {
         let socket = self.place.path("socket");
         let _ = std::fs::remove_file(&socket);
@@ -137,13 +137,14 @@ impl<'a> Tls<'a> {
         Peer::start(client)
     }
 
-    /// One connection with that many bytes in both directions.
+    /// Exchanges that many bytes in both directions over one connection.
     #[track_caller]
     fn exchange(&self, sides: (&Side, &Side), server: &str, client: &str, len: usize) {
         let mut server = self.server(sides.0, &format!("-naccept 1 {server}"));
         let mut client = self.client(sides.1, &format!("-quiet -nocommands -no_ign_eof {client}"));
         let (down, up) = (bytes(len), bytes(len + 1));
-        // One direction after the other: both commands block when they write, and would wait for each other.
+        // The directions take turns, because both commands block when they write, and would wait for each
+        // other.
         client.send(&up);
         server.expect("all data at the server", |server| server.received() >= up.len());
         server.send(&down);
@@ -154,8 +155,8 @@ impl<'a> Tls<'a> {
         assert!(*client.out.lock().expect("no reader panics") == down, "{}: other data", client.shown);
     }
 
-    /// The same with Millstream on both sides, on the server's only, and on the client's only. Returns what was counted on
-    /// all three.
+    /// Exchanges data with Millstream on both sides, on the server's only, and on the client's only. Returns
+    /// the counts of all three.
     #[track_caller]
     fn exchanges(&self, server: &str, client: &str, len: usize) -> [Counters; 3] {
         let (ours, theirs) = (&self.millstream, &self.default);
@@ -165,7 +166,7 @@ impl<'a> Tls<'a> {
         })
     }
 
-    /// The suites of a version of the protocol that both sides have.
+    /// Returns the suites of a protocol version that both sides have.
     fn suites(&self, words: &str) -> Vec<String> {
         let list = |side| {
             let text = self.openssl.text(side, &format!("ciphers -s {words} ALL:!PSK:!SRP:@SECLEVEL=0"));
@@ -179,13 +180,13 @@ impl<'a> Tls<'a> {
     }
 }
 
-/// Whether somebody listens on that socket, which is not so as soon as its file is there.
+/// Returns true when somebody listens on that socket. The file exists a moment earlier.
 fn listens(path: &str) -> bool {
     let sockets = std::fs::read_to_string("/proc/net/unix").expect("it is readable");
     sockets.lines().any(|line| line.ends_with(path) && line.split_whitespace().nth(3) == Some("00010000"))
 }
 
-/// Millstream's cipher for a suite; none where it is the default provider's.
+/// Returns Millstream's cipher for a suite; none where it is the default provider's.
 fn cipher(suite: &str) -> Option<String> {
     let suite = suite.replace('_', "");
     if suite.contains("CHACHA20") {
@@ -198,18 +199,18 @@ fn cipher(suite: &str) -> Option<String> {
     match (suite.contains("GCM"), suite.contains("CCM")) {
         (_, true) => None,
         (true, _) => Some(format!("{name}-{bits}-gcm")),
-        // Alone, or as one operation with the code.
+        // The cipher counts alone, or as one operation with the MAC.
         _ => Some(format!("{name}-{bits}-cbc*")),
     }
 }
 
 const LEN: usize = 150_000;
 
-/// Requires that a suite's cipher was Millstream's for data that went through it on so many of Millstream's sides.
+/// Requires that Millstream computed a suite's cipher for all data on so many of Millstream's sides.
 #[track_caller]
 fn require(counters: [Counters; 3], suite: &str, len: usize) {
     for (counters, sides) in counters.iter().zip([2, 1, 1]) {
-        // Handshakes digest whatever the cipher is.
+        // Handshakes digest data with every cipher.
         counters.require("sha*", 1, 100);
         if let Some(cipher) = cipher(suite) {
             counters.require(&cipher, (2 * sides * len / 16_384) as u64, (2 * sides * len) as u64);
@@ -228,7 +229,7 @@ fn tls_1_2(openssl: &OpenSsl) {
     tls.default.counted().require_none();
 }
 
-/// CBC suites with the code over the plaintext: what those without the extension use.
+/// Tests CBC suites with the MAC over the plaintext, which is used without the extension.
 fn without_encrypt_then_mac(openssl: &OpenSsl) {
     let tls = Tls::new(openssl);
     let mut used = 0;
@@ -243,14 +244,15 @@ fn without_encrypt_then_mac(openssl: &OpenSsl) {
         used += 1;
     }
     assert!(used >= 12, "{used}");
-    // What is cut into short records libssl has sealed many at a time.
+    // libssl seals many records at a time when data is cut into short ones.
     for suite in ["AES128-SHA", "AES256-SHA", "AES128-SHA256", "AES256-SHA256"] {
         let words = format!("-tls1_2 -cipher {suite}:@SECLEVEL=0 -max_send_frag 512");
         require(tls.exchanges(&format!("{words} -no_etm"), &words, LEN), suite, LEN);
     }
 }
 
-/// The oldest versions that these libraries still speak: initialisation vectors chained, keys from MD5 and SHA-1.
+/// Tests the oldest versions that these libraries still speak, with chained initialisation vectors, and keys
+/// from MD5 and SHA-1.
 fn tls_1_0_and_1_1(openssl: &OpenSsl) {
     let tls = Tls::new(openssl);
     for version in ["-tls1", "-tls1_1"] {
@@ -283,7 +285,7 @@ fn tls_1_3(openssl: &OpenSsl) {
     tls.default.counted().require_none();
 }
 
-/// Several megabytes both ways through the suites that are used most.
+/// Sends several megabytes both ways through the most used suites.
 fn much_data(openssl: &OpenSsl) {
     let tls = Tls::new(openssl);
     let len = 5 << 20;
@@ -297,7 +299,7 @@ fn much_data(openssl: &OpenSsl) {
     }
 }
 
-/// Nobody's counters move where the provider is not.
+/// No counters move without the provider.
 fn counts_nothing_without_the_provider(openssl: &OpenSsl) {
     let tls = Tls::new(openssl);
     tls.exchange((&tls.default, &tls.default), "", "", LEN);
@@ -305,7 +307,7 @@ fn counts_nothing_without_the_provider(openssl: &OpenSsl) {
     tls.millstream.counted().require_none();
 }
 
-/// A second connection takes the session of the first one up again, from a ticket that the server sealed.
+/// Resumes the session of the first connection in a second one, from a ticket that the server sealed.
 fn resumption(openssl: &OpenSsl) {
     let tls = Tls::new(openssl);
     for version in ["-tls1_2", "-tls1_3"] {
@@ -325,7 +327,8 @@ fn resumption(openssl: &OpenSsl) {
     }
 }
 
-/// New keys in the middle of a connection, on request of the client: `K` and `k` of TLS 1.3, `R` of TLS 1.2.
+/// Changes keys in the middle of a connection when the client asks for it: `K` and `k` of TLS 1.3, `R` of TLS
+/// 1.2.
 fn new_keys(openssl: &OpenSsl) {
     let tls = Tls::new(openssl);
     let line = |byte: u8| [vec![byte; 999], vec![b'\n']].concat();
@@ -370,14 +373,15 @@ fn new_keys(openssl: &OpenSsl) {
             let mut client = tls.client(clients, words);
             let mut sent = Vec::new();
             for (turn, command) in [""].iter().chain(&commands).enumerate() {
-                // A command is one only when it is read alone: all that was sent before has arrived.
+                // A command works only when it is read alone, so everything that was sent before must have
+                // arrived.
                 client.send(command.as_bytes());
                 client.expect("new keys", |client| {
                     let err = client.err.lock().expect("no reader panics");
                     String::from_utf8_lossy(&err).matches(said).count() >= turn
                 });
-                // Lines of no letter that is a command. The server answers when it has them, so not in the middle of
-                // a handshake.
+                // The lines begin with no letter of a command. The server answers when it has them, so never
+                // in the middle of a handshake.
                 let data = line(b'a' + turn as u8).repeat(100);
                 client.send(&data);
                 sent.extend(data);

@@ -1,10 +1,10 @@
-//! The provider and the command, built in the profile that the tests were built in.
+//! The provider and the command, built in the profile of the tests.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// What is tested.
+/// The things that are tested.
 pub struct Built {
     /// The provider's shared library.
     pub provider: PathBuf,
@@ -12,8 +12,9 @@ pub struct Built {
     pub millstream: PathBuf,
 }
 
-/// Builds the provider and the command, once in a process; cargo sees that mostly nothing is to be done. Those of an
-/// installation are tested in their place where `MILLSTREAM_PROVIDER` and `MILLSTREAM_COMMAND` name both.
+/// Builds the provider and the command once per process. Cargo mostly finds nothing to do. If
+/// `MILLSTREAM_PROVIDER` and `MILLSTREAM_COMMAND` name both, those of an installation are tested in their
+/// place.
 pub fn built() -> &'static Built {
     static BUILT: OnceLock<Built> = OnceLock::new();
     BUILT.get_or_init(|| {
@@ -47,12 +48,12 @@ pub(crate) fn cargo_build(packages: &[&str]) {
     assert!(status.success(), "{cargo:?}: {status}");
 }
 
-/// Cargo's target folder: what is kept between runs is in it.
+/// Returns cargo's target folder, which keeps files between runs.
 pub fn target() -> PathBuf {
     profile_folder().parent().expect("a profile's folder is in the target folder").to_owned()
 }
 
-/// A test is `target/<profile>/deps/<name>`.
+/// Returns the folder of the profile. A test is `target/<profile>/deps/<name>`.
 pub(crate) fn profile_folder() -> PathBuf {
     let test = std::env::current_exe().expect("a test knows its own path");
     let folder = test.parent().and_then(Path::parent);

@@ -1,10 +1,10 @@
-//! Certificates of the tests' own, which the default provider makes.
+//! Certificates for the tests, made with the default provider.
 
 use std::path::PathBuf;
 
 use crate::{OpenSsl, Place, Provider, Side, run};
 
-/// A key and a certificate for `localhost`, signed by itself.
+/// A key and a self-signed certificate for `localhost`.
 pub struct Certificate {
     /// The private key's file.
     pub key: PathBuf,
@@ -13,19 +13,19 @@ pub struct Certificate {
 }
 
 impl Certificate {
-    /// With an RSA key of 2048 bits.
+    /// Makes one with an RSA key of 2048 bits.
     #[track_caller]
     pub fn rsa(place: &Place) -> Certificate {
         Certificate::make(place, "rsa", &["rsa:2048"])
     }
 
-    /// With an ECDSA key on P-256.
+    /// Makes one with an ECDSA key on P-256.
     #[track_caller]
     pub fn ecdsa(place: &Place) -> Certificate {
         Certificate::make(place, "ecdsa", &["ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"])
     }
 
-    /// With a DSA key of 1024 bits, as the oldest suites want.
+    /// Makes one with a DSA key of 1024 bits, as the oldest suites want.
     #[track_caller]
     pub fn dsa(place: &Place) -> Certificate {
         let side = Side::new(place, "parameters", Provider::Default);
@@ -36,7 +36,7 @@ impl Certificate {
 
     #[track_caller]
     fn make(place: &Place, name: &str, key_type: &[&str]) -> Certificate {
-        // Its settings are those of `openssl req`, so it is its own configuration.
+        // The settings of `openssl req` need a configuration of their own.
         let side = Side::new(place, &format!("{name}-certificate"), Provider::Default);
         let key = place.path(&format!("{name}.key"));
         let certificate = place.path(&format!("{name}.crt"));

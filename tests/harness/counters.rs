@@ -1,4 +1,4 @@
-//! What the provider says it did.
+//! The provider's counts.
 
 use std::fmt;
 use std::path::Path;
@@ -10,18 +10,19 @@ use millstream::tally::{Counted, Place, Tally};
 pub struct Counters(Vec<Counted>);
 
 impl Counters {
-    /// What that file says.
+    /// Reads a tally.
     #[track_caller]
     pub fn read(path: &Path) -> Counters {
         Counters(Tally::open(path).unwrap_or_else(|e| panic!("{e}")).read())
     }
 
-    /// Operations and bytes of an algorithm, in the process and isolated; a `*` in its name stands for anything.
+    /// Returns the operations and bytes of an algorithm, in the process and isolated. A `*` in its name
+    /// stands for anything.
     pub fn of(&self, algorithm: &str) -> (u64, u64) {
         self.sum(|row| matches(&row.algorithm, algorithm))
     }
 
-    /// Operations and bytes that workers did.
+    /// Returns the operations and bytes that workers computed.
     pub fn isolated(&self) -> (u64, u64) {
         self.sum(|row| matches!(row.place, Place::Isolated))
     }
@@ -42,7 +43,7 @@ impl Counters {
         self
     }
 
-    /// Requires that a worker did so much.
+    /// Requires that a worker computed at least so much.
     #[track_caller]
     pub fn require_isolated(&self, algorithm: &str, operations: u64, bytes: u64) -> &Counters {
         let only = self.0.iter().filter(|row| matches!(row.place, Place::Isolated)).cloned().collect();
@@ -57,7 +58,7 @@ impl Counters {
     }
 }
 
-/// Whether a name is the wanted one, in which a `*` stands for anything.
+/// Returns true when a name is the wanted one, in which a `*` stands for anything.
 fn matches(name: &str, wanted: &str) -> bool {
     let (name, wanted) = (name.to_ascii_lowercase(), wanted.to_ascii_lowercase());
     let mut pieces = wanted.split('*');

@@ -1,4 +1,4 @@
-//! Sources as Debian has them, for programs that no package has as they are needed.
+//! Debian's sources, for programs that no package has in the needed form.
 
 use std::path::{Path, PathBuf};
 
@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 #[path = "../../crates/xtask/src/upstream/apt.rs"]
 mod apt;
 
-/// Debian's source package, unpacked below a folder.
+/// Unpacks a Debian source package below a folder.
 ///
 /// # Panics
-/// When it can't be had.
+/// Panics when it can't be had.
 #[track_caller]
 pub fn debian_source(work: &Path, package: &str) -> PathBuf {
     let source = apt::Apt::new(work).and_then(|apt| apt.source(package));

@@ -1,10 +1,10 @@
-//! What the tests of unmodified programs share.
+//! The common parts of the tests of unmodified programs.
 //!
-//! A test gives a program its surroundings (a [`Side`]: OpenSSL's configuration and a file for counters), lets it do
-//! real work, compares the results with those of the default provider, and requires by the counters that Millstream
-//! did it. The programs are Debian's, and OpenSSL's own command in three versions.
+//! A test gives a program its settings (a [`Side`]: OpenSSL's configuration and a file for counters), lets it
+//! do real work, compares the results with those of the default provider, and requires that the counters
+//! prove Millstream's part. The programs are Debian's, and OpenSSL's own command in three versions.
 //!
-//! Nothing is skipped: a program that is missing is a fault that names its package.
+//! Nothing is skipped: a missing program is a failure that names its package.
 
 mod artifacts;
 pub mod certificate;
@@ -33,7 +33,7 @@ pub use side::{Provider, Side};
 pub use sshd::Sshd;
 pub use subject::{hard, subject};
 
-/// The tests named, once with each OpenSSL: the system's, and the newest of both series.
+/// Runs the named tests once with each OpenSSL: the system's, and the newest of both series.
 #[macro_export]
 macro_rules! with_each_openssl {
     ($($test:ident),* $(,)?) => {

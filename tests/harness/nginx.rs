@@ -1,4 +1,4 @@
-//! nginx with a configuration of the test's own.
+//! nginx with a configuration for the test.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -9,26 +9,26 @@ use crate::certificate::Certificate;
 use crate::observe::under;
 use crate::{OpenSsl, Place, Running, Side, eventually, free_port, program, signal};
 
-/// A server on the loopback interface; it ends with this value.
+/// A server on the loopback interface. It is ended when this is dropped.
 pub struct Nginx {
     running: Running,
-    /// Where it serves with TLS.
+    /// The port at which it serves with TLS.
     pub port: u16,
-    /// Its certificate.
+    /// The certificate.
     pub certificate: Certificate,
     log: PathBuf,
     pid: PathBuf,
 }
 
 impl Nginx {
-    /// Starts it with that many workers. `server` are lines of the server's block; with a version of OpenSSL other than the
-    /// system's it runs on that one's libraries.
+    /// Starts it with that many workers. `server` has lines of the server's block. With another version of
+    /// OpenSSL than the system's, it runs on the libraries of that version.
     #[track_caller]
     pub fn start(place: &Place, side: &Side, openssl: &OpenSsl, workers: usize, server: &str) -> Nginx {
         Nginx::start_under(&[], place, side, openssl, workers, server)
     }
 
-    /// The same, with `millstream WORDS --` before it unless there are none.
+    /// Starts it with `millstream WORDS --` in front of it, unless there are no words.
     #[track_caller]
     pub fn start_under(
         words: &[&str],
@@ -43,7 +43,7 @@ impl Nginx {
         let folder = place.make("nginx");
         let at = folder.display();
         let log = folder.join("error.log");
-        // Root's server would else change to a user who can't read the test's folder.
+        // Root's server would otherwise change to a user who can't read the test's folder.
         let user = if rustix::process::geteuid().is_root() { "user root;" } else { "" };
         let text = format!(
             "daemon off;\nmaster_process on;\nworker_processes {workers};\n{user}\npid {at}/pid;\nerror_log {at}/error.log notice;\n\
@@ -73,30 +73,30 @@ impl Nginx {
             assert!(ended.is_none(), "nginx: {ended:?}\n{}", nginx.log());
             std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()
         });
-        // It listens before it has any.
+        // The server listens before it has workers.
         eventually("nginx has its workers", || nginx.pid.exists() && nginx.workers().len() >= workers);
         nginx
     }
 
-    /// The address of what is served.
+    /// Returns the address of a file.
     pub fn url(&self, path: &str) -> String {
         format!("https://localhost:{}/{path}", self.port)
     }
 
-    /// Its master process.
+    /// Returns its master process.
     pub fn master(&self) -> u32 {
         let pid = std::fs::read_to_string(&self.pid).unwrap_or_default();
         pid.trim().parse().unwrap_or(self.running.child.id())
     }
 
-    /// Its workers now.
+    /// Returns its current workers.
     pub fn workers(&self) -> Vec<u32> {
         let pid = self.master();
         let list = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
         list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
     }
 
-    /// What it wrote to its log.
+    /// Returns its log so far.
     pub fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }

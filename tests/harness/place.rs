@@ -1,4 +1,4 @@
-//! A folder of a test's own.
+//! A folder for a test.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -10,18 +10,18 @@ use tempfile::TempDir;
 pub struct Place(TempDir);
 
 impl Place {
-    /// An empty one.
+    /// Makes an empty one.
     #[allow(clippy::new_without_default)]
     pub fn new() -> Place {
         Place(tempfile::tempdir().expect("there is room for a temporary folder"))
     }
 
-    /// The folder itself.
+    /// Returns the folder itself.
     pub fn folder(&self) -> &Path {
         self.0.path()
     }
 
-    /// Where something of that name is.
+    /// Returns the path of a name in it.
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
@@ -49,7 +49,7 @@ impl Place {
     }
 }
 
-/// `len` bytes that look random and are the same in every run.
+/// Returns `len` bytes that look random and are the same in every run.
 pub fn bytes(len: usize) -> Vec<u8> {
     Random::new(len as u64).bytes(len)
 }

@@ -1,4 +1,4 @@
-//! Programs: found, run to their end, or running until the test drops them.
+//! Programs: finding them, running them to their end, or until the test drops them.
 
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid};
 
-/// Nothing that is tested takes so long on a machine that does other things too.
+/// The time after which a test gives up. Nothing takes so long, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Programs, and the packages of Debian that have them.
@@ -46,22 +46,22 @@ const PACKAGES: &[(&str, &str)] = &[
     ("node", "nodejs"),
 ];
 
-/// Where a program of Debian's is.
+/// Returns the path of one of Debian's programs.
 ///
 /// # Panics
-/// When it is missing, naming its package.
+/// Panics when it is missing, naming its package.
 #[track_caller]
 pub fn program(name: &str) -> PathBuf {
-    // Debian's own: what else a `PATH` has may be linked to another OpenSSL.
+    // Other programs in the `PATH` may be linked to another OpenSSL.
     let folders = ["/usr/bin", "/usr/sbin", "/bin", "/sbin", "/usr/lib/git-core"];
     let found = folders.iter().map(|folder| PathBuf::from(folder).join(name)).find(|path| path.exists());
     found.unwrap_or_else(|| missing(name))
 }
 
-/// Where a program is, whoever it comes from: compilers and runtimes are often not Debian's.
+/// Returns the path of a program of any origin, because compilers and runtimes are often not Debian's.
 ///
 /// # Panics
-/// When it is missing, naming Debian's package.
+/// Panics when it is missing, naming Debian's package.
 #[track_caller]
 pub fn tool(name: &str) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -77,18 +77,18 @@ fn missing(name: &str) -> ! {
     )
 }
 
-/// How a program ended.
+/// The end of a program.
 #[derive(Debug)]
 pub struct Ended {
-    /// Its exit code; none after a signal.
+    /// The exit code; none after a signal.
     pub code: Option<i32>,
-    /// What it wrote to standard output.
+    /// The standard output.
     pub out: Vec<u8>,
-    /// What it wrote to standard error.
+    /// The standard error.
     pub err: String,
-    /// How it was called.
+    /// The command line.
     pub shown: String,
-    /// Time it computed in user mode, with what it waited for; to a hundredth of a second.
+    /// The processor time in user mode, including the processes it waited for, to a hundredth of a second.
     pub user: Duration,
 }
 
@@ -100,14 +100,14 @@ impl Ended {
         self.out
     }
 
-    /// The output as text, after success.
+    /// Returns the output as text, after success.
     #[track_caller]
     pub fn text(self) -> String {
         String::from_utf8(self.good()).expect("it writes text")
     }
 }
 
-/// The end of an output, for a message.
+/// Returns the end of an output, for a message.
 fn tail(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(4000)..]).into_owned()
 }
@@ -126,7 +126,7 @@ pub fn run(command: &mut Command, input: &[u8]) -> Ended {
     let (sender, ended) = mpsc::channel::<()>();
     let pid = running.pid();
     std::thread::scope(|scope| {
-        // A program that fails early doesn't read what it is given.
+        // A program that fails early doesn't read its input.
         scope.spawn(move || drop(stdin.write_all(input)));
         let out = scope.spawn(move || all(out));
         let err = scope.spawn(move || all(err));
@@ -151,13 +151,13 @@ pub fn run(command: &mut Command, input: &[u8]) -> Ended {
     })
 }
 
-/// The time of a child that ended and was not waited for yet.
+/// Returns the time of a child that ended and was not waited for yet.
 fn user_time(pid: Pid) -> Duration {
     let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
     Duration::from_millis(10 * ticks(pid.as_raw_nonzero().get().unsigned_abs()))
 }
 
-/// Hundredths of a second in user mode: of a process, and of its children that it waited for.
+/// Returns the hundredths of a second in user mode of a process and of its children that it waited for.
 pub fn ticks(pid: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     // The name, in parentheses, may have blanks.
@@ -172,26 +172,26 @@ fn all(mut from: impl Read) -> Vec<u8> {
     bytes
 }
 
-/// A program that runs until the test drops it, with all that it started.
+/// A program that runs until the test drops this. All processes that it started end with it.
 pub struct Running {
-    /// Its streams, if they are piped.
+    /// The child, with its streams if they are piped.
     pub child: Child,
 }
 
 impl Running {
-    /// Starts it as the leader of a group of its own.
+    /// Starts it as the leader of its own process group.
     #[track_caller]
     pub fn start(command: &mut Command) -> Running {
         let child = command.process_group(0).spawn().unwrap_or_else(|e| panic!("{command:?}: {e}"));
         Running { child }
     }
 
-    /// Its process, which is its group too.
+    /// Returns its process, which is also its group.
     pub fn pid(&self) -> Pid {
         Pid::from_child(&self.child)
     }
 
-    /// Waits until it ends by itself, and requires that it did well.
+    /// Waits until it ends by itself, and requires success.
     #[track_caller]
     pub fn finish(&mut self) {
         eventually("the program ends", || self.child.try_wait().expect("it is our child").is_some());
@@ -221,10 +221,10 @@ pub fn signal(pid: u32, how: Signal) {
     kill_process(pid, how).unwrap_or_else(|e| panic!("{pid:?}: {e}"));
 }
 
-/// A port of the loopback interface that nobody has: below those that the system gives to clients.
+/// Returns a free port of the loopback interface, below those that the system gives to clients.
 pub fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
-    // Tests of other processes begin elsewhere.
+    // Tests in other processes begin elsewhere.
     let begin = (std::process::id() % 12_000) as u16;
     loop {
         let port = 20_000 + (begin + NEXT.fetch_add(1, Ordering::Relaxed)) % 12_000;
@@ -234,7 +234,7 @@ pub fn free_port() -> u16 {
     }
 }
 
-/// Waits until something is so, and fails when it does not come.
+/// Waits until a condition holds, and fails when it takes too long.
 #[track_caller]
 pub fn eventually(what: &str, mut is: impl FnMut() -> bool) {
     let begin = Instant::now();

@@ -1,4 +1,4 @@
-//! `millstream serve` with a socket of its own.
+//! `millstream serve` with a socket for the test.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use rustix::process::{Signal, kill_process};
 
 use crate::{Place, Running, built, eventually};
 
-/// A service; it ends with this value.
+/// A service. It is ended when this is dropped.
 pub struct Service {
     running: Running,
     socket: PathBuf,
@@ -26,12 +26,12 @@ impl Service {
         service
     }
 
-    /// Where it listens.
+    /// Returns the path of its socket.
     pub fn socket(&self) -> &Path {
         &self.socket
     }
 
-    /// What `millstream status --json` says, once it answers.
+    /// Returns the output of `millstream status --json`, once the service answers.
     pub fn status(&self) -> Option<String> {
         let mut status = Command::new(&built().millstream);
         let output = status.args(["status", "--json", "--socket"]).arg(&self.socket).output().ok()?;
@@ -41,7 +41,7 @@ impl Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        // Its workers are in groups of their own: it ends them itself.
+        // The workers are in groups of their own, so the service has to end them itself.
         let _ = kill_process(self.running.pid(), Signal::TERM);
         let begin = std::time::Instant::now();
         while matches!(self.running.child.try_wait(), Ok(None)) && begin.elapsed().as_secs() < 10 {

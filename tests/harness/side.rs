@@ -1,4 +1,4 @@
-//! A program's surroundings: OpenSSL's configuration, and a file for the provider's counters.
+//! A program's settings: OpenSSL's configuration, and a file for the provider's counters.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -8,19 +8,19 @@ use millstream::tally::Tally;
 
 use crate::{Counters, Place, Service, built};
 
-/// Whose algorithms a program gets.
+/// The provider that a program gets.
 #[derive(Clone, Copy)]
 pub enum Provider<'a> {
-    /// OpenSSL's own, the legacy ones too.
+    /// OpenSSL's own providers, including the legacy one.
     Default,
-    /// Millstream's, and the default ones for what it does not have. Not OpenSSL's legacy ones: what is legacy and
-    /// works is Millstream's.
+    /// Millstream, and the default provider for what it does not have. OpenSSL's legacy provider is left out,
+    /// so legacy algorithms that work are Millstream's.
     Millstream,
-    /// The same with keys out of reach, in that service.
+    /// Millstream with keys in that service.
     Isolated(&'a Service),
 }
 
-/// Surroundings of one or several programs.
+/// The settings of one or several programs.
 pub struct Side {
     configuration: PathBuf,
     tally: PathBuf,
@@ -46,35 +46,35 @@ impl Side {
         Side { configuration, tally }
     }
 
-    /// A program in these surroundings, and in no other that this test may have been started in.
+    /// Returns a program with these settings, and none of those that this test may have been started with.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         self.apply(&mut command);
         command
     }
 
-    /// Puts a program into these surroundings.
+    /// Gives a program these settings.
     pub fn apply(&self, command: &mut Command) {
         for name in ["OPENSSL_MODULES", "MILLSTREAM_SOCKET", "MILLSTREAM_HWCAP", "LD_LIBRARY_PATH"] {
             command.env_remove(name);
         }
         command.env("OPENSSL_CONF", &self.configuration).env("MILLSTREAM_TALLY", &self.tally);
-        // No messages in another language, no time of another zone.
+        // Messages are in English, and times in UTC.
         command.env("LC_ALL", "C.UTF-8").env("TZ", "UTC");
     }
 
-    /// The configuration.
+    /// Returns the configuration.
     pub fn configuration(&self) -> &Path {
         &self.configuration
     }
 
-    /// What has been counted so far.
+    /// Returns the counts so far.
     #[track_caller]
     pub fn counted(&self) -> Counters {
         Counters::read(&self.tally)
     }
 
-    /// What was counted since the last call; no program of this side may run.
+    /// Returns the counts since the last call. No program of this side may be running.
     #[track_caller]
     pub fn take(&self) -> Counters {
         let counters = self.counted();

@@ -1,4 +1,4 @@
-//! Programs for SPARC under `millstream sparc`, and what they executed.
+//! Programs for SPARC under `millstream sparc`, and their instruction counts.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -14,31 +14,31 @@ pub struct SparcOpenSsl {
     place: Place,
 }
 
-/// What a program executed.
+/// The counts of what a program executed.
 pub struct Executed(Value);
 
-/// What removes every crypto instruction of the T4, as operators wrote it into `LD_HWCAP`.
+/// The mask that removes every crypto instruction of the T4, as operators wrote it into `LD_HWCAP`.
 pub const WITHOUT_CRYPTO: &str =
     "-aes -des -kasumi -camellia -md5 -sha1 -sha256 -sha512 -mpmul -mont -crc32c";
 
 impl SparcOpenSsl {
-    /// The newest of a series: `openssl`, or `openssl-all-t4` for the program whose providers know of all that the
-    /// library has.
+    /// Returns the newest of a series: `openssl`, or `openssl-all-t4`, whose providers use everything that
+    /// the library has.
     ///
     /// # Panics
-    /// When it was not built.
+    /// Panics when it was not built.
     #[track_caller]
     pub fn newest(series: u32, program: &str) -> SparcOpenSsl {
         let program = newest(&format!("sparc64-{series}.")).join("bin").join(program);
         SparcOpenSsl { program, place: Place::new() }
     }
 
-    /// Where files of the test are.
+    /// Returns the place of the test's files.
     pub fn place(&self) -> &Place {
         &self.place
     }
 
-    /// The command with these words after `millstream sparc` and its options.
+    /// Returns the command with these words after `millstream sparc` and its options.
     pub fn command(&self, options: &[&str], words: &str) -> Command {
         let mut command = Command::new(&built().millstream);
         command.arg("sparc").args(options).arg(&self.program).args(words.split_whitespace());
@@ -46,27 +46,27 @@ impl SparcOpenSsl {
         command
     }
 
-    /// The same command, which leaves word of what it executes.
+    /// Returns the same command, which reports what it executes.
     pub fn counting(&self, options: &[&str], words: &str) -> Command {
         let report = self.place.path("report.json");
         let path = report.to_str().expect("a temporary folder has a plain name");
         self.command(&[options, &["--mix", "--unreached", "--json", "--report", path]].concat(), words)
     }
 
-    /// What the last counting command executed.
+    /// Returns what the last counting command executed.
     ///
     /// # Panics
-    /// When it left no word.
+    /// Panics when it left no report.
     #[track_caller]
     pub fn executed(&self) -> Executed {
         let text = self.place.read("report.json");
         Executed(serde_json::from_slice(&text).expect("the report is JSON"))
     }
 
-    /// Runs it, and tells what it executed.
+    /// Runs it. Returns its end, and what it executed.
     #[track_caller]
     pub fn run(&self, options: &[&str], words: &str, input: &[u8]) -> (Ended, Executed) {
-        // That of a former run says nothing of this one.
+        // The report of an earlier run must not be taken for this one's.
         let report = self.place.path("report.json");
         let _ = std::fs::remove_file(&report);
         let ended = run(&mut self.counting(options, words), input);
@@ -76,12 +76,12 @@ impl SparcOpenSsl {
 }
 
 impl Executed {
-    /// How often an instruction ran, by the assembler's name.
+    /// Returns how often an instruction ran, by the assembler's name.
     pub fn count(&self, name: &str) -> u64 {
         self.0["rows"][name].as_u64().unwrap_or(0)
     }
 
-    /// Those of the T4's crypto instructions that ran.
+    /// Returns the T4's crypto instructions that ran.
     pub fn crypto(&self) -> Vec<(String, u64)> {
         let rows = self.0["rows"].as_object().expect("the report has rows");
         let is = |name: &str| {
@@ -96,12 +96,12 @@ impl Executed {
             .collect()
     }
 
-    /// All instructions.
+    /// Returns the number of all instructions.
     pub fn instructions(&self) -> u64 {
         self.0["instructions"].as_u64().expect("the report has a sum")
     }
 
-    /// Functions that have crypto instructions of which none ran.
+    /// Returns the functions whose crypto instructions were never reached.
     pub fn unreached(&self) -> Vec<String> {
         let functions = self.0["unreached"].as_array().expect("the report has what was not reached");
         functions.iter().filter_map(|function| Some(function["function"].as_str()?.to_owned())).collect()

@@ -1,11 +1,11 @@
-//! OpenSSH's server with a configuration of the test's own.
+//! OpenSSH's server with a configuration for the test.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::{Ended, Place, Running, Side, bytes, eventually, free_port, program, run};
 
-/// The server, with keys and settings of its own.
+/// The server, with its own keys and settings.
 pub struct Sshd {
     running: Running,
     port: u16,
@@ -28,7 +28,7 @@ impl Sshd {
              Ciphers +aes128-cbc,aes192-cbc,aes256-cbc,3des-cbc\nMACs +hmac-sha1-96,hmac-md5,hmac-md5-96\nLogLevel VERBOSE\n"
         );
         let configuration = place.write("sshd_config", text);
-        // What the package's unit makes; only root's server wants it.
+        // The package's unit makes this folder. Only root's server wants it.
         if rustix::process::geteuid().is_root() {
             std::fs::create_dir_all("/run/sshd").expect("root can make it");
         }
@@ -48,12 +48,12 @@ impl Sshd {
         sshd
     }
 
-    /// What it wrote to its log.
+    /// Returns its log so far.
     pub fn log(&self) -> String {
         String::from_utf8_lossy(&self.place.read("sshd.log")).into_owned()
     }
 
-    /// `ssh` or `scp` as a client of it.
+    /// Returns `ssh` or `scp` as a client of it.
     pub fn client(&self, side: &Side, name: &str, options: &[&str]) -> Command {
         let mut client = side.command(program(name));
         client.args(["-F", "none", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null"]);
@@ -62,7 +62,7 @@ impl Sshd {
         client
     }
 
-    /// Runs it, and shows what the server says when it fails.
+    /// Runs a client, and shows the server's log when it fails.
     #[track_caller]
     pub fn good(&self, command: &mut Command, input: &[u8]) -> Ended {
         let ended = run(command, input);

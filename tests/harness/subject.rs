@@ -1,4 +1,4 @@
-//! Subjects: programs of `tests/subjects`, built when they are first wanted.
+//! Subjects: the programs of `tests/subjects`, built when they are first needed.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -7,16 +7,16 @@ use std::sync::OnceLock;
 
 use crate::{program, run, target, tool};
 
-/// The folder of their sources.
+/// The folder of the subjects' sources.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/subjects");
 
 /// Flags of all programs in C.
 const C: &[&str] = &["-O2", "-Wall", "-Wextra", "-Werror", "-pthread"];
 
-/// The version that the wheel is pinned to: what OpenSSL is in it must not change by itself.
+/// The version that the wheel is pinned to, so that the OpenSSL in it does not change by itself.
 const WHEEL: &str = "cryptography==48.0.0";
 
-/// The program that does the work of `tests/subjects/rust/src/lib.rs` with somebody's cryptography.
+/// Returns the program that does the work of `tests/subjects/rust/src/lib.rs` with one of several libraries.
 ///
 /// # Panics
 /// When it can't be built, or its name is not known.
@@ -40,7 +40,7 @@ pub fn subject(name: &str) -> Command {
     }
 }
 
-/// A hard program, of `tests/subjects/hard`.
+/// Returns a hard program, of `tests/subjects/hard`.
 ///
 /// # Panics
 /// When it can't be built.
@@ -48,7 +48,7 @@ pub fn subject(name: &str) -> Command {
 pub fn hard(name: &str) -> Command {
     let source = Path::new(SOURCES).join("hard").join(name).with_extension("c");
     let source = source.to_str().expect("the workspace's path is UTF-8");
-    // It is of another mode, and needs no library of it.
+    // The program runs in 32-bit mode, and needs no libraries for that.
     let bits32: &[&str] =
         &["-m32", "-ffreestanding", "-fno-stack-protector", "-fno-pic", "-nostdlib", "-static"];
     let build = |name: &str, flags: &[&str]| {
@@ -82,14 +82,14 @@ fn with(mut command: Command, script: &Path) -> Command {
     command
 }
 
-/// Where what is built here is kept between runs.
+/// Returns the folder in which built programs are kept between runs.
 fn folder() -> PathBuf {
     let folder = target().join("subjects");
     std::fs::create_dir_all(&folder).expect("the target folder can be written to");
     folder
 }
 
-/// Holds others off while one thing is built.
+/// Locks out others while one thing is built.
 fn locked(name: &str) -> File {
     let lock =
         File::create(folder().join(format!("{name}.lock"))).expect("the target folder can be written to");
@@ -97,7 +97,7 @@ fn locked(name: &str) -> File {
     lock
 }
 
-/// Something that a command makes from sources, unless it is there and newer than they are.
+/// Returns something that a command makes from sources, and makes it unless it is newer than they are.
 #[track_caller]
 fn made(name: &str, sources: &[&Path], command: impl FnOnce(&Path) -> Command) -> PathBuf {
     let out = folder().join(name);
@@ -105,7 +105,7 @@ fn made(name: &str, sources: &[&Path], command: impl FnOnce(&Path) -> Command) -
     let time = |path: &Path| path.metadata().and_then(|file| file.modified()).ok();
     let changed = sources.iter().filter_map(|source| newest(source)).max();
     if time(&out) <= changed {
-        // Another process may execute what is there now.
+        // Another process may be executing the existing file.
         let new = folder().join(format!("{name}.new"));
         run(&mut command(&new), b"").good();
         std::fs::rename(&new, &out).expect("it was made");
@@ -113,7 +113,7 @@ fn made(name: &str, sources: &[&Path], command: impl FnOnce(&Path) -> Command) -
     out
 }
 
-/// When a file, or any of a folder, was changed.
+/// Returns when a file, or any file in a folder, was changed.
 fn newest(path: &Path) -> Option<std::time::SystemTime> {
     let inside = std::fs::read_dir(path).into_iter().flatten().flatten();
     let times = inside.filter_map(|entry| newest(&entry.path()));
@@ -137,7 +137,7 @@ fn stripped(name: &str) -> PathBuf {
     })
 }
 
-/// Static, as Go's programs are where no C is in them.
+/// Builds a Go program. Like all Go programs without C in them, it is static.
 #[track_caller]
 fn go(name: &str, linker: &str) -> PathBuf {
     let source = Path::new(SOURCES).join("go");
@@ -162,7 +162,7 @@ fn java(source: &Path) -> Command {
     java
 }
 
-/// Python with the wheel of `cryptography`, which brings an OpenSSL of its own.
+/// Returns Python with the wheel of `cryptography`, which brings its own OpenSSL.
 #[track_caller]
 fn wheel() -> PathBuf {
     let folder = folder().join(WHEEL);

@@ -1,5 +1,5 @@
 //! A service with a policy, and a library context in this process whose provider is configured to use it.
-// Each program uses a part of it.
+// Each test program uses a part of this file.
 #![allow(dead_code)]
 
 use millstream_tests::{Place, Provider, Service, Side};
@@ -8,7 +8,7 @@ use crate::support::Library;
 
 /// A service whose policy has these lines, and programs that use it.
 pub struct Under {
-    // Dropped in this order.
+    // The fields are dropped in this order.
     pub library: Library,
     pub side: Side,
     pub service: Service,
@@ -26,7 +26,7 @@ impl Under {
         Under { library, side, service, _place: place }
     }
 
-    /// How many keys each grant holds.
+    /// Returns how many keys each grant holds.
     pub fn keys(&self) -> Vec<u64> {
         let status = self.service.status().expect("it answers");
         let status: serde_json::Value = serde_json::from_str(&status).expect("it is JSON");
