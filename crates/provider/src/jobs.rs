@@ -7,6 +7,7 @@
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use millstream::isolated::Chaining;
 use millstream::modes::{Direction, MAX_BLOCK};
 use millstream::{CipherKey, InOut};
 use zeroize::Zeroizing;
@@ -16,7 +17,6 @@ use crate::cipher::together::{Pass, together};
 use crate::error::{Reason, Result};
 use crate::libcrypto::Job;
 use crate::provider::Provider;
-use crate::remote::Chaining;
 
 /// As many bytes are worth a pause: below, a chain is done sooner than two changes of the stack.
 pub const WORTH: usize = 1024;

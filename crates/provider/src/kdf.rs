@@ -15,6 +15,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::abi::{INTEGER, OCTET_STRING, OsslParam, UNSIGNED_INTEGER, UTF8_STRING};
 use crate::algorithms;
+use crate::append::append;
 use crate::count::{Count, Rows};
 use crate::digest::{self, PerHash};
 use crate::error::{Reason, Result};
@@ -22,7 +23,6 @@ use crate::libcrypto::kdf::{self as others, Value};
 use crate::mac::excludes_us;
 use crate::params::{Param, Params};
 use crate::provider::Provider;
-use crate::remote::append;
 
 /// A kind of key derivation.
 pub trait Kind: Sized + 'static {

@@ -15,6 +15,7 @@
 
 mod abi;
 mod algorithms;
+mod append;
 mod cipher;
 mod count;
 mod digest;
@@ -22,7 +23,6 @@ mod early;
 mod error;
 mod exchange;
 pub mod ffi;
-mod fork;
 mod jobs;
 mod kdf;
 mod libcrypto;

@@ -11,8 +11,9 @@ use std::ptr::{self, NonNull};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use millstream::isolated::{Attach, Grants, environment};
+
 use crate::abi::{self, CoreHandle, Dispatch, Function, OsslParam};
-use crate::early;
 use crate::error::Reason;
 use crate::libcrypto::Libcrypto;
 
@@ -44,8 +45,8 @@ struct Inner {
 /// What the provider's section of openssl.cnf, and the environment, ask for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Configuration {
-    /// The service's socket, where keys are to be isolated; empty for the usual places.
-    pub socket: Option<PathBuf>,
+    /// What to ask the service for, where keys are to be isolated.
+    pub service: Option<Attach>,
     /// The file that counters are added to.
     pub tally: Option<PathBuf>,
     /// The libcrypto that loaded the module, as major version; 0 where it does not say.
@@ -169,11 +170,9 @@ impl Provider {
         }
     }
 
-    /// Makes ready for the algorithms that are about to be used, once.
-    pub fn begin(self) {
-        if !self.inner().begun.swap(true, Ordering::Relaxed) {
-            early::open(self);
-        }
+    /// Returns true for the first caller only.
+    pub fn begins(self) -> bool {
+        !self.inner().begun.swap(true, Ordering::Relaxed)
     }
 
     /// What is configured: asked for once, at the first use.
@@ -189,10 +188,13 @@ impl Provider {
             Some(true) => Some(path("MILLSTREAM_SOCKET").or(socket).unwrap_or_default()),
             None => path("MILLSTREAM_SOCKET").or(socket),
         };
+        // An empty path stands for the usual places.
+        let service =
+            socket.map(|path| Grants::options(Some(path).filter(|path| !path.as_os_str().is_empty())));
         let tally = path("MILLSTREAM_TALLY").or_else(|| self.line(c"tally").map(PathBuf::from));
         let openssl = self.line(c"openssl-version");
         let openssl = openssl.as_deref().and_then(|version| version.split('.').next()?.parse().ok());
-        Configuration { socket, tally, openssl: openssl.unwrap_or(0) }
+        Configuration { service, tally, openssl: openssl.unwrap_or(0) }
     }
 
     /// What the core has under a name: its own version, or a line of the provider's section.
@@ -218,5 +220,5 @@ impl Provider {
 
 /// The path that the environment names, where it may be believed.
 fn path(variable: &str) -> Option<PathBuf> {
-    millstream::isolated::environment(variable).map(PathBuf::from)
+    environment(variable).map(PathBuf::from)
 }

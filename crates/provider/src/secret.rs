@@ -7,13 +7,14 @@ use std::ffi::CString;
 use std::sync::Arc;
 
 use millstream::cwq::{Algorithm, Usages};
+use millstream::isolated::ServiceKey;
 use zeroize::Zeroizing;
 
 use crate::cipher::random;
 use crate::error::{Reason, Result};
 use crate::params::Params;
 use crate::provider::Provider;
-use crate::remote::RemoteKey;
+use crate::remote;
 
 /// What a key may be.
 pub trait Kind {
@@ -60,7 +61,7 @@ pub enum Held {
     /// Its bytes, which lie where they are until it is freed.
     Here(Zeroizing<Vec<u8>>),
     /// It is in the service.
-    There(Arc<RemoteKey>, Id),
+    There(Arc<ServiceKey>, Id),
 }
 
 /// What a key in the service is called: its algorithm. OpenSSL wants a text that lives as long as the key.
@@ -78,7 +79,7 @@ impl SecretKey {
         }
         let held = match in_service(isolated, params)? {
             None => Held::Here(Zeroizing::new(bytes.to_vec())),
-            Some(algorithm) => Held::there(RemoteKey::import(provider, algorithm, bytes)?),
+            Some(algorithm) => Held::there(remote::import(provider, algorithm, bytes)?),
         };
         Ok(SecretKey { provider, held })
     }
@@ -99,7 +100,7 @@ impl SecretKey {
                 random(&mut bytes)?;
                 Held::Here(bytes)
             }
-            Some(algorithm) => Held::there(RemoteKey::generate(provider, algorithm, len)?),
+            Some(algorithm) => Held::there(remote::generate(provider, algorithm, len)?),
         };
         Ok(SecretKey { provider, held })
     }
@@ -121,7 +122,7 @@ impl SecretKey {
 }
 
 impl Held {
-    fn there(key: RemoteKey) -> Self {
+    fn there(key: ServiceKey) -> Self {
         let id = CString::new(key.algorithm().name()).unwrap_or_default();
         Held::There(Arc::new(key), id)
     }

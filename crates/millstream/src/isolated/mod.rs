@@ -39,6 +39,10 @@
 //!   input intact, and later requests are refused. Attach again, and import the keys again.
 //! - A forked child has nothing of its parent's grants, and can't disturb them. It may attach itself.
 //!
+//! # Keys of a library
+//! A library that unmodified programs load, and that may be forked at any time, uses [`ServiceKey`]: one key, one call, one
+//! result. [`Grants`] attaches where it is needed, for each process on its own.
+//!
 //! # Without a service
 //! Nothing falls back by itself. With [`Fallback::InProcess`], and only when no service can be reached at the moment
 //! of attaching, an accelerator in this process takes its place; [`fallbacks`] counts that and
@@ -46,16 +50,22 @@
 
 mod accelerator;
 mod attach;
+mod grants;
 mod local;
+mod process;
 mod service;
+mod service_key;
 
 pub use accelerator::{Accelerator, fallbacks};
 pub use attach::{Attach, AttachError, Connection, Fallback};
+pub use grants::Grants;
 pub use millstream_protocol::{
     GrantStatus, KeyRefusal, QueueCounts, Refusal as ServiceRefusal, Use, UseStatus, WorkerStatus,
     environment,
 };
+pub use process::{PerProcess, may_change_root};
 pub use service::{Service, ServiceError, Status};
+pub use service_key::{Chaining, ServiceKey, ServiceKeyError, UsageRange};
 
 pub use crate::grant::{GrantInfo, GrantState};
 pub use crate::key::Exportable;

@@ -8,9 +8,9 @@ use crate::cipher::remote::Remote;
 use crate::cipher::stream::{self, StreamContext};
 use crate::cipher::xts::{self, XtsContext};
 use crate::cipher::{Mode, Traits};
-use crate::remote::Chaining;
 use millstream::cwq::Algorithm;
 use millstream::hash::Hash;
+use millstream::isolated::Chaining;
 use millstream::{aes, camellia, des};
 
 /// A mode, and bytes of key, vector and block.

@@ -21,6 +21,7 @@ pub use common::random;
 use std::ffi::CStr;
 use std::sync::Arc;
 
+use millstream::isolated::ServiceKey;
 use millstream::modes::Direction;
 use millstream::{EngineError, Features, InOut};
 
@@ -30,7 +31,7 @@ use crate::error::Result;
 use crate::exchange::Exchange;
 use crate::params::Params;
 use crate::provider::Provider;
-use crate::remote::RemoteKey;
+use crate::remote::fits;
 
 /// A cipher that is offered.
 pub trait Cipher: 'static {
@@ -153,8 +154,8 @@ pub trait Context: Clone + Send {
     ) -> Result<()>;
 
     /// Takes a key that is in the service already. [`Context::init`] without a key comes next.
-    fn take(&mut self, _direction: Direction, key: &Arc<RemoteKey>) -> Result<()> {
-        key.fits(None, None)
+    fn take(&mut self, _direction: Direction, key: &Arc<ServiceKey>) -> Result<()> {
+        fits(key, None, None)
     }
 
     /// Passes a piece from whose end nothing stays behind, with as much output as input, where the context is at such a point;

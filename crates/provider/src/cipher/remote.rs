@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use millstream::InOut;
 use millstream::cwq::Algorithm;
+use millstream::isolated::{Chaining, ServiceKey};
 use millstream::modes::{Direction, MAX_BLOCK};
 use millstream::tally::Place;
 
 use super::key::{BlockKey, StreamKey};
 use crate::error::Result;
 use crate::provider::Provider;
-use crate::remote::{Chaining, RemoteKey};
+use crate::remote;
 
 /// What the service calls a cipher.
 #[derive(Clone, Copy)]
@@ -24,20 +25,20 @@ pub struct Remote {
 impl Remote {
     /// Brings a key there that passes data one way.
     pub fn import(self, provider: Provider, key: &[u8], direction: Direction) -> Result<RemoteCipher> {
-        let key = Arc::new(RemoteKey::one_way(provider, self.algorithm, key, direction)?);
+        let key = Arc::new(remote::one_way(provider, self.algorithm, key, direction)?);
         Ok(RemoteCipher { key, remote: self })
     }
 
     /// A key that is there already, of so many bytes.
-    pub fn with(self, key: &Arc<RemoteKey>, len: usize) -> Result<RemoteCipher> {
-        key.fits(Some(self.algorithm), Some(len))?;
+    pub fn with(self, key: &Arc<ServiceKey>, len: usize) -> Result<RemoteCipher> {
+        remote::fits(key, Some(self.algorithm), Some(len))?;
         Ok(RemoteCipher { key: Arc::clone(key), remote: self })
     }
 }
 
 /// A cipher's key in the service.
 pub struct RemoteCipher {
-    key: Arc<RemoteKey>,
+    key: Arc<ServiceKey>,
     remote: Remote,
 }
 
@@ -45,7 +46,7 @@ impl RemoteCipher {
     /// Passes whole blocks.
     pub fn blocks(&self, direction: Direction, chain: &mut [u8; MAX_BLOCK], data: InOut<'_>) -> Result<()> {
         let Remote { chaining, iv, .. } = self.remote;
-        self.key.cipher(direction, chaining, &mut chain[..iv], data)
+        Ok(self.key.cipher(direction, chaining, &mut chain[..iv], data)?)
     }
 }
 
@@ -84,22 +85,22 @@ impl StreamKey for RemoteCipher {
 }
 
 /// A pair of keys for AES-XTS in the service.
-pub struct RemoteXts(Arc<RemoteKey>);
+pub struct RemoteXts(Arc<ServiceKey>);
 
 impl RemoteXts {
     /// Brings them there, to pass data one way.
     pub fn import(provider: Provider, keys: &[u8], direction: Direction) -> Result<Self> {
-        Ok(RemoteXts(Arc::new(RemoteKey::one_way(provider, Algorithm::AesXts, keys, direction)?)))
+        Ok(RemoteXts(Arc::new(remote::one_way(provider, Algorithm::AesXts, keys, direction)?)))
     }
 
     /// Keys that are there already, of so many bytes.
-    pub fn with(keys: &Arc<RemoteKey>, len: usize) -> Result<Self> {
-        keys.fits(Some(Algorithm::AesXts), Some(len))?;
+    pub fn with(keys: &Arc<ServiceKey>, len: usize) -> Result<Self> {
+        remote::fits(keys, Some(Algorithm::AesXts), Some(len))?;
         Ok(RemoteXts(Arc::clone(keys)))
     }
 
     /// Passes a data unit.
     pub fn pass(&self, direction: Direction, tweak: &[u8; 16], data: InOut<'_>) -> Result<()> {
-        self.0.data_unit(direction, tweak, data)
+        Ok(self.0.data_unit(direction, tweak, data)?)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use millstream::isolated::{Chaining, ServiceKey};
 use millstream::modes::{Direction, MAX_BLOCK, StreamMode};
 use millstream::tally::Place;
 use millstream::{CipherKey, InOut};
@@ -17,8 +18,7 @@ use crate::error::{Reason, Result};
 use crate::exchange::Exchange;
 use crate::params::Params;
 use crate::provider::Provider;
-use crate::remote::Chaining;
-use crate::remote::RemoteKey;
+use crate::remote::fits;
 
 /// A key in this process.
 pub struct Local<M>(pub M, pub &'static str);
@@ -201,8 +201,8 @@ impl Context for StreamContext {
         self.common.offer.provider
     }
 
-    fn take(&mut self, _direction: Direction, key: &Arc<RemoteKey>) -> Result<()> {
-        let Some(remote) = self.spec.remote else { return key.fits(None, None) };
+    fn take(&mut self, _direction: Direction, key: &Arc<ServiceKey>) -> Result<()> {
+        let Some(remote) = self.spec.remote else { return fits(key, None, None) };
         self.bind(Arc::new(remote.with(key, self.common.offer.traits.key)?));
         Ok(())
     }

@@ -1,10 +1,10 @@
 //! Passes of several messages at once, in lanes where that pays.
 
+use millstream::isolated::Chaining;
 use millstream::modes::Direction;
 use millstream::{CipherKey, InOut, Operation};
 
 use crate::error::{Reason, Result};
-use crate::remote::Chaining;
 
 /// Whole blocks of one message.
 pub struct Pass<'a> {

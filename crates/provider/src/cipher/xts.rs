@@ -5,6 +5,7 @@ use std::sync::Arc;
 use millstream::InOut;
 use millstream::aes::{MAX_DATA_UNIT, Xts, XtsDecryption};
 use millstream::compare::begins;
+use millstream::isolated::ServiceKey;
 use millstream::modes::Direction;
 use millstream::tally::Place;
 
@@ -16,7 +17,6 @@ use crate::error::{Reason, Result};
 use crate::exchange::Exchange;
 use crate::params::Params;
 use crate::provider::Provider;
-use crate::remote::RemoteKey;
 
 /// A pair of keys, wherever it is.
 enum Key {
@@ -123,7 +123,7 @@ impl Context for XtsContext {
         self.common.offer.provider
     }
 
-    fn take(&mut self, _direction: Direction, key: &Arc<RemoteKey>) -> Result<()> {
+    fn take(&mut self, _direction: Direction, key: &Arc<ServiceKey>) -> Result<()> {
         let key = RemoteXts::with(key, self.common.offer.traits.key)?;
         self.common.bind(Place::Isolated, self.spec.name, "worker");
         self.key = Some(Arc::new(Key::Remote(key)));

@@ -15,6 +15,7 @@ use std::ptr;
 
 use crate::abi::{self, CoreHandle, Dispatch, Item, OsslAlgorithm, OsslParam};
 use crate::algorithms;
+use crate::early;
 use crate::error::{Reason, Result};
 use crate::params::Params;
 use crate::provider::Provider;
@@ -195,8 +196,8 @@ unsafe extern "C" fn query(
     }
     // SAFETY: the provider's own pointer.
     let provider = unsafe { Provider::from_raw(provider) };
-    let isolated = || provider.is_some_and(|provider| provider.configuration().socket.is_some());
-    let _ = catch_unwind(AssertUnwindSafe(|| provider.map(Provider::begin)));
+    let isolated = || provider.is_some_and(|provider| provider.configuration().service.is_some());
+    let _ = catch_unwind(AssertUnwindSafe(|| provider.map(early::begin)));
     let offered = catch_unwind(AssertUnwindSafe(|| match operation {
         abi::OP_DIGEST => algorithms::DIGESTS.as_ptr(),
         abi::OP_CIPHER if isolated() => algorithms::ISOLATED_CIPHERS.as_ptr(),

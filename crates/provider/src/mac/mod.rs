@@ -13,16 +13,18 @@ use std::ffi::CStr;
 use std::sync::Arc;
 
 use millstream::cwq;
+use millstream::isolated::ServiceKey;
 use millstream::tally::{Place, Row};
 use zeroize::Zeroizing;
 
 use crate::abi::OsslParam;
+use crate::append::append;
 use crate::count::Count;
 use crate::error::{Reason, Result};
 use crate::libcrypto;
 use crate::params::Params;
 use crate::provider::Provider;
-use crate::remote::{PIECE, RemoteKey, append};
+use crate::remote;
 pub use tag::Tag;
 
 /// A kind of MAC, over any of several digests or ciphers.
@@ -92,7 +94,7 @@ pub trait Keyed: Clone + Send {
 /// A key in the service, and a message, which goes there as a whole unless it is long.
 #[derive(Clone)]
 struct Remote {
-    key: Arc<RemoteKey>,
+    key: Arc<ServiceKey>,
     /// Where it was left off there.
     state: Option<Vec<u8>>,
     /// What came since.
@@ -100,7 +102,7 @@ struct Remote {
 }
 
 impl Remote {
-    fn new(key: Arc<RemoteKey>) -> Self {
+    fn new(key: Arc<ServiceKey>) -> Self {
         Remote { key, state: None, message: Zeroizing::default() }
     }
 
@@ -110,8 +112,8 @@ impl Remote {
     }
 
     fn update(&mut self, mut data: &[u8]) -> Result<()> {
-        while self.message.len() + data.len() > PIECE {
-            let (now, later) = data.split_at(PIECE - self.message.len());
+        while self.message.len() + data.len() > ServiceKey::PIECE {
+            let (now, later) = data.split_at(ServiceKey::PIECE - self.message.len());
             append(&mut self.message, now);
             self.state = Some(self.key.partial_mac(self.state.as_deref(), &self.message)?);
             self.message.clear();
@@ -121,11 +123,11 @@ impl Remote {
         Ok(())
     }
 
-    /// The MAC; another message begins.
-    fn finish(&mut self) -> Result<Tag> {
-        let tag = self.key.mac(self.state.as_deref(), &self.message)?;
+    /// Writes the MAC, which fills `out`, and begins another message.
+    fn finish(&mut self, out: &mut [u8]) -> Result<()> {
+        self.key.mac(self.state.as_deref(), &self.message, out)?;
         self.restart();
-        Ok(tag)
+        Ok(())
     }
 }
 
@@ -239,7 +241,7 @@ impl<K: Kind> Context<K> {
         }
         match &mut self.state {
             State::Local(_, keyed) => out[..size].copy_from_slice(&keyed.finish()?),
-            State::Remote(_, remote) => out[..size].copy_from_slice(&remote.finish()?),
+            State::Remote(_, remote) => remote.finish(&mut out[..size])?,
             State::Foreign(mac) => return mac.finish(out),
             State::Unkeyed => return Err(Reason::NO_KEY_SET),
         }
@@ -321,7 +323,7 @@ impl<K: Kind> Context<K> {
         K::check(over, key.len())?;
         if self.isolated {
             let algorithm = K::in_service(over).ok_or(NOT_ISOLATED)?;
-            let key = RemoteKey::signing(self.provider, algorithm, key)?;
+            let key = remote::signing(self.provider, algorithm, key)?;
             return self.begin_with(over, Arc::new(key));
         }
         let keyed = match K::is_large(over) {
@@ -335,15 +337,15 @@ impl<K: Kind> Context<K> {
     }
 
     /// Begins a message under a key that is in the service already. The digest or cipher that the parameters name must be its own.
-    pub fn take(&mut self, key: &Arc<RemoteKey>, params: Params<'_>) -> Result<()> {
+    pub fn take(&mut self, key: &Arc<ServiceKey>, params: Params<'_>) -> Result<()> {
         self.set(params)?;
         let over = self.over.ok_or(K::UNSAID)?;
-        key.fits(K::in_service(over), None)?;
+        remote::fits(key, K::in_service(over), None)?;
         K::check(over, key.len())?;
         self.begin_with(over, Arc::clone(key))
     }
 
-    fn begin_with(&mut self, over: K::Algorithm, key: Arc<RemoteKey>) -> Result<()> {
+    fn begin_with(&mut self, over: K::Algorithm, key: Arc<ServiceKey>) -> Result<()> {
         self.state = State::Remote(over, Remote::new(key));
         self.count.bind(K::row(self.provider, over, Place::Isolated, "worker"));
         self.phase = Phase::Begun;

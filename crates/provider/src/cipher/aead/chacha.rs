@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use millstream::chacha20poly1305::{ChaCha20Poly1305, KEY, NONCE, State};
+use millstream::isolated::ServiceKey;
 use millstream::modes::Direction;
 use millstream::{EngineError, Features, InOut, cwq};
 
@@ -20,7 +21,6 @@ use crate::error::{Reason, Result};
 use crate::exchange::{Exchange, Parts};
 use crate::params::{Param, Params};
 use crate::provider::Provider;
-use crate::remote::RemoteKey;
 
 /// ChaCha20-Poly1305.
 pub struct ChaCha;
@@ -212,7 +212,7 @@ impl Context for ChaChaContext {
         self.messages.offer().provider
     }
 
-    fn take(&mut self, direction: Direction, key: &Arc<RemoteKey>) -> Result<()> {
+    fn take(&mut self, direction: Direction, key: &Arc<ServiceKey>) -> Result<()> {
         self.messages.set_direction(direction);
         (self.used, self.record) = (false, None);
         self.messages.take(key)

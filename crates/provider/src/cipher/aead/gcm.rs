@@ -9,6 +9,7 @@
 use std::sync::Arc;
 
 use millstream::gcm::{Gcm, State};
+use millstream::isolated::ServiceKey;
 use millstream::modes::Direction;
 use millstream::{EngineError, Features, InOut, cwq};
 
@@ -21,7 +22,6 @@ use crate::error::{Reason, Result};
 use crate::exchange::{Exchange, Parts};
 use crate::params::{Param, Params};
 use crate::provider::Provider;
-use crate::remote::RemoteKey;
 
 /// The longest vector, in bytes.
 const MAX_IV: usize = 128;
@@ -341,7 +341,7 @@ impl Context for GcmContext {
         self.messages.offer().provider
     }
 
-    fn take(&mut self, direction: Direction, key: &Arc<RemoteKey>) -> Result<()> {
+    fn take(&mut self, direction: Direction, key: &Arc<ServiceKey>) -> Result<()> {
         self.messages.set_direction(direction);
         self.records = Records::default();
         self.messages.take(key)

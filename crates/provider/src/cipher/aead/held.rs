@@ -9,13 +9,17 @@
 
 use millstream::InOut;
 use millstream::compare::begins;
+use millstream::isolated::{ServiceKey, ServiceKeyError};
 use millstream::modes::Direction;
 use millstream::queue::Piece;
 use zeroize::Zeroizing;
 
 use super::TAG;
+use crate::append::append;
 use crate::error::{Reason, Result};
-use crate::remote::{LONGEST, PIECE, RemoteKey, append};
+
+const LONGEST: usize = ServiceKey::LONGEST;
+const PIECE: usize = ServiceKey::PIECE;
 
 /// Who computes: the key in the service.
 pub trait Keyed {
@@ -29,21 +33,25 @@ pub trait Keyed {
     fn tag(&self, state: &[u8]) -> Result<[u8; TAG]>;
 }
 
-impl Keyed for RemoteKey {
+impl Keyed for ServiceKey {
     fn seal(&self, nonce: &[u8], aad: &[u8], data: InOut<'_>) -> Result<[u8; TAG]> {
-        RemoteKey::seal(self, nonce, aad, data)
+        Ok(ServiceKey::seal(self, nonce, aad, data)?)
     }
 
     fn open(&self, nonce: &[u8], aad: &[u8], data: InOut<'_>, tag: &[u8; TAG]) -> Result<bool> {
-        RemoteKey::open(self, nonce, aad, data, tag)
+        match ServiceKey::open(self, nonce, aad, data, tag) {
+            Ok(()) => Ok(true),
+            Err(ServiceKeyError::Authentication) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn pass(&self, direction: Direction, piece: Piece<'_>, aad: &[u8], data: InOut<'_>) -> Result<Vec<u8>> {
-        RemoteKey::pass(self, direction, piece, aad, data)
+        Ok(self.partial(direction, piece, aad, data)?)
     }
 
     fn tag(&self, state: &[u8]) -> Result<[u8; TAG]> {
-        RemoteKey::tag(self, state)
+        Ok(ServiceKey::tag(self, state)?)
     }
 }
 

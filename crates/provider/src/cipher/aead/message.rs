@@ -4,22 +4,23 @@ use std::sync::Arc;
 
 use millstream::InOut;
 use millstream::aead::Aead;
+use millstream::isolated::ServiceKey;
 use millstream::modes::Direction;
 use millstream::tally::Place;
 
 use super::algorithm::Algorithm;
-use super::held::Held;
+use super::held::{Held, Keyed};
 use super::local::{Local, NO_MESSAGE};
 use super::{Spec, TAG};
 use crate::cipher::Offer;
 use crate::count::Count;
 use crate::error::{Reason, Result};
-use crate::remote::RemoteKey;
+use crate::remote;
 
 /// A key, and the message under way where it is.
 enum Key<A: Algorithm> {
     Local(Arc<A::Key>, Local<A>),
-    Remote(Arc<RemoteKey>, Option<Box<Held>>),
+    Remote(Arc<ServiceKey>, Option<Box<Held>>),
 }
 
 impl<A: Algorithm> Clone for Key<A> {
@@ -81,7 +82,7 @@ impl<A: Algorithm> Messages<A> {
         }
         let Offer { provider, rows, isolated, .. } = self.offer;
         if isolated {
-            let key = RemoteKey::aead(provider, A::REMOTE, bytes, self.direction)?;
+            let key = remote::aead(provider, A::REMOTE, bytes, self.direction)?;
             self.count.bind(rows.row(provider, Place::Isolated, self.name, "worker"));
             self.key = Some(Key::Remote(Arc::new(key), None));
             return Ok(());
@@ -100,9 +101,9 @@ impl<A: Algorithm> Messages<A> {
     }
 
     /// Takes a key that is in the service already; a message under way was the last one's.
-    pub fn take(&mut self, key: &Arc<RemoteKey>) -> Result<()> {
+    pub fn take(&mut self, key: &Arc<ServiceKey>) -> Result<()> {
         let Offer { provider, rows, traits, .. } = self.offer;
-        key.fits(Some(A::REMOTE), Some(traits.key))?;
+        remote::fits(key, Some(A::REMOTE), Some(traits.key))?;
         self.count.bind(rows.row(provider, Place::Isolated, self.name, "worker"));
         self.key = Some(Key::Remote(Arc::clone(key), None));
         Ok(())
@@ -185,7 +186,7 @@ impl<A: Algorithm> Messages<A> {
                 key.seal(nonce, aad, data, &mut tag)?;
                 Ok(tag)
             }
-            Key::Remote(key, _) => key.seal(nonce, aad, data),
+            Key::Remote(key, _) => Keyed::seal(&**key, nonce, aad, data),
         }
     }
 
@@ -194,7 +195,7 @@ impl<A: Algorithm> Messages<A> {
         self.count.add(data.len());
         let right = match self.key.as_ref().ok_or(NO_KEY)? {
             Key::Local(key, _) => key.open(nonce, aad, data.reborrow(), tag).is_ok(),
-            Key::Remote(key, _) => key.open(nonce, aad, data.reborrow(), tag)?,
+            Key::Remote(key, _) => Keyed::open(&**key, nonce, aad, data.reborrow(), tag)?,
         };
         if right {
             return Ok(());

@@ -1,0 +1,174 @@
+//! Keys in the service: what isolated contexts hold in place of a key.
+//!
+//! [`ServiceKey`] does the work. What is OpenSSL's is here: which usages a key must have for what programs do with it, and the
+//! reasons that they read. A forked child must set its keys again, and so must a process whose service was restarted: the
+//! reason says so. No key is ever computed with in this process instead.
+
+use millstream::Error;
+use millstream::cwq::{Algorithm, Usages};
+use millstream::isolated::{Attach, Grants, KeyRefusal, ServiceKey, ServiceKeyError, UsageRange};
+use millstream::modes::Direction;
+
+use crate::error::{Reason, Result};
+use crate::provider::Provider;
+
+/// The grants of this process, whichever library context asked for them.
+static GRANTS: Grants = Grants::new();
+
+const NOT_CONFIGURED: Reason = Reason::KEY_SETUP_FAILED.with(
+    "no isolation is configured: set MILLSTREAM_SOCKET, or add the line `isolated = yes` to the provider's section of openssl.cnf",
+);
+const PARENTS: Reason = Reason::CIPHER_OPERATION_FAILED
+    .with("the key was set before a fork and is the parent's: set it again in the child");
+const NOT_THERE: Reason = Reason::NOT_SUPPORTED
+    .with("the key is in the service, which does not have this algorithm: give it a key that is bytes");
+const ONLY_ENCRYPTS: Reason = Reason::CIPHER_OPERATION_FAILED.with(
+    "the isolated key was set to encrypt, and so can't decrypt: set it again for a context that decrypts",
+);
+const ONLY_DECRYPTS: Reason = Reason::CIPHER_OPERATION_FAILED.with(
+    "the isolated key was set to decrypt, and so can't encrypt: set it again for a context that encrypts",
+);
+const ONLY_OPENS: Reason = Reason::CIPHER_OPERATION_FAILED.with(
+    "the service's policy (`usages` or `nonces`) lets this key only open whole messages: set the tag, of 16 bytes, before the data, \
+     pass the data in one piece, and see that the tag is right; or have the policy allow `encrypt`, with nonces of \"any\" origin",
+);
+const TOO_LONG: Reason = Reason::LENGTH_TOO_LARGE.with(
+    "an isolated key takes at most 4 MiB at once: make data units shorter, or ask for millstream.isolated=no",
+);
+
+/// Connects to the configured service, if there is one, for programs that can't reach its socket later.
+pub fn connect_early(provider: Provider) {
+    if let Some(service) = &provider.configuration().service {
+        GRANTS.connect_early(service);
+    }
+}
+
+/// Brings a key to the service that works in one direction, with the usages that this direction takes and no more.
+pub fn one_way(
+    provider: Provider,
+    algorithm: Algorithm,
+    key: &[u8],
+    direction: Direction,
+) -> Result<ServiceKey> {
+    let usages = match direction {
+        // The modes that do the same in both directions have no keys for one.
+        _ if Usages::is_two_way(algorithm) => Usages::of(algorithm),
+        Direction::Encrypt => Usages::ENCRYPT,
+        Direction::Decrypt => Usages::DECRYPT,
+    };
+    bring(provider, algorithm, key, usages.into())
+}
+
+/// Brings a key of an AEAD to the service.
+///
+/// Programs that use OpenSSL give nonces themselves, and whoever may seal under any nonce can decrypt. What is decrypted in
+/// pieces, before its tag is known, takes keystream, which sealing gives. So a key has both usages. Where a policy forbids
+/// that, a key that is to decrypt may do that alone, and opens whole messages only.
+pub fn aead(
+    provider: Provider,
+    algorithm: Algorithm,
+    key: &[u8],
+    direction: Direction,
+) -> Result<ServiceKey> {
+    let most = Usages::of(algorithm);
+    let least = if direction == Direction::Decrypt { Usages::DECRYPT } else { most };
+    bring(provider, algorithm, key, UsageRange { most, least })
+}
+
+/// Brings a key to the service that computes MACs.
+pub fn signing(provider: Provider, algorithm: Algorithm, key: &[u8]) -> Result<ServiceKey> {
+    bring(provider, algorithm, key, Usages::SIGN.into())
+}
+
+/// Brings a key to the service that is to be an object, for any context of the algorithm.
+pub fn import(provider: Provider, algorithm: Algorithm, key: &[u8]) -> Result<ServiceKey> {
+    bring(provider, algorithm, key, usages_of_object(algorithm))
+}
+
+/// Has the service make a key that is to be an object.
+pub fn generate(provider: Provider, algorithm: Algorithm, len: usize) -> Result<ServiceKey> {
+    let usages = usages_of_object(algorithm);
+    ServiceKey::generate(&GRANTS, service(&provider)?, algorithm, len, usages)
+        .map_err(|error| refused(error, algorithm, usages.least))
+}
+
+fn bring(provider: Provider, algorithm: Algorithm, key: &[u8], usages: UsageRange) -> Result<ServiceKey> {
+    ServiceKey::import(&GRANTS, service(&provider)?, algorithm, key, usages)
+        .map_err(|error| refused(error, algorithm, usages.least))
+}
+
+fn service(provider: &Provider) -> Result<&Attach> {
+    provider.configuration().service.as_ref().ok_or(NOT_CONFIGURED)
+}
+
+/// Returns the usages of a key that is an object, and the least that a policy may leave of them.
+fn usages_of_object(algorithm: Algorithm) -> UsageRange {
+    let most = Usages::of(algorithm);
+    let least = match algorithm {
+        _ if is_aead(algorithm) => Usages::DECRYPT,
+        _ if most.contains(Usages::SIGN) => Usages::SIGN,
+        _ => most,
+    };
+    UsageRange { most, least }
+}
+
+/// Fails unless the key is for `algorithm`, which is none where the service has no such algorithm, and of that length, if
+/// one is given.
+pub fn fits(key: &ServiceKey, algorithm: Option<Algorithm>, len: Option<usize>) -> Result<()> {
+    let wanted = algorithm.ok_or(NOT_THERE)?;
+    if wanted != key.algorithm() {
+        return Err(Reason::NOT_SUPPORTED.because(format!(
+            "the key is in the service and for {}: make or import another with millstream.algorithm={}",
+            key.algorithm().name(),
+            wanted.name()
+        )));
+    }
+    if len.is_some_and(|len| len != key.len()) {
+        return Err(Reason::INVALID_KEY_LENGTH);
+    }
+    Ok(())
+}
+
+fn is_aead(algorithm: Algorithm) -> bool {
+    matches!(algorithm, Algorithm::AesGcm | Algorithm::ChaCha20Poly1305)
+}
+
+impl From<ServiceKeyError> for Reason {
+    fn from(error: ServiceKeyError) -> Self {
+        match error {
+            ServiceKeyError::Forked => PARENTS,
+            ServiceKeyError::Usage { algorithm, .. } if is_aead(algorithm) => ONLY_OPENS,
+            ServiceKeyError::Usage { needed: Usages::DECRYPT, .. } => ONLY_ENCRYPTS,
+            ServiceKeyError::Usage { .. } => ONLY_DECRYPTS,
+            ServiceKeyError::TooLong { .. } => TOO_LONG,
+            ServiceKeyError::Failed(error) => error.into(),
+            error => Reason::CIPHER_OPERATION_FAILED.because(error.to_string()),
+        }
+    }
+}
+
+/// Says why the service took no key, with the policy's rule where it is one.
+fn refused(error: Error, algorithm: Algorithm, usages: Usages) -> Reason {
+    let name = algorithm.name();
+    let (rule, why) = match error {
+        Error::Key(KeyRefusal::Policy) => ("algorithms", format!("it does not allow {name}: add it")),
+        Error::Key(KeyRefusal::PolicyUsages) => {
+            let both = if usages == Usages::ENCRYPT | Usages::DECRYPT {
+                " (with this algorithm who can do the one can do the other)"
+            } else {
+                ""
+            };
+            ("usages", format!("it allows no key of {name} to {usages}{both}: add what is missing"))
+        }
+        Error::Key(KeyRefusal::PolicyNonces) => (
+            "nonces",
+            format!(
+                "it is \"worker\", and programs that use OpenSSL give the nonces of {name} themselves: make it \"any\" for them"
+            ),
+        ),
+        error => return error.into(),
+    };
+    Reason::KEY_SETUP_FAILED.because(format!(
+        "the key was refused by the rule `{rule}` of the service's policy: {why}, or ask for millstream.isolated=no"
+    ))
+}
