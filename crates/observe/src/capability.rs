@@ -388,7 +388,7 @@ pub struct UnknownName(pub String);
 
 impl fmt::Display for UnknownName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "there is no feature {:?}; `millstream run --list` shows those there are", self.0)
+        write!(f, "there is no feature {:?}; `millstream run --list` lists the features", self.0)
     }
 }
 

@@ -57,7 +57,8 @@ fn set(question: &Question) -> Vec<Setting> {
     let words: Vec<&str> = question.words(WORDS).collect();
     let is_quiet = words.iter().all(|word| QUIET.contains(word));
     let list = words.iter().map(|word| format!("cpu.{word}=off")).collect::<Vec<_>>().join(",");
-    let side_effect = (!is_quiet).then_some("prints a line where a program's Go does not know a name");
+    let side_effect =
+        (!is_quiet).then_some("prints a line if the program's version of Go does not know a name");
     vec![Setting { side_effect, ..quiet(NAME, VARIABLE, question.appended(VARIABLE, ",", &list)) }]
 }
 

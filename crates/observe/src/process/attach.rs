@@ -74,11 +74,11 @@ impl fmt::Display for AttachError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "process {} can't be traced: ", self.pid)?;
         match &self.obstacle {
-            Obstacle::Gone => f.write_str("there is none of this number"),
-            Obstacle::NoProgram => f.write_str("it runs no program: it has ended, or is the kernel's"),
+            Obstacle::Gone => f.write_str("there is no such process"),
+            Obstacle::NoProgram => f.write_str("it runs no program: it has ended, or belongs to the kernel"),
             Obstacle::Ourselves => f.write_str("it is this command itself"),
             Obstacle::Traced { by, name } => {
-                write!(f, "process {by} ({name}) traces it already, and there can be one tracer; end that one first")
+                write!(f, "process {by} ({name}) traces it already, and only one tracer is allowed; end that one first")
             }
             Obstacle::OtherUser { uid } => {
                 write!(f, "it belongs to user {uid}; run this command as that user, or as root")

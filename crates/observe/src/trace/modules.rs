@@ -105,7 +105,7 @@ impl Modules {
                 });
                 let image = match first {
                     Some(first) => Image::of_memory(memory, first.start).map_err(|error| error.to_string()),
-                    None => Err("its file is gone, and its beginning is not mapped".into()),
+                    None => Err("its file is gone, and the start of the file is not mapped".into()),
                 };
                 self.register(image, path, findings)
             }

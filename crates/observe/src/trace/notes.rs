@@ -80,7 +80,7 @@ impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Note::Unreadable { path, why } => {
-                write!(f, "{path} could not be taken apart, so its bytes were searched: {why}")
+                write!(f, "{path} is no readable image, so its bytes were searched: {why}")
             }
             Note::ChecksItself { path } => {
                 write!(f, "{path} checks its own code when it starts, so it is watched only from then on")
@@ -88,7 +88,7 @@ impl fmt::Display for Note {
             Note::NoScratch { why } => {
                 write!(
                     f,
-                    "standing breakpoints were stepped over one by one, so some entries may not be counted: {why}"
+                    "instructions under standing breakpoints were single-stepped, so some entries may be missing: {why}"
                 )
             }
             Note::LateCode => f.write_str(

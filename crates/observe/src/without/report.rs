@@ -60,7 +60,7 @@ impl fmt::Display for Note {
             None => write!(f, "process {} ", self.pid)?,
         }
         match &self.why {
-            Why::Running => f.write_str("ran before, and knows what the processor has"),
+            Why::Running => f.write_str("was already running, and may have asked for features before"),
             Why::Unmasked(error) => {
                 write!(f, "sees all features: CPUID could not be made to fault ({error})")
             }

@@ -45,7 +45,7 @@ impl fmt::Display for Refused {
             }
             Refused::Writable(path) => write!(
                 f,
-                "the cache {} is not used, as others may write to it; chmod go-w changes that",
+                "the cache {} is not used, because others may write to it; `chmod go-w` changes that",
                 path.display()
             ),
         }

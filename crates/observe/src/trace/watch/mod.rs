@@ -226,8 +226,9 @@ fn all_are_ours(pid: i32) -> io::Result<()> {
         // A thread that ended meanwhile is no danger, and neither is a leader that ended before the others.
         let Some(status) = tid.and_then(Status::of) else { continue };
         if status.lives() && status.number("TracerPid") != Some(ours) {
-            let text =
-                format!("a thread of process {pid} is not traced by us: is it traced by another? Try again");
+            let text = format!(
+                "a thread of process {pid} could not be traced, perhaps because another tracer has it; try again"
+            );
             return Err(io::Error::other(text));
         }
     }
