@@ -304,6 +304,7 @@ impl<'a> Elf<'a> {
             .collect();
         ranges.sort_by_key(|range| range.start);
         ranges.dedup();
+        // Sections that overlap are not trusted.
         let apart = ranges.windows(2).all(|pair| pair[0].end <= pair[1].start);
         if ranges.is_empty() || !apart {
             let segments = self.segments.iter().filter(|segment| segment.is_executable());

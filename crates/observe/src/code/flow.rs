@@ -152,6 +152,7 @@ impl Search<'_> {
     /// Follows flow from `address`, and accepts all that is reached or nothing.
     fn follow(&mut self, address: u64) {
         let Some(offset) = self.offset(address) else { return };
+        // Proven code need not be followed again, but it becomes the start of a block.
         if self.bytes[offset] & PROVEN == STARTS {
             self.bytes[offset] |= TARGET;
             return;

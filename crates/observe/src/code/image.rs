@@ -117,6 +117,7 @@ impl Image {
             let end = segment.offset.saturating_add(segment.file_size);
             (segment.offset & !(PAGE - 1)..end).contains(&offset)
         };
+        // Two segments may share a page of the file; code is what is usually asked about.
         let mut holding = self.segments.iter().filter(holds);
         let code = holding.clone().find(|segment| segment.is_executable());
         let segment = code.or_else(|| holding.next())?;

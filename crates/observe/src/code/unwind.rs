@@ -134,6 +134,7 @@ impl Stack<'_> {
     /// address behind a call is believed.
     fn by_code(&self, registers: &Registers, at: u64, module: &Module) -> Option<Registers> {
         let (inside, image) = (at.wrapping_sub(module.bias), &module.image);
+        // A table that describes the place is not second-guessed where it leads nowhere.
         if image.frames.describe(inside) {
             return None;
         }

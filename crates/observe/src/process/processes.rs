@@ -152,6 +152,7 @@ impl Processes {
                 }
                 continue;
             }
+            // A new thread is about to stop by itself.
             let first = matches!(self.tasks.get(&tid), Some(Task { state: State::Awaited { .. }, .. }));
             if !first && sys::interrupt(tid).is_err() {
                 continue;

@@ -248,7 +248,9 @@ impl Tracer {
                 return Ok(Followed::Finished);
             }
             if !any {
-                return Err(io::Error::other("the traced program is gone, and nobody said how it ended"));
+                return Err(io::Error::other(
+                    "the traced program is gone, and its status was never reported",
+                ));
             }
             self.sleep(watcher);
         }
@@ -325,6 +327,7 @@ impl Tracer {
         if std::mem::take(&mut self.main.resumed) && self.is_listening() {
             sys::send(self.main.pid, libc::SIGCONT);
         }
+        // While statuses wait to be handled, signals are only polled.
         let most = if busy { Some(Duration::ZERO) } else { self.most(watcher) };
         let Some(info) = self.waited_for.wait(most) else { return };
         // A key's signal goes to the terminal's whole group, so the program has it already.

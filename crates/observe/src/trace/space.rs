@@ -138,6 +138,7 @@ impl Space {
     /// # Errors
     /// Fails as [`Space::new`] does.
     pub fn copy(&self, id: u32, thread: &mut Thread, guard: &mut Guard) -> io::Result<Space> {
+        // A parent that is undumpable keeps its child's memory from being opened the plain way.
         let memory = SpaceMemory::of(thread.memory()).or_else(|_| {
             open_memory(thread)?;
             SpaceMemory::of(thread.memory())
@@ -309,7 +310,8 @@ impl Space {
     /// maps for us.
     pub fn moved(&mut self, thread: &mut Thread, address: u64) -> Result<&Moved, String> {
         if !self.moved.contains_key(&address) {
-            let original = self.table.get(address).map(|known| known.original).ok_or("it is not known")?;
+            let original =
+                self.table.get(address).map(|known| known.original).ok_or("its instruction is not known")?;
             let moved = self.place(thread, address, &original)?;
             self.memory.write_code(&moved).map_err(|error| error.to_string())?;
             self.moved.insert(address, moved);
@@ -328,7 +330,7 @@ impl Space {
         let mapped = self.mapped.iter().find(|mapped| (mapped.start..mapped.end).contains(&address));
         let near = mapped.map_or(address..address + 1, |mapped| mapped.start..mapped.end);
         let start = self.map_scratch(thread, near)?;
-        let moved = Moved::new(original, address, start).ok_or("it reaches too far")?;
+        let moved = Moved::new(original, address, start).ok_or("it can't be executed in scratch memory")?;
         self.scratch.push(Scratch { start, length: AREA, used: SLOT });
         Ok(moved)
     }
@@ -337,7 +339,7 @@ impl Space {
         const PROT_READ_EXEC: u64 = 5;
         const PRIVATE_ANONYMOUS_FIXED_NOREPLACE: u64 = 0x10_0022;
         if self.scratch.len() >= MOST_AREAS {
-            return Err("too many places".into());
+            return Err("there are too many scratch areas".into());
         }
         if has_own_filter(thread) {
             return Err("the program restricts its own system calls".into());

@@ -241,6 +241,7 @@ impl HotSpot {
         while let Some((entry, _)) = rest.first() {
             let Some(blob) = Heaps::read(memory, &self.layout).and_then(|heaps| heaps.blob(memory, *entry))
             else {
+                // An address outside of the heaps is no routine's.
                 rest = &rest[1..];
                 continue;
             };

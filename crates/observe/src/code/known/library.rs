@@ -115,6 +115,7 @@ pub(in crate::code) fn held(parts: &[Vec<u8>], needed: &[String]) -> Vec<Library
 /// Finds every library that read-only data mentions.
 fn in_data(parts: &[Vec<u8>]) -> Vec<Library> {
     let mut found: Vec<Library> = Vec::new();
+    // Threads are worth their start only for much data.
     let is_much = parts.iter().map(Vec::len).sum::<usize>() > 1 << 20;
     let told = parallel::map(TEXTS, if is_much { 1 } else { TEXTS.len() }, |(text, has_version, _)| {
         let finder = Finder::new(text);
