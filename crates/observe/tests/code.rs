@@ -5,6 +5,8 @@
 #[path = "code_support/mod.rs"]
 mod support;
 
+#[path = "code_support/cached.rs"]
+mod cached;
 #[path = "code_support/hostile.rs"]
 mod hostile;
 #[path = "code_support/machines.rs"]

@@ -3,12 +3,9 @@
 
 use std::fs;
 use std::io::Read;
-use std::os::unix::fs::FileExt;
-use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
-use std::thread::sleep;
 use std::time::Duration;
 
 use millstream_observe::capability::Withheld;
@@ -17,6 +14,9 @@ use millstream_observe::process::{Launch, Tracer};
 use millstream_observe::trace::findings::{Note, Origin};
 use millstream_observe::trace::{Findings, Mode, Options, Question, Trace, Verdict};
 use millstream_observe::without::{Masker, supported};
+
+#[path = "trace_support/attached.rs"]
+mod attached;
 
 const MODES: [Mode; 3] = [Mode::Once, Mode::Count, Mode::Rate];
 
@@ -407,193 +407,4 @@ fn callers_are_found_from_assembly_that_no_table_tells_of() {
             }
         }
     }
-}
-
-/// Returns the path of `examples/trace.rs`, a tracer in a process of its own.
-fn tracer() -> PathBuf {
-    let mut path = std::env::current_exe().unwrap();
-    path.pop();
-    path.pop();
-    path.join("examples/trace")
-}
-
-fn attach(mode: Mode, pid: u32) -> Child {
-    let mut command = Command::new(tracer());
-    if mode != Mode::Once {
-        command.arg(format!("--{}", mode.name()));
-    }
-    command.arg(pid.to_string()).stderr(Stdio::piped()).spawn().unwrap()
-}
-
-fn send(pid: u32, signal: &str) {
-    assert!(Command::new("kill").args([signal, &pid.to_string()]).status().unwrap().success());
-}
-
-/// Returns the tracer of a process, or of one of its threads.
-fn tracer_of(pid: u32) -> u32 {
-    let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
-    let tracer = |status: String| -> u32 {
-        status.lines().find_map(|line| line.strip_prefix("TracerPid:")).unwrap().trim().parse().unwrap()
-    };
-    let texts = threads.filter_map(|thread| fs::read_to_string(thread.ok()?.path().join("status")).ok());
-    texts.map(tracer).max().unwrap()
-}
-
-/// Waits until a process is traced, or until it isn't. Returns the tracer.
-fn wait_for_tracer(pid: u32, wanted: bool) -> u32 {
-    for _ in 0..2000 {
-        let tracer = tracer_of(pid);
-        if (tracer != 0) == wanted {
-            return tracer;
-        }
-        sleep(Duration::from_millis(5));
-    }
-    panic!("process {pid} is traced by {}", tracer_of(pid));
-}
-
-/// Returns the number of bytes in executable mappings that differ from their files, and the executable
-/// mappings without a file.
-fn changed_bytes(pid: u32) -> (usize, Vec<String>) {
-    let memory = fs::File::open(format!("/proc/{pid}/mem")).unwrap();
-    let mut changed = 0;
-    let mut others = Vec::new();
-    for line in fs::read_to_string(format!("/proc/{pid}/maps")).unwrap().lines() {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        if !words[1].contains('x') || words.get(5).is_some_and(|path| ["[vdso]", "[vsyscall]"].contains(path))
-        {
-            continue;
-        }
-        let Some(path) = words.get(5).filter(|path| path.starts_with('/')) else {
-            others.push(line.to_owned());
-            continue;
-        };
-        let (start, end) = words[0].split_once('-').unwrap();
-        let number = |text| u64::from_str_radix(text, 16).unwrap();
-        let length = (number(end) - number(start)) as usize;
-        let (mut there, mut here) = (vec![0; length], vec![0; length]);
-        memory.read_exact_at(&mut there, number(start)).unwrap();
-        let file = fs::File::open(path).unwrap();
-        let read = file.read_at(&mut here, number(words[2])).unwrap();
-        changed += there[..read].iter().zip(&here[..read]).filter(|(there, here)| there != here).count();
-    }
-    (changed, others)
-}
-
-#[test]
-fn a_library_that_comes_after_attaching_is_watched_at_once() {
-    let Some(subject) = subject().filter(|_| std::arch::is_x86_feature_detected!("sha")) else {
-        return println!("SKIPPED a_library_that_comes_after_attaching_is_watched_at_once: nothing to see");
-    };
-    let child = Command::new(subject).args(["loads", "1500"]).stdout(Stdio::piped()).spawn().unwrap();
-    let front = attach(Mode::Once, child.id());
-    let output = child.wait_with_output().unwrap();
-    let told = front.wait_with_output().unwrap();
-    if output.status.code() == Some(77) {
-        println!("SKIPPED a_library_that_comes_after_attaching_is_watched_at_once: no libcrypto.so.3");
-        return;
-    }
-    assert!(output.status.success(), "{output:?}");
-    let text = String::from_utf8_lossy(&told.stderr);
-    assert!(text.contains("hardware SHA-1/SHA-256: Yes"), "{text}");
-}
-
-/// Starts a subject that works for some seconds.
-fn working(seconds: &str) -> Option<Child> {
-    let subject = subject()?;
-    let child =
-        Command::new(subject).args(["work", seconds, "3", "200"]).stdout(Stdio::piped()).spawn().unwrap();
-    sleep(Duration::from_millis(100));
-    Some(child)
-}
-
-fn assert_intact(child: Child) {
-    let pid = child.id();
-    let output = child.wait_with_output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        output.status.success() && text.contains(" wrong 0 strange 0 "),
-        "{pid}: {} {text}",
-        output.status
-    );
-}
-
-#[test]
-fn a_process_is_attached_to_and_let_go_many_times() {
-    let Some(child) = working("25") else { return };
-    for round in 0..50 {
-        let front = attach(MODES[round % 3], child.id());
-        wait_for_tracer(child.id(), true);
-        sleep(Duration::from_millis(60 + 17 * (round as u64 % 8)));
-        send(front.id(), ["-INT", "-TERM", "-HUP"][round % 3]);
-        let output = front.wait_with_output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        assert_eq!(tracer_of(child.id()), 0);
-        assert_eq!(changed_bytes(child.id()), (0, vec![]), "round {round}");
-    }
-    send(child.id(), "-0");
-    assert_intact(child);
-}
-
-#[test]
-fn a_process_that_has_children_all_the_time_is_let_go() {
-    let Some(subject) = subject() else { return };
-    let mut child = Command::new(subject).args(["forks", "4000"]).stdout(Stdio::piped()).spawn().unwrap();
-    let mut pipe = child.stdout.take().unwrap();
-    let reader = std::thread::spawn(move || {
-        let mut text = String::new();
-        pipe.read_to_string(&mut text).map(|_| text)
-    });
-    let mut rounds = 0;
-    while rounds < 12 && child.try_wait().unwrap().is_none() {
-        let front = attach(MODES[rounds % 3], child.id());
-        sleep(Duration::from_millis(150 + 37 * (rounds as u64 % 5)));
-        // The process may have ended by now, and the front with it.
-        let _ = Command::new("kill").args(["-INT", &front.id().to_string()]).stderr(Stdio::null()).status();
-        let output = front.wait_with_output().unwrap();
-        let text = String::from_utf8_lossy(&output.stderr);
-        // On a busy machine, the signal may arrive before the front handles signals and attaches.
-        let too_early =
-            output.status.signal() == Some(rustix::process::Signal::INT.as_raw()) && text.is_empty();
-        let gone = ["no such process", "it has ended"].iter().any(|why| text.contains(why));
-        let ended = gone && child.try_wait().unwrap().is_some();
-        assert!(output.status.success() || ended || too_early, "round {rounds}: {} {text}", output.status);
-        rounds += 1;
-    }
-    let status = child.wait().unwrap();
-    let text = reader.join().unwrap().unwrap();
-    assert!(rounds >= 2 && status.success(), "{rounds} {status} {:?}", text.lines().last());
-}
-
-#[test]
-fn a_process_outlives_the_command_being_killed() {
-    let Some(child) = working("15") else { return };
-    for round in 0..18 {
-        let mut front = attach(MODES[round % 3], child.id());
-        wait_for_tracer(child.id(), true);
-        sleep(Duration::from_millis(7 * (round as u64) + 20));
-        front.kill().unwrap();
-        front.wait().unwrap();
-        wait_for_tracer(child.id(), false);
-        assert_eq!(changed_bytes(child.id()), (0, vec![]), "round {round}");
-    }
-    assert_intact(child);
-}
-
-#[test]
-fn bytes_are_put_back_when_the_tracer_is_killed() {
-    let Some(child) = working("8") else { return };
-    for round in 0..8 {
-        let front = attach(Mode::Once, child.id());
-        let tracer = wait_for_tracer(child.id(), true);
-        // Breakpoints that fire often have fired by then: the head of guard.rs says what remains.
-        sleep(Duration::from_millis(300));
-        send(tracer, "-KILL");
-        let output = front.wait_with_output().unwrap();
-        let text = String::from_utf8_lossy(&output.stderr);
-        assert!(text.contains("Killed { signal: 9"), "{text}");
-        assert!(!text.contains("put_back: 0 "), "something stood: {text}");
-        wait_for_tracer(child.id(), false);
-        assert_eq!(changed_bytes(child.id()), (0, vec![]), "round {round}");
-    }
-    assert_intact(child);
 }

@@ -119,3 +119,8 @@ impl Program {
         self.output.read_line(&mut line).unwrap();
     }
 }
+
+/// Reads the image in a file.
+pub fn image(path: impl AsRef<Path>) -> Image {
+    Image::of_file(&File::open(path).unwrap()).unwrap()
+}
