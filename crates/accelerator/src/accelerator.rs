@@ -5,26 +5,25 @@ use std::ops::Deref;
 
 use millstream_cpu::Features;
 use millstream_cwq::ring::{Corrupt, Word};
-use millstream_cwq::{Algorithm, AlgorithmSet, Completion, Status};
+use millstream_cwq::{Algorithm, AlgorithmSet, Status};
 use zeroize::Zeroizing;
 
 use crate::arena::Arena;
-use crate::execute::{Executor, Taken};
+use crate::bounds::Bounds;
 use crate::grant::{Calm, Grant, GrantConfig, GrantId, MovedQueue, QueueId, policy};
+use crate::held::HeldWord;
 use crate::key::Key;
 use crate::long::{Openings, Reserve, Slice};
-use crate::places::Places;
 use crate::purpose::Purpose;
 use crate::queue::Queue;
+use crate::run::{Executor, MOST_HELD};
+use crate::slab::Slab;
 use crate::slots::{ExportError, Handle, InsertError, KeySlots, PreparedKey, SlotsFull};
 use crate::staging::Staging;
 use crate::stats::{Filled, QueueStats};
+use crate::status::failed;
 use crate::trace::About;
-use crate::turn::Bounds;
 use crate::unit::Unit;
-
-/// The most words taken before any is executed.
-pub(crate) const MOST_HELD: usize = 512;
 
 /// When words that were taken are executed. Lanes that are only partly filled take as long as full ones, so
 /// it may pay to wait for more; an operation then ends later.
@@ -79,8 +78,8 @@ impl Default for FlushPolicy {
 pub struct Accelerator<A, M> {
     pub(crate) features: Features,
     pub(crate) policy: FlushPolicy,
-    pub(crate) grants: Places<Grant<A>>,
-    pub(crate) queues: Places<Queue<M>>,
+    pub(crate) grants: Slab<Grant<A>>,
+    pub(crate) queues: Slab<Queue<M>>,
     /// The queues that are looked at in every step: all but those that sleep and those that are calm.
     pub(crate) active: Vec<u32>,
     /// The grants that have calm queues, and whose turn it is among them: see [`Accelerator::look_at_calm`].
@@ -93,7 +92,7 @@ pub struct Accelerator<A, M> {
     /// Whose turn it is among them.
     pub(crate) turn: usize,
     /// Words taken and not executed.
-    pub(crate) held: Vec<Taken>,
+    pub(crate) held: Vec<HeldWord>,
     /// Slices that are executed in this turn.
     pub(crate) slices: Vec<Slice>,
     /// Long operations that are under way.
@@ -131,8 +130,8 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         Accelerator {
             features,
             policy,
-            grants: Places::new(),
-            queues: Places::new(),
+            grants: Slab::new(),
+            queues: Slab::new(),
             active: Vec::new(),
             calm: Vec::new(),
             calm_turn: 0,
@@ -161,7 +160,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     /// Takes the memory that objects need from here on, for an accelerator whose turns are bounded: how much, if it is not
     /// [`Reserve::default`]. It is called before [`Accelerator::bound_turns`], and no word was taken yet.
     pub fn reserve(&mut self, reserve: Reserve) {
-        self.executor.staging = Staging::reserved(reserve.staging);
+        self.executor.stage.memory = Staging::reserved(reserve.staging);
         self.openings = Some(Openings::new(reserve));
     }
 
@@ -236,10 +235,10 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         self.end_long(id, Status::Revoked);
         let Accelerator { queues, held, ended, grants, .. } = self;
         let Some(queue) = queues.get_mut(id.0) else { return };
-        held.retain(|taken| {
-            let gone = taken.queue as usize == id.0.index();
+        held.retain(|held| {
+            let gone = held.queue as usize == id.0.index();
             if gone {
-                queue.post(About::of(&taken.word(), 0), failed(taken.tag(), Status::Revoked));
+                queue.post(About::of(&held.word(), 0), failed(held.tag(), Status::Revoked));
                 *ended += 1;
             }
             !gone
@@ -370,10 +369,6 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     pub fn held(&self) -> usize {
         self.held.len() + self.under_way
     }
-}
-
-pub(crate) fn failed(tag: u64, status: Status) -> Completion {
-    Completion { tag, status: status as u16, ..Completion::default() }
 }
 
 impl<A, M> fmt::Debug for Accelerator<A, M> {

@@ -9,7 +9,6 @@ use millstream_engines::InOut;
 use millstream_engines::modes::Direction;
 
 use crate::key::{Key, hash_of};
-use crate::long::COPY_COST;
 use crate::operation::{Checksum, Operation};
 use crate::unit::Unit;
 
@@ -21,6 +20,9 @@ const WORD_COST: i64 = 512;
 
 /// What a key costs that a word brings with it, to be expanded.
 const KEY_COST: i64 = 16 * 1024;
+
+/// The cost of a byte that is copied to or from private memory.
+pub(crate) const COPY_COST: i64 = 4;
 
 /// What it costs to open a sealed mid-state, and to seal the next.
 const STATES_COST: i64 = 64 * 1024;

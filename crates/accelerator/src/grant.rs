@@ -5,7 +5,7 @@ use std::fmt;
 use millstream_cwq::AlgorithmSet;
 
 use crate::kept::SharedKeyMemory;
-use crate::places::Id;
+use crate::slab::Id;
 use crate::slots::KeySlots;
 use crate::stats::QueueStats;
 

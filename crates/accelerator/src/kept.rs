@@ -123,7 +123,7 @@ macro_rules! kinds {
         })+
 
         /// Gives a key's own value to a sink.
-        fn give<S: KeySink>(key: Key, sink: S) -> S::Taken {
+        fn give<S: KeySink>(key: Key, sink: S) -> S::Output {
             match key {
                 $(Key::$variant(key) => sink.accept::<$engine>(key.own()),)+
             }
@@ -211,10 +211,10 @@ struct Placed<'a> {
 }
 
 impl KeySink for Placed<'_> {
-    type Taken = Result<Kept, NoMemory>;
+    type Output = Result<Kept, NoMemory>;
 
     #[inline(always)]
-    fn accept<E: Engine>(self, key: E) -> Self::Taken {
+    fn accept<E: Engine>(self, key: E) -> Self::Output {
         let bytes = self.raw.unwrap_or_default();
         let len = u32::try_from(bytes.len()).map_err(|_| NoMemory)?;
         let (layout, behind) = layout(E::KIND, bytes.len()).ok_or(NoMemory)?;
@@ -282,28 +282,6 @@ impl Drop for Kept {
             }
         }
     }
-}
-
-/// Bytes of stack that making a key may have written to.
-const STACK: usize = 32 * 1024;
-
-/// Zeroes the stack below the caller, where a function that it called has left copies of keys. The compiler
-/// copies uninitialised parts of values along with them, so that what lies there gets about.
-#[inline(never)]
-pub(crate) fn wipe_stack() {
-    let bytes = [0_u8; STACK];
-    optimization_barrier(&bytes);
-}
-
-/// Empties a list and zeroes what was used of its memory: values that are moved take along what lay on the stack
-/// where they have no bytes of their own.
-pub(crate) fn wipe_list<T>(list: &mut Vec<T>) {
-    let used = list.len();
-    list.clear();
-    for place in &mut list.spare_capacity_mut()[..used] {
-        *place = MaybeUninit::zeroed();
-    }
-    optimization_barrier(list.spare_capacity_mut());
 }
 
 #[cfg(test)]

@@ -204,9 +204,9 @@ every_engine!(by_reference);
 
 /// Takes an engine's key that was just expanded, whichever engine's it is.
 pub(crate) trait KeySink {
-    type Taken;
+    type Output;
 
-    fn accept<E: Engine>(self, key: E) -> Self::Taken;
+    fn accept<E: Engine>(self, key: E) -> Self::Output;
 }
 
 /// Expands a key into a sink. A key that goes to a slot never is a [`Key`], which is as large as the largest of them.
@@ -219,7 +219,7 @@ pub(crate) fn expand<S: KeySink>(
     algorithm: Algorithm,
     key: &[u8],
     sink: S,
-) -> Result<S::Taken, Error> {
+) -> Result<S::Output, Error> {
     Ok(match algorithm {
         Algorithm::AesEcb => sink.accept(aes::Ecb::new(features, key)?),
         Algorithm::AesCbc => sink.accept(aes::Cbc::new(features, key)?),
@@ -256,7 +256,7 @@ pub(crate) fn expand<S: KeySink>(
 struct Whole;
 
 impl KeySink for Whole {
-    type Taken = Key;
+    type Output = Key;
 
     #[inline(always)]
     fn accept<E: Engine>(self, key: E) -> Key {

@@ -214,16 +214,7 @@ impl<'a> Operation<'a> {
         message: &'a [u8],
         bits: usize,
     ) -> Self {
-        let job = kasumi::F9Job::new(key, count, fresh, direction, message, bits);
-        Operation::new(Work::KasumiF9(job, None))
-    }
-
-    /// A KASUMI F9 operation that compares its code.
-    fn expecting(mut self, tag: Expected<'a>) -> Self {
-        if let Work::KasumiF9(_, expected) = &mut self.work {
-            *expected = tag;
-        }
-        self
+        Operation::new(kasumi_f9(key, (count, fresh), direction, message, bits, None))
     }
 
     /// Compares the KASUMI F9 code of the first `bits` bits of `message` with `code`, in constant time. Its
@@ -237,7 +228,7 @@ impl<'a> Operation<'a> {
         bits: usize,
         code: &'a [u8; 4],
     ) -> Self {
-        Operation::kasumi_f9(key, count, fresh, direction, message, bits).expecting(Some(code))
+        Operation::new(kasumi_f9(key, (count, fresh), direction, message, bits, Some(code)))
     }
 
     /// Encrypts `data`; the tag over it and `aad` is [`Operation::tag`]. Its result may be
@@ -391,16 +382,16 @@ impl fmt::Debug for Operation<'_> {
 /// Its methods are inlined wherever a work is made, so that it is made where it will stay: an operation is some 200
 /// bytes, and to move it costs more than to make it.
 pub(crate) trait Sink<'a> {
-    type Taken;
-    fn accept(self, work: Work<'a>) -> Self::Taken;
-    fn refuse(self, error: Error) -> Self::Taken;
+    type Output;
+    fn accept(self, work: Work<'a>) -> Self::Output;
+    fn refuse(self, error: Error) -> Self::Output;
 }
 
 /// Makes an operation that is returned.
 struct Returned;
 
 impl<'a> Sink<'a> for Returned {
-    type Taken = Operation<'a>;
+    type Output = Operation<'a>;
 
     #[inline(always)]
     fn accept(self, work: Work<'a>) -> Operation<'a> {
@@ -420,7 +411,7 @@ pub(crate) fn cipher<'a, S: Sink<'a>>(
     iv: &[u8],
     data: InOut<'a>,
     sink: S,
-) -> S::Taken {
+) -> S::Output {
     use Direction::{Decrypt, Encrypt};
     if let Err(error) = check_cipher(key, iv, data.len()) {
         return sink.refuse(error);
@@ -453,23 +444,69 @@ pub(crate) fn cipher<'a, S: Sink<'a>>(
         (CipherKey::CamelliaCtr(key), _) => {
             sink.accept(Work::CamelliaCtr(camellia::CtrJob { key, counter: block(iv), data }))
         }
-        (CipherKey::KasumiF8(key), _) => {
-            // TS 35.201 §3.4: the first word of the keystream generator's input.
-            let a = u64::from_be_bytes(block(iv));
-            if a & ((1 << 26) - 1) != 0 {
-                return sink.refuse(Error::Parameter {
-                    algorithm: "kasumi-f8",
-                    name: "IV",
-                    given: a,
-                    takes: "COUNT, BEARER, DIRECTION and 26 bits of zeros",
-                });
-            }
-            let (count, bearer, direction) = ((a >> 32) as u32, (a >> 27) as u8 & 31, (a >> 26) as u8 & 1);
-            let bits = 8 * data.len();
-            sink.accept(Work::KasumiF8(kasumi::F8Job::new(key, count, bearer, direction, data, bits)))
-        }
+        (CipherKey::KasumiF8(key), _) => kasumi_f8(key, iv, data, 0, sink),
         (key, direction) => sink.accept(Work::Alone(Alone { key, iv: padded(iv), direction, data })),
     }
+}
+
+/// COUNT, BEARER and DIRECTION, with which F8 begins.
+pub(crate) type F8Start = (u32, u8, u8);
+
+/// Parses the start value of F8 (TS 35.201 §3.4): COUNT || BEARER || DIRECTION || 0...0.
+#[inline(always)]
+pub(crate) fn f8_start(iv: &[u8]) -> Result<F8Start, Error> {
+    let start = u64::from_be_bytes(kasumi_iv("kasumi-f8", iv)?);
+    if start & ((1 << 26) - 1) != 0 {
+        return Err(Error::Parameter {
+            algorithm: "kasumi-f8",
+            name: "IV",
+            given: start,
+            takes: "COUNT, BEARER, DIRECTION and 26 bits of zeros",
+        });
+    }
+    Ok(((start >> 32) as u32, (start >> 27) as u8 & 31, (start >> 26) as u8 & 1))
+}
+
+/// Parses the start value of F9 (TS 35.201 §4.4): COUNT || FRESH.
+#[inline(always)]
+pub(crate) fn f9_start(iv: &[u8]) -> Result<(u32, u32), Error> {
+    let start = u64::from_be_bytes(kasumi_iv("kasumi-f9", iv)?);
+    Ok(((start >> 32) as u32, start as u32))
+}
+
+#[inline(always)]
+fn kasumi_iv(algorithm: &'static str, iv: &[u8]) -> Result<[u8; 8], Error> {
+    iv.try_into().map_err(|_| Error::NonceLength { algorithm, given: iv.len(), takes: "8 bytes" })
+}
+
+/// Makes the work of F8, which leaves out the last `unused` bits of the data.
+#[inline(always)]
+pub(crate) fn kasumi_f8<'a, S: Sink<'a>>(
+    key: &'a kasumi::F8,
+    iv: &[u8],
+    data: InOut<'a>,
+    unused: usize,
+    sink: S,
+) -> S::Output {
+    let (count, bearer, direction) = match f8_start(iv) {
+        Ok(start) => start,
+        Err(error) => return sink.refuse(error),
+    };
+    let bits = 8 * data.len() - unused;
+    sink.accept(Work::KasumiF8(kasumi::F8Job::new(key, count, bearer, direction, data, bits)))
+}
+
+/// Returns the work of F9.
+#[inline(always)]
+pub(crate) fn kasumi_f9<'a>(
+    key: &'a kasumi::F9,
+    (count, fresh): (u32, u32),
+    direction: u8,
+    message: &'a [u8],
+    bits: usize,
+    expected: Expected<'a>,
+) -> Work<'a> {
+    Work::KasumiF9(kasumi::F9Job::new(key, count, fresh, direction, message, bits), expected)
 }
 
 /// With a tag it opens, without one it seals.
@@ -481,7 +518,7 @@ pub(crate) fn aead<'a, S: Sink<'a>>(
     data: InOut<'a>,
     tag: Option<&[u8]>,
     sink: S,
-) -> S::Taken {
+) -> S::Output {
     let Some(tag) = tag else {
         return match key {
             AeadKey::AesGcm(key) => sink.accept(Work::GcmSeal(GcmJob::new(key, nonce, aad, data))),
@@ -515,7 +552,7 @@ pub(crate) fn keyed<'a, S: Sink<'a>>(
     data: &'a [u8],
     expected: Expected<'a>,
     sink: S,
-) -> S::Taken {
+) -> S::Output {
     let (name, longest) = match key {
         MacKey::Hmac(key) => (key.hash().name(), key.hash().output_len()),
         MacKey::AesCmac(_) => ("aes-cmac", 16),
@@ -543,7 +580,7 @@ pub(crate) fn chained<'a, S: Sink<'a>>(
     data: InOut<'a>,
     expected: Expected<'a>,
     sink: S,
-) -> S::Taken {
+) -> S::Output {
     let checked = match data.len().checked_sub(clear) {
         Some(secret) => check_cipher(cipher, iv, secret),
         None => Err(Error::DataLength {

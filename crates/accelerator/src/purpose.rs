@@ -6,7 +6,7 @@ use std::cell::Cell;
 
 use millstream_cwq::{Algorithm, ControlWord, Opcode, Status, UsageError, Usages};
 
-use crate::plan::Plan;
+use crate::check::CheckedWord;
 
 /// Bytes of a nonce.
 const NONCE: usize = ControlWord::MADE_NONCE_BYTES as usize;
@@ -157,30 +157,30 @@ pub(crate) struct Demand(u16);
 impl Demand {
     /// Of the key.
     #[inline(always)]
-    pub(crate) fn of_key(plan: &Plan) -> Demand {
-        let mut demand = match plan.opcode {
+    pub(crate) fn of_key(checked: &CheckedWord) -> Demand {
+        let mut demand = match checked.opcode {
             Opcode::Hmac | Opcode::Mac | Opcode::PartialMac => SIGN,
             // What is decrypted in pieces is not verified, and gives away the keystream, with which anything is encrypted.
-            Opcode::PartialAead if plan.reverse => {
-                return Demand(ENCRYPT | ENCRYPT << 1 | GIVEN_NONCE | short_tag(plan));
+            Opcode::PartialAead if checked.reverse => {
+                return Demand(ENCRYPT | ENCRYPT << 1 | GIVEN_NONCE | short_tag(checked));
             }
             Opcode::PartialAead => ENCRYPT | GIVEN_NONCE,
-            Opcode::Aead if plan.makes_nonce => ENCRYPT | MADE_NONCE,
-            Opcode::Aead if !plan.reverse => ENCRYPT | GIVEN_NONCE,
+            Opcode::Aead if checked.makes_nonce => ENCRYPT | MADE_NONCE,
+            Opcode::Aead if !checked.reverse => ENCRYPT | GIVEN_NONCE,
             _ => ENCRYPT,
         };
-        if plan.reverse {
-            demand = demand << 1 | short_tag(plan);
+        if checked.reverse {
+            demand = demand << 1 | short_tag(checked);
         }
         Demand(demand)
     }
 
     /// Of the second key of a combined operation.
     #[inline(always)]
-    pub(crate) fn of_mac_key(plan: &Plan) -> Demand {
-        match plan.reverse {
+    pub(crate) fn of_mac_key(checked: &CheckedWord) -> Demand {
+        match checked.reverse {
             false => Demand(SIGN),
-            true if plan.mac.len < SHORTEST_TAG => Demand(SIGN << 1 | SHORT_TAG),
+            true if checked.mac.len < SHORTEST_TAG => Demand(SIGN << 1 | SHORT_TAG),
             true => Demand(SIGN << 1),
         }
     }
@@ -188,17 +188,17 @@ impl Demand {
 
 /// What a tag asks that is compared.
 #[inline(always)]
-fn short_tag(plan: &Plan) -> u16 {
-    let short = (1..SHORTEST_TAG).contains(&plan.mac.len);
+fn short_tag(checked: &CheckedWord) -> u16 {
+    let short = (1..SHORTEST_TAG).contains(&checked.mac.len);
     // Of a combined operation it is the second key that compares.
-    if short && plan.opcode != Opcode::MacThenDecrypt && is_cut(plan) { SHORT_TAG } else { 0 }
+    if short && checked.opcode != Opcode::MacThenDecrypt && is_cut(checked) { SHORT_TAG } else { 0 }
 }
 
 /// Whether a short tag is not all there is of it.
 #[cold]
-fn is_cut(plan: &Plan) -> bool {
-    match plan.algorithm {
-        Algorithm::DesMac => plan.mac.len < 8,
+fn is_cut(checked: &CheckedWord) -> bool {
+    match checked.algorithm {
+        Algorithm::DesMac => checked.mac.len < 8,
         Algorithm::KasumiF9 => false,
         _ => true,
     }

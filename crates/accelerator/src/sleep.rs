@@ -15,7 +15,7 @@ use millstream_cwq::ring::Word;
 use crate::accelerator::Accelerator;
 use crate::arena::Arena;
 use crate::grant::{Grant, GrantId, QueueId};
-use crate::places::Places;
+use crate::slab::Slab;
 
 /// Busy, it makes certain after so many steps that no client sleeps that should not.
 const FENCED: u32 = 16;
@@ -249,6 +249,6 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
 }
 
 /// The queues that do not sleep.
-fn awake<'a, A>(active: &'a [u32], grants: &'a Places<Grant<A>>) -> impl Iterator<Item = &'a u32> {
+fn awake<'a, A>(active: &'a [u32], grants: &'a Slab<Grant<A>>) -> impl Iterator<Item = &'a u32> {
     active.iter().chain(grants.iter().flat_map(|(_, grant)| &grant.calm.queues))
 }

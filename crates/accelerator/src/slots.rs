@@ -8,9 +8,10 @@ use millstream_cwq::{Algorithm, Status, UsageError};
 use millstream_engines::Error;
 use zeroize::Zeroizing;
 
-use crate::kept::{Kept, NotKept, SharedKeyMemory, wipe_stack};
+use crate::kept::{Kept, NotKept, SharedKeyMemory};
 use crate::key::{Key, KeyRef};
 use crate::purpose::{Demand, Kind, Purpose};
+use crate::wipe::wipe_stack;
 
 /// A key in a slot: its number, and which of the slot's keys it is, so that a handle that was given up
 /// does not name the slot's next key, nor any of the 32,766 after it.

@@ -5,16 +5,18 @@ use std::ops::Deref;
 use millstream_cwq::ring::Word;
 use millstream_cwq::{Completion, ControlWord, Flags, Opcode, Status, VERSION};
 
-use crate::accelerator::{Accelerator, MOST_HELD, failed};
+use crate::accelerator::Accelerator;
 use crate::arena::Arena;
+use crate::bounds::{Bounds, Limits};
+use crate::check::gathered_len;
 use crate::cost::{NULL_COST, PER_NANOSECOND, cost, is_keyed_piece};
-use crate::execute::Taken;
 use crate::grant::Grant;
+use crate::held::HeldWord;
 use crate::long::{Long, Openings, Slice};
-use crate::plan::gathered_len;
 use crate::queue::{AS_RECKONED, Queue};
+use crate::run::MOST_HELD;
+use crate::status::failed;
 use crate::trace::{self, About};
-use crate::turn::{Bounds, Limits};
 
 /// The bytes of the words that are taken before any is executed: enough for lanes to be full of 8 KB objects, little enough
 /// for staging memory to be bounded.
@@ -267,7 +269,13 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
                     cancelled = true;
                 }
             }
-            held.push(Taken { words, gathered, queue: index as u32, grant: queue.grant as u32, cancelled });
+            held.push(HeldWord {
+                words,
+                gathered,
+                queue: index as u32,
+                grant: queue.grant as u32,
+                cancelled,
+            });
         }
         if limits.shared && taken_cost > 0 {
             let left_some = queue.in_turn || queue.deficit <= 0 && queue.offers();
@@ -461,7 +469,7 @@ fn cancelled_tag(word: &ControlWord) -> u64 {
 }
 
 /// Marks the word with the tag that another names, if the same queue has it held; whether it was found.
-fn cancel(held: &mut [Taken], queue: usize, word: &ControlWord) -> bool {
+fn cancel(held: &mut [HeldWord], queue: usize, word: &ControlWord) -> bool {
     let tag = cancelled_tag(word);
     let found = held.iter_mut().find(|taken| {
         let same = taken.queue as usize == queue && taken.tag() == tag && !taken.cancelled;

@@ -9,123 +9,15 @@ use std::ops::Deref;
 use millstream_cwq::ring::Word;
 use millstream_cwq::{Completion, Status};
 
-use crate::accelerator::{Accelerator, MOST_HELD, failed};
+use crate::accelerator::Accelerator;
 use crate::arena::Arena;
+use crate::bounds::{Bounds, Limits, Turns};
 use crate::cost::{Costs, PER_NANOSECOND};
 use crate::grant::{GrantId, QueueId};
 use crate::long::{self, Reserve};
 use crate::queue::QUANTUM;
-
-/// What the words of a turn may cost where several queues offer words and turns are not bounded.
-const MOST_COST: i64 = 16 << 20;
-
-/// Grants share the accelerator as long as no more turns than this were one grant's alone.
-const SHARED: u32 = 256;
-
-/// Turns are so many times as short while a grant has few words at a time beside others who have many.
-const BRISK: i64 = 16;
-
-/// How long a turn may last, in nanoseconds. An accelerator that serves clients who don't trust each other has such a bound:
-/// see [`Accelerator::bound_turns`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turns {
-    /// While the words of one grant are all there is. A newcomer may have to wait so long.
-    pub alone: u64,
-    /// While several grants have work; a sixteenth of it while one of them waits for few words at a time.
-    pub shared: u64,
-    /// The most bytes of a slice of a long object, and of an object that is executed at once.
-    pub bytes: u32,
-}
-
-impl Default for Turns {
-    /// Half a millisecond, 16 microseconds, and 256 KiB.
-    fn default() -> Self {
-        Turns { alone: 500_000, shared: 16_000, bytes: 256 * 1024 }
-    }
-}
-
-/// What bounds the turns of an accelerator.
-pub(crate) struct Bounds {
-    turns: Turns,
-    clock: Box<dyn FnMut() -> u64 + Send>,
-    pub(crate) costs: Costs,
-    /// The grant whose words were taken last.
-    last: usize,
-    /// For how many turns more several grants are taken to have work.
-    shared: u32,
-    /// For how many of them turns are brisk, because somebody waits for few words at a time.
-    brisk: u32,
-    pub(crate) bill: Bill,
-}
-
-/// What words were charged before it was known how long they take, by queue: it is settled in the turn that executes them.
-#[derive(Default)]
-pub(crate) struct Bill {
-    /// Of words that are held until lanes are full.
-    held: Vec<(u32, i64)>,
-    /// Of what is executed in this turn.
-    turn: Vec<(u32, i64)>,
-}
-
-impl Bill {
-    /// Words were taken from a queue: those that are held, and others, cost so much.
-    #[inline]
-    pub(crate) fn add(&mut self, queue: u32, held: i64, others: i64) {
-        for (list, cost) in [(&mut self.held, held), (&mut self.turn, others)] {
-            if cost > 0 {
-                list.push((queue, cost));
-            }
-        }
-    }
-
-    /// What is held is executed in this turn.
-    #[inline]
-    fn executed(&mut self) {
-        self.turn.append(&mut self.held);
-    }
-
-    /// A queue is gone.
-    pub(crate) fn forget(&mut self, queue: usize) {
-        self.held.retain(|(of, _)| *of as usize != queue);
-    }
-}
-
-impl Bounds {
-    /// Words of a grant were taken.
-    #[inline]
-    pub(crate) fn taken_from(&mut self, grant: usize) {
-        if self.last != grant {
-            (self.last, self.shared) = (grant, SHARED);
-        }
-    }
-
-    /// A grant had few words, and waits for them.
-    #[inline]
-    pub(crate) fn hurry(&mut self) {
-        self.brisk = SHARED;
-    }
-}
-
-/// What one turn may take.
-pub(crate) struct Limits {
-    /// Whether the turn ends when it has taken so much, whoever is alone.
-    pub(crate) bounded: bool,
-    /// Whether several grants have work.
-    pub(crate) shared: bool,
-    /// What all of it may cost.
-    pub(crate) cost: i64,
-    /// A queue that takes less has few words.
-    pub(crate) few: i64,
-    /// What the queues of a grant of weight 1 may take in one round: no more than a turn, so that who waits for few words at a
-    /// time waits for one turn of theirs.
-    pub(crate) quantum: i64,
-    /// What a word may cost that is executed at once.
-    pub(crate) word: i64,
-    /// What a slice may cost.
-    pub(crate) slice: i64,
-    /// The most bytes of either.
-    pub(crate) bytes: u32,
-}
+use crate::run::MOST_HELD;
+use crate::status::failed;
 
 impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     /// Bounds the time that a turn takes, from here on. `clock` counts nanoseconds. What the engines of this processor cost
@@ -137,47 +29,15 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         if self.openings.is_none() {
             self.reserve(Reserve::default());
         }
-        let (clock, bill) = (Box::new(clock), Bill::default());
-        self.bounds =
-            Some(Box::new(Bounds { turns, clock, costs, last: usize::MAX, shared: 0, brisk: 0, bill }));
+        self.bounds = Some(Box::new(Bounds::new(turns, clock, costs)));
     }
 
     /// What this turn may take.
     #[inline]
     pub(crate) fn limits(&self) -> Limits {
-        let Some(bounds) = &self.bounds else {
-            return Limits {
-                bounded: false,
-                shared: false,
-                cost: MOST_COST,
-                few: 0,
-                quantum: QUANTUM,
-                word: i64::MAX,
-                slice: i64::MAX,
-                bytes: u32::MAX,
-            };
-        };
-        let shared = bounds.shared > 0;
-        let reckoned = |nanoseconds: u64| PER_NANOSECOND * nanoseconds as i64;
-        let (alone, among) = (reckoned(bounds.turns.alone), reckoned(bounds.turns.shared));
-        let brisk = among / BRISK;
-        let (cost, word, slice) = match shared {
-            // The last word of a turn may be longer than all before it: in slices it would take longer than at once.
-            true if bounds.brisk > 0 => (brisk, brisk * 3 / 2, brisk * 3 / 4),
-            true => (among, among * 3 / 4, among * 3 / 4),
-            // Lanes may be filled with objects that are long each.
-            false => (alone, alone / 2, alone / 8),
-        };
-        let staged = u32::try_from(self.executor.staging.len() / 4).unwrap_or(u32::MAX);
-        Limits {
-            bounded: true,
-            shared,
-            cost,
-            few: brisk,
-            quantum: QUANTUM.min(cost),
-            word,
-            slice,
-            bytes: bounds.turns.bytes.min(staged),
+        match &self.bounds {
+            Some(bounds) => bounds.limits(self.executor.stage.memory.len()),
+            None => Limits::UNBOUNDED,
         }
     }
 
@@ -361,6 +221,7 @@ mod tests {
     use super::*;
     use crate::accelerator::FlushPolicy;
     use crate::arena::LocalArena;
+    use crate::bounds::SHARED;
 
     type Rings = Arc<[Word]>;
     type Own = Accelerator<LocalArena, Rings>;

@@ -12,10 +12,10 @@ use millstream_engines::ipsum::IpChecksum;
 use millstream_engines::modes::{BlockMode, ByteStream, Direction};
 use millstream_engines::{Error, InOut, aes, camellia, des, kasumi};
 
-use crate::kept::wipe_list;
 use crate::key::CipherKey;
 use crate::operation::{Alone, Chained, Checksum, Operation, Partial, Work};
 use crate::stats::Filled;
+use crate::wipe::wipe_list;
 
 /// The most operations that are sorted by kind at a time: as many as the widest lanes hold.
 const CHUNK: usize = 512;

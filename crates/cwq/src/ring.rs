@@ -149,7 +149,7 @@ impl<M: Deref<Target = [AtomicU64]>, const W: usize> Producer<M, W> {
     #[inline]
     pub fn room_for(&mut self, entries: usize) -> Result<usize, Corrupt> {
         if self.known_room() < entries {
-            match self.look() {
+            match self.refresh() {
                 Ok(()) | Err(PushError::Full) => {}
                 Err(PushError::Corrupt) => return Err(Corrupt),
             }
@@ -171,7 +171,7 @@ impl<M: Deref<Target = [AtomicU64]>, const W: usize> Producer<M, W> {
     #[inline]
     pub fn push(&mut self, entry: &[u64; W]) -> Result<(), PushError> {
         if self.pushed.wrapping_sub(self.taken) > self.mask {
-            self.look()?;
+            self.refresh()?;
         }
         let at = ENTRIES + (self.pushed & self.mask) as usize * W;
         let Some(slots) = self.memory.get(at..at + W) else { return Err(PushError::Corrupt) };
@@ -185,7 +185,7 @@ impl<M: Deref<Target = [AtomicU64]>, const W: usize> Producer<M, W> {
 
     /// Looks where the consumer is.
     #[cold]
-    fn look(&mut self) -> Result<(), PushError> {
+    fn refresh(&mut self) -> Result<(), PushError> {
         // Acquire pairs with the release in `Consumer::release`: what the consumer read of an entry it
         // read before we write there again.
         let taken = self.memory[TAKEN].load(Ordering::Acquire);
@@ -216,7 +216,7 @@ impl<M: Deref<Target = [AtomicU64]>, const W: usize> Producer<M, W> {
     pub fn publish(&mut self) {
         if self.published != self.pushed {
             self.published = self.pushed;
-            // Release pairs with the acquire in `Consumer::look`: the entries come with the index.
+            // Release pairs with the acquire in `Consumer::refresh`: the entries come with the index.
             self.memory[PUBLISHED].store(self.pushed, Ordering::Release);
         }
     }
@@ -300,14 +300,14 @@ impl<M: Deref<Target = [AtomicU64]>, const W: usize> Consumer<M, W> {
     #[inline]
     pub fn ready(&mut self) -> Result<usize, Corrupt> {
         if self.popped == self.published {
-            self.look()?;
+            self.refresh()?;
         }
         Ok(self.published.wrapping_sub(self.popped) as usize)
     }
 
     /// Looks how far the producer has come.
     #[inline]
-    fn look(&mut self) -> Result<(), Corrupt> {
+    fn refresh(&mut self) -> Result<(), Corrupt> {
         // Acquire pairs with the release in `Producer::publish`: with the index come the entries.
         let published = self.memory[PUBLISHED].load(Ordering::Acquire);
         // More than fits, or fewer than there were.
@@ -367,7 +367,7 @@ impl<M: Deref<Target = [AtomicU64]>, const W: usize> Consumer<M, W> {
     pub fn release(&mut self) {
         if self.released != self.popped {
             self.released = self.popped;
-            // Release pairs with the acquire in `Producer::look`.
+            // Release pairs with the acquire in `Producer::refresh`.
             self.memory[TAKEN].store(self.popped, Ordering::Release);
         }
     }

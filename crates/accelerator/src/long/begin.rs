@@ -9,16 +9,17 @@ use millstream_engines::{chacha20poly1305, gcm, kasumi};
 use super::state::{Cipher, Sum};
 use super::{Long, Openings, Phase};
 use crate::arena::{Arena, Span};
-use crate::build::{Keys, carry, checksum, f8_start, f9_start, keys, make_nonce};
+use crate::check::{CheckedWord, KeyAt, Pieces, Source, check};
 use crate::cost::is_keyed_piece;
-use crate::execute::status_of;
 use crate::grant::Grant;
-use crate::kept::wipe_stack;
 use crate::key::{CipherKey, KeyRef, hash_of};
-use crate::operation::check_cipher;
-use crate::plan::{KeyAt, Pieces, Plan, Source, plan};
+use crate::operands::checksum;
+use crate::operation::{check_cipher, f8_start, f9_start};
 use crate::sealer::Sealer;
 use crate::slots::Handle;
+use crate::status::status_of;
+use crate::wipe::wipe_stack;
+use crate::word_keys::{WordKeys, expand_carried_keys, find_keys, make_nonce};
 
 impl Long {
     /// Begins a word's operation. `gathered` is what its gather list named when its cost was reckoned, and `per_byte` what a
@@ -38,8 +39,8 @@ impl Long {
     ) -> Result<Box<Long>, Status> {
         let arena = &grant.arena;
         let mut pieces = Pieces::new();
-        let mut checked = Plan::NOTHING;
-        plan(word, arena, grant.policy, &mut pieces, &mut checked)?;
+        let mut checked = CheckedWord::NOTHING;
+        check(word, arena, grant.policy, &mut pieces, &mut checked)?;
         let len = checked.source.len();
         if matches!(checked.source, Source::Gather { .. }) && len > gathered {
             // The list has changed since: what it names now was not paid for.
@@ -47,13 +48,13 @@ impl Long {
         }
         let carried = if matches!(checked.key, KeyAt::Arena(_)) || matches!(checked.mac_key, KeyAt::Arena(_))
         {
-            let carried = carry(features, arena, &checked);
+            let carried = expand_carried_keys(features, arena, &checked);
             wipe_stack();
             Some(carried?)
         } else {
             None
         };
-        let found = keys(&checked, grant, carried.as_ref())?;
+        let found = find_keys(&checked, grant, carried.as_ref())?;
         let mut iv = [0; 255];
         let iv = if checked.makes_nonce {
             let nonce = make_nonce(&checked, grant)?;
@@ -74,7 +75,7 @@ impl Long {
         let has_aad = matches!(checked.opcode, Opcode::Aead | Opcode::PartialAead) && checked.aad.len > 0;
         let long = Long {
             word: *word,
-            plan: checked,
+            checked,
             pieces,
             carried,
             cipher,
@@ -105,11 +106,16 @@ fn read<'b, A: Arena>(arena: &A, span: Span, buffer: &'b mut [u8; 255]) -> &'b [
 }
 
 /// The cipher of an operation, before its first byte.
-fn cipher(plan: &Plan, keys: &Keys<'_>, iv: &[u8], sealer: Option<&Sealer>) -> Result<Cipher, Status> {
-    let first = keys.first();
-    Ok(match plan.opcode {
-        Opcode::PartialAead if !plan.first => {
-            let before = sealer.ok_or(Status::Key)?.open(plan.opcode, iv)?;
+fn cipher(
+    checked: &CheckedWord,
+    keys: &WordKeys<'_>,
+    iv: &[u8],
+    sealer: Option<&Sealer>,
+) -> Result<Cipher, Status> {
+    let first = keys.key;
+    Ok(match checked.opcode {
+        Opcode::PartialAead if !checked.first => {
+            let before = sealer.ok_or(Status::Key)?.open(checked.opcode, iv)?;
             match first {
                 Some(KeyRef::AesGcm(key)) => {
                     Cipher::Gcm(Box::new(gcm::State::import(key, &before).map_err(status_of)?))
@@ -129,12 +135,12 @@ fn cipher(plan: &Plan, keys: &Keys<'_>, iv: &[u8], sealer: Option<&Sealer>) -> R
         },
         Opcode::Cipher if matches!(first, Some(KeyRef::KasumiF8(_))) => {
             let Some(KeyRef::KasumiF8(key)) = first else { return Err(Status::Key) };
-            let (count, bearer, direction) = f8_start(iv)?;
+            let (count, bearer, direction) = f8_start(iv).map_err(status_of)?;
             Cipher::KasumiF8(key.begin(count, bearer, direction).map_err(status_of)?)
         }
         Opcode::Cipher | Opcode::EncryptThenMac | Opcode::MacThenDecrypt => {
             let key = first.and_then(KeyRef::as_cipher).ok_or(Status::Key)?;
-            let secret = plan.source.len() - plan.clear;
+            let secret = checked.source.len() - checked.clear;
             check_cipher(key, iv, secret as usize).map_err(status_of)?;
             match key {
                 CipherKey::Rc4(key) => Cipher::Rc4(Box::new(key.clone())),
@@ -150,41 +156,43 @@ fn cipher(plan: &Plan, keys: &Keys<'_>, iv: &[u8], sealer: Option<&Sealer>) -> R
 fn sum<A: Arena>(
     features: Features,
     arena: &A,
-    plan: &Plan,
-    keys: &Keys<'_>,
+    checked: &CheckedWord,
+    keys: &WordKeys<'_>,
     iv: &[u8],
     sealer: Option<&Sealer>,
 ) -> Result<Sum, Status> {
-    let hash = || hash_of(plan.algorithm).ok_or(Status::Algorithm);
-    match plan.opcode {
-        Opcode::Checksum | Opcode::CopyChecksum => Ok(Sum::checksum(features, checksum(plan.algorithm)?)),
+    let hash = || hash_of(checked.algorithm).ok_or(Status::Algorithm);
+    match checked.opcode {
+        Opcode::Checksum | Opcode::CopyChecksum => Ok(Sum::checksum(features, checksum(checked.algorithm)?)),
         Opcode::Hash => Sum::hash(features, hash()?, None),
         Opcode::PartialHash | Opcode::PartialMac => {
             let mut state = [0; ControlWord::STATE_BYTES as usize];
-            let state = &mut state[..plan.aad.len as usize];
-            if plan.aad.len > 0 {
-                arena.read(plan.aad.at, state);
+            let state = &mut state[..checked.aad.len as usize];
+            if checked.aad.len > 0 {
+                arena.read(checked.aad.at, state);
             }
-            match plan.opcode {
-                Opcode::PartialMac if plan.first => mac(plan, keys, iv),
-                Opcode::PartialMac => taken_up(keys, &sealer.ok_or(Status::Key)?.open(plan.opcode, state)?),
-                _ => Sum::hash(features, hash()?, (!plan.first).then_some(&*state)),
+            match checked.opcode {
+                Opcode::PartialMac if checked.first => mac(checked, keys, iv),
+                Opcode::PartialMac => {
+                    taken_up(keys, &sealer.ok_or(Status::Key)?.open(checked.opcode, state)?)
+                }
+                _ => Sum::hash(features, hash()?, (!checked.first).then_some(&*state)),
             }
         }
-        Opcode::EncryptThenMac | Opcode::MacThenDecrypt => match keys.second() {
+        Opcode::EncryptThenMac | Opcode::MacThenDecrypt => match keys.mac_key {
             Some(KeyRef::Hmac(key)) => Ok(Sum::Hmac(Box::new(key.start()))),
             _ => Err(Status::Key),
         },
-        Opcode::Hmac | Opcode::Mac => mac(plan, keys, iv),
+        Opcode::Hmac | Opcode::Mac => mac(checked, keys, iv),
         _ => Ok(Sum::None),
     }
 }
 
-fn mac(plan: &Plan, keys: &Keys<'_>, iv: &[u8]) -> Result<Sum, Status> {
-    let key = keys.first().ok_or(Status::Key)?;
+fn mac(checked: &CheckedWord, keys: &WordKeys<'_>, iv: &[u8]) -> Result<Sum, Status> {
+    let key = keys.key.ok_or(Status::Key)?;
     if let KeyRef::KasumiF9(key) = key {
-        let (count, fresh) = f9_start(iv)?;
-        if plan.parameter >> 8 > 1 {
+        let (count, fresh) = f9_start(iv).map_err(status_of)?;
+        if checked.parameter >> 8 > 1 {
             return Err(Status::Parameter);
         }
         return Ok(f9(key, count, fresh));
@@ -201,8 +209,8 @@ fn mac(plan: &Plan, keys: &Keys<'_>, iv: &[u8]) -> Result<Sum, Status> {
 }
 
 /// A MAC whose message was left off.
-fn taken_up(keys: &Keys<'_>, before: &[u8]) -> Result<Sum, Status> {
-    Ok(match keys.first().ok_or(Status::Key)? {
+fn taken_up(keys: &WordKeys<'_>, before: &[u8]) -> Result<Sum, Status> {
+    Ok(match keys.key.ok_or(Status::Key)? {
         KeyRef::Hmac(key) => Sum::Hmac(Box::new(key.resume(before).map_err(status_of)?)),
         KeyRef::AesCmac(_) => Sum::Cmac(Box::new(CmacState::import(before).map_err(status_of)?)),
         _ => return Err(Status::Key),
@@ -210,10 +218,10 @@ fn taken_up(keys: &Keys<'_>, before: &[u8]) -> Result<Sum, Status> {
 }
 
 /// What opens and seals the mid-states of messages under a word's key.
-fn sealer<A: Arena>(features: Features, plan: &Plan, grant: &Grant<A>) -> Result<Sealer, Status> {
-    let KeyAt::Slot(bits) = plan.key else { return Err(Status::Key) };
+fn sealer<A: Arena>(features: Features, checked: &CheckedWord, grant: &Grant<A>) -> Result<Sealer, Status> {
+    let KeyAt::Slot(bits) = checked.key else { return Err(Status::Key) };
     let raw = grant.keys.raw(Handle::from_bits(bits)).ok_or(Status::Key)?;
-    Ok(Sealer::new(features, plan.algorithm, raw))
+    Ok(Sealer::new(features, checked.algorithm, raw))
 }
 
 fn f9(key: &kasumi::F9, count: u32, fresh: u32) -> Sum {

@@ -19,10 +19,11 @@ use zeroize::Zeroize;
 use self::opening::Place;
 use self::state::{Cipher, Sum};
 use crate::arena::{Arena, Span};
-use crate::build::Carried;
-use crate::plan::{Pieces, Plan, Source};
+use crate::check::{CheckedWord, Pieces, Source};
+use crate::cost::COPY_COST;
 use crate::sealer::Sealer;
 use crate::trace::About;
+use crate::word_keys::CarriedKeys;
 
 pub(crate) use self::opening::Openings;
 pub use self::opening::Reserve;
@@ -31,9 +32,6 @@ pub(crate) use self::run::run;
 /// The longest object that is opened or verified before it is decrypted, in bytes: all of its plaintext is held in private
 /// memory until its tag was compared. An accelerator with less of a [`Reserve`] opens less.
 pub const MOST_OPENED: u32 = 16 << 20;
-
-/// What a byte costs that is copied to or from private memory, in the unit of [`cost`](crate::cost).
-pub(crate) const COPY_COST: i64 = 4;
 
 /// The parts of an operation, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,9 +47,9 @@ enum Phase {
 /// An operation under way.
 pub(crate) struct Long {
     word: ControlWord,
-    plan: Plan,
+    checked: CheckedWord,
     pieces: Pieces,
-    carried: Option<Carried>,
+    carried: Option<CarriedKeys>,
     cipher: Cipher,
     sum: Sum,
     /// The chaining value or the counter before the next slice.
@@ -96,18 +94,18 @@ impl Long {
 
     /// What tracepoints and statistics have of it.
     pub(crate) fn about(&self) -> About {
-        About { bytes: self.plan.source.len(), ..About::of(&self.word, 0) }
+        About { bytes: self.checked.source.len(), ..About::of(&self.word, 0) }
     }
 
     /// Whether its plaintext has to be held in private memory.
     pub(crate) fn opens(&self) -> bool {
-        self.plan.reverse && matches!(self.plan.opcode, Opcode::Aead | Opcode::MacThenDecrypt)
+        self.checked.reverse && matches!(self.checked.opcode, Opcode::Aead | Opcode::MacThenDecrypt)
     }
 
     /// Whether it may go on: what is opened needs a place for its plaintext before its first slice.
     pub(crate) fn may_go_on(&mut self, grant: usize, openings: &mut Openings) -> bool {
         if self.opens() && self.place.is_none() {
-            self.place = openings.take(grant, self.plan.source.len());
+            self.place = openings.take(grant, self.checked.source.len());
             return self.place.is_some();
         }
         true
@@ -148,7 +146,7 @@ impl Long {
     /// no less than one.
     fn whole_blocks(&self, end: u32) -> u32 {
         const BLOCK: u32 = 16;
-        let clear = self.plan.clear;
+        let clear = self.checked.clear;
         if end <= clear {
             return end;
         }
@@ -163,8 +161,8 @@ impl Long {
     /// The bytes of this phase.
     fn total(&self) -> u32 {
         match self.phase {
-            Phase::Aad => self.plan.aad.len,
-            Phase::Data | Phase::Out => self.plan.source.len(),
+            Phase::Aad => self.checked.aad.len,
+            Phase::Data | Phase::Out => self.checked.source.len(),
         }
     }
 
@@ -172,7 +170,7 @@ impl Long {
     fn read_source<A: Arena>(&self, arena: &A, mut place: &mut [u8]) {
         let mut skip = self.done;
         let whole;
-        let spans = match self.plan.source {
+        let spans = match self.checked.source {
             Source::Span(span) => {
                 whole = [span];
                 &whole[..]
@@ -193,7 +191,7 @@ impl Long {
 
     /// Where in the destination bytes of this phase go.
     fn destination(&self, len: u32) -> Span {
-        Span { at: self.plan.destination.at + self.done, len }
+        Span { at: self.checked.destination.at + self.done, len }
     }
 }
 

@@ -8,18 +8,19 @@ use zeroize::Zeroize;
 
 use super::state::{Cipher, Sum, next_chain};
 use super::{Long, Phase, Slice};
-use crate::accelerator::failed;
 use crate::arena::Arena;
-use crate::build::keys;
-use crate::execute::{Executor, recycle, status_of};
 use crate::grant::Grant;
 use crate::operation::Operation;
-use crate::places::Places;
+use crate::run::Executor;
+use crate::slab::Slab;
+use crate::status::{failed, status_of};
+use crate::wipe::recycle;
+use crate::word_keys::find_keys;
 
 /// Executes slices, as many at a time as there is staging memory for. Of each that ends its operation, `end` says how.
-pub(crate) fn run<A: Arena>(executor: &mut Executor, grants: &Places<Grant<A>>, mut slices: &mut [Slice]) {
+pub(crate) fn run<A: Arena>(executor: &mut Executor, grants: &Slab<Grant<A>>, mut slices: &mut [Slice]) {
     while !slices.is_empty() {
-        let (mut count, mut room) = (0, executor.staging.room());
+        let (mut count, mut room) = (0, executor.stage.memory.room());
         while let Some(slice) = slices.get(count)
             && (count == 0 || slice.len as usize + SLICE_ROOM <= room)
         {
@@ -35,8 +36,9 @@ pub(crate) fn run<A: Arena>(executor: &mut Executor, grants: &Places<Grant<A>>, 
 /// Bytes that a slice takes of staging memory beside its own, at the most.
 const SLICE_ROOM: usize = 128;
 
-fn run_together<A: Arena>(executor: &mut Executor, grants: &Places<Grant<A>>, slices: &mut [Slice]) {
-    let Executor { unit, staging, operations, filled, .. } = executor;
+fn run_together<A: Arena>(executor: &mut Executor, grants: &Slab<Grant<A>>, slices: &mut [Slice]) {
+    let Executor { unit, stage, operations, filled, .. } = executor;
+    let staging = &mut stage.memory;
     for slice in &mut *slices {
         slice.begin = staging.give(slice.len as usize);
     }
@@ -81,12 +83,12 @@ fn run_together<A: Arena>(executor: &mut Executor, grants: &Places<Grant<A>>, sl
 
 impl Long {
     fn direction(&self) -> Direction {
-        if self.plan.reverse { Direction::Decrypt } else { Direction::Encrypt }
+        if self.checked.reverse { Direction::Decrypt } else { Direction::Encrypt }
     }
 
     /// Where in a slice the bytes begin that are not in clear.
     fn skip(&self, len: usize) -> usize {
-        (self.plan.clear.saturating_sub(self.done) as usize).min(len)
+        (self.checked.clear.saturating_sub(self.done) as usize).min(len)
     }
 
     /// Whether a slice of so many bytes goes side by side with others.
@@ -105,20 +107,20 @@ impl Long {
         match self.phase {
             Phase::Out => return Ok([0; 16]),
             Phase::Aad => {
-                grant.arena.read(self.plan.aad.at + self.done, place);
-                let keys = keys(&self.plan, grant, self.carried.as_ref())?;
+                grant.arena.read(self.checked.aad.at + self.done, place);
+                let keys = find_keys(&self.checked, grant, self.carried.as_ref())?;
                 self.cipher.aad(&keys, place)?;
                 return Ok([0; 16]);
             }
             Phase::Data => self.read_source(&grant.arena, place),
         }
         let (direction, skip) = (self.direction(), self.skip(place.len()));
-        let last = self.done + place.len() as u32 == self.plan.source.len();
-        let unused = if last { (self.plan.parameter & 7) as usize } else { 0 };
-        let at = (self.done + skip as u32) - self.plan.clear.min(self.done + skip as u32);
-        let keys = keys(&self.plan, grant, self.carried.as_ref())?;
-        if self.plan.opcode != Opcode::EncryptThenMac {
-            let ends = last.then_some(((self.plan.parameter >> 8) as u8, unused));
+        let last = self.done + place.len() as u32 == self.checked.source.len();
+        let unused = if last { (self.checked.parameter & 7) as usize } else { 0 };
+        let at = (self.done + skip as u32) - self.checked.clear.min(self.done + skip as u32);
+        let keys = find_keys(&self.checked, grant, self.carried.as_ref())?;
+        if self.checked.opcode != Opcode::EncryptThenMac {
+            let ends = last.then_some(((self.checked.parameter >> 8) as u8, unused));
             self.sum.add(&keys, place, ends)?;
         }
         let secret = &mut place[skip..];
@@ -128,7 +130,7 @@ impl Long {
             _ if secret.is_empty() => {}
             // See `is_listed`.
             Cipher::Chained => {
-                let key = keys.first().and_then(|key| key.as_cipher()).ok_or(Status::Key)?;
+                let key = keys.key.and_then(|key| key.as_cipher()).ok_or(Status::Key)?;
                 let iv = &self.chain[..key.iv_len()];
                 list.push(Operation::cipher(key, direction, iv, InOut::in_place(secret)));
             }
@@ -149,19 +151,18 @@ impl Long {
             Phase::Aad => {}
             Phase::Out => self.write_opened(arena, place.len()),
             Phase::Data => {
-                let keys = keys(&self.plan, grant, self.carried.as_ref())?;
+                let keys = find_keys(&self.checked, grant, self.carried.as_ref())?;
                 let (direction, skip) = (self.direction(), self.skip(place.len()));
-                if let (Cipher::Chained, Some(key)) =
-                    (&self.cipher, keys.first().and_then(|key| key.as_cipher()))
+                if let (Cipher::Chained, Some(key)) = (&self.cipher, keys.key.and_then(|key| key.as_cipher()))
                 {
                     next_chain(key, direction, &mut self.chain, last_in, &place[skip..]);
                 }
-                if self.plan.opcode == Opcode::EncryptThenMac {
+                if self.checked.opcode == Opcode::EncryptThenMac {
                     self.sum.add(&keys, place, None)?;
                 }
                 if let Some(held) = &mut self.place {
                     held.hold(self.done as usize, place);
-                } else if self.plan.destination.len > 0 {
+                } else if self.checked.destination.len > 0 {
                     arena.write(self.destination(0).at, place);
                 }
             }
@@ -182,27 +183,27 @@ impl Long {
             Phase::Data => {}
             Phase::Out => return Ok(Some(self.completed(self.verdict, 0))),
         }
-        let keys = keys(&self.plan, grant, self.carried.as_ref())?;
+        let keys = find_keys(&self.checked, grant, self.carried.as_ref())?;
         if let Some(sealer) = &self.sealer {
             let state = match &self.cipher {
                 Cipher::None => self.sum.export(),
                 cipher => cipher.export(),
             };
-            let sealed = sealer.seal(self.plan.opcode, &state.ok_or(Status::Key)?);
-            grant.arena.write(self.plan.state.at, &sealed);
+            let sealed = sealer.seal(self.checked.opcode, &state.ok_or(Status::Key)?);
+            grant.arena.write(self.checked.state.at, &sealed);
             return Ok(Some(self.completed(Status::Ok, sealed.len() as u32)));
         }
         let of_cipher = self.cipher.tag(&keys)?;
         let tag = if of_cipher.is_empty() { self.sum.tag(&keys)? } else { of_cipher };
-        if !self.plan.reverse {
+        if !self.checked.reverse {
             return Ok(Some(self.complete(&grant.arena, &tag)));
         }
-        if self.plan.opcode == Opcode::Cipher {
+        if self.checked.opcode == Opcode::Cipher {
             return Ok(Some(self.completed(Status::Ok, 0)));
         }
         let right = bool::from(begins(&tag, &self.expected));
         self.verdict = if right { Status::Ok } else { Status::Authentication };
-        if self.opens() && self.plan.source.len() > 0 {
+        if self.opens() && self.checked.source.len() > 0 {
             (self.phase, self.done) = (Phase::Out, 0);
             return Ok(None);
         }
@@ -211,21 +212,21 @@ impl Long {
 
     /// Writes the digest, tag or mid-state.
     fn complete<A: Arena>(&self, arena: &A, tag: &[u8]) -> Completion {
-        if self.plan.makes_nonce {
+        if self.checked.makes_nonce {
             // An AEAD keeps what it needs of the nonce in its own state, so `chain` still holds all of it.
             let nonce = &self.chain[..ControlWord::MADE_NONCE_BYTES as usize];
-            arena.write(self.plan.iv.at, nonce);
+            arena.write(self.checked.iv.at, nonce);
         }
-        if self.plan.state.len > 0
+        if self.checked.state.len > 0
             && let Sum::Hash(hasher) = &self.sum
         {
             let state = hasher.export();
-            arena.write(self.plan.state.at, &state);
+            arena.write(self.checked.state.at, &state);
             return self.completed(Status::Ok, state.len() as u32);
         }
-        let len = self.plan.mac.len;
+        let len = self.checked.mac.len;
         if len > 0 {
-            arena.write(self.plan.mac.at, &tag[..len as usize]);
+            arena.write(self.checked.mac.at, &tag[..len as usize]);
             return self.completed(Status::Ok, len);
         }
         self.completed(Status::Ok, self.sum.value())
@@ -238,7 +239,7 @@ impl Long {
     /// Writes so many bytes whose tag was right, or zeros, and wipes what was held of them: all of it at once would take
     /// longer than a turn.
     fn write_opened<A: Arena>(&mut self, arena: &A, len: usize) {
-        let destination = self.plan.destination.at + self.done;
+        let destination = self.checked.destination.at + self.done;
         let Some(place) = &mut self.place else { return };
         let opened = place.held(self.done as usize, len);
         if self.verdict != Status::Ok {
@@ -246,7 +247,7 @@ impl Long {
         }
         arena.write(destination, opened);
         opened.zeroize();
-        if self.done as usize + len == self.plan.source.len() as usize {
+        if self.done as usize + len == self.checked.source.len() as usize {
             place.is_wiped();
         }
     }

@@ -13,10 +13,10 @@ use millstream_engines::modes::Direction;
 use millstream_engines::rc4::Rc4;
 use millstream_engines::{InOut, chacha20poly1305, des, gcm};
 
-use crate::build::Keys;
-use crate::execute::status_of;
 use crate::key::{CipherKey, KeyRef};
 use crate::operation::Checksum;
+use crate::status::status_of;
+use crate::word_keys::WordKeys;
 
 /// A digest, tag or code.
 pub(super) type Tag = arrayvec::ArrayVec<u8, 64>;
@@ -38,7 +38,7 @@ impl Cipher {
     /// What is only chained is not for here.
     pub(super) fn pass(
         &mut self,
-        keys: &Keys<'_>,
+        keys: &WordKeys<'_>,
         direction: Direction,
         tweak: &[u8; 16],
         at: u32,
@@ -47,7 +47,7 @@ impl Cipher {
     ) -> Result<(), Status> {
         let bits = 8 * bytes.len() - unused;
         let data = InOut::in_place(bytes);
-        let passed = match (self, keys.first()) {
+        let passed = match (self, keys.key) {
             (Cipher::Rc4(state), _) => {
                 state.apply(data);
                 Ok(())
@@ -67,8 +67,8 @@ impl Cipher {
     }
 
     /// Adds associated data.
-    pub(super) fn aad(&mut self, keys: &Keys<'_>, bytes: &[u8]) -> Result<(), Status> {
-        let added = match (self, keys.first()) {
+    pub(super) fn aad(&mut self, keys: &WordKeys<'_>, bytes: &[u8]) -> Result<(), Status> {
+        let added = match (self, keys.key) {
             (Cipher::Gcm(state), Some(KeyRef::AesGcm(key))) => state.aad(key, bytes),
             (Cipher::ChaCha(state), Some(KeyRef::ChaCha20Poly1305(key))) => state.aad(key, bytes),
             _ => return Err(Status::Key),
@@ -86,8 +86,8 @@ impl Cipher {
     }
 
     /// The tag of an AEAD; nothing of another cipher.
-    pub(super) fn tag(&self, keys: &Keys<'_>) -> Result<Tag, Status> {
-        Ok(match (self, keys.first()) {
+    pub(super) fn tag(&self, keys: &WordKeys<'_>) -> Result<Tag, Status> {
+        Ok(match (self, keys.key) {
             (Cipher::Gcm(state), Some(KeyRef::AesGcm(key))) => tag(&state.tag(key)),
             (Cipher::ChaCha(state), Some(KeyRef::ChaCha20Poly1305(key))) => tag(&state.tag(key)),
             (Cipher::Gcm(_) | Cipher::ChaCha(_), _) => return Err(Status::Key),
@@ -143,11 +143,11 @@ impl Sum {
     /// Adds the next bytes. F9 must know its last ones: `last` is the direction, and how many bits of them have no meaning.
     pub(super) fn add(
         &mut self,
-        keys: &Keys<'_>,
+        keys: &WordKeys<'_>,
         bytes: &[u8],
         last: Option<(u8, usize)>,
     ) -> Result<(), Status> {
-        match (&mut *self, keys.first()) {
+        match (&mut *self, keys.key) {
             (Sum::None | Sum::Code(_), _) => {}
             (Sum::Crc32(sum), _) => sum.update(bytes),
             (Sum::Crc32c(sum), _) => sum.update(bytes),
@@ -191,8 +191,8 @@ impl Sum {
     }
 
     /// The digest or tag; nothing of a checksum.
-    pub(super) fn tag(&self, keys: &Keys<'_>) -> Result<Tag, Status> {
-        Ok(match (self, keys.first()) {
+    pub(super) fn tag(&self, keys: &WordKeys<'_>) -> Result<Tag, Status> {
+        Ok(match (self, keys.key) {
             (Sum::Hash(hasher), _) => tag(&hasher.as_ref().clone().finish()),
             (Sum::Hmac(hmac), _) => tag(&hmac.as_ref().clone().finish()),
             (Sum::Cmac(state), Some(KeyRef::AesCmac(key))) => tag(&state.tag(key)),

@@ -1,6 +1,6 @@
 //! Checking a control word: nothing of it is believed before.
 //!
-//! What comes out is a [`Plan`]: every span inside the arena, no output over anything else that the word
+//! What comes out is a [`CheckedWord`]: every span inside the arena, no output over anything else that the word
 //! names, every field that the opcode has no use for zero. It is a function of the word, the arena's length
 //! and, for a gather list, its entries, of the algorithms that are allowed, and of nothing else.
 
@@ -135,7 +135,7 @@ impl Source {
 
 /// A control word that was checked.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Plan {
+pub(crate) struct CheckedWord {
     pub(crate) opcode: Opcode,
     /// Of a hash or HMAC: that.
     pub(crate) algorithm: Algorithm,
@@ -162,9 +162,9 @@ pub(crate) struct Plan {
     pub(crate) makes_nonce: bool,
 }
 
-impl Plan {
+impl CheckedWord {
     /// The plan of a word that does nothing.
-    pub(crate) const NOTHING: Plan = Plan {
+    pub(crate) const NOTHING: CheckedWord = CheckedWord {
         opcode: Opcode::Null,
         algorithm: Algorithm::None,
         hash: Algorithm::None,
@@ -191,12 +191,12 @@ impl Plan {
 /// # Errors
 /// The status that says which rule the word breaks.
 #[inline(always)]
-pub(crate) fn plan<A: Arena>(
+pub(crate) fn check<A: Arena>(
     word: &ControlWord,
     arena: &A,
     allowed: Option<AlgorithmSet>,
     pieces: &mut Pieces,
-    plan: &mut Plan,
+    checked: &mut CheckedWord,
 ) -> Result<(), Status> {
     if word.version != VERSION {
         return Err(Status::Version);
@@ -214,45 +214,46 @@ pub(crate) fn plan<A: Arena>(
         return Err(Status::Reserved);
     }
     let len = arena.len();
-    plan.opcode = opcode;
-    (plan.algorithm, plan.hash) = algorithms(opcode, word)?;
+    checked.opcode = opcode;
+    (checked.algorithm, checked.hash) = algorithms(opcode, word)?;
     if let Some(allowed) = allowed {
         let may = |algorithm| algorithm == Algorithm::None || allowed.contains(algorithm);
-        if !may(plan.algorithm) || !may(plan.hash) {
+        if !may(checked.algorithm) || !may(checked.hash) {
             return Err(Status::Policy);
         }
     }
-    plan.reverse = word.has(Flags::REVERSE) || opcode == Opcode::MacThenDecrypt;
-    plan.key = key(opcode, word.has(Flags::KEY_IN_ARENA), word.key, word.key_len, len)?;
+    checked.reverse = word.has(Flags::REVERSE) || opcode == Opcode::MacThenDecrypt;
+    checked.key = key(opcode, word.has(Flags::KEY_IN_ARENA), word.key, word.key_len, len)?;
     if matches!(opcode, Opcode::EncryptThenMac | Opcode::MacThenDecrypt) {
-        plan.mac_key = key(opcode, word.has(Flags::MAC_KEY_IN_ARENA), word.mac_key, word.mac_key_len, len)?;
+        checked.mac_key =
+            key(opcode, word.has(Flags::MAC_KEY_IN_ARENA), word.mac_key, word.mac_key_len, len)?;
     }
-    plan.source = source(word, arena, pieces)?;
-    plan.iv = span(word.iv, u32::from(word.iv_len), len, Status::IvRange)?;
-    plan.mac = span(word.mac, u32::from(word.mac_len), len, Status::MacRange)?;
-    plan.parameter = word.parameter;
-    plan.first = word.has(Flags::FIRST);
+    checked.source = source(word, arena, pieces)?;
+    checked.iv = span(word.iv, u32::from(word.iv_len), len, Status::IvRange)?;
+    checked.mac = span(word.mac, u32::from(word.mac_len), len, Status::MacRange)?;
+    checked.parameter = word.parameter;
+    checked.first = word.has(Flags::FIRST);
     if word.has(Flags::MAKE_NONCE) {
-        makes_nonce(plan)?;
+        makes_nonce(checked)?;
     }
-    outputs(plan, word, len)?;
-    no_overlap(plan, word, pieces)
+    outputs(checked, word, len)?;
+    no_overlap(checked, word, pieces)
 }
 
 /// What a word must be like for which a nonce is made.
 #[cold]
-fn makes_nonce(plan: &mut Plan) -> Result<(), Status> {
-    if plan.reverse {
+fn makes_nonce(checked: &mut CheckedWord) -> Result<(), Status> {
+    if checked.reverse {
         return Err(Status::Flags);
     }
     // A key that goes with its word is nobody's to count for.
-    if !matches!(plan.key, KeyAt::Slot(_)) {
+    if !matches!(checked.key, KeyAt::Slot(_)) {
         return Err(Status::NonceMissing);
     }
-    if plan.iv.len != ControlWord::MADE_NONCE_BYTES {
+    if checked.iv.len != ControlWord::MADE_NONCE_BYTES {
         return Err(Status::IvLength);
     }
-    plan.makes_nonce = true;
+    checked.makes_nonce = true;
     Ok(())
 }
 
@@ -379,7 +380,7 @@ fn source<A: Arena>(word: &ControlWord, arena: &A, pieces: &mut Pieces) -> Resul
     Ok(Source::Gather { total: total as u32 })
 }
 
-/// How many bytes a gather list names, if it is one: what its word costs. [`plan`] reads the list again and
+/// How many bytes a gather list names, if it is one: what its word costs. [`check`] reads the list again and
 /// believes only that.
 #[cold]
 pub(crate) fn gathered_len<A: Arena>(word: &ControlWord, arena: &A) -> u32 {
@@ -394,30 +395,33 @@ fn gather_list(word: &ControlWord) -> Span {
 
 /// What the word writes, and what depends on it.
 #[inline(always)]
-fn outputs(plan: &mut Plan, word: &ControlWord, arena: u32) -> Result<(), Status> {
-    match plan.opcode {
+fn outputs(checked: &mut CheckedWord, word: &ControlWord, arena: u32) -> Result<(), Status> {
+    match checked.opcode {
         Opcode::Copy | Opcode::CopyChecksum | Opcode::Cipher | Opcode::Aead | Opcode::PartialAead => {
-            plan.destination = span(word.destination, plan.source.len(), arena, Status::DestinationRange)?;
+            checked.destination =
+                span(word.destination, checked.source.len(), arena, Status::DestinationRange)?;
         }
         Opcode::EncryptThenMac | Opcode::MacThenDecrypt => {
-            plan.destination = span(word.destination, plan.source.len(), arena, Status::DestinationRange)?;
-            if word.aad_len > plan.source.len() {
+            checked.destination =
+                span(word.destination, checked.source.len(), arena, Status::DestinationRange)?;
+            if word.aad_len > checked.source.len() {
                 return Err(Status::DataLength);
             }
-            plan.clear = word.aad_len;
+            checked.clear = word.aad_len;
         }
         _ => {}
     }
-    if matches!(plan.opcode, Opcode::Aead | Opcode::PartialHash | Opcode::PartialMac | Opcode::PartialAead) {
-        plan.aad = span(word.aad, word.aad_len, arena, Status::AadRange)?;
+    if matches!(checked.opcode, Opcode::Aead | Opcode::PartialHash | Opcode::PartialMac | Opcode::PartialAead)
+    {
+        checked.aad = span(word.aad, word.aad_len, arena, Status::AadRange)?;
     }
-    if is_piece(plan.opcode) {
-        states(plan, word, arena)?;
+    if is_piece(checked.opcode) {
+        states(checked, word, arena)?;
     }
-    if !mac_fits(plan, u32::from(word.mac_len), word.has(Flags::LAST)) {
+    if !mac_fits(checked, u32::from(word.mac_len), word.has(Flags::LAST)) {
         return Err(Status::MacLength);
     }
-    if !parameter_fits(plan) {
+    if !parameter_fits(checked) {
         return Err(Status::Parameter);
     }
     Ok(())
@@ -431,17 +435,17 @@ fn is_piece(opcode: Opcode) -> bool {
 
 /// The mid-states of a piece: the one before is there unless the message begins, the one after unless it ends.
 #[cold]
-fn states(plan: &mut Plan, word: &ControlWord, arena: u32) -> Result<(), Status> {
-    let fits = match plan.opcode {
+fn states(checked: &mut CheckedWord, word: &ControlWord, arena: u32) -> Result<(), Status> {
+    let fits = match checked.opcode {
         // What lies there is a nonce or a state, and is looked at as such.
         Opcode::PartialAead => word.iv_len > 0,
-        _ => plan.first == (word.aad_len == 0) && word.aad_len <= ControlWord::STATE_BYTES,
+        _ => checked.first == (word.aad_len == 0) && word.aad_len <= ControlWord::STATE_BYTES,
     };
     if !fits {
         return Err(Status::MidState);
     }
     if !word.has(Flags::LAST) {
-        plan.state = span(word.state, ControlWord::STATE_BYTES, arena, Status::StateRange)?;
+        checked.state = span(word.state, ControlWord::STATE_BYTES, arena, Status::StateRange)?;
     } else if word.state != 0 {
         return Err(Status::Reserved);
     }
@@ -450,22 +454,22 @@ fn states(plan: &mut Plan, word: &ControlWord, arena: u32) -> Result<(), Status>
 
 /// Whether the digest or tag has a length there is.
 #[inline(always)]
-fn mac_fits(plan: &Plan, len: u32, last: bool) -> bool {
+fn mac_fits(checked: &CheckedWord, len: u32, last: bool) -> bool {
     let digest = |algorithm| hash_of(algorithm).map_or(0, |hash| hash.output_len() as u32);
-    match plan.opcode {
-        Opcode::Hash => len == digest(plan.algorithm),
+    match checked.opcode {
+        Opcode::Hash => len == digest(checked.algorithm),
         Opcode::PartialMac | Opcode::PartialAead if !last => len == 0,
-        Opcode::PartialHash => len == if last { digest(plan.algorithm) } else { 0 },
-        Opcode::PartialMac if plan.algorithm == Algorithm::AesCmac => (4..=16).contains(&len),
-        Opcode::Hmac | Opcode::PartialMac => (4..=digest(plan.algorithm)).contains(&len),
-        Opcode::EncryptThenMac | Opcode::MacThenDecrypt => (4..=digest(plan.hash)).contains(&len),
-        Opcode::Mac => match plan.algorithm {
+        Opcode::PartialHash => len == if last { digest(checked.algorithm) } else { 0 },
+        Opcode::PartialMac if checked.algorithm == Algorithm::AesCmac => (4..=16).contains(&len),
+        Opcode::Hmac | Opcode::PartialMac => (4..=digest(checked.algorithm)).contains(&len),
+        Opcode::EncryptThenMac | Opcode::MacThenDecrypt => (4..=digest(checked.hash)).contains(&len),
+        Opcode::Mac => match checked.algorithm {
             Algorithm::AesCmac => (4..=16).contains(&len),
             Algorithm::DesMac => (4..=8).contains(&len),
             _ => len == 4,
         },
         // SP 800-38D §5.2.1.2.
-        Opcode::Aead | Opcode::PartialAead if plan.algorithm == Algorithm::AesGcm => {
+        Opcode::Aead | Opcode::PartialAead if checked.algorithm == Algorithm::AesGcm => {
             matches!(len, 4 | 8 | 12..=16)
         }
         Opcode::Aead | Opcode::PartialAead => len == 16,
@@ -475,31 +479,33 @@ fn mac_fits(plan: &Plan, len: u32, last: bool) -> bool {
 
 /// Whether the parameter is zero, or one of KASUMI's.
 #[inline(always)]
-fn parameter_fits(plan: &Plan) -> bool {
-    let unused_bits = plan.parameter & 7;
-    match plan.algorithm {
-        Algorithm::KasumiF8 => plan.parameter < 8 && (unused_bits == 0 || plan.source.len() > 0),
-        Algorithm::KasumiF9 => plan.parameter & !0x107 == 0 && (unused_bits == 0 || plan.source.len() > 0),
-        _ => plan.parameter == 0,
+fn parameter_fits(checked: &CheckedWord) -> bool {
+    let unused_bits = checked.parameter & 7;
+    match checked.algorithm {
+        Algorithm::KasumiF8 => checked.parameter < 8 && (unused_bits == 0 || checked.source.len() > 0),
+        Algorithm::KasumiF9 => {
+            checked.parameter & !0x107 == 0 && (unused_bits == 0 || checked.source.len() > 0)
+        }
+        _ => checked.parameter == 0,
     }
 }
 
 /// Whether nothing that is written overlaps anything else that is named: so a word can be executed again.
 #[inline(always)]
-fn no_overlap(plan: &Plan, word: &ControlWord, pieces: &Pieces) -> Result<(), Status> {
+fn no_overlap(checked: &CheckedWord, word: &ControlWord, pieces: &Pieces) -> Result<(), Status> {
     const MORE: u16 = Flags::GATHER | Flags::KEY_IN_ARENA | Flags::MAC_KEY_IN_ARENA | Flags::MAKE_NONCE;
-    let Source::Span(source) = plan.source else { return no_overlap_of_all(*plan, *word, pieces) };
-    if word.flags & MORE != 0 || plan.state.len > 0 {
-        return no_overlap_of_all(*plan, *word, pieces);
+    let Source::Span(source) = checked.source else { return no_overlap_of_all(*checked, *word, pieces) };
+    if word.flags & MORE != 0 || checked.state.len > 0 {
+        return no_overlap_of_all(*checked, *word, pieces);
     }
     // Whether the tag is read or written, it is not where the output goes.
     let mut overlap = false;
-    for input in [source, plan.iv, plan.aad, plan.mac] {
-        overlap |= plan.destination.overlaps(input);
+    for input in [source, checked.iv, checked.aad, checked.mac] {
+        overlap |= checked.destination.overlaps(input);
     }
-    if !plan.reverse {
-        for input in [source, plan.iv, plan.aad] {
-            overlap |= plan.mac.overlaps(input);
+    if !checked.reverse {
+        for input in [source, checked.iv, checked.aad] {
+            overlap |= checked.mac.overlaps(input);
         }
     }
     if overlap { Err(Status::Overlap) } else { Ok(()) }
@@ -508,18 +514,18 @@ fn no_overlap(plan: &Plan, word: &ControlWord, pieces: &Pieces) -> Result<(), St
 /// The same, with all that a word can name. By value, so that elsewhere a plan need not be in memory.
 #[cold]
 #[inline(never)]
-fn no_overlap_of_all(plan: Plan, word: ControlWord, pieces: &Pieces) -> Result<(), Status> {
+fn no_overlap_of_all(checked: CheckedWord, word: ControlWord, pieces: &Pieces) -> Result<(), Status> {
     let (written_mac, read_mac) =
-        if plan.reverse { (Span::default(), plan.mac) } else { (plan.mac, Span::default()) };
-    let source = match plan.source {
+        if checked.reverse { (Span::default(), checked.mac) } else { (checked.mac, Span::default()) };
+    let source = match checked.source {
         Source::Span(span) => span,
         Source::Gather { .. } => gather_list(&word),
     };
     let (made_iv, given_iv) =
-        if plan.makes_nonce { (plan.iv, Span::default()) } else { (Span::default(), plan.iv) };
+        if checked.makes_nonce { (checked.iv, Span::default()) } else { (Span::default(), checked.iv) };
     let in_arena = |key| if let KeyAt::Arena(span) = key { span } else { Span::default() };
-    let inputs = [source, given_iv, plan.aad, read_mac, in_arena(plan.key), in_arena(plan.mac_key)];
-    let outputs = [plan.destination, written_mac, plan.state, made_iv];
+    let inputs = [source, given_iv, checked.aad, read_mac, in_arena(checked.key), in_arena(checked.mac_key)];
+    let outputs = [checked.destination, written_mac, checked.state, made_iv];
     let mut overlap = false;
     for (index, output) in outputs.into_iter().enumerate() {
         for other in &outputs[..index] {

@@ -21,14 +21,14 @@ struct Place<T> {
 }
 
 /// Things by their number.
-pub(crate) struct Places<T> {
+pub(crate) struct Slab<T> {
     places: Vec<Place<T>>,
     things: usize,
 }
 
-impl<T> Places<T> {
+impl<T> Slab<T> {
     pub(crate) const fn new() -> Self {
-        Places { places: Vec::new(), things: 0 }
+        Slab { places: Vec::new(), things: 0 }
     }
 
     /// Puts something in the first free place.
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_number_names_one_thing_and_then_nothing() {
-        let mut places = Places::new();
+        let mut places = Slab::new();
         let (a, b) = (places.insert('a'), places.insert('b'));
         assert_eq!(places.remove(a), Some('a'));
         assert_eq!(places.remove(a), None);

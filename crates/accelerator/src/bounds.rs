@@ -1,0 +1,162 @@
+//! How long a turn may be, where that is bounded, and what is charged for it.
+
+use crate::cost::{Costs, PER_NANOSECOND};
+use crate::queue::QUANTUM;
+
+/// The cost that a turn's words may have where several queues offer words and turns are not bounded.
+const MOST_COST: i64 = 16 << 20;
+
+/// Grants share the accelerator as long as no more turns than this were one grant's alone.
+pub(crate) const SHARED: u32 = 256;
+
+/// Turns are so many times as short while a grant has few words at a time beside others who have many.
+const BRISK: i64 = 16;
+
+/// How long a turn may last, in nanoseconds. An accelerator that serves clients who don't trust each other has such a bound:
+/// see [`Accelerator::bound_turns`](crate::Accelerator::bound_turns).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turns {
+    /// While the words of one grant are all there is. A newcomer may have to wait so long.
+    pub alone: u64,
+    /// While several grants have work; a sixteenth of it while one of them waits for few words at a time.
+    pub shared: u64,
+    /// The most bytes of a slice of a long object, and of an object that is executed at once.
+    pub bytes: u32,
+}
+
+impl Default for Turns {
+    /// Half a millisecond, 16 microseconds, and 256 KiB.
+    fn default() -> Self {
+        Turns { alone: 500_000, shared: 16_000, bytes: 256 * 1024 }
+    }
+}
+
+/// The bounds of an accelerator's turns, and the bill of the present one.
+pub(crate) struct Bounds {
+    turns: Turns,
+    /// Counts nanoseconds.
+    pub(crate) clock: Box<dyn FnMut() -> u64 + Send>,
+    pub(crate) costs: Costs,
+    /// The grant whose words were taken last.
+    last: usize,
+    /// For how many turns more several grants are taken to have work.
+    pub(crate) shared: u32,
+    /// For how many of them turns are brisk, because somebody waits for few words at a time.
+    pub(crate) brisk: u32,
+    pub(crate) bill: Bill,
+}
+
+impl Bounds {
+    pub(crate) fn new(turns: Turns, clock: impl FnMut() -> u64 + Send + 'static, costs: Costs) -> Self {
+        let clock = Box::new(clock);
+        Bounds { turns, clock, costs, last: usize::MAX, shared: 0, brisk: 0, bill: Bill::default() }
+    }
+
+    /// Notes that words of a grant were taken.
+    #[inline]
+    pub(crate) fn taken_from(&mut self, grant: usize) {
+        if self.last != grant {
+            (self.last, self.shared) = (grant, SHARED);
+        }
+    }
+
+    /// Makes the next turns brisk, because a grant had few words, and waits for them.
+    #[inline]
+    pub(crate) fn hurry(&mut self) {
+        self.brisk = SHARED;
+    }
+
+    /// Returns the limits of the next turn. `staged` is the size of staging memory.
+    #[inline]
+    pub(crate) fn limits(&self, staged: usize) -> Limits {
+        let shared = self.shared > 0;
+        let reckoned = |nanoseconds: u64| PER_NANOSECOND * nanoseconds as i64;
+        let (alone, among) = (reckoned(self.turns.alone), reckoned(self.turns.shared));
+        let brisk = among / BRISK;
+        let (cost, word, slice) = match shared {
+            // The last word of a turn may be longer than all before it: in slices it would take longer than at once.
+            true if self.brisk > 0 => (brisk, brisk * 3 / 2, brisk * 3 / 4),
+            true => (among, among * 3 / 4, among * 3 / 4),
+            // Lanes may be filled with objects that are long each.
+            false => (alone, alone / 2, alone / 8),
+        };
+        let staged = u32::try_from(staged / 4).unwrap_or(u32::MAX);
+        Limits {
+            bounded: true,
+            shared,
+            cost,
+            few: brisk,
+            quantum: QUANTUM.min(cost),
+            word,
+            slice,
+            bytes: self.turns.bytes.min(staged),
+        }
+    }
+}
+
+/// Charges for words before it is known how long they take, by queue. The turn that executes them settles the bill.
+#[derive(Default)]
+pub(crate) struct Bill {
+    /// Charges for words that are held until lanes are full.
+    pub(crate) held: Vec<(u32, i64)>,
+    /// Charges for words that this turn executes.
+    pub(crate) turn: Vec<(u32, i64)>,
+}
+
+impl Bill {
+    /// Charges a queue for words that were taken from it: so much for those that are held, and so much for others.
+    #[inline]
+    pub(crate) fn add(&mut self, queue: u32, held: i64, others: i64) {
+        for (list, cost) in [(&mut self.held, held), (&mut self.turn, others)] {
+            if cost > 0 {
+                list.push((queue, cost));
+            }
+        }
+    }
+
+    /// Moves the charges for held words to this turn, which executes them.
+    #[inline]
+    pub(crate) fn executed(&mut self) {
+        self.turn.append(&mut self.held);
+    }
+
+    /// Forgets the charges of a queue that is gone.
+    pub(crate) fn forget(&mut self, queue: usize) {
+        self.held.retain(|(of, _)| *of as usize != queue);
+    }
+}
+
+/// The limits of one turn.
+pub(crate) struct Limits {
+    /// Whether the turn ends when it has taken so much, even if one grant is alone.
+    pub(crate) bounded: bool,
+    /// Whether several grants have work.
+    pub(crate) shared: bool,
+    /// The cost of all that the turn may take.
+    pub(crate) cost: i64,
+    /// A queue that takes less has few words.
+    pub(crate) few: i64,
+    /// The cost that the queues of a grant of weight 1 may take in one round: no more than a turn, so that a grant that
+    /// waits for few words at a time waits for one turn of the others.
+    pub(crate) quantum: i64,
+    /// The most that a word may cost that is executed at once.
+    pub(crate) word: i64,
+    /// The most that a slice may cost.
+    pub(crate) slice: i64,
+    /// The most bytes of either.
+    pub(crate) bytes: u32,
+}
+
+impl Limits {
+    /// The limits where turns are not bounded: they hold only while several queues offer words.
+    pub(crate) const UNBOUNDED: Limits = Limits {
+        bounded: false,
+        shared: false,
+        cost: MOST_COST,
+        few: 0,
+        quantum: QUANTUM,
+        word: i64::MAX,
+        slice: i64::MAX,
+        bytes: u32::MAX,
+    };
+}

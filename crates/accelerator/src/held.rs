@@ -1,0 +1,37 @@
+//! A word that an accelerator took from a queue and has not executed yet.
+
+use millstream_cwq::ControlWord;
+
+use crate::grant::Grant;
+use crate::slab::Slab;
+
+/// The accelerator's own copy of a word, read once.
+#[derive(Clone, Copy)]
+pub(crate) struct HeldWord {
+    pub(crate) words: [u64; ControlWord::WORDS],
+    /// The bytes that its gather list named when its cost was reckoned.
+    pub(crate) gathered: u32,
+    pub(crate) queue: u32,
+    pub(crate) grant: u32,
+    /// True once a client took the word back. On an [`Opcode::Cancel`](millstream_cwq::Opcode::Cancel) it says that the
+    /// operation to cancel was found.
+    pub(crate) cancelled: bool,
+}
+
+impl HeldWord {
+    #[inline(always)]
+    pub(crate) fn word(&self) -> ControlWord {
+        ControlWord::from_words(self.words)
+    }
+
+    #[inline(always)]
+    pub(crate) fn tag(&self) -> u64 {
+        self.words[ControlWord::WORDS - 1]
+    }
+
+    /// Returns the word's grant, unless that was removed meanwhile.
+    #[inline(always)]
+    pub(crate) fn grant<'g, A>(&self, grants: &'g Slab<Grant<A>>) -> Option<&'g Grant<A>> {
+        grants.at(self.grant as usize)
+    }
+}

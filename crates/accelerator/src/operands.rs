@@ -1,0 +1,294 @@
+//! The bytes that a checked word reads and writes, and the operation that it describes over them.
+//!
+//! # Safety
+//! Slices of an arena are lent to operations only where the arena is exclusive: its promise, and the
+//! overlap rule that [`check`](crate::check::check) enforced, are the witness.
+#![allow(unsafe_code)]
+
+use millstream_cwq::{Algorithm, Completion, Opcode, Status};
+use millstream_engines::hash::{Hash, HashJob};
+use millstream_engines::modes::Direction;
+use millstream_engines::{Error, InOut};
+
+use crate::arena::{Arena, Span, slice, slice_mut};
+use crate::check::{CheckedWord, Source};
+use crate::grant::Grant;
+use crate::key::{KeyRef, hash_of};
+use crate::operation::{
+    Checksum, Expected, Operation, Partial, Sink, Work, aead, chained, cipher, f9_start, kasumi_f8,
+    kasumi_f9, keyed,
+};
+use crate::status::{failed, status_of};
+use crate::word_keys::{WordKeys, make_nonce};
+
+/// The bytes that a word is about.
+pub(crate) enum Data<'a> {
+    /// Read in one place, and written in another.
+    Separate(&'a [u8], &'a mut [u8]),
+    /// A copy, which becomes the output.
+    InPlace(&'a mut [u8]),
+}
+
+impl<'a> Data<'a> {
+    #[inline(always)]
+    fn input(self) -> &'a [u8] {
+        match self {
+            Data::Separate(source, _) => source,
+            Data::InPlace(bytes) => bytes,
+        }
+    }
+
+    #[inline(always)]
+    fn in_out(self) -> Result<InOut<'a>, Status> {
+        match self {
+            Data::Separate(source, destination) => {
+                InOut::separate(source, destination).map_err(|_| Status::DestinationRange)
+            }
+            Data::InPlace(bytes) => Ok(InOut::in_place(bytes)),
+        }
+    }
+}
+
+/// The bytes that a word reads and writes while it is executed; a digest or tag is written after.
+pub(crate) struct Operands<'a> {
+    data: Data<'a>,
+    aad: &'a [u8],
+    iv: &'a [u8],
+    /// The tag to compare with; empty where none is.
+    mac: &'a [u8],
+    /// The place for a mid-state.
+    state: &'a mut [u8],
+}
+
+impl<'a> Operands<'a> {
+    /// Borrows an exclusive arena's own bytes.
+    #[inline(always)]
+    pub(crate) fn in_arena<A: Arena>(arena: &'a A, checked: &CheckedWord) -> Self {
+        let source = if let Source::Span(span) = checked.source { span } else { Span::default() };
+        // SAFETY: only words of an exclusive arena come here, whose spans were checked: what it writes overlaps nothing
+        // else that it names.
+        unsafe {
+            Operands {
+                data: Data::Separate(slice(arena, source), slice_mut(arena, checked.destination)),
+                aad: slice(arena, checked.aad),
+                iv: slice(arena, checked.iv),
+                mac: slice(arena, read_mac(checked)),
+                state: slice_mut(arena, checked.state),
+            }
+        }
+    }
+
+    /// Takes the source from staging memory, and the rest from an exclusive arena.
+    #[inline(always)]
+    pub(crate) fn gathered<A: Arena>(arena: &'a A, checked: &CheckedWord, source: &'a [u8]) -> Self {
+        let direct = Operands::in_arena(arena, checked);
+        let data = match direct.data {
+            Data::Separate(_, destination) => Data::Separate(source, destination),
+            data => data,
+        };
+        Operands { data, ..direct }
+    }
+
+    /// Takes everything from a word's place in staging memory. The engine works in place: the copied source becomes the
+    /// output.
+    #[inline(always)]
+    pub(crate) fn staged(checked: &CheckedWord, place: &'a mut [u8]) -> Self {
+        let (data, rest) = place.split_at_mut(checked.source.len() as usize);
+        let (aad, rest) = rest.split_at_mut(checked.aad.len as usize);
+        let (iv, rest) = rest.split_at_mut(checked.iv.len as usize);
+        let (mac, state) = rest.split_at_mut(read_mac(checked).len as usize);
+        Operands { data: Data::InPlace(data), aad, iv, mac, state }
+    }
+}
+
+/// Returns how many bytes a word's object and its other inputs take in staging memory.
+#[inline(always)]
+pub(crate) fn staged_len(checked: &CheckedWord) -> usize {
+    let spans = [checked.aad, checked.iv, read_mac(checked), checked.state];
+    let small = spans.iter().map(|span| span.len as usize).sum::<usize>();
+    checked.source.len() as usize + small
+}
+
+/// Returns where in a word's place in staging memory its initialisation vector lies.
+#[inline(always)]
+pub(crate) fn iv_place(checked: &CheckedWord) -> std::ops::Range<usize> {
+    let begin = checked.source.len() as usize + checked.aad.len as usize;
+    begin..begin + checked.iv.len as usize
+}
+
+/// Returns the span of a tag to compare with, which is empty where a tag is written.
+#[inline(always)]
+pub(crate) fn read_mac(checked: &CheckedWord) -> Span {
+    if checked.reverse { checked.mac } else { Span::default() }
+}
+
+/// Returns the span that a digest or tag is written to, which is empty where one is read.
+#[inline(always)]
+pub(crate) fn written_mac(checked: &CheckedWord) -> Span {
+    if checked.reverse { Span::default() } else { checked.mac }
+}
+
+/// Makes a nonce and writes it where the engine reads it. The arena is one that nobody else touches.
+#[cold]
+#[inline(never)]
+pub(crate) fn write_nonce<A: Arena>(checked: &CheckedWord, grant: &Grant<A>) -> Result<(), Status> {
+    grant.arena.write(checked.iv.at, &make_nonce(checked, grant)?);
+    Ok(())
+}
+
+/// Writes the digest or tag, and says what came of the operation.
+#[inline(always)]
+pub(crate) fn complete<A: Arena>(tag: u64, mac: Span, operation: &Operation<'_>, arena: &A) -> Completion {
+    let mut value = operation.value();
+    if let Err(error) = operation.result() {
+        return failed(tag, status_of(error));
+    }
+    if mac.len > 0 {
+        arena.write(mac.at, &operation.tag()[..mac.len as usize]);
+        value = mac.len;
+    }
+    Completion { tag, status: Status::Ok as u16, value, ..Completion::default() }
+}
+
+/// Makes operations in their places in a list. An operation is some 200 bytes, which would cost more to move than to make.
+struct Added<'v, 'a>(&'v mut Vec<Operation<'a>>);
+
+impl<'a> Sink<'a> for Added<'_, 'a> {
+    type Output = Result<(), Status>;
+
+    #[inline(always)]
+    fn accept(self, work: Work<'a>) -> Result<(), Status> {
+        self.0.push(Operation::new(work));
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn refuse(self, error: Error) -> Result<(), Status> {
+        Err(status_of(error))
+    }
+}
+
+/// Adds the operation that a word describes.
+#[inline(always)]
+pub(crate) fn add_operation<'a>(
+    checked: &CheckedWord,
+    keys: WordKeys<'a>,
+    operands: Operands<'a>,
+    operations: &mut Vec<Operation<'a>>,
+) -> Result<(), Status> {
+    let Operands { data, aad, iv, mac, state } = operands;
+    let expected = checked.reverse.then_some(mac);
+    let sink = Added(operations);
+    match checked.opcode {
+        Opcode::Copy => sink.accept(copy(data)),
+        Opcode::CopyChecksum => sink.accept(copy_checksum(checksum(checked.algorithm)?, data)),
+        Opcode::Checksum => {
+            sink.accept(Work::Checksum { checksum: checksum(checked.algorithm)?, data: data.input() })
+        }
+        Opcode::Cipher => add_cipher(checked, keys, iv, data.in_out()?, sink),
+        Opcode::Aead => {
+            let key = keys.key.and_then(KeyRef::as_aead).ok_or(Status::Key)?;
+            aead(key, iv, aad, data.in_out()?, expected, sink)
+        }
+        Opcode::Hash => sink.accept(Work::Hash(hash(checked)?, HashJob::new(data.input()))),
+        Opcode::PartialHash => {
+            sink.accept(Work::Partial(partial_hash(checked, hash(checked)?, aad, data.input(), state)))
+        }
+        Opcode::Hmac => {
+            let key = keys.key.and_then(KeyRef::as_mac).ok_or(Status::Key)?;
+            keyed(key, data.input(), expected, sink)
+        }
+        Opcode::Mac => add_mac(checked, keys, iv, data.input(), expected, sink),
+        Opcode::EncryptThenMac | Opcode::MacThenDecrypt => {
+            let cipher = keys.key.and_then(KeyRef::as_cipher).ok_or(Status::Key)?;
+            let Some(KeyRef::Hmac(hmac)) = keys.mac_key else { return Err(Status::Key) };
+            chained(cipher, iv, hmac, checked.clear as usize, data.in_out()?, expected, sink)
+        }
+        // Pieces under a key are executed in slices.
+        Opcode::PartialMac | Opcode::PartialAead => Err(Status::Opcode),
+        _ => sink.accept(Work::Null),
+    }
+}
+
+/// Returns the work of a copy. Where the object was staged the copy is done already.
+#[inline(always)]
+fn copy(data: Data<'_>) -> Work<'_> {
+    match data {
+        Data::Separate(source, destination) => Work::Copy { source, destination },
+        Data::InPlace(_) => Work::Null,
+    }
+}
+
+#[inline(always)]
+fn copy_checksum(checksum: Checksum, data: Data<'_>) -> Work<'_> {
+    match data {
+        Data::Separate(source, destination) => Work::CopyChecksum { checksum, source, destination },
+        Data::InPlace(data) => Work::Checksum { checksum, data },
+    }
+}
+
+#[inline(always)]
+fn add_cipher<'a>(
+    checked: &CheckedWord,
+    keys: WordKeys<'a>,
+    iv: &[u8],
+    data: InOut<'a>,
+    sink: Added<'_, 'a>,
+) -> Result<(), Status> {
+    // The word says how many bits of F8's last byte have no meaning.
+    if let Some(KeyRef::KasumiF8(key)) = keys.key {
+        return kasumi_f8(key, iv, data, (checked.parameter & 7) as usize, sink);
+    }
+    let key = keys.key.and_then(KeyRef::as_cipher).ok_or(Status::Key)?;
+    let direction = if checked.reverse { Direction::Decrypt } else { Direction::Encrypt };
+    cipher(key, direction, iv, data, sink)
+}
+
+#[inline(always)]
+fn add_mac<'a>(
+    checked: &CheckedWord,
+    keys: WordKeys<'a>,
+    iv: &[u8],
+    message: &'a [u8],
+    expected: Expected<'a>,
+    sink: Added<'_, 'a>,
+) -> Result<(), Status> {
+    if let Some(KeyRef::KasumiF9(key)) = keys.key {
+        let (start, direction) = (f9_start(iv).map_err(status_of)?, (checked.parameter >> 8) as u8);
+        let bits = 8 * message.len() - (checked.parameter & 7) as usize;
+        return sink.accept(kasumi_f9(key, start, direction, message, bits, expected));
+    }
+    if !iv.is_empty() {
+        return Err(Status::IvLength);
+    }
+    let key = keys.key.and_then(KeyRef::as_mac).ok_or(Status::Key)?;
+    keyed(key, message, expected, sink)
+}
+
+#[inline(always)]
+fn partial_hash<'a>(
+    checked: &CheckedWord,
+    hash: Hash,
+    before: &'a [u8],
+    data: &'a [u8],
+    after: &'a mut [u8],
+) -> Partial<'a> {
+    let before = (!checked.first).then_some(before);
+    let after = (checked.state.len > 0).then_some(after);
+    Partial { hash, before, data, after, digest: None }
+}
+
+#[inline(always)]
+fn hash(checked: &CheckedWord) -> Result<Hash, Status> {
+    hash_of(checked.algorithm).ok_or(Status::Algorithm)
+}
+
+/// Returns the checksum that an algorithm is.
+pub(crate) fn checksum(algorithm: Algorithm) -> Result<Checksum, Status> {
+    match algorithm {
+        Algorithm::Crc32 => Ok(Checksum::Crc32),
+        Algorithm::Crc32c => Ok(Checksum::Crc32c),
+        Algorithm::IpChecksum => Ok(Checksum::Ip),
+        _ => Err(Status::Algorithm),
+    }
+}

@@ -1,0 +1,170 @@
+//! Executing held words, and making completions of what came of them.
+
+use millstream_cpu::Features;
+use millstream_cwq::{Completion, ControlWord, Flags, Opcode, Status};
+
+use crate::arena::{Arena, Span};
+use crate::check::{CheckedWord, Pieces, check};
+use crate::grant::Grant;
+use crate::held::HeldWord;
+use crate::operands::{Operands, add_operation, complete, write_nonce, written_mac};
+use crate::operation::Operation;
+use crate::slab::Slab;
+use crate::stage::Stage;
+use crate::stats::Filled;
+use crate::status::failed;
+use crate::trace::About;
+use crate::unit::Unit;
+use crate::wipe::{recycle, wipe_list};
+use crate::word_keys::find_keys;
+
+/// The most words that are executed together.
+pub(crate) const MOST_HELD: usize = 512;
+
+/// An operation under way that works on an exclusive arena itself: all that its completion needs of the word.
+struct DirectOp {
+    tag: u64,
+    queue: u32,
+    grant: u32,
+    mac: Span,
+    about: About,
+}
+
+/// The sub-unit, and memory that is used again and again.
+pub(crate) struct Executor {
+    pub(crate) unit: Unit,
+    pub(crate) operations: Vec<Operation<'static>>,
+    direct: Vec<DirectOp>,
+    /// The words that can't be direct, by their place among those that are held.
+    others: Vec<u32>,
+    pub(crate) stage: Stage,
+    pub(crate) filled: Filled,
+}
+
+impl Executor {
+    pub(crate) fn new(unit: Unit) -> Self {
+        Executor {
+            unit,
+            // A list that grew would leave what it held where it was.
+            operations: Vec::with_capacity(MOST_HELD),
+            direct: Vec::with_capacity(MOST_HELD),
+            others: Vec::with_capacity(MOST_HELD),
+            stage: Stage::new(MOST_HELD),
+            filled: Filled::default(),
+        }
+    }
+
+    pub(crate) fn filled(&self) -> Filled {
+        self.filled
+    }
+
+    /// Wipes what is left of objects.
+    pub(crate) fn forget(&mut self) {
+        self.stage.memory.wipe();
+    }
+
+    /// Executes words and posts a completion for each, with the number of its queue.
+    #[inline]
+    pub(crate) fn run<A: Arena>(
+        &mut self,
+        features: Features,
+        grants: &Slab<Grant<A>>,
+        held: &[HeldWord],
+        mut post: impl FnMut(u32, About, Completion),
+    ) {
+        self.run_direct(grants, held, &mut post);
+        let mut next = 0;
+        while next < self.others.len() {
+            next = self.run_staged(features, grants, held, next, &mut post);
+        }
+        self.others.clear();
+    }
+
+    /// Executes the words whose objects can be used where they lie, and leaves the others to
+    /// [`Executor::run_staged`].
+    #[inline]
+    fn run_direct<A: Arena>(
+        &mut self,
+        grants: &Slab<Grant<A>>,
+        held: &[HeldWord],
+        post: &mut impl FnMut(u32, About, Completion),
+    ) {
+        const STAGED: u16 = Flags::GATHER | Flags::KEY_IN_ARENA | Flags::MAC_KEY_IN_ARENA;
+        let mut operations = recycle(std::mem::take(&mut self.operations));
+        for (index, held) in (0..).zip(held) {
+            let word = held.word();
+            let direct = held.grant(grants).filter(|grant| grant.arena.exclusive());
+            let direct = direct.filter(|_| word.flags & STAGED == 0 && word.opcode != Opcode::Cancel as u8);
+            let Some(grant) = direct.filter(|_| !held.cancelled) else {
+                self.others.push(index);
+                continue;
+            };
+            let HeldWord { queue, grant: of, .. } = *held;
+            let about = About::of(&word, word.source_len);
+            match direct_operation(&word, grant, &mut operations) {
+                Ok(mac) => self.direct.push(DirectOp { tag: word.tag, queue, grant: of, mac, about }),
+                Err(status) => post(queue, about, failed(word.tag, status)),
+            }
+        }
+        if !operations.is_empty() {
+            self.filled.add(self.unit.run_counted(&mut operations));
+        }
+        for (operation, direct) in operations.iter().zip(&self.direct) {
+            let Some(grant) = grants.at(direct.grant as usize) else { continue };
+            post(direct.queue, direct.about, complete(direct.tag, direct.mac, operation, &grant.arena));
+        }
+        wipe_list(&mut self.direct);
+        self.operations = recycle(operations);
+    }
+
+    /// Executes words for which something is staged, from the given one of them on, and returns which is next.
+    ///
+    /// All are checked first, then all inputs are copied, so that where they are not in the cache they come
+    /// together; then the engines run, and all outputs are copied.
+    #[inline(never)]
+    fn run_staged<A: Arena>(
+        &mut self,
+        features: Features,
+        grants: &Slab<Grant<A>>,
+        held: &[HeldWord],
+        mut next: usize,
+        post: &mut impl FnMut(u32, About, Completion),
+    ) -> usize {
+        let Executor { unit, operations, stage, others, filled, .. } = self;
+        while let Some(&index) = others.get(next) {
+            if stage.is_full() {
+                break;
+            }
+            let word = &held[index as usize];
+            match stage.enter(features, grants, word, index) {
+                Ok(()) => {}
+                // The object fits once the others have given their memory back.
+                Err(Status::TooLong) if stage.memory.given() > 0 => break,
+                Err(status) => post(word.queue, About::of(&word.word(), 0), failed(word.tag(), status)),
+            }
+            next += 1;
+        }
+        stage.copy_in(grants, held);
+        stage.execute(unit, operations, filled, grants, held);
+        stage.copy_out(grants, held, post);
+        stage.clear();
+        next
+    }
+}
+
+/// Checks a word of an exclusive arena that stages nothing, and adds its operation. Returns where its digest or tag goes.
+#[inline(always)]
+fn direct_operation<'a, A: Arena>(
+    word: &ControlWord,
+    grant: &'a Grant<A>,
+    operations: &mut Vec<Operation<'a>>,
+) -> Result<Span, Status> {
+    let mut checked = CheckedWord::NOTHING;
+    check(word, &grant.arena, grant.policy, &mut Pieces::new(), &mut checked)?;
+    let keys = find_keys(&checked, grant, None)?;
+    if checked.makes_nonce {
+        write_nonce(&checked, grant)?;
+    }
+    add_operation(&checked, keys, Operands::in_arena(&grant.arena, &checked), operations)?;
+    Ok(written_mac(&checked))
+}

@@ -1,0 +1,360 @@
+//! Staging: copies of what words read, for the engines to work on, and copies of what they write.
+
+use millstream_cpu::Features;
+use millstream_cwq::{Completion, Opcode, Status};
+
+use crate::arena::{Arena, Span};
+use crate::check::{CheckedWord, KeyAt, Pieces, Source, check};
+use crate::grant::Grant;
+use crate::held::HeldWord;
+use crate::operands::{
+    Operands, add_operation, complete, iv_place, read_mac, staged_len, write_nonce, written_mac,
+};
+use crate::operation::Operation;
+use crate::slab::Slab;
+use crate::staging::Staging;
+use crate::stats::Filled;
+use crate::status::failed;
+use crate::trace::About;
+use crate::unit::Unit;
+use crate::wipe::{recycle, wipe_list, wipe_stack};
+use crate::word_keys::{CarriedKeys, expand_carried_keys, find_keys, make_nonce};
+
+/// Bytes of staging memory after which no more words are staged before those that are have been executed: enough to
+/// fill lanes, and little enough to stay in a second-level cache.
+const STAGED_BYTES: usize = 1 << 20;
+
+/// A word that something is staged for, from when it was checked until it completes.
+struct StagedOp {
+    checked: CheckedWord,
+    /// Which of the words that are held.
+    index: u32,
+    /// Which of the keys that words brought with them.
+    carried: Option<u32>,
+    /// Its place in staging memory: the source, which becomes the output, and then the other inputs.
+    begin: usize,
+    end: usize,
+    /// Whether the source was staged when the word was checked.
+    gathered: bool,
+    /// Why the checked word made no operation.
+    refused: Option<Status>,
+    completion: Completion,
+}
+
+impl StagedOp {
+    /// Returns true where the whole object is a copy, and not only a gathered source.
+    #[inline(always)]
+    fn is_copy(&self, exclusive: bool) -> bool {
+        !exclusive && self.end > self.begin
+    }
+}
+
+/// The words that are staged now, and the memory that holds their copies.
+pub(crate) struct Stage {
+    ops: Vec<StagedOp>,
+    carried: Vec<CarriedKeys>,
+    pub(crate) memory: Staging,
+}
+
+impl Stage {
+    /// Makes room for that many words. A list that grew would leave what it held where it was.
+    pub(crate) fn new(words: usize) -> Self {
+        Stage { ops: Vec::with_capacity(words), carried: Vec::with_capacity(words), memory: Staging::new() }
+    }
+
+    /// Returns true when as much is staged as is executed at a time.
+    #[inline(always)]
+    pub(crate) fn is_full(&self) -> bool {
+        self.memory.given() >= STAGED_BYTES
+    }
+
+    /// Checks a word, and finds room for what must be staged.
+    #[inline(always)]
+    pub(crate) fn enter<A: Arena>(
+        &mut self,
+        features: Features,
+        grants: &Slab<Grant<A>>,
+        held: &HeldWord,
+        index: u32,
+    ) -> Result<(), Status> {
+        let grant = held.grant(grants).ok_or(Status::Revoked)?;
+        let (word, arena) = (held.word(), &grant.arena);
+        if arena.is_gone() {
+            return Err(Status::Revoked);
+        }
+        if held.cancelled && word.opcode != Opcode::Cancel as u8 {
+            return Err(Status::Cancelled);
+        }
+        let mut pieces = Pieces::new();
+        let mut checked = CheckedWord::NOTHING;
+        check(&word, arena, grant.policy, &mut pieces, &mut checked)?;
+        let gathered = matches!(checked.source, Source::Gather { .. });
+        if gathered && checked.source.len() > held.gathered {
+            // The list has changed since: what it names now was not paid for.
+            return Err(Status::Gather);
+        }
+        let len = if !arena.exclusive() {
+            staged_len(&checked)
+        } else if gathered {
+            checked.source.len() as usize
+        } else {
+            0
+        };
+        if len > self.memory.room() {
+            return Err(Status::TooLong);
+        }
+        let mut carried = None;
+        if matches!(checked.key, KeyAt::Arena(_)) || matches!(checked.mac_key, KeyAt::Arena(_)) {
+            carried = Some(self.expand_carried_keys(features, arena, &checked)?);
+        }
+        let (begin, end) = self.find_room(arena, &checked, gathered, len);
+        if gathered {
+            let mut rest = self.memory.get(begin..end);
+            for piece in &pieces {
+                read(arena, *piece, &mut rest);
+            }
+        }
+        let completion = Completion { tag: word.tag, ..Completion::default() };
+        self.ops.push(StagedOp { checked, index, carried, begin, end, gathered, refused: None, completion });
+        Ok(())
+    }
+
+    /// Gives a word a place of so many bytes, if it stages anything.
+    #[inline(always)]
+    fn find_room<A: Arena>(
+        &mut self,
+        arena: &A,
+        checked: &CheckedWord,
+        gathered: bool,
+        len: usize,
+    ) -> (usize, usize) {
+        if !arena.exclusive() {
+            prefetch(arena, checked);
+        } else if !gathered {
+            return (0, 0);
+        }
+        let begin = self.memory.give(len);
+        (begin, begin + len)
+    }
+
+    /// Expands the keys that a word brings with it, and returns their number among those of this turn.
+    #[cold]
+    fn expand_carried_keys<A: Arena>(
+        &mut self,
+        features: Features,
+        arena: &A,
+        checked: &CheckedWord,
+    ) -> Result<u32, Status> {
+        let carried = expand_carried_keys(features, arena, checked);
+        // What is copied from here on has no business with what a key has left.
+        wipe_stack();
+        self.carried.push(carried?);
+        Ok(self.carried.len() as u32 - 1)
+    }
+
+    /// Copies what the words read, in the order in which [`Operands::staged`] takes it.
+    #[inline(always)]
+    pub(crate) fn copy_in<A: Arena>(&mut self, grants: &Slab<Grant<A>>, held: &[HeldWord]) {
+        for op in &self.ops {
+            let Some(grant) = held[op.index as usize].grant(grants) else { continue };
+            if !op.is_copy(grant.arena.exclusive()) {
+                continue;
+            }
+            let (checked, arena) = (&op.checked, &grant.arena);
+            let mut rest = self.memory.get(op.begin..op.end);
+            match checked.source {
+                Source::Span(span) => read(arena, span, &mut rest),
+                Source::Gather { total } => rest = &mut std::mem::take(&mut rest)[total as usize..],
+            }
+            read(arena, checked.aad, &mut rest);
+            // The place of a nonce that is to be made is left open.
+            read(arena, checked.iv, &mut rest);
+            read(arena, read_mac(checked), &mut rest);
+        }
+    }
+
+    /// Makes operations, runs them, and writes digests and tags.
+    #[inline(always)]
+    pub(crate) fn execute<A: Arena>(
+        &mut self,
+        unit: &Unit,
+        operations: &mut Vec<Operation<'static>>,
+        filled: &mut Filled,
+        grants: &Slab<Grant<A>>,
+        held: &[HeldWord],
+    ) {
+        let Stage { ops, carried, memory } = self;
+        let mut list = recycle(std::mem::take(operations));
+        add_operations(ops, carried, memory, grants, held, &mut list);
+        if !list.is_empty() {
+            filled.add(unit.run_counted(&mut list));
+        }
+        complete_all(ops, &list, grants, held);
+        *operations = recycle(list);
+    }
+
+    /// Copies outputs to where they belong, and posts the completions.
+    #[inline(always)]
+    pub(crate) fn copy_out<A: Arena>(
+        &mut self,
+        grants: &Slab<Grant<A>>,
+        held: &[HeldWord],
+        post: &mut impl FnMut(u32, About, Completion),
+    ) {
+        for op in &self.ops {
+            let held = &held[op.index as usize];
+            let StagedOp { checked, completion, begin, end, .. } = op;
+            let mut completion = *completion;
+            if let Some(grant) = held.grant(grants) {
+                if op.is_copy(grant.arena.exclusive()) {
+                    let place = self.memory.get(*begin..*end);
+                    write_out(&grant.arena, checked, &completion, place);
+                }
+                if grant.arena.is_gone() {
+                    // The memory went away under the copies, so what was read or written is not known.
+                    completion = failed(held.tag(), Status::Revoked);
+                }
+            }
+            let about = About { bytes: checked.source.len(), ..About::of(&held.word(), 0) };
+            post(held.queue, about, completion);
+        }
+    }
+
+    /// Forgets the words, and frees their places.
+    #[inline(always)]
+    pub(crate) fn clear(&mut self) {
+        self.memory.take_back();
+        wipe_list(&mut self.ops);
+        wipe_list(&mut self.carried);
+    }
+}
+
+/// Adds the operations of all staged words to a list, and notes which words make none.
+#[inline(always)]
+fn add_operations<'a, A: Arena>(
+    ops: &mut [StagedOp],
+    carried: &'a [CarriedKeys],
+    memory: &'a mut Staging,
+    grants: &'a Slab<Grant<A>>,
+    held: &[HeldWord],
+    list: &mut Vec<Operation<'a>>,
+) {
+    let given = memory.given();
+    let mut rest = memory.get(0..given);
+    let mut at = 0;
+    for op in ops {
+        let Some(grant) = held[op.index as usize].grant(grants) else { continue };
+        let mut own: &mut [u8] = &mut [];
+        if op.end > op.begin {
+            (own, rest) = std::mem::take(&mut rest)[op.begin - at..].split_at_mut(op.end - op.begin);
+            at = op.end;
+        }
+        let carried = op.carried.and_then(|index| carried.get(index as usize));
+        op.refused = add_staged(op, grant, carried, own, list).err();
+    }
+}
+
+/// Adds the operation of one staged word, which has the given place in staging memory.
+#[inline(always)]
+fn add_staged<'a, A: Arena>(
+    op: &StagedOp,
+    grant: &'a Grant<A>,
+    carried: Option<&'a CarriedKeys>,
+    own: &'a mut [u8],
+    list: &mut Vec<Operation<'a>>,
+) -> Result<(), Status> {
+    let (checked, arena) = (&op.checked, &grant.arena);
+    let keys = find_keys(checked, grant, carried)?;
+    if checked.makes_nonce {
+        if arena.exclusive() {
+            write_nonce(checked, grant)?;
+        } else {
+            own[iv_place(checked)].copy_from_slice(&make_nonce(checked, grant)?);
+        }
+    }
+    let operands = match (arena.exclusive(), op.gathered) {
+        (false, _) => Operands::staged(checked, own),
+        (true, true) => Operands::gathered(arena, checked, own),
+        (true, false) => Operands::in_arena(arena, checked),
+    };
+    add_operation(checked, keys, operands, list)
+}
+
+/// Makes the completions of all staged words, and writes digests and tags.
+#[inline(always)]
+fn complete_all<A: Arena>(
+    ops: &mut [StagedOp],
+    list: &[Operation<'_>],
+    grants: &Slab<Grant<A>>,
+    held: &[HeldWord],
+) {
+    let mut done = list.iter();
+    for op in ops {
+        let word = &held[op.index as usize];
+        let tag = op.completion.tag;
+        if let Some(status) = op.refused {
+            op.completion = failed(tag, status);
+            continue;
+        }
+        if let (Some(operation), Some(grant)) = (done.next(), word.grant(grants)) {
+            op.completion = complete(tag, written_mac(&op.checked), operation, &grant.arena);
+        }
+        if op.checked.opcode == Opcode::Cancel {
+            op.completion.value = u32::from(word.cancelled);
+        }
+    }
+}
+
+/// Copies a word's output from its place to where it belongs.
+#[inline(always)]
+fn write_out<A: Arena>(arena: &A, checked: &CheckedWord, completion: &Completion, place: &mut [u8]) {
+    let destination = &mut place[..checked.destination.len as usize];
+    let status = completion.status;
+    if status == Status::Authentication as u16 {
+        // In place an engine leaves the input as it was.
+        destination.fill(0);
+    } else if status != Status::Ok as u16 {
+        return;
+    }
+    if checked.destination.len > 0 {
+        arena.write(checked.destination.at, destination);
+    }
+    if checked.makes_nonce && status == Status::Ok as u16 {
+        arena.write(checked.iv.at, &place[iv_place(checked)]);
+    }
+    if checked.state.len > 0 && status == Status::Ok as u16 {
+        let begin = place.len() - checked.state.len as usize;
+        arena.write(checked.state.at, &place[begin..][..completion.value as usize]);
+    }
+}
+
+/// Says early what a word will touch.
+#[inline(always)]
+fn prefetch<A: Arena>(arena: &A, checked: &CheckedWord) {
+    if let Source::Span(span) = checked.source {
+        arena.prefetch(span.at, span.len);
+    }
+    arena.prefetch(checked.iv.at, checked.iv.len);
+    arena.prefetch(checked.aad.at, checked.aad.len);
+    arena.prefetch_write(checked.destination.at, checked.destination.len);
+    if checked.reverse {
+        arena.prefetch(checked.mac.at, checked.mac.len);
+    } else {
+        arena.prefetch_write(checked.mac.at, checked.mac.len);
+    }
+}
+
+/// Copies a span to the front of what is left of a word's place.
+#[inline(always)]
+fn read<A: Arena>(arena: &A, span: Span, rest: &mut &mut [u8]) {
+    if span.len == 0 {
+        return;
+    }
+    let (own, others) = std::mem::take(rest).split_at_mut(span.len as usize);
+    *rest = others;
+    // An initialisation vector is a copy of known length, which needs no call.
+    match own.as_mut_array::<16>() {
+        Some(own) => arena.read(span.at, own),
+        None => arena.read(span.at, own),
+    }
+}

@@ -1,0 +1,51 @@
+//! Wiping what keys and objects leave behind: on the stack, and in lists that are used again.
+
+use std::mem::MaybeUninit;
+
+use zeroize::optimization_barrier;
+
+use crate::operation::Operation;
+
+/// Bytes of stack that making a key may have written to.
+const STACK: usize = 32 * 1024;
+
+/// Zeroes the stack below the caller, where a function that it called has left copies of keys. The compiler
+/// copies uninitialised parts of values along with them, so that what lies there gets about.
+#[inline(never)]
+pub(crate) fn wipe_stack() {
+    let bytes = [0_u8; STACK];
+    optimization_barrier(&bytes);
+}
+
+/// Empties a list and zeroes what was used of its memory: values that are moved take along what lay on the stack
+/// where they have no bytes of their own.
+pub(crate) fn wipe_list<T>(list: &mut Vec<T>) {
+    let used = list.len();
+    list.clear();
+    for place in &mut list.spare_capacity_mut()[..used] {
+        *place = MaybeUninit::zeroed();
+    }
+    optimization_barrier(list.spare_capacity_mut());
+}
+
+/// Empties a list of operations and returns it, in the same memory, for operations that borrow from something else.
+pub(crate) fn recycle<'b>(mut operations: Vec<Operation<'_>>) -> Vec<Operation<'b>> {
+    wipe_list(&mut operations);
+    operations.into_iter().map(|_| unreachable!("it is empty")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operation::Checksum;
+
+    #[test]
+    fn recycled_memory_is_the_same_memory() {
+        let data = [1, 2, 3];
+        let mut operations = Vec::with_capacity(100);
+        operations.push(Operation::checksum(Checksum::Ip, &data));
+        let place = operations.as_ptr() as usize;
+        let recycled: Vec<Operation<'static>> = recycle(operations);
+        assert_eq!((recycled.as_ptr() as usize, recycled.capacity(), recycled.len()), (place, 100, 0));
+    }
+}

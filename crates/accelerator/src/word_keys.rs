@@ -1,0 +1,82 @@
+//! The keys that a checked word names: in slots of its grant, or carried by the word itself.
+
+use millstream_cpu::Features;
+use millstream_cwq::{Algorithm, ControlWord, Status};
+use zeroize::Zeroizing;
+
+use crate::arena::Arena;
+use crate::check::{CheckedWord, KeyAt};
+use crate::grant::Grant;
+use crate::kept::{Kept, NotKept};
+use crate::key::KeyRef;
+use crate::purpose::Demand;
+use crate::slots::Handle;
+
+/// The expanded keys that came with a word.
+#[derive(Default)]
+pub(crate) struct CarriedKeys {
+    key: Option<Kept>,
+    mac_key: Option<Kept>,
+}
+
+/// Expands the keys that a word brings with it, in a stack frame of its own that the caller wipes.
+#[inline(never)]
+pub(crate) fn expand_carried_keys<A: Arena>(
+    features: Features,
+    arena: &A,
+    checked: &CheckedWord,
+) -> Result<CarriedKeys, Status> {
+    let expand = |at: KeyAt, algorithm: Algorithm| {
+        let KeyAt::Arena(span) = at else { return Ok(None) };
+        let mut bytes = Zeroizing::new(vec![0; span.len as usize]);
+        arena.read(span.at, &mut bytes);
+        Kept::expand(features, algorithm, &bytes, false, None).map(Some).map_err(|error| match error {
+            NotKept::Engine(_) => Status::KeyLength,
+            NotKept::Memory => Status::Key,
+        })
+    };
+    Ok(CarriedKeys {
+        key: expand(checked.key, checked.algorithm)?,
+        mac_key: expand(checked.mac_key, checked.hash)?,
+    })
+}
+
+/// The keys that a word names.
+#[derive(Clone, Copy)]
+pub(crate) struct WordKeys<'a> {
+    /// The cipher's key, or the MAC's where there is no other.
+    pub(crate) key: Option<KeyRef<'a>>,
+    /// The MAC's key in a combined operation.
+    pub(crate) mac_key: Option<KeyRef<'a>>,
+}
+
+/// Looks up the keys that a word names, and checks that each may be used as the word asks.
+#[inline(always)]
+pub(crate) fn find_keys<'a, A>(
+    checked: &CheckedWord,
+    grant: &'a Grant<A>,
+    carried: Option<&'a CarriedKeys>,
+) -> Result<WordKeys<'a>, Status> {
+    // A key for the wrong algorithm is reported as missing. A carried key is the client's own and may do anything.
+    let find = |at, carried: Option<&'a Kept>, algorithm, demand: fn(&CheckedWord) -> Demand| match at {
+        KeyAt::None => Ok(None),
+        KeyAt::Slot(bits) => grant.keys.find(Handle::from_bits(bits), algorithm, demand(checked)).map(Some),
+        KeyAt::Arena(_) => carried.map(|kept| Some(kept.key())).ok_or(Status::Key),
+    };
+    let (key, mac_key) =
+        (carried.and_then(|keys| keys.key.as_ref()), carried.and_then(|keys| keys.mac_key.as_ref()));
+    Ok(WordKeys {
+        key: find(checked.key, key, checked.algorithm, Demand::of_key)?,
+        mac_key: find(checked.mac_key, mac_key, checked.hash, Demand::of_mac_key)?,
+    })
+}
+
+/// Makes the nonce of a word that asks for one, after [`find_keys`] has found that its key permits that.
+#[cold]
+pub(crate) fn make_nonce<A>(
+    checked: &CheckedWord,
+    grant: &Grant<A>,
+) -> Result<[u8; ControlWord::MADE_NONCE_BYTES as usize], Status> {
+    let KeyAt::Slot(bits) = checked.key else { return Err(Status::NonceMissing) };
+    grant.keys.make_nonce(Handle::from_bits(bits))
+}
