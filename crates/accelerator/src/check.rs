@@ -7,8 +7,8 @@
 use arrayvec::ArrayVec;
 use millstream_cwq::{Algorithm, AlgorithmSet, ControlWord, Flags, Opcode, Status, VERSION};
 
+use crate::algorithms::{hash_of, is_aead, is_aead_tag, is_checksum, is_cipher, is_mac, is_mac_tag};
 use crate::arena::{Arena, Span};
-use crate::key::hash_of;
 
 /// The most pieces of a gather list.
 pub const MAX_PIECES: usize = 64;
@@ -265,21 +265,15 @@ fn algorithms(opcode: Opcode, word: &ControlWord) -> Result<(Algorithm, Algorith
     let is_hash = hash_of(hash).is_some();
     let fits = match opcode {
         Opcode::Null | Opcode::Copy | Opcode::Cancel => true,
-        Opcode::Checksum | Opcode::CopyChecksum => {
-            matches!(algorithm, Algorithm::Crc32 | Algorithm::Crc32c | Algorithm::IpChecksum)
-        }
+        Opcode::Checksum | Opcode::CopyChecksum => is_checksum(algorithm),
         Opcode::Hash | Opcode::PartialHash | Opcode::Hmac => is_hash,
         Opcode::Cipher => is_cipher(algorithm),
-        Opcode::Aead | Opcode::PartialAead => {
-            matches!(algorithm, Algorithm::AesGcm | Algorithm::ChaCha20Poly1305)
-        }
+        Opcode::Aead | Opcode::PartialAead => is_aead(algorithm),
         Opcode::PartialMac => match algorithm {
             Algorithm::None => is_hash,
             _ => algorithm == Algorithm::AesCmac && hash == Algorithm::None,
         },
-        Opcode::Mac => {
-            matches!(algorithm, Algorithm::AesCmac | Algorithm::DesMac | Algorithm::KasumiF9)
-        }
+        Opcode::Mac => is_mac(algorithm),
         // F8's length in bits has no meaning beside an HMAC's in bytes.
         Opcode::EncryptThenMac | Opcode::MacThenDecrypt => {
             is_cipher(algorithm) && algorithm != Algorithm::KasumiF8 && is_hash
@@ -294,27 +288,6 @@ fn algorithms(opcode: Opcode, word: &ControlWord) -> Result<(Algorithm, Algorith
         Opcode::PartialMac if is_hash => (hash, hash),
         _ => (algorithm, hash),
     })
-}
-
-#[inline(always)]
-fn is_cipher(algorithm: Algorithm) -> bool {
-    use Algorithm::*;
-    matches!(
-        algorithm,
-        AesEcb
-            | AesCbc
-            | AesCtr
-            | AesCfb
-            | AesXts
-            | CamelliaEcb
-            | CamelliaCbc
-            | CamelliaCtr
-            | DesEcb
-            | DesCbc
-            | DesCfb
-            | Rc4
-            | KasumiF8
-    )
 }
 
 /// A span that is inside the arena.
@@ -460,19 +433,11 @@ fn mac_fits(checked: &CheckedWord, len: u32, last: bool) -> bool {
         Opcode::Hash => len == digest(checked.algorithm),
         Opcode::PartialMac | Opcode::PartialAead if !last => len == 0,
         Opcode::PartialHash => len == if last { digest(checked.algorithm) } else { 0 },
-        Opcode::PartialMac if checked.algorithm == Algorithm::AesCmac => (4..=16).contains(&len),
+        Opcode::PartialMac if is_mac(checked.algorithm) => is_mac_tag(checked.algorithm, len),
         Opcode::Hmac | Opcode::PartialMac => (4..=digest(checked.algorithm)).contains(&len),
         Opcode::EncryptThenMac | Opcode::MacThenDecrypt => (4..=digest(checked.hash)).contains(&len),
-        Opcode::Mac => match checked.algorithm {
-            Algorithm::AesCmac => (4..=16).contains(&len),
-            Algorithm::DesMac => (4..=8).contains(&len),
-            _ => len == 4,
-        },
-        // SP 800-38D §5.2.1.2.
-        Opcode::Aead | Opcode::PartialAead if checked.algorithm == Algorithm::AesGcm => {
-            matches!(len, 4 | 8 | 12..=16)
-        }
-        Opcode::Aead | Opcode::PartialAead => len == 16,
+        Opcode::Mac => is_mac_tag(checked.algorithm, len),
+        Opcode::Aead | Opcode::PartialAead => is_aead_tag(checked.algorithm, len),
         _ => len == 0,
     }
 }

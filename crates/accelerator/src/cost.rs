@@ -8,7 +8,8 @@ use millstream_cwq::{Algorithm, ControlWord, Flags, Opcode};
 use millstream_engines::InOut;
 use millstream_engines::modes::Direction;
 
-use crate::key::{Key, hash_of};
+use crate::algorithms::{byte_cost, hash_of, takes_key};
+use crate::key::Key;
 use crate::operation::{Checksum, Operation};
 use crate::unit::Unit;
 
@@ -37,27 +38,6 @@ static BYTE_COST: [u8; 256] = {
     }
     costs
 };
-
-const fn byte_cost(algorithm: Algorithm) -> u8 {
-    use Algorithm::*;
-    match algorithm {
-        None => 0,
-        AesEcb | AesCbc | AesCtr | AesCfb | AesXts | AesGcm | AesCmac => 1,
-        ChaCha20Poly1305 => 4,
-        CamelliaEcb | CamelliaCbc => 7,
-        CamelliaCtr => 10,
-        // A triple key's: how long the key is, the word does not say.
-        DesEcb => 11,
-        DesCbc | DesCfb | DesMac => 47,
-        Rc4 | KasumiF8 | KasumiF9 => 16,
-        Md5 => 1,
-        Sha1 => 2,
-        Sha224 | Sha256 => 4,
-        Sha384 | Sha512 | Sha512_256 => 5,
-        // What is not known yet is not for nothing.
-        _ => 1,
-    }
-}
 
 /// What a nanosecond is in the unit of costs.
 pub(crate) const PER_NANOSECOND: i64 = 16;
@@ -117,19 +97,14 @@ impl Costs {
 /// A key of the length that costs most.
 fn some_key(features: Features, algorithm: Algorithm) -> Option<Key> {
     let bytes: [u8; 64] = std::array::from_fn(|i| i as u8);
-    [64, 32, 24, 16, 8].iter().find_map(|len| Key::new(features, algorithm, &bytes[..*len]).ok())
+    let longest = (1..=bytes.len()).rev().find(|len| takes_key(algorithm, *len))?;
+    Key::new(features, algorithm, &bytes[..longest]).ok()
 }
 
 /// An operation of the kind that costs most.
 fn sample<'a>(algorithm: Algorithm, key: Option<&'a Key>, data: &'a mut [u8]) -> Option<Operation<'a>> {
     const IV: [u8; 16] = [0; 16];
-    let checksum = match algorithm {
-        Algorithm::Crc32 => Some(Checksum::Crc32),
-        Algorithm::Crc32c => Some(Checksum::Crc32c),
-        Algorithm::IpChecksum => Some(Checksum::Ip),
-        _ => None,
-    };
-    if let Some(checksum) = checksum {
+    if let Some(checksum) = Checksum::of(algorithm) {
         return Some(Operation::checksum(checksum, data));
     }
     if let Some(hash) = hash_of(algorithm) {

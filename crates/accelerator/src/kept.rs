@@ -1,7 +1,7 @@
 //! A key in a place of its own, as large as that key, and the memory that such places are of.
 //!
 //! # Safety
-//! A [`Kept`] owns one allocation from when it is made until it is dropped: a key of the engine that its [`Kind`] names,
+//! A [`Kept`] owns one allocation from when it is made until it is dropped: a key of the engine that its [`KeyKind`] names,
 //! and after it the bytes it was made from. The key is there for as long, and dropped once.
 #![allow(unsafe_code)]
 
@@ -15,7 +15,8 @@ use millstream_cwq::Algorithm;
 use millstream_engines::Error;
 use zeroize::optimization_barrier;
 
-use crate::key::{Key, KeyRef, KeySink, every_engine, expand, hash_of};
+use crate::algorithms::every_engine;
+use crate::key::{Engine, Key, KeyKind, KeyRef, KeySink, expand};
 
 /// Memory for the keys of a grant, as their owner wants it to be: locked, or out of the kernel's own reach.
 ///
@@ -39,13 +40,6 @@ pub type SharedKeyMemory = Arc<dyn KeyMemory + Send + Sync>;
 /// The memory for keys has no more room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NoMemory;
-
-/// An engine's key, which a slot can hold.
-pub(crate) trait Engine: Send + Sync + Sized {
-    const KIND: Kind;
-
-    fn into_key(self) -> Key;
-}
 
 /// A value that a variant of [`Key`] holds, or the box around it.
 trait Own<T> {
@@ -75,17 +69,11 @@ impl<T> Own<T> for Box<T> {
 }
 
 macro_rules! kinds {
-    ($($variant:ident: $engine:ty,)+) => {
-        /// Which engine's key lies in a place.
-        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-        pub(crate) enum Kind {
-            $($variant,)+
-        }
-
-        impl Kind {
+    ($($name:ident = $module:ident::$engine:ident as $stored:ident;)+) => {
+        impl KeyKind {
             fn layout(self) -> Layout {
                 match self {
-                    $(Kind::$variant => Layout::new::<$engine>(),)+
+                    $(KeyKind::$name => Layout::new::<millstream_engines::$module::$engine>(),)+
                 }
             }
 
@@ -93,10 +81,12 @@ macro_rules! kinds {
             /// A key of this kind lies there, and is not changed for as long as the reference is used.
             #[inline(always)]
             unsafe fn get<'k>(self, at: NonNull<u8>) -> KeyRef<'k> {
-                // SAFETY: as the caller says.
+                // SAFETY: the caller vouches for a key of this kind, which nobody changes.
                 unsafe {
                     match self {
-                        $(Kind::$variant => KeyRef::$variant(at.cast::<$engine>().as_ref()),)+
+                        $(KeyKind::$name => {
+                            KeyRef::$name(at.cast::<millstream_engines::$module::$engine>().as_ref())
+                        })+
                     }
                 }
             }
@@ -104,72 +94,51 @@ macro_rules! kinds {
             /// # Safety
             /// A key of this kind lies there, and nobody uses it any more.
             unsafe fn drop_in_place(self, at: NonNull<u8>) {
-                // SAFETY: as the caller says.
+                // SAFETY: the caller vouches for a key of this kind, which nobody uses any more.
                 unsafe {
                     match self {
-                        $(Kind::$variant => at.cast::<$engine>().drop_in_place(),)+
+                        $(KeyKind::$name => {
+                            at.cast::<millstream_engines::$module::$engine>().drop_in_place();
+                        })+
                     }
                 }
             }
         }
 
-        $(impl Engine for $engine {
-            const KIND: Kind = Kind::$variant;
-
-            #[inline(always)]
-            fn into_key(self) -> Key {
-                Key::$variant(self.into())
-            }
-        })+
-
         /// Gives a key's own value to a sink.
         fn give<S: KeySink>(key: Key, sink: S) -> S::Output {
             match key {
-                $(Key::$variant(key) => sink.accept::<$engine>(key.own()),)+
+                $(Key::$name(key) => sink.accept::<millstream_engines::$module::$engine>(key.own()),)+
             }
         }
     };
 }
 every_engine!(kinds);
 
-impl Kind {
-    /// The kind of an algorithm's keys.
-    fn of(algorithm: Algorithm) -> Option<Self> {
-        Some(match algorithm {
-            Algorithm::AesEcb => Kind::AesEcb,
-            Algorithm::AesCbc => Kind::AesCbc,
-            Algorithm::AesCtr => Kind::AesCtr,
-            Algorithm::AesCfb => Kind::AesCfb,
-            Algorithm::AesXts => Kind::AesXts,
-            Algorithm::AesGcm => Kind::AesGcm,
-            Algorithm::AesCmac => Kind::AesCmac,
-            Algorithm::ChaCha20Poly1305 => Kind::ChaCha20Poly1305,
-            Algorithm::CamelliaEcb => Kind::CamelliaEcb,
-            Algorithm::CamelliaCbc => Kind::CamelliaCbc,
-            Algorithm::CamelliaCtr => Kind::CamelliaCtr,
-            Algorithm::DesEcb => Kind::DesEcb,
-            Algorithm::DesCbc => Kind::DesCbc,
-            Algorithm::DesCfb => Kind::DesCfb,
-            Algorithm::DesMac => Kind::DesMac,
-            Algorithm::Rc4 => Kind::Rc4,
-            Algorithm::KasumiF8 => Kind::KasumiF8,
-            Algorithm::KasumiF9 => Kind::KasumiF9,
-            _ => return hash_of(algorithm).map(|_| Kind::Hmac),
-        })
-    }
-}
-
 /// Memory for keys is handed out in whole units of this many bytes.
 const UNIT: usize = 64;
 
-/// See [`Key::place_bytes`].
-pub(crate) fn place_bytes(algorithm: Algorithm, key_len: usize) -> Option<usize> {
-    let (layout, _) = layout(Kind::of(algorithm)?, key_len)?;
-    layout.size().checked_next_multiple_of(UNIT)
+impl Key {
+    /// Returns the bytes of key memory that a slot takes which holds a key of that algorithm, made from so many bytes, a
+    /// copy of which it keeps; none for an algorithm without keys. Memory for keys is given out in units of 64 bytes, so
+    /// this is a multiple of 64.
+    ///
+    /// ```
+    /// use millstream_accelerator::Key;
+    /// use millstream_cwq::Algorithm;
+    ///
+    /// let (hmac, gcm) = (Key::place_bytes(Algorithm::Sha256, 32), Key::place_bytes(Algorithm::AesGcm, 32));
+    /// assert!(hmac.unwrap() <= 256 && gcm.unwrap() <= 2048);
+    /// assert_eq!(Key::place_bytes(Algorithm::Crc32, 4), None);
+    /// ```
+    pub fn place_bytes(algorithm: Algorithm, key_len: usize) -> Option<usize> {
+        let (layout, _) = layout(KeyKind::of(algorithm)?, key_len)?;
+        layout.size().checked_next_multiple_of(UNIT)
+    }
 }
 
 /// The place of a key of a kind that was made from so many bytes, and where in it they are.
-fn layout(kind: Kind, raw: usize) -> Option<(Layout, usize)> {
+fn layout(kind: KeyKind, raw: usize) -> Option<(Layout, usize)> {
     kind.layout().extend(Layout::array::<u8>(raw).ok()?).ok()
 }
 
@@ -185,7 +154,7 @@ pub(crate) enum NotKept {
 /// what it uses itself, and what a move brought along with it lies beside that.
 pub(crate) struct Kept {
     at: NonNull<u8>,
-    kind: Kind,
+    kind: KeyKind,
     /// How many bytes it was made from, if they were kept.
     raw: Option<u32>,
     /// The heap, where there is none.

@@ -10,6 +10,7 @@
 #![deny(unsafe_code)]
 
 mod accelerator;
+mod algorithms;
 mod arena;
 mod bounds;
 mod check;
@@ -41,12 +42,13 @@ mod wipe;
 mod word_keys;
 
 pub use accelerator::{Accelerator, FlushPolicy};
+pub use algorithms::{algorithm_of, hash_of};
 pub use arena::{Arena, LocalArena};
 pub use bounds::Turns;
 pub use check::MAX_PIECES;
 pub use grant::{GrantConfig, GrantId, MovedQueue, Position, QueueId, Released};
 pub use kept::{KeyMemory, SharedKeyMemory};
-pub use key::{AeadKey, CipherKey, Key, KeyRef, MacKey, algorithm_of, hash_of};
+pub use key::{AeadKey, CipherKey, Key, KeyRef, MacKey};
 pub use long::{MOST_OPENED, Reserve};
 pub use operation::{Checksum, Operation};
 pub use purpose::{NonceCounter, Nonces, Purpose};

@@ -5,15 +5,16 @@
 //! overlap rule that [`check`](crate::check::check) enforced, are the witness.
 #![allow(unsafe_code)]
 
-use millstream_cwq::{Algorithm, Completion, Opcode, Status};
+use millstream_cwq::{Completion, Opcode, Status};
 use millstream_engines::hash::{Hash, HashJob};
 use millstream_engines::modes::Direction;
 use millstream_engines::{Error, InOut};
 
+use crate::algorithms::hash_of;
 use crate::arena::{Arena, Span, slice, slice_mut};
 use crate::check::{CheckedWord, Source};
 use crate::grant::Grant;
-use crate::key::{KeyRef, hash_of};
+use crate::key::KeyRef;
 use crate::operation::{
     Checksum, Expected, Operation, Partial, Sink, Work, aead, chained, cipher, f9_start, kasumi_f8,
     kasumi_f9, keyed,
@@ -181,10 +182,8 @@ pub(crate) fn add_operation<'a>(
     let sink = Added(operations);
     match checked.opcode {
         Opcode::Copy => sink.accept(copy(data)),
-        Opcode::CopyChecksum => sink.accept(copy_checksum(checksum(checked.algorithm)?, data)),
-        Opcode::Checksum => {
-            sink.accept(Work::Checksum { checksum: checksum(checked.algorithm)?, data: data.input() })
-        }
+        Opcode::CopyChecksum => sink.accept(copy_checksum(checksum(checked)?, data)),
+        Opcode::Checksum => sink.accept(Work::Checksum { checksum: checksum(checked)?, data: data.input() }),
         Opcode::Cipher => add_cipher(checked, keys, iv, data.in_out()?, sink),
         Opcode::Aead => {
             let key = keys.key.and_then(KeyRef::as_aead).ok_or(Status::Key)?;
@@ -279,16 +278,11 @@ fn partial_hash<'a>(
 }
 
 #[inline(always)]
-fn hash(checked: &CheckedWord) -> Result<Hash, Status> {
-    hash_of(checked.algorithm).ok_or(Status::Algorithm)
+fn checksum(checked: &CheckedWord) -> Result<Checksum, Status> {
+    Checksum::of(checked.algorithm).ok_or(Status::Algorithm)
 }
 
-/// Returns the checksum that an algorithm is.
-pub(crate) fn checksum(algorithm: Algorithm) -> Result<Checksum, Status> {
-    match algorithm {
-        Algorithm::Crc32 => Ok(Checksum::Crc32),
-        Algorithm::Crc32c => Ok(Checksum::Crc32c),
-        Algorithm::IpChecksum => Ok(Checksum::Ip),
-        _ => Err(Status::Algorithm),
-    }
+#[inline(always)]
+fn hash(checked: &CheckedWord) -> Result<Hash, Status> {
+    hash_of(checked.algorithm).ok_or(Status::Algorithm)
 }

@@ -2,13 +2,16 @@
 
 use std::fmt;
 
+use millstream_cwq::Algorithm;
 use millstream_engines::chacha20poly1305::ChaCha20Poly1305Job;
+use millstream_engines::compare::begins;
 use millstream_engines::gcm::GcmJob;
 use millstream_engines::hash::{Digest, Hash, HashJob, MAX_DIGEST};
 use millstream_engines::hmac::{HmacJob, HmacKey, MIN_TAG};
 use millstream_engines::modes::Direction;
-use millstream_engines::{Error, InOut, aes, camellia, des, kasumi};
+use millstream_engines::{Error, InOut, aes, des, kasumi};
 
+use crate::algorithms::{every_algorithm, every_lane};
 use crate::key::{AeadKey, CipherKey, MacKey};
 
 /// The longest initialisation vector of a cipher, in bytes.
@@ -23,6 +26,18 @@ pub enum Checksum {
     Crc32c,
     /// The checksum of IP, in the low 16 bits.
     Ip,
+}
+
+impl Checksum {
+    /// Returns the checksum that an algorithm names.
+    pub(crate) fn of(algorithm: Algorithm) -> Option<Self> {
+        match algorithm {
+            Algorithm::Crc32 => Some(Checksum::Crc32),
+            Algorithm::Crc32c => Some(Checksum::Crc32c),
+            Algorithm::IpChecksum => Some(Checksum::Ip),
+            _ => None,
+        }
+    }
 }
 
 /// One operation on borrowed bytes, with its result in place.
@@ -55,46 +70,144 @@ pub struct Operation<'a> {
     pub(crate) value: u32,
 }
 
-/// What is to be done, in the form in which its engine takes it.
-pub(crate) enum Work<'a> {
-    /// Nothing, or nothing more: the operation was refused.
-    Null,
-    Copy {
-        source: &'a [u8],
-        destination: &'a mut [u8],
-    },
-    CopyChecksum {
-        checksum: Checksum,
-        source: &'a [u8],
-        destination: &'a mut [u8],
-    },
-    Checksum {
-        checksum: Checksum,
-        data: &'a [u8],
-    },
-    /// A cipher that has no lanes in this direction: it works on many blocks of one object.
-    Alone(Alone<'a>),
-    AesCbcEncrypt(aes::CbcJob<'a>),
-    AesCbcDecrypt(aes::CbcJob<'a>),
-    AesCtr(aes::CtrJob<'a>),
-    AesCfbEncrypt(aes::CfbJob<'a>),
-    DesCbcEncrypt(des::CbcJob<'a>),
-    DesCbcDecrypt(des::CbcJob<'a>),
-    DesCfbEncrypt(des::CfbJob<'a>),
-    CamelliaCbcEncrypt(camellia::CbcJob<'a>),
-    CamelliaCtr(camellia::CtrJob<'a>),
-    KasumiF8(kasumi::F8Job<'a>),
-    GcmSeal(GcmJob<'a>),
-    GcmOpen(GcmJob<'a>),
-    ChaChaSeal(ChaCha20Poly1305Job<'a>),
-    ChaChaOpen(ChaCha20Poly1305Job<'a>),
-    Hash(Hash, HashJob<'a>),
-    Hmac(HmacJob<'a>, Expected<'a>),
-    Cmac(aes::CmacJob<'a>, Expected<'a>),
-    DesMac(des::MacJob<'a>, Expected<'a>),
-    KasumiF9(kasumi::F9Job<'a>, Expected<'a>),
-    Partial(Partial<'a>),
-    Chained(Chained<'a>),
+/// The result of a cipher's job. A job that takes its initialisation vector as it is has none of its own.
+macro_rules! cipher_result {
+    ({ $start:ident } $job:ident $operation:ident) => {{
+        let _ = $job;
+        $operation.result
+    }};
+    (($make:ident) $job:ident $operation:ident) => {
+        $job.result
+    };
+}
+macro_rules! works {
+    (
+        managers $managers:tt
+        ciphers { $($cipher:ident: $cipher_in:ident::$cipher_job:ident $start:tt by $cipher_by:ident.$cipher_run:ident;)+ }
+        aeads { $($seal:ident, $open:ident: $aead_in:ident::$aead_job:ident by $aead_by:ident;)+ }
+        macs { $($mac:ident: $mac_in:ident::$mac_job:ident by $mac_by:ident.$mac_run:ident;)+ }
+    ) => {
+        /// The work of an operation, in the form in which its engine takes it.
+        pub(crate) enum Work<'a> {
+            /// Nothing, or nothing more: the operation was refused.
+            Null,
+            Copy {
+                source: &'a [u8],
+                destination: &'a mut [u8],
+            },
+            CopyChecksum {
+                checksum: Checksum,
+                source: &'a [u8],
+                destination: &'a mut [u8],
+            },
+            Checksum {
+                checksum: Checksum,
+                data: &'a [u8],
+            },
+            /// A cipher that has no lanes in this direction: it works on many blocks of one object.
+            Alone(Alone<'a>),
+            $($cipher(millstream_engines::$cipher_in::$cipher_job<'a>),)+
+            $(
+                $seal(millstream_engines::$aead_in::$aead_job<'a>),
+                $open(millstream_engines::$aead_in::$aead_job<'a>),
+            )+
+            Hash(Hash, HashJob<'a>),
+            Hmac(HmacJob<'a>, Expected<'a>),
+            $($mac(millstream_engines::$mac_in::$mac_job<'a>, Expected<'a>),)+
+            Partial(Partial<'a>),
+            Chained(Chained<'a>),
+        }
+
+        impl Operation<'_> {
+            /// Returns what came of the operation. Before it was executed that is `Ok`, or what is wrong with its arguments.
+            #[inline]
+            pub fn result(&self) -> Result<(), Error> {
+                match &self.work {
+                    Work::Null
+                    | Work::Copy { .. }
+                    | Work::CopyChecksum { .. }
+                    | Work::Checksum { .. }
+                    | Work::Alone(_)
+                    | Work::Hash(..)
+                    | Work::Hmac(..)
+                    | Work::Partial(_)
+                    | Work::Chained(_) => self.result,
+                    $(Work::$cipher(job) => cipher_result!($start job self),)+
+                    $(Work::$seal(job) | Work::$open(job) => job.result,)+
+                    $(Work::$mac(job, _) => job.code().and(self.result),)+
+                }
+            }
+
+            /// Returns the digest or tag that was computed, or nothing where none was or one was compared.
+            #[inline]
+            pub fn tag(&self) -> &[u8] {
+                match &self.work {
+                    Work::Null
+                    | Work::Copy { .. }
+                    | Work::CopyChecksum { .. }
+                    | Work::Checksum { .. }
+                    | Work::Alone(_) => &[],
+                    $(Work::$cipher(_) => &[],)+
+                    $(
+                        Work::$seal(job) if job.result.is_ok() => &job.tag,
+                        Work::$seal(_) | Work::$open(_) => &[],
+                    )+
+                    Work::Hash(_, job) => &job.digest,
+                    Work::Hmac(job, None) => &job.tag,
+                    $(Work::$mac(job, None) => job.code().unwrap_or_default(),)+
+                    Work::Hmac(_, Some(_)) => &[],
+                    $(Work::$mac(_, Some(_)) => &[],)+
+                    Work::Partial(partial) => partial.digest.as_deref().unwrap_or_default(),
+                    Work::Chained(chained) => chained.tag.as_deref().unwrap_or_default(),
+                }
+            }
+
+            /// Compares a computed tag, or as much of it as is given, in constant time.
+            #[inline(always)]
+            pub(crate) fn compare(&mut self) {
+                let (tag, expected) = match &self.work {
+                    Work::Hmac(job, Some(expected)) => (Ok(&job.tag[..]), expected),
+                    $(Work::$mac(job, Some(expected)) => (job.code(), expected),)+
+                    // Only MACs come here, and those that sign have nothing to compare.
+                    _ => return,
+                };
+                let Ok(tag) = tag else { return };
+                self.result = if begins(tag, expected).into() { Ok(()) } else { Err(Error::Authentication) };
+            }
+        }
+    };
+}
+
+every_lane!(works);
+
+/// A job whose code may be compared.
+trait Coded {
+    /// Returns the code, or why there is none.
+    fn code(&self) -> Result<&[u8], Error>;
+}
+
+impl Coded for aes::CmacJob<'_> {
+    #[inline(always)]
+    fn code(&self) -> Result<&[u8], Error> {
+        Ok(&self.tag)
+    }
+}
+
+impl Coded for des::MacJob<'_> {
+    #[inline(always)]
+    fn code(&self) -> Result<&[u8], Error> {
+        Ok(&self.mac)
+    }
+}
+
+impl Coded for kasumi::F9Job<'_> {
+    #[inline(always)]
+    fn code(&self) -> Result<&[u8], Error> {
+        match &self.result {
+            Ok(code) => Ok(code),
+            Err(error) => Err(*error),
+        }
+    }
 }
 
 /// The tag to compare with, where a MAC is verified.
@@ -334,35 +447,6 @@ impl<'a> Operation<'a> {
         chained(cipher.into(), iv, mac, clear, data, Some(tag), Returned)
     }
 
-    /// What came of it. Before it was executed that is `Ok`, or what is wrong with its arguments.
-    #[inline]
-    pub fn result(&self) -> Result<(), Error> {
-        match &self.work {
-            Work::GcmSeal(job) | Work::GcmOpen(job) => job.result,
-            Work::ChaChaSeal(job) | Work::ChaChaOpen(job) => job.result,
-            Work::KasumiF8(job) => job.result,
-            Work::KasumiF9(job, _) => job.result.and(self.result),
-            _ => self.result,
-        }
-    }
-
-    /// The digest or tag that was computed; nothing where none was, or where one was compared.
-    #[inline]
-    pub fn tag(&self) -> &[u8] {
-        match &self.work {
-            Work::GcmSeal(job) if job.result.is_ok() => &job.tag,
-            Work::ChaChaSeal(job) if job.result.is_ok() => &job.tag,
-            Work::Hash(_, job) => &job.digest,
-            Work::Hmac(job, None) => &job.tag,
-            Work::Cmac(job, None) => &job.tag,
-            Work::DesMac(job, None) => &job.mac,
-            Work::KasumiF9(job, None) => job.result.as_ref().map_or(&[], |mac| mac.as_slice()),
-            Work::Partial(Partial { digest: Some(digest), .. }) => digest,
-            Work::Chained(Chained { tag: Some(tag), .. }) => tag,
-            _ => &[],
-        }
-    }
-
     /// The checksum that was taken, or the bytes of the mid-state that was written.
     #[inline]
     pub fn value(&self) -> u32 {
@@ -404,50 +488,64 @@ impl<'a> Sink<'a> for Returned {
     }
 }
 
-#[inline(always)]
-pub(crate) fn cipher<'a, S: Sink<'a>>(
-    key: CipherKey<'a>,
-    direction: Direction,
-    iv: &[u8],
-    data: InOut<'a>,
-    sink: S,
-) -> S::Output {
-    use Direction::{Decrypt, Encrypt};
-    if let Err(error) = check_cipher(key, iv, data.len()) {
-        return sink.refuse(error);
-    }
-    match (key, direction) {
-        (CipherKey::AesCbc(key), Encrypt) => {
-            sink.accept(Work::AesCbcEncrypt(aes::CbcJob { key, iv: block(iv), data }))
-        }
-        (CipherKey::AesCbc(key), Decrypt) => {
-            sink.accept(Work::AesCbcDecrypt(aes::CbcJob { key, iv: block(iv), data }))
-        }
-        (CipherKey::AesCtr(key), _) => {
-            sink.accept(Work::AesCtr(aes::CtrJob { key, counter: block(iv), data }))
-        }
-        (CipherKey::AesCfb(key), Encrypt) => {
-            sink.accept(Work::AesCfbEncrypt(aes::CfbJob { key, iv: block(iv), data }))
-        }
-        (CipherKey::DesCbc(key), Encrypt) => {
-            sink.accept(Work::DesCbcEncrypt(des::CbcJob { key, iv: block(iv), data }))
-        }
-        (CipherKey::DesCbc(key), Decrypt) => {
-            sink.accept(Work::DesCbcDecrypt(des::CbcJob { key, iv: block(iv), data }))
-        }
-        (CipherKey::DesCfb(key), Encrypt) => {
-            sink.accept(Work::DesCfbEncrypt(des::CfbJob { key, iv: block(iv), data }))
-        }
-        (CipherKey::CamelliaCbc(key), Encrypt) => {
-            sink.accept(Work::CamelliaCbcEncrypt(camellia::CbcJob { key, iv: block(iv), data }))
-        }
-        (CipherKey::CamelliaCtr(key), _) => {
-            sink.accept(Work::CamelliaCtr(camellia::CtrJob { key, counter: block(iv), data }))
-        }
-        (CipherKey::KasumiF8(key), _) => kasumi_f8(key, iv, data, 0, sink),
-        (key, direction) => sink.accept(Work::Alone(Alone { key, iv: padded(iv), direction, data })),
-    }
+/// Makes a cipher's job: from its field for the initialisation vector, or by a function that reads that.
+macro_rules! cipher_work {
+    ({ $start:ident } $module:ident $job:ident, $work:ident, $key:ident, $iv:ident, $data:ident, $sink:ident) => {
+        $sink.accept(Work::$work(millstream_engines::$module::$job {
+            key: $key,
+            $start: block($iv),
+            data: $data,
+        }))
+    };
+    (($make:ident) $module:ident $job:ident, $work:ident, $key:ident, $iv:ident, $data:ident, $sink:ident) => {
+        $make($key, $iv, $data, 0, $sink)
+    };
 }
+
+macro_rules! cipher_works {
+    (
+        ciphers { $($cipher:ident = $module:ident::$key:ident as $stored:ident {
+            facts $facts:tt
+            keys $keys:tt
+            lanes { $(
+                $field:ident: $manager:ident;
+                $($direction:pat => $work:ident($job:ident $start:tt) by $run:ident;)+
+            )? }
+            alone { $($alone_direction:pat => $alone:ident;)? }
+            slices $slices:ident
+        })+ }
+        $($rest:tt)+
+    ) => {
+        /// Hands a cipher's work to a sink.
+        #[inline(always)]
+        pub(crate) fn cipher<'a, S: Sink<'a>>(
+            key: CipherKey<'a>,
+            direction: Direction,
+            iv: &[u8],
+            data: InOut<'a>,
+            sink: S,
+        ) -> S::Output {
+            use Direction::{Decrypt, Encrypt};
+            if let Err(error) = check_cipher(key, iv, data.len()) {
+                return sink.refuse(error);
+            }
+            match (key, direction) {
+                $(
+                    $($(
+                        (CipherKey::$cipher(key), $direction) => cipher_work!($start $module $job, $work, key, iv, data, sink),
+                    )+)?
+                    $(
+                        (CipherKey::$cipher(_), $alone_direction) => {
+                            sink.accept(Work::Alone(Alone { key, iv: padded(iv), direction, data }))
+                        }
+                    )?
+                )+
+            }
+        }
+    };
+}
+
+every_algorithm!(cipher_works);
 
 /// COUNT, BEARER and DIRECTION, with which F8 begins.
 pub(crate) type F8Start = (u32, u8, u8);
@@ -553,11 +651,7 @@ pub(crate) fn keyed<'a, S: Sink<'a>>(
     expected: Expected<'a>,
     sink: S,
 ) -> S::Output {
-    let (name, longest) = match key {
-        MacKey::Hmac(key) => (key.hash().name(), key.hash().output_len()),
-        MacKey::AesCmac(_) => ("aes-cmac", 16),
-        MacKey::DesMac(_) => ("des-mac", 8),
-    };
+    let (name, longest) = key.name_and_tag();
     if let Err(error) = check_tag(name, expected, longest) {
         return sink.refuse(error);
     }

@@ -6,6 +6,7 @@ use std::cell::Cell;
 
 use millstream_cwq::{Algorithm, ControlWord, Opcode, Status, UsageError, Usages};
 
+use crate::algorithms::whole_tag;
 use crate::check::CheckedWord;
 
 /// Bytes of a nonce.
@@ -102,16 +103,16 @@ impl Purpose {
 }
 
 /// A purpose as a slot has it.
-pub(crate) struct Kind {
+pub(crate) struct Permits {
     /// What is permitted: bits of [`Usages`], and those above.
-    permits: u16,
+    bits: u16,
     usages: Usages,
     /// Next nonce and how many are left, where they are made. Slots belong to one thread. In a box, because most keys have none
     /// and slots lie close together.
     counter: Option<Box<Cell<(u128, u64)>>>,
 }
 
-impl Kind {
+impl Permits {
     pub(crate) fn new(purpose: Purpose) -> Self {
         let Purpose { usages, nonces } = purpose;
         let produces = usages.contains(Usages::ENCRYPT) || usages.contains(Usages::SIGN);
@@ -120,7 +121,7 @@ impl Kind {
             Nonces::Given => (GIVEN_NONCE, None),
             Nonces::Made(counter) => (MADE_NONCE, Some(Box::new(Cell::new(counter.into_position())))),
         };
-        Kind { permits: u16::from(usages.to_bits()) | above, usages, counter }
+        Permits { bits: u16::from(usages.to_bits()) | above, usages, counter }
     }
 
     /// The purpose again, on its way to another slot. This one is not to be used any more.
@@ -134,8 +135,8 @@ impl Kind {
 
     /// Whether the key may be used so.
     #[inline(always)]
-    pub(crate) fn permits(&self, demand: Demand) -> Result<(), Status> {
-        if demand.0 & !self.permits == 0 { Ok(()) } else { Err(against(demand.0 & !self.permits)) }
+    pub(crate) fn check(&self, demand: Demand) -> Result<(), Status> {
+        if demand.0 & !self.bits == 0 { Ok(()) } else { Err(against(demand.0 & !self.bits)) }
     }
 
     /// The next nonce, which is never given out again.
@@ -197,11 +198,7 @@ fn short_tag(checked: &CheckedWord) -> u16 {
 /// Whether a short tag is not all there is of it.
 #[cold]
 fn is_cut(checked: &CheckedWord) -> bool {
-    match checked.algorithm {
-        Algorithm::DesMac => checked.mac.len < 8,
-        Algorithm::KasumiF9 => false,
-        _ => true,
-    }
+    (checked.mac.len as usize) < whole_tag(checked.algorithm)
 }
 
 /// Which of the things that a key does not permit to tell.
@@ -223,40 +220,40 @@ fn against(missing: u16) -> Status {
 mod tests {
     use super::*;
 
-    fn made(counter: NonceCounter) -> Kind {
-        Kind::new(Purpose { usages: Usages::ENCRYPT | Usages::DECRYPT, nonces: Nonces::Made(counter) })
+    fn made(counter: NonceCounter) -> Permits {
+        Permits::new(Purpose { usages: Usages::ENCRYPT | Usages::DECRYPT, nonces: Nonces::Made(counter) })
     }
 
     #[test]
     fn a_counter_counts_behind_its_fixed_field() {
-        let kind = made(NonceCounter::counting([0xab; 4]));
-        let nonces: Vec<_> = (0..3).map(|_| kind.make_nonce().unwrap()).collect();
+        let permits = made(NonceCounter::counting([0xab; 4]));
+        let nonces: Vec<_> = (0..3).map(|_| permits.make_nonce().unwrap()).collect();
         for (count, nonce) in (0..).zip(&nonces) {
             assert_eq!(nonce, &[0xab, 0xab, 0xab, 0xab, 0, 0, 0, 0, 0, 0, 0, count]);
         }
         assert_eq!(
-            kind.into_purpose().nonces,
+            permits.into_purpose().nonces,
             Nonces::Made(NonceCounter::resume((0xabab_abab_0000_0000_0000_0003, u64::MAX - 3)))
         );
     }
 
     #[test]
     fn random_nonces_go_on_over_the_end_of_their_field() {
-        let kind = made(NonceCounter::random([0xff; NONCE]));
-        assert_eq!(kind.make_nonce(), Ok([0xff; NONCE]));
-        assert_eq!(kind.make_nonce(), Ok([0; NONCE]));
-        assert_eq!(kind.into_purpose().nonces, Nonces::Made(NonceCounter::resume((1, (1 << 32) - 2))));
+        let permits = made(NonceCounter::random([0xff; NONCE]));
+        assert_eq!(permits.make_nonce(), Ok([0xff; NONCE]));
+        assert_eq!(permits.make_nonce(), Ok([0; NONCE]));
+        assert_eq!(permits.into_purpose().nonces, Nonces::Made(NonceCounter::resume((1, (1 << 32) - 2))));
     }
 
     #[test]
     fn after_the_last_nonce_there_is_none() {
-        let kind = made(NonceCounter::resume((7, 2)));
-        assert!(kind.make_nonce().is_ok() && kind.make_nonce().is_ok());
-        assert_eq!(kind.make_nonce(), Err(Status::NoncesSpent));
-        assert_eq!(kind.make_nonce(), Err(Status::NoncesSpent), "and it stays so");
+        let permits = made(NonceCounter::resume((7, 2)));
+        assert!(permits.make_nonce().is_ok() && permits.make_nonce().is_ok());
+        assert_eq!(permits.make_nonce(), Err(Status::NoncesSpent));
+        assert_eq!(permits.make_nonce(), Err(Status::NoncesSpent), "and it stays so");
         let counting = made(NonceCounter::resume((u128::from(u64::MAX), 0)));
         assert_eq!(counting.make_nonce(), Err(Status::NoncesSpent));
-        let given = Kind::new(Purpose::of(Algorithm::AesGcm));
+        let given = Permits::new(Purpose::of(Algorithm::AesGcm));
         assert_eq!(given.make_nonce(), Err(Status::NonceMissing));
     }
 }

@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use crate::kept::{Kept, NotKept, SharedKeyMemory};
 use crate::key::{Key, KeyRef};
-use crate::purpose::{Demand, Kind, Purpose};
+use crate::purpose::{Demand, Permits, Purpose};
 use crate::wipe::wipe_stack;
 
 /// A key in a slot: its number, and which of the slot's keys it is, so that a handle that was given up
@@ -162,7 +162,7 @@ impl PreparedKey {
             NotKept::Engine(error) => InsertError::Engine(error),
             NotKept::Memory => InsertError::Memory,
         })?;
-        Ok(PreparedKey(Held { kept, algorithm, exportable, kind: Kind::new(Purpose::of(algorithm)) }))
+        Ok(PreparedKey(Held { kept, algorithm, exportable, permits: Permits::new(Purpose::of(algorithm)) }))
     }
 
     /// The same key for less than all that its algorithm can, or with nonces that the accelerator makes.
@@ -184,7 +184,7 @@ impl PreparedKey {
     /// [`InsertError::Usage`].
     pub fn with_purpose(mut self, purpose: Purpose) -> Result<Self, InsertError> {
         purpose.check(self.0.algorithm).map_err(InsertError::Usage)?;
-        self.0.kind = Kind::new(purpose);
+        self.0.permits = Permits::new(purpose);
         Ok(self)
     }
 
@@ -244,7 +244,7 @@ struct Held {
     /// The key's, where it can be compared without looking at the key.
     algorithm: Algorithm,
     exportable: bool,
-    kind: Kind,
+    permits: Permits,
 }
 
 struct Slot {
@@ -332,9 +332,9 @@ impl KeySlots {
     pub fn into_moved(mut self) -> Vec<MovedSlot> {
         let moved = std::mem::take(&mut self.slots).into_iter().enumerate().map(|(index, slot)| {
             let held = slot.held.is_some();
-            let key = slot.held.and_then(|Held { kept, algorithm, exportable, kind }| {
+            let key = slot.held.and_then(|Held { kept, algorithm, exportable, permits }| {
                 let bytes = Zeroizing::new(kept.raw()?.to_vec());
-                Some(MovedKey { algorithm, exportable, purpose: kind.into_purpose(), bytes })
+                Some(MovedKey { algorithm, exportable, purpose: permits.into_purpose(), bytes })
             });
             let lost = held && key.is_none();
             MovedSlot { handle: Handle::new(index, slot.generation.wrapping_add(u16::from(lost))), key }
@@ -360,7 +360,7 @@ impl KeySlots {
         let algorithm = key.algorithm();
         purpose.check(algorithm).map_err(InsertError::Usage)?;
         let kept = Kept::new(key, self.memory.as_ref()).map_err(|_| InsertError::SlotsFull)?;
-        let held = Held { kept, algorithm, exportable: false, kind: Kind::new(purpose) };
+        let held = Held { kept, algorithm, exportable: false, permits: Permits::new(purpose) };
         self.hold(held).map_err(|SlotsFull| InsertError::SlotsFull)
     }
 
@@ -423,13 +423,13 @@ impl KeySlots {
         demand: Demand,
     ) -> Result<KeyRef<'_>, Status> {
         let held = self.held(handle).filter(|held| held.algorithm == algorithm).ok_or(Status::Key)?;
-        held.kind.permits(demand)?;
+        held.permits.check(demand)?;
         Ok(held.kept.key())
     }
 
     /// The next nonce of a key for which the accelerator makes them.
     pub(crate) fn make_nonce(&self, handle: Handle) -> Result<[u8; 12], Status> {
-        self.held(handle).ok_or(Status::Key)?.kind.make_nonce()
+        self.held(handle).ok_or(Status::Key)?.permits.make_nonce()
     }
 
     /// The bytes of an exportable key.

@@ -2,16 +2,16 @@
 
 use arrayvec::ArrayVec;
 use millstream_cpu::Features;
-use millstream_engines::chacha20poly1305::ChaCha20Poly1305Lanes;
 use millstream_engines::compare::begins;
 use millstream_engines::crc::{Crc32, Crc32c};
-use millstream_engines::gcm::GcmLanes;
 use millstream_engines::hash::{Digest, Hash, HashLanes, Hasher};
 use millstream_engines::hmac::{HmacJob, HmacLanes};
 use millstream_engines::ipsum::IpChecksum;
-use millstream_engines::modes::{BlockMode, ByteStream, Direction};
-use millstream_engines::{Error, InOut, aes, camellia, des, kasumi};
+use millstream_engines::modes::{BlockMode, ByteStream, Direction, StreamMode};
+use millstream_engines::rc4::Rc4;
+use millstream_engines::{Error, InOut, aes};
 
+use crate::algorithms::{every_algorithm, every_lane};
 use crate::key::CipherKey;
 use crate::operation::{Alone, Chained, Checksum, Operation, Partial, Work};
 use crate::stats::Filled;
@@ -20,79 +20,59 @@ use crate::wipe::wipe_list;
 /// The most operations that are sorted by kind at a time: as many as the widest lanes hold.
 const CHUNK: usize = 512;
 
-/// What is executed together: lanes hold messages of one kind.
-type Kind = u8;
+/// Hashes, each of which has lanes of its own.
+const HASHES: u8 = Hash::ALL.len() as u8;
 
-/// A kind for each variant of [`Work`], and for each hash where lanes differ.
-fn kind(work: &Work<'_>) -> Kind {
-    const HASHES: Kind = 7;
-    match work {
-        Work::Null => 0,
-        Work::Copy { .. } | Work::CopyChecksum { .. } | Work::Checksum { .. } => 1,
-        Work::Alone(_) => 2,
-        Work::Partial(_) => 3,
-        Work::AesCbcEncrypt(_) => 4,
-        Work::AesCbcDecrypt(_) => 5,
-        Work::AesCtr(_) => 6,
-        Work::AesCfbEncrypt(_) => 7,
-        Work::DesCbcEncrypt(_) => 8,
-        Work::DesCbcDecrypt(_) => 9,
-        Work::DesCfbEncrypt(_) => 10,
-        Work::CamelliaCbcEncrypt(_) => 11,
-        Work::CamelliaCtr(_) => 12,
-        Work::KasumiF8(_) => 13,
-        Work::KasumiF9(..) => 14,
-        Work::GcmSeal(_) => 15,
-        Work::GcmOpen(_) => 16,
-        Work::ChaChaSeal(_) => 17,
-        Work::ChaChaOpen(_) => 18,
-        Work::Cmac(..) => 19,
-        Work::DesMac(..) => 20,
-        Work::Hash(hash, _) => 21 + *hash as Kind,
-        Work::Hmac(job, _) => 21 + HASHES + job.key.hash() as Kind,
-        Work::Chained(chained) if chained.expected.is_none() => 21 + 2 * HASHES + chained.mac.hash() as Kind,
-        Work::Chained(chained) => 21 + 3 * HASHES + chained.mac.hash() as Kind,
+/// The works that are executed together: those of one kind and, where lanes differ by the hash, of one hash.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Group(u8);
+
+impl Group {
+    /// The number of groups.
+    const COUNT: u8 = Kind::Hash as u8 + (Kind::COUNT - Kind::Hash as u8) * HASHES;
+
+    /// Returns the group's kind, and the number of its hash, which is 0 where it has none.
+    fn kind(self) -> (Kind, usize) {
+        let Group(number) = self;
+        match number.checked_sub(Kind::Hash as u8) {
+            None => (Kind::ALL[usize::from(number)], 0),
+            Some(number) => {
+                let kind = usize::from(Kind::Hash as u8 + number / HASHES);
+                (Kind::ALL[kind], usize::from(number % HASHES))
+            }
+        }
     }
 }
 
-/// The cipher/hash sub-unit of an accelerator: the lane managers of every algorithm, chosen once for the
-/// features at hand. It keeps nothing of what it computes.
-///
-/// See [`Operation`] for an example.
-#[derive(Clone, Debug)]
-pub struct Unit {
-    features: Features,
-    aes_cbc: aes::CbcLanes,
-    aes_ctr: aes::CtrLanes,
-    aes_cfb: aes::CfbLanes,
-    aes_cmac: aes::CmacLanes,
-    des_cbc: des::CbcLanes,
-    des_cfb: des::CfbLanes,
-    des_mac: des::MacLanes,
-    camellia_cbc: camellia::CbcLanes,
-    camellia_ctr: camellia::CtrLanes,
-    kasumi_f8: kasumi::F8Lanes,
-    kasumi_f9: kasumi::F9Lanes,
-    gcm: GcmLanes,
-    chacha: ChaCha20Poly1305Lanes,
-    hash: [HashLanes; Hash::ALL.len()],
-    hmac: [HmacLanes; Hash::ALL.len()],
+// `run_chunk` keeps a bit for each group.
+const _: () = assert!(Group::COUNT as u32 <= u64::BITS);
+
+impl Kind {
+    /// Returns the group of a kind that needs no hash.
+    const fn group(self) -> Group {
+        Group(self as u8)
+    }
+
+    /// Returns the group of a kind's works with one hash.
+    const fn with(self, hash: Hash) -> Group {
+        Group(Kind::Hash as u8 + (self as u8 - Kind::Hash as u8) * HASHES + hash as u8)
+    }
 }
 
-/// Lists the jobs of one kind among operations and hands them to their lanes.
+/// Lists the jobs of one group among operations and hands them to their lanes.
 ///
 /// Each use is a function of its own, so that none pays for the stack of the others.
 #[inline(never)]
 fn gather<'o, 'a, J: 'o>(
     operations: &'o mut [Operation<'a>],
-    kinds: &[Kind],
-    kind: Kind,
+    groups: &[Group],
+    group: Group,
     pick: impl Fn(&'o mut Work<'a>) -> Option<&'o mut J>,
     run: impl FnOnce(&mut [&'o mut J]),
 ) {
     let mut jobs = ArrayVec::<&'o mut J, CHUNK>::new();
-    for (operation, found) in operations.iter_mut().zip(kinds) {
-        if *found == kind
+    for (operation, found) in operations.iter_mut().zip(groups) {
+        if *found == group
             && let Some(job) = pick(&mut operation.work)
         {
             jobs.push(job);
@@ -101,13 +81,13 @@ fn gather<'o, 'a, J: 'o>(
     run(&mut jobs);
 }
 
-/// Those operations of one kind that are a given variant of [`Work`], to a function of their jobs.
+/// Those operations of one group that are a given variant of [`Work`], to a function of their jobs.
 macro_rules! lanes {
-    ($operations:expr, $kinds:expr, $kind:expr, $variant:pat => $job:expr, $run:expr) => {
+    ($operations:expr, $groups:expr, $group:expr, $variant:pat => $job:expr, $run:expr) => {
         gather(
             $operations,
-            $kinds,
-            $kind,
+            $groups,
+            $group,
             |work| match work {
                 $variant => Some($job),
                 _ => None,
@@ -117,30 +97,160 @@ macro_rules! lanes {
     };
 }
 
-impl Unit {
-    /// The best lane kernels that `features` allow.
-    pub fn new(features: Features) -> Self {
-        Unit {
-            features,
-            aes_cbc: aes::CbcLanes::new(features),
-            aes_ctr: aes::CtrLanes::new(features),
-            aes_cfb: aes::CfbLanes::new(features),
-            aes_cmac: aes::CmacLanes::new(features),
-            des_cbc: des::CbcLanes::new(features),
-            des_cfb: des::CfbLanes::new(features),
-            des_mac: des::MacLanes::new(features),
-            camellia_cbc: camellia::CbcLanes::new(features),
-            camellia_ctr: camellia::CtrLanes::new(features),
-            kasumi_f8: kasumi::F8Lanes::new(features),
-            kasumi_f9: kasumi::F9Lanes::new(features),
-            gcm: GcmLanes::new(features),
-            chacha: ChaCha20Poly1305Lanes::new(features),
-            hash: Hash::ALL.map(|hash| HashLanes::new(features, hash)),
-            hmac: Hash::ALL.map(|hash| HmacLanes::new(features, hash)),
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident,)+) => {
+        /// The kinds of work. Those from `Hash` on have a group for each hash.
+        #[derive(Clone, Copy, PartialEq, Eq)]
+        #[repr(u8)]
+        enum Kind {
+            $($(#[$doc])* $kind,)+
         }
-    }
 
-    /// The features its kernels were chosen for.
+        impl Kind {
+            const ALL: &[Kind] = &[$(Kind::$kind),+];
+            const COUNT: u8 = Kind::ALL.len() as u8;
+        }
+    };
+}
+
+macro_rules! unit {
+    (
+        managers { $($field:ident: $module:ident::$manager:ident;)+ }
+        ciphers { $($cipher:ident: $cipher_in:ident::$cipher_job:ident $start:tt by $cipher_by:ident.$cipher_run:ident;)+ }
+        aeads { $($seal:ident, $open:ident: $aead_in:ident::$aead_job:ident by $aead_by:ident;)+ }
+        macs { $($mac:ident: $mac_in:ident::$mac_job:ident by $mac_by:ident.$mac_run:ident;)+ }
+    ) => {
+        kinds! {
+            Null,
+            /// A copy, a checksum, or both.
+            Bytes,
+            Alone,
+            Partial,
+            $($cipher,)+
+            $($seal, $open,)+
+            $($mac,)+
+            Hash,
+            Hmac,
+            EncryptThenMac,
+            MacThenDecrypt,
+        }
+
+        /// Returns the group of a work.
+        fn group(work: &Work<'_>) -> Group {
+            match work {
+                Work::Null => Kind::Null.group(),
+                Work::Copy { .. } | Work::CopyChecksum { .. } | Work::Checksum { .. } => Kind::Bytes.group(),
+                Work::Alone(_) => Kind::Alone.group(),
+                Work::Partial(_) => Kind::Partial.group(),
+                $(Work::$cipher(_) => Kind::$cipher.group(),)+
+                $(
+                    Work::$seal(_) => Kind::$seal.group(),
+                    Work::$open(_) => Kind::$open.group(),
+                )+
+                $(Work::$mac(..) => Kind::$mac.group(),)+
+                Work::Hash(hash, _) => Kind::Hash.with(*hash),
+                Work::Hmac(job, _) => Kind::Hmac.with(job.key.hash()),
+                Work::Chained(chained) if chained.expected.is_none() => {
+                    Kind::EncryptThenMac.with(chained.mac.hash())
+                }
+                Work::Chained(chained) => Kind::MacThenDecrypt.with(chained.mac.hash()),
+            }
+        }
+
+        /// The cipher/hash sub-unit of an accelerator: the lane managers of every algorithm, chosen once for the
+        /// features at hand. It keeps nothing of what it computes.
+        ///
+        /// See [`Operation`] for an example.
+        #[derive(Clone, Debug)]
+        pub struct Unit {
+            features: Features,
+            $($field: millstream_engines::$module::$manager,)+
+            hash: [HashLanes; Hash::ALL.len()],
+            hmac: [HmacLanes; Hash::ALL.len()],
+        }
+
+        impl Unit {
+            /// Chooses the best lane kernels that `features` allow.
+            pub fn new(features: Features) -> Self {
+                Unit {
+                    features,
+                    $($field: millstream_engines::$module::$manager::new(features),)+
+                    hash: Hash::ALL.map(|hash| HashLanes::new(features, hash)),
+                    hmac: Hash::ALL.map(|hash| HmacLanes::new(features, hash)),
+                }
+            }
+
+            /// Executes the operations of one group.
+            fn run_group(&self, group: Group, groups: &[Group], o: &mut [Operation<'_>]) {
+                let (kind, hash) = group.kind();
+                match kind {
+                    Kind::Null => {}
+                    Kind::Bytes | Kind::Alone | Kind::Partial => {
+                        for (operation, _) in o.iter_mut().zip(groups).filter(|(_, g)| **g == group) {
+                            self.run_one(operation);
+                        }
+                    }
+                    $(Kind::$cipher => {
+                        lanes!(o, groups, group, Work::$cipher(job) => job, |jobs| self.$cipher_by.$cipher_run(jobs));
+                    })+
+                    $(
+                        Kind::$seal => lanes!(o, groups, group, Work::$seal(job) => job, |jobs| self.$aead_by.seal(jobs)),
+                        Kind::$open => lanes!(o, groups, group, Work::$open(job) => job, |jobs| self.$aead_by.open(jobs)),
+                    )+
+                    $(Kind::$mac => {
+                        lanes!(o, groups, group, Work::$mac(job, _) => job, |jobs| self.$mac_by.$mac_run(jobs));
+                        compare(group, groups, o);
+                    })+
+                    Kind::Hash => {
+                        lanes!(o, groups, group, Work::Hash(_, job) => job, |jobs| self.hash[hash].digest(jobs));
+                    }
+                    Kind::Hmac => {
+                        lanes!(o, groups, group, Work::Hmac(job, _) => job, |jobs| self.hmac[hash].sign(jobs));
+                        compare(group, groups, o);
+                    }
+                    Kind::EncryptThenMac => self.encrypt_then_mac(group, groups, o, &self.hmac[hash]),
+                    Kind::MacThenDecrypt => self.mac_then_decrypt(group, groups, o, &self.hmac[hash]),
+                }
+            }
+
+            /// Executes one operation, on this thread and at once.
+            pub fn run_one(&self, operation: &mut Operation<'_>) {
+                match &mut operation.work {
+                    Work::Null => {}
+                    Work::Copy { source, destination } => destination.copy_from_slice(source),
+                    Work::CopyChecksum { checksum, source, destination } => {
+                        operation.value = self.copy_checksum(*checksum, source, destination);
+                    }
+                    Work::Checksum { checksum, data } => operation.value = self.checksum(*checksum, data),
+                    Work::Alone(alone) => operation.result = run_alone(alone),
+                    Work::Partial(partial) => match self.partial(partial) {
+                        Ok(written) => operation.value = written,
+                        Err(error) => operation.result = Err(error),
+                    },
+                    $(Work::$cipher(job) => self.$cipher_by.$cipher_run(&mut [job]),)+
+                    $(
+                        Work::$seal(job) => self.$aead_by.seal(&mut [job]),
+                        Work::$open(job) => self.$aead_by.open(&mut [job]),
+                    )+
+                    Work::Hash(hash, job) => self.hash[*hash as usize].digest(&mut [job]),
+                    Work::Hmac(job, _) => {
+                        self.hmac[job.key.hash() as usize].sign(&mut [job]);
+                        operation.compare();
+                    }
+                    $(Work::$mac(job, _) => {
+                        self.$mac_by.$mac_run(&mut [job]);
+                        operation.compare();
+                    })+
+                    Work::Chained(chained) => operation.result = self.run_chained(chained),
+                }
+            }
+        }
+    };
+}
+every_lane!(unit);
+
+impl Unit {
+    /// Returns the features its kernels were chosen for.
     pub fn features(&self) -> Features {
         self.features
     }
@@ -152,7 +262,7 @@ impl Unit {
         self.run_counted(operations);
     }
 
-    /// The same; how full lanes were.
+    /// Executes all operations as [`Unit::run`], and returns how full lanes were.
     #[inline]
     pub(crate) fn run_counted(&self, operations: &mut [Operation<'_>]) -> Filled {
         if let [operation] = operations {
@@ -166,129 +276,23 @@ impl Unit {
         Filled { operations: operations.len() as u64, calls: u64::from(calls) }
     }
 
-    /// Executes operations kind by kind; how many kinds there were.
+    /// Executes operations group by group, and returns how many groups there were.
     #[inline(never)]
     fn run_chunk(&self, operations: &mut [Operation<'_>]) -> u32 {
-        let mut kinds = ArrayVec::<Kind, CHUNK>::new();
+        let mut groups = ArrayVec::<Group, CHUNK>::new();
         let mut present = 0_u64;
         for operation in operations.iter() {
-            let kind = kind(&operation.work);
-            present |= 1 << kind;
-            kinds.push(kind);
+            let group = group(&operation.work);
+            present |= 1 << group.0;
+            groups.push(group);
         }
         let calls = present.count_ones();
         while present != 0 {
-            let kind = present.trailing_zeros() as Kind;
+            let group = Group(present.trailing_zeros() as u8);
             present &= present - 1;
-            self.run_kind(kind, &kinds, operations);
+            self.run_group(group, &groups, operations);
         }
         calls
-    }
-
-    /// Executes the operations of one kind.
-    fn run_kind(&self, kind: Kind, kinds: &[Kind], operations: &mut [Operation<'_>]) {
-        let o = &mut *operations;
-        match kind {
-            0 => {}
-            1..=3 => {
-                for (operation, _) in o.iter_mut().zip(kinds).filter(|(_, k)| **k == kind) {
-                    self.run_one(operation);
-                }
-            }
-            4 => lanes!(o, kinds, kind, Work::AesCbcEncrypt(job) => job, |jobs| self.aes_cbc.encrypt(jobs)),
-            5 => lanes!(o, kinds, kind, Work::AesCbcDecrypt(job) => job, |jobs| self.aes_cbc.decrypt(jobs)),
-            6 => lanes!(o, kinds, kind, Work::AesCtr(job) => job, |jobs| self.aes_ctr.apply(jobs)),
-            7 => lanes!(o, kinds, kind, Work::AesCfbEncrypt(job) => job, |jobs| self.aes_cfb.encrypt(jobs)),
-            8 => lanes!(o, kinds, kind, Work::DesCbcEncrypt(job) => job, |jobs| self.des_cbc.encrypt(jobs)),
-            9 => lanes!(o, kinds, kind, Work::DesCbcDecrypt(job) => job, |jobs| self.des_cbc.decrypt(jobs)),
-            10 => lanes!(o, kinds, kind, Work::DesCfbEncrypt(job) => job, |jobs| self.des_cfb.encrypt(jobs)),
-            11 => lanes!(o, kinds, kind, Work::CamelliaCbcEncrypt(job) => job, |jobs| {
-                self.camellia_cbc.encrypt(jobs)
-            }),
-            12 => lanes!(o, kinds, kind, Work::CamelliaCtr(job) => job, |jobs| self.camellia_ctr.apply(jobs)),
-            13 => lanes!(o, kinds, kind, Work::KasumiF8(job) => job, |jobs| self.kasumi_f8.apply(jobs)),
-            14 => lanes!(o, kinds, kind, Work::KasumiF9(job, _) => job, |jobs| self.kasumi_f9.mac(jobs)),
-            15 => lanes!(o, kinds, kind, Work::GcmSeal(job) => job, |jobs| self.gcm.seal(jobs)),
-            16 => lanes!(o, kinds, kind, Work::GcmOpen(job) => job, |jobs| self.gcm.open(jobs)),
-            17 => lanes!(o, kinds, kind, Work::ChaChaSeal(job) => job, |jobs| self.chacha.seal(jobs)),
-            18 => lanes!(o, kinds, kind, Work::ChaChaOpen(job) => job, |jobs| self.chacha.open(jobs)),
-            19 => lanes!(o, kinds, kind, Work::Cmac(job, _) => job, |jobs| self.aes_cmac.sign(jobs)),
-            20 => lanes!(o, kinds, kind, Work::DesMac(job, _) => job, |jobs| self.des_mac.mac(jobs)),
-            21..28 => {
-                let hash = &self.hash[usize::from(kind - 21)];
-                lanes!(o, kinds, kind, Work::Hash(_, job) => job, |jobs| hash.digest(jobs));
-            }
-            28..35 => {
-                let hmac = &self.hmac[usize::from(kind - 28)];
-                lanes!(o, kinds, kind, Work::Hmac(job, _) => job, |jobs| hmac.sign(jobs));
-            }
-            35..42 => self.encrypt_then_mac(kind, kinds, o),
-            _ => self.mac_then_decrypt(kind, kinds, o),
-        }
-        if matches!(kind, 14 | 19 | 20 | 28..35) {
-            compare(kind, kinds, operations);
-        }
-    }
-
-    /// Executes one operation, on this thread and at once.
-    pub fn run_one(&self, operation: &mut Operation<'_>) {
-        match &mut operation.work {
-            Work::Null => {}
-            Work::Copy { source, destination } => destination.copy_from_slice(source),
-            Work::CopyChecksum { checksum, source, destination } => {
-                operation.value = self.copy_checksum(*checksum, source, destination);
-            }
-            Work::Checksum { checksum, data } => operation.value = self.checksum(*checksum, data),
-            Work::Alone(alone) => operation.result = run_alone(alone),
-            Work::Partial(partial) => match self.partial(partial) {
-                Ok(written) => operation.value = written,
-                Err(error) => operation.result = Err(error),
-            },
-            Work::AesCbcEncrypt(job) => self.aes_cbc.encrypt(&mut [job]),
-            Work::AesCbcDecrypt(job) => self.aes_cbc.decrypt(&mut [job]),
-            Work::AesCtr(job) => self.aes_ctr.apply(&mut [job]),
-            Work::AesCfbEncrypt(job) => self.aes_cfb.encrypt(&mut [job]),
-            Work::DesCbcEncrypt(job) => self.des_cbc.encrypt(&mut [job]),
-            Work::DesCbcDecrypt(job) => self.des_cbc.decrypt(&mut [job]),
-            Work::DesCfbEncrypt(job) => self.des_cfb.encrypt(&mut [job]),
-            Work::CamelliaCbcEncrypt(job) => self.camellia_cbc.encrypt(&mut [job]),
-            Work::CamelliaCtr(job) => self.camellia_ctr.apply(&mut [job]),
-            Work::KasumiF8(job) => self.kasumi_f8.apply(&mut [job]),
-            Work::GcmSeal(job) => self.gcm.seal(&mut [job]),
-            Work::GcmOpen(job) => self.gcm.open(&mut [job]),
-            Work::ChaChaSeal(job) => self.chacha.seal(&mut [job]),
-            Work::ChaChaOpen(job) => self.chacha.open(&mut [job]),
-            Work::Hash(hash, job) => self.hash[*hash as usize].digest(&mut [job]),
-            Work::Hmac(job, _) => {
-                self.hmac[job.key.hash() as usize].sign(&mut [job]);
-                compare_one(operation);
-            }
-            Work::Cmac(job, _) => {
-                self.aes_cmac.sign(&mut [job]);
-                compare_one(operation);
-            }
-            Work::DesMac(job, _) => {
-                self.des_mac.mac(&mut [job]);
-                compare_one(operation);
-            }
-            Work::KasumiF9(job, _) => {
-                self.kasumi_f9.mac(&mut [job]);
-                compare_one(operation);
-            }
-            Work::Chained(chained) if chained.expected.is_none() => {
-                operation.result = self.encrypt_chained(chained);
-                if operation.result.is_ok() {
-                    chained.tag = Some(chained.mac.sign(chained.data.output()));
-                }
-            }
-            Work::Chained(chained) => {
-                let tag = chained.mac.sign(chained.data.input());
-                operation.result = match verified(chained, &tag) {
-                    Ok(()) => self.encrypt_chained(chained),
-                    Err(error) => Err(error),
-                };
-            }
-        }
     }
 
     fn checksum(&self, checksum: Checksum, data: &[u8]) -> u32 {
@@ -338,50 +342,74 @@ impl Unit {
         Ok(state.len() as u32)
     }
 
-    /// The cipher of a combined operation, in its direction, and the copy of what is in clear.
+    /// Executes one combined operation.
+    fn run_chained(&self, chained: &mut Chained<'_>) -> Result<(), Error> {
+        if chained.expected.is_none() {
+            self.encrypt_chained(chained)?;
+            chained.tag = Some(chained.mac.sign(chained.data.output()));
+            return Ok(());
+        }
+        let tag = chained.mac.sign(chained.data.input());
+        verified(chained, &tag)?;
+        self.encrypt_chained(chained)
+    }
+
+    /// Runs the cipher of a combined operation, in its direction, and copies what is in clear.
     fn encrypt_chained(&self, chained: &mut Chained<'_>) -> Result<(), Error> {
         let mut cipher = cipher_of(chained);
         self.run_one(&mut cipher);
         cipher.result()
     }
 
-    /// Encrypts all objects of one kind, side by side where that pays, then authenticates them so.
-    fn encrypt_then_mac(&self, kind: Kind, kinds: &[Kind], operations: &mut [Operation<'_>]) {
-        self.ciphers(kind, kinds, operations);
-        let mut tags = self.macs(kind, kinds, operations, &self.hmac[usize::from(kind - 35)]);
+    /// Encrypts all objects of one group, side by side where that pays, then authenticates them so.
+    fn encrypt_then_mac(
+        &self,
+        group: Group,
+        groups: &[Group],
+        operations: &mut [Operation<'_>],
+        hmac: &HmacLanes,
+    ) {
+        self.ciphers(group, groups, operations);
+        let mut tags = self.macs(group, groups, operations, hmac);
         let mut next = tags.iter();
-        for_kind(kind, kinds, operations, |chained, result| {
+        for_group(group, groups, operations, |chained, result| {
             let tag = next.next().cloned();
             chained.tag = if result.is_ok() { tag } else { None };
         });
         wipe_list(&mut tags);
     }
 
-    /// Authenticates all objects of one kind, then decrypts those whose tag is right.
-    fn mac_then_decrypt(&self, kind: Kind, kinds: &[Kind], operations: &mut [Operation<'_>]) {
-        let mut tags = self.macs(kind, kinds, operations, &self.hmac[usize::from(kind - 42)]);
+    /// Authenticates all objects of one group, then decrypts those whose tag is right.
+    fn mac_then_decrypt(
+        &self,
+        group: Group,
+        groups: &[Group],
+        operations: &mut [Operation<'_>],
+        hmac: &HmacLanes,
+    ) {
+        let mut tags = self.macs(group, groups, operations, hmac);
         let mut next = tags.iter();
-        for_kind(kind, kinds, operations, |chained, result| {
+        for_group(group, groups, operations, |chained, result| {
             if let Some(tag) = next.next() {
                 *result = verified(chained, tag);
             }
         });
         wipe_list(&mut tags);
-        self.ciphers(kind, kinds, operations);
+        self.ciphers(group, groups, operations);
     }
 
-    /// The tags of the combined operations of one kind: over their outputs, or over their inputs where they
+    /// The tags of the combined operations of one group: over their outputs, or over their inputs where they
     /// decrypt.
     fn macs(
         &self,
-        kind: Kind,
-        kinds: &[Kind],
+        group: Group,
+        groups: &[Group],
         operations: &mut [Operation<'_>],
         lanes: &HmacLanes,
     ) -> Vec<Digest> {
         let mut jobs = Vec::with_capacity(operations.len());
-        for (operation, found) in operations.iter_mut().zip(kinds) {
-            if *found == kind
+        for (operation, found) in operations.iter_mut().zip(groups) {
+            if *found == group
                 && let Work::Chained(chained) = &mut operation.work
             {
                 let data = match chained.expected {
@@ -397,11 +425,11 @@ impl Unit {
         tags
     }
 
-    /// The ciphers of those combined operations of one kind that have not failed.
-    fn ciphers(&self, kind: Kind, kinds: &[Kind], operations: &mut [Operation<'_>]) {
+    /// The ciphers of those combined operations of one group that have not failed.
+    fn ciphers(&self, group: Group, groups: &[Group], operations: &mut [Operation<'_>]) {
         let mut ciphers = Vec::with_capacity(operations.len());
-        for (operation, found) in operations.iter_mut().zip(kinds) {
-            if *found == kind
+        for (operation, found) in operations.iter_mut().zip(groups) {
+            if *found == group
                 && operation.result.is_ok()
                 && let Work::Chained(chained) = &mut operation.work
             {
@@ -413,7 +441,7 @@ impl Unit {
         wipe_list(&mut ciphers);
         drop(ciphers);
         let mut next = results.iter();
-        for_kind(kind, kinds, operations, |_, result| {
+        for_group(group, groups, operations, |_, result| {
             if result.is_ok()
                 && let Some(cipher) = next.next()
             {
@@ -424,15 +452,15 @@ impl Unit {
     }
 }
 
-/// Calls `f` for each combined operation of one kind.
-fn for_kind(
-    kind: Kind,
-    kinds: &[Kind],
+/// Calls `f` for each combined operation of one group.
+fn for_group(
+    group: Group,
+    groups: &[Group],
     operations: &mut [Operation<'_>],
     mut f: impl FnMut(&mut Chained<'_>, &mut Result<(), Error>),
 ) {
-    for (operation, found) in operations.iter_mut().zip(kinds) {
-        if *found == kind
+    for (operation, found) in operations.iter_mut().zip(groups) {
+        if *found == group
             && let Work::Chained(chained) = &mut operation.work
         {
             f(chained, &mut operation.result);
@@ -461,56 +489,65 @@ fn verified(chained: &mut Chained<'_>, tag: &Digest) -> Result<(), Error> {
     Err(Error::Authentication)
 }
 
-/// Compares the tags of one kind with those that were expected.
-fn compare(kind: Kind, kinds: &[Kind], operations: &mut [Operation<'_>]) {
-    for (operation, found) in operations.iter_mut().zip(kinds) {
-        if *found == kind {
-            compare_one(operation);
+/// Compares the tags of one group with those that were expected.
+fn compare(group: Group, groups: &[Group], operations: &mut [Operation<'_>]) {
+    for (operation, found) in operations.iter_mut().zip(groups) {
+        if *found == group {
+            operation.compare();
         }
     }
 }
 
-/// Compares a computed tag, or as much of it as is given, in constant time.
-#[inline(always)]
-fn compare_one(operation: &mut Operation<'_>) {
-    let (tag, expected): (&[u8], _) = match &operation.work {
-        Work::Hmac(job, Some(expected)) => (&job.tag, expected),
-        Work::Cmac(job, Some(expected)) => (&job.tag, expected),
-        Work::DesMac(job, Some(expected)) => (&job.mac, expected),
-        Work::KasumiF9(job, Some(expected)) => match &job.result {
-            Ok(mac) => (mac, expected),
-            Err(_) => return,
-        },
-        _ => return,
+macro_rules! alone_works {
+    (
+        ciphers { $($cipher:ident = $module:ident::$key:ident as $stored:ident {
+            facts $facts:tt
+            keys $keys:tt
+            lanes $lanes:tt
+            alone { $($direction:pat => $alone:ident;)? }
+            slices $slices:ident
+        })+ }
+        $($rest:tt)+
+    ) => {
+        /// Runs a cipher on one object.
+        fn run_alone(alone: &mut Alone<'_>) -> Result<(), Error> {
+            let Alone { key, iv, direction, data } = alone;
+            let (iv, data): (&mut [u8], InOut<'_>) = (&mut iv[..key.iv_len()], data.reborrow());
+            match *key {
+                $($(CipherKey::$cipher(key) => $alone(key, *direction, iv, data),)?)+
+                // `cipher` makes no such work for a row without a function.
+                key => unreachable!("{} has lanes in both directions", key.name()),
+            }
+        }
     };
-    operation.result = if begins(tag, expected).into() { Ok(()) } else { Err(Error::Authentication) };
+}
+every_algorithm!(alone_works);
+
+fn pass<M: BlockMode>(key: &M, direction: Direction, iv: &mut [u8], data: InOut<'_>) -> Result<(), Error> {
+    key.pass(direction, iv, data);
+    Ok(())
 }
 
-/// A cipher on one object.
-fn run_alone(alone: &mut Alone<'_>) -> Result<(), Error> {
-    let Alone { key, iv, direction, data } = alone;
-    let (iv, data): (&mut [u8], InOut<'_>) = (&mut iv[..key.iv_len()], data.reborrow());
-    match key {
-        CipherKey::AesEcb(key) => key.pass(*direction, iv, data),
-        CipherKey::CamelliaEcb(key) => key.pass(*direction, iv, data),
-        CipherKey::CamelliaCbc(key) => key.pass(*direction, iv, data),
-        CipherKey::DesEcb(key) => key.pass(*direction, iv, data),
-        CipherKey::AesCfb(key) => key.decrypt(&iv.first_chunk().copied().unwrap_or_default(), data),
-        CipherKey::DesCfb(key) => ByteStream::new(*key, iv, *direction)?.update(data),
-        // A copy of the state, so that every message begins the keystream anew.
-        CipherKey::Rc4(key) => (*key).clone().apply(data),
-        CipherKey::AesXts(key) => {
-            let tweak = iv.first_chunk().copied().unwrap_or_default();
-            return match direction {
-                Direction::Encrypt => key.encrypt(&tweak, data),
-                Direction::Decrypt => key.decrypt(&tweak, data),
-            };
-        }
-        CipherKey::AesCbc(_)
-        | CipherKey::AesCtr(_)
-        | CipherKey::DesCbc(_)
-        | CipherKey::CamelliaCtr(_)
-        | CipherKey::KasumiF8(_) => unreachable!("{} has lanes in both directions", key.name()),
-    }
+fn stream<M: StreamMode>(key: &M, direction: Direction, iv: &mut [u8], data: InOut<'_>) -> Result<(), Error> {
+    ByteStream::new(key, iv, direction)?.update(data);
     Ok(())
+}
+
+fn cfb_decrypt(key: &aes::Cfb, _: Direction, iv: &mut [u8], data: InOut<'_>) -> Result<(), Error> {
+    key.decrypt(&iv.first_chunk().copied().unwrap_or_default(), data);
+    Ok(())
+}
+
+/// Works on a copy of the state, so that every message begins the keystream anew.
+fn rc4(key: &Rc4, _: Direction, _: &mut [u8], data: InOut<'_>) -> Result<(), Error> {
+    key.clone().apply(data);
+    Ok(())
+}
+
+fn xts(key: &aes::Xts, direction: Direction, iv: &mut [u8], data: InOut<'_>) -> Result<(), Error> {
+    let tweak = iv.first_chunk().copied().unwrap_or_default();
+    match direction {
+        Direction::Encrypt => key.encrypt(&tweak, data),
+        Direction::Decrypt => key.decrypt(&tweak, data),
+    }
 }

@@ -3,18 +3,19 @@
 use millstream_cpu::Features;
 use millstream_cwq::{ControlWord, Opcode, Status};
 use millstream_engines::aead::AeadState;
-use millstream_engines::aes::CmacState;
-use millstream_engines::{chacha20poly1305, gcm, kasumi};
+use millstream_engines::aes::{CmacState, Xts};
+use millstream_engines::rc4::Rc4;
+use millstream_engines::{Error, chacha20poly1305, gcm, kasumi};
 
 use super::state::{Cipher, Sum};
 use super::{Long, Openings, Phase};
+use crate::algorithms::{every_algorithm, hash_of};
 use crate::arena::{Arena, Span};
 use crate::check::{CheckedWord, KeyAt, Pieces, Source, check};
 use crate::cost::is_keyed_piece;
 use crate::grant::Grant;
-use crate::key::{CipherKey, KeyRef, hash_of};
-use crate::operands::checksum;
-use crate::operation::{check_cipher, f8_start, f9_start};
+use crate::key::{AeadKey, CipherKey, KeyRef, MacKey};
+use crate::operation::{Checksum, check_cipher, f8_start, f9_start};
 use crate::sealer::Sealer;
 use crate::slots::Handle;
 use crate::status::status_of;
@@ -105,51 +106,88 @@ fn read<'b, A: Arena>(arena: &A, span: Span, buffer: &'b mut [u8; 255]) -> &'b [
     bytes
 }
 
-/// The cipher of an operation, before its first byte.
+/// Returns the cipher of an operation, before its first byte.
 fn cipher(
     checked: &CheckedWord,
     keys: &WordKeys<'_>,
     iv: &[u8],
     sealer: Option<&Sealer>,
 ) -> Result<Cipher, Status> {
-    let first = keys.key;
-    Ok(match checked.opcode {
+    let begun = match checked.opcode {
         Opcode::PartialAead if !checked.first => {
             let before = sealer.ok_or(Status::Key)?.open(checked.opcode, iv)?;
-            match first {
-                Some(KeyRef::AesGcm(key)) => {
-                    Cipher::Gcm(Box::new(gcm::State::import(key, &before).map_err(status_of)?))
-                }
-                Some(KeyRef::ChaCha20Poly1305(key)) => Cipher::ChaCha(Box::new(
-                    chacha20poly1305::State::import(key, &before).map_err(status_of)?,
-                )),
-                _ => return Err(Status::Key),
-            }
+            aead_resumed(keys.key.and_then(KeyRef::as_aead).ok_or(Status::Key)?, &before)
         }
-        Opcode::Aead | Opcode::PartialAead => match first {
-            Some(KeyRef::AesGcm(key)) => Cipher::Gcm(Box::new(key.begin(iv).map_err(status_of)?)),
-            Some(KeyRef::ChaCha20Poly1305(key)) => {
-                Cipher::ChaCha(Box::new(key.begin(iv).map_err(status_of)?))
-            }
-            _ => return Err(Status::Key),
-        },
-        Opcode::Cipher if matches!(first, Some(KeyRef::KasumiF8(_))) => {
-            let Some(KeyRef::KasumiF8(key)) = first else { return Err(Status::Key) };
-            let (count, bearer, direction) = f8_start(iv).map_err(status_of)?;
-            Cipher::KasumiF8(key.begin(count, bearer, direction).map_err(status_of)?)
+        Opcode::Aead | Opcode::PartialAead => {
+            aead_begun(keys.key.and_then(KeyRef::as_aead).ok_or(Status::Key)?, iv)
         }
         Opcode::Cipher | Opcode::EncryptThenMac | Opcode::MacThenDecrypt => {
-            let key = first.and_then(KeyRef::as_cipher).ok_or(Status::Key)?;
+            let key = keys.key.and_then(KeyRef::as_cipher).ok_or(Status::Key)?;
             let secret = checked.source.len() - checked.clear;
-            check_cipher(key, iv, secret as usize).map_err(status_of)?;
+            check_cipher(key, iv, secret as usize).and_then(|()| cipher_begun(key, iv))
+        }
+        _ => Ok(Cipher::None),
+    };
+    begun.map_err(status_of)
+}
+
+fn aead_begun(key: AeadKey<'_>, nonce: &[u8]) -> Result<Cipher, Error> {
+    Ok(match key {
+        AeadKey::AesGcm(key) => Cipher::Gcm(Box::new(key.begin(nonce)?)),
+        AeadKey::ChaCha20Poly1305(key) => Cipher::ChaCha(Box::new(key.begin(nonce)?)),
+    })
+}
+
+/// Takes up an object of an AEAD that was left off.
+fn aead_resumed(key: AeadKey<'_>, before: &[u8]) -> Result<Cipher, Error> {
+    Ok(match key {
+        AeadKey::AesGcm(key) => Cipher::Gcm(Box::new(gcm::State::import(key, before)?)),
+        AeadKey::ChaCha20Poly1305(key) => {
+            Cipher::ChaCha(Box::new(chacha20poly1305::State::import(key, before)?))
+        }
+    })
+}
+
+macro_rules! sliced_ciphers {
+    (
+        ciphers { $($cipher:ident = $module:ident::$key:ident as $stored:ident {
+            facts $facts:tt
+            keys $keys:tt
+            lanes $lanes:tt
+            alone $alone:tt
+            slices $slices:ident
+        })+ }
+        $($rest:tt)+
+    ) => {
+        /// Returns what a cipher keeps between two slices, before its first byte.
+        fn cipher_begun(key: CipherKey<'_>, iv: &[u8]) -> Result<Cipher, Error> {
             match key {
-                CipherKey::Rc4(key) => Cipher::Rc4(Box::new(key.clone())),
-                CipherKey::AesXts(_) => Cipher::Xts,
-                _ => Cipher::Chained,
+                $(CipherKey::$cipher(key) => $slices(key, iv),)+
             }
         }
-        _ => Cipher::None,
-    })
+    };
+}
+every_algorithm!(sliced_ciphers);
+
+fn chained<K>(_: &K, _: &[u8]) -> Result<Cipher, Error> {
+    Ok(Cipher::Chained)
+}
+
+fn counter<K>(_: &K, _: &[u8]) -> Result<Cipher, Error> {
+    Ok(Cipher::Counter)
+}
+
+fn xts(_: &Xts, _: &[u8]) -> Result<Cipher, Error> {
+    Ok(Cipher::Xts)
+}
+
+fn rc4(key: &Rc4, _: &[u8]) -> Result<Cipher, Error> {
+    Ok(Cipher::Rc4(Box::new(key.clone())))
+}
+
+fn kasumi_f8(key: &kasumi::F8, iv: &[u8]) -> Result<Cipher, Error> {
+    let (count, bearer, direction) = f8_start(iv)?;
+    Ok(Cipher::KasumiF8(key.begin(count, bearer, direction)?))
 }
 
 /// The hash, MAC or checksum of an operation, before its first byte.
@@ -163,7 +201,10 @@ fn sum<A: Arena>(
 ) -> Result<Sum, Status> {
     let hash = || hash_of(checked.algorithm).ok_or(Status::Algorithm);
     match checked.opcode {
-        Opcode::Checksum | Opcode::CopyChecksum => Ok(Sum::checksum(features, checksum(checked.algorithm)?)),
+        Opcode::Checksum | Opcode::CopyChecksum => {
+            let checksum = Checksum::of(checked.algorithm).ok_or(Status::Algorithm)?;
+            Ok(Sum::checksum(features, checksum))
+        }
         Opcode::Hash => Sum::hash(features, hash()?, None),
         Opcode::PartialHash | Opcode::PartialMac => {
             let mut state = [0; ControlWord::STATE_BYTES as usize];
@@ -200,11 +241,10 @@ fn mac(checked: &CheckedWord, keys: &WordKeys<'_>, iv: &[u8]) -> Result<Sum, Sta
     if !iv.is_empty() {
         return Err(Status::IvLength);
     }
-    Ok(match key {
-        KeyRef::Hmac(key) => Sum::Hmac(Box::new(key.start())),
-        KeyRef::AesCmac(key) => Sum::Cmac(Box::new(key.begin())),
-        KeyRef::DesMac(key) => Sum::DesMac(key.begin()),
-        _ => return Err(Status::Key),
+    Ok(match key.as_mac().ok_or(Status::Key)? {
+        MacKey::Hmac(key) => Sum::Hmac(Box::new(key.start())),
+        MacKey::AesCmac(key) => Sum::Cmac(Box::new(key.begin())),
+        MacKey::DesMac(key) => Sum::DesMac(key.begin()),
     })
 }
 

@@ -93,7 +93,9 @@ impl Long {
 
     /// Whether a slice of so many bytes goes side by side with others.
     fn is_listed(&self, len: usize) -> bool {
-        self.phase == Phase::Data && matches!(self.cipher, Cipher::Chained) && self.skip(len) < len
+        self.phase == Phase::Data
+            && matches!(self.cipher, Cipher::Chained | Cipher::Counter)
+            && self.skip(len) < len
     }
 
     /// Reads a slice, and does with it what is done alone; what goes side by side is added to the list. The last block that
@@ -129,7 +131,7 @@ impl Long {
             Cipher::None => {}
             _ if secret.is_empty() => {}
             // See `is_listed`.
-            Cipher::Chained => {
+            Cipher::Chained | Cipher::Counter => {
                 let key = keys.key.and_then(|key| key.as_cipher()).ok_or(Status::Key)?;
                 let iv = &self.chain[..key.iv_len()];
                 list.push(Operation::cipher(key, direction, iv, InOut::in_place(secret)));
@@ -153,9 +155,11 @@ impl Long {
             Phase::Data => {
                 let keys = find_keys(&self.checked, grant, self.carried.as_ref())?;
                 let (direction, skip) = (self.direction(), self.skip(place.len()));
-                if let (Cipher::Chained, Some(key)) = (&self.cipher, keys.key.and_then(|key| key.as_cipher()))
+                if let (Cipher::Chained | Cipher::Counter, Some(key)) =
+                    (&self.cipher, keys.key.and_then(|key| key.as_cipher()))
                 {
-                    next_chain(key, direction, &mut self.chain, last_in, &place[skip..]);
+                    let iv_len = key.iv_len();
+                    next_chain(&self.cipher, iv_len, direction, &mut self.chain, last_in, &place[skip..]);
                 }
                 if self.checked.opcode == Opcode::EncryptThenMac {
                     self.sum.add(&keys, place, None)?;

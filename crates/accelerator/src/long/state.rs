@@ -13,7 +13,7 @@ use millstream_engines::modes::Direction;
 use millstream_engines::rc4::Rc4;
 use millstream_engines::{InOut, chacha20poly1305, des, gcm};
 
-use crate::key::{CipherKey, KeyRef};
+use crate::key::KeyRef;
 use crate::operation::Checksum;
 use crate::status::status_of;
 use crate::word_keys::WordKeys;
@@ -24,8 +24,10 @@ pub(super) type Tag = arrayvec::ArrayVec<u8, 64>;
 /// The cipher of an operation. All but the first are boxed: most operations have a chaining value or none.
 pub(super) enum Cipher {
     None,
-    /// All that is kept is a chaining value or a counter, so that slices of several operations go side by side.
+    /// All that is kept is a block of ciphertext, or nothing, so that slices of several operations go side by side.
     Chained,
+    /// All that is kept is a counter, so that slices of several operations go side by side.
+    Counter,
     Xts,
     Rc4(Box<Rc4>),
     KasumiF8(F8State),
@@ -218,22 +220,24 @@ fn tag(bytes: &[u8]) -> Tag {
     bytes.iter().copied().take(64).collect()
 }
 
-/// What the next slice of a chained cipher begins with, after one that read and wrote these bytes.
+/// Computes the chaining value or counter of the next slice, after one that read and wrote these bytes. `last_in` is the
+/// last block that was read.
 pub(super) fn next_chain(
-    key: CipherKey<'_>,
+    cipher: &Cipher,
+    iv_len: usize,
     direction: Direction,
     chain: &mut [u8; 16],
     last_in: &[u8; 16],
     out: &[u8],
 ) {
-    let block = if key.iv_len() == 8 { 8 } else { 16 };
-    match key {
-        CipherKey::AesCtr(_) | CipherKey::CamelliaCtr(_) => {
+    let block = if iv_len == 8 { 8 } else { 16 };
+    match cipher {
+        Cipher::Counter => {
             let blocks = (out.len() / 16) as u128;
             *chain = u128::from_be_bytes(*chain).wrapping_add(blocks).to_be_bytes();
         }
         // A slice that ends the message may be no whole block.
-        _ if out.len() < block || key.iv_len() == 0 => {}
+        _ if out.len() < block || iv_len == 0 => {}
         _ if direction == Direction::Encrypt => {
             chain[..block].copy_from_slice(&out[out.len() - block..]);
         }

@@ -1,0 +1,457 @@
+//! The open list of algorithms: one row holds all that the accelerator knows of one.
+//!
+//! # To add a cipher
+//! 1. Give the algorithm its number and its usages in `millstream_cwq`.
+//! 2. Add its row to `ciphers` below. A row names the engine's module and key type, and says whether a
+//!    [`Key`](crate::Key) holds the key itself (`Inline`) or, where that is large, a box of it (`Boxed`). Then come
+//!    - `facts`: the engine's trait whose `NAME` errors show (`Algorithm` is for the name of the number), bytes of
+//!      initialisation vector, the block of which data must be a multiple, and the cost of one byte: see `cost.rs`;
+//!    - `keys`: the lengths that a key may have, in bytes;
+//!    - `lanes`: the field of [`Unit`](crate::Unit) that holds the lane manager, the manager's type, and for each direction
+//!      the name of the work, its job with the field for the initialisation vector, and the manager's method;
+//!    - `alone`: the function in `unit.rs` that works on one object, for the directions without lanes;
+//!    - `slices`: the function in `long/begin.rs` that says what a long object keeps between two slices.
+//!
+//! A row that forgets a direction does not compile, and neither does an algorithm without a row. A test below compares
+//! the rows with the engines. `tests/accelerator/case.rs` has its own list of what each algorithm takes.
+//!
+//! Macros turn the rows into enumerations and matches, so the compiler sees static calls only. `every_algorithm!` hands
+//! all rows to a macro, `every_engine!` only the types of keys, `every_lane!` only the lanes.
+
+use millstream_cwq::Algorithm;
+use millstream_engines::hash::Hash;
+
+/// Hands the rows of all algorithms to another macro, after an argument for that macro if there is one.
+macro_rules! every_algorithm {
+    ($($callback:ident)::+ $(, $argument:ident)?) => {
+        $($callback)::+! {
+            $($argument)?
+            ciphers {
+                AesEcb = aes::Ecb as Inline {
+                    facts { name: BlockMode, iv: 0, block: 16, cost: 1 }
+                    keys [16 | 24 | 32]
+                    lanes {}
+                    alone { Encrypt | Decrypt => pass; }
+                    slices chained
+                }
+                AesCbc = aes::Cbc as Inline {
+                    facts { name: BlockMode, iv: 16, block: 16, cost: 1 }
+                    keys [16 | 24 | 32]
+                    lanes {
+                        aes_cbc: CbcLanes;
+                        Encrypt => AesCbcEncrypt(CbcJob { iv }) by encrypt;
+                        Decrypt => AesCbcDecrypt(CbcJob { iv }) by decrypt;
+                    }
+                    alone {}
+                    slices chained
+                }
+                AesCtr = aes::Ctr as Inline {
+                    facts { name: StreamMode, iv: 16, block: 1, cost: 1 }
+                    keys [16 | 24 | 32]
+                    lanes {
+                        aes_ctr: CtrLanes;
+                        Encrypt | Decrypt => AesCtr(CtrJob { counter }) by apply;
+                    }
+                    alone {}
+                    slices counter
+                }
+                AesCfb = aes::Cfb as Inline {
+                    facts { name: StreamMode, iv: 16, block: 1, cost: 1 }
+                    keys [16 | 24 | 32]
+                    lanes {
+                        aes_cfb: CfbLanes;
+                        Encrypt => AesCfbEncrypt(CfbJob { iv }) by encrypt;
+                    }
+                    alone { Decrypt => cfb_decrypt; }
+                    slices chained
+                }
+                AesXts = aes::Xts as Inline {
+                    facts { name: Algorithm, iv: 16, block: 1, cost: 1 }
+                    keys [32 | 64]
+                    lanes {}
+                    alone { Encrypt | Decrypt => xts; }
+                    slices xts
+                }
+                CamelliaEcb = camellia::Ecb as Inline {
+                    facts { name: BlockMode, iv: 0, block: 16, cost: 7 }
+                    keys [16 | 24 | 32]
+                    lanes {}
+                    alone { Encrypt | Decrypt => pass; }
+                    slices chained
+                }
+                CamelliaCbc = camellia::Cbc as Inline {
+                    facts { name: BlockMode, iv: 16, block: 16, cost: 7 }
+                    keys [16 | 24 | 32]
+                    lanes {
+                        camellia_cbc: CbcLanes;
+                        Encrypt => CamelliaCbcEncrypt(CbcJob { iv }) by encrypt;
+                    }
+                    alone { Decrypt => pass; }
+                    slices chained
+                }
+                CamelliaCtr = camellia::Ctr as Inline {
+                    facts { name: StreamMode, iv: 16, block: 1, cost: 10 }
+                    keys [16 | 24 | 32]
+                    lanes {
+                        camellia_ctr: CtrLanes;
+                        Encrypt | Decrypt => CamelliaCtr(CtrJob { counter }) by apply;
+                    }
+                    alone {}
+                    slices counter
+                }
+                DesEcb = des::Ecb as Boxed {
+                    facts { name: BlockMode, iv: 0, block: 8, cost: 11 }
+                    keys [8 | 16 | 24]
+                    lanes {}
+                    alone { Encrypt | Decrypt => pass; }
+                    slices chained
+                }
+                DesCbc = des::Cbc as Boxed {
+                    facts { name: BlockMode, iv: 8, block: 8, cost: 47 }
+                    keys [8 | 16 | 24]
+                    lanes {
+                        des_cbc: CbcLanes;
+                        Encrypt => DesCbcEncrypt(CbcJob { iv }) by encrypt;
+                        Decrypt => DesCbcDecrypt(CbcJob { iv }) by decrypt;
+                    }
+                    alone {}
+                    slices chained
+                }
+                DesCfb = des::Cfb as Boxed {
+                    facts { name: StreamMode, iv: 8, block: 1, cost: 47 }
+                    keys [8 | 16 | 24]
+                    lanes {
+                        des_cfb: CfbLanes;
+                        Encrypt => DesCfbEncrypt(CfbJob { iv }) by encrypt;
+                    }
+                    alone { Decrypt => stream; }
+                    slices chained
+                }
+                Rc4 = rc4::Rc4 as Inline {
+                    facts { name: Algorithm, iv: 0, block: 1, cost: 16 }
+                    keys [1..=256]
+                    lanes {}
+                    alone { Encrypt | Decrypt => rc4; }
+                    slices rc4
+                }
+                KasumiF8 = kasumi::F8 as Inline {
+                    facts { name: Algorithm, iv: 8, block: 1, cost: 16 }
+                    keys [16]
+                    lanes {
+                        kasumi_f8: F8Lanes;
+                        Encrypt | Decrypt => KasumiF8(F8Job (kasumi_f8)) by apply;
+                    }
+                    alone {}
+                    slices kasumi_f8
+                }
+            }
+            aeads {
+                AesGcm = gcm::Gcm as Inline {
+                    facts { name: Aead, cost: 1 }
+                    keys [16 | 24 | 32]
+                    // SP 800-38D §5.2.1.2.
+                    tags [4 | 8 | 12..=16]
+                    lanes { gcm: GcmLanes; GcmSeal, GcmOpen (GcmJob) }
+                }
+                ChaCha20Poly1305 = chacha20poly1305::ChaCha20Poly1305 as Inline {
+                    facts { name: Aead, cost: 4 }
+                    keys [32]
+                    tags [16]
+                    lanes { chacha: ChaCha20Poly1305Lanes; ChaChaSeal, ChaChaOpen (ChaCha20Poly1305Job) }
+                }
+            }
+            macs {
+                AesCmac = aes::Cmac as Inline {
+                    facts { name: Algorithm, cost: 1 }
+                    keys [16 | 24 | 32]
+                    tags [4..=16]
+                    lanes { aes_cmac: CmacLanes; Cmac(CmacJob) by sign; }
+                }
+                DesMac = des::Mac as Boxed {
+                    facts { name: Algorithm, cost: 47 }
+                    keys [8 | 16 | 24]
+                    tags [4..=8]
+                    lanes { des_mac: MacLanes; DesMac(MacJob) by mac; }
+                }
+            }
+            macs_with_iv {
+                KasumiF9 = kasumi::F9 as Inline {
+                    facts { name: Algorithm, cost: 16 }
+                    keys [16]
+                    tags [4]
+                    lanes { kasumi_f9: F9Lanes; KasumiF9(F9Job) by mac; }
+                }
+            }
+            hashes {
+                Md5 { cost: 1 }
+                Sha1 { cost: 2 }
+                Sha224 { cost: 4 }
+                Sha256 { cost: 4 }
+                Sha384 { cost: 5 }
+                Sha512 { cost: 5 }
+                Sha512_256 { cost: 5 }
+            }
+            checksums {
+                Crc32 { cost: 1 }
+                Crc32c { cost: 1 }
+                IpChecksum { cost: 1 }
+            }
+        }
+    };
+}
+pub(crate) use every_algorithm;
+
+/// Hands the types of all keys to another macro: the variant, the engine's module and type, and how a key is stored.
+macro_rules! every_engine {
+    ($callback:ident) => {
+        crate::algorithms::every_algorithm! { crate::algorithms::engines_only, $callback }
+    };
+}
+pub(crate) use every_engine;
+
+macro_rules! engines_only {
+    (
+        $callback:ident
+        ciphers { $($cipher:ident = $cipher_in:ident::$cipher_key:ident as $cipher_stored:ident $cipher_rest:tt)+ }
+        aeads { $($aead:ident = $aead_in:ident::$aead_key:ident as $aead_stored:ident $aead_rest:tt)+ }
+        macs { $($mac:ident = $mac_in:ident::$mac_key:ident as $mac_stored:ident $mac_rest:tt)+ }
+        macs_with_iv { $($coded:ident = $coded_in:ident::$coded_key:ident as $coded_stored:ident $coded_rest:tt)+ }
+        $($rest:tt)+
+    ) => {
+        $callback! {
+            $($cipher = $cipher_in::$cipher_key as $cipher_stored;)+
+            $($aead = $aead_in::$aead_key as $aead_stored;)+
+            $($mac = $mac_in::$mac_key as $mac_stored;)+
+            $($coded = $coded_in::$coded_key as $coded_stored;)+
+            Hmac = hmac::HmacKey as Inline;
+        }
+    };
+}
+pub(crate) use engines_only;
+
+/// Hands the lane managers, and the works that they execute, to another macro.
+macro_rules! every_lane {
+    ($callback:ident) => {
+        crate::algorithms::every_algorithm! { crate::algorithms::lanes_only, $callback }
+    };
+}
+pub(crate) use every_lane;
+
+macro_rules! lanes_only {
+    (
+        $callback:ident
+        ciphers { $($cipher:ident = $cipher_in:ident::$cipher_key:ident as $cipher_stored:ident {
+            facts $cipher_facts:tt
+            keys $cipher_keys:tt
+            lanes { $(
+                $cipher_field:ident: $cipher_lanes:ident;
+                $($direction:pat => $cipher_work:ident($cipher_job:ident $start:tt) by $cipher_run:ident;)+
+            )? }
+            alone $alone:tt
+            slices $slices:ident
+        })+ }
+        aeads { $($aead:ident = $aead_in:ident::$aead_key:ident as $aead_stored:ident {
+            facts $aead_facts:tt
+            keys $aead_keys:tt
+            tags $aead_tags:tt
+            lanes { $aead_field:ident: $aead_lanes:ident; $seal:ident, $open:ident ($aead_job:ident) }
+        })+ }
+        macs { $($mac:ident = $mac_in:ident::$mac_key:ident as $mac_stored:ident {
+            facts $mac_facts:tt
+            keys $mac_keys:tt
+            tags $mac_tags:tt
+            lanes { $mac_field:ident: $mac_lanes:ident; $mac_work:ident($mac_job:ident) by $mac_run:ident; }
+        })+ }
+        macs_with_iv { $($coded:ident = $coded_in:ident::$coded_key:ident as $coded_stored:ident {
+            facts $coded_facts:tt
+            keys $coded_keys:tt
+            tags $coded_tags:tt
+            lanes { $coded_field:ident: $coded_lanes:ident; $coded_work:ident($coded_job:ident) by $coded_run:ident; }
+        })+ }
+        $($rest:tt)+
+    ) => {
+        $callback! {
+            managers {
+                $($($cipher_field: $cipher_in::$cipher_lanes;)?)+
+                $($aead_field: $aead_in::$aead_lanes;)+
+                $($mac_field: $mac_in::$mac_lanes;)+
+                $($coded_field: $coded_in::$coded_lanes;)+
+            }
+            ciphers { $($($($cipher_work: $cipher_in::$cipher_job $start by $cipher_field.$cipher_run;)+)?)+ }
+            aeads { $($seal, $open: $aead_in::$aead_job by $aead_field;)+ }
+            macs {
+                $($mac_work: $mac_in::$mac_job by $mac_field.$mac_run;)+
+                $($coded_work: $coded_in::$coded_job by $coded_field.$coded_run;)+
+            }
+        }
+    };
+}
+pub(crate) use lanes_only;
+
+macro_rules! by_algorithm {
+    (
+        ciphers { $($cipher:ident = $cipher_in:ident::$cipher_key:ident as $cipher_stored:ident {
+            facts { name: $cipher_name:ident, iv: $iv:literal, block: $block:literal, cost: $cipher_cost:literal }
+            keys [$cipher_keys:pat]
+            $($cipher_rest:tt)+
+        })+ }
+        aeads { $($aead:ident = $aead_in:ident::$aead_key:ident as $aead_stored:ident {
+            facts { name: $aead_name:ident, cost: $aead_cost:literal }
+            keys [$aead_keys:pat]
+            tags [$aead_tags:pat]
+            $($aead_rest:tt)+
+        })+ }
+        macs { $($mac:ident = $mac_in:ident::$mac_key:ident as $mac_stored:ident {
+            facts { name: $mac_name:ident, cost: $mac_cost:literal }
+            keys [$mac_keys:pat]
+            tags [$mac_tags:pat]
+            $($mac_rest:tt)+
+        })+ }
+        macs_with_iv { $($coded:ident = $coded_in:ident::$coded_key:ident as $coded_stored:ident {
+            facts { name: $coded_name:ident, cost: $coded_cost:literal }
+            keys [$coded_keys:pat]
+            tags [$coded_tags:pat]
+            $($coded_rest:tt)+
+        })+ }
+        hashes { $($hash:ident { cost: $hash_cost:literal })+ }
+        checksums { $($checksum:ident { cost: $checksum_cost:literal })+ }
+    ) => {
+        /// Returns true for a cipher without authentication.
+        #[inline(always)]
+        pub(crate) const fn is_cipher(algorithm: Algorithm) -> bool {
+            matches!(algorithm, $(Algorithm::$cipher)|+)
+        }
+
+        /// Returns true for an AEAD.
+        #[inline(always)]
+        pub(crate) const fn is_aead(algorithm: Algorithm) -> bool {
+            matches!(algorithm, $(Algorithm::$aead)|+)
+        }
+
+        /// Returns true for a MAC that is not an HMAC.
+        #[inline(always)]
+        pub(crate) const fn is_mac(algorithm: Algorithm) -> bool {
+            matches!(algorithm, $(Algorithm::$mac)|+ | $(Algorithm::$coded)|+)
+        }
+
+        /// Returns true for a checksum.
+        #[inline(always)]
+        pub(crate) const fn is_checksum(algorithm: Algorithm) -> bool {
+            matches!(algorithm, $(Algorithm::$checksum)|+)
+        }
+
+        /// Returns the hash that an algorithm names.
+        #[inline(always)]
+        pub const fn hash_of(algorithm: Algorithm) -> Option<Hash> {
+            match algorithm {
+                $(Algorithm::$hash => Some(Hash::$hash),)+
+                _ => None,
+            }
+        }
+
+        /// Returns the algorithm of a hash.
+        pub const fn algorithm_of(hash: Hash) -> Algorithm {
+            match hash {
+                $(Hash::$hash => Algorithm::$hash,)+
+            }
+        }
+
+        /// Returns true when an AEAD produces tags of that many bytes.
+        #[inline(always)]
+        pub(crate) const fn is_aead_tag(algorithm: Algorithm, len: u32) -> bool {
+            match algorithm {
+                $(Algorithm::$aead => matches!(len, $aead_tags),)+
+                _ => false,
+            }
+        }
+
+        /// Returns true when a MAC, which is not an HMAC, produces codes of that many bytes.
+        #[inline(always)]
+        pub(crate) const fn is_mac_tag(algorithm: Algorithm, len: u32) -> bool {
+            match algorithm {
+                $(Algorithm::$mac => matches!(len, $mac_tags),)+
+                $(Algorithm::$coded => matches!(len, $coded_tags),)+
+                _ => false,
+            }
+        }
+
+        /// Returns the bytes of an algorithm's whole tag.
+        pub(crate) const fn whole_tag(algorithm: Algorithm) -> usize {
+            if let Some(hash) = hash_of(algorithm) {
+                return hash.output_len();
+            }
+            let mut len = 16;
+            while len > 0 && !is_aead_tag(algorithm, len) && !is_mac_tag(algorithm, len) {
+                len -= 1;
+            }
+            len as usize
+        }
+
+        /// Returns true when a key of the algorithm, an HMAC's for a hash, may have that many bytes.
+        pub(crate) const fn takes_key(algorithm: Algorithm, len: usize) -> bool {
+            match algorithm {
+                $(Algorithm::$cipher => matches!(len, $cipher_keys),)+
+                $(Algorithm::$aead => matches!(len, $aead_keys),)+
+                $(Algorithm::$mac => matches!(len, $mac_keys),)+
+                $(Algorithm::$coded => matches!(len, $coded_keys),)+
+                _ => hash_of(algorithm).is_some(),
+            }
+        }
+
+        /// Returns the cost of one byte: see [`cost`](crate::cost).
+        ///
+        /// # Panics
+        /// When an algorithm has no row. The table of costs is made at compile time, so it does not compile then.
+        pub(crate) const fn byte_cost(algorithm: Algorithm) -> u8 {
+            match algorithm {
+                Algorithm::None => 0,
+                $(Algorithm::$cipher => $cipher_cost,)+
+                $(Algorithm::$aead => $aead_cost,)+
+                $(Algorithm::$mac => $mac_cost,)+
+                $(Algorithm::$coded => $coded_cost,)+
+                $(Algorithm::$hash => $hash_cost,)+
+                $(Algorithm::$checksum => $checksum_cost,)+
+                _ => panic!("an algorithm without a row"),
+            }
+        }
+    };
+}
+every_algorithm!(by_algorithm);
+
+#[cfg(test)]
+mod tests {
+    use millstream_cpu::Features;
+
+    use super::*;
+    use crate::key::Key;
+
+    #[test]
+    fn every_row_names_the_keys_that_its_engine_takes() {
+        for &algorithm in Algorithm::ALL {
+            for len in 0..=300 {
+                let bytes: Vec<u8> = (0..len).map(|byte| byte as u8).collect();
+                let made = Key::new(Features::none(), algorithm, &bytes);
+                assert_eq!(made.is_ok(), takes_key(algorithm, len), "{algorithm:?} {len}");
+                if let Ok(key) = made {
+                    assert_eq!(key.algorithm(), algorithm);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_algorithm_is_of_one_class() {
+        for &algorithm in Algorithm::ALL {
+            let classes = [
+                is_cipher(algorithm),
+                is_aead(algorithm),
+                is_mac(algorithm),
+                is_checksum(algorithm),
+                hash_of(algorithm).is_some(),
+                algorithm == Algorithm::None,
+            ];
+            assert_eq!(classes.into_iter().filter(|is| *is).count(), 1, "{algorithm:?}");
+            assert!(hash_of(algorithm).is_none_or(|hash| algorithm_of(hash) == algorithm));
+        }
+    }
+}
