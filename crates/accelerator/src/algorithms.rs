@@ -9,7 +9,7 @@
 //!    - `keys`: the lengths that a key may have, in bytes;
 //!    - `lanes`: the field of [`Unit`](crate::Unit) that holds the lane manager, the manager's type, and for each direction
 //!      the name of the work, its job with the field for the initialisation vector, and the manager's method;
-//!    - `alone`: the function in `unit.rs` that works on one object, for the directions without lanes;
+//!    - `alone`: the function in `alone.rs` that works on one object, for the directions without lanes;
 //!    - `slices`: the function in `long/begin.rs` that says what a long object keeps between two slices.
 //!
 //! A row that forgets a direction does not compile, and neither does an algorithm without a row. A test below compares

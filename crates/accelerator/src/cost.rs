@@ -10,8 +10,9 @@ use millstream_engines::modes::Direction;
 
 use crate::algorithms::{byte_cost, hash_of, takes_key};
 use crate::key::Key;
-use crate::operation::{Checksum, Operation};
+use crate::operation::Operation;
 use crate::unit::Unit;
+use crate::work::Checksum;
 
 /// What a word that asks for nothing costs.
 pub(crate) const NULL_COST: i64 = 128;

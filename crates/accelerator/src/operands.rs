@@ -15,12 +15,11 @@ use crate::arena::{Arena, Span, slice, slice_mut};
 use crate::check::{CheckedWord, Source};
 use crate::grant::Grant;
 use crate::key::KeyRef;
-use crate::operation::{
-    Checksum, Expected, Operation, Partial, Sink, Work, aead, chained, cipher, f9_start, kasumi_f8,
-    kasumi_f9, keyed,
-};
+use crate::operation::Operation;
+use crate::sink::{Sink, aead, chained, cipher, f9_start, kasumi_f8, kasumi_f9, keyed};
 use crate::status::{failed, status_of};
 use crate::word_keys::{WordKeys, make_nonce};
+use crate::work::{Checksum, Expected, Partial, Work};
 
 /// The bytes that a word is about.
 pub(crate) enum Data<'a> {

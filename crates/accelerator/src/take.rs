@@ -3,7 +3,7 @@
 use std::ops::Deref;
 
 use millstream_cwq::ring::Word;
-use millstream_cwq::{Completion, ControlWord, Flags, Opcode, Status, VERSION};
+use millstream_cwq::{ControlWord, Flags, Opcode, Status, VERSION};
 
 use crate::accelerator::Accelerator;
 use crate::arena::Arena;
@@ -17,22 +17,17 @@ use crate::queue::{AS_RECKONED, Queue};
 use crate::run::MOST_HELD;
 use crate::status::failed;
 use crate::trace::{self, About};
+use crate::visit::Visit;
 
 /// The bytes of the words that are taken before any is executed: enough for lanes to be full of 8 KB objects, little enough
 /// for staging memory to be bounded.
 const MOST_BYTES: i64 = 4 << 20;
-
-/// How many completions of words that need no engine are shown at a time, while more such words are taken.
-const SHOWN: usize = 32;
 
 /// A debt that one turn did not make: a millisecond.
 const DEEP: i64 = 1_000_000 * PER_NANOSECOND;
 
 /// What a byte of an operation in slices costs where it was not measured.
 const UNMEASURED: i64 = 16;
-
-/// The most long operations of one queue that are under way.
-const MOST_LONG: usize = 16;
 
 /// The most long operations of all queues that are under way: each has a state and perhaps keys, up to 24 KiB. The later half of
 /// them is for grants that have none.
@@ -153,11 +148,12 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         rounds.min()
     }
 
-    /// Takes words from a queue up to what it has saved up; whether it had to stop before that because no more
+    /// Takes words from a queue up to what it has saved up. Returns true when it had to stop before that because no more
     /// can be held.
     #[inline]
     fn take_from(&mut self, index: usize, quanta: i64, limits: &Limits) -> bool {
-        let mut may_begin = self.may_begin(index);
+        let mut visit = Visit { may_begin: self.may_begin(index), ..Visit::default() };
+        let left = limits.cost - self.taken_cost;
         let Accelerator { features, queues, grants, held, slices, openings, bounds, under_way, .. } = self;
         let Some(queue) = queues.at_mut(index) else { return false };
         let Some(grant) = grants.at(queue.grant) else { return false };
@@ -167,61 +163,38 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             return false;
         };
         let ready = if grant.paused { 0 } else { ready };
-        if !std::mem::take(&mut queue.in_turn) {
-            let share = quanta.saturating_mul(queue.quantum(limits.quantum));
-            queue.deficit = queue.deficit.saturating_add(share);
-        }
+        give_share(queue, quanta, limits);
         if ready == 0 && queue.owed == 0 && queue.long.is_empty() {
             queue.deficit = queue.deficit.min(0);
             return false;
         }
         let slow = if limits.shared { queue.slow } else { AS_RECKONED };
-        let null_cost = NULL_COST * slow / AS_RECKONED;
-        let left = limits.cost - self.taken_cost;
-        let (mut room, mut ended, mut refused) = (0, 0, 0);
-        let (mut taken_cost, mut held_cost, mut taken_bytes) = (0, 0, 0);
         if queue.owed > 0 || !queue.long.is_empty() {
             defer_debts(queue, openings);
         }
         let offers = ready > 0 || !queue.long.is_empty();
         self.indebted |= offers && queue.deficit <= 0;
         if !queue.long.is_empty() {
-            taken_cost = take_slices(queue, index as u32, limits, left, slices, openings);
+            visit.taken_cost = take_slices(queue, index as u32, limits, left, slices, openings);
         }
         while ready > 0 && queue.deficit > 0 {
-            if held.len() >= MOST_HELD || limits.bounded && taken_cost >= left {
+            if held.len() >= MOST_HELD || limits.bounded && visit.taken_cost >= left {
                 queue.in_turn = true;
                 break;
             }
-            if room == 0 {
-                room = queue.room();
-            }
             // Every word that is taken must find room for its completion.
-            if room == 0 {
+            if !visit.finds_room(queue) {
                 break;
             }
-            if (queue.under_way >= MOST_LONG || may_begin == 0)
-                && limits.next_is_sliced(queue, grant, bounds.as_deref())
-            {
+            // A long word that can't begin stays in the ring, and the words behind it wait with it.
+            if visit.may_not_begin(queue) && limits.next_is_sliced(queue, grant, bounds.as_deref()) {
                 break;
             }
             let Ok(Some(words)) = queue.submissions.pop() else { break };
             let word = ControlWord::from_words(words);
-            room -= 1;
+            visit.room -= 1;
             if is_null(&words) {
-                let done = Completion { tag: word.tag, ..Completion::default() };
-                trace::start(queue.label, &About::of(&word, 0), word.tag);
-                trace::complete(queue.label, &About::of(&word, 0), &done);
-                let _ = queue.completions.push(&done.to_words());
-                queue.deficit -= null_cost;
-                taken_cost += null_cost;
-                ended += 1;
-                if ended % SHOWN == 0 {
-                    // The client takes these while the next are made.
-                    queue.submissions.release();
-                    queue.completions.publish();
-                    queue.told = true;
-                }
+                visit.complete_null(queue, &word, NULL_COST * slow / AS_RECKONED);
                 continue;
             }
             let gathered = if word.has(Flags::GATHER) { gathered_len(&word, &grant.arena) } else { 0 };
@@ -231,41 +204,25 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             let alone = bounds.as_ref().map_or(0, |bounds| bounds.costs.alone(&word, bytes));
             if limits.is_sliced(&word, alone, bytes) {
                 let per_byte = bounds.as_ref().map_or(UNMEASURED, |bounds| bounds.costs.per_byte(&word));
-                let begin = cost - bytes.min(cost);
-                (queue.deficit, taken_cost) = (queue.deficit - begin, taken_cost + begin);
-                match Long::begin(*features, &word, gathered, grant, per_byte, openings.as_ref()) {
-                    Ok(_) if queue.under_way >= MOST_LONG || may_begin == 0 => {
-                        // It was shorter when it was looked at: its client changed a word that it had published.
-                        queue.post(About::of(&word, 0), failed(word.tag, Status::TooLong));
-                        refused += 1;
-                    }
-                    Ok(long) => {
-                        queue.long.push_back(long);
-                        queue.under_way += 1;
-                        *under_way += 1;
-                        may_begin -= 1;
-                    }
-                    Err(status) => {
-                        queue.post(About::of(&word, 0), failed(word.tag, status));
-                        refused += 1;
-                    }
-                }
+                // Its bytes are charged slice by slice.
+                visit.charge(queue, cost - bytes.min(cost));
+                let begun = Long::begin(*features, &word, gathered, grant, per_byte, openings.as_ref());
+                visit.begin_long(queue, &word, begun, under_way);
                 continue;
             }
             if limits.shared {
                 // Lanes may turn out to be empty.
                 cost = cost.max(alone) * slow / AS_RECKONED;
             }
-            queue.deficit -= cost;
-            taken_cost += cost;
-            held_cost += cost;
-            taken_bytes += bytes;
+            visit.charge(queue, cost);
+            visit.held_cost += cost;
+            visit.taken_bytes += bytes;
             let mut cancelled = false;
             if is_cancel(&word) {
                 cancelled = cancel(held, index, &word);
                 if !cancelled && cancel_long(queue, index, &word, slices, openings) {
                     *under_way -= 1;
-                    refused += 1;
+                    visit.refused += 1;
                     cancelled = true;
                 }
             }
@@ -277,6 +234,14 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
                 cancelled,
             });
         }
+        self.leave(index, &visit, offers, limits)
+    }
+
+    /// Ends a visit of a queue. Returns true when it was cut short.
+    #[inline(always)]
+    fn leave(&mut self, index: usize, visit: &Visit, offers: bool, limits: &Limits) -> bool {
+        let Visit { ended, refused, taken_cost, held_cost, taken_bytes, .. } = *visit;
+        let Some(queue) = self.queues.at_mut(index) else { return false };
         if limits.shared && taken_cost > 0 {
             let left_some = queue.in_turn || queue.deficit <= 0 && queue.offers();
             queue.has_many = left_some || taken_cost >= limits.few || !queue.long.is_empty();
@@ -313,6 +278,15 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             }
         }
         cut_short
+    }
+}
+
+/// Gives a queue its share of a round, unless it goes on with a turn that was cut short.
+#[inline(always)]
+fn give_share<M: Deref<Target = [Word]>>(queue: &mut Queue<M>, quanta: i64, limits: &Limits) {
+    if !std::mem::take(&mut queue.in_turn) {
+        let share = quanta.saturating_mul(queue.quantum(limits.quantum));
+        queue.deficit = queue.deficit.saturating_add(share);
     }
 }
 

@@ -2,20 +2,17 @@
 
 use arrayvec::ArrayVec;
 use millstream_cpu::Features;
-use millstream_engines::compare::begins;
+use millstream_engines::Error;
 use millstream_engines::crc::{Crc32, Crc32c};
-use millstream_engines::hash::{Digest, Hash, HashLanes, Hasher};
-use millstream_engines::hmac::{HmacJob, HmacLanes};
+use millstream_engines::hash::{Hash, HashLanes, Hasher};
+use millstream_engines::hmac::HmacLanes;
 use millstream_engines::ipsum::IpChecksum;
-use millstream_engines::modes::{BlockMode, ByteStream, Direction, StreamMode};
-use millstream_engines::rc4::Rc4;
-use millstream_engines::{Error, InOut, aes};
 
-use crate::algorithms::{every_algorithm, every_lane};
-use crate::key::CipherKey;
-use crate::operation::{Alone, Chained, Checksum, Operation, Partial, Work};
+use crate::algorithms::every_lane;
+use crate::alone::run_alone;
+use crate::operation::Operation;
 use crate::stats::Filled;
-use crate::wipe::wipe_list;
+use crate::work::{Checksum, Partial, Work};
 
 /// The most operations that are sorted by kind at a time: as many as the widest lanes hold.
 const CHUNK: usize = 512;
@@ -25,7 +22,7 @@ const HASHES: u8 = Hash::ALL.len() as u8;
 
 /// The works that are executed together: those of one kind and, where lanes differ by the hash, of one hash.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Group(u8);
+pub(crate) struct Group(u8);
 
 impl Group {
     /// The number of groups.
@@ -341,152 +338,6 @@ impl Unit {
         front.copy_from_slice(&state);
         Ok(state.len() as u32)
     }
-
-    /// Executes one combined operation.
-    fn run_chained(&self, chained: &mut Chained<'_>) -> Result<(), Error> {
-        if chained.expected.is_none() {
-            self.encrypt_chained(chained)?;
-            chained.tag = Some(chained.mac.sign(chained.data.output()));
-            return Ok(());
-        }
-        let tag = chained.mac.sign(chained.data.input());
-        verified(chained, &tag)?;
-        self.encrypt_chained(chained)
-    }
-
-    /// Runs the cipher of a combined operation, in its direction, and copies what is in clear.
-    fn encrypt_chained(&self, chained: &mut Chained<'_>) -> Result<(), Error> {
-        let mut cipher = cipher_of(chained);
-        self.run_one(&mut cipher);
-        cipher.result()
-    }
-
-    /// Encrypts all objects of one group, side by side where that pays, then authenticates them so.
-    fn encrypt_then_mac(
-        &self,
-        group: Group,
-        groups: &[Group],
-        operations: &mut [Operation<'_>],
-        hmac: &HmacLanes,
-    ) {
-        self.ciphers(group, groups, operations);
-        let mut tags = self.macs(group, groups, operations, hmac);
-        let mut next = tags.iter();
-        for_group(group, groups, operations, |chained, result| {
-            let tag = next.next().cloned();
-            chained.tag = if result.is_ok() { tag } else { None };
-        });
-        wipe_list(&mut tags);
-    }
-
-    /// Authenticates all objects of one group, then decrypts those whose tag is right.
-    fn mac_then_decrypt(
-        &self,
-        group: Group,
-        groups: &[Group],
-        operations: &mut [Operation<'_>],
-        hmac: &HmacLanes,
-    ) {
-        let mut tags = self.macs(group, groups, operations, hmac);
-        let mut next = tags.iter();
-        for_group(group, groups, operations, |chained, result| {
-            if let Some(tag) = next.next() {
-                *result = verified(chained, tag);
-            }
-        });
-        wipe_list(&mut tags);
-        self.ciphers(group, groups, operations);
-    }
-
-    /// The tags of the combined operations of one group: over their outputs, or over their inputs where they
-    /// decrypt.
-    fn macs(
-        &self,
-        group: Group,
-        groups: &[Group],
-        operations: &mut [Operation<'_>],
-        lanes: &HmacLanes,
-    ) -> Vec<Digest> {
-        let mut jobs = Vec::with_capacity(operations.len());
-        for (operation, found) in operations.iter_mut().zip(groups) {
-            if *found == group
-                && let Work::Chained(chained) = &mut operation.work
-            {
-                let data = match chained.expected {
-                    None => chained.data.output(),
-                    Some(_) => chained.data.input(),
-                };
-                jobs.push(HmacJob::new(chained.mac, data));
-            }
-        }
-        lanes.sign(&mut jobs.iter_mut().collect::<Vec<_>>());
-        let tags = jobs.iter().map(|job| job.tag).collect();
-        wipe_list(&mut jobs);
-        tags
-    }
-
-    /// The ciphers of those combined operations of one group that have not failed.
-    fn ciphers(&self, group: Group, groups: &[Group], operations: &mut [Operation<'_>]) {
-        let mut ciphers = Vec::with_capacity(operations.len());
-        for (operation, found) in operations.iter_mut().zip(groups) {
-            if *found == group
-                && operation.result.is_ok()
-                && let Work::Chained(chained) = &mut operation.work
-            {
-                ciphers.push(cipher_of(chained));
-            }
-        }
-        self.run(&mut ciphers);
-        let mut results: Vec<_> = ciphers.iter().map(Operation::result).collect();
-        wipe_list(&mut ciphers);
-        drop(ciphers);
-        let mut next = results.iter();
-        for_group(group, groups, operations, |_, result| {
-            if result.is_ok()
-                && let Some(cipher) = next.next()
-            {
-                *result = *cipher;
-            }
-        });
-        wipe_list(&mut results);
-    }
-}
-
-/// Calls `f` for each combined operation of one group.
-fn for_group(
-    group: Group,
-    groups: &[Group],
-    operations: &mut [Operation<'_>],
-    mut f: impl FnMut(&mut Chained<'_>, &mut Result<(), Error>),
-) {
-    for (operation, found) in operations.iter_mut().zip(groups) {
-        if *found == group
-            && let Work::Chained(chained) = &mut operation.work
-        {
-            f(chained, &mut operation.result);
-        }
-    }
-}
-
-/// Copies what is in clear; the cipher over the rest.
-fn cipher_of<'c>(chained: &'c mut Chained<'_>) -> Operation<'c> {
-    let (mut clear, secret) = chained.data.reborrow().split_at(chained.clear);
-    clear.copy();
-    let direction = if chained.expected.is_some() { Direction::Decrypt } else { Direction::Encrypt };
-    let iv = &chained.iv[..chained.cipher.iv_len()];
-    Operation::cipher(chained.cipher, direction, iv, secret)
-}
-
-/// Whether the computed tag begins with the expected one; where not, a separate output is zeroed.
-fn verified(chained: &mut Chained<'_>, tag: &Digest) -> Result<(), Error> {
-    let expected = chained.expected.unwrap_or_default();
-    if begins(tag, expected).into() {
-        return Ok(());
-    }
-    if !chained.data.is_in_place() {
-        chained.data.output().fill(0);
-    }
-    Err(Error::Authentication)
 }
 
 /// Compares the tags of one group with those that were expected.
@@ -495,59 +346,5 @@ fn compare(group: Group, groups: &[Group], operations: &mut [Operation<'_>]) {
         if *found == group {
             operation.compare();
         }
-    }
-}
-
-macro_rules! alone_works {
-    (
-        ciphers { $($cipher:ident = $module:ident::$key:ident as $stored:ident {
-            facts $facts:tt
-            keys $keys:tt
-            lanes $lanes:tt
-            alone { $($direction:pat => $alone:ident;)? }
-            slices $slices:ident
-        })+ }
-        $($rest:tt)+
-    ) => {
-        /// Runs a cipher on one object.
-        fn run_alone(alone: &mut Alone<'_>) -> Result<(), Error> {
-            let Alone { key, iv, direction, data } = alone;
-            let (iv, data): (&mut [u8], InOut<'_>) = (&mut iv[..key.iv_len()], data.reborrow());
-            match *key {
-                $($(CipherKey::$cipher(key) => $alone(key, *direction, iv, data),)?)+
-                // `cipher` makes no such work for a row without a function.
-                key => unreachable!("{} has lanes in both directions", key.name()),
-            }
-        }
-    };
-}
-every_algorithm!(alone_works);
-
-fn pass<M: BlockMode>(key: &M, direction: Direction, iv: &mut [u8], data: InOut<'_>) -> Result<(), Error> {
-    key.pass(direction, iv, data);
-    Ok(())
-}
-
-fn stream<M: StreamMode>(key: &M, direction: Direction, iv: &mut [u8], data: InOut<'_>) -> Result<(), Error> {
-    ByteStream::new(key, iv, direction)?.update(data);
-    Ok(())
-}
-
-fn cfb_decrypt(key: &aes::Cfb, _: Direction, iv: &mut [u8], data: InOut<'_>) -> Result<(), Error> {
-    key.decrypt(&iv.first_chunk().copied().unwrap_or_default(), data);
-    Ok(())
-}
-
-/// Works on a copy of the state, so that every message begins the keystream anew.
-fn rc4(key: &Rc4, _: Direction, _: &mut [u8], data: InOut<'_>) -> Result<(), Error> {
-    key.clone().apply(data);
-    Ok(())
-}
-
-fn xts(key: &aes::Xts, direction: Direction, iv: &mut [u8], data: InOut<'_>) -> Result<(), Error> {
-    let tweak = iv.first_chunk().copied().unwrap_or_default();
-    match direction {
-        Direction::Encrypt => key.encrypt(&tweak, data),
-        Direction::Decrypt => key.decrypt(&tweak, data),
     }
 }

@@ -37,7 +37,7 @@ pub(crate) fn recycle<'b>(mut operations: Vec<Operation<'_>>) -> Vec<Operation<'
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operation::Checksum;
+    use crate::work::Checksum;
 
     #[test]
     fn recycled_memory_is_the_same_memory() {

@@ -15,12 +15,13 @@ use crate::check::{CheckedWord, KeyAt, Pieces, Source, check};
 use crate::cost::is_keyed_piece;
 use crate::grant::Grant;
 use crate::key::{AeadKey, CipherKey, KeyRef, MacKey};
-use crate::operation::{Checksum, check_cipher, f8_start, f9_start};
 use crate::sealer::Sealer;
+use crate::sink::{check_cipher, f8_start, f9_start};
 use crate::slots::Handle;
 use crate::status::status_of;
 use crate::wipe::wipe_stack;
 use crate::word_keys::{WordKeys, expand_carried_keys, find_keys, make_nonce};
+use crate::work::Checksum;
 
 impl Long {
     /// Begins a word's operation. `gathered` is what its gather list named when its cost was reckoned, and `per_byte` what a

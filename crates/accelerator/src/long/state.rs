@@ -14,9 +14,9 @@ use millstream_engines::rc4::Rc4;
 use millstream_engines::{InOut, chacha20poly1305, des, gcm};
 
 use crate::key::KeyRef;
-use crate::operation::Checksum;
 use crate::status::status_of;
 use crate::word_keys::WordKeys;
+use crate::work::Checksum;
 
 /// A digest, tag or code.
 pub(super) type Tag = arrayvec::ArrayVec<u8, 64>;

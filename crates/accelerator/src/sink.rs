@@ -1,0 +1,279 @@
+//! Checking the arguments of an operation, and handing its work to whoever keeps it.
+
+use millstream_engines::chacha20poly1305::ChaCha20Poly1305Job;
+use millstream_engines::gcm::GcmJob;
+use millstream_engines::hash::MAX_DIGEST;
+use millstream_engines::hmac::{HmacJob, HmacKey, MIN_TAG};
+use millstream_engines::modes::Direction;
+use millstream_engines::{Error, InOut, aes, des, kasumi};
+
+use crate::algorithms::every_algorithm;
+use crate::key::{AeadKey, CipherKey, MacKey};
+use crate::work::{Alone, Chained, Expected, Work};
+
+/// Takes the work of an operation, or the reason why there is none.
+///
+/// Its methods are inlined wherever a work is made, so that it is made where it will stay: an operation is some 200
+/// bytes, and to move it costs more than to make it.
+pub(crate) trait Sink<'a> {
+    type Output;
+    fn accept(self, work: Work<'a>) -> Self::Output;
+    fn refuse(self, error: Error) -> Self::Output;
+}
+
+/// Makes a cipher's job: from its field for the initialisation vector, or by a function that reads that.
+macro_rules! cipher_work {
+    ({ $start:ident } $module:ident $job:ident, $work:ident, $key:ident, $iv:ident, $data:ident, $sink:ident) => {
+        $sink.accept(Work::$work(millstream_engines::$module::$job {
+            key: $key,
+            $start: block($iv),
+            data: $data,
+        }))
+    };
+    (($make:ident) $module:ident $job:ident, $work:ident, $key:ident, $iv:ident, $data:ident, $sink:ident) => {
+        $make($key, $iv, $data, 0, $sink)
+    };
+}
+
+macro_rules! cipher_works {
+    (
+        ciphers { $($cipher:ident = $module:ident::$key:ident as $stored:ident {
+            facts $facts:tt
+            keys $keys:tt
+            lanes { $(
+                $field:ident: $manager:ident;
+                $($direction:pat => $work:ident($job:ident $start:tt) by $run:ident;)+
+            )? }
+            alone { $($alone_direction:pat => $alone:ident;)? }
+            slices $slices:ident
+        })+ }
+        $($rest:tt)+
+    ) => {
+        /// Hands a cipher's work to a sink.
+        #[inline(always)]
+        pub(crate) fn cipher<'a, S: Sink<'a>>(
+            key: CipherKey<'a>,
+            direction: Direction,
+            iv: &[u8],
+            data: InOut<'a>,
+            sink: S,
+        ) -> S::Output {
+            use Direction::{Decrypt, Encrypt};
+            if let Err(error) = check_cipher(key, iv, data.len()) {
+                return sink.refuse(error);
+            }
+            match (key, direction) {
+                $(
+                    $($(
+                        (CipherKey::$cipher(key), $direction) => {
+                            return cipher_work!($start $module $job, $work, key, iv, data, sink);
+                        }
+                    )+)?
+                    $((CipherKey::$cipher(_), $alone_direction) => {})?
+                )+
+            }
+            sink.accept(Work::Alone(Alone { key, iv: padded(iv), direction, data }))
+        }
+    };
+}
+every_algorithm!(cipher_works);
+
+/// COUNT, BEARER and DIRECTION, with which F8 begins.
+pub(crate) type F8Start = (u32, u8, u8);
+
+/// Parses the start value of F8 (TS 35.201 §3.4): COUNT || BEARER || DIRECTION || 0...0.
+#[inline(always)]
+pub(crate) fn f8_start(iv: &[u8]) -> Result<F8Start, Error> {
+    let start = u64::from_be_bytes(kasumi_iv("kasumi-f8", iv)?);
+    if start & ((1 << 26) - 1) != 0 {
+        return Err(Error::Parameter {
+            algorithm: "kasumi-f8",
+            name: "IV",
+            given: start,
+            takes: "COUNT, BEARER, DIRECTION and 26 bits of zeros",
+        });
+    }
+    Ok(((start >> 32) as u32, (start >> 27) as u8 & 31, (start >> 26) as u8 & 1))
+}
+
+/// Parses the start value of F9 (TS 35.201 §4.4): COUNT || FRESH.
+#[inline(always)]
+pub(crate) fn f9_start(iv: &[u8]) -> Result<(u32, u32), Error> {
+    let start = u64::from_be_bytes(kasumi_iv("kasumi-f9", iv)?);
+    Ok(((start >> 32) as u32, start as u32))
+}
+
+#[inline(always)]
+fn kasumi_iv(algorithm: &'static str, iv: &[u8]) -> Result<[u8; 8], Error> {
+    iv.try_into().map_err(|_| Error::NonceLength { algorithm, given: iv.len(), takes: "8 bytes" })
+}
+
+/// Makes the work of F8, which leaves out the last `unused` bits of the data.
+#[inline(always)]
+pub(crate) fn kasumi_f8<'a, S: Sink<'a>>(
+    key: &'a kasumi::F8,
+    iv: &[u8],
+    data: InOut<'a>,
+    unused: usize,
+    sink: S,
+) -> S::Output {
+    let (count, bearer, direction) = match f8_start(iv) {
+        Ok(start) => start,
+        Err(error) => return sink.refuse(error),
+    };
+    let bits = 8 * data.len() - unused;
+    sink.accept(Work::KasumiF8(kasumi::F8Job::new(key, count, bearer, direction, data, bits)))
+}
+
+/// Returns the work of F9.
+#[inline(always)]
+pub(crate) fn kasumi_f9<'a>(
+    key: &'a kasumi::F9,
+    (count, fresh): (u32, u32),
+    direction: u8,
+    message: &'a [u8],
+    bits: usize,
+    expected: Expected<'a>,
+) -> Work<'a> {
+    Work::KasumiF9(kasumi::F9Job::new(key, count, fresh, direction, message, bits), expected)
+}
+
+/// With a tag it opens, without one it seals.
+#[inline(always)]
+pub(crate) fn aead<'a, S: Sink<'a>>(
+    key: AeadKey<'a>,
+    nonce: &'a [u8],
+    aad: &'a [u8],
+    data: InOut<'a>,
+    tag: Option<&[u8]>,
+    sink: S,
+) -> S::Output {
+    let Some(tag) = tag else {
+        return match key {
+            AeadKey::AesGcm(key) => sink.accept(Work::GcmSeal(GcmJob::new(key, nonce, aad, data))),
+            AeadKey::ChaCha20Poly1305(key) => {
+                sink.accept(Work::ChaChaSeal(ChaCha20Poly1305Job::new(key, nonce, aad, data)))
+            }
+        };
+    };
+    match key {
+        AeadKey::AesGcm(key) if tag.len() <= 16 => {
+            let mut job = GcmJob::new(key, nonce, aad, data);
+            (job.tag, job.tag_len) = (padded(tag), tag.len());
+            sink.accept(Work::GcmOpen(job))
+        }
+        AeadKey::ChaCha20Poly1305(key) if tag.len() == 16 => {
+            let mut job = ChaCha20Poly1305Job::new(key, nonce, aad, data);
+            job.tag = padded(tag);
+            sink.accept(Work::ChaChaOpen(job))
+        }
+        AeadKey::AesGcm(_) | AeadKey::ChaCha20Poly1305(_) => sink.refuse(Error::TagLength {
+            algorithm: key.name(),
+            given: tag.len(),
+            takes: if matches!(key, AeadKey::AesGcm(_)) { "at most 16 bytes" } else { "16 bytes" },
+        }),
+    }
+}
+
+#[inline(always)]
+pub(crate) fn keyed<'a, S: Sink<'a>>(
+    key: MacKey<'a>,
+    data: &'a [u8],
+    expected: Expected<'a>,
+    sink: S,
+) -> S::Output {
+    let (name, longest) = key.name_and_tag();
+    if let Err(error) = check_tag(name, expected, longest) {
+        return sink.refuse(error);
+    }
+    match key {
+        MacKey::Hmac(key) => sink.accept(Work::Hmac(HmacJob::new(key, data), expected)),
+        MacKey::AesCmac(key) => sink.accept(Work::Cmac(aes::CmacJob { key, data, tag: [0; 16] }, expected)),
+        MacKey::DesMac(key) => {
+            sink.accept(Work::DesMac(des::MacJob { key, message: data, mac: [0; 8] }, expected))
+        }
+    }
+}
+
+/// With a tag it decrypts, without one it encrypts.
+#[inline(always)]
+pub(crate) fn chained<'a, S: Sink<'a>>(
+    cipher: CipherKey<'a>,
+    iv: &[u8],
+    mac: &'a HmacKey,
+    clear: usize,
+    data: InOut<'a>,
+    expected: Expected<'a>,
+    sink: S,
+) -> S::Output {
+    let checked = match data.len().checked_sub(clear) {
+        Some(secret) => check_cipher(cipher, iv, secret),
+        None => Err(Error::DataLength {
+            algorithm: cipher.name(),
+            given: data.len() as u64,
+            takes: "at least the bytes that are not encrypted",
+        }),
+    };
+    if let Err(error) = checked.and_then(|()| check_tag(mac.hash().name(), expected, mac.hash().output_len()))
+    {
+        return sink.refuse(error);
+    }
+    sink.accept(Work::Chained(Chained { cipher, iv: padded(iv), mac, clear, data, tag: None, expected }))
+}
+
+/// The bytes, and zeros.
+#[inline(always)]
+fn padded(bytes: &[u8]) -> [u8; 16] {
+    let mut padded = [0; 16];
+    let len = bytes.len().min(16);
+    padded[..len].copy_from_slice(&bytes[..len]);
+    padded
+}
+
+/// An initialisation vector whose length was checked.
+#[inline(always)]
+fn block<const N: usize>(iv: &[u8]) -> [u8; N] {
+    match iv.first_chunk() {
+        Some(block) => *block,
+        None => [0; N],
+    }
+}
+
+/// Whether a cipher takes an initialisation vector and data of these lengths.
+#[inline(always)]
+pub(crate) fn check_cipher(key: CipherKey<'_>, iv: &[u8], data: usize) -> Result<(), Error> {
+    if iv.len() != key.iv_len() {
+        return Err(iv_length(key, iv.len()));
+    }
+    if !data.is_multiple_of(key.block()) {
+        return Err(Error::DataLength { algorithm: key.name(), given: data as u64, takes: "whole blocks" });
+    }
+    // IEEE 1619 §5.1. Looked at here so that a combined operation has written nothing when it is refused.
+    if matches!(key, CipherKey::AesXts(_)) && !(16..=16 << 20).contains(&data) {
+        let (algorithm, given) = (key.name(), data as u64);
+        return Err(Error::DataLength { algorithm, given, takes: "16 bytes to 2^20 blocks" });
+    }
+    Ok(())
+}
+
+#[cold]
+fn iv_length(key: CipherKey<'_>, given: usize) -> Error {
+    let takes = match key.iv_len() {
+        0 => "none",
+        8 => "8 bytes",
+        _ => "16 bytes",
+    };
+    Error::NonceLength { algorithm: key.name(), given, takes }
+}
+
+/// Whether a tag that is to be compared has a length there is.
+#[inline(always)]
+fn check_tag(algorithm: &'static str, expected: Expected<'_>, longest: usize) -> Result<(), Error> {
+    debug_assert!(longest <= MAX_DIGEST);
+    match expected {
+        Some(tag) if !(MIN_TAG..=longest).contains(&tag.len()) => {
+            Err(Error::TagLength { algorithm, given: tag.len(), takes: "4 bytes to the whole tag" })
+        }
+        _ => Ok(()),
+    }
+}
