@@ -1,4 +1,4 @@
-//! What it costs that objects are staged: the same words over an arena that others may write to, and over one that is
+//! Measures the cost of staging objects: the same words over an arena that others may write to, and over one that is
 //! exclusive, by turns, in one process and on one thread.
 //!
 //! `cargo run --release -p millstream-accelerator --example staged`

@@ -25,14 +25,14 @@ use crate::status::failed;
 use crate::trace::About;
 use crate::unit::Unit;
 
-/// When words that were taken are executed. Lanes that are only partly filled take as long as full ones, so
+/// The policy that says when taken words are executed. Lanes that are only partly filled take as long as full ones, so
 /// it may pay to wait for more; an operation then ends later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlushPolicy {
-    /// At once when that many are held.
+    /// Words are executed at once when that many are held.
     pub full: usize,
-    /// Else when the first of them was taken so long ago, in the unit of [`Accelerator::step`]'s `now`. With 0
-    /// every step executes what it took.
+    /// Fewer words are executed when the first of them was taken so long ago, in the unit of [`Accelerator::step`]'s
+    /// `now`. With 0 every step executes what it took.
     pub deadline: u64,
 }
 
@@ -58,7 +58,7 @@ impl Default for FlushPolicy {
 /// let grant = accelerator.add_grant(arena.clone(), 16);
 /// accelerator.add_queue(grant, submissions.clone(), completions.clone(), 1)?;
 ///
-/// // Another side of it all: the SHA-256 digest of the 3 bytes at 0, to 64.
+/// // The client asks for the SHA-256 digest of the 3 bytes at 0, to be written to 64.
 /// use millstream_accelerator::Arena;
 /// arena.write(0, b"abc");
 /// let word = ControlWord {
@@ -80,16 +80,16 @@ pub struct Accelerator<A, M> {
     pub(crate) policy: FlushPolicy,
     pub(crate) grants: Slab<Grant<A>>,
     pub(crate) queues: Slab<Queue<M>>,
-    /// The queues that are looked at in every step: all but those that sleep and those that are calm.
+    /// The queues that every step looks at: all but those that sleep and those that are calm.
     pub(crate) active: Vec<u32>,
     /// The grants that have calm queues, and whose turn it is among them: see [`Accelerator::look_at_calm`].
     pub(crate) calm: Vec<u32>,
     pub(crate) calm_turn: usize,
-    /// Steps since it was last looked which queues have become calm.
+    /// Steps since the last search for queues that have become calm.
     pub(crate) steps: u32,
-    /// The queues of which something is held, under way, or to be told to their clients.
+    /// The queues that have words held or under way, or completions that their clients were not told of.
     pub(crate) unquiet: Vec<u32>,
-    /// Whose turn it is among them.
+    /// The place among the active queues at which the next round begins.
     pub(crate) turn: usize,
     /// Words taken and not executed.
     pub(crate) held: Vec<HeldWord>,
@@ -97,35 +97,35 @@ pub struct Accelerator<A, M> {
     pub(crate) slices: Vec<Slice>,
     /// Long operations that are under way.
     pub(crate) under_way: usize,
-    /// Where what is opened in slices is held; none where turns are not bounded.
+    /// The places for what is opened in slices; none where turns are not bounded.
     pub(crate) openings: Option<Openings>,
-    /// How many operations ended, ever.
+    /// Operations that have ever ended.
     pub(crate) ended: usize,
     /// Steps since it was last certain that no client sleeps that should not.
     pub(crate) unsure: u32,
-    /// What the words taken in this turn cost.
+    /// The cost of the words taken in this turn.
     pub(crate) taken_cost: i64,
-    /// How many bytes they are about.
+    /// The bytes of the words taken in this turn.
     pub(crate) taken_bytes: i64,
-    /// From how many queues they are.
+    /// The number of queues that gave words in this turn.
     pub(crate) takers: usize,
-    /// Whether words were taken whose client has few at a time, and waits for them.
+    /// True when words were taken whose client has few at a time, and waits for them.
     pub(crate) hurries: bool,
-    /// Where among the active queues the last such words came from, until it is looked at before its turn.
+    /// The place among the active queues that the last such words came from. The queue there is served before its turn.
     pub(crate) hurried: Option<usize>,
-    /// Whether a queue has words that it may not take yet, because it took too much before.
+    /// True when a queue has words that it may not take yet, because it took too much before.
     pub(crate) indebted: bool,
-    /// Whether a queue may have words that were not taken.
+    /// True when a queue may have words that were not taken.
     pub(crate) left_some: bool,
-    /// When the first of them was taken.
+    /// The time at which the first of the held words was taken.
     pub(crate) held_since: u64,
-    /// How long a turn may be, where that is bounded.
+    /// The bounds of turns, where there are any.
     pub(crate) bounds: Option<Box<Bounds>>,
     pub(crate) executor: Executor,
 }
 
 impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
-    /// An accelerator with the best kernels that `features` allow.
+    /// Makes an accelerator with the best kernels that `features` allow.
     pub fn new(features: Features, policy: FlushPolicy) -> Self {
         Accelerator {
             features,
@@ -157,14 +157,14 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         }
     }
 
-    /// Takes the memory that objects need from here on, for an accelerator whose turns are bounded: how much, if it is not
-    /// [`Reserve::default`]. It is called before [`Accelerator::bound_turns`], and no word was taken yet.
+    /// Takes the memory that objects need from here on, for an accelerator whose turns are bounded and that needs another
+    /// amount than [`Reserve::default`]. Call it before [`Accelerator::bound_turns`], and before any word is taken.
     pub fn reserve(&mut self, reserve: Reserve) {
         self.executor.stage.memory = Staging::reserved(reserve.staging);
         self.openings = Some(Openings::new(reserve));
     }
 
-    /// The features its kernels were chosen for.
+    /// Returns the features that the kernels were chosen for.
     pub fn features(&self) -> Features {
         self.features
     }
@@ -174,7 +174,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         self.add_grant_with(arena, GrantConfig::new(key_slots))
     }
 
-    /// Adds an arena, for what the configuration allows.
+    /// Adds an arena, with what the configuration allows.
     pub fn add_grant_with(&mut self, arena: A, config: GrantConfig) -> GrantId {
         let GrantConfig { key_slots, algorithms, key_memory, label } = config;
         let keys = KeySlots::with_memory(key_slots, key_memory);
@@ -202,15 +202,15 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         self.forget_staged();
     }
 
-    /// Changes what a grant may use; whether there is such a grant. Words that are held already are judged by what is
-    /// allowed when they are executed.
+    /// Changes which algorithms a grant may use, and returns true if there is such a grant. Words that are held already are
+    /// judged by what is allowed when they are executed.
     pub fn set_algorithms(&mut self, id: GrantId, algorithms: AlgorithmSet) -> bool {
         let grant = self.grants.get_mut(id.0);
         grant.map(|grant| grant.policy = policy(algorithms)).is_some()
     }
 
-    /// Adds a queue to a grant. A grant's share is the mean of its queues' weights among those of all grants: who has more
-    /// queues has no more of the accelerator.
+    /// Adds a queue to a grant. A grant's share is the mean of its queues' weights among those of all grants: more queues
+    /// give a grant no more of the accelerator.
     ///
     /// # Errors
     /// [`Corrupt`] when the memory is not that of rings, there is no such grant, or the completion ring
@@ -225,7 +225,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         self.resume_queue(grant, submissions, completions, MovedQueue { weight, ..MovedQueue::default() })
     }
 
-    /// Changes a queue's share; whether there is such a queue.
+    /// Changes a queue's share, and returns true if there is such a queue.
     pub fn set_weight(&mut self, id: QueueId, weight: u32) -> bool {
         self.queues.get_mut(id.0).map(|queue| queue.weight = weight.max(1)).is_some()
     }
@@ -252,7 +252,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         self.share_out(grant);
     }
 
-    /// Takes a queue out of all lists; its memory is let go.
+    /// Takes a queue out of all lists, and lets its memory go.
     pub(crate) fn forget_queue(&mut self, id: QueueId) -> Option<Queue<M>> {
         for list in [&mut self.active, &mut self.unquiet] {
             list.retain(|queue| *queue as usize != id.0.index());
@@ -285,7 +285,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         grant.keys.insert(key).map_err(|SlotsFull| InsertError::SlotsFull)
     }
 
-    /// The same, for less than all that its algorithm can, or with nonces that the accelerator makes.
+    /// Puts a key in a slot for less than all that its algorithm can, or with nonces that the accelerator makes.
     ///
     /// # Errors
     /// [`InsertError`].
@@ -323,10 +323,10 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         grant.keys.insert_prepared(key)
     }
 
-    /// The grant, if it may hold keys of an algorithm.
+    /// Returns the grant, if it may hold keys of an algorithm.
     fn may_hold(&mut self, id: GrantId, algorithm: Algorithm) -> Result<&mut Grant<A>, InsertError> {
         let grant = self.grants.get_mut(id.0).ok_or(InsertError::NoGrant)?;
-        // What takes no key has no place in a policy, and is refused by the engines.
+        // `Algorithm::None` is in no policy. Expanding a key for it fails.
         let allowed = grant.policy.is_none_or(|policy| policy.contains(algorithm));
         if algorithm != Algorithm::None && !allowed {
             return Err(InsertError::Policy(algorithm));
@@ -334,7 +334,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         Ok(grant)
     }
 
-    /// The bytes of a grant's key, if it was made to be exported.
+    /// Returns the bytes of a grant's key, if it was made to be exported.
     ///
     /// # Errors
     /// [`ExportError`].
@@ -342,30 +342,30 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         self.grants.get(grant.0).ok_or(ExportError::NoKey)?.keys.export(handle)
     }
 
-    /// Zeroises a key of a grant; whether there was one. Words in flight that name it fail with
+    /// Zeroises a key of a grant, and returns true if there was one. Words in flight that name it fail with
     /// [`Status::Key`].
     pub fn remove_key(&mut self, grant: GrantId, handle: Handle) -> bool {
         self.grants.get_mut(grant.0).is_some_and(|grant| grant.keys.remove(handle))
     }
 
-    /// How many keys a grant holds.
+    /// Returns how many keys a grant holds.
     pub fn keys(&self, grant: GrantId) -> usize {
         self.grants.get(grant.0).map_or(0, |grant| grant.keys.len())
     }
 
-    /// What was counted of a queue; none if there is no such queue.
+    /// Returns the counts of a queue; none if there is no such queue.
     pub fn stats(&self, id: QueueId) -> Option<QueueStats> {
         let queue = self.queues.get(id.0)?;
         let waiting = queue.submissions.waiting().unwrap_or(0) as u64;
         Some(QueueStats { held: queue.held as u64, waiting, ..queue.stats.clone() })
     }
 
-    /// How full lanes were since the accelerator was made.
+    /// Returns how full lanes were since the accelerator was made.
     pub fn filled(&self) -> Filled {
         self.executor.filled()
     }
 
-    /// How many words were taken and have not ended: they wait for lanes to fill, or are executed in slices.
+    /// Returns how many words were taken and have not ended: they wait for lanes to fill, or are executed in slices.
     pub fn held(&self) -> usize {
         self.held.len() + self.under_way
     }

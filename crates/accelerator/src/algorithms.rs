@@ -21,6 +21,9 @@
 use millstream_cwq::Algorithm;
 use millstream_engines::hash::Hash;
 
+/// The longest initialisation vector of a cipher, in bytes.
+pub(crate) const MAX_IV: usize = 16;
+
 /// Hands the rows of all algorithms to another macro, after an argument for that macro if there is one.
 macro_rules! every_algorithm {
     ($($callback:ident)::+ $(, $argument:ident)?) => {
@@ -316,6 +319,12 @@ macro_rules! by_algorithm {
         hashes { $($hash:ident { cost: $hash_cost:literal })+ }
         checksums { $($checksum:ident { cost: $checksum_cost:literal })+ }
     ) => {
+        // `Work` has room for so long a vector, and `iv_length` and `next_chain` know no other lengths. Slices of long objects
+        // are whole blocks of 16 bytes.
+        const _: () = {
+            $(assert!(matches!($iv, 0 | 8 | MAX_IV) && matches!($block, 1 | 8 | 16));)+
+        };
+
         /// Returns true for a cipher without authentication.
         #[inline(always)]
         pub(crate) const fn is_cipher(algorithm: Algorithm) -> bool {

@@ -7,8 +7,8 @@
 //! [`Arena::exclusive`] vouches that nobody else touches the spans of words in flight, slices of the arena
 //! itself are lent to the engines.
 //!
-//! A [`LocalArena`] is shared by threads, so it copies byte by byte, each an atomic of its own: who writes where another
-//! reads gets bytes of either, and no more than that. Whoever knows that nobody else touches a span has
+//! Threads share a [`LocalArena`], so it copies byte by byte, each an atomic of its own: a thread that reads where another
+//! writes gets a mix of old and new bytes, and no worse. A caller who knows that nobody else touches a span has
 //! [`LocalArena::read_unshared`] and [`LocalArena::write_unshared`].
 #![allow(unsafe_code)]
 
@@ -26,7 +26,8 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// Whether two spans of one arena have a byte in common. They don't wrap, so one of them begins in the other then.
+    /// Returns true when two spans of one arena have a byte in common. Spans don't wrap, so one of them begins in the other
+    /// then.
     #[inline(always)]
     pub(crate) fn overlaps(self, other: Span) -> bool {
         let begins_in = |a: Span, b: Span| a.at.wrapping_sub(b.at) < b.len;
@@ -44,22 +45,22 @@ impl Span {
 /// `read` and `write` as they are here are plain copies: a type that several threads of this process can reach
 /// at once has its own, or sees to it that no two of them touch the same bytes.
 pub unsafe trait Arena {
-    /// Where it begins.
+    /// Returns the address of the first byte.
     fn base(&self) -> NonNull<u8>;
 
-    /// How many bytes it has.
+    /// Returns the number of bytes.
     fn len(&self) -> u32;
 
-    /// Whether it has no bytes.
+    /// Returns true for an arena without bytes.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether the spans of words in flight are the accelerator's alone.
+    /// Returns true when the spans of words in flight are the accelerator's alone.
     fn exclusive(&self) -> bool;
 
-    /// Whether its grant has ended meanwhile, so that nothing of it is touched any more: what of its words has not completed then is
-    /// revoked. Once it is so, it stays so. By default it never is.
+    /// Returns true once the grant has ended, after which nobody touches the arena any more. The grant's words that have
+    /// not completed by then are revoked. An arena that is gone stays gone. By default it never is.
     #[inline(always)]
     fn is_gone(&self) -> bool {
         false
@@ -96,31 +97,31 @@ pub unsafe trait Arena {
     }
 }
 
-/// A span as a slice.
+/// Lends a span as a slice.
 ///
 /// # Safety
 /// The span is inside the arena, which is exclusive, and belongs to a word in flight; it does not overlap
 /// any span that a [`slice_mut`] lent is of.
 #[inline(always)]
 pub(crate) unsafe fn slice<A: Arena>(arena: &A, span: Span) -> &[u8] {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller vouches for the span.
     unsafe { std::slice::from_raw_parts(arena.base().as_ptr().add(span.at as usize), span.len as usize) }
 }
 
-/// A span as a slice to write to.
+/// Lends a span as a slice to write to.
 ///
 /// # Safety
-/// As for `slice`; the word writes the span, and nothing else lent overlaps it.
+/// The same as for `slice`; the word writes the span, and no other slice that is lent overlaps it.
 #[inline(always)]
 #[allow(clippy::mut_from_ref)]
 pub(crate) unsafe fn slice_mut<A: Arena>(arena: &A, span: Span) -> &mut [u8] {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller vouches for the span.
     unsafe { std::slice::from_raw_parts_mut(arena.base().as_ptr().add(span.at as usize), span.len as usize) }
 }
 
 /// An arena in this process's own memory, zeroed at first, in whole cache lines.
 ///
-/// Words over it may come from anybody: objects are staged.
+/// Anybody may send words over it, so their objects are staged.
 #[derive(Debug)]
 pub struct LocalArena {
     base: NonNull<u8>,
@@ -133,7 +134,7 @@ unsafe impl Send for LocalArena {}
 unsafe impl Sync for LocalArena {}
 
 impl LocalArena {
-    /// An arena of that many bytes, rounded up to whole cache lines.
+    /// Makes an arena of that many bytes, rounded up to whole cache lines.
     pub fn new(len: u32) -> Self {
         let layout = LocalArena::layout(len);
         // SAFETY: the layout's size is not zero.
@@ -142,7 +143,7 @@ impl LocalArena {
         LocalArena { base, len: layout.size().min(u32::MAX as usize) as u32 }
     }
 
-    /// The bytes of a span, as threads may share them.
+    /// Returns the bytes of a span, as threads may share them.
     fn shared(&self, at: u32, len: usize) -> &[AtomicU8] {
         assert!(at as usize + len <= self.len as usize, "inside the arena");
         // SAFETY: the bytes are inside the arena, which lives as long; an `AtomicU8` is a byte; while it is shared

@@ -1,4 +1,4 @@
-//! How long a turn may be, where that is bounded, and what is charged for it.
+//! The bounds of a turn, and the bill for its words.
 
 use crate::cost::{Costs, PER_NANOSECOND};
 use crate::queue::QUANTUM;
@@ -9,16 +9,16 @@ const MOST_COST: i64 = 16 << 20;
 /// Grants share the accelerator as long as no more turns than this were one grant's alone.
 pub(crate) const SHARED: u32 = 256;
 
-/// Turns are so many times as short while a grant has few words at a time beside others who have many.
+/// Turns are so many times as short while a grant has few words at a time beside others that have many.
 const BRISK: i64 = 16;
 
-/// How long a turn may last, in nanoseconds. An accelerator that serves clients who don't trust each other has such a bound:
+/// The longest turns, in nanoseconds. An accelerator that serves clients who don't trust each other has such bounds:
 /// see [`Accelerator::bound_turns`](crate::Accelerator::bound_turns).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turns {
-    /// While the words of one grant are all there is. A newcomer may have to wait so long.
+    /// The longest turn while the words of one grant are all there is. A newcomer may have to wait so long.
     pub alone: u64,
-    /// While several grants have work; a sixteenth of it while one of them waits for few words at a time.
+    /// The longest turn while several grants have work; a sixteenth of it while one of them waits for few words at a time.
     pub shared: u64,
     /// The most bytes of a slice of a long object, and of an object that is executed at once.
     pub bytes: u32,
@@ -39,9 +39,9 @@ pub(crate) struct Bounds {
     pub(crate) costs: Costs,
     /// The grant whose words were taken last.
     last: usize,
-    /// For how many turns more several grants are taken to have work.
+    /// The number of turns for which several grants are still taken to have work.
     pub(crate) shared: u32,
-    /// For how many of them turns are brisk, because somebody waits for few words at a time.
+    /// The number of turns that are still brisk, because a grant waits for few words at a time.
     pub(crate) brisk: u32,
     pub(crate) bill: Bill,
 }
@@ -128,9 +128,9 @@ impl Bill {
 
 /// The limits of one turn.
 pub(crate) struct Limits {
-    /// Whether the turn ends when it has taken so much, even if one grant is alone.
+    /// True when the turn ends once it has taken so much, even if one grant is alone.
     pub(crate) bounded: bool,
-    /// Whether several grants have work.
+    /// True when several grants have work.
     pub(crate) shared: bool,
     /// The cost of all that the turn may take.
     pub(crate) cost: i64,

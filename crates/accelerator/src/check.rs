@@ -1,8 +1,8 @@
-//! Checking a control word: nothing of it is believed before.
+//! Checking a control word, of which nothing is believed before.
 //!
-//! What comes out is a [`CheckedWord`]: every span inside the arena, no output over anything else that the word
-//! names, every field that the opcode has no use for zero. It is a function of the word, the arena's length
-//! and, for a gather list, its entries, of the algorithms that are allowed, and of nothing else.
+//! A [`CheckedWord`] has every span inside the arena, no output over anything else that the word names, and
+//! zeros in every field that its opcode does not use. It depends on the word, on the arena's length, on the
+//! entries of its gather list and on the algorithms that are allowed, and on nothing else.
 
 use arrayvec::ArrayVec;
 use millstream_cwq::{Algorithm, AlgorithmSet, ControlWord, Flags, Opcode, Status, VERSION};
@@ -22,10 +22,10 @@ struct Uses {
     flags: u16,
 }
 
-/// A word with ones in the fields that the opcode uses.
+/// Makes the mask from a word that has ones in the fields that the opcode uses.
 const fn uses(fields: ControlWord) -> Uses {
     let mut words = fields.to_words();
-    // In every word: version, opcode, and the caller's tag. Flags are looked at on their own.
+    // Every word has a version, an opcode and the caller's tag. Flags are checked on their own.
     words[0] |= 0xffff | 0xffff << 32;
     words[7] = u64::MAX;
     Uses { words, flags: fields.flags }
@@ -87,7 +87,7 @@ const PARTIAL_MAC: ControlWord =
 const PARTIAL_AEAD: ControlWord =
     ControlWord { hash: 0, destination: u32::MAX, iv: u32::MAX, iv_len: 0xff, ..PARTIAL_MAC };
 
-/// By opcode.
+/// The fields that each opcode uses, by its number.
 static USES: [Uses; 15] = [
     uses(NOTHING),
     uses(COPY),
@@ -106,7 +106,7 @@ static USES: [Uses; 15] = [
     uses(PARTIAL_AEAD),
 ];
 
-/// Where a key is.
+/// The place of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyAt {
     None,
@@ -114,7 +114,7 @@ pub(crate) enum KeyAt {
     Arena(Span),
 }
 
-/// Where the source is.
+/// The place of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     Span(Span),
@@ -137,7 +137,7 @@ impl Source {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CheckedWord {
     pub(crate) opcode: Opcode,
-    /// Of a hash or HMAC: that.
+    /// The algorithm; for a hash or HMAC, the hash.
     pub(crate) algorithm: Algorithm,
     /// The HMAC's hash in a combined operation.
     pub(crate) hash: Algorithm,
@@ -156,14 +156,14 @@ pub(crate) struct CheckedWord {
     /// Bytes in front that a combined operation does not encrypt.
     pub(crate) clear: u32,
     pub(crate) parameter: u32,
-    /// Of a piece: there is no mid-state before.
+    /// True for a piece with which the message begins, so that there is no mid-state before it.
     pub(crate) first: bool,
-    /// Of an AEAD: the nonce is made, and `iv` is where it goes.
+    /// True when the accelerator makes the nonce of an AEAD, and writes it to `iv`.
     pub(crate) makes_nonce: bool,
 }
 
 impl CheckedWord {
-    /// The plan of a word that does nothing.
+    /// A word that does nothing, for [`check`] to fill in.
     pub(crate) const NOTHING: CheckedWord = CheckedWord {
         opcode: Opcode::Null,
         algorithm: Algorithm::None,
@@ -184,9 +184,10 @@ impl CheckedWord {
     };
 }
 
-/// Checks a word against an arena, and against a policy if there is one. Of a gather list it reads the entries, just once, into `pieces`.
+/// Checks a word against an arena, and against a policy if there is one. The entries of a gather list are read, just once,
+/// into `pieces`.
 ///
-/// The plan is filled in where it is, because to move it costs as much as to make it.
+/// The result is filled in where it lies, because moving it would cost as much as making it.
 ///
 /// # Errors
 /// The status that says which rule the word breaks.
@@ -240,13 +241,13 @@ pub(crate) fn check<A: Arena>(
     no_overlap(checked, word, pieces)
 }
 
-/// What a word must be like for which a nonce is made.
+/// Checks a word for which a nonce is made.
 #[cold]
 fn makes_nonce(checked: &mut CheckedWord) -> Result<(), Status> {
     if checked.reverse {
         return Err(Status::Flags);
     }
-    // A key that goes with its word is nobody's to count for.
+    // Nobody counts the nonces of a key that its word carries.
     if !matches!(checked.key, KeyAt::Slot(_)) {
         return Err(Status::NonceMissing);
     }
@@ -257,7 +258,7 @@ fn makes_nonce(checked: &mut CheckedWord) -> Result<(), Status> {
     Ok(())
 }
 
-/// The algorithm and the hash, where the opcode has them.
+/// Returns the algorithm and the hash, where the opcode has them.
 #[inline(always)]
 fn algorithms(opcode: Opcode, word: &ControlWord) -> Result<(Algorithm, Algorithm), Status> {
     let algorithm = Algorithm::from_code(word.algorithm).ok_or(Status::Algorithm)?;
@@ -290,7 +291,7 @@ fn algorithms(opcode: Opcode, word: &ControlWord) -> Result<(Algorithm, Algorith
     })
 }
 
-/// A span that is inside the arena.
+/// Returns a span that is inside the arena.
 #[inline(always)]
 fn span(at: u32, len: u32, arena: u32, outside: Status) -> Result<Span, Status> {
     if u64::from(at) + u64::from(len) > u64::from(arena) {
@@ -346,27 +347,27 @@ fn source<A: Arena>(word: &ControlWord, arena: &A, pieces: &mut Pieces) -> Resul
         pieces.push(span(at, len, arena.len(), Status::Gather)?);
         total += u64::from(len);
     }
-    // No more than the arena holds, so that what is staged for a word is bounded.
+    // A list may name no more bytes than the arena holds, so that what is staged for a word is bounded.
     if total > u64::from(arena.len()) {
         return Err(Status::Gather);
     }
     Ok(Source::Gather { total: total as u32 })
 }
 
-/// How many bytes a gather list names, if it is one: what its word costs. [`check`] reads the list again and
-/// believes only that.
+/// Returns how many bytes a gather list names, on which its word's cost depends; 0 for a list that breaks a rule. [`check`]
+/// reads the list again and believes only what it reads.
 #[cold]
 pub(crate) fn gathered_len<A: Arena>(word: &ControlWord, arena: &A) -> u32 {
     let mut pieces = Pieces::new();
     source(word, arena, &mut pieces).map_or(0, Source::len)
 }
 
-/// Where the list of a word with [`Flags::GATHER`] lies, if it has no more than [`MAX_PIECES`] entries.
+/// Returns the span of the list of a word with [`Flags::GATHER`], if it has no more than [`MAX_PIECES`] entries.
 fn gather_list(word: &ControlWord) -> Span {
     Span { at: word.source, len: word.source_len * 8 }
 }
 
-/// What the word writes, and what depends on it.
+/// Checks the spans that the word writes, and what depends on them.
 #[inline(always)]
 fn outputs(checked: &mut CheckedWord, word: &ControlWord, arena: u32) -> Result<(), Status> {
     match checked.opcode {
@@ -400,17 +401,17 @@ fn outputs(checked: &mut CheckedWord, word: &ControlWord, arena: u32) -> Result<
     Ok(())
 }
 
-/// Whether an opcode's words are pieces of messages.
+/// Returns true when an opcode's words are pieces of messages.
 #[inline(always)]
 fn is_piece(opcode: Opcode) -> bool {
     matches!(opcode, Opcode::PartialHash | Opcode::PartialMac | Opcode::PartialAead)
 }
 
-/// The mid-states of a piece: the one before is there unless the message begins, the one after unless it ends.
+/// Checks the mid-states of a piece: the one before is there unless the message begins, the one after unless it ends.
 #[cold]
 fn states(checked: &mut CheckedWord, word: &ControlWord, arena: u32) -> Result<(), Status> {
     let fits = match checked.opcode {
-        // What lies there is a nonce or a state, and is looked at as such.
+        // A nonce or a state lies there, and is checked as such when it is read.
         Opcode::PartialAead => word.iv_len > 0,
         _ => checked.first == (word.aad_len == 0) && word.aad_len <= ControlWord::STATE_BYTES,
     };
@@ -425,7 +426,7 @@ fn states(checked: &mut CheckedWord, word: &ControlWord, arena: u32) -> Result<(
     Ok(())
 }
 
-/// Whether the digest or tag has a length there is.
+/// Returns true when the algorithm has digests or tags of that length.
 #[inline(always)]
 fn mac_fits(checked: &CheckedWord, len: u32, last: bool) -> bool {
     let digest = |algorithm| hash_of(algorithm).map_or(0, |hash| hash.output_len() as u32);
@@ -442,7 +443,7 @@ fn mac_fits(checked: &CheckedWord, len: u32, last: bool) -> bool {
     }
 }
 
-/// Whether the parameter is zero, or one of KASUMI's.
+/// Returns true when the parameter is zero, or one of KASUMI's.
 #[inline(always)]
 fn parameter_fits(checked: &CheckedWord) -> bool {
     let unused_bits = checked.parameter & 7;
@@ -455,7 +456,7 @@ fn parameter_fits(checked: &CheckedWord) -> bool {
     }
 }
 
-/// Whether nothing that is written overlaps anything else that is named: so a word can be executed again.
+/// Checks that no output overlaps anything else that the word names, so that a word can be executed again.
 #[inline(always)]
 fn no_overlap(checked: &CheckedWord, word: &ControlWord, pieces: &Pieces) -> Result<(), Status> {
     const MORE: u16 = Flags::GATHER | Flags::KEY_IN_ARENA | Flags::MAC_KEY_IN_ARENA | Flags::MAKE_NONCE;
@@ -463,7 +464,7 @@ fn no_overlap(checked: &CheckedWord, word: &ControlWord, pieces: &Pieces) -> Res
     if word.flags & MORE != 0 || checked.state.len > 0 {
         return no_overlap_of_all(*checked, *word, pieces);
     }
-    // Whether the tag is read or written, it is not where the output goes.
+    // The output may not overlap the tag, which is either read or written.
     let mut overlap = false;
     for input in [source, checked.iv, checked.aad, checked.mac] {
         overlap |= checked.destination.overlaps(input);
@@ -476,7 +477,8 @@ fn no_overlap(checked: &CheckedWord, word: &ControlWord, pieces: &Pieces) -> Res
     if overlap { Err(Status::Overlap) } else { Ok(()) }
 }
 
-/// The same, with all that a word can name. By value, so that elsewhere a plan need not be in memory.
+/// Checks the same for all that a word can name. It takes its arguments by value, so that the common path need not have them
+/// in memory.
 #[cold]
 #[inline(never)]
 fn no_overlap_of_all(checked: CheckedWord, word: ControlWord, pieces: &Pieces) -> Result<(), Status> {

@@ -147,7 +147,7 @@ fn cipher_of<'c>(chained: &'c mut Chained<'_>) -> Operation<'c> {
     Operation::cipher(chained.cipher, direction, iv, secret)
 }
 
-/// Whether the computed tag begins with the expected one; where not, a separate output is zeroed.
+/// Checks that the computed tag begins with the expected one. Where it does not, a separate output is zeroed.
 fn verified(chained: &mut Chained<'_>, tag: &Digest) -> Result<(), Error> {
     let expected = chained.expected.unwrap_or_default();
     if begins(tag, expected).into() {

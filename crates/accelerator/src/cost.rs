@@ -1,4 +1,4 @@
-//! What a word costs: about the time it takes, so that queues share time and not bytes.
+//! The cost of a word: about the time it takes, so that queues share time and not bytes.
 //!
 //! The unit is the time of one byte under AES, some 0.06 ns. The table is of 8 KB objects, 32 side by side, on a processor
 //! with VAES and AVX-512; on others the fast algorithms come closer to the slow ones.
@@ -14,22 +14,22 @@ use crate::operation::Operation;
 use crate::unit::Unit;
 use crate::work::Checksum;
 
-/// What a word that asks for nothing costs.
+/// The cost of a word that asks for nothing.
 pub(crate) const NULL_COST: i64 = 128;
 
-/// What any other costs beside its bytes, so that a flood of small words is counted too.
+/// The cost of any other word beside its bytes, so that a flood of small words is counted too.
 const WORD_COST: i64 = 512;
 
-/// What a key costs that a word brings with it, to be expanded.
+/// The cost of expanding a key that a word brings with it.
 const KEY_COST: i64 = 16 * 1024;
 
 /// The cost of a byte that is copied to or from private memory.
 pub(crate) const COPY_COST: i64 = 4;
 
-/// What it costs to open a sealed mid-state, and to seal the next.
+/// The cost of opening a sealed mid-state and sealing the next.
 const STATES_COST: i64 = 64 * 1024;
 
-/// By the number of the algorithm, what one byte costs.
+/// The cost of one byte, by the number of the algorithm.
 static BYTE_COST: [u8; 256] = {
     let mut costs = [0; 256];
     let mut at = 0;
@@ -40,13 +40,13 @@ static BYTE_COST: [u8; 256] = {
     costs
 };
 
-/// What a nanosecond is in the unit of costs.
+/// A nanosecond in the unit of costs.
 pub(crate) const PER_NANOSECOND: i64 = 16;
 
-/// The bytes with which it is measured what an algorithm costs.
+/// The bytes of the object with which the cost of an algorithm is measured.
 const SAMPLE: usize = 2048;
 
-/// What algorithms cost on this processor where an object is alone: lanes do not help it.
+/// The costs of algorithms on this processor where an object is alone, so that lanes do not help it.
 pub(crate) struct Costs {
     alone: [u16; 256],
 }
@@ -76,14 +76,14 @@ impl Costs {
         Costs { alone }
     }
 
-    /// What one byte of a word costs, with its way to private memory and back.
+    /// Returns the cost of one byte of a word, with its way to private memory and back.
     #[inline]
     pub(crate) fn per_byte(&self, word: &ControlWord) -> i64 {
         let of = |algorithm: u8| i64::from(self.alone[usize::from(algorithm)]);
         of(word.algorithm) + of(word.hash) + COPY_COST
     }
 
-    /// What a word about so many bytes costs.
+    /// Returns the cost of a word about so many bytes.
     #[inline]
     pub(crate) fn alone(&self, word: &ControlWord, bytes: i64) -> i64 {
         let cost = WORD_COST + self.per_byte(word) * bytes;
@@ -95,14 +95,14 @@ impl Costs {
     }
 }
 
-/// A key of the length that costs most.
+/// Makes a key of the length that costs most.
 fn some_key(features: Features, algorithm: Algorithm) -> Option<Key> {
     let bytes: [u8; 64] = std::array::from_fn(|i| i as u8);
     let longest = (1..=bytes.len()).rev().find(|len| takes_key(algorithm, *len))?;
     Key::new(features, algorithm, &bytes[..longest]).ok()
 }
 
-/// An operation of the kind that costs most.
+/// Makes an operation of the kind that costs most.
 fn sample<'a>(algorithm: Algorithm, key: Option<&'a Key>, data: &'a mut [u8]) -> Option<Operation<'a>> {
     const IV: [u8; 16] = [0; 16];
     if let Some(checksum) = Checksum::of(algorithm) {
@@ -126,13 +126,13 @@ fn sample<'a>(algorithm: Algorithm, key: Option<&'a Key>, data: &'a mut [u8]) ->
     Some(Operation::cipher(key, Direction::Encrypt, &IV[..key.iv_len()], InOut::in_place(data)))
 }
 
-/// What a word costs, and how many bytes it is about. Nothing of it is checked yet: what is longer than the arena will be
-/// refused, and is cheap.
+/// Returns the cost of a word, and how many bytes it is about. The word is not checked yet: one that is longer than the
+/// arena will be refused, and is cheap.
 #[inline(always)]
 pub(crate) fn cost(word: &ControlWord, gathered: u32, arena_len: u32) -> (i64, i64) {
     let source = if word.has(Flags::GATHER) { gathered } else { word.source_len };
     let mut bytes = i64::from(source.min(arena_len));
-    // Of a combined operation the length of the associated data is a part of the source's.
+    // In a combined operation the length of the associated data is a part of the source's.
     if word.opcode == Opcode::Aead as u8 || word.opcode == Opcode::PartialAead as u8 {
         bytes += i64::from(word.aad_len.min(arena_len));
     }
@@ -148,19 +148,19 @@ pub(crate) fn cost(word: &ControlWord, gathered: u32, arena_len: u32) -> (i64, i
     (cost, bytes)
 }
 
-/// Whether a word is a piece of a message whose mid-state is sealed.
+/// Returns true when a word is a piece of a message whose mid-state is sealed.
 #[inline(always)]
 pub(crate) fn is_keyed_piece(word: &ControlWord) -> bool {
     word.opcode == Opcode::PartialMac as u8 || word.opcode == Opcode::PartialAead as u8
 }
 
-/// Whether a word brings a key with it.
+/// Returns true when a word brings a key with it.
 #[inline(always)]
 fn brings_keys(word: &ControlWord) -> bool {
     word.flags & (Flags::KEY_IN_ARENA | Flags::MAC_KEY_IN_ARENA) != 0
 }
 
-/// What the keys cost that a word brings with it: a long one of an HMAC is hashed.
+/// Returns the cost of the keys that a word brings with it. A long key of an HMAC is hashed.
 #[cold]
 fn keys_cost(word: &ControlWord, byte_cost: impl Fn(usize) -> i64) -> i64 {
     let hashed = byte_cost(usize::from(word.hash)).max(1);

@@ -1,4 +1,4 @@
-//! What an accelerator knows of a grant, and a grant on its way from one accelerator to another.
+//! A grant as its accelerator knows it, and on its way from one accelerator to another.
 
 use std::fmt;
 
@@ -9,31 +9,31 @@ use crate::slab::Id;
 use crate::slots::KeySlots;
 use crate::stats::QueueStats;
 
-/// One of an accelerator's grants: an arena and the keys for what lies in it. After the grant was removed it names
+/// Names one of an accelerator's grants: an arena and the keys for what lies in it. After the grant was removed it names
 /// nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct GrantId(pub(crate) Id);
 
-/// One of an accelerator's queues. After the queue was removed it names nothing.
+/// Names one of an accelerator's queues. After the queue was removed it names nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct QueueId(pub(crate) Id);
 
-/// What a grant may do.
+/// The rights of a grant.
 #[derive(Clone)]
 pub struct GrantConfig {
-    /// How many keys it may hold, at most 65536.
+    /// The most keys that it may hold, up to 65536.
     pub key_slots: usize,
     /// The algorithms it may use, with keys in slots or carried, and without keys.
     pub algorithms: AlgorithmSet,
-    /// Where its keys live; on the heap if nothing is said. Keys that words carry are the client's own, and are on the
-    /// heap always.
+    /// The memory for its keys, or the heap by default. Keys that words carry are the client's own, and are always on the
+    /// heap.
     pub key_memory: Option<SharedKeyMemory>,
-    /// Its name in tracepoints.
+    /// The grant's name in tracepoints.
     pub label: u64,
 }
 
 impl GrantConfig {
-    /// Any algorithm, and that many keys on the heap.
+    /// Allows any algorithm, and that many keys on the heap.
     pub fn new(key_slots: usize) -> Self {
         GrantConfig { key_slots, algorithms: AlgorithmSet::all(), key_memory: None, label: 0 }
     }
@@ -53,32 +53,32 @@ impl fmt::Debug for GrantConfig {
 pub(crate) struct Grant<A> {
     pub(crate) arena: A,
     pub(crate) keys: KeySlots,
-    /// The algorithms it may use; none said, all.
+    /// The algorithms it may use; `None` allows all.
     pub(crate) policy: Option<AlgorithmSet>,
     pub(crate) label: u64,
-    /// Its queues, in the order in which they were added.
+    /// The grant's queues, in the order in which they were added.
     pub(crate) queues: Vec<Id>,
-    /// Whether no more of its words are taken.
+    /// True when no more of its words are taken.
     pub(crate) paused: bool,
     pub(crate) calm: Calm,
 }
 
-/// The queues of a grant that had nothing to do for some steps and do not sleep.
+/// The queues of a grant that had nothing to do for some steps, and do not sleep.
 #[derive(Default)]
 pub(crate) struct Calm {
     pub(crate) queues: Vec<u32>,
-    /// Which of them is looked at next.
+    /// The place of the queue that is looked at next.
     pub(crate) turn: usize,
-    /// Whether its grant is among those that have some.
+    /// True when the accelerator lists the grant among those that have calm queues.
     pub(crate) listed: bool,
 }
 
-/// The policy that a set of algorithms is. Most grants may use all, and need no look at them.
+/// Returns the policy for a set of algorithms. Most grants may use all, and need no check.
 pub(crate) fn policy(algorithms: AlgorithmSet) -> Option<AlgorithmSet> {
     (algorithms != AlgorithmSet::all()).then_some(algorithms)
 }
 
-/// How far a queue's rings have come: where another accelerator goes on.
+/// The positions of a queue's rings, at which another accelerator goes on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Position {
     /// Words taken.
@@ -90,19 +90,19 @@ pub struct Position {
 /// A queue on its way to another accelerator.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MovedQueue {
-    /// Its share.
+    /// The queue's share.
     pub weight: u32,
-    /// Where its rings go on.
+    /// The positions at which its rings go on.
     pub position: Position,
-    /// What was counted so far.
+    /// The counts so far.
     pub stats: QueueStats,
 }
 
 /// A grant that an accelerator gave up, for another to go on with.
 #[derive(Debug)]
 pub struct Released {
-    /// Its queues, in the order in which they were added.
+    /// The grant's queues, in the order in which they were added.
     pub queues: Vec<(QueueId, MovedQueue)>,
-    /// Its keys: see [`KeySlots::into_moved`].
+    /// The grant's keys: see [`KeySlots::into_moved`].
     pub keys: KeySlots,
 }

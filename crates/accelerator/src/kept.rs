@@ -1,4 +1,4 @@
-//! A key in a place of its own, as large as that key, and the memory that such places are of.
+//! A key in a place of its own, as large as that key, and the memory for such places.
 //!
 //! # Safety
 //! A [`Kept`] owns one allocation from when it is made until it is dropped: a key of the engine that its [`KeyKind`] names,
@@ -18,23 +18,23 @@ use zeroize::optimization_barrier;
 use crate::algorithms::every_engine;
 use crate::key::{Engine, Key, KeyKind, KeyRef, KeySink, expand};
 
-/// Memory for the keys of a grant, as their owner wants it to be: locked, or out of the kernel's own reach.
+/// Memory for the keys of a grant, of the kind that their owner wants: locked, or out of the kernel's own reach.
 ///
 /// # Safety
 /// `allocate` gives memory of the layout's size and alignment that is valid for reads and writes, and nobody else's
 /// until it is given to `free`.
 pub unsafe trait KeyMemory {
-    /// Room for one key; none when there is no more.
+    /// Returns room for one key; none when there is no more.
     fn allocate(&self, layout: Layout) -> Option<NonNull<u8>>;
 
-    /// Takes it back. It is all zero.
+    /// Takes memory back. It is all zero.
     ///
     /// # Safety
     /// `at` came from `allocate` of the same memory, with the same layout, and is not used any more.
     unsafe fn free(&self, at: NonNull<u8>, layout: Layout);
 }
 
-/// A [`KeyMemory`] that several grants and threads use.
+/// A [`KeyMemory`] that several grants and threads share.
 pub type SharedKeyMemory = Arc<dyn KeyMemory + Send + Sync>;
 
 /// The memory for keys has no more room.
@@ -43,7 +43,7 @@ pub(crate) struct NoMemory;
 
 /// A value that a variant of [`Key`] holds, or the box around it.
 trait Own<T> {
-    /// The value. Nothing of it is left in a box.
+    /// Returns the value. Nothing of it is left in a box.
     fn own(self) -> T;
 }
 
@@ -115,7 +115,7 @@ macro_rules! kinds {
 }
 every_engine!(kinds);
 
-/// Memory for keys is handed out in whole units of this many bytes.
+/// The unit in which memory for keys is handed out, in bytes.
 const UNIT: usize = 64;
 
 impl Key {
@@ -137,12 +137,12 @@ impl Key {
     }
 }
 
-/// The place of a key of a kind that was made from so many bytes, and where in it they are.
+/// Returns the layout of a place for a key of a kind that was made from so many bytes, and where in it the bytes lie.
 fn layout(kind: KeyKind, raw: usize) -> Option<(Layout, usize)> {
     kind.layout().extend(Layout::array::<u8>(raw).ok()?).ok()
 }
 
-/// Why a key was not kept.
+/// The reason why a key was not kept.
 pub(crate) enum NotKept {
     /// The algorithm does not take it.
     Engine(Error),
@@ -151,17 +151,17 @@ pub(crate) enum NotKept {
 }
 
 /// A key that stays where it is, and the bytes it was made from. In the end all of its place is zeroed: a key wipes
-/// what it uses itself, and what a move brought along with it lies beside that.
+/// only the bytes that it uses, and a move may have brought others along.
 pub(crate) struct Kept {
     at: NonNull<u8>,
     kind: KeyKind,
-    /// How many bytes it was made from, if they were kept.
+    /// The number of bytes that the key was made from, if they were kept.
     raw: Option<u32>,
-    /// The heap, where there is none.
+    /// The memory that the place is of, or `None` for the heap.
     memory: Option<SharedKeyMemory>,
 }
 
-/// What makes the `Send` and `Sync` of [`Kept`] sound.
+/// The witness for the `Send` and `Sync` of [`Kept`].
 const _: () = {
     const fn both<T: Send + Sync>() {}
     both::<Key>();
@@ -227,11 +227,11 @@ impl Kept {
         unsafe { self.kind.get(self.at) }
     }
 
-    /// The bytes that the key was made from, if they were kept.
+    /// Returns the bytes that the key was made from, if they were kept.
     pub(crate) fn raw(&self) -> Option<&[u8]> {
         let len = self.raw? as usize;
         let (_, behind) = layout(self.kind, len)?;
-        // SAFETY: so many lie behind the key.
+        // SAFETY: `accept` wrote that many bytes behind the key.
         Some(unsafe { NonNull::slice_from_raw_parts(self.at.add(behind), len).as_ref() })
     }
 }

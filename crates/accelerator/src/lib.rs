@@ -5,8 +5,12 @@
 //! from the control words of its queues, over the arena and the keys of each queue's grant: it checks
 //! every word before it believes it, and a malformed one harms nobody but its own queue.
 //!
-//! An accelerator has two sub-units in mind, as its ancestors had: cipher and hash, which [`Unit`] is, and
-//! modular arithmetic, which will take its place beside it. Nothing here makes a system call or asks a clock.
+//! The accelerators of Sun's processors had two sub-units each. [`Unit`] is the one for ciphers and hashes; one for modular
+//! arithmetic will stand beside it. Nothing here makes a system call or reads a clock.
+//!
+//! The files follow a word through the pipeline: `take` takes it from its queue (a `HeldWord`), `check` makes a `CheckedWord`
+//! of it, `operands` finds its bytes and makes an [`Operation`], `stage` copies them where that is needed, `run` executes.
+//! `algorithms` lists all algorithms; to add one is to add a row there.
 #![deny(unsafe_code)]
 
 mod accelerator;

@@ -1,4 +1,4 @@
-//! A grant moves from one accelerator to another, in this process or in the next; its client notices nothing.
+//! Moving a grant from one accelerator to another, in this process or in the next. Its client notices nothing.
 
 use std::ops::Deref;
 
@@ -32,7 +32,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     /// let key = here.insert_raw_key(grant, Algorithm::AesGcm, &[7; 16], false)?;
     ///
     /// let released = here.release_grant(grant).unwrap();
-    /// // From one process to another go the slots, and for each queue its rings, weight, position and statistics.
+    /// // The slots go to the other process, and for each queue its rings, weight, position and statistics.
     /// let slots = released.keys.into_moved();
     /// let queues = released.queues.into_iter().map(|(_, queue)| (rings.0.clone(), rings.1.clone(), queue));
     ///
@@ -63,7 +63,8 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         Some(Released { queues, keys: self.grants.remove(id.0)?.keys })
     }
 
-    /// Takes no more words of a grant that is about to be released; how many of its long operations are still under way.
+    /// Takes no more words of a grant that is about to be released. Returns how many of its long operations are still under
+    /// way.
     pub fn pause(&mut self, id: GrantId) -> usize {
         let Accelerator { grants, queues, .. } = self;
         let Some(grant) = grants.get_mut(id.0) else { return 0 };
@@ -71,8 +72,8 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         grant.queues.iter().filter_map(|id| queues.get(*id)).map(|queue| queue.under_way).sum()
     }
 
-    /// Goes on with a grant that another accelerator gave up: with its arena, the rings of its queues and what was said
-    /// of them, and its keys. The keys' handles stay valid; the identifiers of grant and queues are new. Clients
+    /// Goes on with a grant that another accelerator gave up: with its arena, its keys, and the rings and positions of its
+    /// queues. The keys' handles stay valid; the identifiers of grant and queues are new. Clients
     /// that sleep are woken by the next [`Accelerator::wake_clients`].
     ///
     /// # Errors
@@ -118,7 +119,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         let of = self.grants.get(grant.0).ok_or(Corrupt)?;
         let mut queue = Queue::resume(grant.0.index(), submissions, completions, moved)?;
         (queue.arena_len, queue.label) = (of.arena.len(), of.label);
-        // Whoever served it before may have said that it sleeps.
+        // The accelerator that served it before may have said that it sleeps.
         queue.submissions.wake();
         let id = QueueId(self.queues.insert(queue));
         self.active.push(id.0.index() as u32);

@@ -1,4 +1,4 @@
-//! One operation: what a control word says, over borrowed bytes.
+//! One operation over borrowed bytes, as a control word describes it.
 
 use std::fmt;
 
@@ -13,9 +13,9 @@ use crate::work::{Checksum, Partial, Work};
 
 /// One operation on borrowed bytes, with its result in place.
 ///
-/// It is the same thing whether it is executed directly ([`Unit::run_one`](crate::Unit::run_one)), in a
-/// batch ([`Unit::run`](crate::Unit::run)) or from a control word. Whatever was wrong with its arguments is
-/// its own result, and no other operation's affair.
+/// An operation is the same whether it is executed directly ([`Unit::run_one`](crate::Unit::run_one)), in a
+/// batch ([`Unit::run`](crate::Unit::run)) or from a control word. An error in its arguments becomes its own result, and
+/// concerns no other operation.
 ///
 /// ```
 /// use millstream_accelerator::{Operation, Unit};
@@ -52,7 +52,7 @@ impl<'a> Operation<'a> {
         Operation { work: Work::Null, result: Err(error), value: 0 }
     }
 
-    /// Nothing: what the way to an engine and back costs.
+    /// Does nothing, which shows the cost of the way to an engine and back.
     pub fn null() -> Self {
         Operation::new(Work::Null)
     }
@@ -82,7 +82,7 @@ impl<'a> Operation<'a> {
     /// Encrypts `data`. `iv` is the initialisation vector, the first counter block, or the tweak: as many
     /// bytes as the mode takes. For KASUMI F8 it is COUNT, BEARER, DIRECTION and zeros (32, 5, 1 and 26 bits).
     ///
-    /// Its result may be [`Error::NonceLength`], [`Error::DataLength`] or [`Error::Parameter`].
+    /// The result may be [`Error::NonceLength`], [`Error::DataLength`] or [`Error::Parameter`].
     #[inline]
     pub fn encrypt(key: impl Into<CipherKey<'a>>, iv: &[u8], data: InOut<'a>) -> Self {
         Operation::cipher(key.into(), Direction::Encrypt, iv, data)
@@ -114,7 +114,7 @@ impl<'a> Operation<'a> {
         Operation::new(Work::KasumiF8(job))
     }
 
-    /// The KASUMI F9 code of the first `bits` bits of `message` (3GPP TS 35.201 §4). Its result may be
+    /// Computes the KASUMI F9 code of the first `bits` bits of `message` (3GPP TS 35.201 §4). Its result may be
     /// [`Error::DataLength`] or [`Error::Parameter`].
     #[inline]
     pub fn kasumi_f9(
@@ -149,7 +149,7 @@ impl<'a> Operation<'a> {
         aead(key.into(), nonce, aad, data, None, Returned)
     }
 
-    /// Decrypts `data` if `tag` is right; a failure leaves no plaintext, as
+    /// Decrypts `data` if `tag` is right. A failure leaves no plaintext, as
     /// [`Aead::open`](millstream_engines::aead::Aead::open) says.
     #[inline]
     pub fn open(
@@ -162,7 +162,7 @@ impl<'a> Operation<'a> {
         aead(key.into(), nonce, aad, data, Some(tag), Returned)
     }
 
-    /// The same with a tag that was cut to `tag_len` bytes, as AES-GCM allows it: see
+    /// Opens with a tag that was cut to `tag_len` bytes, as AES-GCM allows it: see
     /// [`Gcm::open_cut`](millstream_engines::gcm::Gcm::open_cut). A tag of another length is [`Error::TagLength`].
     pub fn open_cut(
         key: impl Into<AeadKey<'a>>,
@@ -180,7 +180,7 @@ impl<'a> Operation<'a> {
         aead(key, nonce, aad, data, Some(tag), Returned)
     }
 
-    /// The digest of `data`: see [`Operation::tag`].
+    /// Computes the digest of `data`: see [`Operation::tag`].
     #[inline]
     pub fn digest(hash: Hash, data: &'a [u8]) -> Self {
         Operation::new(Work::Hash(hash, HashJob::new(data)))
@@ -189,7 +189,7 @@ impl<'a> Operation<'a> {
     /// Takes up a message at `before`, or begins one, adds `data`, and leaves it off: the mid-state is
     /// written to the front of `after`, and [`Operation::value`] is its length in bytes.
     ///
-    /// Its result may be [`Error::MidState`] or [`Error::OutputLength`].
+    /// The result may be [`Error::MidState`] or [`Error::OutputLength`].
     pub fn partial_hash(hash: Hash, before: Option<&'a [u8]>, data: &'a [u8], after: &'a mut [u8]) -> Self {
         Operation::new(Work::Partial(Partial { hash, before, data, after: Some(after), digest: None }))
     }
@@ -200,7 +200,7 @@ impl<'a> Operation<'a> {
         Operation::new(Work::Partial(Partial { hash, before, data, after: None, digest: None }))
     }
 
-    /// The MAC of `data`: see [`Operation::tag`].
+    /// Computes the MAC of `data`: see [`Operation::tag`].
     #[inline]
     pub fn mac(key: impl Into<MacKey<'a>>, data: &'a [u8]) -> Self {
         keyed(key.into(), data, None, Returned)
@@ -216,7 +216,7 @@ impl<'a> Operation<'a> {
     /// Copies the first `clear` bytes and encrypts the rest; then takes the HMAC of all the output. A packet
     /// with its header in front is one such object.
     ///
-    /// Its result may be [`Error::NonceLength`] or [`Error::DataLength`].
+    /// The result may be [`Error::NonceLength`] or [`Error::DataLength`].
     #[inline]
     pub fn encrypt_then_mac(
         cipher: impl Into<CipherKey<'a>>,
@@ -231,7 +231,7 @@ impl<'a> Operation<'a> {
     /// Compares the HMAC of all the input with `tag`, or as much of it as is given; only if it is right,
     /// copies the first `clear` bytes and decrypts the rest. Else a separate output is zero.
     ///
-    /// Its result may be [`Error::Authentication`], [`Error::TagLength`], [`Error::NonceLength`] or
+    /// The result may be [`Error::Authentication`], [`Error::TagLength`], [`Error::NonceLength`] or
     /// [`Error::DataLength`].
     #[inline]
     pub fn mac_then_decrypt(
@@ -272,7 +272,7 @@ impl<'a> Operation<'a> {
     }
 }
 
-/// Says what it is and what came of it, and shows no data.
+/// Says what came of the operation, and shows no data.
 impl fmt::Debug for Operation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Operation({:?})", self.result())

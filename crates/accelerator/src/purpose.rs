@@ -1,4 +1,4 @@
-//! What a key in a slot is for, and the nonces that are made for it.
+//! The purpose of a key in a slot, and the nonces that are made for it.
 //!
 //! Ref. NIST SP 800-38D §8.2: constructions of initialisation vectors; §8.3: how often a key may be used with them.
 
@@ -15,11 +15,11 @@ const NONCE: usize = ControlWord::MADE_NONCE_BYTES as usize;
 /// All bits of a nonce.
 const NONCE_MASK: u128 = (1 << (8 * NONCE)) - 1;
 
-/// The shortest tag that is compared under a key that can't produce it. One byte more at a time, 256 attempts would find
-/// each; 12 bytes at once are beyond anybody.
+/// The shortest tag that is compared under a key that can't produce it. If tags could grow by one byte at a time, 256
+/// attempts would find each byte. Nobody can guess 12 bytes at once.
 const SHORTEST_TAG: u32 = 12;
 
-/// Beyond the bits of [`Usages`]: a nonce is given.
+/// A nonce is given: a bit beyond those of [`Usages`].
 const GIVEN_NONCE: u16 = 1 << 8;
 /// The accelerator makes the nonce.
 const MADE_NONCE: u16 = 1 << 9;
@@ -34,7 +34,7 @@ const _: () = assert!(Usages::VERIFY.to_bits() as u16 == SIGN << 1);
 
 /// The nonces that are left for a key: where they go on, and how many more there are. Each is given out once.
 ///
-/// It has no copy: two of one key would give out the same nonces.
+/// A counter can't be copied, because two of one key would give out the same nonces.
 #[derive(Debug, PartialEq, Eq)]
 pub struct NonceCounter {
     next: u128,
@@ -42,58 +42,58 @@ pub struct NonceCounter {
 }
 
 impl NonceCounter {
-    /// For a key that exists in one slot only, because it was generated for it and is never given out: 32 random bits, then a
-    /// counter of 64 bits (SP 800-38D §8.2.1). It never ends in practice.
+    /// Counts for a key that exists in one slot only, because it was generated for it and is never given out: 32 random bits,
+    /// then a counter of 64 bits (SP 800-38D §8.2.1). It never ends in practice.
     pub fn counting(fixed: [u8; 4]) -> Self {
         NonceCounter { next: u128::from(u32::from_be_bytes(fixed)) << 64, left: u64::MAX }
     }
 
-    /// For a key that may exist elsewhere, because it was imported or may be exported: 96 random bits, incremented from one
-    /// nonce to the next (SP 800-38D §8.2.2, the second way), 2^32 times at most (§8.3).
+    /// Counts for a key that may exist elsewhere, because it was imported or may be exported: 96 random bits, incremented from
+    /// one nonce to the next (SP 800-38D §8.2.2, the second way), 2^32 times at most (§8.3).
     pub fn random(start: [u8; NONCE]) -> Self {
         let next = start.iter().fold(0, |number, byte| number << 8 | u128::from(*byte));
         NonceCounter { next, left: 1 << 32 }
     }
 
-    /// Goes on where another one stood.
+    /// Goes on at the position of another counter.
     pub fn resume((next, left): (u128, u64)) -> Self {
         NonceCounter { next: next & NONCE_MASK, left }
     }
 
-    /// Where it stands: the next nonce as a number, and how many are left. It gives out no more, so that whoever resumes there
-    /// repeats none.
+    /// Returns the position: the next nonce as a number, and how many are left. The counter gives out no more, so that the
+    /// one that resumes there repeats none.
     pub fn into_position(self) -> (u128, u64) {
         (self.next, self.left)
     }
 }
 
-/// Where the nonces of a key come from.
+/// The source of a key's nonces.
 #[derive(Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Nonces {
-    /// From whoever seals.
+    /// The client gives a nonce with each operation.
     #[default]
     Given,
-    /// From the accelerator, which refuses given ones. For keys of an AEAD.
+    /// The accelerator makes the nonces, and refuses given ones. This is for keys of an AEAD.
     Made(NonceCounter),
 }
 
-/// What a key is for: see [`PreparedKey::with_purpose`](crate::PreparedKey::with_purpose).
+/// The purpose of a key: see [`PreparedKey::with_purpose`](crate::PreparedKey::with_purpose).
 #[derive(Debug, PartialEq, Eq)]
 pub struct Purpose {
-    /// What it may be used for.
+    /// The permitted usages.
     pub usages: Usages,
-    /// Where its nonces come from.
+    /// The source of its nonces.
     pub nonces: Nonces,
 }
 
 impl Purpose {
-    /// All that the algorithm has operations for, under given nonces.
+    /// Returns the purpose with all usages of the algorithm, under given nonces.
     pub fn of(algorithm: Algorithm) -> Self {
         Purpose { usages: Usages::of(algorithm), nonces: Nonces::Given }
     }
 
-    /// Whether a key of the algorithm can have it.
+    /// Checks that a key of the algorithm can have this purpose.
     ///
     /// # Errors
     /// [`UsageError`].
@@ -104,11 +104,11 @@ impl Purpose {
 
 /// A purpose as a slot has it.
 pub(crate) struct Permits {
-    /// What is permitted: bits of [`Usages`], and those above.
+    /// The permitted usages: bits of [`Usages`], and those above.
     bits: u16,
     usages: Usages,
-    /// Next nonce and how many are left, where they are made. Slots belong to one thread. In a box, because most keys have none
-    /// and slots lie close together.
+    /// The next nonce and how many are left, where they are made. A `Cell` will do, because slots belong to one thread. It is
+    /// boxed, because most keys have none and slots lie close together.
     counter: Option<Box<Cell<(u128, u64)>>>,
 }
 
@@ -124,7 +124,7 @@ impl Permits {
         Permits { bits: u16::from(usages.to_bits()) | above, usages, counter }
     }
 
-    /// The purpose again, on its way to another slot. This one is not to be used any more.
+    /// Returns the purpose again, on its way to another slot.
     pub(crate) fn into_purpose(self) -> Purpose {
         let nonces = match self.counter {
             None => Nonces::Given,
@@ -133,13 +133,13 @@ impl Permits {
         Purpose { usages: self.usages, nonces }
     }
 
-    /// Whether the key may be used so.
+    /// Checks that the key may be used as a word demands.
     #[inline(always)]
     pub(crate) fn check(&self, demand: Demand) -> Result<(), Status> {
         if demand.0 & !self.bits == 0 { Ok(()) } else { Err(against(demand.0 & !self.bits)) }
     }
 
-    /// The next nonce, which is never given out again.
+    /// Gives out the next nonce, which never comes again.
     pub(crate) fn make_nonce(&self) -> Result<[u8; NONCE], Status> {
         let counter = self.counter.as_ref().ok_or(Status::NonceMissing)?;
         let (next, left) = counter.get();
@@ -151,17 +151,17 @@ impl Permits {
     }
 }
 
-/// What a word asks of one of its keys.
+/// The usages that a word asks of one of its keys.
 #[derive(Clone, Copy)]
 pub(crate) struct Demand(u16);
 
 impl Demand {
-    /// Of the key.
+    /// Returns the demand on the word's key.
     #[inline(always)]
     pub(crate) fn of_key(checked: &CheckedWord) -> Demand {
         let mut demand = match checked.opcode {
             Opcode::Hmac | Opcode::Mac | Opcode::PartialMac => SIGN,
-            // What is decrypted in pieces is not verified, and gives away the keystream, with which anything is encrypted.
+            // Data that is decrypted in pieces is not verified, and gives away the keystream, with which anybody can encrypt.
             Opcode::PartialAead if checked.reverse => {
                 return Demand(ENCRYPT | ENCRYPT << 1 | GIVEN_NONCE | short_tag(checked));
             }
@@ -176,7 +176,7 @@ impl Demand {
         Demand(demand)
     }
 
-    /// Of the second key of a combined operation.
+    /// Returns the demand on the second key of a combined operation.
     #[inline(always)]
     pub(crate) fn of_mac_key(checked: &CheckedWord) -> Demand {
         match checked.reverse {
@@ -187,21 +187,21 @@ impl Demand {
     }
 }
 
-/// What a tag asks that is compared.
+/// Returns the demand of a tag that is compared.
 #[inline(always)]
 fn short_tag(checked: &CheckedWord) -> u16 {
     let short = (1..SHORTEST_TAG).contains(&checked.mac.len);
-    // Of a combined operation it is the second key that compares.
+    // In a combined operation the second key compares.
     if short && checked.opcode != Opcode::MacThenDecrypt && is_cut(checked) { SHORT_TAG } else { 0 }
 }
 
-/// Whether a short tag is not all there is of it.
+/// Returns true when a short tag is a part of a longer one.
 #[cold]
 fn is_cut(checked: &CheckedWord) -> bool {
     (checked.mac.len as usize) < whole_tag(checked.algorithm)
 }
 
-/// Which of the things that a key does not permit to tell.
+/// Chooses the status to report among the things that a key does not permit.
 #[cold]
 fn against(missing: u16) -> Status {
     let is = |usage: Usages| missing & u16::from(usage.to_bits()) != 0;

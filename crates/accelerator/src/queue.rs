@@ -11,10 +11,10 @@ use crate::long::Long;
 use crate::stats::QueueStats;
 use crate::trace::{self, About};
 
-/// What the queues of a grant of weight 1 may take in one round at most: see [`cost`](crate::cost).
+/// The most that the queues of a grant of weight 1 may take in one round: see [`cost`](crate::cost).
 pub(crate) const QUANTUM: i64 = 64 * 1024;
 
-/// Words take as long as was reckoned.
+/// The value of [`Queue::slow`] while words take as long as was reckoned.
 pub(crate) const AS_RECKONED: i64 = 16;
 
 pub(crate) struct Queue<M> {
@@ -22,13 +22,13 @@ pub(crate) struct Queue<M> {
     pub(crate) submissions: Consumer<M, { ControlWord::WORDS }>,
     pub(crate) completions: Producer<M, { Completion::WORDS }>,
     pub(crate) weight: u32,
-    /// Queues of its grant, itself among them: they share what the grant may take.
+    /// The number of queues of its grant, itself among them, which share what the grant may take.
     pub(crate) siblings: i64,
-    /// What it may still take in this turn; less than nothing after a big object.
+    /// The cost that it may still take in this turn; it is negative after a big object.
     pub(crate) deficit: i64,
-    /// What it owes beside that, because it went on with an object that holds a place which others wait for.
+    /// A debt beside that, because it went on with an object that holds a place which others wait for.
     pub(crate) owed: i64,
-    /// Whether its turn was cut short because no more words could be held: it goes on with it.
+    /// True when its turn was cut short because no more words could be held: it goes on with that turn.
     pub(crate) in_turn: bool,
     /// Bytes in its arena.
     pub(crate) arena_len: u32,
@@ -36,31 +36,31 @@ pub(crate) struct Queue<M> {
     pub(crate) label: u64,
     /// Words taken whose completions have no place in the ring yet.
     pub(crate) held: usize,
-    /// Whether a completion was pushed since the last publication.
+    /// True when a completion was pushed since the last publication.
     pub(crate) dirty: bool,
-    /// Whether completions were published since clients were last woken.
+    /// True when completions were published since clients were last woken.
     pub(crate) told: bool,
     /// Long operations that wait for their next slice.
     pub(crate) long: VecDeque<Box<Long>>,
-    /// All of its long operations, those that a turn has taken a slice of among them.
+    /// The number of all its long operations, also those that a turn has taken a slice of.
     pub(crate) under_way: usize,
-    /// Whether it offered words since it was last looked for those that do not.
+    /// True when it offered words since the last [`rest`](crate::Accelerator::rest).
     pub(crate) used: bool,
-    /// How many times as long as was reckoned its words took lately beside other grants', in sixteenths.
+    /// The time that its words took lately beside other grants', in sixteenths of what was reckoned.
     pub(crate) slow: i64,
-    /// Whether it had much to do when words were last taken from it beside other grants'.
+    /// True when it had much to do when words were last taken from it beside other grants'.
     pub(crate) has_many: bool,
-    /// Whether words were taken from it since it was last looked which queues have become calm.
+    /// True when words were taken from it since the last search for calm queues.
     pub(crate) busy: bool,
-    /// Whether it is among those of which something is held, under way, or to be told.
+    /// True when it is listed among the queues with words held or under way, or with clients to be told.
     pub(crate) unquiet: bool,
-    /// Whether it is not looked at before its client rings.
+    /// True when nobody looks at it before its client rings.
     pub(crate) asleep: bool,
     pub(crate) stats: QueueStats,
 }
 
 impl<M: Deref<Target = [Word]>> Queue<M> {
-    /// A queue at its position; what it needs to know of its grant is left open.
+    /// Makes a queue at its position. The caller fills in what it needs to know of its grant.
     pub(crate) fn resume(
         grant: usize,
         submissions: M,
@@ -80,7 +80,7 @@ impl<M: Deref<Target = [Word]>> Queue<M> {
             label: 0,
             held: 0,
             dirty: false,
-            // Its client may sleep since before it moved.
+            // The client may have gone to sleep before the queue moved.
             told: true,
             long: VecDeque::new(),
             under_way: 0,
@@ -96,7 +96,7 @@ impl<M: Deref<Target = [Word]>> Queue<M> {
         if holds_all { Ok(queue) } else { Err(Corrupt) }
     }
 
-    /// For how many more words' completions there is room.
+    /// Returns for how many more words' completions there is room.
     #[inline]
     pub(crate) fn room(&mut self) -> usize {
         self.completions.room_for(self.held + 1).map_or(0, |room| room.saturating_sub(self.held))
@@ -104,15 +104,15 @@ impl<M: Deref<Target = [Word]>> Queue<M> {
 }
 
 impl<M: Deref<Target = [Word]>> Queue<M> {
-    /// What it may take in one round, of what the queues of a grant of weight 1 may take.
+    /// Returns the cost that it may take in one round. `of_grant` is that of the queues of a grant of weight 1.
     #[inline]
     pub(crate) fn quantum(&self, of_grant: i64) -> i64 {
         (of_grant * i64::from(self.weight) / self.siblings).max(1)
     }
 
-    /// Its words took so long where so much was reckoned: what is taken next is reckoned accordingly, so that a turn of
-    /// small words, which take longer than a table says, lasts no longer than others. Once may be chance: the thread may
-    /// have waited for its processor.
+    /// Learns how long its words took and how much was reckoned, so that later words are reckoned accordingly. A turn of small
+    /// words, which take longer than the table says, then lasts no longer than others. One measurement counts little, because
+    /// the thread may have waited for its processor.
     #[inline]
     pub(crate) fn learn(&mut self, measured: i64, reckoned: i64) {
         let measured = measured.clamp(0, 4 * reckoned);
@@ -120,7 +120,7 @@ impl<M: Deref<Target = [Word]>> Queue<M> {
         self.slow = ((7 * self.slow + now as i64 + 4) / 8).clamp(AS_RECKONED, 16 * AS_RECKONED);
     }
 
-    /// Writes a completion; there is room, because no more words were taken than there was.
+    /// Writes a completion. There is room, because no more words were taken than had room.
     #[inline(always)]
     pub(crate) fn post(&mut self, about: About, completion: Completion) {
         trace::complete(self.label, &about, &completion);
@@ -130,7 +130,7 @@ impl<M: Deref<Target = [Word]>> Queue<M> {
         } else {
             self.count_failure(&completion);
         }
-        // A ring that its other side made corrupt gets no completions, as it gets no service.
+        // A ring that its other side made corrupt gets no completions, because it gets no service.
         let _ = self.completions.push(&completion.to_words());
         self.held = self.held.saturating_sub(1);
         self.dirty = true;
@@ -146,13 +146,13 @@ impl<M: Deref<Target = [Word]>> Queue<M> {
         }
     }
 
-    /// Whether it has anything to do.
+    /// Returns true when it has anything to do.
     #[inline]
     pub(crate) fn offers(&mut self) -> bool {
         !self.long.is_empty() || matches!(self.submissions.ready(), Ok(1..))
     }
 
-    /// Whether it has anything to do for which there is room.
+    /// Returns true when it has anything to do for which there is room.
     #[inline]
     pub(crate) fn can_go_on(&mut self) -> bool {
         self.under_way > 0 || self.offers() && self.room() > 0
@@ -165,7 +165,7 @@ impl<M: Deref<Target = [Word]>> Queue<M> {
         self.long.remove(at)
     }
 
-    /// Whether it may be forgotten until its client rings: nothing of it is under way, and nothing is to be said.
+    /// Returns true when it may be forgotten until its client rings: it has nothing under way, and its client knows all.
     pub(crate) fn is_quiet(&self) -> bool {
         self.held == 0 && self.under_way == 0 && !self.dirty && !self.told
     }

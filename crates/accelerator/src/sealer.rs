@@ -1,16 +1,16 @@
 //! Mid-states of messages under a key, in a form that their clients keep: nobody but an accelerator with the same key can
 //! read or change them.
 //!
-//! A message that comes in pieces has a state between two of them, which must not be seen: that of an HMAC is as good as its
-//! key, and who could choose that of a CMAC would have blocks encrypted. To keep it in the accelerator would take memory there
-//! for every message that any client has begun, and an end for each. So it is sealed and given to the client, who
-//! can have as many as he likes, copy them, and forget them. What he does with a copy he could do anyway with the key's
-//! handle: compute the MAC of another message that begins alike.
+//! A message that comes in pieces has a state between two of them, which the client must not see: the state of an HMAC is as
+//! good as its key, and a client who could choose the state of a CMAC would have blocks encrypted. An accelerator that kept
+//! it would need memory for every message that any client has begun, and an end for each. So it seals the state and gives it
+//! to the client, who can have as many as he likes, copy them, and forget them. A copy lets him do nothing that he could not
+//! do with the key's handle: compute the MAC of another message that begins alike.
 //!
 //! The form is that of a synthetic initialisation vector (as in RFC 5297): a MAC of the state, and the state under a keystream
 //! that begins with the MAC. Equal states look alike, and no nonce has to be counted or remembered, here or where the key
-//! moves to. MAC and keystream are HMAC-SHA256 under a key that is the SHA-256 of the other key's bytes behind a block of
-//! their own, which no operation of any algorithm computes.
+//! moves to. MAC and keystream are HMAC-SHA256. Their key is the SHA-256 of a block of its own, which no operation of any
+//! algorithm computes, and the other key's bytes.
 
 use arrayvec::ArrayVec;
 use millstream_cpu::Features;
@@ -29,18 +29,18 @@ const LONGEST: usize = u8::MAX as usize;
 /// A block of the hash, so that a key's bytes begin the next.
 const BLOCK: usize = 64;
 
-/// What is in front of a key's bytes.
+/// The text in front of a key's bytes.
 const LABEL: &[u8] = b"Millstream: what seals the mid-states of messages under a key";
 
-/// What the MAC and the keystream are over.
+/// The first byte of what the MAC and the keystream are over.
 const OVER_STATE: u8 = 1;
 const KEYSTREAM: u8 = 2;
 
 /// A sealed state.
 pub(crate) type Sealed = ArrayVec<u8, LONGEST>;
 
-/// Seals and opens the mid-states of messages under one key. It has the bytes of its own key only and expands them each time,
-/// because an expanded key has unused bytes, which take along what lies on the stack when it is moved.
+/// Seals and opens the mid-states of messages under one key. It holds only the bytes of its own key and expands them each
+/// time, because an expanded key has unused bytes, which take along leftovers of the stack when it is moved.
 pub(crate) struct Sealer {
     features: Features,
     algorithm: Algorithm,
@@ -48,7 +48,7 @@ pub(crate) struct Sealer {
 }
 
 impl Sealer {
-    /// For messages under the key of an algorithm that has these bytes.
+    /// Makes a sealer for messages under the key of an algorithm that has these bytes.
     pub(crate) fn new(features: Features, algorithm: Algorithm, key: &[u8]) -> Self {
         let mut label = [0; BLOCK];
         label[..LABEL.len()].copy_from_slice(LABEL);
@@ -65,7 +65,7 @@ impl Sealer {
         HmacKey::new(self.features, Hash::Sha256, &*self.key)
     }
 
-    /// The MAC of a state.
+    /// Computes the MAC of a state.
     fn mac(&self, key: &HmacKey, opcode: Opcode, state: &[u8]) -> [u8; MAC] {
         let mut hmac = key.start();
         hmac.update(&[OVER_STATE, opcode as u8, self.algorithm as u8]);
@@ -87,7 +87,7 @@ impl Sealer {
         }
     }
 
-    /// Seals the state of a message in pieces, each of which that opcode takes.
+    /// Seals the state of a message whose pieces have that opcode.
     pub(crate) fn seal(&self, opcode: Opcode, state: &[u8]) -> Sealed {
         let key = self.expanded();
         let mac = self.mac(&key, opcode, state);
@@ -96,7 +96,7 @@ impl Sealer {
         sealed
     }
 
-    /// The state that was sealed.
+    /// Returns the state that was sealed.
     ///
     /// # Errors
     /// [`Status::MidState`] when it was sealed under another key, or for something else, or not at all.

@@ -13,8 +13,8 @@ use crate::work::{Alone, Chained, Expected, Work};
 
 /// Takes the work of an operation, or the reason why there is none.
 ///
-/// Its methods are inlined wherever a work is made, so that it is made where it will stay: an operation is some 200
-/// bytes, and to move it costs more than to make it.
+/// The methods are inlined wherever a work is made, so that it is made where it will stay: an operation is some 200
+/// bytes, and moving it would cost more than making it.
 pub(crate) trait Sink<'a> {
     type Output;
     fn accept(self, work: Work<'a>) -> Self::Output;
@@ -138,7 +138,7 @@ pub(crate) fn kasumi_f9<'a>(
     Work::KasumiF9(kasumi::F9Job::new(key, count, fresh, direction, message, bits), expected)
 }
 
-/// With a tag it opens, without one it seals.
+/// Opens with a tag, and seals without one.
 #[inline(always)]
 pub(crate) fn aead<'a, S: Sink<'a>>(
     key: AeadKey<'a>,
@@ -195,7 +195,7 @@ pub(crate) fn keyed<'a, S: Sink<'a>>(
     }
 }
 
-/// With a tag it decrypts, without one it encrypts.
+/// Decrypts with a tag, and encrypts without one.
 #[inline(always)]
 pub(crate) fn chained<'a, S: Sink<'a>>(
     cipher: CipherKey<'a>,
@@ -221,7 +221,7 @@ pub(crate) fn chained<'a, S: Sink<'a>>(
     sink.accept(Work::Chained(Chained { cipher, iv: padded(iv), mac, clear, data, tag: None, expected }))
 }
 
-/// The bytes, and zeros.
+/// Fills the bytes up with zeros.
 #[inline(always)]
 fn padded(bytes: &[u8]) -> [u8; 16] {
     let mut padded = [0; 16];
@@ -230,7 +230,7 @@ fn padded(bytes: &[u8]) -> [u8; 16] {
     padded
 }
 
-/// An initialisation vector whose length was checked.
+/// Returns an initialisation vector whose length was checked.
 #[inline(always)]
 fn block<const N: usize>(iv: &[u8]) -> [u8; N] {
     match iv.first_chunk() {
@@ -239,7 +239,7 @@ fn block<const N: usize>(iv: &[u8]) -> [u8; N] {
     }
 }
 
-/// Whether a cipher takes an initialisation vector and data of these lengths.
+/// Checks that a cipher takes an initialisation vector and data of these lengths.
 #[inline(always)]
 pub(crate) fn check_cipher(key: CipherKey<'_>, iv: &[u8], data: usize) -> Result<(), Error> {
     if iv.len() != key.iv_len() {
@@ -248,7 +248,7 @@ pub(crate) fn check_cipher(key: CipherKey<'_>, iv: &[u8], data: usize) -> Result
     if !data.is_multiple_of(key.block()) {
         return Err(Error::DataLength { algorithm: key.name(), given: data as u64, takes: "whole blocks" });
     }
-    // IEEE 1619 §5.1. Looked at here so that a combined operation has written nothing when it is refused.
+    // IEEE 1619 §5.1. The engine checks this too, but a combined operation would have written something by then.
     if matches!(key, CipherKey::AesXts(_)) && !(16..=16 << 20).contains(&data) {
         let (algorithm, given) = (key.name(), data as u64);
         return Err(Error::DataLength { algorithm, given, takes: "16 bytes to 2^20 blocks" });
@@ -266,7 +266,7 @@ fn iv_length(key: CipherKey<'_>, given: usize) -> Error {
     Error::NonceLength { algorithm: key.name(), given, takes }
 }
 
-/// Whether a tag that is to be compared has a length there is.
+/// Checks that a tag to compare with has a length that the algorithm produces.
 #[inline(always)]
 fn check_tag(algorithm: &'static str, expected: Expected<'_>, longest: usize) -> Result<(), Error> {
     debug_assert!(longest <= MAX_DIGEST);

@@ -1,6 +1,6 @@
-//! Numbered places for grants and queues, whose numbers are not used again.
+//! Numbered places for grants and queues. An old number never names a new thing.
 
-/// A place's number, and which of the things that were there it means: an old one names nothing.
+/// The number of a place, and of the thing in it among all that were there: after that is gone it names nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Id {
     index: u32,
@@ -15,12 +15,12 @@ impl Id {
 }
 
 struct Place<T> {
-    /// How many things were there before. It would take 2^32 of them for an old number to name something.
+    /// The number of things that were there before. After 2^32 of them an old number would name something again.
     generation: u32,
     value: Option<T>,
 }
 
-/// Things by their number.
+/// Things by their numbers.
 pub(crate) struct Slab<T> {
     places: Vec<Place<T>>,
     things: usize,
@@ -63,7 +63,7 @@ impl<T> Slab<T> {
         place.value.as_mut()
     }
 
-    /// What is at a place now.
+    /// Returns the thing that is at a place now.
     #[inline(always)]
     pub(crate) fn at(&self, index: usize) -> Option<&T> {
         self.places.get(index)?.value.as_ref()
@@ -74,14 +74,14 @@ impl<T> Slab<T> {
         self.places.get_mut(index)?.value.as_mut()
     }
 
-    /// What is at a place now, and its number.
+    /// Returns the thing that is at a place now, and its number.
     #[inline(always)]
     pub(crate) fn named_mut(&mut self, index: usize) -> Option<(Id, &mut T)> {
         let place = self.places.get_mut(index)?;
         Some((Id { index: index as u32, generation: place.generation }, place.value.as_mut()?))
     }
 
-    /// How many things there are.
+    /// Returns how many things there are.
     pub(crate) fn count(&self) -> usize {
         self.things
     }

@@ -1,10 +1,10 @@
-//! Which queues are looked at, and when clients are woken.
+//! Choosing the queues to look at, and waking clients.
 //!
 //! A queue that offers nothing for a while goes to sleep: its ring says that nobody looks, so its client rings, and only then
-//! is it looked at again. So queues that are not used cost nothing, however many there are.
+//! does the accelerator look at it again. Unused queues cost nothing, however many there are.
 //!
-//! A queue that had nothing for some steps, and does not sleep yet, is calm: in each step only a few of the calm ones are looked
-//! at, the grants in turn. So a step costs what the queues cost that have something, and who has thousands that are hardly used
+//! A queue that had nothing for some steps, and does not sleep yet, is calm. Each step looks at only a few of the calm queues,
+//! the grants in turn. So a step costs what the busy queues cost, and a client with thousands of queues that are hardly used
 //! waits for them himself.
 
 use std::ops::Deref;
@@ -17,20 +17,20 @@ use crate::arena::Arena;
 use crate::grant::{Grant, GrantId, QueueId};
 use crate::slab::Slab;
 
-/// Busy, it makes certain after so many steps that no client sleeps that should not.
+/// A busy accelerator makes certain after so many steps that no client sleeps that should be awake.
 const FENCED: u32 = 16;
 
-/// So many queues are looked at in every step, whether they have something or not.
+/// Every step looks at so many queues, whether they have something or not.
 const FEW: usize = 16;
 
-/// After so many steps it is looked which queues have become calm.
+/// After so many steps the accelerator searches for queues that have become calm.
 const CALMED: u32 = 16;
 
-/// How many calm queues are looked at in a step.
+/// The number of calm queues that a step looks at.
 const LOOKS: usize = 16;
 
 impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
-    /// Looks at some of the calm queues, and now and then which others have become calm.
+    /// Looks at some of the calm queues, and now and then for others that have become calm.
     #[inline]
     pub(crate) fn look_about(&mut self) {
         if !self.calm.is_empty() {
@@ -41,7 +41,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         }
     }
 
-    /// Looks at the next calm queues, one of a grant after one of another; whether any has something.
+    /// Looks at the next calm queues, one of a grant after one of another. Returns true when any has something.
     #[cold]
     fn look_at_calm(&mut self) -> bool {
         let Accelerator { active, queues, grants, calm, calm_turn, .. } = self;
@@ -72,7 +72,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         active.len() > before
     }
 
-    /// Queues that have had nothing since the last look become calm.
+    /// Makes those queues calm that have had nothing since the last call.
     #[cold]
     fn calm_down(&mut self) {
         self.steps += 1;
@@ -95,7 +95,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         });
     }
 
-    /// A queue is about to go.
+    /// Takes a queue that is about to go out of the list of calm ones.
     pub(crate) fn forget_calm(&mut self, id: QueueId) {
         let Accelerator { queues, grants, .. } = self;
         if let Some(grant) = queues.get(id.0).and_then(|queue| grants.at_mut(queue.grant)) {
@@ -103,8 +103,8 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         }
     }
 
-    /// Calls `wake` for each queue whose client sleeps and has completions since the last call. Costs a fence for
-    /// each queue that had completions, and waits until what was written there is on its way.
+    /// Calls `wake` for each queue whose client sleeps and has completions since the last call. It costs a fence for
+    /// each queue that had completions, which waits until all earlier writes are on their way.
     pub fn wake_clients(&mut self, mut wake: impl FnMut(QueueId)) {
         self.unsure = 0;
         let Accelerator { unquiet, queues, .. } = self;
@@ -118,8 +118,8 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         });
     }
 
-    /// The same, for between two steps: without a fence but now and then, so that a client that has just gone to sleep may
-    /// be overlooked. [`Accelerator::wake_clients`] must follow before the accelerator waits for anything.
+    /// Wakes clients between two steps. It makes a fence only now and then, so it may overlook a client that has just gone to
+    /// sleep. [`Accelerator::wake_clients`] must follow before the accelerator waits for anything.
     pub fn wake_seen(&mut self, mut wake: impl FnMut(QueueId)) {
         self.unsure += 1;
         if self.unsure >= FENCED {
@@ -134,15 +134,15 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         }
     }
 
-    /// Whether any queue that it looks at has words to take, or a long operation under way. Of many queues that had nothing
-    /// for some steps it looks at the next few: [`Accelerator::sleep`] looks at all.
+    /// Returns true when any queue that it looks at has words to take, or a long operation under way. Where many queues had
+    /// nothing for some steps it looks at the next few: [`Accelerator::sleep`] looks at all.
     pub fn has_work(&mut self) -> bool {
         let Accelerator { active, queues, calm, .. } = self;
         active.iter().any(|index| queues.at_mut(*index as usize).is_some_and(|queue| queue.offers()))
             || !calm.is_empty() && self.look_at_calm()
     }
 
-    /// Whether a producer filled a queue's ring with nonsense: it is not served any more.
+    /// Returns true when a producer filled a queue's ring with nonsense, so that it is not served any more.
     pub fn is_corrupt(&mut self, id: QueueId) -> bool {
         match self.queues.get_mut(id.0) {
             Some(queue) => queue.submissions.ready().is_err() || queue.completions.room().is_err(),
@@ -150,14 +150,14 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         }
     }
 
-    /// Says on every ring that nobody looks at it, unless one has words. Whoever gets `true` waits for a
+    /// Says on every ring that nobody looks at it, unless one has words. A caller that gets `true` waits for a
     /// wake-up, and calls [`Accelerator::wake`] after it.
     pub fn sleep(&mut self) -> bool {
         self.sleep_if(|_| false)
     }
 
-    /// As [`Accelerator::sleep`], but queues that have words and no room for their completions do not keep it awake.
-    /// Nobody rings when they have room again, so whoever gets `true` looks again after a while.
+    /// Goes to sleep like [`Accelerator::sleep`], but queues that have words and no room for their completions do not keep it
+    /// awake. Nobody rings when they have room again, so a caller that gets `true` looks again after a while.
     pub fn sleep_blocked(&mut self) -> bool {
         self.sleep_if(|queue| queue.room() == 0)
     }
@@ -177,7 +177,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         nothing
     }
 
-    /// Says on every ring that it is looked at again, but for those of queues that went to sleep by themselves.
+    /// Says on every ring that the accelerator looks at it again, except for queues that went to sleep by themselves.
     pub fn wake(&mut self) {
         for index in awake(&self.active, &self.grants) {
             if let Some(queue) = self.queues.at_mut(*index as usize) {
@@ -186,14 +186,14 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         }
     }
 
-    /// Queues that have offered nothing since the last call go to sleep: they are not looked at until
+    /// Lets queues that have offered nothing since the last call go to sleep: nobody looks at them until
     /// [`Accelerator::attend`] names their grant, because its client has rung.
     pub fn rest(&mut self) {
         self.rest_if(|used| !used);
     }
 
-    /// All queues that have nothing go to sleep, where there are more than a few: to say so on every ring each time that the
-    /// accelerator itself goes to sleep, and the contrary when it is woken, would take longer.
+    /// Lets all queues that have nothing go to sleep, where there are more than a few. It would take longer to mark every ring
+    /// each time that the accelerator itself goes to sleep or is woken.
     pub fn rest_all(&mut self) {
         if self.queues() - self.resting() > FEW {
             self.rest_if(|_| true);
@@ -207,7 +207,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             if !may(std::mem::take(&mut queue.used)) || !queue.is_quiet() {
                 return true;
             }
-            // A corrupt ring is not served, and need not be looked at either.
+            // A corrupt ring is not served, so nobody needs to look at it.
             queue.asleep = queue.submissions.sleep() != Ok(false);
             !queue.asleep
         };
@@ -219,25 +219,25 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         }
     }
 
-    /// How many queues there are.
+    /// Returns how many queues there are.
     #[inline]
     pub fn queues(&self) -> usize {
         self.queues.count()
     }
 
-    /// How many queues sleep by themselves.
+    /// Returns how many queues sleep by themselves.
     pub fn resting(&self) -> usize {
         self.queues.count() - awake(&self.active, &self.grants).count()
     }
 
-    /// The client of a grant has rung: those of its queues that slept and have words, or whose client has taken notice that
-    /// they slept, are looked at again. It costs a look at each of the grant's queues.
+    /// Wakes queues of a grant whose client has rung: those that slept and have words, or whose client has noticed that they
+    /// slept. It costs a look at each of the grant's queues.
     pub fn attend(&mut self, grant: GrantId) {
         let Accelerator { active, queues, grants, .. } = self;
         let Some(grant) = grants.get(grant.0) else { return };
         for id in &grant.queues {
             let Some(queue) = queues.get_mut(*id).filter(|queue| queue.asleep) else { continue };
-            // What is read here is the client's own; if it lies, nobody else has a disadvantage.
+            // The client may write anything to this word. Only its own queue suffers.
             let rung = queue.submissions.sleep_word().load(Ordering::Relaxed) == 0;
             if rung || matches!(queue.submissions.ready(), Ok(1..)) {
                 (queue.asleep, queue.used, queue.busy) = (false, true, true);
@@ -248,7 +248,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     }
 }
 
-/// The queues that do not sleep.
+/// Returns the queues that do not sleep.
 fn awake<'a, A>(active: &'a [u32], grants: &'a Slab<Grant<A>>) -> impl Iterator<Item = &'a u32> {
     active.iter().chain(grants.iter().flat_map(|(_, grant)| &grant.calm.queues))
 }

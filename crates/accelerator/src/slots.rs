@@ -13,8 +13,8 @@ use crate::key::{Key, KeyRef};
 use crate::purpose::{Demand, Permits, Purpose};
 use crate::wipe::wipe_stack;
 
-/// A key in a slot: its number, and which of the slot's keys it is, so that a handle that was given up
-/// does not name the slot's next key, nor any of the 32,766 after it.
+/// Names a key in a slot: the slot's number, and the number of the key among all that were in it. So an old handle does not
+/// name the slot's next key, nor any of the 32,766 after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Handle(u32);
 
@@ -22,12 +22,12 @@ impl Handle {
     /// Bits of the slot's number.
     const INDEX_BITS: u32 = 16;
 
-    /// The handle as control words carry it.
+    /// Returns the handle as control words carry it.
     pub const fn to_bits(self) -> u32 {
         self.0
     }
 
-    /// What a control word carries. It names a key only if a slot says so.
+    /// Rebuilds a handle from a control word. Unknown bits name no key.
     pub const fn from_bits(bits: u32) -> Self {
         Handle(bits)
     }
@@ -57,7 +57,7 @@ impl fmt::Display for SlotsFull {
 
 impl std::error::Error for SlotsFull {}
 
-/// Why a key did not get into a slot.
+/// The reason why a key did not get into a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InsertError {
@@ -106,13 +106,13 @@ impl From<Error> for InsertError {
     }
 }
 
-/// Why the bytes of a key are not given out.
+/// The reason why the bytes of a key are not given out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ExportError {
     /// There is no such key.
     NoKey,
-    /// It was not made to be exported.
+    /// The key was not made to be exported.
     NotExportable,
 }
 
@@ -127,8 +127,8 @@ impl fmt::Display for ExportError {
 
 impl std::error::Error for ExportError {}
 
-/// A key that was expanded and lies in the memory of its grant, so that to put it in a slot costs next to nothing. It
-/// is made on any thread.
+/// A key that was expanded and lies in the memory of its grant, so that putting it in a slot costs next to nothing. Any
+/// thread can make one.
 ///
 /// ```
 /// use millstream_accelerator::{KeySlots, PreparedKey};
@@ -165,7 +165,7 @@ impl PreparedKey {
         Ok(PreparedKey(Held { kept, algorithm, exportable, permits: Permits::new(Purpose::of(algorithm)) }))
     }
 
-    /// The same key for less than all that its algorithm can, or with nonces that the accelerator makes.
+    /// Limits the key to less than all that its algorithm can, or to nonces that the accelerator makes.
     ///
     /// ```
     /// use millstream_accelerator::{InsertError, Nonces, PreparedKey, Purpose};
@@ -188,13 +188,13 @@ impl PreparedKey {
         Ok(self)
     }
 
-    /// The algorithm it is for.
+    /// Returns the key's algorithm.
     pub fn algorithm(&self) -> Algorithm {
         self.0.algorithm
     }
 }
 
-/// In a frame of its own, to be wiped.
+/// Expands a key in a stack frame of its own, which the caller wipes.
 #[inline(never)]
 fn expand(
     features: Features,
@@ -205,7 +205,7 @@ fn expand(
     Kept::expand(features, algorithm, bytes, true, memory)
 }
 
-/// Says which algorithm and nothing of the key.
+/// Shows the algorithm and nothing of the key.
 impl fmt::Debug for PreparedKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "PreparedKey({:?})", self.algorithm())
@@ -214,7 +214,7 @@ impl fmt::Debug for PreparedKey {
 
 /// A slot on its way to another process: its handle is valid there too.
 pub struct MovedSlot {
-    /// Which slot, and which of its keys; of an empty one, that the keys it had are gone.
+    /// The slot, and the number of its key. An empty slot remembers that the keys it had are gone.
     pub handle: Handle,
     /// The key, if there is one.
     pub key: Option<MovedKey>,
@@ -222,17 +222,17 @@ pub struct MovedSlot {
 
 /// A key on its way to another process.
 pub struct MovedKey {
-    /// The algorithm it is for.
+    /// Returns the key's algorithm.
     pub algorithm: Algorithm,
-    /// Whether its bytes may be given to the client.
+    /// True when its bytes may be given to the client.
     pub exportable: bool,
-    /// What it is for, and where its nonces go on.
+    /// The key's purpose, with the position of its nonces.
     pub purpose: Purpose,
-    /// What it is expanded from.
+    /// The bytes that it is expanded from.
     pub bytes: Zeroizing<Vec<u8>>,
 }
 
-/// Says which algorithm and nothing of the key.
+/// Shows the algorithm and nothing of the key.
 impl fmt::Debug for MovedSlot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "MovedSlot({:?}, {:?})", self.handle, self.key.as_ref().map(|key| key.algorithm))
@@ -241,7 +241,7 @@ impl fmt::Debug for MovedSlot {
 
 struct Held {
     kept: Kept,
-    /// The key's, where it can be compared without looking at the key.
+    /// The key's algorithm, where it can be compared without loading the key.
     algorithm: Algorithm,
     exportable: bool,
     permits: Permits,
@@ -253,7 +253,7 @@ struct Slot {
     held: Option<Held>,
 }
 
-/// Where the keys of one grant are. Outside there are only handles.
+/// The slots for the keys of one grant. Outside there are only handles.
 ///
 /// ```
 /// use millstream_accelerator::{Key, KeySlots};
@@ -276,12 +276,12 @@ pub struct KeySlots {
 }
 
 impl KeySlots {
-    /// Room for that many keys on the heap, at most 65536.
+    /// Makes room for that many keys on the heap, at most 65536.
     pub fn new(capacity: usize) -> Self {
         KeySlots::with_memory(capacity, None)
     }
 
-    /// Room for that many keys, at most 65536, in `memory`, or on the heap.
+    /// Makes room for that many keys, at most 65536, in `memory`, or on the heap.
     pub fn with_memory(capacity: usize, memory: Option<SharedKeyMemory>) -> Self {
         let capacity = capacity.min(1 << Handle::INDEX_BITS);
         KeySlots { slots: Vec::new(), free: VecDeque::new(), capacity, memory }
@@ -387,7 +387,7 @@ impl KeySlots {
         Ok(Handle::new(index, slot.generation))
     }
 
-    /// Zeroises the key and frees its slot; whether there was one.
+    /// Zeroises the key and frees its slot. Returns true if there was one.
     pub fn remove(&mut self, handle: Handle) -> bool {
         if self.held(handle).is_none() {
             return false;
@@ -408,13 +408,13 @@ impl KeySlots {
         slot.held.as_ref()
     }
 
-    /// The key of a handle, if it has one.
+    /// Returns the key of a handle, if it has one.
     #[inline(always)]
     pub fn get(&self, handle: Handle) -> Option<KeyRef<'_>> {
         self.held(handle).map(|held| held.kept.key())
     }
 
-    /// The same, if it is a key for that algorithm and for what is asked of it.
+    /// Returns the key of a handle, if it is one for that algorithm and permits what the word demands.
     #[inline(always)]
     pub(crate) fn find(
         &self,
@@ -427,12 +427,12 @@ impl KeySlots {
         Ok(held.kept.key())
     }
 
-    /// The next nonce of a key for which the accelerator makes them.
+    /// Makes the next nonce of a key for which the accelerator makes them.
     pub(crate) fn make_nonce(&self, handle: Handle) -> Result<[u8; 12], Status> {
         self.held(handle).ok_or(Status::Key)?.permits.make_nonce()
     }
 
-    /// The bytes of an exportable key.
+    /// Returns the bytes of an exportable key.
     ///
     /// # Errors
     /// [`ExportError`].
@@ -444,27 +444,27 @@ impl KeySlots {
         }
     }
 
-    /// The bytes that a key was made from, if they were kept.
+    /// Returns the bytes that a key was made from, if they were kept.
     pub(crate) fn raw(&self, handle: Handle) -> Option<&[u8]> {
         self.held(handle)?.kept.raw()
     }
 
-    /// How many keys are there.
+    /// Returns how many keys are there.
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
-    /// Whether no key is there.
+    /// Returns true when no key is there.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Where they live; on the heap if nothing was said.
+    /// Returns the memory for keys, or `None` for the heap.
     pub fn memory(&self) -> Option<&SharedKeyMemory> {
         self.memory.as_ref()
     }
 
-    /// How many there may be.
+    /// Returns how many keys there may be.
     pub fn capacity(&self) -> usize {
         self.capacity
     }

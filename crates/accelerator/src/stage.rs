@@ -27,16 +27,16 @@ const STAGED_BYTES: usize = 1 << 20;
 /// A word that something is staged for, from when it was checked until it completes.
 struct StagedOp {
     checked: CheckedWord,
-    /// Which of the words that are held.
+    /// The word's place among those that are held.
     index: u32,
-    /// Which of the keys that words brought with them.
+    /// The place of its keys among those that words brought with them.
     carried: Option<u32>,
-    /// Its place in staging memory: the source, which becomes the output, and then the other inputs.
+    /// The word's place in staging memory: the source, which becomes the output, and then the other inputs.
     begin: usize,
     end: usize,
-    /// Whether the source was staged when the word was checked.
+    /// True when the source was staged while the word was checked.
     gathered: bool,
-    /// Why the checked word made no operation.
+    /// The reason why the checked word made no operation.
     refused: Option<Status>,
     completion: Completion,
 }
@@ -90,7 +90,7 @@ impl Stage {
         check(&word, arena, grant.policy, &mut pieces, &mut checked)?;
         let gathered = matches!(checked.source, Source::Gather { .. });
         if gathered && checked.source.len() > held.gathered {
-            // The list has changed since: what it names now was not paid for.
+            // The list has changed since, and the queue was charged for less than it names now.
             return Err(Status::Gather);
         }
         let len = if !arena.exclusive() {
@@ -146,7 +146,7 @@ impl Stage {
         checked: &CheckedWord,
     ) -> Result<u32, Status> {
         let carried = expand_carried_keys(features, arena, checked);
-        // What is copied from here on has no business with what a key has left.
+        // The copies that follow must not take along what a key has left on the stack.
         wipe_stack();
         self.carried.push(carried?);
         Ok(self.carried.len() as u32 - 1)
@@ -311,7 +311,7 @@ fn write_out<A: Arena>(arena: &A, checked: &CheckedWord, completion: &Completion
     let destination = &mut place[..checked.destination.len as usize];
     let status = completion.status;
     if status == Status::Authentication as u16 {
-        // In place an engine leaves the input as it was.
+        // The engine worked in place, and gave its input back. The client gets zeros.
         destination.fill(0);
     } else if status != Status::Ok as u16 {
         return;

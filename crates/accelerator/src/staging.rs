@@ -1,31 +1,31 @@
 //! Private memory for objects that can't be worked on where they lie.
 //!
-//! It is zero when it is new and not cleared between words: each word gets a place of its own, fills it with what it
-//! reads, and what is written back is what became of that. So nothing of one word can get into another's output,
-//! whoever's they are, and clearing waits until there is time.
+//! New memory is zero, and it is not cleared between words: each word gets a place of its own and fills it with what it
+//! reads, and only that is written back after the engine has worked on it. So nothing of one word can get into another's
+//! output, even if they are of different clients, and clearing waits until there is time.
 //!
-//! It grows with what is staged, unless it was reserved: then it is there from the beginning, and stays as large.
+//! The memory grows with what is staged, unless it was reserved: then it is there from the beginning, and keeps its size.
 
 use std::ops::Range;
 
 use zeroize::optimization_barrier;
 
-/// Places begin in cache lines of their own.
+/// The bytes of a cache line. Places begin in lines of their own.
 const LINE: usize = 64;
 
-/// What is kept for later when it is wiped.
+/// The most bytes that are kept for later when the memory is wiped.
 const KEPT_BYTES: usize = 2 << 20;
 
 /// Bytes that are given out front to back.
 pub(crate) struct Staging {
     memory: Vec<u8>,
-    /// Where its first cache line begins.
+    /// The offset of the first cache line.
     skip: usize,
     /// Bytes given out, in whole lines.
     given: usize,
     /// The most that were given out since it was wiped.
     used: usize,
-    /// Whether it neither grows nor is given up.
+    /// True when the memory neither grows nor is given up.
     reserved: bool,
 }
 
@@ -34,20 +34,20 @@ impl Staging {
         Staging { memory: Vec::new(), skip: 0, given: 0, used: 0, reserved: false }
     }
 
-    /// So many bytes, and never more. What is staged at a time must fit: see [`Staging::room`].
+    /// Reserves so many bytes, and never takes more. The objects that are staged at a time must fit: see [`Staging::room`].
     pub(crate) fn reserved(bytes: usize) -> Self {
         let memory = vec![0; bytes];
         let skip = memory.as_ptr().align_offset(LINE).min(LINE);
         Staging { memory, skip, given: 0, used: 0, reserved: true }
     }
 
-    /// How many bytes there are.
+    /// Returns how many bytes there are.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
         self.memory.len()
     }
 
-    /// How many bytes the next place may have.
+    /// Returns how many bytes the next place may have.
     #[inline(always)]
     pub(crate) fn room(&self) -> usize {
         if self.reserved {
@@ -57,18 +57,18 @@ impl Staging {
         }
     }
 
-    /// How many bytes are given out.
+    /// Returns how many bytes are given out.
     #[inline(always)]
     pub(crate) fn given(&self) -> usize {
         self.given
     }
 
-    /// A place for so many bytes; where it begins.
+    /// Gives out a place for so many bytes, and returns where it begins.
     #[inline(always)]
     pub(crate) fn give(&mut self, bytes: usize) -> usize {
         let at = self.given;
-        // A line more than needed, because places whose size is a power of two would all begin in the same few sets of
-        // the cache.
+        // Each place gets a line more than it needs. Places whose size is a power of two would all begin in the same few
+        // sets of the cache.
         self.given += (bytes + LINE).next_multiple_of(LINE);
         if self.skip + self.given > self.memory.len() {
             self.grow();
@@ -76,7 +76,7 @@ impl Staging {
         at
     }
 
-    /// What was given out moves to bigger memory, and is wiped before the old is given back.
+    /// Moves what was given out to bigger memory, and wipes the old memory before it is freed.
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
@@ -90,13 +90,13 @@ impl Staging {
         (self.memory, self.skip) = (bigger, skip);
     }
 
-    /// The bytes of a place.
+    /// Returns the bytes of a place.
     #[inline(always)]
     pub(crate) fn get(&mut self, place: Range<usize>) -> &mut [u8] {
         &mut self.memory[self.skip + place.start..self.skip + place.end]
     }
 
-    /// Every place is free again.
+    /// Frees every place.
     #[inline(always)]
     pub(crate) fn take_back(&mut self) {
         self.used = self.used.max(self.given);

@@ -1,13 +1,13 @@
-//! What an accelerator counts.
+//! The counts of an accelerator.
 
 use millstream_cwq::Status;
 
-/// What was counted of a queue since it was added, wherever it has moved since.
+/// The counts of a queue since it was added, wherever it has moved since.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueStats {
-    /// Operations that ended, however.
+    /// Operations that ended, with success or not.
     pub operations: u64,
-    /// Bytes of source of those that ended well.
+    /// Bytes of source of the operations that succeeded.
     pub bytes: u64,
     /// Operations that failed, by [`Status::index`].
     pub failures: [u64; Status::COUNT],
@@ -24,7 +24,7 @@ impl Default for QueueStats {
 }
 
 impl QueueStats {
-    /// How many operations ended with a status.
+    /// Returns how many operations ended with a status.
     pub fn ended_with(&self, status: Status) -> u64 {
         match status {
             Status::Ok => self.operations - self.failures.iter().sum::<u64>(),
@@ -33,8 +33,8 @@ impl QueueStats {
     }
 }
 
-/// How full lanes were: operations that engines executed, and in how many calls. Those of a kind go in one call, as
-/// far as they were held together.
+/// The fill of lanes: operations that engines executed, and the number of calls. Operations of a kind go in one call, if
+/// they were held together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Filled {
     /// Operations that were executed.
@@ -44,7 +44,7 @@ pub struct Filled {
 }
 
 impl Filled {
-    /// How many operations ran side by side, on average.
+    /// Returns how many operations ran side by side, on average.
     pub fn mean(&self) -> f64 {
         self.operations as f64 / self.calls.max(1) as f64
     }

@@ -1,4 +1,4 @@
-//! Taking words from queues: each its share of the time.
+//! Taking words from queues, so that each gets its share of the time.
 
 use std::ops::Deref;
 
@@ -23,14 +23,14 @@ use crate::visit::Visit;
 /// for staging memory to be bounded.
 const MOST_BYTES: i64 = 4 << 20;
 
-/// A debt that one turn did not make: a millisecond.
+/// A debt that more than one turn has made: a millisecond.
 const DEEP: i64 = 1_000_000 * PER_NANOSECOND;
 
-/// What a byte of an operation in slices costs where it was not measured.
+/// The cost of a byte of an operation in slices, where it was not measured.
 const UNMEASURED: i64 = 16;
 
-/// The most long operations of all queues that are under way: each has a state and perhaps keys, up to 24 KiB. The later half of
-/// them is for grants that have none.
+/// The most long operations of all queues that are under way. Each has a state and perhaps keys, up to 24 KiB. The later half
+/// is for grants that have none.
 const MOST_LONG_OF_ALL: usize = 512;
 
 impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
@@ -41,7 +41,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     pub(crate) fn take(&mut self) {
         (self.taken_cost, self.taken_bytes, self.takers) = (0, 0, 0);
         let limits = self.limits();
-        // Turn and turn about with the others, so that these have most of the time.
+        // A hurried queue goes first only every other turn, so that the others have most of the time.
         let hurried = if self.hurries { None } else { self.hurried.take() };
         self.hurries = false;
         if hurried.is_some_and(|place| self.take_first(place, &limits)) {
@@ -53,7 +53,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             if self.round(1, &limits) {
                 return;
             }
-            // What came meanwhile is looked at in the next turn, which nobody else delays.
+            // Words that came meanwhile wait for the next turn, which nobody else delays.
             if !limits.bounded && !self.left_some {
                 return;
             }
@@ -66,21 +66,21 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             if self.held.len() >= MOST_HELD || self.taken_bytes >= MOST_BYTES {
                 return;
             }
-            // Where turns are not bounded, a queue that is alone takes nobody's time.
+            // A queue that is alone takes nobody's time, so it goes on where turns are not bounded.
             if self.taken_cost >= limits.cost && (limits.bounded || self.takers > 1) {
                 return;
             }
         }
     }
 
-    /// Words that are held, have ended and are executed in slices, and slices: a round in which none of that changes found nothing.
+    /// Counts held words, ended words, long operations and slices. A round that changes none of them found nothing.
     #[inline(always)]
     fn progress(&self) -> [usize; 4] {
         [self.held.len(), self.ended, self.under_way, self.slices.len()]
     }
 
-    /// Gives every queue that many quanta, and takes from each; whether the turn is over. Those who had few words do not wait for
-    /// the words of those who have many: these begin the next turn.
+    /// Gives every queue that many quanta, and takes from each. Returns true when the turn is over. Queues that had few words
+    /// do not wait for the words of those that have many: these begin the next turn.
     #[inline]
     fn round(&mut self, quanta: i64, limits: &Limits) -> bool {
         let queues = self.active.len();
@@ -98,7 +98,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             }
             let enough = limits.bounded && self.taken_cost >= limits.cost;
             if enough || self.held.len() >= MOST_HELD {
-                // Who was cut short goes on; else it begins with whoever had no turn.
+                // The next turn goes on with the queue that was cut short, or begins with the one that had no turn.
                 self.turn = if cut_short { at } else { next };
                 return true;
             }
@@ -106,8 +106,8 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         false
     }
 
-    /// Takes from a queue that had few words when it last had some, before its turn; whether it has few again, for which it then
-    /// waits no longer.
+    /// Takes from a queue before its turn, if it had few words when it last had some. Returns true when it has few again, which
+    /// then are executed without waiting for others.
     #[inline]
     fn take_first(&mut self, place: usize, limits: &Limits) -> bool {
         let Some(index) = self.active.get(place).map(|index| *index as usize) else { return false };
@@ -124,14 +124,14 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         self.hurries
     }
 
-    /// Whether a queue has words, and had many when it last had some.
+    /// Returns true when a queue has words, and had many when it last had some.
     #[cold]
     #[inline(never)]
     fn has_many(&mut self, index: usize) -> bool {
         self.queues.at_mut(index).is_some_and(|queue| queue.has_many && queue.can_go_on())
     }
 
-    /// After how many rounds the first queue that offers words has saved up enough, where big objects have
+    /// Returns after how many rounds the first queue that offers words has saved up enough, where big objects have
     /// left all of them in debt.
     #[cold]
     #[inline(never)]
@@ -154,11 +154,11 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     fn take_from(&mut self, index: usize, quanta: i64, limits: &Limits) -> bool {
         let mut visit = Visit { may_begin: self.may_begin(index), ..Visit::default() };
         let left = limits.cost - self.taken_cost;
-        let Accelerator { features, queues, grants, held, slices, openings, bounds, under_way, .. } = self;
+        let Accelerator { queues, grants, slices, openings, .. } = self;
         let Some(queue) = queues.at_mut(index) else { return false };
         let Some(grant) = grants.at(queue.grant) else { return false };
         let (Ok(ready), Ok(_)) = (queue.submissions.ready(), queue.completions.room()) else {
-            // A corrupt ring is not served, and what it has under way holds no place that others wait for.
+            // A corrupt ring is not served. Its long operations end, so that they hold no place that others wait for.
             self.end_long_at(index, Status::Revoked);
             return false;
         };
@@ -168,7 +168,6 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             queue.deficit = queue.deficit.min(0);
             return false;
         }
-        let slow = if limits.shared { queue.slow } else { AS_RECKONED };
         if queue.owed > 0 || !queue.long.is_empty() {
             defer_debts(queue, openings);
         }
@@ -177,7 +176,20 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         if !queue.long.is_empty() {
             visit.taken_cost = take_slices(queue, index as u32, limits, left, slices, openings);
         }
-        while ready > 0 && queue.deficit > 0 {
+        if ready > 0 {
+            self.take_words(index, &mut visit, limits, left);
+        }
+        self.leave(index, &visit, offers, limits)
+    }
+
+    /// Takes words from a queue that has some, until its deficit or `left`, the rest of the turn, is used up.
+    #[inline(always)]
+    fn take_words(&mut self, index: usize, visit: &mut Visit, limits: &Limits, left: i64) {
+        let Accelerator { features, queues, grants, held, slices, openings, bounds, under_way, .. } = self;
+        let Some(queue) = queues.at_mut(index) else { return };
+        let Some(grant) = grants.at(queue.grant) else { return };
+        let slow = if limits.shared { queue.slow } else { AS_RECKONED };
+        while queue.deficit > 0 {
             if held.len() >= MOST_HELD || limits.bounded && visit.taken_cost >= left {
                 queue.in_turn = true;
                 break;
@@ -204,14 +216,14 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
             let alone = bounds.as_ref().map_or(0, |bounds| bounds.costs.alone(&word, bytes));
             if limits.is_sliced(&word, alone, bytes) {
                 let per_byte = bounds.as_ref().map_or(UNMEASURED, |bounds| bounds.costs.per_byte(&word));
-                // Its bytes are charged slice by slice.
+                // The bytes are charged slice by slice.
                 visit.charge(queue, cost - bytes.min(cost));
                 let begun = Long::begin(*features, &word, gathered, grant, per_byte, openings.as_ref());
                 visit.begin_long(queue, &word, begun, under_way);
                 continue;
             }
             if limits.shared {
-                // Lanes may turn out to be empty.
+                // Lanes may turn out to be empty, so the word is charged as one that is alone.
                 cost = cost.max(alone) * slow / AS_RECKONED;
             }
             visit.charge(queue, cost);
@@ -234,7 +246,6 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
                 cancelled,
             });
         }
-        self.leave(index, &visit, offers, limits)
     }
 
     /// Ends a visit of a queue. Returns true when it was cut short.
@@ -248,7 +259,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         }
         self.left_some |= queue.in_turn || queue.deficit <= 0 || !queue.long.is_empty();
         if !queue.in_turn {
-            // What it had no use for is not saved up, so that no queue can take much at once; a debt stays.
+            // An unused share is not saved up, so that no queue can take much at once. A debt stays.
             queue.deficit = queue.deficit.min(0);
         }
         queue.dirty |= ended > 0;
@@ -291,7 +302,8 @@ fn give_share<M: Deref<Target = [Word]>>(queue: &mut Queue<M>, quanta: i64, limi
 }
 
 impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
-    /// How many long operations a queue's grant may begin: one, if it has none, where half of all are under way.
+    /// Returns how many long operations a queue's grant may begin. Once half of all are under way, a grant may begin one if
+    /// it has none.
     #[inline]
     fn may_begin(&self, queue: usize) -> usize {
         let free = MOST_LONG_OF_ALL.saturating_sub(self.under_way);
@@ -314,7 +326,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     }
 }
 
-/// Ends the long operation of a queue that a word names, whether it waits or its next slice was taken in this turn; whether there
+/// Ends the long operation of a queue that a word names, even if its next slice was taken in this turn. Returns true if there
 /// is one.
 #[cold]
 #[inline(never)]
@@ -339,8 +351,8 @@ fn cancel_long<M: Deref<Target = [Word]>>(
     true
 }
 
-/// A debt waits while a queue has a place in which something is opened, so that nobody keeps a place by keeping himself in
-/// debt. And who is deep in debt does not wait in line for one before others.
+/// Defers the debt of a queue while it has a place in which something is opened, so that no client keeps a place by staying
+/// in debt. A queue that is deep in debt leaves the line for such places.
 #[cold]
 #[inline(never)]
 fn defer_debts<M: Deref<Target = [Word]>>(queue: &mut Queue<M>, openings: &mut Option<Openings>) {
@@ -359,7 +371,7 @@ fn defer_debts<M: Deref<Target = [Word]>>(queue: &mut Queue<M>, openings: &mut O
     }
 }
 
-/// Takes a slice of each long operation of a queue, as far as the queue may and the turn has room; what they cost.
+/// Takes a slice of each long operation of a queue, as far as the queue may and the turn has room. Returns their cost.
 #[cold]
 #[inline(never)]
 fn take_slices<M: Deref<Target = [Word]>>(
@@ -393,13 +405,13 @@ fn take_slices<M: Deref<Target = [Word]>>(
 }
 
 impl Limits {
-    /// Whether a word is executed in slices: it is too long for a turn, or takes up what others came to and leaves it off.
+    /// Returns true when a word is executed in slices: it is too long for a turn, or it is a piece of a message under a key.
     #[inline]
     fn is_sliced(&self, word: &ControlWord, alone: i64, bytes: i64) -> bool {
         alone > self.word || bytes > i64::from(self.bytes) || is_keyed_piece(word)
     }
 
-    /// Whether the next word of a queue would be.
+    /// Returns true when the next word of a queue would be executed in slices.
     #[cold]
     #[inline(never)]
     fn next_is_sliced<A: Arena, M: Deref<Target = [Word]>>(
@@ -408,7 +420,7 @@ impl Limits {
         grant: &Grant<A>,
         bounds: Option<&Bounds>,
     ) -> bool {
-        // What came since it was last looked would be popped, too.
+        // `pop` would also see a word that came since the last look, so this must look again.
         let _ = queue.submissions.ready();
         let Some(words) = queue.submissions.peek(0) else { return false };
         let word = ControlWord::from_words(words);
@@ -418,14 +430,14 @@ impl Limits {
     }
 }
 
-/// Whether a word cancels another, and nothing is wrong with it.
+/// Returns true when a word cancels another, and nothing is wrong with it.
 fn is_cancel(word: &ControlWord) -> bool {
     let ControlWord { key, mac_key, tag, .. } = *word;
     word.opcode == Opcode::Cancel as u8
         && *word == ControlWord { opcode: Opcode::Cancel as u8, key, mac_key, tag, ..ControlWord::default() }
 }
 
-/// Whether a word asks for nothing, in a way that breaks no rule: it needs no engine.
+/// Returns true when a word asks for nothing and breaks no rule, so that it needs no engine.
 #[inline(always)]
 fn is_null(words: &[u64; ControlWord::WORDS]) -> bool {
     const NULL: u64 = ControlWord { version: VERSION, ..ControlWord::from_words([0; 8]) }.to_words()[0];
@@ -437,12 +449,12 @@ fn is_null(words: &[u64; ControlWord::WORDS]) -> bool {
     *first == NULL && rest == 0
 }
 
-/// The tag that a cancelling word names.
+/// Returns the tag that a cancelling word names.
 fn cancelled_tag(word: &ControlWord) -> u64 {
     u64::from(word.key) | u64::from(word.mac_key) << 32
 }
 
-/// Marks the word with the tag that another names, if the same queue has it held; whether it was found.
+/// Marks the held word of the same queue whose tag another word names. Returns true if it was found.
 fn cancel(held: &mut [HeldWord], queue: usize, word: &ControlWord) -> bool {
     let tag = cancelled_tag(word);
     let found = held.iter_mut().find(|taken| {

@@ -1,18 +1,18 @@
-//! Static tracepoints: what `readelf -n` lists and bpftrace attaches to. Each is a `nop` until then.
+//! Static tracepoints, which `readelf -n` lists and bpftrace attaches to. Each is a `nop` until then.
 //!
 //! # Safety
-//! The only unsafe code is what the tracepoints expand to: a `nop`, and a note about where its arguments are.
+//! The tracepoints expand to the only unsafe code: a `nop`, and a note about where its arguments are.
 #![allow(unsafe_code)]
 
 use millstream_cwq::{Completion, ControlWord};
 
-/// What a word is about, as tracepoints and statistics have it.
+/// The facts of a word for tracepoints and statistics.
 #[derive(Clone, Copy)]
 pub(crate) struct About {
-    /// Of source.
+    /// Bytes of the source.
     pub(crate) bytes: u32,
     pub(crate) opcode: u8,
-    /// Of a hash, that.
+    /// The algorithm; for a hash, the hash.
     pub(crate) algorithm: u8,
 }
 
@@ -24,7 +24,7 @@ impl About {
     }
 }
 
-/// A word is taken to be executed.
+/// Fires when a word is taken to be executed.
 #[inline(always)]
 pub(crate) fn start(label: u64, about: &About, tag: u64) {
     #[cfg(not(miri))]
@@ -33,7 +33,7 @@ pub(crate) fn start(label: u64, about: &About, tag: u64) {
     let _ = (label, about.opcode, about.algorithm, about.bytes, tag);
 }
 
-/// A completion is posted.
+/// Fires when a completion is posted.
 #[inline(always)]
 pub(crate) fn complete(label: u64, about: &About, completion: &Completion) {
     let Completion { tag, status, .. } = *completion;

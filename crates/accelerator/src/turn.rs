@@ -1,7 +1,7 @@
-//! A turn: what is taken is executed, completions are shown, and the time it took is charged.
+//! A turn: it takes words, executes them, shows completions, and charges the time it took.
 //!
-//! Where turns are bounded, no turn lasts much longer than was said, whatever words its clients submit: what would take
-//! longer is executed in slices. While one grant is alone, turns are long enough to fill lanes; while several have work,
+//! No turn that is bounded lasts much longer than its bound, whatever words the clients submit: longer ones
+//! are executed in slices. While one grant is alone, turns are long enough to fill lanes; while several have work,
 //! they are short, because each of them waits for the turns of the others.
 
 use std::ops::Deref;
@@ -20,10 +20,10 @@ use crate::run::MOST_HELD;
 use crate::status::failed;
 
 impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
-    /// Bounds the time that a turn takes, from here on. `clock` counts nanoseconds. What the engines of this processor cost
-    /// is measured with it here, which takes some milliseconds; afterwards it is asked twice for each turn in which several
-    /// grants have work, so that they share the time that their words took and not what a table says. Memory for objects is
-    /// taken here, unless [`Accelerator::reserve`] took it.
+    /// Bounds the time that a turn takes, from here on. `clock` counts nanoseconds. It measures the cost of this processor's
+    /// engines here, which takes some milliseconds. Later it is read twice for each turn in which several grants have work, so
+    /// that they share the time that their words took and not what a table says. Memory for objects is taken here, unless
+    /// [`Accelerator::reserve`] took it.
     pub fn bound_turns(&mut self, turns: Turns, mut clock: impl FnMut() -> u64 + Send + 'static) {
         let costs = Costs::measured(&self.executor.unit, &mut clock);
         if self.openings.is_none() {
@@ -32,7 +32,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         self.bounds = Some(Box::new(Bounds::new(turns, clock, costs)));
     }
 
-    /// What this turn may take.
+    /// Returns the limits of this turn.
     #[inline]
     pub(crate) fn limits(&self) -> Limits {
         match &self.bounds {
@@ -73,8 +73,8 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         self.ended.wrapping_sub(before)
     }
 
-    /// Executes all that is held, however few. Returns how many operations ended. What is executed in slices goes on with
-    /// the next [`Accelerator::step`].
+    /// Executes all held words, however few. Returns how many operations ended. Operations in slices go on with the next
+    /// [`Accelerator::step`].
     pub fn flush(&mut self) -> usize {
         let before = self.ended;
         self.execute();
@@ -101,8 +101,8 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         self.bounds.as_mut().map_or(0, |bounds| (bounds.clock)())
     }
 
-    /// Divides the time that a turn took among the queues whose words were executed in it, as the table divides it: who was
-    /// charged too little is in debt for the rest.
+    /// Divides the time that a turn took among the queues whose words were executed in it, in the table's proportions. A queue
+    /// that was charged too little is in debt for the rest.
     #[inline]
     fn settle(&mut self, began: u64) {
         let Accelerator { bounds, queues, taken_cost, .. } = self;
@@ -153,7 +153,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         for mut slice in slices.drain(..) {
             let Some(queue) = queues.at_mut(slice.queue as usize) else { continue };
             let Some(completion) = slice.end else {
-                // What has a place that others wait for goes before what has none.
+                // An operation with a place that others wait for goes before those without one.
                 match slice.long.has_place() {
                     true => queue.long.push_front(slice.long),
                     false => queue.long.push_back(slice.long),
@@ -178,7 +178,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
         self.end_long_at(id.0.index(), status);
     }
 
-    /// The same, of the queue in that place.
+    /// Ends all long operations of the queue in that place.
     pub(crate) fn end_long_at(&mut self, queue: usize, status: Status) {
         let Accelerator { queues, openings, under_way, ended, .. } = self;
         let Some(queue) = queues.at_mut(queue) else { return };
@@ -274,7 +274,7 @@ mod tests {
         assert_eq!(accelerator.step(10), 4);
         let debts = [debt(&accelerator, early.0), debt(&accelerator, late.0)];
         let whole = 1_000_000 * PER_NANOSECOND;
-        // What was left of a quantum is not saved up, so what was charged in advance is given back to nobody twice.
+        // The rest of a quantum is not saved up, so nobody gets back twice what was charged in advance.
         let slack = 2 * QUANTUM;
         assert!(
             (debts[0] - whole * 3 / 4).abs() < slack && (debts[1] - whole / 4).abs() < slack,
@@ -293,7 +293,7 @@ mod tests {
         assert_eq!(accelerator.step(10), 2);
         assert!(debt(&accelerator, early.0) > 1_000_000 * PER_NANOSECOND - 2 * QUANTUM);
         assert!(debt(&accelerator, late.0) <= 0);
-        // Who is gone leaves nothing behind for whoever comes to its place.
+        // A queue that is gone leaves nothing behind for the next one in its place.
         submit(&mut early.1, 2);
         while accelerator.held.is_empty() {
             accelerator.step(20);

@@ -1,4 +1,4 @@
-//! The cipher/hash sub-unit: many operations of any kind, those of one kind side by side.
+//! The cipher/hash sub-unit, which executes many operations of any kind, those of one kind side by side.
 
 use arrayvec::ArrayVec;
 use millstream_cpu::Features;
@@ -14,7 +14,7 @@ use crate::operation::Operation;
 use crate::stats::Filled;
 use crate::work::{Checksum, Partial, Work};
 
-/// The most operations that are sorted by kind at a time: as many as the widest lanes hold.
+/// The most operations that are sorted by group at a time: as many as the widest lanes hold.
 const CHUNK: usize = 512;
 
 /// Hashes, each of which has lanes of its own.
@@ -78,7 +78,7 @@ fn gather<'o, 'a, J: 'o>(
     run(&mut jobs);
 }
 
-/// Those operations of one group that are a given variant of [`Work`], to a function of their jobs.
+/// Hands the jobs of one group, which are of one variant of [`Work`], to a function.
 macro_rules! lanes {
     ($operations:expr, $groups:expr, $group:expr, $variant:pat => $job:expr, $run:expr) => {
         gather(
@@ -321,7 +321,7 @@ impl Unit {
         }
     }
 
-    /// Takes up a message, adds a piece, and leaves it off or ends it; the bytes of mid-state written.
+    /// Takes up a message, adds a piece, and leaves it off or ends it. Returns the bytes of mid-state written.
     fn partial(&self, partial: &mut Partial<'_>) -> Result<u32, Error> {
         let mut hasher = match partial.before {
             Some(state) => Hasher::import(self.features, partial.hash, state)?,

@@ -10,7 +10,7 @@ use crate::queue::Queue;
 use crate::status::failed;
 use crate::trace::{self, About};
 
-/// How many completions of words that need no engine are shown at a time, while more such words are taken.
+/// The number of completions of words without an engine that are shown at a time, while more such words are taken.
 const SHOWN: usize = 32;
 
 /// The most long operations of one queue that are under way.
@@ -19,9 +19,9 @@ const MOST_LONG: usize = 16;
 /// One visit of a queue: what was taken so far, and what may still be.
 #[derive(Default)]
 pub(crate) struct Visit {
-    /// For how many more completions there is room, as far as is known.
+    /// The completions for which there is room, as far as is known.
     pub(crate) room: usize,
-    /// How many long operations the queue's grant may still begin.
+    /// The number of long operations that the queue's grant may still begin.
     pub(crate) may_begin: usize,
     /// Words that asked for nothing, and have completed.
     pub(crate) ended: usize,
@@ -67,7 +67,7 @@ impl Visit {
         let _ = queue.completions.push(&done.to_words());
         self.charge(queue, cost);
         self.ended += 1;
-        if self.ended % SHOWN == 0 {
+        if self.ended.is_multiple_of(SHOWN) {
             // The client takes these while the next are made.
             queue.submissions.release();
             queue.completions.publish();
@@ -85,7 +85,7 @@ impl Visit {
         under_way: &mut usize,
     ) {
         let begun = match begun {
-            // It was shorter when it was looked at: its client changed a word that it had published.
+            // The word was shorter when `next_is_sliced` saw it: the client changed it after publishing it.
             Ok(_) if self.may_not_begin(queue) => Err(Status::TooLong),
             begun => begun,
         };

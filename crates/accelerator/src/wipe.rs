@@ -6,19 +6,19 @@ use zeroize::optimization_barrier;
 
 use crate::operation::Operation;
 
-/// Bytes of stack that making a key may have written to.
+/// The bytes of stack that making a key may have written to.
 const STACK: usize = 32 * 1024;
 
 /// Zeroes the stack below the caller, where a function that it called has left copies of keys. The compiler
-/// copies uninitialised parts of values along with them, so that what lies there gets about.
+/// copies the uninitialised parts of values too, so such leftovers would spread.
 #[inline(never)]
 pub(crate) fn wipe_stack() {
     let bytes = [0_u8; STACK];
     optimization_barrier(&bytes);
 }
 
-/// Empties a list and zeroes what was used of its memory: values that are moved take along what lay on the stack
-/// where they have no bytes of their own.
+/// Empties a list and zeroes the memory that it used. A value that is moved takes along leftovers of the stack in its
+/// padding.
 pub(crate) fn wipe_list<T>(list: &mut Vec<T>) {
     let used = list.len();
     list.clear();

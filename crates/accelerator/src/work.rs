@@ -7,13 +7,10 @@ use millstream_engines::hmac::{HmacJob, HmacKey};
 use millstream_engines::modes::Direction;
 use millstream_engines::{Error, InOut, aes, des, kasumi};
 
-use crate::algorithms::every_lane;
+use crate::algorithms::{MAX_IV, every_lane};
 use crate::key::CipherKey;
 
-/// The longest initialisation vector of a cipher, in bytes.
-pub(crate) const MAX_IV: usize = 16;
-
-/// Which checksum.
+/// A checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checksum {
     /// CRC-32 as in Ethernet and gzip.
@@ -87,7 +84,7 @@ macro_rules! works {
 
         impl Work<'_> {
             /// Returns the result of a job that has one of its own, and else that of its operation.
-            #[inline(always)]
+            #[inline]
             pub(crate) fn result(&self, own: Result<(), Error>) -> Result<(), Error> {
                 match self {
                     Work::Null
@@ -106,7 +103,7 @@ macro_rules! works {
             }
 
             /// Returns the digest or tag that was computed, or nothing where none was or one was compared.
-            #[inline(always)]
+            #[inline]
             pub(crate) fn tag(&self) -> &[u8] {
                 match self {
                     Work::Null
@@ -187,7 +184,7 @@ pub(crate) struct Alone<'a> {
     pub(crate) data: InOut<'a>,
 }
 
-/// A piece of a message: the mid-state before, and where it goes after; after the last piece there is
+/// A piece of a message, with the mid-state before it and the place for the one after it. After the last piece there is
 /// a digest instead.
 pub(crate) struct Partial<'a> {
     pub(crate) hash: Hash,

@@ -1,4 +1,4 @@
-//! What is left in memory after words have completed: no key, and nothing of what a key is expanded to.
+//! Nothing of a key, and nothing of what it is expanded to, is left in memory after words have completed.
 //!
 //! The accelerator runs on a stack that the test owns, and takes its memory from a region that the test owns
 //! and never gives back: both are read through afterwards. Keys in slots lie in memory of their own. What kernels
@@ -103,7 +103,7 @@ fn on_stack(stack: &mut [u128], f: &mut dyn FnMut()) {
     }
 }
 
-/// As many bytes as a worker wipes of its stack, where it must.
+/// The bytes that a worker wipes of its stack, where it must.
 const WIPED: usize = 256 << 10;
 
 /// Zeroes the stack below the caller.
@@ -124,14 +124,14 @@ fn needles_of(cases: &[Case]) -> Needles {
     needles
 }
 
-/// What cases left.
+/// The leftovers of cases.
 #[derive(Default)]
 struct Left {
     /// Secrets that lie where none may be.
     leaks: Vec<String>,
-    /// How many lay on the stack before it was wiped.
+    /// Secrets that lay on the stack before it was wiped.
     spilled: usize,
-    /// How many bytes of the stack were used.
+    /// Bytes of the stack that were used.
     depth: usize,
 }
 
@@ -227,7 +227,7 @@ fn objects_are_forgotten() {
         ARMED.store(false, Ordering::Relaxed);
         let mut needles = Needles::default();
         for (kind, tag) in every_kind().iter().filter(|kind| kind.has_destination()).zip(1..) {
-            // Of more than one size, so that staging memory grows.
+            // The objects have several sizes, so that staging memory grows.
             let case = random_case(&mut random, kind, 100 * tag as usize);
             needles.add("an input", &case.source);
             needles.add("an output", &case.output);

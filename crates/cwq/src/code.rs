@@ -12,22 +12,22 @@ macro_rules! codes {
         }
 
         impl $name {
-            /// All of them, in the order of their numbers.
+            /// Every value, in the order of the numbers.
             pub const ALL: &[$name] = &[$($name::$variant),+];
 
-            /// Its name, for people.
+            /// Returns the name, for people.
             pub const fn name(self) -> &'static str {
                 match self {
                     $($name::$variant => $text,)+
                 }
             }
 
-            /// What a name stands for, if anything.
+            /// Returns the value that a name stands for, if any.
             pub fn from_name(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|each| each.name() == name)
             }
 
-            /// What a byte stands for, if anything.
+            /// Returns the value that a byte stands for, if any.
             #[inline(always)]
             pub const fn from_code(code: u8) -> Option<Self> {
                 match code {
@@ -40,55 +40,55 @@ macro_rules! codes {
 }
 
 codes! {
-    /// What to do.
+    /// An operation that a control word asks for.
     Opcode {
-        /// Nothing; it completes as any other.
+        /// Does nothing, and completes as any other operation.
         Null = 0 "null",
-        /// The source to the destination.
+        /// Copies the source to the destination.
         Copy = 1 "copy",
-        /// The source to the destination, and its checksum as the completion's value.
+        /// Copies the source to the destination, and returns its checksum as the completion's value.
         CopyChecksum = 2 "copy-checksum",
-        /// The checksum of the source as the completion's value.
+        /// Returns the checksum of the source as the completion's value.
         Checksum = 3 "checksum",
-        /// A cipher without authentication, source to destination.
+        /// Encrypts or decrypts without authentication, from source to destination.
         Cipher = 4 "cipher",
-        /// An AEAD, source to destination; the tag is written to, or read from, `mac`.
+        /// Seals or opens with an AEAD, from source to destination. The tag is written to, or read from, `mac`.
         Aead = 5 "aead",
-        /// The digest of the source, to `mac`.
+        /// Writes the digest of the source to `mac`.
         Hash = 6 "hash",
-        /// A piece of a message. The mid-state before is the `aad_len` bytes at `aad`, unless the message
-        /// begins; the one after goes to `state`, where 256 bytes are free, unless the message ends
-        /// and its digest goes to `mac`.
+        /// Hashes a piece of a message. Unless the message begins, the `aad_len` bytes at `aad` are the mid-state
+        /// before it. Unless the message ends, the mid-state after it goes to `state`, where 256 bytes are free; a
+        /// message that ends has its digest written to `mac`.
         PartialHash = 7 "partial-hash",
-        /// The HMAC of the source, to `mac` or compared with it.
+        /// Writes the HMAC of the source to `mac`, or compares it with that.
         Hmac = 8 "hmac",
-        /// Another MAC of the source: CMAC, the MAC of DES, KASUMI F9.
+        /// Writes another MAC of the source to `mac`, or compares it with that: CMAC, the MAC of DES, KASUMI F9.
         Mac = 9 "mac",
-        /// The first `aad_len` bytes of the source are copied and the rest encrypted, to the
-        /// destination; then the HMAC of all of the destination, to `mac`.
+        /// Copies the first `aad_len` bytes of the source to the destination and encrypts the rest, then writes the
+        /// HMAC of all of the destination to `mac`.
         EncryptThenMac = 10 "encrypt-then-mac",
-        /// The HMAC of all of the source is compared with `mac`; then the first `aad_len` bytes are
-        /// copied and the rest decrypted, to the destination.
+        /// Compares the HMAC of all of the source with `mac`, then copies the first `aad_len` bytes to the
+        /// destination and decrypts the rest.
         MacThenDecrypt = 11 "mac-then-decrypt",
         /// Takes back the operation of this queue whose tag is `key` (low half) and `mac_key` (high half), if it
-        /// has not begun: that one completes as cancelled, and this one's value is 1 if it was found.
+        /// has not begun. That operation completes as cancelled, and this one's value is 1 if it was found.
         Cancel = 12 "cancel",
-        /// A piece of a message under an HMAC or CMAC. As for [`Opcode::PartialHash`], but the mid-state is sealed under the key,
-        /// which must be in a slot: its client keeps it and can neither read nor change it. The MAC goes to `mac`, or is
-        /// compared with it, where the message ends.
+        /// Authenticates a piece of a message by HMAC or CMAC. It works like [`Opcode::PartialHash`], but the mid-state is
+        /// sealed under the key, which must be in a slot: its client keeps it and can neither read nor change it. The MAC
+        /// goes to `mac`, or is compared with it, where the message ends.
         PartialMac = 13 "partial-mac",
-        /// A piece of an object of an AEAD: associated data, then data from source to destination. `iv` is the nonce where the
-        /// object begins, and else the sealed mid-state before; the one after goes to `state`, where 256 bytes are
-        /// free, unless the object ends. Then its tag goes to `mac`, or is compared with it. What a piece decrypts is
-        /// not verified, so the key must be one that may encrypt, too.
+        /// Seals or opens a piece of an object with an AEAD: associated data, then data from source to destination. `iv` is
+        /// the nonce where the object begins, and else the sealed mid-state before it. Unless the object ends, the mid-state
+        /// after it goes to `state`, where 256 bytes are free. Where the object ends, its tag goes to `mac`, or is compared
+        /// with it. The plaintext of a piece is not verified, so the key must be one that may encrypt, too.
         PartialAead = 14 "partial-aead",
     }
 }
 
 codes! {
-    /// Which algorithm: a cipher with its mode, a hash, a MAC or a checksum.
+    /// An algorithm: a cipher with its mode, a hash, a MAC or a checksum.
     Algorithm {
-        /// None: the field is not used.
+        /// No algorithm: the field is not used.
         None = 0 "none",
         /// AES in ECB mode.
         AesEcb = 0x10 "aes-ecb",

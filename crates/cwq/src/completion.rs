@@ -1,8 +1,8 @@
-//! The completion: what became of a control word.
+//! The completion, which says what became of a control word.
 
 use std::fmt;
 
-/// What comes back for each control word: 16 bytes, little-endian.
+/// The 16 bytes that come back for each control word, little-endian.
 ///
 /// | at | bytes | field |
 /// | --- | --- | --- |
@@ -29,13 +29,13 @@ impl Completion {
     /// 64-bit words in a completion.
     pub const WORDS: usize = Self::BYTES / 8;
 
-    /// The completion as it passes through a ring.
+    /// Returns the completion as it passes through a ring.
     #[inline(always)]
     pub const fn to_words(&self) -> [u64; Self::WORDS] {
         [self.tag, self.status as u64 | (self.reserved as u64) << 16 | (self.value as u64) << 32]
     }
 
-    /// The completion that came through a ring.
+    /// Returns the completion that came through a ring.
     #[inline(always)]
     pub const fn from_words(words: [u64; Self::WORDS]) -> Self {
         Completion {
@@ -46,7 +46,7 @@ impl Completion {
         }
     }
 
-    /// What the status says; none for a number this version does not know.
+    /// Returns the status, or nothing for a number that this version does not know.
     #[inline]
     pub fn status(&self) -> Option<Status> {
         Status::from_code(self.status)
@@ -55,8 +55,8 @@ impl Completion {
 
 macro_rules! statuses {
     ($($(#[$doc:meta])* $name:ident = $code:literal $text:literal,)+) => {
-        /// How an operation ended. All but [`Status::Ok`] mean that nothing was done, except where the
-        /// doc says what was written; the input is intact always.
+        /// The end of an operation. Every status but [`Status::Ok`] means that nothing was done, except where its
+        /// doc says what was written. The input is always intact.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         #[repr(u16)]
@@ -65,13 +65,13 @@ macro_rules! statuses {
         }
 
         impl Status {
-            /// All of them, in the order of their numbers.
+            /// Every status, in the order of the numbers.
             pub const ALL: &[Status] = &[$(Status::$name),+];
 
-            /// How many there are.
+            /// The number of statuses.
             pub const COUNT: usize = Status::ALL.len();
 
-            /// What a number stands for, if anything.
+            /// Returns the status that a number stands for, if any.
             #[inline(always)]
             pub const fn from_code(code: u16) -> Option<Self> {
                 match code {
@@ -80,7 +80,7 @@ macro_rules! statuses {
                 }
             }
 
-            /// Its place in [`Status::ALL`]: an index for tables of statuses.
+            /// Returns the place in [`Status::ALL`], as an index for tables of statuses.
             #[inline]
             pub const fn index(self) -> usize {
                 enum Place { $($name,)+ }
@@ -89,7 +89,7 @@ macro_rules! statuses {
                 }
             }
 
-            /// Its name, as reports and metrics have it.
+            /// Returns the name that reports and metrics use.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Status::$name => stringify!($name),)+
@@ -114,7 +114,7 @@ statuses! {
     Authentication = 1 "authentication failed: the data was changed, or the key or nonce is not the one it was sealed with",
     /// The word's version is not [`VERSION`](crate::VERSION).
     Version = 16 "a control word of another version; this accelerator knows version 1",
-    /// There is no such opcode.
+    /// The opcode is unknown.
     Opcode = 17 "no such opcode",
     /// The opcode has no such algorithm, or no such hash.
     Algorithm = 18 "the opcode takes no such algorithm or hash",
@@ -153,7 +153,7 @@ statuses! {
     MacLength = 51 "the algorithm has no tag or digest of that length",
     /// The data's length does not fit the algorithm.
     DataLength = 52 "the data's length does not fit the algorithm",
-    /// What was given is not a mid-state of this hash, or not one that was sealed under this key.
+    /// The given bytes are not a mid-state of this hash, or not one that was sealed under this key.
     MidState = 53 "not a mid-state of this algorithm, or not under this key",
     /// A parameter is out of its range.
     Parameter = 54 "a parameter is out of its range",
@@ -165,8 +165,8 @@ statuses! {
     UsageSign = 57 "the key was not made to sign: import or generate it with that usage",
     /// The key was not made to compare MACs.
     UsageVerify = 58 "the key was not made to verify: import or generate it with that usage",
-    /// A key that may compare tags and not produce them, or whose nonces the accelerator makes, compares 12 bytes at least, or all
-    /// where there are fewer: who may compare one byte more each time finds a tag byte by byte.
+    /// A key that may compare tags and not produce them, or whose nonces the accelerator makes, compares at least 12 bytes, or
+    /// all where there are fewer. A client who may compare one byte more each time finds a tag byte by byte.
     ShortTag = 59 "this key compares no tag of less than 12 bytes",
     /// A nonce was given for a key whose nonces the accelerator makes.
     NonceGiven = 60 "the accelerator makes the nonces of this key: seal without giving one",
@@ -174,12 +174,13 @@ statuses! {
     NonceMissing = 61 "the accelerator makes no nonces for this key: give one, or make the key so that it does",
     /// The key has sealed as often as its nonces allow.
     NoncesSpent = 62 "the key has sealed as often as its nonces allow: use another key",
-    /// An object to be opened is longer than the service holds back before its tag was compared: 16 MiB, or less where the
-    /// service may lock little memory.
+    /// The object to open is longer than what the service can hold back until the tag was compared: 16 MiB, or less where
+    /// the service may lock little memory.
     TooLong = 63 "too long to be opened in one piece: more than 16 MiB (16777216 bytes), or than the service's limit of locked memory leaves room for; seal it in shorter pieces, or raise that limit",
-    /// Cancelled before it began, or while it was under way; in the latter case a part of the destination may be written.
+    /// The operation was cancelled before it began, or while it was under way. In the latter case a part of the destination
+    /// may be written.
     Cancelled = 64 "cancelled before it was done",
-    /// The grant was taken away before the operation was done. Of a long one a part of the destination may be written.
+    /// The grant was taken away before the operation was done. A long operation may have written a part of its destination.
     Revoked = 65 "the grant was revoked before it was done",
     /// The accelerator ended before it was done.
     Gone = 66 "the accelerator has ended; the input is intact",

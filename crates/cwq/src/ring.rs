@@ -1,12 +1,12 @@
 //! The ring: entries of `W` words from one producer to one consumer, in memory that both see.
 //!
 //! Indices run freely and wrap at 2^64; an entry lies at its index modulo the capacity. Each side
-//! keeps its own index to itself, writes it out for the other, and never reads it back; what it reads of
-//! the other's index it checks, so that a peer that writes nonsense is an [`Corrupt`] error and nothing
+//! keeps its own index to itself, writes it out for the other, and never reads it back. It checks the index
+//! that it reads of the other side, so a peer that writes nonsense causes a [`Corrupt`] error and nothing
 //! worse. Entries are read word by word, once.
 //!
 //! Pushing and popping are wait-free. A consumer that has nothing to do may say that it goes to sleep;
-//! [`Producer::publish`] tells whether to wake it. How is not the ring's affair.
+//! after [`Producer::publish`], [`Producer::must_wake`] tells whether to wake it. The ring leaves the means to its users.
 //!
 //! | words from the beginning | contents |
 //! | --- | --- |
@@ -20,22 +20,22 @@ use std::ops::Deref;
 
 use crate::sync::{AtomicU64, Ordering, fence};
 
-/// A word of a ring's memory: that of the standard library, or of the model checker.
+/// A word of a ring's memory: an atomic of the standard library, or of the model checker.
 pub type Word = AtomicU64;
 
-/// Where things lie: a cache line for each that different sides write.
+/// Word offsets within the ring. Words that different sides write have cache lines of their own.
 const PUBLISHED: usize = 0;
 const TAKEN: usize = 8;
 const ASLEEP: usize = SLEEP_WORD;
 const ENTRIES: usize = 24;
 
-/// The word that is 1 while the consumer sleeps, for who has a ring's memory and neither of its sides.
+/// The offset of the word that is 1 while the consumer sleeps, for users that have a ring's memory and neither of its sides.
 pub const SLEEP_WORD: usize = 16;
 
 /// The most entries a ring may have.
 pub const MAX_CAPACITY: usize = 1 << 20;
 
-/// The words of an empty ring for `capacity` entries of `W` words.
+/// Makes the words of an empty ring for `capacity` entries of `W` words.
 ///
 /// # Panics
 /// When `capacity` is not a power of two or more than [`MAX_CAPACITY`].
@@ -44,12 +44,12 @@ pub fn memory<const W: usize>(capacity: usize) -> Vec<AtomicU64> {
     (0..words::<W>(capacity)).map(|_| AtomicU64::new(0)).collect()
 }
 
-/// How many words a ring for `capacity` entries of `W` words takes.
+/// Returns how many words a ring for `capacity` entries of `W` words takes.
 pub const fn words<const W: usize>(capacity: usize) -> usize {
     ENTRIES + capacity * W
 }
 
-/// The memory is not that of a ring: its size is not right, or the peer wrote an index that can't be.
+/// The memory is not a ring's: its size is not right, or the peer wrote an impossible index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Corrupt;
 
@@ -61,7 +61,7 @@ impl fmt::Display for Corrupt {
 
 impl std::error::Error for Corrupt {}
 
-/// Why nothing was pushed.
+/// The reason why nothing was pushed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PushError {
     /// The ring is full: take what has come back, then push again.
@@ -81,7 +81,7 @@ impl fmt::Display for PushError {
 
 impl std::error::Error for PushError {}
 
-/// The capacity of a ring in that many words.
+/// Returns the capacity of a ring in that many words.
 fn capacity<const W: usize>(words: usize) -> Result<u64, Corrupt> {
     let entries = words.checked_sub(ENTRIES).ok_or(Corrupt)?;
     let capacity = entries / W;
@@ -98,12 +98,12 @@ pub struct Producer<M, const W: usize> {
     pushed: u64,
     /// Entries published.
     published: u64,
-    /// Entries the consumer had taken when last looked.
+    /// Entries that the consumer had taken at the last refresh.
     taken: u64,
 }
 
 impl<M: Deref<Target = [AtomicU64]>, const W: usize> Producer<M, W> {
-    /// The producer of an empty ring.
+    /// Makes the producer of an empty ring.
     ///
     /// # Errors
     /// [`Corrupt`] when the memory is not that of a ring of such entries.
@@ -118,31 +118,31 @@ impl<M: Deref<Target = [AtomicU64]>, const W: usize> Producer<M, W> {
     /// As [`Producer::new`].
     pub fn resume(memory: M, pushed: u64) -> Result<Self, Corrupt> {
         let capacity = capacity::<W>(memory.len())?;
-        // How far the consumer has come is not believed before it is checked: the ring may be full.
+        // The ring may be full. The consumer's index is believed only after `refresh` has checked it.
         let taken = pushed.wrapping_sub(capacity);
         Ok(Producer { memory, mask: capacity - 1, pushed, published: pushed, taken })
     }
 
-    /// How many entries were pushed, ever: where another producer goes on, once all of them are published.
+    /// Returns how many entries were ever pushed. Another producer goes on there, once all of them are published.
     pub fn position(&self) -> u64 {
         self.pushed
     }
 
-    /// How many entries the ring holds.
+    /// Returns how many entries the ring holds.
     pub fn capacity(&self) -> usize {
         self.mask as usize + 1
     }
 
-    /// For how many entries there is room at least; where none is known of, it looks where the consumer is.
+    /// Returns for how many entries there is room at least. It reads the consumer's index when no room is known.
     ///
     /// # Errors
-    /// [`Corrupt`] when the consumer's index can't be.
+    /// [`Corrupt`] when the consumer's index is impossible.
     #[inline]
     pub fn room(&mut self) -> Result<usize, Corrupt> {
         self.room_for(1)
     }
 
-    /// The same, but it looks where the consumer is already when there is no room known for that many.
+    /// Returns the same, and reads the consumer's index already when less room than that is known.
     ///
     /// # Errors
     /// As [`Producer::room`].
@@ -157,10 +157,10 @@ impl<M: Deref<Target = [AtomicU64]>, const W: usize> Producer<M, W> {
         Ok(self.known_room())
     }
 
-    /// For how many entries there was room when last looked.
+    /// Returns for how many entries there was room at the last refresh.
     #[inline(always)]
     fn known_room(&self) -> usize {
-        // Never more than the capacity are pushed and not taken.
+        // No more entries than the capacity are ever pushed and not taken.
         (self.mask + 1).wrapping_sub(self.pushed.wrapping_sub(self.taken)) as usize
     }
 
@@ -183,13 +183,13 @@ impl<M: Deref<Target = [AtomicU64]>, const W: usize> Producer<M, W> {
         Ok(())
     }
 
-    /// Looks where the consumer is.
+    /// Reads how far the consumer has come.
     #[cold]
     fn refresh(&mut self) -> Result<(), PushError> {
-        // Acquire pairs with the release in `Consumer::release`: what the consumer read of an entry it
-        // read before we write there again.
+        // Acquire pairs with the release in `Consumer::release`: the consumer has read its entries
+        // before we write there again.
         let taken = self.memory[TAKEN].load(Ordering::Acquire);
-        // It can't have taken more than was published, nor give entries back.
+        // A consumer can't take more than was published, nor give entries back.
         if taken.wrapping_sub(self.taken) > self.published.wrapping_sub(self.taken) {
             return Err(PushError::Corrupt);
         }
@@ -197,21 +197,21 @@ impl<M: Deref<Target = [AtomicU64]>, const W: usize> Producer<M, W> {
         if self.pushed.wrapping_sub(taken) > self.mask { Err(PushError::Full) } else { Ok(()) }
     }
 
-    /// Where the entry will lie that is pushed after `ahead` others: to be asked for in time, because a consumer on another
-    /// core has the line.
+    /// Returns the place of the entry that is pushed after `ahead` others. A caller may prefetch it, because a consumer on
+    /// another core has the line.
     #[inline(always)]
     pub fn place(&self, ahead: u64) -> &[Word] {
         let at = ENTRIES + (self.pushed.wrapping_add(ahead) & self.mask) as usize * W;
         self.memory.get(at..at + W).unwrap_or_default()
     }
 
-    /// How many entries were pushed and not yet published.
+    /// Returns how many entries were pushed and not yet published.
     #[inline]
     pub fn unpublished(&self) -> u64 {
         self.pushed.wrapping_sub(self.published)
     }
 
-    /// Shows the consumer what was pushed.
+    /// Shows the consumer the entries that were pushed.
     #[inline]
     pub fn publish(&mut self) {
         if self.published != self.pushed {
@@ -221,31 +221,37 @@ impl<M: Deref<Target = [AtomicU64]>, const W: usize> Producer<M, W> {
         }
     }
 
-    /// Whether the consumer sleeps and must be woken, after [`Producer::publish`]. It answers `true` once
+    /// Returns true when the consumer sleeps and must be woken, after [`Producer::publish`]. It answers `true` once
     /// for each time the consumer went to sleep.
     ///
-    /// Not needed where the consumer never sleeps: it costs a full fence.
+    /// A producer whose consumer never sleeps need not call it, and saves a full fence.
     #[inline]
     pub fn must_wake(&mut self) -> bool {
-        // Pairs with the fence in `Consumer::sleep`: either we see that it sleeps, or it sees our index.
+        // Pairs with the fence in `Consumer::sleep`: either we see that it sleeps, or it sees our index. Both sides store
+        // first and then load what the other stored. Without the fences each load could pass the store before it:
+        //
+        //   producer: loads ASLEEP = 0       consumer: loads PUBLISHED, no entry
+        //   producer: stores PUBLISHED       consumer: stores ASLEEP = 1, and sleeps
+        //
+        // The entry is in the ring then, the consumer sleeps, and nobody wakes it.
         fence(Ordering::SeqCst);
         self.memory[ASLEEP].load(Ordering::Relaxed) != 0
             && self.memory[ASLEEP].swap(0, Ordering::Relaxed) != 0
     }
 
-    /// Whether the consumer is seen to sleep. One that has just gone to sleep may be overlooked: [`Producer::must_wake`] is
-    /// for certain, and waits until all that was written before is on its way.
+    /// Returns true when the consumer is seen to sleep. It may overlook one that has just gone to sleep.
+    /// [`Producer::must_wake`] is certain, but waits until all earlier writes are on their way.
     #[inline]
     pub fn sees_sleeper(&self) -> bool {
         self.memory[ASLEEP].load(Ordering::Relaxed) != 0
     }
 
-    /// The word that is 1 while the consumer sleeps: what it waits on, and what it is woken on.
+    /// Returns the word that is 1 while the consumer sleeps. The consumer waits on it, and is woken on it.
     pub fn sleep_word(&self) -> &AtomicU64 {
         &self.memory[ASLEEP]
     }
 
-    /// The memory.
+    /// Returns the ring's memory.
     pub fn memory(&self) -> &M {
         &self.memory
     }
@@ -260,12 +266,12 @@ pub struct Consumer<M, const W: usize> {
     popped: u64,
     /// Entries given back.
     released: u64,
-    /// Entries the producer had published when last looked.
+    /// Entries that the producer had published at the last refresh.
     published: u64,
 }
 
 impl<M: Deref<Target = [AtomicU64]>, const W: usize> Consumer<M, W> {
-    /// The consumer of an empty ring.
+    /// Makes the consumer of an empty ring.
     ///
     /// # Errors
     /// [`Corrupt`] when the memory is not that of a ring of such entries.
@@ -283,20 +289,20 @@ impl<M: Deref<Target = [AtomicU64]>, const W: usize> Consumer<M, W> {
         Ok(Consumer { memory, mask, popped, released: popped, published: popped })
     }
 
-    /// How many entries were popped, ever: where another consumer goes on, once all of them are released.
+    /// Returns how many entries were ever popped. Another consumer goes on there, once all of them are released.
     pub fn position(&self) -> u64 {
         self.popped
     }
 
-    /// How many entries the ring holds.
+    /// Returns how many entries the ring holds.
     pub fn capacity(&self) -> usize {
         self.mask as usize + 1
     }
 
-    /// How many entries are there to pop.
+    /// Returns how many entries are there to pop.
     ///
     /// # Errors
-    /// [`Corrupt`] when the producer's index can't be.
+    /// [`Corrupt`] when the producer's index is impossible.
     #[inline]
     pub fn ready(&mut self) -> Result<usize, Corrupt> {
         if self.popped == self.published {
@@ -305,12 +311,12 @@ impl<M: Deref<Target = [AtomicU64]>, const W: usize> Consumer<M, W> {
         Ok(self.published.wrapping_sub(self.popped) as usize)
     }
 
-    /// Looks how far the producer has come.
+    /// Reads how far the producer has come.
     #[inline]
     fn refresh(&mut self) -> Result<(), Corrupt> {
-        // Acquire pairs with the release in `Producer::publish`: with the index come the entries.
+        // Acquire pairs with the release in `Producer::publish`: the entries come with the index.
         let published = self.memory[PUBLISHED].load(Ordering::Acquire);
-        // More than fits, or fewer than there were.
+        // An index is impossible when it shows more entries than fit, or fewer than there were.
         let new = published.wrapping_sub(self.released);
         if new > self.mask + 1 || new < self.popped.wrapping_sub(self.released) {
             return Err(Corrupt);
@@ -323,7 +329,7 @@ impl<M: Deref<Target = [AtomicU64]>, const W: usize> Consumer<M, W> {
     /// [`Consumer::release`].
     ///
     /// # Errors
-    /// [`Corrupt`] when the producer's index can't be.
+    /// [`Corrupt`] when the producer's index is impossible.
     #[inline]
     pub fn pop(&mut self) -> Result<Option<[u64; W]>, Corrupt> {
         if self.ready()? == 0 {
@@ -333,21 +339,21 @@ impl<M: Deref<Target = [AtomicU64]>, const W: usize> Consumer<M, W> {
         let slots = self.memory.get(at..at + W).ok_or(Corrupt)?;
         let mut entry = [0; W];
         for (word, slot) in entry.iter_mut().zip(slots) {
-            // Each word is read just once: what a peer writes there later is not seen.
+            // Each word is read just once, so later writes of the peer are not seen.
             *word = slot.load(Ordering::Relaxed);
         }
         self.popped = self.popped.wrapping_add(1);
         Ok(Some(entry))
     }
 
-    /// How many entries were popped, ever.
+    /// Returns how many entries were ever popped.
     #[inline(always)]
     pub fn popped(&self) -> u64 {
         self.popped
     }
 
-    /// The entry that will be popped after `ahead` others, if it was there when last looked. It may be another when it is
-    /// popped, where the peer is one that changes what it has published.
+    /// Returns the entry that will be popped after `ahead` others, if it was there at the last refresh. A peer may change
+    /// what it has published, so another entry may come when it is popped.
     #[inline]
     pub fn peek(&self, ahead: u64) -> Option<[u64; W]> {
         if ahead >= self.published.wrapping_sub(self.popped) {
@@ -372,15 +378,15 @@ impl<M: Deref<Target = [AtomicU64]>, const W: usize> Consumer<M, W> {
         }
     }
 
-    /// Says that the consumer goes to sleep, unless there is something to pop. Whoever gets `true`
-    /// must wait until it is woken by a producer whose [`Producer::must_wake`] said so, and call
+    /// Says that the consumer goes to sleep, unless there is something to pop. A caller who gets `true`
+    /// must wait until a producer wakes it, which does so when its [`Producer::must_wake`] says so, and call
     /// [`Consumer::wake`] when it goes on.
     ///
     /// # Errors
-    /// [`Corrupt`] when the producer's index can't be.
+    /// [`Corrupt`] when the producer's index is impossible.
     pub fn sleep(&mut self) -> Result<bool, Corrupt> {
         self.memory[ASLEEP].store(1, Ordering::Relaxed);
-        // Pairs with the fence in `Producer::must_wake`.
+        // Pairs with the fence in `Producer::must_wake`, which shows the interleaving that both forbid.
         fence(Ordering::SeqCst);
         let nothing = self.ready();
         if nothing != Ok(0) {
@@ -394,21 +400,21 @@ impl<M: Deref<Target = [AtomicU64]>, const W: usize> Consumer<M, W> {
         self.memory[ASLEEP].store(0, Ordering::Relaxed);
     }
 
-    /// The word that is 1 while the consumer sleeps: what it waits on, and what it is woken on.
+    /// Returns the word that is 1 while the consumer sleeps. The consumer waits on it, and is woken on it.
     pub fn sleep_word(&self) -> &AtomicU64 {
         &self.memory[ASLEEP]
     }
 
-    /// How many entries there are to pop now, for reports: it looks, and changes nothing.
+    /// Returns how many entries there are to pop now, for reports. It changes nothing.
     ///
     /// # Errors
-    /// [`Corrupt`] when the producer's index can't be.
+    /// [`Corrupt`] when the producer's index is impossible.
     pub fn waiting(&self) -> Result<usize, Corrupt> {
         let waiting = self.memory[PUBLISHED].load(Ordering::Relaxed).wrapping_sub(self.popped);
         if waiting > self.mask + 1 { Err(Corrupt) } else { Ok(waiting as usize) }
     }
 
-    /// The memory.
+    /// Returns the ring's memory.
     pub fn memory(&self) -> &M {
         &self.memory
     }

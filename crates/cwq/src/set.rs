@@ -1,4 +1,4 @@
-//! A set of algorithms: what a grant may use.
+//! A set of algorithms, as a grant may use.
 
 use std::fmt;
 
@@ -35,59 +35,59 @@ const fn bit(algorithm: Algorithm) -> u128 {
 }
 
 impl AlgorithmSet {
-    /// All there are.
+    /// Returns the set of all algorithms.
     pub const fn all() -> Self {
         AlgorithmSet(ALL)
     }
 
-    /// None at all.
+    /// Returns the empty set.
     pub const fn empty() -> Self {
         AlgorithmSet(0)
     }
 
-    /// Adds one.
+    /// Adds an algorithm.
     pub const fn insert(&mut self, algorithm: Algorithm) {
         self.0 |= bit(algorithm);
     }
 
-    /// Takes one away.
+    /// Takes an algorithm away.
     pub const fn remove(&mut self, algorithm: Algorithm) {
         self.0 &= !bit(algorithm);
     }
 
-    /// Whether it is there.
+    /// Returns true when the algorithm is in the set.
     #[inline(always)]
     pub const fn contains(self, algorithm: Algorithm) -> bool {
         self.0 & bit(algorithm) != 0
     }
 
-    /// Whether no algorithm is there.
+    /// Returns true when the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// How many are there.
+    /// Returns how many algorithms are in the set.
     pub const fn len(self) -> usize {
         self.0.count_ones() as usize
     }
 
-    /// Those that both have.
+    /// Returns the algorithms that are in both sets.
     #[must_use]
     pub const fn intersection(self, other: Self) -> Self {
         AlgorithmSet(self.0 & other.0)
     }
 
-    /// The set in one number: bit `n` for the algorithm of number `n`.
+    /// Returns the set in one number: bit `n` for the algorithm of number `n`.
     pub const fn to_bits(self) -> u128 {
         self.0
     }
 
-    /// The set of such a number. Bits that are no algorithm of this version are left out.
+    /// Returns the set of such a number. Bits that are no algorithm of this version are left out.
     pub const fn from_bits(bits: u128) -> Self {
         AlgorithmSet(bits & ALL)
     }
 
-    /// Its algorithms, in the order of their numbers.
+    /// Returns the algorithms of the set, in the order of their numbers.
     pub fn iter(self) -> impl Iterator<Item = Algorithm> {
         Algorithm::ALL.iter().copied().filter(move |algorithm| self.contains(*algorithm))
     }

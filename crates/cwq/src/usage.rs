@@ -1,11 +1,11 @@
-//! What a key may be used for.
+//! The purposes that a key may be used for.
 
 use std::fmt;
 use std::ops::BitOr;
 
 use crate::Algorithm;
 
-/// A set of purposes. A key in a slot has one, and an accelerator refuses what is not in it.
+/// A set of purposes. A key in a slot has one, and an accelerator refuses every other use.
 ///
 /// [`Usages::WRAP`] and [`Usages::DERIVE`] are kept with a key but belong to no operation yet: a key that has nothing else is
 /// refused by every control word.
@@ -23,7 +23,7 @@ use crate::Algorithm;
 pub struct Usages(u8);
 
 impl Usages {
-    /// None at all.
+    /// No purpose.
     pub const NONE: Usages = Usages(0);
     /// To encrypt or seal, alone or before a MAC.
     pub const ENCRYPT: Usages = Usages(1);
@@ -49,46 +49,46 @@ impl Usages {
         (Usages::DERIVE, "derive"),
     ];
 
-    /// From its bits; none where one of them has no name.
+    /// Makes the set of some bits, or nothing where one of them has no name.
     pub const fn from_bits(bits: u8) -> Option<Self> {
         if bits & !Usages::ALL.0 == 0 { Some(Usages(bits)) } else { None }
     }
 
-    /// As bits.
+    /// Returns the set as bits.
     #[inline(always)]
     pub const fn to_bits(self) -> u8 {
         self.0
     }
 
-    /// The purpose of that name, if there is one.
+    /// Returns the purpose of that name, if there is one.
     pub fn from_name(name: &str) -> Option<Self> {
         Usages::NAMES.iter().find(|(_, its)| *its == name).map(|(usage, _)| *usage)
     }
 
-    /// The names of all, for messages.
+    /// Returns the names of all purposes, for messages.
     pub fn names() -> impl Iterator<Item = &'static str> {
         Usages::NAMES.iter().map(|(_, name)| *name)
     }
 
-    /// Whether all of `other` is in it.
+    /// Returns true when all of `other` is in the set.
     #[inline(always)]
     pub const fn contains(self, other: Usages) -> bool {
         other.0 & !self.0 == 0
     }
 
-    /// Whether nothing is in it.
+    /// Returns true when the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// What is in it and not in `other`.
+    /// Returns the purposes of this set that are not in `other`.
     #[must_use]
     pub const fn without(self, other: Usages) -> Usages {
         Usages(self.0 & !other.0)
     }
 
-    /// The purposes for which an algorithm has operations: what a key has of which nothing is said. None of an algorithm that
-    /// takes no key.
+    /// Returns the purposes for which an algorithm has operations. A key has these by default. An algorithm that takes no
+    /// key has none.
     pub const fn of(algorithm: Algorithm) -> Usages {
         use Algorithm::*;
         match algorithm {
@@ -103,18 +103,18 @@ impl Usages {
         }
     }
 
-    /// Whether who may decrypt under an algorithm can thereby encrypt, or the other way round, so that one of the two without
-    /// the other would promise something that does not hold. Counter modes and stream ciphers do the same in
-    /// both directions. In CFB mode either direction gives the block cipher's output for a block of the caller's choice, which is
-    /// all that the other one needs.
+    /// Returns true when the right to decrypt under an algorithm is as good as the right to encrypt, or the other way round.
+    /// One of the two without the other would promise something that does not hold. Counter modes and stream ciphers do the
+    /// same in both directions. In CFB mode either direction gives the block cipher's output for a block of the caller's
+    /// choice, which is all that the other direction needs.
     pub const fn is_two_way(algorithm: Algorithm) -> bool {
         use Algorithm::*;
         matches!(algorithm, AesCtr | AesCfb | CamelliaCtr | DesCfb | Rc4 | KasumiF8)
     }
 
-    /// Whether a key of the algorithm can have these purposes. `nonces_made` says that the accelerator makes the nonces, as it can
-    /// for an AEAD: who may choose them can seal zeros under the nonce of another message, which gives that message's
-    /// keystream, and so decrypts it.
+    /// Checks that a key of the algorithm can have these purposes. `nonces_made` says that the accelerator makes the nonces,
+    /// as it can for an AEAD. A client who may choose nonces can seal zeros under the nonce of another message; that gives
+    /// the message's keystream, and so decrypts it.
     ///
     /// # Errors
     /// [`UsageError`].
@@ -152,7 +152,7 @@ impl BitOr for Usages {
     }
 }
 
-/// Names them, as people would.
+/// Names the purposes, as people would.
 impl fmt::Display for Usages {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> =
@@ -165,7 +165,7 @@ impl fmt::Display for Usages {
     }
 }
 
-/// Why a key can't have a set of purposes.
+/// The reason why a key can't have a set of purposes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UsageError {
@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(three.to_string(), "encrypt, decrypt and wrap");
     }
 
-    /// Whatever an algorithm has by itself it can also be given, and nothing can be given to one that takes no key.
+    /// A key can be given all that its algorithm has by itself. Nothing can be given to an algorithm without keys.
     #[test]
     fn what_an_algorithm_has_it_can_be_given() {
         for algorithm in Algorithm::ALL {

@@ -9,7 +9,7 @@ pub struct Flags;
 impl Flags {
     /// Decrypt, open or verify, where the opcode alone does not say.
     pub const REVERSE: u16 = 1;
-    /// `key` is the offset of `key_len` bytes of key in the arena, not a handle: the word is
+    /// `key` is not a handle but the offset of `key_len` bytes of key in the arena: the word is
     /// self-contained.
     pub const KEY_IN_ARENA: u16 = 1 << 1;
     /// The same for `mac_key` and `mac_key_len`.
@@ -17,14 +17,14 @@ impl Flags {
     /// `source` is the offset of a list of `source_len` pieces, each an offset and a length of 32
     /// bits: their bytes one after the other are the source.
     pub const GATHER: u16 = 1 << 3;
-    /// Of a piece: the message begins here; there is no mid-state before.
+    /// The message begins with this piece: there is no mid-state before.
     pub const FIRST: u16 = 1 << 4;
-    /// Of a piece: the message ends here; its digest or tag goes to `mac`.
+    /// The message ends with this piece: its digest or tag goes to `mac`.
     pub const LAST: u16 = 1 << 5;
-    /// Of sealing with an AEAD: the accelerator makes the nonce and writes its 12 bytes to `iv`, which is an output then. The
-    /// key must be one for which it does that.
+    /// The accelerator makes the nonce with which an AEAD seals, and writes its 12 bytes to `iv`, which is an output then.
+    /// The key must be one for which it does that.
     pub const MAKE_NONCE: u16 = 1 << 6;
-    /// All that have a meaning.
+    /// All bits that have a meaning.
     pub const ALL: u16 = (1 << 7) - 1;
 }
 
@@ -97,7 +97,7 @@ pub struct ControlWord {
     pub mac_key_len: u16,
     /// Offset of the place for the mid-state after a piece: 256 bytes.
     pub state: u32,
-    /// Of KASUMI the unused bits of the last byte and the direction.
+    /// The unused bits of the last byte and the direction, for KASUMI.
     pub parameter: u32,
     /// The caller's, given back in the completion.
     pub tag: u64,
@@ -116,7 +116,7 @@ const fn pair(low: u32, high: u32) -> u64 {
 }
 
 impl ControlWord {
-    /// A word of this version that says nothing else.
+    /// A word that has its version and nothing else.
     pub const EMPTY: ControlWord =
         ControlWord { version: VERSION, ..ControlWord::from_words([0; ControlWord::WORDS]) };
     /// Bytes of the place for a mid-state.
@@ -130,7 +130,7 @@ impl ControlWord {
     /// 64-bit words in a control word: the form in which it passes through a ring.
     pub const WORDS: usize = Self::BYTES / 8;
 
-    /// The word as it passes through a ring.
+    /// Returns the word as it passes through a ring.
     #[inline(always)]
     pub const fn to_words(&self) -> [u64; Self::WORDS] {
         let bytes = [self.version, self.opcode, self.algorithm, self.hash];
@@ -147,8 +147,8 @@ impl ControlWord {
         ]
     }
 
-    /// The word that came through a ring. Any 64 bytes are a control word; whether it makes sense is for
-    /// the accelerator to say.
+    /// Returns the word that came through a ring. Any 64 bytes are a control word; the accelerator decides
+    /// whether it makes sense.
     #[inline(always)]
     pub const fn from_words(words: [u64; Self::WORDS]) -> Self {
         const fn low(word: u64) -> u32 {
@@ -183,7 +183,7 @@ impl ControlWord {
         }
     }
 
-    /// Whether all of the given flags are set.
+    /// Returns true when all of the given flags are set.
     #[inline(always)]
     pub const fn has(&self, flags: u16) -> bool {
         self.flags & flags == flags

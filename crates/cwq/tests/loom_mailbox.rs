@@ -1,4 +1,4 @@
-//! How an accelerator's thread sleeps and is woken, under every interleaving: by its mailbox, by clients that publish, and by
+//! An accelerator's thread sleeps and is woken, under every interleaving: by its mailbox, by clients that publish, and by
 //! both at once. The rings are the real ones, and so is the mailbox: its source is included, with the model checker's atomics.
 //! What stands in for the kernel is an eventfd that an epoll watches for edges: a sleeper that has not seen the newest edge wakes.
 //!
@@ -28,7 +28,7 @@ fn check(model: impl Fn() + Send + Sync + 'static) {
     builder.check(model);
 }
 
-/// What all doorbells of a worker ring: the epoll in which it sleeps.
+/// The epoll in which a worker sleeps, and which all of its doorbells ring.
 struct Epoll {
     edges: Mutex<u64>,
     rung: Condvar,
@@ -55,7 +55,7 @@ impl Epoll {
 }
 
 impl Epoll {
-    /// Whether there is an edge that the sleeper has not been told of, without waiting for one.
+    /// Returns true when there is an edge that the sleeper has not been told of, without waiting for one.
     fn look(&self, seen: &mut u64) -> bool {
         let edges = self.edges.lock().unwrap();
         std::mem::replace(seen, *edges) != *edges
@@ -82,7 +82,7 @@ impl AsFd for Doorbell {
     }
 }
 
-/// What the mailbox is made of.
+/// The types that the mailbox is made of.
 mod sync {
     pub(super) use loom::sync::Mutex;
     pub(super) use loom::sync::atomic::{AtomicBool, Ordering};
@@ -94,7 +94,7 @@ mod sync {
     }
 }
 
-/// What commands are given.
+/// The type that commands work on.
 mod serving {
     #[derive(Default)]
     pub(super) struct Serving {
@@ -118,7 +118,7 @@ impl Thread {
         Thread { mailbox: mailbox.clone(), epoll: epoll.clone(), seen: 0, serving: Serving::default() }
     }
 
-    /// Whether it is to end.
+    /// Executes commands, and returns how to end once it is told to.
     fn obey(&mut self) -> Option<End> {
         if !self.mailbox.is_told() {
             return None;
@@ -230,7 +230,7 @@ fn serve(
         if taken.len() == words && told() {
             return taken;
         }
-        // As `Accelerator::sleep`: all of them say that they sleep, or none does.
+        // Like `Accelerator::sleep`: either all rings say that their consumer sleeps, or none does.
         let mut asleep = true;
         for consumer in consumers.iter_mut() {
             asleep &= consumer.sleep().unwrap();
@@ -289,7 +289,7 @@ fn a_queue_that_rests_alone() {
             if taken.len() < 2 && busy.sleep().unwrap() && (rests || resting.sleep().unwrap()) {
                 let before = seen;
                 epoll.wait(&mut seen);
-                // What woke it is looked at above, as an edge.
+                // The edge that woke it is looked at above.
                 seen = before;
             }
             busy.wake();

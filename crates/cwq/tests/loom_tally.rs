@@ -7,7 +7,7 @@
 use loom::sync::Arc;
 use loom::thread;
 
-/// What rows are made of.
+/// The atomics that rows are made of.
 mod sync {
     pub(crate) use loom::sync::atomic::{AtomicU64, Ordering};
     pub(crate) use loom::thread::yield_now as spin_loop;
@@ -18,7 +18,7 @@ mod claim;
 
 use sync::{AtomicU64, Ordering};
 
-/// Of what was counted for a name, the sum over its rows.
+/// Adds up what the rows of a name have counted.
 fn counted(rows: &[Vec<AtomicU64>], name: u64) -> u64 {
     let of_name = rows.iter().filter(|row| {
         row[claim::STATE].load(Ordering::Acquire) == claim::READY && claim::names::<2>(row) == [name, !name]

@@ -20,12 +20,12 @@ use crate::sink::{check_cipher, f8_start, f9_start};
 use crate::slots::Handle;
 use crate::status::status_of;
 use crate::wipe::wipe_stack;
-use crate::word_keys::{WordKeys, expand_carried_keys, find_keys, make_nonce};
+use crate::word_keys::{CarriedKeys, WordKeys, expand_carried_keys, find_keys, make_nonce};
 use crate::work::Checksum;
 
 impl Long {
-    /// Begins a word's operation. `gathered` is what its gather list named when its cost was reckoned, and `per_byte` what a
-    /// byte of it costs.
+    /// Begins a word's operation. `gathered` is the number of bytes that its gather list named when its cost was reckoned,
+    /// and `per_byte` is the cost of a byte.
     ///
     /// # Errors
     /// The status with which the word ends.
@@ -45,26 +45,13 @@ impl Long {
         check(word, arena, grant.policy, &mut pieces, &mut checked)?;
         let len = checked.source.len();
         if matches!(checked.source, Source::Gather { .. }) && len > gathered {
-            // The list has changed since: what it names now was not paid for.
+            // The list has changed since, and the queue was charged for less than it names now.
             return Err(Status::Gather);
         }
-        let carried = if matches!(checked.key, KeyAt::Arena(_)) || matches!(checked.mac_key, KeyAt::Arena(_))
-        {
-            let carried = expand_carried_keys(features, arena, &checked);
-            wipe_stack();
-            Some(carried?)
-        } else {
-            None
-        };
+        let carried = carried_keys(features, arena, &checked)?;
         let found = find_keys(&checked, grant, carried.as_ref())?;
         let mut iv = [0; 255];
-        let iv = if checked.makes_nonce {
-            let nonce = make_nonce(&checked, grant)?;
-            iv[..nonce.len()].copy_from_slice(&nonce);
-            &iv[..nonce.len()]
-        } else {
-            read(arena, checked.iv, &mut iv)
-        };
+        let iv = read_or_make_iv(&checked, grant, &mut iv)?;
         let mut expected = [0; 255];
         let expected = if checked.reverse { read(arena, checked.mac, &mut expected) } else { &[] };
         let sealer =
@@ -96,6 +83,35 @@ impl Long {
         }
         Ok(Box::new(long))
     }
+}
+
+/// Expands the keys that a word brings with it, if it does, and wipes the stack after that.
+fn carried_keys<A: Arena>(
+    features: Features,
+    arena: &A,
+    checked: &CheckedWord,
+) -> Result<Option<CarriedKeys>, Status> {
+    if !matches!(checked.key, KeyAt::Arena(_)) && !matches!(checked.mac_key, KeyAt::Arena(_)) {
+        return Ok(None);
+    }
+    let carried = expand_carried_keys(features, arena, checked);
+    wipe_stack();
+    carried.map(Some)
+}
+
+/// Copies the initialisation vector, or makes a nonce for a word that asks for one.
+fn read_or_make_iv<'b, A: Arena>(
+    checked: &CheckedWord,
+    grant: &Grant<A>,
+    buffer: &'b mut [u8; 255],
+) -> Result<&'b [u8], Status> {
+    if !checked.makes_nonce {
+        return Ok(read(&grant.arena, checked.iv, buffer));
+    }
+    let nonce = make_nonce(checked, grant)?;
+    let made = &mut buffer[..nonce.len()];
+    made.copy_from_slice(&nonce);
+    Ok(made)
 }
 
 /// Copies a short input.
@@ -191,7 +207,7 @@ fn kasumi_f8(key: &kasumi::F8, iv: &[u8]) -> Result<Cipher, Error> {
     Ok(Cipher::KasumiF8(key.begin(count, bearer, direction)?))
 }
 
-/// The hash, MAC or checksum of an operation, before its first byte.
+/// Returns the hash, MAC or checksum of an operation, before its first byte.
 fn sum<A: Arena>(
     features: Features,
     arena: &A,
@@ -249,7 +265,7 @@ fn mac(checked: &CheckedWord, keys: &WordKeys<'_>, iv: &[u8]) -> Result<Sum, Sta
     })
 }
 
-/// A MAC whose message was left off.
+/// Takes up a MAC whose message was left off.
 fn taken_up(keys: &WordKeys<'_>, before: &[u8]) -> Result<Sum, Status> {
     Ok(match keys.key.ok_or(Status::Key)? {
         KeyRef::Hmac(key) => Sum::Hmac(Box::new(key.resume(before).map_err(status_of)?)),
@@ -258,7 +274,7 @@ fn taken_up(keys: &WordKeys<'_>, before: &[u8]) -> Result<Sum, Status> {
     })
 }
 
-/// What opens and seals the mid-states of messages under a word's key.
+/// Returns the sealer for the mid-states of messages under a word's key.
 fn sealer<A: Arena>(features: Features, checked: &CheckedWord, grant: &Grant<A>) -> Result<Sealer, Status> {
     let KeyAt::Slot(bits) = checked.key else { return Err(Status::Key) };
     let raw = grant.keys.raw(Handle::from_bits(bits)).ok_or(Status::Key)?;

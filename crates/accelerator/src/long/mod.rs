@@ -1,6 +1,6 @@
 //! A word that takes longer than a turn may: it is executed in slices, and others have their turns in between.
 //!
-//! What an operation has come to between two slices is private: a chaining value, a counter, the state of a hash. Each byte
+//! The state of an operation between two slices is private: a chaining value, a counter, the state of a hash. Each byte
 //! of the arena is read once. Keys in slots are looked up for every slice, so an operation whose key was removed ends with
 //! [`Status::Key`]; keys that the word brought with it are kept. Plaintext that is not verified yet stays in private
 //! memory until the tag was compared, which is why an object that is opened may have no more than [`MOST_OPENED`] bytes.
@@ -40,7 +40,7 @@ enum Phase {
     Aad,
     /// The source is read, and its output written unless it must be verified first.
     Data,
-    /// What was opened, or zeros in its place, is written.
+    /// The opened plaintext is written, or zeros in its place.
     Out,
 }
 
@@ -56,16 +56,16 @@ pub(crate) struct Long {
     chain: [u8; 16],
     /// The tag to compare with, read once.
     expected: Vec<u8>,
-    /// What one byte costs.
+    /// The cost of one byte.
     per_byte: i64,
     phase: Phase,
     /// Bytes of this phase that are done.
     done: u32,
-    /// Where what it opens is held until its tag was compared.
+    /// The place that holds opened plaintext until the tag was compared.
     place: Option<Place>,
-    /// What came of the comparison, where something was opened.
+    /// The result of that comparison.
     verdict: Status,
-    /// What seals the state in which a message is left off, where it is one under a key.
+    /// The sealer for the state in which a message under a key is left off.
     sealer: Option<Box<Sealer>>,
 }
 
@@ -75,9 +75,9 @@ pub(crate) struct Slice {
     pub(crate) grant: u32,
     pub(crate) long: Box<Long>,
     pub(crate) len: u32,
-    /// Its place in staging memory.
+    /// The beginning of its place in staging memory.
     begin: usize,
-    /// How the operation ended, once it has.
+    /// The operation's completion, once it has ended.
     pub(crate) end: Option<Completion>,
 }
 
@@ -92,17 +92,17 @@ impl Long {
         self.word.tag
     }
 
-    /// What tracepoints and statistics have of it.
+    /// Returns the facts for tracepoints and statistics.
     pub(crate) fn about(&self) -> About {
         About { bytes: self.checked.source.len(), ..About::of(&self.word, 0) }
     }
 
-    /// Whether its plaintext has to be held in private memory.
+    /// Returns true when its plaintext has to be held in private memory.
     pub(crate) fn opens(&self) -> bool {
         self.checked.reverse && matches!(self.checked.opcode, Opcode::Aead | Opcode::MacThenDecrypt)
     }
 
-    /// Whether it may go on: what is opened needs a place for its plaintext before its first slice.
+    /// Returns true when the operation may go on. One that opens needs a place for its plaintext before its first slice.
     pub(crate) fn may_go_on(&mut self, grant: usize, openings: &mut Openings) -> bool {
         if self.opens() && self.place.is_none() {
             self.place = openings.take(grant, self.checked.source.len());
@@ -111,12 +111,12 @@ impl Long {
         true
     }
 
-    /// Whether it has a place that another could have.
+    /// Returns true when the operation has a place that others wait for.
     pub(crate) fn has_place(&self) -> bool {
         self.place.is_some()
     }
 
-    /// It ends, or is ended: it gives its place back, or waits for none any more.
+    /// Gives the operation's place back, or takes it out of the line, because it has ended.
     pub(crate) fn end(&mut self, grant: usize, openings: &mut Openings) {
         match self.place.take() {
             Some(place) => openings.give_back(grant, place),
@@ -125,7 +125,7 @@ impl Long {
         }
     }
 
-    /// The bytes of a slice that costs no more than that, and has no more than so many bytes; at least one block.
+    /// Returns the bytes of a slice that costs no more than `cost` and has no more than `most` bytes; at least one block.
     pub(crate) fn next_len(&self, cost: i64, most: u32) -> u32 {
         let per_byte = if self.phase == Phase::Out { COPY_COST } else { self.per_byte };
         let most = (cost / per_byte).clamp(32, i64::from(most).max(32)) as u32;
@@ -136,14 +136,13 @@ impl Long {
         self.whole_blocks(self.done + most) - self.done
     }
 
-    /// What a slice of so many bytes costs.
+    /// Returns the cost of a slice of so many bytes.
     pub(crate) fn cost(&self, len: u32) -> i64 {
         let per_byte = if self.phase == Phase::Out { COPY_COST } else { self.per_byte };
         per_byte * i64::from(len)
     }
 
-    /// Where a slice of the data ends that would end there, so that the cipher sees whole blocks, and that what remains is
-    /// no less than one.
+    /// Moves the end of a slice of the data, so that the cipher sees whole blocks and at least one block remains.
     fn whole_blocks(&self, end: u32) -> u32 {
         const BLOCK: u32 = 16;
         let clear = self.checked.clear;
@@ -158,7 +157,7 @@ impl Long {
         if end > self.done { end } else { self.total() }
     }
 
-    /// The bytes of this phase.
+    /// Returns the bytes of this phase.
     fn total(&self) -> u32 {
         match self.phase {
             Phase::Aad => self.checked.aad.len,
@@ -189,7 +188,7 @@ impl Long {
         }
     }
 
-    /// Where in the destination bytes of this phase go.
+    /// Returns the span of the destination that the next bytes go to.
     fn destination(&self, len: u32) -> Span {
         Span { at: self.checked.destination.at + self.done, len }
     }

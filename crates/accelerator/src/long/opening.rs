@@ -1,16 +1,16 @@
-//! Where plaintext is held until its tag was compared: places that are there from the beginning, and who may have one.
+//! The places that hold plaintext until its tag was compared. They are there from the beginning, and grants take turns.
 //!
-//! There are two sizes of places, so that a short object does not wait for long ones. Who finds none free waits in line.
-//! A grant has one place at a time, and is in line once for each size: however many objects it has, each of the others that
-//! wait opens one of theirs before it opens its next.
+//! There are two sizes of places, so that a short object does not wait for long ones. A grant that finds none free waits in
+//! line. It has one place at a time, and is in line once for each size: however many objects it has, each other grant that
+//! waits opens one object before it opens its next.
 
 use std::collections::VecDeque;
 
 use millstream_cwq::Status;
 use zeroize::Zeroize;
 
-/// Memory that an accelerator whose turns are bounded takes when they are, and no more of for objects afterwards. Whoever
-/// wants it to be of some kind, locked or hidden, sees to it that the allocator has such memory then.
+/// The memory that an accelerator takes for objects when its turns are bounded; it takes no more afterwards. A caller that
+/// wants memory of some kind, locked or hidden, sees to it that the allocator has such memory then.
 ///
 /// ```
 /// use millstream_accelerator::Reserve;
@@ -39,21 +39,21 @@ impl Default for Reserve {
 }
 
 impl Reserve {
-    /// How many short objects are opened in slices at a time.
+    /// The number of short objects that are opened in slices at a time.
     pub const SHORT_PLACES: usize = 8;
 
-    /// How many long ones are.
+    /// The number of long objects that are opened in slices at a time.
     pub const LONG_PLACES: usize = 2;
 
-    /// Bytes of staging memory, at the least.
+    /// The least bytes of staging memory.
     const LEAST_STAGING: usize = 256 << 10;
 
-    /// The bytes of all of it.
+    /// Returns the bytes of all of it.
     pub fn bytes(&self) -> usize {
         self.staging + Self::SHORT_PLACES * self.short + Self::LONG_PLACES * self.long
     }
 
-    /// As much as the default has, or what so many bytes have room for; what is less than 266,240 bytes is that much.
+    /// Returns the default, or as much as so many bytes have room for. It takes 266,240 bytes even where less is given.
     pub fn within(bytes: usize) -> Self {
         let mut reserve = Reserve::default();
         while reserve.bytes() > bytes && reserve.short > 256 {
@@ -77,7 +77,7 @@ impl Places {
         Places { bytes, free: (0..count).map(|_| vec![0; bytes]).collect(), waiting: VecDeque::new() }
     }
 
-    /// A place for a grant whose turn it is; else it is in line from here on.
+    /// Takes a place for a grant whose turn it is, or puts the grant in line.
     fn take(&mut self, grant: usize) -> Option<Vec<u8>> {
         let before = self.waiting.iter().position(|waiting| *waiting == grant);
         if before.unwrap_or(self.waiting.len()) < self.free.len() {
@@ -107,7 +107,7 @@ impl Openings {
         }
     }
 
-    /// Whether an object of so many bytes can be opened.
+    /// Checks that an object of so many bytes can be opened.
     ///
     /// # Errors
     /// [`Status::TooLong`].
@@ -115,7 +115,7 @@ impl Openings {
         if bytes as usize <= self.long.bytes { Ok(()) } else { Err(Status::TooLong) }
     }
 
-    /// A place for an object of a grant; none while it has one, or others go first.
+    /// Takes a place for an object of a grant; none while the grant has one, or others go first.
     pub(super) fn take(&mut self, grant: usize, bytes: u32) -> Option<Place> {
         if self.holders.contains(&grant) {
             return None;
@@ -127,7 +127,7 @@ impl Openings {
         Some(Place { memory, used: 0 })
     }
 
-    /// A place is free again.
+    /// Frees a place.
     pub(super) fn give_back(&mut self, grant: usize, place: Place) {
         self.holders.retain(|holder| *holder != grant);
         let memory = place.into_memory();
@@ -135,7 +135,8 @@ impl Openings {
         places.free.push(memory);
     }
 
-    /// An object of a grant waits no more. If another of the grant's does, that one lines up when it is looked at.
+    /// Takes a grant out of the line, because its object waits no more. If another of its objects waits, that one lines up
+    /// when its turn comes.
     pub(crate) fn leave_line(&mut self, grant: usize) {
         for places in [&mut self.short, &mut self.long] {
             places.waiting.retain(|waiting| *waiting != grant);
@@ -143,7 +144,7 @@ impl Openings {
     }
 }
 
-/// A place that an object has. What was written to it is zeroed when it goes.
+/// A place that an object has. It is zeroed when the object lets it go.
 pub(super) struct Place {
     memory: Vec<u8>,
     /// Bytes from the front that may be other than zero.
@@ -151,18 +152,18 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Holds bytes, from one on.
+    /// Copies bytes to the place, from `at` on.
     pub(super) fn hold(&mut self, at: usize, bytes: &[u8]) {
         self.used = self.used.max(at + bytes.len());
         self.memory[at..at + bytes.len()].copy_from_slice(bytes);
     }
 
-    /// Bytes that are held. Who zeroes them needs them no more.
+    /// Lends bytes of the place. The caller zeroes those that it needs no more.
     pub(super) fn held(&mut self, at: usize, len: usize) -> &mut [u8] {
         &mut self.memory[at..at + len]
     }
 
-    /// All of it was zeroed, a slice at a time.
+    /// Notes that the caller has zeroed all of it, a slice at a time.
     pub(super) fn is_wiped(&mut self) {
         self.used = 0;
     }
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_no_more_holds_up_nobody() {
+    fn a_grant_that_waits_no_more_holds_up_nobody() {
         let mut openings = Openings::new(RESERVE);
         let a = openings.take(1, 256).unwrap();
         let _b = openings.take(2, 256).unwrap();

@@ -1,4 +1,4 @@
-//! Executing slices: those of ciphers that only chain go side by side, as words do.
+//! Executing slices. Those of ciphers that keep a chaining value or a counter go side by side, as words do.
 
 use millstream_cwq::{Completion, ControlWord, Opcode, Status};
 use millstream_engines::InOut;
@@ -17,7 +17,8 @@ use crate::status::{failed, status_of};
 use crate::wipe::recycle;
 use crate::word_keys::find_keys;
 
-/// Executes slices, as many at a time as there is staging memory for. Of each that ends its operation, `end` says how.
+/// Executes slices, as many at a time as there is staging memory for. A slice that ends its operation has the completion in
+/// `end`.
 pub(crate) fn run<A: Arena>(executor: &mut Executor, grants: &Slab<Grant<A>>, mut slices: &mut [Slice]) {
     while !slices.is_empty() {
         let (mut count, mut room) = (0, executor.stage.memory.room());
@@ -33,7 +34,7 @@ pub(crate) fn run<A: Arena>(executor: &mut Executor, grants: &Slab<Grant<A>>, mu
     }
 }
 
-/// Bytes that a slice takes of staging memory beside its own, at the most.
+/// The most bytes of staging memory that a slice takes beside its own.
 const SLICE_ROOM: usize = 128;
 
 fn run_together<A: Arena>(executor: &mut Executor, grants: &Slab<Grant<A>>, slices: &mut [Slice]) {
@@ -86,20 +87,20 @@ impl Long {
         if self.checked.reverse { Direction::Decrypt } else { Direction::Encrypt }
     }
 
-    /// Where in a slice the bytes begin that are not in clear.
+    /// Returns where in a slice the bytes begin that are not in clear.
     fn skip(&self, len: usize) -> usize {
         (self.checked.clear.saturating_sub(self.done) as usize).min(len)
     }
 
-    /// Whether a slice of so many bytes goes side by side with others.
+    /// Returns true when a slice of so many bytes goes side by side with others.
     fn is_listed(&self, len: usize) -> bool {
         self.phase == Phase::Data
             && matches!(self.cipher, Cipher::Chained | Cipher::Counter)
             && self.skip(len) < len
     }
 
-    /// Reads a slice, and does with it what is done alone; what goes side by side is added to the list. The last block that
-    /// the cipher reads.
+    /// Reads a slice, and executes it or adds it to the list of those that go side by side. Returns the last block that the
+    /// cipher reads.
     fn read<'a, A: Arena>(
         &'a mut self,
         grant: &'a Grant<A>,
@@ -130,7 +131,7 @@ impl Long {
         match &mut self.cipher {
             Cipher::None => {}
             _ if secret.is_empty() => {}
-            // See `is_listed`.
+            // `is_listed` says the same.
             Cipher::Chained | Cipher::Counter => {
                 let key = keys.key.and_then(|key| key.as_cipher()).ok_or(Status::Key)?;
                 let iv = &self.chain[..key.iv_len()];
@@ -141,7 +142,7 @@ impl Long {
         Ok(last_in)
     }
 
-    /// Writes what became of a slice; the completion, if it was the last.
+    /// Writes the output of a slice, and returns the completion if it was the last.
     fn written<A: Arena>(
         &mut self,
         grant: &Grant<A>,
@@ -175,7 +176,7 @@ impl Long {
         if self.done < self.total() { Ok(None) } else { self.next_phase(grant) }
     }
 
-    /// A phase is over: the next begins, or the operation ends.
+    /// Begins the next phase, or ends the operation.
     fn next_phase<A: Arena>(&mut self, grant: &Grant<A>) -> Result<Option<Completion>, Status> {
         match self.phase {
             Phase::Aad => {
@@ -240,8 +241,8 @@ impl Long {
         Completion { tag: self.tag(), status: status as u16, value, ..Completion::default() }
     }
 
-    /// Writes so many bytes whose tag was right, or zeros, and wipes what was held of them: all of it at once would take
-    /// longer than a turn.
+    /// Writes so many opened bytes, or zeros if the tag was wrong, and wipes them from their place. All of them at once would
+    /// take longer than a turn.
     fn write_opened<A: Arena>(&mut self, arena: &A, len: usize) {
         let destination = self.checked.destination.at + self.done;
         let Some(place) = &mut self.place else { return };
@@ -257,7 +258,7 @@ impl Long {
     }
 }
 
-/// The bytes at the end of a block.
+/// Returns the bytes at the end of a block.
 fn short(bytes: &[u8]) -> [u8; 16] {
     let mut block = [0; 16];
     block[16 - bytes.len()..].copy_from_slice(bytes);

@@ -1,4 +1,4 @@
-//! What a cipher, and what a hash or MAC, has come to between two slices.
+//! The state of a cipher, and of a hash or MAC, between two slices.
 
 use millstream_cpu::Features;
 use millstream_cwq::Status;
@@ -21,7 +21,7 @@ use crate::work::Checksum;
 /// A digest, tag or code.
 pub(super) type Tag = arrayvec::ArrayVec<u8, 64>;
 
-/// The cipher of an operation. All but the first are boxed: most operations have a chaining value or none.
+/// The cipher of an operation. Large states are boxed, because most operations have a chaining value or nothing.
 pub(super) enum Cipher {
     None,
     /// All that is kept is a block of ciphertext, or nothing, so that slices of several operations go side by side.
@@ -36,8 +36,8 @@ pub(super) enum Cipher {
 }
 
 impl Cipher {
-    /// Passes the next bytes, from the one on at which they begin, in place. `unused` bits of the last byte have no meaning.
-    /// What is only chained is not for here.
+    /// Passes the next bytes, which begin at `at`, in place. `unused` bits of the last byte have no meaning. Slices that only
+    /// keep a chaining value or a counter are executed as operations instead.
     pub(super) fn pass(
         &mut self,
         keys: &WordKeys<'_>,
@@ -78,7 +78,7 @@ impl Cipher {
         added.map_err(status_of)
     }
 
-    /// What an AEAD has come to, to be sealed.
+    /// Returns the state of an AEAD, to be sealed.
     pub(super) fn export(&self) -> Option<MidState> {
         match self {
             Cipher::Gcm(state) => Some(state.export()),
@@ -87,7 +87,7 @@ impl Cipher {
         }
     }
 
-    /// The tag of an AEAD; nothing of another cipher.
+    /// Returns the tag of an AEAD, or an empty one for another cipher.
     pub(super) fn tag(&self, keys: &WordKeys<'_>) -> Result<Tag, Status> {
         Ok(match (self, keys.key) {
             (Cipher::Gcm(state), Some(KeyRef::AesGcm(key))) => tag(&state.tag(key)),
@@ -121,7 +121,7 @@ pub(super) enum Sum {
     Cmac(Box<CmacState>),
     DesMac(des::MacState),
     KasumiF9(F9State),
-    /// What F9 has come to, once it has seen the last bits.
+    /// The code of F9, once it has seen the last bits.
     Code([u8; 4]),
 }
 
@@ -142,7 +142,8 @@ impl Sum {
         Ok(Sum::Hash(Box::new(hasher)))
     }
 
-    /// Adds the next bytes. F9 must know its last ones: `last` is the direction, and how many bits of them have no meaning.
+    /// Adds the next bytes. F9 must know the last of them: `last` is then the direction, and how many of their bits have no
+    /// meaning.
     pub(super) fn add(
         &mut self,
         keys: &WordKeys<'_>,
@@ -183,7 +184,7 @@ impl Sum {
         Ok(())
     }
 
-    /// What a MAC has come to, to be sealed.
+    /// Returns the state of a MAC, to be sealed.
     pub(super) fn export(&self) -> Option<MidState> {
         match self {
             Sum::Hmac(hmac) => Some(hmac.export_message()),
@@ -192,7 +193,7 @@ impl Sum {
         }
     }
 
-    /// The digest or tag; nothing of a checksum.
+    /// Returns the digest or tag, or an empty one for a checksum.
     pub(super) fn tag(&self, keys: &WordKeys<'_>) -> Result<Tag, Status> {
         Ok(match (self, keys.key) {
             (Sum::Hash(hasher), _) => tag(&hasher.as_ref().clone().finish()),
@@ -205,7 +206,7 @@ impl Sum {
         })
     }
 
-    /// The value of a checksum.
+    /// Returns the value of a checksum.
     pub(super) fn value(&self) -> u32 {
         match self {
             Sum::Crc32(sum) => sum.value(),

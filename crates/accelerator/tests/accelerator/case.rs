@@ -13,25 +13,25 @@ use millstream_engines::modes::{BlockMode, ByteStream, Direction};
 use millstream_engines::{Error, InOut, des};
 use millstream_testkit::Random;
 
-/// What bytes are that nobody has written.
+/// The value of bytes that nobody has written.
 pub const UNTOUCHED: u8 = 0xa5;
 
-/// What [`set_features`] said last.
+/// The features of the last [`set_features`].
 static FEATURES: Mutex<Option<Features>> = Mutex::new(None);
 
-/// The processor's, or fewer; under Miri none, for the portable kernels.
+/// Returns the processor's features, or fewer; none under Miri, for the portable kernels.
 pub fn features() -> Features {
     let usual = if cfg!(miri) { Features::none() } else { Features::hardware() };
     FEATURES.lock().expect("nobody panics with it").unwrap_or(usual)
 }
 
-/// From here on there are only these.
+/// Limits the tests that follow to these features.
 #[allow(dead_code)]
 pub fn set_features(features: Features) {
     *FEATURES.lock().expect("nobody panics with it") = Some(features);
 }
 
-/// What goes in, and what must come out.
+/// An operation's inputs, and the outputs that must come of them.
 #[derive(Clone, Debug)]
 pub struct Case {
     pub name: String,
@@ -114,12 +114,12 @@ impl Case {
         if self.opcode == Opcode::Hmac { self.hash } else { self.algorithm }
     }
 
-    /// Whether a control word can say it: its initialisation vector has a length of 8 bits.
+    /// Returns true when a control word can express the case: the length of its initialisation vector has 8 bits.
     pub fn fits_a_word(&self) -> bool {
         self.iv.len() <= 255
     }
 
-    /// What the completion's value must be.
+    /// Returns the value that the completion must have.
     pub fn completion_value(&self) -> u32 {
         match self.opcode {
             Opcode::Checksum | Opcode::CopyChecksum => self.value,
@@ -141,7 +141,7 @@ impl Case {
         }
     }
 
-    /// What must lie at the destination, if that was untouched before.
+    /// Returns the bytes that must lie at the destination, if that was untouched before.
     pub fn expected_output(&self) -> Vec<u8> {
         match self.status {
             _ if !self.has_destination() => vec![],
@@ -179,7 +179,7 @@ impl Keys {
     }
 }
 
-/// Where an operation writes.
+/// The buffers that an operation writes to.
 pub struct Room {
     pub in_place: bool,
     pub output: Vec<u8>,
@@ -264,7 +264,7 @@ pub fn operation<'a>(case: &'a Case, keys: &'a Keys, room: &'a mut Room) -> Oper
     }
 }
 
-/// What came of an operation, kept while its buffers are looked at.
+/// The results of an operation, kept while its buffers are looked at.
 pub struct Outcome {
     status: Status,
     tag: Vec<u8>,

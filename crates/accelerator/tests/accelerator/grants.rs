@@ -295,7 +295,7 @@ fn a_grant_moves_and_its_client_notices_nothing() {
 
 /// A client that sleeps when its grant moves is woken by whoever goes on.
 #[test]
-fn who_sleeps_over_a_move_is_woken() {
+fn a_client_that_sleeps_over_a_move_is_woken() {
     let Served { mut accelerator, arena, grant, mut client, rings, .. } = served(GrantConfig::new(1));
     let mut there: Local = self::accelerator();
     assert!(accelerator.sleep());

@@ -1,4 +1,4 @@
-//! What Miri executes: batches, both kinds of arena, cancellation, and a client on another thread.
+//! The tests that Miri executes: batches, both kinds of arena, cancellation, and a client on another thread.
 
 use std::sync::Arc;
 

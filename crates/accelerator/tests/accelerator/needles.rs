@@ -1,4 +1,4 @@
-//! What may not be found in memory, and where to look for it: bytes of keys, of what they are expanded to, of objects.
+//! Bytes that may not be found in memory: those of keys, of expanded keys and of objects; and the places to look for them.
 //!
 //! # Safety
 //! [`Seen`] gives out memory of the system's allocator, all zero, and takes it back with the layout it was asked for.
@@ -18,9 +18,9 @@ use millstream_engines::engines;
 #[derive(Default)]
 pub struct Needles {
     all: HashMap<u64, (usize, usize)>,
-    /// What they are of; of each needle it is said which, and from which byte on.
+    /// The names of what needles are of. Each needle has the number of its name, and its first byte there.
     names: Vec<String>,
-    /// A bit for each needle, so that what is none is passed over quickly.
+    /// A bit for each needle, so that other bytes are passed over quickly.
     bits: Vec<u64>,
 }
 
@@ -61,7 +61,7 @@ impl Needles {
         self.names.push(format!("{what}: expanded"));
         let other: Vec<u8> = key.iter().map(|byte| byte.wrapping_mul(167) ^ 0x5b).collect();
         let place = expanded(features, algorithm, key, 0x11);
-        // What is another for the same key is no part of it: unused bytes of the value, with what lay on the stack.
+        // Bytes that differ between two expansions of one key are no part of it, but unused bytes with leftovers of the stack.
         let again = expanded(features, algorithm, key, 0x22);
         let other = expanded(features, algorithm, &other, 0x11);
         let windows = |place: &[u8]| -> Vec<u64> {
@@ -78,7 +78,7 @@ impl Needles {
         }
     }
 
-    /// What of them is in memory, and where it is first.
+    /// Returns the needles that are in memory, each with the first place.
     pub fn scan(&self, memory: &[u8]) -> BTreeMap<String, usize> {
         let mut found = BTreeMap::new();
         // Most of it is zero.

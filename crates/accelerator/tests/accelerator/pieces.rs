@@ -168,7 +168,7 @@ impl<A: Arena + Clone> Pieces<A> {
     }
 }
 
-/// Where a message of so many bytes is cut.
+/// Chooses where a message of so many bytes is cut.
 fn cuts(random: &mut Random, len: usize) -> Vec<usize> {
     let mut cuts: Vec<_> = (0..random.below(5)).map(|_| random.below(len + 1)).collect();
     cuts.sort_unstable();
@@ -245,7 +245,7 @@ fn a_mid_state_is_good_after_a_move() {
     }
 }
 
-/// What a client is given shows nothing, and what he changes, or takes from elsewhere, is refused.
+/// A sealed state shows nothing to the client. One that he changes, or takes from elsewhere, is refused.
 #[test]
 fn a_mid_state_is_sealed() {
     for of in ALL {

@@ -73,7 +73,7 @@ fn iv_len(algorithm: Algorithm) -> u8 {
 struct Asked {
     opcode: Opcode,
     algorithm: Algorithm,
-    /// Of a combined operation.
+    /// The hash of a combined operation.
     hash: Algorithm,
     reverse: bool,
     mac_len: u8,
@@ -169,14 +169,14 @@ fn in_pieces(opcode: Opcode, algorithm: Algorithm) -> Option<Opcode> {
     }
 }
 
-/// What a key is for, in the words of this model.
+/// The purpose of a key, in the words of this model.
 #[derive(Clone, Copy, Debug)]
 struct For {
     usages: Usages,
     made: bool,
 }
 
-/// What must come of it: the usages that are missing and other objections, as statuses; where there is none it is executed.
+/// Returns the missing usages and other objections, as statuses. A word without objections is executed.
 fn objections(asked: &Asked, key: For, mac_key: For) -> Vec<Status> {
     let mut objections = Vec::new();
     let mut needs = |of: For, usage: Usages, status| {
@@ -185,7 +185,7 @@ fn objections(asked: &Asked, key: For, mac_key: For) -> Vec<Status> {
         }
     };
     match (asked.opcode, asked.reverse) {
-        // What it decrypts is not verified.
+        // A piece is decrypted without being verified.
         (Opcode::PartialAead, true) => {
             needs(key, Usages::ENCRYPT, Status::UsageEncrypt);
             needs(key, Usages::DECRYPT, Status::UsageDecrypt);
@@ -392,7 +392,7 @@ fn made(nonces: NonceCounter) -> Purpose {
     Purpose { usages: Usages::ENCRYPT | Usages::DECRYPT, nonces: Nonces::Made(nonces) }
 }
 
-/// What was sealed opens under the nonce that came back.
+/// Opens what was sealed, under the nonce that came back.
 fn opens<A: Arena>(arena: &A, place: u32) -> [u8; 12] {
     let at = 256 * place;
     let (mut nonce, mut sealed, mut tag) = ([0; 12], [0; 16], [0; 16]);
@@ -474,7 +474,7 @@ fn the_last_nonce_is_the_last() {
         assert_eq!(execute(&mut station, &sealing(key, 0, 1)), (Status::Ok, true));
         assert_ne!(opens(&station.arena, 0), first);
         assert_eq!(execute(&mut station, &sealing(key, 0, 1)), (Status::NoncesSpent, false));
-        // What was sealed can be opened for ever.
+        // Sealed data can be opened for ever.
         let word = sealing(key, 0, 1);
         let word = ControlWord { flags: Flags::REVERSE, source: 64, destination: 0, ..word };
         assert_eq!(execute(&mut station, &word).0, Status::Ok);

@@ -90,15 +90,15 @@ pub struct Station<A> {
     handles: Vec<Handle>,
 }
 
-/// Where in an arena cases are laid out.
+/// Lays cases out in an arena.
 pub struct Layout<A> {
     arena: A,
     random: Random,
-    /// What of the arena is in use.
+    /// The end of the part of the arena that is in use.
     pub end: u32,
 }
 
-/// What a case becomes: its word, and what must lie where after it.
+/// A case as it was laid out: its word, and the bytes that must lie in the arena after it.
 pub struct Laid {
     pub word: ControlWord,
     pub expected: Vec<(u32, Vec<u8>)>,

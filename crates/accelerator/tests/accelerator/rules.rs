@@ -61,7 +61,7 @@ fn good(opcode: Opcode) -> ControlWord {
     }
 }
 
-/// Whether an operation with its first key, and with the second.
+/// Returns the algorithm of an operation's first key, and whether it has a second.
 fn keys_of(opcode: Opcode) -> (Option<Algorithm>, bool) {
     match opcode {
         Opcode::Cipher => (Some(Algorithm::AesCbc), false),
@@ -406,7 +406,7 @@ fn each_rule_has_its_status_and_nothing_changes() {
     each_rule(|| Exclusive(Arc::new(LocalArena::new(LEN))));
     let provoked: BTreeSet<u16> = BREAKS.iter().map(|(status, ..)| *status as u16).collect();
     let rules = Status::ALL.iter().filter(|status| (16..=54).contains(&(**status as u16)));
-    // What a policy forbids is in `grants.rs`.
+    // Policies are tested in `grants.rs`.
     let rules = rules.filter(|status| **status != Status::Policy).map(|status| *status as u16);
     assert_eq!(provoked, rules.collect());
 }

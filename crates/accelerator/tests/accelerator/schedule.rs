@@ -89,7 +89,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 const QUEUES: usize = 4;
 
-/// What the model knows of a queue: the words that have been submitted and not collected, in order.
+/// The model's knowledge of a queue: the words that have been submitted and not collected, in order.
 struct Known {
     id: QueueId,
     grant: usize,
@@ -234,7 +234,7 @@ impl World {
         }
     }
 
-    /// What was taken of a removed queue has completed now; what was not taken stays in its ring.
+    /// Expects that the words taken from a removed queue have completed. Other words stay in its ring.
     fn removed(&mut self, index: usize) {
         if std::mem::replace(&mut self.queues[index].removed, true) {
             return;
@@ -278,12 +278,12 @@ proptest! {
     }
 }
 
-/// What the queues of [`crowd`] send.
+/// The words that a queue of [`crowd`] sends.
 #[derive(Clone, Copy, Debug)]
 struct Load {
     weight: u32,
     word: ControlWord,
-    /// What it costs: a byte of a checksum is the unit.
+    /// The cost of a word: a byte of a checksum is the unit.
     bytes: u64,
 }
 
@@ -328,7 +328,7 @@ fn crowd(loads: &[Load], steps: usize, arena_len: u32, prepare: impl Fn(&LocalAr
     served
 }
 
-/// What a queue may be ahead of its share: its quantum, and the object with which it went over it, twice.
+/// Expects a queue to be no further ahead of its share than its quantum, and the object with which it went over it, twice.
 fn fair(loads: &[Load], served: &[u64]) {
     const QUANTUM: u64 = 64 * 1024;
     for (a, served_a) in loads.iter().zip(served) {
@@ -414,13 +414,13 @@ fn shares_are_of_time() {
     assert!(bytes[0] > 0 && (35 * bytes[0]..60 * bytes[0]).contains(&bytes[1]), "{bytes:?}");
 }
 
-/// Where turns are bounded, whoever waits for one word at a time waits for one turn of the others at most, however many
-/// others there are who offer as much as they can; and these have every other turn, each of them its share.
+/// A client that waits for one word at a time waits for one turn of the others at most, where turns are bounded, however many
+/// others offer as much as they can. These have every other turn, each of them its share.
 #[test]
-fn who_has_few_words_waits_for_one_turn_of_others() {
+fn a_client_with_few_words_waits_for_one_turn_of_others() {
     const STEPS: usize = 4000;
     let mut accelerator = Accelerator::new(Features::hardware(), FlushPolicy::default());
-    // By this clock each turn takes as long.
+    // This clock makes every turn take equally long.
     let mut now = 0;
     let clock = move || {
         now += 500;
@@ -459,7 +459,7 @@ fn who_has_few_words_waits_for_one_turn_of_others() {
     assert!(floods[0].abs_diff(floods[1]) < floods[0] / 4, "{floods:?}");
 }
 
-/// Who has four queues has no greater share than who has one.
+/// A grant with four queues has no greater share than a grant with one.
 #[test]
 fn queues_of_one_grant_divide_its_share() {
     let mut accelerator = Accelerator::new(Features::hardware(), FlushPolicy::default());
@@ -488,7 +488,7 @@ fn queues_of_one_grant_divide_its_share() {
         bytes[*number] += accelerator.stats(*id).expect("a queue").bytes;
     }
     assert!(bytes[0] > 0 && bytes[0].abs_diff(bytes[1]) < bytes[0] / 8, "{bytes:?}");
-    // What one queue leaves when it goes is the others'.
+    // The others get the share of a queue that goes.
     let gone = queues.pop().expect("five queues");
     accelerator.remove_queue(gone.2);
     assert!(accelerator.stats(gone.2).is_none());

