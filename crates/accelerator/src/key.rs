@@ -259,7 +259,7 @@ macro_rules! classes {
         /// Expands a key into a sink. A key that goes to a slot never is a [`Key`], which is as large as the largest of them.
         ///
         /// # Errors
-        /// As [`Key::new`].
+        /// The errors of [`Key::new`].
         #[inline(always)]
         pub(crate) fn expand<S: KeySink>(
             features: Features,
@@ -310,7 +310,7 @@ impl Key {
     /// Expands a key; the key of a hash is an HMAC's.
     ///
     /// # Errors
-    /// As the engine's own `new`; [`Error::KeyLength`] for an algorithm that takes no key.
+    /// The errors of the engine's own `new`; [`Error::KeyLength`] for an algorithm that takes no key.
     pub fn new(features: Features, algorithm: Algorithm, key: &[u8]) -> Result<Self, Error> {
         expand(features, algorithm, key, Whole)
     }

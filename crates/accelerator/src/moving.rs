@@ -77,7 +77,7 @@ impl<A: Arena, M: Deref<Target = [Word]>> Accelerator<A, M> {
     /// that sleep are woken by the next [`Accelerator::wake_clients`].
     ///
     /// # Errors
-    /// [`Corrupt`] as [`Accelerator::add_queue`]; then the grant is not there, and its keys are zeroised.
+    /// [`Corrupt`] in the cases of [`Accelerator::add_queue`]; then the grant is not there, and its keys are zeroised.
     pub fn adopt_grant(
         &mut self,
         arena: A,

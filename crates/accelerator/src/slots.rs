@@ -287,11 +287,11 @@ impl KeySlots {
         KeySlots { slots: Vec::new(), free: VecDeque::new(), capacity, memory }
     }
 
-    /// The slots that another process gave up with [`KeySlots::into_moved`], keys and all. It takes as long as to expand
-    /// the keys, on any thread.
+    /// Takes over the slots that another process gave up with [`KeySlots::into_moved`], keys and all. Any thread may do it,
+    /// and it takes as long as expanding the keys.
     ///
     /// # Errors
-    /// As [`PreparedKey::new`]; [`InsertError::SlotsFull`] when handles are not those of slots.
+    /// The errors of [`PreparedKey::new`]; [`InsertError::SlotsFull`] when handles are not those of slots.
     pub fn from_moved(
         features: Features,
         capacity: usize,
@@ -303,10 +303,10 @@ impl KeySlots {
         Ok(slots)
     }
 
-    /// The next of these slots, for who takes them one at a time.
+    /// Takes over the next of these slots, for a caller that takes them one at a time.
     ///
     /// # Errors
-    /// As [`KeySlots::from_moved`]; then it is as it was.
+    /// The errors of [`KeySlots::from_moved`]. The slots are then as before.
     pub fn push_moved(&mut self, features: Features, slot: MovedSlot) -> Result<(), InsertError> {
         let (index, generation) = (self.slots.len(), slot.handle.generation());
         let is_next = slot.handle.index() == index && index < self.capacity;
@@ -327,8 +327,8 @@ impl KeySlots {
         Ok(())
     }
 
-    /// The slots as another process can have them. Keys that were put in expanded ([`KeySlots::insert`]) can't move:
-    /// their handles name nothing there.
+    /// Returns the slots in the form in which another process takes them over. Keys that were put in expanded
+    /// ([`KeySlots::insert`]) can't move: their handles name nothing there.
     pub fn into_moved(mut self) -> Vec<MovedSlot> {
         let moved = std::mem::take(&mut self.slots).into_iter().enumerate().map(|(index, slot)| {
             let held = slot.held.is_some();
