@@ -77,7 +77,7 @@ impl Broker {
             return Err((Refusal::Message, "this connection has its grant: open another".to_owned()));
         }
         if client.leaves_untaken() {
-            let detail = "the last grant was not taken yet: read its answer before another is asked for";
+            let detail = "the last grant was not read yet: read its answer before asking again";
             return Err((Refusal::Message, detail.to_owned()));
         }
         let client = self.clients.get(&id).ok_or((Refusal::Message, String::new()))?;
@@ -101,7 +101,7 @@ impl Broker {
             algorithms: limits.algorithms.to_bits(),
             keys: limits.keys.clone(),
         };
-        let too_deep = || (Refusal::Message, "queues of no such depth".to_owned());
+        let too_deep = || (Refusal::Message, "queues can't have this depth".to_owned());
         let amounts = charge(&terms).ok_or_else(too_deep)?;
         let (account, peer, number) = (client.account, client.peer.clone(), terms.id);
         let worker = self.worker_for(account, limits, &amounts)?;
@@ -144,7 +144,7 @@ impl Broker {
     fn why_denied(&self, uid: u32) -> String {
         match &self.config.policy {
             Some(_) => format!("uid {uid}: the service's policy has no section that gives it grants"),
-            None => format!("uid {uid}: the service has no policy, so it serves the user that runs it only"),
+            None => format!("uid {uid}: the service has no policy, so it serves only the user that runs it"),
         }
     }
 

@@ -342,7 +342,7 @@ impl Broker {
     /// Gives up on a worker that has said nothing for too long.
     fn give_up(&mut self, index: usize) {
         if let Some(process) = &mut self.crew[index].process {
-            tracing::error!(worker = index, "a worker neither answers nor gets on: it is killed");
+            tracing::error!(worker = index, "a worker neither answers nor makes progress: it is killed");
             process.broken = true;
         }
     }

@@ -69,7 +69,7 @@ impl Broker {
                     None,
                     Kind::Unmet,
                     error,
-                    "strangers' descriptors can't be closed: nobody is let in for a moment; Linux 6.16 refuses them"
+                    "descriptors that strangers sent can't be closed: nobody is let in for a moment; Linux 6.16 can refuse them"
                 );
                 self.door.pause();
                 self.listen(Interest::NOTHING);
@@ -118,7 +118,7 @@ impl Broker {
         match Peer::of(link.socket()) {
             Ok(peer) => Some((link, peer)),
             Err(error) => {
-                say!(self.chatter, uid, Kind::Unmet, error, %error, "it is not known who a client is");
+                say!(self.chatter, uid, Kind::Unmet, error, %error, "a client can't be identified");
                 None
             }
         }

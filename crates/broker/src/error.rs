@@ -80,7 +80,7 @@ impl fmt::Display for Error {
                 write!(f, "a worker can't be started from {}: {source}", program.display())
             }
             Error::NotReady { worker } => {
-                write!(f, "worker {worker} did not become ready: what it wrote before says why")
+                write!(f, "worker {worker} did not become ready: see its messages above")
             }
             Error::System { what, source } => write!(f, "{what}: {source}"),
         }

@@ -69,7 +69,7 @@ impl Broker {
                 continue;
             }
             let detail =
-                format!("nothing was asked for in {} s ([limits] idle_s): connect again", limit.as_secs());
+                format!("no request came for {} s ([limits] idle_s): connect again", limit.as_secs());
             self.refuse(id, Refusal::Exhausted, detail);
             self.leave(id);
         }

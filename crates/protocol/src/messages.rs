@@ -212,7 +212,7 @@ numbered! {
         /// The algorithm takes no key of that length, or the key is weak.
         KeyLength = 5 "the algorithm takes no such key",
         /// There is no such algorithm, or it takes no key.
-        Algorithm = 6 "no such algorithm takes a key",
+        Algorithm = 6 "there is no such algorithm, or it takes no key",
         /// The message was not understood.
         Message = 7 "the message was not understood",
         /// The memory for keys has run out.
@@ -221,7 +221,7 @@ numbered! {
         Usage = 9 "a key of this algorithm can't have these usages",
         /// The algorithm encrypts and decrypts alike, so a key with only one of the two usages would promise
         /// a limit that does not hold.
-        TwoWay = 10 "who may encrypt with this key can decrypt, and the other way round: ask for both usages; for an AEAD's key have the worker make its nonces",
+        TwoWay = 10 "a key of this algorithm that encrypts can also decrypt: ask for both usages, or, for an AEAD, have the worker make the nonces",
         /// The worker makes nonces for keys of AEADs only.
         Nonces = 11 "the worker makes nonces for aes-gcm and chacha20-poly1305 only: give them",
         /// The policy allows no keys for that.

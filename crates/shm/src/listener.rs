@@ -35,7 +35,10 @@ fn inode(path: &Path) -> io::Result<Inode> {
 fn remove_remains(path: &Path, address: &SocketAddrUnix, kind: SocketType) -> io::Result<()> {
     match std::fs::symlink_metadata(path) {
         Ok(found) if !found.file_type().is_socket() => {
-            return Err(io::Error::new(io::ErrorKind::AlreadyExists, "what is there is no socket"));
+            return Err(io::Error::new(
+                io::ErrorKind::AlreadyExists,
+                "a file that is no socket is in the way",
+            ));
         }
         Ok(_) => {}
         // The file has gone meanwhile.

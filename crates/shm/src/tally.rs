@@ -342,9 +342,9 @@ pub enum Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::Kind => f.write_str("it is no file"),
+            Fault::Kind => f.write_str("it is not a regular file"),
             Fault::Length(bytes) => write!(f, "it has {bytes} bytes, not {FILE_BYTES}"),
-            Fault::Magic => f.write_str("it begins otherwise"),
+            Fault::Magic => f.write_str("it begins with other bytes"),
             Fault::Version(version) => {
                 write!(f, "its layout is version {version}, and this is version {VERSION}")
             }

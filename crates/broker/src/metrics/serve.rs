@@ -95,8 +95,7 @@ impl Connection {
             Asked::Part => {}
             Asked::Metrics { body } => self.state = State::Waits { body },
             Asked::Nothing { status, body } => {
-                let text =
-                    format!("{status}: it is GET /metrics, under a name or an address of this machine\n");
+                let text = format!("{status}: use GET /metrics, with a name or an address of this machine\n");
                 self.state = State::Writes(answer(status, &text, body), 0);
             }
         }

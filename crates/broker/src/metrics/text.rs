@@ -115,7 +115,7 @@ fn of_workers(registry: &mut Registry, workers: &[WorkerStatus]) {
         sleeps.get_or_create(&of).inc_by(worker.sleeps);
         grants.get_or_create(&of).set(i64::from(worker.grants));
     }
-    registry.register("worker_sleeps", "How often a worker's accelerator went to sleep", sleeps);
+    registry.register("worker_sleeps", "Times a worker's accelerator went to sleep", sleeps);
     registry.register("worker_grants", "Grants that a worker serves", grants);
 }
 
@@ -134,7 +134,7 @@ fn of_limits(registry: &mut Registry, uses: &[UseStatus]) {
             }
         }
     }
-    registry.register("resource_used", "What is charged to grants and connections", used);
+    registry.register("resource_used", "Amounts charged to grants and connections", used);
     registry.register("resource_limit", "The most that may be charged", most);
 }
 
@@ -176,8 +176,8 @@ where
     registry.register("operations", "Operations that ended", operations);
     registry.register_with_unit("source", "Bytes of the operations' sources", Unit::Bytes, bytes);
     registry.register("operations_failed", "Operations that failed", failures);
-    registry.register("batches", "In how many goes the grant's worker executed operations of all its grants: not to be added over grants", batches);
-    registry.register("doorbells", "How often a worker was woken", doorbells);
+    registry.register("batches", "Goes in which the grant's worker executed operations, for all of its grants: don't add them up over grants", batches);
+    registry.register("doorbells", "Times a worker was woken", doorbells);
     registry.register("operations_in_flight", "Operations in flight", in_flight);
     registry.register("keys", "Keys that a grant holds", keys);
 }

@@ -169,7 +169,7 @@ fn policy(file: &File) -> Result<Policy, Fault> {
                 if let Some(also) =
                     section.uid.as_ref().map(Spanned::span).or(section.name.as_ref().map(Spanned::span))
                 {
-                    return Err((also, "uids beside uid or name: put all of them into uids".to_owned()));
+                    return Err((also, "uids together with uid or name: put them all into uids".to_owned()));
                 }
                 let ranges = accounts::ranges(uids.as_ref()).map_err(|what| (uids.span(), what))?;
                 accounts.share(&ranges).map_err(|what| (uids.span(), what))?;
@@ -260,7 +260,7 @@ fn algorithm_set(said: Option<&[Spanned<String>]>, usual: AlgorithmSet) -> Resul
     for name in said {
         let Some(meant) = algorithms::named(name.as_ref()) else {
             let what = format!(
-                "algorithms: there is none called {:?}; there are {}, and a * at the end stands for all that begin so",
+                "algorithms: none is called {:?}; there are {}, and a * at the end matches all that begin so",
                 name.as_ref(),
                 algorithms::names()
             );
@@ -278,7 +278,7 @@ fn forbidden_usages(said: Option<&[Spanned<String>]>) -> Result<u8, Fault> {
     for name in said {
         let Some(usage) = Usages::from_name(name.as_ref()) else {
             let names = Usages::names().collect::<Vec<_>>().join(", ");
-            let what = format!("usages: there is none called {:?}; there are {names}", name.as_ref());
+            let what = format!("usages: none is called {:?}; there are {names}", name.as_ref());
             return Err((name.span(), what));
         };
         allowed = allowed | usage;

@@ -163,7 +163,7 @@ fn within(what: &str, wanted: u32, usual: u32, limit: u32) -> Result<u32, (Refus
     match wanted {
         0 => Ok(usual.min(limit)),
         wanted if wanted <= limit => Ok(wanted),
-        wanted => Err((Refusal::TooMuch, format!("asked for {wanted} {what}, allowed are {limit}"))),
+        wanted => Err((Refusal::TooMuch, format!("asked for {wanted} {what}, but {limit} are allowed"))),
     }
 }
 
