@@ -245,7 +245,7 @@ fn what_is_left_running_is_told() {
     for (words, says) in [
         (
             &["trace"][..],
-            "/bin/sh has ended; what it left running is traced on, and killed if this trace is: sleep (",
+            "/bin/sh has ended; processes that it left running are still traced, and killed if this trace is: sleep (",
         ),
         (&["run", "--without", "aes"], "left running: sleep ("),
     ] {

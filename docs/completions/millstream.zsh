@@ -53,40 +53,40 @@ _arguments "${_arguments_options[@]}" : \
 '--bytes=[Lengths of objects\: 16,64,1024, ranges as 64-1500\:4 or 16-16384\:x2, or imix]:LENGTHS:_default' \
 '*--depth=[Objects in flight, for the ways that can have several \[default\: 64; 1,32 beside isolated keys\]]:N:_default' \
 '--threads=[Threads that compute at the same time]:N:_default' \
-'--seconds=[Time for each way at each length]:S:_default' \
-'*--ways=[Only these ways \[default\: all that are there but queue-thread\]]:WAY:((direct\:"One object a call"
-batch\:"Many objects a call, side by side in lanes"
+'--seconds=[Seconds for each way at each length]:S:_default' \
+'*--ways=[Measure only these ways \[default\: all available ones except queue-thread\]]:WAY:((direct\:"One object per call"
+batch\:"Many objects per call, side by side in lanes"
 queue\:"Operations in flight, computed on the thread that polls for results"
-queue-thread\:"Operations in flight, computed on a thread beside"
+queue-thread\:"Operations in flight, computed on a second thread"
 isolated\:"Operations in flight, computed by the service, which has the keys"
-openssl\:"OpenSSL, everything fetched and set up beforehand"
-openssl-oneshot\:"OpenSSL, everything fetched and set up for each object"
+openssl\:"OpenSSL, with everything fetched and set up beforehand"
+openssl-oneshot\:"OpenSSL, with everything fetched and set up for each object"
 pkcs11\:"The PKCS #11 module"
 softhsm\:"SoftHSM, loaded into the process"
 p11-kit\:"SoftHSM in another process, behind the server of p11-kit"))' \
-'*--show=[What to show \[default\: all but kb\]]:MEASURE:((kb\:"1000s of bytes a second, as \`openssl speed\` prints them"
+'*--show=[The figures to show \[default\: all but kb\]]:MEASURE:((kb\:"1000s of bytes a second, as \`openssl speed\` prints them"
 gb\:"Gigabytes (10^9 bytes) a second"
 ops\:"Operations a second"
-ns\:"Nanoseconds of a thread for an object"
-cycles\:"Cycles of the core for an object"
-p50\:"Nanoseconds that half of the operations took at most, from handing over to result"
-p99\:"The same for 99 of 100 operations"
-times\:"How many times as many operations a second the isolated queue does as others whose keys are out of reach"))' \
+ns\:"Nanoseconds of a thread per object"
+cycles\:"Cycles of the core per object"
+p50\:"The median time of an operation in nanoseconds, from submission to result"
+p99\:"The time that 99 of 100 operations did not exceed"
+times\:"The ratio of the isolated queue'\''s operations a second to those of other ways that keep keys out of reach"))' \
 '--openssl=[The libcrypto of OpenSSL 3 to measure \[default\: libcrypto.so.3 if it is there\]]:PATH:_files' \
 '--socket=[The service'\''s socket \[default\: what MILLSTREAM_SOCKET names, else this user'\''s or the machine'\''s\]]:PATH:_files' \
-'*--against=[Measure a mediated way of today too, set up for this run]:PEER:((softhsm\:"SoftHSM, loaded into the process"
+'*--against=[Measure an existing way of keeping keys elsewhere too, set up for this run]:PEER:((softhsm\:"SoftHSM, loaded into the process"
 p11-kit\:"SoftHSM in another process, behind the server of p11-kit"))' \
 '--pkcs11=[A PKCS #11 module to measure]:PATH:_files' \
 '--token=[The label of its token \[default\: the only one\]]:LABEL:_default' \
-'(--pin-file)--pin=[The token'\''s PIN, for everyone on this machine to see; better a file]:PIN:_default' \
+'(--pin-file)--pin=[The token'\''s PIN, which everyone on this machine can see; a file is better]:PIN:_default' \
 '--pin-file=[The file whose first line is the token'\''s PIN]:FILE:_files' \
 '--plot=[Draw throughput over length into this SVG file]:FILE:_files' \
 '-l[List the algorithms]' \
 '--list[List the algorithms]' \
 '-d[Decrypt, verify and decrypt, or open]' \
 '--decrypt[Decrypt, verify and decrypt, or open]' \
-'-I[Measure the isolated queue too\: of the running service, else of one that is started for this run]' \
-'--isolated[Measure the isolated queue too\: of the running service, else of one that is started for this run]' \
+'-I[Measure the isolated queue too, in the running service or else in one that is started for this run]' \
+'--isolated[Measure the isolated queue too, in the running service or else in one that is started for this run]' \
 '(-d --decrypt --bytes --depth --threads --ways --show --csv)--history[Repeat the experiments of 2008 to 2012 and print their figures beside ours]' \
 '(--csv)--json[Write JSON]' \
 '--csv[Write comma-separated values]' \
@@ -96,25 +96,25 @@ p11-kit\:"SoftHSM in another process, behind the server of p11-kit"))' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '-V[Print version]' \
 '--version[Print version]' \
-'*::algorithms -- What to measure, as in aes-128-gcm, sha256, hmac-sha256, 3des-cbc+hmac-md5, '\''aes-*-cbc'\'':_default' \
+'*::algorithms -- The algorithms, as in aes-128-gcm, sha256, hmac-sha256, 3des-cbc+hmac-md5, '\''aes-*-cbc'\'':_default' \
 && ret=0
 ;;
 (run)
 _arguments "${_arguments_options[@]}" : \
-'(--with-only)--without=[Withhold these features of the processor, and what can'\''t be used without them\: names of --list between commas, as in aes,sha. crypto is all cryptographic ones, avx512 and amx are the families]:LIST:_default' \
-'--with-only=[Withhold all but these features and what they need. An empty list leaves what every program is compiled for]:LIST:_default' \
+'(--with-only)--without=[Withhold these features of the processor, and those that depend on them\: names from --list between commas, as in aes,sha. crypto means all cryptographic ones, avx512 and amx mean the families]:LIST:_default' \
+'--with-only=[Withhold all but these features and those that they need. An empty list leaves the ones every program may use]:LIST:_default' \
 '--socket=[The service'\''s socket; implies --isolated \[default\: what MILLSTREAM_SOCKET names, else this user'\''s or the machine'\''s\]]:PATH:_files' \
 '--module=[The provider'\''s module \[default\: what MILLSTREAM_PROVIDER names, else the one installed with this program\]]:PATH:_files' \
 '--base=[The configuration to extend \[default\: what OPENSSL_CONF names, else the system'\''s\]]:FILE:_files' \
-'--report=[Say it in this file, not on standard error]:FILE:_files' \
-'--knobs-only[With --without\: set the variables that libraries read, and leave the program to itself. Libraries that read none go on using everything]' \
-'--provider[With --without\: Millstream in its OpenSSL too. Implied by --isolated, --socket, --module and --base]' \
+'--report=[Write the report to this file, not to standard error]:FILE:_files' \
+'--knobs-only[With --without\: only set the variables that libraries read, without tracing the program. Libraries that read none go on using everything]' \
+'--provider[With --without\: put Millstream into the program'\''s OpenSSL, too. Implied by --isolated, --socket, --module and --base]' \
 '--list[List the features that can be withheld, and run nothing; with --json as JSON]' \
-'-I[Keep keys out of the program'\''s reach\: in the running service, else in one that is started for this run. So it is also where MILLSTREAM_SOCKET is set]' \
-'--isolated[Keep keys out of the program'\''s reach\: in the running service, else in one that is started for this run. So it is also where MILLSTREAM_SOCKET is set]' \
-'--json[Say what was done as JSON]' \
-'-q[Say nothing on standard error]' \
-'--quiet[Say nothing on standard error]' \
+'-I[Keep keys out of the program'\''s reach, in the running service or else in one that is started for this run. Implied where MILLSTREAM_SOCKET is set]' \
+'--isolated[Keep keys out of the program'\''s reach, in the running service or else in one that is started for this run. Implied where MILLSTREAM_SOCKET is set]' \
+'--json[Write the report as JSON]' \
+'-q[Write nothing to standard error]' \
+'--quiet[Write nothing to standard error]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '-V[Print version]' \
@@ -124,13 +124,13 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (compare)
 _arguments "${_arguments_options[@]}" : \
-'(--with-only)--without=[Withhold these features of the processor, and what can'\''t be used without them\: names of --list between commas, as in aes,sha. crypto is all cryptographic ones, avx512 and amx are the families]:LIST:_default' \
-'--with-only=[Withhold all but these features and what they need. An empty list leaves what every program is compiled for]:LIST:_default' \
-'-n+[How often each way]:N:_default' \
-'--runs=[How often each way]:N:_default' \
-'--warmup=[How often each way before that, without looking at the time]:N:_default' \
-'--input=[What CMD reads on standard input, each time from its beginning \[default\: nothing\]]:FILE:_files' \
-'--knobs-only[Set the variables that libraries read, and leave the program to itself]' \
+'(--with-only)--without=[Withhold these features of the processor, and those that depend on them\: names from --list between commas, as in aes,sha. crypto means all cryptographic ones, avx512 and amx mean the families]:LIST:_default' \
+'--with-only=[Withhold all but these features and those that they need. An empty list leaves the ones every program may use]:LIST:_default' \
+'-n+[Number of measured runs each way]:N:_default' \
+'--runs=[Number of measured runs each way]:N:_default' \
+'--warmup=[Number of unmeasured runs each way before those]:N:_default' \
+'--input=[The file that CMD reads as standard input in each run \[default\: nothing\]]:FILE:_files' \
+'--knobs-only[Only set the variables that libraries read, without tracing the program]' \
 '--show[Show what CMD writes]' \
 '--json[Write JSON]' \
 '-q[No progress bar]' \
@@ -144,19 +144,19 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (trace)
 _arguments "${_arguments_options[@]}" : \
-'(--with-only)--without=[Withhold these features of the processor, and what can'\''t be used without them\: names of --list between commas, as in aes,sha. crypto is all cryptographic ones, avx512 and amx are the families]:LIST:_default' \
-'--with-only=[Withhold all but these features and what they need. An empty list leaves what every program is compiled for]:LIST:_default' \
-'(--without --with-only)*-p+[The process to trace, with its threads and what it starts from now on. Not those beside it, as other workers of a server\: name each with a --pid of its own, or several in one, as pidof prints them]:PID:_default' \
-'(--without --with-only)*--pid=[The process to trace, with its threads and what it starts from now on. Not those beside it, as other workers of a server\: name each with a --pid of its own, or several in one, as pidof prints them]:PID:_default' \
-'--seconds=[With --pid\: end after so many seconds]:N:_default' \
-'--report=[Say it in this file, not on standard error]:FILE:_files' \
-'--once[What ran, and what did not, at nearly no cost. This is the default]' \
-'--count[How often\: each entry of a function is counted, which slows it down]' \
-'--rate[How often, by samples\: nearly no cost]' \
-'--json[Say it as JSON]' \
-'-v[Say also what did not run, and what tracing cost]' \
-'--verbose[Say also what did not run, and what tracing cost]' \
-'--no-cache[Look through each file, and keep nothing of what was found in it for later traces]' \
+'(--with-only)--without=[Withhold these features of the processor, and those that depend on them\: names from --list between commas, as in aes,sha. crypto means all cryptographic ones, avx512 and amx mean the families]:LIST:_default' \
+'--with-only=[Withhold all but these features and those that they need. An empty list leaves the ones every program may use]:LIST:_default' \
+'(--without --with-only)*-p+[The process to trace, with its threads and the processes that it starts from now on. Related processes, such as other workers of a server, are not included\: name each with its own --pid, or several in one, as pidof prints them]:PID:_default' \
+'(--without --with-only)*--pid=[The process to trace, with its threads and the processes that it starts from now on. Related processes, such as other workers of a server, are not included\: name each with its own --pid, or several in one, as pidof prints them]:PID:_default' \
+'--seconds=[With --pid\: stop after this many seconds]:N:_default' \
+'--report=[Write the report to this file, not to standard error]:FILE:_files' \
+'--once[Report what ran and what did not, at nearly no cost. This is the default]' \
+'--count[Report how often\: every call of a function is counted, which slows it down]' \
+'--rate[Report how often, estimated from samples at nearly no cost]' \
+'--json[Write the report as JSON]' \
+'-v[Report also what did not run, and the cost of tracing]' \
+'--verbose[Report also what did not run, and the cost of tracing]' \
+'--no-cache[Look through each file anew, and keep nothing of what was found for later traces]' \
 '-q[No progress line]' \
 '--quiet[No progress line]' \
 '-h[Print help (see more with '\''--help'\'')]' \
@@ -169,22 +169,22 @@ _arguments "${_arguments_options[@]}" : \
 (sparc)
 _arguments "${_arguments_options[@]}" : \
 '--cpu=[The processor\: ultrasparc2, t1, t2, t3 or t4]:NAME:_default' \
-'--hwcap=[Capabilities that it is not to have, as LD_HWCAP took them\: "-aes -des"]:LIST:_default' \
+'--hwcap=[Capabilities that the processor shall lack, in the syntax of LD_HWCAP\: "-aes -des"]:LIST:_default' \
 '--sysroot=[The directory with a dynamic program'\''s libraries]:DIR:_files' \
 '--disassemble=[Show the program'\''s instructions, or those of the functions whose names match]::GLOB:_default' \
 '--plot=[Draw that history'\''s tables into this SVG file]:FILE:_files' \
 '--count=[Count entries into the functions whose names match, as in '\''*_t4_*'\'' or '\''libc.so.6\:mem*'\'']:GLOB:_default' \
-'--report=[Say it in this file, not on standard error]:FILE:_files' \
+'--report=[Write the counts to this file, not to standard error]:FILE:_files' \
 '--argv0=[The name that the program is called by]:ARGV0:_default' \
-'--counted=[The process that counts\: not those that it starts]:COUNTED:_default' \
-'--isainfo[Say what isainfo -v said on it]' \
-'--trace-syscalls[Tell each system call of the program on standard error]' \
-'--privileged[Let the program call the hypervisor, as a kernel does\: its addresses are real ones]' \
-'--costs[Say what it and its use of the accelerators cost, by the timing model]' \
-'--history[Say what Sun and Oracle published of these machines, and what the timing model says to it]' \
+'--counted=[The process that counts, as opposed to those that it starts]:COUNTED:_default' \
+'--isainfo[Print what isainfo -v printed on that processor]' \
+'--trace-syscalls[Report each system call of the program on standard error]' \
+'--privileged[Let the program call the hypervisor, as a kernel does; its addresses are real ones then]' \
+'--costs[Estimate the cost of the program and of its use of the accelerators with the timing model]' \
+'--history[Print what Sun and Oracle published about these machines beside what the timing model says]' \
 '--mix[Count instructions by kind, and the crypto instructions by name]' \
-'--unreached[Name the crypto instructions that the program and its libraries have but did not come to]' \
-'--json[Say what was counted as JSON]' \
+'--unreached[Name the crypto instructions of the program and its libraries that were never reached]' \
+'--json[Write the counts as JSON]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '-V[Print version]' \
@@ -195,12 +195,12 @@ _arguments "${_arguments_options[@]}" : \
 (openssl-conf)
 _arguments "${_arguments_options[@]}" : \
 '--socket=[The service'\''s socket; implies --isolated \[default\: what MILLSTREAM_SOCKET names when a program runs, else its user'\''s or the machine'\''s\]]:PATH:_files' \
-'--tally=[A file of counters that programs add to, which must be there when they run]:PATH:_files' \
+'--tally=[A file of counters that programs add to; it must exist when they run]:PATH:_files' \
 '--module=[The provider'\''s module \[default\: what MILLSTREAM_PROVIDER names, else the one installed with this program\]]:PATH:_files' \
 '--base=[The configuration to extend \[default\: what OPENSSL_CONF names, else the system'\''s\]]:FILE:_files' \
-'-I[Keep keys out of the programs'\'' reach\: in the service]' \
-'--isolated[Keep keys out of the programs'\'' reach\: in the service]' \
-'--append[Leave out the inclusion, to be put at the end of the file that would be included]' \
+'-I[Keep keys in the service, out of the programs'\'' reach]' \
+'--isolated[Keep keys in the service, out of the programs'\'' reach]' \
+'--append[Leave out the inclusion, to append the output to the existing file instead]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '-V[Print version]' \
@@ -209,19 +209,19 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (serve)
 _arguments "${_arguments_options[@]}" : \
-'--socket=[Where clients connect \[default\: what MILLSTREAM_SOCKET names, else in this user'\''s runtime directory\]]:PATH:_files' \
-'--policy=[Who may have what, in TOML]:FILE:_files' \
-'-n+[Workers, each with one accelerator]:N:_default' \
-'--accelerators=[Workers, each with one accelerator]:N:_default' \
+'--socket=[The path of the socket \[default\: what MILLSTREAM_SOCKET names, else in this user'\''s runtime directory\]]:PATH:_files' \
+'--policy=[The limits of users, in TOML]:FILE:_files' \
+'-n+[Number of workers, each with one accelerator]:N:_default' \
+'--accelerators=[Number of workers, each with one accelerator]:N:_default' \
 '*--pin=[Processors that the workers are pinned to, in turn]:CPU:_default' \
-'--spin-us=[How long a worker that has nothing to do looks for more before it sleeps, in microseconds]:N:_default' \
-'--flush-us=[How long operations may wait for others to be computed with, in microseconds]:N:_default' \
+'--spin-us=[Microseconds that an idle worker polls for work before it sleeps]:N:_default' \
+'--flush-us=[Microseconds that operations may wait so that others can be computed with them]:N:_default' \
 '--key-memory=[Memory for the keys of each worker, as in 128M\: 2 KiB for each key slot that is granted]:SIZE:_default' \
-'--metrics=[Serve metrics for Prometheus there, as in 127.0.0.1\:9464, or unix\:PATH for a socket with mode 0660]:ADDRESS:_default' \
-'*--metrics-host=[Names of this machine by which metrics may be asked for, beside localhost and addresses]:NAME:_default' \
-'--user=[Go on as this user, where started by root]:NAME:_default' \
+'--metrics=[Serve metrics for Prometheus at this address, as in 127.0.0.1\:9464, or unix\:PATH for a socket with mode 0660]:ADDRESS:_default' \
+'*--metrics-host=[Names of this machine under which metrics may be asked for, besides localhost and addresses]:NAME:_default' \
+'--user=[Continue as this user, when started by root]:NAME:_default' \
 '--ready-fd=[Write the socket'\''s path and a newline to this descriptor when clients can connect]:N:_default' \
-'--metrics-names[Tell of each grant in the metrics, with its process and that one'\''s name, and not only of users]' \
+'--metrics-names[List each grant in the metrics, with its process and the client'\''s name, and not only users]' \
 '-q[Log warnings and errors only]' \
 '--quiet[Log warnings and errors only]' \
 '-h[Print help (see more with '\''--help'\'')]' \
@@ -233,8 +233,8 @@ _arguments "${_arguments_options[@]}" : \
 (status)
 _arguments "${_arguments_options[@]}" : \
 '--socket=[The service'\''s socket \[default\: what MILLSTREAM_SOCKET names, else this user'\''s or the machine'\''s\]]:PATH:_files' \
-'-w+[Show it again and again, in a terminal at the same place; q ends it]::SECONDS:_default' \
-'--watch=[Show it again and again, in a terminal at the same place; q ends it]::SECONDS:_default' \
+'-w+[Update the view periodically, in place on a terminal; q ends it]::SECONDS:_default' \
+'--watch=[Update the view periodically, in place on a terminal; q ends it]::SECONDS:_default' \
 '--json[Write JSON; with --watch an object a line]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
@@ -245,8 +245,8 @@ _arguments "${_arguments_options[@]}" : \
 (revoke)
 _arguments "${_arguments_options[@]}" : \
 '--socket=[The service'\''s socket \[default\: what MILLSTREAM_SOCKET names, else this user'\''s or the machine'\''s\]]:PATH:_files' \
-'()-a[Every grant that one may revoke]' \
-'()--all[Every grant that one may revoke]' \
+'()-a[Every grant that you may revoke]' \
+'()--all[Every grant that you may revoke]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '-V[Print version]' \
@@ -278,8 +278,8 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '-a+[The algorithm; -l lists them]:ALGORITHM:_default' \
 '--algorithm=[The algorithm; -l lists them]:ALGORITHM:_default' \
-'-l[List the algorithms; this option stands alone]' \
-'--list[List the algorithms; this option stands alone]' \
+'-l[List the algorithms; allows no other option]' \
+'--list[List the algorithms; allows no other option]' \
 '-v[Put the algorithm and the file'\''s name before each digest]' \
 '--verbose[Put the algorithm and the file'\''s name before each digest]' \
 '--json[Write a line of JSON for each file]' \
@@ -304,12 +304,12 @@ _arguments "${_arguments_options[@]}" : \
 '--token=[The token, as \`name\[\:manufacturer\[\:serial\]\]\` (not in this version)]:TOKEN:_default' \
 '--passphrase-file=[The file whose first line is the passphrase]:FILE:_files' \
 '--socket=[The service'\''s socket \[default\: what MILLSTREAM_SOCKET names, else this user'\''s or the machine'\''s\]]:PATH:_files' \
-'-l[List the algorithms and their key sizes; this option stands alone]' \
-'--list[List the algorithms and their key sizes; this option stands alone]' \
+'-l[List the algorithms and their key sizes; allows no other option]' \
+'--list[List the algorithms and their key sizes; allows no other option]' \
 '-v[Put the algorithm and the file'\''s name before each code]' \
 '--verbose[Put the algorithm and the file'\''s name before each code]' \
-'-I[Have the running service compute it\: the key is used in another process]' \
-'--isolated[Have the running service compute it\: the key is used in another process]' \
+'-I[Have the running service compute the code, so that the key is used in another process]' \
+'--isolated[Have the running service compute the code, so that the key is used in another process]' \
 '--json[Write a line of JSON for each file]' \
 '-q[Show no progress bar and no warning]' \
 '--quiet[Show no progress bar and no warning]' \
@@ -334,20 +334,20 @@ _arguments "${_arguments_options[@]}" : \
 '--input=[The file to read; without it, or with -, standard input]:FILE:_files' \
 '-o+[The file to write, which may be the input; without it, or with -, standard output]:FILE:_files' \
 '--output=[The file to write, which may be the input; without it, or with -, standard output]:FILE:_files' \
-'--format=[The file format; decrypt finds out which it is where that is authenticated]:FORMAT:((tink\:"Tink'\''s streaming AEAD AES256-GCM-HKDF with 1 MB segments\: authenticated, the default"
-solaris\:"That of the Solaris commands, version 1"
-openssl\:"That of openssl enc -pbkdf2"
+'--format=[The file format; decrypt recognises authenticated formats by itself]:FORMAT:((tink\:"Tink'\''s streaming AEAD AES256-GCM-HKDF with 1 MB segments\: authenticated, the default"
+solaris\:"The format of the Solaris commands, version 1"
+openssl\:"The format of openssl enc -pbkdf2"
 raw\:"Ciphertext alone"))' \
 '--passphrase-file=[The file whose first line is the passphrase]:FILE:_files' \
 '--aad=[Text that is authenticated but not stored\: decrypt needs the same (formats tink, raw)]:TEXT:_default' \
 '--iv=[The initialisation vector, counter block, nonce or tweak, in hexadecimal (format raw)]:HEX:_default' \
 '(--iv)--iv-file=[The file whose bytes are the initialisation vector (format raw)]:FILE:_files' \
 '--iter=[Iterations of PBKDF2\: 10000 in the format openssl, 1000 in the format solaris]:N:_default' \
-'-l[List the algorithms, their key sizes and the formats that use them; this option stands alone]' \
-'--list[List the algorithms, their key sizes and the formats that use them; this option stands alone]' \
+'-l[List the algorithms, their key sizes and the formats that use them; allows no other option]' \
+'--list[List the algorithms, their key sizes and the formats that use them; allows no other option]' \
 '-v[Draw the progress bar of the Solaris commands]' \
 '--verbose[Draw the progress bar of the Solaris commands]' \
-'--no-pad[Leave the last block as it is, in ECB and CBC (format raw)]' \
+'--no-pad[Do no padding\: leave the last block as it is, in ECB and CBC (format raw)]' \
 '-q[Show no progress bar and no warning]' \
 '--quiet[Show no progress bar and no warning]' \
 '-h[Print help (see more with '\''--help'\'')]' \
@@ -370,20 +370,20 @@ _arguments "${_arguments_options[@]}" : \
 '--input=[The file to read; without it, or with -, standard input]:FILE:_files' \
 '-o+[The file to write, which may be the input; without it, or with -, standard output]:FILE:_files' \
 '--output=[The file to write, which may be the input; without it, or with -, standard output]:FILE:_files' \
-'--format=[The file format; decrypt finds out which it is where that is authenticated]:FORMAT:((tink\:"Tink'\''s streaming AEAD AES256-GCM-HKDF with 1 MB segments\: authenticated, the default"
-solaris\:"That of the Solaris commands, version 1"
-openssl\:"That of openssl enc -pbkdf2"
+'--format=[The file format; decrypt recognises authenticated formats by itself]:FORMAT:((tink\:"Tink'\''s streaming AEAD AES256-GCM-HKDF with 1 MB segments\: authenticated, the default"
+solaris\:"The format of the Solaris commands, version 1"
+openssl\:"The format of openssl enc -pbkdf2"
 raw\:"Ciphertext alone"))' \
 '--passphrase-file=[The file whose first line is the passphrase]:FILE:_files' \
 '--aad=[Text that is authenticated but not stored\: decrypt needs the same (formats tink, raw)]:TEXT:_default' \
 '--iv=[The initialisation vector, counter block, nonce or tweak, in hexadecimal (format raw)]:HEX:_default' \
 '(--iv)--iv-file=[The file whose bytes are the initialisation vector (format raw)]:FILE:_files' \
 '--iter=[Iterations of PBKDF2\: 10000 in the format openssl, 1000 in the format solaris]:N:_default' \
-'-l[List the algorithms, their key sizes and the formats that use them; this option stands alone]' \
-'--list[List the algorithms, their key sizes and the formats that use them; this option stands alone]' \
+'-l[List the algorithms, their key sizes and the formats that use them; allows no other option]' \
+'--list[List the algorithms, their key sizes and the formats that use them; allows no other option]' \
 '-v[Draw the progress bar of the Solaris commands]' \
 '--verbose[Draw the progress bar of the Solaris commands]' \
-'--no-pad[Leave the last block as it is, in ECB and CBC (format raw)]' \
+'--no-pad[Do no padding\: leave the last block as it is, in ECB and CBC (format raw)]' \
 '-q[Show no progress bar and no warning]' \
 '--quiet[Show no progress bar and no warning]' \
 '-h[Print help (see more with '\''--help'\'')]' \
@@ -521,11 +521,11 @@ _millstream_commands() {
 'compare:Run a program with and without features of the processor, and say what they are worth' \
 'trace:Say which cryptographic instructions a program runs' \
 'sparc:Run a program for 64-bit SPARC, and say what it executed' \
-'openssl-conf:Print the OpenSSL configuration that gives Millstream to programs' \
+'openssl-conf:Print an OpenSSL configuration that makes programs use Millstream' \
 'serve:Serve programs whose keys are to be out of their reach' \
 'status:Show the workers and grants of the running service' \
 'revoke:Take grants away from their owners' \
-'move:Give a grant to another worker' \
+'move:Move a grant to another worker' \
 'reload:Have the running service read its policy file again' \
 'digest:Compute the digest of files or of standard input' \
 'mac:Compute the message authentication code of files or of standard input' \
@@ -582,11 +582,11 @@ _millstream__subcmd__help_commands() {
 'compare:Run a program with and without features of the processor, and say what they are worth' \
 'trace:Say which cryptographic instructions a program runs' \
 'sparc:Run a program for 64-bit SPARC, and say what it executed' \
-'openssl-conf:Print the OpenSSL configuration that gives Millstream to programs' \
+'openssl-conf:Print an OpenSSL configuration that makes programs use Millstream' \
 'serve:Serve programs whose keys are to be out of their reach' \
 'status:Show the workers and grants of the running service' \
 'revoke:Take grants away from their owners' \
-'move:Give a grant to another worker' \
+'move:Move a grant to another worker' \
 'reload:Have the running service read its policy file again' \
 'digest:Compute the digest of files or of standard input' \
 'mac:Compute the message authentication code of files or of standard input' \

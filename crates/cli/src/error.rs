@@ -1,4 +1,4 @@
-//! What can go wrong in a command, and the exit code that says so.
+//! The errors of commands, and the exit code of each.
 
 use std::fmt;
 use std::io;
@@ -10,9 +10,9 @@ use millstream_cpu::MaskError;
 use millstream_files as files;
 pub(crate) use millstream_files::plain;
 
-/// Exit codes, those of the Solaris commands (digest(1), encrypt(1)).
+/// The exit codes, which are those of the Solaris commands (digest(1), encrypt(1)).
 pub mod exit {
-    /// All was done.
+    /// Everything was done.
     pub const SUCCESS: u8 = 0;
     /// Something failed; no output was left under its final name.
     pub const FAILURE: u8 = 1;
@@ -20,7 +20,7 @@ pub mod exit {
     pub const USAGE: u8 = 2;
 }
 
-/// Why a command failed: names the thing and, where there is one, the remedy.
+/// The reason why a command failed. The text names the thing and, where there is one, the remedy.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -37,25 +37,25 @@ pub enum Error {
     Mask(MaskError),
     /// An input that can't be opened.
     Open {
-        /// Its name.
+        /// The path.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
     /// A directory where a file is needed.
     Directory(PathBuf),
     /// Reading failed after it began.
     Read {
-        /// What was read.
+        /// The input.
         name: String,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
     /// Writing failed.
     Write {
-        /// What was written.
+        /// The output.
         name: String,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
     /// The input has another length than when it was opened.
@@ -64,7 +64,7 @@ pub enum Error {
     Secret {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it and what to do.
+        /// The fault, and the remedy.
         why: String,
     },
     /// No passphrase could be asked for, or none was given.
@@ -75,24 +75,24 @@ pub enum Error {
     Format {
         /// The input.
         name: String,
-        /// Why.
+        /// The format's error.
         source: files::Error,
     },
     /// A library that was to be measured can't be used.
     Library {
         /// The library.
         path: Box<Path>,
-        /// What is wrong with it.
+        /// The fault.
         why: String,
-        /// What to do.
+        /// The remedy.
         remedy: &'static str,
     },
     /// Something measured computed another result than our direct call.
     Mismatch {
-        /// Who gave which result for what.
+        /// The ways, the results and the input.
         what: String,
     },
-    /// More than one operation of the service can have.
+    /// An input is longer than one operation of the service can have.
     TooLong {
         /// The input.
         name: String,
@@ -105,9 +105,9 @@ pub enum Error {
     Engine(millstream_engines::Error),
     /// The service can't be reached, or refused.
     Service(ServiceError),
-    /// There are no counters.
+    /// The counters can't be made or read.
     Tally(TallyError),
-    /// The service can't be started or ended of itself.
+    /// The service can't be started, or ended by itself.
     Serve(String),
     /// A program can't be traced.
     Trace(String),
@@ -118,7 +118,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The exit code that reports this error.
+    /// Returns the exit code that reports this error.
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Usage(_) | Error::Mask(_) => exit::USAGE,
@@ -131,7 +131,7 @@ impl Error {
         Error::Secret { path: path.to_owned(), why: why.to_string() }
     }
 
-    /// A format's error, told with the names of what was read and written.
+    /// Converts a format's error, with the names of the input and output.
     pub(crate) fn in_format(source: files::Error, input: &str, output: &str) -> Self {
         match source {
             files::Error::Read(source) => Error::Read { name: input.to_owned(), source },

@@ -1,5 +1,6 @@
-//! The command `millstream`: file tools on the fastest kernels this processor has, and an account
-//! of which those are. `commands` has one file a subcommand; the formats of files are a crate of their own.
+//! The command `millstream`: tools for files on the fastest kernels this processor has, the service, and
+//! tools that observe programs. `commands` has one file for each subcommand. The formats of files are a crate
+//! of their own.
 #![deny(unsafe_code)]
 
 mod codes;

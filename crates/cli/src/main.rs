@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-/// The system's allocator, but for workers, whose heap lies in memory for keys.
+/// The system's allocator, except for workers, whose heap lies in memory for keys.
 #[global_allocator]
 static HEAP: millstream_shm::SecretHeap = millstream_shm::SecretHeap;
 

@@ -1,4 +1,4 @@
-//! Where results go: standard output, a device, or a file that gets its name only when it is whole.
+//! Outputs: standard output, a device, or a file that gets its name only when it is complete.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -11,14 +11,14 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use crate::error::Error;
 use crate::signals;
 
-/// Where a command writes.
+/// The destination of a command's output.
 #[derive(Debug)]
 pub enum Output {
-    /// Standard output, or a device or pipe with a name: written as it comes.
+    /// Standard output, or a device or pipe with a name. It is written to directly.
     Stream {
         /// The open file.
         file: File,
-        /// What messages call it.
+        /// The name in messages.
         name: String,
     },
     /// A file that doesn't have its name yet.
@@ -27,14 +27,14 @@ pub enum Output {
 
 /// A new file in the directory of its final name.
 ///
-/// It has no name at all where the file system allows that (`O_TMPFILE`), so that nothing is left
-/// even by a `kill -9`; elsewhere a hidden one that a signal removes.
+/// The file has no name at all where the file system allows that (`O_TMPFILE`), so that nothing is left even by a
+/// `kill -9`. Elsewhere it has a hidden name, which a signal removes.
 #[derive(Debug)]
 pub struct Pending {
     file: File,
     path: PathBuf,
     hidden: Option<PathBuf>,
-    /// Whose the file is that has the final name now, and what may be done with it.
+    /// The owner and the mode of the file that has the final name now.
     replaces: Option<Access>,
 }
 
@@ -46,10 +46,10 @@ struct Access {
 }
 
 impl Output {
-    /// Standard output.
+    /// Opens standard output.
     ///
     /// # Errors
-    /// When it is closed.
+    /// Fails when it is closed.
     pub fn standard() -> Result<Self, Error> {
         let name = "standard output".to_owned();
         match io::stdout().as_fd().try_clone_to_owned() {
@@ -58,37 +58,37 @@ impl Output {
         }
     }
 
-    /// The file of that name, which may be the input: it is replaced only by [`Output::finish`].
-    /// A symbolic link is followed; a device or a pipe is written directly.
+    /// Opens the file of that name, which may be the input, because it is replaced only by
+    /// [`Output::finish`]. A symbolic link is followed; a device or a pipe is written directly.
     ///
     /// # Errors
-    /// When it is a directory or can't be written.
+    /// Fails when it is a directory or can't be written.
     pub fn named(path: &Path) -> Result<Self, Error> {
         Output::with_mode(path, |_| 0o666)
     }
 
-    /// As [`Output::named`], but a new file is no more readable than `source` is. Where that is a pipe or a device nobody
-    /// has said who may read what comes from it, and only the new file's owner may.
+    /// Opens a file as [`Output::named`] does, but makes a new file no more readable than `source`. If that
+    /// is a pipe or a device, nobody has said who may read its data, so only the new file's owner may.
     ///
     /// # Errors
-    /// As [`Output::named`].
+    /// The same as for [`Output::named`].
     pub fn as_private_as(path: &Path, source: &File) -> Result<Self, Error> {
         Output::with_mode(path, |directory| private_mode(source, directory))
     }
 
-    /// `mode` says what a new file in that directory may have, which the umask takes from.
+    /// Opens a file. `mode` returns the mode of a new file in that directory, before the umask.
     fn with_mode(path: &Path, mode: impl Fn(&Path) -> u32) -> Result<Self, Error> {
         let failed = |source| Error::Write { name: path.display().to_string(), source };
         let pending = |found: Option<Access>| -> io::Result<Output> {
             let path = follow(path)?;
-            // No more than that of the file it replaces.
+            // The mode is at most that of the file it replaces.
             let mode = found.map_or_else(|| mode(directory(&path)), |old| old.mode & 0o666);
             Pending::new(&path, found, mode).map(Output::Pending)
         };
         match std::fs::metadata(path) {
             Ok(found) if found.is_dir() => Err(Error::Directory(path.to_owned())),
             Ok(found) => {
-                // Whoever may not write the file may not replace it either.
+                // A user who may not write the file may not replace it either.
                 let file = OpenOptions::new().write(true).open(path).map_err(failed)?;
                 if is_stream(&found) {
                     return Ok(Output::Stream { file, name: path.display().to_string() });
@@ -101,7 +101,7 @@ impl Output {
         }
     }
 
-    /// What messages call it.
+    /// Returns the name in messages.
     pub fn name(&self) -> String {
         match self {
             Output::Stream { name, .. } => name.clone(),
@@ -109,7 +109,7 @@ impl Output {
         }
     }
 
-    /// The open file.
+    /// Returns the open file.
     pub fn file(&self) -> &File {
         match self {
             Output::Stream { file, .. } => file,
@@ -117,7 +117,7 @@ impl Output {
         }
     }
 
-    /// Whether parts may be written in any order.
+    /// Returns true when parts may be written in any order.
     pub fn is_seekable(&self) -> bool {
         matches!(self, Output::Pending(_))
     }
@@ -125,17 +125,17 @@ impl Output {
     /// Writes a whole text, and finishes.
     ///
     /// # Errors
-    /// When that fails; the file that had the name before is then intact.
+    /// Fails when that is not possible; the file that had the name before is then intact.
     pub fn save(self, text: &str) -> Result<(), Error> {
         let written = self.file().write_all(text.as_bytes());
         written.map_err(|source| Error::Write { name: self.name(), source })?;
         self.finish()
     }
 
-    /// Gives a file its final name, now that it is whole.
+    /// Gives a file its final name, now that it is complete.
     ///
     /// # Errors
-    /// When that fails; the file that had the name before is then intact.
+    /// Fails when that is not possible; the file that had the name before is then intact.
     pub fn finish(self) -> Result<(), Error> {
         let name = self.name();
         let done = match self {
@@ -146,10 +146,10 @@ impl Output {
     }
 }
 
-/// The path itself, or what the symbolic links at its end lead to, even where nothing is there.
+/// Returns the path itself, or the target of the symbolic links at its end, even where nothing is there.
 fn follow(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
-    // As many links as the kernel follows (path_resolution(7)).
+    // The kernel follows as many links (path_resolution(7)).
     for _ in 0..40 {
         match std::fs::read_link(&path) {
             Ok(target) => path = path.parent().unwrap_or(Path::new("")).join(target),
@@ -172,9 +172,9 @@ impl Pending {
         }
     }
 
-    /// For file systems that have only files with names.
+    /// Makes a file for file systems that have only files with names.
     fn with_hidden_name(path: &Path, replaces: Option<Access>, mode: u32) -> io::Result<Self> {
-        // Under the lock, so that a signal can't come between the file and the account of it.
+        // The lock keeps a signal from coming between the file and its entry in the list of remains.
         let mut untidy = signals::untidy();
         let create = |hidden: &Path| {
             OpenOptions::new().read(true).write(true).create_new(true).mode(mode).open(hidden)
@@ -186,7 +186,7 @@ impl Pending {
 
     fn finish(mut self) -> io::Result<()> {
         if let Some(old) = self.replaces {
-            // The owner can be kept by root only; for anyone else the new file is theirs.
+            // Only root can keep the owner. Everybody else owns the new file.
             let _ = std::os::unix::fs::fchown(&self.file, Some(old.owner), Some(old.group));
             self.file.set_permissions(std::fs::Permissions::from_mode(old.mode))?;
             // Until this returns, the old file is the only copy that survives a power failure.
@@ -228,32 +228,34 @@ impl Drop for Pending {
     }
 }
 
-/// The mode for a new file in `directory` that nobody may read who may not read `source`.
+/// Returns the mode for a new file in `directory`, so that nobody can read it who can't read `source`.
 fn private_mode(source: &File, directory: &Path) -> u32 {
     let Ok(found) = source.metadata() else { return 0o600 };
     if !found.is_file() {
         return 0o600;
     }
     let mut mode = found.mode() & 0o666;
-    // Where the new file has another group, or an access control list makes the group's bits mean something else, nobody
-    // is sure to be allowed but those to whom both the group's and the others' bits allow it.
+    // If the new file has another group, or an access control list gives the group's bits another meaning, a
+    // permission is kept only if both the group's and the others' bits have it.
     if group_of_new_file(directory) != Some(found.gid()) || has_access_list(source) {
         let all = mode >> 3 & mode & 0o006;
         mode = mode & 0o600 | all << 3 | all;
     }
-    // Who decrypts another's file could read that, and owns the new one.
+    // A user who decrypts another's file could read that, and owns the new one.
     let own = found.uid() == rustix::process::geteuid().as_raw();
     if own { mode } else { mode | 0o600 }
 }
 
-/// The group that the kernel gives to a new file there: the directory's own where its set-group-ID bit says so.
+/// Returns the group that the kernel gives to a new file there: the directory's own where its set-group-ID
+/// bit says so.
 fn group_of_new_file(directory: &Path) -> Option<u32> {
     let found = directory.metadata().ok()?;
     let inherited = found.mode() & 0o2000 != 0;
     Some(if inherited { found.gid() } else { rustix::process::getegid().as_raw() })
 }
 
-/// Whether a file has a POSIX access control list (acl(5)), whose mask stands where the group's bits are.
+/// Returns true when a file has a POSIX access control list (acl(5)), whose mask takes the place of the
+/// group's bits.
 fn has_access_list(file: &File) -> bool {
     let nowhere: &mut [u8] = &mut [];
     rustix::fs::fgetxattr(file, "system.posix_acl_access", nowhere).is_ok_and(|len| len > 0)
@@ -266,7 +268,7 @@ fn directory(path: &Path) -> &Path {
     }
 }
 
-/// A file without a name, which can be given one through `/proc` (open(2), `O_TMPFILE`).
+/// Makes a file without a name, which can be given one through `/proc` (open(2), `O_TMPFILE`).
 fn nameless(directory: &Path, mode: u32) -> io::Result<File> {
     std::fs::metadata("/proc/self/fd")?;
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
@@ -299,7 +301,7 @@ mod tests {
 
     type Make = fn(&Path, Option<Access>, u32) -> io::Result<Pending>;
 
-    /// With and without `O_TMPFILE`. One test, because the account of what is untidy is global.
+    /// Tests both with and without `O_TMPFILE`, in one test because the list of remains is global.
     #[test]
     fn a_file_gets_its_name_when_it_is_whole_and_not_before() {
         for make in [Pending::new as Make, Pending::with_hidden_name] {

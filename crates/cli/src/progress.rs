@@ -1,4 +1,4 @@
-//! How far a long run has come, on standard error.
+//! The progress of a long run, on standard error.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::Mutex;
@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// From this length on a bar is worth its place on the screen, in bytes.
+/// The length in bytes from which a bar is worth its place on the screen.
 const LARGE: u64 = 64 << 20;
 
-/// Positions of the Solaris bar, its brackets among them.
+/// The positions of the Solaris bar, including its brackets.
 const POSITIONS: u64 = 79;
 
-/// Bytes for one dot of the Solaris commands where the length isn't known.
+/// The bytes for one dot of the Solaris commands, where the length isn't known.
 const BYTES_PER_DOT: u64 = 40 * 1024;
 
-/// Told of every piece of work done.
+/// A display that is told of every piece of work done.
 #[derive(Debug)]
 pub enum Progress {
     /// Shows nothing.
@@ -26,7 +26,7 @@ pub enum Progress {
     Solaris(Mutex<Solaris>),
 }
 
-/// What `encrypt -v` has drawn.
+/// The state of the bar of `encrypt -v`.
 #[derive(Debug)]
 pub struct Solaris {
     total: Option<u64>,
@@ -35,8 +35,8 @@ pub struct Solaris {
 }
 
 impl Progress {
-    /// A bar for `total` bytes, or a count where that is unknown, when there is a terminal to see
-    /// it and nobody types the input there.
+    /// Makes a bar for `total` bytes, or a count where that is unknown, when there is a terminal to see it
+    /// and the input is not typed there.
     pub fn bar(total: Option<u64>, quiet: bool) -> Self {
         let small = total.is_some_and(|total| total < LARGE);
         let typed = total.is_none() && io::stdin().is_terminal();
@@ -58,7 +58,8 @@ impl Progress {
         Progress::Bar(bar)
     }
 
-    /// A bar for `total` steps, each of which [`Progress::say`] names, when there is a terminal to see it.
+    /// Makes a bar for `total` steps, each of which [`Progress::say`] names, when there is a terminal to see
+    /// it.
     pub fn cells(total: u64, quiet: bool) -> Self {
         if quiet || !io::stderr().is_terminal() {
             return Progress::Silent;
@@ -70,8 +71,8 @@ impl Progress {
         Progress::Bar(bar)
     }
 
-    /// A line that [`Progress::say`] fills, when there is a terminal to see it. It moves only when it is told to: no thread is
-    /// started for it.
+    /// Makes a line that [`Progress::say`] fills, when there is a terminal to see it. It moves only when it
+    /// is told to; no thread is started for it.
     pub fn line() -> Self {
         if !io::stderr().is_terminal() {
             return Progress::Silent;
@@ -82,14 +83,14 @@ impl Progress {
         Progress::Bar(bar)
     }
 
-    /// Names what is being done, where there is a place for it.
+    /// Names the current step, where there is room for it.
     pub fn say(&self, what: &str) {
         if let Progress::Bar(bar) = self {
             bar.set_message(what.to_owned());
         }
     }
 
-    /// The bar of `encrypt -v`: 79 positions for a file, a dot for each 40 KB of a stream.
+    /// Makes the bar of `encrypt -v`: 79 positions for a file, a dot for each 40 KB of a stream.
     pub fn solaris(total: Option<u64>) -> Self {
         Progress::Solaris(Mutex::new(Solaris { total, done: 0, drawn: 0 }))
     }
@@ -106,7 +107,7 @@ impl Progress {
         }
     }
 
-    /// The work is over.
+    /// Ends the display.
     pub fn finish(&self, done: bool) {
         match self {
             Progress::Silent => {}

@@ -1,4 +1,4 @@
-//! Keys and passphrases: from files, or from the terminal without echo. Zeroised when dropped.
+//! Keys and passphrases, from files or from the terminal without echo. They are zeroised when dropped.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -12,13 +12,13 @@ use zeroize::{Zeroize, Zeroizing};
 use crate::error::{Error, plain};
 use crate::signals;
 
-/// The longest key file: keysets are the longest, and none has this many bytes.
+/// The longest key file. Keysets are the longest, and none has this many bytes.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// A key or a passphrase.
 pub type Secret = Zeroizing<Vec<u8>>;
 
-/// All of a key file, and a warning if everyone may read it.
+/// Reads a key file, and returns a warning if everyone may read it.
 ///
 /// # Errors
 /// [`Error::Secret`] when it can't be read or is empty.
@@ -31,7 +31,7 @@ pub fn key_file(path: &Path) -> Result<(Secret, Option<String>), Error> {
     Ok((bytes, warning))
 }
 
-/// The first line of a file.
+/// Reads the first line of a file as a passphrase.
 ///
 /// # Errors
 /// [`Error::Secret`] when it can't be read or the line is empty.
@@ -48,14 +48,14 @@ pub fn passphrase_file(path: &Path) -> Result<(Secret, Option<String>), Error> {
     Ok((bytes, warning))
 }
 
-/// What makes it unlikely that a key is one.
+/// A reason to doubt that a key is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doubt {
     /// Every byte is zero.
     Zero,
-    /// Hexadecimal digits, which are half as many bytes.
+    /// The key consists of hexadecimal digits, for half as many bytes.
     Hexadecimal,
-    /// Other characters that can be printed: a password.
+    /// The key consists of other printable characters, like a password.
     Text,
 }
 
@@ -69,11 +69,12 @@ impl fmt::Display for Doubt {
     }
 }
 
-/// Fewer characters may be random bytes by chance, as those of a DES key are once in some thousand times.
+/// The shortest text that counts. Fewer printable bytes may be random: those of a DES key are once in some
+/// thousand times.
 const LEAST_TEXT: usize = 16;
 
-/// Whether the contents of a key file look like something else than a random key. Every byte is looked at, whatever
-/// the others are.
+/// Returns a reason to doubt that the contents of a key file are a random key. Every byte is looked at,
+/// whatever the others are.
 pub fn doubt(key: &[u8]) -> Option<Doubt> {
     if key.iter().fold(0, |all, byte| all | byte) == 0 {
         return Some(Doubt::Zero);
@@ -88,7 +89,7 @@ pub fn doubt(key: &[u8]) -> Option<Doubt> {
     }
 }
 
-/// A key file's error that its length is no key's, and what it may hold instead.
+/// Returns the error that a key file's length is wrong, with what the file may hold instead.
 pub(crate) fn length(path: &Path, key: &[u8], error: impl fmt::Display) -> Error {
     match doubt(key) {
         Some(doubt) => Error::secret(path, format!("{error}; {doubt}")),
@@ -100,7 +101,7 @@ fn read(path: &Path) -> Result<(Secret, bool), Error> {
     let failed = |error: io::Error| Error::secret(path, format!("can not read it: {}", plain(&error)));
     let file = File::open(path).map_err(failed)?;
     let found = file.metadata().map_err(failed)?;
-    // Room at once, so that no copy stays behind when the vector grows.
+    // The room is reserved at once, so that no copy stays behind when the vector grows.
     let mut bytes = Zeroizing::new(Vec::with_capacity(found.len().clamp(4096, MOST_BYTES) as usize + 1));
     file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > MOST_BYTES {
@@ -112,7 +113,7 @@ fn read(path: &Path) -> Result<(Secret, bool), Error> {
 /// Asks at the terminal, twice where a mistyped passphrase would lose the data.
 ///
 /// # Errors
-/// [`Error::Passphrase`] when there is no terminal, or the answer is empty or not the same twice.
+/// [`Error::Passphrase`] when there is no terminal, or when the answer is empty or not the same twice.
 pub fn ask(twice: bool) -> Result<Secret, Error> {
     let mut tty = OpenOptions::new().read(true).write(true).open("/dev/tty").map_err(|_| {
         Error::Passphrase(
@@ -140,8 +141,8 @@ pub fn ask(twice: bool) -> Result<Secret, Error> {
     Ok(first)
 }
 
-/// Turns echo off. A signal that ends or stops the process restores the settings from before, and one that continues it turns
-/// echo off again.
+/// Turns echo off. A signal that ends or stops the process restores the old settings, and one that continues
+/// it turns echo off again.
 fn silence(tty: &File, before: &Termios) -> io::Result<()> {
     let mut silent = before.clone();
     silent.local_modes.remove(LocalModes::ECHO);
@@ -160,7 +161,7 @@ fn prompt(tty: &mut File, text: &'static str) -> io::Result<Secret> {
     line(tty)
 }
 
-/// One line. A terminal hands over at most one with each read.
+/// Reads one line. A terminal hands over at most one with each read.
 fn line(tty: &mut File) -> io::Result<Secret> {
     let mut bytes = Zeroizing::new(vec![0; 4096]);
     let n = loop {

@@ -1,12 +1,13 @@
-//! What an interrupted command leaves behind: nothing.
+//! Cleans up after an interrupted command.
 //!
-//! One thread waits for signals. When SIGINT, SIGTERM or SIGHUP comes it removes the temporary file, if
-//! there is one with a name, and the directory for a while; ends the processes that were started; gives
-//! the terminal its echo and its cursor back; and ends the process with 128 and the signal's number (130, 143, 129). An output gets its final name under the same lock, so that the
-//! name is either there with the whole file behind it or not at all.
+//! One thread waits for signals. When SIGINT, SIGTERM or SIGHUP comes, it removes the temporary file, if
+//! there is one with a name, and the temporary directory. It ends the processes that were started and gives
+//! the terminal its echo and its cursor back. Then it ends the process with 128 and the signal's number (130,
+//! 143, 129). An output gets its final name under the same lock, so that the name is either there with the
+//! whole file behind it or not at all.
 //!
-//! When the process is stopped from the terminal (SIGTSTP) the shell that comes forward finds the terminal as it was; when it
-//! goes on (SIGCONT) the terminal is again as the command needs it.
+//! When the process is stopped from the terminal (SIGTSTP), the shell that comes forward finds the terminal
+//! as it was. When the process goes on (SIGCONT), the terminal is set again as the command needs it.
 //!
 //! # Safety
 //! The one disposition that is set here by hand is the default one for SIGTSTP, which is no handler.
@@ -22,36 +23,36 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 
-/// What is to be put right before the process ends.
+/// The things to clean up before the process ends.
 #[derive(Default)]
 pub(crate) struct Untidy {
     /// A file that has a name but not yet its final one.
     pub(crate) temporary: Option<PathBuf>,
     /// The controlling terminal, where its settings were changed.
     pub(crate) terminal: Option<Terminal>,
-    /// Whether the terminal's cursor was hidden.
+    /// True when the terminal's cursor was hidden.
     pub(crate) cursor_hidden: bool,
     /// A directory that is needed only while this process lives.
     pub(crate) directory: Option<PathBuf>,
-    /// Processes that are to end with this one, the last first.
+    /// Processes that must end with this one, the last first.
     pub(crate) children: Vec<Pid>,
-    /// Whether the output has its final name: it is too late to say that nothing was done.
+    /// True when the output has its final name, so that it is too late to undo anything.
     pub(crate) committed: bool,
 }
 
-/// A terminal that has other settings for a while.
+/// A terminal whose settings were changed for a while.
 pub(crate) struct Terminal {
-    /// Its settings from before.
+    /// The settings from before.
     pub(crate) before: Termios,
-    /// Those that the command needs.
+    /// The settings that the command needs.
     pub(crate) during: Termios,
-    /// What stands before the answer that is awaited; nothing where none is.
+    /// The prompt in front of the expected answer; empty where none is expected.
     pub(crate) prompt: &'static str,
 }
 
-/// What hides a terminal's cursor.
+/// Hides a terminal's cursor.
 pub(crate) const HIDE_CURSOR: &str = "\x1b[?25l";
-/// What shows it again.
+/// Shows it again.
 pub(crate) const SHOW_CURSOR: &str = "\x1b[?25h";
 
 static UNTIDY: Mutex<Untidy> = Mutex::new(Untidy {
@@ -63,7 +64,7 @@ static UNTIDY: Mutex<Untidy> = Mutex::new(Untidy {
     committed: false,
 });
 
-/// The account of what is untidy, which the signal thread can't use meanwhile.
+/// Locks the list of things to clean up, which the signal thread can't use meanwhile.
 pub(crate) fn untidy() -> MutexGuard<'static, Untidy> {
     UNTIDY.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -98,7 +99,7 @@ fn tidy(untidy: &Untidy) {
     }
     for child in untidy.children.iter().rev() {
         let _ = kill_process(*child, Signal::TERM);
-        // Where it is nobody's any more it is gone.
+        // The call fails when the process is gone already.
         let _ = waitpid(Some(*child), WaitOptions::empty());
     }
     if let Some(path) = &untidy.directory {
@@ -117,7 +118,7 @@ fn give_back(untidy: &Untidy) {
     }
 }
 
-/// Writes to standard output, not through its lock, which the interrupted thread may hold.
+/// Writes to standard output without its lock, which the interrupted thread may hold.
 fn show(text: &str) {
     let _ = rustix::io::write(rustix::stdio::stdout(), text.as_bytes());
 }
@@ -129,17 +130,17 @@ fn stop() {
     let usual = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
     // SAFETY: the default disposition is no handler.
     let Ok(ours) = (unsafe { sigaction(nix::sys::signal::SIGTSTP, &usual) }) else { return };
-    // This thread gets the signal before the call returns, and the whole process stops with it. Only the kernel knows
-    // whether there is a shell to continue it; where there is none the signal does nothing.
+    // This thread gets the signal before the call returns, and the whole process stops with it. Only the
+    // kernel knows whether there is a shell to continue it. Without one the signal does nothing.
     let _ = raise(nix::sys::signal::SIGTSTP);
-    // SAFETY: the disposition that signal-hook had set.
+    // SAFETY: this is the disposition that signal-hook had set.
     let _ = unsafe { sigaction(nix::sys::signal::SIGTSTP, &ours) };
     go_on(&untidy);
 }
 
-/// Has the terminal again as the command needs it, if it isn't: a shell gives it other settings, also where the process was
-/// stopped in a way that no handler sees (SIGSTOP). A process that goes on in the background is stopped here until it is in the
-/// foreground.
+/// Sets the terminal again as the command needs it, if it isn't. A shell changes its settings, also when the
+/// process was stopped in a way that no handler sees (SIGSTOP). A process that goes on in the background is
+/// stopped here until it is in the foreground.
 fn go_on(untidy: &Untidy) {
     let tty = OpenOptions::new().read(true).write(true).open("/dev/tty");
     if let (Some(terminal), Ok(mut tty)) = (&untidy.terminal, tty) {
@@ -161,7 +162,7 @@ pub(crate) fn restore(settings: &Termios) {
     }
 }
 
-/// Whether the process was started with `signal` ignored (proc_pid_status(5), `SigIgn`).
+/// Returns true when the process was started with `signal` ignored (proc_pid_status(5), `SigIgn`).
 fn ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

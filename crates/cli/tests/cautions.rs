@@ -1,4 +1,5 @@
-//! `encrypt` and `decrypt` lose no data and no key by a slip of the hand, and take nothing unauthenticated unasked.
+//! `encrypt` and `decrypt` lose no data and no key by a slip of the hand, and accept nothing unauthenticated
+//! unless asked to.
 
 mod common;
 
@@ -14,7 +15,7 @@ fn place_with_key() -> Place {
     place
 }
 
-/// The command under the name that it has on Solaris.
+/// Returns the command under the name that it has on Solaris.
 fn solaris(place: &Place, name: &str) -> String {
     let path = place.path(name);
     if !exists(&path) {
@@ -27,8 +28,8 @@ fn words_of(place: &Place, program: &str, line: &str) -> common::Ended {
     place.run(solaris(place, program), line.split_whitespace(), b"")
 }
 
-/// Someone who can write the file puts one in its place that `openssl enc` made with the same passphrase, which is no secret to
-/// whoever made a backup with it, and changes a bit: CBC turns that into a change of the plaintext.
+/// Somebody who can write the file replaces it with one that `openssl enc` made with the same passphrase,
+/// which is known to whoever made a backup with it, and changes a bit. In CBC that changes the plaintext.
 #[test]
 fn an_unauthenticated_file_in_place_of_an_authenticated_one_is_not_decrypted() {
     let place = place_with_key();
@@ -47,7 +48,7 @@ fn an_unauthenticated_file_in_place_of_an_authenticated_one_is_not_decrypted() {
     place.words_with("decrypt --passphrase-file pass", &file).bad(2, &["--format openssl"]);
     words_of(&place, "decrypt", "--passphrase-file pass -i file").bad(2, &words);
     assert!(!exists(&place.path("new")));
-    // Nothing but the name on the command line is missing.
+    // Naming the format on the command line is enough to decrypt it.
     let opened = place.words("decrypt --format openssl --passphrase-file pass -i file").good();
     assert_eq!((opened.len(), opened == bytes(1000)), (1000, false));
 }
@@ -91,14 +92,14 @@ fn an_output_never_replaces_what_the_key_came_from() {
     }
     words_of(&place, "encrypt", "-a aes -k key -i data -o key").bad(2, &["key file key"]);
     std::fs::remove_file(place.path("encrypt")).unwrap();
-    // What a shell has opened for appending is as good as a name.
+    // A file that a shell has opened for appending is recognised without its name.
     for line in ["encrypt -k key -i data", "mac -a sha256_hmac -k key data"] {
         let shell = format!("exec {MILLSTREAM} {line} >> key");
         place.run("sh", ["-c", &shell], b"").bad(2, &["standard output: is the key file key"]);
     }
     assert_eq!((place.read("key"), place.read("pass")), (key, pass));
     assert_eq!(place.names(), names);
-    // The input may be replaced, as ever, and a passphrase may come from where the output goes.
+    // The input may be replaced, as always, and a passphrase may come from where the output goes.
     place.words("encrypt -k key -i data -o data").good();
     place.words("encrypt --passphrase-file pass -i data -o /dev/null").good();
 }
@@ -121,7 +122,7 @@ fn an_option_that_is_given_again_is_an_error_unless_solaris_takes_it() {
     }
     assert!(!exists(&place.path("z")));
     place.words("encrypt -qq -k key -i data -o z").good();
-    // getopt(3C) of the Solaris commands: the last one counts.
+    // The Solaris commands use getopt(3C): the last one counts.
     words_of(&place, "encrypt", "-a des -a aes -k key -i data -i b -o y -o z").good();
     assert_eq!(place.words("decrypt -a aes -k key -i z").good(), b"second");
     assert!(!exists(&place.path("y")));
@@ -202,11 +203,11 @@ fn a_file_is_no_more_readable_than_what_it_was_made_from() {
     let shell = format!("umask 022; cat sealed | {MILLSTREAM} encrypt -k key -o twice");
     place.run("sh", ["-c", &shell], b"").good();
     assert_eq!(mode(&place, "twice"), 0o644);
-    // From a pipe, of which nobody knows who might read it.
+    // Nobody knows who may read the data from a pipe.
     let shell = format!("umask 022; cat sealed | {MILLSTREAM} decrypt -k key -o piped");
     place.run("sh", ["-c", &shell], b"").good();
     assert_eq!(mode(&place, "piped"), 0o600);
-    // A file that was there keeps what its owner gave it.
+    // An existing file keeps what its owner gave it.
     set_mode(&place, "sealed", 0o600);
     set_mode(&place, "piped", 0o644);
     place.words("decrypt -k key -i sealed -o piped").good();
@@ -298,13 +299,13 @@ fn a_key_file_that_holds_no_random_key_is_told_from_one() {
         );
         assert!(ended.err.contains(word) && ended.err.lines().count() == 1, "{}", ended.err);
         place.words(&format!("encrypt -q -k {key} -i data -o out")).good();
-        // Nobody who has such a key is kept from his data.
+        // A weak key must not keep anybody from decrypting.
         assert_eq!(place.words(&format!("decrypt -k {key} -i out")).good(), b"data");
     }
     words_of(&place, "encrypt", "-a aes -k zero -i data -o out").good();
 }
 
-/// Ctrl-Z gives the shell a terminal with echo, and back in the foreground the passphrase is unseen again.
+/// Ctrl-Z gives the shell a terminal with echo, and back in the foreground the passphrase is hidden again.
 #[test]
 fn a_prompt_that_is_stopped_gives_the_echo_back() {
     let place = place_with_key();

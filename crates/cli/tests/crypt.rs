@@ -117,10 +117,10 @@ fn every_change_is_noticed_and_leaves_nothing() {
         place.words("decrypt -k key -i changed -o new").bad(1, &words);
         assert_eq!(place.names(), ["changed", "key", "opened"], "{what}");
         assert_eq!(place.read("changed"), changed);
-        // In place: the input is the output.
+        // In place, the input is the output.
         place.words("decrypt -k key -i changed -o changed").bad(1, &words);
         assert_eq!(place.read("changed"), changed, "{what}");
-        // On a stream: only whole segments that verified.
+        // On a stream, only whole segments that verified are written.
         let ended = place.words_with("decrypt -k key", changed);
         assert_eq!(ended.code, Some(1), "{what}");
         let written = (segment * (SEGMENT - TAG)).saturating_sub(HEADER);
@@ -249,7 +249,7 @@ fn a_full_disk_leaves_the_old_file() {
     let place = place_with_key();
     std::fs::create_dir(place.path("small")).unwrap();
     place.write("data", bytes(3 * SEGMENT));
-    // A limit on the file's length is what a full disk is to a program, and needs no privilege.
+    // A limit on the file's length acts like a full disk, and needs no privilege.
     let limited = |line: &str| {
         let shell = format!("trap '' XFSZ; ulimit -f 1024; exec {MILLSTREAM} {line}");
         place.run("sh", ["-c", &shell], b"")
@@ -261,7 +261,7 @@ fn a_full_disk_leaves_the_old_file() {
     assert_eq!(place.read("data"), bytes(3 * SEGMENT));
     limited("encrypt -k key -i data -o small/new").bad(1, &["small/new", "File too large"]);
     assert_eq!(std::fs::read_dir(place.path("small")).unwrap().count(), 1);
-    // A real one, where this user may mount.
+    // A disk that is really full, where this user may mount one.
     let shell = format!(
         "mount -t tmpfs -o size=1m none small && {{ {MILLSTREAM} encrypt -k key -i data -o small/new; echo $? $(ls -A small); umount small; }}"
     );
@@ -288,7 +288,7 @@ fn a_file_is_not_read_and_written_through_standard_output() {
 #[test]
 fn a_file_that_changes_meanwhile_is_an_error() {
     let place = place_with_key();
-    // Cut off between opening and reading: the passphrase, from a pipe, is read in between.
+    // The file is cut off between opening and reading, while the passphrase is read from a pipe.
     place.write("data", bytes(4 * SEGMENT));
     let shell = format!(
         "mkfifo pass; {MILLSTREAM} encrypt --passphrase-file pass -i data -o new & sleep 0.3; truncate -s 100000 data; \
@@ -324,7 +324,7 @@ fn a_passphrase_from_a_file() {
     place.words("decrypt -k pass -i sealed").bad(1, &[]);
     place.key("key", bytes(32));
     place.words("decrypt -k key -i sealed").bad(2, &["sealed: was encrypted with a passphrase"]);
-    // Every byte of the preamble is bound, and none can make the key cost more than is allowed.
+    // Every byte of the preamble is authenticated, and none can make the key cost more than is allowed.
     for at in (12..40).step_by(5) {
         let mut changed = sealed.clone();
         changed[at] ^= 0x40;
@@ -340,7 +340,7 @@ fn a_passphrase_from_a_file() {
     assert!(!exists(&place.path("new")));
 }
 
-/// Through a terminal of its own, by script(1).
+/// Runs a command at a terminal of its own, by script(1).
 fn at_terminal(place: &Place, line: &str, typed: &str) -> common::Ended {
     let shell = format!("{MILLSTREAM} {line}");
     place.run("script", ["-qec", &shell, "/dev/null"], typed.as_bytes())
@@ -380,12 +380,12 @@ fn options_that_a_format_has_no_use_for_are_refused() {
     let place = place_with_key();
     for (line, words) in [
         ("encrypt operand", &["operand"][..]),
-        ("encrypt -l -v", &["-l stands alone"]),
-        ("decrypt -k key -l", &["-l stands alone"]),
+        ("encrypt -l -v", &["-l allows no other option or file"]),
+        ("decrypt -k key -l", &["-l allows no other option or file"]),
         ("encrypt -k key -K label", &["-k and -K"]),
-        ("encrypt -T token -a aes", &["-T goes with -K"]),
+        ("encrypt -T token -a aes", &["-T needs -K"]),
         ("encrypt -K label -a aes", &["PKCS #11", "-k"]),
-        ("encrypt -k key --passphrase-file key", &["exclude"]),
+        ("encrypt -k key --passphrase-file key", &["together"]),
         ("encrypt -k key --iv 00", &["--format raw"]),
         ("encrypt -k key --no-pad", &["--format raw"]),
         ("encrypt -k key --iter 5", &["--iter"]),

@@ -66,7 +66,7 @@ fn other_spellings_and_getopt_rules() {
     place
         .words("digest -a md5 -a sha256 a")
         .bad(2, &["'--algorithm <ALGORITHM>' cannot be used multiple times"]);
-    // After the first operand everything is an operand.
+    // Everything after the first operand is an operand.
     let after = place.words("digest -a sha256 a -v").text();
     assert_eq!(after, format!("(a) = {expected}(-v) = {expected}"));
     // The next word is the argument, whatever it looks like.
@@ -139,7 +139,7 @@ fn macs_of_published_vectors() {
     );
 }
 
-/// FIPS 113: CBC of the data padded with zeros, of whose last block half is the MAC.
+/// FIPS 113 defines the MAC as half of the last block of CBC, of the data padded with zeros.
 #[test]
 fn the_des_mac_is_half_a_block_of_cbc() {
     let place = Place::new();
@@ -237,15 +237,15 @@ fn wrong_calls() {
     for (line, words) in [
         ("digest", &["-a"][..]),
         ("digest a", &["-a"]),
-        ("digest -l -v", &["-l stands alone"]),
-        ("digest -l a", &["-l stands alone"]),
-        ("digest -la sha1", &["-l stands alone"]),
+        ("digest -l -v", &["-l allows no other option or file"]),
+        ("digest -l a", &["-l allows no other option or file"]),
+        ("digest -la sha1", &["-l allows no other option or file"]),
         ("digest -x", &["-x"]),
         ("digest -a", &["-a"]),
         ("digest -a sha1 -k key a", &["-k"]),
-        ("mac -l -k key", &["-l stands alone"]),
+        ("mac -l -k key", &["-l allows no other option or file"]),
         ("mac -a sha1_hmac -k key -K label a", &["-k and -K"]),
-        ("mac -a sha1_hmac -T token a", &["-T goes with -K"]),
+        ("mac -a sha1_hmac -T token a", &["-T needs -K"]),
         ("mac -a sha1_hmac -K label a", &["PKCS #11"]),
         ("mac -a sha1_hmac -k key --passphrase-file key a", &["--passphrase-file"]),
         ("frobnicate", &["frobnicate"]),

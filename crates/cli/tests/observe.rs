@@ -1,6 +1,6 @@
 //! `millstream run --without`, `compare` and `trace`: the commands, on programs that every machine has.
 //!
-//! What the processor or the kernel can't do here is said in a line that begins with `SKIPPED`.
+//! Each limit of the processor or the kernel is reported in a line that begins with `SKIPPED`.
 #![cfg(target_arch = "x86_64")]
 
 mod common;
@@ -16,9 +16,9 @@ use millstream_observe::{processor, without};
 use millstream_testkit::{copy_program, skip};
 use serde_json::Value;
 
-/// The command in the words of a line, with a program that has words with blanks.
+/// Makes a command from the words of `options` and a program whose words may have blanks.
 fn command(place: &Place, options: &str, program: &[&str]) -> Command {
-    // Whoever started this test may ignore signals, and that is inherited.
+    // Signals that the parent of this test ignores would be ignored here too.
     let mut line = Command::new("env");
     line.args(["--default-signal", MILLSTREAM]).args(options.split_whitespace()).arg("--").args(program);
     for variable in ["OPENSSL_ia32cap", "GODEBUG", "JAVA_TOOL_OPTIONS", "GLIBC_TUNABLES"] {
@@ -32,7 +32,7 @@ fn run(place: &Place, options: &str, program: &[&str]) -> Ended {
     ended(&mut command(place, options, program), b"")
 }
 
-/// Whether the processor has it, and else a line that says so.
+/// Returns whether the processor has a feature, and prints a line if not.
 fn has(feature: &str, test: &str) -> bool {
     let has = processor::capabilities().has(feature);
     if !has {
@@ -41,7 +41,7 @@ fn has(feature: &str, test: &str) -> bool {
     has
 }
 
-/// Whether CPUID can be answered here, and else a line that says so.
+/// Returns whether CPUID can be answered here, and prints a line if not.
 fn can_fault(test: &str) -> bool {
     without::supported().inspect_err(|why| skip(&format!("{test}: {why}"))).is_ok()
 }
@@ -50,7 +50,7 @@ fn parsed(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// What AES rounds are done for in some milliseconds: 32 MB.
+/// Returns a command that computes AES rounds for some milliseconds: 32 MB.
 fn encrypted(place: &Place) -> Vec<String> {
     place.write("zeros", vec![0; 32 << 20]);
     let line = "openssl enc -aes-128-ctr -K 01 -iv 02 -in zeros -out /dev/null";
@@ -116,7 +116,7 @@ fn variables_alone_are_set_where_that_is_wished() {
     assert!(caps["features"]["masked"].as_array().unwrap().contains(&"aes".into()), "{caps}");
 }
 
-/// The first number that OpenSSL found, whose bits 32 and up are ECX of leaf 1.
+/// Returns the first number that OpenSSL found, whose bits 32 and up are ECX of leaf 1.
 fn found_by_openssl(text: &str) -> u64 {
     let (_, number) = text.split_once("OPENSSL_ia32cap=0x").unwrap();
     u64::from_str_radix(number.split([':', ' ', '\n']).next().unwrap(), 16).unwrap()
@@ -129,7 +129,7 @@ fn a_program_does_not_see_what_is_withheld() {
         return;
     }
     let place = Place::new();
-    // Without the variable that would say the same.
+    // The variable would show the same, so it is removed.
     let asks = ["env", "-u", "OPENSSL_ia32cap", "openssl", "info", "-cpusettings"];
     let bit = |options: &str| found_by_openssl(&run(&place, options, &asks).text()) >> 57 & 1;
     assert_eq!(found_by_openssl(&run(&place, "run -q --without sm4", &asks).text()) >> 57 & 1, 1);
@@ -150,7 +150,7 @@ fn what_was_done_is_told_as_json_and_in_a_file() {
     let place = Place::new();
     let shown = run(&place, "run --json --without aes,sm4", &["sh", "-c", "exit 3"]);
     assert_eq!(shown.code, Some(3));
-    // What this processor has not is said before.
+    // Features that this processor lacks are reported before.
     let report = parsed(&shown.err[shown.err.find("{\n").unwrap()..]);
     assert_eq!((&report["status"], &report["version"]), (&3.into(), &1.into()));
     assert_eq!(report["without"]["asked"], serde_json::json!(["aes", "sm4"]));
@@ -198,7 +198,7 @@ fn signals_are_passed_on_and_awaited() {
     }
 }
 
-/// Waits until a program that was started has made the file `ready`.
+/// Waits until a program has made the file `ready`.
 fn ready(place: &Place, child: &mut Child) {
     let until = Instant::now() + Duration::from_secs(20);
     while !common::exists(&place.path("ready")) {
@@ -212,7 +212,7 @@ fn kill(signal: &str, pid: u32) {
     assert!(status.unwrap().success());
 }
 
-/// Who is traced can't have another tracer: the inner command has the variables left.
+/// A traced process can't have another tracer, so the inner command has only the variables left.
 #[test]
 fn where_tracing_is_refused_variables_act_alone() {
     let name = "where_tracing_is_refused_variables_act_alone";
@@ -238,7 +238,7 @@ fn a_program_that_fails_soon_is_explained() {
     }
     let place = Place::new();
     let failed = run(&place, "run --without aes", &["sh", "-c", "exit 101"]);
-    assert!(failed.err.contains("ended with 101") && failed.err.contains("--with-only"), "{}", failed.err);
+    assert!(failed.err.contains("exited with 101") && failed.err.contains("--with-only"), "{}", failed.err);
     let aborted = run(&place, "run --without aes", &["sh", "-c", "kill -ABRT $$"]);
     assert!(aborted.err.contains("signal 6") && aborted.err.contains("withheld were aes"), "{}", aborted.err);
     for ordinary in ["exit 0", "exit 1"] {
@@ -300,7 +300,7 @@ fn a_comparison_of_what_fails_says_which_way() {
     run(&place, "compare --without padlock", &["true"]).bad(2, &["no padlock"]);
 }
 
-/// The answer to the first question: does it use hardware AES?
+/// Returns the answer to the first question, whether hardware AES is used.
 fn aes(report: &Value) -> &str {
     assert!(report["answers"][0]["classes"].as_array().unwrap().contains(&"aes".into()));
     report["answers"][0]["answer"].as_str().unwrap()
@@ -333,7 +333,7 @@ fn a_trace_says_who_used_aes_and_how_often() {
     assert!(text.contains("\nhardware AES: yes, by ") && text.contains("\nLIBRARY "), "{text}");
 }
 
-/// What a trace says of what it cost.
+/// Returns how many files a trace knew from earlier ones.
 fn known(told: &Value) -> u64 {
     told["cost"]["known"].as_u64().unwrap()
 }
@@ -347,7 +347,7 @@ fn a_second_trace_knows_what_the_first_found() {
     assert!(!place.path("cache").exists());
     let all =
         [traced(&place, "", &program), traced(&place, "", &program), traced(&place, "--no-cache", &program)];
-    // libcrypto is large enough.
+    // libcrypto is large enough to be kept.
     assert_eq!(all.each_ref().map(|told| known(told).min(1)), [0, 1, 0], "{:#}", all[1]["cost"]);
     let found = |told: &Value| {
         let of_function = |function: &Value| {
@@ -394,7 +394,7 @@ fn a_cache_that_others_may_write_to_is_not_used() {
     assert!(shown.err.contains("others may write to it"), "{}", shown.err);
     assert_eq!(known(&parsed(&String::from_utf8(place.read("told")).unwrap())), 0);
     std::fs::set_permissions(&folder, Permissions::from_mode(0o700)).unwrap();
-    // Root's trace with a user's home, as under sudo, neither uses nor makes anything there.
+    // A trace by root with a user's home, as under sudo, neither uses nor makes anything there.
     if !rustix::process::geteuid().is_root() {
         skip("a cache of another user's: this user is not root");
         return;
@@ -405,7 +405,8 @@ fn a_cache_that_others_may_write_to_is_not_used() {
     assert_eq!(known(&parsed(&String::from_utf8(place.read("told")).unwrap())), 0);
 }
 
-/// A program of 24 MB, in which every eighth byte might begin an AES round, and nothing proves that one does.
+/// Makes a program of 24 MB, in which every eighth byte might begin an AES round, and nothing proves that one
+/// does.
 fn slow(place: &Place) {
     let text =
         ".globl _start\n_start: mov $60,%eax\nxor %edi,%edi\nsyscall\n.fill 3<<20,8,0x909090c1dc380f66\n";
@@ -424,7 +425,8 @@ fn a_terminal_is_told_what_takes_long() {
     let behind = terminal.see("millstream trace: ./slow");
     assert!(behind.starts_with('\r') && behind.trim().is_empty(), "it is gone before the report: {behind:?}");
     terminal.see("the end");
-    // Not in a pipe, not when it is quick, not where it is not wanted, and not on a terminal that a program draws on.
+    // There is no line in a pipe, when it is quick, when it is not wanted, and on a terminal that a program
+    // draws on.
     let quiet = [
         format!("{line} 2>&1 | cat"),
         format!("{MILLSTREAM} trace --no-cache -- /bin/true"),
@@ -506,7 +508,8 @@ fn several_processes_are_traced_together() {
         let pids: Vec<String> = processes.map(|process| process["pid"].to_string()).collect();
         (pids, told)
     };
-    // As pidof and pgrep print them; one that is named twice is traced once, and one that ends does not end the trace.
+    // Numbers come as pidof and pgrep print them. A process that is named twice is traced once, and one that
+    // ends does not end the trace.
     let (pids, told) = traced(&["--seconds", "1.5", "-p", &format!("{a} {b}\n"), "-p", &format!("{c},{a}")]);
     assert_eq!(pids, [a.as_str(), &b, &c]);
     assert!(told["seconds"].as_f64().unwrap() > 1.4, "{told}");
@@ -520,13 +523,13 @@ fn several_processes_are_traced_together() {
     };
     assert_eq!(told["notes"].as_array().unwrap().iter().find_map(beside), None, "{told}");
     short.wait().unwrap();
-    // It ends with the last of them.
+    // The trace ends with the last of them.
     let (mut last, mut first) = (sleep("4"), sleep("2"));
     let (pids, told) = traced(&["-p", &format!("{} {}", first.id(), last.id())]);
     assert_eq!(pids.len(), 2);
     assert!(told["seconds"].as_f64().unwrap() > 1.5, "{told}");
     assert!(first.wait().unwrap().success() && last.wait().unwrap().success());
-    // All or none, and those that were stopped already go on.
+    // Either all are traced or none, and those that were stopped already go on.
     place.words(&format!("trace --seconds 1 -p {a} -p 4194305")).bad(1, &["4194305", "there is none"]);
     for (child, pid) in [(&mut one, a), (&mut two, b)] {
         assert_eq!(child.try_wait().unwrap(), None);

@@ -23,11 +23,11 @@ const CIPHERS: [&str; 17] = [
     "camellia-192-ctr",
     "camellia-256-ctr",
 ];
-/// In OpenSSL's legacy provider.
+/// Ciphers of OpenSSL's legacy provider.
 const LEGACY: [&str; 3] = ["des-cbc", "des-cfb", "rc4"];
 const ECB: [&str; 4] = ["aes-128-ecb", "aes-256-ecb", "camellia-256-ecb", "des-ede3-ecb"];
 
-/// Around a block, and around the pieces in which the pipeline cuts a stream.
+/// Lengths around a block, and around the pieces in which the pipeline cuts a stream.
 const LENGTHS: [usize; 5] = [0, 15, 16, 256 << 10, (512 << 10) + 5];
 
 fn openssl(place: &Place, line: &str, input: &[u8]) -> Vec<u8> {
@@ -69,7 +69,8 @@ fn iterations_and_the_default_cipher() {
     let with = |rest: &str| place.words_with(&format!("decrypt --passphrase-file pass {rest}"), &theirs);
     assert_eq!(with("--format openssl --iter 77").good(), b"data");
     with("--iter 77").bad(2, &["--format openssl"]);
-    // One wrong key in 256 leaves what looks like padding, and the salt is another each time: then another file is tried.
+    // One wrong key in 256 leaves what looks like padding. The salt differs each time, so another file is
+    // tried then.
     let refused = (0..4).map(|_| {
         let theirs = openssl(&place, "-aes-256-cbc -pbkdf2 -iter 77 -pass file:pass", b"data");
         place.words_with("decrypt --format openssl --passphrase-file pass", &theirs)

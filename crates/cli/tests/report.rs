@@ -9,7 +9,7 @@ use common::{MILLSTREAM, Place, ended};
 use serde_json::Value;
 
 fn masked(mask: &str, args: &[&str]) -> common::Ended {
-    // `ended` clears the variable, so it is set behind its back.
+    // `ended` clears the variable, so `env` sets it again.
     let mut command = Command::new("env");
     command.arg(format!("MILLSTREAM_HWCAP={mask}")).arg(MILLSTREAM).args(args);
     ended(&mut command, b"")

@@ -9,20 +9,21 @@ use std::time::{Duration, Instant};
 use common::{Ended, MILLSTREAM, Place, ended};
 use millstream::tally::{Place as Where, Tally};
 
-/// A provider that is not ours but can be loaded as ours is: who asks for it by name gets it.
+/// Returns a foreign provider that can be loaded as ours is. Programs that ask for it by name get it.
 fn module() -> PathBuf {
     let folders = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"];
     let found = folders.iter().map(|folder| Path::new(folder).join("ossl-modules/legacy.so"));
     found.into_iter().find(|path| path.exists()).expect("OpenSSL 3 with its modules is installed")
 }
 
-/// `millstream run` with that module.
+/// Runs `millstream run` with that module.
 fn run(place: &Place, options: &[&str], command: &[&str]) -> Ended {
     ended(&mut command_line(place, options, command), b"")
 }
 
 fn command_line(place: &Place, options: &[&str], command: &[&str]) -> Command {
-    // Whoever started this test may ignore signals (nohup, a job in the background), and that is inherited.
+    // Signals that the parent of this test ignores (nohup, a job in the background) would be ignored here
+    // too.
     let mut line = Command::new("env");
     line.args(["--default-signal", MILLSTREAM, "run", "--module"])
         .arg(module())
@@ -33,14 +34,14 @@ fn command_line(place: &Place, options: &[&str], command: &[&str]) -> Command {
     line
 }
 
-/// A script that adds to the counters as a provider would: this very program, called by another name.
+/// Adds to the counters as a provider would. A script runs this very program by another name for that.
 fn counts(place: &Place, number: u64) {
     let path = std::env::var_os("MILLSTREAM_TALLY").map(PathBuf::from);
     let tally = Tally::open(&path.unwrap_or_else(|| place.path("tally"))).unwrap();
     tally.row(Where::InProcess, "AES-256-GCM", "portable").add(number, 1000 * number);
 }
 
-/// Does nothing but where `run` starts it.
+/// Does nothing unless `run` starts it.
 #[test]
 fn counts_where_it_is_told_to() {
     if let Some(number) = std::env::var("COUNT").ok().and_then(|number| number.parse().ok()) {
@@ -100,12 +101,12 @@ fn input_and_output_are_the_programs() {
     let place = Place::new();
     let shown = ended(&mut command_line(&place, &["-q"], &["tr", "a-z", "A-Z"]), b"words");
     assert_eq!(shown.good(), b"WORDS");
-    // Without the two dashes too; what looks like an option is the program's.
+    // The two dashes may be left out. Options after the program's name are the program's.
     let words = format!("run -q --module {} printf %s -q", module().display());
     assert_eq!(place.words(&words).text(), "-q");
 }
 
-/// Waits until a program that was started has made the file `ready`.
+/// Waits until a program has made the file `ready`.
 fn ready(place: &Place, child: &mut Child) {
     let until = Instant::now() + Duration::from_secs(20);
     while !common::exists(&place.path("ready")) {
@@ -132,7 +133,7 @@ fn signals_are_passed_on_and_awaited() {
     }
 }
 
-/// What is typed at a terminal reaches the whole group, so the program must get it once.
+/// Keys typed at a terminal reach the whole group, so the program must get the signal once.
 #[test]
 fn an_interrupt_from_the_terminal_comes_once() {
     let place = Place::new();
@@ -219,7 +220,7 @@ fn keys_can_be_in_a_service_of_the_run() {
                   && grep -q \"socket = $MILLSTREAM_SOCKET\" $OPENSSL_CONF && MILL status --socket $MILLSTREAM_SOCKET";
     let script = script.replace("MILL ", &format!("{MILLSTREAM} "));
     let mut line = command_line(&place, &["--isolated"], &["sh", "-c", &script]);
-    // Where nothing else can be found.
+    // No other service can be found there.
     line.env("XDG_RUNTIME_DIR", place.path("")).env("HOME", place.path(""));
     let shown = ended(&mut line, b"");
     assert_eq!(shown.code, Some(0), "{}", shown.err);
@@ -230,7 +231,7 @@ fn keys_can_be_in_a_service_of_the_run() {
     run(&place, &["--socket", "/nowhere/socket"], &["true"]).bad(1, &["/nowhere/socket"]);
 }
 
-/// What `openssl` makes of a configuration that extends `base`.
+/// Returns the providers that `openssl` lists for a configuration that extends `base`.
 fn providers(place: &Place, base: &str) -> String {
     place.write("base", base);
     let line = format!("openssl-conf --base base --module {}", module().display());
@@ -287,7 +288,7 @@ fn the_configuration_extends_whatever_there_is() {
     }
 }
 
-/// Whoever activates other providers and not the default one has decided so.
+/// Somebody who activates other providers and not the default one has decided so.
 #[test]
 fn the_default_provider_is_not_forced_on_anybody() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! The service: the real one, asked by the real commands.
+//! The real service, asked by the real commands.
 
 mod common;
 
@@ -17,7 +17,7 @@ use serde_json::Value;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A service, ready, in a directory of its own.
+/// A running service, in a directory of its own.
 struct Service {
     place: Place,
     child: Child,
@@ -54,7 +54,7 @@ impl Service {
         self.place.path("s")
     }
 
-    /// A command for it.
+    /// Runs a command against it.
     fn command(&self, line: &str) -> Ended {
         let mut command = Command::new(MILLSTREAM);
         command.args(line.split_whitespace()).env("MILLSTREAM_SOCKET", self.socket());
@@ -75,7 +75,7 @@ impl Service {
         assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
     }
 
-    /// Sends a signal; the exit code, and what was logged.
+    /// Sends a signal. Returns the exit code, and the log.
     fn end(mut self, signal: &str) -> (Option<i32>, String) {
         self.signal(signal);
         let until = Instant::now() + PATIENCE;
@@ -142,7 +142,7 @@ fn a_grant_is_seen_revoked_and_gone() {
     let (code, log) = service.end("-TERM");
     assert_eq!(code, Some(0), "{log}");
     assert!(log.contains("listening at") && !log.contains("ERROR"), "{log}");
-    // No time: whoever reads a pipe has it.
+    // The log has no times, because whoever reads a pipe adds them.
     assert!(log.lines().all(|line| !line.starts_with("20")), "{log}");
 }
 
@@ -202,7 +202,7 @@ fn codes_of_many_files_with_the_key_out_of_reach() {
     place.words("mac -I --socket s -a sha256_hmac -k key long").bad(1, &["long", "128 MiB", "--isolated"]);
     place.words("mac -I --socket none -a sha256_hmac -k key file1").bad(1, &["none", "millstream serve"]);
     place.words("mac --socket s -a sha256_hmac -k key file1").bad(2, &["--isolated"]);
-    // A key that the algorithm does not take.
+    // The algorithm takes no key of this length.
     place.words("mac -I --socket s -a aes_cmac -k file1 file2").bad(1, &["key"]);
 }
 
@@ -214,7 +214,7 @@ fn a_policy_is_read_again() {
     service.command("reload").good();
     service.place.write("policy", "nonsense = [\n");
     service.command("reload").bad(1, &["policy", "old policy stays"]);
-    // It goes on with the old one.
+    // The service goes on with the old policy.
     drop(service.attach());
     service.signal("-HUP");
     std::thread::sleep(Duration::from_millis(300));
@@ -261,7 +261,7 @@ fn a_pipe_gets_a_table_an_interval_and_json_a_line() {
     }
 }
 
-/// What `script` shows of a command in a terminal, and how both ended.
+/// Returns what `script` shows of a command in a terminal, and how both ended.
 fn in_terminal(place: &Place, command: &str, keys: &str) -> String {
     let shell = format!("trap : INT; stty echo icanon rows 30 cols 200; {command}; echo code \\$?; stty -a");
     let line = format!("(sleep 0.8; printf '{keys}'; sleep 1) | script -qec \"{shell}\" /dev/null");
@@ -278,7 +278,7 @@ fn the_live_view_gives_the_terminal_back() {
     for (keys, code) in [("xq", "code 0"), ("\\003", "code 130")] {
         let shown = in_terminal(&service.place, &watch, keys);
         assert!(shown.contains("1 worker, 1 grant") && shown.contains("RECENT OPS/S"), "{shown}");
-        // Drawn more than once, at the same place.
+        // The view was drawn more than once, at the same place.
         assert!(shown.matches("\x1b[J").count() > 2 && shown.contains("A\r"), "{shown:?}");
         let (view, after) = shown.split_once(code).unwrap_or_else(|| panic!("no {code}: {shown}"));
         assert!(view.contains("\x1b[?25l") && view.contains("\x1b[?25h"), "{shown:?}");
@@ -328,7 +328,7 @@ fn a_socket_that_systemd_listens_at_is_taken_over() {
         std::thread::sleep(Duration::from_millis(5));
     }
     let status = place.words("status --json --socket s");
-    // It became the service itself.
+    // The shell has become the service itself.
     let pid = child.id().to_string();
     assert!(Command::new("kill").args(["-HUP", &pid]).status().unwrap().success());
     let log = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
@@ -407,7 +407,7 @@ fn the_isolated_queue_agrees_on_everything_at_every_depth() {
         let direct = report["results"].as_array().unwrap().len() - isolated.clone().count();
         assert_eq!(isolated.count(), 2 * direct);
     }
-    // Its grants end with it.
+    // The grants of the run end with it.
     assert_eq!(service.status()["grants"].as_array().unwrap().len(), 0);
     assert_eq!(service.end("-TERM").0, Some(0));
 }
@@ -432,20 +432,20 @@ fn the_mediated_ways_of_today_are_set_up_for_the_run() {
     let report = ended(&mut speed(&place, &format!("{line} --json")), b"").text();
     let report: Value = serde_json::from_str(&report).unwrap();
     assert_eq!(ways(&report), ["direct", "isolated", "softhsm", "p11-kit"]);
-    // Three algorithms: direct, isolated with 1 and 32 in flight, and two modules.
+    // Each of three algorithms has direct, isolated with 1 and 32 in flight, and two modules.
     assert_eq!(report["results"].as_array().unwrap().len(), 3 * 5);
     let text = ended(&mut speed(&place, &format!("{line} --show times")), b"").text();
     for row in ["over softhsm         1", "over p11-kit        32"] {
         assert!(text.contains(row), "no '{row}' in {text}");
     }
     assert!(place.names().is_empty(), "{:?}", place.names());
-    // What is missing has a package.
+    // The message names the package to install.
     let bare = ended(speed(&place, "--against softhsm sha256").env("PATH", "/nonexistent"), b"");
     bare.bad(1, &["softhsm2-util", "apt-get install softhsm2"]);
     assert!(place.names().is_empty(), "{:?}", place.names());
 }
 
-/// Processes whose command line names this directory.
+/// Counts the processes whose command line names this directory.
 fn processes_of(place: &Path) -> usize {
     let name = place.display().to_string();
     let processes = std::fs::read_dir("/proc").unwrap().flatten();

@@ -18,7 +18,7 @@ fn interrupted(place: &Place, signal: &str, output: &str) -> Option<i32> {
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
     std::io::Write::write_all(&mut stdin, &bytes(4 << 20)).unwrap();
-    // What was written is on its way to the disk by now, and there is more to come.
+    // The first data is on its way to the disk by now, and there is more to come.
     std::thread::sleep(Duration::from_millis(100));
     assert!(child.try_wait().unwrap().is_none(), "ended before the signal");
     let pid = child.id().to_string();
@@ -78,7 +78,7 @@ fn a_large_file_in_place_survives_an_interrupt_at_any_time() {
         if status.success() {
             place.words("decrypt -k key -i data -o data").good();
         } else {
-            // Before the handler is there, the signal itself ends the process.
+            // Until the handler is installed, the signal itself ends the process.
             assert!(matches!(status.code(), Some(130) | None), "{status}");
             interrupted += 1;
         }

@@ -41,7 +41,7 @@ impl Spec {
         place.run("openssl", line.split_whitespace(), b"").good()
     }
 
-    /// A file as Solaris would write it.
+    /// Makes a file as Solaris would write it.
     fn file(&self, place: &Place, key: Option<&[u8]>, iterations: u32, data: &[u8]) -> Vec<u8> {
         let (iv, salt) = (bytes(self.iv_bytes), bytes(16));
         let key = match key {
@@ -52,7 +52,7 @@ impl Spec {
         [&1u32.to_be_bytes(), &iterations.to_be_bytes(), &iv[..], &salt, &ciphertext].concat()
     }
 
-    /// What Solaris would read in a file.
+    /// Opens a file as Solaris would read it.
     fn open(&self, place: &Place, key: Option<&[u8]>, file: &[u8]) -> Vec<u8> {
         assert_eq!(file[..8], [0, 0, 0, 1, 0, 0, 3, 0xe8]);
         let (iv, rest) = file[8..].split_at(self.iv_bytes);
@@ -79,7 +79,7 @@ fn passphrases_both_ways() {
                 place.words_with(&format!("encrypt -q -a {name} --passphrase-file pass"), &data).good();
             assert!(spec.open(&place, None, &ours) == data, "{name}, {len} bytes: our file");
         }
-        // Iterations are the file's.
+        // The number of iterations is read from the file.
         let other = spec.file(&place, None, 77, b"data");
         assert_eq!(
             place.words_with(&format!("decrypt -a {} --passphrase-file pass", spec.name), &other).good(),
@@ -96,7 +96,7 @@ fn key_files_both_ways() {
             "aes" => &[16, 24, 32],
             "des" => &[8],
             "3des" => &[24],
-            // A passphrase by another name.
+            // This is a passphrase by another name.
             _ => continue,
         };
         for &key_bytes in lengths {
@@ -134,7 +134,7 @@ fn a_hostile_header_costs_nothing() {
     }
     run(&good[..40]).bad(1, &["at least one block"]);
     run(&good[..55]).bad(1, &["whole blocks"]);
-    // What it looks like is told, but only a name on the command line makes it so.
+    // The error names the format that it looks like, but only the command line can choose it.
     place.words_with("decrypt --passphrase-file pass", &good).bad(2, &["--format solaris", "-a", "3des"]);
     place.words_with("decrypt --format solaris --passphrase-file pass", &good).bad(2, &["-a", "3des"]);
 }
@@ -145,7 +145,7 @@ fn a_wrong_passphrase_in_place_leaves_the_file() {
     place.key("pass", "wrong");
     let file = ALL[0].file(&place, None, 1000, &bytes(1000));
     place.write("old", &file);
-    // One wrong key in 256 has good padding by chance; this one has not.
+    // One wrong key in 256 has good padding by chance, but not this one.
     place.words("decrypt -a aes --passphrase-file pass -i old -o old").bad(1, &["old: bad padding"]);
     assert_eq!(place.read("old"), file);
     assert_eq!(place.names(), ["old", "pass"]);

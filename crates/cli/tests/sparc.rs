@@ -1,12 +1,13 @@
-//! `millstream sparc` as a command: what it says of processors, and how a program's end is its own. Programs are in assembly, so
+//! `millstream sparc` as a command: what it prints about processors, and how it ends as the program does.
+//! Programs are in assembly, so that a test needs only an assembler and a linker.
 //! that a test needs an assembler and a linker only.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-/// Without an argument it exits with the low bits of %cfr, with one it executes the first AES instruction, with more an
-/// addition whose tag overflows.
+/// Without an argument, it exits with the low bits of %cfr. With one, it executes the first AES instruction,
+/// and with more, an addition whose tag overflows.
 const PROGRAM: &str = "
         .globl _start
 _start: ldx [%sp + 2047 + 128], %o0
@@ -36,7 +37,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The program, assembled and linked; each test has its own.
+/// Assembles and links the program; each test has its own.
 fn program(name: &str) -> String {
     let place =
         |suffix: &str| PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("sparc-{name}{suffix}"));
@@ -86,7 +87,7 @@ fn a_capability_that_is_taken_away_is_gone_from_cfr_and_traps() {
     }
 }
 
-/// The host has no SIGEMT, and what it says of the number that stands for it misleads.
+/// The host has no SIGEMT, and its name for the number that stands for it misleads.
 #[test]
 fn a_tag_overflow_is_named() {
     let ended = sparc(&[&program("overflow"), "with", "arguments"]);

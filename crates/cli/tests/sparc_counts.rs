@@ -1,4 +1,5 @@
-//! `millstream sparc`: what a program executed is told at its end, and its own output, status and signal are as they are.
+//! `millstream sparc` reports what a program executed at its end, and leaves its output, status and signal as
+//! they are.
 //!
 //! Needs `gcc-sparc64-linux-gnu` and `libc6-dev-sparc64-cross`.
 
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 /// The libraries of Debian's cross compiler.
 const SYSROOT: &str = "/usr/sparc64-linux-gnu";
 
-/// `hidden` has crypto instructions, and nobody calls it. With an argument it ends by a signal.
+/// `hidden` has crypto instructions, and nobody calls it. With an argument the program ends by a signal.
 const PROGRAM: &str = r#"
 #include <stdio.h>
 #include <stdlib.h>

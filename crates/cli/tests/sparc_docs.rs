@@ -1,8 +1,8 @@
-//! The chapter `docs/sparc.md`: its commands are run, and write what it says that they write.
+//! Runs the commands of the chapter `docs/sparc.md`, and compares their output with the chapter's.
 //!
-//! In a block marked `console`, lines that begin with `$ ` are commands, and the others what they write. The figures of
-//! a block marked `console measured` are those of one machine; its commands only have to succeed. With
-//! MILLSTREAM_UPDATE_DOCS=1 the outputs in the chapter become those of this run.
+//! In a block marked `console`, lines that begin with `$ ` are commands, and the others are their output. The
+//! figures of a block marked `console measured` are those of one machine, so its commands only have to
+//! succeed. With MILLSTREAM_UPDATE_DOCS=1, the outputs in the chapter are replaced by those of this run.
 
 mod common;
 
@@ -15,7 +15,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What a command writes, in the folder of the guest programs.
+/// Returns the output of a command, in the folder of the guest programs.
 fn written(place: &Place, command: &str) -> String {
     let bin = Path::new(MILLSTREAM).parent().unwrap();
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
@@ -25,14 +25,14 @@ fn written(place: &Place, command: &str) -> String {
         .env("PATH", path)
         .output()
         .unwrap();
-    // Whether a signal leaves a core file is the machine's affair.
+    // The machine decides whether a signal leaves a core file.
     let text = String::from_utf8_lossy(&output.stdout).replace(" (core dumped)", "");
     assert!(output.status.success(), "{command}: {}\n{text}", output.status);
-    // A line that ends without an end is one in the chapter, too.
+    // A last line without an end becomes a line in the chapter, too.
     if text.is_empty() || text.ends_with('\n') { text } else { text + "\n" }
 }
 
-/// The chapter as it would be with what the commands write now.
+/// Returns the chapter with the current output of its commands.
 fn rewritten(place: &Place, chapter: &str) -> String {
     let mut text = String::new();
     let mut lines = chapter.lines().peekable();

@@ -17,7 +17,7 @@ fn json(place: &Place, line: &str) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// The values of one field in all results, once each, in order.
+/// Returns the values of one field in all results, once each, in order.
 fn distinct(report: &Value, field: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for cell in report["results"].as_array().unwrap() {
@@ -29,7 +29,7 @@ fn distinct(report: &Value, field: &str) -> Vec<String> {
     found
 }
 
-/// Whether the system has OpenSSL 3.
+/// Returns whether the system has OpenSSL 3.
 fn has_openssl(place: &Place) -> bool {
     let there = place.words(&format!("speed {TINY} --bytes 16 --ways openssl sha256")).code == Some(0);
     if !there {
@@ -69,7 +69,7 @@ fn only_what_is_asked_for_is_shown() {
     let text = place.words(&format!("speed {TINY} --ways direct --show kb --bytes 64 crc32c")).text();
     assert!(text.contains("1000s of bytes a second") && !text.contains("ns an object"), "{text}");
     assert!(text.lines().last().unwrap().ends_with('k'), "{text}");
-    // Many lengths make a line each.
+    // With many lengths, each has a line.
     let text = place.words(&format!("speed {TINY} --ways direct --show ns --bytes 1-20 crc32c")).text();
     let numbers = |line: &&str| line.split_whitespace().all(|word| word.parse::<f64>().is_ok());
     let lines = text.lines().filter(|line| !line.is_empty()).filter(numbers).count();
@@ -109,7 +109,7 @@ fn csv_has_the_same_fields_in_columns() {
     let fields = report["results"][0].as_object().unwrap();
     assert_eq!(header.len(), fields.len());
     assert!(header.iter().all(|name| fields.contains_key(*name)), "{header:?}");
-    // AES in CBC takes no 8 bytes.
+    // AES in CBC takes no objects of 8 bytes.
     assert_eq!(lines.len(), 1 + 2 + 1, "{text}");
     assert!(lines[1..].iter().all(|line| line.split(',').count() == header.len()), "{text}");
     assert!(lines[3].starts_with("aes-128-cbc,encrypt,16,"), "{text}");
@@ -127,7 +127,7 @@ fn a_plot_is_whole_or_not_there() {
         assert!(text.contains(word), "no '{word}' in the picture");
     }
     assert!(text.contains("<polyline"));
-    // Neither after an error, nor where there is no place for it.
+    // No picture is left after an error, or where there is no place for it.
     place
         .words(&format!("speed {TINY} --plot other.svg --openssl /nonexistent sha256"))
         .bad(1, &["/nonexistent"]);
@@ -233,7 +233,7 @@ fn without_openssl_the_rest_is_measured_unless_someone_insists() {
     place
         .words(&format!("speed {TINY} --openssl /nonexistent sha256"))
         .bad(1, &["/nonexistent", "No such file", "--ways direct"]);
-    // What the loader finds first is no library.
+    // The file that the loader finds first is no library.
     place.write("libcrypto.so.3", "");
     let mut command = Command::new(MILLSTREAM);
     command.env("LD_LIBRARY_PATH", place.path("")).args([
@@ -250,7 +250,7 @@ fn without_openssl_the_rest_is_measured_unless_someone_insists() {
     ended(command.args(["--ways", "openssl"]), b"").bad(1, &["libcrypto.so.3", "--openssl"]);
 }
 
-/// A library that lies about one algorithm: the real one with a function before it.
+/// Makes a library that lies about one algorithm: the real one with a function in front of it.
 fn lying_openssl(place: &Place, source: &str) -> Option<String> {
     let source = place.write("lie.c", source);
     let made = Command::new("cc")
@@ -297,7 +297,7 @@ fn a_wrong_result_names_who_gave_it_and_nothing_is_printed() {
     place.words(&line).bad(1, &["sha256 of 64 bytes", "openssl (EVP_Digest) refused"]);
 }
 
-/// A token of SoftHSM's in this directory, with the PIN 1234.
+/// Makes a token of SoftHSM in this directory, with the PIN 1234.
 fn token(place: &Place) -> Option<String> {
     if !Path::new(SOFTHSM).exists() || Command::new("softhsm2-util").arg("--version").output().is_err() {
         skip("speed beside PKCS #11: SoftHSM is missing (apt-get install softhsm2)");

@@ -1,4 +1,4 @@
-//! `millstream caps`: what `isainfo -v` was, and why each kernel was chosen.
+//! `millstream caps`: the processor's features, as `isainfo -v` printed them, and the reason for each kernel.
 
 use std::fmt::Write;
 
@@ -11,8 +11,8 @@ use crate::error::Error;
 
 /// Show the processor's features and the kernel chosen for each algorithm
 ///
-/// For each algorithm: the kernel that this process uses, and why each faster one is not used: the
-/// processor lacks features, MILLSTREAM_HWCAP masks them, or the kernel's time depends on secrets.
+/// For each algorithm: the kernel that this process uses, and why each faster one is not used: the processor
+/// lacks features, MILLSTREAM_HWCAP masks them, or the kernel's time depends on secrets.
 #[derive(clap::Args)]
 pub(super) struct Caps {
     /// Write JSON
@@ -177,7 +177,7 @@ fn names(set: FeatureSet) -> Vec<&'static str> {
     set.iter().map(Feature::name).collect()
 }
 
-/// The features that a processor of this architecture could have.
+/// Returns the features that a processor of this architecture could have.
 fn own_architecture() -> FeatureSet {
     let first_of_arm = Feature::ALL.iter().position(|&f| f == Feature::Neon).unwrap_or(Feature::ALL.len());
     let (x86, arm) = Feature::ALL.split_at(first_of_arm);

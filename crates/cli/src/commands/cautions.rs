@@ -1,4 +1,5 @@
-//! What `encrypt`, `decrypt` and their kin refuse or warn of so that nobody loses data or a secret by a slip of the hand.
+//! Refusals and warnings of `encrypt`, `decrypt` and their kin, so that nobody loses data or a secret by a
+//! slip of the hand.
 
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
@@ -14,7 +15,7 @@ use millstream_files::{Format, solaris};
 
 use crate::error::Error;
 
-/// Adds to an error of the command line what to do instead, where people are known to try it.
+/// Adds a hint to an error of the command line where people are known to try something that does not work.
 pub(super) fn with_hint(command: &OsStr, mut error: clap::Error) -> clap::Error {
     let argument = |kind| match error.get(kind) {
         Some(ContextValue::String(argument)) => argument.clone(),
@@ -38,13 +39,15 @@ pub(super) fn with_hint(command: &OsStr, mut error: clap::Error) -> clap::Error 
     error
 }
 
-/// The file that `-i` or `-o` names; a minus names standard input or output, as if the option were not there.
+/// Returns the file that `-i` or `-o` names. A minus names standard input or output, as if the option were
+/// not there.
 pub(super) fn file(path: Option<&Path>) -> Option<&Path> {
     path.filter(|path| path.as_os_str() != "-")
 }
 
-/// Refuses to write over a file that keys are made from, or behind its end: nothing that was ever encrypted with it could be
-/// decrypted again. `output` is the file's name, or nothing for standard output; each secret comes with what messages call it.
+/// Refuses to overwrite, or to append to, a file that keys are made from: nothing that was ever encrypted
+/// with it could be decrypted again. `output` is the file's name, or nothing for standard output. Each secret
+/// comes with its name for messages.
 pub(super) fn spare_secrets(output: Option<&Path>, secrets: &[(&str, Option<&Path>)]) -> Result<(), Error> {
     let Some(written) = destination(output) else { return Ok(()) };
     let is_written = |path: &Path| path.metadata().is_ok_and(|secret| is_same(&secret, &written));
@@ -60,7 +63,7 @@ pub(super) fn spare_secrets(output: Option<&Path>, secrets: &[(&str, Option<&Pat
     Ok(())
 }
 
-/// What is there now where the output goes.
+/// Returns the metadata of the existing file that the output would go to.
 fn destination(output: Option<&Path>) -> Option<Metadata> {
     match output {
         Some(path) => path.metadata().ok(),
@@ -68,15 +71,15 @@ fn destination(output: Option<&Path>) -> Option<Metadata> {
     }
 }
 
-/// Whether both are one thing that keeps what is written to it. A terminal or a pipe may well give a passphrase and take the
-/// output.
+/// Returns true when both are one file that keeps what is written to it. A terminal or a pipe may well give a
+/// passphrase and take the output.
 fn is_same(a: &Metadata, b: &Metadata) -> bool {
     let keeps = a.is_file() || a.file_type().is_block_device();
     keeps && (a.dev(), a.ino()) == (b.dev(), b.ino())
 }
 
-/// Refuses to show ciphertext on a terminal, whose bytes are commands to it and of no use to a reader. `output` is what `-o`
-/// says: whoever names a terminal there, or a minus, wants it so.
+/// Refuses to show ciphertext on a terminal, which would obey its bytes, and which no reader can use.
+/// `output` is the value of `-o`: a user who names a terminal there, or a minus, wants it so.
 pub(super) fn spare_terminal(output: Option<&Path>, direction: Direction) -> Result<(), Error> {
     if output.is_some() || direction == Direction::Decrypt || !io::stdout().is_terminal() {
         return Ok(());
@@ -86,7 +89,7 @@ pub(super) fn spare_terminal(output: Option<&Path>, direction: Direction) -> Res
     ))
 }
 
-/// What the user of a format should know who encrypts with it, if anything.
+/// Returns the warning that the user of a format for encryption should see, if any.
 pub(super) fn about(format: Format, algorithm: Option<&str>) -> Option<String> {
     let cipher = algorithm.and_then(Cipher::from_name);
     let (what, authentic, legacy) = match (format, algorithm) {
@@ -104,13 +107,13 @@ pub(super) fn about(format: Format, algorithm: Option<&str>) -> Option<String> {
     };
     let weak = algorithm.filter(|_| legacy).map_or(String::new(), |name| format!("{}, and ", too_weak(name)));
     let changes = format!(
-        "{weak}{what} does not authenticate: whoever can change the file can change what it decrypts to; leave out \
-         -a and --format for a file where that is noticed"
+        "{weak}{what} does not authenticate: anybody who can change the file can change what it decrypts to; \
+         leave out -a and --format for an authenticated file"
     );
     (!authentic).then_some(changes)
 }
 
-/// What whoever authenticates with a MAC should know, if anything.
+/// Returns the warning that the user of a MAC should see, if any.
 pub(super) fn about_mac(name: &str, legacy: bool) -> Option<String> {
     legacy.then(|| format!("{}; sha256_hmac and aes_cmac are not", too_weak(name)))
 }
@@ -119,8 +122,8 @@ fn too_weak(name: &str) -> String {
     format!("{name} is too weak for new data")
 }
 
-/// A terminal that is shown text only. Nothing of a piece that holds other control characters than tabs and ends of lines
-/// reaches it.
+/// A writer to a terminal that lets text through only. Nothing of a piece that holds control characters other
+/// than tabs and ends of lines reaches the terminal.
 pub(super) struct Screen<W>(pub(super) W);
 
 impl<W: Write> Write for Screen<W> {

@@ -1,4 +1,4 @@
-//! `millstream check`: a published vector through every kernel that this processor can run.
+//! `millstream check`: runs a published vector through every kernel that this processor can run.
 
 use std::fmt::Write;
 
@@ -26,7 +26,7 @@ pub(super) struct Check {
 struct Outcome {
     algorithm: &'static str,
     kernel: &'static Kernel,
-    /// Whether the answer was right, where the kernel could be run.
+    /// True when the answer was right; none where the kernel could not be run.
     right: Option<bool>,
 }
 

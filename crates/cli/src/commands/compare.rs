@@ -1,4 +1,5 @@
-//! `millstream compare`: a program with and without features of the processor, and how many times as fast it is with them.
+//! `millstream compare`: runs a program with and without features of the processor, and tells how many times
+//! as fast it is with them.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -24,35 +25,36 @@ use crate::observe::features::{self, Features};
 use crate::observe::without::{Answers, Outcome, Way};
 use crate::progress::Progress;
 
-/// What a program that failed said at its end, of which so much is shown.
+/// The most bytes that are shown of what a failed program wrote last.
 const SHOWN: u64 = 4096;
 
-/// How long output is waited for when the program has ended: somebody it left behind may hold it open.
+/// The time to wait for output after the program has ended. A process that it left behind may hold the pipe
+/// open.
 const REST: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
-/// Signals by which a user ends a program, and means this command.
+/// Signals with which a user ends a program, meaning this command as well.
 const ENDING: [i32; 4] = [1, 2, 3, 15];
 
 /// Run a program with and without features of the processor, and say what they are worth
 ///
-/// CMD runs several times each way, in turn, and the medians of its times are compared. Both ways it runs under the same
-/// tracer, so that what that costs is no difference. CMD must do the same work each time: one that works for a given time,
-/// as openssl speed does, takes the same time with everything.
+/// CMD runs several times each way, in turn, and the medians of its times are compared. Both ways it runs
+/// under the same tracer, so the cost of tracing makes no difference. CMD must do the same amount of work
+/// each time. A program that works for a fixed time, as openssl speed does, takes that time either way.
 #[derive(clap::Args)]
 #[command(after_long_help = man::help(man::COMPARE))]
 pub(super) struct Compare {
     #[command(flatten)]
     features: Features,
-    /// Set the variables that libraries read, and leave the program to itself
+    /// Only set the variables that libraries read, without tracing the program
     #[arg(long)]
     knobs_only: bool,
-    /// How often each way
+    /// Number of measured runs each way
     #[arg(short = 'n', long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
-    /// How often each way before that, without looking at the time
+    /// Number of unmeasured runs each way before those
     #[arg(long, value_name = "N", default_value_t = 1)]
     warmup: u32,
-    /// What CMD reads on standard input, each time from its beginning [default: nothing]
+    /// The file that CMD reads as standard input in each run [default: nothing]
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
     /// Show what CMD writes
@@ -69,7 +71,7 @@ pub(super) struct Compare {
     command: Vec<OsString>,
 }
 
-/// One run that went well.
+/// One run that succeeded.
 struct Run {
     sample: Sample,
     digest: Option<Digest>,
@@ -106,7 +108,7 @@ impl Compare {
         print(format!("{text}  how         {}\n", without.text(answers.as_ref())))
     }
 
-    /// All runs.
+    /// Measures all runs.
     fn measure(
         &self,
         without: &mut Way,
@@ -118,7 +120,8 @@ impl Compare {
         let mut digests = [Vec::new(), Vec::new()];
         let mut answers = None;
         for pair in 0..self.warmup + self.runs {
-            // What changes slowly, as a clock that sinks with heat, falls to both alike.
+            // Alternating the order makes slow changes, such as a clock that sinks with heat, affect both
+            // ways alike.
             let order = if pair % 2 == 0 { [0, 1] } else { [1, 0] };
             for index in order {
                 let way = if index == 0 { &mut with } else { &mut *without };
@@ -142,7 +145,7 @@ impl Compare {
         Ok((Comparison { with, without, outputs }, answers))
     }
 
-    /// One run, which has to go well.
+    /// Performs one run, which has to succeed.
     fn once(&self, way: &mut Way, context: &Context) -> Result<Run, Error> {
         let mut child = Command::new(&self.command[0]);
         child.args(&self.command[1..]).stdin(self.input()?);
@@ -170,7 +173,7 @@ impl Compare {
         Ok(file.into())
     }
 
-    /// Runs it, and digests what it writes.
+    /// Runs the program, and digests its output.
     fn digested(
         &self,
         mut child: Command,
@@ -181,7 +184,8 @@ impl Compare {
         child.stdout(writer);
         let ended = AtomicBool::new(false);
         std::thread::scope(|scope| {
-            // What is sent to this process, also that the program has ended, is for the thread that waits for it.
+            // Signals to this process, including the one that the program has ended, are for the thread that
+            // waits for it.
             let mask = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK)?;
             let digest = scope.spawn(|| digest(reader, &ended, self.show));
             mask.thread_set_mask()?;
@@ -194,7 +198,7 @@ impl Compare {
         })
     }
 
-    /// Tells how a run failed.
+    /// Describes how a run failed.
     fn failure(&self, outcome: &Outcome, way: &Way, mut errors: File, context: &Context) -> Error {
         let status = outcome.status;
         if let Some(signal) = status.signal().filter(|signal| ENDING.contains(signal)) {
@@ -218,7 +222,7 @@ impl Compare {
     }
 }
 
-/// The digest of all that comes, until nobody can write any more or the program has ended.
+/// Digests everything that comes, until nobody can write any more or the program has ended.
 fn digest(mut from: PipeReader, ended: &AtomicBool, show: bool) -> io::Result<Digest> {
     let mut hasher = Hasher::new(Processor::hardware(), Hash::Sha256);
     let mut buffer = vec![0; 1 << 16];
@@ -243,7 +247,7 @@ fn digest(mut from: PipeReader, ended: &AtomicBool, show: bool) -> io::Result<Di
     }
 }
 
-/// Seconds in user and kernel mode of all that this process has waited for.
+/// Returns the seconds in user and kernel mode of all children that this process has waited for.
 fn processor_time() -> f64 {
     let Ok(usage) = getrusage(UsageWho::RUSAGE_CHILDREN) else { return 0.0 };
     (usage.user_time().num_microseconds() + usage.system_time().num_microseconds()) as f64 / 1e6

@@ -1,4 +1,4 @@
-//! What `encrypt` and `decrypt` have in common: options, keys, and the way from input to output.
+//! The common parts of `encrypt` and `decrypt`: options, keys, and the way from input to output.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -24,7 +24,7 @@ use crate::output::Output;
 use crate::progress::Progress;
 use crate::secret::{self, Doubt, Secret};
 
-/// The options of PKCS #11 tokens, which belong to the commands but not yet to this program.
+/// The options of PKCS #11 tokens, which the Solaris commands have and this program does not support yet.
 #[derive(clap::Args)]
 pub(super) struct Token {
     /// The label of a key in a PKCS #11 token (not in this version)
@@ -40,16 +40,13 @@ impl Token {
         self.token_key.is_some() || self.token.is_some()
     }
 
-    /// The rules of the Solaris commands, and then that there are no tokens here.
+    /// Applies the rules of the Solaris commands first, and then reports that there are no tokens here.
     pub(super) fn refuse(&self, with_key_file: bool) -> Result<(), Error> {
         let why = match (&self.token_key, &self.token) {
             (None, None) => return Ok(()),
-            (Some(_), _) if with_key_file => "-k and -K exclude each other",
-            (None, Some(_)) => "-T goes with -K",
-            (Some(_), _) => {
-                "keys in PKCS #11 tokens come with Millstream's PKCS #11 face, which is not part of this \
-                 version; name a key file with -k"
-            }
+            (Some(_), _) if with_key_file => "-k and -K can't be used together",
+            (None, Some(_)) => "-T needs -K",
+            (Some(_), _) => "keys in PKCS #11 tokens are not part of this version; name a key file with -k",
         };
         Err(Error::Usage(why.into()))
     }
@@ -61,7 +58,7 @@ pub(super) struct Options {
     /// The algorithm; aes, arcfour, des and 3des mean the Solaris format; -l lists them
     #[arg(short = 'a', long, value_name = "ALGORITHM", allow_hyphen_values = true)]
     algorithm: Option<String>,
-    /// List the algorithms, their key sizes and the formats that use them; this option stands alone
+    /// List the algorithms, their key sizes and the formats that use them; allows no other option
     #[arg(short = 'l', long)]
     list: bool,
     /// Draw the progress bar of the Solaris commands
@@ -78,7 +75,7 @@ pub(super) struct Options {
     /// The file to write, which may be the input; without it, or with -, standard output
     #[arg(short = 'o', long, value_name = "FILE", allow_hyphen_values = true)]
     output: Option<PathBuf>,
-    /// The file format; decrypt finds out which it is where that is authenticated
+    /// The file format; decrypt recognises authenticated formats by itself
     #[arg(long, value_name = "FORMAT")]
     format: Option<FormatName>,
     /// The file whose first line is the passphrase
@@ -93,7 +90,7 @@ pub(super) struct Options {
     /// The file whose bytes are the initialisation vector (format raw)
     #[arg(long, value_name = "FILE", conflicts_with = "iv")]
     iv_file: Option<PathBuf>,
-    /// Leave the last block as it is, in ECB and CBC (format raw)
+    /// Do no padding: leave the last block as it is, in ECB and CBC (format raw)
     #[arg(long)]
     no_pad: bool,
     /// Iterations of PBKDF2: 10000 in the format openssl, 1000 in the format solaris
@@ -109,9 +106,9 @@ pub(super) struct Options {
 enum FormatName {
     /// Tink's streaming AEAD AES256-GCM-HKDF with 1 MB segments: authenticated, the default
     Tink,
-    /// That of the Solaris commands, version 1
+    /// The format of the Solaris commands, version 1
     Solaris,
-    /// That of openssl enc -pbkdf2
+    /// The format of openssl enc -pbkdf2
     Openssl,
     /// Ciphertext alone
     Raw,
@@ -131,16 +128,16 @@ impl From<FormatName> for Format {
 /// The name of the algorithm of the default format.
 const TINK: &str = "aes-gcm-hkdf";
 
-/// What is read, and how far it has been.
+/// The input, and how far it was read.
 struct Source {
     reader: Box<dyn Read + Send>,
-    /// A second handle of the file, where it is a regular one read from its beginning.
+    /// A second handle of the file and its length, where it is a regular one read from its beginning.
     file: Option<(File, u64)>,
-    /// Whether more was looked at than the headers that will be read from `reader`.
+    /// True when more was looked at than the headers that will be read from `reader`.
     is_ahead: bool,
 }
 
-/// One call: what its options don't say.
+/// The context of one call, apart from its options.
 struct Call<'a> {
     context: &'a Context,
     features: Features,
@@ -149,7 +146,7 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// The command whose `-l` lists the algorithms.
+    /// Returns the command whose `-l` lists the algorithms.
     fn command(&self) -> &'static str {
         if self.direction == Direction::Encrypt { "encrypt" } else { "decrypt" }
     }
@@ -158,12 +155,12 @@ impl Call<'_> {
         Error::UnknownAlgorithm { name: name.to_owned(), command: self.command() }
     }
 
-    /// A format's error before there is an output.
+    /// Converts a format's error that occurs before there is an output.
     fn failed(&self, source: files::Error) -> Error {
         Error::in_format(source, &self.input.name, "")
     }
 
-    /// As [`Call::failed`], but a key of the wrong length is the key file's fault.
+    /// Converts an error as [`Call::failed`] does, but blames the key file for a key of the wrong length.
     fn failed_with_key(&self, error: files::Error, key: Option<(&[u8], &Path)>) -> Error {
         match (error, key) {
             (files::Error::Engine(error @ EngineError::KeyLength { .. }), Some((key, path))) => {
@@ -178,7 +175,11 @@ impl Options {
     /// Does what the command line asks.
     pub(super) fn run(self, context: &Context, direction: Direction) -> Result<(), Error> {
         if self.list {
-            return if self.stands_alone() { list() } else { Err(Error::Usage("-l stands alone".into())) };
+            return if self.stands_alone() {
+                list()
+            } else {
+                Err(Error::Usage("-l allows no other option or file".into()))
+            };
         }
         self.token.refuse(self.key_file.is_some())?;
         let features = Features::active()?;
@@ -196,7 +197,7 @@ impl Options {
         let job = self.job(&call, asked, &mut source)?;
         let from_pipe = !input.file.metadata().is_ok_and(|found| found.is_file());
         let output = match (destination, direction) {
-            // What is encrypted from a pipe may be for anybody.
+            // Data from a pipe has no permissions to copy.
             (Some(path), Direction::Encrypt) if from_pipe => Output::named(path)?,
             (Some(path), _) => Output::as_private_as(path, &input.file)?,
             (None, _) => Output::standard()?,
@@ -217,7 +218,7 @@ impl Options {
         output.finish()
     }
 
-    /// The files that the output must not be, and what they are called.
+    /// Returns the files that the output must not overwrite, with their names for messages.
     fn secrets(&self) -> [(&'static str, Option<&Path>); 3] {
         [
             ("key file", self.key_file.as_deref()),
@@ -233,8 +234,8 @@ impl Options {
         !given && !raw && !self.token.is_given() && paths.iter().all(|path| path.is_none())
     }
 
-    /// The format that the options name; without them the default to encrypt, and to decrypt
-    /// whatever the file is.
+    /// Returns the format that the options name. Without them, encryption uses the default and decryption
+    /// looks at the file.
     fn format_asked(&self, direction: Direction) -> Result<Option<Format>, Error> {
         match (self.format, self.algorithm.as_deref()) {
             (Some(format), _) => Ok(Some(format.into())),
@@ -242,7 +243,7 @@ impl Options {
             (None, None | Some(TINK)) => Ok(Some(Format::Tink)),
             (None, Some(name)) if solaris::Algorithm::from_name(name).is_some() => Ok(Some(Format::Solaris)),
             (None, Some(name)) if Cipher::from_name(name).is_some() => {
-                Err(Error::Usage(format!("-a {name} goes with --format openssl or --format raw")))
+                Err(Error::Usage(format!("-a {name} needs --format openssl or --format raw")))
             }
             (None, Some(name)) => {
                 let command = if direction == Direction::Encrypt { "encrypt" } else { "decrypt" };
@@ -254,17 +255,17 @@ impl Options {
     /// Refuses options that the format has no use for, rather than ignoring them.
     fn check(&self, asked: Option<Format>) -> Result<(), Error> {
         if self.key_file.is_some() && self.passphrase_file.is_some() {
-            return Err(Error::Usage("-k and --passphrase-file exclude each other".into()));
+            return Err(Error::Usage("-k and --passphrase-file can't be used together".into()));
         }
         let iv = self.iv.is_some() || self.iv_file.is_some();
         let given: [(bool, &[Format], &str); 4] = [
-            (iv, &[Format::Raw], "--iv and --iv-file go with --format raw"),
-            (self.no_pad, &[Format::Raw], "--no-pad goes with --format raw"),
-            (self.aad.is_some(), &[Format::Tink, Format::Raw], "--aad goes with the formats tink and raw"),
+            (iv, &[Format::Raw], "--iv and --iv-file need --format raw"),
+            (self.no_pad, &[Format::Raw], "--no-pad needs --format raw"),
+            (self.aad.is_some(), &[Format::Tink, Format::Raw], "--aad needs the format tink or raw"),
             (
                 self.iter.is_some(),
                 &[Format::OpenSsl, Format::Solaris],
-                "--iter goes with the formats openssl and solaris",
+                "--iter needs the format openssl or solaris",
             ),
         ];
         let useless = |(given, formats, _): &(bool, &[Format], _)| {
@@ -276,7 +277,7 @@ impl Options {
         }
     }
 
-    /// What is to be done, with the keys for it.
+    /// Returns the job to be done, with the keys for it.
     fn job(&self, call: &Call<'_>, asked: Option<Format>, source: &mut Source) -> Result<Job, Error> {
         let head = match call.direction {
             Direction::Encrypt => Vec::new(),
@@ -286,7 +287,7 @@ impl Options {
             Some(format) => format,
             None => recognised(&call.input.name, &head)?,
         };
-        // Options were checked against a format that was asked for; now it is known in any case.
+        // Options were checked against a format that was asked for. The format is known in any case now.
         self.check(Some(format))?;
         if call.direction == Direction::Encrypt {
             self.warn(call, cautions::about(format, self.algorithm.as_deref()));
@@ -304,7 +305,7 @@ impl Options {
         self.aad.as_ref().map_or(&[], |text| text.as_bytes())
     }
 
-    /// The contents of the key file, which is to be used in that format.
+    /// Returns the contents of the key file, which is to be used in that format.
     fn key(&self, call: &Call<'_>, format: Format) -> Result<Option<(Secret, &Path)>, Error> {
         let Some(path) = &self.key_file else { return Ok(None) };
         let (key, warning) = secret::key_file(path)?;
@@ -322,7 +323,8 @@ impl Options {
         Ok(Some((key, path)))
     }
 
-    /// The passphrase: from its file, or from the terminal, where it is asked for twice to encrypt.
+    /// Returns the passphrase, from its file or from the terminal. To encrypt, the terminal asks for it
+    /// twice.
     fn passphrase(&self, call: &Call<'_>) -> Result<Secret, Error> {
         let Some(path) = &self.passphrase_file else {
             return secret::ask(call.direction == Direction::Encrypt);
@@ -332,7 +334,8 @@ impl Options {
         Ok(passphrase)
     }
 
-    /// Warns of what the Solaris commands do without a word: not under their names.
+    /// Warns of weaknesses that the Solaris commands accept in silence. Under their names it stays silent,
+    /// too.
     fn warn(&self, call: &Call<'_>, warning: Option<String>) {
         if !call.context.solaris {
             self.warn_always(call, warning);
@@ -384,8 +387,8 @@ impl Options {
         }
     }
 
-    /// The one of several keys that opens the first segment; where none does, the primary one, whose
-    /// error is then told.
+    /// Returns the one of several keys that opens the first segment. If none does, it is the primary one,
+    /// whose error the user sees then.
     fn key_of_stream<'k>(
         &self,
         call: &Call<'_>,
@@ -412,7 +415,7 @@ impl Options {
         }
     }
 
-    /// The keys in the key file: 32 bytes, or a keyset.
+    /// Returns the keys in the key file: 32 bytes, or a keyset.
     fn tink_keys(&self, call: &Call<'_>) -> Result<Option<Vec<Key>>, Error> {
         let Some((bytes, path)) = self.key(call, Format::Tink)? else { return Ok(None) };
         let keys = if keyset::is_keyset(&bytes) {
@@ -513,21 +516,21 @@ impl Options {
     }
 }
 
-/// The format of a file that begins with `head`, where nobody has named one: an authenticated one. The file's owner expects
-/// what `encrypt` makes without options; were the others taken for what they look like too, whoever can write the file could put
-/// one of those in its place and change the plaintext without a word.
+/// Recognises an authenticated format by its first bytes, where the user has named none. The file's owner
+/// expects what `encrypt` makes without options. If other formats were accepted by their look, anybody who
+/// can write the file could replace it by one of those, and change the plaintext unnoticed.
 fn recognised(name: &str, head: &[u8]) -> Result<Format, Error> {
     let why = match files::detect(head) {
         Some(format) if format.is_authenticated() => return Ok(format),
         Some(Format::OpenSsl) => {
-            "it begins like a file of 'openssl enc', where no change is noticed; to decrypt it nevertheless, add \
-             --format openssl, and with -a the cipher unless it is aes-256-cbc"
+            "it looks like a file of 'openssl enc', which is not authenticated; to decrypt it anyway, add \
+             --format openssl, and -a with the cipher unless it is aes-256-cbc"
         }
         Some(Format::Solaris) => {
-            "it begins like a file of the Solaris commands, where no change is noticed; to decrypt it nevertheless, add \
-             --format solaris, and with -a its algorithm: aes, arcfour, des or 3des"
+            "it looks like a file of the Solaris commands, which is not authenticated; to decrypt it anyway, add \
+             --format solaris, and -a with its algorithm: aes, arcfour, des or 3des"
         }
-        _ => "it begins like no known format; name it with --format",
+        _ => "it looks like no known format; name the format with --format",
     };
     Err(Error::Usage(format!("{name}: {why}")))
 }
@@ -545,7 +548,7 @@ impl Source {
         Ok(Source { reader: Box::new(clone()?), file, is_ahead: false })
     }
 
-    /// The next `len` bytes, or all there are, which stay to be read.
+    /// Returns the next `len` bytes, or all there are, without consuming them.
     fn peek(&mut self, len: usize) -> Result<Vec<u8>, files::Error> {
         let mut head = Vec::new();
         (&mut self.reader).take(len as u64).read_to_end(&mut head).map_err(files::Error::Read)?;
@@ -556,8 +559,8 @@ impl Source {
     }
 }
 
-/// Takes the input through the job to the output: by position where both are regular files and
-/// the pieces are independent, else as a stream.
+/// Takes the input through the job to the output. Pieces go by position where both ends are regular files and
+/// the pieces are independent, and as a stream otherwise.
 fn convert(
     job: Job,
     source: Source,
@@ -578,7 +581,7 @@ fn convert(
     let workers = || (0..pipeline::parallelism()).map(|_| worker()).collect::<Vec<_>>();
     match &source.file {
         Some((input, len)) if output.is_seekable() && !source.is_ahead => {
-            // Headers are longer than what was looked at before, so the file stands behind its own.
+            // Headers are longer than what was looked at before, so the file's position is behind its header.
             let start = rustix::fs::tell(input).map_err(|error| files::Error::Read(error.into()))?;
             let from = Layout { start, cut: job.cut };
             let to = Layout { start: job.header.len() as u64, cut: cut_out };
@@ -605,7 +608,7 @@ fn refuse_loop(input: &Input, output: &Output) -> Result<(), Error> {
 pub(super) const LIST_HEAD: &str =
     "Algorithm       Keysize:  Min   Max (bits)\n------------------------------------------\n";
 
-/// A line of those tables: as on Solaris, and behind that a remark.
+/// Formats a line of those tables: the columns of Solaris, and a remark behind them.
 pub(super) fn list_line(name: &str, least: usize, most: usize, remark: &str) -> String {
     format!("{name:15}         {least:5} {most:5}  {remark}").trim_end().to_owned() + "\n"
 }

@@ -1,4 +1,4 @@
-//! `decrypt`: as decrypt(1) of Solaris, for every format that `encrypt` writes.
+//! `decrypt`: like decrypt(1) of Solaris, for every format that `encrypt` writes.
 
 use millstream_engines::modes::Direction;
 
@@ -7,8 +7,8 @@ use crate::error::Error;
 
 /// Decrypt a file or standard input
 ///
-/// Without -a and --format the file must be authenticated, as what encrypt makes without them. Without -k a
-/// passphrase is asked for, where the file was encrypted with one.
+/// Without -a and --format the file must be in an authenticated format, such as the one that encrypt writes
+/// by default. Without -k a passphrase is asked for, if the file was encrypted with one.
 #[derive(clap::Args)]
 #[command(
     override_usage = "decrypt -l\n       decrypt [-v] [-a ALGORITHM] [--format FORMAT] [-k KEYFILE | \

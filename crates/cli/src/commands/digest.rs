@@ -1,4 +1,4 @@
-//! `digest`: as digest(1) of Solaris.
+//! `digest`: like digest(1) of Solaris.
 
 use std::ffi::OsString;
 
@@ -25,7 +25,7 @@ pub(super) struct Digest {
     /// The algorithm; -l lists them
     #[arg(short = 'a', long, value_name = "ALGORITHM", allow_hyphen_values = true)]
     algorithm: Option<String>,
-    /// List the algorithms; this option stands alone
+    /// List the algorithms; allows no other option
     #[arg(short = 'l', long)]
     list: bool,
     /// Put the algorithm and the file's name before each digest
@@ -42,7 +42,7 @@ pub(super) struct Digest {
     files: Vec<OsString>,
 }
 
-/// What `digest` computes.
+/// The algorithms of `digest`.
 #[derive(Clone, Copy)]
 enum Algorithm {
     Hash(Hash),
@@ -50,7 +50,7 @@ enum Algorithm {
     Crc32c,
 }
 
-/// Names in the order of `digest -l`: that of Solaris, other spellings, and what it is.
+/// Names in the order of `digest -l`: the one of Solaris, other spellings, the algorithm and its standing.
 const ALGORITHMS: &[(&str, &[&str], Algorithm, Standing)] = &[
     ("sha1", &["sha-1"], Algorithm::Hash(Hash::Sha1), Standing::Legacy),
     ("md5", &[], Algorithm::Hash(Hash::Md5), Standing::Legacy),
@@ -72,7 +72,11 @@ impl Digest {
     pub(super) fn run(self, context: &Context) -> Result<(), Error> {
         if self.list {
             let others = self.algorithm.is_some() || self.verbose || self.json || !self.files.is_empty();
-            return if others { Err(Error::Usage("-l stands alone".into())) } else { list() };
+            return if others {
+                Err(Error::Usage("-l allows no other option or file".into()))
+            } else {
+                list()
+            };
         }
         let Some(name) = self.algorithm else {
             return Err(Error::Usage("name an algorithm with -a, or list them with -l".into()));
@@ -114,7 +118,7 @@ impl Sum for Hasher {
     }
 }
 
-/// Most significant byte first, as crc32(1) and everyone prints it.
+/// The most significant byte comes first, as crc32(1) and everyone prints it.
 impl<P: Polynomial> Sum for Crc<P> {
     fn update(&mut self, data: &[u8]) {
         Crc::update(self, data);
@@ -125,7 +129,8 @@ impl<P: Polynomial> Sum for Crc<P> {
     }
 }
 
-/// The names alone, as Solaris prints them; what is not in good use says so behind its name.
+/// Prints the names alone, as Solaris does. An algorithm that should not be used any more has a remark behind
+/// its name.
 fn list() -> Result<(), Error> {
     let lines = ALGORITHMS.iter().map(|(name, .., standing)| match standing {
         Standing::Current => format!("{name}\n"),

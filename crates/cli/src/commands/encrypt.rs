@@ -1,4 +1,4 @@
-//! `encrypt`: as encrypt(1) of Solaris, and authenticated where that is not asked for.
+//! `encrypt`: like encrypt(1) of Solaris, but authenticated by default.
 
 use millstream_engines::modes::Direction;
 

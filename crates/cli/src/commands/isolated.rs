@@ -1,4 +1,5 @@
-//! Codes that the service computes: files go into the arena of a grant, several at a time, and the key to a worker.
+//! Codes that the service computes. Files go into the arena of a grant, several at a time, and the key goes
+//! to a worker.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -14,12 +15,13 @@ use crate::commands::{Context, print};
 use crate::error::{Error, exit};
 use crate::input::Input;
 
-/// Room for files, in bytes; one that is longer can't be computed there.
+/// The room for files, in bytes. A longer file can't be computed by the service.
 const ARENA: u32 = 128 << 20;
-/// Files in flight.
+/// The number of files in flight.
 const DEPTH: usize = 64;
 
-/// Prints the code of each file, or of standard input where there is none, in their order. As `sum::files`.
+/// Prints the code of each file in order, or of standard input where there is none. Errors are handled as in
+/// `sum::files`.
 pub(super) fn files(
     context: &Context,
     style: &Style<'_>,
@@ -30,7 +32,7 @@ pub(super) fn files(
     let (socket, name) = (socket.map(PathBuf::from), context.name.clone());
     let attach = Attach { socket, name, depth: DEPTH, arena_bytes: ARENA, key_slots: 1, ..Attach::default() };
     let accelerator = attach.attach()?;
-    // The command makes codes and compares none.
+    // The command makes codes and verifies none.
     let options = KeyOptions { usages: Some(cwq::Usages::SIGN), ..KeyOptions::default() };
     let key = accelerator.import_key_with(algorithm, key, options)?;
     let mut codes = Codes { queue: accelerator.queue()?, key, begun: VecDeque::new() };
@@ -60,7 +62,7 @@ pub(super) fn files(
     if code == exit::SUCCESS { Ok(()) } else { Err(Error::Reported(code)) }
 }
 
-/// Files in flight, in their order.
+/// The files in flight, in their order.
 struct Codes {
     queue: Queue,
     key: KeyHandle,
@@ -89,16 +91,16 @@ impl Codes {
         });
     }
 
-    /// A buffer with all of the input, and room in the queue for it.
+    /// Reads all of the input into a buffer, when the queue has room for it.
     fn read(&mut self, mut input: Input) -> Result<Buffer, Error> {
         let failed = |source| Error::Read { name: input.name.clone(), source };
         let mut streamed = Vec::new();
         if input.len.is_none() {
-            // One byte too many says that it goes on.
+            // One byte more than fits tells that the input is too long.
             (&input.file).take(u64::from(ARENA) + 1).read_to_end(&mut streamed).map_err(failed)?;
         }
         let bytes = input.len.unwrap_or(streamed.len() as u64);
-        // Where addresses have 32 bits a file may be longer than any buffer can be asked for.
+        // On targets with 32-bit addresses, a file may be longer than any buffer.
         let Some(len) = usize::try_from(bytes).ok().filter(|len| *len <= ARENA as usize) else {
             return Err(Error::TooLong { name: input.name, most: ARENA });
         };
@@ -125,7 +127,7 @@ impl Codes {
         Ok(buffer)
     }
 
-    /// Waits for one that is in flight; whether there was any.
+    /// Waits for an operation in flight. Returns false when there was none.
     fn take_one(&mut self) -> bool {
         let Some(done) = self.queue.wait() else { return false };
         let begun = self.begun.iter_mut().find(|begun| begun.ticket == Some(done.ticket));
@@ -135,7 +137,7 @@ impl Codes {
         true
     }
 
-    /// The first file's code, if it is there: they are told in their order.
+    /// Takes the first file's code, if it is there, because codes are printed in order.
     fn next_done(&mut self) -> Option<Told> {
         let first = self.begun.front_mut()?;
         let result = first.result.take()?;

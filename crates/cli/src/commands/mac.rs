@@ -1,4 +1,4 @@
-//! `mac`: as mac(1) of Solaris.
+//! `mac`: like mac(1) of Solaris.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ pub(super) struct Mac {
     /// The algorithm; -l lists them
     #[arg(short = 'a', long, value_name = "ALGORITHM", allow_hyphen_values = true)]
     algorithm: Option<String>,
-    /// List the algorithms and their key sizes; this option stands alone
+    /// List the algorithms and their key sizes; allows no other option
     #[arg(short = 'l', long)]
     list: bool,
     /// Put the algorithm and the file's name before each code
@@ -46,7 +46,7 @@ pub(super) struct Mac {
     /// The file whose first line is the passphrase
     #[arg(long, value_name = "FILE")]
     passphrase_file: Option<PathBuf>,
-    /// Have the running service compute it: the key is used in another process
+    /// Have the running service compute the code, so that the key is used in another process
     #[arg(short = 'I', long)]
     isolated: bool,
     /// The service's socket [default: what MILLSTREAM_SOCKET names, else this user's or the machine's]
@@ -63,7 +63,7 @@ pub(super) struct Mac {
     files: Vec<OsString>,
 }
 
-/// What `mac` computes.
+/// The algorithms of `mac`.
 #[derive(Clone, Copy)]
 enum Algorithm {
     Hmac(Hash),
@@ -75,7 +75,7 @@ struct Known {
     name: &'static str,
     others: &'static [&'static str],
     algorithm: Algorithm,
-    /// Bits of the shortest and the longest key (mac(1); a longer HMAC key is hashed first).
+    /// The bits of the shortest and the longest key (mac(1); a longer HMAC key is hashed first).
     bits: (usize, usize),
     legacy: bool,
 }
@@ -90,7 +90,7 @@ const fn hmac(
     Known { name, others, algorithm: Algorithm::Hmac(hash), bits: (8, most), legacy }
 }
 
-/// In the order of `mac -l`.
+/// The algorithms in the order of `mac -l`.
 const ALGORITHMS: &[Known] = &[
     Known { name: "des_mac", others: &["des-mac"], algorithm: Algorithm::Des, bits: (64, 64), legacy: true },
     hmac("sha1_hmac", &["hmac-sha1", "hmac-sha-1"], Hash::Sha1, 512, true),
@@ -114,7 +114,11 @@ impl Mac {
         if self.list {
             let others = self.algorithm.is_some() || self.verbose || self.json || !self.files.is_empty();
             let key = self.key_file.is_some() || self.passphrase_file.is_some() || self.token.is_given();
-            return if others || key { Err(Error::Usage("-l stands alone".into())) } else { list() };
+            return if others || key {
+                Err(Error::Usage("-l allows no other option or file".into()))
+            } else {
+                list()
+            };
         }
         let Some(name) = &self.algorithm else {
             return Err(Error::Usage("name an algorithm with -a, or list them with -l".into()));
@@ -150,7 +154,7 @@ impl Mac {
     fn key(&self, context: &Context, features: Features, algorithm: Algorithm) -> Result<Secret, Error> {
         let (bytes, warning, is_key) = match (&self.key_file, &self.passphrase_file) {
             (Some(_), Some(_)) => {
-                return Err(Error::Usage("-k and --passphrase-file exclude each other".into()));
+                return Err(Error::Usage("-k and --passphrase-file can't be used together".into()));
             }
             (Some(path), None) => secret::key_file(path).map(|(bytes, warning)| (bytes, warning, true))?,
             (None, Some(path)) => {
@@ -166,7 +170,7 @@ impl Mac {
 }
 
 impl Algorithm {
-    /// Its number in control words.
+    /// Returns the number in control words.
     fn code(self) -> cwq::Algorithm {
         match self {
             Algorithm::Hmac(hash) => hash_code(hash),
@@ -175,7 +179,8 @@ impl Algorithm {
         }
     }
 
-    /// As mac(1): a fixed salt, so that the same passphrase gives the same code.
+    /// Derives the key from a passphrase, with a fixed salt as in mac(1), so that the same passphrase gives
+    /// the same code.
     fn key_from_passphrase(self, features: Features, passphrase: &[u8]) -> Secret {
         let bytes = match self {
             Algorithm::Hmac(_) | Algorithm::Cmac => 16,

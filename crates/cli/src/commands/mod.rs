@@ -1,4 +1,4 @@
-//! The subcommands, and how a call finds its own.
+//! The subcommands, and the choice among them.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -37,10 +37,10 @@ mod worker;
 
 /// Cryptographic acceleration for Linux
 ///
-/// Encrypts, decrypts, digests and authenticates files on the fastest kernels this processor has,
-/// and tells which those are; gives them to programs that use OpenSSL; and serves programs whose keys are to be out of
-/// their reach. The environment variable MILLSTREAM_HWCAP takes processor features
-/// away, as in MILLSTREAM_HWCAP="-aes -sha".
+/// Encrypts, decrypts, digests and authenticates files with the fastest kernels that this processor can run,
+/// and shows which kernels those are. Accelerates programs that use OpenSSL, and holds keys in a service
+/// where programs can't reach them. The environment variable MILLSTREAM_HWCAP takes processor features away,
+/// as in MILLSTREAM_HWCAP="-aes -sha".
 #[derive(Parser)]
 #[command(name = "millstream", version, propagate_version = true, max_term_width = 100)]
 struct Cli {
@@ -100,7 +100,7 @@ impl Command {
     }
 }
 
-/// Where a running service is.
+/// The address of a running service.
 #[derive(Args)]
 struct At {
     /// The service's socket [default: what MILLSTREAM_SOCKET names, else this user's or the machine's]
@@ -108,18 +108,18 @@ struct At {
     socket: Option<PathBuf>,
 }
 
-/// What a command needs to know of its call.
+/// The facts about a call that its command needs.
 struct Context {
-    /// How messages begin: `millstream digest`, or `digest` when called by that name.
+    /// The beginning of messages: `millstream digest`, or `digest` when called by that name.
     name: String,
-    /// Whether the command was called by the name that it has on Solaris.
+    /// True when the command was called by the name that it has on Solaris.
     solaris: bool,
 }
 
 impl Context {
-    /// Says something on standard error that does not end the command.
+    /// Prints a message on standard error that does not end the command.
     fn say(&self, what: impl std::fmt::Display) {
-        // Where standard error is closed there is nobody to tell.
+        // If standard error is closed, there is nobody to tell.
         let _ = writeln!(io::stderr(), "{}: {what}", self.name);
     }
 }
@@ -133,7 +133,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             return ExitCode::from(error.exit_code() as u8);
         }
     };
-    // These know themselves how to end.
+    // These commands handle signals and exits themselves.
     let own = matches!(
         command,
         Command::Serve(_)
@@ -162,10 +162,10 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// The commands that Solaris has too, by the names that they have there.
+/// The commands that Solaris has too, by their names there.
 const SOLARIS: [&str; 4] = ["digest", "mac", "encrypt", "decrypt"];
 
-/// The command, and how its messages begin.
+/// Parses the command line. Returns the command, and the beginning of its messages.
 fn parse(args: &[OsString]) -> Result<(Command, String), clap::Error> {
     let called = args.first().and_then(|arg| Path::new(arg).file_name()).and_then(|name| name.to_str());
     let called = called.unwrap_or_default();
@@ -176,7 +176,7 @@ fn parse(args: &[OsString]) -> Result<(Command, String), clap::Error> {
         "mac" => alone(name, args).map(|command| (Command::Mac(command), own)),
         "encrypt" => alone(name, args).map(|command| (Command::Encrypt(command), own)),
         "decrypt" => alone(name, args).map(|command| (Command::Decrypt(command), own)),
-        // Nobody's but the service's, so that no help and no completion names it.
+        // Only the service starts a worker, so no help and no completion names it.
         _ if args.get(1).is_some_and(|word| word == "worker") => alone("worker", &args[1..])
             .map(|command| (Command::Worker(command), "millstream worker".to_owned())),
         _ => {
@@ -189,10 +189,10 @@ fn parse(args: &[OsString]) -> Result<(Command, String), clap::Error> {
     }
 }
 
-/// The options of a command that was called by its own name.
+/// Parses the options of a command that was called by its own name.
 fn alone<A: Args>(name: &str, args: &[OsString]) -> Result<A, clap::Error> {
-    // The Solaris commands read their options with getopt(3C), where the last of several counts, so scripts may
-    // rely on that. `millstream-encrypt` is no name that Solaris has.
+    // The Solaris commands read their options with getopt(3C), where the last of several counts, so scripts
+    // may rely on that. `millstream-encrypt` is not a name that Solaris has.
     let called = args.first().and_then(|arg| Path::new(arg).file_name());
     let as_on_solaris = called.is_some_and(|called| SOLARIS.iter().any(|solaris| called == *solaris));
     let mut command = with_flags_again(standalone::<A>(name.to_owned())).args_override_self(as_on_solaris);
@@ -201,8 +201,8 @@ fn alone<A: Args>(name: &str, args: &[OsString]) -> Result<A, clap::Error> {
     A::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
-/// A command whose flags may be given again, as in `-qq`: nothing is lost by that. An option with a value may not, for one of the
-/// values would go unused.
+/// Lets flags be repeated, as in `-qq`, which loses nothing. An option with a value may not be repeated,
+/// because one of the values would go unused.
 fn with_flags_again(command: clap::Command) -> clap::Command {
     command.mut_args(|argument| match argument.get_action() {
         ArgAction::SetTrue => {
@@ -213,7 +213,7 @@ fn with_flags_again(command: clap::Command) -> clap::Command {
     })
 }
 
-/// A command as it is when called by its own name.
+/// Makes a command of its own, for a call by its own name.
 fn standalone<A: Args>(name: String) -> clap::Command {
     A::augment_args(clap::Command::new(name).version(env!("CARGO_PKG_VERSION")).max_term_width(100))
 }

@@ -1,14 +1,14 @@
-//! `millstream move`: a grant to another worker.
+//! `millstream move`: moves a grant to another worker.
 
 use millstream::isolated::Service;
 
 use crate::commands::{At, man};
 use crate::error::Error;
 
-/// Give a grant to another worker
+/// Move a grant to another worker
 ///
-/// The worker that has it finishes what is in flight and hands over its keys and its place in the queues; the client
-/// notices nothing. Only root, the service's user and the policy's operators may.
+/// The worker that has it finishes the operations in flight and hands over its keys and its place in the
+/// queues. The client notices nothing. Only root, the service's user and the policy's operators may do this.
 #[derive(clap::Args)]
 #[command(after_long_help = man::help(man::MOVE))]
 pub(super) struct Move {

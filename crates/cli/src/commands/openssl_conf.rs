@@ -1,4 +1,4 @@
-//! `millstream openssl-conf`: the configuration that gives Millstream to programs for good.
+//! `millstream openssl-conf`: prints the configuration that makes programs use Millstream permanently.
 
 use std::path::PathBuf;
 
@@ -8,31 +8,31 @@ use crate::programs::base::{self, Base};
 use crate::programs::configuration::Configuration;
 use crate::programs::module;
 
-/// Print the OpenSSL configuration that gives Millstream to programs
+/// Print an OpenSSL configuration that makes programs use Millstream
 ///
-/// The configuration that is there is included and extended: other providers and settings stay as they are. A program
-/// uses it when OPENSSL_CONF names the file that it was written to.
+/// The output includes and extends the existing configuration: other providers and settings stay as they are. A
+/// program uses it when OPENSSL_CONF names the file that it was written to.
 #[derive(clap::Args)]
 #[command(after_long_help = man::help(man::OPENSSL_CONF))]
 pub(super) struct OpensslConf {
-    /// Keep keys out of the programs' reach: in the service
+    /// Keep keys in the service, out of the programs' reach
     #[arg(short = 'I', long)]
     isolated: bool,
     /// The service's socket; implies --isolated [default: what MILLSTREAM_SOCKET names when a program runs, else its
     /// user's or the machine's]
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
-    /// A file of counters that programs add to, which must be there when they run
+    /// A file of counters that programs add to; it must exist when they run
     #[arg(long, value_name = "PATH")]
     tally: Option<PathBuf>,
     #[command(flatten)]
     from: From,
-    /// Leave out the inclusion, to be put at the end of the file that would be included
+    /// Leave out the inclusion, to append the output to the existing file instead
     #[arg(long)]
     append: bool,
 }
 
-/// What a configuration is made from.
+/// The inputs of a configuration.
 #[derive(clap::Args)]
 pub(super) struct From {
     /// The provider's module [default: what MILLSTREAM_PROVIDER names, else the one installed with this program]
@@ -44,11 +44,11 @@ pub(super) struct From {
 }
 
 impl From {
-    /// The configuration to extend, and where it is, if there is one.
+    /// Returns the configuration to extend and its path, if there is one.
     pub(super) fn base(&self) -> Result<(Base, Option<PathBuf>), Error> {
         let Some(path) = self.base.clone().or_else(base::usual) else { return Ok((Base::default(), None)) };
         let open = |source| Error::Open { path: path.clone(), source };
-        // Programs run elsewhere.
+        // The programs will run in other directories.
         let path = std::path::absolute(&path).map_err(open)?;
         module::writable(&path)?;
         let base = Base::read(&path).map_err(open)?;

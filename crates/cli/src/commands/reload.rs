@@ -1,4 +1,4 @@
-//! `millstream reload`: the policy file once more.
+//! `millstream reload`: reads the policy file again.
 
 use millstream::isolated::Service;
 
@@ -7,8 +7,8 @@ use crate::error::Error;
 
 /// Have the running service read its policy file again
 ///
-/// As SIGHUP, but with an answer: a file that can't be used is an error that names the line, and the old policy stays.
-/// Only root, the service's user and the policy's operators may.
+/// This does what SIGHUP does, but with an answer: a file that can't be used is an error that names the line,
+/// and the old policy stays. Only root, the service's user and the policy's operators may do this.
 #[derive(clap::Args)]
 #[command(after_long_help = man::help(man::RELOAD))]
 pub(super) struct Reload {

@@ -1,4 +1,4 @@
-//! `millstream revoke`: the end of grants.
+//! `millstream revoke`: ends grants.
 
 use millstream::isolated::{Service, ServiceError};
 
@@ -7,15 +7,16 @@ use crate::error::{Error, exit};
 
 /// Take grants away from their owners
 ///
-/// Operations that have begun are finished, all others end as revoked with their input intact, and the grant's keys are
-/// zeroised. Without being root, the service's user or one of the policy's operators one can revoke one's own.
+/// Operations that have begun are finished, all others end as revoked with their input intact, and the
+/// grant's keys are zeroised. Users may revoke their own grants; root, the service's user and the policy's
+/// operators may revoke any.
 #[derive(clap::Args)]
 #[command(after_long_help = man::help(man::REVOKE))]
 pub(super) struct Revoke {
     /// Numbers of grants, as `millstream status` shows them
     #[arg(value_name = "GRANT", required_unless_present = "all")]
     grants: Vec<u64>,
-    /// Every grant that one may revoke
+    /// Every grant that you may revoke
     #[arg(short = 'a', long, conflicts_with = "grants")]
     all: bool,
     #[command(flatten)]
@@ -33,7 +34,7 @@ impl Revoke {
         for grant in grants {
             match service.revoke(grant) {
                 Ok(()) => {}
-                // The others are revoked all the same.
+                // The remaining grants are revoked anyway.
                 Err(error @ ServiceError::Refused { .. }) => {
                     context.say(format_args!("grant {grant}: {error}"));
                     failed = true;

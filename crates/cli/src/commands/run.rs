@@ -1,4 +1,4 @@
-//! `millstream run`: a program with everything configured, and what was accelerated; or without features of the processor.
+//! `millstream run`: runs a program with Millstream in its OpenSSL, or without features of the processor.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -28,21 +28,22 @@ const TALLY_VARIABLE: &str = "MILLSTREAM_TALLY";
 
 /// Run a program with Millstream in its OpenSSL, or without features of the processor
 ///
-/// With Millstream the program is any that uses libcrypto of OpenSSL 3, and needs no change; what it starts is configured
-/// too. At the end a table on standard error says what Millstream computed.
+/// With Millstream, the program can be any that uses libcrypto of OpenSSL 3, unchanged. The programs that it
+/// starts are configured, too. At the end, a table on standard error says what Millstream computed.
 ///
-/// With --without or --with-only the program is any at all, and runs as it is but for the features that it doesn't find.
-/// At the end a line on standard error says what was done to that end.
+/// With --without or --with-only, the program can be any at all, and finds the processor without those features.
+/// At the end, a line on standard error says how they were withheld.
 #[derive(clap::Args)]
 #[command(after_long_help = man::help(man::RUN))]
 pub(super) struct Run {
     #[command(flatten)]
     features: Features,
-    /// With --without: set the variables that libraries read, and leave the program to itself. Libraries that read none
-    /// go on using everything
+    /// With --without: only set the variables that libraries read, without tracing the program. Libraries
+    /// that read none go on using everything
     #[arg(long)]
     knobs_only: bool,
-    /// With --without: Millstream in its OpenSSL too. Implied by --isolated, --socket, --module and --base
+    /// With --without: put Millstream into the program's OpenSSL, too. Implied by --isolated, --socket,
+    /// --module and --base
     #[arg(long)]
     provider: bool,
     /// List the features that can be withheld, and run nothing; with --json as JSON
@@ -50,13 +51,13 @@ pub(super) struct Run {
     list: bool,
     #[command(flatten)]
     how: How,
-    /// Say what was done as JSON
+    /// Write the report as JSON
     #[arg(long)]
     json: bool,
-    /// Say it in this file, not on standard error
+    /// Write the report to this file, not to standard error
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// Say nothing on standard error
+    /// Write nothing to standard error
     #[arg(short = 'q', long)]
     quiet: bool,
     /// The program and its arguments
@@ -69,11 +70,11 @@ pub(super) struct Run {
     command: Vec<OsString>,
 }
 
-/// What is put around the program.
+/// The surroundings of the program.
 #[derive(clap::Args)]
 struct How {
-    /// Keep keys out of the program's reach: in the running service, else in one that is started for this run. So it is
-    /// also where MILLSTREAM_SOCKET is set
+    /// Keep keys out of the program's reach, in the running service or else in one that is started for this
+    /// run. Implied where MILLSTREAM_SOCKET is set
     #[arg(short = 'I', long)]
     isolated: bool,
     /// The service's socket; implies --isolated [default: what MILLSTREAM_SOCKET names, else this user's or the
@@ -84,7 +85,8 @@ struct How {
     from: From,
 }
 
-/// All that is there while the program runs. What is dropped first comes first: the service ends before its folder goes.
+/// Everything that exists while the program runs. Fields are dropped in order: the service ends before its
+/// folder goes.
 struct Around {
     service: Option<Service>,
     folder: Folder,
@@ -93,7 +95,7 @@ struct Around {
 }
 
 impl How {
-    /// Whether one of the options was given.
+    /// Returns true when one of the options was given.
     fn is_asked_for(&self) -> bool {
         self.isolated || self.socket.is_some() || self.from.module.is_some() || self.from.base.is_some()
     }
@@ -105,7 +107,8 @@ impl How {
         let named = self.socket.is_some() || std::env::var_os(SOCKET_VARIABLE).is_some();
         let isolated = self.isolated || named;
         let service = isolated.then(|| Service::find(self.socket.as_deref(), &folder)).transpose()?;
-        // What the environment says is said here too: programs clear it for those they start, as nginx does.
+        // The configuration repeats what the environment says, because some programs clear the environment of
+        // those they start, as nginx does.
         let configuration = Configuration {
             module,
             isolated,
@@ -120,7 +123,7 @@ impl How {
 }
 
 impl Around {
-    /// Has a program find all of it.
+    /// Configures a program to find all of it.
     fn configure(&self, child: &mut Command) {
         child.env("OPENSSL_CONF", &self.configuration).env(TALLY_VARIABLE, self.folder.tally());
         if let Some(service) = &self.service {
@@ -137,7 +140,7 @@ impl Around {
     }
 }
 
-/// What there is to say about a run.
+/// The report of a run.
 struct Told {
     text: String,
     json: Value,
@@ -150,9 +153,9 @@ impl Run {
         }
         let withheld = self.features.withheld()?;
         if withheld.is_none() && (self.knobs_only || self.provider) {
-            return Err(Error::Usage("--knobs-only and --provider are for --without and --with-only".into()));
+            return Err(Error::Usage("--knobs-only and --provider need --without or --with-only".into()));
         }
-        // What can't be written is not noticed after hours only.
+        // A file that can't be written should be noticed now, and not after hours.
         let file = self.report.as_deref().map(Output::named).transpose()?;
         let around = match withheld {
             Some(_) if !self.provider && !self.how.is_asked_for() => None,
@@ -165,7 +168,7 @@ impl Run {
             Some(output) => output.save(&text),
             None if self.quiet => Ok(()),
             None => {
-                // Where standard error is closed there is nobody to tell.
+                // If standard error is closed, there is nobody to tell.
                 let _ = io::stderr().write_all(text.as_bytes());
                 Ok(())
             }
@@ -180,7 +183,7 @@ impl Run {
         }
     }
 
-    /// How features are withheld, with what the user has to know beforehand.
+    /// Decides how features are withheld, and tells the user what to know beforehand.
     fn way(&self, withheld: Withheld, context: &Context) -> Way {
         let way = Way::new(withheld, self.knobs_only);
         features::tell_missing(&self.features, withheld, &|text| self.say(text, context));
@@ -194,7 +197,7 @@ impl Run {
         }
     }
 
-    /// Runs the program: its exit code, and what there is to say.
+    /// Runs the program. Returns its exit code, and the report.
     fn watched(
         &self,
         around: Option<Around>,

@@ -25,43 +25,44 @@ use crate::error::{Error, plain};
 
 /// Serve programs whose keys are to be out of their reach
 ///
-/// Runs in the foreground until SIGTERM or SIGINT. Each worker is a process of its own that holds keys and computes;
-/// clients reach it through shared memory. SIGHUP has the policy file read again. Without --policy this user, and
-/// root, may use the service.
+/// Runs in the foreground until SIGTERM or SIGINT. Each worker is a separate process that holds keys and
+/// computes; clients reach it through shared memory. SIGHUP makes the service read the policy file again.
+/// Without --policy, only this user and root may use the service.
 #[derive(clap::Args)]
 #[command(after_long_help = man::help(man::SERVE))]
 pub(super) struct Serve {
-    /// Where clients connect [default: what MILLSTREAM_SOCKET names, else in this user's runtime directory]
+    /// The path of the socket [default: what MILLSTREAM_SOCKET names, else in this user's runtime directory]
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
-    /// Who may have what, in TOML
+    /// The limits of users, in TOML
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
-    /// Workers, each with one accelerator
+    /// Number of workers, each with one accelerator
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     accelerators: u16,
     /// Processors that the workers are pinned to, in turn
     #[arg(long, value_name = "CPU", value_delimiter = ',')]
     pin: Vec<usize>,
-    /// How long a worker that has nothing to do looks for more before it sleeps, in microseconds
+    /// Microseconds that an idle worker polls for work before it sleeps
     #[arg(long, value_name = "N", default_value_t = 50)]
     spin_us: u32,
-    /// How long operations may wait for others to be computed with, in microseconds
+    /// Microseconds that operations may wait so that others can be computed with them
     #[arg(long, value_name = "N", default_value_t = 0)]
     flush_us: u32,
     /// Memory for the keys of each worker, as in 128M: 2 KiB for each key slot that is granted
     #[arg(long, value_name = "SIZE", default_value = "128M", value_parser = size)]
     key_memory: usize,
-    /// Serve metrics for Prometheus there, as in 127.0.0.1:9464, or unix:PATH for a socket with mode 0660
+    /// Serve metrics for Prometheus at this address, as in 127.0.0.1:9464, or unix:PATH for a socket with
+    /// mode 0660
     #[arg(long, value_name = "ADDRESS")]
     metrics: Option<MetricsAddress>,
-    /// Names of this machine by which metrics may be asked for, beside localhost and addresses
+    /// Names of this machine under which metrics may be asked for, besides localhost and addresses
     #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "metrics")]
     metrics_host: Vec<String>,
-    /// Tell of each grant in the metrics, with its process and that one's name, and not only of users
+    /// List each grant in the metrics, with its process and the client's name, and not only users
     #[arg(long, requires = "metrics")]
     metrics_names: bool,
-    /// Go on as this user, where started by root
+    /// Continue as this user, when started by root
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
     /// Log warnings and errors only
@@ -78,7 +79,7 @@ impl Serve {
         let activated = activated()?;
         let given = activated.as_ref().and_then(address).or_else(|| self.socket.clone());
         let socket = given.unwrap_or_else(millstream_protocol::socket);
-        // Another user may not open what was handed over.
+        // After the change of user, the descriptor could not be opened any more.
         let waits = self.ready_fd.map(Waits::open).transpose()?;
         if let Some(user) = &self.user {
             become_user(user, if activated.is_none() { socket.parent() } else { None })?;
@@ -118,7 +119,7 @@ impl Serve {
     }
 }
 
-/// Bytes, with K, M or G for kibibytes, mebibytes or gibibytes.
+/// Parses bytes, with K, M or G for kibibytes, mebibytes or gibibytes.
 fn size(text: &str) -> Result<usize, String> {
     let (number, shift) = match text.strip_suffix(['K', 'M', 'G']) {
         Some(number) if text.ends_with('K') => (number, 10),
@@ -133,7 +134,7 @@ fn size(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Who started the service and waits until it is ready.
+/// The descriptor of whoever started the service and waits until it is ready.
 struct Waits(i32, File);
 
 impl Waits {
@@ -155,7 +156,7 @@ fn serve(error: millstream_broker::Error) -> Error {
     Error::Serve(error.to_string())
 }
 
-/// Lines on standard error. The journal, and most that read a pipe, have the time already.
+/// Logs lines to standard error. The journal, and most programs that read a pipe, add the time themselves.
 fn log(quiet: bool) {
     let stderr = std::io::stderr();
     let person = stderr.is_terminal() && std::env::var_os("JOURNAL_STREAM").is_none();
@@ -164,7 +165,7 @@ fn log(quiet: bool) {
         .with_writer(std::io::stderr)
         .with_max_level(level)
         .with_target(false)
-        // Where nobody reads the log any more, that is no reason to end.
+        // The service must not end because nobody reads the log any more.
         .log_internal_errors(false)
         .with_ansi(person);
     // Only one subscriber is ever set.
@@ -174,7 +175,8 @@ fn log(quiet: bool) {
     };
 }
 
-/// The socket that systemd listens at for this service, if it does: the one named `millstream`, or the only one.
+/// Returns the socket that systemd listens at for this service, if it does: the one named `millstream`, or
+/// the only one.
 fn activated() -> Result<Option<OwnedFd>, Error> {
     let names = std::env::var("LISTEN_FDNAMES").unwrap_or_default();
     let mut given = ListenFd::from_env();
@@ -189,17 +191,17 @@ fn activated() -> Result<Option<OwnedFd>, Error> {
         .map_err(|source| Error::Serve(format!("socket activation: {}", plain(&source))))
 }
 
-/// Where somebody else's socket listens, if that is in the file system.
+/// Returns the path of somebody else's socket, if it is in the file system.
 fn address(listener: &OwnedFd) -> Option<PathBuf> {
     let address = SocketAddrUnix::try_from(rustix::net::getsockname(listener).ok()?).ok()?;
     address.path_bytes().map(|path| PathBuf::from(OsStr::from_bytes(path)))
 }
 
 const AF_UNIX: i32 = 1;
-/// The same number on all architectures but MIPS and PA-RISC.
+/// The number is the same on all architectures except MIPS and PA-RISC.
 const SOCK_SEQPACKET: i32 = 5;
 
-/// SIGTERM and SIGINT end the service, SIGHUP has it read its policy again; systemd is told.
+/// Has SIGTERM and SIGINT end the service, and SIGHUP reload its policy, and tells systemd.
 fn obey_signals(stop: &Stop, socket: &Path) -> Result<(), Error> {
     let signals = Signals::new([SIGTERM, SIGINT, SIGHUP]);
     let mut signals = signals.map_err(|source| Error::Serve(plain(&source)))?;
@@ -218,7 +220,7 @@ fn obey_signals(stop: &Stop, socket: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// As `millstream reload` does, so that there is an answer.
+/// Reloads as `millstream reload` does, so that there is an answer to log.
 fn reload(socket: &Path) {
     match NotifyState::monotonic_usec_now() {
         Ok(now) => notify(&[NotifyState::Reloading, now]),
@@ -238,7 +240,8 @@ fn notify(states: &[NotifyState<'_>]) {
     }
 }
 
-/// Gives up root for `name`, for good. That user owns the directory of the socket from then on, if it was made here.
+/// Gives up root for `name`, for good. That user becomes the owner of the socket's directory, if it was made
+/// here.
 fn become_user(name: &str, directory: Option<&Path>) -> Result<(), Error> {
     let failed = |why: String| Error::Serve(format!("--user {name}: {why}"));
     let found = User::from_name(name).map_err(|error| failed(plain(&error.into())))?;
@@ -255,7 +258,7 @@ fn become_user(name: &str, directory: Option<&Path>) -> Result<(), Error> {
     let groups = getgrouplist(&CString::new(name).map_err(|_| failed("not a name".into()))?, user.gid);
     let groups = groups.map_err(|error| failed(plain(&error.into())))?;
     let groups: Vec<Gid> = groups.iter().map(|group| Gid::from_raw(group.as_raw())).collect();
-    // This is the only thread yet, and those to come have what it has.
+    // This is the only thread so far, and later ones inherit its identity.
     set_thread_groups(&groups)
         .and_then(|()| set_thread_res_gid(gid, gid, gid))
         .and_then(|()| set_thread_res_uid(uid, uid, uid))

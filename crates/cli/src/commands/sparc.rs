@@ -1,4 +1,5 @@
-//! `millstream sparc`: programs for 64-bit SPARC, on the processors that had Sun's and Oracle's accelerators.
+//! `millstream sparc`: runs programs for 64-bit SPARC, on the processors that had Sun's and Oracle's
+//! accelerators.
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
@@ -18,41 +19,43 @@ use crate::programs::child;
 use crate::sparc::report::{Report, Wanted};
 use crate::sparc::{costs, disassemble, history, images};
 
-/// Before the name that a program is called by, where a program started it: for the emulator alone.
+/// The option before the name by which a program is called, where the emulated program started it. Only the
+/// emulator uses it.
 const NAMED: &str = "--argv0";
 
 /// Run a program for 64-bit SPARC, and say what it executed
 ///
-/// The program is any for Linux on sparc64, as a cross compiler makes it: an UltraSPARC II, T1, T2, T3 (Rainbow Falls) or T4
-/// executes it, with the T4's crypto instructions. Its files, its terminal and its end are this command's own.
+/// The program can be any for Linux on sparc64, as a cross compiler makes it. An emulated UltraSPARC II, T1, T2,
+/// T3 (Rainbow Falls) or T4 executes it, with the T4's crypto instructions. Its files and its terminal are
+/// this command's own, and so is its exit status.
 #[derive(clap::Args)]
 #[command(after_long_help = man::help(man::SPARC))]
 pub(super) struct Sparc {
     /// The processor: ultrasparc2, t1, t2, t3 or t4
     #[arg(long, value_name = "NAME", default_value = "t4")]
     cpu: Processor,
-    /// Capabilities that it is not to have, as LD_HWCAP took them: "-aes -des"
+    /// Capabilities that the processor shall lack, in the syntax of LD_HWCAP: "-aes -des"
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     hwcap: Option<String>,
-    /// Say what isainfo -v said on it
+    /// Print what isainfo -v printed on that processor
     #[arg(long)]
     isainfo: bool,
     /// The directory with a dynamic program's libraries
     #[arg(long, value_name = "DIR")]
     sysroot: Option<PathBuf>,
-    /// Tell each system call of the program on standard error
+    /// Report each system call of the program on standard error
     #[arg(long)]
     trace_syscalls: bool,
     /// Show the program's instructions, or those of the functions whose names match
     #[arg(long, value_name = "GLOB", num_args = 0..=1, require_equals = true)]
     disassemble: Option<Option<String>>,
-    /// Let the program call the hypervisor, as a kernel does: its addresses are real ones
+    /// Let the program call the hypervisor, as a kernel does; its addresses are real ones then
     #[arg(long)]
     privileged: bool,
-    /// Say what it and its use of the accelerators cost, by the timing model
+    /// Estimate the cost of the program and of its use of the accelerators with the timing model
     #[arg(long)]
     costs: bool,
-    /// Say what Sun and Oracle published of these machines, and what the timing model says to it
+    /// Print what Sun and Oracle published about these machines beside what the timing model says
     #[arg(long)]
     history: bool,
     /// Draw that history's tables into this SVG file
@@ -60,16 +63,16 @@ pub(super) struct Sparc {
     plot: Option<PathBuf>,
     #[command(flatten)]
     wanted: Wanted,
-    /// Say what was counted as JSON
+    /// Write the counts as JSON
     #[arg(long)]
     json: bool,
-    /// Say it in this file, not on standard error
+    /// Write the counts to this file, not to standard error
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// The name that the program is called by
     #[arg(long, hide = true, allow_hyphen_values = true)]
     argv0: Option<OsString>,
-    /// The process that counts: not those that it starts
+    /// The process that counts, as opposed to those that it starts
     #[arg(long, hide = true)]
     counted: Option<u32>,
     /// The program and its arguments
@@ -103,7 +106,7 @@ impl Sparc {
         }
     }
 
-    /// What was published, beside the timing model.
+    /// Prints what was published, beside the timing model.
     fn past(&self) -> Result<(), Error> {
         let experiments = history::experiments();
         if let Some(path) = &self.plot {
@@ -114,9 +117,9 @@ impl Sparc {
         print(if self.json { json() } else { history::text(&experiments) })
     }
 
-    /// Runs the program; its end is ours.
+    /// Runs the program, and ends as it does.
     fn executed(&self, features: Features, context: &Context) -> Result<(), Error> {
-        // What can't be written is not noticed after hours only.
+        // A file that can't be written should be noticed now, and not after hours.
         self.report.as_deref().map(Output::named).transpose()?;
         linux::host::as_started();
         let mut arguments = self.command.clone();
@@ -154,7 +157,7 @@ impl Sparc {
         if self.costs && counting == std::process::id() {
             let accounts = units.map(|units| units.accounts());
             let text = costs::text(self.cpu, accounts.as_ref(), &Counts::of(process.cpu.blocks()));
-            // Where standard error is closed there is nobody to tell.
+            // If standard error is closed, there is nobody to tell.
             let _ = io::stderr().write_all(text.as_bytes());
         }
         match ended {
@@ -162,7 +165,7 @@ impl Sparc {
             Ended::Exited(status) => Err(Error::Reported(status)),
             Ended::Killed(signal) => {
                 if signal == linux::signals::EMT_ON_HOST {
-                    // The shell will say "Stack fault", which it was not.
+                    // The shell will print "Stack fault" for this signal, which is wrong here.
                     let _ = writeln!(
                         io::stderr(),
                         "{}: SIGEMT ended the program: a tagged addition or subtraction overflowed; the host shows it as its \
@@ -182,17 +185,17 @@ impl Sparc {
             return Output::named(path)?.save(&text);
         }
         let head = if self.json { String::new() } else { format!("{}:\n", context.name) };
-        // Where standard error is closed there is nobody to tell.
+        // If standard error is closed, there is nobody to tell.
         let _ = io::stderr().write_all(format!("{head}{text}").as_bytes());
         Ok(())
     }
 
-    /// The libraries' directory by its whole path: the program may go to another directory.
+    /// Returns the absolute path of the libraries' directory, because the program may change its directory.
     fn sysroot(&self) -> Option<PathBuf> {
         self.sysroot.as_ref().map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone()))
     }
 
-    /// This command for a program that the program becomes.
+    /// Returns the command line of this command for a program that replaces the current one by exec.
     fn again(&self) -> Vec<OsString> {
         let mut words: Vec<OsString> =
             ["millstream", "sparc", "--cpu", self.cpu.name()].map(Into::into).into();
@@ -222,11 +225,11 @@ impl Sparc {
     }
 }
 
-/// The code for a program that can't be run.
+/// Returns the exit code for a program that can't be run.
 fn not_run(error: &LoadError) -> u8 {
     match error {
         LoadError::Read { source, .. } => child::not_run(source),
-        // There, and no program for this.
+        // The file is there, but it is no program for this emulator.
         _ => 126,
     }
 }
@@ -241,7 +244,7 @@ fn disassembled(file: &Path, pattern: Option<&str>) -> Result<(), Error> {
     }
     let mut out = BufWriter::new(io::stdout().lock());
     match disassemble::write(&program, pattern, &mut out).and_then(|()| out.flush()) {
-        // Whoever reads has read enough.
+        // The reader has read enough.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result.map_err(|source| Error::Write { name: "standard output".into(), source }),
     }

@@ -1,4 +1,4 @@
-//! `millstream speed`: the table of `openssl speed`, for every way of computing there is.
+//! `millstream speed`: the table of `openssl speed`, for every way of computing.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -30,13 +30,13 @@ use crate::speed::{Way, history, panels};
 
 /// Measure how fast objects are computed, beside OpenSSL and PKCS #11 modules
 ///
-/// Every way of computing an algorithm works on the same objects in turns with the others, after
-/// its results were compared with those of the direct calls. A difference is an error. Without an
-/// ALGORITHM the most used ones are measured; `all` means all, and a name may have * in it.
+/// All ways of computing an algorithm take turns on the same objects, after their results were compared with
+/// those of the direct calls. A difference is an error. Without an ALGORITHM, the most used ones are
+/// measured; `all` means all, and a name may have * in it.
 #[derive(clap::Args)]
 #[command(after_long_help = man::help(man::SPEED))]
 pub(super) struct Speed {
-    /// What to measure, as in aes-128-gcm, sha256, hmac-sha256, 3des-cbc+hmac-md5, 'aes-*-cbc'
+    /// The algorithms, as in aes-128-gcm, sha256, hmac-sha256, 3des-cbc+hmac-md5, 'aes-*-cbc'
     #[arg(value_name = "ALGORITHM")]
     algorithms: Vec<String>,
     /// List the algorithms
@@ -55,25 +55,25 @@ pub(super) struct Speed {
     /// Threads that compute at the same time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: u32,
-    /// Time for each way at each length
+    /// Seconds for each way at each length
     #[arg(long, value_name = "S", default_value_t = 0.2, value_parser = seconds)]
     seconds: f64,
-    /// Only these ways [default: all that are there but queue-thread]
+    /// Measure only these ways [default: all available ones except queue-thread]
     #[arg(long, value_name = "WAY", value_delimiter = ',')]
     ways: Vec<Name>,
-    /// What to show [default: all but kb]
+    /// The figures to show [default: all but kb]
     #[arg(long, value_name = "MEASURE", value_delimiter = ',')]
     show: Vec<Measure>,
     /// The libcrypto of OpenSSL 3 to measure [default: libcrypto.so.3 if it is there]
     #[arg(long, value_name = "PATH")]
     openssl: Option<PathBuf>,
-    /// Measure the isolated queue too: of the running service, else of one that is started for this run
+    /// Measure the isolated queue too, in the running service or else in one that is started for this run
     #[arg(short = 'I', long)]
     isolated: bool,
     /// The service's socket [default: what MILLSTREAM_SOCKET names, else this user's or the machine's]
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
-    /// Measure a mediated way of today too, set up for this run
+    /// Measure an existing way of keeping keys elsewhere too, set up for this run
     #[arg(long, value_name = "PEER", value_delimiter = ',')]
     against: Vec<Peer>,
     /// A PKCS #11 module to measure
@@ -82,7 +82,7 @@ pub(super) struct Speed {
     /// The label of its token [default: the only one]
     #[arg(long, value_name = "LABEL", requires = "pkcs11")]
     token: Option<String>,
-    /// The token's PIN, for everyone on this machine to see; better a file
+    /// The token's PIN, which everyone on this machine can see; a file is better
     #[arg(long, value_name = "PIN", requires = "pkcs11", conflicts_with = "pin_file")]
     pin: Option<String>,
     /// The file whose first line is the token's PIN
@@ -108,19 +108,19 @@ pub(super) struct Speed {
 /// A way of computing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Name {
-    /// One object a call
+    /// One object per call
     Direct,
-    /// Many objects a call, side by side in lanes
+    /// Many objects per call, side by side in lanes
     Batch,
     /// Operations in flight, computed on the thread that polls for results
     Queue,
-    /// Operations in flight, computed on a thread beside
+    /// Operations in flight, computed on a second thread
     QueueThread,
     /// Operations in flight, computed by the service, which has the keys
     Isolated,
-    /// OpenSSL, everything fetched and set up beforehand
+    /// OpenSSL, with everything fetched and set up beforehand
     Openssl,
-    /// OpenSSL, everything fetched and set up for each object
+    /// OpenSSL, with everything fetched and set up for each object
     OpensslOneshot,
     /// The PKCS #11 module
     Pkcs11,
@@ -130,7 +130,7 @@ enum Name {
     P11Kit,
 }
 
-/// A mediated way of today.
+/// An existing way of keeping keys elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Peer {
     /// SoftHSM, loaded into the process
@@ -174,7 +174,7 @@ impl Speed {
             return if code == exit::SUCCESS { Ok(()) } else { Err(Error::Reported(code)) };
         }
         let ways = Ways::load(&self, features, context)?;
-        // Before minutes of work, not after.
+        // A file that can't be written should be noticed before minutes of work.
         let picture = self.plot.as_deref().map(Output::named).transpose()?;
         let (text, panels) = if self.history {
             self.history(features, &ways)?
@@ -195,13 +195,13 @@ impl Speed {
         picture.map_or(Ok(()), Output::finish)
     }
 
-    /// Whether a way that is not always there is wanted.
+    /// Returns true when a way is wanted that is not always available.
     fn wants(&self, name: Name) -> bool {
         let asked = self.ways.contains(&name) || self.against.iter().any(|peer| peer.name() == name);
         asked || name == Name::Isolated && (self.isolated || self.socket.is_some())
     }
 
-    /// What has to be there before the ways can be loaded, if anything.
+    /// Returns the services that must run before the ways can be loaded, if any.
     fn surroundings(&self) -> Result<Option<Surroundings>, Error> {
         let serves = self.wants(Name::Isolated) && !self.finds_service()?;
         let [softhsm, p11_kit] = [Name::Softhsm, Name::P11Kit].map(|name| self.wants(name));
@@ -221,7 +221,7 @@ impl Speed {
         Ok(Some(around))
     }
 
-    /// Whether a service is running already. Where one was named it must be.
+    /// Returns true when a service is running already. If one was named, it must run.
     fn finds_service(&self) -> Result<bool, Error> {
         match Service::connect(self.socket.as_deref()) {
             Ok(_) => Ok(true),
@@ -230,7 +230,7 @@ impl Speed {
         }
     }
 
-    /// Numbers of objects in flight.
+    /// Returns the numbers of objects in flight.
     fn depths(&self) -> Vec<usize> {
         let isolates = [Name::Isolated, Name::Softhsm, Name::P11Kit].iter().any(|&name| self.wants(name));
         match self.depth.is_empty() {
@@ -240,7 +240,7 @@ impl Speed {
         }
     }
 
-    /// What was named, once each.
+    /// Returns the cases that were named, once each.
     fn cases(&self) -> Result<Vec<Case>, Error> {
         let direction = if self.decrypt { Direction::Decrypt } else { Direction::Encrypt };
         let mut names: Vec<String> = Vec::new();
@@ -349,7 +349,7 @@ impl Speed {
         Ok((text, history::panels(&experiments)))
     }
 
-    /// What a figure is worth nothing without.
+    /// Returns the circumstances, without which a figure is worth nothing.
     fn about(&self, features: Features, chosen: &[&dyn Way], ways: &Ways) -> About {
         let masked = Features::hardware().set().difference(features.set());
         let libraries = chosen.iter().filter_map(|way| Some((way.name(), way.about()?))).collect();
@@ -364,7 +364,7 @@ impl Speed {
     }
 }
 
-/// What stands above the tables.
+/// The circumstances that stand above the tables.
 struct About {
     processor: String,
     masked: FeatureSet,
@@ -413,7 +413,7 @@ fn about_json(about: &About) -> Value {
     })
 }
 
-/// Everything that can compute.
+/// All ways of computing.
 struct Ways {
     direct: Direct,
     batch: Batch,
@@ -421,7 +421,7 @@ struct Ways {
     openssl: Option<[OpenSsl; 2]>,
     isolated: Option<Queue>,
     modules: Vec<(Name, Pkcs11)>,
-    /// Why there is no OpenSSL, where nobody insisted on it.
+    /// The reason why there is no OpenSSL, where nobody insisted on it.
     absent: Option<String>,
 }
 
@@ -449,7 +449,8 @@ impl Ways {
         Ok(Ways { direct, batch, queues, openssl, isolated, modules: modules(speed, context)?, absent })
     }
 
-    /// The ways of these names that are there, or all; and those that had to be asked for.
+    /// Returns the ways of these names that are available, or all, and those that were asked for by other
+    /// options.
     fn chosen(&self, names: &[Name]) -> Vec<&dyn Way> {
         let mut all: Vec<(Name, &dyn Way)> = vec![(Name::Direct, &self.direct), (Name::Batch, &self.batch)];
         all.extend(
@@ -462,14 +463,14 @@ impl Ways {
         }
         all.extend(self.modules.iter().map(|(name, way)| (*name, way as &dyn Way)));
         let usual = |name: &Name| names.is_empty() && *name != Name::QueueThread;
-        // These are there only where they were asked for.
+        // These are available only when they were asked for.
         let asked = |name: &Name| matches!(name, Name::Isolated | Name::Softhsm | Name::P11Kit);
         let chosen = all.into_iter().filter(|(name, _)| usual(name) || asked(name) || names.contains(name));
         chosen.map(|(_, way)| way).collect()
     }
 }
 
-/// The PKCS #11 modules: the one that was named, and those that were set up.
+/// Loads the PKCS #11 modules: the one that was named, and those that were set up.
 fn modules(speed: &Speed, context: &Context) -> Result<Vec<(Name, Pkcs11)>, Error> {
     let mut modules = Vec::new();
     if let Some(path) = &speed.pkcs11 {

@@ -1,4 +1,4 @@
-//! `millstream status`: who uses the service, and how much.
+//! `millstream status`: shows who uses the service, and how much.
 
 use std::io::{self, IsTerminal};
 use std::time::Duration;
@@ -10,14 +10,14 @@ use crate::error::Error;
 use crate::status::live::{History, Screen};
 use crate::status::{Look, View, json, table};
 
-/// Between two looks where only one view is wanted.
+/// The time between the two looks that one view needs.
 const MOMENT: Duration = Duration::from_millis(200);
 
 /// Show the workers and grants of the running service
 ///
-/// For each grant: whose it is, its queues, what is in flight, operations and bytes a
-/// second, doorbells, keys, and the rules that its operations broke. Who is neither root nor the
-/// service's user sees its own grants.
+/// For each grant: its owner, its queues, the operations in flight, operations and bytes per second,
+/// doorbells, keys, and the rules that its operations broke. Users other than root and the service's own see
+/// only their own grants.
 #[derive(clap::Args)]
 #[command(after_long_help = man::help(man::STATUS))]
 pub(super) struct Status {
@@ -26,7 +26,7 @@ pub(super) struct Status {
     /// Write JSON; with --watch an object a line
     #[arg(long)]
     json: bool,
-    /// Show it again and again, in a terminal at the same place; q ends it
+    /// Update the view periodically, in place on a terminal; q ends it
     #[arg(short = 'w', long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "1", value_parser = interval)]
     watch: Option<Duration>,
 }
@@ -53,11 +53,11 @@ impl Status {
         })
     }
 
-    /// A view each interval, until q is pressed, a signal comes or the service ends.
+    /// Shows a view each interval, until q is pressed, a signal comes or the service ends.
     fn watch(&self, service: &mut Service, mut before: Look, interval: Duration) -> Result<(), Error> {
         let mut history = History::default();
         let mut screen = if self.json { None } else { Screen::open() };
-        // Something to see before the first interval is over.
+        // The first view comes before the first interval is over.
         let mut pause = interval.min(MOMENT);
         loop {
             let ended = match &screen {

@@ -1,4 +1,4 @@
-//! What `digest` and `mac` have in common: several files, one line of output for each.
+//! The common parts of `digest` and `mac`: several files, and one line of output for each.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -18,19 +18,19 @@ pub(super) trait Sum {
     fn finish(self: Box<Self>) -> Vec<u8>;
 }
 
-/// How results are printed.
+/// The way results are printed.
 pub(super) struct Style<'a> {
     /// The algorithm as the user named it.
     pub(super) algorithm: &'a str,
-    /// What JSON calls the result: `digest` or `mac`.
+    /// The name of the result in JSON: `digest` or `mac`.
     pub(super) what: &'static str,
     pub(super) verbose: bool,
     pub(super) json: bool,
     pub(super) quiet: bool,
 }
 
-/// Prints the sum of each file, or of standard input where there is none. A file that fails is
-/// reported and the next one follows; the exit code is that of the last failure (digest(1)).
+/// Prints the sum of each file, or of standard input where there is none. A file that fails is reported and
+/// the next one follows. The exit code is that of the last failure (digest(1)).
 pub(super) fn files<'k>(
     context: &Context,
     style: &Style<'_>,
@@ -63,7 +63,7 @@ fn of(input: Input, style: &Style<'_>, mut sum: Box<dyn Sum + '_>) -> Result<Vec
     Ok(sum.finish())
 }
 
-/// `HEX`, `(file) = HEX` among several, `algorithm (file) = HEX` with `-v`; or a line of JSON.
+/// Formats `HEX`, `(file) = HEX` among several, `algorithm (file) = HEX` with `-v`, or a line of JSON.
 pub(super) fn line(style: &Style<'_>, file: Option<&OsString>, several: bool, sum: &[u8]) -> Vec<u8> {
     let hex: String = sum.iter().map(|byte| format!("{byte:02x}")).collect();
     if style.json {

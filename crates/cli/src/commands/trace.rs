@@ -1,4 +1,4 @@
-//! `millstream trace`: which cryptographic instructions a program runs.
+//! `millstream trace`: tells which cryptographic instructions a program runs.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -30,39 +30,41 @@ use crate::progress::Progress;
 
 /// Say which cryptographic instructions a program runs
 ///
-/// The program is any at all: unmodified, static, stripped, in any language. At the end standard error says whether it used the
-/// processor's AES and the like, and which functions of which libraries did.
+/// The program can be any at all: unmodified, static, stripped, in any language. At the end, a report on standard
+/// error says whether it used the processor's AES and similar instructions, and which functions of which
+/// libraries did.
 #[derive(clap::Args)]
 #[command(after_long_help = man::help(man::TRACE))]
 pub(super) struct Trace {
-    /// What ran, and what did not, at nearly no cost. This is the default
+    /// Report what ran and what did not, at nearly no cost. This is the default
     #[arg(long, group = "mode")]
     once: bool,
-    /// How often: each entry of a function is counted, which slows it down
+    /// Report how often: every call of a function is counted, which slows it down
     #[arg(long, group = "mode")]
     count: bool,
-    /// How often, by samples: nearly no cost
+    /// Report how often, estimated from samples at nearly no cost
     #[arg(long, group = "mode")]
     rate: bool,
     #[command(flatten)]
     features: Features,
-    /// The process to trace, with its threads and what it starts from now on. Not those beside it, as other workers of a server: name
-    /// each with a --pid of its own, or several in one, as pidof prints them
+    /// The process to trace, with its threads and the processes that it starts from now on. Related
+    /// processes, such as other workers of a server, are not included: name each with its own --pid, or
+    /// several in one, as pidof prints them
     #[arg(short = 'p', long, value_name = "PID", value_parser = numbers, required_unless_present = "command", conflicts_with_all = ["command", "without", "with_only"])]
     pid: Vec<Pids>,
-    /// With --pid: end after so many seconds
+    /// With --pid: stop after this many seconds
     #[arg(long, value_name = "N", requires = "pid", value_parser = positive)]
     seconds: Option<f64>,
-    /// Say it as JSON
+    /// Write the report as JSON
     #[arg(long)]
     json: bool,
-    /// Say it in this file, not on standard error
+    /// Write the report to this file, not to standard error
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// Say also what did not run, and what tracing cost
+    /// Report also what did not run, and the cost of tracing
     #[arg(short = 'v', long)]
     verbose: bool,
-    /// Look through each file, and keep nothing of what was found in it for later traces
+    /// Look through each file anew, and keep nothing of what was found for later traces
     #[arg(long)]
     no_cache: bool,
     /// No progress line
@@ -73,33 +75,31 @@ pub(super) struct Trace {
     command: Vec<OsString>,
 }
 
-/// Processes of one `--pid`.
+/// The processes of one `--pid`.
 type Pids = std::sync::Arc<[Pid]>;
 
-/// Numbers with blanks or commas between them.
+/// Parses numbers with blanks or commas between them.
 fn numbers(text: &str) -> Result<Pids, String> {
     let words = text.split([' ', ',', '\n', '\t']).filter(|word| !word.is_empty());
     let number = |word: &str| word.parse().ok().filter(|pid| *pid > 0).and_then(Pid::from_raw);
     let pids: Option<Vec<Pid>> = words.map(number).collect();
-    pids.filter(|pids| !pids.is_empty())
-        .map(Pids::from)
-        .ok_or_else(|| "not the number of a process".to_owned())
+    pids.filter(|pids| !pids.is_empty()).map(Pids::from).ok_or_else(|| "not a process ID".to_owned())
 }
 
 fn positive(text: &str) -> Result<f64, String> {
     let number = text.parse().map_err(|_| "not a number".to_owned())?;
-    if number > 0.0 && number < 1e9 { Ok(number) } else { Err("not a time to wait for".to_owned()) }
+    if number > 0.0 && number < 1e9 { Ok(number) } else { Err("not a number of seconds above 0".to_owned()) }
 }
 
 impl Trace {
     pub(super) fn run(self, context: &Context) -> Result<(), Error> {
-        // What can't be written is not noticed after hours only.
+        // A file that can't be written should be noticed now, and not after hours.
         let file = self.report.as_deref().map(Output::named).transpose()?;
         let pids: Vec<Pid> = self.pid.iter().flat_map(|pids| pids.iter().copied()).collect();
         if pids.is_empty() {
             return self.launched(file, context);
         }
-        // From here on a process of its own works, that this one may put right what it leaves.
+        // A child process works from here on, so that this one can repair what it leaves behind.
         let work = |guard| {
             let worked = Watch::guarded(self.options(false), guard)
                 .map_err(|error| failed(&error))
@@ -139,7 +139,7 @@ impl Trace {
 
     /// Traces a program from its start to its end.
     fn launched(&self, file: Option<Output>, context: &Context) -> Result<(), Error> {
-        // Nothing is started that could not be done as it was asked for.
+        // The program must not start if the request can't be met.
         let withheld = self.features.withheld()?;
         if let Some(withheld) = withheld {
             features::tell_missing(&self.features, withheld, &|text| context.say(text));
@@ -157,7 +157,7 @@ impl Trace {
             context.say(format!("{}: {}", self.command[0].display(), plain(&error)));
             Error::Reported(child::not_run(&error))
         })?;
-        // The program writes to the same terminal, and a line that comes and goes would be in its way.
+        // The program writes to the same terminal, where a line that comes and goes would be in its way.
         let line = Line::new(!self.quiet && !isatty(io::stdout().as_fd()));
         line.follow(&mut watch);
         if !self.quiet && line.is_none() {
@@ -165,7 +165,7 @@ impl Trace {
         }
         let tell = |left: &[String]| {
             if !self.quiet {
-                let what = "has ended; what it left running is traced on, and killed if this trace is:";
+                let what = "has ended; processes that it left running are still traced, and killed if this trace is:";
                 context.say(format!("{} {what} {}", self.command[0].display(), left.join(", ")));
             }
         };
@@ -182,12 +182,13 @@ impl Trace {
         }
     }
 
-    /// Traces processes that run, until the last ends or somebody asks for an end.
+    /// Traces running processes, until the last one ends or somebody asks for an end.
     fn attached(&self, pids: &[Pid], mut watch: Watch, context: &Context) -> Result<Findings, Error> {
         self.use_cache(&mut watch, context);
         let line = Line::new(!self.quiet);
         line.follow(&mut watch);
-        // Looking through big programs takes longer than they should stand still.
+        // Big programs are looked through before they are stopped, because that takes longer than they should
+        // stand still.
         watch.prepare(pids);
         let mut tracer = attach(pids).map_err(|error| {
             line.finish();
@@ -199,7 +200,7 @@ impl Trace {
         let detached = tracer.detach_all(&mut both);
         line.finish();
         if let Err(error) = followed.map(drop).and(detached) {
-            // What was found is found.
+            // The findings so far are still valid.
             context.say(plain(&error));
         }
         Ok(both.0.finish())
@@ -213,7 +214,8 @@ impl Trace {
         match cache::of_user() {
             Ok(Some(cache)) => watch.use_cache(cache),
             Ok(None) => {}
-            // Others could write there, which somebody should know; that root does not write to a user's is as it should be.
+            // The user should know when others could write there. But it is right that root does not use a
+            // cache that a user can write to.
             Err(why @ Refused::Writable(_)) if !self.quiet => context.say(why),
             Err(why) if self.verbose => context.say(why),
             Err(_) => {}
@@ -221,7 +223,7 @@ impl Trace {
     }
 
     fn tell(&self, findings: &Findings, file: Option<Output>, context: &Context) -> Result<(), Error> {
-        // Only a terminal has a width; who reads from a pipe or a file gets all.
+        // Only a terminal has a width. A pipe or a file gets everything.
         let width = if file.is_none() { terminal_width() } else { None };
         let text = match self.json {
             true => format!("{:#}\n", report::json(findings)),
@@ -231,7 +233,7 @@ impl Trace {
             return output.save(&text);
         }
         let head = if self.json { String::new() } else { format!("{}: ", context.name) };
-        // Where standard error is closed there is nobody to tell.
+        // If standard error is closed, there is nobody to tell.
         let _ = io::stderr().write_all(format!("{head}{text}").as_bytes());
         Ok(())
     }
@@ -245,13 +247,13 @@ fn attach(pids: &[Pid]) -> io::Result<Tracer> {
     Ok(tracer)
 }
 
-/// As in `process 7` and `processes 7 and 8`.
+/// Formats `process 7` or `processes 7 and 8`.
 fn named(pids: &[Pid]) -> String {
     let numbers = enumerated(pids.iter().map(Pid::to_string));
     format!("{} {numbers}", if pids.len() == 1 { "process" } else { "processes" })
 }
 
-/// Follows a program, and what it leaves running, to the end.
+/// Follows a program, and the processes it leaves running, to the end.
 fn follow(
     mut tracer: Tracer,
     mut watch: Watch,
@@ -269,10 +271,10 @@ fn follow(
     Ok((status, both.1.finish()))
 }
 
-/// How long what a program leaves running goes on before it is told of.
+/// The time that processes left behind may run before the user is told of them.
 const SOON: Duration = Duration::from_secs(1);
 
-/// Follows what a program left running, and tells of it when that takes a while.
+/// Follows the processes that a program left running, and tells the user when that takes a while.
 fn outlast(tracer: &mut Tracer, watcher: &mut impl Watcher, tell: impl FnOnce(&[String])) -> io::Result<()> {
     tracer.outlast(&mut (&mut *watcher, Until(Some(Instant::now() + SOON))))?;
     let left = tracer.processes().names();
@@ -282,7 +284,7 @@ fn outlast(tracer: &mut Tracer, watcher: &mut impl Watcher, tell: impl FnOnce(&[
     tracer.outlast(watcher)
 }
 
-/// The end of a trace that ends by itself.
+/// Ends a trace at a given time.
 struct Until(Option<Instant>);
 
 impl Watcher for Until {
@@ -297,7 +299,7 @@ impl Watcher for Until {
     }
 }
 
-/// How far it is, in a line on a terminal.
+/// The progress, in a line on a terminal.
 struct Line(Progress);
 
 impl Line {
@@ -328,8 +330,8 @@ fn words(step: &Step) -> String {
     )
 }
 
-/// What the system refused.
+/// Converts an error of tracing.
 fn failed(error: &io::Error) -> Error {
-    // The reasons that were put into words are whole; only the system's own have a number behind them.
+    // An error with a text of its own is complete. The system's errors carry a number that is removed.
     Error::Trace(if error.get_ref().is_some() { error.to_string() } else { plain(error) })
 }

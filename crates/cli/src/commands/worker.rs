@@ -1,4 +1,4 @@
-//! `millstream worker`: what the service starts, and nobody else.
+//! `millstream worker`: a worker process, which only the service starts.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use crate::error::Error;
 /// Hold keys and compute for the service, which starts this
 #[derive(clap::Args)]
 pub(super) struct Worker {
-    /// How long to look at empty rings before sleeping, in nanoseconds
+    /// Nanoseconds to poll empty rings before sleeping
     #[arg(long, value_name = "N")]
     spin_ns: Option<u64>,
-    /// How long operations may wait for others, in nanoseconds
+    /// Nanoseconds that operations may wait for others
     #[arg(long, value_name = "N")]
     flush_ns: Option<u64>,
     /// The processor to be pinned to
@@ -27,7 +27,7 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    /// The control socket is standard input.
+    /// Runs the worker, whose control socket is standard input.
     pub(super) fn run(self) -> Result<(), Error> {
         let usual = Config::new(0);
         let config = Config {

@@ -1,63 +1,63 @@
-//! A program with and without features: what its times say, for people and as JSON.
+//! The result of running a program with and without features, for people and as JSON.
 
 use millstream_measure::figures::{rounded, significant};
 use serde_json::{Value, json};
 
 use super::table::count;
 
-/// Less than this is no difference, however often it is seen.
+/// A relative difference below this does not count, however often it is seen.
 const LEAST: f64 = 0.01;
 
-/// Pairs from which on agreement says something.
+/// The number of pairs whose agreement means something.
 const ENOUGH: usize = 3;
 
-/// A difference that fewer pairs show too.
+/// A ratio that is convincing even with fewer pairs.
 const PLAIN: f64 = 1.2;
 
 /// One run, in seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
-    /// From start to end.
+    /// The time from start to end.
     pub wall: f64,
-    /// Of processors, in user and kernel mode, the program and what it waited for.
+    /// The processor time in user and kernel mode, of the program and the processes it waited for.
     pub cpu: f64,
 }
 
-/// What the two ways wrote on standard output.
+/// The agreement of what the two ways wrote on standard output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outputs {
     /// The same bytes in every run.
     Same,
-    /// One way always the same, and the other way something else.
+    /// Each way always wrote the same, but the two ways differ.
     Differ,
-    /// Not even the same way the same.
+    /// Not even one way wrote the same each time.
     Vary,
 }
 
-/// All runs: the one at an index of either list was made beside that of the other.
+/// All runs. Runs at the same index of both lists were made one beside the other.
 #[derive(Debug)]
 pub struct Comparison {
     /// With all features.
     pub with: Vec<Sample>,
     /// Without some.
     pub without: Vec<Sample>,
-    /// What they wrote.
+    /// The agreement of the outputs.
     pub outputs: Outputs,
 }
 
-/// How many times as long it takes without, and how sure that is.
+/// The factor by which the program is slower without the features, and its certainty.
 #[derive(Clone, Copy, Debug)]
 pub struct Ratio {
-    /// Of the medians.
+    /// The ratio of the medians.
     pub median: f64,
     /// The lowest and highest ratio of pairs, without a tenth at each end.
     pub spread: (f64, f64),
-    /// Whether that says that there is a difference.
+    /// True when these figures show a difference.
     pub differs: bool,
 }
 
 impl Comparison {
-    /// Of one of the times.
+    /// Returns the ratio of one of the times.
     pub fn ratio(&self, time: impl Fn(&Sample) -> f64) -> Ratio {
         let of = |samples: &[Sample]| samples.iter().map(&time).map(|s| s.max(1e-6)).collect::<Vec<f64>>();
         let (with, without) = (of(&self.with), of(&self.without));
@@ -71,7 +71,7 @@ impl Comparison {
         Ratio { median, spread, differs: one_sided && plain }
     }
 
-    /// The sentence, and what else is to be known. `subject` is what makes the difference, and whether it is plural.
+    /// Formats the result. `subject` is the thing that makes the difference, and whether it is plural.
     pub fn text(&self, subject: &(String, bool)) -> String {
         let (wall, cpu) = (self.ratio(|s| s.wall), self.ratio(|s| s.cpu));
         let times = |time: fn(&Sample) -> f64| {
@@ -87,15 +87,15 @@ impl Comparison {
         text += match self.outputs {
             Outputs::Same => "  output      the same both ways\n",
             Outputs::Differ => "  output      NOT the same both ways\n",
-            Outputs::Vary => "  output      another in every run, so it can't be compared\n",
+            Outputs::Vary => "  output      different in every run, so it can't be compared\n",
         };
         if !wall.differs && !cpu.differs {
-            text += "  hint        a program that runs for a fixed time does more in it: compare what it prints\n";
+            text += "  hint        a program that runs for a fixed time does more work instead: compare what it prints\n";
         }
         text
     }
 
-    /// What [`Comparison::text`] says.
+    /// Returns the content of [`Comparison::text`] as JSON.
     pub fn json(&self) -> Value {
         let samples = |samples: &[Sample]| {
             let of = |time: fn(&Sample) -> f64| samples.iter().map(time).map(rounded).collect::<Vec<_>>();
@@ -124,7 +124,7 @@ impl Comparison {
     }
 }
 
-/// As in `hardware AES makes this program 4.2 times faster`.
+/// Formats a sentence like `hardware AES makes this program 4.2 times faster`.
 fn sentence((subject, plural): &(String, bool), ratio: Ratio) -> String {
     let verb = |one: &'static str, many: &'static str| if *plural { many } else { one };
     if !ratio.differs {
@@ -144,7 +144,7 @@ fn sentence((subject, plural): &(String, bool), ratio: Ratio) -> String {
     format!("{subject} {} this program {much}", verb("makes", "make"))
 }
 
-/// As in `4.2` and `37`.
+/// Formats a factor like `4.2` or `37`.
 fn tenths(factor: f64) -> String {
     if factor < 9.95 { format!("{factor:.1}") } else { format!("{factor:.0}") }
 }
@@ -155,7 +155,7 @@ fn spread(ratio: Ratio) -> String {
     format!("{factor}, {} to {} in the pairs of runs", significant(low), significant(high))
 }
 
-/// As in `0.52 s` and `12 ms`.
+/// Formats a time like `0.52 s` or `12 ms`.
 fn seconds(time: f64) -> String {
     match time {
         _ if time >= 10.0 => format!("{time:.1} s"),
@@ -171,7 +171,7 @@ fn median(values: &[f64]) -> f64 {
     (sorted[low] + sorted[high]) / 2.0
 }
 
-/// What a list of digests says; `None` where nothing was digested.
+/// Returns how lists of digests agree.
 pub fn outputs<D: PartialEq>(with: &[D], without: &[D]) -> Outputs {
     let steady = |digests: &[D]| digests.windows(2).all(|pair| pair[0] == pair[1]);
     match (steady(with) && steady(without), with.first() == without.first()) {

@@ -1,4 +1,4 @@
-//! A program that failed soon after features were withheld: what may be the reason, and what helps.
+//! Explains why a program failed soon after features were withheld, and what helps.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -9,22 +9,22 @@ use millstream_observe::illegal::Refused;
 
 use super::table::few;
 
-/// A program that runs longer than that has found what it needs.
+/// A program that runs longer than this has found everything it needs.
 const SOON: Duration = Duration::from_secs(3);
 
-/// Signals by which a program ends that misses something: it tried nevertheless, or gave up.
+/// Signals that end a program which misses something: it tried the instruction anyway, or gave up.
 const SIGILL: i32 = 4;
 const SIGABRT: i32 = 6;
 const SIGSEGV: i32 = 11;
 
-/// Codes up to this say what they say, as that of grep that it found nothing; a panic of Rust is 101, an uncaught error in others more
-/// often than not beyond.
+/// Exit codes up to this have a meaning, like that of grep that it found nothing. A panic of Rust is 101, and
+/// uncaught errors elsewhere mostly have codes above this, too.
 const ORDINARY: i32 = 3;
 
-/// What ld.so ends with where a library is for a higher level of the architecture.
+/// The exit code of ld.so when a library is for a higher level of the architecture.
 const LOADER: i32 = 127;
 
-/// The likely reason why it failed, if that has to do with what was withheld.
+/// Returns the likely reason why the program failed, if that has to do with what was withheld.
 ///
 /// `illegal` is the instruction that the processor refused, where that is known.
 pub fn explain(
@@ -39,7 +39,7 @@ pub fn explain(
     let how = match (status.signal(), status.code()) {
         (Some(SIGILL), _) => refused(illegal),
         (Some(signal @ (SIGABRT | SIGSEGV)), _) if time < SOON => {
-            format!("the program was ended by signal {signal} after {}", seconds(time))
+            format!("signal {signal} ended the program after {}", seconds(time))
         }
         (None, Some(code)) if time < SOON && code > ORDINARY => {
             let loader = match code == LOADER && for_level(taken) {
@@ -48,18 +48,18 @@ pub fn explain(
                 }
                 false => "",
             };
-            format!("the program ended with {code} after {}{loader}", seconds(time))
+            format!("the program exited with {code} after {}{loader}", seconds(time))
         }
         _ => return None,
     };
     let names: Vec<&str> = taken.iter().map(|feature| feature.name).collect();
     let withheld = few(&names, "other feature");
     Some(format!(
-        "{how}. If that is for want of a feature, leave it out of --without, or name it in --with-only; withheld were {withheld}"
+        "{how}. If it needs a feature, leave that out of --without, or name it in --with-only; withheld were {withheld}"
     ))
 }
 
-/// What is known of the instruction.
+/// Describes the instruction, as far as it is known.
 fn refused(illegal: Option<&Refused>) -> String {
     let Some(illegal) = illegal else { return "the program ended with an illegal instruction".to_owned() };
     let at =
@@ -67,15 +67,15 @@ fn refused(illegal: Option<&Refused>) -> String {
     match &illegal.instruction {
         _ if illegal.is_deliberate => {
             format!(
-                "the program ended itself with an illegal instruction{at}, as those do that miss something"
+                "the program ended itself with an illegal instruction{at}, as programs do that miss a feature"
             )
         }
-        Some(name) => format!("the program executed {name}{at}, which this processor has not"),
-        None => format!("the program executed what is no instruction of this processor{at}"),
+        Some(name) => format!("the program executed {name}{at}, which this processor does not have"),
+        None => format!("the program executed bytes{at} that are no instruction of this processor"),
     }
 }
 
-/// Whether one of the architecture's levels asks for it (x86-64-v2 to v4).
+/// Returns true when one of the architecture's levels requires it (x86-64-v2 to v4).
 fn for_level(taken: Capabilities) -> bool {
     ["sse3", "ssse3", "sse4.1", "sse4.2", "popcnt", "avx", "avx2", "bmi1", "bmi2", "fma", "avx512f"]
         .iter()
@@ -103,9 +103,9 @@ mod tests {
         assert!(text.ends_with("withheld were aes"), "{text}");
         let refused = Refused { instruction: Some("ud2".into()), is_deliberate: true, file: None };
         assert!(told(SIGILL, 0, "aes", Some(&refused)).unwrap().contains("ended itself"));
-        assert!(told(101 << 8, 10, "aes", None).unwrap().contains("ended with 101"));
+        assert!(told(101 << 8, 10, "aes", None).unwrap().contains("exited with 101"));
         assert!(told(127 << 8, 10, "avx2", None).unwrap().contains("ISA level"));
-        assert!(told(127 << 8, 10, "aes", None).unwrap().contains("ended with 127"));
+        assert!(told(127 << 8, 10, "aes", None).unwrap().contains("exited with 127"));
         assert!(told(SIGABRT, 10, "aes", None).is_some());
     }
 

@@ -1,4 +1,4 @@
-//! Which features a program is not to have: the options that say it, and the list of those there are.
+//! Withheld features: the options that name them, and the list of all.
 
 use millstream_observe::capability::{self, Capabilities, Capability, Withheld};
 use millstream_observe::{knobs, processor, without};
@@ -10,20 +10,20 @@ use crate::error::Error;
 /// The options that take features away.
 #[derive(clap::Args)]
 pub struct Features {
-    /// Withhold these features of the processor, and what can't be used without them: names of --list between commas, as
-    /// in aes,sha. crypto is all cryptographic ones, avx512 and amx are the families
+    /// Withhold these features of the processor, and those that depend on them: names from --list between
+    /// commas, as in aes,sha. crypto means all cryptographic ones, avx512 and amx mean the families
     #[arg(long, value_name = "LIST", conflicts_with = "with_only")]
     pub without: Option<String>,
-    /// Withhold all but these features and what they need. An empty list leaves what every program is compiled for
+    /// Withhold all but these features and those that they need. An empty list leaves the ones every program may use
     #[arg(long, value_name = "LIST")]
     pub with_only: Option<String>,
 }
 
 impl Features {
-    /// What is withheld, if one of the options was given.
+    /// Returns the features to withhold, if one of the options was given.
     ///
     /// # Errors
-    /// A name that there is not.
+    /// Fails on an unknown name.
     pub fn withheld(&self) -> Result<Option<Withheld>, Error> {
         let withheld = match (&self.without, &self.with_only) {
             (Some(list), _) => Withheld::without(list),
@@ -39,7 +39,7 @@ impl Features {
         Ok(Some(withheld))
     }
 
-    /// What makes the difference, as the beginning of a sentence, and whether that is several things.
+    /// Returns the thing that makes the difference, as the beginning of a sentence, and whether it is plural.
     pub fn subject(&self) -> (String, bool) {
         let words = |list: &str| {
             let words = list.split([',', ' ', '\t']).filter(|word| !word.is_empty());
@@ -59,16 +59,16 @@ impl Features {
     }
 }
 
-/// Of what was asked for by name, what this processor hasn't: it can't be missed.
+/// Returns the features that were named and that this processor lacks, so that they can't be withheld.
 pub fn missing(features: &Features, withheld: Withheld) -> Capabilities {
-    // Of --with-only that is most of the list, and no surprise.
+    // With --with-only that would be most of the list, and no surprise.
     if features.without.is_none() {
         return Capabilities::NONE;
     }
     withheld.asked().difference(processor::capabilities())
 }
 
-/// Says that, where there is any.
+/// Tells the user about those, if there are any.
 pub fn tell_missing(features: &Features, withheld: Withheld, say: &dyn Fn(&str)) {
     let missing = missing(features, withheld);
     if !missing.is_empty() {
@@ -76,7 +76,7 @@ pub fn tell_missing(features: &Features, withheld: Withheld, say: &dyn Fn(&str))
     }
 }
 
-/// A feature, as it is listed.
+/// A feature in the list.
 struct Entry {
     feature: &'static Capability,
     here: bool,
@@ -99,10 +99,10 @@ fn entries() -> Vec<Entry> {
     capability::HERE.iter().map(entry).collect()
 }
 
-/// The list for people.
+/// Formats the list for people.
 pub fn text() -> String {
     let columns =
-        [("NAME", false), ("HERE", false), ("WHAT", false), ("WITH IT GO", false), ("KNOBS", false)];
+        [("NAME", false), ("HERE", false), ("WHAT", false), ("DEPENDENTS", false), ("KNOBS", false)];
     let row = |entry: &Entry| {
         vec![
             entry.feature.name.to_owned(),
@@ -123,17 +123,19 @@ pub fn text() -> String {
         text += &format!("  {name:8}{members}\n");
     }
     text += &match without::supported() {
-        Ok(()) => "\nCPUID can be answered here, so they can be withheld from any program.\n".to_owned(),
-        Err(why) => format!("\nHere they can be withheld by knobs alone: {why}.\n"),
+        Ok(()) => {
+            "\nCPUID can be answered here, so these features can be withheld from any program.\n".to_owned()
+        }
+        Err(why) => format!("\nOnly knobs can withhold them here: {why}.\n"),
     };
-    text += "\nKnobs are variables by which a library leaves the feature unused; OpenSSL's is BoringSSL's and AWS-LC's too. \
+    text += "\nKnobs are variables that make a library leave a feature unused. BoringSSL and AWS-LC read OpenSSL's. \
              There is none\nfor ";
     text += &enumerated(knobs::WITHOUT.iter().map(|(library, _)| *library));
-    text += ":\nfor those only the answers to CPUID help.\n";
+    text += ".\nOnly the answers to CPUID reach those.\n";
     text
 }
 
-/// No more names than a line has room for.
+/// Shortens a list of names to what a line has room for.
 fn shortened(set: Capabilities) -> String {
     const MOST: usize = 4;
     let names: Vec<&str> = set.iter().map(|feature| feature.name).collect();
@@ -144,7 +146,7 @@ fn shortened(set: Capabilities) -> String {
     }
 }
 
-/// The list for programs.
+/// Formats the list for programs.
 pub fn json() -> Value {
     let features = entries().into_iter().map(|entry| {
         json!({
@@ -166,7 +168,7 @@ pub fn json() -> Value {
     })
 }
 
-/// The names of a set.
+/// Returns the names of a set.
 pub fn names(set: Capabilities) -> Vec<&'static str> {
     set.iter().map(|feature| feature.name).collect()
 }

@@ -1,4 +1,4 @@
-//! A line on the terminal while a large file is looked through, as nothing else happens meanwhile.
+//! Shows a line on the terminal while a large file is looked through, because nothing else happens meanwhile.
 
 use std::any::Any;
 use std::io::{self, Write};
@@ -13,19 +13,20 @@ use rustix::termios::{LocalModes, isatty, tcgetattr};
 
 use super::table::{cut, terminal_width};
 
-/// What takes less is not worth a line.
+/// The time below which no line is worth showing.
 const SOON: Duration = Duration::from_millis(200);
 
-/// Where the line stands.
+/// The place of the line.
 #[derive(Clone)]
 pub enum Place {
-    /// In a progress line that is there anyway.
+    /// Within a progress line that exists anyway.
     In(ProgressBar),
-    /// On a line of its own, that goes again. The program has this terminal as well, so there is none when it has begun.
+    /// On a line of its own, which is removed again. The program uses this terminal as well, so there is none
+    /// once it has begun.
     Own,
 }
 
-/// Has a trace tell of what it looks through, where standard error is a terminal.
+/// Has a trace show which file it looks through, where standard error is a terminal.
 pub fn show(watch: &mut Trace, place: Place) {
     if isatty(rustix::stdio::stderr()) {
         watch.show_looking(move |looking| match &place {
@@ -41,13 +42,14 @@ fn words(looking: &Looking<'_>) -> String {
     format!("looking through {file} ({} MB)", looking.bytes.div_ceil(1_000_000))
 }
 
-/// Whether the terminal is as a shell has it: programs that draw on the whole of it turn that off.
+/// Returns true when the terminal is in the mode of a shell. Programs that draw on the whole of it turn that
+/// off.
 fn is_plain() -> bool {
     let lines = LocalModes::ICANON | LocalModes::ECHO;
     tcgetattr(rustix::stdio::stderr()).is_ok_and(|modes| modes.local_modes.contains(lines))
 }
 
-/// A line that appears when it takes long, and goes when this is dropped.
+/// A line that appears when the work takes long, and disappears when this is dropped.
 struct Shown {
     thread: Option<(Sender<()>, JoinHandle<()>)>,
 }
@@ -62,7 +64,7 @@ impl Shown {
                 clear();
             }
         };
-        // Where there is no thread to be had there is no line.
+        // Without a thread there is no line.
         let thread = Builder::new().name("ms-looking".to_owned()).spawn(wait).ok();
         Shown { thread: thread.map(|thread| (tell, thread)) }
     }
@@ -77,7 +79,7 @@ impl Drop for Shown {
     }
 }
 
-/// Draws the line; returns what takes it away.
+/// Draws the line, and returns a function that removes it.
 fn draw(text: &str, place: &Place) -> Box<dyn FnOnce()> {
     match place {
         Place::In(bar) => {
@@ -86,7 +88,7 @@ fn draw(text: &str, place: &Place) -> Box<dyn FnOnce()> {
             Box::new(move || bar.set_message(""))
         }
         Place::Own => {
-            // The last column would break the line on some terminals.
+            // A character in the last column would break the line on some terminals.
             let line = cut(text, terminal_width().unwrap_or(80).saturating_sub(1), true);
             let blank = " ".repeat(line.chars().count());
             let write = |line: &str| {

@@ -1,6 +1,7 @@
-//! What programs are given of the processor, and what they use of it: the words of `run --without`, `compare` and `trace`.
+//! Features that programs are given, and features that they use: the text of `run --without`, `compare` and
+//! `trace`.
 //!
-//! `millstream_observe` does the work; here is how it is asked for and how its results are told.
+//! `millstream_observe` does the work. The options and the reports are here.
 
 pub mod compare;
 pub mod explain;

@@ -1,6 +1,7 @@
 //! Names of files that are the same in each run.
 
-/// A file's name without what is drawn for each run, as Java draws it for libraries that it unpacks: long numbers, and UUIDs.
+/// Replaces the random parts of a file's name by a star: long numbers and UUIDs, as Java chooses them for
+/// libraries that it unpacks.
 pub fn stable(name: &str) -> String {
     const LONG: usize = 12;
     let mut kept = String::new();
@@ -9,7 +10,7 @@ pub fn stable(name: &str) -> String {
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         let drawn = if digits >= LONG { digits } else { uuid(rest) };
         if drawn > 0 {
-            // The number of an architecture may stand right before.
+            // The number of an architecture may stand right before a random part.
             kept += if kept.ends_with("x86_") && rest.starts_with("64") { "64*" } else { "*" };
             rest = &rest[drawn..];
         } else {
@@ -21,7 +22,7 @@ pub fn stable(name: &str) -> String {
     kept
 }
 
-/// The length of the UUID that a text begins with, or 0.
+/// Returns the length of the UUID that a text begins with, or 0.
 fn uuid(text: &str) -> usize {
     const LENGTH: usize = 36;
     let fits = |(index, letter): (usize, u8)| match index {

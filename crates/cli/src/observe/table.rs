@@ -1,13 +1,13 @@
-//! Columns as wide as what stands in them.
+//! Tables whose columns are as wide as their contents.
 
 use std::fmt::Write;
 
 use rustix::termios::tcgetwinsize;
 
-/// A column's title, and whether it stands at its right edge.
+/// A column's title, and whether it is aligned to the right.
 pub type Column<'a> = (&'a str, bool);
 
-/// A line for each row under the titles, the last column as it is.
+/// Formats a line for each row under the titles. The last column is not padded.
 pub fn table(columns: &[Column<'_>], rows: &[Vec<String>]) -> String {
     let width = |index: usize| {
         let cells = rows.iter().filter_map(|row| row.get(index)).map(|cell| cell.chars().count());
@@ -30,7 +30,8 @@ pub fn table(columns: &[Column<'_>], rows: &[Vec<String>]) -> String {
     text
 }
 
-/// The same in lines of at most `width`: what is widest is cut, down to [`NARROWEST`]. Names are cut in their middle, and the last column at its end.
+/// Formats lines of at most `width`. The widest columns are cut, down to [`NARROWEST`]: names in their
+/// middle, and the last column at its end.
 pub fn table_within(columns: &[Column<'_>], rows: &[Vec<String>], width: Option<usize>) -> String {
     let Some(width) = width else { return table(columns, rows) };
     let wide =
@@ -53,10 +54,10 @@ pub fn table_within(columns: &[Column<'_>], rows: &[Vec<String>], width: Option<
     table(columns, &rows.iter().map(cut).collect::<Vec<_>>())
 }
 
-/// Columns are cut no further.
+/// The width below which columns are not cut.
 const NARROWEST: usize = 16;
 
-/// A text of at most so many letters, of which those at its end go, or some before its middle.
+/// Cuts a text to at most so many letters, at its end or before its middle.
 pub fn cut(text: &str, width: usize, at_end: bool) -> String {
     let length = text.chars().count();
     if length <= width || width == 0 {
@@ -67,13 +68,13 @@ pub fn cut(text: &str, width: usize, at_end: bool) -> String {
     before.chain(['…']).chain(text.chars().skip(length - behind)).collect()
 }
 
-/// How many letters a line of the terminal has to which standard error goes, if it goes to one.
+/// Returns the width of the terminal that standard error goes to, if it goes to one.
 pub fn terminal_width() -> Option<usize> {
     let columns = tcgetwinsize(rustix::stdio::stderr()).ok()?.ws_col;
     Some(usize::from(columns)).filter(|columns| *columns > 0)
 }
 
-/// As in `1 run` and `2 runs`.
+/// Formats `1 run` or `2 runs`.
 pub fn count(number: u64, what: &str) -> String {
     let plural = match what {
         _ if number == 1 => "",
@@ -83,7 +84,7 @@ pub fn count(number: u64, what: &str) -> String {
     format!("{number} {what}{plural}")
 }
 
-/// As in `a`, `a and b`, `a, b and c`.
+/// Formats `a`, `a and b` or `a, b and c`.
 pub fn enumerated<S: AsRef<str>>(words: impl IntoIterator<Item = S>) -> String {
     let words: Vec<S> = words.into_iter().collect();
     match words.as_slice() {
@@ -96,7 +97,7 @@ pub fn enumerated<S: AsRef<str>>(words: impl IntoIterator<Item = S>) -> String {
     }
 }
 
-/// The first of many words, and the number of the others: all of them are in the JSON.
+/// Names the first of many words and the number of the others. The JSON has all of them.
 pub fn few(words: &[&str], other: &str) -> String {
     const MOST: usize = 8;
     const FIRST: usize = 5;
@@ -128,7 +129,7 @@ mod tests {
         assert!(text.contains("aaa…bbb") || text.contains("b  10"), "{text}");
         assert!(text.trim_end().ends_with('…'), "{text}");
         assert_eq!(table_within(&columns, &rows, None), table(&columns, &rows));
-        // Narrower than that nothing can be read.
+        // Nothing can be read below a certain width.
         assert!(table_within(&columns, &rows, Some(10)).lines().any(|line| line.chars().count() > 30));
     }
 

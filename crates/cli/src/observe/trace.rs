@@ -1,4 +1,5 @@
-//! What tracing found, for people and as JSON: the answers first, then what they rest on, then what is missing.
+//! The findings of a trace, for people and as JSON: the answers first, then their evidence, then what is
+//! missing.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -15,13 +16,14 @@ use serde_json::{Map, Value, json};
 use super::stable::stable;
 use super::table::{count, enumerated, table_within};
 
-/// Modules that an answer names before it counts the rest.
+/// The number of modules that an answer names before it counts the rest.
 const NAMED: usize = 3;
 
-/// Callers that a line names.
+/// The number of callers that a line names.
 const CALLERS: usize = 3;
 
-/// The text. `verbose` adds what did not run, and what tracing cost. Tables are cut to `width`, where there is one.
+/// Formats the findings. `verbose` adds what did not run, and the cost of tracing. Tables are cut to `width`,
+/// where there is one.
 pub fn text(findings: &Findings, verbose: bool, width: Option<usize>) -> String {
     let mut text = format!("{}\n{}", head(findings), answers(findings));
     let ran = rows(findings, |function| !function.ran.is_empty());
@@ -41,7 +43,7 @@ pub fn text(findings: &Findings, verbose: bool, width: Option<usize>) -> String 
     text
 }
 
-/// What was watched, as in `openssl speed (process 7), 3.02 s`.
+/// Formats what was watched, like `openssl speed (process 7), 3.02 s`.
 fn head(findings: &Findings) -> String {
     let others = findings.processes.len().saturating_sub(1) as u64;
     let what = match findings.processes.first() {
@@ -53,16 +55,16 @@ fn head(findings: &Findings) -> String {
     format!("{what}, {}", seconds(findings.duration))
 }
 
-/// Those of a chain that a reader knows: the functions that have names.
+/// Formats the functions of a chain that mean something to a reader: those with names.
 fn callers(chain: &[String], most: usize) -> Option<String> {
-    // Every program begins in those.
+    // Every program begins in these functions.
     let is_start = |name: &str| name.starts_with("__libc_start") || name == "_start";
     let named = |name: &&String| !name.starts_with("fn_") && !name.contains(":fn_") && !is_start(name);
     let known: Vec<String> = chain.iter().filter(named).take(most).map(|name| brief(name)).collect();
     if known.is_empty() { chain.first().cloned() } else { Some(known.join(" < ")) }
 }
 
-/// A name without the folders of its package and without what it is generic over: Go's fill a line.
+/// Shortens a name by its package's folders and its generic arguments, because Go's fill a line.
 fn brief(name: &str) -> String {
     let (mut depth, mut kept) = (0_u32, String::new());
     for letter in name.chars() {
@@ -77,7 +79,7 @@ fn brief(name: &str) -> String {
     kept
 }
 
-/// A line for each question that has an answer worth a line.
+/// Formats a line for each question whose answer is worth a line.
 fn answers(findings: &Findings) -> String {
     let mut text = String::new();
     for question in Question::ALL {
@@ -103,16 +105,16 @@ fn answer(findings: &Findings, question: Question, verdict: &Verdict) -> String 
         }
         Verdict::Unused(at) => {
             let functions = count(at.len() as u64, "function");
-            format!("no; {functions} of {} could, and did not run", modules(findings, at))
+            format!("no; {functions} of {} with such instructions did not run", modules(findings, at))
         }
         Verdict::Absent => "no; there is no code with such instructions".to_owned(),
         Verdict::Unknown(Unwatched { unproved, unwatchable, processes, code }) => {
             let mut why = Vec::new();
             if *unproved > 0 {
-                why.push(format!("{} whose place is not proven", count(*unproved, "instruction")));
+                why.push(format!("{} whose beginning is not proven", count(*unproved, "instruction")));
             }
             if *unwatchable > 0 {
-                why.push(format!("{} where no breakpoint could stand", count(*unwatchable as u64, "place")));
+                why.push(format!("{} that can't hold a breakpoint", count(*unwatchable as u64, "place")));
             }
             if *processes > 0 {
                 why.push(count(*processes as u64, "process"));
@@ -130,7 +132,7 @@ fn answer(findings: &Findings, question: Question, verdict: &Verdict) -> String 
     }
 }
 
-/// Modules with the function that counts most in each, and who called it.
+/// Names modules with the function that counts most in each, and its callers.
 fn by_module(findings: &Findings, at: &[At]) -> String {
     let mut seen: Vec<(usize, At, u64)> = Vec::new();
     for &at in at {
@@ -138,7 +140,7 @@ fn by_module(findings: &Findings, at: &[At]) -> String {
         match seen.iter_mut().find(|(module, _, _)| *module == at.module) {
             Some((_, shown, others)) => {
                 *others += 1;
-                // What ran for the program alone says more than what everybody calls.
+                // A function that ran for this program alone says more than one that every program calls.
                 if is_noisy(*shown) && !is_noisy(at) {
                     *shown = at;
                 }
@@ -175,7 +177,7 @@ fn modules(findings: &Findings, at: &[At]) -> String {
     enumerated(names)
 }
 
-/// As in `libcrypto.so.3 (OpenSSL 3.0.19)`.
+/// Formats a module like `libcrypto.so.3 (OpenSSL 3.0.19)`.
 fn name(module: &Module) -> String {
     match &module.library {
         Some(library) => format!("{} ({library})", short(module)),
@@ -188,7 +190,7 @@ fn short(module: &Module) -> String {
     file.unwrap_or_else(|| module.path.clone())
 }
 
-/// The columns; what is counted depends on how sites were watched.
+/// Returns the columns, which depend on how sites were watched.
 fn columns(mode: Mode) -> Vec<(&'static str, bool)> {
     let counted: &[(&str, bool)] = match mode {
         Mode::Once => &[],
@@ -199,7 +201,7 @@ fn columns(mode: Mode) -> Vec<(&'static str, bool)> {
     first.iter().chain(counted).chain(&[("FOR", false), ("CALLED BY", false)]).copied().collect()
 }
 
-/// A row for each function that is `wanted`, those that did most first.
+/// Returns a row for each function that is `wanted`, the busiest first.
 fn rows(findings: &Findings, wanted: impl Fn(&Function) -> bool) -> Vec<Vec<String>> {
     let mut found: Vec<(&Module, &Function)> = findings
         .modules
@@ -221,7 +223,7 @@ fn row(findings: &Findings, module: &Module, function: &Function) -> Vec<String>
         Mode::Once => {}
         Mode::Count => row.push(or_dash(function.entries.map(|entries| entries.to_string()))),
         Mode::Rate => {
-            // It may run before the first sample and after the last.
+            // The function may run before the first sample and after the last.
             row.push(format!("{} of {}", function.samples, findings.samples.max(function.samples)));
             row.push(or_dash(function.rate.map(|rate| per_second(rate as f64))));
         }
@@ -249,7 +251,7 @@ fn per_second(rate: f64) -> String {
     }
 }
 
-/// What is in the table and does not count for the answers.
+/// Names what is in the table but does not count for the answers.
 fn noise(findings: &Findings) -> String {
     let functions = findings.modules.iter().flat_map(|module| &module.functions);
     let mut origins: Vec<Origin> = functions.flat_map(|function| function.origins.iter().copied()).collect();
@@ -265,7 +267,7 @@ fn noise(findings: &Findings) -> String {
             Origin::HashTable => {
                 "hash table: AES rounds mix the keys of maps, in Go and other languages; nothing is encrypted"
             }
-            Origin::SelfTest => "self-test: a library tried at its start whether it computes rightly",
+            Origin::SelfTest => "self-test: a library checked its own results when it started",
             Origin::Checksum => "checksum: carry-less multiplication also makes CRCs, as in compression",
         };
         let _ = writeln!(text, "{}{why}", if text.is_empty() { "\n" } else { "" });
@@ -273,7 +275,7 @@ fn noise(findings: &Findings) -> String {
     text
 }
 
-/// Functions that hold crypto instructions and ran none.
+/// Lists functions that hold crypto instructions and ran none.
 fn idle(findings: &Findings, width: Option<usize>) -> String {
     let mut rows = Vec::new();
     for module in &findings.modules {
@@ -291,14 +293,14 @@ fn idle(findings: &Findings, width: Option<usize>) -> String {
 fn unwatched(findings: &Findings, verbose: bool) -> String {
     let mut lines = Vec::new();
     for module in &findings.modules {
-        // What this processor can't run needs no watching.
+        // Instructions that this processor can't run need no watching.
         let runs = |class: &Class| verbose || !findings.lacking.has(*class);
         let unproved = module.unproved.iter().filter(|(class, _)| runs(class));
         let counts: Vec<String> =
             unproved.map(|(class, number)| format!("{number} {}", class.name())).collect();
         if !counts.is_empty() {
             lines.push(format!(
-                "{}: {} instructions, where nothing proves that one begins there",
+                "{}: {} instructions, without proof that one begins there",
                 short(module),
                 enumerated(counts)
             ));
@@ -359,7 +361,7 @@ fn processes(findings: &Findings) -> u64 {
     pids.len() as u64
 }
 
-/// As in `12.3 s` and `4.56 ms`.
+/// Formats a time like `12.3 s` or `4.56 ms`.
 pub fn seconds(time: Duration) -> String {
     match time.as_secs_f64() {
         time if time >= 1.0 => format!("{} s", significant(time)),
@@ -367,7 +369,7 @@ pub fn seconds(time: Duration) -> String {
     }
 }
 
-/// All that was found, for programs. Its version changes only when a field goes or changes its meaning.
+/// Returns all findings for programs. The version changes only when a field goes or changes its meaning.
 pub fn json(findings: &Findings) -> Value {
     let counter = |counter: &Counter| {
         json!({
@@ -548,14 +550,14 @@ mod tests {
         assert_eq!(
             lines.next(),
             Some(
-                "hardware SHA-1/SHA-256: no; 1 function of libcrypto.so.3 (OpenSSL 3.0.19) could, and did not run"
+                "hardware SHA-1/SHA-256: no; 1 function of libcrypto.so.3 (OpenSSL 3.0.19) with such instructions did not run"
             )
         );
         let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("libcrypto.so.3  ")).collect();
         assert_eq!(rows.len(), 2, "{text}");
         assert!(rows[0].contains("900  work") && rows[0].ends_with("EVP_EncryptUpdate < main"), "{text}");
         assert!(text.contains("random numbers: a library's generator"), "{text}");
-        assert!(text.contains("libcrypto.so.3: 1 vaes instructions, where nothing proves"), "{text}");
+        assert!(text.contains("libcrypto.so.3: 1 vaes instructions, without proof"), "{text}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A program run without features of the processor: by the answers to CPUID, by variables, or by both.
+//! Runs a program without features of the processor: with answers to CPUID, with variables, or with both.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -17,63 +17,64 @@ use super::features::names;
 use super::table::{count, few};
 use crate::programs::child;
 
-/// What an illegal instruction ends a program with.
+/// The signal with which an illegal instruction ends a program.
 const SIGILL: i32 = 4;
 
-/// How a program is kept from features.
+/// The way in which features are withheld from a program.
 #[derive(Debug)]
 pub struct Way {
-    /// What it is kept from; nothing, for a run that is to be compared with another.
+    /// The features to withhold; none for the run that is the standard of comparison.
     pub withheld: Withheld,
-    /// Whether CPUID is answered.
+    /// True when CPUID is answered.
     cpuid: bool,
-    /// Why not, where that was not wished.
+    /// The reason why not, if the user did not ask for that.
     why_not: Option<String>,
-    /// All variables there are for that.
+    /// All variables that withhold the features.
     settings: Vec<Setting>,
 }
 
-/// How it went.
+/// The outcome of a run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// How the program ended.
+    /// The program's exit status.
     pub status: ExitStatus,
-    /// How long that took.
+    /// The time it took.
     pub time: Duration,
-    /// What was answered, where that was the way.
+    /// The answers that were given, if CPUID was answered.
     pub answers: Option<Answers>,
-    /// The instruction that ended it by SIGILL, where that is known.
+    /// The instruction that ended the program by SIGILL, if it is known.
     pub illegal: Option<Refused>,
 }
 
-/// What was answered.
+/// The answers that were given.
 #[derive(Clone, Debug, Default)]
 pub struct Answers {
-    /// CPUID instructions.
+    /// The number of CPUID instructions.
     pub cpuids: u64,
-    /// Programs: one for each exec.
+    /// The number of programs: one for each exec.
     pub programs: u64,
-    /// What went otherwise than wanted.
+    /// Remarks on what did not go as planned.
     pub notes: Vec<String>,
 }
 
 impl Way {
-    /// Both layers, or the variables alone where that is wished or CPUID can't fault here.
+    /// Uses both layers, or variables alone where the user asked for that or CPUID can't fault here.
     pub fn new(withheld: Withheld, knobs_only: bool) -> Way {
         let why_not = if knobs_only { None } else { supported().err().map(|error| error.to_string()) };
         let settings = knobs::settings(withheld, processor::capabilities(), &|name| std::env::var_os(name));
         Way { withheld, cpuid: !knobs_only && why_not.is_none(), why_not, settings }
     }
 
-    /// The same with nothing withheld: what it costs is the same.
+    /// Returns the same way with nothing withheld, whose cost is the same.
     pub fn nothing_withheld(&self) -> Way {
         Way { withheld: Withheld::default(), cpuid: self.cpuid, why_not: None, settings: Vec::new() }
     }
 
-    /// Runs a program so. Where it can't be traced variables alone are set, and [`Way::why_not`] says why.
+    /// Runs a program this way. If it can't be traced, only variables are set, and [`Way::why_not`] gives the
+    /// reason.
     ///
     /// # Errors
-    /// When it can't be started.
+    /// Fails when the program can't be started.
     pub fn run(&mut self, command: &mut Command, warn: &dyn Fn(&str)) -> io::Result<Outcome> {
         command.envs(self.settings().map(|setting| (setting.variable, setting.value.clone())));
         let began = Instant::now();
@@ -100,59 +101,59 @@ impl Way {
         let time = began.elapsed();
         let illegal = watchers.1.of(tracer.pid()).filter(|_| status.signal() == Some(SIGILL)).cloned();
         let left = tracer.processes().names();
-        // What it left running goes on, and is told the truth if it asks again.
+        // Processes that the program left running go on, and get true answers from now on.
         tracer.detach_all(&mut watchers)?;
         let report = watchers.0.report();
         let mut notes: Vec<String> = report.notes.iter().map(ToString::to_string).collect();
         if !left.is_empty() {
             let left: Vec<&str> = left.iter().map(String::as_str).collect();
             let left = few(&left, "other process");
-            notes.push(format!("left running: {left}; what asks CPUID from now on finds everything"));
+            notes.push(format!("left running: {left}; it finds every feature from now on"));
         }
         let answers = Answers { cpuids: report.answers(), programs: report.programs, notes };
         Ok(Outcome { status, time, answers: Some(answers), illegal })
     }
 
-    /// Tracing is not possible.
+    /// Falls back to variables, because tracing is not possible.
     pub fn fall_back(&mut self, why: String) {
         (self.cpuid, self.why_not) = (false, Some(why));
     }
 
-    /// Why the variables act alone, though more was wished.
+    /// Returns why only variables act although the user asked for more.
     pub fn why_not(&self) -> Option<&str> {
         self.why_not.as_deref()
     }
 
-    /// Says that the variables act alone, if that was not wished.
+    /// Warns that only variables act, if the user did not ask for that.
     pub fn warn(&self, warn: &dyn Fn(&str)) {
         if let Some(why) = &self.why_not {
             warn(&format!(
-                "{why}; so only programs whose library reads a variable lack the features (--knobs-only says that this is wished)"
+                "{why}; so only programs whose library reads a variable lack the features (with --knobs-only this is not reported)"
             ));
         }
     }
 
-    /// The variables that are set: what the answers to CPUID do anyway need not be paid for with a line that the program would
-    /// not have printed.
+    /// Returns the variables to set. Those with a side effect, a line that the program would not have printed
+    /// otherwise, are left out where answers to CPUID do the same.
     fn settings(&self) -> impl Iterator<Item = &Setting> {
         self.settings.iter().filter(|setting| !self.cpuid || setting.side_effect.is_none())
     }
 
-    /// What the program can't have that the processor has.
+    /// Returns the withheld features that the processor has.
     pub fn taken(&self) -> Capabilities {
         self.withheld.all().intersection(processor::capabilities())
     }
 
-    /// What acted, in a line.
+    /// Describes in a line what acted.
     pub fn text(&self, answers: Option<&Answers>) -> String {
         let taken = self.taken();
         if taken.is_empty() {
-            return "this processor has nothing of what was to be withheld".to_owned();
+            return "this processor has none of the features to withhold".to_owned();
         }
         let answered = answers.filter(|answers| answers.programs > 0).map(|answers| {
             let programs = count(answers.programs, "program");
             match answers.cpuids {
-                // The auxiliary vector is edited, and asked nobody knows how often.
+                // The auxiliary vector was edited then. Nobody knows how often a program reads it.
                 0 => format!("hidden from {programs}"),
                 cpuids => format!("CPUID answered {} in {programs}", times(cpuids)),
             }
@@ -164,7 +165,7 @@ impl Way {
         format!("without {}: {acted}", few(&names(taken), "other feature"))
     }
 
-    /// The same for programs.
+    /// Returns the same for programs.
     pub fn json(&self, answers: Option<&Answers>) -> Value {
         let setting = |setting: &Setting| {
             json!({
@@ -191,7 +192,7 @@ fn times(number: u64) -> String {
     }
 }
 
-/// Whether it was not the program that could not be started, but the tracing.
+/// Returns true when tracing failed, and not the start of the program.
 pub fn is_forbidden(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<AttachError>())
 }

@@ -1,21 +1,21 @@
-//! The configuration that a program has without us, read as OpenSSL reads it (config(5)).
+//! The OpenSSL configuration that a program has without us, read as OpenSSL reads it (config(5)).
 //!
-//! Only what has to be known to add to it: which sections there are, and what is in them. What OpenSSL would refuse
-//! is passed over, for it is OpenSSL that has to say so.
+//! Only what is needed to extend it is read: the sections and their entries. Mistakes are passed over,
+//! because OpenSSL itself reports them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Where distributions keep it, in the order of how many have it there: Debian, Fedora, and the others.
+/// The paths at which distributions keep it: Debian, Fedora, and the others.
 const USUAL: &[&str] = &["/usr/lib/ssl/openssl.cnf", "/etc/pki/tls/openssl.cnf", "/etc/ssl/openssl.cnf"];
 
-/// As many files as one may include, so that one that includes itself comes to an end.
+/// The most files that one may include, so that a file that includes itself comes to an end.
 const MOST_FILES: u32 = 100;
 
-/// The section of what stands before any section.
+/// The section of entries before the first section.
 pub const DEFAULT: &str = "default";
 
-/// The file a program reads that is told nothing else: what OPENSSL_CONF names, or the distribution's.
+/// Returns the file that a program reads by default: the one that OPENSSL_CONF names, or the distribution's.
 pub fn usual() -> Option<PathBuf> {
     match std::env::var_os("OPENSSL_CONF") {
         Some(path) if !path.is_empty() => Some(PathBuf::from(path)).filter(|path| path.is_file()),
@@ -23,21 +23,21 @@ pub fn usual() -> Option<PathBuf> {
     }
 }
 
-/// What a configuration says.
+/// The contents of a configuration.
 #[derive(Clone, Debug, Default)]
 pub struct Base {
     sections: BTreeMap<String, Vec<(String, String)>>,
-    /// Whether a dollar is a letter, and only `${name}` is replaced.
+    /// True when a dollar is a letter, and only `${name}` is replaced.
     dollar_is_letter: bool,
     include_from: Option<PathBuf>,
     files: u32,
 }
 
 impl Base {
-    /// Reads a file, and what it includes.
+    /// Reads a file, and the files it includes.
     ///
     /// # Errors
-    /// When the file itself can't be read.
+    /// Fails when the file itself can't be read.
     pub fn read(path: &Path) -> std::io::Result<Base> {
         let mut base = Base::default();
         let include_from = std::env::var_os("OPENSSL_CONF_INCLUDE").map(PathBuf::from);
@@ -47,18 +47,19 @@ impl Base {
         Ok(base)
     }
 
-    /// The entries of a section, each name once, in their order.
+    /// Returns the entries of a section in their order, each name once.
     pub fn section(&self, name: &str) -> &[(String, String)] {
         self.sections.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// One entry.
+    /// Returns one entry.
     pub fn get(&self, section: &str, name: &str) -> Option<&str> {
         let entry = self.section(section).iter().find(|(other, _)| other == name);
         entry.map(|(_, value)| value.as_str())
     }
 
-    /// The lines of a file, which begin in `section` and leave it at the last one: the includer goes on there.
+    /// Reads the lines of a file, which begin in `section` and leave it at their last one, where the includer
+    /// goes on.
     fn text(&mut self, text: &[u8], section: &mut String) {
         self.files += 1;
         let text = String::from_utf8_lossy(text);
@@ -89,7 +90,7 @@ impl Base {
             let (of, name) = name.trim().split_once("::").unwrap_or((section, name.trim()));
             let value = self.value(value.trim(), of);
             let entries = self.sections.entry(of.to_owned()).or_default();
-            // The last one counts, and at its own place.
+            // The last entry of a name counts, at its own place.
             entries.retain(|(other, _)| other != name);
             entries.push((name.to_owned(), value));
         }
@@ -105,7 +106,7 @@ impl Base {
         }
     }
 
-    /// A file, or all in a directory that are named as such.
+    /// Includes a file, or all files in a directory that have the right extension.
     fn include(&mut self, path: &Path, section: &mut String) {
         let path = match &self.include_from {
             Some(from) => from.join(path),
@@ -127,7 +128,7 @@ impl Base {
         }
     }
 
-    /// A value with its quotes and escapes taken away and its variables put in.
+    /// Evaluates a value: removes quotes and escapes, and substitutes variables.
     fn value(&self, text: &str, section: &str) -> String {
         let mut value = String::new();
         let mut rest = text.chars();
@@ -155,7 +156,8 @@ impl Base {
         value
     }
 
-    /// What `name` or `section::name` stands for: where its section does not have it, the default one may.
+    /// Returns the value of `name` or `section::name`. A name that its section lacks is looked up in the
+    /// default one.
     fn variable(&self, name: &str, section: &str) -> String {
         let (of, name) = name.split_once("::").unwrap_or((section, name));
         let own = self.get(of, name).map(str::to_owned);
@@ -164,7 +166,7 @@ impl Base {
     }
 }
 
-/// The rest of a line that begins with a directive, whose equals sign may be left out.
+/// Returns the rest of a line that begins with a directive, whose equals sign may be left out.
 fn directive<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     let rest = line.strip_prefix(name)?;
     if !rest.starts_with(['=', ' ', '\t']) {
@@ -174,7 +176,7 @@ fn directive<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     Some(rest.strip_prefix('=').unwrap_or(rest).trim())
 }
 
-/// The name after a dollar, and what follows it.
+/// Returns the name after a dollar, and the text behind it.
 fn variable(text: &str, only_in_braces: bool) -> Option<(&str, &str)> {
     let closing = match text.chars().next()? {
         '{' => '}',
@@ -194,7 +196,7 @@ fn variable(text: &str, only_in_braces: bool) -> Option<(&str, &str)> {
     text[1..].split_once(closing)
 }
 
-/// What a letter after a backslash stands for.
+/// Returns the character for a letter after a backslash.
 fn escaped(letter: char) -> char {
     match letter {
         'n' => '\n',
@@ -205,7 +207,7 @@ fn escaped(letter: char) -> char {
     }
 }
 
-/// A line up to the first `#` that is neither quoted nor escaped.
+/// Returns a line up to the first `#` that is neither quoted nor escaped.
 fn without_comment(line: &str) -> &str {
     let (mut quote, mut escape) = (None, false);
     for (at, letter) in line.char_indices() {

@@ -1,11 +1,11 @@
-//! OpenSSL's configuration with the provider in it: the one the program has without us, and what is added.
+//! OpenSSL's configuration with the provider in it: the program's own configuration, and additions.
 //!
-//! In OpenSSL's format sections of one name are one section, and of two assignments to a name the later one counts. So the
-//! program's own file is included whole, and what follows it extends the very sections it uses: its other providers,
-//! its TLS settings and its properties stay as they are.
+//! In OpenSSL's format, sections of one name are one section, and of two assignments to a name the later one
+//! counts. So the program's own file is included whole, and the lines after it extend the sections that it
+//! uses. Its other providers, its TLS settings and its properties stay as they are.
 //!
-//! The module is named by its absolute path. The environment variable OPENSSL_MODULES would do too, but there can be only
-//! one such folder, and the distribution's own modules (`legacy.so`) would not be found any more.
+//! The module is named by its absolute path. The environment variable OPENSSL_MODULES would do too, but it
+//! names only one folder, and the distribution's own modules (`legacy.so`) would not be found any more.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -18,12 +18,12 @@ const NAMES: [&str; 2] = ["openssl_conf", "nodejs_conf"];
 /// The provider's name, in lists and in properties.
 const PROVIDER: &str = "millstream";
 
-/// What the provider is to be told.
+/// The settings of the provider.
 #[derive(Clone, Debug)]
 pub struct Configuration {
     /// The module's absolute path.
     pub module: PathBuf,
-    /// Whether the keys are to be out of reach.
+    /// True to keep the keys in the service.
     pub isolated: bool,
     /// The service's socket, where it is not the usual one.
     pub socket: Option<PathBuf>,
@@ -32,14 +32,14 @@ pub struct Configuration {
 }
 
 impl Configuration {
-    /// The text that extends `base`, which is included first if its path is given.
+    /// Returns the text that extends `base`, which is included first if its path is given.
     pub fn text(&self, base: &Base, include: Option<&Path>) -> String {
         let mut text = String::new();
         if let Some(path) = include {
             let _ = writeln!(text, ".include = {}\n", quoted(&path.to_string_lossy()));
         }
         let sections = NAMES.map(|name| base.get(DEFAULT, name));
-        // Where the file has one name only, all programs get the section of that one.
+        // If the file has only one of the names, all programs get the section of that one.
         let usual = sections.iter().flatten().next().copied().unwrap_or("millstream_init");
         let mut names = String::new();
         for (name, section) in NAMES.iter().zip(sections) {
@@ -60,7 +60,7 @@ impl Configuration {
         text
     }
 
-    /// What is added to the section that a name leads to, and to those it leads to.
+    /// Returns the additions to the section that a name leads to, and to the sections below it.
     fn extension(&self, base: &Base, init: &str) -> String {
         let parts = Parts::of(base, init);
         let mut text = String::new();
@@ -86,8 +86,8 @@ impl Configuration {
         section(&parts.own_section, &self.provider());
         section(&parts.algorithms, &[("default_properties", self.properties(base, &parts.algorithms))]);
         if base.get(&parts.random, "properties").is_none() {
-            // The generator itself is made of ciphers and hashes. They stay with those who made it, so that nothing of
-            // ours is needed to seed it, nor it for anything of ours.
+            // The generator itself is made of ciphers and hashes. They stay with the original provider, so
+            // that neither depends on the other to be seeded.
             let properties =
                 if parts.activates_default { "provider=default" } else { "provider!=millstream" };
             section(&parts.random, &[("properties", properties.into())]);
@@ -106,16 +106,16 @@ impl Configuration {
         lines
     }
 
-    /// Which implementations are preferred. What the file demands stays demanded.
+    /// Returns the properties that prefer our implementations. The file's own demands stay.
     fn properties(&self, base: &Base, section: &str) -> String {
         let mut all: Vec<String> = Vec::new();
         all.extend(base.get(section, "default_properties").map(str::to_owned));
-        // It is a property too, and ours are set after it and would take its place.
+        // `fips_mode` is a property, too. Ours are set after it and would replace it.
         let fips = base.get(section, "fips_mode");
         if all.is_empty() && fips.is_some_and(|value| ["yes", "on", "true", "1"].contains(&value)) {
             all.push("fips=yes".into());
         }
-        // Not `provider`, which a query that names it would take the place of.
+        // The property is not `provider`, because a query that names a provider would replace it.
         let mut wanted = vec!["?millstream.accelerated=yes"];
         if self.isolated {
             wanted.push("?millstream.isolated=yes");
@@ -129,7 +129,7 @@ impl Configuration {
     }
 }
 
-/// Whether what the file demands rules the provider out.
+/// Returns true when the file's demands rule the provider out.
 pub fn demands_fips(base: &Base) -> bool {
     NAMES.iter().filter_map(|name| base.get(DEFAULT, name)).any(|init| {
         let section = base.get(init, "alg_section").unwrap_or_default();
@@ -146,8 +146,9 @@ struct Parts {
     random: String,
     default_section: String,
     own_section: String,
-    /// Where the file has no provider activated, OpenSSL activates the default one, but only as long as nobody activates
-    /// another. Where it has some, and the default one is not among them, that is somebody's decision.
+    /// True when the default provider must be activated here. OpenSSL activates it by itself in a file
+    /// without any provider, but only as long as nobody activates another. If the file has providers without
+    /// the default one, somebody decided so.
     activates_default: bool,
 }
 
@@ -174,7 +175,7 @@ impl Parts {
         }
     }
 
-    /// The entries that the section of a name lacks.
+    /// Returns the entries that the section of a name lacks.
     fn missing(&self, base: &Base, init: &str) -> Vec<(&'static str, String)> {
         let all =
             [("providers", &self.providers), ("alg_section", &self.algorithms), ("random", &self.random)];
@@ -183,7 +184,7 @@ impl Parts {
     }
 }
 
-/// A value as it has to be written so that it is read as it is.
+/// Quotes a value so that it is read back unchanged.
 fn quoted(value: &str) -> String {
     let special = |letter: char| matches!(letter, '\\' | '$' | '#' | '"' | '\'' | '`');
     if !value.contains(special) && value.trim() == value {

@@ -1,4 +1,4 @@
-//! What can be told about a program from its file, without running it.
+//! Facts about a program from its file, without running it.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -7,23 +7,23 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// No table of a program is longer.
+/// The longest table that is read.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// A program, or the interpreter of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Executable {
-    /// Its file.
+    /// The path of the file.
     pub path: PathBuf,
-    /// Whether it runs with the rights of its file, so that the system keeps the environment from it.
+    /// True when it runs with the rights of its file, so that the system hides the environment from it.
     pub is_privileged: bool,
-    /// The libraries it names, where it is linked to any; none for a static program.
+    /// The libraries that it is linked to; none for a static program.
     pub libraries: Option<Vec<String>>,
 }
 
 impl Executable {
-    /// The one that a name stands for, as `execvp` finds it; a script's is its interpreter. None where its file can't be
-    /// understood.
+    /// Returns the program that a name stands for, as `execvp` finds it; for a script it is the interpreter.
+    /// Returns none where the file can't be understood.
     pub fn find(name: &OsStr) -> Option<Executable> {
         let path = match name.as_bytes().contains(&b'/') {
             true => PathBuf::from(name),
@@ -34,7 +34,7 @@ impl Executable {
         Executable::at(&path, 4)
     }
 
-    /// Scripts may be interpreted by scripts, so often.
+    /// Reads a file. `depth` limits scripts that are interpreted by scripts.
     fn at(path: &Path, depth: u32) -> Option<Executable> {
         let mut file = File::open(path).ok()?;
         let mut head = Vec::new();
@@ -43,7 +43,7 @@ impl Executable {
             let line = line.split(|byte| *byte == b'\n').next()?;
             let mut words = line.split(|byte| byte.is_ascii_whitespace()).filter(|word| !word.is_empty());
             let interpreter = Path::new(OsStr::from_bytes(words.next()?));
-            // `/usr/bin/env` starts what its last word names.
+            // `/usr/bin/env` starts the program that its last word names.
             return match (interpreter.ends_with("env"), words.next_back(), depth) {
                 (_, _, 0) => None,
                 (true, Some(name), _) => Executable::find(OsStr::from_bytes(name)),
@@ -56,7 +56,7 @@ impl Executable {
         Some(Executable { path: path.to_owned(), is_privileged, libraries })
     }
 
-    /// The library it names instead of OpenSSL 3's, with what is to be said of it.
+    /// Returns a description of the library that it is linked to instead of OpenSSL 3's.
     pub fn other_library(&self) -> Option<&'static str> {
         const OTHERS: [(&str, &str); 6] = [
             ("libcrypto.so.1", "OpenSSL 1, which knows no providers"),
@@ -75,8 +75,8 @@ impl Executable {
     }
 }
 
-/// The names of the dynamic section of a 64-bit program of this machine's byte order: none inside where there is no such
-/// section, none at all where it is no such file.
+/// Returns the libraries that the dynamic section names, for a 64-bit program of this machine's byte order.
+/// The inner value is none where there is no such section, the outer one where the file is something else.
 fn elf_libraries(file: &File) -> Option<Option<Vec<String>>> {
     const LOAD: u32 = 1;
     const DYNAMIC: u32 = 2;
@@ -96,7 +96,7 @@ fn elf_libraries(file: &File) -> Option<Option<Vec<String>>> {
     let entries: Vec<(u64, u64)> =
         dynamic.chunks_exact(16).filter_map(|pair| Some((number64(pair, 0)?, number64(pair, 8)?))).collect();
     let strings = entries.iter().find(|(tag, _)| *tag == STRING_TABLE)?.1;
-    // An address, which the segment that holds it turns into a place in the file.
+    // The table's address is turned into an offset in the file by the segment that holds it.
     let place = |address: u64| {
         of_type(LOAD).find_map(|segment| {
             let (at, start, len) = (number64(segment, 8)?, number64(segment, 16)?, number64(segment, 32)?);
@@ -112,7 +112,7 @@ fn elf_libraries(file: &File) -> Option<Option<Vec<String>>> {
     };
     let needed: Vec<String> =
         entries.iter().filter(|(tag, _)| *tag == NEEDED).filter_map(|(_, offset)| name(*offset)).collect();
-    // A static program that can lie anywhere has such a section too, and names nothing in it.
+    // A static position-independent program has such a section too, which names nothing.
     Some(Some(needed).filter(|needed| !needed.is_empty()))
 }
 

@@ -1,8 +1,9 @@
-//! What exists while a program runs: its configuration and its counters.
+//! The folder that exists while a program runs, with its configuration and its counters.
 //!
-//! A program may start others and change its user before the provider is first used, as sshd and the workers of nginx
-//! do. So both files can be opened by everybody who can name them. The folder can't be listed by others, and its name
-//! inside another one is 64 random bits: to name it is to be told, and nobody else can spoil the counters.
+//! A program may start others and change its user before the provider is first used, as sshd and the workers
+//! of nginx do. So both files can be opened by everybody who can name them. Others can't list the folder, and
+//! its name inside another one is 64 random bits. So only those who are told the name know it, and nobody
+//! else can spoil the counters.
 
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
@@ -15,13 +16,13 @@ use tempfile::TempDir;
 
 use crate::error::Error;
 
-/// Others may pass, and not look.
+/// Others may pass through, but not list it.
 const PASSABLE: u32 = 0o711;
-/// Everybody may read, or also add.
+/// Everybody may read, or also write.
 const READABLE: u32 = 0o644;
 const ADDABLE: u32 = 0o666;
 
-/// It is gone when this is dropped.
+/// A folder that is removed when this is dropped.
 pub struct Folder {
     _outer: TempDir,
     inner: PathBuf,
@@ -29,7 +30,7 @@ pub struct Folder {
     watch: Option<Watch>,
 }
 
-/// What was opened by whoever ran, which says why nothing was counted.
+/// A watch on files, whose result explains why nothing was counted.
 struct Watch {
     events: OwnedFd,
     configuration: i32,
@@ -37,20 +38,20 @@ struct Watch {
     seen: Seen,
 }
 
-/// How far the provider got, in this order.
+/// The steps of the provider's start that were seen, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// Somebody opened the configuration.
+    /// A program opened the configuration.
     pub configuration: bool,
     /// The provider opened the counters.
     pub tally: bool,
 }
 
 impl Folder {
-    /// A folder with counters.
+    /// Makes a folder with counters.
     ///
     /// # Errors
-    /// When there is no place for it.
+    /// Fails when there is no place for it.
     pub fn new() -> Result<Folder, Error> {
         let failed = |source| Error::Write { name: "a temporary directory".into(), source };
         let permissions = std::fs::Permissions::from_mode(PASSABLE);
@@ -66,22 +67,22 @@ impl Folder {
         Ok(Folder { _outer: outer, inner, counts, watch: None })
     }
 
-    /// The path of what is called so in it.
+    /// Returns the path of a file in it.
     pub fn path(&self, name: &str) -> PathBuf {
         self.inner.join(name)
     }
 
-    /// The file of counters.
+    /// Returns the path of the counters.
     pub fn tally(&self) -> PathBuf {
         self.path("tally")
     }
 
-    /// What was counted.
+    /// Returns the counters.
     pub fn counts(&self) -> &Tally {
         &self.counts
     }
 
-    /// Writes a file that everybody may read who can name it.
+    /// Writes a file that everybody can read who can name it.
     ///
     /// # Errors
     /// The system's.
@@ -93,12 +94,12 @@ impl Folder {
         Ok(path)
     }
 
-    /// From now on it is noticed who opens the configuration and the counters. Where that can't be had, it isn't known.
+    /// Watches for opens of the configuration and the counters from now on, if the system can do that.
     pub fn watch(&mut self, configuration: &Path) {
         self.watch = Watch::new(configuration, &self.tally()).ok();
     }
 
-    /// What was opened until now, if that is known.
+    /// Returns what was opened so far, if that is known.
     pub fn seen(&mut self) -> Option<Seen> {
         self.watch.as_mut().map(Watch::look)
     }
@@ -124,7 +125,7 @@ impl Watch {
     }
 }
 
-/// Whatever the umask is.
+/// Sets a mode whatever the umask is.
 fn allow(path: &Path, mode: u32) -> Result<(), Error> {
     let permissions = std::fs::Permissions::from_mode(mode);
     let failed = |source| Error::Write { name: path.display().to_string(), source };

@@ -1,20 +1,21 @@
-//! Where the OpenSSL provider is.
+//! The search for the OpenSSL provider's module.
 
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 
-/// Names another one than that found beside this program.
+/// The environment variable that names another module than the one beside this program.
 pub const VARIABLE: &str = "MILLSTREAM_PROVIDER";
 
-/// What it is called among OpenSSL's modules, and what a build calls it.
+/// The module's path among OpenSSL's modules, and its name in a build.
 const INSTALLED: &str = "ossl-modules/millstream.so";
 const BUILT: &str = "libmillstream_provider.so";
 
-/// The absolute path of the module: the one that is named, else the installed one, else the one of this build.
+/// Returns the absolute path of the module: the one that is named, else the installed one, else the one of
+/// this build.
 ///
 /// # Errors
-/// When it is not there, or its path can't stand in a configuration.
+/// Fails when it is not there, or when its path can't be written into a configuration.
 pub fn find(named: Option<&Path>) -> Result<PathBuf, Error> {
     let variable = std::env::var_os(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
     let path = match named.map(Path::to_owned).or(variable) {
@@ -24,21 +25,21 @@ pub fn find(named: Option<&Path>) -> Result<PathBuf, Error> {
         }
     };
     if !path.is_file() {
-        return Err(missing(&path, "it is no file"));
+        return Err(missing(&path, "it is not a file"));
     }
     writable(&path)?;
     Ok(path)
 }
 
-/// Whether a path can be written into a configuration, which has lines of text.
+/// Checks that a path can be written into a configuration, which has lines of text.
 ///
 /// # Errors
-/// Says which path it is.
+/// Names the path that can't be.
 pub fn writable(path: &Path) -> Result<(), Error> {
     match path.to_str().filter(|text| !text.contains(['\n', '\r', '\0'])) {
         Some(_) => Ok(()),
         None => {
-            let what = "its name can't stand in OpenSSL's configuration; give it another";
+            let what = "its name can't be written into OpenSSL's configuration; rename it";
             Err(Error::Usage(format!("{}: {what}", path.display())))
         }
     }
@@ -50,7 +51,8 @@ fn missing(path: &Path, why: &str) -> Error {
     Error::Library { path: path.into(), why: why.to_owned(), remedy }
 }
 
-/// In the libraries' folders of the installation that this program belongs to, or in its build.
+/// Finds the module in the libraries' folders of the installation that this program belongs to, or in its
+/// build.
 fn beside() -> Option<PathBuf> {
     let program = std::env::current_exe().ok()?.canonicalize().ok()?;
     let folder = program.parent()?;
@@ -58,7 +60,7 @@ fn beside() -> Option<PathBuf> {
     folder.parent().and_then(installed).or_else(built)
 }
 
-/// In `PREFIX/lib*`, or a folder in it, as Debian has one for each architecture.
+/// Finds the module in `PREFIX/lib*` or a folder in it. Debian has one for each architecture.
 fn installed(prefix: &Path) -> Option<PathBuf> {
     let is_library =
         |path: &PathBuf| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"lib"));
@@ -72,7 +74,7 @@ fn installed(prefix: &Path) -> Option<PathBuf> {
     None
 }
 
-/// In an order that does not depend on the file system.
+/// Returns the folders in a folder, in an order that does not depend on the file system.
 fn folders(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();

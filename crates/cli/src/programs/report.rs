@@ -1,4 +1,4 @@
-//! What was computed for a program, for people and as JSON.
+//! The report of what was computed for a program, for people and as JSON.
 
 use std::ffi::OsString;
 
@@ -10,22 +10,22 @@ use super::executable::Executable;
 use super::folder::Seen;
 use super::service::Service;
 
-/// What there is to say at the end.
+/// The report at the end of a run.
 pub struct Report<'a> {
     /// The program and its arguments.
     pub command: &'a [OsString],
-    /// The code it ended with.
+    /// The program's exit code.
     pub status: u8,
-    /// What was counted.
+    /// The counts.
     pub counted: Vec<Counted>,
-    /// Who held the keys, if not the program.
+    /// The service that held the keys, if the program did not.
     pub service: Option<&'a Service>,
-    /// Why nothing was counted.
+    /// The reason why nothing was counted.
     pub nothing: Option<String>,
 }
 
 impl Report<'_> {
-    /// Lines for people.
+    /// Formats lines for people.
     pub fn text(&self) -> String {
         let mut text = match &self.nothing {
             Some(why) => format!("millstream run: nothing was accelerated: {why}\n"),
@@ -38,7 +38,7 @@ impl Report<'_> {
         text
     }
 
-    /// The same for programs.
+    /// Returns the same for programs.
     pub fn json(&self) -> Value {
         let command: Vec<_> = self.command.iter().map(|word| word.to_string_lossy()).collect();
         let service = self
@@ -77,7 +77,7 @@ fn place(place: Place) -> &'static str {
     }
 }
 
-/// A line for each, under their titles; numbers stand at the right edge of their columns.
+/// Formats a line for each row under the titles. Numbers are aligned to the right.
 fn table(rows: &[&Counted]) -> String {
     const TITLES: [&str; 5] = ["ALGORITHM", "KERNEL", "PLACE", "OPERATIONS", "BYTES"];
     let line = |row: &&Counted| {
@@ -97,7 +97,7 @@ fn table(rows: &[&Counted]) -> String {
     text
 }
 
-/// As in `812` and `3.20 kB`.
+/// Formats a number like `812` or `3.20 kB`.
 fn short(number: u64, unit: &str) -> String {
     let value = number as f64;
     let prefixes = [(1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
@@ -108,19 +108,20 @@ fn short(number: u64, unit: &str) -> String {
     text.trim_end().to_owned()
 }
 
-/// The likely reason that nothing was counted, from how far the provider got and what the program's file says.
+/// Returns the likely reason why nothing was counted, from how far the provider got and from the program's
+/// file.
 pub fn why_nothing(seen: Option<Seen>, program: Option<&Executable>, demands_fips: bool) -> String {
     match seen {
         Some(Seen { tally: true, .. }) => {
-            "the provider was loaded, but was asked for nothing that was finished".into()
+            "the provider was loaded, but completed no operation".into()
         }
         Some(Seen { configuration: true, .. }) if demands_fips => {
-            "OpenSSL's configuration demands fips=yes, which Millstream is not".into()
+            "OpenSSL's configuration demands fips=yes, which Millstream does not meet".into()
         }
         Some(Seen { configuration: true, .. }) => {
-            "the program read the configuration, but asked for nothing that Millstream computes, asked for \
-             another provider's by name, was refused by the service (its log says why), or could not reach the file \
-             of counters (in another root, for example)"
+            "the program read the configuration, but asked for nothing that Millstream computes, asked for another \
+             provider by name, was refused by the service (its log says why), or could not reach the file of \
+             counters (in another root, for example)"
                 .into()
         }
         Some(_) => why_unread(program),
@@ -130,12 +131,12 @@ pub fn why_nothing(seen: Option<Seen>, program: Option<&Executable>, demands_fip
 
 fn why_unread(program: Option<&Executable>) -> String {
     let Some(program) = program else {
-        return "nothing that ran read OpenSSL's configuration".into();
+        return "no program that ran read OpenSSL's configuration".into();
     };
     let path = program.path.display();
     if program.is_privileged {
         return format!(
-            "{path} is a set-user-ID or set-group-ID program, which takes no configuration from others"
+            "{path} is a set-user-ID or set-group-ID program, which ignores the environment's configuration"
         );
     }
     match (&program.libraries, program.other_library()) {

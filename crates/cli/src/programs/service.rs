@@ -1,4 +1,4 @@
-//! The service that holds the keys of a program that is to be isolated: the running one, else one for this run.
+//! The service that holds the keys of an isolated program: the running one, or else one for this run.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -12,26 +12,26 @@ use super::child::attend;
 use super::folder::Folder;
 use crate::error::{Error, plain};
 
-/// How long it may take to end.
+/// The time that it may take to end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A service, and whether it is there for this run only.
+/// A service, and its process if it is there for this run only.
 pub struct Service {
     socket: PathBuf,
     own: Option<Own>,
 }
 
-/// A process, with what it says, which is kept open so that it can.
+/// A process, and its standard output, which is kept open so that it can write.
 struct Own {
     child: Child,
     _said: BufReader<ChildStdout>,
 }
 
 impl Service {
-    /// The one at `socket`, or the one that is usual here, or a new one.
+    /// Finds the service at `socket`, or the usual one, or starts a new one.
     ///
     /// # Errors
-    /// When the named one can't be reached, or a new one does not become ready.
+    /// Fails when the named one can't be reached, or a new one does not become ready.
     pub fn find(socket: Option<&Path>, folder: &Folder) -> Result<Service, Error> {
         let named = socket.is_some() || std::env::var_os(millstream_protocol::SOCKET_VARIABLE).is_some();
         match Connection::connect(socket) {
@@ -41,12 +41,12 @@ impl Service {
         }
     }
 
-    /// Where clients connect.
+    /// Returns the path of the socket.
     pub fn socket(&self) -> &Path {
         &self.socket
     }
 
-    /// Whether it was started for this run.
+    /// Returns true when it was started for this run.
     pub fn is_own(&self) -> bool {
         self.own.is_some()
     }
@@ -61,14 +61,15 @@ impl Service {
         command.args(["serve", "--quiet", "--ready-fd", "1", "--socket"]).arg(&socket);
         command.arg("--policy").arg(policy);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(errors);
-        // These are for this command, or for the program.
+        // These variables are for this command, or for the program.
         for variable in ["NOTIFY_SOCKET", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"] {
             command.env_remove(variable);
         }
         attend(&mut command);
         let failed = |why: String| Error::Serve(format!("no service can be started for this run: {why}"));
         let mut child = command.spawn().map_err(|source| failed(plain(&source)))?;
-        let mut said = BufReader::new(child.stdout.take().ok_or_else(|| failed("it is mute".into()))?);
+        let mut said =
+            BufReader::new(child.stdout.take().ok_or_else(|| failed("it printed nothing".into()))?);
         let mut line = String::new();
         let ready = said.read_line(&mut line).is_ok_and(|bytes| bytes > 0);
         let own = Own { child, _said: said };
@@ -81,8 +82,8 @@ impl Service {
     }
 }
 
-/// Who may use a service of one run: this user; or everybody, where a program may become anybody. Who can't name
-/// its socket can't use it.
+/// Returns the policy for the service of one run: this user may use it, or everybody, if a program may become
+/// any user. A user who can't name the socket can't use it anyway.
 fn policy() -> String {
     let whom = match geteuid().as_raw() {
         0 => "[default]".to_owned(),

@@ -1,4 +1,4 @@
-//! `millstream sparc --costs`: what a program and its use of the accelerators cost, by the timing model.
+//! `millstream sparc --costs`: the cost of a program and of its use of the accelerators, by the timing model.
 
 use millstream_ultrasparc::counts::Counts;
 use millstream_ultrasparc::kernel::{Accounts, Line};
@@ -7,8 +7,8 @@ use millstream_ultrasparc::timing::model;
 
 use crate::observe::table::table;
 
-/// A line for each kind of cost of the accelerators, and their sum; and the program's own instructions, which with
-/// starting and printing are more than what it came to do.
+/// Formats a line for each kind of cost of the accelerators, their sum, and the program's own instructions.
+/// The latter include starting and printing, which are not the program's purpose.
 pub fn text(processor: Processor, accounts: Option<&Accounts>, executed: &Counts) -> String {
     let lines = accounts.map(Accounts::lines).unwrap_or_default();
     let clock = model::clock(processor);

@@ -1,5 +1,5 @@
-//! `millstream sparc --count` and `--unreached`: which functions a program entered how often, and which crypto
-//! instructions it has but never came to.
+//! `millstream sparc --count` and `--unreached`: how often each function was entered, and the crypto
+//! instructions that were never reached.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::observe::table::table;
 
-/// A line for each function, the most entered last: as DTrace writes what it counted.
+/// Formats a line for each function, the most entered last, as DTrace does.
 pub fn text(entries: &BTreeMap<Name, u64>) -> String {
     let mut entries: Vec<(&Name, u64)> = entries.iter().map(|(name, &count)| (name, count)).collect();
     entries.sort_by_key(|&(name, count)| (count, name));
@@ -18,13 +18,13 @@ pub fn text(entries: &BTreeMap<Name, u64>) -> String {
     table(&[("LIBRARY", false), ("FUNCTION", false), ("ENTRIES", true)], &rows)
 }
 
-/// The same for programs.
+/// Returns the same for programs.
 pub fn json(entries: &BTreeMap<Name, u64>) -> Value {
     let entry = |(name, count): (&Name, &u64)| json!({ "library": name.library, "function": name.function, "entries": count });
     entries.iter().map(entry).collect()
 }
 
-/// A line for each function that has crypto instructions, those that were never reached last.
+/// Formats a line for each function that has crypto instructions, those that were never reached last.
 pub fn paths_text(paths: &BTreeMap<Name, Paths>) -> String {
     let mut paths: Vec<(&Name, &Paths)> = paths.iter().collect();
     paths.sort_by_key(|(_, paths)| paths.reached == 0);
@@ -53,7 +53,7 @@ pub fn paths_text(paths: &BTreeMap<Name, Paths>) -> String {
     table(&columns, &rows)
 }
 
-/// What was never executed, by function.
+/// Returns the instructions that were never executed, by function.
 pub fn unreached_json(paths: &BTreeMap<Name, Paths>) -> Value {
     let missed = paths.iter().filter(|(_, paths)| !paths.unreached.is_empty());
     let function = |(name, paths): (&Name, &Paths)| {

@@ -18,7 +18,7 @@ pub fn write(program: &Program, pattern: Option<&str>, to: &mut impl Write) -> i
     Ok(())
 }
 
-/// Whether a program has functions that match.
+/// Returns true when a program has functions that match.
 pub fn has_any(program: &Program, pattern: &str) -> bool {
     program.functions.iter().any(|function| glob(pattern, &function.name))
 }
@@ -36,7 +36,8 @@ impl<W: Write> Listing<'_, W> {
         self.lines(self.section.address, end)
     }
 
-    /// Functions that match, each to its end: of several names of one it is shown under the first.
+    /// Writes the functions that match, each to its end. A function with several names is shown under the
+    /// first.
     fn matching(&mut self, pattern: &str) -> io::Result<()> {
         let end = self.section.address + 4 * self.section.words.len() as u64;
         let mut done = None;
@@ -49,7 +50,7 @@ impl<W: Write> Listing<'_, W> {
         Ok(())
     }
 
-    /// Where a function ends: where the file says so, else where the next one begins.
+    /// Returns the end of a function, from the file, or else the beginning of the next one.
     fn end(&self, function: &Function) -> u64 {
         let next = self.program.beginning_in(function.address + 1, u64::MAX).first();
         match function.size {
@@ -80,7 +81,7 @@ impl<W: Write> Listing<'_, W> {
         Ok(())
     }
 
-    /// An address in words: `main+0x10`.
+    /// Formats an address like `main+0x10`.
     fn place(&self, address: u64) -> Option<String> {
         let function = self.program.function_at(address)?;
         match address - function.address {
@@ -98,7 +99,7 @@ struct High {
 }
 
 impl High {
-    /// Takes note of one more instruction; the whole value, if it completes one.
+    /// Takes note of one more instruction. Returns the whole value, if the instruction completes one.
     fn with(&mut self, word: u32) -> Option<u64> {
         let fields = isa::Word(word);
         let row = isa::find(word)?;
@@ -108,7 +109,7 @@ impl High {
         }
         let completes = ["or", "add"].contains(&row.name) && fields.i() && fields.rs1() == self.register;
         let value = self.value.wrapping_add(fields.signed(13));
-        // What it sets is not the high part any more.
+        // The register no longer holds the high part.
         (completes && self.register != 0).then(|| {
             self.register = if fields.rd() == self.register { 0 } else { self.register };
             value

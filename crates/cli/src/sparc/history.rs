@@ -1,4 +1,4 @@
-//! `millstream sparc --history`: what Sun and Oracle published beside what the timing model says.
+//! `millstream sparc --history`: the figures that Sun and Oracle published beside the timing model's.
 
 use std::fmt::Write;
 
@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 
 use crate::observe::table::table;
 
-/// The experiments, with the instructions of the guest programs as they were counted.
+/// Returns the experiments, with the recorded instruction counts of the guest programs.
 pub fn experiments() -> Vec<Experiment> {
     history::experiments(&RECORDED)
 }
 
-/// A table for each experiment.
+/// Formats a table for each experiment.
 pub fn text(experiments: &[Experiment]) -> String {
     let mut text = String::new();
     for Experiment { title, source, unit, points, note } in experiments {
@@ -49,7 +49,7 @@ fn row(point: &Point) -> Vec<String> {
     vec![point.at.clone(), published, significant(point.model), verdict(point)]
 }
 
-/// The error, or why there is none.
+/// Formats the error, or the reason why there is none.
 fn verdict(point: &Point) -> String {
     match (point.how, point.error()) {
         (How::Fitted, _) => "fitted".to_owned(),
@@ -63,13 +63,13 @@ fn verdict(point: &Point) -> String {
     }
 }
 
-/// With a sign, unless it is next to nothing.
+/// Formats a percentage with a sign, unless it is next to nothing.
 fn percent(part: f64) -> String {
     let text = format!("{:+.1} %", 100.0 * part);
     if text == "-0.0 %" || text == "+0.0 %" { "0.0 %".to_owned() } else { text }
 }
 
-/// Lines of no more than a hundred columns.
+/// Wraps a text at a hundred columns.
 fn wrapped(text: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
@@ -86,7 +86,7 @@ fn wrapped(text: &str) -> Vec<String> {
     lines
 }
 
-/// How many points were predicted, and how well.
+/// Summarises how many points were predicted, and how well.
 fn summary(experiments: &[Experiment]) -> String {
     let points = || experiments.iter().flat_map(|experiment| &experiment.points);
     let errors: Vec<f64> = points().filter_map(Point::error).map(f64::abs).collect();
@@ -105,7 +105,7 @@ fn summary(experiments: &[Experiment]) -> String {
     )
 }
 
-/// The same for programs, and every parameter of the model with where it comes from.
+/// Returns the same for programs, with every parameter of the model and its source.
 pub fn json(experiments: &[Experiment]) -> Value {
     let points = |points: &[Point]| -> Vec<Value> {
         let claim = |claim| match claim {
@@ -163,7 +163,7 @@ pub fn json(experiments: &[Experiment]) -> Value {
     })
 }
 
-/// A panel for each experiment over lengths of objects: both curves.
+/// Returns a panel with both curves for each experiment over lengths of objects.
 pub fn panels(experiments: &[Experiment]) -> Vec<Panel> {
     let over_lengths = |experiment: &&Experiment| {
         experiment.points.iter().all(|p| p.claim == Claim::Measured && p.at.ends_with(" bytes"))
@@ -180,7 +180,7 @@ pub fn panels(experiments: &[Experiment]) -> Vec<Panel> {
     experiments.iter().filter(over_lengths).map(panel).collect()
 }
 
-/// The number that a point's place begins with.
+/// Returns the number that a point's place begins with.
 fn bytes(at: &str) -> Option<f64> {
     at.split(' ').next()?.parse().ok()
 }

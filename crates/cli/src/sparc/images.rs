@@ -1,10 +1,10 @@
-//! Which files a program's code is from, and where it lies.
+//! The files that a program's code is from, and their addresses.
 
 use millstream_ultrasparc::counts::Image;
 use millstream_ultrasparc::linux::Process;
 use millstream_ultrasparc::program::Program;
 
-/// The program, and the libraries that were loaded. A file that can't be read any more has no names.
+/// Returns the program and the libraries that were loaded. A file that can't be read any more is left out.
 pub fn of(process: &Process) -> Vec<Image> {
     let mut images = Vec::<Image>::new();
     for mapped in process.code() {

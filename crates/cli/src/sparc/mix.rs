@@ -1,4 +1,5 @@
-//! `millstream sparc --mix`: what kinds of instructions a program executed, and which of the crypto instructions.
+//! `millstream sparc --mix`: the kinds of instructions that a program executed, and the crypto instructions
+//! by name.
 
 use std::cmp::Reverse;
 
@@ -8,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::observe::table::table;
 
-/// A line for each kind, the most frequent first; below a kind of crypto work its instructions.
+/// Formats a line for each kind, the most frequent first. Crypto kinds have their instructions below them.
 pub fn text(counts: &Counts) -> String {
     let total = counts.total();
     let share = |count: u64| format!("{:.1} %", 100.0 * count as f64 / total.max(1) as f64);
@@ -30,7 +31,7 @@ pub fn text(counts: &Counts) -> String {
     table(&[("CLASS", false), ("INSTRUCTIONS", true), ("SHARE", true)], &rows)
 }
 
-/// How often each instruction of a class was executed, the most frequent first.
+/// Returns how often each instruction of a class was executed, the most frequent first.
 fn by_name(counts: &Counts, class: Class) -> Vec<(&'static str, u64)> {
     let rows = counts.rows().filter(|(row, _)| row.class == class);
     let mut named: Vec<_> = rows.map(|(row, count)| (row.name, count)).collect();
@@ -38,13 +39,13 @@ fn by_name(counts: &Counts, class: Class) -> Vec<(&'static str, u64)> {
     named
 }
 
-/// By class.
+/// Returns the counts by class.
 pub fn classes(counts: &Counts) -> Value {
     let classes = counts.classes().into_iter();
     classes.map(|(class, count)| (class.name().to_owned(), Value::from(count))).collect::<Map<_, _>>().into()
 }
 
-/// By name: those of all conditions and formats that have one name together.
+/// Returns the counts by name. All conditions and formats of a name are counted together.
 pub fn rows(counts: &Counts) -> Value {
     let mut named = Map::new();
     for (row, count) in counts.rows() {

@@ -1,5 +1,5 @@
-//! What `millstream sparc` tells about SPARC programs: their instructions, and what they executed; and what the machines
-//! took.
+//! The reports of `millstream sparc`: the instructions of programs, what they executed, and the time that the
+//! machines took.
 
 pub mod costs;
 pub mod count;

@@ -1,4 +1,4 @@
-//! What is told of a program at its end, on standard error or in a file.
+//! The report on a program at its end, on standard error or in a file.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{count, mix};
 
-/// What is to be told.
+/// The parts of a report.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Wanted {
     /// Count instructions by kind, and the crypto instructions by name
@@ -17,19 +17,19 @@ pub struct Wanted {
     /// Count entries into the functions whose names match, as in '*_t4_*' or 'libc.so.6:mem*'
     #[arg(long, value_name = "GLOB")]
     pub count: Option<String>,
-    /// Name the crypto instructions that the program and its libraries have but did not come to
+    /// Name the crypto instructions of the program and its libraries that were never reached
     #[arg(long)]
     pub unreached: bool,
 }
 
 impl Wanted {
-    /// Whether anything is.
+    /// Returns true when any part is wanted.
     pub fn any(&self) -> bool {
         self.mix || self.count.is_some() || self.unreached
     }
 }
 
-/// What a program executed; where it became another by `exec`, what all of them did.
+/// The counts of a program and of those that it became by `exec`.
 #[derive(Debug, Default)]
 pub struct Report {
     wanted: Wanted,
@@ -39,12 +39,12 @@ pub struct Report {
 }
 
 impl Report {
-    /// An empty one.
+    /// Makes an empty report.
     pub fn new(wanted: Wanted) -> Report {
         Report { wanted, ..Report::default() }
     }
 
-    /// Adds what was executed of the program that is in memory: to be called before that is replaced, and at the end.
+    /// Adds the counts of the program in memory. It must be called before that is replaced, and at the end.
     pub fn add(&mut self, cpu: &Cpu, images: &[Image]) {
         self.instructions += &Counts::of(cpu.blocks());
         if let Some(pattern) = &self.wanted.count {
@@ -57,7 +57,7 @@ impl Report {
         }
     }
 
-    /// For people.
+    /// Formats it for people.
     pub fn text(&self) -> String {
         let mut parts = Vec::new();
         if self.wanted.mix {
@@ -78,7 +78,7 @@ impl Report {
         parts.join("\n")
     }
 
-    /// For programs.
+    /// Returns it for programs.
     pub fn json(&self) -> Value {
         let mut report = Map::new();
         report.insert("version".into(), json!(1));

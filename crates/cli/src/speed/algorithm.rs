@@ -1,12 +1,12 @@
-//! What is measured: an algorithm in one direction, and the lengths of what goes in and comes out.
+//! The subject of a measurement: an algorithm in one direction, and the lengths of its input and output.
 
 use millstream_engines::hash::Hash;
 use millstream_engines::modes::Direction;
 
 use millstream_files::cipher::{Cipher, Family, Mode};
 
-/// Associated data of every AEAD object: as many bytes as an IPsec header has with its extended
-/// sequence number (RFC 4106 §5).
+/// The associated data of every AEAD object, as long as an IPsec header with its extended sequence number
+/// (RFC 4106 §5).
 pub const AAD: [u8; 12] = *b"SPI.sequence";
 
 /// COUNT, BEARER, FRESH and DIRECTION of every KASUMI object (3GPP TS 35.201 §3, §4).
@@ -17,7 +17,7 @@ pub mod kasumi {
     pub const BEARER: u8 = 12;
     /// The network's random value.
     pub const FRESH: u32 = 0x05d2_ec49;
-    /// Down.
+    /// The direction: down.
     pub const DIRECTION: u8 = 1;
 }
 
@@ -49,15 +49,15 @@ pub enum Algorithm {
 /// An algorithm in one direction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
-    /// The name it was asked for by.
+    /// The name that the user gave.
     pub name: String,
-    /// What is computed.
+    /// The algorithm.
     pub algorithm: Algorithm,
-    /// Which way; [`Direction::Encrypt`] where there is only one.
+    /// The direction; [`Direction::Encrypt`] where there is only one.
     pub direction: Direction,
 }
 
-/// Names in the order of `--list`, beside those made of a hash.
+/// The names in the order of `--list`, besides those made of a hash.
 const CIPHERS: &[&str] = &[
     "aes-128-ecb",
     "aes-192-ecb",
@@ -104,7 +104,7 @@ const OTHERS: &[(&str, Algorithm)] = &[
     ("ip-checksum", Algorithm::IpChecksum),
 ];
 
-/// Chained operations in `--list`; any cipher in CBC goes with any HMAC.
+/// The chained operations in `--list`; any cipher in CBC goes with any HMAC.
 const CHAINED: &[&str] = &[
     "aes-128-cbc+hmac-sha1",
     "aes-128-cbc+hmac-sha256",
@@ -114,7 +114,7 @@ const CHAINED: &[&str] = &[
     "3des-cbc+hmac-sha1",
 ];
 
-/// What is measured where nothing is named: what most of the world's objects pass through.
+/// The algorithms that are measured by default: most of the world's data passes through them.
 pub const USUAL: &[&str] = &[
     "aes-128-cbc",
     "aes-128-ctr",
@@ -126,7 +126,7 @@ pub const USUAL: &[&str] = &[
     "3des-cbc",
 ];
 
-/// Every name, in the order of `--list`.
+/// Returns every name, in the order of `--list`.
 pub fn names() -> Vec<String> {
     let digests = Hash::ALL.into_iter().map(|hash| hash.name().to_owned());
     let hmacs = Hash::ALL.into_iter().map(|hash| format!("hmac-{hash}"));
@@ -135,7 +135,7 @@ pub fn names() -> Vec<String> {
     ciphers.chain(chained.map(|name| name.to_string())).chain(digests).chain(hmacs).chain(others).collect()
 }
 
-/// The names that `pattern` stands for: itself, or all that match where it has a `*` in it.
+/// Returns the names that `pattern` stands for: itself, or all that match where it has a `*` in it.
 pub fn matching(pattern: &str) -> Vec<String> {
     match pattern {
         "all" => names(),
@@ -144,7 +144,7 @@ pub fn matching(pattern: &str) -> Vec<String> {
     }
 }
 
-/// Whether `name` matches `pattern`, in which `*` stands for any run of characters.
+/// Returns true when `name` matches `pattern`, in which `*` stands for any run of characters.
 fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
@@ -155,7 +155,7 @@ fn matches(pattern: &str, name: &str) -> bool {
 }
 
 impl Algorithm {
-    /// The algorithm of that name: those of `encrypt -a`, `digest -a`, and `hmac-sha256`, with or
+    /// Returns the algorithm of that name: those of `encrypt -a` and `digest -a`, and `hmac-sha256`, with or
     /// without a cipher in CBC before it, as in `3des-cbc+hmac-md5`.
     pub fn from_name(name: &str) -> Option<Algorithm> {
         let hmac = |name: &str| name.strip_prefix("hmac-").and_then(Hash::from_name);
@@ -170,12 +170,12 @@ impl Algorithm {
             .or_else(|| hmac(name).map(Algorithm::Hmac))
     }
 
-    /// Whether it can be undone.
+    /// Returns true when it can be undone.
     pub fn has_two_directions(self) -> bool {
         matches!(self, Algorithm::Cipher(_) | Algorithm::CipherMac(..) | Algorithm::KasumiF8)
     }
 
-    /// Bytes that an object's length must be a multiple of.
+    /// Returns the bytes that an object's length must be a multiple of.
     pub fn block_bytes(self) -> usize {
         match self {
             Algorithm::Cipher(cipher) | Algorithm::CipherMac(cipher, _) if cipher.is_block_mode() => {
@@ -188,17 +188,17 @@ impl Algorithm {
         }
     }
 
-    /// Whether an object may have that many bytes.
+    /// Returns true when an object may have that many bytes.
     pub fn takes(self, bytes: usize) -> bool {
         let least = match self {
-            // IEEE 1619 §5.3: at least one block.
+            // IEEE 1619 §5.3 requires at least one block.
             Algorithm::Cipher(cipher) if cipher.mode() == Mode::Xts => 16,
             _ => 1,
         };
         bytes >= least && bytes.is_multiple_of(self.block_bytes())
     }
 
-    /// Bytes of tag, digest or checksum.
+    /// Returns the bytes of the tag, digest or checksum.
     pub fn tag_bytes(self) -> usize {
         match self {
             Algorithm::Cipher(cipher) if cipher.is_aead() => 16,
@@ -212,7 +212,7 @@ impl Algorithm {
         }
     }
 
-    /// The key that every way of computing it uses; for XTS its two halves.
+    /// Returns the key for every way of computing it; for XTS it has two halves.
     pub fn key(self) -> Vec<u8> {
         let (bytes, is_des) = match self {
             Algorithm::Cipher(cipher) | Algorithm::CipherMac(cipher, _) => {
@@ -233,7 +233,7 @@ impl Algorithm {
         key
     }
 
-    /// The key of the HMAC behind a cipher.
+    /// Returns the key of the HMAC behind a cipher.
     pub fn mac_key(self) -> Vec<u8> {
         let mut key = vec![0; self.tag_bytes()];
         fill(2, &mut key);
@@ -242,30 +242,30 @@ impl Algorithm {
 }
 
 impl Case {
-    /// Whether an object is opened or undone.
+    /// Returns true when an object is opened or decrypted.
     pub fn decrypts(&self) -> bool {
         self.direction == Direction::Decrypt
     }
 
-    /// The same the other way round.
+    /// Returns the case in the other direction.
     pub fn reversed(&self) -> Case {
         let direction = if self.decrypts() { Direction::Encrypt } else { Direction::Decrypt };
         Case { direction, ..self.clone() }
     }
 
-    /// Bytes that go in for an object of `bytes` bytes: the tag too, where one is verified.
+    /// Returns the bytes of input for an object of `bytes` bytes, including the tag where one is verified.
     pub fn input_bytes(&self, bytes: usize) -> usize {
         bytes + if self.decrypts() { self.algorithm.tag_bytes() } else { 0 }
     }
 
-    /// Bytes that come out: data, and behind it the tag where one is made.
+    /// Returns the bytes of output: data, and behind it the tag where one is made.
     pub fn result_bytes(&self, bytes: usize) -> usize {
         let data = if self.algorithm.has_two_directions() { bytes } else { 0 };
         data + if self.decrypts() { 0 } else { self.algorithm.tag_bytes() }
     }
 }
 
-/// Bytes that look random and are the same in every run (splitmix64).
+/// Fills in bytes that look random and are the same in every run (splitmix64).
 pub fn fill(seed: u64, bytes: &mut [u8]) {
     let mut state = seed.wrapping_mul(0xd134_2543_de82_ef95);
     for chunk in bytes.chunks_mut(8) {

@@ -1,8 +1,8 @@
 //! The experiments with which Sun and Oracle showed what their accelerators and instructions were worth,
-//! and the same here.
+//! repeated here.
 //!
-//! Their figures: notes on UltraSPARC T2 cryptography (2008), on turning the SPARC T4's instructions off
-//! (2011), and on seeing whether the hardware is used (2012).
+//! The published figures are from notes on UltraSPARC T2 cryptography (2008), on turning the SPARC T4's
+//! instructions off (2011), and on seeing whether the hardware is used (2012).
 
 use std::fmt::Write;
 use std::num::NonZero;
@@ -21,23 +21,23 @@ use super::ways::direct::Direct;
 use crate::error::Error;
 use crate::progress::Progress;
 
-/// Lengths of objects in 2011 and 2012.
+/// The lengths of objects in 2011 and 2012.
 const SIZES: [usize; 5] = [16, 64, 256, 1024, 8192];
 /// The length of objects in 2008.
 const LARGE: usize = 8192;
-/// Operations outstanding in 2008.
+/// The numbers of outstanding operations in 2008.
 const OUTSTANDING: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
-/// Operations outstanding where their number is not the question.
+/// The number of outstanding operations where it is not the question.
 const DEEP: usize = 64;
-/// More threads say nothing more.
+/// The most threads; more of them show nothing new.
 const MOST_THREADS: usize = 64;
 
-/// Cells of a run, for its progress.
+/// Returns the number of cells of a run, for its progress.
 pub fn cells() -> u64 {
     (1 + 2 * SIZES.len() + threads().len()) as u64
 }
 
-/// Numbers of threads: powers of two, and as many as there are cores.
+/// Returns the numbers of threads: powers of two, and the number of cores.
 fn threads() -> Vec<usize> {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
     let doubled = std::iter::successors(Some(1), |n| Some(2 * n));
@@ -55,9 +55,9 @@ const T4_PKCS11: [f64; 5] = [31_704.0, 116_636.0, 350_673.0, 696_170.0, 993_599.
 /// One of the experiments, as a table.
 pub struct Experiment {
     title: &'static str,
-    /// What they found, where they gave no figures for a row.
+    /// The published finding, where there were no figures for a row.
     found: &'static str,
-    /// What the columns count, and their numbers.
+    /// The quantity that the columns count, and its values.
     columns: (&'static str, Vec<usize>),
     rows: Vec<Row>,
 }
@@ -65,7 +65,7 @@ pub struct Experiment {
 struct Row {
     name: String,
     unit: &'static str,
-    /// One for each column.
+    /// The values, one for each column.
     values: Vec<Option<f64>>,
 }
 
@@ -82,7 +82,7 @@ impl Row {
         Row::new(name, unit, values.iter().copied().map(Some))
     }
 
-    /// How many times as much as another row.
+    /// Returns the ratios of this row to another.
     fn over(&self, other: &Row, name: impl Into<String>) -> Row {
         let values = self.values.iter().zip(&other.values).map(|(a, b)| Some((*a)? / (*b)?));
         Row::new(name, TIMES, values)
@@ -91,10 +91,10 @@ impl Row {
 
 const TIMES: &str = "times";
 
-/// Runs them all.
+/// Runs all experiments.
 ///
 /// # Errors
-/// As [`measure::cell`].
+/// The same as for [`measure::cell`].
 pub fn run(
     features: Features,
     ways: &[&dyn Way],
@@ -131,7 +131,7 @@ impl Run<'_> {
         lines
     }
 
-    /// Asynchronous beside synchronous operations, by how many are outstanding (2008).
+    /// Measures asynchronous beside synchronous operations, by the number outstanding (2008).
     fn outstanding(&self) -> Result<Experiment, Error> {
         let cells = self.cell("3des-cbc+hmac-md5", LARGE, self.ways.to_vec(), &OUTSTANDING, 1)?;
         let row = |way: &str, name: &str| {
@@ -140,7 +140,7 @@ impl Run<'_> {
                 .map(|&depth| {
                     let mut lines = cells.iter().filter(|cell| cell.way == way);
                     let at_depth = lines.clone().find(|cell| cell.depth == depth);
-                    // One way of computing never has more than one in flight.
+                    // Some ways of computing never have more than one in flight.
                     let only = lines.next().filter(|cell| !self.has_depth(cell.way));
                     at_depth.or(only).map(|cell| cell.gb_per_s() * 1e3)
                 })
@@ -169,7 +169,7 @@ impl Run<'_> {
         self.ways.iter().any(|own| own.name() == way && own.has_depth())
     }
 
-    /// AES-128-CBC with and without the instructions for it (2011).
+    /// Measures AES-128-CBC with and without the instructions for it (2011).
     fn hwcap(&self) -> Result<Experiment, Error> {
         let without = self.features.without(Feature::Aes.into());
         let (with, without) = (Direct { features: self.features }, Direct { features: without });
@@ -197,7 +197,7 @@ impl Run<'_> {
         })
     }
 
-    /// `openssl speed -evp aes-128-cbc`, and the same through PKCS #11 (2012).
+    /// Measures `openssl speed -evp aes-128-cbc`, and the same through PKCS #11 (2012).
     fn pkcs11(&self) -> Result<Experiment, Error> {
         let ways: Vec<&dyn Way> = self.ways.iter().copied().filter(|way| !way.has_depth()).collect();
         let mut values: Vec<Vec<Option<f64>>> = vec![Vec::new(); ways.len()];
@@ -227,7 +227,7 @@ impl Run<'_> {
         })
     }
 
-    /// Bulk encryption on one core, and on more (2008).
+    /// Measures bulk encryption on one core, and on more (2008).
     fn cores(&self) -> Result<Experiment, Error> {
         let threads = threads();
         let ways: Vec<&dyn Way> =
@@ -256,7 +256,7 @@ impl Run<'_> {
     }
 }
 
-/// Tables with their rows and ours.
+/// Formats tables with their rows and ours.
 pub fn text(experiments: &[Experiment]) -> String {
     let mut text = String::new();
     for Experiment { title, found, columns: (what, columns), rows } in experiments {
@@ -276,7 +276,7 @@ pub fn text(experiments: &[Experiment]) -> String {
     text
 }
 
-/// The same for other programs.
+/// Returns the same for other programs.
 pub fn json(experiments: &[Experiment]) -> Value {
     let row = |row: &Row| json!({ "name": row.name, "unit": row.unit, "values": row.values.iter().map(|value| value.map(rounded)).collect::<Vec<_>>() });
     let experiment = |e: &Experiment| {
@@ -290,7 +290,7 @@ pub fn json(experiments: &[Experiment]) -> Value {
     experiments.iter().map(experiment).collect()
 }
 
-/// A panel for each: speeds, not the ratios between them.
+/// Returns a panel for each experiment, with speeds but not the ratios between them.
 pub fn panels(experiments: &[Experiment]) -> Vec<Panel> {
     let panel = |e: &Experiment| {
         let (what, columns) = &e.columns;

@@ -1,5 +1,5 @@
-//! A cell: every way prepared on the same objects, its results compared with ours, and then all of
-//! them timed in turns.
+//! Measures a cell: every way is prepared on the same objects, its results are compared with ours, and then
+//! all ways are timed in turns.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex, PoisonError};
@@ -16,55 +16,55 @@ use super::ways::direct;
 use super::{Prepared, Way};
 use crate::error::Error;
 
-/// Turns that each line has, if its objects are quick enough: short ones, so that most of them pass
-/// between two interruptions.
+/// The number of turns of each line, if its objects are quick enough. They are short, so that most of them
+/// pass between two interruptions.
 const TURNS: usize = 201;
 
-/// The same with several threads, which don't begin at quite the same time.
+/// The number of turns with several threads, which don't begin at exactly the same time.
 const TURNS_TOGETHER: usize = 41;
 
-/// The fewest turns of which one is taken for the figure.
+/// The fewest turns from which a figure is taken.
 const FEWEST_TURNS: usize = 3;
 
-/// Of the time for a line, the part in which single operations are timed.
+/// The part of a line's time in which single operations are timed.
 const LATENCY_PART: f64 = 0.25;
 
-/// Single operations timed in one turn, at most.
+/// The most single operations that are timed in one turn.
 const MOST_SAMPLES: usize = 512;
 
 /// The most memory for the objects of a cell, in bytes.
 const MOST_BYTES: usize = 256 << 20;
 
-/// What is the same in every cell of a run.
+/// The settings that are the same in every cell of a run.
 pub struct Setting<'a> {
-    /// What our kernels may use.
+    /// The features that our kernels may use.
     pub features: Features,
-    /// What is measured.
+    /// The ways to measure.
     pub ways: Vec<&'a dyn Way>,
-    /// Numbers of objects in flight, for the ways to which that matters.
+    /// The numbers of objects in flight, for the ways to which they matter.
     pub depths: Vec<usize>,
-    /// Threads that compute at the same time.
+    /// The number of threads that compute at the same time.
     pub threads: usize,
-    /// Time for each line of each cell, in seconds.
+    /// The time for each line of each cell, in seconds.
     pub seconds: f64,
 }
 
-/// One way, with so many objects in flight, in one cell.
+/// The result of one way, with one number of objects in flight, in one cell.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// The algorithm's name.
     pub algorithm: String,
-    /// Whether it was undone or opened.
+    /// True when objects were decrypted or opened.
     pub decrypts: bool,
     /// The objects' length.
     pub size: Size,
-    /// The mean of it, in bytes.
+    /// The mean length, in bytes.
     pub bytes: f64,
     /// The way's name.
     pub way: &'static str,
     /// Objects in flight.
     pub depth: usize,
-    /// Threads.
+    /// The number of threads.
     pub threads: usize,
     /// The kernel or the calls.
     pub call: String,
@@ -72,33 +72,33 @@ pub struct Measured {
     pub objects_per_s: f64,
     /// The core's clock in GHz, where it could be measured.
     pub ghz: Option<f64>,
-    /// Half of the operations took no longer, in nanoseconds.
+    /// The median time of an operation, in nanoseconds.
     pub p50_ns: f64,
-    /// 99 of 100 operations took no longer, in nanoseconds.
+    /// The time that 99 of 100 operations did not exceed, in nanoseconds.
     pub p99_ns: f64,
 }
 
 impl Measured {
-    /// What each thread spent on an object, in nanoseconds.
+    /// Returns the time that each thread spent on an object, in nanoseconds.
     pub fn ns(&self) -> f64 {
         1e9 * self.threads as f64 / self.objects_per_s
     }
 
-    /// The same in cycles of the core.
+    /// Returns the same in cycles of the core.
     pub fn cycles(&self) -> Option<f64> {
         self.ghz.map(|ghz| self.ns() * ghz)
     }
 
-    /// Data without tags, in gigabytes (10^9 bytes) a second over all threads.
+    /// Returns the throughput without tags, in gigabytes (10^9 bytes) a second over all threads.
     pub fn gb_per_s(&self) -> f64 {
         self.objects_per_s * self.bytes / 1e9
     }
 }
 
-/// Compares and times one cell. Nothing comes back for ways that don't know the algorithm.
+/// Compares and times one cell. Ways that don't know the algorithm give no result.
 ///
 /// # Errors
-/// When a result differs from that of our direct call, or a way can't be used.
+/// Fails when a result differs from that of our direct call, or when a way can't be used.
 pub fn cell(setting: &Setting<'_>, case: &Case, size: Size) -> Result<Vec<Measured>, Error> {
     let shared = Shared {
         setting,
@@ -133,7 +133,7 @@ pub fn cell(setting: &Setting<'_>, case: &Case, size: Size) -> Result<Vec<Measur
     Ok(lines.collect())
 }
 
-/// Objects that every depth divides, and the mix of lengths too.
+/// Returns a number of objects that every depth and the mix of lengths divide.
 fn objects_in_cell(setting: &Setting<'_>, case: &Case, size: Size) -> Result<usize, Error> {
     let pattern = size.pattern(case.algorithm.block_bytes());
     let count = setting.depths.iter().try_fold(pattern.len(), |a, &b| (a / gcd(a, b)).checked_mul(b));
@@ -153,39 +153,39 @@ fn gcd(a: usize, b: usize) -> usize {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// What the threads of a cell share.
+/// The state that the threads of a cell share.
 struct Shared<'a> {
     setting: &'a Setting<'a>,
     case: &'a Case,
     size: Size,
     objects: usize,
     barrier: Barrier,
-    /// Turns that the slowest thread can afford.
+    /// The number of turns that the slowest thread can afford.
     turns: AtomicUsize,
-    /// How often a thread was ready for a turn.
+    /// The number of times that a thread was ready for a turn.
     ready: AtomicUsize,
-    /// The part of the objects that each line computes in a turn, and how many times: the least that any
+    /// The part of the objects that each line computes in a turn, and the repetitions: the least that any
     /// thread found, and the same for all, so that none waits for the others.
     work: Mutex<Vec<(usize, usize)>>,
     failure: Mutex<Option<Error>>,
 }
 
-/// A line of the cell on one thread: what computes it.
+/// A line of the cell on one thread.
 struct Line {
     prepared: Prepared,
-    /// Objects that are in flight together.
+    /// The number of objects that are in flight together.
     depth: usize,
-    /// The least number of objects of which the mean length is that of all.
+    /// The least number of objects whose mean length is that of all.
     least: usize,
-    /// How many are computed in a turn, and how many times.
+    /// The number of objects that are computed in a turn, and the repetitions.
     part: usize,
     times: usize,
-    /// The first of the next turn.
+    /// The first object of the next turn.
     next: usize,
     timed: Timed,
 }
 
-/// So many objects, from then to then.
+/// The time of a turn, and its number of objects.
 #[derive(Clone, Copy)]
 struct Turn {
     objects: usize,
@@ -193,20 +193,20 @@ struct Turn {
     end: Instant,
 }
 
-/// What was found out about a line, on one thread and then on all.
+/// The results of a line, on one thread and then on all.
 struct Timed {
     way: &'static str,
     depth: usize,
     call: String,
     turns: Vec<Turn>,
-    /// Nanoseconds of single operations.
+    /// The nanoseconds of single operations.
     samples: Vec<f64>,
     ghz: Vec<f64>,
 }
 
 impl Shared<'_> {
-    /// All that one thread does in the cell. Every thread has the same lines, so that line by line all
-    /// of them wait for each other.
+    /// Does the whole work of one thread in the cell. Every thread has the same lines, and all threads wait
+    /// for each other line by line.
     fn thread(&self) -> Vec<Timed> {
         let mut objects = Objects::new(self.case, self.size, self.objects);
         let lines = self.prepare(&mut objects);
@@ -230,7 +230,7 @@ impl Shared<'_> {
         let mut good = true;
         for turn in 0..self.turns.load(Ordering::Relaxed) {
             for i in 0..lines.len() {
-                // Another one begins each time.
+                // Each turn begins with another line.
                 let i = (turn + i) % lines.len();
                 self.begin_together();
                 good &= lines[i].turn(&mut objects, &clock, turn_ns * LATENCY_PART);
@@ -243,7 +243,7 @@ impl Shared<'_> {
         lines.into_iter().map(|line| line.timed).collect()
     }
 
-    /// Every way that knows the case, its results compared with ours.
+    /// Prepares every way that knows the case, and compares its results with ours.
     fn prepare(&self, objects: &mut Objects) -> Result<Vec<Line>, Error> {
         let features = self.setting.features;
         if self.case.decrypts() {
@@ -296,7 +296,7 @@ impl Shared<'_> {
         Err(Error::Mismatch { what })
     }
 
-    /// Waits for the other threads, at the end without sleeping: to be woken takes a good part of a turn.
+    /// Waits for the other threads. The end of the wait spins, because waking up takes a good part of a turn.
     fn begin_together(&self) {
         self.barrier.wait();
         let threads = self.setting.threads;
@@ -313,7 +313,7 @@ impl Shared<'_> {
         }
     }
 
-    /// Every thread computes as much in a turn as the others.
+    /// Makes every thread compute as much in a turn as the others.
     fn agree(&self, lines: &mut [Line]) {
         {
             let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
@@ -353,8 +353,8 @@ impl Line {
         Line { prepared, depth, least, part: least, times: 1, next: 0, timed }
     }
 
-    /// Finds out how much can be computed in `turn_ns`, which warms everything up too. Returns how long
-    /// a turn will take, in nanoseconds.
+    /// Finds out how much can be computed in `turn_ns`, which also warms everything up. Returns how long a
+    /// turn will take, in nanoseconds.
     fn calibrate(&mut self, objects: &mut Objects, turn_ns: f64) -> f64 {
         self.part = self.least;
         let least_ns = self.quickest_of_three(objects, turn_ns);
@@ -375,7 +375,8 @@ impl Line {
         }
     }
 
-    /// Of three, so that an interruption does not pass for slowness; of fewer where one takes too long.
+    /// Returns the quickest of three runs, so that an interruption does not pass for slowness, or of fewer
+    /// where one takes too long.
     fn quickest_of_three(&mut self, objects: &mut Objects, turn_ns: f64) -> f64 {
         let mut least = f64::INFINITY;
         for _ in 0..3 {
@@ -387,7 +388,7 @@ impl Line {
         least
     }
 
-    /// Computes the next part of the objects, `times` times. Whether that succeeded.
+    /// Computes the next part of the objects, `times` times. Returns false when that failed.
     fn several(&mut self, objects: &mut Objects) -> (bool, Turn) {
         let first = if self.next + self.part > objects.len() { 0 } else { self.next };
         self.next = first + self.part;
@@ -424,7 +425,7 @@ impl Turn {
 }
 
 impl Timed {
-    /// Adds what another thread did at the same time.
+    /// Adds the results of another thread from the same time.
     fn add(&mut self, other: &Timed) {
         for (own, others) in self.turns.iter_mut().zip(&other.turns) {
             own.objects += others.objects;
@@ -448,7 +449,7 @@ impl Timed {
             depth: self.depth,
             threads: setting.threads,
             call: self.call,
-            // The rest is what else the machine had to do.
+            // Slower turns were disturbed by other work of the machine.
             objects_per_s: quantile(&speeds, 0.9),
             ghz: (!self.ghz.is_empty()).then(|| quantile(&self.ghz, 0.9)),
             p50_ns: quantile(&self.samples, 0.50),
@@ -475,7 +476,7 @@ mod tests {
         Setting { features, ways, depths: vec![1, 4], threads, seconds: 1e-6 }
     }
 
-    /// Computes something else for one object of four.
+    /// A way that computes a wrong result for one object of four.
     struct Wrong(fn(&mut Io<'_>) -> bool);
 
     impl Way for Wrong {

@@ -1,9 +1,9 @@
-//! What `millstream speed` measures, and how.
+//! The measurements of `millstream speed`.
 //!
-//! A *case* is an algorithm in one direction. A *cell* is a case at one length of objects. In a
-//! cell the [`Way`]s of computing it (our own calls, OpenSSL, a PKCS #11 module) take turns on the
-//! same objects in the same memory, after the results of each were compared with those of our direct
-//! calls. To add a way, implement [`Way`] in a file of [`ways`] and give it a name in the command.
+//! A *case* is an algorithm in one direction. A *cell* is a case at one length of objects. In a cell, the
+//! [`Way`]s of computing it (our own calls, OpenSSL, a PKCS #11 module) take turns on the same objects in the
+//! same memory, after the results of each were compared with those of our direct calls. To add a way,
+//! implement [`Way`] in a file of [`ways`] and give it a name in the command.
 
 pub mod algorithm;
 mod ffi;
@@ -26,54 +26,54 @@ use crate::error::Error;
 
 /// A way of computing objects: a library, or a manner of calling one.
 pub trait Way: Sync {
-    /// As in `openssl-oneshot`, for `--ways` and the tables' first column.
+    /// Returns a name like `openssl-oneshot`, for `--ways` and the tables' first column.
     fn name(&self) -> &'static str;
 
-    /// Exactly what was measured, where that is not this program.
+    /// Returns the exact version that was measured, where that is not this program.
     fn about(&self) -> Option<String> {
         None
     }
 
-    /// Whether it can have several objects in flight, so that `--depth` matters to it.
+    /// Returns true when it can have several objects in flight, so that `--depth` matters to it.
     fn has_depth(&self) -> bool {
         false
     }
 
-    /// Sets up everything that is set up once and not for each object: keys, queues, sessions. Called on the
-    /// thread that will compute. Nothing, where this way doesn't know the algorithm.
+    /// Sets up everything that is set up once and not for each object: keys, queues, sessions. It is called
+    /// on the thread that will compute. Returns none where this way doesn't know the algorithm.
     ///
     /// # Errors
-    /// When it should know the algorithm but can't be used.
+    /// Fails when it knows the algorithm but can't be used.
     fn prepare(&self, case: &Case, objects: &mut Objects, depth: usize) -> Result<Option<Prepared>, Error>;
 }
 
-/// What computes the objects of a cell.
+/// Computes the objects of a cell.
 pub trait Runner {
-    /// Computes the objects `which` from first to last, and all of it `times` times, with as many in
-    /// flight as was asked for. Whether every operation succeeded. The loop is inside, so that the
-    /// indirect call is paid once.
+    /// Computes the objects `which` from first to last, `times` times over, with as many in flight as was
+    /// asked for. Returns false when an operation failed. The loop is inside, so that the indirect call is
+    /// paid once.
     fn run(&mut self, objects: &mut Objects, which: Range<usize>, times: usize) -> bool;
 
-    /// Puts the results of the last run into `objects`, where they don't lie there already.
+    /// Copies the results of the last run into `objects`, where they don't lie there already.
     fn collect(&mut self, _objects: &mut Objects) {}
 }
 
-/// A runner, and how it is told from others.
+/// A runner and its description.
 pub struct Prepared {
     /// The kernel or the calls, in a few words.
     pub call: String,
-    /// What computes.
+    /// The runner.
     pub runner: Box<dyn Runner>,
 }
 
 impl Prepared {
-    /// One that computes each object with a call of `run`, which tells whether it succeeded.
+    /// Makes a runner that computes each object with a call of `run`, which returns false when it failed.
     pub fn each(call: impl Into<String>, run: impl FnMut(Io<'_>) -> bool + 'static) -> Self {
         Prepared { call: call.into(), runner: Box::new(Each(run)) }
     }
 }
 
-/// One object after another.
+/// A runner that takes one object after another.
 struct Each<F>(F);
 
 impl<F: FnMut(Io<'_>) -> bool> Runner for Each<F> {

@@ -1,4 +1,4 @@
-//! The objects of one cell and the memory they lie in, which all ways of computing them share.
+//! The objects of one cell and their memory, which all ways of computing them share.
 
 use std::ops::Range;
 
@@ -8,21 +8,21 @@ use super::sizes::Size;
 const LINE: usize = 64;
 const PAGE: usize = 4096;
 
-/// What goes into one operation, and where its result belongs.
+/// The input of one operation, and the place of its result.
 pub struct Io<'a> {
-    /// The initialisation vector, nonce or tweak; what the algorithm doesn't need of it is unused.
+    /// The initialisation vector, nonce or tweak. Bytes that the algorithm doesn't need are unused.
     pub iv: &'a [u8; 16],
-    /// Data, and behind it the tag where one is verified.
+    /// Data, followed by the tag where one is verified.
     pub input: &'a [u8],
-    /// Room for data, and behind it for the tag where one is made.
+    /// Room for data, followed by room for the tag where one is made.
     pub result: &'a mut [u8],
 }
 
 /// Objects beside each other.
 ///
-/// Each begins on a cache line. A line between one and the next keeps objects of whole pages from all
-/// falling on the same sets of the cache. Results begin half a page further than inputs, so that a
-/// store to one does not look like a store to what is loaded next from the other.
+/// Each begins on a cache line. A line between one and the next keeps objects of whole pages from all falling
+/// on the same sets of the cache. Results begin half a page further than inputs, so that a store to a result
+/// does not look like a store to the input that is loaded next.
 pub struct Objects {
     spans: Vec<Span>,
     input: Vec<u8>,
@@ -36,7 +36,7 @@ struct Span {
 }
 
 impl Objects {
-    /// `count` objects with random inputs.
+    /// Makes `count` objects with random inputs.
     pub fn new(case: &Case, size: Size, count: usize) -> Objects {
         let lengths = size.pattern(case.algorithm.block_bytes()).into_iter().cycle().take(count);
         let mut spans = Vec::with_capacity(count);
@@ -49,7 +49,7 @@ impl Objects {
             (input_end, result_end) = (after(&input), after(&result));
             spans.push(Span { iv, input, result });
         }
-        // From where a page begins in memory.
+        // The spans are counted from the beginning of a page in memory.
         let (mut input, result) = (vec![0; input_end + PAGE], vec![0; result_end + PAGE]);
         fill(0, &mut input);
         let (to_page, result_to_page) =
@@ -61,12 +61,12 @@ impl Objects {
         Objects { spans, input, result }
     }
 
-    /// How many there are.
+    /// Returns the number of objects.
     pub fn len(&self) -> usize {
         self.spans.len()
     }
 
-    /// One of them.
+    /// Returns one of them.
     #[inline(always)]
     pub fn io(&mut self, i: usize) -> Io<'_> {
         let span = &self.spans[i];
@@ -77,7 +77,7 @@ impl Objects {
         }
     }
 
-    /// Those of `which`, so that several can be held at the same time.
+    /// Returns those of `which`, so that several can be held at the same time.
     #[inline(always)]
     pub fn ios(&mut self, which: Range<usize>) -> impl Iterator<Item = Io<'_>> {
         let (input, mut rest, mut at) = (&self.input, &mut self.result[..], 0);
@@ -89,29 +89,29 @@ impl Objects {
         })
     }
 
-    /// The result of one of them.
+    /// Returns the result of one of them.
     pub fn result(&self, i: usize) -> &[u8] {
         &self.result[self.spans[i].result.clone()]
     }
 
-    /// The initialisation vector of one of them.
+    /// Returns the initialisation vector of one of them.
     pub fn iv(&self, i: usize) -> &[u8; 16] {
         &self.spans[i].iv
     }
 
-    /// The input of one of them.
+    /// Returns the input of one of them.
     pub fn input(&self, i: usize) -> &[u8] {
         &self.input[self.spans[i].input.clone()]
     }
 
-    /// Makes the results of others, which were computed the other way round, the inputs of these.
+    /// Takes the results of other objects, which were computed in the other direction, as inputs.
     pub fn take_inputs(&mut self, from: &Objects) {
         for (i, span) in self.spans.iter().enumerate() {
             self.input[span.input.clone()].copy_from_slice(from.result(i));
         }
     }
 
-    /// Makes sure that no result stays from before.
+    /// Overwrites the results, so that none stays from before.
     pub fn forget_results(&mut self) {
         self.result.fill(0xee);
     }

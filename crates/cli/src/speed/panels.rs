@@ -1,11 +1,11 @@
-//! What was measured as curves: a panel for each algorithm, a curve for each way.
+//! The measurements as curves: a panel for each algorithm, a curve for each way.
 
 use millstream_measure::plot::Panel;
 
 use super::measure::Measured;
 
-/// Throughput over the objects' length, a panel for each algorithm; over the number in flight,
-/// where there is one length only.
+/// Draws throughput over the objects' length, or over the number in flight where there is one length only.
+/// Each algorithm has a panel.
 pub fn panels(cells: &[Measured]) -> Vec<Panel> {
     let mut panels: Vec<Panel> = Vec::new();
     let one_length = cells.iter().all(|cell| cell.size == cells[0].size);

@@ -1,4 +1,4 @@
-//! What was measured, as tables, JSON and CSV.
+//! The measurements as tables, JSON and CSV.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::measure::Measured;
 use super::sizes::Size;
 
-/// More columns than this and the table is turned: a line for each length.
+/// The most columns of a table. With more lengths it is turned, and has a line for each length.
 const MOST_COLUMNS: usize = 8;
 
 /// One figure of a [`Measured`].
@@ -20,15 +20,16 @@ pub enum Measure {
     Gb,
     /// Operations a second
     Ops,
-    /// Nanoseconds of a thread for an object
+    /// Nanoseconds of a thread per object
     Ns,
-    /// Cycles of the core for an object
+    /// Cycles of the core per object
     Cycles,
-    /// Nanoseconds that half of the operations took at most, from handing over to result
+    /// The median time of an operation in nanoseconds, from submission to result
     P50,
-    /// The same for 99 of 100 operations
+    /// The time that 99 of 100 operations did not exceed
     P99,
-    /// How many times as many operations a second the isolated queue does as others whose keys are out of reach
+    /// The ratio of the isolated queue's operations a second to those of other ways that keep keys out of
+    /// reach
     Times,
 }
 
@@ -55,22 +56,22 @@ impl Measure {
             Measure::Cycles => cell.cycles().map_or("-".to_owned(), significant),
             Measure::P50 => significant(cell.p50_ns),
             Measure::P99 => significant(cell.p99_ns),
-            // Not of one cell.
+            // The ratio is not of one cell.
             Measure::Times => "-".to_owned(),
         }
     }
 }
 
-/// A line of a table: a way, with so many objects in flight.
+/// A line of a table: a way, and the number of objects in flight.
 type Line = (&'static str, usize);
 
-/// A line as it is shown: its name, the number in flight, and a figure for each length.
+/// A formatted line: its name, the number in flight, and a figure for each length.
 type Row = (String, usize, Vec<String>);
 
-/// The ways whose keys are out of the program's reach too, and the queue that shows what that costs.
+/// The ways that also keep keys out of the program's reach, and the queue, which shows the cost of that.
 const COMPARED: [&str; 4] = ["queue", "pkcs11", "softhsm", "p11-kit"];
 
-/// The tables of one algorithm, one for each measure.
+/// Formats the tables of one algorithm, one for each measure.
 pub fn tables(cells: &[Measured], measures: &[Measure]) -> String {
     let Some(first) = cells.first() else { return String::new() };
     let (mut lines, mut sizes) = (Vec::<Line>::new(), Vec::<Size>::new());
@@ -101,7 +102,7 @@ pub fn tables(cells: &[Measured], measures: &[Measure]) -> String {
     text
 }
 
-/// A row for each line.
+/// Returns a row for each line.
 fn figures(cells: &[Measured], measure: Measure, lines: &[Line], sizes: &[Size]) -> Vec<Row> {
     let figure = |line, size| found(cells, line, size).map_or("-".to_owned(), |cell| measure.of(cell));
     let row = |&line: &Line| {
@@ -111,11 +112,11 @@ fn figures(cells: &[Measured], measure: Measure, lines: &[Line], sizes: &[Size])
     lines.iter().map(row).collect()
 }
 
-/// A row for each line of the isolated queue and each that it is compared with.
+/// Returns a row for each line of the isolated queue and each line that it is compared with.
 fn times(cells: &[Measured], lines: &[Line], sizes: &[Size]) -> Vec<Row> {
     let mut rows = Vec::new();
     for isolated in lines.iter().filter(|line| line.0 == "isolated") {
-        // Between queues only the same number in flight says something.
+        // Queues are comparable only with the same number in flight.
         let fair = |line: &&Line| line.0 != "queue" || line.1 == isolated.1;
         for other in lines.iter().filter(|line| COMPARED.contains(&line.0)).filter(fair) {
             let ratio = |&size: &Size| {
@@ -130,7 +131,7 @@ fn times(cells: &[Measured], lines: &[Line], sizes: &[Size]) -> Vec<Row> {
     rows
 }
 
-/// The kernels or calls of a line, over all lengths.
+/// Returns the kernels or calls of a line, over all lengths.
 fn calls(cells: &[Measured], (way, depth): Line) -> Vec<&str> {
     let mut calls = Vec::new();
     for cell in cells.iter().filter(|cell| cell.way == way && cell.depth == depth) {
@@ -145,7 +146,7 @@ fn found(cells: &[Measured], (way, depth): Line, size: Size) -> Option<&Measured
     cells.iter().find(|cell| cell.way == way && cell.depth == depth && cell.size == size)
 }
 
-/// A line for each way, a column for each length.
+/// Formats a line for each way, with a column for each length.
 fn upright(measure: Measure, rows: &[Row], sizes: &[Size]) -> String {
     let width = if measure == Measure::Kb { 14 } else { 10 };
     let mut text = format!("\n{:24}", measure.title());
@@ -163,7 +164,7 @@ fn upright(measure: Measure, rows: &[Row], sizes: &[Size]) -> String {
     text
 }
 
-/// A line for each length, a column for each way.
+/// Formats a line for each length, with a column for each way.
 fn turned(measure: Measure, rows: &[Row], sizes: &[Size]) -> String {
     let mut text = format!("\n{:>10}", "bytes");
     for (name, depth, _) in rows {
@@ -180,7 +181,7 @@ fn turned(measure: Measure, rows: &[Row], sizes: &[Size]) -> String {
     text
 }
 
-/// A cell's figures for other programs.
+/// Returns a cell's figures for other programs.
 fn value(cell: &Measured) -> Value {
     let bytes = match cell.size {
         Size::Bytes(bytes) => json!(bytes),
@@ -205,7 +206,7 @@ fn value(cell: &Measured) -> Value {
     })
 }
 
-/// An array of all cells.
+/// Returns an array of all cells.
 pub fn json(cells: &[Measured]) -> Value {
     cells.iter().map(value).collect()
 }
@@ -228,7 +229,7 @@ const COLUMNS: [&str; 15] = [
     "core_ghz",
 ];
 
-/// A line of names and one for each cell (RFC 4180).
+/// Formats a line of names and one for each cell (RFC 4180).
 pub fn csv(cells: &[Measured]) -> String {
     let mut text = COLUMNS.join(",") + "\r\n";
     for cell in cells {

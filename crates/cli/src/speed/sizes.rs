@@ -5,27 +5,27 @@ use std::fmt;
 /// The lengths of `openssl speed`, in bytes.
 pub const USUAL: &str = "16,64,256,1024,8192,16384";
 
-/// More cells than anyone waits for or reads.
+/// The most cells; nobody waits for more, or reads them.
 const MOST: usize = 4096;
 
 /// The longest object, in bytes.
 const LONGEST: usize = 1 << 26;
 
-/// The Internet mix: 64, 576 and 1500 bytes, seven, four and one out of twelve packets, long ones
-/// spread among the short.
+/// The Internet mix: 64, 576 and 1500 bytes, which are seven, four and one out of twelve packets. Long ones
+/// are spread among the short.
 const IMIX: [usize; 12] = [64, 576, 64, 64, 576, 64, 1500, 64, 576, 64, 576, 64];
 
 /// The length of a cell's objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
-    /// That many bytes each.
+    /// So many bytes each.
     Bytes(usize),
     /// The Internet mix.
     Imix,
 }
 
 impl Size {
-    /// The lengths of objects, over and over; rounded up to whole blocks for the mix.
+    /// Returns the lengths of objects, which repeat. For the mix they are rounded up to whole blocks.
     pub fn pattern(self, block: usize) -> Vec<usize> {
         match self {
             Size::Bytes(bytes) => vec![bytes],
@@ -33,7 +33,7 @@ impl Size {
         }
     }
 
-    /// Its place on an axis: the mean, in bytes.
+    /// Returns the place on an axis: the mean, in bytes.
     pub fn mean_bytes(self, block: usize) -> f64 {
         let pattern = self.pattern(block);
         pattern.iter().sum::<usize>() as f64 / pattern.len() as f64
@@ -49,11 +49,11 @@ impl fmt::Display for Size {
     }
 }
 
-/// What `--bytes` names: `64`, `64-1500:4` (each fourth), `16-16384:x2` (each twice the one before),
-/// `imix`; several with commas between.
+/// Parses the value of `--bytes`: `64`, `64-1500:4` (each fourth), `16-16384:x2` (each twice the one before),
+/// `imix`, or several with commas between.
 ///
 /// # Errors
-/// What is wrong and what would be right.
+/// The mistake, and a correct form.
 pub fn parse(text: &str) -> Result<Vec<Size>, String> {
     let mut sizes = Vec::new();
     for part in text.split(',') {
@@ -69,7 +69,7 @@ pub fn parse(text: &str) -> Result<Vec<Size>, String> {
 }
 
 fn range(part: &str, sizes: &mut Vec<Size>) -> Result<(), String> {
-    let wrong = || format!("'{part}' is no length; 64, 64-1500:4, 16-16384:x2 and imix are");
+    let wrong = || format!("'{part}' is not a length; try 64, 64-1500:4, 16-16384:x2 or imix");
     let number = |text: &str| text.parse::<usize>().ok().filter(|&bytes| bytes > 0).ok_or_else(wrong);
     let (ends, step) = part.split_once(':').unwrap_or((part, "1"));
     let Some((first, last)) = ends.split_once('-') else {

@@ -1,8 +1,8 @@
-//! What the isolated way and the mediated ways of today need around them, set up for one run and gone after it: a
-//! service, a token of SoftHSM's, and p11-kit's server before that token.
+//! The surroundings of the isolated way and of existing mediated ways, set up for one run and removed after
+//! it: a service, a token of SoftHSM, and p11-kit's server in front of that token.
 //!
-//! The modules read the environment when they are loaded, so the measuring is done by another process of this
-//! program that is started with it.
+//! The modules read the environment when they are loaded, so another process of this program, started with
+//! that environment, does the measuring.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
@@ -18,13 +18,13 @@ use crate::signals;
 
 /// The label of the token.
 pub const LABEL: &str = "millstream-speed";
-/// Its PIN. It guards nothing: the token is this user's alone, and gone after the run.
+/// The PIN of the token. It guards nothing: the token is this user's alone, and gone after the run.
 pub const PIN: &[u8] = b"123456";
 
-/// How long something may take to be ready, or to end.
+/// The time that something may take to be ready, or to end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Where modules are installed.
+/// The folders in which modules are installed.
 const FOLDERS: &[&str] = &[
     "/usr/lib/softhsm",
     "/usr/lib/x86_64-linux-gnu/softhsm",
@@ -35,7 +35,7 @@ const FOLDERS: &[&str] = &[
     "/usr/lib/pkcs11",
 ];
 
-/// SoftHSM's module.
+/// Finds SoftHSM's module.
 ///
 /// # Errors
 /// [`Error::Library`] when it is not installed.
@@ -43,7 +43,7 @@ pub fn softhsm() -> Result<PathBuf, Error> {
     module("libsofthsm2.so", "install it: apt-get install softhsm2")
 }
 
-/// The module that talks to p11-kit's server.
+/// Finds the module that talks to p11-kit's server.
 ///
 /// # Errors
 /// [`Error::Library`] when it is not installed.
@@ -55,32 +55,32 @@ fn module(name: &'static str, remedy: &'static str) -> Result<PathBuf, Error> {
     let found = FOLDERS.iter().map(|folder| Path::new(folder).join(name)).find(|path| path.exists());
     found.ok_or_else(|| Error::Library {
         path: Path::new(name).into(),
-        why: "it is not there".into(),
+        why: "it was not found".into(),
         remedy,
     })
 }
 
-/// Set in the environment of the process that measures.
+/// The variable that is set in the environment of the process that measures.
 const THERE: &str = "MILLSTREAM_SPEED_SURROUNDINGS";
 
-/// Whether this process was started by another one that has set up everything.
+/// Returns true when this process was started by another one that has set up everything.
 pub fn are_there() -> bool {
     std::env::var_os(THERE).is_some()
 }
 
-/// Everything that was set up, with the environment that leads to it.
+/// Everything that was set up, and the environment in which it is found.
 pub struct Surroundings {
     directory: TempDir,
     environment: Vec<(&'static str, OsString)>,
-    /// With what each says, which is kept open so that it can.
+    /// The processes, each with its standard output, which is kept open so that it can write.
     children: Vec<(Child, Option<BufReader<ChildStdout>>)>,
 }
 
 impl Surroundings {
-    /// Nothing yet but a directory.
+    /// Makes a directory, with nothing in it yet.
     ///
     /// # Errors
-    /// When there is no place for it.
+    /// Fails when there is no place for it.
     pub fn new() -> Result<Surroundings, Error> {
         let made = tempfile::Builder::new().prefix("millstream-").tempdir();
         let directory =
@@ -93,23 +93,23 @@ impl Surroundings {
         self.directory.path().join(name)
     }
 
-    /// A service of this program.
+    /// Starts a service of this program.
     ///
     /// # Errors
-    /// When it does not become ready.
+    /// Fails when it does not become ready.
     pub fn serve(&mut self) -> Result<(), Error> {
         let socket = self.path("millstream.sock");
         let mut command = this_program();
         command.args(["serve", "--quiet", "--ready-fd", "1", "--socket"]).arg(&socket);
-        self.start(command, "what it wrote before says why")?;
+        self.start(command, "see its messages above")?;
         self.environment.push((millstream_protocol::SOCKET_VARIABLE, socket.into()));
         Ok(())
     }
 
-    /// A token of SoftHSM's.
+    /// Makes a token of SoftHSM.
     ///
     /// # Errors
-    /// When SoftHSM is not installed, or can't make one.
+    /// Fails when SoftHSM is not installed, or can't make one.
     pub fn token(&mut self) -> Result<(), Error> {
         const INSTALL: &str = "install it: apt-get install softhsm2";
         softhsm()?;
@@ -125,16 +125,16 @@ impl Surroundings {
         let made = made.map_err(|source| failed("softhsm2-util", plain(&source), INSTALL))?;
         if !made.status.success() {
             let why = String::from_utf8_lossy(&made.stderr).trim().to_owned();
-            return Err(failed("softhsm2-util", why, "see whether it works by hand, or leave softhsm out"));
+            return Err(failed("softhsm2-util", why, "try it by hand, or leave softhsm out"));
         }
         self.environment.push(("SOFTHSM2_CONF", config.into()));
         Ok(())
     }
 
-    /// The server of p11-kit before the token, which must be there.
+    /// Starts the server of p11-kit in front of the token, which must exist.
     ///
     /// # Errors
-    /// When p11-kit is not installed, or its server does not become ready.
+    /// Fails when p11-kit is not installed, or its server does not become ready.
     pub fn p11_kit(&mut self) -> Result<(), Error> {
         let socket = self.path("p11-kit.sock");
         let provider = softhsm()?;
@@ -153,7 +153,7 @@ impl Surroundings {
         Ok(())
     }
 
-    /// Starts a process that says a line when it is ready.
+    /// Starts a process that prints a line when it is ready.
     fn start(&mut self, mut command: Command, remedy: &'static str) -> Result<(), Error> {
         let name = command.get_program().to_string_lossy().into_owned();
         command.stdin(Stdio::null()).stdout(Stdio::piped());
@@ -169,17 +169,17 @@ impl Surroundings {
     }
 
     fn spawn(&self, mut command: Command, name: &str, remedy: &'static str) -> Result<Child, Error> {
-        // A signal finds all that was started.
+        // A signal must find everything that was started.
         let mut untidy = signals::untidy();
         let child = command.spawn().map_err(|source| failed(name, plain(&source), remedy))?;
         untidy.children.extend(pid(&child));
         Ok(child)
     }
 
-    /// Runs this program with `arguments` in the environment that was made. Its exit code.
+    /// Runs this program with `arguments` in that environment, and returns its exit code.
     ///
     /// # Errors
-    /// When it can't be started, or was killed.
+    /// Fails when it can't be started, or was killed.
     pub fn run(&mut self, arguments: &[OsString]) -> Result<u8, Error> {
         let mut command = this_program();
         command.args(arguments).envs(self.environment.iter().cloned()).env(THERE, "1");
@@ -188,7 +188,7 @@ impl Surroundings {
         forget(&child);
         let status = status.map_err(|source| failed("millstream", plain(&source), "run it again"))?;
         let code = status.code().and_then(|code| u8::try_from(code).ok());
-        code.ok_or_else(|| failed("millstream", format!("it was ended: {status}"), "run it again"))
+        code.ok_or_else(|| failed("millstream", format!("it ended early: {status}"), "run it again"))
     }
 }
 
@@ -216,12 +216,12 @@ fn pid(child: &Child) -> Option<Pid> {
     i32::try_from(child.id()).ok().and_then(Pid::from_raw)
 }
 
-/// What has ended needs no signal any more.
+/// Removes a child that has ended from the list of processes to signal.
 fn forget(child: &Child) {
     signals::untidy().children.retain(|other| Some(*other) != pid(child));
 }
 
-/// By its name, which is what `ps` and `millstream status` call it by.
+/// Returns the command of this program by its path, so that `ps` and `millstream status` show its name.
 fn this_program() -> Command {
     Command::new(std::env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into()))
 }

@@ -1,4 +1,4 @@
-//! The counts for other programs.
+//! The counts as JSON, for other programs.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Grant, View, Worker, rule};
 
-/// One object. Its version changes only when a field goes or changes its meaning.
+/// Returns one object. Its version changes only when a field goes or changes its meaning.
 pub fn json(view: &View, socket: &Path) -> Value {
     json!({
         "version": 1,
@@ -21,7 +21,7 @@ pub fn json(view: &View, socket: &Path) -> Value {
     })
 }
 
-/// Of the service, a worker or an account: for each resource what is in use, and the limit if there is one.
+/// Returns the use of each resource of the service, a worker or an account, with the limit if there is one.
 fn limits(status: &UseStatus) -> Value {
     let uses: Map<String, Value> = status
         .uses

@@ -11,12 +11,12 @@ use super::{Grant, View};
 use crate::error::Error;
 use crate::signals;
 
-/// Rates that the picture of a grant shows.
+/// The number of rates that the picture of a grant shows.
 const SHOWN: usize = 16;
 
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Operations a second of each grant in the last views.
+/// The operations a second of each grant in the last views.
 #[derive(Default)]
 pub struct History(HashMap<u64, Vec<f64>>);
 
@@ -32,7 +32,7 @@ impl History {
         }
     }
 
-    /// As in `▁▂▅█`, the highest being the most there was.
+    /// Draws a picture like `▁▂▅█`, in which the highest bar is the maximum so far.
     pub fn picture(&self, grant: &Grant) -> String {
         let rates = self.0.get(&grant.now.grant.id).map_or(&[][..], Vec::as_slice);
         let most = rates.iter().copied().fold(1.0, f64::max);
@@ -40,16 +40,16 @@ impl History {
     }
 }
 
-/// A terminal that shows one thing at one place, and gives keys as they are pressed.
+/// A terminal that shows one thing at one place, and delivers keys as they are pressed.
 pub struct Screen {
-    /// Lines that are shown.
+    /// The number of lines that are shown.
     lines: usize,
     /// The settings of standard input, if that is the terminal.
     before: Option<Termios>,
 }
 
 impl Screen {
-    /// The terminal behind standard output, if there is one.
+    /// Opens the terminal behind standard output, if there is one.
     pub fn open() -> Option<Screen> {
         if !io::stdout().is_terminal() {
             return None;
@@ -58,7 +58,7 @@ impl Screen {
         let mut untidy = signals::untidy();
         untidy.cursor_hidden = true;
         if let Some(before) = before.clone() {
-            // Keys at once and unseen. Ctrl-C stays a signal.
+            // Keys are read at once and without echo. Ctrl-C stays a signal.
             let mut during = before.clone();
             during.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
             let _ = tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &during);
@@ -69,10 +69,10 @@ impl Screen {
         Some(Screen { lines: 0, before })
     }
 
-    /// Shows `text` where the last one was, as far as the terminal has room for it.
+    /// Shows `text` in place of the last one, as far as the terminal has room for it.
     ///
     /// # Errors
-    /// When the terminal is gone.
+    /// Fails when the terminal is gone.
     pub fn show(&mut self, text: &str) -> Result<(), Error> {
         let (rows, columns) = size();
         let lines: Vec<String> =
@@ -81,14 +81,14 @@ impl Screen {
         if self.lines > 0 {
             out += &format!("\x1b[{}A", self.lines);
         }
-        // Each line is cleared behind its end, so that nothing flickers; then what is below.
+        // Each line is cleared behind its end, so that nothing flickers. Then everything below is cleared.
         out.extend(lines.iter().map(|line| format!("\r{line}\x1b[K\n")));
         out += "\x1b[J";
         self.lines = lines.len();
         super::super::commands::print(out)
     }
 
-    /// Waits for that time, or for the key that ends the view: whether it was pressed.
+    /// Waits for that time, or for the key that ends the view. Returns true when it was pressed.
     pub fn wait_for_end(&self, time: Duration) -> bool {
         let until = Instant::now() + time;
         loop {
@@ -118,7 +118,7 @@ impl Drop for Screen {
     }
 }
 
-/// Rows and columns.
+/// Returns the rows and columns.
 fn size() -> (usize, usize) {
     match tcgetwinsize(rustix::stdio::stdout()) {
         Ok(size) if size.ws_row > 1 && size.ws_col > 0 => (size.ws_row.into(), size.ws_col.into()),
@@ -126,14 +126,14 @@ fn size() -> (usize, usize) {
     }
 }
 
-/// The next key, if one is pressed in that time. The end of input is 4, as Ctrl-D.
+/// Returns the next key, if one is pressed in that time. The end of input is 4, like Ctrl-D.
 fn key(limit: Duration) -> Option<u8> {
     let stdin = rustix::stdio::stdin();
     let mut polled = [PollFd::new(&stdin, PollFlags::IN)];
     let limit = Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: i64::from(limit.subsec_nanos()) };
     match poll(&mut polled, Some(&limit)) {
         Ok(0) => None,
-        // A signal that does not end the process: the time is counted anew by the caller.
+        // The signal did not end the process. The caller computes the remaining time anew.
         Err(_) => Some(0),
         Ok(_) => {
             let mut byte = [4];

@@ -1,4 +1,4 @@
-//! What `millstream status` shows: counts, and rates from two looks at them.
+//! The view of `millstream status`: counts, and rates from two looks at them.
 
 pub mod json;
 pub mod live;
@@ -12,17 +12,17 @@ use nix::unistd::{Uid, User};
 
 use crate::error::Error;
 
-/// A look at the service.
+/// One look at the service.
 pub struct Look {
     at: Instant,
     there: Status,
 }
 
 impl Look {
-    /// Takes one.
+    /// Takes a look.
     ///
     /// # Errors
-    /// When the service refuses or ends.
+    /// Fails when the service refuses or ends.
     pub fn take(service: &mut Service) -> Result<Look, Error> {
         let mut there = service.status()?;
         there.workers.sort_by_key(|worker| worker.worker);
@@ -30,7 +30,7 @@ impl Look {
         Ok(Look { at: Instant::now(), there })
     }
 
-    /// What was done since an earlier look.
+    /// Returns the view of what was done since an earlier look.
     pub fn since(&self, before: &Look) -> View {
         let seconds = self.at.duration_since(before.at).as_secs_f64().max(1e-3);
         let grant = |now: &GrantStatus| {
@@ -50,12 +50,12 @@ impl Look {
     }
 }
 
-/// Counts never go back, but a service may have been started again between two looks.
+/// Computes a rate. Counts never go back, except when the service was started again between two looks.
 fn rate(now: u64, was: u64, seconds: f64) -> f64 {
     now.saturating_sub(was) as f64 / seconds
 }
 
-/// Everything there is, with rates.
+/// All counts, with rates.
 pub struct View {
     /// The time over which rates were taken.
     pub seconds: f64,
@@ -63,33 +63,33 @@ pub struct View {
     pub workers: Vec<Worker>,
     /// The grants.
     pub grants: Vec<Grant>,
-    /// What is in use of what there is.
+    /// The use of resources, and their limits.
     pub uses: Vec<UseStatus>,
 }
 
 /// A worker.
 pub struct Worker {
-    /// Its counts.
+    /// The counts.
     pub now: WorkerStatus,
-    /// How often it went to sleep, if it was there before.
+    /// The number of times per second that it went to sleep, if it was there before.
     pub sleeps_per_s: Option<f64>,
-    /// Operations that it executed together, of all grants, where there were any.
+    /// The mean number of operations that it executed together, for all of its grants, where there were any.
     pub lanes: Option<f64>,
 }
 
 /// A grant.
 pub struct Grant {
-    /// Its counts.
+    /// The counts.
     pub now: GrantStatus,
     /// The user's name, or number.
     pub user: String,
-    /// What runs in the client's process, if it is there and may be seen.
+    /// The program in the client's process, if that exists and may be seen.
     pub program: Option<String>,
-    /// What it did lately, if it was there before.
+    /// The recent rates, if it was there before.
     pub rates: Option<Rates>,
 }
 
-/// What a grant did lately, each a second.
+/// The recent rates of a grant, per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
     /// Operations.
@@ -100,7 +100,8 @@ pub struct Rates {
     pub doorbells: f64,
     /// Wakes of the client.
     pub wakes: f64,
-    /// Operations that its worker executed together, of all grants, where there were any.
+    /// The mean number of operations that its worker executed together, for all of its grants, where there
+    /// were any.
     pub lanes: Option<f64>,
 }
 
@@ -123,7 +124,7 @@ impl Grant {
         Grant { now: now.clone(), user: user(now.uid), program: program(now.pid), rates }
     }
 
-    /// Operations that failed.
+    /// Returns the number of operations that failed.
     pub fn failures(&self) -> u64 {
         self.now.counts.failures.iter().map(|(_, times)| times).sum()
     }
@@ -134,24 +135,24 @@ fn user(uid: u32) -> String {
     found.map_or_else(|| uid.to_string(), |user| user.name)
 }
 
-/// The first 15 bytes of a program's name, as `ps` shows them.
+/// Returns the first 15 bytes of a program's name, as `ps` shows them.
 fn program(pid: u32) -> Option<String> {
     let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
     Some(shown(name.trim_end()))
 }
 
-/// A text from elsewhere, without what would command the terminal.
+/// Replaces characters that could control the terminal in a text from elsewhere.
 fn shown(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
-/// The status of that number, as in `source-range`.
+/// Formats the status of that number like `source-range`.
 pub fn rule(code: u16) -> String {
     millstream_cwq::Status::from_code(code)
         .map_or_else(|| code.to_string(), |status| kebab(&format!("{status:?}")))
 }
 
-/// `AesCbc` as `aes-cbc`.
+/// Formats `AesCbc` as `aes-cbc`.
 fn kebab(name: &str) -> String {
     let mut text = String::new();
     for c in name.chars() {

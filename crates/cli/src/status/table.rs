@@ -1,4 +1,4 @@
-//! The counts for people.
+//! The counts as tables, for people.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -9,7 +9,7 @@ use millstream_measure::figures::significant;
 
 use super::{Grant, View, Worker, rule, shown, user};
 
-/// A column: its title, whether it stands at its right edge, and what is in it.
+/// A column: its title, its alignment, and its contents.
 struct Column<'a, T> {
     title: &'a str,
     right: bool,
@@ -24,7 +24,8 @@ fn right<'a, T>(title: &'a str, text: impl Fn(&T) -> String + 'a) -> Column<'a, 
     Column { title, right: true, text: Box::new(text) }
 }
 
-/// Workers, grants, and the rules that were broken. `extra` gives each grant one more column, if it has a title.
+/// Formats the workers, the grants, and the rules that were broken. `extra` gives each grant one more column,
+/// if it has a title.
 pub fn text(view: &View, socket: &Path, extra: (&str, &dyn Fn(&Grant) -> String)) -> String {
     let (workers, grants) = (count(view.workers.len(), "worker"), count(view.grants.len(), "grant"));
     let mut text = format!("{}: {workers}, {grants}\n", socket.display());
@@ -68,7 +69,7 @@ fn worker_columns<'a>() -> Vec<Column<'a, Worker>> {
     ]
 }
 
-/// What is in use of what there may be.
+/// Returns the columns for the use of resources.
 fn use_columns<'a>() -> Vec<Column<'a, UseStatus>> {
     let of = |what: &'static str| {
         move |status: &UseStatus| {
@@ -119,7 +120,7 @@ fn per_second(value: Option<f64>) -> String {
     value.map_or("-".into(), short)
 }
 
-/// A number in at most five characters and no blanks, as in `812` and `3.20k`.
+/// Formats a number in at most five characters without blanks, like `812` and `3.20k`.
 fn short(value: f64) -> String {
     let units = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
     match units.into_iter().find(|(unit, _)| value >= *unit) {
@@ -128,7 +129,7 @@ fn short(value: f64) -> String {
     }
 }
 
-/// As in `59s`, `3m`, `5h`, `12d`.
+/// Formats an age like `59s`, `3m`, `5h`, `12d`.
 fn age(seconds: u64) -> String {
     match seconds {
         0..60 => format!("{seconds}s"),
@@ -138,7 +139,7 @@ fn age(seconds: u64) -> String {
     }
 }
 
-/// What a grant's operations failed with, as in `grant 7: 3 source-range (the source is not inside the arena)`.
+/// Formats a grant's failures, like `grant 7: 3 source-range (the source is not inside the arena)`.
 fn failures(grant: &Grant) -> String {
     let mut text = String::new();
     for &(code, times) in &grant.now.counts.failures {
@@ -185,7 +186,7 @@ mod tests {
         assert!(line("8 ").contains(" - "), "{text}");
         assert!(text.contains("grant 7: 3 source-range (the source is not inside the arena)\n"), "{text}");
         assert_eq!(line("worker 2").split_whitespace().nth(5), Some("3/4.10k"), "{text}");
-        // All lines of a table end where its title does.
+        // All lines of a table end below the end of its title.
         assert_eq!(line("GRANT ").len(), line("7 ").len());
     }
 

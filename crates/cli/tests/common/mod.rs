@@ -1,4 +1,4 @@
-//! What the tests of the command share: a directory of their own, and ways to call it.
+//! The common parts of the command's tests: a directory for each, and ways to call the command.
 #![allow(dead_code)]
 
 use std::ffi::OsStr;
@@ -32,7 +32,7 @@ impl Place {
         path
     }
 
-    /// A file that only its owner may read, as keys should be.
+    /// Writes a file that only its owner may read, as keys should be.
     pub fn key(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
         let path = self.write(name, bytes);
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
@@ -43,7 +43,7 @@ impl Place {
         std::fs::read(self.path(name)).unwrap()
     }
 
-    /// The names of all files, sorted: hidden ones too.
+    /// Returns the names of all files, sorted, including hidden ones.
     pub fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.0.path()).unwrap();
         let mut names: Vec<String> =
@@ -68,7 +68,7 @@ impl Place {
         ended(&mut command, input)
     }
 
-    /// A command line in words, for commands without blanks in their arguments.
+    /// Runs a command line given as words, for commands without blanks in their arguments.
     pub fn words(&self, line: &str) -> Ended {
         self.words_with(line, b"")
     }
@@ -78,7 +78,7 @@ impl Place {
     }
 }
 
-/// How a command ended.
+/// The end of a command.
 #[derive(Debug)]
 pub struct Ended {
     pub code: Option<i32>,
@@ -127,14 +127,14 @@ pub fn ended(command: &mut Command, input: &[u8]) -> Ended {
         .unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_vec();
-    // A command that fails early doesn't read what it is given.
+    // A command that fails early doesn't read its input.
     let feeder = std::thread::spawn(move || drop(stdin.write_all(&input)));
     let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
     feeder.join().unwrap();
     Ended { code: status.code(), out: stdout, err: String::from_utf8(stderr).unwrap() }
 }
 
-/// A shell command at a terminal of its own (script(1)) which a test reads and types at.
+/// A shell command at a terminal of its own (script(1)), which a test reads and types at.
 pub struct Terminal {
     child: Child,
     keys: ChildStdin,
@@ -167,7 +167,7 @@ impl Terminal {
         Terminal { child, keys, shown, seen: 0, reader: Some(reader) }
     }
 
-    /// Waits until the terminal shows `text` after what was seen before, and returns what stands between.
+    /// Waits until the terminal shows `text` after what was seen before, and returns the text in between.
     #[track_caller]
     pub fn see(&mut self, text: &str) -> String {
         let until = Instant::now() + Duration::from_secs(60);
@@ -189,7 +189,7 @@ impl Terminal {
         self.keys.write_all(keys.as_bytes()).unwrap();
     }
 
-    /// Waits for the end: the exit code, and all that was shown.
+    /// Waits for the end. Returns the exit code, and everything that was shown.
     pub fn end(mut self) -> (Option<i32>, String) {
         let status = self.child.wait().unwrap();
         self.reader.take().unwrap().join().unwrap();
@@ -199,7 +199,7 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // Where a test failed; the programs at the terminal get a SIGHUP.
+        // The child still runs when a test failed. The programs at the terminal get a SIGHUP.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -209,7 +209,7 @@ pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// `len` bytes that look random and are the same in every run.
+/// Returns `len` bytes that look random and are the same in every run.
 pub fn bytes(len: usize) -> Vec<u8> {
     millstream_testkit::Random::new(len as u64).bytes(len)
 }

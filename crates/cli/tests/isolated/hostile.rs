@@ -1,4 +1,4 @@
-//! A client that owns a grant and does its worst: it writes anything anywhere in what it maps.
+//! A client that owns a grant and does its worst: it writes anything anywhere in its mappings.
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use millstream_testkit::Random;
 use super::operations::{Client, KEY};
 use super::service::Service;
 
-/// A grant without the library that behaves.
+/// A grant without the library, which would behave.
 pub struct Raw {
     pub grant: Grant,
     pub arena: Arc<Mapping>,
@@ -60,7 +60,7 @@ impl Raw {
         self.rings.words(at, words).unwrap()
     }
 
-    /// Asks about keys, and takes the answer.
+    /// Sends a request about a key, and returns the answer.
     pub fn ask(&self, request: &KeyRequest) -> Option<KeyReply> {
         self.keys.send(&request.encode(), &[]).ok()?;
         if !self.keys.wait(Some(Duration::from_secs(5))).ok()? {
@@ -69,7 +69,7 @@ impl Raw {
         KeyReply::decode(&self.keys.receive().ok()??.bytes).ok()
     }
 
-    /// One thing that nobody should do.
+    /// Does one thing that nobody should do.
     fn misbehave(&self, random: &mut Random) {
         let queue = random.below(self.grant.queues as usize) as u32;
         let ring = self.submissions(queue);
@@ -88,7 +88,7 @@ impl Raw {
                 let done = self.completions(queue);
                 done[8].store(done[0].load(Ordering::Acquire), Ordering::Release);
             }
-            // Indices of one's own and of the other side.
+            // Indices of its own side and of the other.
             4 if random.below(50) == 0 => {
                 ring[[0, 8, 16][random.below(3)]].store(random.next_u64(), Ordering::Release)
             }
@@ -123,7 +123,7 @@ impl Raw {
     }
 }
 
-/// A word that is wrong in one field, or in all.
+/// Makes a word that is wrong in one field, or in all.
 fn nonsense(random: &mut Random, arena: u64) -> ControlWord {
     let mut words = [0; 8];
     if random.below(3) == 0 {
@@ -181,7 +181,7 @@ fn the_worker_survives_and_others_get_what_is_theirs() {
     assert_eq!(victim.stream(2000, |_| {}).unwrap().good, 2000);
 }
 
-/// Everything that one grant's client can map holds nothing of another's: data, results and keys.
+/// The memory that one grant's client can map holds nothing of another's: no data, results or keys.
 #[test]
 fn nothing_of_another_grant_is_ever_readable() {
     let service = Service::with(&["--accelerators", "1"]);
@@ -194,7 +194,8 @@ fn nothing_of_another_grant_is_ever_readable() {
         scope.spawn(|| {
             let mut random = Random::new(12);
             while !stop.load(Ordering::Relaxed) {
-                // No data of its own that could be taken for the victim's, only words and indices.
+                // The attacker writes only words and indices, and no data that could be taken for the
+                // victim's.
                 let word = nonsense(&mut random, raw.arena.len() as u64);
                 let ring = raw.submissions(0);
                 let at = ring[0].load(Ordering::Relaxed);
@@ -238,7 +239,7 @@ fn handles_of_other_grants_are_handles_of_nothing() {
     let owner = Client::new(service.attach().unwrap());
     let other = service.attach().unwrap();
     let mut queue = other.queue().unwrap();
-    // The same bits, in a grant where no key is: as if it had never been.
+    // The same bits are unknown in a grant without keys.
     let (source, destination) = (queue.buffer(64).unwrap(), queue.buffer(64).unwrap());
     queue.submit(Request::encrypt(owner.key, &[0; 16], source, destination)).unwrap();
     assert_eq!(queue.wait().unwrap().result, Err(Status::Key));
@@ -268,8 +269,8 @@ fn slots_run_out_for_who_takes_them_only() {
     assert_eq!(Client::new(service.attach().unwrap()).stream(100, |_| {}).unwrap().good, 100);
 }
 
-/// A flood of one grant leaves another its share of the accelerator. Both keep their queues full; the one that is
-/// measured alone first.
+/// A flood of one grant leaves another its share of the accelerator. Both keep their queues full. The victim
+/// is measured alone first.
 #[test]
 fn a_flood_leaves_others_their_share() {
     let service = Service::with(&["--accelerators", "1"]);
@@ -286,7 +287,7 @@ fn a_flood_leaves_others_their_share() {
     let (stop, flooded) = (AtomicBool::new(false), AtomicU64::new(0));
     let beside = std::thread::scope(|scope| {
         scope.spawn(|| {
-            // Null words cost the flooder least, so that it can send most of them.
+            // Null words cost the flooder least, so it can send the most of them.
             let raw = Raw::attach(&service, 4, 256);
             while !stop.load(Ordering::Relaxed) {
                 for queue in 0..4 {
@@ -316,7 +317,7 @@ fn a_flood_leaves_others_their_share() {
     });
     println!("alone {alone:.0}/s, beside a flood {beside:.0}/s: {:.2}", beside / alone);
     assert!(flooded.load(Ordering::Relaxed) > 0, "the flood was served too");
-    // Three processes on two processors: the scheduler takes its part too.
+    // Three processes share two processors, so the scheduler takes its part too.
     assert!(beside > alone / 20.0, "alone {alone:.0}/s, beside a flood {beside:.0}/s");
     let _ = size_of::<Completion>();
 }

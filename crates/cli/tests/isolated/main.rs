@@ -1,5 +1,5 @@
-//! Keys and accelerators in another process, as real processes: `millstream serve`, clients, and what may happen
-//! to any of them.
+//! Keys and accelerators in another process, with real processes: `millstream serve`, clients, and accidents
+//! of either.
 
 mod hostile;
 #[path = "../../../accelerator/tests/accelerator/needles.rs"]

@@ -1,4 +1,4 @@
-//! Operations whose results are known.
+//! Operations with known results.
 
 use millstream::cwq::{Algorithm, Status};
 use millstream::isolated::Accelerator;
@@ -9,7 +9,7 @@ use millstream::{InOut, aes, features};
 pub const KEY: [u8; 16] = *b"a key of a test!";
 pub const IV: [u8; 16] = [3; 16];
 
-/// A client that encrypts packets and knows what must come of each.
+/// A client that encrypts packets and knows the right result of each.
 pub struct Client {
     pub accelerator: Accelerator,
     pub queue: Queue,
@@ -18,7 +18,7 @@ pub struct Client {
     sent: u64,
 }
 
-/// What became of operations.
+/// The ends of operations.
 #[derive(Debug, Default)]
 pub struct Ends {
     pub good: usize,
@@ -47,7 +47,7 @@ impl Client {
         }
     }
 
-    /// Checks an end: the output if it is good, that the input is intact always.
+    /// Checks an end: a good one has the right output, and the input is always intact.
     pub fn check(&self, done: &Done, ends: &mut Ends) {
         let source = done.buffers.source.as_ref().expect("the input comes back");
         let number = u64::from_le_bytes(source[..8].try_into().unwrap());
@@ -121,7 +121,7 @@ fn fill(buffer: &mut Buffer, number: u64) {
     pattern(buffer, number);
 }
 
-/// The number, and bytes that follow from it.
+/// Fills in the number, and bytes that follow from it.
 fn pattern(bytes: &mut [u8], number: u64) {
     for (i, byte) in bytes.iter_mut().enumerate() {
         *byte = (number as usize * 31 + i * 7) as u8;

@@ -1,4 +1,4 @@
-//! What becomes of operations in flight when a process is killed, stopped, revoked, moved, or forks.
+//! The fate of operations in flight when a process is killed, stopped, revoked, moved, or forks.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use millstream_testkit::Random;
 use super::operations::{Client, Ends};
 use super::service::{Service, eventually, millstream, runs, signal};
 
-/// Every operation ended in one of the ways there are.
+/// Checks that every operation ended in one of the possible ways.
 #[track_caller]
 fn all_ended(ends: &Ends) {
     assert!(ends.other.is_empty(), "{ends:?}");
@@ -80,7 +80,7 @@ fn a_sleeping_client_is_woken_when_its_worker_dies() {
     let mut client = Client::new(service.attach().unwrap());
     let worker = service.workers()[0];
     signal(worker, "STOP");
-    // One of its threads sees the signal first, and stops the other.
+    // One of the worker's threads sees the signal first, and stops the other.
     std::thread::sleep(Duration::from_millis(20));
     client.send(64).unwrap();
     let killer = std::thread::spawn(move || {
@@ -161,7 +161,7 @@ fn a_grant_of_a_stopped_worker_can_be_revoked() {
     let mut client = Client::new(service.attach().unwrap());
     let worker = service.workers()[0];
     signal(worker, "STOP");
-    // One of its threads sees the signal first, and stops the other.
+    // One of the worker's threads sees the signal first, and stops the other.
     std::thread::sleep(Duration::from_millis(20));
     client.send(64).unwrap();
     let (begin, id) = (Instant::now(), client.accelerator.grant().id.to_string());
@@ -268,7 +268,7 @@ fn the_socket_s_directory_is_removed() {
     assert_eq!(Client::new(service.attach().unwrap()).stream(100, |_| {}).unwrap().good, 100);
 }
 
-/// The same command, by a shell that sets a limit first.
+/// Wraps the command in a shell that sets a limit first.
 fn limited(serve: &mut Command, limit: &str) {
     let mut shell = Command::new("sh");
     shell

@@ -1,5 +1,5 @@
-//! Where the bytes of keys are: nowhere that a client maps, in no dump, and where the kernel has secret memory not
-//! even where root can read.
+//! The bytes of keys are in no memory that a client maps and in no dump, and where the kernel has secret
+//! memory, not even root can read them.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -15,7 +15,8 @@ use super::needles::{Needles, subsets};
 use super::operations::IV;
 use super::service::{Service, eventually, runs, signal};
 
-/// The readable memory of a process: where each piece is, and its bytes. What can't be read is left out.
+/// Returns the readable memory of a process, with the place of each piece. Pieces that can't be read are left
+/// out.
 fn memory_of(pid: u32) -> Vec<(String, Vec<u8>)> {
     let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
     let mut memory = File::open(format!("/proc/{pid}/mem")).unwrap();
@@ -37,7 +38,7 @@ fn memory_of(pid: u32) -> Vec<(String, Vec<u8>)> {
     pieces
 }
 
-/// In which pieces of memory a secret lies.
+/// Returns the pieces of memory in which a secret lies.
 fn places(memory: &[(String, Vec<u8>)], secret: &[u8]) -> BTreeSet<String> {
     let found = memory.iter().filter(|(_, bytes)| memchr(bytes, secret));
     found.map(|(line, _)| line.clone()).collect()
@@ -54,8 +55,8 @@ fn memchr(bytes: &[u8], secret: &[u8]) -> bool {
     false
 }
 
-/// A key that was made in the worker, and used, is in no memory that its client maps. It is exported in the end, which
-/// is how the test knows what to look for.
+/// A key that was made and used in the worker is in no memory that its client maps. It is exported in the
+/// end, so that the test knows what to look for.
 #[test]
 fn a_generated_key_is_in_no_memory_of_its_client() {
     let service = Service::start();
@@ -70,12 +71,12 @@ fn a_generated_key_is_in_no_memory_of_its_client() {
     let mine = memory_of(std::process::id());
     let secret = accelerator.export_key(key).unwrap();
     assert_eq!(places(&mine, &secret), BTreeSet::new());
-    // The scan finds what is there.
+    // The scan must find the exported key.
     let mine = memory_of(std::process::id());
     assert!(!places(&mine, &secret).is_empty(), "the scan would find it");
 }
 
-/// What is shared with the client holds no key either, whoever looks at it.
+/// Memory shared with the client holds no key either, whoever looks at it.
 #[test]
 fn keys_are_not_in_shared_memory() {
     let service = Service::start();
@@ -98,7 +99,8 @@ fn keys_are_not_in_shared_memory() {
     );
 }
 
-/// What clients of the service do with a key of an algorithm: alone and many at once, by handle and brought along.
+/// Uses a key of an algorithm as clients of the service do: alone and many at once, by handle and carried
+/// along.
 fn use_key(queue: &mut Queue, algorithm: Algorithm, key: &[u8]) {
     let handle = queue.import_key(algorithm, key).unwrap();
     let keys = [RequestKey::Slot(handle), RequestKey::Carried(algorithm, key)];
@@ -125,8 +127,8 @@ fn use_key(queue: &mut Queue, algorithm: Algorithm, key: &[u8]) {
     }
 }
 
-/// Not even root reads a key in a worker of the service: not its bytes, and nothing of what it is expanded to, whichever
-/// kernels use it. That every algorithm is so the worker's own tests say (`crates/broker/tests/worker/secrets.rs`).
+/// Not even root reads a key in a worker of the service, nor any part of its expansion, whichever kernels use
+/// it. The worker's own tests cover every algorithm (`crates/broker/tests/worker/secrets.rs`).
 #[test]
 fn a_worker_s_keys_are_in_no_memory_that_can_be_read_from_outside() {
     use Algorithm::*;
@@ -155,7 +157,7 @@ fn a_worker_s_keys_are_in_no_memory_that_can_be_read_from_outside() {
             needles.add_key(features, algorithm, &random[..len]);
             use_key(&mut queue, algorithm, &random[..len]);
         }
-        // What a client writes to the memory it shares is there to be found.
+        // The scan must find what a client writes to the memory it shares.
         let mut planted = queue.buffer(64).unwrap();
         planted.copy_from_slice(&random);
         let arena = |line: &str| line.contains("/memfd:");

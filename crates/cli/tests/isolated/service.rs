@@ -1,4 +1,4 @@
-//! A real service, and what can be done to it.
+//! A real service, and operations on it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use millstream::isolated::{Accelerator, Attach, AttachError};
 
-/// The command that is tested.
+/// Returns the command that is tested.
 pub fn millstream() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_millstream"));
     command.env_remove("MILLSTREAM_SOCKET").env_remove("MILLSTREAM_HWCAP").stdin(Stdio::null());
     command
 }
 
-/// `millstream serve` with a socket of its own. It ends with this value.
+/// `millstream serve` with a socket of its own. It is ended when this is dropped.
 pub struct Service {
     child: Child,
     _folder: tempfile::TempDir,
@@ -25,14 +25,14 @@ impl Service {
         Service::with(&[])
     }
 
-    /// With more options.
+    /// Starts it with more options.
     pub fn with(options: &[&str]) -> Service {
         Service::as_command(|serve| {
             serve.args(options);
         })
     }
 
-    /// With whatever else belongs to the command.
+    /// Starts it with any other change to the command.
     pub fn as_command(prepare: impl FnOnce(&mut Command)) -> Service {
         let folder = tempfile::tempdir().unwrap();
         let socket = folder.path().join("run").join("socket");
@@ -50,7 +50,7 @@ impl Service {
         &self.socket
     }
 
-    /// A folder for whatever the test needs.
+    /// Returns a folder for files of the test.
     pub fn folder(&self) -> &Path {
         self._folder.path()
     }
@@ -67,20 +67,20 @@ impl Service {
         self.wanted().attach()
     }
 
-    /// What `millstream status --json` says.
+    /// Returns the output of `millstream status --json`.
     pub fn status(&self) -> serde_json::Value {
         let output = millstream().args(["status", "--json", "--socket"]).arg(&self.socket).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
-    /// Runs a command of the operator's.
+    /// Runs a command of the operator.
     pub fn operator(&self, arguments: &[&str]) {
         let output = millstream().args(arguments).arg("--socket").arg(&self.socket).output().unwrap();
         assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
 
-    /// The processes of its workers.
+    /// Returns the processes of its workers.
     pub fn workers(&self) -> Vec<u32> {
         children(self.pid())
     }
@@ -107,12 +107,12 @@ impl Drop for Service {
             }
             std::thread::sleep(Duration::from_millis(5));
         }
-        // A test that stopped one must not leave it behind.
+        // A test that stopped a worker must not leave it behind.
         workers.into_iter().for_each(|pid| signal(pid, "CONT"));
     }
 }
 
-/// Sends a signal by name; that the process is gone is no fault.
+/// Sends a signal by name. The process may be gone already.
 pub fn signal(pid: u32, name: &str) {
     let _ = Command::new("kill").args([format!("-{name}"), pid.to_string()]).stderr(Stdio::null()).status();
 }
@@ -125,7 +125,7 @@ pub fn children(pid: u32) -> Vec<u32> {
         .collect()
 }
 
-/// Whether a process runs (and is no zombie).
+/// Returns true when a process runs (and is no zombie).
 pub fn runs(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(')')
@@ -133,7 +133,7 @@ pub fn runs(pid: u32) -> bool {
         .is_some_and(|rest| rest.split_whitespace().next().is_some_and(|state| state != "Z"))
 }
 
-/// Waits until something is so, and fails when it does not come.
+/// Waits until a condition holds, and fails when it takes too long.
 #[track_caller]
 pub fn eventually(what: &str, mut is: impl FnMut() -> bool) {
     let begin = Instant::now();

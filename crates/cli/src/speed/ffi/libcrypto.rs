@@ -1,4 +1,4 @@
-//! libcrypto of OpenSSL 3, as far as it is measured.
+//! The part of OpenSSL 3's libcrypto that is measured.
 //!
 //! # Safety
 //! [`Api`] states the types of `openssl/evp.h` and `openssl/params.h` of OpenSSL 3.0, which later
@@ -39,7 +39,7 @@ impl Param {
     }
 }
 
-/// A table of the functions used.
+/// Declares a table of functions.
 macro_rules! api {
     ($(fn $name:ident($($argument:ident: $kind:ty),*) $(-> $result:ty)?;)*) => {
         #[allow(non_snake_case)]
@@ -86,7 +86,7 @@ api! {
     fn EVP_MAC_final(ctx: Ptr, out: *mut u8, written: *mut usize, size: usize) -> c_int;
 }
 
-/// The library, loaded.
+/// The loaded library.
 #[derive(Clone, Copy)]
 pub struct LibCrypto {
     api: &'static Api,
@@ -99,7 +99,7 @@ impl LibCrypto {
     /// Loads it, with the providers `default` and, for DES and RC4, `legacy`.
     ///
     /// # Errors
-    /// What the loader said, or which function is missing.
+    /// The loader's error, or the function that is missing.
     pub fn open(name: &OsStr) -> Result<LibCrypto, String> {
         let api = Api::loaded(load(name)?).map_err(|why| format!("{why}, so it is not OpenSSL 3"))?;
         let api: &'static Api = Box::leak(Box::new(api));
@@ -111,13 +111,13 @@ impl LibCrypto {
         Ok(LibCrypto { api })
     }
 
-    /// As in `OpenSSL 3.0.17 1 Jul 2025`.
+    /// Returns a version like `OpenSSL 3.0.17 1 Jul 2025`.
     pub fn version(self) -> String {
         // SAFETY: returns a static C string.
         unsafe { CStr::from_ptr((self.api.OpenSSL_version)(0)) }.to_string_lossy().into_owned()
     }
 
-    /// Forgets what the library noted about algorithms it doesn't have.
+    /// Clears the library's error about an algorithm it doesn't have.
     fn absent<T>(self) -> Option<T> {
         // SAFETY: takes nothing.
         unsafe { (self.api.ERR_clear_error)() };
@@ -125,7 +125,7 @@ impl LibCrypto {
     }
 }
 
-/// A cipher, fetched, and its context.
+/// A fetched cipher and its context.
 pub struct CipherContext {
     api: &'static Api,
     cipher: NonNull<c_void>,
@@ -134,10 +134,10 @@ pub struct CipherContext {
 }
 
 impl CipherContext {
-    /// Fetches the cipher. Nothing, where the library doesn't have it.
+    /// Fetches the cipher. Returns none where the library doesn't have it.
     ///
     /// # Panics
-    /// When its initialisation vectors have more than 16 bytes.
+    /// Panics when its initialisation vectors have more than 16 bytes.
     pub fn new(library: LibCrypto, name: &CStr) -> Option<Self> {
         let api = library.api;
         // SAFETY: `name` is a C string, null the default context.
@@ -158,16 +158,16 @@ impl CipherContext {
         Some(CipherContext { api, cipher, ctx, key_bytes: key_bytes.max(0) as usize })
     }
 
-    /// Sets a key and begins an object under it. Padding is off, also where the cipher would pad.
+    /// Sets a key and begins an object under it. Padding is turned off where the cipher would pad.
     ///
     /// # Panics
-    /// When it is not the length that the cipher takes.
+    /// Panics when the key has another length than the cipher takes.
     #[inline(always)]
     pub fn start_with_key(&mut self, key: &[u8], iv: &[u8; 16], encrypts: bool, pads: bool) -> bool {
         assert_eq!(key.len(), self.key_bytes);
         let way = c_int::from(encrypts);
-        // SAFETY: both pointers are the library's own, the key has the length that is read, and `new` saw
-        // that no more than 16 bytes of vector are.
+        // SAFETY: both pointers are the library's own, the key has the length that is read, and `new` checked
+        // that at most 16 bytes of vector are.
         unsafe {
             let (cipher, ctx) = (self.cipher.as_ptr(), self.ctx.as_ptr());
             (self.api.EVP_CipherInit_ex2)(ctx, cipher, key.as_ptr(), iv.as_ptr(), way, null()) == 1
@@ -175,7 +175,7 @@ impl CipherContext {
         }
     }
 
-    /// Begins an object under the key that is set.
+    /// Begins an object under the current key.
     #[inline(always)]
     pub fn start(&mut self, iv: &[u8; 16]) -> bool {
         // SAFETY: as in `start_with_key`; null keeps cipher and key, -1 the direction.
@@ -195,7 +195,8 @@ impl CipherContext {
         }
     }
 
-    /// Passes all of an object's data and ends it; for AEADs between [`CipherContext::aad`] and the tag.
+    /// Passes all of an object's data and ends it; for AEADs this comes between [`CipherContext::aad`] and
+    /// the tag.
     #[inline(always)]
     pub fn pass(&mut self, input: &[u8], output: &mut [u8]) -> bool {
         assert!(input.len() == output.len() && input.len() <= c_int::MAX as usize);
@@ -208,7 +209,7 @@ impl CipherContext {
         }
     }
 
-    /// The tag of what was sealed.
+    /// Returns the tag of the sealed object.
     #[inline(always)]
     pub fn tag(&mut self, tag: &mut [u8; 16]) -> bool {
         let out = tag.as_mut_ptr().cast();
@@ -216,7 +217,7 @@ impl CipherContext {
         unsafe { (self.api.EVP_CIPHER_CTX_ctrl)(self.ctx.as_ptr(), CTRL_AEAD_GET_TAG, 16, out) == 1 }
     }
 
-    /// The tag that [`CipherContext::pass`] is to verify.
+    /// Sets the tag that [`CipherContext::pass`] must verify.
     #[inline(always)]
     pub fn expect_tag(&mut self, tag: &[u8; 16]) -> bool {
         let tag = tag.as_ptr().cast_mut().cast();
@@ -235,7 +236,7 @@ impl Drop for CipherContext {
     }
 }
 
-/// A digest, fetched.
+/// A fetched digest and its context.
 pub struct DigestContext {
     api: &'static Api,
     digest: NonNull<c_void>,
@@ -243,10 +244,10 @@ pub struct DigestContext {
 }
 
 impl DigestContext {
-    /// Fetches the digest. Nothing, where the library doesn't have it.
+    /// Fetches the digest. Returns none where the library doesn't have it.
     ///
     /// # Panics
-    /// When it has more than 64 bytes.
+    /// Panics when it has more than 64 bytes.
     pub fn new(library: LibCrypto, name: &CStr) -> Option<Self> {
         let api = library.api;
         // SAFETY: `name` is a C string, null the default context.
@@ -264,17 +265,17 @@ impl DigestContext {
         Some(DigestContext { api, digest, ctx })
     }
 
-    /// The digest of all of an object.
+    /// Computes the digest of a whole object.
     #[inline(always)]
     pub fn digest(&mut self, input: &[u8], output: &mut [u8]) -> bool {
         let (ctx, mut all, mut written) = (self.ctx.as_ptr(), [0; MOST_DIGEST], 0);
-        // SAFETY: `new` saw that the digest is no longer than `all`.
+        // SAFETY: `new` checked that the digest is no longer than `all`.
         let good = unsafe {
             (self.api.EVP_DigestInit_ex2)(ctx, self.digest.as_ptr(), null()) == 1
                 && (self.api.EVP_DigestUpdate)(ctx, input.as_ptr(), input.len()) == 1
                 && (self.api.EVP_DigestFinal_ex)(ctx, all.as_mut_ptr(), &mut written) == 1
         };
-        // A copy so short does not matter beside the digest.
+        // The cost of so short a copy is negligible beside the digest.
         let fits = written as usize == output.len();
         if fits {
             output.copy_from_slice(&all[..output.len()]);
@@ -293,7 +294,7 @@ impl Drop for DigestContext {
     }
 }
 
-/// A MAC, fetched, and its context.
+/// A fetched MAC and its context.
 pub struct MacContext {
     api: &'static Api,
     mac: NonNull<c_void>,
@@ -301,7 +302,7 @@ pub struct MacContext {
 }
 
 impl MacContext {
-    /// Fetches the MAC. Nothing, where the library doesn't have it.
+    /// Fetches the MAC. Returns none where the library doesn't have it.
     pub fn new(library: LibCrypto, name: &CStr) -> Option<Self> {
         let api = library.api;
         // SAFETY: `name` is a C string, null the default context.
@@ -316,8 +317,8 @@ impl MacContext {
         Some(MacContext { api, mac, ctx })
     }
 
-    /// Sets a key and begins a message under it; the parameter `what` (`digest`, `cipher`) says on
-    /// what the MAC is built.
+    /// Sets a key and begins a message under it. The parameter `what` (`digest`, `cipher`) names the
+    /// primitive that the MAC is built on.
     #[inline(always)]
     pub fn start_with_key(&mut self, key: &[u8], what: &'static CStr, of: &CStr) -> bool {
         let params = [Param::text(what, of), Param::END];
@@ -325,7 +326,7 @@ impl MacContext {
         unsafe { (self.api.EVP_MAC_init)(self.ctx.as_ptr(), key.as_ptr(), key.len(), params.as_ptr()) == 1 }
     }
 
-    /// Begins a message under the key that is set.
+    /// Begins a message under the current key.
     #[inline(always)]
     pub fn start(&mut self) -> bool {
         // SAFETY: no key means the same key.
@@ -355,7 +356,7 @@ impl Drop for MacContext {
     }
 }
 
-/// A name for the library.
+/// Makes a name for the library.
 pub fn c_name(name: impl Into<Vec<u8>>) -> CString {
     CString::new(name).expect("names of algorithms have no NUL")
 }

@@ -1,7 +1,7 @@
-//! Libraries with a C interface, loaded at run time: the only files that call them.
+//! Libraries with a C interface, loaded at run time. Only these files call them.
 //!
 //! # Safety
-//! A library stays loaded until the process ends, so that what is found in it stays valid.
+//! A library stays loaded until the process ends, so that the symbols found in it stay valid.
 #![allow(unsafe_code)]
 
 pub mod libcrypto;
@@ -11,15 +11,14 @@ use std::ffi::OsStr;
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
-/// A library that stays loaded, with its symbols to itself.
+/// Loads a library for good, with its symbols to itself.
 fn load(name: &OsStr) -> Result<&'static Library, String> {
-    // SAFETY: the constructors of the library that was asked for are run. It is the caller of this
-    // program who names it.
+    // SAFETY: this runs the library's constructors. The caller of this program chose the library.
     let library = unsafe { Library::open(Some(name), RTLD_NOW | RTLD_LOCAL) };
     library.map(|library| &*Box::leak(Box::new(library))).map_err(|error| error.to_string())
 }
 
-/// The function of that name.
+/// Returns the function of that name.
 ///
 /// # Safety
 /// `F` is the symbol's true type, a function pointer.

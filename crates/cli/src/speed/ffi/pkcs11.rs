@@ -1,4 +1,4 @@
-//! A PKCS #11 module, as far as it is measured.
+//! The part of a PKCS #11 module that is measured.
 //!
 //! # Safety
 //! `cryptoki_sys` states the types of the standard's headers. A module's function list stays where it is
@@ -16,7 +16,7 @@ use cryptoki_sys::*;
 use super::{load, symbol};
 use crate::speed::algorithm::AAD;
 
-/// Why something was not done: what the module was asked, and what it answered.
+/// A refusal of a module: the function that was called, and its answer.
 #[derive(Debug)]
 pub struct Refused {
     call: &'static str,
@@ -24,7 +24,7 @@ pub struct Refused {
 }
 
 impl Refused {
-    /// Whether the module wants a login first.
+    /// Returns true when the module wants a login first.
     pub fn is_for_want_of_login(&self) -> bool {
         self.code == CKR_USER_NOT_LOGGED_IN
     }
@@ -57,7 +57,7 @@ macro_rules! call {
     };
 }
 
-/// The same, for what must succeed.
+/// Calls a function that must succeed.
 macro_rules! must {
     ($list:expr, $name:ident $(, $argument:expr)*) => {
         match call!($list, $name $(, $argument)*) {
@@ -67,7 +67,7 @@ macro_rules! must {
     };
 }
 
-/// A module, initialised.
+/// An initialised module.
 #[derive(Clone, Copy)]
 pub struct Module {
     list: &'static CK_FUNCTION_LIST,
@@ -76,9 +76,9 @@ pub struct Module {
 /// A token in one of the module's slots.
 pub struct Token {
     slot: CK_SLOT_ID,
-    /// Its label.
+    /// The label.
     pub label: String,
-    /// Whether it does nothing with keys before a PIN was given.
+    /// True when it does nothing with keys before it gets a PIN.
     pub asks_for_pin: bool,
 }
 
@@ -86,10 +86,10 @@ impl Module {
     /// Loads and initialises it.
     ///
     /// # Errors
-    /// What the loader or the module said.
+    /// The error of the loader or the module.
     pub fn open(path: &OsStr) -> Result<Module, String> {
         let library = load(path)?;
-        // SAFETY: that is its type in the standard.
+        // SAFETY: that is the function's type in the standard.
         let get: unsafe extern "C" fn(*mut *mut CK_FUNCTION_LIST) -> CK_RV =
             unsafe { symbol(library, "C_GetFunctionList") }
                 .map_err(|why| format!("{why}, so it is not a PKCS #11 module"))?;
@@ -108,7 +108,7 @@ impl Module {
         }
     }
 
-    /// As in `SoftHSM 2.6, Implementation of PKCS11`.
+    /// Returns a description like `SoftHSM 2.6, Implementation of PKCS11`.
     pub fn description(self) -> String {
         let mut info = CK_INFO::default();
         call!(self.list, C_GetInfo, &mut info);
@@ -117,10 +117,10 @@ impl Module {
         format!("{maker} {major}.{minor}, {what}")
     }
 
-    /// The tokens that are ready to be used.
+    /// Returns the tokens that are ready to be used.
     ///
     /// # Errors
-    /// What the module said.
+    /// The module's error.
     pub fn tokens(self) -> Result<Vec<Token>, Refused> {
         let mut slots = [0; 64];
         let mut count = slots.len() as CK_ULONG;
@@ -137,17 +137,17 @@ impl Module {
         Ok(tokens)
     }
 
-    /// Whether a token has a mechanism and uses it so: `CKF_ENCRYPT` ...
+    /// Returns true when a token has a mechanism for these uses, such as `CKF_ENCRYPT`.
     pub fn has(self, token: &Token, mechanism: CK_MECHANISM_TYPE, uses: CK_FLAGS) -> bool {
         let mut info = CK_MECHANISM_INFO::default();
         call!(self.list, C_GetMechanismInfo, token.slot, mechanism, &mut info) == CKR_OK
             && info.flags & uses == uses
     }
 
-    /// Logs this process in. The session for it stays open, for with the last session ends the login.
+    /// Logs this process in. The session for it stays open, because the login ends with the last session.
     ///
     /// # Errors
-    /// What the module said.
+    /// The module's error.
     pub fn login(self, token: &Token, pin: &[u8]) -> Result<(), Refused> {
         let session = self.session(token)?;
         let (bytes, len) = (pin.as_ptr().cast_mut(), pin.len() as CK_ULONG);
@@ -160,10 +160,10 @@ impl Module {
         }
     }
 
-    /// A session of this thread's own.
+    /// Opens a session for this thread.
     ///
     /// # Errors
-    /// What the module said.
+    /// The module's error.
     pub fn session(self, token: &Token) -> Result<Session, Refused> {
         let (flags, mut handle) = (CKF_SERIAL_SESSION | CKF_RW_SESSION, 0);
         must!(self.list, C_OpenSession, token.slot, flags, null_mut(), None, &mut handle);
@@ -171,13 +171,13 @@ impl Module {
     }
 }
 
-/// Blanks end a text of the standard.
+/// Trims the blanks that end a text of the standard.
 fn text(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     text.trim_end_matches([' ', '\0']).to_owned()
 }
 
-/// What a mechanism takes beside the key.
+/// The parameter of a mechanism.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Parameter {
     /// Nothing.
@@ -195,12 +195,12 @@ pub enum Parameter {
 pub struct Mechanism {
     /// `CKM_...`.
     pub kind: CK_MECHANISM_TYPE,
-    /// What it takes.
+    /// The parameter.
     pub parameter: Parameter,
 }
 
 impl Mechanism {
-    /// Gives `run` the mechanism with its parameter, which lives as long as the call.
+    /// Calls `run` with the mechanism and its parameter, which lives as long as the call.
     #[inline(always)]
     fn with(self, iv: &[u8; 16], run: impl FnOnce(*mut CK_MECHANISM) -> CK_RV) -> CK_RV {
         let mut mechanism = CK_MECHANISM { mechanism: self.kind, pParameter: null_mut(), ulParameterLen: 0 };
@@ -229,7 +229,7 @@ impl Mechanism {
     }
 }
 
-/// A key in a session; gone with it.
+/// A key in a session, which ends with it.
 #[derive(Clone, Copy)]
 pub struct Key(CK_OBJECT_HANDLE);
 
@@ -240,7 +240,8 @@ pub struct Session {
     one_thread: PhantomData<*const ()>,
 }
 
-/// Makes a one-shot operation of two functions of the list: all of `input` in, just `output` out.
+/// Makes a one-shot operation of two functions of the list. All of `input` goes in, and exactly `output`
+/// comes out.
 macro_rules! operation {
     ($(#[$doc:meta])* $name:ident $(($key:ident))?, $init:ident, $run:ident) => {
         $(#[$doc])*
@@ -265,10 +266,10 @@ macro_rules! operation {
 }
 
 impl Session {
-    /// Makes a key for everything it could be used for, which never leaves the token: `CKK_AES` ...
+    /// Makes a key of a type such as `CKK_AES` for all of its uses. It never leaves the token.
     ///
     /// # Errors
-    /// What the module said.
+    /// The module's error.
     pub fn key(&self, kind: CK_KEY_TYPE, value: &[u8], signs: bool) -> Result<Key, Refused> {
         let (class, yes, no) = (CKO_SECRET_KEY, CK_TRUE, CK_FALSE);
         let uses = if signs { [CKA_SIGN, CKA_VERIFY] } else { [CKA_ENCRYPT, CKA_DECRYPT] };
@@ -293,19 +294,19 @@ impl Session {
     }
 
     operation! {
-        /// Encrypts; an AEAD's tag comes behind the data. Bytes written.
+        /// Encrypts; an AEAD's tag comes behind the data. Returns the bytes written.
         encrypt(key), C_EncryptInit, C_Encrypt
     }
     operation! {
-        /// Decrypts; an AEAD's tag is expected behind the data. Bytes written.
+        /// Decrypts; an AEAD's tag is expected behind the data. Returns the bytes written.
         decrypt(key), C_DecryptInit, C_Decrypt
     }
     operation! {
-        /// Computes a MAC. Bytes written.
+        /// Computes a MAC. Returns the bytes written.
         sign(key), C_SignInit, C_Sign
     }
     operation! {
-        /// Computes a digest. Bytes written.
+        /// Computes a digest. Returns the bytes written.
         digest, C_DigestInit, C_Digest
     }
 }

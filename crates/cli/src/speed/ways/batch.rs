@@ -19,9 +19,9 @@ use crate::speed::algorithm::{AAD, Algorithm, Case, kasumi};
 use crate::speed::objects::{Io, Objects};
 use crate::speed::{Prepared, Runner, Way};
 
-/// Batches.
+/// The way that computes batches.
 pub struct Batch {
-    /// What the kernels may use.
+    /// The features that the kernels may use.
     pub features: Features,
 }
 
@@ -40,7 +40,7 @@ impl Way for Batch {
     }
 }
 
-/// The lane kernels of an algorithm's operations.
+/// Returns the lane kernels of an algorithm's operations.
 pub fn call(features: Features, algorithm: Algorithm) -> String {
     match lanes(algorithm) {
         Some(name) => kernel(features, name),
@@ -48,7 +48,7 @@ pub fn call(features: Features, algorithm: Algorithm) -> String {
     }
 }
 
-/// The tables of lane kernels that an algorithm's operations use, where it has any.
+/// Returns the tables of lane kernels that an algorithm's operations use, if it has any.
 fn lanes(algorithm: Algorithm) -> Option<String> {
     let hash = |hash: Hash| match hash {
         Hash::Sha224 => "sha256-lanes",
@@ -76,7 +76,7 @@ fn lanes(algorithm: Algorithm) -> Option<String> {
     }
 }
 
-/// The kernels that are chosen from these tables.
+/// Returns the kernels that are chosen from these tables.
 fn kernel(features: Features, tables: String) -> String {
     let chosen = tables.split(" + ").map(|name| {
         let mut engines = millstream_engines::engines().iter();
@@ -141,7 +141,7 @@ fn runner(features: Features, case: &Case, depth: usize) -> Result<Box<dyn Runne
     })
 }
 
-/// What the runners of all algorithms have in common.
+/// The common part of all algorithms' runners.
 struct Setting {
     unit: Unit,
     depth: usize,
@@ -149,7 +149,7 @@ struct Setting {
 }
 
 impl Setting {
-    /// Makes the operation of an object with `make`, which also says where its tag goes.
+    /// Makes the operation of an object with `make`, which also returns the place of its tag.
     fn run<K: 'static, F>(self, key: K, make: F) -> Box<dyn Runner>
     where
         F: for<'a> Fn(&'a K, Io<'a>) -> (Operation<'a>, &'a mut [u8]) + 'static,
@@ -213,7 +213,7 @@ impl Setting {
         self.run(key, |key, io| (Operation::mac(key, io.input), io.result))
     }
 
-    /// A checksum is a value and no tag: put there when the tag is.
+    /// A checksum is a value and not a tag. It is stored where the tag would be.
     fn checksum(self, checksum: Checksum) -> Box<dyn Runner> {
         self.run((), move |(), io| (Operation::checksum(checksum, io.input), io.result))
     }
@@ -228,7 +228,7 @@ struct Batches<K, F> {
     setting: Setting,
     key: K,
     make: F,
-    /// Memory for operations and for where their tags go: always empty between batches.
+    /// Memory for operations and for the places of their tags. It is always empty between batches.
     operations: Vec<Operation<'static>>,
     tags: Vec<&'static mut [u8]>,
 }
@@ -277,14 +277,14 @@ where
     }
 }
 
-/// A checksum, most significant byte first.
+/// Stores a checksum, most significant byte first.
 pub fn put_value(value: u32, place: &mut [u8]) {
     let bytes = value.to_be_bytes();
     let from = bytes.len().saturating_sub(place.len());
     place.copy_from_slice(&bytes[from..]);
 }
 
-/// The memory of a list, for elements that borrow from something else. (The standard library collects
+/// Reuses the memory of a list for elements that borrow from something else. (The standard library collects
 /// elements of the same size in place.)
 fn reuse<A, B>(mut list: Vec<A>) -> Vec<B> {
     list.clear();

@@ -1,4 +1,5 @@
-//! One object, this thread, no queue: the engines' types as a program uses them, with the key kept.
+//! One object at a time on this thread, without a queue: the engines' types as a program uses them, with the
+//! key kept.
 
 use millstream_cpu::Features;
 use millstream_engines::aead::Aead;
@@ -19,9 +20,9 @@ use crate::speed::algorithm::{AAD, Algorithm, Case, kasumi};
 use crate::speed::objects::{Io, Objects};
 use crate::speed::{Prepared, Way};
 
-/// Direct calls.
+/// The way that calls the engines directly.
 pub struct Direct {
-    /// What the kernels may use.
+    /// The features that the kernels may use.
     pub features: Features,
 }
 
@@ -35,7 +36,7 @@ impl Way for Direct {
     }
 }
 
-/// Every case has a direct call.
+/// Prepares a direct call, which every case has.
 pub fn prepare(features: Features, case: &Case) -> Result<Prepared, EngineError> {
     let key = &case.algorithm.key()[..];
     Ok(match case.algorithm {
@@ -70,7 +71,7 @@ pub fn prepare(features: Features, case: &Case) -> Result<Prepared, EngineError>
             let key = F9::new(features, key)?;
             tag(key.kernel(), move |data| {
                 let bits = 8 * data.len();
-                // No tag at all is a wrong one.
+                // An empty tag is a wrong one, so a failure shows in the comparison.
                 let mac = key.mac(kasumi::COUNT, kasumi::FRESH, kasumi::DIRECTION, data, bits);
                 mac.unwrap_or_default()
             })
@@ -141,7 +142,7 @@ fn cipher(features: Features, case: &Case, cipher: Cipher, key: &[u8]) -> Result
     })
 }
 
-/// Input to output of the same length.
+/// Makes a runner from input to output of the same length.
 fn pass(kernel: &Kernel, mut run: impl FnMut(&[u8; 16], InOut<'_>) -> bool + 'static) -> Prepared {
     Prepared::each(kernel.name, move |io| match InOut::separate(io.input, io.result) {
         Ok(data) => run(io.iv, data),
@@ -181,7 +182,7 @@ fn aead<A: Aead + 'static>(key: A, kernel: fn(&A) -> &'static Kernel, case: &Cas
     })
 }
 
-/// Encryption and then the MAC of the ciphertext, or its verification and then decryption.
+/// Encrypts and then authenticates the ciphertext, or verifies it and then decrypts.
 fn chained<M: BlockMode + 'static>(
     mode: M,
     kernel: fn(&M) -> &'static Kernel,
@@ -229,7 +230,7 @@ where
     })
 }
 
-/// Input to a tag, digest or checksum.
+/// Makes a runner from input to a tag, digest or checksum.
 fn tag<T: AsRef<[u8]>>(kernel: &Kernel, mut run: impl FnMut(&[u8]) -> T + 'static) -> Prepared {
     Prepared::each(kernel.name, move |io| {
         let tag = run(io.input);

@@ -1,5 +1,5 @@
-//! OpenSSL 3, prefetched (every algorithm fetched and every key set once, as a program does that knows the
-//! library well) and one-shot (all of it for each object, as most programs do).
+//! OpenSSL 3 in two manners: prefetched, with every algorithm fetched and every key set once, as a program
+//! does that knows the library well; and one-shot, with all of that for each object, as most programs do.
 
 use std::ffi::{CStr, CString, OsStr};
 use std::path::Path;
@@ -13,26 +13,26 @@ use crate::speed::ffi::libcrypto::{CipherContext, DigestContext, LibCrypto, MacC
 use crate::speed::objects::{Io, Objects};
 use crate::speed::{Prepared, Way};
 
-/// The library where none is named.
+/// The library that is used when none is named.
 pub const USUAL: &str = "libcrypto.so.3";
 
-/// Whether what is set up is kept.
+/// The lifetime of the setup.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Use {
-    /// One context for all objects.
+    /// One context serves all objects.
     Prefetched,
-    /// A new one for each.
+    /// Each object has a new context.
     OneShot,
 }
 
-/// One manner of calling it.
+/// The library, called in one manner.
 pub struct OpenSsl {
     library: LibCrypto,
     version: String,
     used: Use,
 }
 
-/// Both manners of calling the library at `path`, or the system's.
+/// Loads the library at `path`, or the system's, for both manners of calling it.
 ///
 /// # Errors
 /// [`Error::Library`] when it can't be loaded or is not OpenSSL 3.
@@ -65,7 +65,7 @@ impl Way for OpenSsl {
             Algorithm::Cipher(cipher) if cipher.is_aead() => self.aead(case, cipher),
             Algorithm::Cipher(cipher) => {
                 let keyed = KeyedCipher::new(case, cipher);
-                // To begin the keystream anew takes the key again.
+                // Beginning the keystream anew takes the key again.
                 let rekeys = cipher.family() == Family::Rc4;
                 let make = make_cipher(library, cipher);
                 self.each("EVP_Cipher", make, move |context, io, first| {
@@ -90,7 +90,7 @@ impl Way for OpenSsl {
     }
 }
 
-/// A cipher's key, as it is set for the first object and, one-shot, for each.
+/// A cipher's key, which is set for the first object and, one-shot, for each.
 struct KeyedCipher {
     key: Vec<u8>,
     encrypts: bool,
@@ -112,7 +112,7 @@ impl KeyedCipher {
     }
 }
 
-/// A MAC's key and what it is built on.
+/// A MAC's key, and the primitive it is built on.
 struct KeyedMac {
     what: &'static CStr,
     of: CString,
@@ -193,8 +193,8 @@ impl OpenSsl {
         })
     }
 
-    /// Runs with one context that `make` makes, or with a new one for each object. `run` is told
-    /// whether the context is new.
+    /// Runs with one context that `make` makes, or with a new one for each object. `run` is told whether the
+    /// context is new.
     fn each<C: 'static>(
         &self,
         call: &str,

@@ -25,8 +25,8 @@ pub struct Pkcs11 {
 }
 
 impl Pkcs11 {
-    /// Loads the module at `path` and logs in at the token of that label, or at the only one. The way gets that
-    /// name.
+    /// Loads the module at `path` and logs in at the token of that label, or at the only one. `name` is the
+    /// name of the way.
     ///
     /// # Errors
     /// [`Error::Library`] when it is not a module, there is no such token, or the PIN is wrong.
@@ -40,7 +40,7 @@ impl Pkcs11 {
         let module = Module::open(path.as_os_str()).map_err(|why| {
             fail(why, "name a PKCS #11 module, as in --pkcs11 /usr/lib/softhsm/libsofthsm2.so")
         })?;
-        let refused = |why: Refused| fail(why.to_string(), "see whether pkcs11-tool can use it");
+        let refused = |why: Refused| fail(why.to_string(), "check it with pkcs11-tool");
         let mut tokens = module.tokens().map_err(refused)?;
         let labels: Vec<String> = tokens.iter().map(|token| format!("'{}'", token.label)).collect();
         let labels = if labels.is_empty() { "none".to_owned() } else { labels.join(", ") };
@@ -55,7 +55,7 @@ impl Pkcs11 {
             };
             let why = match label {
                 Some(label) => format!("it has no token '{label}'; tokens: {labels}"),
-                None => format!("it has not just one token; tokens: {labels}"),
+                None => format!("it does not have exactly one token; tokens: {labels}"),
             };
             return Err(fail(why, remedy));
         };
@@ -77,7 +77,7 @@ impl Pkcs11 {
         self.module.has(&self.token, mechanism.kind, uses)
     }
 
-    /// A session, and in it a key.
+    /// Opens a session and makes a key in it.
     fn keyed(&self, kind: CK_KEY_TYPE, key: &[u8], signs: bool) -> Result<(Session, Key), Error> {
         if self.token.asks_for_pin && !self.logged_in {
             let why = format!("token '{}' asks for a PIN", self.token.label);
@@ -110,7 +110,7 @@ impl Way for Pkcs11 {
             }
             _ => None,
         };
-        // A token may list what the library under it refuses, as DES where that is OpenSSL 3.
+        // A token may list a mechanism that the library under it refuses, such as DES with OpenSSL 3.
         Ok(prepared.and_then(|mut way| way.runner.run(objects, 0..1, 1).then_some(way)))
     }
 }
@@ -132,7 +132,7 @@ impl Pkcs11 {
                 session.decrypt(mechanism, key, io.iv, io.input, io.result) == Some(io.result.len())
             })));
         }
-        // Tokens ask for room for the tag too.
+        // Tokens want room for the tag too.
         let longest = (0..objects.len()).map(|i| objects.input(i).len()).max().unwrap_or(0);
         let mut room = vec![0; longest];
         Ok(Some(Prepared::each("C_DecryptInit C_Decrypt copy", move |io| {
@@ -193,7 +193,7 @@ fn key_type(cipher: Cipher) -> CK_KEY_TYPE {
     }
 }
 
-/// The mechanisms whose parameters modules agree on.
+/// Returns the mechanisms whose parameters modules agree on.
 fn cipher_mechanism(cipher: Cipher) -> Option<Mechanism> {
     let kind = match (cipher.family(), cipher.mode()) {
         (Family::Aes, Mode::Ecb) => CKM_AES_ECB,

@@ -1,5 +1,5 @@
-//! Operations kept in flight in a queue, whose accelerator works on the thread that polls, on one of its own or in
-//! another process. Objects lie in the queue's arena.
+//! Operations kept in flight in a queue, whose accelerator works on the polling thread, on one of its own or
+//! in another process. Objects lie in the queue's arena.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -20,13 +20,13 @@ use crate::speed::algorithm::{AAD, Algorithm, Case, kasumi};
 use crate::speed::objects::Objects;
 use crate::speed::{Prepared, Runner, Way};
 
-/// Where the accelerator works.
+/// The place where the accelerator works.
 pub enum Place {
-    /// On the thread that polls.
+    /// The thread that polls.
     Inline,
-    /// On a thread of its own.
+    /// A thread of its own.
     Thread,
-    /// In a worker of a service.
+    /// A worker of a service.
     Isolated(Isolated),
 }
 
@@ -37,10 +37,10 @@ pub struct Isolated {
 }
 
 impl Isolated {
-    /// The one at `socket`, or this user's or the machine's.
+    /// Finds the service at `socket`, or this user's or the machine's.
     ///
     /// # Errors
-    /// When there is none, or it does not answer.
+    /// Fails when there is none, or when it does not answer.
     pub fn find(socket: Option<&Path>) -> Result<Isolated, Error> {
         let mut service = Service::connect(socket)?;
         let workers = service.status()?.workers;
@@ -54,7 +54,7 @@ impl Isolated {
     }
 }
 
-/// What computes for a queue, if it is not the queue itself.
+/// The accelerator of a queue, if it is not the queue itself.
 enum Server {
     None,
     Thread { _thread: AcceleratorThread },
@@ -63,9 +63,9 @@ enum Server {
 
 /// Queues, one for each thread that computes.
 pub struct Queue {
-    /// What the kernels may use.
+    /// The features that the kernels may use.
     pub features: Features,
-    /// Where the accelerator works.
+    /// The place where the accelerator works.
     pub place: Place,
 }
 
@@ -110,14 +110,14 @@ impl Way for Queue {
     }
 }
 
-/// A grant of one such queue.
+/// Attaches a grant of one such queue.
 fn attach(socket: &Path, config: &Config) -> Result<Accelerator, Error> {
     let (socket, depth, arena_bytes) = (Some(socket.to_owned()), config.depth, config.arena_bytes);
     Ok(Attach { socket, depth, arena_bytes, name: "millstream speed".into(), ..Attach::default() }
         .attach()?)
 }
 
-/// Room for every object's input and output, each of which takes a power of two.
+/// Returns the room for every object's input and output, each of which takes a power of two.
 fn arena_bytes(case: &Case, objects: &Objects) -> Result<u32, Error> {
     let room = |bytes: usize| bytes.max(64).next_power_of_two();
     let both = |i: usize| {
@@ -125,19 +125,20 @@ fn arena_bytes(case: &Case, objects: &Objects) -> Result<u32, Error> {
         room(data) + if case.algorithm.has_two_directions() { room(data) } else { 0 }
     };
     let bytes = (0..objects.len()).map(both).sum::<usize>();
-    // Twice, for the arena's own places come first and a span begins at a multiple of its size.
+    // The sum is doubled, because the arena's own places come first and a span begins at a multiple of its
+    // size.
     u32::try_from(2 * bytes + (1 << 20)).map_err(|_| {
         Error::Usage("these objects don't fit into the arena of a queue; take fewer in flight".into())
     })
 }
 
-/// Bytes of an object without its tag.
+/// Returns the bytes of an object without its tag.
 fn data_bytes(case: &Case, objects: &Objects, i: usize) -> usize {
     let tag = if case.decrypts() { case.algorithm.tag_bytes() } else { 0 };
     objects.input(i).len() - tag
 }
 
-/// What every request of a case asks for.
+/// The request of a case.
 enum Work {
     Cipher { key: KeyHandle, iv: Iv },
     Aead { key: KeyHandle },
@@ -257,7 +258,7 @@ struct Pair {
 
 /// A queue that is kept as full as was asked for.
 struct InFlight {
-    // Before what serves it.
+    // This field comes before the server, so that the queue is dropped first.
     queue: OneQueue,
     _server: Server,
     work: Work,
@@ -265,10 +266,10 @@ struct InFlight {
     decrypts: bool,
     /// The buffers of every object that is not in flight.
     here: Vec<Option<Pair>>,
-    /// Which object's source begins on a cache line of the arena, counted from the first.
+    /// The object whose source begins on a cache line of the arena, by lines from the first.
     by_line: Vec<u32>,
     first_line: usize,
-    /// Objects whose turn comes next.
+    /// The objects whose turn comes next.
     next: VecDeque<usize>,
 }
 
@@ -316,7 +317,7 @@ impl InFlight {
         self.queue.submit(request).is_ok()
     }
 
-    /// Takes an object's result, and its buffers back. Which it was, if it succeeded.
+    /// Takes an object's result, and its buffers back. Returns which object it was, if it succeeded.
     #[inline(always)]
     fn finish(&mut self, objects: &mut Objects, done: Done) -> Option<usize> {
         let source = done.buffers.source.as_ref()?;
@@ -358,7 +359,7 @@ impl Runner for InFlight {
         true
     }
 
-    /// Data lies in the arena; tags were put where they belong when they came.
+    /// Copies the data from the arena. Tags were stored when they came.
     fn collect(&mut self, objects: &mut Objects) {
         for (i, pair) in self.here.iter().enumerate() {
             if let Some(Pair { destination: Some(data), .. }) = pair {
