@@ -9,7 +9,7 @@
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr;
 
-/// What OpenSSL knows this provider by. Opaque.
+/// The opaque handle by which OpenSSL knows this provider.
 #[repr(C)]
 pub struct CoreHandle {
     _opaque: [u8; 0],
@@ -65,7 +65,7 @@ impl OsslAlgorithm {
     }
 }
 
-/// A number and a text: what an error's reason is in words.
+/// An error reason: its number, and what it is in words.
 #[repr(C)]
 pub struct Item {
     pub id: c_uint,
@@ -101,7 +101,7 @@ pub const UNMODIFIED: usize = usize::MAX;
 impl OsslParam {
     pub const END: OsslParam = OsslParam::described(c"", 0).nameless();
 
-    /// That there is such a parameter, of such a type.
+    /// Describes a parameter of that type, without a value.
     pub const fn described(key: &'static CStr, data_type: c_uint) -> Self {
         OsslParam {
             key: key.as_ptr(),
@@ -210,7 +210,7 @@ pub mod skeymgmt {
     pub const IMP_SETTABLE_PARAMS: c_int = 6;
     pub const GEN_SETTABLE_PARAMS: c_int = 7;
 
-    /// That the key itself is meant, and not what is known about it.
+    /// Selects the key itself, not what is known about it.
     pub const SELECT_SECRET_KEY: c_int = 2;
 }
 

@@ -1,4 +1,4 @@
-//! What a context has done: counted in the context, and added to the process's rows now and then.
+//! A context's work: counted in the context, and added to the process's rows now and then.
 
 use std::sync::{Arc, OnceLock};
 
@@ -6,13 +6,14 @@ use millstream::tally::{Place, Row, Tally};
 
 use crate::provider::Provider;
 
-/// So many operations are added at once.
+/// The number of operations after which they are added to the row.
 const OPERATIONS: u64 = 64;
 
-/// Or so many bytes: beside the time that they take, to add them is nothing, and what a context has not added is not seen.
+/// The number of bytes after which they are added. Adding costs nothing beside the time that they take, and nobody sees
+/// counts that a context has not added.
 const BYTES: u64 = 4096;
 
-/// The rows of an algorithm: found once.
+/// The rows of an algorithm, each found once.
 pub struct Rows([OnceLock<Row>; 2]);
 
 impl Rows {
@@ -20,19 +21,19 @@ impl Rows {
         Rows([OnceLock::new(), OnceLock::new()])
     }
 
-    /// The row for a place. An algorithm has one kernel there as long as the process lives.
+    /// Returns the row for a place. An algorithm has one kernel there as long as the process lives.
     pub fn row(&self, provider: Provider, place: Place, algorithm: &str, kernel: &str) -> Row {
         let found = &self.0[matches!(place, Place::Isolated) as usize];
         *found.get_or_init(|| tally(provider).row(place, algorithm, kernel))
     }
 }
 
-/// Has the configured file open from here on.
+/// Opens the configured file now.
 pub fn open(provider: Provider) {
     tally(provider);
 }
 
-/// Where this process counts: the configured file if it can be had.
+/// Returns the file in which this process counts: the configured one if it can be opened, else one of its own.
 fn tally(provider: Provider) -> &'static Tally {
     static TALLY: OnceLock<Arc<Tally>> = OnceLock::new();
     TALLY.get_or_init(|| {
@@ -51,13 +52,13 @@ pub struct Count {
 }
 
 impl Count {
-    /// Counts for that row from now on.
+    /// Counts in that row from now on.
     pub fn bind(&mut self, row: Row) {
         self.flush();
         self.row = Some(row);
     }
 
-    /// One more operation of so many bytes.
+    /// Counts one more operation of so many bytes.
     #[inline]
     pub fn add(&mut self, bytes: usize) {
         self.operations += 1;
@@ -67,7 +68,7 @@ impl Count {
         }
     }
 
-    /// Bytes of an operation that goes on.
+    /// Counts bytes of an operation that goes on.
     #[inline]
     pub fn add_bytes(&mut self, bytes: usize) {
         self.bytes += bytes as u64;
@@ -76,7 +77,7 @@ impl Count {
         }
     }
 
-    /// Adds what was counted to the row.
+    /// Adds the counts to the row.
     #[cold]
     pub fn flush(&mut self) {
         if let Some(row) = self.row
@@ -89,7 +90,7 @@ impl Count {
     }
 }
 
-/// A copy has done nothing yet.
+/// A copy begins with no counts of its own.
 impl Clone for Count {
     fn clone(&self) -> Self {
         Count { row: self.row, operations: 0, bytes: 0 }

@@ -15,32 +15,33 @@ use crate::error::{Reason, Result};
 use crate::params::Params;
 use crate::provider::Provider;
 
-/// A digest that is offered.
+/// A digest that the provider offers.
 pub trait Digest: Clone + 'static {
     /// A message under way.
     type Message: Message;
-    /// What OpenSSL wants to know.
+    /// The description that OpenSSL asks for.
     const SPEC: Spec;
-    /// A context that this thread freed and may need again soon: OpenSSL makes one for each message that is there as a whole.
+    /// Returns the place of a context that this thread freed and may need again soon: OpenSSL makes one context for
+    /// each message that is there as a whole.
     fn spare() -> &'static LocalKey<Spare<Self>>;
 }
 
 /// A context, or none.
 pub type Spare<D> = Cell<Option<Box<Context<D>>>>;
 
-/// What OpenSSL wants to know of a digest.
+/// The description of a digest that OpenSSL asks for.
 #[derive(Clone, Copy)]
 pub struct Spec {
-    /// What computes it, if it is one hash.
+    /// The hash that computes the digest, if it is one hash.
     pub hash: Option<Hash>,
     /// Bytes of a digest, and of a block.
     size: usize,
     block: usize,
-    /// Whether an AlgorithmIdentifier leaves its parameters out (RFC 5754 §2).
+    /// True if an AlgorithmIdentifier omits its parameters (RFC 5754 §2).
     algid_absent: bool,
 }
 
-/// The parameters that tell that.
+/// The parameters that tell the description.
 pub const GETTABLE: &[OsslParam] = &[
     OsslParam::described(c"blocksize", UNSIGNED_INTEGER),
     OsslParam::described(c"size", UNSIGNED_INTEGER),
@@ -50,14 +51,14 @@ pub const GETTABLE: &[OsslParam] = &[
 ];
 
 impl Spec {
-    /// Both hashes, one after the other: what TLS before 1.2 signs.
+    /// Both hashes, one after the other: TLS before 1.2 signs these.
     pub const MD5_SHA1: Spec = Spec { hash: None, size: 36, block: 64, algid_absent: false };
 
     pub const fn of(hash: Hash) -> Self {
         Spec { hash: Some(hash), size: hash.output_len(), block: hash.block_len(), algid_absent: true }
     }
 
-    /// An AlgorithmIdentifier has a NULL as its parameters.
+    /// Has an AlgorithmIdentifier carry NULL as its parameters.
     pub const fn with_null(self) -> Self {
         Spec { algid_absent: false, ..self }
     }
@@ -76,10 +77,10 @@ impl Spec {
     }
 }
 
-/// Something for each hash: `table[hash as usize]`.
+/// A value for each hash: `table[hash as usize]`.
 pub type PerHash<T> = [T; Hash::ALL.len()];
 
-/// The kernel for a hash: looked for once.
+/// Returns the kernel for a hash, which is chosen once.
 #[inline]
 pub fn kernel(hash: Hash) -> Result<&'static HashKernel> {
     static KERNELS: PerHash<OnceLock<HashKernel>> = [const { OnceLock::new() }; _];
@@ -95,7 +96,7 @@ pub fn kernel(hash: Hash) -> Result<&'static HashKernel> {
 pub trait Message: Clone + Send + Sized {
     fn new(spec: &Spec) -> Result<Self>;
 
-    /// Where it is counted.
+    /// Returns the row in which the message is counted.
     fn row(&self, provider: Provider) -> Row;
 
     /// Forgets the message, clears it, and begins another.
@@ -173,18 +174,18 @@ impl Message for Md5Sha1 {
     }
 }
 
-/// What stands behind an `EVP_MD_CTX`.
+/// The context behind an `EVP_MD_CTX`.
 #[derive(Clone)]
 pub struct Context<D: Digest> {
     pub provider: Provider,
     message: D::Message,
-    /// Whether nothing was taken in yet.
+    /// True until data comes.
     begun: bool,
     count: Count,
 }
 
 impl<D: Digest> Context<D> {
-    /// One in a box: the spare one if there is one.
+    /// Returns a context in a box: the spare one if there is one.
     #[inline]
     pub fn boxed(provider: Provider) -> Result<Box<Self>> {
         match D::spare().try_with(Cell::take) {
@@ -196,13 +197,13 @@ impl<D: Digest> Context<D> {
         }
     }
 
-    /// Is not needed any more: cleared, and kept as the spare one.
+    /// Clears a context that is not needed any more, and keeps it as the spare one.
     #[inline]
     pub fn retire(mut self: Box<Self>) {
         self.message.reset();
         self.begun = true;
         self.count.flush();
-        // A thread that ends keeps none.
+        // A thread that is ending keeps none.
         let _ = D::spare().try_with(|spare| spare.set(Some(self)));
     }
 

@@ -1,5 +1,5 @@
-//! What is opened before a program changes its root directory: whoever has called `chroot(2)` reaches the service's socket and
-//! the file of counters no more.
+//! Opens files before a program changes its root directory: a program that has called `chroot(2)` reaches the service's
+//! socket and the file of counters no more.
 //!
 //! Only a process that [may do that](may_change_root) opens the file and connects to the service when it fetches its first
 //! algorithm, and keeps the connection for its first key. All others do so when they set a key, and hold nothing before.

@@ -1,4 +1,5 @@
-//! What can go wrong, in OpenSSL's words: its own reasons where it has one, so that texts are the default provider's.
+//! The reasons of failures, in OpenSSL's words: its own reasons where it has one, so that texts are the default
+//! provider's.
 //!
 //! Ref. provider(7), ERR_raise(3); the numbers are those of `openssl/proverr.h`.
 
@@ -9,15 +10,15 @@ use millstream::EngineError;
 /// OpenSSL's library number for the reasons of providers.
 const LIB_PROVIDER: u32 = 57;
 
-/// Why something failed.
+/// The reason why something failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
     number: u32,
-    /// What the number alone does not say: names the thing and the remedy.
+    /// The detail that the number alone does not say: it names the object and the remedy.
     pub detail: Option<Cow<'static, str>>,
 }
 
-/// With a [`Reason`].
+/// A result that may fail with a [`Reason`].
 pub type Result<T> = std::result::Result<T, Reason>;
 
 macro_rules! reasons {
@@ -69,32 +70,32 @@ reasons! {
 }
 
 impl Reason {
-    /// Something is wrong here: a panic was caught.
+    /// An internal error: a panic was caught.
     pub const INTERNAL: Reason = Reason {
         number: Reason::CIPHER_OPERATION_FAILED.number,
         detail: Some(Cow::Borrowed("internal error in the millstream provider: please report it")),
     };
 
-    /// A refusal that the default provider leaves to its return value alone, such as a wrong tag: callers who go on after it,
-    /// as DTLS does, would take an error in the queue for one of theirs.
+    /// A refusal for which the default provider returns failure and raises no error, such as a wrong tag: callers who
+    /// go on after it, as DTLS does, would take an error in the queue for one of theirs.
     pub const SILENT: Reason = Reason { number: 0, detail: None };
 
-    /// Somebody else has put an error into the queue already.
+    /// A failure for which another function has raised the error already.
     pub const TOLD: Reason = Reason::SILENT;
 
-    /// The same reason, and what it doesn't say.
+    /// Adds a detail to the reason.
     pub fn because(self, detail: impl Into<Cow<'static, str>>) -> Self {
         Reason { detail: Some(detail.into()), ..self }
     }
 
-    /// The same, for a text that is there always.
+    /// Adds a detail that is a static text.
     pub const fn with(self, detail: &'static str) -> Self {
         let number = self.number;
         std::mem::forget(self);
         Reason { number, detail: Some(Cow::Borrowed(detail)) }
     }
 
-    /// Library and reason in one, as OpenSSL packs them.
+    /// Returns library and reason in one number, as OpenSSL packs them.
     pub fn packed(&self) -> u32 {
         LIB_PROVIDER << 23 | self.number
     }

@@ -12,11 +12,11 @@ use zeroize::Zeroizing;
 
 use crate::error::Result;
 
-/// Where the input is.
+/// The place of the input.
 enum Input<'a> {
     Apart(&'a [u8]),
     Copied(Zeroizing<Vec<u8>>),
-    /// The first bytes of the output.
+    /// The input is this many first bytes of the output.
     InPlace(usize),
 }
 
@@ -27,7 +27,7 @@ pub struct Exchange<'a> {
 }
 
 impl<'a> Exchange<'a> {
-    /// `input_len` bytes to read, and `output_len` to write.
+    /// Takes `input_len` bytes to read, and `output_len` to write.
     ///
     /// # Safety
     /// `input` is valid for reads of `input_len` bytes and `output` for writes of `output_len`, for `'a`, and nobody else uses
@@ -53,7 +53,7 @@ impl<'a> Exchange<'a> {
         Exchange { input, output: unsafe { bytes_mut(output, output_len) } }
     }
 
-    /// Bytes of input.
+    /// Returns the number of bytes of input.
     #[inline(always)]
     pub fn input_len(&self) -> usize {
         match &self.input {
@@ -63,7 +63,7 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// Input and output for one pass over memory that may be the same: the input's length where both are one.
+    /// Returns input and output as memory that may be the same: where both are one, with the length of the input.
     #[inline(always)]
     pub fn parts(&mut self) -> Parts<'_> {
         match &self.input {
@@ -73,12 +73,12 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// Whether input and output are the same memory.
+    /// Tells whether input and output are the same memory.
     pub fn is_in_place(&self) -> bool {
         matches!(self.input, Input::InPlace(_))
     }
 
-    /// That memory, and how many bytes of it are input: none where they are apart.
+    /// Returns that memory, and how many bytes of it are input: 0 where they are apart.
     pub fn in_place(&mut self) -> (&mut [u8], usize) {
         match self.input {
             Input::InPlace(len) => (self.output, len),
@@ -86,16 +86,16 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// One pass over all the input, where the output is as long.
+    /// Returns all the input as an `InOut`, where the output is as long.
     #[inline(always)]
-    pub fn pass(&mut self) -> Result<InOut<'_>> {
+    pub fn in_out(&mut self) -> Result<InOut<'_>> {
         Ok(match self.parts() {
             Parts::InPlace(buffer, len) => InOut::in_place(&mut buffer[..len]),
             Parts::Apart(input, output) => InOut::separate(input, output)?,
         })
     }
 
-    /// Makes them apart: for what reads input after it began to write.
+    /// Separates input and output, for callers that read input after they began to write.
     pub fn apart(&mut self) -> (&[u8], &mut [u8]) {
         if let Input::InPlace(len) = self.input {
             self.input = Input::Copied(Zeroizing::new(self.output[..len].to_vec()));
@@ -112,7 +112,7 @@ impl<'a> Exchange<'a> {
 pub enum Parts<'a> {
     /// Input, and output.
     Apart(&'a [u8], &'a mut [u8]),
-    /// One buffer, of which the first bytes, so many, are the input.
+    /// One buffer, and the number of its first bytes that are the input.
     InPlace(&'a mut [u8], usize),
 }
 
@@ -126,7 +126,7 @@ pub unsafe fn bytes_mut<'a>(at: *mut u8, len: usize) -> &'a mut [u8] {
     unsafe { slice::from_raw_parts_mut(at, len) }
 }
 
-/// The bytes at a place; none where there is no place.
+/// Returns the bytes at an address; none where it is null.
 ///
 /// # Safety
 /// `at` is null, or valid for reads of `len` bytes for `'a`.

@@ -1,8 +1,9 @@
-//! Operations inside of ASYNC_JOBs: one chain of blocks waits until others have joined it, and they are passed side by side.
+//! Operations inside of ASYNC_JOBs: one chain of blocks waits until others have joined it, and all are computed side by
+//! side.
 //!
-//! What was begun is put in the thread's list, and its job pauses. Whoever is resumed and finds its work undone does the
-//! whole list; who comes to a full list does it at once. A program may also drop a job that it has paused, and free its
-//! buffers. So the list has copies, which are cheap beside one chain after the other.
+//! A job puts its work in the list of its thread and pauses. A job that is resumed and finds its work undone does the
+//! whole list; a job that finds the list full does it at once. A program may also drop a job that it has paused, and
+//! free its buffers. So the list has copies, which are cheap compared with one chain after the other.
 
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,15 +14,15 @@ use millstream::{CipherKey, InOut};
 use zeroize::Zeroizing;
 
 use crate::cipher::key::BlockKey;
-use crate::cipher::together::{Pass, together};
+use crate::cipher::together::{Blocks, together};
 use crate::error::{Reason, Result};
 use crate::libcrypto::Job;
 use crate::provider::Provider;
 
-/// As many bytes are worth a pause: below, a chain is done sooner than two changes of the stack.
+/// The least bytes that are worth a pause. A shorter chain is done sooner than two switches of the stack.
 pub const WORTH: usize = 1024;
 
-/// As many wait at most: what fills the lanes of the widest kernel.
+/// The most jobs that wait: as many as fill the lanes of the widest kernel.
 const FULL: usize = 16;
 
 /// Blocks of one chain.
@@ -33,14 +34,15 @@ struct Work {
     outcome: Option<Result<()>>,
 }
 
-/// The same, in a list and with the one who waits for it.
+/// The work in a list, shared with the job that waits for it.
 type Shared = Arc<Mutex<Work>>;
 
 thread_local! {
     static LIST: RefCell<Vec<Shared>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Encrypts whole blocks in AES-CBC among others, if this is a job and the key is one for AES in this process. Else the data is handed back.
+/// Encrypts whole blocks in AES-CBC beside other jobs', if this is a job and the key is one for AES in this process.
+/// Else it hands the data back.
 pub fn encrypt<'d>(
     provider: Provider,
     key: &Arc<dyn BlockKey>,
@@ -60,7 +62,7 @@ pub fn encrypt<'d>(
         job.pause();
     }
     if !is_done(&work) {
-        // Resumed on another thread it may not be in this one's list.
+        // A job that was resumed on another thread may not be in that thread's list.
         let mut all = list();
         if !all.iter().any(|other| Arc::ptr_eq(other, &work)) {
             all.push(Arc::clone(&work));
@@ -73,9 +75,10 @@ pub fn encrypt<'d>(
     Ok(work.outcome.take().unwrap_or(Err(Reason::INTERNAL)))
 }
 
-// Not inlined: a job may be resumed on another thread, and what was found out about this one is not known there.
+// These two are not inlined: a job may be resumed on another thread, where an address in this thread's storage would be
+// wrong.
 
-/// Puts it into the thread's list, and tells how many there are.
+/// Puts the work into the thread's list, and returns how many there are.
 #[inline(never)]
 fn join(work: &Shared) -> usize {
     LIST.with_borrow_mut(|list| {
@@ -94,25 +97,25 @@ fn is_done(work: &Shared) -> bool {
     work.lock().unwrap_or_else(PoisonError::into_inner).outcome.is_some()
 }
 
-/// Does all that is undone.
+/// Does all work that is undone.
 fn run(all: &[Shared]) {
-    // Jobs may be resumed on other threads than they were paused on, so two threads may have the same works in their lists,
-    // each in its own order. All lock them in the order of their addresses, or two could wait for each other.
+    // Jobs may be resumed on other threads than they were paused on, so two threads may have the same works in their
+    // lists, each in its own order. All lock them in the order of their addresses, or two could wait for each other.
     let mut all: Vec<_> = all.iter().collect();
     all.sort_unstable_by_key(|work| Arc::as_ptr(work).addr());
     let mut works: Vec<_> =
         all.iter().map(|work| work.lock().unwrap_or_else(PoisonError::into_inner)).collect();
-    let passes = works.iter_mut().filter(|work| work.outcome.is_none()).filter_map(|work| work.pass());
-    let outcome = together(&mut passes.collect::<Vec<_>>());
+    let chains = works.iter_mut().filter(|work| work.outcome.is_none()).filter_map(|work| work.blocks());
+    let outcome = together(&mut chains.collect::<Vec<_>>());
     for work in works.iter_mut().filter(|work| work.outcome.is_none()) {
         work.outcome = Some(outcome.clone());
     }
 }
 
 impl Work {
-    fn pass(&mut self) -> Option<Pass<'_>> {
+    fn blocks(&mut self) -> Option<Blocks<'_>> {
         let key: CipherKey<'_> = self.key.engine()?;
-        Some(Pass {
+        Some(Blocks {
             key,
             direction: Direction::Encrypt,
             chaining: Chaining::Ciphertext,
@@ -135,7 +138,7 @@ mod tests {
 
     use super::*;
 
-    /// How deep a function's stack becomes, in bytes.
+    /// Returns how deep a function's stack becomes, in bytes.
     fn depth(run: fn()) -> usize {
         const STACK: usize = 1 << 20;
         const PAINT: u8 = 0xa5;
@@ -173,7 +176,7 @@ mod tests {
 
     fn both_ways(key: &Arc<dyn BlockKey>) {
         for direction in [Direction::Encrypt, Direction::Decrypt] {
-            key.pass(direction, &mut [0; 16], InOut::in_place(&mut vec![1; 8192])).unwrap();
+            key.blocks(direction, &mut [0; 16], InOut::in_place(&mut vec![1; 8192])).unwrap();
         }
     }
 

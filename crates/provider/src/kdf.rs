@@ -1,6 +1,7 @@
-//! Key derivation: HKDF, and what TLS 1.3 makes of it.
+//! Key derivation: HKDF, and the key schedule that TLS 1.3 builds on it.
 //!
-//! Parameters are kept until a key is derived. With a digest that no engine has they are then handed on to the default provider.
+//! Parameters are kept until a key is derived. With a digest that no engine has they are handed on to the default
+//! provider.
 //!
 //! Ref. provider-kdf(7), EVP_KDF-HKDF(7), EVP_KDF-TLS13_KDF(7); RFC 5869, RFC 8446 §7.1.
 
@@ -26,12 +27,12 @@ use crate::provider::Provider;
 
 /// A kind of key derivation.
 pub trait Kind: Sized + 'static {
-    /// OpenSSL's name for it.
+    /// OpenSSL's name for the kind.
     const NAME: &'static CStr;
-    /// Ends with `END`.
+    /// The parameters that can be set; the list ends with `END`.
     const SETTABLE: &'static [OsslParam];
 
-    /// That parameters go together, as soon as they are set.
+    /// Fails where parameters do not go together, as soon as they are set.
     fn check(_inputs: &Inputs) -> Result<()> {
         Ok(())
     }
@@ -40,7 +41,7 @@ pub trait Kind: Sized + 'static {
     fn derive(hash: Hash, inputs: &Inputs, out: &mut [u8]) -> Result<()>;
 }
 
-/// What is derived, by OpenSSL's numbers.
+/// The steps that are derived, by OpenSSL's numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     #[default]
@@ -56,7 +57,7 @@ impl Mode {
         (Mode::ExpandOnly, c"EXPAND_ONLY"),
     ];
 
-    /// Comes as a text or as a number.
+    /// Reads a mode, which comes as a text or as a number.
     fn read(param: &Param<'_>) -> Result<Self> {
         let found = match (param.text(), param.size()) {
             (Ok(text), _) => {
@@ -74,7 +75,7 @@ impl Mode {
     }
 }
 
-/// A digest: ours, or one for which the whole derivation is handed on.
+/// A digest: one of ours, or one for which the whole derivation is handed on.
 #[derive(Clone)]
 enum Chosen {
     Ours(Hash),
@@ -83,7 +84,7 @@ enum Chosen {
 
 type Secret = Zeroizing<Vec<u8>>;
 
-/// What was set. Absent and empty differ.
+/// The inputs that were set. Absent and empty differ.
 #[derive(Clone, Default)]
 pub struct Inputs {
     mode: Mode,
@@ -107,7 +108,7 @@ impl Inputs {
         })
     }
 
-    /// The octets as parameters for another provider.
+    /// Returns the octets as parameters for another provider.
     fn values(&self) -> Vec<(&'static CStr, Value<'_>)> {
         let octets = [
             (c"key", &self.key),
@@ -125,7 +126,7 @@ fn or_empty(secret: &Option<Secret>) -> &[u8] {
     secret.as_ref().map_or(&[], |secret| secret)
 }
 
-/// What stands behind an `EVP_KDF_CTX`.
+/// The context behind an `EVP_KDF_CTX`.
 pub struct Context<K> {
     pub provider: Provider,
     digest: Option<Chosen>,
@@ -160,7 +161,7 @@ impl<K: Kind> Context<K> {
             let properties = params.find(c"properties").map(|param| param.text()).transpose()?;
             self.digest = Some(self.choose(digest.text()?, properties)?);
         }
-        // Several are one after the other, and together replace what was there.
+        // Several `info` parameters are concatenated, and together replace the earlier ones.
         let mut info: Option<Secret> = None;
         for param in params {
             match param.key().to_bytes() {
@@ -184,7 +185,7 @@ impl<K: Kind> Context<K> {
         }
         let text = |text| CString::new(text).map_err(|_| Reason::FAILED_TO_GET_PARAMETER);
         let chosen = Chosen::Others { name: text(name)?, properties: properties.map(text).transpose()? };
-        // Asked now, so that a name that nobody knows is refused now.
+        // The size is asked for now, so that an unknown name is refused now.
         others::size(self.provider, K::NAME, &chosen.values(&(Mode::ExpandOnly as c_int)))?;
         Ok(chosen)
     }
@@ -210,7 +211,7 @@ impl<K: Kind> Context<K> {
         }
     }
 
-    /// How much can be derived.
+    /// Returns the most bytes that can be derived.
     fn size(&self) -> Result<usize> {
         if self.inputs.mode != Mode::ExtractOnly {
             return Ok(usize::MAX);
@@ -246,7 +247,7 @@ impl<K: Kind> Context<K> {
 }
 
 impl Chosen {
-    /// Mode and digest as parameters for another provider.
+    /// Returns mode and digest as parameters for another provider.
     fn values<'a>(&'a self, mode: &'a c_int) -> Vec<(&'static CStr, Value<'a>)> {
         let mut values = vec![(c"mode", Value::Number(mode))];
         if let Chosen::Others { name, properties } = self {
@@ -257,7 +258,7 @@ impl Chosen {
     }
 }
 
-/// What it is counted as.
+/// Returns the name under which a derivation is counted.
 fn row_name(hash: Hash) -> &'static str {
     match hash {
         Hash::Md5 => "hkdf-md5",
@@ -373,7 +374,7 @@ fn expand_label(hash: Hash, key: &[u8], inputs: &Inputs, data: &[u8], out: &mut 
     expand(hash, key, &info, out)
 }
 
-/// RFC 8446 §7.1: from one secret (the salt) to the next; zeros stand for what isn't there.
+/// RFC 8446 §7.1: derives the next secret from one (the salt); zeros stand for absent inputs.
 fn next_secret(hash: Hash, inputs: &Inputs, out: &mut [u8]) -> Result<()> {
     let zeros = [0; hash::MAX_DIGEST];
     let zeros = &zeros[..hash.output_len()];

@@ -1,14 +1,15 @@
 //! The OpenSSL provider: unmodified programs get Millstream's engines by configuration alone.
 //!
 //! OpenSSL loads the module, calls [`OSSL_provider_init`](ffi::OSSL_provider_init), asks for tables of algorithms and
-//! from then on calls their functions. The module is not linked to libcrypto: everything goes through tables
-//! whose layout OpenSSL keeps from 3.0 on (`abi`).
+//! from then on calls their functions. The module is not linked to libcrypto: everything goes through tables whose
+//! layout OpenSSL has kept since 3.0 (`abi`).
 //!
 //! - [`ffi`] is the border: C functions that check what they are given, catch panics, and call contexts.
-//! - `digest`, `cipher`, `mac` and `kdf` hold those contexts: safe Rust, no algorithm, and how the default provider behaves
-//!   towards its caller.
-//! - `libcrypto` finds functions of the libcrypto that loaded the module, to hand on what no engine computes.
-//! - `algorithms` lists what is offered, under OpenSSL's names.
+//! - `digest`, `cipher`, `mac` and `kdf` hold those contexts: safe Rust without any algorithm, which behaves towards
+//!   its caller as the default provider does.
+//! - `libcrypto` finds functions of the libcrypto that loaded the module, to hand operations on that no engine
+//!   computes.
+//! - `algorithms` lists the algorithms that are offered, under OpenSSL's names.
 //!
 //! Ref. provider(7), provider-cipher(7), provider-digest(7), provider-mac(7), provider-kdf(7).
 #![deny(unsafe_code)]
@@ -32,7 +33,7 @@ mod provider;
 mod remote;
 mod secret;
 
-/// What fuzz targets need that nobody else sees.
+/// Exports for fuzz targets.
 #[cfg(fuzzing)]
 #[doc(hidden)]
 #[allow(missing_docs)]

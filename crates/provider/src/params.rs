@@ -22,7 +22,7 @@ pub struct Params<'a> {
 }
 
 impl<'a> Params<'a> {
-    /// Those from `first` on; none where that is null.
+    /// Wraps the parameters from `first` on; none where that is null.
     ///
     /// # Safety
     /// `first` is null, or an array that ends with a parameter without a name and whose names and places are valid for `'a`.
@@ -33,18 +33,18 @@ impl<'a> Params<'a> {
     /// No parameters.
     pub const NONE: Params<'static> = Params { first: ptr::null_mut(), call: PhantomData };
 
-    /// The array, for whoever else takes one.
+    /// Returns the array, for functions that take one.
     pub fn as_ptr(self) -> *mut OsslParam {
         self.first
     }
 
-    /// Whether there is none.
+    /// Tells whether there is no parameter.
     #[inline]
     pub fn is_empty(self) -> bool {
         self.into_iter().next().is_none()
     }
 
-    /// The parameter of that name.
+    /// Returns the parameter of that name.
     pub fn find(self, name: &CStr) -> Option<Param<'a>> {
         self.into_iter().find(|param| param.key() == name)
     }
@@ -60,7 +60,7 @@ impl<'a> IntoIterator for Params<'a> {
     }
 }
 
-/// One after the other.
+/// An iterator over parameters.
 pub struct Iter<'a> {
     next: *mut OsslParam,
     call: PhantomData<&'a OsslParam>,
@@ -82,14 +82,14 @@ impl<'a> Iterator for Iter<'a> {
     }
 }
 
-/// One of them.
+/// One parameter.
 pub struct Param<'a> {
     at: *mut OsslParam,
     call: PhantomData<&'a OsslParam>,
 }
 
 impl<'a> Param<'a> {
-    /// Its name.
+    /// Returns the name.
     pub fn key(&self) -> &'a CStr {
         // SAFETY: a name is a C string that lives as long as the call.
         unsafe { CStr::from_ptr((*self.at).key) }
@@ -100,7 +100,7 @@ impl<'a> Param<'a> {
         unsafe { *self.at }
     }
 
-    /// A number, as a size.
+    /// Returns a number as a size.
     pub fn size(&self) -> Result<usize> {
         let raw = self.raw();
         let bytes = self.bytes_of(raw, &[INTEGER, UNSIGNED_INTEGER])?;
@@ -119,12 +119,12 @@ impl<'a> Param<'a> {
         usize::try_from(value).map_err(|_| Reason::FAILED_TO_GET_PARAMETER)
     }
 
-    /// A number that fits in 32 bits.
+    /// Returns a number that fits in 32 bits.
     pub fn uint(&self) -> Result<u32> {
         u32::try_from(self.size()?).map_err(|_| Reason::FAILED_TO_GET_PARAMETER)
     }
 
-    /// Of `pipeline-tag`: the bytes at each of so many places, all as long as the parameter says.
+    /// Returns the bytes at each of so many addresses, all as long as the parameter says: the value of `pipeline-tag`.
     pub fn octets_of_each(&self, places: usize) -> Result<Vec<&'a mut [u8]>> {
         let raw = self.raw();
         if raw.data_type != OCTET_PTR || raw.data.is_null() {
@@ -145,32 +145,32 @@ impl<'a> Param<'a> {
         each.collect::<Option<_>>().ok_or(Reason::FAILED_TO_GET_PARAMETER)
     }
 
-    /// Bytes.
+    /// Returns bytes.
     pub fn octets(&self) -> Result<&'a [u8]> {
         self.bytes_of(self.raw(), &[OCTET_STRING])
     }
 
-    /// The first `len` bytes, of a parameter that says otherwise how many there are.
+    /// Returns the first `len` bytes of a parameter that gives another length.
     pub fn octets_exactly(&self, len: usize) -> Result<&'a [u8]> {
         self.bytes_of(OsslParam { data_size: len, ..self.raw() }, &[OCTET_STRING])
     }
 
-    /// Whether it is bytes, or a place to copy bytes to.
+    /// Tells whether the value is bytes, or a place to copy bytes to.
     pub fn is_octets(&self) -> bool {
         self.raw().data_type == OCTET_STRING
     }
 
-    /// How many bytes its place has, where a value is to be written.
+    /// Returns the bytes of the place to which a value is to be written.
     pub fn room(&self) -> usize {
         self.raw().data_size
     }
 
-    /// Whether a value, or a place for one, is there at all.
+    /// Tells whether there is a value, or a place for one.
     pub fn has_data(&self) -> bool {
         !self.raw().data.is_null()
     }
 
-    /// A text.
+    /// Returns a text.
     pub fn text(&self) -> Result<&'a str> {
         let raw = self.raw();
         let bytes = match raw.data_type {
@@ -241,9 +241,9 @@ impl<'a> Param<'a> {
         self.set_size(usize::from(value))
     }
 
-    /// Answers with bytes, copied, or with where they are: as the caller asks.
+    /// Answers with bytes, or with a pointer to them, as the caller asks.
     ///
-    /// Whoever asks for a pointer may use it as long as the context lives and is not used.
+    /// A caller that asks for a pointer may use it until the context is used again or freed.
     pub fn set_octets(&self, value: &[u8]) -> Result<()> {
         let raw = self.raw();
         match raw.data_type {
@@ -255,8 +255,8 @@ impl<'a> Param<'a> {
 
     /// Fills a place that the caller made long enough without saying how long.
     ///
-    /// As it is with `randkey`, where OpenSSL gives a place for a key of the context's length, and with `tlsivgen`, where room for
-    /// no bytes means room for a vector.
+    /// OpenSSL gives `randkey` a place for a key of the context's length, and for `tlsivgen` room for no bytes means
+    /// room for a vector.
     pub fn fill(&self, value: &[u8]) -> Result<()> {
         let raw = self.raw();
         if raw.data_type != OCTET_STRING || raw.data.is_null() {
@@ -287,7 +287,7 @@ impl<'a> Param<'a> {
         Ok(())
     }
 
-    /// Copies as much as there is; the last `optional` bytes may be left out.
+    /// Copies the bytes; the last `optional` of them may be left out.
     fn copy(&self, value: &[u8], optional: usize) -> Result<()> {
         self.returned(value.len() - optional)?;
         let raw = self.raw();

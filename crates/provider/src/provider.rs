@@ -23,7 +23,7 @@ type NewError = unsafe extern "C" fn(*const CoreHandle);
 type SetErrorDebug = unsafe extern "C" fn(*const CoreHandle, *const c_char, c_int, *const c_char);
 type VsetError = unsafe extern "C" fn(*const CoreHandle, u32, *const c_char, *mut c_void);
 
-/// What the core lets a provider call.
+/// The functions of the core that a provider may call.
 #[derive(Clone, Copy, Default)]
 struct Core {
     get_params: Option<GetParams>,
@@ -37,23 +37,23 @@ struct Inner {
     handle: *const CoreHandle,
     core: Core,
     configuration: OnceLock<Configuration>,
-    /// No lock: a child that is forked meanwhile would wait for ever.
+    /// An atomic, not a lock: a child that is forked meanwhile would wait for a lock for ever.
     begun: AtomicBool,
     libcrypto: Libcrypto,
 }
 
-/// What the provider's section of openssl.cnf, and the environment, ask for.
+/// The configuration from the provider's section of openssl.cnf and from the environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Configuration {
-    /// What to ask the service for, where keys are to be isolated.
+    /// The options with which the service is asked, where keys are to be isolated.
     pub service: Option<Attach>,
-    /// The file that counters are added to.
+    /// The file to which counters are added.
     pub tally: Option<PathBuf>,
-    /// The libcrypto that loaded the module, as major version; 0 where it does not say.
+    /// The major version of the libcrypto that loaded the module; 0 where it does not tell.
     pub openssl: u32,
 }
 
-/// A provider in a library context. As long as OpenSSL has a context of it.
+/// A provider in a library context. It is valid as long as OpenSSL has a context of it.
 #[derive(Clone, Copy)]
 pub struct Provider(NonNull<Inner>);
 
@@ -63,7 +63,7 @@ unsafe impl Send for Provider {}
 unsafe impl Sync for Provider {}
 
 impl Provider {
-    /// For what OpenSSL passed to `OSSL_provider_init`. Calls nothing and reads nothing else.
+    /// Takes the arguments of `OSSL_provider_init`. Calls nothing and reads nothing else.
     ///
     /// # Safety
     /// `handle` and the table `functions` (ending with 0) come from OpenSSL and are valid until teardown.
@@ -109,12 +109,12 @@ impl Provider {
         Provider(NonNull::from(Box::leak(inner)))
     }
 
-    /// The pointer that OpenSSL keeps.
+    /// Returns the pointer that OpenSSL keeps.
     pub fn into_raw(self) -> *mut c_void {
         self.0.as_ptr().cast()
     }
 
-    /// From that pointer.
+    /// Recovers the provider from that pointer.
     ///
     /// # Safety
     /// It comes from [`Provider::into_raw`], and the provider has not been torn down.
@@ -122,7 +122,7 @@ impl Provider {
         NonNull::new(raw.cast()).map(Provider)
     }
 
-    /// Ends it.
+    /// Frees the provider.
     ///
     /// # Safety
     /// No context of it is left, and nothing uses it again.
@@ -136,26 +136,26 @@ impl Provider {
         unsafe { self.0.as_ref() }
     }
 
-    /// The library context it was loaded into.
+    /// Returns the library context that the provider was loaded into.
     pub fn library_context(self) -> *mut c_void {
         let Inner { handle, core, .. } = self.inner();
         // SAFETY: the core's own function and handle.
         core.get_libctx.map_or(ptr::null_mut(), |get| unsafe { get(*handle) })
     }
 
-    /// The libcrypto that loaded it.
+    /// Returns the libcrypto that loaded the provider.
     pub fn libcrypto(&self) -> &Libcrypto {
         &self.inner().libcrypto
     }
 
-    /// Puts an error into OpenSSL's queue, under the default provider's library number: so texts are the same.
+    /// Puts an error into OpenSSL's queue, under the default provider's library number, so that texts are the same.
     pub fn raise(self, reason: &Reason) {
         if *reason == Reason::SILENT {
             return;
         }
         let Inner { handle, core, .. } = self.inner();
         let (Some(new_error), Some(vset_error)) = (core.new_error, core.vset_error) else { return };
-        // Formats nothing, so that no arguments are looked for.
+        // The text has no conversions, so that no arguments are looked for.
         let detail = reason.detail.as_deref().map(|text| format!("{}\0", text.replace('%', "%%")));
         let format = detail.as_ref().map_or(ptr::null(), |text| text.as_ptr().cast());
         // A `va_list` is passed by its address on every machine we build for, and is at most 32 bytes.
@@ -175,7 +175,7 @@ impl Provider {
         !self.inner().begun.swap(true, Ordering::Relaxed)
     }
 
-    /// What is configured: asked for once, at the first use.
+    /// Returns the configuration, which is read once, at the first use.
     pub fn configuration(&self) -> &Configuration {
         self.inner().configuration.get_or_init(|| self.configure())
     }
@@ -197,7 +197,7 @@ impl Provider {
         Configuration { service, tally, openssl: openssl.unwrap_or(0) }
     }
 
-    /// What the core has under a name: its own version, or a line of the provider's section.
+    /// Returns the core's value for a name: its own version, or a line of the provider's section.
     fn line(self, name: &'static CStr) -> Option<String> {
         let Inner { handle, core, .. } = self.inner();
         let mut text: *const c_char = ptr::null();
@@ -218,7 +218,7 @@ impl Provider {
     }
 }
 
-/// The path that the environment names, where it may be believed.
+/// Returns the path that the environment names, where the environment may be believed.
 fn path(variable: &str) -> Option<PathBuf> {
     environment(variable).map(PathBuf::from)
 }

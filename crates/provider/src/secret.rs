@@ -1,7 +1,7 @@
-//! Secret keys as objects: what OpenSSL's `EVP_SKEY` holds, from 3.5 on.
+//! Secret keys as objects, which OpenSSL's `EVP_SKEY` holds since 3.5.
 //!
-//! Ref. provider-skeymgmt(7): a key of type `AES` or `GENERIC-SECRET`, brought as bytes or made here. OpenSSL passes one to a cipher or a MAC of the
-//! same provider only, so what has ciphers must have these too.
+//! Ref. provider-skeymgmt(7): a key of type `AES` or `GENERIC-SECRET`, imported as bytes or made here. OpenSSL passes a
+//! key to a cipher or a MAC of the same provider only, so a provider with ciphers needs these too.
 
 use std::ffi::CString;
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use crate::params::Params;
 use crate::provider::Provider;
 use crate::remote;
 
-/// What a key may be.
+/// A type of key.
 pub trait Kind {
-    /// Its names.
+    /// The names of the type.
     const NAMES: &'static std::ffi::CStr;
 
-    /// Whether there are keys of that length.
+    /// Tells whether keys of that length exist.
     fn takes(len: usize) -> bool;
 }
 
@@ -36,7 +36,7 @@ impl Kind for Aes {
     }
 }
 
-/// A key of anything.
+/// A key of any algorithm.
 pub struct Generic;
 
 impl Kind for Generic {
@@ -49,26 +49,28 @@ impl Kind for Generic {
 
 /// A key.
 ///
-/// One that is made or imported with `millstream.algorithm` among its parameters is in the service, for that algorithm, and
-/// nobody has its bytes again. The bytes of any other are in this process, also where contexts keep theirs in the service.
+/// A key that is made or imported with `millstream.algorithm` among its parameters is in the service, for that
+/// algorithm, and nobody gets its bytes back. The bytes of any other key are in this process, even where contexts keep
+/// theirs in the service.
 pub struct SecretKey {
     pub provider: Provider,
     held: Held,
 }
 
-/// Where it is.
+/// The place of a key.
 pub enum Held {
-    /// Its bytes, which lie where they are until it is freed.
+    /// The bytes are in this process, at one address until the key is freed.
     Here(Zeroizing<Vec<u8>>),
-    /// It is in the service.
+    /// The key is in the service.
     There(Arc<ServiceKey>, Id),
 }
 
-/// What a key in the service is called: its algorithm. OpenSSL wants a text that lives as long as the key.
+/// The name of a key in the service: its algorithm. OpenSSL wants a text that lives as long as the key.
 pub type Id = CString;
 
 impl SecretKey {
-    /// From the parameter `raw-bytes`. Where `millstream.algorithm` is given, too, the bytes go to the service, for that algorithm.
+    /// Imports the parameter `raw-bytes`. Where `millstream.algorithm` is given, too, the bytes go to the service, for
+    /// that algorithm.
     ///
     /// # Errors
     /// When there is none, or there are no such keys, or the service does not take it.
@@ -84,8 +86,8 @@ impl SecretKey {
         Ok(SecretKey { provider, held })
     }
 
-    /// A random one, of as many bytes as `key-length` says: in the service, for the algorithm that `millstream.algorithm` names, or
-    /// in this process where it is not given.
+    /// Makes a random key of as many bytes as `key-length` says: in the service, for the algorithm that
+    /// `millstream.algorithm` names, or in this process where it is not given.
     ///
     /// # Errors
     /// As [`SecretKey::import`]; when the kernel has no random bytes.
@@ -109,7 +111,7 @@ impl SecretKey {
         &self.held
     }
 
-    /// Its bytes, to be given out.
+    /// Returns the bytes, to be exported.
     ///
     /// # Errors
     /// When it is in the service.
@@ -128,7 +130,7 @@ impl Held {
     }
 }
 
-/// The longest key that is made.
+/// The most bytes of a key that is made.
 const LONGEST: usize = 1024;
 
 const OPAQUE: Reason = Reason::NOT_SUPPORTED.with("the key is in the service, which does not give it out");
@@ -137,7 +139,7 @@ const UNKNOWN: Reason = Reason::NOT_SUPPORTED
 const NOT_ISOLATED: Reason = Reason::NOT_SUPPORTED
     .with("millstream.algorithm is for keys in the service: ask for millstream.isolated=yes, and configure the provider so");
 
-/// The algorithm for which the service is to have the key.
+/// Returns the algorithm for which the service is to have the key.
 fn in_service(isolated: bool, params: Params<'_>) -> Result<Option<Algorithm>> {
     let Some(name) = params.find(c"millstream.algorithm") else { return Ok(None) };
     let name = name.text()?;

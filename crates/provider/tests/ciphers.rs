@@ -5,7 +5,7 @@ mod support;
 use millstream_testkit::Random;
 use support::{Cipher, CipherContext, Library, Param, Refused};
 
-/// What OpenSSL and Millstream both have, but for AEADs.
+/// The ciphers that OpenSSL and Millstream both have, but for AEADs.
 const CIPHERS: &[&str] = &[
     "AES-128-ECB",
     "AES-192-ECB",
@@ -127,7 +127,7 @@ fn properties_say_where_a_key_is_and_what_is_legacy() {
     assert!(ours.cipher_with("DES-EDE3-CBC", c"millstream.legacy=yes").is_none());
 }
 
-/// What a step of a script did: output, or an error.
+/// A step of a script: output, or an error.
 type Outcome = Result<Vec<u8>, u64>;
 
 /// The same steps on one side.
@@ -328,7 +328,7 @@ fn equal_halves_are_no_keys_for_xts() {
     }
 }
 
-/// What was written under them before anybody refused them stays readable; nothing new is written.
+/// Data that was written under such keys before anybody refused them stays readable; nothing new is written.
 #[test]
 fn equal_halves_decrypt_what_is_old() {
     let old: Vec<u8> = (0..512_u32).map(|i| (i * 3) as u8).collect();

@@ -83,7 +83,7 @@ impl Async {
         }
     }
 
-    /// Whether the job can be read.
+    /// Tells whether the job's descriptor can be read.
     fn is_ready(&self, running: &Running) -> bool {
         let mut fds = [-1; 4];
         let mut number = 0;
@@ -153,7 +153,7 @@ fn a_job_that_never_goes_on_harms_nobody() {
     let message = |plain: Vec<u8>| Message { context: context(), plain, sealed: Vec::new() };
     let mut dropped = asynchronous.running(message(vec![3; 4000]));
     assert_eq!(asynchronous.go_on(&mut dropped), ASYNC_PAUSE);
-    // Its buffers and its context are gone now, its stack is not.
+    // The job's buffers and its context are gone now, but its stack is not.
     drop(dropped.message);
     let mut other = asynchronous.running(message(vec![4; 4000]));
     while asynchronous.go_on(&mut other) != ASYNC_FINISH {}

@@ -32,7 +32,7 @@ const DIGESTS: &[&str] = &[
     "MD5-SHA1",
 ];
 
-/// What HMAC and HKDF take beside: no engine has them.
+/// The hashes that HMAC and HKDF also take, though no engine has them.
 const FOREIGN: &[&str] = &["SHA3-256", "SHA3-512", "SHA2-512/224", "BLAKE2B-512", "SM3"];
 
 /// A message in pieces.
@@ -98,7 +98,7 @@ fn a_digest_is_copied_on_its_way_and_begun_anew() {
         assert_eq!(copy.finish(), theirs.whole(&data), "{name}");
         assert_eq!(context.finish(), theirs.whole(&[&data[..200], &other].concat()), "{name}");
         assert_eq!(third.finish(), theirs.whole(&data[..200]), "{name}");
-        // What was left unfinished is no part of what comes after.
+        // A message that was left unfinished is no part of the next one.
         context.init(&ours);
         context.update(&data);
         context.init(&ours);

@@ -163,7 +163,7 @@ fn pipes_are_as_messages_alone() {
             let key = random.bytes(cipher.key_len());
             let ivs: Vec<_> = (0..pipes).map(|_| random.bytes(cipher.iv_len())).collect();
             let encrypt = round % 2 == 0;
-            // What is decrypted must be ciphertext.
+            // Only ciphertext can be decrypted.
             let messages: Vec<_> = ivs
                 .iter()
                 .map(|iv| {
@@ -221,7 +221,7 @@ fn pipes_begin_anew_with_the_key_that_they_have() {
                 pipelines.begin_in(context, std::ptr::null_mut(), true, key, &ivs).unwrap();
             };
             begin(another.then_some(&key[..]), &mut context);
-            // What was begun and not ended is forgotten.
+            // Messages that were begun and not ended are forgotten.
             pipelines.update(&mut context, &vec![&[1; 21][..]; pipes], &mut vec![Vec::new(); pipes]).unwrap();
             begin(None, &mut context);
             let messages: Vec<_> = (0..pipes).map(|i| random.bytes(50 + i)).collect();

@@ -58,7 +58,7 @@ fn its_callers_socket_is_not_its_own() {
         return;
     }
     let stage = Stage::set();
-    // As its caller's own program it goes where it is led, and asks there for a grant.
+    // A program with its caller's rights follows the variable, and asks that socket for a grant.
     let mut led = stage.program("plain").spawn().unwrap();
     let asked = stage.message();
     assert!(asked.is_some_and(|len| len > 0), "the socket is the one that is asked");
@@ -108,7 +108,7 @@ impl Stage {
         command
     }
 
-    /// Who has connected, if anybody has.
+    /// Accepts a client, if one has connected.
     fn accept(&self) -> Option<OwnedFd> {
         // SAFETY: no address is asked for; the descriptor is new.
         unsafe {
@@ -117,7 +117,7 @@ impl Stage {
         }
     }
 
-    /// How long the first message of the first client is; the connection is closed then.
+    /// Returns the length of the first client's first message, and closes its connection.
     fn message(&self) -> Option<usize> {
         let until = Instant::now() + LONG;
         let client = loop {
@@ -140,7 +140,8 @@ impl Drop for Stage {
     }
 }
 
-/// What to link with: the libcrypto that the other tests load, which is found again when the program runs.
+/// Returns the arguments to link with the libcrypto that the other tests load, so that the program finds it when it
+/// runs.
 fn libcrypto() -> Vec<OsString> {
     let path = libcrypto_path();
     let Some(folder) = path.parent().filter(|_| path.is_absolute()) else {

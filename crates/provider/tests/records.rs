@@ -156,7 +156,7 @@ fn composite(
     let mut context = cipher.context(encrypt, key, &[4; 16])?;
     let (mut mac_key, mut tls) = (mac_key.to_vec(), tls);
     context.set(&[Param::octets(c"mackey", &mut mac_key)])?;
-    // Which is how libssl does it: OpenSSL's own counts on the order.
+    // libssl sets these in this order, and OpenSSL's own cipher depends on it.
     context.set(&[Param::uint(c"tls-version", &mut tls)])?;
     Ok(context)
 }
@@ -240,7 +240,7 @@ fn many_records(
     Ok(out)
 }
 
-/// What one context seals as many records the default provider opens, one after the other.
+/// The default provider opens, one after the other, the records that one context seals at once.
 #[test]
 fn many_records_at_once_are_opened_one_by_one() {
     let (ours, theirs) = (Library::millstream(), Library::openssl());
@@ -249,7 +249,7 @@ fn many_records_at_once_are_opened_one_by_one() {
         let cipher = ours.cipher(name).unwrap();
         let (key, mac_key) = (random.bytes(cipher.key_len()), random.bytes(*mac_len));
         let mut sealing = composite(&cipher, true, &key, &mac_key, 0x0303).unwrap();
-        // Where OpenSSL does not have it, ours opens what it sealed.
+        // Where OpenSSL does not have the cipher, ours opens the records that it sealed.
         let opener = theirs.cipher(name).unwrap_or_else(|| ours.cipher(name).unwrap());
         let mut opening = composite(&opener, false, &key, &mac_key, 0x0303).unwrap();
         let mut longest = 1400;

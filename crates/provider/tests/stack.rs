@@ -1,4 +1,4 @@
-//! What is done inside of ASYNC_JOBs fits on their stacks, below which there is a guard page here.
+//! Operations inside of ASYNC_JOBs fit on the stacks of jobs, which end in a guard page here.
 //!
 //! libcrypto takes the stacks from functions of this test, so the test is a program of its own.
 

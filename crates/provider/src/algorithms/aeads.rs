@@ -4,11 +4,11 @@ use crate::algorithms::offer_ciphers;
 use crate::cipher::aead::Spec;
 use crate::cipher::aead::chacha::ChaChaContext;
 use crate::cipher::aead::gcm::GcmContext;
-use crate::cipher::{Mode, Traits};
+use crate::cipher::{CipherInfo, Mode};
 
-/// A stream that makes a tag, with a vector of 12 bytes, and as many of key.
-const fn aead(mode: Mode, key: usize) -> Traits {
-    Traits { mode, key, iv: 12, block: 1, aead: true, custom_iv: true, multi_block: false }
+/// Describes an AEAD with a vector of 12 bytes and `key` bytes of key.
+const fn aead(mode: Mode, key: usize) -> CipherInfo {
+    CipherInfo { mode, key, iv: 12, block: 1, aead: true, custom_iv: true, multi_block: false }
 }
 
 offer_ciphers! {

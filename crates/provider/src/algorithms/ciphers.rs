@@ -7,72 +7,72 @@ use crate::cipher::rc4::{self, Rc4Context};
 use crate::cipher::remote::Remote;
 use crate::cipher::stream::{self, StreamContext};
 use crate::cipher::xts::{self, XtsContext};
-use crate::cipher::{Mode, Traits};
+use crate::cipher::{CipherInfo, Mode};
 use millstream::cwq::Algorithm;
 use millstream::hash::Hash;
 use millstream::isolated::Chaining;
 use millstream::{aes, camellia, des};
 
-/// A mode, and bytes of key, vector and block.
-const fn traits(mode: Mode, key: usize, iv: usize, block: usize) -> Traits {
-    Traits { mode, key, iv, block, aead: false, custom_iv: false, multi_block: false }
+/// Describes a cipher by its mode and its bytes of key, vector and block.
+const fn info(mode: Mode, key: usize, iv: usize, block: usize) -> CipherInfo {
+    CipherInfo { mode, key, iv, block, aead: false, custom_iv: false, multi_block: false }
 }
 
-/// Bytes of key and block.
-const fn ecb(key: usize, block: usize) -> Traits {
-    traits(Mode::Ecb, key, 0, block)
+/// ECB: bytes of key and block.
+const fn ecb(key: usize, block: usize) -> CipherInfo {
+    info(Mode::Ecb, key, 0, block)
 }
 
-/// Bytes of key and block.
-const fn cbc(key: usize, block: usize) -> Traits {
-    traits(Mode::Cbc, key, block, block)
+/// CBC: bytes of key and block.
+const fn cbc(key: usize, block: usize) -> CipherInfo {
+    info(Mode::Cbc, key, block, block)
 }
 
 /// CTR or CFB: bytes of key and vector.
-const fn bytewise(mode: Mode, key: usize, iv: usize) -> Traits {
-    traits(mode, key, iv, 1)
+const fn bytewise(mode: Mode, key: usize, iv: usize) -> CipherInfo {
+    info(mode, key, iv, 1)
 }
 
-/// Bytes of both keys.
-const fn xts(key: usize) -> Traits {
-    Traits { custom_iv: true, ..traits(Mode::Xts, key, 16, 1) }
+/// XTS: bytes of both keys.
+const fn xts(key: usize) -> CipherInfo {
+    CipherInfo { custom_iv: true, ..info(Mode::Xts, key, 16, 1) }
 }
 
 /// CBC with a MAC inside: bytes of key.
-const fn composite(key: usize) -> Traits {
-    Traits { aead: true, multi_block: true, ..cbc(key, 16) }
+const fn composite(key: usize) -> CipherInfo {
+    CipherInfo { aead: true, multi_block: true, ..cbc(key, 16) }
 }
 
-/// In the service: blocks by themselves.
+/// Names a mode in the service whose blocks stand by themselves.
 const fn unchained(algorithm: Algorithm) -> Option<Remote> {
     Some(Remote { algorithm, chaining: Chaining::None, iv: 0 })
 }
 
-/// In the service: each block depends on the one before.
+/// Names a mode in the service where each block depends on the one before.
 const fn chained(algorithm: Algorithm, iv: usize) -> Option<Remote> {
     Some(Remote { algorithm, chaining: Chaining::Ciphertext, iv })
 }
 
-/// In the service: a counter.
+/// Names a counter mode in the service.
 const fn counted(algorithm: Algorithm) -> Option<Remote> {
     Some(Remote { algorithm, chaining: Chaining::Counter, iv: 16 })
 }
 
-/// The name it is counted under, the engine's mode, and what the service calls it.
+/// Specifies a block cipher: the name that it is counted under, the engine's mode, and its name in the service.
 macro_rules! block_mode {
     ($name:literal, $mode:ty, $remote:expr) => {
         block::Spec { name: $name, make: block::local!($mode), remote: $remote, parity: false }
     };
 }
 
-/// The same for DES, whose keys have parity bits.
+/// Specifies a cipher of DES, whose keys have parity bits.
 macro_rules! des_block_mode {
     ($name:literal, $mode:ty, $remote:expr) => {
         block::Spec { parity: true, ..block_mode!($name, $mode, $remote) }
     };
 }
 
-/// The same for modes that take any number of bytes.
+/// Specifies a mode that takes any number of bytes.
 macro_rules! stream_mode {
     ($name:literal, $mode:ty, $remote:expr) => {
         stream::Spec {
@@ -160,8 +160,8 @@ offer_ciphers! {
 
     // The service begins RC4's keystream anew with every operation.
     => in this process only:
-    Rc4: Rc4Context = Legacy, c"RC4:1.2.840.113549.3.4", traits(Mode::Stream, 16, 0, 1), rc4::Spec { name: "rc4" };
-    Rc4Of40: Rc4Context = Legacy, c"RC4-40", traits(Mode::Stream, 5, 0, 1), rc4::Spec { name: "rc4-40" };
+    Rc4: Rc4Context = Legacy, c"RC4:1.2.840.113549.3.4", info(Mode::Stream, 16, 0, 1), rc4::Spec { name: "rc4" };
+    Rc4Of40: Rc4Context = Legacy, c"RC4-40", info(Mode::Stream, 5, 0, 1), rc4::Spec { name: "rc4-40" };
 
     // Encrypting and authenticating under two keys that come one after the other is no operation of the service.
     Aes128CbcHmacSha1: CbcHmacContext = Current, c"AES-128-CBC-HMAC-SHA1",

@@ -34,7 +34,7 @@ macro_rules! digests {
             OsslAlgorithm::END,
         ];
 
-        /// What they are called.
+        /// The names of each digest.
         const NAMED: &[(&CStr, Spec)] = &[$(($names, $spec),)*];
     };
 }
@@ -50,13 +50,13 @@ digests! {
     Md5WithSha1: Md5Sha1 = c"MD5-SHA1", Spec::MD5_SHA1;
 }
 
-/// The hash of that name, for what is made of one.
+/// Returns the hash of that name, for algorithms that are made of a hash.
 pub fn digest_named(name: &str) -> Option<Hash> {
     let found = NAMED.iter().find(|(names, _)| names.to_str().is_ok_and(|names| is_named(names, name)));
     found.and_then(|(_, spec)| spec.hash)
 }
 
-/// What OpenSSL calls a hash first.
+/// Returns the name that OpenSSL lists first for a hash.
 pub fn digest_name(hash: Hash) -> &'static CStr {
     match hash {
         Hash::Md5 => c"MD5",

@@ -17,5 +17,5 @@ const REMOTE: &[OsslAlgorithm] = &[offer::<Hmac, true>(), offer::<Cmac, true>()]
 /// The MACs, with their keys in this process.
 pub static MACS: &[OsslAlgorithm] = &joined::<{ LOCAL.len() + 1 }>(&[LOCAL]);
 
-/// With their keys in the service, and then all in this process.
+/// The MACs with their keys in the service, and then all with their keys in this process.
 pub static ISOLATED_MACS: &[OsslAlgorithm] = &joined::<{ REMOTE.len() + LOCAL.len() + 1 }>(&[REMOTE, LOCAL]);

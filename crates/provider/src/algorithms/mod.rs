@@ -1,4 +1,4 @@
-//! What is offered, under OpenSSL's names.
+//! The tables of algorithms that the provider offers, under OpenSSL's names.
 //!
 //! Ref. OSSL_PROVIDER-default(7), OSSL_PROVIDER-legacy(7): names and aliases are theirs.
 
@@ -22,7 +22,8 @@ pub use secrets::{ISOLATED_SECRETS, SECRETS};
 pub static CIPHERS: &[OsslAlgorithm] =
     &joined::<{ ciphers::LOCAL.len() + aeads::LOCAL.len() + 1 }>(&[ciphers::LOCAL, aeads::LOCAL]);
 
-/// Those whose keys may be in the service, and then all in this process: what is offered where a service is configured.
+/// The table where a service is configured: the ciphers whose keys may be in the service, and then all ciphers with
+/// their keys in this process.
 pub static ISOLATED_CIPHERS: &[OsslAlgorithm] = &joined::<
     { ciphers::REMOTE.len() + aeads::REMOTE.len() + ciphers::LOCAL.len() + aeads::LOCAL.len() + 1 },
 >(&[
@@ -32,17 +33,17 @@ pub static ISOLATED_CIPHERS: &[OsslAlgorithm] = &joined::<
     aeads::LOCAL,
 ]);
 
-/// Who should use an algorithm.
+/// How an algorithm stands with OpenSSL.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Standing {
     Current,
-    /// OpenSSL has it in its legacy provider. OpenSSL parses no property without a dot that it does not know itself, and it does
-    /// not know `legacy`: hence `millstream.legacy=yes`.
+    /// OpenSSL has the algorithm in its legacy provider. OpenSSL rejects a property without a dot that it does not
+    /// know, and it does not know `legacy`: hence `millstream.legacy=yes`.
     Legacy,
 }
 
-/// The properties of an algorithm, for who asks for them. A query that names `provider` takes the place of what the defaults say of
-/// it, so programs are led here by a name of our own.
+/// Returns the properties of an algorithm. A query that names `provider` replaces what the defaults say about it, so
+/// programs are led here by a property of our own.
 const fn properties(standing: Standing, isolated: bool) -> &'static CStr {
     match (standing, isolated) {
         (Standing::Current, false) => {
@@ -60,12 +61,12 @@ const fn properties(standing: Standing, isolated: bool) -> &'static CStr {
     }
 }
 
-/// Whether a name is among `names`, which have colons between.
+/// Tells whether a name is among `names`, which are separated by colons.
 pub fn is_named(names: &str, name: &str) -> bool {
     names.split(':').any(|known| known.eq_ignore_ascii_case(name))
 }
 
-/// One table of several, with its end.
+/// Joins tables into one, and ends it.
 const fn joined<const N: usize>(lists: &[&[OsslAlgorithm]]) -> [OsslAlgorithm; N] {
     let mut all = [OsslAlgorithm::END; N];
     let (mut filled, mut list) = (0, 0);
@@ -81,36 +82,36 @@ const fn joined<const N: usize>(lists: &[&[OsslAlgorithm]]) -> [OsslAlgorithm; N
     all
 }
 
-/// Offers ciphers: `name: context = standing, names, traits, spec;`, and after `=>` those without a form in the service.
+/// Offers ciphers: `name: context = standing, names, info, spec;`, and after `=>` those without a form in the service.
 macro_rules! offer_ciphers {
-    ($($name:ident: $context:ty = $standing:ident, $names:literal, $traits:expr, $spec:expr;)*
+    ($($name:ident: $context:ty = $standing:ident, $names:literal, $info:expr, $spec:expr;)*
      $(=> in this process only:
-       $($only:ident: $own_context:ty = $own_standing:ident, $own_names:literal, $own_traits:expr, $own_spec:expr;)*)?) => {
-        $($crate::algorithms::cipher!($name, $context, $names, $traits, $spec);)*
-        $($($crate::algorithms::cipher!($only, $own_context, $own_names, $own_traits, $own_spec);)*)?
+       $($only:ident: $own_context:ty = $own_standing:ident, $own_names:literal, $own_info:expr, $own_spec:expr;)*)?) => {
+        $($crate::algorithms::cipher!($name, $context, $names, $info, $spec);)*
+        $($($crate::algorithms::cipher!($only, $own_context, $own_names, $own_info, $own_spec);)*)?
 
-        /// With their keys in this process.
+        /// The ciphers with their keys in this process.
         pub const LOCAL: &[$crate::abi::OsslAlgorithm] = &[
             $($crate::algorithms::offered!($name, false, $standing),)*
             $($($crate::algorithms::offered!($only, false, $own_standing),)*)?
         ];
 
-        /// With their keys in the service.
+        /// The ciphers with their keys in the service.
         pub const REMOTE: &[$crate::abi::OsslAlgorithm] = &[
             $($crate::algorithms::offered!($name, true, $standing),)*
         ];
     };
 }
 
-/// What a cipher is.
+/// Defines the type that stands for a cipher.
 macro_rules! cipher {
-    ($name:ident, $context:ty, $names:literal, $traits:expr, $spec:expr) => {
+    ($name:ident, $context:ty, $names:literal, $info:expr, $spec:expr) => {
         struct $name;
 
         impl $crate::cipher::Cipher for $name {
             type Context = $context;
             const NAMES: &'static std::ffi::CStr = $names;
-            const TRAITS: $crate::cipher::Traits = $traits;
+            const INFO: $crate::cipher::CipherInfo = $info;
             const SPEC: &'static <$context as $crate::cipher::Context>::Spec = &$spec;
 
             fn rows() -> &'static $crate::count::Rows {
@@ -121,7 +122,7 @@ macro_rules! cipher {
     };
 }
 
-/// Its entry in a table.
+/// Builds a cipher's entry in a table.
 macro_rules! offered {
     ($name:ident, $isolated:literal, $standing:ident) => {
         $crate::abi::OsslAlgorithm::new(

@@ -15,6 +15,6 @@ const REMOTE: &[OsslAlgorithm] = &[offer::<Aes, true>(), offer::<Generic, true>(
 /// Secret keys, for algorithms with their keys in this process.
 pub static SECRETS: &[OsslAlgorithm] = &joined::<{ LOCAL.len() + 1 }>(&[LOCAL]);
 
-/// For those with their keys in the service too.
+/// Secret keys, for algorithms with their keys in the service or in this process.
 pub static ISOLATED_SECRETS: &[OsslAlgorithm] =
     &joined::<{ REMOTE.len() + LOCAL.len() + 1 }>(&[REMOTE, LOCAL]);

@@ -12,14 +12,13 @@ use super::common::{Common, made, random_des_key, set_all};
 use super::key::BlockKey;
 use super::records::Records;
 use super::remote::Remote;
-use super::together::{Pass, together};
-use super::{Context, LAST, Make, Offer};
+use super::together::{Blocks, together};
+use super::{Context, LAST, Make, Registration};
 use crate::abi::{OCTET_PTR, OCTET_STRING, OsslParam, UNSIGNED_INTEGER};
 use crate::error::{Reason, Result};
 use crate::exchange::{Exchange, Parts};
 use crate::jobs;
 use crate::params::Params;
-use crate::provider::Provider;
 use crate::remote::fits;
 
 /// A key in this process.
@@ -29,7 +28,7 @@ impl<M: BlockMode + Send + Sync> BlockKey for Local<M>
 where
     for<'k> &'k M: Into<CipherKey<'k>>,
 {
-    fn pass(&self, direction: Direction, chain: &mut [u8; MAX_BLOCK], data: InOut<'_>) -> Result<()> {
+    fn blocks(&self, direction: Direction, chain: &mut [u8; MAX_BLOCK], data: InOut<'_>) -> Result<()> {
         self.0.pass(direction, &mut chain[..M::IV], data);
         Ok(())
     }
@@ -59,27 +58,27 @@ macro_rules! local {
 }
 pub(crate) use local;
 
-/// What one cipher of the kind differs in from the next.
+/// The parameters of one block cipher in one mode.
 pub struct Spec {
-    /// The name it is counted under.
+    /// The name under which the cipher is counted.
     pub name: &'static str,
     pub make: Make<dyn BlockKey>,
-    /// What the service calls it.
+    /// The name of the cipher in the service.
     pub remote: Option<Remote>,
-    /// Whether its keys have parity bits (DES).
+    /// True for keys with parity bits (DES).
     pub parity: bool,
 }
 
-/// What stands behind an `EVP_CIPHER_CTX`.
+/// The context behind an `EVP_CIPHER_CTX`.
 #[derive(Clone)]
 pub struct BlockContext {
     common: Common,
     spec: &'static Spec,
     key: Option<Arc<dyn BlockKey>>,
-    /// Input not yet passed: less than a block, or a whole one that may be the last and padded.
+    /// Input not yet outcome: less than a block, or a whole one that may be the last and padded.
     held: [u8; MAX_BLOCK],
     filled: usize,
-    /// Where updates are records of TLS.
+    /// The state of TLS, where updates are records.
     records: Option<Box<Records>>,
 }
 
@@ -89,24 +88,12 @@ impl BlockContext {
     }
 
     fn block(&self) -> usize {
-        self.common.offer.traits.block
+        self.common.registration.info.block
     }
 
-    /// Whether a whole block stays behind, since it may be the last.
+    /// Tells whether a whole block waits, because it may be the last one.
     fn holds_back(&self) -> bool {
         self.common.padding && self.common.direction == Direction::Decrypt
-    }
-
-    fn set_key(&mut self, key: &[u8]) -> Result<()> {
-        self.common.check_key(key)?;
-        let Common { offer: Offer { provider, isolated, .. }, direction, .. } = self.common;
-        let key: Arc<dyn BlockKey> = if isolated {
-            Arc::new(self.spec.remote.ok_or(Reason::NOT_SUPPORTED)?.import(provider, key, direction)?)
-        } else {
-            made(provider, self.spec.make, self.spec.parity, key)?
-        };
-        self.bind(key);
-        Ok(())
     }
 
     fn bind(&mut self, key: Arc<dyn BlockKey>) {
@@ -115,48 +102,48 @@ impl BlockContext {
     }
 
     #[inline(always)]
-    fn pass(&mut self, data: InOut<'_>) -> Result<()> {
+    fn crypt(&mut self, data: InOut<'_>) -> Result<()> {
         let Some(key) = &self.key else { return Err(Reason::NO_KEY_SET) };
-        let Common { offer, direction, chain, count, .. } = &mut self.common;
+        let Common { registration, direction, chain, count, .. } = &mut self.common;
         count.add_bytes(data.len());
-        // One chain is what others can be passed beside.
-        if *direction == Direction::Encrypt && offer.traits.iv > 0 && data.len() >= jobs::WORTH {
-            return match jobs::encrypt(offer.provider, key, offer.traits.iv, chain, data) {
+        // A single chain is what other jobs' chains can run beside.
+        if *direction == Direction::Encrypt && registration.info.iv > 0 && data.len() >= jobs::WORTH {
+            return match jobs::encrypt(registration.provider, key, registration.info.iv, chain, data) {
                 Ok(outcome) => outcome,
-                Err(data) => key.pass(*direction, chain, data),
+                Err(data) => key.blocks(*direction, chain, data),
             };
         }
-        key.pass(*direction, chain, data)
+        key.blocks(*direction, chain, data)
     }
 
-    /// Passes what is held, which is a whole block, to `out`.
-    fn pass_held(&mut self, out: &mut [u8]) -> Result<()> {
+    /// Encrypts or decrypts the block that waits, to `out`.
+    fn crypt_held(&mut self, out: &mut [u8]) -> Result<()> {
         let block = self.block();
         let mut held = self.held;
-        let passed = self.pass(InOut::in_place(&mut held[..block]));
-        if passed.is_ok() {
+        let outcome = self.crypt(InOut::in_place(&mut held[..block]));
+        if outcome.is_ok() {
             out[..block].copy_from_slice(&held[..block]);
         }
         held.zeroize();
         self.filled = 0;
-        passed
+        outcome
     }
 
     fn engine(&self) -> Option<CipherKey<'_>> {
         self.key.as_ref()?.engine()
     }
 
-    /// Whole blocks, as a pass among others.
-    fn whole<'a>(&'a mut self, data: InOut<'a>) -> Option<Pass<'a>> {
-        let Common { offer, direction, chain, .. } = &mut self.common;
-        let chain = &mut chain[..offer.traits.iv];
+    /// Returns whole blocks as a chain to be computed beside others.
+    fn whole<'a>(&'a mut self, data: InOut<'a>) -> Option<Blocks<'a>> {
+        let Common { registration, direction, chain, .. } = &mut self.common;
+        let chain = &mut chain[..registration.info.iv];
         let chaining = if chain.is_empty() { Chaining::None } else { Chaining::Ciphertext };
         let key = self.key.as_ref()?.engine()?;
-        Some(Pass { key, direction: *direction, chaining, chain, data })
+        Some(Blocks { key, direction: *direction, chaining, chain, data })
     }
 
-    /// Passes what was held, as far as it is a block now, and holds what is none yet. What it leaves are whole blocks to be
-    /// passed after that, and how many bytes there will be of both.
+    /// Completes the block that waits, if the input has enough for it, and holds back the rest of the input. Returns
+    /// the bytes that will be written, and the whole blocks that are still to be computed after that.
     #[inline]
     fn stage<'d>(&mut self, data: &'d mut Exchange<'_>) -> Result<(usize, InOut<'d>)> {
         let written = self.update_len(data.input_len())?;
@@ -172,7 +159,7 @@ impl BlockContext {
             let block = self.block();
             let more = block - self.filled;
             self.hold(&input[..more]);
-            self.pass_held(output)?;
+            self.crypt_held(output)?;
             input = &input[more..];
             output = &mut output[block..];
         }
@@ -181,7 +168,7 @@ impl BlockContext {
         Ok((written, InOut::separate(whole, output)?))
     }
 
-    /// Takes a record of TLS, in place, and tells how many bytes count.
+    /// Takes a record of TLS, in place, and returns how many bytes count.
     fn record(&mut self, mut data: Exchange<'_>) -> Result<usize> {
         let block = self.block();
         let (record, len) = match data.parts() {
@@ -196,17 +183,17 @@ impl BlockContext {
         self.common.count.add(0);
         if self.common.direction == Direction::Encrypt {
             let padded = millstream::tls::pad(record, len, block)?;
-            self.pass(InOut::in_place(&mut record[..padded]))?;
+            self.crypt(InOut::in_place(&mut record[..padded]))?;
             return Ok(padded);
         }
         if !len.is_multiple_of(block) {
             return Err(Reason::CIPHER_OPERATION_FAILED);
         }
-        self.pass(InOut::in_place(&mut record[..len]))?;
+        self.crypt(InOut::in_place(&mut record[..len]))?;
         self.records.as_mut().map_or(Ok(len), |records| records.open(&record[..len], block))
     }
 
-    /// How long a record becomes.
+    /// Returns the length that a record has afterwards.
     fn record_len(&self, input: usize) -> usize {
         match self.common.direction {
             Direction::Encrypt => millstream::tls::padded_len(input, self.block()),
@@ -250,9 +237,9 @@ impl Context for BlockContext {
         spec.parity
     }
 
-    fn new(offer: Offer, spec: &'static Spec) -> Self {
+    fn new(registration: Registration, spec: &'static Spec) -> Self {
         BlockContext {
-            common: Common::new(offer),
+            common: Common::new(registration),
             spec,
             key: None,
             held: [0; MAX_BLOCK],
@@ -261,29 +248,27 @@ impl Context for BlockContext {
         }
     }
 
-    fn provider(&self) -> Provider {
-        self.common.offer.provider
-    }
-
     fn take(&mut self, _direction: Direction, key: &Arc<ServiceKey>) -> Result<()> {
         let Some(remote) = self.spec.remote else { return fits(key, None, None) };
-        self.bind(Arc::new(remote.with(key, self.common.offer.traits.key)?));
+        self.bind(Arc::new(remote.with(key, self.common.registration.info.key)?));
         Ok(())
     }
 
-    fn init(
-        &mut self,
-        direction: Direction,
-        key: Option<&[u8]>,
-        iv: Option<&[u8]>,
-        params: Params<'_>,
-    ) -> Result<()> {
+    fn start(&mut self, direction: Direction, iv: Option<&[u8]>) -> Result<()> {
         self.filled = 0;
-        self.common.begin(direction, iv, true)?;
-        if let Some(key) = key {
-            self.set_key(key)?;
-        }
-        self.set(params)
+        self.common.begin(direction, iv, true)
+    }
+
+    fn set_key(&mut self, key: &[u8]) -> Result<()> {
+        self.common.check_key(key)?;
+        let Common { registration: Registration { provider, isolated, .. }, direction, .. } = self.common;
+        let key: Arc<dyn BlockKey> = if isolated {
+            Arc::new(self.spec.remote.ok_or(Reason::NOT_SUPPORTED)?.import(provider, key, direction)?)
+        } else {
+            made(provider, self.spec.make, self.spec.parity, key)?
+        };
+        self.bind(key);
+        Ok(())
     }
 
     #[inline]
@@ -304,7 +289,7 @@ impl Context for BlockContext {
         if self.filled != 0 || !whole || self.holds_back() || self.records.is_some() {
             return None;
         }
-        Some(self.pass(data))
+        Some(self.crypt(data))
     }
 
     /// Takes a piece that may begin or end inside a block, or a record.
@@ -314,7 +299,7 @@ impl Context for BlockContext {
         }
         let (written, whole) = self.stage(&mut data)?;
         if !whole.is_empty() {
-            self.pass(whole)?;
+            self.crypt(whole)?;
         }
         Ok(written)
     }
@@ -326,14 +311,14 @@ impl Context for BlockContext {
             return pipes.iter_mut().zip(pieces).map(|(pipe, piece)| pipe.update(piece)).collect();
         }
         let mut written = Vec::with_capacity(pipes.len());
-        let mut passes = Vec::with_capacity(pipes.len());
+        let mut chains = Vec::with_capacity(pipes.len());
         for (pipe, piece) in pipes.iter_mut().zip(&mut pieces) {
             let (bytes, whole) = pipe.stage(piece)?;
             written.push(bytes);
             pipe.common.count.add_bytes(whole.len());
-            passes.extend(pipe.whole(whole));
+            chains.extend(pipe.whole(whole));
         }
-        together(&mut passes)?;
+        together(&mut chains)?;
         Ok(written)
     }
 
@@ -348,7 +333,7 @@ impl Context for BlockContext {
             (Direction::Encrypt, true) => {
                 let n = block - self.filled;
                 self.held[self.filled..block].fill(n as u8);
-                self.pass_held(out)?;
+                self.crypt_held(out)?;
                 Ok(block)
             }
             (Direction::Decrypt, true) => {
@@ -356,7 +341,7 @@ impl Context for BlockContext {
                     return Err(Reason::WRONG_FINAL_BLOCK_LENGTH);
                 }
                 let mut last = [0; LAST];
-                self.pass_held(&mut last)?;
+                self.crypt_held(&mut last)?;
                 let kept = unpad(&last[..block]).map_err(|_| Reason::BAD_DECRYPT);
                 if let Ok(n) = kept {
                     out[..n].copy_from_slice(&last[..n]);
@@ -365,8 +350,8 @@ impl Context for BlockContext {
                 kept
             }
             (_, false) if self.filled == 0 => Ok(0),
-            // It was held for its padding, and then there was to be none.
-            (_, false) if self.filled == block => self.pass_held(out).map(|()| block),
+            // The block waited for its padding, and then padding was turned off.
+            (_, false) if self.filled == block => self.crypt_held(out).map(|()| block),
             _ => Err(Reason::WRONG_FINAL_BLOCK_LENGTH),
         }
     }
@@ -378,8 +363,8 @@ impl Context for BlockContext {
             return Err(Reason::CIPHER_OPERATION_FAILED);
         }
         match data.parts() {
-            Parts::InPlace(buffer, len) => self.pass(InOut::in_place(&mut buffer[..len]))?,
-            Parts::Apart(input, output) => self.pass(InOut::separate(input, output)?)?,
+            Parts::InPlace(buffer, len) => self.crypt(InOut::in_place(&mut buffer[..len]))?,
+            Parts::Apart(input, output) => self.crypt(InOut::separate(input, output)?)?,
         }
         self.common.count.add(0);
         Ok(len)
@@ -389,7 +374,7 @@ impl Context for BlockContext {
         for param in params {
             match param.key().to_bytes() {
                 b"tls-mac" => param.set_octets(self.records.as_ref().map_or(&[], |records| records.mac()))?,
-                b"randkey" if self.spec.parity => random_des_key(&param, self.common.offer.traits.key)?,
+                b"randkey" if self.spec.parity => random_des_key(&param, self.common.registration.info.key)?,
                 _ => self.common.get(&param)?,
             }
         }

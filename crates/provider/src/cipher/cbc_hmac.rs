@@ -1,6 +1,7 @@
-//! AES-CBC with HMAC in one: the records of TLS 1.0 to 1.2, whole.
+//! AES-CBC with HMAC in one cipher: whole records of TLS 1.0 to 1.2.
 //!
-//! The header of a record comes as `tlsaad`, and the update after it is the record. Without a header an update is plain CBC.
+//! The header of a record comes as `tlsaad`, and the next update is the record. Without a header an update is plain
+//! CBC.
 //!
 //! Ref. RFC 5246 §6.2.3.2; `EVP_CTRL_AEAD_TLS1_AAD` in EVP_EncryptInit(3).
 
@@ -15,16 +16,15 @@ use zeroize::Zeroizing;
 
 use super::common::{Common, set_all};
 use super::multi_block::{BLOCK, MultiBlock, announced};
-use super::{Context, LAST, Offer};
+use super::{Context, LAST, Registration};
 use crate::abi::{OCTET_STRING, OsslParam, UNSIGNED_INTEGER};
 use crate::error::{Reason, Result};
 use crate::exchange::{Exchange, Parts};
 use crate::params::{Param, Params};
-use crate::provider::Provider;
 
-/// What one cipher of the kind differs in from the next.
+/// The parameters of one such cipher.
 pub struct Spec {
-    /// The name it is counted under.
+    /// The name under which the cipher is counted.
     pub name: &'static str,
     pub hash: Hash,
 }
@@ -32,15 +32,15 @@ pub struct Spec {
 /// The header of the record that comes next.
 #[derive(Clone, Copy)]
 struct Header {
-    /// Number, type and version.
+    /// The number, type and version.
     bytes: [u8; HEADER],
-    /// Whether the record has a vector of its own.
+    /// True if the record has a vector of its own.
     vector: bool,
-    /// Bytes of data, where the record is to be sealed.
+    /// Bytes of data, if the record is to be sealed.
     payload: usize,
 }
 
-/// What stands behind an `EVP_CIPHER_CTX`.
+/// The context behind an `EVP_CIPHER_CTX`.
 #[derive(Clone)]
 pub struct CbcHmacContext {
     common: Common,
@@ -48,10 +48,10 @@ pub struct CbcHmacContext {
     cipher_key: Zeroizing<Vec<u8>>,
     keys: Option<Arc<CbcHmac>>,
     header: Option<Header>,
-    /// How much longer the record becomes.
+    /// The bytes by which the record grows.
     growth: usize,
     multi: MultiBlock,
-    /// What libssl says it speaks; 0 outside of TLS.
+    /// The version of TLS that libssl names; 0 outside of TLS.
     version: u32,
 }
 
@@ -80,8 +80,8 @@ impl CbcHmacContext {
         Ok(())
     }
 
-    /// Passes a record, or plain blocks, in place. Tells how many bytes count.
-    fn pass(&mut self, record: &mut [u8]) -> Result<usize> {
+    /// Encrypts or decrypts a record, or plain blocks, in place. Returns how many bytes count.
+    fn crypt_record(&mut self, record: &mut [u8]) -> Result<usize> {
         let keys = self.keys.as_deref().ok_or(Reason::NO_KEY_SET)?;
         let Common { direction, chain, count, .. } = &mut self.common;
         let len = record.len();
@@ -137,9 +137,9 @@ impl Context for CbcHmacContext {
         OsslParam::END,
     ];
 
-    fn new(offer: Offer, spec: &'static Spec) -> Self {
+    fn new(registration: Registration, spec: &'static Spec) -> Self {
         CbcHmacContext {
-            common: Common::new(offer),
+            common: Common::new(registration),
             spec,
             cipher_key: Zeroizing::default(),
             keys: None,
@@ -150,25 +150,15 @@ impl Context for CbcHmacContext {
         }
     }
 
-    fn provider(&self) -> Provider {
-        self.common.offer.provider
+    fn start(&mut self, direction: Direction, iv: Option<&[u8]>) -> Result<()> {
+        self.header = None;
+        self.common.begin(direction, iv, true)
     }
 
-    fn init(
-        &mut self,
-        direction: Direction,
-        key: Option<&[u8]>,
-        iv: Option<&[u8]>,
-        params: Params<'_>,
-    ) -> Result<()> {
-        self.header = None;
-        self.common.begin(direction, iv, true)?;
-        if let Some(key) = key {
-            self.common.check_key(key)?;
-            self.cipher_key = Zeroizing::new(key.to_vec());
-            self.set_keys(&[])?;
-        }
-        self.set(params)
+    fn set_key(&mut self, key: &[u8]) -> Result<()> {
+        self.common.check_key(key)?;
+        self.cipher_key = Zeroizing::new(key.to_vec());
+        self.set_keys(&[])
     }
 
     fn update_len(&self, input: usize) -> Result<usize> {
@@ -180,10 +170,10 @@ impl Context for CbcHmacContext {
 
     fn update(&mut self, mut data: Exchange<'_>) -> Result<usize> {
         match data.parts() {
-            Parts::InPlace(buffer, len) => self.pass(&mut buffer[..len]),
+            Parts::InPlace(buffer, len) => self.crypt_record(&mut buffer[..len]),
             Parts::Apart(input, output) => {
                 output.copy_from_slice(input);
-                self.pass(output)
+                self.crypt_record(output)
             }
         }
     }
@@ -208,7 +198,8 @@ impl Context for CbcHmacContext {
     }
 
     fn set(&mut self, params: Params<'_>) -> Result<()> {
-        let (encrypts, provider) = (self.common.direction == Direction::Encrypt, self.provider());
+        let (encrypts, provider) =
+            (self.common.direction == Direction::Encrypt, self.common.registration.provider);
         self.multi.set(params, self.keys.as_deref(), encrypts, provider)?;
         if let Some(data) = params.find(c"tls1multi_encin") {
             self.common.count.add(data.room());

@@ -1,4 +1,4 @@
-//! What contexts of ciphers without authentication have in common: the vector, what is asked of them, and their counters.
+//! The common part of contexts of ciphers without authentication: the vector, parameters, and counters.
 
 use std::sync::Arc;
 
@@ -6,31 +6,31 @@ use millstream::modes::{Direction, MAX_BLOCK};
 use millstream::tally::Place;
 use zeroize::Zeroize;
 
-use super::{Make, Offer};
+use super::{Make, Registration};
 use crate::count::Count;
 use crate::error::{Reason, Result};
 use crate::libcrypto::Job;
 use crate::params::{Param, Params};
 use crate::provider::Provider;
 
-/// What every such context begins with.
+/// The part with which every such context begins.
 #[derive(Clone)]
 pub struct Common {
-    pub offer: Offer,
+    pub registration: Registration,
     pub direction: Direction,
     pub padding: bool,
-    /// The vector as it was given, for whoever asks and for the next message.
+    /// The vector as it was given, for callers who ask for it and for the next message.
     pub iv: [u8; MAX_BLOCK],
     iv_set: bool,
-    /// What the next block needs of those before it.
+    /// The state that the next block needs of those before it.
     pub chain: [u8; MAX_BLOCK],
     pub count: Count,
 }
 
 impl Common {
-    pub fn new(offer: Offer) -> Self {
+    pub fn new(registration: Registration) -> Self {
         Common {
-            offer,
+            registration,
             direction: Direction::Encrypt,
             padding: true,
             iv: [0; MAX_BLOCK],
@@ -40,11 +40,11 @@ impl Common {
         }
     }
 
-    /// Begins a message. One without a vector begins with the last that was given where `again` says so.
+    /// Begins a message. If `again` is set, a message without a vector begins with the last one.
     #[inline]
     pub fn begin(&mut self, direction: Direction, iv: Option<&[u8]>, again: bool) -> Result<()> {
         self.direction = direction;
-        let len = self.offer.traits.iv;
+        let len = self.registration.info.iv;
         match iv {
             Some(iv) if len > 0 => {
                 if iv.len() != len {
@@ -60,41 +60,43 @@ impl Common {
         Ok(())
     }
 
-    /// Whether a vector was given.
+    /// Tells whether a vector was given.
     pub fn iv_set(&self) -> bool {
         self.iv_set
     }
 
-    /// That a key has the length it must have.
+    /// Fails unless a key has the right length.
     pub fn check_key(&self, key: &[u8]) -> Result<()> {
-        if key.len() == self.offer.traits.key { Ok(()) } else { Err(Reason::INVALID_KEY_LENGTH) }
+        if key.len() == self.registration.info.key { Ok(()) } else { Err(Reason::INVALID_KEY_LENGTH) }
     }
 
-    /// Counts for the key that was set.
+    /// Finds the row in which the key that was set is counted.
     pub fn bind(&mut self, place: Place, name: &str, kernel: &str) {
-        let Offer { provider, rows, .. } = self.offer;
+        let Registration { provider, rows, .. } = self.registration;
         self.count.bind(rows.row(provider, place, name, kernel));
     }
 
-    /// Answers what is the same for all.
+    /// Answers parameters that all contexts have.
     pub fn get(&self, param: &Param<'_>) -> Result<()> {
-        let traits = self.offer.traits;
+        let info = self.registration.info;
         match param.key().to_bytes() {
-            b"keylen" => param.set_size(traits.key),
-            b"ivlen" => param.set_size(traits.iv),
+            b"keylen" => param.set_size(info.key),
+            b"ivlen" => param.set_size(info.iv),
             b"padding" => param.set_bool(self.padding),
             b"num" => param.set_size(0),
-            b"iv" => param.set_octets(&self.iv[..traits.iv]),
-            b"updated-iv" => param.set_octets(&self.chain[..traits.iv]),
+            b"iv" => param.set_octets(&self.iv[..info.iv]),
+            b"updated-iv" => param.set_octets(&self.chain[..info.iv]),
             _ => Ok(()),
         }
     }
 
-    /// Takes what is the same for all.
+    /// Sets parameters that all contexts have.
     pub fn set(&mut self, param: &Param<'_>) -> Result<()> {
         match param.key().to_bytes() {
             b"padding" => self.padding = param.uint()? != 0,
-            b"keylen" if param.size()? != self.offer.traits.key => return Err(Reason::INVALID_KEY_LENGTH),
+            b"keylen" if param.size()? != self.registration.info.key => {
+                return Err(Reason::INVALID_KEY_LENGTH);
+            }
             _ => {}
         }
         Ok(())
@@ -107,12 +109,12 @@ impl Drop for Common {
     }
 }
 
-/// Takes every parameter.
+/// Sets every parameter.
 pub fn set_all(params: Params<'_>, mut set: impl FnMut(&Param<'_>) -> Result<()>) -> Result<()> {
     params.into_iter().try_for_each(|param| set(&param))
 }
 
-/// Fills the place with a random key for DES: of three parts or fewer, each byte with an odd number of ones.
+/// Fills the place with a random key for DES: up to three parts, each byte with an odd number of ones.
 pub fn random_des_key(param: &Param<'_>, len: usize) -> Result<()> {
     let mut key = zeroize::Zeroizing::new([0; 24]);
     let key = &mut key[..len];
@@ -123,7 +125,7 @@ pub fn random_des_key(param: &Param<'_>, len: usize) -> Result<()> {
     param.fill(key)
 }
 
-/// Fills it with random bytes of the kernel's.
+/// Fills the buffer with random bytes of the kernel's.
 pub fn random(bytes: &mut [u8]) -> Result<()> {
     let mut filled = 0;
     while filled < bytes.len() {
@@ -133,8 +135,8 @@ pub fn random(bytes: &mut [u8]) -> Result<()> {
     Ok(())
 }
 
-/// Makes a key in this process. A schedule of DES (`is_des`) has 10 KB and is moved a few times until it is where it stays,
-/// which a job has no stack for.
+/// Makes a key in this process. A schedule of DES (`is_des`) has 10 KB and is moved a few times until it is where it
+/// stays; a job has no stack for that.
 pub fn made<K: ?Sized + Send + Sync>(
     provider: Provider,
     make: Make<K>,

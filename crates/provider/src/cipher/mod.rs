@@ -1,4 +1,4 @@
-//! Ciphers: what all contexts have in common.
+//! Ciphers: the trait of all contexts, and what describes a cipher.
 //!
 //! Ref. provider-cipher(7), EVP_EncryptInit(3).
 
@@ -33,17 +33,17 @@ use crate::params::Params;
 use crate::provider::Provider;
 use crate::remote::fits;
 
-/// A cipher that is offered.
+/// A cipher that the provider offers.
 pub trait Cipher: 'static {
-    /// What stands behind an `EVP_CIPHER_CTX` of it.
+    /// The context behind an `EVP_CIPHER_CTX` of the cipher.
     type Context: Context;
-    /// OpenSSL's names for it, with colons between.
+    /// OpenSSL's names for the cipher, separated by colons.
     const NAMES: &'static CStr;
-    /// What it is.
-    const TRAITS: Traits;
-    /// What its context needs to know.
+    /// The description that OpenSSL asks for.
+    const INFO: CipherInfo;
+    /// The parameters of its context.
     const SPEC: &'static <Self::Context as Context>::Spec;
-    /// Its counters.
+    /// Returns the counters of the cipher.
     fn rows() -> &'static Rows;
 }
 
@@ -60,22 +60,22 @@ pub enum Mode {
     Xts = 0x10001,
 }
 
-/// What OpenSSL wants to know of a cipher. Lengths in bytes.
+/// The description of a cipher that OpenSSL asks for. Lengths are in bytes.
 #[derive(Clone, Copy, Debug)]
-pub struct Traits {
+pub struct CipherInfo {
     pub mode: Mode,
     pub key: usize,
     pub iv: usize,
-    /// 1 for a stream cipher.
+    /// The length of a block, which is 1 for a stream cipher.
     pub block: usize,
     pub aead: bool,
-    /// Whether the context takes care of the vector itself.
+    /// True if the context takes care of the vector itself.
     pub custom_iv: bool,
-    /// Whether it seals many records of TLS at once.
+    /// True if the cipher seals many records of TLS at once.
     pub multi_block: bool,
 }
 
-/// The parameters that tell that.
+/// The parameters that tell the description.
 pub const GETTABLE: &[OsslParam] = &[
     OsslParam::described(c"mode", UNSIGNED_INTEGER),
     OsslParam::described(c"keylen", UNSIGNED_INTEGER),
@@ -90,7 +90,7 @@ pub const GETTABLE: &[OsslParam] = &[
     OsslParam::END,
 ];
 
-impl Traits {
+impl CipherInfo {
     pub fn answer(&self, has_random_key: bool, params: Params<'_>) -> Result<()> {
         for param in params {
             match param.key().to_bytes() {
@@ -110,39 +110,43 @@ impl Traits {
     }
 }
 
-/// Where a key is, and whom to ask about it: what a new context is made for.
+/// What a new context is made for: a cipher of a provider, with its keys in the service or in this process.
 #[derive(Clone, Copy)]
-pub struct Offer {
+pub struct Registration {
     pub provider: Provider,
-    pub traits: &'static Traits,
+    pub info: &'static CipherInfo,
     pub rows: &'static Rows,
-    /// Whether keys go to the service.
+    /// True if keys go to the service.
     pub isolated: bool,
 }
 
 /// Makes a key in this process.
 pub type Make<K> = fn(Features, &[u8]) -> std::result::Result<Arc<K>, EngineError>;
 
-/// The longest that `finish` writes.
+/// The most bytes that `finish` writes.
 pub const LAST: usize = 32;
 
-/// What stands behind an `EVP_CIPHER_CTX`. Its methods are the functions of provider-cipher(7).
+/// The context behind an `EVP_CIPHER_CTX`. Its methods are the functions of provider-cipher(7).
 pub trait Context: Clone + Send {
-    /// What one algorithm of the kind differs in from the next.
+    /// The parameters of one algorithm of the kind.
     type Spec: 'static;
-    /// Ends with `END`.
+    /// The parameters that can be asked for; the list ends with `END`.
     const GETTABLE: &'static [OsslParam];
-    /// Ends with `END`.
+    /// The parameters that can be set; the list ends with `END`.
     const SETTABLE: &'static [OsslParam];
 
-    /// Whether keys of such have rules (parity), and OpenSSL should ask for a random one.
+    /// Tells whether keys have rules (parity), so that OpenSSL should ask for a random one.
     fn has_random_key(_spec: &Self::Spec) -> bool {
         false
     }
 
-    fn new(offer: Offer, spec: &'static Self::Spec) -> Self;
+    fn new(registration: Registration, spec: &'static Self::Spec) -> Self;
 
-    fn provider(&self) -> Provider;
+    /// Begins a message, before its key and its parameters are set. Without a vector the last one may be used again.
+    fn start(&mut self, direction: Direction, iv: Option<&[u8]>) -> Result<()>;
+
+    /// Sets a key of bytes for the direction that was given at the start.
+    fn set_key(&mut self, key: &[u8]) -> Result<()>;
 
     /// Begins a message: with the last key, or the last vector, where none is given.
     fn init(
@@ -151,41 +155,47 @@ pub trait Context: Clone + Send {
         key: Option<&[u8]>,
         iv: Option<&[u8]>,
         params: Params<'_>,
-    ) -> Result<()>;
+    ) -> Result<()> {
+        self.start(direction, iv)?;
+        if let Some(key) = key {
+            self.set_key(key)?;
+        }
+        self.set(params)
+    }
 
     /// Takes a key that is in the service already. [`Context::init`] without a key comes next.
     fn take(&mut self, _direction: Direction, key: &Arc<ServiceKey>) -> Result<()> {
         fits(key, None, None)
     }
 
-    /// Passes a piece from whose end nothing stays behind, with as much output as input, where the context is at such a point;
-    /// none where it is not, and nothing is done then. What [`Context::update`] and [`Exchange`] cost more than this is half of
-    /// what a block takes.
+    /// Encrypts or decrypts a piece that leaves nothing over, with as much output as input, if the context is at such a
+    /// point; else returns none and does nothing. [`Context::update`] and [`Exchange`] would cost half as much as a
+    /// block on top.
     #[inline(always)]
     fn quick(&mut self, _data: InOut<'_>) -> Option<Result<()>> {
         None
     }
 
-    /// How many bytes [`Context::update`] writes for `input` more.
+    /// Returns the number of bytes that [`Context::update`] writes for `input` more.
     fn update_len(&self, input: usize) -> Result<usize>;
 
-    /// Takes the next piece; writes as many bytes as [`Context::update_len`] said, and tells how many of them count.
+    /// Takes the next piece. Writes as many bytes as [`Context::update_len`] said, and returns how many of them count.
     fn update(&mut self, data: Exchange<'_>) -> Result<usize>;
 
-    /// Whether several messages may be passed at once.
+    /// True if several messages may be computed at once.
     const PIPELINED: bool = false;
 
-    /// Takes the next piece of each message; tells how many bytes count.
+    /// Takes the next piece of each message, and returns how many bytes count.
     fn update_together(pipes: &mut [Self], pieces: Vec<Exchange<'_>>) -> Result<Vec<usize>> {
         pipes.iter_mut().zip(pieces).map(|(pipe, piece)| pipe.update(piece)).collect()
     }
 
-    /// Writes the tag of a message that was encrypted: as many bytes as there is room for.
+    /// Writes the tag of a message that was encrypted, as many bytes as there is room for.
     fn tag(&self, _tag: &mut [u8]) -> Result<()> {
         Err(crate::error::Reason::NOT_SUPPORTED)
     }
 
-    /// The tag that the message to be decrypted must have.
+    /// Sets the tag that the message to be decrypted must have.
     fn expect(&mut self, _tag: &[u8]) -> Result<()> {
         Err(crate::error::Reason::NOT_SUPPORTED)
     }
@@ -195,23 +205,23 @@ pub trait Context: Clone + Send {
         Err(crate::error::Reason::OUTPUT_BUFFER_TOO_SMALL)
     }
 
-    /// Ends the message; tells how many bytes of `out` count.
+    /// Ends the message, and returns how many bytes of `out` count.
     fn finish(&mut self, out: &mut [u8; LAST]) -> Result<usize>;
 
-    /// How many bytes [`Context::cipher`] writes.
+    /// Returns the number of bytes that [`Context::cipher`] writes.
     fn cipher_len(&self, input: usize) -> Result<usize> {
         Ok(input)
     }
 
-    /// One pass, with nothing held back: `EVP_Cipher`. Tells how many bytes count.
+    /// Encrypts or decrypts in one call with nothing held back: `EVP_Cipher`. Returns how many bytes count.
     fn cipher(&mut self, data: Exchange<'_>) -> Result<usize>;
 
-    /// `EVP_Cipher` without input: for AEADs the end of the message.
+    /// Ends an AEAD's message: `EVP_Cipher` without input.
     fn end(&mut self) -> Result<usize> {
         Ok(0)
     }
 
-    /// Answers what changes the context when it is asked for, before [`Context::get`] answers the rest.
+    /// Answers parameters that change the context, before [`Context::get`] answers the rest.
     fn draw(&mut self, _params: Params<'_>) -> Result<()> {
         Ok(())
     }

@@ -1,8 +1,8 @@
-//! Many records of TLS at once: libssl cuts what is long into 4 or 8 records of one length and has all of them sealed side by
-//! side.
+//! Many records of TLS at once: libssl cuts long data into 4 or 8 records of one length and has all of them sealed side
+//! by side.
 //!
-//! It asks how many bytes they will have (`tls1multi_aad`), and then for the records themselves (`tls1multi_enc`), each with its
-//! header in front.
+//! libssl asks how many bytes they will have (`tls1multi_aad`), and then for the records themselves (`tls1multi_enc`),
+//! each with its header in front.
 //!
 //! Ref. `EVP_CTRL_TLS1_1_MULTIBLOCK_AAD` and the following in EVP_EncryptInit(3); RFC 5246 §6.2.
 
@@ -16,7 +16,7 @@ use crate::provider::Provider;
 
 pub const BLOCK: usize = 16;
 
-/// From TLS 1.1 on a record begins with its vector.
+/// The first version whose records begin with their vector.
 const TLS1_1: u16 = 0x0302;
 
 /// Bytes in front of a record: type, version and length.
@@ -25,25 +25,25 @@ const FRONT: usize = 5;
 /// The most bytes of data in a record (RFC 5246 §6.2.1).
 const LONGEST: usize = 1 << 14;
 
-/// Bytes below which so many are not worth it, and from which on there are eight.
+/// The bytes from which four records are worth it, and from which there are eight.
 const FOUR_FROM: usize = 4096;
 const EIGHT_FROM: usize = 8192;
 
-/// The records that are announced, and what is to be answered of them.
+/// The records that are announced, and the answers about them.
 #[derive(Clone, Copy, Default)]
 pub struct MultiBlock {
-    /// Number, type and version of the first.
+    /// The number, type and version of the first record.
     header: Option<[u8; HEADER]>,
     records: usize,
-    /// The longest fragment that is asked about.
+    /// The longest fragment that libssl asks about.
     longest: usize,
-    /// Bytes of all records that were announced, and of those that were sealed.
+    /// The bytes of all records that were announced, and of those that were sealed.
     announced: usize,
     sealed: usize,
 }
 
-/// A header as libssl announces it: number, type and version; whether records of that version begin with their vector; and how
-/// long is what follows.
+/// Reads a header as libssl announces it: number, type and version; whether records of that version begin with their
+/// vector; and the length of what follows.
 pub fn announced(header: &[u8]) -> Result<([u8; HEADER], bool, usize)> {
     let Ok(&[ref bytes @ .., high, low]) = <&[u8; HEADER + 2]>::try_from(header) else {
         return Err(Reason::INVALID_AAD);
@@ -52,18 +52,18 @@ pub fn announced(header: &[u8]) -> Result<([u8; HEADER], bool, usize)> {
     Ok((*bytes, vector, usize::from(u16::from_be_bytes([high, low]))))
 }
 
-/// Where each of so many records takes its data, of `len` bytes in all: none is longer by more than a byte.
+/// Parts data of `len` bytes among the records: none is longer than another by more than a byte.
 fn fragments(len: usize, records: usize) -> impl Iterator<Item = usize> {
     (0..records).map(move |i| len / records + usize::from(i < len % records))
 }
 
-/// Bytes of a record with its front.
+/// Returns the bytes of a record with its front.
 fn record_len(payload: usize, mac: usize) -> usize {
     FRONT + BLOCK + padded_len(payload + mac, BLOCK)
 }
 
 impl MultiBlock {
-    /// How many records are asked for, of so much data.
+    /// Reads how many records libssl wants for so much data.
     fn interleave(params: Params<'_>, len: usize) -> Result<usize> {
         let records = params.find(c"tls1multi_interleave").ok_or(Reason::FAILED_TO_GET_PARAMETER)?.size()?;
         if !matches!(records, 4 | 8) || len > LONGEST * records {
@@ -72,7 +72,7 @@ impl MultiBlock {
         Ok(records)
     }
 
-    /// Takes what these parameters say of many records; `keys` are there if a key is set.
+    /// Takes the parameters about many records. `keys` are there if a key is set.
     pub fn set(
         &mut self,
         params: Params<'_>,
@@ -97,7 +97,7 @@ impl MultiBlock {
         Ok(())
     }
 
-    /// Takes the header of the first record. Its length may be that of all the data, or be left open: then the parameter is as
+    /// Takes the header of the first record. Its length may be that of all the data, or 0: then the parameter is as
     /// long as the data.
     fn announce(&mut self, header: &Param<'_>, records: usize, keys: &CbcHmac) -> Result<()> {
         let (bytes, vector, len) = announced(header.octets_exactly(HEADER + 2)?)?;
@@ -116,7 +116,7 @@ impl MultiBlock {
         Ok(())
     }
 
-    /// All records of the data.
+    /// Seals the data in records.
     fn seal(&mut self, data: &[u8], records: usize, keys: &CbcHmac, provider: Provider) -> Result<Vec<u8>> {
         let header = self.header.take().ok_or(Reason::INVALID_AAD)?;
         let first = u64::from_be_bytes(*header.first_chunk().expect("it begins with the number"));
@@ -145,7 +145,7 @@ impl MultiBlock {
         Ok(out)
     }
 
-    /// Answers, if that is asked of many records; whether it was.
+    /// Answers a parameter about many records; none for any other parameter.
     pub fn get(&self, param: &Param<'_>, mac: usize) -> Option<Result<()>> {
         Some(match param.key().to_bytes() {
             b"tls1multi_maxbufsz" => param.set_size(record_len(self.longest, mac)),

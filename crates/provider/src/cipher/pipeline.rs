@@ -1,4 +1,4 @@
-//! Pipelines: several messages under one key in one context, passed side by side. OpenSSL 3.5 and later know them.
+//! Pipelines: several messages under one key in one context, computed side by side. OpenSSL 3.5 and later have them.
 //!
 //! Ref. EVP_CipherPipelineEncryptInit(3).
 
@@ -10,27 +10,36 @@ use super::{Context, LAST};
 use crate::error::{Reason, Result};
 use crate::exchange::Exchange;
 use crate::params::{Param, Params};
+use crate::provider::Provider;
 
-/// A context, and one for each message where it has several.
+/// A context, and one more for each message where there are several.
 #[derive(Clone)]
 pub struct Pipelined<C> {
+    provider: Provider,
     one: C,
     pipes: Vec<C>,
 }
 
 impl<C: Context> Pipelined<C> {
-    pub fn new(one: C) -> Self {
-        Pipelined { one, pipes: Vec::new() }
+    pub fn new(provider: Provider, one: C) -> Self {
+        Pipelined { provider, one, pipes: Vec::new() }
     }
 
-    /// The context without pipes, to begin one message: it may bring another key, which is not theirs.
+    /// Returns the provider that made the context.
+    #[inline(always)]
+    pub fn provider(&self) -> Provider {
+        self.provider
+    }
+
+    /// Returns the context without pipes, to begin one message: it may bring another key, which is not that of the
+    /// pipes.
     #[inline]
     pub fn alone(&mut self) -> &mut C {
         self.pipes.clear();
         &mut self.one
     }
 
-    /// Begins so many messages as there are vectors.
+    /// Begins as many messages as there are vectors.
     pub fn begin(
         &mut self,
         direction: Direction,
@@ -39,14 +48,14 @@ impl<C: Context> Pipelined<C> {
         params: Params<'_>,
     ) -> Result<()> {
         self.one.init(direction, key, None, params)?;
-        // Those that are there have the key, and begin anew as a single message does.
+        // Pipes that exist already have the key, and begin anew as a single message does.
         if key.is_some() || self.pipes.len() != ivs.len() {
             self.pipes = vec![self.one.clone(); ivs.len()];
         }
         self.pipes.iter_mut().zip(ivs).try_for_each(|(pipe, iv)| pipe.init(direction, None, *iv, params))
     }
 
-    /// The context of each message, if there are so many.
+    /// Returns the context of each message, if there are so many.
     pub fn pipes(&mut self, number: usize) -> Result<&mut [C]> {
         if self.pipes.len() != number {
             return Err(Reason::CIPHER_OPERATION_FAILED.with("there are not so many pipes"));
@@ -54,7 +63,7 @@ impl<C: Context> Pipelined<C> {
         Ok(&mut self.pipes)
     }
 
-    /// Takes the next piece of each; tells how many bytes count.
+    /// Takes the next piece of each message, and returns how many bytes count.
     pub fn update_pipes(&mut self, pieces: Vec<Exchange<'_>>) -> Result<Vec<usize>> {
         C::update_together(self.pipes(pieces.len())?, pieces)
     }
@@ -64,7 +73,7 @@ impl<C: Context> Pipelined<C> {
         self.pipes.get_mut(pipe).ok_or(Reason::CIPHER_OPERATION_FAILED)?.finish(out)
     }
 
-    /// Takes the associated data of each.
+    /// Takes the associated data of each message.
     pub fn associate_pipes(&mut self, pieces: &[&[u8]]) -> Result<()> {
         let pipes = self.pipes(pieces.len())?;
         pipes.iter_mut().zip(pieces).try_for_each(|(pipe, piece)| pipe.associate(piece).map(drop))
@@ -80,7 +89,7 @@ impl<C: Context> Pipelined<C> {
         self.one.set(params)
     }
 
-    /// Tells parameters, and the tag of each message.
+    /// Answers parameters, and writes the tag of each message.
     pub fn get(&self, params: Params<'_>) -> Result<()> {
         if let Some(param) = self.tags(params) {
             let tags = param.octets_of_each(self.pipes.len())?;
@@ -89,7 +98,7 @@ impl<C: Context> Pipelined<C> {
         self.one.get(params)
     }
 
-    /// Where the tags are that a caller of pipes has.
+    /// Finds the parameter with the tags of all pipes, where the caller has pipes.
     fn tags<'a>(&self, params: Params<'a>) -> Option<Param<'a>> {
         if self.pipes.is_empty() { None } else { params.find(c"pipeline-tag") }
     }

@@ -1,4 +1,4 @@
-//! RC4, whose keys have any length and whose keystream goes on from call to call.
+//! RC4: keys have any length, and the keystream goes on from call to call.
 
 use millstream::InOut;
 use millstream::modes::Direction;
@@ -7,32 +7,31 @@ use millstream::tally::Place;
 
 use super::common::{Common, set_all};
 use super::records::Records;
-use super::{Context, LAST, Offer};
+use super::{Context, LAST, Registration};
 use crate::abi::{OCTET_PTR, OCTET_STRING, OsslParam, UNSIGNED_INTEGER};
 use crate::error::{Reason, Result};
 use crate::exchange::{Exchange, Parts};
 use crate::params::Params;
-use crate::provider::Provider;
 
-/// What one cipher of the kind differs in from the next.
+/// The parameters of one such cipher.
 pub struct Spec {
-    /// The name it is counted under.
+    /// The name under which the cipher is counted.
     pub name: &'static str,
 }
 
-/// What stands behind an `EVP_CIPHER_CTX`.
+/// The context behind an `EVP_CIPHER_CTX`.
 #[derive(Clone)]
 pub struct Rc4Context {
     common: Common,
     spec: &'static Spec,
     key_len: usize,
     keystream: Option<Rc4>,
-    /// Where updates are records of TLS.
+    /// The state of TLS, where updates are records.
     records: Option<Box<Records>>,
 }
 
 impl Rc4Context {
-    fn pass(&mut self, data: InOut<'_>) -> Result<()> {
+    fn crypt(&mut self, data: InOut<'_>) -> Result<()> {
         let keystream = self.keystream.as_mut().ok_or(Reason::NO_KEY_SET)?;
         self.common.count.add(data.len());
         keystream.apply(data);
@@ -62,35 +61,26 @@ impl Context for Rc4Context {
         OsslParam::END,
     ];
 
-    fn new(offer: Offer, spec: &'static Spec) -> Self {
+    fn new(registration: Registration, spec: &'static Spec) -> Self {
         Rc4Context {
-            common: Common::new(offer),
+            common: Common::new(registration),
             spec,
-            key_len: offer.traits.key,
+            key_len: registration.info.key,
             keystream: None,
             records: None,
         }
     }
 
-    fn provider(&self) -> Provider {
-        self.common.offer.provider
+    fn start(&mut self, direction: Direction, iv: Option<&[u8]>) -> Result<()> {
+        self.common.begin(direction, iv, false)
     }
 
-    fn init(
-        &mut self,
-        direction: Direction,
-        key: Option<&[u8]>,
-        iv: Option<&[u8]>,
-        params: Params<'_>,
-    ) -> Result<()> {
-        self.common.begin(direction, iv, false)?;
-        if let Some(key) = key {
-            let keystream = Rc4::new(millstream::features()?, key)?;
-            self.common.bind(Place::InProcess, self.spec.name, keystream.kernel().name);
-            self.key_len = key.len();
-            self.keystream = Some(keystream);
-        }
-        self.set(params)
+    fn set_key(&mut self, key: &[u8]) -> Result<()> {
+        let keystream = Rc4::new(millstream::features()?, key)?;
+        self.common.bind(Place::InProcess, self.spec.name, keystream.kernel().name);
+        self.key_len = key.len();
+        self.keystream = Some(keystream);
+        Ok(())
     }
 
     #[inline]
@@ -103,7 +93,7 @@ impl Context for Rc4Context {
 
     fn update(&mut self, mut data: Exchange<'_>) -> Result<usize> {
         let len = data.input_len();
-        self.pass(data.pass()?)?;
+        self.crypt(data.in_out()?)?;
         match &mut self.records {
             Some(records) if records.on() && self.common.direction == Direction::Decrypt => {
                 let (Parts::InPlace(plain, _) | Parts::Apart(_, plain)) = data.parts();

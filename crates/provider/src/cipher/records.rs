@@ -1,6 +1,7 @@
-//! TLS records under CBC and stream suites, where libssl computes MACs: each update is a record. Of CBC suites the ciphers pad.
+//! TLS records under CBC and stream suites, where libssl computes MACs and each update is a record. For CBC suites the
+//! ciphers pad.
 //!
-//! Whether padding is right is told to nobody: a record whose padding is wrong comes with a MAC that is wrong.
+//! Nobody is told whether padding is right: a record whose padding is wrong comes with a MAC that is wrong.
 //!
 //! Ref. RFC 5246 §6.2.3.2; `tls-version`, `tls-mac-size` and `tls-mac` in EVP_EncryptInit(3).
 
@@ -19,14 +20,14 @@ const TLS1: u32 = 0x0301;
 /// Versions with a vector in each record: TLS 1.1 and 1.2, DTLS 1.0 (also as OpenSSL once had it) and 1.2.
 const WITH_VECTOR: [u32; 5] = [0x0302, 0x0303, 0xfeff, 0x0100, 0xfefd];
 
-/// What a context knows of its records.
+/// The state that a context keeps of its records.
 #[derive(Clone, Default)]
 pub struct Records {
     pub version: u32,
-    /// Bytes of MAC that are to be taken off; none where it is over the ciphertext.
+    /// The bytes of MAC to be taken off; 0 if the MAC is over the ciphertext.
     pub mac_len: usize,
     mac: Mac,
-    /// What stands for a MAC where the padding is wrong. Nobody outside can guess it.
+    /// The bytes that replace the MAC where the padding is wrong. Nobody outside can guess them.
     decoy: Option<Mac>,
 }
 
@@ -47,17 +48,17 @@ impl Drop for Mac {
 }
 
 impl Records {
-    /// Whether updates are records at all.
+    /// Tells whether updates are records at all.
     pub fn on(&self) -> bool {
         self.version != 0
     }
 
-    /// The MAC of the record that was decrypted last.
+    /// Returns the MAC of the record that was decrypted last.
     pub fn mac(&self) -> &[u8] {
         &self.mac.0[..self.mac_len]
     }
 
-    /// What `tls-version` and `tls-mac-size` say; whether a parameter was one of them.
+    /// Takes `tls-version` and `tls-mac-size`, and tells whether the parameter was one of them.
     ///
     /// # Errors
     /// The parameter is no number, or no MAC is so long.
@@ -76,14 +77,14 @@ impl Records {
         Ok(true)
     }
 
-    /// Takes the MAC off a decrypted record of a stream suite. Tells how many bytes of data there are.
+    /// Takes the MAC off a decrypted record of a stream suite, and returns its bytes of data.
     pub fn open_stream(&mut self, record: &[u8]) -> Result<usize> {
         let len = record.len().checked_sub(self.mac_len).ok_or(Reason::CIPHER_OPERATION_FAILED)?;
         self.mac.0[..self.mac_len].copy_from_slice(&record[len..]);
         Ok(len)
     }
 
-    /// Takes padding and MAC off a decrypted record with its vector, if it has one. Tells how many bytes of data there are.
+    /// Takes padding and MAC off a decrypted record, with its vector if it has one, and returns its bytes of data.
     pub fn open(&mut self, record: &[u8], block: usize) -> Result<usize> {
         let vector = match self.version {
             TLS1 => 0,

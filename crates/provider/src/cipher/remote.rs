@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::provider::Provider;
 use crate::remote;
 
-/// What the service calls a cipher.
+/// The name of a cipher in the service, and its vector.
 #[derive(Clone, Copy)]
 pub struct Remote {
     pub algorithm: Algorithm,
@@ -23,13 +23,13 @@ pub struct Remote {
 }
 
 impl Remote {
-    /// Brings a key there that passes data one way.
+    /// Brings a key to the service that works in one direction.
     pub fn import(self, provider: Provider, key: &[u8], direction: Direction) -> Result<RemoteCipher> {
         let key = Arc::new(remote::one_way(provider, self.algorithm, key, direction)?);
         Ok(RemoteCipher { key, remote: self })
     }
 
-    /// A key that is there already, of so many bytes.
+    /// Takes a key that is in the service already, if it has `len` bytes.
     pub fn with(self, key: &Arc<ServiceKey>, len: usize) -> Result<RemoteCipher> {
         remote::fits(key, Some(self.algorithm), Some(len))?;
         Ok(RemoteCipher { key: Arc::clone(key), remote: self })
@@ -43,7 +43,7 @@ pub struct RemoteCipher {
 }
 
 impl RemoteCipher {
-    /// Passes whole blocks.
+    /// Encrypts or decrypts whole blocks.
     pub fn blocks(&self, direction: Direction, chain: &mut [u8; MAX_BLOCK], data: InOut<'_>) -> Result<()> {
         let Remote { chaining, iv, .. } = self.remote;
         Ok(self.key.cipher(direction, chaining, &mut chain[..iv], data)?)
@@ -51,8 +51,8 @@ impl RemoteCipher {
 }
 
 impl BlockKey for RemoteCipher {
-    fn pass(&self, direction: Direction, chain: &mut [u8; MAX_BLOCK], data: InOut<'_>) -> Result<()> {
-        self.blocks(direction, chain, data)
+    fn blocks(&self, direction: Direction, chain: &mut [u8; MAX_BLOCK], data: InOut<'_>) -> Result<()> {
+        RemoteCipher::blocks(self, direction, chain, data)
     }
 
     fn place(&self) -> Place {
@@ -88,19 +88,19 @@ impl StreamKey for RemoteCipher {
 pub struct RemoteXts(Arc<ServiceKey>);
 
 impl RemoteXts {
-    /// Brings them there, to pass data one way.
+    /// Brings a pair of keys to the service that works in one direction.
     pub fn import(provider: Provider, keys: &[u8], direction: Direction) -> Result<Self> {
         Ok(RemoteXts(Arc::new(remote::one_way(provider, Algorithm::AesXts, keys, direction)?)))
     }
 
-    /// Keys that are there already, of so many bytes.
+    /// Takes keys that are in the service already, if they have `len` bytes.
     pub fn with(keys: &Arc<ServiceKey>, len: usize) -> Result<Self> {
         remote::fits(keys, Some(Algorithm::AesXts), Some(len))?;
         Ok(RemoteXts(Arc::clone(keys)))
     }
 
-    /// Passes a data unit.
-    pub fn pass(&self, direction: Direction, tweak: &[u8; 16], data: InOut<'_>) -> Result<()> {
+    /// Encrypts or decrypts a data unit.
+    pub fn data_unit(&self, direction: Direction, tweak: &[u8; 16], data: InOut<'_>) -> Result<()> {
         Ok(self.0.data_unit(direction, tweak, data)?)
     }
 }

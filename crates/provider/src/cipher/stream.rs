@@ -11,13 +11,12 @@ use zeroize::Zeroize;
 use super::common::{Common, made, random_des_key, set_all};
 use super::key::StreamKey;
 use super::remote::Remote;
-use super::together::{Pass, together};
-use super::{Context, LAST, Make, Offer};
+use super::together::{Blocks, together};
+use super::{Context, LAST, Make, Registration};
 use crate::abi::{OCTET_PTR, OCTET_STRING, OsslParam, UNSIGNED_INTEGER};
 use crate::error::{Reason, Result};
 use crate::exchange::Exchange;
 use crate::params::Params;
-use crate::provider::Provider;
 use crate::remote::fits;
 
 /// A key in this process.
@@ -63,52 +62,41 @@ macro_rules! local {
 }
 pub(crate) use local;
 
-/// What one cipher of the kind differs in from the next.
+/// The parameters of one cipher in such a mode.
 pub struct Spec {
-    /// The name it is counted under.
+    /// The name under which the cipher is counted.
     pub name: &'static str,
     pub make: Make<dyn StreamKey>,
-    /// Whether ciphertext goes into the next block (CFB).
+    /// True if ciphertext goes into the next block (CFB).
     pub feedback: bool,
-    /// What the service calls it.
+    /// The name of the cipher in the service.
     pub remote: Option<Remote>,
-    /// Whether its keys have parity bits (DES).
+    /// True for keys with parity bits (DES).
     pub parity: bool,
 }
 
-/// What stands behind an `EVP_CIPHER_CTX`.
+/// The context behind an `EVP_CIPHER_CTX`.
 #[derive(Clone)]
 pub struct StreamContext {
     common: Common,
     spec: &'static Spec,
     key: Option<Arc<dyn StreamKey>>,
-    /// What the rest of a counter's block is added to. With feedback that is in the chain, behind the ciphertext of the block.
+    /// The keystream of a counter's block that is begun. With feedback it is in the chain, behind the ciphertext of the
+    /// block.
     pad: [u8; MAX_BLOCK],
-    /// Bytes of the block that are done; 0 between two.
+    /// The bytes of the block that are done; 0 between two blocks.
     used: usize,
 }
 
 impl StreamContext {
-    fn set_key(&mut self, key: &[u8]) -> Result<()> {
-        self.common.check_key(key)?;
-        let Common { offer: Offer { provider, isolated, .. }, direction, .. } = self.common;
-        let key: Arc<dyn StreamKey> = if isolated {
-            Arc::new(self.spec.remote.ok_or(Reason::NOT_SUPPORTED)?.import(provider, key, direction)?)
-        } else {
-            made(provider, self.spec.make, self.spec.parity, key)?
-        };
-        self.bind(key);
-        Ok(())
-    }
-
     fn bind(&mut self, key: Arc<dyn StreamKey>) {
         self.common.bind(key.place(), self.spec.name, key.kernel());
         self.key = Some(key);
     }
 
-    /// Passes any number of bytes.
+    /// Encrypts or decrypts any number of bytes.
     #[inline]
-    fn pass(&mut self, data: InOut<'_>) -> Result<()> {
+    fn crypt(&mut self, data: InOut<'_>) -> Result<()> {
         let bytes = data.len();
         let (blocks, tail) = self.begin(data);
         let key = self.key.as_deref().ok_or(Reason::NO_KEY_SET)?;
@@ -121,10 +109,10 @@ impl StreamContext {
         Ok(())
     }
 
-    /// Passes what ends the block that was begun. Leaves whole blocks, and what is to come after them.
+    /// Completes the block that was begun. Returns the whole blocks that follow, and the bytes after them.
     #[inline]
     fn begin<'d>(&mut self, mut data: InOut<'d>) -> (InOut<'d>, InOut<'d>) {
-        let block = self.common.offer.traits.iv;
+        let block = self.common.registration.info.iv;
         if self.used > 0 {
             let n = data.len().min(block - self.used);
             self.through(data.take(n));
@@ -134,7 +122,7 @@ impl StreamContext {
         data.split_at(whole)
     }
 
-    /// Passes the beginning of a block.
+    /// Encrypts or decrypts the beginning of a block.
     #[inline]
     fn end(&mut self, tail: InOut<'_>) -> Result<()> {
         if tail.is_empty() {
@@ -149,21 +137,21 @@ impl StreamContext {
         Ok(())
     }
 
-    /// Passes bytes inside a block. With feedback the ciphertext replaces what was added to it, byte by byte.
+    /// Encrypts or decrypts bytes inside a block. With feedback the ciphertext replaces the keystream, byte by byte.
     fn through(&mut self, mut data: InOut<'_>) {
-        let Common { direction, chain, offer, .. } = &mut self.common;
+        let Common { direction, chain, registration, .. } = &mut self.common;
         let feedback = self.spec.feedback;
         for i in 0..data.len() {
             let [byte] = data.load::<1>(i);
             let pad = if feedback { &mut chain[self.used] } else { &mut self.pad[self.used] };
-            let passed = byte ^ *pad;
-            data.store(i, [passed]);
+            let output = byte ^ *pad;
+            data.store(i, [output]);
             if feedback {
-                *pad = if *direction == Direction::Encrypt { passed } else { byte };
+                *pad = if *direction == Direction::Encrypt { output } else { byte };
             }
             self.used += 1;
         }
-        self.used %= offer.traits.iv;
+        self.used %= registration.info.iv;
     }
 }
 
@@ -193,34 +181,32 @@ impl Context for StreamContext {
         spec.parity
     }
 
-    fn new(offer: Offer, spec: &'static Spec) -> Self {
-        StreamContext { common: Common::new(offer), spec, key: None, pad: [0; MAX_BLOCK], used: 0 }
-    }
-
-    fn provider(&self) -> Provider {
-        self.common.offer.provider
+    fn new(registration: Registration, spec: &'static Spec) -> Self {
+        StreamContext { common: Common::new(registration), spec, key: None, pad: [0; MAX_BLOCK], used: 0 }
     }
 
     fn take(&mut self, _direction: Direction, key: &Arc<ServiceKey>) -> Result<()> {
         let Some(remote) = self.spec.remote else { return fits(key, None, None) };
-        self.bind(Arc::new(remote.with(key, self.common.offer.traits.key)?));
+        self.bind(Arc::new(remote.with(key, self.common.registration.info.key)?));
         Ok(())
     }
 
-    fn init(
-        &mut self,
-        direction: Direction,
-        key: Option<&[u8]>,
-        iv: Option<&[u8]>,
-        params: Params<'_>,
-    ) -> Result<()> {
+    fn start(&mut self, direction: Direction, iv: Option<&[u8]>) -> Result<()> {
         self.used = 0;
-        // As the default provider does, a counter goes on where no vector is given, and feedback begins again.
-        self.common.begin(direction, iv, self.spec.feedback)?;
-        if let Some(key) = key {
-            self.set_key(key)?;
-        }
-        self.set(params)
+        // Without a vector a counter goes on, and feedback begins again, as in the default provider.
+        self.common.begin(direction, iv, self.spec.feedback)
+    }
+
+    fn set_key(&mut self, key: &[u8]) -> Result<()> {
+        self.common.check_key(key)?;
+        let Common { registration: Registration { provider, isolated, .. }, direction, .. } = self.common;
+        let key: Arc<dyn StreamKey> = if isolated {
+            Arc::new(self.spec.remote.ok_or(Reason::NOT_SUPPORTED)?.import(provider, key, direction)?)
+        } else {
+            made(provider, self.spec.make, self.spec.parity, key)?
+        };
+        self.bind(key);
+        Ok(())
     }
 
     #[inline]
@@ -235,18 +221,18 @@ impl Context for StreamContext {
     fn quick(&mut self, data: InOut<'_>) -> Option<Result<()>> {
         let len = data.len();
         // Blocks are 8 or 16 bytes.
-        if self.used != 0 || len & (self.common.offer.traits.iv - 1) != 0 {
+        if self.used != 0 || len & (self.common.registration.info.iv - 1) != 0 {
             return None;
         }
         let Common { direction, chain, count, .. } = &mut self.common;
-        let passed = self.key.as_deref()?.blocks(*direction, chain, data);
+        let outcome = self.key.as_deref()?.blocks(*direction, chain, data);
         count.add(len);
-        Some(passed)
+        Some(outcome)
     }
 
     fn update(&mut self, mut data: Exchange<'_>) -> Result<usize> {
         let len = data.input_len();
-        self.pass(data.pass()?)?;
+        self.crypt(data.in_out()?)?;
         Ok(len)
     }
 
@@ -257,25 +243,25 @@ impl Context for StreamContext {
             return pipes.iter_mut().zip(pieces).map(|(pipe, piece)| pipe.update(piece)).collect();
         }
         let written = pieces.iter().map(Exchange::input_len).collect();
-        let mut passes = Vec::with_capacity(pipes.len());
+        let mut chains = Vec::with_capacity(pipes.len());
         let mut tails = Vec::with_capacity(pipes.len());
         for (pipe, piece) in pipes.iter_mut().zip(&mut pieces) {
             pipe.common.count.add(piece.input_len());
-            let (blocks, tail) = pipe.begin(piece.pass()?);
+            let (blocks, tail) = pipe.begin(piece.in_out()?);
             tails.push(tail);
-            let Common { offer, direction, chain, .. } = &mut pipe.common;
+            let Common { registration, direction, chain, .. } = &mut pipe.common;
             let chaining = if pipe.spec.feedback { Chaining::Ciphertext } else { Chaining::Counter };
             let Some(key) = pipe.key.as_ref().and_then(|key| key.engine()) else { continue };
-            passes.push(Pass {
+            chains.push(Blocks {
                 key,
                 direction: *direction,
                 chaining,
-                chain: &mut chain[..offer.traits.iv],
+                chain: &mut chain[..registration.info.iv],
                 data: blocks,
             });
         }
-        together(&mut passes)?;
-        drop(passes);
+        together(&mut chains)?;
+        drop(chains);
         pipes.iter_mut().zip(tails).try_for_each(|(pipe, tail)| pipe.end(tail))?;
         Ok(written)
     }
@@ -292,7 +278,7 @@ impl Context for StreamContext {
         for param in params {
             match param.key().to_bytes() {
                 b"num" => param.set_size(self.used)?,
-                b"randkey" if self.spec.parity => random_des_key(&param, self.common.offer.traits.key)?,
+                b"randkey" if self.spec.parity => random_des_key(&param, self.common.registration.info.key)?,
                 _ => self.common.get(&param)?,
             }
         }
@@ -303,7 +289,7 @@ impl Context for StreamContext {
         set_all(params, |param| match param.key().to_bytes() {
             b"num" => {
                 let used = param.size()?;
-                if used >= self.common.offer.traits.iv {
+                if used >= self.common.registration.info.iv {
                     return Err(Reason::FAILED_TO_GET_PARAMETER);
                 }
                 self.used = used;

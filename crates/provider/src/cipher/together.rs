@@ -1,4 +1,4 @@
-//! Passes of several messages at once, in lanes where that pays.
+//! Several messages at once, in lanes where that pays.
 
 use millstream::isolated::Chaining;
 use millstream::modes::Direction;
@@ -7,16 +7,16 @@ use millstream::{CipherKey, InOut, Operation};
 use crate::error::{Reason, Result};
 
 /// Whole blocks of one message.
-pub struct Pass<'a> {
+pub struct Blocks<'a> {
     pub key: CipherKey<'a>,
     pub direction: Direction,
     pub chaining: Chaining,
-    /// The vector before, and what the next pass needs after.
+    /// The vector before, and the state for the next blocks after.
     pub chain: &'a mut [u8],
     pub data: InOut<'a>,
 }
 
-impl Pass<'_> {
+impl Blocks<'_> {
     fn last_block(bytes: &[u8], chain: &mut [u8]) {
         if let Some(last) = bytes.len().checked_sub(chain.len()) {
             chain.copy_from_slice(&bytes[last..]);
@@ -31,7 +31,7 @@ impl Pass<'_> {
                 let mut before = [0; 16];
                 let before = &mut before[..self.chain.len()];
                 before.copy_from_slice(self.chain);
-                // In place, this ciphertext is about to be overwritten.
+                // In place, the last ciphertext is about to be overwritten.
                 if self.chaining == Chaining::Ciphertext {
                     Self::last_block(data.input(), self.chain);
                 }
@@ -49,12 +49,12 @@ impl Pass<'_> {
     }
 }
 
-/// Passes all of them.
-pub fn together(passes: &mut [Pass<'_>]) -> Result<()> {
-    let mut operations: Vec<_> = passes.iter_mut().map(Pass::operation).collect();
+/// Encrypts or decrypts all of them.
+pub fn together(chains: &mut [Blocks<'_>]) -> Result<()> {
+    let mut operations: Vec<_> = chains.iter_mut().map(Blocks::operation).collect();
     millstream::batch(&mut operations)?;
     let failed = operations.iter().find_map(|operation| operation.result().err());
     drop(operations);
-    passes.iter_mut().for_each(Pass::after);
+    chains.iter_mut().for_each(Blocks::after);
     failed.map_or(Ok(()), |error| Err(Reason::from(error)))
 }

@@ -11,40 +11,39 @@ use millstream::tally::Place;
 
 use super::common::Common;
 use super::remote::RemoteXts;
-use super::{Context, LAST, Offer};
+use super::{Context, LAST, Registration};
 use crate::abi::{OCTET_STRING, OsslParam, UNSIGNED_INTEGER};
 use crate::error::{Reason, Result};
 use crate::exchange::Exchange;
 use crate::params::Params;
-use crate::provider::Provider;
 
 /// A pair of keys, wherever it is.
 enum Key {
     Local(Box<Xts>),
-    /// The two are equal: for old data.
+    /// The two keys are equal, which is only for old data.
     Equal(Box<XtsDecryption>),
     Remote(RemoteXts),
 }
 
 impl Key {
-    fn pass(&self, direction: Direction, tweak: &[u8; 16], data: InOut<'_>) -> Result<()> {
+    fn data_unit(&self, direction: Direction, tweak: &[u8; 16], data: InOut<'_>) -> Result<()> {
         match (self, direction) {
             (Key::Local(key), Direction::Encrypt) => Ok(key.encrypt(tweak, data)?),
             (Key::Local(key), Direction::Decrypt) => Ok(key.decrypt(tweak, data)?),
             (Key::Equal(key), Direction::Decrypt) => Ok(key.decrypt(tweak, data)?),
             (Key::Equal(_), Direction::Encrypt) => Err(Reason::XTS_DUPLICATED_KEYS),
-            (Key::Remote(key), _) => key.pass(direction, tweak, data),
+            (Key::Remote(key), _) => key.data_unit(direction, tweak, data),
         }
     }
 }
 
-/// What one cipher of the kind differs in from the next.
+/// The parameters of one such cipher.
 pub struct Spec {
-    /// The name it is counted under.
+    /// The name under which the cipher is counted.
     pub name: &'static str,
 }
 
-/// What stands behind an `EVP_CIPHER_CTX`.
+/// The context behind an `EVP_CIPHER_CTX`.
 #[derive(Clone)]
 pub struct XtsContext {
     common: Common,
@@ -53,38 +52,9 @@ pub struct XtsContext {
 }
 
 impl XtsContext {
-    fn set_key(&mut self, key: &[u8]) -> Result<()> {
-        self.common.check_key(key)?;
-        let (one, other) = key.split_at(key.len() / 2);
-        let equal = begins(one, other).into();
-        if equal && self.common.direction == Direction::Encrypt {
-            return Err(Reason::XTS_DUPLICATED_KEYS);
-        }
-        let Offer { provider, isolated, .. } = self.common.offer;
-        let key = if equal && isolated {
-            return Err(Reason::XTS_DUPLICATED_KEYS.with(
-                "the service takes no such keys, not even to decrypt: read old data with millstream.isolated=no",
-            ));
-        } else if equal {
-            // What was written under such keys stays readable, as with the default provider.
-            let local = XtsDecryption::new(millstream::features()?, key)?;
-            self.common.bind(Place::InProcess, self.spec.name, local.kernel().name);
-            Key::Equal(Box::new(local))
-        } else if isolated {
-            self.common.bind(Place::Isolated, self.spec.name, "worker");
-            Key::Remote(RemoteXts::import(provider, key, self.common.direction)?)
-        } else {
-            let local = Xts::new(millstream::features()?, key)?;
-            self.common.bind(Place::InProcess, self.spec.name, local.kernel().name);
-            Key::Local(Box::new(local))
-        };
-        self.key = Some(Arc::new(key));
-        Ok(())
-    }
-
-    /// Passes a data unit.
+    /// Encrypts or decrypts a data unit.
     #[inline(always)]
-    fn pass(&mut self, data: InOut<'_>) -> Result<()> {
+    fn data_unit(&mut self, data: InOut<'_>) -> Result<()> {
         let Some(key) = self.key.as_deref().filter(|_| self.common.iv_set()) else {
             return Err(Reason::CIPHER_OPERATION_FAILED);
         };
@@ -95,7 +65,7 @@ impl XtsContext {
             _ => return Err(Reason::XTS_DATA_UNIT_IS_TOO_LARGE),
         }
         let Common { direction, chain, .. } = &self.common;
-        key.pass(*direction, chain, data)?;
+        key.data_unit(*direction, chain, data)?;
         self.common.count.add(len);
         Ok(())
     }
@@ -115,33 +85,48 @@ impl Context for XtsContext {
     const SETTABLE: &'static [OsslParam] =
         &[OsslParam::described(c"keylen", UNSIGNED_INTEGER), OsslParam::END];
 
-    fn new(offer: Offer, spec: &'static Spec) -> Self {
-        XtsContext { common: Common::new(offer), spec, key: None }
-    }
-
-    fn provider(&self) -> Provider {
-        self.common.offer.provider
+    fn new(registration: Registration, spec: &'static Spec) -> Self {
+        XtsContext { common: Common::new(registration), spec, key: None }
     }
 
     fn take(&mut self, _direction: Direction, key: &Arc<ServiceKey>) -> Result<()> {
-        let key = RemoteXts::with(key, self.common.offer.traits.key)?;
+        let key = RemoteXts::with(key, self.common.registration.info.key)?;
         self.common.bind(Place::Isolated, self.spec.name, "worker");
         self.key = Some(Arc::new(Key::Remote(key)));
         Ok(())
     }
 
-    fn init(
-        &mut self,
-        direction: Direction,
-        key: Option<&[u8]>,
-        iv: Option<&[u8]>,
-        params: Params<'_>,
-    ) -> Result<()> {
-        self.common.begin(direction, iv, false)?;
-        if let Some(key) = key {
-            self.set_key(key)?;
+    fn start(&mut self, direction: Direction, iv: Option<&[u8]>) -> Result<()> {
+        self.common.begin(direction, iv, false)
+    }
+
+    fn set_key(&mut self, key: &[u8]) -> Result<()> {
+        self.common.check_key(key)?;
+        let (one, other) = key.split_at(key.len() / 2);
+        let equal = begins(one, other).into();
+        if equal && self.common.direction == Direction::Encrypt {
+            return Err(Reason::XTS_DUPLICATED_KEYS);
         }
-        self.set(params)
+        let Registration { provider, isolated, .. } = self.common.registration;
+        let key = if equal && isolated {
+            return Err(Reason::XTS_DUPLICATED_KEYS.with(
+                "the service takes no such keys, not even to decrypt: read old data with millstream.isolated=no",
+            ));
+        } else if equal {
+            // Data that was written under such keys stays readable, as with the default provider.
+            let local = XtsDecryption::new(millstream::features()?, key)?;
+            self.common.bind(Place::InProcess, self.spec.name, local.kernel().name);
+            Key::Equal(Box::new(local))
+        } else if isolated {
+            self.common.bind(Place::Isolated, self.spec.name, "worker");
+            Key::Remote(RemoteXts::import(provider, key, self.common.direction)?)
+        } else {
+            let local = Xts::new(millstream::features()?, key)?;
+            self.common.bind(Place::InProcess, self.spec.name, local.kernel().name);
+            Key::Local(Box::new(local))
+        };
+        self.key = Some(Arc::new(key));
+        Ok(())
     }
 
     #[inline]
@@ -151,13 +136,13 @@ impl Context for XtsContext {
 
     #[inline(always)]
     fn quick(&mut self, data: InOut<'_>) -> Option<Result<()>> {
-        Some(self.pass(data))
+        Some(self.data_unit(data))
     }
 
     fn update(&mut self, mut data: Exchange<'_>) -> Result<usize> {
-        let data = data.pass()?;
+        let data = data.in_out()?;
         let len = data.len();
-        self.pass(data).map(|()| len)
+        self.data_unit(data).map(|()| len)
     }
 
     fn finish(&mut self, _out: &mut [u8; LAST]) -> Result<usize> {
@@ -173,7 +158,7 @@ impl Context for XtsContext {
     }
 
     fn set(&mut self, params: Params<'_>) -> Result<()> {
-        // Padding is not even taken note of.
+        // Padding has no meaning here and is ignored.
         params.find(c"keylen").map_or(Ok(()), |param| self.common.set(&param))
     }
 }

@@ -17,7 +17,7 @@ use super::{
 use super::{pipeline, secret};
 use crate::abi::{self, Dispatch, OsslParam};
 use crate::cipher::pipeline::Pipelined;
-use crate::cipher::{self, Cipher, Context as _, LAST, Offer};
+use crate::cipher::{self, Cipher, Context as _, LAST, Registration};
 use crate::error::Reason;
 use crate::exchange::{Exchange, bytes, bytes_mut, given};
 use crate::params::Params;
@@ -82,7 +82,7 @@ pub const fn cipher_functions<C: Cipher, const ISOLATED: bool>() -> &'static [Di
     }
 }
 
-/// The function, or the table's end where there are no pipelines.
+/// Returns the function, or the table's end where there are no pipelines.
 const fn pipelined<C: cipher::Context>(function: Dispatch) -> Dispatch {
     if C::PIPELINED { function } else { Dispatch::END }
 }
@@ -92,8 +92,9 @@ unsafe extern "C" fn cipher_new<C: Cipher, const ISOLATED: bool>(provider: *mut 
     let provider = unsafe { Provider::from_raw(provider) };
     boxed(provider, || {
         let provider = provider.ok_or(Reason::INTERNAL)?;
-        let offer = Offer { provider, traits: const { &C::TRAITS }, rows: C::rows(), isolated: ISOLATED };
-        Ok(Pipelined::new(C::Context::new(offer, C::SPEC)))
+        let registration =
+            Registration { provider, info: const { &C::INFO }, rows: C::rows(), isolated: ISOLATED };
+        Ok(Pipelined::new(provider, C::Context::new(registration, C::SPEC)))
     })
 }
 
@@ -189,12 +190,13 @@ unsafe extern "C" fn cipher_decrypt_init_with<C: cipher::Context>(
     unsafe { init_with::<C>(Direction::Decrypt, context, secret::held(key), (iv, iv_len), params) }
 }
 
-/// Input and output of one length, if both are there, with room, and are one or apart.
+/// Returns the pair of buffers as an `InOut` when the quick path may take them: both present, enough room, and either
+/// identical or disjoint.
 ///
 /// # Safety
 /// As for [`Exchange::new`].
 #[inline(always)]
-unsafe fn pass<'a>(input: *const u8, len: usize, out: *mut u8, room: usize) -> Option<InOut<'a>> {
+unsafe fn in_out<'a>(input: *const u8, len: usize, out: *mut u8, room: usize) -> Option<InOut<'a>> {
     if input.is_null() || out.is_null() || len == 0 || len > room {
         return None;
     }
@@ -207,7 +209,7 @@ unsafe fn pass<'a>(input: *const u8, len: usize, out: *mut u8, room: usize) -> O
     // SAFETY: the caller's promise; they don't overlap.
     apart
         .then(|| unsafe { InOut::separate(bytes(input, len), bytes_mut(out, len)) })
-        .and_then(|pass| pass.ok())
+        .and_then(|data| data.ok())
 }
 
 unsafe extern "C" fn cipher_update<C: cipher::Context>(
@@ -225,11 +227,11 @@ unsafe extern "C" fn cipher_update<C: cipher::Context>(
         || Some(provider),
         || {
             // SAFETY: `len` bytes of input, and room for `room` bytes of output.
-            let pass = unsafe { pass(input, len, out, room) };
-            if let Some(passed) = pass.and_then(|pass| context.quick(pass)) {
+            let data = unsafe { in_out(input, len, out, room) };
+            if let Some(outcome) = data.and_then(|data| context.quick(data)) {
                 // SAFETY: a place for a number.
                 unsafe { *out_len = len };
-                return passed;
+                return outcome;
             }
             let written = if out.is_null() {
                 // SAFETY: `len` bytes of input.
@@ -265,8 +267,8 @@ unsafe extern "C" fn cipher_final<C: cipher::Context>(
             let written = context.finish(&mut last)?;
             // SAFETY: a place for a number.
             unsafe { *out_len = 0 };
-            // Most ends write nothing; to copy and to wipe nothing takes as long as the end of a short message does: a masked
-            // store of no bytes to no address.
+            // Most ends write nothing, and copying and wiping no bytes takes as long as the end of a short message
+            // does: a masked store of no bytes to no address.
             if written > 0 {
                 let fits = written <= room;
                 if fits {
@@ -322,7 +324,7 @@ unsafe extern "C" fn cipher_cipher<C: cipher::Context>(
 
 unsafe extern "C" fn cipher_get_params<C: Cipher>(params: *mut OsslParam) -> c_int {
     // SAFETY: a terminated array.
-    guard(|| None, || C::TRAITS.answer(C::Context::has_random_key(C::SPEC), unsafe { Params::new(params) }))
+    guard(|| None, || C::INFO.answer(C::Context::has_random_key(C::SPEC), unsafe { Params::new(params) }))
 }
 
 unsafe extern "C" fn cipher_get_ctx_params<C: cipher::Context>(

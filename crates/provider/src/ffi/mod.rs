@@ -1,6 +1,6 @@
-//! The border: C functions that check what they are given, catch panics, and call contexts.
+//! The border: C functions that check their arguments, catch panics, and call contexts.
 //!
-//! Every context is a box that OpenSSL holds by a pointer. Every function that can fail returns 0 then, with a reason in
+//! Every context is a box that OpenSSL holds by a pointer. A function that fails returns 0 and puts a reason into
 //! OpenSSL's queue.
 //!
 //! # Safety
@@ -20,7 +20,7 @@ use crate::error::{Reason, Result};
 use crate::params::Params;
 use crate::provider::Provider;
 
-/// A function of some type, as tables hold them.
+/// Casts a function to the type that tables hold.
 macro_rules! function {
     ($id:expr, $type:ty, $function:expr) => {
         Dispatch {
@@ -44,7 +44,7 @@ pub use kdf::kdf_functions;
 pub use mac::mac_functions;
 pub use secret::secret_functions;
 
-/// Calls `inner`; a panic is an error.
+/// Calls `inner`, and turns a panic into an error.
 #[inline(always)]
 fn guard(provider: impl FnOnce() -> Option<Provider>, inner: impl FnOnce() -> Result<()>) -> c_int {
     let reason = match catch_unwind(AssertUnwindSafe(inner)) {
@@ -57,7 +57,7 @@ fn guard(provider: impl FnOnce() -> Option<Provider>, inner: impl FnOnce() -> Re
 
 #[cold]
 fn failed(provider: impl FnOnce() -> Option<Provider>, reason: Reason) -> c_int {
-    // Telling of a failure allocates, so it may fail too.
+    // Raising an error allocates, so it may fail too.
     let _ = catch_unwind(AssertUnwindSafe(|| {
         if let Some(provider) = provider() {
             provider.raise(&reason);
@@ -66,7 +66,7 @@ fn failed(provider: impl FnOnce() -> Option<Provider>, reason: Reason) -> c_int 
     0
 }
 
-/// A new box for OpenSSL to hold; null where it can't be made.
+/// Makes a box for OpenSSL to hold; null where it can't be made.
 fn boxed<T>(provider: Option<Provider>, make: impl FnOnce() -> Result<T>) -> *mut c_void {
     let mut raw = ptr::null_mut();
     guard(
@@ -212,7 +212,7 @@ unsafe extern "C" fn query(
     offered.unwrap_or(ptr::null())
 }
 
-/// None of our own: the default provider's are used.
+/// Returns no texts of our own: the default provider's are used.
 unsafe extern "C" fn reasons(_provider: *mut c_void) -> *const Item {
     static NONE: [Item; 1] = [Item { id: 0, text: ptr::null() }];
     NONE.as_ptr()

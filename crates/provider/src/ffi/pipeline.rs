@@ -17,7 +17,7 @@ use crate::error::Reason;
 use crate::exchange::{Exchange, bytes, bytes_mut};
 use crate::params::Params;
 
-/// As many as OpenSSL has at most.
+/// The most pipes that OpenSSL has.
 const MOST: usize = 32;
 
 pub type Init = unsafe extern "C" fn(

@@ -14,7 +14,7 @@ use crate::provider::Provider;
 use crate::secret::{Held, Kind, SecretKey};
 
 type Import = unsafe extern "C" fn(*mut c_void, c_int, *const OsslParam) -> *mut c_void;
-/// What is handed a key's parameters, with an argument of its own.
+/// The function to which a key's parameters are handed, with an argument of its own.
 type Taker = unsafe extern "C" fn(*const OsslParam, *mut c_void) -> c_int;
 type Generate = unsafe extern "C" fn(*mut c_void, *const OsslParam) -> *mut c_void;
 type Id = unsafe extern "C" fn(*mut c_void) -> *const c_char;
@@ -114,7 +114,7 @@ unsafe extern "C" fn generate_settable(_provider: *mut c_void) -> *const OsslPar
     PARAMS.as_ptr()
 }
 
-/// A key that OpenSSL passes to a context, and where it is; none where there is no key.
+/// Returns the place of a key that OpenSSL passes to a context; none where there is no key.
 ///
 /// # Safety
 /// A key of ours that is not freed while this is used, or null.

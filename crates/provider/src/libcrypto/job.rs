@@ -27,7 +27,7 @@ functions! {
     callback = c"ASYNC_WAIT_CTX_get_callback": fn(*mut c_void, *mut *const c_void, *mut *mut c_void) -> c_int;
 }
 
-/// What the descriptor goes by in a wait context: an address that nobody else uses.
+/// The key of the descriptor in a wait context: an address that nobody else uses.
 static KEY: u8 = 0;
 
 /// The job that runs on this thread.
@@ -37,9 +37,9 @@ pub struct Job {
 }
 
 impl Job {
-    /// That job, if there is one that may be paused.
+    /// Returns that job, if there is one that may be paused.
     ///
-    /// Where a program wants to be called back rather than wait for a descriptor, nothing pauses.
+    /// A program that wants to be called back rather than wait for a descriptor gets none: its jobs do not pause.
     pub fn current(provider: Provider) -> Option<Self> {
         let functions = provider.libcrypto().job()?;
         // SAFETY: takes nothing; the job is there while it runs; places for two pointers.
@@ -60,13 +60,13 @@ impl Job {
         }
     }
 
-    /// Whether a job runs on this thread, on its small stack.
+    /// Tells whether a job runs on this thread, on its small stack.
     fn is_current(provider: Provider) -> bool {
         // SAFETY: takes nothing and returns a pointer that is only compared.
         provider.libcrypto().job().is_some_and(|functions| !unsafe { (functions.current)() }.is_null())
     }
 
-    /// Calls what needs more stack than a job has, which is 32 KiB: in a job, on a thread that lends its own.
+    /// Calls a function that needs more stack than the 32 KiB of a job: in a job, on a thread that lends its own.
     pub fn with_stack<T: Send>(provider: Provider, make: impl FnOnce() -> Result<T> + Send) -> Result<T> {
         if !Job::is_current(provider) {
             return make();
@@ -81,9 +81,10 @@ impl Job {
         })
     }
 
-    /// Lets others run. Tells whether it is back, and was away: else nobody will come and go on.
+    /// Lets others run. Returns false if the job did not pause: then nobody will come back to it, and it must go on
+    /// itself.
     ///
-    /// Whoever waits for the job sees it ready at once.
+    /// A program that waits for the job sees it ready at once.
     pub fn pause(&self) -> bool {
         let (Some(functions), Some(ready)) = (self.provider.libcrypto().job(), ready()) else { return false };
         let key = (&raw const KEY).cast();
@@ -101,7 +102,7 @@ impl Job {
     }
 }
 
-/// A descriptor that can always be read.
+/// Returns a descriptor that can always be read.
 fn ready() -> Option<&'static OwnedFd> {
     static READY: OnceLock<Option<OwnedFd>> = OnceLock::new();
     READY.get_or_init(|| rustix::event::eventfd(1, rustix::event::EventfdFlags::CLOEXEC).ok()).as_ref()

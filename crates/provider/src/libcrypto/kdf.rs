@@ -32,7 +32,7 @@ pub enum Value<'a> {
     Number(&'a c_int),
 }
 
-/// Derives with the function of that name. What fails has told OpenSSL why.
+/// Derives with the function of that name. A failure has told OpenSSL why.
 pub fn derive(
     provider: Provider,
     name: &CStr,
@@ -48,7 +48,7 @@ pub fn derive(
     if derived == 1 { Ok(()) } else { Err(Reason::TOLD) }
 }
 
-/// How much the function of that name derives with those values: 0 where it refuses them.
+/// Returns how many bytes the function of that name derives with those values: 0 where it refuses them.
 pub fn size(provider: Provider, name: &CStr, values: &[(&'static CStr, Value<'_>)]) -> Result<usize> {
     let context = Context::new(&provider, name)?;
     let params = params(values);
@@ -90,7 +90,7 @@ impl Drop for Context<'_> {
     }
 }
 
-/// The array that says so, which refers to the values.
+/// Returns the values as an array of parameters, which refers to them.
 fn params(values: &[(&'static CStr, Value<'_>)]) -> Vec<OsslParam> {
     let all = values.iter().map(|(key, value)| {
         let (data_type, data, data_size): (_, *const c_void, _) = match value {

@@ -28,7 +28,7 @@ functions! {
     set = c"EVP_MAC_CTX_set_params": fn(*mut c_void, *const OsslParam) -> c_int;
 }
 
-/// A context of another provider's MAC. What fails has told OpenSSL why.
+/// A context of another provider's MAC. A failure has told OpenSSL why.
 pub struct Mac {
     provider: Provider,
     context: NonNull<c_void>,
@@ -38,7 +38,7 @@ pub struct Mac {
 unsafe impl Send for Mac {}
 
 impl Mac {
-    /// A new context for the MAC of that name.
+    /// Makes a context for the MAC of that name.
     pub fn new(provider: Provider, name: &CStr) -> Result<Self> {
         let functions = provider.libcrypto().mac()?;
         // SAFETY: the provider's own library context; a context keeps its method alive, so that is let go.
@@ -54,7 +54,7 @@ impl Mac {
         Mac::owning(provider, context)
     }
 
-    /// Another in the same state.
+    /// Makes another context in the same state.
     pub fn duplicate(&self) -> Result<Self> {
         // SAFETY: our context.
         let context = unsafe { (self.functions()?.duplicate)(self.context.as_ptr()) };
@@ -80,7 +80,7 @@ impl Mac {
         told(unsafe { (self.functions()?.update)(self.context.as_ptr(), data.as_ptr(), data.len()) })
     }
 
-    /// Writes the MAC to the front of `out`, and tells how long it is.
+    /// Writes the MAC to the front of `out`, and returns its length.
     pub fn finish(&mut self, out: &mut [u8]) -> Result<usize> {
         let mut len = 0;
         // SAFETY: our context, a live slice, a place for a number.

@@ -1,10 +1,11 @@
 //! Functions of the libcrypto that loaded the provider, found without being linked to one.
 //!
-//! Nearly all goes through the tables that OpenSSL and a provider exchange. What doesn't is in here: to hand an operation on
-//! to another provider, and to pause a job. A process may have more than one libcrypto, so a function is looked
-//! for in the object that a function of the core lies in, and nowhere else.
+//! Nearly everything goes through the tables that OpenSSL and a provider exchange. The exceptions are here: handing an
+//! operation on to another provider, and pausing a job. A process may have more than one libcrypto, so a function is
+//! looked for in the object that a function of the core lies in, and nowhere else.
 //!
-//! Operations may call what is found here. What OpenSSL calls while it holds locks (the start, queries) must not.
+//! Operations may call the functions that are found here. Code that OpenSSL calls while it holds locks (the start,
+//! queries) must not.
 //!
 //! # Safety
 //! A libcrypto stays loaded as long as a provider in it, and a [`Libcrypto`] is part of one. Each function is given the type that
@@ -26,13 +27,13 @@ use crate::error::{Reason, Result};
 pub use job::Job;
 pub use mac::Mac;
 
-/// What an operation that is handed on must be fetched with: anybody's but this provider's.
+/// The property query for operations that are handed on: any provider but this one.
 const OTHERS: &CStr = c"provider!=millstream";
 
 /// The libcrypto that loaded a provider.
 #[derive(Default)]
 pub struct Libcrypto {
-    /// Some function in it.
+    /// An address inside that libcrypto.
     inside: Option<Function>,
     mac: OnceLock<Option<mac::Functions>>,
     kdf: OnceLock<Option<kdf::Functions>>,
@@ -40,13 +41,13 @@ pub struct Libcrypto {
 }
 
 impl Libcrypto {
-    /// The one in which `inside` lies. Looks for nothing yet.
+    /// Returns the libcrypto in which `inside` lies. Nothing is looked for yet.
     pub fn with(inside: Option<Function>) -> Self {
         Libcrypto { inside, ..Libcrypto::default() }
     }
 
-    /// The function of that name. `None` where it has none, or where a program that libcrypto was linked into keeps its symbols
-    /// to itself.
+    /// Returns the function of that name; none if libcrypto has none, or if it is linked into a program that does not
+    /// export its symbols.
     pub fn symbol(&self, name: &CStr) -> Option<Function> {
         let inside = object(self.inside? as *const c_void)?;
         // SAFETY: a path of an object that is loaded; NOLOAD never loads another.
@@ -75,14 +76,14 @@ const HIDDEN: Reason = Reason::NOT_SUPPORTED.with(
     "this digest or cipher is another provider's, and the program's libcrypto can't be called: it is linked in and not exported; ask for provider=default",
 );
 
-/// What lies at an address.
+/// Returns the object at an address.
 fn object(address: *const c_void) -> Option<libc::Dl_info> {
     let mut info = MaybeUninit::uninit();
     // SAFETY: a place for the answer, which is there when the function says so.
     unsafe { (libc::dladdr(address, info.as_mut_ptr()) != 0).then(|| info.assume_init()) }
 }
 
-/// The function of that name in an opened object, if it lies where `inside` does. Closes the object.
+/// Returns the function of that name in an opened object, if it lies where `inside` does. Closes the object.
 fn found(opened: *mut c_void, name: &CStr, inside: &libc::Dl_info) -> Option<Function> {
     if opened.is_null() {
         return None;
@@ -109,7 +110,7 @@ macro_rules! functions {
         }
 
         impl Functions {
-            /// All of them, or none.
+            /// Finds all of them, or returns none.
             pub(super) fn find(libcrypto: &super::Libcrypto) -> Option<Self> {
                 Some(Functions {
                     $($name: {

@@ -16,18 +16,18 @@ use crate::count::Rows;
 use crate::error::{Reason, Result};
 use crate::provider::Provider;
 
-/// The kind.
+/// The kind of MAC.
 pub struct Cmac;
 
-/// A cipher that it is computed with.
+/// A cipher that a CMAC is computed with.
 pub struct Cipher {
-    /// OpenSSL's names for it, with colons between.
+    /// OpenSSL's names for the cipher, separated by colons.
     names: &'static str,
-    /// Bytes of key, and of block.
+    /// The bytes of a key, and of a block.
     key: usize,
     block: usize,
     make: fn(&[u8]) -> Result<Key>,
-    /// What it is counted as.
+    /// The name under which the MAC is counted.
     name: &'static str,
     rows: Rows,
     in_service: Option<cwq::Algorithm>,
@@ -111,7 +111,7 @@ impl Kind for Cmac {
     }
 }
 
-/// A key, expanded. It lies in one place as long as it lives, so the sizes may differ.
+/// An expanded key. It stays in one place as long as it lives, so the sizes of the variants may differ.
 #[allow(clippy::large_enum_variant)]
 enum Key {
     Aes(aes::Cmac),
@@ -119,7 +119,7 @@ enum Key {
     TripleDes(cmac::Cmac<des::Cbc, 8>),
 }
 
-/// What a message has come to, by the length of blocks.
+/// The state of a message, by the length of blocks.
 #[derive(Clone)]
 enum Taken {
     Long(State<16>),
@@ -133,7 +133,7 @@ pub struct Message {
     state: Taken,
 }
 
-/// Evaluates an expression for the key and its state, whichever they are.
+/// Evaluates an expression for the key and its state, whatever their types.
 macro_rules! each {
     ($message:expr, $key:ident, $state:ident => $body:expr) => {
         match (&*$message.key, &mut $message.state) {

@@ -18,7 +18,7 @@ use crate::digest::{self, PerHash};
 use crate::error::{Reason, Result};
 use crate::provider::Provider;
 
-/// The kind.
+/// The kind of MAC.
 pub struct Hmac;
 
 impl Kind for Hmac {
@@ -29,7 +29,7 @@ impl Kind for Hmac {
         OsslParam::described(c"digest", UTF8_STRING),
         OsslParam::described(c"properties", UTF8_STRING),
         OsslParam::described(c"key", OCTET_STRING),
-        // For accelerators that OpenSSL once had: of no effect, as in the default provider.
+        // These two have no effect, as in the default provider: they were for accelerators that OpenSSL once had.
         OsslParam::described(c"digest-noinit", INTEGER),
         OsslParam::described(c"digest-oneshot", INTEGER),
         OsslParam::described(c"tls-data-size", UNSIGNED_INTEGER),
@@ -61,7 +61,7 @@ impl Kind for Hmac {
     }
 }
 
-/// What it is counted as.
+/// Returns the name under which the MAC is counted.
 fn name(hash: Hash) -> &'static str {
     match hash {
         Hash::Md5 => "hmac-md5",
@@ -82,9 +82,10 @@ pub struct Message {
     record: Option<Record>,
 }
 
-/// A record of TLS 1.0 to 1.2 under CBC, which was decrypted and not yet authenticated: how long its data is must not show.
+/// A record of TLS 1.0 to 1.2 under CBC that was decrypted and not yet authenticated: the length of its data must not
+/// show.
 ///
-/// First comes the header, which says that; then the data, with which MAC and padding may be looked at.
+/// The header, which gives that length, comes first; then the data, which may be read together with MAC and padding.
 #[derive(Clone)]
 struct Record {
     /// Bytes of data, MAC and padding.
@@ -93,13 +94,13 @@ struct Record {
     tag: Option<Tag>,
 }
 
-/// RFC 5246 §6.2.3.1: the sequence number, type, version and length.
+/// The bytes of a header: sequence number, type, version and length (RFC 5246 §6.2.3.1).
 const HEADER: usize = 13;
 
-/// RFC 5246 §6.2.3.2: padding and the byte that says how much.
+/// The most bytes of padding, with the byte that gives its length (RFC 5246 §6.2.3.2).
 const MOST_PADDING: usize = 256;
 
-/// Far more than a record has.
+/// A length that no record reaches.
 const LONGEST_RECORD: usize = 1 << 20;
 
 impl Record {
@@ -107,7 +108,7 @@ impl Record {
         Record { len, header: None, tag: None }
     }
 
-    /// How long the data can be.
+    /// Returns the most bytes that the data can have.
     fn longest(&self, hash: Hash) -> usize {
         self.len.saturating_sub(hash.output_len())
     }

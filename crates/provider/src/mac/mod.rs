@@ -1,4 +1,4 @@
-//! MACs: what HMAC and CMAC have in common.
+//! MACs: the common part of HMAC and CMAC.
 //!
 //! A context computes in one of three places: in this process, in the service that holds the key, or, with a digest or a cipher
 //! that no engine has, where the default provider does.
@@ -29,13 +29,13 @@ pub use tag::Tag;
 
 /// A kind of MAC, over any of several digests or ciphers.
 pub trait Kind: Sized + 'static {
-    /// OpenSSL's name for it.
+    /// OpenSSL's name for the kind.
     const NAME: &'static CStr;
-    /// The parameter that says over which digest or cipher.
+    /// The parameter that names the digest or cipher.
     const OVER: &'static CStr;
-    /// What a key is refused with before that is said.
+    /// The reason with which a key is refused before a digest or cipher is named.
     const UNSAID: Reason;
-    /// Ends with `END`.
+    /// The parameters that can be set; the list ends with `END`.
     const SETTABLE: &'static [OsslParam];
 
     /// A digest or a cipher.
@@ -43,29 +43,29 @@ pub trait Kind: Sized + 'static {
     /// A key in this process, and a message under way.
     type Keyed: Keyed;
 
-    /// The one of that name, if an engine has it.
+    /// Returns the digest or cipher of that name, if an engine has it.
     fn named(name: &str) -> Option<Self::Algorithm>;
 
-    /// Bytes of a MAC, and of a block.
+    /// Returns the bytes of a MAC, and of a block.
     fn size(algorithm: Self::Algorithm) -> (usize, usize);
 
-    /// What the service calls it.
+    /// Returns the name in the service.
     fn in_service(algorithm: Self::Algorithm) -> Option<cwq::Algorithm>;
 
-    /// That a key is as long as it must be.
+    /// Fails unless a key has the right length.
     fn check(_algorithm: Self::Algorithm, _len: usize) -> Result<()> {
         Ok(())
     }
 
-    /// Whether taking a key needs more stack than a job has.
+    /// Tells whether expanding a key needs more stack than a job has.
     fn is_large(_algorithm: Self::Algorithm) -> bool {
         false
     }
 
-    /// Takes a key and begins a message.
+    /// Expands a key and begins a message.
     fn key(algorithm: Self::Algorithm, key: &[u8]) -> Result<Self::Keyed>;
 
-    /// Where it is counted.
+    /// Returns the row in which the MAC is counted.
     fn row(provider: Provider, algorithm: Self::Algorithm, place: Place, kernel: &str) -> Row;
 }
 
@@ -76,7 +76,7 @@ pub trait Keyed: Clone + Send {
     /// Forgets the message and begins another.
     fn restart(&mut self);
 
-    /// How many bytes [`Keyed::update`] may look at, to take in `len`.
+    /// Returns how many bytes [`Keyed::update`] may read, to take in `len`.
     fn reach(&self, len: usize) -> Result<usize> {
         Ok(len)
     }
@@ -84,10 +84,10 @@ pub trait Keyed: Clone + Send {
     /// Takes in the first `len` bytes of `data`.
     fn update(&mut self, data: &[u8], len: usize) -> Result<()>;
 
-    /// The MAC; another message begins.
+    /// Returns the MAC, and begins another message.
     fn finish(&mut self) -> Result<Tag>;
 
-    /// The message is a record of TLS under CBC, so many bytes long with MAC and padding: 0 for none.
+    /// Announces a record of TLS under CBC with so many bytes of data, MAC and padding; 0 for none.
     fn record(&mut self, _len: usize) {}
 }
 
@@ -95,9 +95,9 @@ pub trait Keyed: Clone + Send {
 #[derive(Clone)]
 struct Remote {
     key: Arc<ServiceKey>,
-    /// Where it was left off there.
+    /// The mid-state with which the service left the message off.
     state: Option<Vec<u8>>,
-    /// What came since.
+    /// The data since then.
     message: Zeroizing<Vec<u8>>,
 }
 
@@ -131,7 +131,7 @@ impl Remote {
     }
 }
 
-/// Where a context computes.
+/// The place where a context computes.
 enum State<K: Kind> {
     /// No key yet.
     Unkeyed,
@@ -143,21 +143,21 @@ enum State<K: Kind> {
 /// How far a message is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Nothing was taken in.
+    /// No data came yet.
     Begun,
     UnderWay,
     Finished,
 }
 
-/// What stands behind an `EVP_MAC_CTX`.
+/// The context behind an `EVP_MAC_CTX`.
 pub struct Context<K: Kind> {
     pub provider: Provider,
     isolated: bool,
-    /// For keys to come.
+    /// The digest or cipher for the next key.
     over: Option<K::Algorithm>,
     state: State<K>,
     phase: Phase,
-    /// See [`Keyed::record`].
+    /// The length for [`Keyed::record`].
     record: usize,
     count: Count,
 }
@@ -175,7 +175,7 @@ impl<K: Kind> Context<K> {
         }
     }
 
-    /// Another in the same state.
+    /// Makes another context in the same state.
     pub fn duplicate(&self) -> Result<Self> {
         let state = match &self.state {
             State::Unkeyed => State::Unkeyed,
@@ -186,7 +186,7 @@ impl<K: Kind> Context<K> {
         Ok(Context { state, count: self.count.clone(), ..*self })
     }
 
-    /// Begins a message: under the last key where none is given.
+    /// Begins a message, under the last key where none is given.
     pub fn init(&mut self, key: Option<&[u8]>, params: Params<'_>) -> Result<()> {
         if !params.is_empty() {
             self.set(params)?;
@@ -203,7 +203,7 @@ impl<K: Kind> Context<K> {
         Ok(())
     }
 
-    /// How many bytes [`Context::update`] is to be shown, to take in `len`.
+    /// Returns how many bytes [`Context::update`] must be shown, to take in `len`.
     #[inline]
     pub fn reach(&self, len: usize) -> Result<usize> {
         match &self.state {
@@ -250,7 +250,7 @@ impl<K: Kind> Context<K> {
         Ok(size)
     }
 
-    /// Bytes of the MAC; 0 before there is a key, as in the default provider.
+    /// Returns the bytes of the MAC; 0 before there is a key, as in the default provider.
     #[inline]
     fn size(&self) -> usize {
         match &self.state {
@@ -297,7 +297,7 @@ impl<K: Kind> Context<K> {
         Ok(())
     }
 
-    /// For keys to come. A key that is there stays, and so does its message.
+    /// Chooses the digest or cipher for the next key. A key that is set stays, and so does its message.
     fn choose(&mut self, over: K::Algorithm) {
         self.over = Some(over);
         if matches!(self.state, State::Foreign(_)) {
@@ -305,7 +305,7 @@ impl<K: Kind> Context<K> {
         }
     }
 
-    /// Another provider takes over.
+    /// Hands the context over to another provider.
     fn hand_over(&mut self) -> Result<()> {
         if self.isolated {
             return Err(NOT_ISOLATED);
@@ -376,8 +376,8 @@ pub const GETTABLE: &[OsslParam] = &[
     OsslParam::END,
 ];
 
-/// Whether a property query demands something of a digest or a cipher that might not be true of ours. What it
-/// would like at best (`?`) is no demand.
+/// Tells whether a property query demands something of a digest or a cipher that might not be true of ours. A
+/// preference (`?`) is no demand.
 pub fn excludes_us(query: &str) -> bool {
     let demands = query.split(',').map(str::trim).filter(|demand| !demand.is_empty());
     demands.into_iter().any(|demand| {

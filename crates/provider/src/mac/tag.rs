@@ -1,4 +1,4 @@
-//! What a MAC ends with.
+//! The value of a MAC.
 
 use std::ops::Deref;
 

@@ -173,7 +173,7 @@ impl Mac {
 
     pub fn init(&mut self, key: Option<&[u8]>, params: &[Param]) -> Result<(), Refused> {
         let (key, len) = match key {
-            // What is empty has an address too.
+            // An empty key has an address too.
             Some([]) => ([0].as_ptr(), 0),
             Some(key) => (key.as_ptr(), key.len()),
             None => (ptr::null(), 0),
@@ -206,7 +206,7 @@ impl Mac {
         Ok(out)
     }
 
-    /// How long it is: asked without a buffer.
+    /// Returns the length of the MAC, asked for without a buffer.
     pub fn asked_len(&mut self) -> usize {
         let mut len = usize::MAX;
         // SAFETY: see the top.

@@ -1,4 +1,4 @@
-//! What the tests of the provider share: a real libcrypto, with the built module loaded into contexts of it.
+//! The shared part of the provider's tests: a real libcrypto, with the built module loaded into contexts of it.
 //!
 //! Nothing is linked: `MILLSTREAM_TEST_LIBCRYPTO` names the libcrypto to test against, which is the system's `libcrypto.so.3`
 //! without it. So the same tests run against every version.
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::OnceLock;
 
-/// What libcrypto is asked for.
+/// The functions of libcrypto.
 macro_rules! libcrypto {
     ($($name:ident: fn($($type:ty),*) $(-> $result:ty)?;)*) => {
         /// The functions of libcrypto.
@@ -108,7 +108,7 @@ libcrypto! {
     EVP_KDF_derive: fn(Object, BytesMut, usize, *const Param) -> c_int;
 }
 
-/// What `dlsym` says.
+/// The address that `dlsym` returns.
 fn find(handle: *mut c_void, name: &str) -> *mut c_void {
     let name = CString::new(name).unwrap();
     // SAFETY: an open library, and a C string.
@@ -237,7 +237,7 @@ impl Param {
 pub struct Refused {
     pub code: c_ulong,
     pub text: String,
-    /// What the error has besides: no two providers need say the same there.
+    /// The detail of the error, in which providers may differ.
     pub detail: String,
 }
 
@@ -264,7 +264,7 @@ pub fn refused() -> Refused {
     }
 }
 
-/// What a call returned, 1 for success.
+/// Turns a call's return value, 1 for success, into a result.
 pub fn done(returned: c_int) -> Result<(), Refused> {
     if returned == 1 { Ok(()) } else { Err(refused()) }
 }
@@ -391,7 +391,7 @@ impl Cipher {
         unsafe { ((libcrypto().EVP_CIPHER_get_mode)(self.0), (libcrypto().EVP_CIPHER_get_flags)(self.0)) }
     }
 
-    /// Whether it goes by that name.
+    /// Tells whether the algorithm has that name.
     pub fn is_a(&self, name: &CStr) -> bool {
         // SAFETY: see the top.
         unsafe { (libcrypto().EVP_CIPHER_is_a)(self.0, name.as_ptr()) == 1 }

@@ -20,7 +20,7 @@ type InitCipher =
 type InitMac = unsafe extern "C" fn(Object, Object, *const Param) -> c_int;
 type Free = unsafe extern "C" fn(Object);
 
-/// What only some versions of libcrypto have.
+/// The functions that only some versions of libcrypto have.
 #[derive(Clone, Copy)]
 pub struct Functions {
     import: Import,
@@ -71,7 +71,7 @@ impl Key {
         done(c_int::from(!key.is_null())).map(|()| Key(of, key))
     }
 
-    /// From bytes.
+    /// Imports a key from bytes.
     pub fn import(of: Functions, library: &Library, kind: &CStr, bytes: &[u8]) -> Result<Key, Refused> {
         // SAFETY: bytes of the length given, and C strings.
         let key =
@@ -79,7 +79,7 @@ impl Key {
         Key::of(of, key)
     }
 
-    /// From parameters, by whoever has these properties.
+    /// Makes a key from parameters, in a provider with these properties.
     pub fn make(
         of: Functions,
         library: &Library,
@@ -109,7 +109,7 @@ impl Key {
         Key::of(of, key)
     }
 
-    /// Its bytes, if it gives them out.
+    /// Returns the bytes, if the key gives them out.
     pub fn bytes(&self) -> Result<Vec<u8>, Refused> {
         let (mut at, mut len) = (ptr::null(), 0);
         // SAFETY: places for both; the bytes live as long as the key.

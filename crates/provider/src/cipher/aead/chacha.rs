@@ -1,7 +1,7 @@
-//! ChaCha20-Poly1305: what its contexts take, and when.
+//! ChaCha20-Poly1305: which calls its contexts accept, and when.
 //!
-//! Versions of OpenSSL differ in what they let pass. This goes with the latest: a nonce is for one message, decryption
-//! without a tag fails, associated data comes before data. A key must be set.
+//! Versions of OpenSSL differ in what they accept. This follows the latest: a nonce is for one message, decryption
+//! without a tag fails, associated data comes before data, and a key must be set.
 //!
 //! Ref. RFC 8439; RFC 7905 for TLS 1.2.
 
@@ -16,11 +16,10 @@ use super::algorithm::Algorithm;
 use super::message::Messages;
 use super::{Record, Spec, TAG};
 use crate::abi::{OCTET_STRING, OsslParam, UNSIGNED_INTEGER};
-use crate::cipher::{Context, LAST, Offer};
+use crate::cipher::{Context, LAST, Registration};
 use crate::error::{Reason, Result};
 use crate::exchange::{Exchange, Parts};
 use crate::params::{Param, Params};
-use crate::provider::Provider;
 
 /// ChaCha20-Poly1305.
 pub struct ChaCha;
@@ -47,23 +46,23 @@ impl Algorithm for ChaCha {
     }
 }
 
-/// What stands behind an `EVP_CIPHER_CTX`.
+/// The context behind an `EVP_CIPHER_CTX`.
 #[derive(Clone)]
 pub struct ChaChaContext {
     messages: Messages<ChaCha>,
-    /// All zero where none was given. Records add their number to it.
+    /// The nonce, all zeros until one is given. Records add their number to it.
     nonce: [u8; NONCE],
-    /// Whether a message had the nonce.
+    /// True after a message has used the nonce.
     used: bool,
     tag: [u8; TAG],
-    /// Of the tag that a message should have; 0 where none was given.
+    /// The length of the tag that the message should have; 0 until one is given.
     tag_len: usize,
     record: Option<Record>,
     record_pad: usize,
 }
 
 impl ChaChaContext {
-    /// Sees to it that a message is under way.
+    /// Begins a message unless one is under way.
     #[inline]
     fn ready(&mut self) -> Result<()> {
         if self.messages.under_way() {
@@ -77,10 +76,16 @@ impl ChaChaContext {
     }
 
     #[inline(always)]
-    fn pass(&mut self, data: InOut<'_>) -> Result<()> {
+    fn crypt(&mut self, data: InOut<'_>) -> Result<()> {
         self.ready()?;
         let tag = (self.tag_len > 0).then(|| &self.tag[..self.tag_len]);
-        self.messages.pass(data, tag)
+        self.messages.crypt(data, tag)
+    }
+
+    /// Forgets the message under way, and a record that was announced.
+    fn forget(&mut self) {
+        self.messages.abandon();
+        self.record = None;
     }
 
     fn announce_record(&mut self, aad: &[u8]) -> Result<()> {
@@ -91,7 +96,8 @@ impl ChaChaContext {
         Ok(())
     }
 
-    /// The nonce of a record: the sequence number, filled up on the left, is added to the fixed one (RFC 7905 §2).
+    /// Returns the nonce of a record: the sequence number, padded on the left, is added to the fixed nonce (RFC 7905
+    /// §2).
     fn record_nonce(&self, record: &Record) -> [u8; NONCE] {
         let mut nonce = self.nonce;
         for (byte, number) in nonce[4..].iter_mut().zip(&record.aad) {
@@ -100,9 +106,9 @@ impl ChaChaContext {
         nonce
     }
 
-    /// Encrypts or decrypts the record that was announced: the data and the tag. Tells how many bytes of it count: all, or the
-    /// data.
-    fn pass_record(&mut self, record: Record, mut data: Exchange<'_>) -> Result<usize> {
+    /// Encrypts or decrypts the record that was announced: the data and the tag. Returns how many bytes count: all of
+    /// them, or the data.
+    fn crypt_record(&mut self, record: Record, mut data: Exchange<'_>) -> Result<usize> {
         let len = record.len;
         if data.input_len() != len + TAG {
             return Err(
@@ -118,7 +124,7 @@ impl ChaChaContext {
                 if !encrypts {
                     self.tag.copy_from_slice(tag);
                 }
-                self.pass_whole(&nonce, &record, data.into())?;
+                self.crypt_whole(&nonce, &record, data.into())?;
                 if encrypts {
                     tag.copy_from_slice(&self.tag);
                 }
@@ -129,7 +135,7 @@ impl ChaChaContext {
                 if !encrypts {
                     self.tag.copy_from_slice(tag);
                 }
-                self.pass_whole(&nonce, &record, InOut::separate(input, output)?)?;
+                self.crypt_whole(&nonce, &record, InOut::separate(input, output)?)?;
                 if encrypts {
                     tag_out.copy_from_slice(&self.tag);
                 }
@@ -138,7 +144,7 @@ impl ChaChaContext {
         Ok(if encrypts { len + TAG } else { len })
     }
 
-    fn pass_whole(&mut self, nonce: &[u8; NONCE], record: &Record, data: InOut<'_>) -> Result<()> {
+    fn crypt_whole(&mut self, nonce: &[u8; NONCE], record: &Record, data: InOut<'_>) -> Result<()> {
         if self.messages.encrypts() {
             self.tag = self.messages.seal(nonce, &record.aad, data)?;
             return Ok(());
@@ -147,7 +153,7 @@ impl ChaChaContext {
     }
 
     fn set_tag(&mut self, param: &Param<'_>) -> Result<()> {
-        // Without bytes it only says the length.
+        // A parameter without bytes only sets the length.
         let len = param.room();
         if len == 0 || len > TAG {
             return Err(Reason::INVALID_TAG_LENGTH);
@@ -196,9 +202,9 @@ impl Context for ChaChaContext {
         OsslParam::END,
     ];
 
-    fn new(offer: Offer, spec: &'static Spec) -> Self {
+    fn new(registration: Registration, spec: &'static Spec) -> Self {
         ChaChaContext {
-            messages: Messages::new(offer, spec),
+            messages: Messages::new(registration, spec),
             nonce: [0; NONCE],
             used: false,
             tag: [0; TAG],
@@ -208,36 +214,26 @@ impl Context for ChaChaContext {
         }
     }
 
-    fn provider(&self) -> Provider {
-        self.messages.offer().provider
-    }
-
     fn take(&mut self, direction: Direction, key: &Arc<ServiceKey>) -> Result<()> {
         self.messages.set_direction(direction);
         (self.used, self.record) = (false, None);
         self.messages.take(key)
     }
 
-    fn init(
-        &mut self,
-        direction: Direction,
-        key: Option<&[u8]>,
-        iv: Option<&[u8]>,
-        params: Params<'_>,
-    ) -> Result<()> {
+    fn start(&mut self, direction: Direction, iv: Option<&[u8]>) -> Result<()> {
         self.messages.set_direction(direction);
         if let Some(iv) = iv {
             self.set_nonce(iv)?;
+            self.forget();
         }
-        if let Some(key) = key {
-            self.messages.set_key(key)?;
-            self.used = false;
-        }
-        if iv.is_some() || key.is_some() {
-            self.messages.abandon();
-            self.record = None;
-        }
-        self.set(params)
+        Ok(())
+    }
+
+    fn set_key(&mut self, key: &[u8]) -> Result<()> {
+        self.messages.set_key(key)?;
+        self.used = false;
+        self.forget();
+        Ok(())
     }
 
     #[inline]
@@ -247,15 +243,15 @@ impl Context for ChaChaContext {
 
     #[inline(always)]
     fn quick(&mut self, data: InOut<'_>) -> Option<Result<()>> {
-        self.record.is_none().then(|| self.pass(data))
+        self.record.is_none().then(|| self.crypt(data))
     }
 
     fn update(&mut self, mut data: Exchange<'_>) -> Result<usize> {
         let len = data.input_len();
         match self.record {
             _ if len == 0 => Ok(0),
-            None => self.pass(data.pass()?).map(|()| len),
-            Some(record) => self.pass_record(record, data),
+            None => self.crypt(data.in_out()?).map(|()| len),
+            Some(record) => self.crypt_record(record, data),
         }
     }
 

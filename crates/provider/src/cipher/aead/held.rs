@@ -1,11 +1,11 @@
 //! A message whose key is in the service.
 //!
-//! One that comes in one piece costs one operation: it is sealed at once, in case nothing follows, and held. If more follows,
-//! it goes there once more, as the first of the message's pieces, each of which the service leaves off with a mid-state: see
-//! [`Request::partial_seal`](millstream::queue::Request::partial_seal). So what a message costs grows with its bytes, however
-//! many pieces they come in, and no more of it is held than one piece.
+//! A message in one piece costs one operation: it is sealed at once, in case nothing follows, and its input is kept. If
+//! more follows, the input goes to the service again, as the first of the message's pieces. The service leaves off each
+//! piece with a mid-state: see [`Request::partial_seal`](millstream::queue::Request::partial_seal). So the cost of a
+//! message grows with its bytes, however many pieces it has, and no more than one piece is kept.
 //!
-//! What is decrypted while its tag is known, and comes in one piece, is opened: a key that may only decrypt does no more.
+//! A message that is decrypted in one piece after its tag was set is opened: a key that may only decrypt does no more.
 
 use millstream::InOut;
 use millstream::compare::begins;
@@ -21,15 +21,15 @@ use crate::error::{Reason, Result};
 const LONGEST: usize = ServiceKey::LONGEST;
 const PIECE: usize = ServiceKey::PIECE;
 
-/// Who computes: the key in the service.
+/// A key that computes what a message needs: in the product, one in the service.
 pub trait Keyed {
-    /// Encrypts a message, or decrypts it; returns the tag over the input, as if that was the plaintext.
+    /// Encrypts a message, or decrypts it. Returns the tag over the input, as if that was the plaintext.
     fn seal(&self, nonce: &[u8], aad: &[u8], data: InOut<'_>) -> Result<[u8; TAG]>;
     /// Decrypts a message if its tag is right, and tells whether it is.
     fn open(&self, nonce: &[u8], aad: &[u8], data: InOut<'_>, tag: &[u8; TAG]) -> Result<bool>;
-    /// Passes a piece of a message; returns the mid-state after it.
-    fn pass(&self, direction: Direction, piece: Piece<'_>, aad: &[u8], data: InOut<'_>) -> Result<Vec<u8>>;
-    /// The tag of a message that ends with that mid-state.
+    /// Encrypts or decrypts a piece of a message, and returns the mid-state after it.
+    fn piece(&self, direction: Direction, piece: Piece<'_>, aad: &[u8], data: InOut<'_>) -> Result<Vec<u8>>;
+    /// Returns the tag of a message that ends with that mid-state.
     fn tag(&self, state: &[u8]) -> Result<[u8; TAG]>;
 }
 
@@ -46,7 +46,7 @@ impl Keyed for ServiceKey {
         }
     }
 
-    fn pass(&self, direction: Direction, piece: Piece<'_>, aad: &[u8], data: InOut<'_>) -> Result<Vec<u8>> {
+    fn piece(&self, direction: Direction, piece: Piece<'_>, aad: &[u8], data: InOut<'_>) -> Result<Vec<u8>> {
         Ok(self.partial(direction, piece, aad, data)?)
     }
 
@@ -55,7 +55,7 @@ impl Keyed for ServiceKey {
     }
 }
 
-/// What came so far.
+/// A message so far.
 #[derive(Clone)]
 pub struct Held {
     nonce: Vec<u8>,
@@ -63,20 +63,20 @@ pub struct Held {
     aad: Vec<u8>,
     /// The first piece, until another comes.
     first: Zeroizing<Vec<u8>>,
-    /// Whether some came, after which no associated data may.
+    /// True after data came, when associated data may not come any more.
     has_data: bool,
-    /// Where the message was left off in the service.
+    /// The mid-state with which the service left the message off.
     state: Option<Vec<u8>>,
     so_far: SoFar,
 }
 
-/// What is known of the message so far.
+/// The verdict on the message, if it ended here.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SoFar {
     Nothing,
-    /// The tag, as it would be for an end here.
+    /// The message has this tag.
     Sealed([u8; TAG]),
-    /// That it has the tag that was given.
+    /// The message has the tag that was given.
     Opened([u8; TAG]),
 }
 
@@ -106,8 +106,9 @@ impl Held {
         Ok(())
     }
 
-    /// Passes the next piece; `tag` is what the message should end with, where that is known already.
-    pub fn pass(
+    /// Encrypts or decrypts the next piece. `tag` is the tag that the message should end with, where it is known
+    /// already.
+    pub fn crypt(
         &mut self,
         key: &impl Keyed,
         direction: Direction,
@@ -118,7 +119,7 @@ impl Held {
         self.has_data = true;
         let most = if tag.is_some() { LONGEST } else { PIECE };
         if self.state.is_none() && self.first.is_empty() && data.len() <= most {
-            return self.pass_first(key, direction, data, tag);
+            return self.crypt_first(key, direction, data, tag);
         }
         self.so_far = SoFar::Nothing;
         let mut first = std::mem::take(&mut self.first);
@@ -128,8 +129,8 @@ impl Held {
         self.extend(key, direction, data)
     }
 
-    /// The first piece, which in most cases is the only one.
-    fn pass_first(
+    /// Takes the first piece, which in most cases is the only one.
+    fn crypt_first(
         &mut self,
         key: &impl Keyed,
         direction: Direction,
@@ -144,7 +145,7 @@ impl Held {
                 return Ok(());
             }
             if self.first.len() > PIECE {
-                // It is not the whole message, or not the right tag.
+                // Either more of the message follows, or the tag is wrong.
                 let first = std::mem::take(&mut self.first);
                 return self.extend(key, direction, InOut::separate(&first, data.output())?);
             }
@@ -154,7 +155,7 @@ impl Held {
         Ok(())
     }
 
-    /// Passes data in pieces, with the associated data that waits before it.
+    /// Encrypts or decrypts data in pieces, after the associated data that waits.
     fn extend(&mut self, key: &impl Keyed, direction: Direction, mut data: InOut<'_>) -> Result<()> {
         loop {
             let n = data.len().min(PIECE);
@@ -162,7 +163,7 @@ impl Held {
                 None => Piece::First(&self.nonce),
                 Some(state) => Piece::Next(state),
             };
-            self.state = Some(key.pass(direction, piece, &self.aad, data.take(n))?);
+            self.state = Some(key.piece(direction, piece, &self.aad, data.take(n))?);
             self.aad.clear();
             if data.is_empty() {
                 return Ok(());
@@ -170,7 +171,7 @@ impl Held {
         }
     }
 
-    /// The tag of a message that was encrypted.
+    /// Ends a message that was encrypted, and returns its tag.
     pub fn tag(mut self, key: &impl Keyed) -> Result<[u8; TAG]> {
         match self.so_far {
             SoFar::Sealed(tag) => Ok(tag),
@@ -178,7 +179,7 @@ impl Held {
         }
     }
 
-    /// The tag of what came, the first piece taken for plaintext.
+    /// Computes the tag of the message so far; its first piece counts as plaintext.
     fn compute(&mut self, key: &impl Keyed) -> Result<[u8; TAG]> {
         if self.state.is_some() && !self.aad.is_empty() {
             self.extend(key, Direction::Encrypt, InOut::in_place(&mut []))?;
@@ -189,7 +190,7 @@ impl Held {
         }
     }
 
-    /// Whether the tag of a message that was decrypted begins with `tag`.
+    /// Ends a message that was decrypted, and tells whether its tag begins with `tag`.
     pub fn verify(mut self, key: &impl Keyed, tag: &[u8]) -> Result<bool> {
         if let SoFar::Opened(opened) = self.so_far {
             return Ok(begins(&opened, tag).into());
@@ -198,7 +199,7 @@ impl Held {
             if let Ok(tag) = tag.try_into() {
                 return key.open(&self.nonce, &self.aad, InOut::in_place(&mut self.first), tag);
             }
-            // The service takes no tags of other lengths, so it computes the whole one: over the plaintext.
+            // The service takes only whole tags, so it computes the whole one here: over the plaintext.
             self.compute(key)?;
         }
         Ok(begins(&self.compute(key)?, tag).into())
@@ -215,7 +216,7 @@ mod tests {
 
     use super::*;
 
-    /// A key in this process that counts what would go through the service.
+    /// A key in this process that counts the operations and bytes that would go through the service.
     struct Counting<'k, S: AeadState> {
         key: &'k S::Key,
         begin: fn(&S::Key, &[u8]) -> S,
@@ -247,7 +248,7 @@ mod tests {
             Ok(self.key.open(nonce, aad, data, tag).is_ok())
         }
 
-        fn pass(
+        fn piece(
             &self,
             direction: Direction,
             piece: Piece<'_>,
@@ -276,8 +277,8 @@ mod tests {
         }
     }
 
-    /// Passes a message in pieces of that length, and ends it; what came out.
-    fn pass(
+    /// Encrypts or decrypts a message in pieces of that length, ends it, and returns the output.
+    fn crypt_all(
         key: &impl Keyed,
         direction: Direction,
         (aad, input): (&[u8], &[u8]),
@@ -292,7 +293,7 @@ mod tests {
         let mut out = vec![0; input.len()];
         for (input, out) in input.chunks(piece).zip(out.chunks_mut(piece)) {
             let data = InOut::separate(input, out).unwrap();
-            held.pass(key, direction, data, early.then_some(tag)).unwrap();
+            held.crypt(key, direction, data, early.then_some(tag)).unwrap();
         }
         match direction {
             Direction::Encrypt => assert_eq!(held.tag(key).unwrap(), *tag),
@@ -316,17 +317,20 @@ mod tests {
             key.seal(&[9; 12], aad, InOut::in_place(&mut sealed), &mut tag).unwrap();
             for piece in pieces.into_iter().filter(|piece| len / piece < 400) {
                 let counting = Counting::new(key, begin);
-                assert!(pass(&counting, Direction::Encrypt, (aad, plain), piece, &tag, false) == sealed);
+                assert!(crypt_all(&counting, Direction::Encrypt, (aad, plain), piece, &tag, false) == sealed);
                 let bytes = counting.bytes.get();
                 assert!(bytes <= len + PIECE, "{bytes} bytes for {len} in pieces of {piece}");
                 for early in [false, true] {
-                    assert!(pass(&counting, Direction::Decrypt, (aad, &sealed), piece, &tag, early) == plain);
+                    assert!(
+                        crypt_all(&counting, Direction::Decrypt, (aad, &sealed), piece, &tag, early) == plain
+                    );
                 }
             }
         }
     }
 
-    /// What goes through the service grows with the message, and not with the number of its pieces; nothing is too long.
+    /// The bytes that go through the service grow with the message, not with the number of its pieces; no message is
+    /// too long.
     #[test]
     fn pieces_cost_what_their_bytes_cost() {
         let features = millstream::features().unwrap();
@@ -343,7 +347,7 @@ mod tests {
         let mut held = Held::new(&[9; 12]);
         held.associate(&key, b"header").unwrap();
         for piece in 0..3 {
-            held.pass(&key, Direction::Encrypt, InOut::in_place(&mut [1; 10]), None).unwrap();
+            held.crypt(&key, Direction::Encrypt, InOut::in_place(&mut [1; 10]), None).unwrap();
             assert!(held.associate(&key, b"more").is_err(), "after {piece}");
         }
     }
@@ -353,7 +357,7 @@ mod tests {
         let gcm = Gcm::new(millstream::features().unwrap(), &[7; 16]).unwrap();
         let key = Counting::<GcmState>::new(&gcm, |key, nonce| key.begin(nonce).unwrap());
         let mut held = Held::new(&[9; 12]);
-        held.pass(&key, Direction::Encrypt, InOut::in_place(&mut [1; 1000]), None).unwrap();
+        held.crypt(&key, Direction::Encrypt, InOut::in_place(&mut [1; 1000]), None).unwrap();
         held.tag(&key).unwrap();
         assert_eq!((key.operations.get(), key.bytes.get()), (1, 1000));
     }

@@ -1,9 +1,9 @@
 //! A message whose key is in this process.
 //!
-//! Most messages are short and come in one piece, though nobody says so beforehand. A kernel that has all of a message does
-//! everything in one go; in pieces each step is a call, and a short message takes several times as long. So
-//! associated data waits until the data comes, and the first piece of data is passed as if it were all. Its input
-//! is kept: should more come, the message begins again in pieces.
+//! Most messages are short and come in one piece, though nobody says so beforehand. A kernel that has a whole message
+//! does everything in one go; in pieces each step is a call, and a short message takes several times as long. So
+//! associated data waits until the data comes, and the first piece of data is treated as if it were all. Its input is
+//! kept: if more follows, the message begins again in pieces.
 
 use millstream::InOut;
 use millstream::aead::{Aead, AeadState};
@@ -15,40 +15,40 @@ use super::TAG;
 use super::algorithm::Algorithm;
 use crate::error::{Reason, Result};
 
-/// Bytes of nonce, for a message that may be passed in one go.
+/// Bytes of nonce for a message that may be computed in one go.
 const NONCE: usize = 12;
 
-/// How much associated data waits, in bytes: TLS and SSH have at most 16.
+/// The most associated data that waits, in bytes: TLS and SSH have at most 16.
 const AAD: usize = 32;
 
-/// The longest piece that is kept, in bytes: a packet's. For longer ones a few calls more are nothing.
+/// The longest piece that is kept, in bytes: that of a packet. For longer pieces a few calls more cost nothing.
 const SHORT: usize = 2048;
 
 /// The longest first piece that may be opened as a whole message without being kept, in bytes: a record of TLS 1.3.
 const RECORD: usize = 16384 + 256;
 
-/// The message under way, if there is one, and its key's.
+/// The message under way, if there is one, and the associated data and piece that it keeps.
 pub struct Local<A: Algorithm> {
     stage: Stage<A::State>,
     nonce: [u8; NONCE],
     aad: [u8; AAD],
     aad_len: usize,
-    /// The first piece, when it was passed as a whole message.
+    /// The first piece, when it was taken for a whole message.
     kept: Zeroizing<Vec<u8>>,
 }
 
-/// How far it is.
+/// How far the message is.
 #[derive(Clone)]
 enum Stage<S> {
-    /// There is none.
+    /// There is no message.
     None,
     /// Nothing is computed yet.
     Begun,
-    /// What came makes a whole message with this tag.
+    /// The input so far is a whole message with this tag.
     Whole([u8; TAG]),
-    /// The same, of a piece that is not kept: it had the tag that was given, so no more may come.
+    /// The same, but the input was not kept: it had the tag that was given, so no more may follow.
     Complete([u8; TAG]),
-    /// It comes in pieces.
+    /// The message comes in pieces.
     Pieces(S),
 }
 
@@ -107,12 +107,12 @@ impl<A: Algorithm> Local<A> {
         if let Stage::Whole(_) | Stage::Complete(_) = self.stage {
             return Err(Reason::CIPHER_OPERATION_FAILED.with("associated data comes before data"));
         }
-        // There is no data yet, so that no direction is needed.
+        // No data has come yet, so the direction does not matter.
         Ok(self.pieces(key, Direction::Encrypt)?.aad(key, aad)?)
     }
 
     #[inline(always)]
-    pub fn pass(
+    pub fn crypt(
         &mut self,
         key: &A::Key,
         direction: Direction,
@@ -120,13 +120,13 @@ impl<A: Algorithm> Local<A> {
         tag: Option<&[u8]>,
     ) -> Result<()> {
         if let Stage::Pieces(state) = &mut self.stage {
-            return pass(state, key, direction, data);
+            return crypt_piece(state, key, direction, data);
         }
-        self.pass_first(key, direction, data, tag)
+        self.crypt_first(key, direction, data, tag)
     }
 
     #[inline(never)]
-    fn pass_first(
+    fn crypt_first(
         &mut self,
         key: &A::Key,
         direction: Direction,
@@ -147,7 +147,7 @@ impl<A: Algorithm> Local<A> {
                     if short {
                         self.keep(data.input());
                     }
-                    // Where the tag is wrong for the first piece, the input is untouched or there again.
+                    // If the tag is wrong for the first piece, the input is untouched or restored.
                     if key.open(&self.nonce, self.aad(), data.reborrow(), &tag).is_ok() {
                         self.stage = if short { Stage::Whole(tag) } else { Stage::Complete(tag) };
                         return Ok(());
@@ -156,24 +156,24 @@ impl<A: Algorithm> Local<A> {
                 _ => {}
             }
         }
-        pass(self.pieces(key, direction)?, key, direction, data)
+        crypt_piece(self.pieces(key, direction)?, key, direction, data)
     }
 
     fn keep(&mut self, piece: &[u8]) {
         self.kept.clear();
-        // At once as much as it may ever be: what grows leaves its bytes behind.
+        // The vector gets its greatest capacity at once: one that grows leaves its bytes behind.
         self.kept.reserve_exact(SHORT);
         self.kept.extend_from_slice(piece);
     }
 
-    /// The message in pieces, with all that came so far.
+    /// Turns the message into one in pieces, with all input so far.
     #[cold]
     fn pieces(&mut self, key: &A::Key, direction: Direction) -> Result<&mut A::State> {
         if let Stage::Begun | Stage::Whole(_) = self.stage {
             let mut state = A::begin(key, &self.nonce)?;
             state.aad(key, self.aad())?;
             if let Stage::Whole(_) = self.stage {
-                pass(&mut state, key, direction, InOut::in_place(&mut self.kept))?;
+                crypt_piece(&mut state, key, direction, InOut::in_place(&mut self.kept))?;
             }
             self.stage = Stage::Pieces(state);
         }
@@ -185,7 +185,7 @@ impl<A: Algorithm> Local<A> {
         }
     }
 
-    /// Ends the message; returns its tag.
+    /// Ends the message, and returns its tag.
     pub fn tag(&mut self, key: &A::Key) -> Result<[u8; TAG]> {
         let tag = match &self.stage {
             Stage::Whole(tag) | Stage::Complete(tag) => *tag,
@@ -201,15 +201,20 @@ impl<A: Algorithm> Local<A> {
         Ok(tag)
     }
 
-    /// Ends the message; whether its tag begins with `tag`.
+    /// Ends the message, and tells whether its tag begins with `tag`.
     pub fn verify(&mut self, key: &A::Key, tag: &[u8]) -> Result<bool> {
-        // Tags of any length are taken, as the default provider does.
+        // Tags of any length are accepted, as by the default provider.
         Ok(begins(&self.tag(key)?, tag).into())
     }
 }
 
 #[inline(always)]
-fn pass<S: AeadState>(state: &mut S, key: &S::Key, direction: Direction, data: InOut<'_>) -> Result<()> {
+fn crypt_piece<S: AeadState>(
+    state: &mut S,
+    key: &S::Key,
+    direction: Direction,
+    data: InOut<'_>,
+) -> Result<()> {
     match direction {
         Direction::Encrypt => state.encrypt(key, data)?,
         Direction::Decrypt => state.decrypt_unverified(key, data)?,

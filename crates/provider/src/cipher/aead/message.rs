@@ -12,7 +12,7 @@ use super::algorithm::Algorithm;
 use super::held::{Held, Keyed};
 use super::local::{Local, NO_MESSAGE};
 use super::{Spec, TAG};
-use crate::cipher::Offer;
+use crate::cipher::Registration;
 use crate::count::Count;
 use crate::error::{Reason, Result};
 use crate::remote;
@@ -34,7 +34,7 @@ impl<A: Algorithm> Clone for Key<A> {
 
 /// A key and the message under way: one at a time.
 pub struct Messages<A: Algorithm> {
-    offer: Offer,
+    registration: Registration,
     name: &'static str,
     direction: Direction,
     key: Option<Key<A>>,
@@ -43,23 +43,35 @@ pub struct Messages<A: Algorithm> {
 
 impl<A: Algorithm> Clone for Messages<A> {
     fn clone(&self) -> Self {
-        let Messages { offer, name, direction, key, count } = self;
-        Messages { offer: *offer, name, direction: *direction, key: key.clone(), count: count.clone() }
+        let Messages { registration, name, direction, key, count } = self;
+        Messages {
+            registration: *registration,
+            name,
+            direction: *direction,
+            key: key.clone(),
+            count: count.clone(),
+        }
     }
 }
 
 const NO_KEY: Reason = Reason::CIPHER_OPERATION_FAILED.with("no key is set");
 
 impl<A: Algorithm> Messages<A> {
-    pub fn new(offer: Offer, spec: &'static Spec) -> Self {
-        Messages { offer, name: spec.name, direction: Direction::Encrypt, key: None, count: Count::default() }
+    pub fn new(registration: Registration, spec: &'static Spec) -> Self {
+        Messages {
+            registration,
+            name: spec.name,
+            direction: Direction::Encrypt,
+            key: None,
+            count: Count::default(),
+        }
     }
 
-    pub fn offer(&self) -> &Offer {
-        &self.offer
+    pub fn registration(&self) -> &Registration {
+        &self.registration
     }
 
-    /// Encrypts or decrypts from now on; a message under way goes the other way no further.
+    /// Sets the direction. A message under way in the other direction is abandoned.
     pub fn set_direction(&mut self, direction: Direction) {
         if direction != self.direction {
             self.direction = direction;
@@ -75,19 +87,19 @@ impl<A: Algorithm> Messages<A> {
         self.key.is_some()
     }
 
-    /// Sets the key; a message under way was the last one's.
+    /// Sets the key. A message under way was the last key's, and is abandoned.
     pub fn set_key(&mut self, bytes: &[u8]) -> Result<()> {
-        if bytes.len() != self.offer.traits.key {
+        if bytes.len() != self.registration.info.key {
             return Err(Reason::INVALID_KEY_LENGTH);
         }
-        let Offer { provider, rows, isolated, .. } = self.offer;
+        let Registration { provider, rows, isolated, .. } = self.registration;
         if isolated {
             let key = remote::aead(provider, A::REMOTE, bytes, self.direction)?;
             self.count.bind(rows.row(provider, Place::Isolated, self.name, "worker"));
             self.key = Some(Key::Remote(Arc::new(key), None));
             return Ok(());
         }
-        // Some set a key for each message: it takes the last one's place, and is counted in the same row.
+        // Some programs set a key for each message: it takes the last one's place, and is counted in the same row.
         if let Some(Key::Local(last, message)) = &mut self.key {
             message.abandon();
             if let Some(last) = Arc::get_mut(last) {
@@ -100,16 +112,16 @@ impl<A: Algorithm> Messages<A> {
         Ok(())
     }
 
-    /// Takes a key that is in the service already; a message under way was the last one's.
+    /// Takes a key that is in the service already. A message under way is abandoned.
     pub fn take(&mut self, key: &Arc<ServiceKey>) -> Result<()> {
-        let Offer { provider, rows, traits, .. } = self.offer;
-        remote::fits(key, Some(A::REMOTE), Some(traits.key))?;
+        let Registration { provider, rows, info, .. } = self.registration;
+        remote::fits(key, Some(A::REMOTE), Some(info.key))?;
         self.count.bind(rows.row(provider, Place::Isolated, self.name, "worker"));
         self.key = Some(Key::Remote(Arc::clone(key), None));
         Ok(())
     }
 
-    /// Whether a message is under way.
+    /// Tells whether a message is under way.
     pub fn under_way(&self) -> bool {
         match &self.key {
             None => false,
@@ -146,19 +158,20 @@ impl<A: Algorithm> Messages<A> {
         }
     }
 
-    /// Passes the next piece. `tag` is what the message should end with, where that is known already.
+    /// Encrypts or decrypts the next piece. `tag` is the tag that the message should end with, where it is known
+    /// already.
     #[inline(always)]
-    pub fn pass(&mut self, data: InOut<'_>, tag: Option<&[u8]>) -> Result<()> {
+    pub fn crypt(&mut self, data: InOut<'_>, tag: Option<&[u8]>) -> Result<()> {
         self.count.add_bytes(data.len());
         match self.key.as_mut().ok_or(NO_KEY)? {
-            Key::Local(key, message) => message.pass(key, self.direction, data, tag),
+            Key::Local(key, message) => message.crypt(key, self.direction, data, tag),
             Key::Remote(key, message) => {
-                message.as_mut().ok_or(NO_MESSAGE)?.pass(&**key, self.direction, data, tag)
+                message.as_mut().ok_or(NO_MESSAGE)?.crypt(&**key, self.direction, data, tag)
             }
         }
     }
 
-    /// Ends the message; returns its tag.
+    /// Ends the message, and returns its tag.
     pub fn tag(&mut self) -> Result<[u8; TAG]> {
         self.count.add(0);
         match self.key.as_mut().ok_or(NO_KEY)? {
@@ -167,7 +180,7 @@ impl<A: Algorithm> Messages<A> {
         }
     }
 
-    /// Ends the message, whose tag should begin with `tag`.
+    /// Ends the message, and fails unless its tag begins with `tag`.
     pub fn verify(&mut self, tag: &[u8]) -> Result<()> {
         self.count.add(0);
         let right = match self.key.as_mut().ok_or(NO_KEY)? {
@@ -177,7 +190,7 @@ impl<A: Algorithm> Messages<A> {
         if right { Ok(()) } else { Err(Reason::SILENT) }
     }
 
-    /// Encrypts a whole record; returns its tag.
+    /// Encrypts a whole record, and returns its tag.
     pub fn seal(&mut self, nonce: &[u8], aad: &[u8], data: InOut<'_>) -> Result<[u8; TAG]> {
         self.count.add(data.len());
         match self.key.as_ref().ok_or(NO_KEY)? {
@@ -190,7 +203,7 @@ impl<A: Algorithm> Messages<A> {
         }
     }
 
-    /// Decrypts a whole record; if its tag is wrong the output is zero.
+    /// Decrypts a whole record. If its tag is wrong the output is zeros.
     pub fn open(&mut self, nonce: &[u8], aad: &[u8], mut data: InOut<'_>, tag: &[u8; TAG]) -> Result<()> {
         self.count.add(data.len());
         let right = match self.key.as_ref().ok_or(NO_KEY)? {
