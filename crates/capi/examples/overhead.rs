@@ -1,4 +1,5 @@
-//! What a call from C costs beside the same call of the Rust API: both in turns, in one process, the best of many rounds.
+//! Measures what a call from C costs beside the same call of the Rust API: both in turns, in one process, the best of
+//! many rounds.
 //!
 //! `cargo run --release -p millstream-capi --example overhead`
 #![allow(unsafe_code, clippy::undocumented_unsafe_blocks)]

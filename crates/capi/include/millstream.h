@@ -51,12 +51,12 @@
 #define MILLSTREAM_MID_STATE_ROOM 272
 
 /**
- * For a time of looking before sleeping: none at all.
+ * The value for a time of looking before sleeping that stands for none at all.
  */
 #define MILLSTREAM_NO_SPIN UINT32_MAX
 
 /**
- * Of millstream_key_options: the key may encrypt and seal.
+ * A usage in millstream_key_options: the key may encrypt and seal.
  */
 #define MILLSTREAM_USAGE_ENCRYPT 1
 
@@ -86,8 +86,8 @@
 #define MILLSTREAM_USAGE_DERIVE 32
 
 /**
- * What came of a call. The numbers never change; new ones may be added. MILLSTREAM_STATUS_OK is 0, all others are
- * failures, except that MILLSTREAM_STATUS_NOTHING says of a queue that nothing has ended.
+ * The result of a call. The numbers never change; new ones may be added. MILLSTREAM_STATUS_OK is 0, and all others are
+ * failures, except that a queue returns MILLSTREAM_STATUS_NOTHING when nothing has ended.
  */
 enum millstream_status
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -95,7 +95,7 @@ enum millstream_status
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
     /**
-     * Done.
+     * The call succeeded.
      */
     MILLSTREAM_STATUS_OK = 0,
     /**
@@ -179,7 +179,7 @@ enum millstream_status
      */
     MILLSTREAM_STATUS_PADDING = 23,
     /**
-     * What was given is not a mid-state of this algorithm.
+     * The bytes are not a mid-state of this algorithm.
      */
     MILLSTREAM_STATUS_MID_STATE = 24,
     /**
@@ -191,7 +191,7 @@ enum millstream_status
      */
     MILLSTREAM_STATUS_NOTHING = 32,
     /**
-     * As many operations are in flight as the queue is deep: take what has ended, then submit again.
+     * The queue is full: take what has ended, then submit again.
      */
     MILLSTREAM_STATUS_FULL = 33,
     /**
@@ -231,11 +231,11 @@ enum millstream_status
      */
     MILLSTREAM_STATUS_CANCELLED = 42,
     /**
-     * The grant was revoked. What had not completed ended with this, its input intact.
+     * The grant was revoked. Operations that had not completed ended with this, their input intact.
      */
     MILLSTREAM_STATUS_REVOKED = 43,
     /**
-     * The accelerator has ended. What had not completed ended with this, its input intact.
+     * The accelerator has ended. Operations that had not completed ended with this, their input intact.
      */
     MILLSTREAM_STATUS_GONE = 44,
     /**
@@ -315,7 +315,7 @@ enum millstream_status
      */
     MILLSTREAM_STATUS_NO_ANSWER = 72,
     /**
-     * What the service answered can't be.
+     * The service's answer makes no sense.
      */
     MILLSTREAM_STATUS_ANSWER = 73,
     /**
@@ -388,7 +388,7 @@ typedef uint32_t millstream_status;
 #endif // __cplusplus
 
 /**
- * How a grant is.
+ * The state of a grant.
  */
 enum millstream_grant_state
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -396,11 +396,11 @@ enum millstream_grant_state
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
     /**
-     * It is served.
+     * The grant is served.
      */
     MILLSTREAM_GRANT_STATE_LIVE = 0,
     /**
-     * It was revoked.
+     * The grant was revoked.
      */
     MILLSTREAM_GRANT_STATE_REVOKED = 1,
     /**
@@ -553,7 +553,7 @@ typedef uint32_t millstream_algorithm;
 #endif // __cplusplus
 
 /**
- * What an operation of a batch or of a queue does. `input` and `output` are a queue's source and destination.
+ * The kind of an operation in a batch or a queue. In a queue `input` and `output` are the source and the destination.
  */
 enum millstream_kind
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -561,7 +561,7 @@ enum millstream_kind
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
     /**
-     * Nothing.
+     * Does nothing.
      */
     MILLSTREAM_KIND_NULL = 0,
     /**
@@ -569,11 +569,11 @@ enum millstream_kind
      */
     MILLSTREAM_KIND_COPY = 1,
     /**
-     * The same, and takes the checksum `algorithm`: `value`.
+     * Copies the input to the output, and takes the checksum `algorithm`: `value`.
      */
     MILLSTREAM_KIND_COPY_CHECKSUM = 2,
     /**
-     * The checksum `algorithm` of the input: `value`.
+     * Takes the checksum `algorithm` of the input: `value`.
      */
     MILLSTREAM_KIND_CHECKSUM = 3,
     /**
@@ -593,20 +593,20 @@ enum millstream_kind
      */
     MILLSTREAM_KIND_OPEN = 7,
     /**
-     * The digest `algorithm` of the input.
+     * Computes the digest `algorithm` of the input.
      */
     MILLSTREAM_KIND_DIGEST = 8,
     /**
-     * The MAC of the input: `key`; for KASUMI F9 `iv`, `direction` and `unused_bits` besides.
+     * Computes the MAC of the input: `key`; for KASUMI F9 `iv`, `direction` and `unused_bits` besides.
      */
     MILLSTREAM_KIND_MAC = 9,
     /**
-     * Compares the MAC of the input with the tag, or as much of it as is given, 4 bytes at least.
+     * Compares the MAC of the input with the tag, which may be cut to 4 bytes or more.
      */
     MILLSTREAM_KIND_VERIFY = 10,
     /**
-     * Copies the first `clear_length` bytes of the input and encrypts the rest (`key`, `iv`); then the HMAC of all of the output
-     * (`mac_key`).
+     * Copies the first `clear_length` bytes of the input and encrypts the rest (`key`, `iv`). Then it computes the
+     * HMAC of all of the output (`mac_key`).
      */
     MILLSTREAM_KIND_ENCRYPT_THEN_MAC = 11,
     /**
@@ -615,17 +615,17 @@ enum millstream_kind
      */
     MILLSTREAM_KIND_MAC_THEN_DECRYPT = 12,
     /**
-     * Takes up the digest `algorithm` at the mid-state `aad`, or begins it where that has 0 bytes, and adds the input. In a batch the
-     * mid-state after it goes to `tag` (MILLSTREAM_MID_STATE_ROOM bytes of room) and its length to `tag_length`; a
-     * queue gives it as `state`.
+     * Resumes the digest `algorithm` at the mid-state `aad`, or begins it where that has 0 bytes, and adds the input.
+     * In a batch the mid-state after it goes to `tag` (MILLSTREAM_MID_STATE_ROOM bytes of room) and its length to
+     * `tag_length`; a queue gives it as `state`.
      */
     MILLSTREAM_KIND_PARTIAL_DIGEST = 13,
     /**
-     * The same, and ends the message: the tag is its digest.
+     * Does the same, and ends the message: the tag is its digest.
      */
     MILLSTREAM_KIND_LAST_DIGEST = 14,
     /**
-     * As MILLSTREAM_KIND_SEAL, in a queue, under a nonce that the accelerator makes: `key`, which was made so
+     * Seals in a queue, as MILLSTREAM_KIND_SEAL, under a nonce that the accelerator makes: `key`, which was made so
      * (millstream_key_options), and `aad`. The nonce comes back after the tag.
      */
     MILLSTREAM_KIND_SEAL_WITH_MADE_NONCE = 15,
@@ -639,7 +639,7 @@ typedef uint32_t millstream_kind;
 #endif // __cplusplus
 
 /**
- * What fills the last block of a cipher.
+ * The padding of the last block of a cipher.
  */
 enum millstream_padding
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -647,11 +647,11 @@ enum millstream_padding
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
     /**
-     * Nothing: a message of CBC or ECB must be whole blocks.
+     * No padding: a message of CBC or ECB must be whole blocks.
      */
     MILLSTREAM_PADDING_NONE = 0,
     /**
-     * PKCS #7, for CBC and ECB: one byte to a whole block, each the number of them.
+     * PKCS #7, for CBC and ECB: from one byte to a whole block, each the number of them.
      */
     MILLSTREAM_PADDING_PKCS7 = 1,
 };
@@ -664,8 +664,8 @@ typedef uint32_t millstream_padding;
 #endif // __cplusplus
 
 /**
- * What to do when no service can be reached. That nothing listens at the socket is meant, and nothing else: a
- * service that refuses, that this user may not reach, or that does not answer, is there.
+ * The reaction when no service can be reached. That covers an absent service only, where nothing listens at the
+ * socket: a service that refuses, that this user may not reach, or that does not answer, is there.
  */
 enum millstream_fallback
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -673,7 +673,7 @@ enum millstream_fallback
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
     /**
-     * It is a failure.
+     * The call fails.
      */
     MILLSTREAM_FALLBACK_NEVER = 0,
     /**
@@ -705,7 +705,7 @@ typedef struct millstream_buffer millstream_buffer;
 typedef struct millstream_key millstream_key;
 
 /**
- * A queue, and what C gave along with the operations in flight.
+ * A queue, and the values that C gave along with the operations in flight.
  */
 typedef struct millstream_queue millstream_queue;
 
@@ -724,7 +724,7 @@ typedef struct millstream_thread millstream_thread;
  */
 typedef struct millstream_operation {
     /**
-     * What to do.
+     * The kind of the operation.
      */
     millstream_kind kind;
     /**
@@ -732,11 +732,11 @@ typedef struct millstream_operation {
      */
     millstream_algorithm algorithm;
     /**
-     * What came of it: written by millstream_batch().
+     * The result, which millstream_batch() writes.
      */
     millstream_status status;
     /**
-     * The checksum that was taken: written by millstream_batch().
+     * The checksum, which millstream_batch() writes.
      */
     uint32_t value;
     /**
@@ -764,7 +764,7 @@ typedef struct millstream_operation {
      */
     const uint8_t *iv;
     /**
-     * Bytes of it.
+     * Bytes of the initialisation vector.
      */
     size_t iv_length;
     /**
@@ -772,7 +772,7 @@ typedef struct millstream_operation {
      */
     const uint8_t *aad;
     /**
-     * Bytes of it.
+     * Bytes of associated data.
      */
     size_t aad_length;
     /**
@@ -780,7 +780,8 @@ typedef struct millstream_operation {
      */
     uint8_t *tag;
     /**
-     * Bytes of room there, of which millstream_batch() makes the bytes written; or bytes of the tag to compare with.
+     * Bytes of room at `tag`, which millstream_batch() replaces by the bytes written; or bytes of the tag to compare
+     * with.
      */
     size_t tag_length;
     /**
@@ -788,11 +789,11 @@ typedef struct millstream_operation {
      */
     size_t clear_length;
     /**
-     * Of KASUMI: how many bits of the last byte are no part of the message, 0 to 7.
+     * For KASUMI, the bits of the last byte that are no part of the message, 0 to 7.
      */
     uint8_t unused_bits;
     /**
-     * Of KASUMI F9: DIRECTION, 0 or 1.
+     * For KASUMI F9, DIRECTION: 0 or 1.
      */
     uint8_t direction;
     /**
@@ -800,17 +801,17 @@ typedef struct millstream_operation {
      */
     uint8_t reserved[6];
     /**
-     * The caller's own: the library leaves it alone.
+     * The caller's own value, which the library leaves alone.
      */
     uint64_t user;
 } millstream_operation;
 
 /**
- * How big a queue is, 32 bytes. Where a number is 0 it is what is usual.
+ * The sizes of a queue, 32 bytes. A number of 0 stands for the usual value.
  */
 typedef struct millstream_queue_options {
     /**
-     * How many operations may be in flight; rounded up to a power of two, at most 65536. Usual: 256.
+     * The most operations in flight; rounded up to a power of two, at most 65536. Usual: 256.
      */
     uint32_t depth;
     /**
@@ -818,11 +819,11 @@ typedef struct millstream_queue_options {
      */
     uint32_t arena_bytes;
     /**
-     * How many keys it may hold. Usual: 64.
+     * The most keys that it may hold. Usual: 64.
      */
     uint32_t key_slots;
     /**
-     * Its share of an accelerator that serves several queues. Usual: 1.
+     * The queue's share of an accelerator that serves several queues. Usual: 1.
      */
     uint32_t weight;
     /**
@@ -832,19 +833,19 @@ typedef struct millstream_queue_options {
 } millstream_queue_options;
 
 /**
- * How an accelerator's thread behaves, 32 bytes. Where a number is 0 it is what is usual.
+ * The behaviour of an accelerator's thread, 32 bytes. A number of 0 stands for the usual value.
  */
 typedef struct millstream_thread_options {
     /**
-     * Not 0: it is pinned to the processor `cpu`.
+     * If this is not 0, the thread is pinned to the processor `cpu`.
      */
     uint32_t pin;
     /**
-     * Which processor.
+     * The processor.
      */
     uint32_t cpu;
     /**
-     * Microseconds that it looks at empty rings before it sleeps. Usual: 50. MILLSTREAM_NO_SPIN: none.
+     * Microseconds that the thread looks at empty rings before it sleeps. Usual: 50. MILLSTREAM_NO_SPIN: none.
      */
     uint32_t spin_us;
     /**
@@ -858,12 +859,12 @@ typedef struct millstream_thread_options {
 } millstream_thread_options;
 
 /**
- * One operation for a queue, 128 bytes. Set all of it to 0, then the fields that its kind uses. What is small (iv,
- * aad, tag) is copied when it is submitted. Output never goes over input: source and destination are two buffers.
+ * One operation for a queue, 128 bytes. Set all of it to 0, then the fields that its kind uses. The small parts (iv,
+ * aad, tag) are copied when it is submitted. Output never goes over input: source and destination are two buffers.
  */
 typedef struct millstream_request {
     /**
-     * What to do.
+     * The kind of the operation.
      */
     millstream_kind kind;
     /**
@@ -871,7 +872,7 @@ typedef struct millstream_request {
      */
     millstream_algorithm algorithm;
     /**
-     * The key: from millstream_queue_import_key() or of the accelerator.
+     * The key, from millstream_queue_import_key() or of the accelerator.
      */
     uint64_t key;
     /**
@@ -891,7 +892,7 @@ typedef struct millstream_request {
      */
     struct millstream_buffer *const *more;
     /**
-     * How many, at most 63.
+     * The number of those buffers, at most 63.
      */
     size_t more_count;
     /**
@@ -899,7 +900,7 @@ typedef struct millstream_request {
      */
     const uint8_t *iv;
     /**
-     * Bytes of it, at most 255.
+     * Bytes of the initialisation vector, at most 255.
      */
     size_t iv_length;
     /**
@@ -907,7 +908,7 @@ typedef struct millstream_request {
      */
     const uint8_t *aad;
     /**
-     * Bytes of it: as many as the arena has room for.
+     * Bytes of associated data: as many as the arena has room for.
      */
     size_t aad_length;
     /**
@@ -915,7 +916,7 @@ typedef struct millstream_request {
      */
     const uint8_t *tag;
     /**
-     * Bytes of it, at most 64.
+     * Bytes of the tag, at most 64.
      */
     size_t tag_length;
     /**
@@ -923,11 +924,11 @@ typedef struct millstream_request {
      */
     uint32_t clear_length;
     /**
-     * Of KASUMI: how many bits of the last byte are no part of the message, 0 to 7.
+     * For KASUMI, the bits of the last byte that are no part of the message, 0 to 7.
      */
     uint8_t unused_bits;
     /**
-     * Of KASUMI F9: DIRECTION, 0 or 1.
+     * For KASUMI F9, DIRECTION: 0 or 1.
      */
     uint8_t direction;
     /**
@@ -935,7 +936,7 @@ typedef struct millstream_request {
      */
     uint8_t reserved[2];
     /**
-     * The caller's own: it comes back with the end.
+     * The caller's own value, which comes back with the end.
      */
     uint64_t user;
     /**
@@ -949,7 +950,7 @@ typedef struct millstream_request {
  */
 typedef struct millstream_done {
     /**
-     * Which it was: what millstream_queue_submit() gave.
+     * The ticket that millstream_queue_submit() gave.
      */
     uint64_t ticket;
     /**
@@ -957,11 +958,11 @@ typedef struct millstream_done {
      */
     uint64_t user;
     /**
-     * What came of it.
+     * The result of the operation.
      */
     millstream_status status;
     /**
-     * The checksum, if it was to take one.
+     * The checksum, if the operation took one.
      */
     uint32_t value;
     /**
@@ -985,7 +986,7 @@ typedef struct millstream_done {
      */
     const uint8_t *state;
     /**
-     * Bytes of it.
+     * Bytes of the mid-state.
      */
     size_t state_length;
     /**
@@ -995,24 +996,25 @@ typedef struct millstream_done {
 } millstream_done;
 
 /**
- * What to ask a service for, 64 bytes. Where a number is 0, or a text NULL, it is what is usual.
+ * The options with which a service is asked for a grant, 64 bytes. A number of 0, or a text of NULL, stands for the
+ * usual value.
  */
 typedef struct millstream_attach_options {
     /**
-     * Where the service's socket is. Usual: where the environment variable MILLSTREAM_SOCKET says, in the user's runtime
-     * directory, or in /run/millstream.
+     * The path of the service's socket. Usual: where the environment variable MILLSTREAM_SOCKET says, in the user's
+     * runtime directory, or in /run/millstream.
      */
     const char *socket;
     /**
-     * What `millstream status` calls this client. Usual: the program's name.
+     * The name that `millstream status` shows for this client. Usual: the program's name.
      */
     const char *name;
     /**
-     * How many queues. Usual: 1.
+     * The number of queues. Usual: 1.
      */
     uint32_t queues;
     /**
-     * How many operations may be in flight in each; rounded up to a power of two, at most 65536. Usual: 256.
+     * The most operations in flight in each queue; rounded up to a power of two, at most 65536. Usual: 256.
      */
     uint32_t depth;
     /**
@@ -1020,11 +1022,11 @@ typedef struct millstream_attach_options {
      */
     uint32_t arena_bytes;
     /**
-     * How many keys it may hold. Usual: 64.
+     * The most keys that the grant may hold. Usual: 64.
      */
     uint32_t key_slots;
     /**
-     * What to do when no service can be reached. Usual: MILLSTREAM_FALLBACK_NEVER.
+     * The reaction when no service can be reached. Usual: MILLSTREAM_FALLBACK_NEVER.
      */
     millstream_fallback fallback;
     /**
@@ -1036,13 +1038,14 @@ typedef struct millstream_attach_options {
      */
     uint32_t spin_us;
     /**
-     * From how many bytes of input on its cache lines are handed towards the worker's core, where there is output too. Usual:
-     * never. Measure before you ask for it.
+     * The bytes of input from which its cache lines are handed towards the worker's core, where there is output too.
+     * Usual: never. Measure before you ask for it.
      */
     uint32_t demote_from;
     /**
-     * The user whom the service may have besides root and this process's own user. Usual: whom the environment variable
-     * MILLSTREAM_SERVICE_UID names, and for the service in /run/millstream the owner of that directory.
+     * The user that the service may have besides root and this process's own user. Usual: the user that the
+     * environment variable MILLSTREAM_SERVICE_UID names, and for the service in /run/millstream the owner of that
+     * directory.
      */
     uint32_t service_uid;
     /**
@@ -1052,11 +1055,11 @@ typedef struct millstream_attach_options {
 } millstream_attach_options;
 
 /**
- * What was granted, 64 bytes.
+ * The terms of a grant, 64 bytes.
  */
 typedef struct millstream_grant_info {
     /**
-     * Its number, as `millstream status` shows it; 0 for one in this process.
+     * The grant's number, as `millstream status` shows it; 0 for one in this process.
      */
     uint64_t id;
     /**
@@ -1064,7 +1067,7 @@ typedef struct millstream_grant_info {
      */
     uint64_t algorithms[2];
     /**
-     * How many queues.
+     * The number of queues.
      */
     uint32_t queues;
     /**
@@ -1076,11 +1079,11 @@ typedef struct millstream_grant_info {
      */
     uint32_t arena_bytes;
     /**
-     * How many keys it may hold.
+     * The most keys that the grant may hold.
      */
     uint32_t key_slots;
     /**
-     * Its share of an accelerator, among the weights of all.
+     * The grant's share of an accelerator, among the weights of all.
      */
     uint32_t weight;
     /**
@@ -1094,20 +1097,20 @@ typedef struct millstream_grant_info {
 } millstream_grant_info;
 
 /**
- * What a key in a slot is for, 32 bytes. Where a number is 0 it is what is usual.
+ * The purpose of a key in a slot, 32 bytes. A number of 0 stands for the usual value.
  *
- * Some sets of usages are refused with MILLSTREAM_STATUS_KEY_USAGE because they would not hold: under CTR, CFB, RC4 and KASUMI F8 who
- * may encrypt can decrypt, and the other way round; under an AEAD who may seal with any nonce can decrypt, so a
- * key that only seals needs made nonces. A key that verifies and does not sign, and one whose nonces are made, compares
- * tags of 12 bytes at least, or whole ones.
+ * Some sets of usages are refused with MILLSTREAM_STATUS_KEY_USAGE because they would not hold. Under CTR, CFB, RC4
+ * and KASUMI F8 whoever may encrypt can decrypt, and the other way round. Under an AEAD whoever may seal with any
+ * nonce can decrypt, so a key that only seals needs made nonces. A key that verifies and does not sign, and one whose
+ * nonces are made, compares tags of 12 bytes at least, or whole ones.
  */
 typedef struct millstream_key_options {
     /**
-     * MILLSTREAM_USAGE_... together. Usual: all that the algorithm has operations for.
+     * MILLSTREAM_USAGE_... together. Usual: all usages for which the algorithm has operations.
      */
     uint32_t usages;
     /**
-     * 1 if its bytes may be had back from an accelerator, else 0.
+     * 1 if the key's bytes may be had back from an accelerator, else 0.
      */
     uint32_t exportable;
     /**
@@ -1136,7 +1139,7 @@ const char *millstream_version(void);
 uint32_t millstream_version_number(void);
 
 /**
- * What a status means, in one line. The text lives as long as the library. A number that is no status has a text
+ * The meaning of a status, in one line. The text lives as long as the library. A number that is no status has a text
  * that says so.
  */
 const char *millstream_status_text(millstream_status status);
@@ -1210,7 +1213,7 @@ millstream_status millstream_key_new(millstream_algorithm algorithm,
 void millstream_key_free(struct millstream_key *key);
 
 /**
- * What a key is for; MILLSTREAM_ALGORITHM_NONE for NULL.
+ * The algorithm of a key; MILLSTREAM_ALGORITHM_NONE for NULL.
  */
 millstream_algorithm millstream_key_algorithm(const struct millstream_key *key);
 
@@ -1221,9 +1224,9 @@ millstream_algorithm millstream_key_algorithm(const struct millstream_key *key);
 const char *millstream_key_kernel(const struct millstream_key *key);
 
 /**
- * Encrypts a whole message of `length` bytes, which is what the output has too, with a key of AES-ECB, -CBC, -CTR, -CFB or -XTS,
- * Camellia, DES, RC4 or KASUMI F8. `iv` is the initialisation vector, the first counter block, or the tweak: as many
- * bytes as the algorithm takes. CBC and ECB take whole blocks: for padding use a stream. `output` may be `input`.
+ * Encrypts a whole message of `length` bytes to as many bytes of output, with a key of AES-ECB, -CBC, -CTR, -CFB or
+ * -XTS, Camellia, DES, RC4 or KASUMI F8. `iv` is the initialisation vector, the first counter block, or the tweak: as
+ * many bytes as the algorithm takes. CBC and ECB take whole blocks: for padding use a stream. `output` may be `input`.
  *
  * Fails, with nothing written, with MILLSTREAM_STATUS_NONCE_LENGTH, MILLSTREAM_STATUS_DATA_LENGTH,
  * MILLSTREAM_STATUS_PARAMETER (KASUMI), MILLSTREAM_STATUS_ALGORITHM (not a key of these),
@@ -1286,8 +1289,8 @@ millstream_status millstream_open(const struct millstream_key *key,
                                   size_t tag_length);
 
 /**
- * As millstream_open() where a protocol cuts tags of AES-GCM to `expected_length` bytes: 15, 14, 13, 12, 8 or 4. That length
- * is what the protocol says, not what a message has: a tag of another length is refused.
+ * Decrypts as millstream_open(), where a protocol cuts tags of AES-GCM to `expected_length` bytes: 15, 14, 13, 12, 8
+ * or 4. The protocol decides that length, not the message: a tag of another length is refused.
  *
  * Fails as millstream_open(), and with MILLSTREAM_STATUS_TAG_LENGTH where `tag_length` is not `expected_length`, or that is
  * no length of a tag.
@@ -1483,7 +1486,7 @@ millstream_status millstream_stream_digest(millstream_algorithm hash,
                                            struct millstream_stream **made);
 
 /**
- * Takes up a digest that was left off with millstream_stream_export(), in this process or another, on this machine or
+ * Resumes a digest that was left off with millstream_stream_export(), in this process or another, on this machine or
  * another.
  *
  * Fails, with NULL in *made, with MILLSTREAM_STATUS_MID_STATE (not a mid-state of this hash), MILLSTREAM_STATUS_ALGORITHM,
@@ -1505,8 +1508,8 @@ millstream_status millstream_stream_mac(const struct millstream_key *key,
                                         struct millstream_stream **made);
 
 /**
- * Takes up an HMAC with this hash that was left off with millstream_stream_export(); the state holds what the key is needed
- * for. Fails as millstream_stream_import_digest() does.
+ * Resumes an HMAC with this hash that was left off with millstream_stream_export(); the state replaces the key. Fails
+ * as millstream_stream_import_digest() does.
  */
 millstream_status millstream_stream_import_mac(millstream_algorithm hash,
                                                const uint8_t *state,
@@ -1561,10 +1564,10 @@ millstream_status millstream_stream_seal(const struct millstream_key *key,
                                          struct millstream_stream **made);
 
 /**
- * Begins to decrypt what millstream_stream_seal() or millstream_seal() encrypted: associated data, data, then
- * millstream_stream_verify(). What millstream_stream_pass() writes is unverified: nothing may act on it before that
- * function has said MILLSTREAM_STATUS_OK, and else it must be thrown away. Prefer millstream_open() where the message
- * is there as a whole. Fails as millstream_stream_seal() does.
+ * Begins to decrypt the output of millstream_stream_seal() or millstream_seal(): associated data, data, then
+ * millstream_stream_verify(). The output of millstream_stream_pass() is unverified: nothing may act on it before that
+ * function has returned MILLSTREAM_STATUS_OK, and otherwise it must be thrown away. Prefer millstream_open() where the
+ * message is there as a whole. Fails as millstream_stream_seal() does.
  */
 millstream_status millstream_stream_open(const struct millstream_key *key,
                                          const uint8_t *nonce,
@@ -1603,9 +1606,9 @@ millstream_status millstream_stream_aad(struct millstream_stream *stream,
                                         size_t length);
 
 /**
- * How many bytes millstream_stream_pass() will write for `length` more bytes of input: as many where the algorithm
- * takes any length; for CBC and ECB as many whole blocks as are then complete, but for one that may hold padding to be
- * removed. 0 for NULL and for what is no cipher.
+ * The bytes that millstream_stream_pass() will write for `length` more bytes of input: as many where the algorithm
+ * takes any length; for CBC and ECB the whole blocks that are then complete, except one that may hold padding to be
+ * removed. 0 for NULL and for a stream that is no cipher's.
  */
 size_t millstream_stream_pass_length(const struct millstream_stream *stream,
                                      size_t length);
@@ -1654,9 +1657,9 @@ millstream_status millstream_stream_verify(struct millstream_stream *stream,
                                            size_t tag_length);
 
 /**
- * Writes the mid-state of a digest or HMAC, all that is needed to go on with the message elsewhere, to `state`, which has room
- * for `room` bytes (MILLSTREAM_MID_STATE_ROOM is always enough), and its length to *written if that is not NULL. It is as
- * secret as what was taken in; that of an HMAC is as good as the key. The stream goes on.
+ * Writes the mid-state of a digest or HMAC, from which the message can go on elsewhere, to `state`, which has room for
+ * `room` bytes (MILLSTREAM_MID_STATE_ROOM is always enough), and its length to *written if that is not NULL. It is as
+ * secret as the data so far; that of an HMAC is as good as the key. The stream goes on.
  *
  * Fails, with nothing written, with MILLSTREAM_STATUS_OUTPUT_LENGTH (too little room), MILLSTREAM_STATUS_ORDER (the stream
  * is another's), MILLSTREAM_STATUS_ENDED, MILLSTREAM_STATUS_NULL, MILLSTREAM_STATUS_SIZE.
@@ -1719,8 +1722,8 @@ millstream_status millstream_thread_start(const struct millstream_thread_options
                                           struct millstream_thread **made);
 
 /**
- * Ends what was submitted and flushed, then the thread, and frees the handle. Its queues remain to be freed; what is
- * submitted to them later is refused with MILLSTREAM_STATUS_GONE. NULL is fine.
+ * Completes the operations that were submitted and flushed, ends the thread, and frees the handle. Its queues remain
+ * to be freed; operations that are submitted to them later are refused with MILLSTREAM_STATUS_GONE. NULL is fine.
  */
 void millstream_thread_free(struct millstream_thread *thread);
 
@@ -1739,12 +1742,12 @@ millstream_status millstream_thread_queue(const struct millstream_thread *thread
 void millstream_queue_free(struct millstream_queue *queue);
 
 /**
- * How many operations may be in flight in a queue; 0 for NULL.
+ * The most operations in flight in a queue; 0 for NULL.
  */
 size_t millstream_queue_depth(const struct millstream_queue *queue);
 
 /**
- * How many operations are in flight in a queue; 0 for NULL.
+ * The number of operations in flight in a queue; 0 for NULL.
  */
 size_t millstream_queue_in_flight(const struct millstream_queue *queue);
 
@@ -1790,9 +1793,9 @@ millstream_status millstream_buffer_new(struct millstream_queue *queue,
 millstream_status millstream_buffer_free(struct millstream_buffer *buffer);
 
 /**
- * Where a buffer's bytes are; NULL while it is in flight, when it is lost, and for NULL. They stay there for as long as the
- * buffer lives, but from millstream_queue_submit() until millstream_queue_poll() or millstream_queue_wait() has
- * given it back they must be neither read nor written.
+ * The address of a buffer's bytes; NULL while it is in flight, when it is lost, and for NULL. They stay there for as
+ * long as the buffer lives, but from millstream_queue_submit() until millstream_queue_poll() or
+ * millstream_queue_wait() has given it back they must be neither read nor written.
  */
 uint8_t *millstream_buffer_data(struct millstream_buffer *buffer);
 
@@ -1808,7 +1811,8 @@ size_t millstream_buffer_length(const struct millstream_buffer *buffer);
 size_t millstream_buffer_capacity(const struct millstream_buffer *buffer);
 
 /**
- * Makes a buffer `length` bytes long, at most its capacity. What comes to it is what was there before, or 0.
+ * Makes a buffer `length` bytes long, at most its capacity. Bytes that are added are those that were there before, or
+ * 0.
  *
  * Fails, with nothing changed, with MILLSTREAM_STATUS_OUTPUT_LENGTH (more than its capacity),
  * MILLSTREAM_STATUS_IN_FLIGHT, MILLSTREAM_STATUS_LOST, MILLSTREAM_STATUS_NULL.
@@ -1835,10 +1839,10 @@ millstream_status millstream_queue_submit(struct millstream_queue *queue,
                                           uint64_t *ticket);
 
 /**
- * Takes the next operation that has ended: *done says what came of it, and its buffers are the caller's again. An inline
- * accelerator executes what was submitted first; one that sleeps elsewhere is woken. It never waits.
+ * Takes the next operation that has ended: *done gives its result, and its buffers are the caller's again. An inline
+ * accelerator executes the submitted operations first; one that sleeps elsewhere is woken. It never waits.
  *
- * Returns MILLSTREAM_STATUS_NOTHING when none has ended. What came of the operation is in *done, not here. Fails with
+ * Returns MILLSTREAM_STATUS_NOTHING when none has ended. The operation's own result is in *done. Fails with
  * MILLSTREAM_STATUS_NULL.
  */
 millstream_status millstream_queue_poll(struct millstream_queue *queue,
@@ -1854,16 +1858,16 @@ millstream_status millstream_queue_wait(struct millstream_queue *queue,
                                         struct millstream_done *done);
 
 /**
- * Sees to it that all that was submitted is under way, without waiting for any of it: for a thread that submits and then does
- * something else for long. An accelerator that sleeps is woken; an inline one executes it now.
+ * Makes sure that all submitted operations are under way, without waiting for any of them: for a thread that submits
+ * and then does something else for long. An accelerator that sleeps is woken; an inline one executes them now.
  *
  * Fails with MILLSTREAM_STATUS_NULL.
  */
 millstream_status millstream_queue_flush(struct millstream_queue *queue);
 
 /**
- * Takes an operation back if it has not begun: it ends all the same, with MILLSTREAM_STATUS_CANCELLED. The ticket of one that
- * has ended is no fault.
+ * Takes an operation back if it has not begun: it ends with MILLSTREAM_STATUS_CANCELLED all the same. The ticket of an
+ * operation that has ended is no fault.
  *
  * Fails with MILLSTREAM_STATUS_NULL.
  */
@@ -1957,7 +1961,7 @@ millstream_status millstream_accelerator_info(const struct millstream_accelerato
                                               struct millstream_grant_info *info);
 
 /**
- * How a grant is now, which takes a system call; MILLSTREAM_GRANT_STATE_GONE for NULL.
+ * The state of a grant now, which takes a system call; MILLSTREAM_GRANT_STATE_GONE for NULL.
  */
 millstream_grant_state millstream_accelerator_state(const struct millstream_accelerator *accelerator);
 
@@ -1968,14 +1972,15 @@ millstream_grant_state millstream_accelerator_state(const struct millstream_acce
 const char *millstream_accelerator_socket(const struct millstream_accelerator *accelerator);
 
 /**
- * How often this process took an accelerator of its own because no service could be reached.
+ * The number of times that this process took an accelerator of its own because no service could be reached.
  */
 uint64_t millstream_fallbacks(void);
 
 /**
- * As millstream_accelerator_import_key(), for what `options` say, or for all where they are NULL. Fails as that does, and with
- * MILLSTREAM_STATUS_KEY_USAGE, MILLSTREAM_STATUS_RESERVED; with MILLSTREAM_STATUS_POLICY also where the service's policy
- * does not allow such a key, which millstream_last_error() says.
+ * Imports a key as millstream_accelerator_import_key() does, with `options`, or with the usual ones where they are
+ * NULL. Fails as that does, and with MILLSTREAM_STATUS_KEY_USAGE, MILLSTREAM_STATUS_RESERVED; with
+ * MILLSTREAM_STATUS_POLICY also where the service's policy does not allow such a key, which millstream_last_error()
+ * says.
  */
 millstream_status millstream_accelerator_import_key_with(const struct millstream_accelerator *accelerator,
                                                          millstream_algorithm algorithm,
@@ -1985,8 +1990,8 @@ millstream_status millstream_accelerator_import_key_with(const struct millstream
                                                          uint64_t *made);
 
 /**
- * As millstream_accelerator_generate_key(), for what `options` say, or for all where they are NULL. Fails as
- * millstream_accelerator_import_key_with() does.
+ * Generates a key as millstream_accelerator_generate_key() does, with `options`, or with the usual ones where they are
+ * NULL. Fails as millstream_accelerator_import_key_with() does.
  */
 millstream_status millstream_accelerator_generate_key_with(const struct millstream_accelerator *accelerator,
                                                            millstream_algorithm algorithm,
@@ -1995,8 +2000,9 @@ millstream_status millstream_accelerator_generate_key_with(const struct millstre
                                                            uint64_t *made);
 
 /**
- * As millstream_queue_import_key(), for what `options` say, or for all where they are NULL. A queue of this process has no way
- * to export a key. Fails as millstream_queue_import_key() and millstream_accelerator_import_key_with() do.
+ * Imports a key as millstream_queue_import_key() does, with `options`, or with the usual ones where they are NULL. A
+ * queue of this process has no way to export a key. Fails as millstream_queue_import_key() and
+ * millstream_accelerator_import_key_with() do.
  */
 millstream_status millstream_queue_import_key_with(struct millstream_queue *queue,
                                                    millstream_algorithm algorithm,

@@ -9,7 +9,7 @@ use millstream::hash::{Hash, HashKernel};
 use millstream::ipsum::IpChecksum;
 use millstream::{Checksum, Kernel};
 
-use crate::status::Failure;
+use crate::failure::Failure;
 
 /// An algorithm: a cipher with its mode, a hash, a MAC or a checksum. The numbers never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,14 +90,14 @@ impl From<cwq::Algorithm> for AlgorithmCode {
 }
 
 impl AlgorithmCode {
-    /// What it stands for.
+    /// Returns the algorithm that the number stands for.
     #[inline]
     pub fn get(self) -> Result<cwq::Algorithm, Failure> {
         let code = u8::try_from(self.0).ok().and_then(cwq::Algorithm::from_code);
         code.ok_or(Failure::Argument("algorithm", self.0.into()))
     }
 
-    /// The algorithm it stands for, which takes a key.
+    /// Returns the algorithm that the number stands for, if it takes a key.
     pub fn keyed(self) -> Result<cwq::Algorithm, Failure> {
         use cwq::Algorithm::{Crc32, Crc32c, IpChecksum, None};
         match self.get()? {
@@ -108,14 +108,14 @@ impl AlgorithmCode {
         }
     }
 
-    /// The hash it stands for.
+    /// Returns the hash that the number stands for.
     #[inline]
     pub fn hash(self) -> Result<Hash, Failure> {
         let algorithm = self.get()?;
         hash_of(algorithm).ok_or(Failure::Algorithm { given: algorithm.name(), takes: "a hash" })
     }
 
-    /// The checksum it stands for.
+    /// Returns the checksum that the number stands for.
     #[inline]
     pub fn checksum(self) -> Result<Checksum, Failure> {
         match self.get()? {
@@ -126,7 +126,7 @@ impl AlgorithmCode {
         }
     }
 
-    /// Which kernel computes it, if it takes no key.
+    /// Returns the kernel that computes the algorithm, if it takes no key.
     pub fn kernel(self) -> Result<&'static Kernel, Failure> {
         let features = millstream::features()?;
         Ok(match self.get()? {
@@ -141,12 +141,12 @@ impl AlgorithmCode {
     }
 }
 
-/// The hash that an algorithm is.
+/// Returns the hash that an algorithm is.
 fn hash_of(algorithm: cwq::Algorithm) -> Option<Hash> {
     Hash::ALL.into_iter().find(|hash| millstream::algorithm_of(*hash) == algorithm)
 }
 
-/// A name that the library knows, as C reads it. Each is kept once and for ever: there are few.
+/// Returns a name that the library knows, as C reads it. Each name is kept for ever: there are few.
 pub fn c_name(name: &'static str) -> &'static CStr {
     static NAMES: Mutex<Vec<(&'static str, &'static CStr)>> = Mutex::new(Vec::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -162,7 +162,7 @@ pub fn c_name(name: &'static str) -> &'static CStr {
 mod tests {
     use super::*;
 
-    /// What the header says must be what goes into control words.
+    /// The numbers in the header must be those in control words.
     #[test]
     fn numbers_are_those_of_control_words() {
         use Algorithm as Ours;

@@ -11,9 +11,9 @@ use millstream::{AeadKey, Checksum, EngineError, InOut, MacKey, Operation, featu
 use zeroize::Zeroize;
 
 use crate::algorithm::AlgorithmCode;
+use crate::failure::Failure;
 use crate::key::Key;
 use crate::pass::Pass;
-use crate::status::Failure;
 
 /// Executes one operation and hands its tag over, if it has one.
 fn run(mut operation: Operation<'_>, tag: impl FnOnce(&[u8])) -> Result<(), Failure> {
@@ -50,7 +50,7 @@ pub fn seal(
     Ok(())
 }
 
-/// A whole tag of an AEAD.
+/// Returns a whole tag of an AEAD, and refuses other lengths.
 #[inline(always)]
 pub fn whole_tag(tag: &[u8]) -> Result<&[u8; TAG], Failure> {
     tag.try_into().map_err(|_| {
@@ -70,7 +70,7 @@ pub fn open(key: &Key, nonce: &[u8], aad: &[u8], data: InOut<'_>, tag: &[u8]) ->
     Ok(())
 }
 
-/// Decrypts if the tag, which is to have been cut to `expected` bytes, is right.
+/// Decrypts if the tag is right. The protocol cuts tags to `expected` bytes.
 pub fn open_cut(
     key: &Key,
     nonce: &[u8],
@@ -85,13 +85,13 @@ pub fn open_cut(
     }
 }
 
-/// Writes a digest to the front of `out`; its length.
+/// Writes a digest to the front of `out`, and returns its length.
 #[inline(always)]
 pub fn digest(hash: AlgorithmCode, data: &[u8], out: &mut [u8]) -> Result<usize, Failure> {
     Ok(millstream::hash::digest(features()?, hash.hash()?, data, out)?)
 }
 
-/// The front of `out` that a result of `needed` bytes goes to.
+/// Returns the front of `out`, to which a result of `needed` bytes goes.
 #[inline(always)]
 pub fn room(out: &mut [u8], needed: usize) -> Result<&mut [u8], Failure> {
     let given = out.len();
@@ -101,11 +101,11 @@ pub fn room(out: &mut [u8], needed: usize) -> Result<&mut [u8], Failure> {
     }
 }
 
-/// Writes a MAC to the front of `out`; its length.
+/// Writes a MAC to the front of `out`, and returns its length.
 pub fn mac(key: &Key, data: &[u8], out: &mut [u8]) -> Result<usize, Failure> {
     match key.mac()? {
         MacKey::Hmac(key) => {
-            // Its length is known before it is computed, so a short output costs nothing.
+            // The length is known before the MAC is computed, so an output that is too short costs nothing.
             let out = room(out, key.hash().output_len())?;
             out.copy_from_slice(&key.sign(data));
             Ok(out.len())
@@ -143,7 +143,7 @@ pub fn hkdf(
     Ok(Hkdf::extract(features()?, hash.hash()?, salt, material).expand(info, out)?)
 }
 
-/// HKDF: the pseudorandom key, to the front of `out`; its length.
+/// HKDF: writes the pseudorandom key to the front of `out`, and returns its length.
 pub fn hkdf_extract(
     hash: AlgorithmCode,
     salt: &[u8],
@@ -163,7 +163,7 @@ pub fn hkdf_expand(hash: AlgorithmCode, key: &[u8], info: &[u8], out: &mut [u8])
     Ok(Hkdf::from_prk(features()?, hash.hash()?, key)?.expand(info, out)?)
 }
 
-/// A checksum.
+/// Computes a checksum.
 pub fn checksum(algorithm: AlgorithmCode, data: &[u8]) -> Result<u32, Failure> {
     let features = features()?;
     Ok(match algorithm.checksum()? {
@@ -199,7 +199,7 @@ pub fn copy_checksum(algorithm: AlgorithmCode, data: Pass<'_>) -> Result<u32, Fa
     })
 }
 
-/// The CRC of A followed by B, from those of both.
+/// Returns the CRC of A followed by B, from those of both.
 pub fn crc_combine(algorithm: AlgorithmCode, a: u32, b: u32, len_b: u64) -> Result<u32, Failure> {
     match algorithm.checksum()? {
         Checksum::Crc32 => Ok(Crc32::combine(a, b, len_b)),

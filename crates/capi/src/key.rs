@@ -3,12 +3,12 @@
 use millstream::{AeadKey, CipherKey, Kernel, MacKey, cwq, kasumi};
 
 use crate::algorithm::AlgorithmCode;
-use crate::status::Failure;
+use crate::failure::Failure;
 
 /// An expanded key. It never changes, so any number of threads may use one at once.
 pub struct Key(millstream::Key);
 
-/// That is what lets C use one from many threads.
+/// Both traits are what lets C use one from many threads.
 const _: () = {
     const fn both<T: Send + Sync>() {}
     both::<Key>();
@@ -21,13 +21,13 @@ impl Key {
         Ok(Key(millstream::Key::new(millstream::features()?, algorithm, key)?))
     }
 
-    /// The key itself.
+    /// Returns the key itself.
     #[inline(always)]
     pub fn inner(&self) -> &millstream::Key {
         &self.0
     }
 
-    /// What it is for.
+    /// Returns the algorithm that the key is for.
     pub fn algorithm(&self) -> cwq::Algorithm {
         self.0.algorithm()
     }
@@ -37,25 +37,25 @@ impl Key {
         Failure::Algorithm { given: self.algorithm().name(), takes }
     }
 
-    /// It as one of a cipher's.
+    /// Returns the key as a cipher's.
     #[inline(always)]
     pub fn cipher(&self) -> Result<CipherKey<'_>, Failure> {
         self.0.as_cipher().ok_or_else(|| self.wrong("the key of a cipher without authentication"))
     }
 
-    /// It as one of an AEAD's.
+    /// Returns the key as an AEAD's.
     #[inline(always)]
     pub fn aead(&self) -> Result<AeadKey<'_>, Failure> {
         self.0.as_aead().ok_or_else(|| self.wrong("the key of an AEAD"))
     }
 
-    /// It as one of a MAC's.
+    /// Returns the key as a MAC's.
     #[inline(always)]
     pub fn mac(&self) -> Result<MacKey<'_>, Failure> {
         self.0.as_mac().ok_or_else(|| self.wrong("the key of an HMAC, CMAC or DES MAC"))
     }
 
-    /// It as one of an HMAC's.
+    /// Returns the key as an HMAC's.
     #[inline(always)]
     pub fn hmac(&self) -> Result<&millstream::hmac::HmacKey, Failure> {
         match &self.0 {
@@ -64,7 +64,7 @@ impl Key {
         }
     }
 
-    /// It as one of KASUMI F8.
+    /// Returns the key as one of KASUMI F8.
     pub fn kasumi_f8(&self) -> Result<&kasumi::F8, Failure> {
         match &self.0 {
             millstream::Key::KasumiF8(key) => Ok(key),
@@ -72,7 +72,7 @@ impl Key {
         }
     }
 
-    /// It as one of KASUMI F9.
+    /// Returns the key as one of KASUMI F9.
     pub fn kasumi_f9(&self) -> Result<&kasumi::F9, Failure> {
         match &self.0 {
             millstream::Key::KasumiF9(key) => Ok(key),
@@ -80,7 +80,7 @@ impl Key {
         }
     }
 
-    /// The kernel it is bound to.
+    /// Returns the kernel that the key is bound to.
     pub fn kernel(&self) -> Result<&'static Kernel, Failure> {
         use millstream::Key as K;
         Ok(match &self.0 {

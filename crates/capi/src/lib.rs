@@ -37,6 +37,7 @@
 
 pub mod algorithm;
 mod direct;
+mod failure;
 pub mod ffi;
 mod key;
 mod pass;

@@ -2,16 +2,16 @@
 
 /// `len` bytes of input, and room for output.
 pub enum Pass<'a> {
-    /// They begin at the same byte: the buffer is as long as the longer of the two.
+    /// Input and output begin at the same byte: the buffer is as long as the longer of the two.
     InPlace {
-        /// Both.
+        /// The buffer.
         buffer: &'a mut [u8],
         /// Bytes of input.
         len: usize,
         /// Bytes there are for output.
         room: usize,
     },
-    /// They don't overlap.
+    /// Input and output don't overlap.
     Apart {
         /// The input.
         input: &'a [u8],

@@ -4,20 +4,20 @@ use millstream::hash::Hash;
 use millstream::queue::{Buffer, Done, KeyHandle, Queue as Inner, Request, Ticket};
 use millstream::{Checksum, cwq};
 
+use crate::failure::Failure;
 use crate::ffi::batch::Kind;
 use crate::ffi::lent::Lent;
-use crate::status::Failure;
 
-/// A queue, and what C gave along with the operations in flight.
+/// A queue, and the values that C gave along with the operations in flight.
 pub struct Queue {
     inner: Inner,
-    /// By slot: the lower half of a ticket.
+    /// The operations in flight by slot, which is the lower half of a ticket.
     flights: Vec<Flight>,
     /// The mid-state of the last operation that had one.
     state: Vec<u8>,
 }
 
-/// What belongs to an operation in flight.
+/// The values that belong to an operation in flight.
 #[derive(Default)]
 struct Flight {
     source: Option<Lent>,
@@ -38,7 +38,7 @@ pub struct Loan {
 }
 
 impl Loan {
-    /// Back to C: nothing was submitted.
+    /// Gives the buffers back to C: nothing was submitted.
     #[cold]
     pub fn back(self) {
         let of_one = self.source.into_iter().chain(self.destination);
@@ -48,9 +48,9 @@ impl Loan {
     }
 }
 
-/// What a request says beside its buffers: all of it was found to be possible.
+/// The parts of a request beside its buffers, all of which were checked.
 pub struct Plan<'a> {
-    /// What to do.
+    /// The kind of the operation.
     pub work: Work,
     /// Initialisation vector or nonce.
     pub iv: &'a [u8],
@@ -58,13 +58,13 @@ pub struct Plan<'a> {
     pub aad: &'a [u8],
     /// The tag to compare with.
     pub tag: &'a [u8],
-    /// Of KASUMI: bits of the last byte that are no part of the message, and DIRECTION.
+    /// For KASUMI, the bits of the last byte that are no part of the message, and DIRECTION.
     pub parameter: (u8, u8),
-    /// The caller's own.
+    /// The caller's own value.
     pub user: u64,
 }
 
-/// What to do, with the keys and algorithms it needs.
+/// The kind of an operation, with the keys and algorithms that it needs.
 #[derive(Clone, Copy)]
 #[allow(missing_docs)]
 pub enum Work {
@@ -87,7 +87,7 @@ pub enum Work {
 }
 
 impl Kind {
-    /// Whether it takes a source, and a destination.
+    /// Tells whether the kind takes a source, and a destination.
     pub fn buffers(self) -> (bool, bool) {
         match self {
             Kind::Null => (false, false),
@@ -102,14 +102,14 @@ impl Kind {
     }
 }
 
-/// The key behind a number that C holds.
+/// Returns the key behind a number that C holds.
 pub fn key(bits: u64) -> Result<KeyHandle, Failure> {
     Ok(KeyHandle::from_bits(bits).ok_or(cwq::Status::Key)?)
 }
 
 /// The end of an operation, with C's handles.
 pub struct Ended {
-    /// What the library says.
+    /// The end as the library gives it.
     pub done: Done,
     /// The source's handle.
     pub source: *mut crate::ffi::lent::Buffer,
@@ -117,37 +117,37 @@ pub struct Ended {
     pub destination: *mut crate::ffi::lent::Buffer,
     /// The caller's own.
     pub user: u64,
-    /// The digest or tag: how much of it there is, and room for the longest.
+    /// The digest or tag: room for the longest, and its length.
     pub tag: ([u8; 64], usize),
     /// Bytes of a nonce that was made, after the tag.
     pub nonce: usize,
 }
 
 impl Queue {
-    /// One that was just made.
+    /// Wraps a queue that was just made.
     pub fn new(inner: Inner) -> Self {
         let flights = (0..inner.depth()).map(|_| Flight::default()).collect();
         Queue { inner, flights, state: Vec::new() }
     }
 
-    /// The queue itself.
+    /// Returns the queue itself.
     #[inline(always)]
     pub fn inner(&self) -> &Inner {
         &self.inner
     }
 
-    /// The queue itself, to be used.
+    /// Returns the queue itself, to be changed.
     #[inline(always)]
     pub fn inner_mut(&mut self) -> &mut Inner {
         &mut self.inner
     }
 
-    /// The mid-state of the last operation that had one; none before.
+    /// Returns the mid-state of the last operation that had one; none before.
     pub fn state(&self) -> &[u8] {
         &self.state
     }
 
-    /// Puts an operation in flight; its ticket's number. If it is refused C has its buffers back.
+    /// Puts an operation in flight, and returns its ticket's number. If it is refused, C has its buffers back.
     #[inline(always)]
     pub fn submit(&mut self, plan: Plan<'_>, loan: Loan) -> Result<u64, Failure> {
         let (source, source_bytes) = loan.source.unzip();
@@ -157,7 +157,7 @@ impl Queue {
         match self.inner.submit(request(&plan, source_bytes, destination_bytes, more_bytes)) {
             Ok(ticket) => {
                 let bits = ticket.to_bits();
-                // A ticket's lower half is below the depth, which is how many flights there are.
+                // A ticket's lower half is below the depth, which is the number of flights.
                 self.flights[bits as u32 as usize] = flight;
                 Ok(bits)
             }
@@ -169,7 +169,7 @@ impl Queue {
         }
     }
 
-    /// The next operation that has ended; with `wait` it waits for one if any is in flight.
+    /// Takes the next operation that has ended; with `wait` it waits for one if any is in flight.
     #[inline(always)]
     pub fn next(&mut self, wait: bool) -> Result<Ended, Failure> {
         let done = if wait { self.inner.wait() } else { self.inner.poll() };
@@ -204,7 +204,7 @@ impl Queue {
 }
 
 impl Flight {
-    /// Gives the buffers of an operation back to C; the handles of source and destination.
+    /// Gives the buffers of an operation back to C, and returns the handles of source and destination.
     #[inline(always)]
     fn give_back(
         &mut self,
@@ -222,7 +222,7 @@ impl Flight {
     }
 }
 
-/// A request in the library's form.
+/// Builds a request in the library's form.
 #[inline(always)]
 fn request<'a>(
     plan: &Plan<'a>,

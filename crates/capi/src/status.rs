@@ -1,18 +1,11 @@
-//! What came of a call: the numbers a C program sees, and the failures behind them, which know more.
+//! The results of calls: the numbers that a C program sees.
 
-use std::fmt;
-use std::io::ErrorKind;
-
-use millstream::isolated::{AttachError, KeyRefusal, ServiceRefusal};
-use millstream::queue::Refusal;
-use millstream::{EngineError, Error, cwq};
-
-/// What came of a call. The numbers never change; new ones may be added. MILLSTREAM_STATUS_OK is 0, all others are
-/// failures, except that MILLSTREAM_STATUS_NOTHING says of a queue that nothing has ended.
+/// The result of a call. The numbers never change; new ones may be added. MILLSTREAM_STATUS_OK is 0, and all others are
+/// failures, except that a queue returns MILLSTREAM_STATUS_NOTHING when nothing has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum Status {
-    /// Done.
+    /// The call succeeded.
     Ok = 0,
 
     /// A pointer is NULL that may not be: a handle, a place for a result, or bytes of which there are more than 0.
@@ -56,14 +49,14 @@ pub enum Status {
     Authentication = 22,
     /// The padding at the end of what was decrypted is not valid.
     Padding = 23,
-    /// What was given is not a mid-state of this algorithm.
+    /// The bytes are not a mid-state of this algorithm.
     MidState = 24,
     /// The call comes in an order that the message does not allow, as associated data after data.
     Order = 25,
 
     /// No operation of the queue has ended; or, when waiting, none is in flight.
     Nothing = 32,
-    /// As many operations are in flight as the queue is deep: take what has ended, then submit again.
+    /// The queue is full: take what has ended, then submit again.
     Full = 33,
     /// The arena has no room: free buffers, or ask for more arena_bytes.
     ArenaFull = 34,
@@ -83,9 +76,9 @@ pub enum Status {
     NoSuchKey = 41,
     /// The operation was cancelled before it began.
     Cancelled = 42,
-    /// The grant was revoked. What had not completed ended with this, its input intact.
+    /// The grant was revoked. Operations that had not completed ended with this, their input intact.
     Revoked = 43,
-    /// The accelerator has ended. What had not completed ended with this, its input intact.
+    /// The accelerator has ended. Operations that had not completed ended with this, their input intact.
     Gone = 44,
     /// This is a forked child of the process that attached.
     Forked = 45,
@@ -126,7 +119,7 @@ pub enum Status {
     ServiceVersion = 71,
     /// The service did not answer within the limit.
     NoAnswer = 72,
-    /// What the service answered can't be.
+    /// The service's answer makes no sense.
     Answer = 73,
     /// This process has no descriptors left for a grant.
     Descriptors = 74,
@@ -176,10 +169,10 @@ impl From<Status> for StatusCode {
 macro_rules! texts {
     ($($name:ident $text:literal,)+) => {
         impl Status {
-            /// All of them, in the order of their numbers.
+            /// All statuses, in the order of their numbers.
             pub const ALL: &[Status] = &[$(Status::$name),+];
 
-            /// What it means and what to do, in one line.
+            /// Returns the meaning and the remedy, in one line.
             pub const fn text(self) -> &'static std::ffi::CStr {
                 match self {
                     $(Status::$name => $text,)+
@@ -263,241 +256,6 @@ texts! {
     WordGather c"the accelerator refused a list of buffers",
 }
 
-/// Why a call failed, with all that is known about it. It is kept for [`millstream_last_error`](crate::ffi), and made
-/// into words only when they are asked for: a full queue is a failure too.
-#[derive(Clone, Debug)]
-pub enum Failure {
-    /// The parameter of that name is NULL.
-    Null(&'static str),
-    /// These two overlap.
-    Overlap(&'static str, &'static str),
-    /// The parameter of that name is too long.
-    Size(&'static str, usize),
-    /// A number that stands for nothing, and what it was to be.
-    Argument(&'static str, u64),
-    /// An algorithm that is not taken here, and what is.
-    Algorithm {
-        /// Its name.
-        given: &'static str,
-        /// What is, in words.
-        takes: &'static str,
-    },
-    /// An algorithm without streams.
-    OneShot(&'static str),
-    /// The message is over.
-    Ended,
-    /// A field that is to be 0.
-    Reserved(&'static str),
-    /// What the fault said.
-    Panic(String),
-    /// Nothing has ended.
-    Nothing,
-    /// Which buffer is in flight.
-    InFlight(&'static str),
-    /// Which buffer is lost.
-    Lost(&'static str),
-    /// One operation of a batch: its place, and why.
-    Operation(usize, Box<Failure>),
-    /// What the library beneath says.
-    Core(Error),
-}
-
-impl Failure {
-    /// Its number.
-    pub fn status(&self) -> Status {
-        match self {
-            Failure::Null(_) => Status::Null,
-            Failure::Overlap(..) => Status::Overlap,
-            Failure::Size(..) => Status::Size,
-            Failure::Argument(..) => Status::Argument,
-            Failure::Algorithm { .. } => Status::Algorithm,
-            Failure::OneShot(_) => Status::OneShot,
-            Failure::Ended => Status::Ended,
-            Failure::Reserved(_) => Status::Reserved,
-            Failure::Panic(_) => Status::Panic,
-            Failure::Nothing => Status::Nothing,
-            Failure::InFlight(_) => Status::InFlight,
-            Failure::Lost(_) => Status::Lost,
-            Failure::Operation(_, failure) => failure.status(),
-            Failure::Core(error) => of_error(error),
-        }
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Failure::Null(name) => write!(f, "{name} is NULL: only bytes whose length is 0 may be"),
-            Failure::Overlap(a, b) => {
-                write!(f, "{a} and {b} overlap: use the same start for input and output, or memory apart")
-            }
-            Failure::Size(name, len) => {
-                write!(f, "{name} has {len} bytes, more than an object in memory can have")
-            }
-            Failure::Argument(name, given) => {
-                write!(f, "{given} is no {name}: see the enumerations of millstream.h")
-            }
-            Failure::Algorithm { given, takes } => write!(f, "{given} was given where {takes} is taken"),
-            Failure::OneShot(name) => {
-                write!(f, "{name} takes whole messages only: use the one-shot functions or a batch")
-            }
-            Failure::Reserved(name) => {
-                write!(f, "{name} is not 0, but this does not use it: set the whole structure to 0 first")
-            }
-            Failure::Panic(what) => {
-                write!(f, "a fault inside the library was caught ({what}): please report it")
-            }
-            Failure::InFlight(name) => write!(f, "{name} is with an operation in flight: wait for its end"),
-            Failure::Lost(name) => {
-                write!(f, "{name} went with a queue or accelerator that has ended: free it")
-            }
-            Failure::Operation(place, why) => write!(f, "operation {place}: {why}"),
-            Failure::Core(error) => error.fmt(f),
-            Failure::Ended | Failure::Nothing => f.write_str(&self.status().text().to_string_lossy()),
-        }
-    }
-}
-
-impl<E: Into<Error>> From<E> for Failure {
-    fn from(error: E) -> Self {
-        Failure::Core(error.into())
-    }
-}
-
-fn of_error(error: &Error) -> Status {
-    match error {
-        Error::Mask(_) => Status::Features,
-        Error::Engine(error) => of_engine(*error),
-        Error::Queue(refusal) => of_refusal(*refusal),
-        Error::KeySlots => Status::KeySlots,
-        Error::Operation(status) => of_operation(*status),
-        Error::Thread(_) => Status::Thread,
-        Error::Memory(_) => Status::Memory,
-        Error::Attach(error) => of_attach(error),
-        Error::Key(refusal) => of_key_refusal(*refusal),
-        Error::NoAnswer(_) => Status::NoAnswer,
-        Error::QueuesTaken => Status::QueuesTaken,
-        _ => Status::Other,
-    }
-}
-
-/// The number of what an engine says.
-pub fn of_engine(error: EngineError) -> Status {
-    match error {
-        EngineError::KeyLength { .. } => Status::KeyLength,
-        EngineError::WeakKey { .. } => Status::WeakKey,
-        EngineError::NonceLength { .. } => Status::NonceLength,
-        EngineError::TagLength { .. } => Status::TagLength,
-        EngineError::DataLength { .. } => Status::DataLength,
-        EngineError::Parameter { .. } => Status::Parameter,
-        EngineError::OutputLength { .. } => Status::OutputLength,
-        EngineError::Authentication => Status::Authentication,
-        EngineError::Padding => Status::Padding,
-        EngineError::MidState => Status::MidState,
-        EngineError::Order { .. } => Status::Order,
-        _ => Status::Other,
-    }
-}
-
-fn of_refusal(refusal: Refusal) -> Status {
-    match refusal {
-        Refusal::Full => Status::Full,
-        Refusal::ArenaFull => Status::ArenaFull,
-        Refusal::BufferLength => Status::Size,
-        Refusal::ForeignBuffer => Status::ForeignBuffer,
-        Refusal::DestinationLength => Status::DestinationLength,
-        Refusal::TooLong => Status::TooLong,
-        Refusal::Gone => Status::Gone,
-        Refusal::Revoked => Status::Revoked,
-        Refusal::Forked => Status::Forked,
-        _ => Status::Other,
-    }
-}
-
-/// The number of an operation's end in a queue.
-pub fn of_operation(status: cwq::Status) -> Status {
-    use cwq::Status as End;
-    match status {
-        End::Ok => Status::Ok,
-        End::Authentication => Status::Authentication,
-        End::Version => Status::WordVersion,
-        End::Opcode => Status::WordOpcode,
-        End::Algorithm => Status::WordAlgorithm,
-        End::Flags => Status::WordFlags,
-        End::Reserved => Status::WordReserved,
-        End::Policy => Status::Policy,
-        End::SourceRange
-        | End::DestinationRange
-        | End::AadRange
-        | End::IvRange
-        | End::MacRange
-        | End::KeyRange
-        | End::StateRange => Status::WordRange,
-        End::Gather => Status::WordGather,
-        End::Overlap => Status::Overlap,
-        End::Key => Status::NoSuchKey,
-        End::KeyLength => Status::KeyLength,
-        End::IvLength => Status::NonceLength,
-        End::MacLength => Status::TagLength,
-        End::DataLength | End::TooLong => Status::DataLength,
-        End::MidState => Status::MidState,
-        End::Parameter => Status::Parameter,
-        End::UsageEncrypt | End::UsageDecrypt | End::UsageSign | End::UsageVerify => Status::KeyUsage,
-        End::ShortTag => Status::ShortTag,
-        End::NonceGiven => Status::NonceGiven,
-        End::NonceMissing => Status::NonceMissing,
-        End::NoncesSpent => Status::NoncesSpent,
-        End::Cancelled => Status::Cancelled,
-        End::Revoked => Status::Revoked,
-        End::Gone => Status::Gone,
-        _ => Status::Other,
-    }
-}
-
-fn of_attach(error: &AttachError) -> Status {
-    match error {
-        AttachError::NoService { why: ErrorKind::PermissionDenied, .. } => Status::NotPermitted,
-        AttachError::NoService { .. } => Status::NoService,
-        AttachError::Untrusted { .. } => Status::Untrusted,
-        AttachError::Refused { why, .. } => match why {
-            ServiceRefusal::Denied => Status::Denied,
-            ServiceRefusal::TooMuch => Status::TooMuch,
-            ServiceRefusal::TooManyGrants => Status::TooManyGrants,
-            ServiceRefusal::NoWorker => Status::NoWorker,
-            ServiceRefusal::Exhausted => Status::ServiceExhausted,
-            ServiceRefusal::Message => Status::ServiceMessage,
-            ServiceRefusal::NotNow => Status::NotNow,
-            _ => Status::Other,
-        },
-        AttachError::Version { .. } => Status::ServiceVersion,
-        AttachError::Limit { .. } => Status::NoAnswer,
-        AttachError::Answer { .. } => Status::Answer,
-        AttachError::Memory(_) => Status::GrantMemory,
-        AttachError::Descriptors => Status::Descriptors,
-        AttachError::InProcess(_) => Status::InProcess,
-        _ => Status::Other,
-    }
-}
-
-fn of_key_refusal(refusal: KeyRefusal) -> Status {
-    match refusal {
-        KeyRefusal::NoSuchKey => Status::NoSuchKey,
-        KeyRefusal::NotExportable => Status::NotExportable,
-        KeyRefusal::SlotsFull => Status::KeySlots,
-        KeyRefusal::Policy
-        | KeyRefusal::PolicyUsages
-        | KeyRefusal::PolicyNonces
-        | KeyRefusal::PolicyExportable => Status::Policy,
-        KeyRefusal::Usage | KeyRefusal::TwoWay | KeyRefusal::Nonces => Status::KeyUsage,
-        KeyRefusal::KeyLength => Status::KeyLength,
-        KeyRefusal::Algorithm => Status::Algorithm,
-        KeyRefusal::Message => Status::ServiceMessage,
-        KeyRefusal::Exhausted => Status::KeyMemory,
-        #[allow(unreachable_patterns)]
-        _ => Status::Other,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -511,19 +269,5 @@ mod tests {
             let same = Status::ALL.iter().filter(|other| other.text() == status.text());
             assert_eq!(same.count(), 1, "{status:?}");
         }
-    }
-
-    #[test]
-    fn no_end_of_an_operation_is_without_a_number() {
-        for end in cwq::Status::ALL {
-            assert_ne!(of_operation(*end), Status::Other, "{end:?}");
-        }
-    }
-
-    #[test]
-    fn failures_name_the_thing_and_what_to_do() {
-        let failure = Failure::Operation(3, Box::new(Failure::Null("key")));
-        assert_eq!(failure.status(), Status::Null);
-        assert_eq!(failure.to_string(), "operation 3: key is NULL: only bytes whose length is 0 may be");
     }
 }

@@ -17,11 +17,11 @@ use zeroize::Zeroizing;
 
 use crate::algorithm::AlgorithmCode;
 use crate::direct::{room, whole_tag};
+use crate::failure::Failure;
 use crate::key::Key;
 use crate::pass::Pass;
-use crate::status::Failure;
 
-/// What a stream computes: enough to begin another message.
+/// The task of a stream, from which another message can begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Task {
     /// A digest.
@@ -105,7 +105,7 @@ pub struct Stream {
     task: Task,
 }
 
-/// That is what lets C hand one to another thread.
+/// This trait is what lets C hand one to another thread.
 const _: () = {
     const fn send<T: Send>() {}
     send::<Stream>();
@@ -120,20 +120,20 @@ impl Stream {
         Ok(Stream { keyed: Keyed::try_new(key, |key| begin(key.as_deref(), task, iv))?, task })
     }
 
-    /// Takes up a digest that was left off.
+    /// Resumes a digest that was left off.
     pub fn import_digest(hash: AlgorithmCode, state: &[u8]) -> Result<Self, Failure> {
         let hash = hash.hash()?;
         let message = Message::Digest(Hasher::import(features()?, hash, state)?);
         Ok(Stream { keyed: Keyed::new(None, |_| message), task: Task::Digest(hash) })
     }
 
-    /// Takes up an HMAC that was left off: the state holds its key.
+    /// Resumes an HMAC that was left off: the state holds its key.
     pub fn import_mac(hash: AlgorithmCode, state: &[u8]) -> Result<Self, Failure> {
         let message = Message::Hmac(Hmac::import(features()?, hash.hash()?, state)?);
         Ok(Stream { keyed: Keyed::new(None, |_| message), task: Task::Mac })
     }
 
-    /// The next message of the same task and key. One under way is dropped.
+    /// Begins the next message of the same task and key. A message under way is dropped.
     pub fn restart(&mut self, iv: &[u8]) -> Result<(), Failure> {
         let task = self.task;
         self.keyed.with_dependent_mut(|key, message| {
@@ -142,7 +142,7 @@ impl Stream {
         })
     }
 
-    /// Takes in the next bytes of what is hashed, authenticated or summed.
+    /// Adds the next bytes to a digest, MAC or checksum.
     pub fn update(&mut self, data: &[u8]) -> Result<(), Failure> {
         self.keyed.with_dependent_mut(|_, message| {
             match message {
@@ -169,7 +169,7 @@ impl Stream {
         })
     }
 
-    /// Bytes that [`Stream::pass`] writes for `len` more bytes of input.
+    /// Returns the bytes that [`Stream::pass`] writes for `len` more bytes of input.
     pub fn pass_len(&self, len: usize) -> usize {
         self.keyed.with_dependent(|_, message| match message {
             Message::Blocks(blocks) => blocks.update_len(len),
@@ -178,7 +178,7 @@ impl Stream {
         })
     }
 
-    /// Encrypts or decrypts the next bytes; how many it wrote.
+    /// Encrypts or decrypts the next bytes, and returns how many it wrote.
     pub fn pass(&mut self, data: Pass<'_>) -> Result<usize, Failure> {
         self.keyed.with_dependent_mut(|_, message| match message {
             Message::Blocks(blocks) => Ok(through_blocks(&mut **blocks, data)?),
@@ -193,10 +193,10 @@ impl Stream {
         })
     }
 
-    /// Ends the message: digest, MAC, tag, checksum, or the last block of a cipher. How many bytes it wrote.
+    /// Ends the message: digest, MAC, tag, checksum, or the last block of a cipher. Returns how many bytes it wrote.
     pub fn finish(&mut self, out: &mut [u8]) -> Result<usize, Failure> {
         self.keyed.with_dependent_mut(|_, message| {
-            // A short output must not end the message, and what is not to be finished so neither.
+            // A short output must not end the message, nor must a stream that can't be finished.
             let needed = match message {
                 Message::Ended => return Err(Failure::Ended),
                 Message::Digest(hasher) => hasher.hash().output_len(),
@@ -241,7 +241,7 @@ impl Stream {
         })
     }
 
-    /// The mid-state of a digest or HMAC, to the front of `out`; its length.
+    /// Writes the mid-state of a digest or HMAC to the front of `out`, and returns its length.
     pub fn export(&self, out: &mut [u8]) -> Result<usize, Failure> {
         self.keyed.with_dependent(|_, message| {
             let state = match message {
@@ -255,7 +255,7 @@ impl Stream {
         })
     }
 
-    /// Another stream, which goes on from here by itself.
+    /// Makes another stream, which goes on from here by itself.
     pub fn copy(&self) -> Result<Stream, Failure> {
         let message = self.keyed.with_dependent(|_, message| match message {
             Message::Digest(hasher) => Ok(Copied::Digest(hasher.clone())),
@@ -303,7 +303,7 @@ fn begin<'k>(key: Option<&'k Key>, task: Task, iv: &[u8]) -> Result<Message<'k>,
             AeadKey::ChaCha20Poly1305(key) => Ok(Message::ChaCha(key.stream(iv)?, direction)),
             _ => Err(Failure::OneShot(key.algorithm().name())),
         },
-        // A state that was taken up brought its key along, and can't give it back.
+        // A resumed state brought its key along, and can't give it back.
         (_, None) => Err(order("a stream made from a mid-state has no key to begin again with")),
     }
 }
@@ -366,7 +366,7 @@ fn of_aead(stream: &mut impl AeadStream, direction: Direction, data: InOut<'_>) 
     }
 }
 
-/// A pass of one length.
+/// Pairs input and output of one length.
 fn through(data: Pass<'_>, work: impl FnOnce(InOut<'_>) -> Result<(), Failure>) -> Result<usize, Failure> {
     let (data, len) = match data {
         Pass::InPlace { buffer, len, room: given } => {

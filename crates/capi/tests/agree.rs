@@ -1,4 +1,4 @@
-//! What C gets is what the Rust API computes, for every algorithm, in every way: in one call, in pieces, in a batch, in a
+//! C gets what the Rust API computes, for every algorithm, in every way: in one call, in pieces, in a batch, in a
 //! queue.
 
 #![allow(unsafe_code, clippy::undocumented_unsafe_blocks)]
@@ -522,7 +522,7 @@ fn a_digest_in_pieces_of_a_batch() {
     assert_eq!(digest, right);
 }
 
-/// What a queue says of its operations, with several buffers of input and pieces of a digest.
+/// The end of a queue's operations, with several buffers of input and pieces of a digest.
 #[test]
 fn queues_give_everything_back() {
     let mut random = Random::new(8);

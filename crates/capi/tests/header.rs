@@ -5,8 +5,8 @@ const SOURCES: &[(&str, &str)] = &[
     ("library.rs", include_str!("../src/ffi/library.rs")),
     ("direct.rs", include_str!("../src/ffi/direct.rs")),
     ("stream.rs", include_str!("../src/ffi/stream.rs")),
-    ("batch.rs", include_str!("../src/ffi/batch.rs")),
-    ("queue.rs", include_str!("../src/ffi/queue.rs")),
+    ("batch/mod.rs", include_str!("../src/ffi/batch/mod.rs")),
+    ("queue/mod.rs", include_str!("../src/ffi/queue/mod.rs")),
     ("isolated.rs", include_str!("../src/ffi/isolated.rs")),
     ("usage.rs", include_str!("../src/ffi/usage.rs")),
 ];
@@ -32,7 +32,7 @@ fn functions() -> Vec<(&'static str, String, &'static str)> {
     found
 }
 
-/// What can't fail and calls nothing that could panic.
+/// The functions that can't fail and call nothing that could panic.
 const PLAIN: &[&str] = &[
     "millstream_version",
     "millstream_version_number",
@@ -50,7 +50,8 @@ fn every_function_is_guarded_and_says_what_can_go_wrong() {
         assert!(comment.len() > 40, "{name}: {comment}");
         let guarded = ["guard(", "guard_value(", "{ free("].iter().any(|guard| body.contains(guard));
         assert!(guarded || PLAIN.contains(&name), "{name} may let a panic out");
-        // Who returns a status says which, or as whom it fails; who does not has none to speak of.
+        // A function that returns a status lists its failures, or names a function that fails alike; any other lists
+        // none.
         let says = comment.contains("ail") && comment.contains("MILLSTREAM_STATUS_");
         if body.contains("-> Status {") {
             assert!(says || comment.contains("ails as"), "{name}: {comment}");

@@ -1,4 +1,4 @@
-//! What `cargo xtask install` installs: real C programs are compiled with it, and do what they should.
+//! The output of `cargo xtask install`: real C programs are compiled with it, and must do what they should.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -58,7 +58,7 @@ fn install(arguments: &[&str]) -> Output {
     cargo.args(["--profile", profile]).args(arguments).output().unwrap()
 }
 
-/// Where it is installed: once for all tests.
+/// Returns the folder of the installation, which is made once for all tests.
 fn prefix() -> &'static Path {
     static PREFIX: OnceLock<PathBuf> = OnceLock::new();
     PREFIX.get_or_init(|| {
@@ -172,7 +172,7 @@ fn run_all(kind: &str, flags: &[String], start: impl Fn(&Path) -> Command) {
 #[test]
 fn programs_run_with_the_shared_library() {
     run_all("shared", &shared_flags(), |program| Command::new(program));
-    // It is really the shared one that they use.
+    // The program really uses the shared library.
     let output = Command::new("ldd").arg(prefix().join("direct-shared")).output().unwrap();
     assert!(said(&output).contains("libmillstream.so.0 => "), "{}", said(&output));
 }
@@ -224,7 +224,8 @@ fn programs_are_clean_under_valgrind() {
     run_all("valgrind", &shared_flags(), |program| {
         let mut valgrind = Command::new("valgrind");
         valgrind.args(["--quiet", "--error-exitcode=9", "--leak-check=full"]);
-        // What is only possibly lost is the standard library's handle of the main thread, which points into its own.
+        // The one block that is possibly lost is the standard library's handle of the main thread, which points into
+        // its own.
         valgrind.args(["--show-leak-kinds=definite", "--errors-for-leak-kinds=definite"]).arg(program);
         valgrind
     });
@@ -337,7 +338,7 @@ fn a_staged_install_says_where_it_will_be() {
     assert_eq!(std::fs::read_to_string(below("etc/millstream/policy.toml")).unwrap(), "# mine\n");
     assert_eq!(files(folder.path()), before);
 
-    // What is there is what the paths of this prefix say.
+    // The installed files are those that the paths of this prefix name.
     let own = std::fs::read_to_string(prefix().join("lib/systemd/system/millstream.service")).unwrap();
     assert!(own.contains(&format!("ExecStart={}/bin/millstream", prefix().display())), "{own}");
 }

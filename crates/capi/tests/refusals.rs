@@ -1,4 +1,4 @@
-//! What a C program gets wrong is refused with the status that says so, by every function.
+//! Every function refuses a C program's mistakes with the status that says so.
 
 #![allow(unsafe_code, clippy::undocumented_unsafe_blocks)]
 
@@ -217,7 +217,7 @@ fn kasumi() {
     let (f8, f9) = (key!(code(Algorithm::KasumiF8), [7; 16]), key!(code(Algorithm::KasumiF9), [7; 16]));
     let (mut data, mut mac) = ([0; 16], [0; 4]);
     let (at, m) = (data.as_mut_ptr(), mac.as_mut_ptr());
-    // What the engine answers with a panic elsewhere must be a status here.
+    // The engine answers this with a panic elsewhere; here it must be a status.
     refused!(Parameter, "BEARER", millstream_kasumi_f8(f8, 1, 32, 0, at, at, 128));
     refused!(Parameter, "DIRECTION", millstream_kasumi_f8(f8, 1, 31, 2, at, at, 128));
     refused!(Algorithm, "kasumi-f9", millstream_kasumi_f8(f9, 1, 31, 1, at, at, 128));

@@ -10,8 +10,9 @@ use millstream::modes::Direction;
 use super::{In, Out, guard, guard_value, object, pass, put, uneven_pass};
 use crate::algorithm::{AlgorithmCode, c_name};
 use crate::direct;
+use crate::failure::Failure;
 use crate::key::Key;
-use crate::status::{Failure, Status};
+use crate::status::Status;
 
 /// Expands a key of `key_length` bytes and writes its handle to *made, to be freed with millstream_key_free(). The bytes
 /// are not needed any more after. A key of a hash is one for HMAC. A key never changes: any number of threads may
@@ -49,7 +50,7 @@ pub unsafe extern "C" fn millstream_key_free(key: *mut Key) {
     });
 }
 
-/// Another owner of a key, for what outlives the call.
+/// Returns another owner of a key, for objects that outlive the call.
 ///
 /// # Safety
 /// It is NULL or a key's handle.
@@ -64,7 +65,7 @@ pub(super) unsafe fn share(key: *const Key) -> Result<Arc<Key>, Failure> {
     }
 }
 
-/// What a key is for; MILLSTREAM_ALGORITHM_NONE for NULL.
+/// The algorithm of a key; MILLSTREAM_ALGORITHM_NONE for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millstream_key_algorithm(key: *const Key) -> AlgorithmCode {
     // SAFETY: the caller's promise; see the module.
@@ -81,9 +82,9 @@ pub unsafe extern "C" fn millstream_key_kernel(key: *const Key) -> *const c_char
     })
 }
 
-/// Encrypts a whole message of `length` bytes, which is what the output has too, with a key of AES-ECB, -CBC, -CTR, -CFB or -XTS,
-/// Camellia, DES, RC4 or KASUMI F8. `iv` is the initialisation vector, the first counter block, or the tweak: as many
-/// bytes as the algorithm takes. CBC and ECB take whole blocks: for padding use a stream. `output` may be `input`.
+/// Encrypts a whole message of `length` bytes to as many bytes of output, with a key of AES-ECB, -CBC, -CTR, -CFB or
+/// -XTS, Camellia, DES, RC4 or KASUMI F8. `iv` is the initialisation vector, the first counter block, or the tweak: as
+/// many bytes as the algorithm takes. CBC and ECB take whole blocks: for padding use a stream. `output` may be `input`.
 ///
 /// Fails, with nothing written, with MILLSTREAM_STATUS_NONCE_LENGTH, MILLSTREAM_STATUS_DATA_LENGTH,
 /// MILLSTREAM_STATUS_PARAMETER (KASUMI), MILLSTREAM_STATUS_ALGORITHM (not a key of these),
@@ -198,8 +199,8 @@ pub unsafe extern "C" fn millstream_open(
     })
 }
 
-/// As millstream_open() where a protocol cuts tags of AES-GCM to `expected_length` bytes: 15, 14, 13, 12, 8 or 4. That length
-/// is what the protocol says, not what a message has: a tag of another length is refused.
+/// Decrypts as millstream_open(), where a protocol cuts tags of AES-GCM to `expected_length` bytes: 15, 14, 13, 12, 8
+/// or 4. The protocol decides that length, not the message: a tag of another length is refused.
 ///
 /// Fails as millstream_open(), and with MILLSTREAM_STATUS_TAG_LENGTH where `tag_length` is not `expected_length`, or that is
 /// no length of a tag.
@@ -277,7 +278,7 @@ pub unsafe extern "C" fn millstream_mac(
     })
 }
 
-/// Writes a length for who wants to know it.
+/// Writes a length to a caller who wants to know it.
 ///
 /// # Safety
 /// `written` is NULL or room for one.

@@ -9,19 +9,20 @@ use std::time::Duration;
 use millstream::isolated::{self, Attach, Exportable, Fallback, GrantState as State};
 
 use super::direct::report;
-use super::queue::{none_reserved, spin};
+use super::queue::structures::{none_reserved, spin};
 use super::{In, Out, free, guard, guard_value, make, object, put, text};
 use crate::algorithm::AlgorithmCode;
 use crate::direct::room;
+use crate::failure::Failure;
 use crate::queue::{Queue, key};
-use crate::status::{Failure, Status};
+use crate::status::Status;
 
-/// What to do when no service can be reached. That nothing listens at the socket is meant, and nothing else: a
-/// service that refuses, that this user may not reach, or that does not answer, is there.
+/// The reaction when no service can be reached. That covers an absent service only, where nothing listens at the
+/// socket: a service that refuses, that this user may not reach, or that does not answer, is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum FallbackKind {
-    /// It is a failure.
+    /// The call fails.
     Never = 0,
     /// An accelerator on a thread of this process takes its place, and holds the keys: millstream_fallbacks() counts it.
     InProcess = 1,
@@ -32,68 +33,70 @@ pub enum FallbackKind {
 #[repr(transparent)]
 pub struct FallbackCode(pub u32);
 
-/// How a grant is.
+/// The state of a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum GrantState {
-    /// It is served.
+    /// The grant is served.
     Live = 0,
-    /// It was revoked.
+    /// The grant was revoked.
     Revoked = 1,
     /// The worker or the service has ended; or this is a forked child of the process that attached.
     Gone = 2,
 }
 
-/// What to ask a service for, 64 bytes. Where a number is 0, or a text NULL, it is what is usual.
+/// The options with which a service is asked for a grant, 64 bytes. A number of 0, or a text of NULL, stands for the
+/// usual value.
 #[derive(Debug)]
 #[repr(C)]
 pub struct AttachOptions {
-    /// Where the service's socket is. Usual: where the environment variable MILLSTREAM_SOCKET says, in the user's runtime
-    /// directory, or in /run/millstream.
+    /// The path of the service's socket. Usual: where the environment variable MILLSTREAM_SOCKET says, in the user's
+    /// runtime directory, or in /run/millstream.
     pub socket: *const c_char,
-    /// What `millstream status` calls this client. Usual: the program's name.
+    /// The name that `millstream status` shows for this client. Usual: the program's name.
     pub name: *const c_char,
-    /// How many queues. Usual: 1.
+    /// The number of queues. Usual: 1.
     pub queues: u32,
-    /// How many operations may be in flight in each; rounded up to a power of two, at most 65536. Usual: 256.
+    /// The most operations in flight in each queue; rounded up to a power of two, at most 65536. Usual: 256.
     pub depth: u32,
     /// Bytes of arena for buffers. Usual: 8 MiB.
     pub arena_bytes: u32,
-    /// How many keys it may hold. Usual: 64.
+    /// The most keys that the grant may hold. Usual: 64.
     pub key_slots: u32,
-    /// What to do when no service can be reached. Usual: MILLSTREAM_FALLBACK_NEVER.
+    /// The reaction when no service can be reached. Usual: MILLSTREAM_FALLBACK_NEVER.
     pub fallback: FallbackCode,
     /// Milliseconds that the service may take to answer this and later requests. Usual: 5000.
     pub limit_ms: u32,
     /// Microseconds that waiting looks before it sleeps. Usual: 50. MILLSTREAM_NO_SPIN: none.
     pub spin_us: u32,
-    /// From how many bytes of input on its cache lines are handed towards the worker's core, where there is output too. Usual:
-    /// never. Measure before you ask for it.
+    /// The bytes of input from which its cache lines are handed towards the worker's core, where there is output too.
+    /// Usual: never. Measure before you ask for it.
     pub demote_from: u32,
-    /// The user whom the service may have besides root and this process's own user. Usual: whom the environment variable
-    /// MILLSTREAM_SERVICE_UID names, and for the service in /run/millstream the owner of that directory.
+    /// The user that the service may have besides root and this process's own user. Usual: the user that the
+    /// environment variable MILLSTREAM_SERVICE_UID names, and for the service in /run/millstream the owner of that
+    /// directory.
     pub service_uid: u32,
     /// 0.
     pub reserved: [u32; 3],
 }
 
-/// What was granted, 64 bytes.
+/// The terms of a grant, 64 bytes.
 #[derive(Debug)]
 #[repr(C)]
 pub struct GrantInfo {
-    /// Its number, as `millstream status` shows it; 0 for one in this process.
+    /// The grant's number, as `millstream status` shows it; 0 for one in this process.
     pub id: u64,
     /// The algorithms it may use: bit n % 64 of element n / 64 is for the algorithm of number n.
     pub algorithms: [u64; 2],
-    /// How many queues.
+    /// The number of queues.
     pub queues: u32,
     /// Operations in flight in each.
     pub depth: u32,
     /// Bytes of arena. Each queue keeps some for itself: 768 for each operation in flight.
     pub arena_bytes: u32,
-    /// How many keys it may hold.
+    /// The most keys that the grant may hold.
     pub key_slots: u32,
-    /// Its share of an accelerator, among the weights of all.
+    /// The grant's share of an accelerator, among the weights of all.
     pub weight: u32,
     /// 1 if keys and accelerator are in another process, 0 if they are in this.
     pub is_isolated: u32,
@@ -107,7 +110,7 @@ pub struct Accelerator {
     socket: Option<CString>,
 }
 
-/// That is what lets C use one from many threads.
+/// Both traits are what lets C use one from many threads.
 const _: () = {
     const fn both<T: Send + Sync>() {}
     both::<Accelerator>();
@@ -326,7 +329,7 @@ pub unsafe extern "C" fn millstream_accelerator_info(
     })
 }
 
-/// How a grant is now, which takes a system call; MILLSTREAM_GRANT_STATE_GONE for NULL.
+/// The state of a grant now, which takes a system call; MILLSTREAM_GRANT_STATE_GONE for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millstream_accelerator_state(accelerator: *const Accelerator) -> GrantState {
     guard_value(GrantState::Gone, || {
@@ -350,7 +353,7 @@ pub unsafe extern "C" fn millstream_accelerator_socket(accelerator: *const Accel
     })
 }
 
-/// How often this process took an accelerator of its own because no service could be reached.
+/// The number of times that this process took an accelerator of its own because no service could be reached.
 #[unsafe(no_mangle)]
 pub extern "C" fn millstream_fallbacks() -> u64 {
     isolated::fallbacks()

@@ -11,7 +11,7 @@ use std::ptr::NonNull;
 
 use millstream::queue;
 
-use crate::status::Failure;
+use crate::failure::Failure;
 
 /// A buffer of a queue's arena.
 #[derive(Debug)]
@@ -19,24 +19,24 @@ pub struct Buffer {
     place: Place,
 }
 
-/// Where its bytes are.
+/// The place of a buffer's bytes.
 #[derive(Debug)]
 enum Place {
-    /// With C.
+    /// The bytes are with C.
     Here(queue::Buffer),
-    /// With an operation in flight.
+    /// The bytes are with an operation in flight.
     InFlight,
-    /// Gone with what ended.
+    /// The bytes are gone with a queue or accelerator that ended.
     Lost,
 }
 
 impl Buffer {
-    /// One that was just taken from an arena.
+    /// Wraps a buffer that was just taken from an arena.
     pub fn new(buffer: queue::Buffer) -> Self {
         Buffer { place: Place::Here(buffer) }
     }
 
-    /// Its bytes, if they are here.
+    /// Returns the bytes, if they are here.
     pub fn here(&self) -> Option<&queue::Buffer> {
         match &self.place {
             Place::Here(buffer) => Some(buffer),
@@ -44,7 +44,7 @@ impl Buffer {
         }
     }
 
-    /// Its bytes, to be changed.
+    /// Returns the bytes to be changed.
     pub fn here_mut(&mut self, name: &'static str) -> Result<&mut queue::Buffer, Failure> {
         match &mut self.place {
             Place::Here(buffer) => Ok(buffer),
@@ -53,7 +53,7 @@ impl Buffer {
         }
     }
 
-    /// Whether it may be freed.
+    /// Tells whether the buffer may be freed.
     pub fn may_go(&self) -> Result<(), Failure> {
         match self.place {
             Place::InFlight => Err(Failure::InFlight("buffer")),
@@ -86,7 +86,7 @@ impl Lent {
         }
     }
 
-    /// Gives the bytes back, if there are any left; C's handle.
+    /// Gives the bytes back, if there are any left, and returns C's handle.
     #[inline(always)]
     pub fn give_back(mut self, bytes: Option<queue::Buffer>) -> *mut Buffer {
         if let Some(bytes) = bytes {
@@ -97,13 +97,13 @@ impl Lent {
             std::mem::forget(self);
             return handle;
         }
-        // What comes now says that they are lost.
+        // The status that follows says that the bytes are lost.
         self.0.as_ptr()
     }
 }
 
 impl Drop for Lent {
-    /// The bytes did not come back.
+    /// Records that the bytes did not come back.
     fn drop(&mut self) {
         // SAFETY: as for `give_back`.
         unsafe { self.0.as_mut().place = Place::Lost };

@@ -1,4 +1,4 @@
-//! The library itself: versions, texts, what it found in the processor, and the names of algorithms.
+//! The library itself: versions, texts, processor features, and the names of algorithms.
 #![allow(unsafe_code)]
 #![allow(clippy::missing_safety_doc)]
 
@@ -31,7 +31,7 @@ pub extern "C" fn millstream_version_number() -> u32 {
     MILLSTREAM_VERSION_MAJOR << 16 | MILLSTREAM_VERSION_MINOR << 8 | MILLSTREAM_VERSION_PATCH
 }
 
-/// What a status means, in one line. The text lives as long as the library. A number that is no status has a text
+/// The meaning of a status, in one line. The text lives as long as the library. A number that is no status has a text
 /// that says so.
 #[unsafe(no_mangle)]
 pub extern "C" fn millstream_status_text(status: StatusCode) -> *const c_char {
@@ -117,7 +117,7 @@ pub unsafe extern "C" fn millstream_wipe(data: *mut std::ffi::c_void, length: us
     })
 }
 
-/// What the header says must be what the package is.
+/// The version in the header must be the package's.
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,5 +1,5 @@
-//! What C calls: each function checks its pointers and lengths, catches panics, and calls an inner function that
-//! returns a `Result`. The doc comments here are what millstream.h says.
+//! The functions that C calls: each checks its pointers and lengths, catches panics, and calls an inner function that
+//! returns a `Result`. The doc comments here are the text of millstream.h.
 //!
 //! # Safety
 //! A C program promises, by the header's first paragraphs, that a pointer it passes is NULL or valid for as many bytes
@@ -9,10 +9,10 @@
 //! part of the call. Bytes become references in [`In::get`] and [`Out::get`] only, objects and structures in [`object`],
 //! [`object_mut`] and where a structure's fields are read, after those checks, and for as long as the call.
 #![allow(unsafe_code)]
-// What a caller owes is the same for all functions, and stands above and at the head of the header.
+// The caller's duties are the same for all functions, and stand above and at the head of the header.
 #![allow(clippy::missing_safety_doc)]
 
-// In the order in which the header has them.
+// The order is that of the header.
 pub mod library;
 
 pub mod direct;
@@ -36,8 +36,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use millstream::InOut;
 
+use crate::failure::Failure;
 use crate::pass::Pass;
-use crate::status::{Failure, Status};
+use crate::status::Status;
 
 thread_local! {
     static LAST: RefCell<Last> = const { RefCell::new(Last { failure: None, text: None }) };
@@ -70,16 +71,16 @@ pub fn guard_value<T>(otherwise: T, call: impl FnOnce() -> Result<T, Failure>) -
     value
 }
 
-/// Keeps a failure for whoever asks.
+/// Keeps a failure for callers who ask for it.
 #[cold]
 fn tell(failure: Failure) -> Status {
     let status = failure.status();
-    // At a thread's very end there is nobody left to ask.
+    // At a thread's very end nobody is left to ask.
     let _ = LAST.try_with(|last| *last.borrow_mut() = Last { failure: Some(failure), text: None });
     status
 }
 
-/// The last failure of this thread in words.
+/// Returns the last failure of this thread in words.
 fn last_text() -> *const c_char {
     let text = LAST.try_with(|last| {
         let Last { failure, text } = &mut *last.borrow_mut();
@@ -93,14 +94,14 @@ fn last_text() -> *const c_char {
     text.unwrap_or(Status::Ok.text().as_ptr())
 }
 
-/// What a panic said.
+/// Returns the message of a panic.
 #[cold]
 fn said(panic: Box<dyn Any + Send>) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no text").to_owned()
 }
 
-/// Bytes of the caller's: where, how many, and what the header calls them.
+/// Bytes of the caller's: their address, their number, and their name in the header.
 #[derive(Clone, Copy)]
 struct Span {
     name: &'static str,
@@ -127,7 +128,7 @@ impl Span {
     }
 }
 
-// Failures are made out of the way: what makes one is as long as the rest of a wrapper.
+// Failures are made out of line: the code that makes one is as long as the rest of a wrapper.
 
 #[cold]
 #[inline(never)]
@@ -161,7 +162,7 @@ impl In {
         Ok(In { at, span: Span::new(name, at as usize, len)? })
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     ///
     /// # Safety
     /// They are valid, and nothing writes to them, for `'a`: every output of the call was found to lie apart.
@@ -192,7 +193,7 @@ impl Out {
     /// Checks that it overlaps no input.
     #[inline(always)]
     pub fn apart<const N: usize>(&self, others: &[In; N]) -> Result<(), Failure> {
-        // Not an iterator's adaptor, which would be called.
+        // An iterator's adaptor would be a call.
         for other in others {
             self.span.apart(&other.span)?;
         }
@@ -205,7 +206,7 @@ impl Out {
         self.span.apart(&other.span)
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     ///
     /// # Safety
     /// They are valid and nobody else's for `'a`: every other part of the call was found to lie apart.
@@ -219,7 +220,7 @@ impl Out {
     }
 }
 
-/// Input and output of one length: the same memory, or apart.
+/// Returns input and output of one length: the same memory, or apart.
 ///
 /// # Safety
 /// As for [`In::get`] and [`Out::get`].
@@ -234,7 +235,7 @@ pub unsafe fn pass<'a>(input: In, output: Out) -> Result<InOut<'a>, Failure> {
     Ok(unsafe { InOut::separate(input.get(), output.get())? })
 }
 
-/// Input and output that may differ in length: from one start, or apart.
+/// Returns input and output that may differ in length: from one start, or apart.
 ///
 /// # Safety
 /// As for [`In::get`] and [`Out::get`].
@@ -251,7 +252,7 @@ pub unsafe fn uneven_pass<'a>(input: In, output: Out) -> Result<Pass<'a>, Failur
     Ok(unsafe { Pass::Apart { input: input.get(), output: output.get() } })
 }
 
-/// An object behind a handle.
+/// Returns the object behind a handle.
 ///
 /// # Safety
 /// It is NULL or a handle that was not freed.
@@ -261,7 +262,7 @@ pub unsafe fn object<'a, T>(name: &'static str, at: *const T) -> Result<&'a T, F
     unsafe { at.as_ref() }.ok_or_else(|| null(name))
 }
 
-/// An object behind a handle, to be changed.
+/// Returns the object behind a handle, to be changed.
 ///
 /// # Safety
 /// It is NULL or a handle that was not freed and that nobody else uses now.
@@ -302,7 +303,7 @@ pub unsafe fn make<T>(
     }
 }
 
-/// Frees an object; NULL is none.
+/// Frees an object. NULL is ignored.
 ///
 /// # Safety
 /// It is NULL or a handle that came from [`make`] and was not freed.
@@ -316,7 +317,7 @@ pub unsafe fn free<T>(at: *mut T) {
     });
 }
 
-/// A text of the caller's; none where it is NULL.
+/// Returns a text of the caller's; none where it is NULL.
 ///
 /// # Safety
 /// It is NULL or a text that ends with a zero.

@@ -7,20 +7,21 @@ use millstream::modes::{Direction, Padding};
 use super::direct::{report, share};
 use super::{In, Out, free, guard, guard_value, make, object, object_mut, uneven_pass};
 use crate::algorithm::AlgorithmCode;
+use crate::failure::Failure;
 use crate::key::Key;
-use crate::status::{Failure, Status};
+use crate::status::Status;
 use crate::stream::{Stream, Task};
 
 /// Room for any mid-state, in bytes: see millstream_stream_export().
 pub const MILLSTREAM_MID_STATE_ROOM: usize = 272;
 
-/// What fills the last block of a cipher.
+/// The padding of the last block of a cipher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum PaddingKind {
-    /// Nothing: a message of CBC or ECB must be whole blocks.
+    /// No padding: a message of CBC or ECB must be whole blocks.
     None = 0,
-    /// PKCS #7, for CBC and ECB: one byte to a whole block, each the number of them.
+    /// PKCS #7, for CBC and ECB: from one byte to a whole block, each the number of them.
     Pkcs7 = 1,
 }
 
@@ -50,7 +51,7 @@ pub unsafe extern "C" fn millstream_stream_digest(hash: AlgorithmCode, made: *mu
     guard(|| unsafe { make("made", made, || Stream::new(None, Task::Digest(hash.hash()?), &[])) })
 }
 
-/// Takes up a digest that was left off with millstream_stream_export(), in this process or another, on this machine or
+/// Resumes a digest that was left off with millstream_stream_export(), in this process or another, on this machine or
 /// another.
 ///
 /// Fails, with NULL in *made, with MILLSTREAM_STATUS_MID_STATE (not a mid-state of this hash), MILLSTREAM_STATUS_ALGORITHM,
@@ -79,8 +80,8 @@ pub unsafe extern "C" fn millstream_stream_mac(key: *const Key, made: *mut *mut 
     guard(|| unsafe { make("made", made, || Stream::new(Some(share(key)?), Task::Mac, &[])) })
 }
 
-/// Takes up an HMAC with this hash that was left off with millstream_stream_export(); the state holds what the key is needed
-/// for. Fails as millstream_stream_import_digest() does.
+/// Resumes an HMAC with this hash that was left off with millstream_stream_export(); the state replaces the key. Fails
+/// as millstream_stream_import_digest() does.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millstream_stream_import_mac(
     hash: AlgorithmCode,
@@ -176,10 +177,10 @@ pub unsafe extern "C" fn millstream_stream_seal(
     guard(|| unsafe { aead(Direction::Encrypt, key, nonce, nonce_length, made) })
 }
 
-/// Begins to decrypt what millstream_stream_seal() or millstream_seal() encrypted: associated data, data, then
-/// millstream_stream_verify(). What millstream_stream_pass() writes is unverified: nothing may act on it before that
-/// function has said MILLSTREAM_STATUS_OK, and else it must be thrown away. Prefer millstream_open() where the message
-/// is there as a whole. Fails as millstream_stream_seal() does.
+/// Begins to decrypt the output of millstream_stream_seal() or millstream_seal(): associated data, data, then
+/// millstream_stream_verify(). The output of millstream_stream_pass() is unverified: nothing may act on it before that
+/// function has returned MILLSTREAM_STATUS_OK, and otherwise it must be thrown away. Prefer millstream_open() where the
+/// message is there as a whole. Fails as millstream_stream_seal() does.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millstream_stream_open(
     key: *const Key,
@@ -248,9 +249,9 @@ pub unsafe extern "C" fn millstream_stream_aad(stream: *mut Stream, aad: *const 
     guard(|| unsafe { object_mut("stream", stream)?.aad(In::new("aad", aad, length)?.get()) })
 }
 
-/// How many bytes millstream_stream_pass() will write for `length` more bytes of input: as many where the algorithm
-/// takes any length; for CBC and ECB as many whole blocks as are then complete, but for one that may hold padding to be
-/// removed. 0 for NULL and for what is no cipher.
+/// The bytes that millstream_stream_pass() will write for `length` more bytes of input: as many where the algorithm
+/// takes any length; for CBC and ECB the whole blocks that are then complete, except one that may hold padding to be
+/// removed. 0 for NULL and for a stream that is no cipher's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millstream_stream_pass_length(stream: *const Stream, length: usize) -> usize {
     guard_value(0, || {
@@ -323,9 +324,9 @@ pub unsafe extern "C" fn millstream_stream_verify(
     guard(|| unsafe { object_mut("stream", stream)?.verify(In::new("tag", tag, tag_length)?.get()) })
 }
 
-/// Writes the mid-state of a digest or HMAC, all that is needed to go on with the message elsewhere, to `state`, which has room
-/// for `room` bytes (MILLSTREAM_MID_STATE_ROOM is always enough), and its length to *written if that is not NULL. It is as
-/// secret as what was taken in; that of an HMAC is as good as the key. The stream goes on.
+/// Writes the mid-state of a digest or HMAC, from which the message can go on elsewhere, to `state`, which has room for
+/// `room` bytes (MILLSTREAM_MID_STATE_ROOM is always enough), and its length to *written if that is not NULL. It is as
+/// secret as the data so far; that of an HMAC is as good as the key. The stream goes on.
 ///
 /// Fails, with nothing written, with MILLSTREAM_STATUS_OUTPUT_LENGTH (too little room), MILLSTREAM_STATUS_ORDER (the stream
 /// is another's), MILLSTREAM_STATUS_ENDED, MILLSTREAM_STATUS_NULL, MILLSTREAM_STATUS_SIZE.

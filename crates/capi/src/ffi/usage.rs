@@ -1,4 +1,4 @@
-//! Keys that are for less than all that their algorithm can, or whose nonces the accelerator makes.
+//! Keys with fewer usages than their algorithm has, or whose nonces the accelerator makes.
 #![allow(unsafe_code)]
 #![allow(clippy::missing_safety_doc)]
 
@@ -6,13 +6,14 @@ use millstream::cwq::Usages;
 use millstream::queue::{KeyOptions as Inner, Nonces};
 
 use super::isolated::{Accelerator, exportable};
-use super::queue::none_reserved;
+use super::queue::structures::none_reserved;
 use super::{In, guard, object, object_mut, put};
 use crate::algorithm::AlgorithmCode;
+use crate::failure::Failure;
 use crate::queue::Queue;
-use crate::status::{Failure, Status};
+use crate::status::Status;
 
-/// Of millstream_key_options: the key may encrypt and seal.
+/// A usage in millstream_key_options: the key may encrypt and seal.
 pub const MILLSTREAM_USAGE_ENCRYPT: u32 = 1;
 /// The key may decrypt and open.
 pub const MILLSTREAM_USAGE_DECRYPT: u32 = 2;
@@ -25,18 +26,18 @@ pub const MILLSTREAM_USAGE_WRAP: u32 = 16;
 /// The key may derive other keys, for which there is no operation yet.
 pub const MILLSTREAM_USAGE_DERIVE: u32 = 32;
 
-/// What a key in a slot is for, 32 bytes. Where a number is 0 it is what is usual.
+/// The purpose of a key in a slot, 32 bytes. A number of 0 stands for the usual value.
 ///
-/// Some sets of usages are refused with MILLSTREAM_STATUS_KEY_USAGE because they would not hold: under CTR, CFB, RC4 and KASUMI F8 who
-/// may encrypt can decrypt, and the other way round; under an AEAD who may seal with any nonce can decrypt, so a
-/// key that only seals needs made nonces. A key that verifies and does not sign, and one whose nonces are made, compares
-/// tags of 12 bytes at least, or whole ones.
+/// Some sets of usages are refused with MILLSTREAM_STATUS_KEY_USAGE because they would not hold. Under CTR, CFB, RC4
+/// and KASUMI F8 whoever may encrypt can decrypt, and the other way round. Under an AEAD whoever may seal with any
+/// nonce can decrypt, so a key that only seals needs made nonces. A key that verifies and does not sign, and one whose
+/// nonces are made, compares tags of 12 bytes at least, or whole ones.
 #[derive(Debug)]
 #[repr(C)]
 pub struct KeyOptions {
-    /// MILLSTREAM_USAGE_... together. Usual: all that the algorithm has operations for.
+    /// MILLSTREAM_USAGE_... together. Usual: all usages for which the algorithm has operations.
     pub usages: u32,
-    /// 1 if its bytes may be had back from an accelerator, else 0.
+    /// 1 if the key's bytes may be had back from an accelerator, else 0.
     pub exportable: u32,
     /// 1 if the accelerator makes the nonces of the AEAD's key (MILLSTREAM_KIND_SEAL_WITH_MADE_NONCE) and refuses given ones
     /// for sealing, else 0.
@@ -71,9 +72,10 @@ unsafe fn options(given: *const KeyOptions) -> Result<Inner, Failure> {
     unsafe { given.as_ref() }.map_or(Ok(Inner::default()), KeyOptions::options)
 }
 
-/// As millstream_accelerator_import_key(), for what `options` say, or for all where they are NULL. Fails as that does, and with
-/// MILLSTREAM_STATUS_KEY_USAGE, MILLSTREAM_STATUS_RESERVED; with MILLSTREAM_STATUS_POLICY also where the service's policy
-/// does not allow such a key, which millstream_last_error() says.
+/// Imports a key as millstream_accelerator_import_key() does, with `options`, or with the usual ones where they are
+/// NULL. Fails as that does, and with MILLSTREAM_STATUS_KEY_USAGE, MILLSTREAM_STATUS_RESERVED; with
+/// MILLSTREAM_STATUS_POLICY also where the service's policy does not allow such a key, which millstream_last_error()
+/// says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millstream_accelerator_import_key_with(
     accelerator: *const Accelerator,
@@ -94,8 +96,8 @@ pub unsafe extern "C" fn millstream_accelerator_import_key_with(
     })
 }
 
-/// As millstream_accelerator_generate_key(), for what `options` say, or for all where they are NULL. Fails as
-/// millstream_accelerator_import_key_with() does.
+/// Generates a key as millstream_accelerator_generate_key() does, with `options`, or with the usual ones where they are
+/// NULL. Fails as millstream_accelerator_import_key_with() does.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millstream_accelerator_generate_key_with(
     accelerator: *const Accelerator,
@@ -116,8 +118,9 @@ pub unsafe extern "C" fn millstream_accelerator_generate_key_with(
     })
 }
 
-/// As millstream_queue_import_key(), for what `options` say, or for all where they are NULL. A queue of this process has no way
-/// to export a key. Fails as millstream_queue_import_key() and millstream_accelerator_import_key_with() do.
+/// Imports a key as millstream_queue_import_key() does, with `options`, or with the usual ones where they are NULL. A
+/// queue of this process has no way to export a key. Fails as millstream_queue_import_key() and
+/// millstream_accelerator_import_key_with() do.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millstream_queue_import_key_with(
     queue: *mut Queue,

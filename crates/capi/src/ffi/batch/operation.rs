@@ -1,0 +1,175 @@
+//! The operations of a batch, as C gives them.
+
+use crate::algorithm::AlgorithmCode;
+use crate::failure::Failure;
+use crate::key::Key;
+use crate::status::StatusCode;
+
+/// The kind of an operation in a batch or a queue. In a queue `input` and `output` are the source and the destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Kind {
+    /// Does nothing.
+    Null = 0,
+    /// Copies the input to the output.
+    Copy = 1,
+    /// Copies the input to the output, and takes the checksum `algorithm`: `value`.
+    CopyChecksum = 2,
+    /// Takes the checksum `algorithm` of the input: `value`.
+    Checksum = 3,
+    /// Encrypts the input to the output: `key`, `iv`, and `unused_bits` for KASUMI F8.
+    Encrypt = 4,
+    /// Decrypts the input to the output.
+    Decrypt = 5,
+    /// Encrypts and authenticates: `key`, `iv` (the nonce), `aad`; the tag is 16 bytes.
+    Seal = 6,
+    /// Decrypts if the tag is right: `key`, `iv`, `aad`, `tag`. Else the output is all zero.
+    Open = 7,
+    /// Computes the digest `algorithm` of the input.
+    Digest = 8,
+    /// Computes the MAC of the input: `key`; for KASUMI F9 `iv`, `direction` and `unused_bits` besides.
+    Mac = 9,
+    /// Compares the MAC of the input with the tag, which may be cut to 4 bytes or more.
+    Verify = 10,
+    /// Copies the first `clear_length` bytes of the input and encrypts the rest (`key`, `iv`). Then it computes the
+    /// HMAC of all of the output (`mac_key`).
+    EncryptThenMac = 11,
+    /// Compares the HMAC of all of the input (`mac_key`) with the tag; if it is right, copies the first `clear_length`
+    /// bytes and decrypts the rest. Else the output is all zero.
+    MacThenDecrypt = 12,
+    /// Resumes the digest `algorithm` at the mid-state `aad`, or begins it where that has 0 bytes, and adds the input.
+    /// In a batch the mid-state after it goes to `tag` (MILLSTREAM_MID_STATE_ROOM bytes of room) and its length to
+    /// `tag_length`; a queue gives it as `state`.
+    PartialDigest = 13,
+    /// Does the same, and ends the message: the tag is its digest.
+    LastDigest = 14,
+    /// Seals in a queue, as MILLSTREAM_KIND_SEAL, under a nonce that the accelerator makes: `key`, which was made so
+    /// (millstream_key_options), and `aad`. The nonce comes back after the tag.
+    SealWithMadeNonce = 15,
+}
+
+/// A number that is to be one of [`Kind`]: C may pass any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct KindCode(pub u32);
+
+/// The kinds, by their numbers.
+const KINDS: [Kind; 16] = [
+    Kind::Null,
+    Kind::Copy,
+    Kind::CopyChecksum,
+    Kind::Checksum,
+    Kind::Encrypt,
+    Kind::Decrypt,
+    Kind::Seal,
+    Kind::Open,
+    Kind::Digest,
+    Kind::Mac,
+    Kind::Verify,
+    Kind::EncryptThenMac,
+    Kind::MacThenDecrypt,
+    Kind::PartialDigest,
+    Kind::LastDigest,
+    Kind::SealWithMadeNonce,
+];
+
+impl KindCode {
+    #[inline(always)]
+    pub(crate) fn get(self) -> Result<Kind, Failure> {
+        KINDS.get(self.0 as usize).copied().ok_or(Failure::Argument("kind", self.0.into()))
+    }
+}
+
+/// One operation of a batch, 128 bytes. Set all of it to 0, then the fields that its kind uses.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Operation {
+    /// The kind of the operation.
+    pub kind: KindCode,
+    /// The hash or checksum, where there is no key.
+    pub algorithm: AlgorithmCode,
+    /// The result, which millstream_batch() writes.
+    pub status: StatusCode,
+    /// The checksum, which millstream_batch() writes.
+    pub value: u32,
+    /// The key.
+    pub key: *const Key,
+    /// The key of the HMAC, where a cipher and an HMAC are combined.
+    pub mac_key: *const Key,
+    /// The input.
+    pub input: *const u8,
+    /// The output, as long as the input; it may be the input.
+    pub output: *mut u8,
+    /// Bytes of input, and of output.
+    pub length: usize,
+    /// Initialisation vector, first counter block, tweak, or nonce.
+    pub iv: *const u8,
+    /// Bytes of the initialisation vector.
+    pub iv_length: usize,
+    /// Associated data, or the mid-state before.
+    pub aad: *const u8,
+    /// Bytes of associated data.
+    pub aad_length: usize,
+    /// Room for the tag, MAC, digest or mid-state; or the tag to compare with.
+    pub tag: *mut u8,
+    /// Bytes of room at `tag`, which millstream_batch() replaces by the bytes written; or bytes of the tag to compare
+    /// with.
+    pub tag_length: usize,
+    /// Bytes in front that are authenticated and not encrypted, where a cipher and an HMAC are combined.
+    pub clear_length: usize,
+    /// For KASUMI, the bits of the last byte that are no part of the message, 0 to 7.
+    pub unused_bits: u8,
+    /// For KASUMI F9, DIRECTION: 0 or 1.
+    pub direction: u8,
+    /// 0.
+    pub reserved: [u8; 6],
+    /// The caller's own value, which the library leaves alone.
+    pub user: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::{align_of, offset_of};
+
+    use super::*;
+
+    /// C programs are compiled against these.
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn every_field_has_its_place() {
+        assert_eq!((size_of::<Operation>(), align_of::<Operation>()), (128, 8));
+        let places = [
+            (offset_of!(Operation, kind), 0),
+            (offset_of!(Operation, algorithm), 4),
+            (offset_of!(Operation, status), 8),
+            (offset_of!(Operation, value), 12),
+            (offset_of!(Operation, key), 16),
+            (offset_of!(Operation, mac_key), 24),
+            (offset_of!(Operation, input), 32),
+            (offset_of!(Operation, output), 40),
+            (offset_of!(Operation, length), 48),
+            (offset_of!(Operation, iv), 56),
+            (offset_of!(Operation, iv_length), 64),
+            (offset_of!(Operation, aad), 72),
+            (offset_of!(Operation, aad_length), 80),
+            (offset_of!(Operation, tag), 88),
+            (offset_of!(Operation, tag_length), 96),
+            (offset_of!(Operation, clear_length), 104),
+            (offset_of!(Operation, unused_bits), 112),
+            (offset_of!(Operation, direction), 113),
+            (offset_of!(Operation, reserved), 114),
+            (offset_of!(Operation, user), 120),
+        ];
+        for (i, (is, should)) in places.into_iter().enumerate() {
+            assert_eq!(is, should, "field {i}");
+        }
+    }
+
+    #[test]
+    fn kinds_stand_at_their_numbers() {
+        for (i, kind) in KINDS.into_iter().enumerate() {
+            assert_eq!(kind as usize, i);
+        }
+        assert!(KindCode(16).get().is_err());
+    }
+}

@@ -1,0 +1,354 @@
+//! Queues and their buffers.
+#![allow(unsafe_code)]
+#![allow(clippy::missing_safety_doc)]
+
+mod request;
+pub mod structures;
+
+use millstream::queue::{AcceleratorThread, Config, Queue as Inner, ThreadConfig};
+
+use self::request::{loan, plan};
+pub use self::structures::{Done, MILLSTREAM_NO_SPIN, QueueOptions, Request, ThreadOptions};
+use super::lent::Buffer;
+use super::{In, free, guard, guard_value, make, object, object_mut, put};
+use crate::algorithm::AlgorithmCode;
+use crate::failure::{Failure, of_operation};
+use crate::queue::{Ended, Queue, key};
+use crate::status::Status;
+
+/// An accelerator on a thread of its own.
+pub struct Thread(AcceleratorThread);
+
+/// These traits are what lets C use one from many threads, and hand queues from one to another.
+const _: () = {
+    const fn both<T: Send + Sync>() {}
+    both::<Thread>();
+    const fn send<T: Send>() {}
+    send::<Queue>();
+};
+
+/// Returns the queue's options; the usual ones for NULL.
+///
+/// # Safety
+/// NULL, or options.
+unsafe fn config(options: *const QueueOptions) -> Result<Config, Failure> {
+    // SAFETY: as the caller says.
+    unsafe { options.as_ref() }.map_or(Ok(Config::default()), QueueOptions::config)
+}
+
+/// Makes a queue whose accelerator works on the thread that polls or waits, with the options given or, for NULL, the
+/// usual ones. Its handle goes to *made, to be freed with millstream_queue_free().
+///
+/// A queue and its buffers are used by one thread at a time. They may be handed from one thread to another.
+///
+/// Fails, with NULL in *made, with MILLSTREAM_STATUS_ARENA_FULL (arena and depth together are more than 4 GiB),
+/// MILLSTREAM_STATUS_MEMORY, MILLSTREAM_STATUS_FEATURES, MILLSTREAM_STATUS_RESERVED, MILLSTREAM_STATUS_NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millstream_queue_inline(
+    options: *const QueueOptions,
+    made: *mut *mut Queue,
+) -> Status {
+    // SAFETY: the caller's promise; see the module.
+    guard(|| unsafe {
+        make("made", made, || Ok(Queue::new(Inner::inline(millstream::features()?, config(options)?)?)))
+    })
+}
+
+/// Starts an accelerator on a thread of its own, which serves any number of queues, with the options given or, for NULL,
+/// the usual ones. Its handle goes to *made, to be freed with millstream_thread_free(). Any number of threads may use it
+/// at once.
+///
+/// Fails, with NULL in *made, with MILLSTREAM_STATUS_THREAD (it can't be started or pinned), MILLSTREAM_STATUS_FEATURES,
+/// MILLSTREAM_STATUS_RESERVED, MILLSTREAM_STATUS_NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millstream_thread_start(
+    options: *const ThreadOptions,
+    made: *mut *mut Thread,
+) -> Status {
+    // SAFETY: the caller's promise; see the module.
+    guard(|| unsafe {
+        make("made", made, || {
+            let config = options.as_ref().map_or(Ok(ThreadConfig::default()), ThreadOptions::config)?;
+            Ok(Thread(AcceleratorThread::spawn(millstream::features()?, config)?))
+        })
+    })
+}
+
+/// Completes the operations that were submitted and flushed, ends the thread, and frees the handle. Its queues remain
+/// to be freed; operations that are submitted to them later are refused with MILLSTREAM_STATUS_GONE. NULL is fine.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millstream_thread_free(thread: *mut Thread) {
+    // SAFETY: the caller's promise; see the module. It came from `make`.
+    unsafe { free(thread) }
+}
+
+/// Makes a queue that an accelerator's thread serves, as millstream_queue_inline() makes one. Fails as that does, and
+/// with MILLSTREAM_STATUS_GONE.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millstream_thread_queue(
+    thread: *const Thread,
+    options: *const QueueOptions,
+    made: *mut *mut Queue,
+) -> Status {
+    // SAFETY: the caller's promise; see the module.
+    guard(|| unsafe {
+        make("made", made, || Ok(Queue::new(object("thread", thread)?.0.queue(config(options)?)?)))
+    })
+}
+
+/// Frees a queue. Operations in flight are taken back or end first; their buffers are lost, and can only be freed. Other
+/// buffers keep their bytes until they are freed. NULL is fine.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millstream_queue_free(queue: *mut Queue) {
+    // SAFETY: the caller's promise; see the module. It came from `make`.
+    unsafe { free(queue) }
+}
+
+/// The most operations in flight in a queue; 0 for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millstream_queue_depth(queue: *const Queue) -> usize {
+    // SAFETY: the caller's promise; see the module.
+    guard_value(0, || Ok(unsafe { object("queue", queue) }?.inner().depth()))
+}
+
+/// The number of operations in flight in a queue; 0 for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millstream_queue_in_flight(queue: *const Queue) -> usize {
+    // SAFETY: the caller's promise; see the module.
+    guard_value(0, || Ok(unsafe { object("queue", queue) }?.inner().in_flight()))
+}
+
+/// Expands a key of `key_length` bytes into a slot of the queue's accelerator and writes its number, never 0, to *made. The
+/// bytes are not needed any more after. A key of a hash is one for HMAC.
+///
+/// Fails, with 0 in *made, with MILLSTREAM_STATUS_KEY_SLOTS, MILLSTREAM_STATUS_KEY_LENGTH, MILLSTREAM_STATUS_WEAK_KEY,
+/// MILLSTREAM_STATUS_ALGORITHM (it takes no key), MILLSTREAM_STATUS_ARGUMENT, MILLSTREAM_STATUS_NULL,
+/// MILLSTREAM_STATUS_SIZE; of a queue of a service also as millstream_accelerator_import_key().
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millstream_queue_import_key(
+    queue: *mut Queue,
+    algorithm: AlgorithmCode,
+    key: *const u8,
+    key_length: usize,
+    made: *mut u64,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise; see the module.
+        unsafe {
+            put("made", made, 0)?;
+            let (queue, key) = (object_mut("queue", queue)?, In::new("key", key, key_length)?.get());
+            put("made", made, queue.inner_mut().import_key(algorithm.keyed()?, key)?.to_bits())
+        }
+    })
+}
+
+/// Zeroises a key. Operations under it that have not begun end with MILLSTREAM_STATUS_NO_SUCH_KEY. Where a grant has
+/// several queues it is gone for all of them.
+///
+/// Fails with MILLSTREAM_STATUS_NO_SUCH_KEY, MILLSTREAM_STATUS_NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millstream_queue_remove_key(queue: *mut Queue, handle: u64) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise; see the module.
+        let found = unsafe { object_mut("queue", queue)? }.inner_mut().remove_key(key(handle)?);
+        if found { Ok(()) } else { Err(millstream::cwq::Status::Key.into()) }
+    })
+}
+
+/// Makes a buffer of `length` bytes, all 0, in the queue's arena. Its handle goes to *made, to be freed with
+/// millstream_buffer_free(). Buffers are handed out in powers of two, and 128 bytes of each are the library's own.
+///
+/// Fails, with NULL in *made, with MILLSTREAM_STATUS_ARENA_FULL, MILLSTREAM_STATUS_REVOKED, MILLSTREAM_STATUS_GONE,
+/// MILLSTREAM_STATUS_FORKED, MILLSTREAM_STATUS_SIZE, MILLSTREAM_STATUS_NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millstream_buffer_new(
+    queue: *mut Queue,
+    length: usize,
+    made: *mut *mut Buffer,
+) -> Status {
+    // SAFETY: the caller's promise; see the module.
+    guard(|| unsafe {
+        make("made", made, || {
+            let queue = object("queue", queue.cast_const())?;
+            if length > u32::MAX as usize {
+                return Err(Failure::Size("buffer", length));
+            }
+            Ok(Buffer::new(queue.inner().buffer(length)?))
+        })
+    })
+}
+
+/// Wipes and frees a buffer; NULL is fine. It may outlive its queue.
+///
+/// Fails, with nothing freed, with MILLSTREAM_STATUS_IN_FLIGHT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millstream_buffer_free(buffer: *mut Buffer) -> Status {
+    guard(|| {
+        if buffer.is_null() {
+            return Ok(());
+        }
+        // SAFETY: the caller's promise; it came from `make`, and no operation in flight refers to it.
+        unsafe {
+            object("buffer", buffer.cast_const())?.may_go()?;
+            free(buffer);
+        }
+        Ok(())
+    })
+}
+
+/// The address of a buffer's bytes; NULL while it is in flight, when it is lost, and for NULL. They stay there for as
+/// long as the buffer lives, but from millstream_queue_submit() until millstream_queue_poll() or
+/// millstream_queue_wait() has given it back they must be neither read nor written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millstream_buffer_data(buffer: *mut Buffer) -> *mut u8 {
+    guard_value(std::ptr::null_mut(), || {
+        // SAFETY: the caller's promise; see the module.
+        Ok(unsafe { object_mut("buffer", buffer) }?.here_mut("buffer")?.as_mut_ptr())
+    })
+}
+
+/// Bytes in a buffer; 0 while it is in flight, when it is lost, and for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millstream_buffer_length(buffer: *const Buffer) -> usize {
+    // SAFETY: the caller's promise; see the module.
+    guard_value(0, || Ok(unsafe { object("buffer", buffer) }?.here().map_or(0, |bytes| bytes.len())))
+}
+
+/// The most bytes a buffer can have, which may be more than it was made with; 0 while it is in flight, when it is lost, and for
+/// NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millstream_buffer_capacity(buffer: *const Buffer) -> usize {
+    // SAFETY: the caller's promise; see the module.
+    guard_value(0, || Ok(unsafe { object("buffer", buffer) }?.here().map_or(0, |bytes| bytes.capacity())))
+}
+
+/// Makes a buffer `length` bytes long, at most its capacity. Bytes that are added are those that were there before, or
+/// 0.
+///
+/// Fails, with nothing changed, with MILLSTREAM_STATUS_OUTPUT_LENGTH (more than its capacity),
+/// MILLSTREAM_STATUS_IN_FLIGHT, MILLSTREAM_STATUS_LOST, MILLSTREAM_STATUS_NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millstream_buffer_set_length(buffer: *mut Buffer, length: usize) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise; see the module.
+        let bytes = unsafe { object_mut("buffer", buffer)? }.here_mut("buffer")?;
+        if length > bytes.capacity() {
+            let (given, needed) = (bytes.capacity(), length);
+            return Err(millstream::EngineError::OutputLength { given, needed }.into());
+        }
+        bytes.set_len(length);
+        Ok(())
+    })
+}
+
+/// Puts an operation in flight and writes its ticket to *ticket if that is not NULL. It never blocks. The request and what it
+/// points to are not needed any more after, but for the buffers: they are with the operation until it has ended. An
+/// accelerator that sleeps is woken, and the last few of many operations are begun, by the next
+/// millstream_queue_poll(), millstream_queue_wait() or millstream_queue_flush().
+///
+/// Fails, with nothing submitted and the buffers the caller's still, with MILLSTREAM_STATUS_FULL (take what has ended, then submit
+/// again), MILLSTREAM_STATUS_DESTINATION_LENGTH, MILLSTREAM_STATUS_FOREIGN_BUFFER, MILLSTREAM_STATUS_TOO_LONG,
+/// MILLSTREAM_STATUS_ARENA_FULL (long associated data needs room), MILLSTREAM_STATUS_IN_FLIGHT,
+/// MILLSTREAM_STATUS_LOST, MILLSTREAM_STATUS_OVERLAP (source and destination are one buffer),
+/// MILLSTREAM_STATUS_NO_SUCH_KEY (not the number of a key), MILLSTREAM_STATUS_ALGORITHM, MILLSTREAM_STATUS_ARGUMENT,
+/// MILLSTREAM_STATUS_RESERVED (also a buffer that the kind does not use), MILLSTREAM_STATUS_GONE,
+/// MILLSTREAM_STATUS_REVOKED, MILLSTREAM_STATUS_FORKED, MILLSTREAM_STATUS_NULL, MILLSTREAM_STATUS_SIZE.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millstream_queue_submit(
+    queue: *mut Queue,
+    request: *const Request,
+    ticket: *mut u64,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise; see the module.
+        unsafe {
+            let (queue, request) = (object_mut("queue", queue)?, object("request", request)?);
+            let kind = request.kind.get()?;
+            let plan = plan(request, kind)?;
+            let bits = queue.submit(plan, loan(request, kind)?)?;
+            if !ticket.is_null() {
+                ticket.write(bits);
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Takes the next operation that has ended: *done gives its result, and its buffers are the caller's again. An inline
+/// accelerator executes the submitted operations first; one that sleeps elsewhere is woken. It never waits.
+///
+/// Returns MILLSTREAM_STATUS_NOTHING when none has ended. The operation's own result is in *done. Fails with
+/// MILLSTREAM_STATUS_NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millstream_queue_poll(queue: *mut Queue, done: *mut Done) -> Status {
+    // SAFETY: the caller's promise; see the module.
+    guard(|| unsafe { next(queue, done, false) })
+}
+
+/// Waits for the next operation to end, and takes it as millstream_queue_poll() does. It looks for a bounded time, then
+/// sleeps.
+///
+/// Returns MILLSTREAM_STATUS_NOTHING when none is in flight. Fails with MILLSTREAM_STATUS_NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millstream_queue_wait(queue: *mut Queue, done: *mut Done) -> Status {
+    // SAFETY: the caller's promise; see the module.
+    guard(|| unsafe { next(queue, done, true) })
+}
+
+/// # Safety
+/// As for the two functions before.
+#[inline(always)]
+unsafe fn next(queue: *mut Queue, done: *mut Done, wait: bool) -> Result<(), Failure> {
+    // SAFETY: as the caller says.
+    let queue = unsafe { object_mut("queue", queue)? };
+    if done.is_null() {
+        return Err(Failure::Null("done"));
+    }
+    let Ended { done: ended, source, destination, user, tag, nonce } = queue.next(wait)?;
+    let state = queue.state();
+    let status = match ended.result {
+        Ok(()) => Status::Ok,
+        Err(status) => of_operation(status),
+    };
+    let ended = Done {
+        ticket: ended.ticket.to_bits(),
+        user,
+        status: status.into(),
+        value: ended.value,
+        tag_length: tag.1 as u32,
+        nonce_length: nonce as u32,
+        source,
+        destination,
+        state: if state.is_empty() { std::ptr::null() } else { state.as_ptr() },
+        state_length: state.len(),
+        tag: tag.0,
+    };
+    // SAFETY: as the caller says.
+    unsafe { put("done", done, ended) }
+}
+
+/// Makes sure that all submitted operations are under way, without waiting for any of them: for a thread that submits
+/// and then does something else for long. An accelerator that sleeps is woken; an inline one executes them now.
+///
+/// Fails with MILLSTREAM_STATUS_NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millstream_queue_flush(queue: *mut Queue) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise; see the module.
+        unsafe { object_mut("queue", queue)? }.inner_mut().flush();
+        Ok(())
+    })
+}
+
+/// Takes an operation back if it has not begun: it ends with MILLSTREAM_STATUS_CANCELLED all the same. The ticket of an
+/// operation that has ended is no fault.
+///
+/// Fails with MILLSTREAM_STATUS_NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millstream_queue_cancel(queue: *mut Queue, ticket: u64) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise; see the module.
+        unsafe { object_mut("queue", queue)? }.cancel(ticket);
+        Ok(())
+    })
+}
