@@ -125,7 +125,7 @@ fn features() -> Features {
 }
 
 fn plaintext(len: usize) -> Vec<u8> {
-    (0..len).map(|at| (at * 7 >> 3) as u8).collect()
+    (0..len).map(|at| ((at * 7) >> 3) as u8).collect()
 }
 
 fn whole_messages() {

@@ -265,7 +265,7 @@ impl ServiceKey {
             let n = data.len().min(ServiceKey::PIECE);
             let mut piece = data.take(n);
             let (source, destination) = self.buffers(&piece)?;
-            let done = self.run(self.pass(direction, chain, source, destination))?;
+            let done = self.run(self.request(direction, chain, source, destination))?;
             let (source, destination) = both(&done)?;
             let ciphertext = if direction == Direction::Encrypt { destination } else { source };
             match chaining {
@@ -285,7 +285,7 @@ impl ServiceKey {
     pub fn data_unit(&self, direction: Direction, tweak: &[u8], mut data: InOut<'_>) -> Result<()> {
         self.check(usage(direction))?;
         let (source, destination) = self.message(&data)?;
-        let done = self.run(self.pass(direction, tweak, source, destination))?;
+        let done = self.run(self.request(direction, tweak, source, destination))?;
         data.output().copy_from_slice(both(&done)?.1);
         Ok(())
     }
@@ -389,7 +389,7 @@ impl ServiceKey {
         Ok(())
     }
 
-    fn pass<'r>(
+    fn request<'r>(
         &self,
         direction: Direction,
         iv: &'r [u8],
