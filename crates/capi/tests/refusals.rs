@@ -611,7 +611,7 @@ fn keys_for_less() {
     options.usages = MILLSTREAM_USAGE_SIGN;
     refused!(KeyUsage, "usages", import(queue, GCM, key, 16, &options, &mut handle));
     options.usages = MILLSTREAM_USAGE_ENCRYPT;
-    refused!(KeyUsage, "worker make its nonces", import(queue, GCM, key, 16, &options, &mut handle));
+    refused!(KeyUsage, "worker make the nonces", import(queue, GCM, key, 16, &options, &mut handle));
     options.usages = 1 << 6;
     refused!(Argument, "usages", import(queue, GCM, key, 16, &options, &mut handle));
     (options.usages, options.makes_nonces) = (0, 2);

@@ -2,7 +2,7 @@
 //!
 //! [`Accelerator::attach`] asks the service (`millstream serve`) for a *grant*: memory for objects, queues, and places
 //! for keys, in one round trip. From then on operations pass through shared memory, with no system call on the
-//! way, and the [`Queue`] is used as any other.
+//! way, and the [`Queue`](crate::queue::Queue) is used as any other.
 //!
 //! ```no_run
 //! use millstream::cwq::Algorithm;
@@ -31,7 +31,7 @@
 //! - A handle of another grant names nothing. No process maps the memory of another grant.
 //! - The worker believes nothing it reads from shared memory; this process believes nothing it reads from the rings.
 //! - Who takes over this process holds its handles for as long, and no key. What he can do with them is what the keys are
-//!   for ([`KeyOptions`]): a key that only verifies signs nothing, and one whose nonces the worker makes
+//!   for ([`KeyOptions`](crate::queue::KeyOptions)): a key that only verifies signs nothing, and one whose nonces the worker makes
 //!   ([`Nonces::Made`](crate::queue::Nonces::Made)) seals nothing twice under one nonce, which would give away how to forge.
 //! - With its *data* this process trusts the worker, which has to read and write it.
 //! - A grant can be revoked, and worker and broker can die, at any moment: what completed is kept, what has not
