@@ -87,7 +87,7 @@ pub enum Error {
         /// The remedy.
         remedy: &'static str,
     },
-    /// Something measured computed another result than our direct call.
+    /// A measured way computed another result than our direct call.
     Mismatch {
         /// The ways, the results and the input.
         what: String,

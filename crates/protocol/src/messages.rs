@@ -473,7 +473,7 @@ messages! {
             taken: u64,
             /// Completions posted to its completion ring.
             posted: u64,
-            /// Its counts so far.
+            /// The queue's counts so far.
             counts: QueueCounts,
         }
         /// A key, which keeps its handle.

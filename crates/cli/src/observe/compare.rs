@@ -37,9 +37,9 @@ pub enum Outputs {
 /// All runs. Runs at the same index of both lists were made one beside the other.
 #[derive(Debug)]
 pub struct Comparison {
-    /// With all features.
+    /// The runs with all features.
     pub with: Vec<Sample>,
-    /// Without some.
+    /// The runs without some.
     pub without: Vec<Sample>,
     /// The agreement of the outputs.
     pub outputs: Outputs,

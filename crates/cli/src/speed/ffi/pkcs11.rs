@@ -180,7 +180,7 @@ fn text(bytes: &[u8]) -> String {
 /// The parameter of a mechanism.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Parameter {
-    /// Nothing.
+    /// No parameter.
     None,
     /// An initialisation vector of that many bytes.
     Iv(usize),
