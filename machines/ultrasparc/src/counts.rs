@@ -1,4 +1,4 @@
-//! What a program executed: by instruction, by kind, by function.
+//! Counts of executed instructions: by instruction, by kind, by function.
 //!
 //! All of it follows from [`Cpu::blocks`](crate::cpu::Cpu::blocks): which words were executed how often. Nothing is
 //! counted while the program runs but each block's executions.
@@ -9,7 +9,7 @@ use crate::cpu::block::Executed;
 use crate::isa::{self, Class, Instruction};
 use crate::program::Program;
 
-/// How often each instruction was executed.
+/// The number of times that each instruction was executed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// By the number of the row.
@@ -42,19 +42,19 @@ impl Counts {
         self.by_row.values().sum()
     }
 
-    /// Those of a name: what the row is called, in every condition or format that has that name.
+    /// The count of all rows with that name, in every condition or format.
     #[must_use]
     pub fn named(&self, name: &str) -> u64 {
         self.rows().filter(|(row, _)| row.name == name).map(|(_, count)| count).sum()
     }
 
-    /// Those of a kind.
+    /// The count of a kind of work.
     #[must_use]
     pub fn of_class(&self, class: Class) -> u64 {
         self.rows().filter(|(row, _)| row.class == class).map(|(_, count)| count).sum()
     }
 
-    /// Those of the crypto units.
+    /// The count of the crypto instructions.
     #[must_use]
     pub fn crypto(&self) -> u64 {
         self.rows().filter(|(row, _)| row.class.is_crypto()).map(|(_, count)| count).sum()
@@ -85,7 +85,7 @@ impl std::ops::AddAssign<&Counts> for Counts {
     }
 }
 
-/// How often a block's word was executed.
+/// The number of times that a block's word was executed.
 fn executions(block: &Executed<'_>, index: usize) -> u64 {
     let annulled = if index + 1 == block.words.len() { block.annulled } else { 0 };
     block.executions.saturating_sub(annulled)
@@ -98,7 +98,7 @@ pub struct Image {
     pub name: String,
     /// Its code and its functions.
     pub program: Program,
-    /// What is added to the file's addresses.
+    /// The number that is added to the file's addresses.
     pub bias: u64,
 }
 
@@ -143,7 +143,7 @@ pub fn entries<'a>(
     found
 }
 
-/// Whether a glob matches a function's name, or its library's with it.
+/// True if a glob matches a function's name, alone or with its library's.
 fn matches(pattern: &str, library: &str, function: &str) -> bool {
     match pattern.split_once(':') {
         Some((of_library, of_function)) => glob(of_library, library) && glob(of_function, function),
@@ -151,7 +151,7 @@ fn matches(pattern: &str, library: &str, function: &str) -> bool {
     }
 }
 
-/// Whether a pattern with `*` and `?` matches all of a text.
+/// True if a pattern with `*` and `?` matches all of a text.
 #[must_use]
 pub fn glob(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
@@ -180,11 +180,11 @@ pub fn glob(pattern: &str, text: &str) -> bool {
 /// A function's crypto instructions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Paths {
-    /// How many there are in its code.
+    /// The number of them in its code.
     pub present: u64,
-    /// How many of these were executed.
+    /// The number of these that were executed.
     pub reached: u64,
-    /// How often.
+    /// The number of executions.
     pub executions: u64,
     /// The names of those that were never executed.
     pub unreached: BTreeMap<&'static str, u64>,

@@ -8,7 +8,7 @@ use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SectionFlags, S
 
 use crate::memory::PAGE_BYTES;
 
-/// What of an ELF file says what it executes.
+/// A program's or library's code, functions and segments.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
     /// Its code, by address.
@@ -52,7 +52,7 @@ pub struct Function {
     pub size: u64,
 }
 
-/// Why a file can't be read as a program.
+/// The reason why a file can't be read as a program.
 #[derive(Debug, PartialEq, Eq)]
 pub struct NotAProgram(String);
 

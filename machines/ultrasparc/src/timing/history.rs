@@ -1,4 +1,4 @@
-//! What Sun and Oracle published, and what the model says to it.
+//! Figures that Sun and Oracle published, and the model's beside them.
 //!
 //! Each experiment says which of its points the model was fitted on. The others it predicts, and their error is what
 //! tells whether the model is any good.
@@ -38,18 +38,18 @@ const SMALL: u64 = 64;
 /// The object whose pipeline slots S0 counted, and whose part of the peak it gave.
 const ONE_KB: u64 = 1024;
 
-/// How the model comes to its number.
+/// The way in which the model comes to its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
-    /// It was fitted on this very point.
+    /// The model was fitted on this very point.
     Fitted,
-    /// From parameters that were fitted elsewhere, or not at all.
+    /// The model predicts it from parameters that were fitted elsewhere, or not at all.
     Predicted,
     /// Instructions counted on the emulator.
     Counted,
 }
 
-/// What kind of statement the published figure is.
+/// The kind of statement that the published figure is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
     /// A measurement.
@@ -71,11 +71,11 @@ pub enum Claim {
 pub struct Point {
     /// Where it is: `16 bytes`.
     pub at: String,
-    /// What was published.
+    /// The published figure.
     pub published: f64,
     /// As what kind of statement.
     pub claim: Claim,
-    /// What the model says.
+    /// The model's figure.
     pub model: f64,
     /// How it comes to it.
     pub how: How,
@@ -89,13 +89,13 @@ impl Point {
         (comparable && self.how != How::Fitted).then(|| self.model / self.published - 1.0)
     }
 
-    /// Whether what was published is a limit, which the model's figure keeps or not.
+    /// True if the published figure is a limit, which the model's keeps or not.
     #[must_use]
     pub fn is_limit(&self) -> bool {
         matches!(self.claim, Claim::LessThan | Claim::MoreThan)
     }
 
-    /// Whether the model agrees with what was published.
+    /// True if the model agrees with the published figure.
     #[must_use]
     pub fn agrees(&self) -> bool {
         match self.claim {
@@ -110,9 +110,9 @@ impl Point {
 /// Figures that belong together.
 #[derive(Clone, Debug)]
 pub struct Experiment {
-    /// What was measured, on what.
+    /// The measured operation, and the machine.
     pub title: &'static str,
-    /// Where it was published.
+    /// The source of the figures.
     pub source: &'static str,
     /// What the figures count.
     pub unit: &'static str,

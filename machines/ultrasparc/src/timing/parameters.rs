@@ -8,14 +8,15 @@
 use crate::isa::Class;
 use crate::processor::Processor;
 
-/// Where a number comes from.
+/// The origin of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Somebody measured or specified it, and published it: who.
+    /// Somebody measured or specified it, and published it.
     Published(&'static str),
-    /// It follows from published numbers: how.
+    /// The number follows from published ones.
     Derived(&'static str),
-    /// It was chosen so that the model agrees with these published points, which therefore prove nothing about it.
+    /// The number was chosen so that the model agrees with these published points, which therefore prove nothing
+    /// about it.
     Fitted(&'static str),
     /// Nobody published it; it is our choice: why this one.
     Assumed(&'static str),
@@ -48,13 +49,13 @@ impl Origin {
 /// One number.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
-    /// What it is, in a few words.
+    /// A short description.
     pub name: &'static str,
-    /// How much.
+    /// The value.
     pub value: f64,
-    /// Of what.
+    /// The unit of the value.
     pub unit: &'static str,
-    /// Where it comes from.
+    /// The origin of the value.
     pub origin: Origin,
 }
 
