@@ -19,7 +19,7 @@ pub const INSTRUCTIONS: &[Instruction] = &[
     CAMELLIA.three("camellia_fli", 0x13d, |word, _| doubles(fli, word)),
 ];
 
-/// What each byte of a half contributes: its S-box, in the bytes where P (RFC 3713 §2.4.1) adds it.
+/// The contribution of each byte of a half: its S-box, in the bytes to which P (RFC 3713 §2.4.1) adds it.
 static BOXES: [[u64; 256]; 8] = {
     // The bytes, the first at the left, that y1 to y8 go to.
     const P: [u64; 8] = [

@@ -57,10 +57,10 @@ pub fn des_iip(block: u64) -> u64 {
     EXCHANGES.into_iter().rev().fold(block.rotate_left(32), exchange)
 }
 
-/// Which S-box takes each byte of a key register, the first at 0.
+/// The S-box of each byte of a key register, the first at 0.
 const ORDER: [usize; 8] = [0, 2, 4, 6, 1, 3, 5, 7];
 
-/// Where each bit of C and D, the first of C at 0, is in a register with a round key.
+/// The place of each bit of C and D, the first of C at 0, in a register with a round key.
 const PLACES: [u32; 56] = {
     const UNUSED: u32 = u32::MAX;
     let (mut places, mut i) = ([UNUSED; 56], 0);

@@ -28,7 +28,7 @@ const FOUR: &[Operand] = &[Operand::D1, Operand::D2, Operand::D3, Operand::Dd];
 /// `rs1`, `rs2` to `rd`.
 const THREE: &[Operand] = &[Operand::D1, Operand::D2, Operand::Dd];
 
-/// What instructions of one kind have in common.
+/// The parts that rows of instructions of one kind share.
 #[derive(Clone, Copy)]
 struct Kind {
     needs: Feature,

@@ -39,10 +39,10 @@ fn sized(run: crate::cpu::Handler, word: Word) -> Op {
 /// The longest operand, in words.
 const MOST: usize = 32;
 
-/// How many windows must be restorable: all that there are but the current one and the one that is kept free.
+/// The number of windows that must be restorable: all but the current one and the one that is kept free.
 const WINDOWS: usize = 6;
 
-/// Where some words of an operand are, the least significant first.
+/// A place for some words of an operand, the least significant first.
 #[derive(Clone, Copy)]
 enum Place {
     /// So many registers from that one on, in the window so many restores up.
@@ -139,7 +139,7 @@ fn set_fcc3(cpu: &mut Cpu, code: u64) {
     cpu.fsr = cpu.fsr & !(3 << SHIFT) | code << SHIFT;
 }
 
-/// Whether all windows are there; if not, it says so where the program looks.
+/// True if all windows are there; if not, sets `%fcc3` for the program.
 fn windows_are_there(cpu: &mut Cpu) -> bool {
     let there = cpu.windows.canrestore >= WINDOWS;
     set_fcc3(cpu, if there { DONE } else { MISSING });

@@ -39,7 +39,7 @@ fn loads(words: &[Word], _address: u64) -> Option<Op> {
     words.iter().enumerate().all(fits).then_some(op)
 }
 
-/// What memory refuses, or what is not aligned, is left to the single loads.
+/// Loads several doubles; if memory refuses or is not aligned, the single loads find out.
 fn load(cpu: &mut Cpu, op: &Op) -> Step {
     let (address, count) = (cpu.get(op.rs1).wrapping_add(op.imm), usize::from(op.rs3));
     let bytes = cpu.memory.bytes(address, 8 * count, Access::Read);

@@ -1,4 +1,4 @@
-//! What an operation takes: formulas over [`super::parameters`].
+//! The cycles of an operation: formulas over [`super::parameters`].
 
 use super::parameters::{self as parameters, Parameter};
 use crate::isa::Class;
@@ -23,7 +23,7 @@ pub fn instructions(processor: Processor, counts: impl IntoIterator<Item = (Clas
     counts.into_iter().map(|(class, count)| parameters::cycles(processor, class) * count as f64).sum()
 }
 
-/// What the cipher and hash part of the unit does.
+/// The work of the cipher and hash part of the unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Bulk {
@@ -58,7 +58,7 @@ impl Bulk {
     }
 }
 
-/// Where an operation's data are.
+/// The memory that holds an operation's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Level {
@@ -121,7 +121,7 @@ pub fn work(processor: Processor, work: &Work) -> f64 {
     }
 }
 
-/// What a task is for the unit's speed. What nobody gave a speed for goes with its nearest relative.
+/// The kind of a task for the unit's speed. A task without a published speed goes with its nearest relative.
 fn bulk(task: Task) -> Bulk {
     match task {
         Task::Cipher(cipher) => match cipher.kind {

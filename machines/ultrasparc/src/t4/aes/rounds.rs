@@ -1,4 +1,4 @@
-//! What AES instructions do, for any way to compute a round.
+//! The operations of AES instructions, for any way to compute a round.
 
 use crate::cpu::{Cpu, Op, Step};
 use crate::t4::d;
@@ -174,15 +174,15 @@ pub fn expansion<U: Unit, const WHICH: usize>(cpu: &mut Cpu, op: &Op) -> Step {
 
 /// All handlers of a unit, and the functions by themselves.
 pub struct Handlers {
-    /// What people call it.
+    /// The name for people.
     pub name: &'static str,
     /// A round of each kind.
     pub round: [fn(Halves, Halves) -> Halves; 4],
     /// `aes_kexpand0` to `aes_kexpand2`.
     pub expand: [fn(u64, u64, u8) -> u64; 3],
-    /// By kind and half.
+    /// The handlers of single instructions, by kind and half.
     pub single: [[crate::cpu::Handler; 2]; 4],
-    /// By kind.
+    /// The handlers of both halves of a round, by kind.
     pub pair: [crate::cpu::Handler; 4],
     /// Encryption, decryption.
     pub run: [crate::cpu::Handler; 2],
