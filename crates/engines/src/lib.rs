@@ -1,10 +1,25 @@
 //! Ciphers, hashes, MACs and checksums: for each a table of kernels, one of which is bound to
 //! the processor at hand.
 //!
-//! Every engine is a folder of the same shape: `mod.rs` (types, the table), `portable.rs`
-//! (constant-time, any processor), `arch/` (one file a processor tier). A key or a state is bound
-//! to a kernel when it is made, from a [`Features`](millstream_cpu::Features) value, and keeps
-//! that binding: an operation never detects anything.
+//! Every engine is a folder of the same words. It has the files that its algorithm has a use for:
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `mod.rs` | types, the table of kernels, the known answer |
+//! | `schedule.rs` | the expanded key |
+//! | `portable.rs` | the kernel for any processor, in constant time |
+//! | `vector.rs` | one message in vector registers, written once for several tiers |
+//! | `job.rs` | one message's work for the lanes, and a lane kernel's functions |
+//! | `lanes.rs` | many messages at once: the lane manager and its table of kernels |
+//! | `side_by_side.rs` | the messages in their lanes, written once for several tiers |
+//! | `arch/` | one file for each processor tier |
+//!
+//! [`cmac`], [`hash`], [`hkdf`], [`hmac`] and [`tls`] are constructions over the engines, and have no
+//! portable kernel of their own.
+//!
+//! A key or a state is bound to a kernel when it is made, from a [`Features`](millstream_cpu::Features)
+//! value, and keeps that binding: an operation never detects anything. The tables, the binding and the
+//! scheduler of lanes are the crate `millstream-kernel`, re-exported here as [`kernel`].
 //!
 //! The types here ask for that value explicitly; the crate `millstream` supplies the process's own.
 #![deny(unsafe_code)]
@@ -14,21 +29,14 @@ pub mod aes;
 pub mod camellia;
 pub mod chacha20poly1305;
 pub mod cmac;
-pub mod compare;
 pub mod crc;
 pub mod des;
-pub mod error;
 pub mod gcm;
 pub mod hash;
 pub mod hkdf;
 pub mod hmac;
-pub mod inout;
 pub mod ipsum;
 pub mod kasumi;
-pub mod kernel;
-#[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), allow(dead_code))]
-pub mod lanes;
-mod masks;
 pub mod md5;
 pub mod modes;
 pub mod rc4;
@@ -37,10 +45,10 @@ pub mod sha256;
 pub mod sha512;
 pub mod tls;
 
-pub use error::Error;
-pub use inout::InOut;
-pub use kernel::{Algorithm, Bound, Engine, Kernel, Row, Standing, Table, Timing};
-pub use lanes::Crossover;
+pub use millstream_kernel::{self as kernel, compare, error, inout, lanes};
+pub use millstream_kernel::{
+    Algorithm, Bound, Crossover, Engine, Error, InOut, Kernel, Row, Standing, Table, Timing,
+};
 
 /// Every engine of this crate, in the order in which reports list them.
 pub fn engines() -> &'static [&'static dyn Engine] {

@@ -9,7 +9,7 @@
 use millstream_cpu::Features;
 use zeroize::optimization_barrier;
 
-use super::lanes::{load_short, store_short};
+use super::vector::{load_short, store_short};
 use super::{Block, Ctr, CtrJob, CtrLanes};
 use crate::{Error, InOut};
 

@@ -9,8 +9,8 @@
 use millstream_cpu::Features;
 
 use super::arch::rows;
-use super::lanes::{Alone, Chain, Keys, Lane, Pass, walk};
 use super::schedule::{Block, Expand, Invert, KEY_BITS, Schedule};
+use super::vector::{Alone, Chain, Keys, Pass, Vector, walk};
 use crate::kernel::{BesideKernel, no_padding};
 use crate::modes::BlockMode;
 use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table};
@@ -142,7 +142,7 @@ pub(crate) fn encrypt<L: Chain>(keys: Keys<'_, L>, chain: &mut Block, mut data: 
 
 /// Decrypts whole blocks.
 #[inline(always)]
-pub(crate) fn decrypt<L: Lane>(keys: Keys<'_, L>, chain: &mut Block, data: InOut<'_>) {
+pub(crate) fn decrypt<L: Vector>(keys: Keys<'_, L>, chain: &mut Block, data: InOut<'_>) {
     if data.is_empty() {
         return;
     }
@@ -158,18 +158,18 @@ struct Decrypt<'k, L> {
     previous: L,
 }
 
-impl<L: Lane> Pass<L> for Decrypt<'_, L> {
+impl<L: Vector> Pass<L> for Decrypt<'_, L> {
     #[inline(always)]
-    fn lanes<const N: usize>(&mut self, mut data: InOut<'_>) {
-        let mut lanes = [L::load(&self.keys, &data, 0); N];
+    fn vectors<const N: usize>(&mut self, mut data: InOut<'_>) {
+        let mut vectors = [L::load(&self.keys, &data, 0); N];
         for i in 1..N {
-            lanes[i] = L::load(&self.keys, &data, i * L::BYTES);
+            vectors[i] = L::load(&self.keys, &data, i * L::BYTES);
         }
-        let lanes = L::decrypt(&self.keys, lanes, &mut Alone);
+        let vectors = L::decrypt(&self.keys, vectors, &mut Alone);
         for i in 0..N {
             // Loading it again costs less than keeping it over the rounds.
             let cipher = L::load(&self.keys, &data, i * L::BYTES);
-            lanes[i].xor(cipher.after(self.previous)).store(&mut data, i * L::BYTES);
+            vectors[i].xor(cipher.after(self.previous)).store(&mut data, i * L::BYTES);
             self.previous = cipher;
         }
     }
@@ -177,8 +177,8 @@ impl<L: Lane> Pass<L> for Decrypt<'_, L> {
     #[inline(always)]
     fn part(&mut self, mut data: InOut<'_>) {
         let cipher = L::load_part(&self.keys, &data);
-        let [lane] = L::decrypt(&self.keys, [cipher], &mut Alone);
-        lane.xor(cipher.after(self.previous)).store_part(&mut data);
+        let [vector] = L::decrypt(&self.keys, [cipher], &mut Alone);
+        vector.xor(cipher.after(self.previous)).store_part(&mut data);
     }
 }
 

@@ -9,8 +9,8 @@
 use millstream_cpu::Features;
 
 use super::arch::rows;
-use super::lanes::{Alone, Chain, Keys, Lane, Onto, Pass, walk};
 use super::schedule::{Block, Expand, KEY_BITS, Schedule};
+use super::vector::{Alone, Chain, Keys, Onto, Pass, Vector, walk};
 use crate::kernel::{BesideKernel, no_padding};
 use crate::modes::{Direction, StreamMode};
 use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table};
@@ -153,7 +153,7 @@ pub(crate) fn encrypt<L: Chain>(keys: Keys<'_, L>, chain: &mut Block, mut data: 
 
 /// Decrypts data of any length.
 #[inline(always)]
-pub(crate) fn decrypt<L: Lane>(keys: Keys<'_, L>, chain: &mut Block, data: InOut<'_>) {
+pub(crate) fn decrypt<L: Vector>(keys: Keys<'_, L>, chain: &mut Block, data: InOut<'_>) {
     let whole = data.len() - data.len() % 16;
     // In place, the last ciphertext block is about to be overwritten.
     let last = if whole > 0 { data.load(whole - 16) } else { *chain };
@@ -167,27 +167,27 @@ struct Decrypt<'k, L> {
     previous: L,
 }
 
-impl<L: Lane> Pass<L> for Decrypt<'_, L> {
+impl<L: Vector> Pass<L> for Decrypt<'_, L> {
     #[inline(always)]
-    fn lanes<const N: usize>(&mut self, mut data: InOut<'_>) {
-        let mut lanes = [self.previous; N];
+    fn vectors<const N: usize>(&mut self, mut data: InOut<'_>) {
+        let mut vectors = [self.previous; N];
         for i in 0..N {
             let cipher = L::load(&self.keys, &data, i * L::BYTES);
-            lanes[i] = cipher.after(self.previous);
+            vectors[i] = cipher.after(self.previous);
             self.previous = cipher;
         }
         // Loading it again costs less than keeping it over the rounds.
-        let lanes = L::encrypt(&self.keys, lanes, &mut Onto { keys: self.keys, data: &data });
+        let vectors = L::encrypt(&self.keys, vectors, &mut Onto { keys: self.keys, data: &data });
         for i in 0..N {
-            lanes[i].store(&mut data, i * L::BYTES);
+            vectors[i].store(&mut data, i * L::BYTES);
         }
     }
 
     #[inline(always)]
     fn part(&mut self, mut data: InOut<'_>) {
         let cipher = L::load_part(&self.keys, &data);
-        let [lane] = L::encrypt(&self.keys, [cipher.after(self.previous)], &mut Alone);
-        cipher.xor(lane).store_part(&mut data);
+        let [vector] = L::encrypt(&self.keys, [cipher.after(self.previous)], &mut Alone);
+        cipher.xor(vector).store_part(&mut data);
     }
 }
 

@@ -10,8 +10,8 @@ use millstream_cpu::Features;
 use zeroize::Zeroize;
 
 use super::arch::serial_rows;
-use super::lanes::{Chain, Keys, load_short};
 use super::schedule::{Block, Expand, KEY_BITS, Schedule};
+use super::vector::{Chain, Keys, load_short};
 use crate::cmac::{self, compare, double};
 use crate::kernel::{BesideKernel, no_padding};
 use crate::{Algorithm, Bound, Error, Kernel, Row, Standing, Table};

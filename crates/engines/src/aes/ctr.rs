@@ -11,8 +11,8 @@
 use millstream_cpu::Features;
 
 use super::arch::rows;
-use super::lanes::{Alone, Beside, Keys, Lane, Onto, Pass, walk};
 use super::schedule::{Block, Expand, KEY_BITS, Schedule};
+use super::vector::{Alone, Beside, Keys, Onto, Pass, Vector, walk};
 use crate::kernel::{BesideKernel, no_padding};
 use crate::modes::{Direction, StreamMode};
 use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table};
@@ -130,11 +130,11 @@ impl StreamMode for Ctr {
 
 /// Encrypts or decrypts the data, takes it off `data`, and moves the counter on.
 ///
-/// Lanes count in the low 64 bits only. Where those wrap, which is once in 2^64 blocks, this stops
+/// Vectors count in the low 64 bits only. Where those wrap, which is once in 2^64 blocks, this stops
 /// and wants another call. A loop here would have the compiler load all round keys ahead of it,
 /// which an object of one block would pay for.
 #[inline(always)]
-pub(crate) fn crypt<L: Lane>(keys: Keys<'_, L>, counter: &mut Block, data: &mut InOut<'_>) {
+pub(crate) fn crypt<L: Vector>(keys: Keys<'_, L>, counter: &mut Block, data: &mut InOut<'_>) {
     let number = u128::from_be_bytes(*counter);
     let blocks = data.len().div_ceil(16) as u64;
     // As many blocks as there are before the wrap, which are 2^64 when this is 0.
@@ -145,11 +145,11 @@ pub(crate) fn crypt<L: Lane>(keys: Keys<'_, L>, counter: &mut Block, data: &mut 
     *counter = number.wrapping_add(run.into()).to_be_bytes();
 }
 
-/// Encrypts or decrypts one of many objects. What is less than eight lanes goes through the rounds
+/// Encrypts or decrypts one of many objects. What is less than eight vectors goes through the rounds
 /// all at once, so that the processor has several objects under way.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub(crate) fn crypt_one<L: Lane>(keys: Keys<'_, L>, key: &Ctr, counter: &Block, mut data: InOut<'_>) {
+pub(crate) fn crypt_one<L: Vector>(keys: Keys<'_, L>, key: &Ctr, counter: &Block, mut data: InOut<'_>) {
     let number = u128::from_be_bytes(*counter);
     if (number as u64).checked_add(data.len() as u64 / 16 + 8 * L::BLOCKS as u64).is_none() {
         return key.apply(counter, data);
@@ -170,24 +170,24 @@ pub(crate) fn crypt_one<L: Lane>(keys: Keys<'_, L>, key: &Ctr, counter: &Block, 
 }
 
 #[cfg(target_arch = "x86_64")]
-impl<L: Lane> Counter<'_, L> {
-    /// At most `N` lanes, of which the last need not be whole; they end the object.
+impl<L: Vector> Counter<'_, L> {
+    /// At most `N` vectors, of which the last need not be whole; they end the object.
     #[inline(always)]
     fn short<const N: usize>(&self, data: InOut<'_>) {
-        let mut lanes = [self.number.reverse(); N];
+        let mut vectors = [self.number.reverse(); N];
         for i in 1..N {
-            lanes[i] = self.number.add((i * L::BLOCKS) as u64).reverse();
+            vectors[i] = self.number.add((i * L::BLOCKS) as u64).reverse();
         }
         let whole = data.len() - data.len() % L::BYTES;
         let (mut whole, mut end) = data.split_at(whole);
         let mut onto = OntoShort { keys: self.keys, whole: &whole, end: &end };
-        let lanes = L::encrypt(&self.keys, lanes, &mut onto);
+        let vectors = L::encrypt(&self.keys, vectors, &mut onto);
         for i in 0..N {
             if !whole.is_empty() {
-                lanes[i].store(&mut whole.take(L::BYTES), 0);
+                vectors[i].store(&mut whole.take(L::BYTES), 0);
             } else {
                 if !end.is_empty() {
-                    lanes[i].store_part(&mut end);
+                    vectors[i].store_part(&mut end);
                 }
                 return;
             }
@@ -195,7 +195,7 @@ impl<L: Lane> Counter<'_, L> {
     }
 }
 
-/// As [`Onto`], where the data ends in any lane.
+/// As [`Onto`], where the data ends in any vector.
 #[cfg(target_arch = "x86_64")]
 struct OntoShort<'a, 'k, L> {
     keys: Keys<'k, L>,
@@ -204,43 +204,43 @@ struct OntoShort<'a, 'k, L> {
 }
 
 #[cfg(target_arch = "x86_64")]
-impl<L: Lane> Beside<L> for OntoShort<'_, '_, L> {
+impl<L: Vector> Beside<L> for OntoShort<'_, '_, L> {
     #[inline(always)]
-    fn fold(&self, i: usize, lane: L) -> L {
+    fn fold(&self, i: usize, vector: L) -> L {
         if (i + 1) * L::BYTES <= self.whole.len() {
-            lane.xor(L::load(&self.keys, self.whole, i * L::BYTES))
+            vector.xor(L::load(&self.keys, self.whole, i * L::BYTES))
         } else if i * L::BYTES == self.whole.len() && !self.end.is_empty() {
-            lane.xor(L::load_part(&self.keys, self.end))
+            vector.xor(L::load_part(&self.keys, self.end))
         } else {
-            lane
+            vector
         }
     }
 }
 
 struct Counter<'k, L> {
     keys: Keys<'k, L>,
-    /// The counters of the next lane, little-endian.
+    /// The counters of the next vector, little-endian.
     number: L,
 }
 
-impl<L: Lane> Pass<L> for Counter<'_, L> {
+impl<L: Vector> Pass<L> for Counter<'_, L> {
     #[inline(always)]
-    fn lanes<const N: usize>(&mut self, mut data: InOut<'_>) {
-        let mut lanes = [self.number.reverse(); N];
+    fn vectors<const N: usize>(&mut self, mut data: InOut<'_>) {
+        let mut vectors = [self.number.reverse(); N];
         for i in 1..N {
-            lanes[i] = self.number.add((i * L::BLOCKS) as u64).reverse();
+            vectors[i] = self.number.add((i * L::BLOCKS) as u64).reverse();
         }
         self.number = self.number.add((N * L::BLOCKS) as u64);
-        let lanes = L::encrypt(&self.keys, lanes, &mut Onto { keys: self.keys, data: &data });
+        let vectors = L::encrypt(&self.keys, vectors, &mut Onto { keys: self.keys, data: &data });
         for i in 0..N {
-            lanes[i].store(&mut data, i * L::BYTES);
+            vectors[i].store(&mut data, i * L::BYTES);
         }
     }
 
     #[inline(always)]
     fn part(&mut self, mut data: InOut<'_>) {
-        let [lane] = L::encrypt(&self.keys, [self.number.reverse()], &mut Alone);
-        L::load_part(&self.keys, &data).xor(lane).store_part(&mut data);
+        let [vector] = L::encrypt(&self.keys, [self.number.reverse()], &mut Alone);
+        L::load_part(&self.keys, &data).xor(vector).store_part(&mut data);
     }
 
     #[inline(always)]
@@ -255,10 +255,10 @@ impl<L: Lane> Pass<L> for Counter<'_, L> {
         while !data.is_empty() {
             let mut eight = data.take(8 * L::BYTES);
             let mut beside = CountAhead { keys: self.keys, data: &eight, number: self.number, ahead };
-            let lanes = L::encrypt(&self.keys, ahead, &mut beside);
+            let vectors = L::encrypt(&self.keys, ahead, &mut beside);
             (self.number, ahead) = (beside.number, beside.ahead);
             for i in 0..8 {
-                lanes[i].store(&mut eight, i * L::BYTES);
+                vectors[i].store(&mut eight, i * L::BYTES);
             }
         }
         self.number = after;
@@ -269,12 +269,12 @@ impl<L: Lane> Pass<L> for Counter<'_, L> {
 struct CountAhead<'a, 'k, L> {
     keys: Keys<'k, L>,
     data: &'a InOut<'a>,
-    /// The counters of the last lane in `ahead`, little-endian.
+    /// The counters of the last vector in `ahead`, little-endian.
     number: L,
     ahead: [L; 8],
 }
 
-impl<L: Lane> Beside<L> for CountAhead<'_, '_, L> {
+impl<L: Vector> Beside<L> for CountAhead<'_, '_, L> {
     #[inline(always)]
     fn prepare(&mut self, i: usize) {
         self.number = self.number.add(L::BLOCKS as u64);
@@ -282,8 +282,8 @@ impl<L: Lane> Beside<L> for CountAhead<'_, '_, L> {
     }
 
     #[inline(always)]
-    fn fold(&self, i: usize, lane: L) -> L {
-        lane.xor(L::load(&self.keys, self.data, i * L::BYTES))
+    fn fold(&self, i: usize, vector: L) -> L {
+        vector.xor(L::load(&self.keys, self.data, i * L::BYTES))
     }
 }
 

@@ -9,8 +9,8 @@
 use millstream_cpu::Features;
 
 use super::arch::rows;
-use super::lanes::{Alone, Keys, Lane, Pass, walk};
 use super::schedule::{Expand, Invert, KEY_BITS, Schedule};
+use super::vector::{Alone, Keys, Pass, Vector, walk};
 use crate::kernel::{BesideKernel, no_padding};
 use crate::modes::BlockMode;
 use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table};
@@ -117,7 +117,7 @@ impl BlockMode for Ecb {
 
 /// Encrypts, or with the inverse keys decrypts, whole blocks.
 #[inline(always)]
-pub(crate) fn crypt<L: Lane, const DECRYPT: bool>(keys: Keys<'_, L>, data: InOut<'_>) {
+pub(crate) fn crypt<L: Vector, const DECRYPT: bool>(keys: Keys<'_, L>, data: InOut<'_>) {
     walk(&mut Ecbs::<L, DECRYPT> { keys }, data);
 }
 
@@ -125,34 +125,34 @@ struct Ecbs<'k, L, const DECRYPT: bool> {
     keys: Keys<'k, L>,
 }
 
-impl<L: Lane, const DECRYPT: bool> Ecbs<'_, L, DECRYPT> {
+impl<L: Vector, const DECRYPT: bool> Ecbs<'_, L, DECRYPT> {
     #[inline(always)]
-    fn cipher<const N: usize>(&self, lanes: [L; N]) -> [L; N] {
+    fn cipher<const N: usize>(&self, vectors: [L; N]) -> [L; N] {
         if DECRYPT {
-            L::decrypt(&self.keys, lanes, &mut Alone)
+            L::decrypt(&self.keys, vectors, &mut Alone)
         } else {
-            L::encrypt(&self.keys, lanes, &mut Alone)
+            L::encrypt(&self.keys, vectors, &mut Alone)
         }
     }
 }
 
-impl<L: Lane, const DECRYPT: bool> Pass<L> for Ecbs<'_, L, DECRYPT> {
+impl<L: Vector, const DECRYPT: bool> Pass<L> for Ecbs<'_, L, DECRYPT> {
     #[inline(always)]
-    fn lanes<const N: usize>(&mut self, mut data: InOut<'_>) {
-        let mut lanes = [L::load(&self.keys, &data, 0); N];
+    fn vectors<const N: usize>(&mut self, mut data: InOut<'_>) {
+        let mut vectors = [L::load(&self.keys, &data, 0); N];
         for i in 1..N {
-            lanes[i] = L::load(&self.keys, &data, i * L::BYTES);
+            vectors[i] = L::load(&self.keys, &data, i * L::BYTES);
         }
-        let lanes = self.cipher(lanes);
+        let vectors = self.cipher(vectors);
         for i in 0..N {
-            lanes[i].store(&mut data, i * L::BYTES);
+            vectors[i].store(&mut data, i * L::BYTES);
         }
     }
 
     #[inline(always)]
     fn part(&mut self, mut data: InOut<'_>) {
-        let [lane] = self.cipher([L::load_part(&self.keys, &data)]);
-        lane.store_part(&mut data);
+        let [vector] = self.cipher([L::load_part(&self.keys, &data)]);
+        vector.store_part(&mut data);
     }
 }
 

@@ -1,8 +1,8 @@
 //! AES-128, AES-192 and AES-256 and their modes.
 //!
-//! Each mode's text is written once, in its own file, over the lanes of `lanes.rs`; a processor
-//! tier in `arch/` says what a lane is and compiles all modes for itself. `many/` takes many objects
-//! at once.
+//! Each mode's text is written once, in its own file, over the vectors of `vector.rs`; a processor
+//! tier in `arch/` says what a vector is and compiles all modes for itself. `lanes/` takes many objects
+//! at once, each a job of `job.rs`; what all lane kernels do is in `side_by_side.rs`.
 //!
 //! Ref. FIPS 197.
 
@@ -13,12 +13,17 @@ mod cfb;
 mod cmac;
 mod ctr;
 mod ecb;
-mod lanes;
 // Lanes are built for x86-64 only so far; elsewhere the managers have the direct row.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, unused_imports))]
-mod many;
+pub(crate) mod job;
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, unused_imports))]
+mod lanes;
 pub(crate) mod portable;
 pub(crate) mod schedule;
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, unused_imports))]
+pub(crate) mod side_by_side;
+mod sliced;
+mod vector;
 mod xts;
 
 pub use crate::cmac::MIN_TAG;
@@ -28,9 +33,7 @@ pub use cfb::{CFB, Cfb, CfbOps};
 pub use cmac::{CMAC, Cmac, CmacOps, CmacState, CmacStream};
 pub use ctr::{CTR, Ctr, CtrOps};
 pub use ecb::{ECB, Ecb, EcbOps};
-pub use many::{
-    CBC_LANES, CFB_LANES, CMAC_LANES, CTR_LANES, CbcJob, CbcLanes, CbcLanesOps, CfbJob, CfbLanes,
-    CfbLanesOps, CmacJob, CmacLanes, CmacLanesOps, CtrJob, CtrLanes, CtrLanesOps,
-};
+pub use job::{CbcJob, CbcLanesOps, CfbJob, CfbLanesOps, CmacJob, CmacLanesOps, CtrJob, CtrLanesOps};
+pub use lanes::{CBC_LANES, CFB_LANES, CMAC_LANES, CTR_LANES, CbcLanes, CfbLanes, CmacLanes, CtrLanes};
 pub use schedule::{Block, Schedule};
 pub use xts::{MAX_DATA_UNIT, XTS, Xts, XtsDecryption, XtsOps};

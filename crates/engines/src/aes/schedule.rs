@@ -19,7 +19,7 @@ use std::sync::atomic::{Ordering, compiler_fence};
 
 use zeroize::ZeroizeOnDrop;
 
-use super::portable::sub_word;
+use super::sliced::sub_word;
 use crate::Error;
 
 /// The key lengths of AES, in bits.

@@ -9,8 +9,8 @@
 use millstream_cpu::Features;
 
 use super::arch::rows;
-use super::lanes::{Alone, Beside, Chain, Keys, Lane, Pass, load_short, store_short, walk};
 use super::schedule::{Block, Expand, Invert, Schedule};
+use super::vector::{Alone, Beside, Chain, Keys, Pass, Vector, load_short, store_short, walk};
 use crate::compare::begins;
 use crate::kernel::{BesideKernel, no_padding};
 use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table};
@@ -257,9 +257,9 @@ fn check_length(len: usize) -> Result<(), Error> {
 }
 
 /// Encrypts, or with the inverse keys decrypts, a data unit of at least one block. `keys` are the
-/// data key's on both lane types.
+/// data key's on both vector types.
 #[inline(always)]
-pub(crate) fn crypt<L: Lane, One: Chain, const DECRYPT: bool>(
+pub(crate) fn crypt<L: Vector, One: Chain, const DECRYPT: bool>(
     keys: (Keys<'_, L>, Keys<'_, One>),
     tweak_keys: Keys<'_, One>,
     start: Start<'_>,
@@ -299,21 +299,21 @@ fn steal<One: Chain, const DECRYPT: bool>(keys: &Keys<'_, One>, tweaks: [One; 2]
     tweaked::<_, DECRYPT>(keys, padded, tweaks[1]).store(&mut whole, 0);
 }
 
-/// The cipher of one lane between two XORs with its tweaks: IEEE 1619 §5.3.1 and §5.4.1.
+/// The cipher of one vector between two XORs with its tweaks: IEEE 1619 §5.3.1 and §5.4.1.
 #[inline(always)]
-fn tweaked<L: Lane, const DECRYPT: bool>(keys: &Keys<'_, L>, lane: L, tweaks: L) -> L {
-    let [lane] = cipher::<_, _, DECRYPT>(keys, [lane.xor(tweaks)], &mut Under { tweaks: [tweaks] });
-    lane
+fn tweaked<L: Vector, const DECRYPT: bool>(keys: &Keys<'_, L>, vector: L, tweaks: L) -> L {
+    let [vector] = cipher::<_, _, DECRYPT>(keys, [vector.xor(tweaks)], &mut Under { tweaks: [tweaks] });
+    vector
 }
 
 /// The cipher, or its inverse.
 #[inline(always)]
-fn cipher<L: Lane, const N: usize, const DECRYPT: bool>(
+fn cipher<L: Vector, const N: usize, const DECRYPT: bool>(
     keys: &Keys<'_, L>,
-    lanes: [L; N],
+    vectors: [L; N],
     beside: &mut impl Beside<L>,
 ) -> [L; N] {
-    if DECRYPT { L::decrypt(keys, lanes, beside) } else { L::encrypt(keys, lanes, beside) }
+    if DECRYPT { L::decrypt(keys, vectors, beside) } else { L::encrypt(keys, vectors, beside) }
 }
 
 /// The XOR of the output with its tweaks.
@@ -321,10 +321,10 @@ struct Under<L, const N: usize> {
     tweaks: [L; N],
 }
 
-impl<L: Lane, const N: usize> Beside<L> for Under<L, N> {
+impl<L: Vector, const N: usize> Beside<L> for Under<L, N> {
     #[inline(always)]
-    fn fold(&self, i: usize, lane: L) -> L {
-        lane.xor(self.tweaks[i])
+    fn fold(&self, i: usize, vector: L) -> L {
+        vector.xor(self.tweaks[i])
     }
 }
 
@@ -334,26 +334,26 @@ struct TweakAhead<L> {
     ahead: [L; 8],
 }
 
-impl<L: Lane> Beside<L> for TweakAhead<L> {
+impl<L: Vector> Beside<L> for TweakAhead<L> {
     #[inline(always)]
     fn prepare(&mut self, i: usize) {
         self.ahead[i] = self.tweaks[i].times_x(8 * L::BLOCKS as u32).now();
     }
 
     #[inline(always)]
-    fn fold(&self, i: usize, lane: L) -> L {
-        lane.xor(self.tweaks[i])
+    fn fold(&self, i: usize, vector: L) -> L {
+        vector.xor(self.tweaks[i])
     }
 }
 
 struct Tweaked<'k, L, const DECRYPT: bool> {
     keys: Keys<'k, L>,
-    /// Those of the next lane.
+    /// Those of the next vector.
     tweaks: L,
 }
 
-impl<L: Lane, const DECRYPT: bool> Tweaked<'_, L, DECRYPT> {
-    /// The tweaks of the next `N` lanes.
+impl<L: Vector, const DECRYPT: bool> Tweaked<'_, L, DECRYPT> {
+    /// The tweaks of the next `N` vectors.
     #[inline(always)]
     fn side_by_side<const N: usize>(&self) -> [L; N] {
         let mut tweaks = [self.tweaks; N];
@@ -369,23 +369,23 @@ impl<L: Lane, const DECRYPT: bool> Tweaked<'_, L, DECRYPT> {
         tweaks
     }
 
-    /// The cipher of `N` lanes between two XORs with `tweaks`.
+    /// The cipher of `N` vectors between two XORs with `tweaks`.
     #[inline(always)]
     fn cipher<const N: usize>(&self, tweaks: [L; N], mut data: InOut<'_>, beside: &mut impl Beside<L>) {
-        let mut lanes = tweaks;
+        let mut vectors = tweaks;
         for i in 0..N {
-            lanes[i] = L::load(&self.keys, &data, i * L::BYTES).xor(tweaks[i]);
+            vectors[i] = L::load(&self.keys, &data, i * L::BYTES).xor(tweaks[i]);
         }
-        let lanes = cipher::<_, _, DECRYPT>(&self.keys, lanes, beside);
+        let vectors = cipher::<_, _, DECRYPT>(&self.keys, vectors, beside);
         for i in 0..N {
-            lanes[i].store(&mut data, i * L::BYTES);
+            vectors[i].store(&mut data, i * L::BYTES);
         }
     }
 }
 
-impl<L: Lane, const DECRYPT: bool> Pass<L> for Tweaked<'_, L, DECRYPT> {
+impl<L: Vector, const DECRYPT: bool> Pass<L> for Tweaked<'_, L, DECRYPT> {
     #[inline(always)]
-    fn lanes<const N: usize>(&mut self, data: InOut<'_>) {
+    fn vectors<const N: usize>(&mut self, data: InOut<'_>) {
         let tweaks = self.side_by_side::<N>();
         self.tweaks = self.tweaks.times_x((N * L::BLOCKS) as u32);
         self.cipher(tweaks, data, &mut Under { tweaks });
@@ -404,8 +404,8 @@ impl<L: Lane, const DECRYPT: bool> Pass<L> for Tweaked<'_, L, DECRYPT> {
 
     #[inline(always)]
     fn part(&mut self, mut data: InOut<'_>) {
-        let lane = L::load_part(&self.keys, &data);
-        tweaked::<_, DECRYPT>(&self.keys, lane, self.tweaks).store_part(&mut data);
+        let vector = L::load_part(&self.keys, &data);
+        tweaked::<_, DECRYPT>(&self.keys, vector, self.tweaks).store_part(&mut data);
         self.tweaks = self.tweaks.times_x(data.len() as u32 / 16);
     }
 }

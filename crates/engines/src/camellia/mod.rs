@@ -8,18 +8,25 @@
 #![allow(unsafe_code)]
 
 mod arch;
-mod jobs;
+mod job;
+mod lanes;
 mod passes;
 mod portable;
+mod round;
 #[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), allow(dead_code))]
 mod sbox;
 mod schedule;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod side_by_side;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod sliced;
 
 use std::fmt;
 
 use millstream_cpu::{FeatureSet, Features};
 
-pub use jobs::{CBC_LANES, CTR_LANES, CbcJob, CbcLanes, CbcLanesOps, CtrJob, CtrLanes, CtrLanesOps};
+pub use job::{CbcJob, CbcLanesOps, CtrJob, CtrLanesOps};
+pub use lanes::{CBC_LANES, CTR_LANES, CbcLanes, CtrLanes};
 pub use sbox::S1;
 pub use schedule::{Order, Schedule};
 

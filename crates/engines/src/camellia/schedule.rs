@@ -4,7 +4,7 @@
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use super::portable::f;
+use super::round::f;
 use crate::Error;
 use crate::modes::Direction;
 

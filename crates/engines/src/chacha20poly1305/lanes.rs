@@ -1,129 +1,162 @@
-//! ChaCha20 rounds over vectors of any width, in the two arrangements the kernels use.
+//! Many ChaCha20-Poly1305 messages at once, with equal or different keys.
 //!
-//! Down: word `i` of several blocks shares vector `i`, so the diagonal round is a matter of naming.
-//! Across: a row of four words of one block fills 128 bits, and rows turn between rounds; four
-//! vectors hold as many blocks as they have 128-bit parts, and a single block is not wasteful.
-//!
-//! Ref. RFC 8439 §2.1 (quarter round), §2.3 (block function).
+//! Ref. RFC 8439 §2.8.
 //!
 //! # Safety
-//! The functions of the traits may need processor features; whoever names a type that implements
-//! one calls from a function that has them.
+//! The functions of a row need its features. Every call goes through a [`Bound`], which exists
+//! only where they do.
 #![allow(unsafe_code)]
 
-/// "expand 32-byte k", RFC 8439 §2.3.
-pub(super) const SIGMA: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
-
-/// A vector of 32-bit words.
-pub(super) trait Words: Copy {
-    /// # Safety
-    /// As the file's head says.
-    unsafe fn add(self, other: Self) -> Self;
-    /// # Safety
-    /// As the file's head says.
-    unsafe fn xor(self, other: Self) -> Self;
-    /// # Safety
-    /// As the file's head says.
-    unsafe fn rotate<const LEFT: i32>(self) -> Self;
-}
-
-/// A vector of rows of four words.
 #[cfg(target_arch = "x86_64")]
-pub(super) trait Rows: Words {
-    /// Every row, its words moved down by `N` places.
-    ///
-    /// # Safety
-    /// As the file's head says.
-    unsafe fn turn<const N: usize>(self) -> Self;
-}
+use millstream_cpu::Feature;
+use millstream_cpu::{FeatureSet, Features};
 
-/// A column round and a diagonal round, arranged down.
-///
-/// # Safety
-/// The caller has the features of `W`.
-#[inline(always)]
-pub(super) unsafe fn double_round_down<W: Words>(x: &mut [W; 16]) {
-    // SAFETY: the caller's.
-    unsafe {
-        four_quarter_rounds::<W, 0>(x);
-        four_quarter_rounds::<W, 1>(x);
+use super::job::{ChaCha20Poly1305Job, ChaCha20Poly1305LanesOps};
+use super::{ChaCha20Poly1305, example};
+use crate::{Algorithm, Bound, Crossover, InOut, Kernel, Row, Standing, Table, Timing};
+
+/// The kernels of ChaCha20-Poly1305 over many messages.
+pub static CHACHA20_POLY1305_LANES: Table<ChaCha20Poly1305LanesOps> = Table::new(
+    Algorithm {
+        name: "chacha20-poly1305-lanes",
+        standing: Standing::Current,
+        standard: "RFC 8439 §2.8",
+        key_bits: &[256],
+    },
+    ROWS,
+    known_answer,
+);
+
+static ROWS: &[Row<ChaCha20Poly1305LanesOps>] = &[
+    #[cfg(target_arch = "x86_64")]
+    Row {
+        kernel: Kernel {
+            name: "x86_64-avx512ifma-x16",
+            requires: FeatureSet::of(&[
+                Feature::Avx512f,
+                Feature::Avx512bw,
+                Feature::Avx512vl,
+                Feature::Avx512ifma,
+            ]),
+            timing: Timing::Constant,
+            note: "16 blocks of any messages; two times 8 MACs, a message a lane",
+        },
+        ops: super::arch::x16::LANES,
+    },
+    #[cfg(target_arch = "x86_64")]
+    Row {
+        kernel: Kernel {
+            name: "x86_64-avx2-x8",
+            requires: FeatureSet::of(&[Feature::Avx2, Feature::Bmi2]),
+            timing: Timing::Constant,
+            note: "8 blocks of any messages; two times 4 MACs, a message a lane",
+        },
+        ops: super::arch::x8::LANES,
+    },
+    Row {
+        kernel: Kernel {
+            name: "direct-x1",
+            requires: FeatureSet::EMPTY,
+            timing: Timing::Constant,
+            note: "one after another, each on its key's own kernel",
+        },
+        ops: ChaCha20Poly1305LanesOps {
+            width: 1,
+            crossover: Crossover::NEVER,
+            seal: direct::<false>,
+            open: direct::<true>,
+        },
+    },
+];
+
+/// One after another, each on its key's own kernel.
+fn direct<const OPEN: bool>(jobs: &mut [&mut ChaCha20Poly1305Job<'_>]) {
+    for job in jobs {
+        job.direct::<OPEN>();
     }
 }
 
-/// RFC 8439 §2.1, of four columns (`DIAGONAL` 0) or diagonals (1), in step: a processor sees four
-/// independent chains side by side.
-#[inline(always)]
-unsafe fn four_quarter_rounds<W: Words, const DIAGONAL: usize>(x: &mut [W; 16]) {
-    // SAFETY: the caller's.
-    unsafe {
-        half_quarter_rounds::<W, DIAGONAL, 16, 12>(x);
-        half_quarter_rounds::<W, DIAGONAL, 8, 7>(x);
+/// Seals and opens many messages at once.
+#[derive(Clone, Copy, Debug)]
+pub struct ChaCha20Poly1305Lanes {
+    kernel: Bound<ChaCha20Poly1305LanesOps>,
+}
+
+impl ChaCha20Poly1305Lanes {
+    /// The best kernel that `features` allow.
+    #[inline]
+    pub fn new(features: Features) -> Self {
+        ChaCha20Poly1305Lanes::with_kernel(CHACHA20_POLY1305_LANES.best(features))
+    }
+
+    /// The kernel given.
+    #[inline]
+    pub fn with_kernel(kernel: Bound<ChaCha20Poly1305LanesOps>) -> Self {
+        ChaCha20Poly1305Lanes { kernel }
+    }
+
+    /// The kernel in use.
+    pub fn kernel(&self) -> &'static Kernel {
+        self.kernel.kernel()
+    }
+
+    /// From how many messages of a length on lanes are used.
+    pub fn crossover(&self) -> Crossover {
+        self.kernel.ops().crossover
+    }
+
+    /// Encrypts every message and computes its tag. What goes wrong with one does not touch the
+    /// others. The references may change places.
+    pub fn seal(&self, jobs: &mut [&mut ChaCha20Poly1305Job<'_>]) {
+        self.all::<false>(jobs);
+    }
+
+    /// Decrypts every message whose tag is right. What goes wrong with one does not touch the
+    /// others. The references may change places.
+    pub fn open(&self, jobs: &mut [&mut ChaCha20Poly1305Job<'_>]) {
+        self.all::<true>(jobs);
+    }
+
+    fn all<const OPEN: bool>(&self, jobs: &mut [&mut ChaCha20Poly1305Job<'_>]) {
+        let ops = self.kernel.ops();
+        if jobs.len() < ops.crossover.objects(0) {
+            return direct::<OPEN>(jobs);
+        }
+        let (first, mut equal) = (jobs[0].data.len(), true);
+        for job in jobs.iter() {
+            equal &= job.fits() && job.data.len() == first;
+        }
+        let mut fitting = jobs.len();
+        if !equal {
+            // The MACs of a group go as far as its longest message.
+            jobs.sort_unstable_by_key(|job| if job.fits() { job.data.len() } else { usize::MAX });
+            fitting = jobs.partition_point(|job| job.fits());
+        }
+        let (jobs, alone) = jobs.split_at_mut(fitting);
+        let work = if OPEN { ops.open } else { ops.seal };
+        for group in jobs.chunks_mut(ops.width) {
+            let longest = group.last().map_or(0, |job| job.data.len());
+            if group.len() < ops.crossover.objects(longest) {
+                direct::<OPEN>(group);
+            } else {
+                // SAFETY: `kernel` is bound.
+                unsafe { work(group) };
+            }
+        }
+        direct::<OPEN>(alone);
     }
 }
 
-#[inline(always)]
-unsafe fn half_quarter_rounds<W: Words, const DIAGONAL: usize, const D: i32, const B: i32>(x: &mut [W; 16]) {
-    let row = |r: usize, i: usize| 4 * r + (i + r * DIAGONAL) % 4;
-    // SAFETY: the caller's.
-    unsafe {
-        for i in 0..4 {
-            x[i] = x[i].add(x[row(1, i)]);
-        }
-        for i in 0..4 {
-            x[row(3, i)] = x[row(3, i)].xor(x[i]).rotate::<D>();
-        }
-        for i in 0..4 {
-            x[row(2, i)] = x[row(2, i)].add(x[row(3, i)]);
-        }
-        for i in 0..4 {
-            x[row(1, i)] = x[row(1, i)].xor(x[row(2, i)]).rotate::<B>();
-        }
-    }
-}
-
-/// A column round and a diagonal round on `SETS` sets of blocks, arranged across.
-///
-/// # Safety
-/// The caller has the features of `R`.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-pub(super) unsafe fn double_round_across<R: Rows, const SETS: usize>(x: &mut [[R; 4]; SETS]) {
-    // SAFETY: the caller's.
-    unsafe {
-        for s in 0..SETS {
-            quarter_round_rows(&mut x[s]);
-        }
-        // The second row comes last out of a round and goes first into the next: it stays, and
-        // the others turn around it while they wait.
-        for s in 0..SETS {
-            x[s][0] = x[s][0].turn::<3>();
-            x[s][2] = x[s][2].turn::<1>();
-            x[s][3] = x[s][3].turn::<2>();
-        }
-        for s in 0..SETS {
-            quarter_round_rows(&mut x[s]);
-        }
-        for s in 0..SETS {
-            x[s][0] = x[s][0].turn::<1>();
-            x[s][2] = x[s][2].turn::<3>();
-            x[s][3] = x[s][3].turn::<2>();
-        }
-    }
-}
-
-/// Four quarter rounds of each block, one a column of the rows.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-unsafe fn quarter_round_rows<R: Rows>(x: &mut [R; 4]) {
-    // SAFETY: the caller's.
-    unsafe {
-        x[0] = x[0].add(x[1]);
-        x[3] = x[3].xor(x[0]).rotate::<16>();
-        x[2] = x[2].add(x[3]);
-        x[1] = x[1].xor(x[2]).rotate::<12>();
-        x[0] = x[0].add(x[1]);
-        x[3] = x[3].xor(x[0]).rotate::<8>();
-        x[2] = x[2].add(x[3]);
-        x[1] = x[1].xor(x[2]).rotate::<7>();
-    }
+/// The example of RFC 8439 §2.8.2, in every lane and some more.
+fn known_answer(kernel: Bound<ChaCha20Poly1305LanesOps>) -> bool {
+    let lanes = ChaCha20Poly1305Lanes::with_kernel(kernel);
+    let Ok(key) = ChaCha20Poly1305::new(Features::hardware(), &example::KEY) else { return false };
+    let mut buffers = [example::PLAIN; 19];
+    let mut jobs = buffers.each_mut().map(|buffer| {
+        ChaCha20Poly1305Job::new(&key, &example::NONCE, &example::AAD, InOut::in_place(buffer))
+    });
+    lanes.seal(&mut jobs.each_mut());
+    let sealed = jobs.iter_mut().all(|job| job.result.is_ok() && job.tag == example::TAG);
+    lanes.open(&mut jobs.each_mut());
+    sealed && jobs.iter().all(|job| job.result.is_ok() && *job.data.input() == example::PLAIN)
 }

@@ -7,14 +7,15 @@
 #![allow(unsafe_code)]
 
 mod arch;
-mod jobs;
+mod job;
 mod lanes;
 mod object;
 mod poly1305;
 mod portable;
 #[cfg(target_arch = "x86_64")]
-mod side;
+mod side_by_side;
 mod state;
+mod vector;
 
 use millstream_cpu::{Feature, FeatureSet, Features};
 use zeroize::{Zeroize, ZeroizeOnDrop};
@@ -24,9 +25,8 @@ use crate::compare::begins;
 use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table, Timing};
 use poly1305::Poly1305;
 
-pub use jobs::{
-    CHACHA20_POLY1305_LANES, ChaCha20Poly1305Job, ChaCha20Poly1305Lanes, ChaCha20Poly1305LanesOps,
-};
+pub use job::{ChaCha20Poly1305Job, ChaCha20Poly1305LanesOps};
+pub use lanes::{CHACHA20_POLY1305_LANES, ChaCha20Poly1305Lanes};
 pub use state::State;
 
 /// An object in pieces, with its key: see [`AeadStream`](crate::aead::AeadStream).

@@ -21,7 +21,7 @@ pub(crate) struct Poly1305 {
     pub(crate) powers: Option<Powers>,
 }
 
-/// Powers of the multiplier for a vector kernel: its own limbs, one power a lane.
+/// Powers of the multiplier for a vector kernel: its own limbs, one power an element.
 #[derive(Clone, Zeroize)]
 #[repr(align(64))]
 pub(crate) struct Powers(pub(crate) [[u64; 8]; 6]);

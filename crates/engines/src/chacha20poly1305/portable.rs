@@ -8,9 +8,9 @@
 //! The pad's pointer is written within the blocks it has room for.
 #![allow(unsafe_code)]
 
-use super::lanes::{SIGMA, Words, double_round_down};
 use super::object::{CHACHA_BLOCK, Pad, Tier, open, seal};
 use super::poly1305::Poly1305;
+use super::vector::{SIGMA, Words, double_round_down};
 use super::{Key, Nonce, Ops};
 use crate::InOut;
 

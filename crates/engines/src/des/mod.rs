@@ -10,6 +10,7 @@
 
 mod arch;
 mod circuits;
+mod job;
 mod known_answer;
 mod lanes;
 mod mac;
@@ -18,16 +19,17 @@ mod ops;
 mod portable;
 mod schedule;
 mod serial;
+mod side_by_side;
 mod slices;
 pub mod tables;
-mod waves;
-#[cfg(target_arch = "x86_64")]
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 mod wiring;
 
 use millstream_cpu::Features;
 use subtle::ConstantTimeEq;
 
-pub use self::lanes::{CbcJob, CbcLanes, CfbJob, CfbLanes, LanesOps, MacJob, MacLanes};
+pub use self::job::{CbcJob, CfbJob, LanesOps, MacJob};
+pub use self::lanes::{CbcLanes, CfbLanes, MacLanes};
 pub use self::mac::{Mac, MacState, mac};
 pub use ops::{BLOCK, Ops};
 pub use schedule::Schedule;

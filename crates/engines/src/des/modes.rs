@@ -11,7 +11,8 @@
 use zeroize::Zeroize;
 
 use super::ops::BLOCK;
-use super::schedule::{Groups, Schedule};
+use super::schedule::Schedule;
+use super::wiring::Groups;
 use crate::InOut;
 use crate::modes::Direction;
 

@@ -11,13 +11,14 @@
 
 use millstream_cpu::FeatureSet;
 
-use super::lanes::{CbcJob, Job, LanesOps, lane_entry_points};
+use super::job::{CbcJob, Job, LanesOps, lane_entry_points};
 use super::modes::Cipher;
 use super::ops::{Ops, entry_points};
-use super::schedule::{Groups, Schedule};
+use super::schedule::Schedule;
+use super::side_by_side::{self, Decipher, Progress, Sliced, Words, sliced};
 use super::slices::{OneKey, Slice};
 use super::tables::{EXPANSION, PLACE, TRUTH};
-use super::waves::{self, Decipher, Progress, Sliced, Words, sliced};
+use super::wiring::Groups;
 use super::{circuits, serial};
 use crate::kernel::{Kernel, Row, Timing};
 use crate::lanes::Crossover;
@@ -52,20 +53,25 @@ unsafe fn run<'k, J: Job<'k>>(jobs: &mut [&mut J]) {
     for wave in jobs.chunks_mut(64) {
         let mut progress = Progress::new(wave);
         // SAFETY: no feature is needed.
-        unsafe { waves::in_slices::<u64, J, 64>(wave, &mut progress, FEWEST) };
+        unsafe { side_by_side::in_slices::<u64, J, 64>(wave, &mut progress, FEWEST) };
         progress.finish(wave);
     }
 }
 
 unsafe fn decrypt(jobs: &mut [&mut CbcJob<'_>]) {
     // SAFETY: no feature is needed.
-    unsafe { waves::cbc_decrypt::<Portable, 64>(jobs, FEWEST) }
+    unsafe { side_by_side::cbc_decrypt::<Portable, 64>(jobs, FEWEST) }
 }
 
 impl Decipher<64> for Portable {
-    unsafe fn decipher(schedules: &[&Schedule; 64], one_key: bool, blocks: &mut waves::Row<64>, _: usize) {
+    unsafe fn decipher(
+        schedules: &[&Schedule; 64],
+        one_key: bool,
+        blocks: &mut side_by_side::Row<64>,
+        _: usize,
+    ) {
         // SAFETY: no feature is needed.
-        unsafe { waves::decipher_sliced::<u64, 64>(schedules, one_key, blocks) }
+        unsafe { side_by_side::decipher_sliced::<u64, 64>(schedules, one_key, blocks) }
     }
 }
 
@@ -97,7 +103,7 @@ fn f(right: u32, key: Groups) -> u32 {
 enum Portable {}
 
 impl Cipher for Portable {
-    type Wide = waves::Row<64>;
+    type Wide = side_by_side::Row<64>;
     const WORTH: usize = 16;
 
     #[inline(always)]
@@ -113,7 +119,7 @@ impl Cipher for Portable {
     }
 
     #[inline(always)]
-    unsafe fn wide(schedule: &Schedule, direction: Direction, blocks: &mut waves::Row<64>, _: usize) {
+    unsafe fn wide(schedule: &Schedule, direction: Direction, blocks: &mut side_by_side::Row<64>, _: usize) {
         // SAFETY: words need no feature.
         unsafe { u64::one_key(OneKey { schedule, direction }, blocks) }
     }

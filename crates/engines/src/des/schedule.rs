@@ -5,6 +5,7 @@
 use zeroize::{DefaultIsZeroes, Zeroize};
 
 use super::tables::SPREAD;
+use super::wiring::Groups;
 #[cfg(target_arch = "x86_64")]
 use super::wiring::order_key;
 use crate::Error;
@@ -42,9 +43,6 @@ pub struct Schedule {
     /// 16 or 48.
     rounds: usize,
 }
-
-/// The key of one round: in each byte of memory the six bits of one S-box, S1's first.
-pub(super) type Groups = u64;
 
 /// The key of one round, each bit as a word of zeros or ones: `0[j][s]` is bit `j + 1` for S-box
 /// `s + 1`. A type of its own because it is zeroised whole, not word by word.

@@ -10,8 +10,10 @@
 //!
 //! All this only permutes the six bits of each S-box's input, which the tables and the keys follow.
 
-use super::schedule::Groups;
 use super::tables::{EXPANSION, PLACE, TRUTH};
+
+/// The key of one round: in each byte of memory the six bits of one S-box, S1's first.
+pub(super) type Groups = u64;
 
 /// `feed(s, t)`: which output bit of S-box `s + 1` S-box `t + 1` takes in, and as which bit of its
 /// input, read as a number.

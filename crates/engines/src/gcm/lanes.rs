@@ -1,844 +1,256 @@
-//! AES-GCM with vector instructions, written once for vectors of one, two and four blocks.
+//! Many AES-GCM messages at once, with equal or different keys.
 //!
-//! Ref. NIST SP 800-38D §6.4 (GHASH), §6.5 (GCTR), §7.
-//!
-//! # GHASH
-//! A block is an integer whose most significant bit is the coefficient of x^0. Carry-less products
-//! of such integers come out one place short; the powers of the hash subkey are kept divided by x
-//! to make up for it, as `h`. Write d = d1·2^64 + d0 for a block and let L stand for one limb of
-//! 64 bits. Modulo the field's polynomial, h has the same value as `shifted` one limb up:
-//!
-//! ```text
-//! shifted = (h0·2^64 + h1) + h0 × 0xc2·2^56,         h ≡ L·shifted
-//! d × h   = d0 × h + L·(d1 × h) ≡ L·(d0 × shifted + d1 × h)
-//!         = L·(low + L·high)
-//! low     = d0 × shifted.0 + d1 × h.0,   high = d0 × shifted.1 + d1 × h.1
-//! ```
-//!
-//! So a product is two sums of two multiplications each, any number of products add up in them,
-//! and one fold of the lowest limb reduces the total ([`Sum::reduce`]).
+//! Ref. NIST SP 800-38D §7.
 //!
 //! # Safety
-//! A value of a [`Vector`] type is the witness that the processor has that type's instructions:
-//! the only functions that make one from nothing are unsafe and are called from a row's functions,
-//! inside its target features. Everything here is inlined into those. Pointers come from slices
-//! and [`InOut`]s, and stay within the lengths given beside them.
+//! The functions of a row need its features. Every call goes through a [`Bound`], which exists
+//! only where they do.
 #![allow(unsafe_code)]
 
-use super::{Key, POWERS, lengths};
-use crate::InOut;
-
-pub(super) const BLOCK: usize = 16;
-
-/// The longest message that can go without the loop over batches, in bytes: with the pre-counter
-/// block and the lengths it has as many blocks as there are powers.
 #[cfg(target_arch = "x86_64")]
-pub(super) const REACH: usize = (POWERS - 2) * BLOCK;
+use millstream_cpu::Feature;
+use millstream_cpu::{FeatureSet, Features};
 
-/// One, two or four blocks side by side.
-pub(super) trait Vector: Copy {
-    /// How many blocks.
-    const LANES: usize;
-    /// The type of one block.
-    type One: Vector<One = Self::One>;
+use super::job::{ALONE, BLOCK, GcmJob, GcmLanesOps, Group, MESSAGES, Tags};
+use super::{Gcm, example, tags_match};
+use crate::{Algorithm, Bound, Crossover, InOut, Kernel, Row, Standing, Table, Timing};
 
-    /// The same block in every lane.
-    ///
-    /// # Safety
-    /// The processor has the instructions.
-    unsafe fn broadcast(block: &[u8; BLOCK]) -> Self;
+/// The most blocks of text for which messages of different keys or lengths gain.
+const UNEQUAL_BLOCKS: u32 = 12;
 
-    /// Any bytes.
-    ///
-    /// # Safety
-    /// As [`Vector::broadcast`]; the vector's bytes at `from` can be read.
-    unsafe fn load(from: *const u8) -> Self;
+/// How many messages are sorted at a time.
+const WINDOW: usize = 64;
 
-    /// The first `n` bytes, then zeros. `n` may be anything from 0 to the vector's size.
-    ///
-    /// # Safety
-    /// As [`Vector::broadcast`]; `n` bytes at `from` can be read.
-    unsafe fn load_part(from: *const u8, n: usize) -> Self;
+/// The kernels of AES-GCM over many messages.
+pub static GCM_LANES: Table<GcmLanesOps> = Table::new(
+    Algorithm {
+        name: "aes-gcm-lanes",
+        standing: Standing::Current,
+        standard: "NIST SP 800-38D",
+        key_bits: &[128, 192, 256],
+    },
+    ROWS,
+    known_answer,
+);
 
-    /// As [`Vector::load_part`] for one block.
-    ///
-    /// # Safety
-    /// As [`Vector::load_part`].
-    unsafe fn load_block(from: *const u8, n: usize) -> Self::One;
+static ROWS: &[Row<GcmLanesOps>] = &[
+    #[cfg(target_arch = "x86_64")]
+    Row {
+        kernel: Kernel {
+            name: "x86_64-vaes512-x4",
+            requires: FeatureSet::of(&[
+                Feature::Vaes,
+                Feature::Vpclmul,
+                Feature::Avx512bw,
+                Feature::Avx512vl,
+                Feature::Bmi2,
+            ]),
+            timing: Timing::Constant,
+            note: "2 registers of text of each message; tags and reductions of 4 in one register",
+        },
+        ops: super::arch::x86_64_vaes512::LANES,
+    },
+    #[cfg(target_arch = "x86_64")]
+    Row {
+        kernel: Kernel {
+            name: "x86_64-vaes256-x4",
+            requires: FeatureSet::of(&[Feature::Vaes, Feature::Vpclmul, Feature::Avx2]),
+            timing: Timing::Constant,
+            note: "2 registers of text of each message; tags and reductions of 4 in two registers",
+        },
+        ops: super::arch::x86_64_vaes256::LANES,
+    },
+    #[cfg(target_arch = "x86_64")]
+    Row {
+        kernel: Kernel {
+            name: "x86_64-aesni-pclmul-x4",
+            requires: FeatureSet::of(&[Feature::Aes, Feature::Pclmul, Feature::Sse41]),
+            timing: Timing::Constant,
+            note: "2 blocks of text of each message; tags and reductions of 4 side by side",
+        },
+        ops: super::arch::x86_64_aesni::LANES,
+    },
+    Row {
+        kernel: Kernel {
+            name: "direct-x1",
+            requires: FeatureSet::EMPTY,
+            timing: Timing::Constant,
+            note: "one after another, each on its key's own kernel",
+        },
+        ops: GcmLanesOps { crossover: Crossover::NEVER, seal: no_group, open: no_group },
+    },
+];
 
-    /// Writes the vector.
-    ///
-    /// # Safety
-    /// Its bytes at `to` can be written.
-    unsafe fn store(self, to: *mut u8);
-
-    /// Writes the first `n` bytes.
-    ///
-    /// # Safety
-    /// `n` bytes at `to` can be written.
-    unsafe fn store_part(self, to: *mut u8, n: usize);
-
-    /// As [`Vector::load_part`], one lane up: lane 0 is zero.
-    ///
-    /// # Safety
-    /// As [`Vector::load_part`]; `n` is at most the size of the other lanes.
-    unsafe fn load_above(from: *const u8, n: usize) -> Self;
-
-    /// As [`Vector::store_part`], from lane 1 on.
-    ///
-    /// # Safety
-    /// As [`Vector::store_part`]; `n` is at most the size of the other lanes.
-    unsafe fn store_above(self, to: *mut u8, n: usize);
-
-    /// The first `n` bytes, then zeros.
-    fn keep(self, n: usize) -> Self;
-    /// The first `n` bytes from lane 1 on, everything else zero.
-    fn keep_above(self, n: usize) -> Self;
-
-    fn xor(self, other: Self) -> Self;
-    fn xor3(self, b: Self, c: Self) -> Self;
-    /// One middle round of AES.
-    fn round(self, key: Self) -> Self;
-    /// Does nothing, but the compiler keeps all such places in their order. Where registers are
-    /// plenty this stops it from sorting the rounds of several blocks into those of one after the
-    /// other, which wait for each other, and from moving GHASH behind the rounds it stands between,
-    /// which would leave all the powers waiting for it on the stack.
-    #[inline(always)]
-    fn pin(&mut self) {}
-    /// The last round of AES.
-    fn last_round(self, key: Self) -> Self;
-    /// The carry-less product of a half of each block and a half of each of `other`: the upper
-    /// half of these where `A` is 1, of those where `B` is 1.
-    fn multiply<const A: i32, const B: i32>(self, other: Self) -> Self;
-    /// The bytes of each block in reverse order: from memory's order to an integer's and back.
-    fn reverse(self) -> Self;
-    /// The 64-bit halves of each block exchanged.
-    fn swap(self) -> Self;
-    /// The sum in each 32-bit part, which for a block as an integer is inc32 of §6.2.
-    fn add32(self, other: Self) -> Self;
-
-    /// The lanes' sum in GF(2^128).
-    fn sum(self) -> Self::One;
-    /// Lane 0.
-    fn first(self) -> Self::One;
-    /// One block in lane 0, zeros in the others.
-    fn from_first(first: Self::One) -> Self;
-    /// The same with lane 0 replaced.
-    fn with_first(self, first: Self::One) -> Self;
-    /// The same block in every lane.
-    fn repeat(one: Self::One) -> Self;
-    /// A block a lane, as many as there are lanes.
-    fn join(blocks: &[Self::One]) -> Self;
-    /// A block as an integer.
-    ///
-    /// # Safety
-    /// As [`Vector::broadcast`].
-    unsafe fn one(value: u128) -> Self::One;
-    /// The integer.
-    fn value(one: Self::One) -> u128;
-    /// 0, 1, 2, 3: what to add to a repeated counter.
-    ///
-    /// # Safety
-    /// As [`Vector::broadcast`].
-    unsafe fn indices() -> Self;
+fn no_group(_: &mut Group<'_, '_>, _: &[u128; MESSAGES], _: bool) -> Tags {
+    unreachable!("lanes that never pay are never used")
 }
 
-/// The first `n` bytes at `from`, at most 16, as the low bytes of a little-endian integer.
-///
-/// # Safety
-/// `n` bytes at `from` can be read.
-#[inline(always)]
-pub(super) unsafe fn read_part(from: *const u8, n: usize) -> u128 {
-    // SAFETY: two loads inside 0..n, which overlap where n is between their sizes and there have
-    // the same bits; for less than four bytes the first, the middle and the last.
-    unsafe {
-        match n {
-            16.. => u128::from_le_bytes(from.cast::<[u8; 16]>().read()),
-            8.. => {
-                let low = u64::from_le_bytes(from.cast::<[u8; 8]>().read());
-                let high = u64::from_le_bytes(from.add(n - 8).cast::<[u8; 8]>().read());
-                let high = high.checked_shr(8 * (16 - n as u32)).unwrap_or(0);
-                u128::from(high) << 64 | u128::from(low)
-            }
-            4.. => {
-                let low = u64::from(u32::from_le_bytes(from.cast::<[u8; 4]>().read()));
-                let high = u64::from(u32::from_le_bytes(from.add(n - 4).cast::<[u8; 4]>().read()));
-                u128::from(low | high << (8 * (n - 4)))
-            }
-            1.. => {
-                let byte = |i: usize| u32::from(from.add(i).read()) << (8 * i);
-                u128::from(byte(0) | byte(n / 2) | byte(n - 1))
-            }
-            0 => 0,
+/// Seals and opens many messages at once.
+#[derive(Clone, Copy, Debug)]
+pub struct GcmLanes {
+    kernel: Bound<GcmLanesOps>,
+}
+
+impl GcmLanes {
+    /// The best kernel that `features` allow.
+    #[inline]
+    pub fn new(features: Features) -> Self {
+        GcmLanes::with_kernel(GCM_LANES.best(features))
+    }
+
+    /// The kernel given.
+    #[inline]
+    pub fn with_kernel(kernel: Bound<GcmLanesOps>) -> Self {
+        GcmLanes { kernel }
+    }
+
+    /// The kernel in use.
+    pub fn kernel(&self) -> &'static Kernel {
+        self.kernel.kernel()
+    }
+
+    /// From how many messages of a length on lanes are used.
+    pub fn crossover(&self) -> Crossover {
+        self.kernel.ops().crossover
+    }
+
+    /// Encrypts every message and computes its tag. What goes wrong with one does not touch the
+    /// others.
+    #[inline]
+    pub fn seal(&self, jobs: &mut [&mut GcmJob<'_>]) {
+        self.all::<false>(jobs);
+    }
+
+    /// Decrypts every message whose tag is right. What goes wrong with one does not touch the
+    /// others.
+    #[inline]
+    pub fn open(&self, jobs: &mut [&mut GcmJob<'_>]) {
+        self.all::<true>(jobs);
+    }
+
+    fn all<const OPEN: bool>(&self, jobs: &mut [&mut GcmJob<'_>]) {
+        if jobs.len() < self.crossover().objects(0) {
+            return direct::<OPEN>(jobs);
         }
-    }
-}
-
-/// Writes the `n` low bytes of `value`, at most 16, in little-endian order.
-///
-/// # Safety
-/// `n` bytes at `to` can be written.
-#[inline(always)]
-pub(super) unsafe fn write_part(value: u128, to: *mut u8, n: usize) {
-    // SAFETY: as in `read_part`.
-    unsafe {
-        match n {
-            16.. => to.cast::<[u8; 16]>().write(value.to_le_bytes()),
-            8.. => {
-                to.add(n - 8).cast::<[u8; 8]>().write(((value >> (8 * (n - 8))) as u64).to_le_bytes());
-                to.cast::<[u8; 8]>().write((value as u64).to_le_bytes());
-            }
-            4.. => {
-                to.add(n - 4).cast::<[u8; 4]>().write(((value as u64 >> (8 * (n - 4))) as u32).to_le_bytes());
-                to.cast::<[u8; 4]>().write((value as u32).to_le_bytes());
-            }
-            1.. => {
-                to.add(n - 1).write((value as u32 >> (8 * (n - 1))) as u8);
-                to.add(n / 2).write((value as u32 >> (8 * (n / 2))) as u8);
-                to.write(value as u8);
-            }
-            0 => {}
+        // As long as messages come in the same shape, they need no sorting.
+        let mut done = 0;
+        while let Some(four) = jobs[done..].first_chunk_mut() {
+            let Some(shape) = common_shape::<OPEN>(four) else { break };
+            self.group::<OPEN>(four, [shape; 2]);
+            done += MESSAGES;
         }
-    }
-}
-
-/// Thirty-two ones, then thirty-two zeros: from 32 - n on, a mask of n bytes.
-pub(super) static KEEP: [u8; 64] = {
-    let mut mask = [0; 64];
-    let mut i = 0;
-    while i < 32 {
-        mask[i] = 0xff;
-        i += 1;
-    }
-    mask
-};
-
-/// What the reduction multiplies with: x^7 + x^2 + x + 1 in the place of a fold.
-pub(super) const POLYNOMIAL: u128 = 0xc2 << 56;
-
-/// A sum of products, not yet reduced: `low + L·high`.
-#[derive(Clone, Copy)]
-pub(super) struct Sum<V> {
-    pub(super) low: V,
-    pub(super) high: V,
-}
-
-impl<V: Vector> Sum<V> {
-    /// `blocks` times the powers.
-    #[inline(always)]
-    pub(super) fn product(blocks: V, powers: Powers<V>) -> Self {
-        Sum {
-            low: blocks.multiply::<0, 0>(powers.shifted).xor(blocks.multiply::<1, 0>(powers.h)),
-            high: blocks.multiply::<0, 1>(powers.shifted).xor(blocks.multiply::<1, 1>(powers.h)),
+        for window in jobs[done..].chunks_mut(WINDOW) {
+            self.window::<OPEN>(window);
         }
     }
 
-    /// The sum with one more product.
-    #[inline(always)]
-    pub(super) fn add(self, blocks: V, powers: Powers<V>) -> Self {
-        let low = blocks.multiply::<0, 0>(powers.shifted);
-        let high = blocks.multiply::<0, 1>(powers.shifted);
-        Sum {
-            low: self.low.xor3(low, blocks.multiply::<1, 0>(powers.h)),
-            high: self.high.xor3(high, blocks.multiply::<1, 1>(powers.h)),
-        }
-    }
-
-    /// Folds the lowest limb: low.0 ≡ L·(low.0·2^64 + low.0 × 0xc2·2^56).
-    #[inline(always)]
-    pub(super) fn reduce(self, polynomial: V) -> V {
-        self.high.xor3(self.low.swap(), self.low.multiply::<0, 0>(polynomial))
-    }
-
-    /// The lanes' sum.
-    #[inline(always)]
-    fn sum(self) -> Sum<V::One> {
-        Sum { low: self.low.sum(), high: self.high.sum() }
-    }
-
-    #[inline(always)]
-    pub(super) fn plus(self, other: Self) -> Self {
-        Sum { low: self.low.xor(other.low), high: self.high.xor(other.high) }
-    }
-
-    /// The empty sum.
-    #[inline(always)]
-    pub(super) unsafe fn zero() -> Self {
-        // SAFETY: as the caller.
-        let zero = unsafe { V::from_first(V::one(0)) };
-        Sum { low: zero, high: zero }
-    }
-}
-
-/// Powers of the hash subkey, one for each lane, in both forms.
-#[derive(Clone, Copy)]
-pub(super) struct Powers<V> {
-    pub(super) h: V,
-    pub(super) shifted: V,
-}
-
-impl<V: Vector> Powers<V> {
-    /// Both forms of what is divided by x.
-    #[inline(always)]
-    fn of(h: V, polynomial: V) -> Self {
-        Powers { h, shifted: h.swap().xor(h.multiply::<0, 0>(polynomial)) }
-    }
-
-    /// H^`highest` and the next lower ones, the last of them not below H.
-    #[inline(always)]
-    pub(super) unsafe fn falling(key: &Key, highest: usize) -> Self {
-        debug_assert!((1..=POWERS).contains(&highest));
-        let at = POWERS - highest;
-        // SAFETY: the table goes on for `PADDING` entries after the lowest power.
-        unsafe {
-            Powers {
-                h: V::load(key.powers.as_ptr().add(at).cast()),
-                shifted: V::load(key.shifted.as_ptr().add(at).cast()),
-            }
-        }
-    }
-
-    /// H^`n` in every lane.
-    #[inline(always)]
-    pub(super) unsafe fn repeated(key: &Key, n: usize) -> Self {
-        let at = POWERS - n;
-        // SAFETY: a power is a block's 16 bytes.
-        unsafe {
-            Powers {
-                h: V::broadcast(&*key.powers.as_ptr().add(at).cast()),
-                shifted: V::broadcast(&*key.shifted.as_ptr().add(at).cast()),
-            }
-        }
-    }
-}
-
-/// The same key, which the compiler takes for another. What a loop loads through it stays in the
-/// loop as an operand; hoisted, the powers would take all registers and then the stack.
-#[inline(always)]
-fn afresh(key: &Key) -> &Key {
-    let mut at = std::ptr::from_ref(key);
-    // Miri does not execute `asm!`.
-    if cfg!(not(miri)) {
-        // SAFETY: the template is empty, so the pointer comes out as it went in.
-        #[allow(clippy::pointers_in_nomem_asm_block)]
-        unsafe {
-            std::arch::asm!("/* {0} */", inout(reg) at, options(nomem, nostack, preserves_flags))
-        };
-    }
-    // SAFETY: it is still the reference it was made from.
-    unsafe { &*at }
-}
-
-/// Round key `round` in every lane.
-#[inline(always)]
-pub(super) unsafe fn round_key<V: Vector>(key: &Key, round: usize) -> V {
-    // SAFETY: as the caller.
-    unsafe { V::broadcast(&key.schedule.encrypt[round]) }
-}
-
-/// The next `N` vectors of counter blocks, after the first key addition of AES.
-#[inline(always)]
-unsafe fn begin<V: Vector, const N: usize>(key: &Key, counter: &mut V, step: V) -> [V; N] {
-    let mut state = [*counter; N];
-    // SAFETY: as the caller.
-    let whitening = unsafe { round_key::<V>(key, 0) };
-    for j in 0..N {
-        state[j] = counter.reverse().xor(whitening);
-        *counter = counter.add32(step);
-    }
-    state
-}
-
-/// Middle round `round` of AES on all states.
-#[inline(always)]
-unsafe fn round_of<V: Vector, const N: usize>(key: &Key, state: &mut [V; N], round: usize) {
-    // SAFETY: as the caller.
-    let round_key = unsafe { round_key::<V>(key, round) };
-    for j in 0..N {
-        state[j] = state[j].round(round_key);
-        state[j].pin();
-    }
-}
-
-/// The next `N` vectors of counter blocks, before the last round of AES.
-#[inline(always)]
-unsafe fn states<V: Vector, const ROUNDS: usize, const N: usize>(
-    key: &Key,
-    counter: &mut V,
-    step: V,
-) -> [V; N] {
-    // SAFETY: as the caller.
-    unsafe {
-        let mut state = begin::<V, N>(key, counter, step);
-        for round in 1..ROUNDS {
-            round_of(key, &mut state, round);
-        }
-        state
-    }
-}
-
-/// Encrypts or decrypts `data` up to its last bytes, fewer than `N` vectors, which it returns
-/// with the counter for them and, not yet reduced, the GHASH state. Where `LAST`, that state comes
-/// multiplied by what it will meet in GHASH of the last bytes and the lengths.
-///
-/// GHASH runs one batch behind, so that its multiplications stand between the rounds of AES and
-/// wait for nothing.
-#[inline(always)]
-unsafe fn batches<'a, V: Vector, const ROUNDS: usize, const OPEN: bool, const LAST: bool, const N: usize>(
-    key: &Key,
-    mut counter: V,
-    mut hash: V::One,
-    mut data: InOut<'a>,
-) -> (V, Sum<V::One>, InOut<'a>) {
-    let batch = N * BLOCK * V::LANES;
-    // SAFETY: as the caller.
-    unsafe {
-        let step = V::repeat(V::one(V::LANES as u128));
-        let polynomial = V::repeat(V::one(POLYNOMIAL));
-        let states = states::<V, ROUNDS, N>(key, &mut counter, step);
-        let mut text = cover::<V, ROUNDS, OPEN, N>(key, states, data.take(batch));
-        while data.len() >= batch {
-            let key = afresh(key);
-            text[0] = text[0].xor(V::from_first(hash));
-            let mut state = begin::<V, N>(key, &mut counter, step);
-            let mut sum = Sum::zero();
-            // As a loop this is too long for the compiler to unroll.
-            macro_rules! rounds {
-                ($($round:literal)*) => {$(
-                    if $round < ROUNDS {
-                        round_of(key, &mut state, $round);
-                        if $round > 1 && $round <= N + 1 {
-                            sum = sum.add(text[$round - 2], Powers::falling(key, (N + 2 - $round) * V::LANES));
-                            sum.low.pin();
-                            sum.high.pin();
-                        }
-                    }
-                )*};
-            }
-            rounds!(1 2 3 4 5 6 7 8 9 10 11 12 13);
-            hash = sum.reduce(polynomial).sum();
-            text = cover::<V, ROUNDS, OPEN, N>(key, state, data.take(batch));
-        }
-        text[0] = text[0].xor(V::from_first(hash));
-        let beyond = if LAST { data.len().div_ceil(BLOCK) + 1 } else { 0 };
-        if N * V::LANES + beyond <= POWERS {
-            return (counter, ghash_of(key, &text, beyond).sum(), data);
-        }
-        hash = ghash_of(key, &text, 0).reduce(polynomial).sum();
-        (counter, Sum::product(hash, Powers::falling(key, beyond)), data)
-    }
-}
-
-/// GHASH of `N` vectors, multiplied by H^`beyond`.
-#[inline(always)]
-unsafe fn ghash_of<V: Vector, const N: usize>(key: &Key, text: &[V; N], beyond: usize) -> Sum<V> {
-    // SAFETY: as the caller.
-    unsafe {
-        let mut sum = Sum::product(text[0], Powers::falling(key, N * V::LANES + beyond));
-        for j in 1..N {
-            sum = sum.add(text[j], Powers::falling(key, (N - j) * V::LANES + beyond));
-        }
-        sum
-    }
-}
-
-/// The last round for `N` whole vectors of data. Returns the ciphertext for GHASH.
-#[inline(always)]
-unsafe fn cover<V: Vector, const ROUNDS: usize, const OPEN: bool, const N: usize>(
-    key: &Key,
-    mut state: [V; N],
-    mut data: InOut<'_>,
-) -> [V; N] {
-    let vector = BLOCK * V::LANES;
-    // SAFETY: as the caller, whose data is `N` vectors long.
-    unsafe {
-        let (from, to) = (data.input_ptr(), data.output_ptr());
-        let last = round_key::<V>(key, ROUNDS);
-        for j in 0..N {
-            let input = V::load(from.add(j * vector));
-            let output = state[j].last_round(last.xor(input));
-            output.store(to.add(j * vector));
-            state[j] = if OPEN { input.reverse() } else { output.reverse() };
-        }
-    }
-    state
-}
-
-/// Encrypts or decrypts the last bytes, fewer than the powers of the hash subkey reach over, and
-/// adds them to a sum: the first block has the power `power`, and `carry` is added to it.
-#[inline(always)]
-unsafe fn rest<V: Vector, const ROUNDS: usize, const OPEN: bool>(
-    key: &Key,
-    mut counter: V,
-    mut power: usize,
-    mut sum: Sum<V>,
-    mut carry: V,
-    mut data: InOut<'_>,
-) -> Sum<V> {
-    let vector = BLOCK * V::LANES;
-    // SAFETY: as the caller.
-    unsafe {
-        while !data.is_empty() {
-            let n = data.len();
-            if n > 3 * vector {
-                let part = data.take(n.min(4 * vector));
-                sum = some::<V, ROUNDS, OPEN, 4>(key, &mut counter, power, sum, carry, part);
-            } else if n > vector {
-                let part = data.take(n.min(2 * vector));
-                sum = some::<V, ROUNDS, OPEN, 2>(key, &mut counter, power, sum, carry, part);
+    /// Forms groups of messages of about the same shape.
+    fn window<const OPEN: bool>(&self, jobs: &mut [&mut GcmJob<'_>]) {
+        let mut order = [0; WINDOW];
+        let mut n = 0;
+        for (i, job) in jobs.iter_mut().enumerate() {
+            let shape = job.shape::<OPEN>();
+            if shape == ALONE {
+                job.direct::<OPEN>();
             } else {
-                let part = data.take(n);
-                sum = some::<V, ROUNDS, OPEN, 1>(key, &mut counter, power, sum, carry, part);
-            }
-            power = power.wrapping_sub((n - data.len()) / BLOCK);
-            carry = V::from_first(V::one(0));
-        }
-    }
-    sum
-}
-
-/// As [`rest`], for exactly `N` vectors of which the last may be partly filled.
-#[inline(always)]
-unsafe fn some<V: Vector, const ROUNDS: usize, const OPEN: bool, const N: usize>(
-    key: &Key,
-    counter: &mut V,
-    power: usize,
-    mut sum: Sum<V>,
-    carry: V,
-    mut data: InOut<'_>,
-) -> Sum<V> {
-    let vector = BLOCK * V::LANES;
-    // SAFETY: as the caller; all vectors but the last are whole, and that one has `n` bytes.
-    unsafe {
-        let (from, to) = (data.input_ptr(), data.output_ptr());
-        let n = data.len() - (N - 1) * vector;
-        let step = V::repeat(V::one(V::LANES as u128));
-        let last = round_key::<V>(key, ROUNDS);
-        let state = states::<V, ROUNDS, N>(key, counter, step);
-        for j in 0..N {
-            let (from, to) = (from.add(j * vector), to.add(j * vector));
-            let whole = j < N - 1 || n == vector;
-            let input = if whole { V::load(from) } else { V::load_part(from, n) };
-            let output = state[j].last_round(last.xor(input));
-            let mut text = if OPEN { input } else { output };
-            if whole {
-                output.store(to);
-            } else {
-                output.store_part(to, n);
-                text = text.keep(n);
-            }
-            text = text.reverse();
-            if j == 0 {
-                text = text.xor(carry);
-            }
-            sum = sum.add(text, Powers::falling(key, power - j * V::LANES));
-        }
-    }
-    sum
-}
-
-/// The last bytes of a message, the lengths, and the encrypted pre-counter block: the tag.
-///
-/// The first vector has the pre-counter block in lane 0 for its counter, and for GHASH `first`,
-/// the last block of associated data with all before it.
-#[inline(always)]
-unsafe fn finish<V: Vector, const ROUNDS: usize, const OPEN: bool>(
-    key: &Key,
-    mut head_counter: V,
-    counter: V,
-    first: V::One,
-    others: Sum<V::One>,
-    mut data: InOut<'_>,
-) -> u128 {
-    // SAFETY: as the caller; `n` bytes are taken off the data before they are touched.
-    unsafe {
-        let power = data.len().div_ceil(BLOCK) + 2;
-        let step = V::repeat(V::one(V::LANES as u128));
-        let mut head = data.take(data.len().min(BLOCK * (V::LANES - 1)));
-        let n = head.len();
-
-        let [state] = states::<V, ROUNDS, 1>(key, &mut head_counter, step);
-        let input = V::load_above(head.input_ptr(), n);
-        let output = state.last_round(round_key::<V>(key, ROUNDS).xor(input));
-        output.store_above(head.output_ptr(), n);
-        let text = if OPEN { input } else { output.keep_above(n) };
-        let text = text.reverse().xor(V::from_first(first));
-        let sum = Sum::product(text, Powers::falling(key, power));
-
-        let counter = counter.add32(step);
-        let none = V::from_first(V::one(0));
-        let sum = rest::<V, ROUNDS, OPEN>(key, counter, power.wrapping_sub(V::LANES), sum, none, data);
-        let hash = sum.sum().plus(others).reduce(V::one(POLYNOMIAL));
-        V::value(hash.xor(output.first().reverse()))
-    }
-}
-
-/// A message no longer than [`REACH`], SP 800-38D §7.1 steps 2 to 6, §7.2 steps 3 to 7.
-#[inline(always)]
-pub(super) unsafe fn short<V: Vector, const ROUNDS: usize, const OPEN: bool>(
-    key: &Key,
-    j0: u128,
-    aad: &[u8],
-    data: InOut<'_>,
-) -> u128 {
-    // SAFETY: as the caller.
-    unsafe {
-        let (before, block) =
-            if aad.len() <= BLOCK { (&[][..], aad) } else { aad.split_at((aad.len() - 1) & !(BLOCK - 1)) };
-        let mut first = V::load_block(block.as_ptr(), block.len()).reverse();
-        if !before.is_empty() {
-            first = first.xor(absorb::<V>(key, V::one(0), before));
-        }
-        let last = V::one(lengths(aad.len() as u64, data.len() as u64));
-        let j0 = V::one(j0);
-        let counter = V::repeat(j0).add32(V::indices());
-        let others = Sum::product(last, Powers::falling(key, 1));
-        finish::<V, ROUNDS, OPEN>(key, counter, counter, first, others, data)
-    }
-}
-
-/// A message of at least one batch.
-#[inline(always)]
-pub(super) unsafe fn long<V: Vector, const ROUNDS: usize, const OPEN: bool, const N: usize>(
-    key: &Key,
-    j0: u128,
-    aad: &[u8],
-    data: InOut<'_>,
-) -> u128 {
-    // SAFETY: as the caller.
-    unsafe {
-        let last = V::one(lengths(aad.len() as u64, data.len() as u64));
-        let hash = absorb::<V>(key, V::one(0), aad);
-        let j0 = V::one(j0);
-        let counter = V::repeat(j0.add32(V::one(1))).add32(V::indices());
-        let (counter, hashed, data) = batches::<V, ROUNDS, OPEN, true, N>(key, counter, hash, data);
-        // Lane 0 of the next vector belongs to the pre-counter block: one back.
-        let counter = counter.add32(V::repeat(V::one(0xffff_ffff)));
-        let others = hashed.add(last, Powers::falling(key, 1));
-        finish::<V, ROUNDS, OPEN>(key, counter.with_first(j0), counter, V::one(0), others, data)
-    }
-}
-
-/// One piece of a message, SP 800-38D §7.1 steps 3 and 5 over it alone.
-#[inline(always)]
-pub(super) unsafe fn piece<V: Vector, const ROUNDS: usize, const OPEN: bool, const N: usize>(
-    key: &Key,
-    counter: u128,
-    hash: u128,
-    data: InOut<'_>,
-) -> u128 {
-    // SAFETY: as the caller.
-    unsafe {
-        let counter = V::repeat(V::one(counter)).add32(V::indices());
-        let polynomial = V::one(POLYNOMIAL);
-        let (counter, hash, data) = if data.len() >= N * BLOCK * V::LANES {
-            let (counter, sum, data) = batches::<V, ROUNDS, OPEN, false, N>(key, counter, V::one(hash), data);
-            (counter, sum.reduce(polynomial), data)
-        } else {
-            (counter, V::one(hash), data)
-        };
-        if data.is_empty() {
-            return V::value(hash);
-        }
-        let power = data.len().div_ceil(BLOCK);
-        let sum = rest::<V, ROUNDS, OPEN>(key, counter, power, Sum::zero(), V::from_first(hash), data);
-        V::value(sum.sum().reduce(polynomial))
-    }
-}
-
-/// [`absorb`] with integers.
-#[inline(always)]
-pub(super) unsafe fn ghash<V: Vector>(key: &Key, state: u128, bytes: &[u8]) -> u128 {
-    // SAFETY: as the caller.
-    unsafe { V::value(absorb::<V>(key, V::one(state), bytes)) }
-}
-
-/// The GHASH state after `bytes`, filled up with zeros to whole blocks.
-#[inline(always)]
-unsafe fn absorb<V: Vector>(key: &Key, mut hash: V::One, bytes: &[u8]) -> V::One {
-    let vector = BLOCK * V::LANES;
-    // SAFETY: as the caller; a vector is loaded whole only where it is inside the chunk.
-    unsafe {
-        for chunk in bytes.chunks(POWERS * BLOCK) {
-            let mut power = chunk.len().div_ceil(BLOCK);
-            let mut carry = V::from_first(hash);
-            let mut sum = Sum::zero();
-            let mut at = 0;
-            while at < chunk.len() {
-                let (from, n) = (chunk.as_ptr().add(at), chunk.len() - at);
-                let text = if n >= vector { V::load(from) } else { V::load_part(from, n) };
-                sum = sum.add(text.reverse().xor(carry), Powers::falling(key, power));
-                carry = V::from_first(V::one(0));
-                power = power.wrapping_sub(V::LANES);
-                at += vector;
-            }
-            hash = sum.sum().reduce(V::one(POLYNOMIAL));
-        }
-    }
-    hash
-}
-
-/// Fills the table of powers once the schedule is there.
-#[inline(always)]
-pub(super) unsafe fn powers<V: Vector>(key: &mut Key) {
-    // SAFETY: as the caller.
-    unsafe {
-        let zero = u128::from_be_bytes([0; BLOCK]);
-        let subkey = match key.schedule.rounds {
-            10 => block::<V::One, 10>(key, zero),
-            12 => block::<V::One, 12>(key, zero),
-            _ => block::<V::One, 14>(key, zero),
-        };
-        // Divided by x, whose inverse is x^127 + x^6 + x + 1.
-        let over = 0u128.wrapping_sub(subkey >> 127);
-        let h = V::one(subkey << 1 ^ over & (0xc2 << 120 | 1));
-        let polynomial = V::one(POLYNOMIAL);
-        let by = Powers::of(h, polynomial);
-        // The lowest in registers: a vector of what was stored block by block would wait until all was in the cache.
-        let mut lowest = [h; 4];
-        for i in (1..V::LANES).rev() {
-            lowest[i - 1] = Sum::product(lowest[i], by).reduce(polynomial);
-        }
-        put(key, V::LANES, V::join(&lowest[..V::LANES]), V::repeat(polynomial));
-        let mut n = V::LANES;
-        while n < POWERS {
-            double::<V>(key, n);
-            n *= 2;
-        }
-    }
-}
-
-/// E(K, `value`).
-#[inline(always)]
-unsafe fn block<V: Vector<One = V>, const ROUNDS: usize>(key: &Key, value: u128) -> u128 {
-    // SAFETY: as the caller.
-    unsafe {
-        let mut counter = V::one(value);
-        let [state] = states::<V, ROUNDS, 1>(key, &mut counter, V::one(0));
-        V::value(state.last_round(round_key::<V>(key, ROUNDS)).reverse())
-    }
-}
-
-/// From H^1 to H^n, multiplied by H^n: H^(n+1) to H^(2n). `n` is a multiple of the lanes.
-#[inline(always)]
-unsafe fn double<V: Vector>(key: &mut Key, n: usize) {
-    // SAFETY: as the caller.
-    unsafe {
-        let polynomial = V::repeat(V::one(POLYNOMIAL));
-        let by = Powers::<V>::repeated(key, n);
-        for i in 1..=n.min(POWERS - n) / V::LANES {
-            let h = Powers::falling(key, i * V::LANES).h;
-            put(key, n + i * V::LANES, Sum::product(h, by).reduce(polynomial), polynomial);
-        }
-    }
-}
-
-/// Keeps falling powers from H^`highest` on, in both forms.
-#[inline(always)]
-unsafe fn put<V: Vector>(key: &mut Key, highest: usize, h: V, polynomial: V) {
-    let at = POWERS - highest;
-    let Powers { h, shifted } = Powers::of(h, polynomial);
-    // SAFETY: `highest` is at least the number of lanes, so the vector is inside the table.
-    unsafe {
-        h.store(key.powers.as_mut_ptr().add(at).cast());
-        shifted.store(key.shifted.as_mut_ptr().add(at).cast());
-    }
-}
-
-/// Defines the functions of a row for one vector type. `$features` are those the row requires,
-/// `$batch` the vectors that a long message takes at a time, `$short` the longest message in bytes
-/// that is faster without.
-macro_rules! row {
-    ($vector:ty, $batch:literal, $short:expr, $features:literal, $expand:path) => {
-        use crate::InOut;
-        use crate::gcm::{GcmOps, Key};
-
-        pub(in crate::gcm) const OPS: GcmOps =
-            GcmOps { powers: true, expand, seal, open, encrypt, decrypt, ghash };
-
-        #[target_feature(enable = $features)]
-        fn expand(key: &mut Key, bytes: &[u8]) {
-            // SAFETY: this function has the instructions.
-            unsafe {
-                $expand(&mut key.schedule, bytes);
-                lanes::powers::<$vector>(key)
+                order[n] = shape << 8 | i as u32;
+                n += 1;
             }
         }
+        let order = &mut order[..n];
+        order.sort_unstable();
+        let (groups, rest) = order.as_chunks::<MESSAGES>();
+        for entries in groups {
+            let indices = entries.map(|entry| (entry & 0xff) as usize);
+            let Ok([a, b, c, d]) = jobs.get_disjoint_mut(indices) else {
+                unreachable!("each index occurs once")
+            };
+            let shapes = [entries[0] >> 8, entries[MESSAGES - 1] >> 8];
+            self.group::<OPEN>(&mut [&mut **a, &mut **b, &mut **c, &mut **d], shapes);
+        }
+        for entry in rest {
+            jobs[(entry & 0xff) as usize].direct::<OPEN>();
+        }
+    }
 
-        #[target_feature(enable = $features)]
-        fn seal(key: &Key, j0: u128, aad: &[u8], data: InOut<'_>) -> u128 {
-            match key.schedule.rounds {
-                10 => message::<10, false>(key, j0, aad, data),
-                12 => message::<12, false>(key, j0, aad, data),
-                _ => message::<14, false>(key, j0, aad, data),
+    /// Four messages of the shapes `least` to `most`.
+    #[inline(always)]
+    fn group<const OPEN: bool>(&self, jobs: &mut Group<'_, '_>, [least, most]: [u32; 2]) {
+        let equal = equal(jobs);
+        if !equal && !alike(least, most) {
+            return direct::<OPEN>(jobs);
+        }
+        let mut before = [0; MESSAGES];
+        for (job, before) in jobs.iter().zip(&mut before) {
+            if job.aad.len() > BLOCK {
+                // SAFETY: the key's kernel is bound.
+                *before = unsafe { (job.key.kernel.ops().ghash)(&job.key.key, 0, job.split_aad().0) };
             }
         }
-
-        #[target_feature(enable = $features)]
-        fn open(key: &Key, j0: u128, aad: &[u8], data: &mut InOut<'_>) -> u128 {
-            let data = data.reborrow();
-            match key.schedule.rounds {
-                10 => message::<10, true>(key, j0, aad, data),
-                12 => message::<12, true>(key, j0, aad, data),
-                _ => message::<14, true>(key, j0, aad, data),
+        let ops = self.kernel.ops();
+        let work = if OPEN { ops.open } else { ops.seal };
+        // SAFETY: `kernel` is bound.
+        let tags = unsafe { work(jobs, &before, equal) };
+        for (job, tag) in jobs.iter_mut().zip(tags) {
+            job.result = Ok(());
+            if !OPEN {
+                job.tag = tag;
+            } else if !tags_match(u128::from_be_bytes(tag), &job.tag[..job.tag_len]) {
+                job.result = Err(job.withdraw());
             }
         }
-
-        #[target_feature(enable = $features)]
-        #[inline]
-        fn message<const ROUNDS: usize, const OPEN: bool>(
-            key: &Key,
-            j0: u128,
-            aad: &[u8],
-            data: InOut<'_>,
-        ) -> u128 {
-            if data.len() > $short {
-                return long::<ROUNDS, OPEN>(key, j0, aad, data);
-            }
-            // SAFETY: this function has the instructions.
-            unsafe { lanes::short::<$vector, ROUNDS, OPEN>(key, j0, aad, data) }
-        }
-
-        #[target_feature(enable = $features)]
-        #[inline(never)]
-        fn long<const ROUNDS: usize, const OPEN: bool>(
-            key: &Key,
-            j0: u128,
-            aad: &[u8],
-            data: InOut<'_>,
-        ) -> u128 {
-            // SAFETY: this function has the instructions.
-            unsafe { lanes::long::<$vector, ROUNDS, OPEN, $batch>(key, j0, aad, data) }
-        }
-
-        #[target_feature(enable = $features)]
-        fn encrypt(key: &Key, counter: u128, state: u128, data: InOut<'_>) -> u128 {
-            piece::<false>(key, counter, state, data)
-        }
-
-        #[target_feature(enable = $features)]
-        fn decrypt(key: &Key, counter: u128, state: u128, data: InOut<'_>) -> u128 {
-            piece::<true>(key, counter, state, data)
-        }
-
-        #[target_feature(enable = $features)]
-        fn piece<const OPEN: bool>(key: &Key, counter: u128, state: u128, data: InOut<'_>) -> u128 {
-            // SAFETY: this function has the instructions.
-            unsafe {
-                match key.schedule.rounds {
-                    10 => lanes::piece::<$vector, 10, OPEN, $batch>(key, counter, state, data),
-                    12 => lanes::piece::<$vector, 12, OPEN, $batch>(key, counter, state, data),
-                    _ => lanes::piece::<$vector, 14, OPEN, $batch>(key, counter, state, data),
-                }
-            }
-        }
-
-        #[target_feature(enable = $features)]
-        fn ghash(key: &Key, state: u128, bytes: &[u8]) -> u128 {
-            // SAFETY: this function has the instructions.
-            unsafe { lanes::ghash::<$vector>(key, state, bytes) }
-        }
-    };
+    }
 }
 
-pub(super) use row;
+/// One after another, each on its key's own kernel.
+fn direct<const OPEN: bool>(jobs: &mut [&mut GcmJob<'_>]) {
+    for job in jobs {
+        job.direct::<OPEN>();
+    }
+}
+
+/// The shape that all have, if they do and can stand side by side.
+#[inline(always)]
+fn common_shape<const OPEN: bool>(jobs: &Group<'_, '_>) -> Option<u32> {
+    let shape = jobs[0].shape::<OPEN>();
+    let mut common = shape != ALONE;
+    for job in &jobs[1..] {
+        common &= job.shape::<OPEN>() == shape;
+    }
+    common.then_some(shape)
+}
+
+/// Whether all have one key and one length.
+#[inline(always)]
+fn equal(jobs: &Group<'_, '_>) -> bool {
+    let (key, bytes) = (jobs[0].key, jobs[0].data.len());
+    let mut equal = true;
+    for job in jobs {
+        equal &= std::ptr::eq(job.key, key) && job.data.len() == bytes;
+    }
+    equal
+}
+
+/// Whether messages of the shapes `least` to `most`, which are not all of one key and length, gain
+/// by standing side by side: they need as many rounds, and lengths not so different that most lanes
+/// would be idle; one block is faster alone, and so are many, which share less of the work.
+fn alike(least: u32, most: u32) -> bool {
+    let (few, many) = (least & 0xff, most & 0xff);
+    least >> 8 == most >> 8 && few > 2 && many <= UNEQUAL_BLOCKS && many <= 2 * few
+}
+
+/// Test case 4 of the specification submitted to NIST, in every lane and some more.
+fn known_answer(kernel: Bound<GcmLanesOps>) -> bool {
+    let lanes = GcmLanes::with_kernel(kernel);
+    let Ok(key) = Gcm::new(Features::hardware(), &example::KEY) else { return false };
+    let mut buffers = [example::PLAIN; 19];
+    let mut jobs = buffers
+        .each_mut()
+        .map(|buffer| GcmJob::new(&key, &example::NONCE, &example::AAD, InOut::in_place(buffer)));
+    lanes.seal(&mut jobs.each_mut());
+    let sealed = jobs
+        .iter_mut()
+        .all(|job| job.result.is_ok() && *job.data.input() == example::CIPHER && job.tag == example::TAG);
+    lanes.open(&mut jobs.each_mut());
+    sealed && jobs.iter().all(|job| job.result.is_ok() && *job.data.input() == example::PLAIN)
+}

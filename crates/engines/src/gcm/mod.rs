@@ -12,15 +12,17 @@
 #![allow(unsafe_code)]
 
 mod arch;
-#[cfg(target_arch = "x86_64")]
-mod group;
-mod jobs;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod job;
 mod lanes;
 mod portable;
+#[cfg(target_arch = "x86_64")]
+mod side_by_side;
 mod state;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod vector;
 
-pub use jobs::{GCM_LANES, GcmJob, GcmLanes, GcmLanesOps};
+pub use job::{GcmJob, GcmLanesOps};
+pub use lanes::{GCM_LANES, GcmLanes};
 pub use state::State;
 
 /// A message in pieces, with its key: see [`AeadStream`](crate::aead::AeadStream).
@@ -61,7 +63,7 @@ pub struct Key {
     schedule: Schedule,
     /// H^36 to H^1 in this order, so that the blocks of a message meet falling powers.
     powers: [Power; POWERS + PADDING],
-    /// The same powers one 64-bit limb down: see `lanes.rs`.
+    /// The same powers one 64-bit limb down: see `vector.rs`.
     shifted: [Power; POWERS + PADDING],
 }
 
@@ -78,7 +80,7 @@ impl Drop for Key {
 /// inside a block.
 #[derive(Debug)]
 pub struct GcmOps {
-    /// Whether the row keeps round keys and powers in the form of `lanes.rs`, as a group of
+    /// Whether the row keeps round keys and powers in the form of `vector.rs`, as a group of
     /// messages needs them.
     powers: bool,
     /// Fills the schedule and the powers of the hash subkey from the key's bytes.

@@ -13,7 +13,7 @@
 use millstream_cpu::FeatureSet;
 use zeroize::Zeroize;
 
-use super::Hash;
+use super::family::Hash;
 use crate::{Algorithm, Bound, Kernel, Row, Standing, Table, Timing};
 
 type Compress<S, const BLOCK: usize> = unsafe fn(state: &mut S, blocks: &[[u8; BLOCK]], last: &[[u8; BLOCK]]);
@@ -26,22 +26,24 @@ pub struct CompressOps<S: 'static, const BLOCK: usize> {
     pub(crate) compress: Compress<S, BLOCK>,
 }
 
-impl<S, const BLOCK: usize> Bound<CompressOps<S, BLOCK>> {
-    /// Folds whole blocks into a chaining value, in order and without padding: the bare compression function, for who
-    /// keeps the chaining value elsewhere, as the instructions of a processor do.
-    ///
-    /// ```
-    /// use millstream_cpu::Features;
-    /// use millstream_engines::sha256::SHA256;
-    ///
-    /// let mut state = [0; 8];
-    /// SHA256.best(Features::hardware()).fold(&mut state, &[[0; 64]]);
-    /// assert_eq!(state[0], 0x7ca5_1614);
-    /// ```
-    #[inline]
-    pub fn fold(self, state: &mut S, blocks: &[[u8; BLOCK]]) {
-        compress(self, state, blocks, &[]);
-    }
+/// Folds whole blocks into a chaining value, in order and without padding: the bare compression function, for callers that
+/// keep the chaining value elsewhere, as the instructions of a processor do.
+///
+/// ```
+/// use millstream_cpu::Features;
+/// use millstream_engines::{hash, sha256::SHA256};
+///
+/// let mut state = [0; 8];
+/// hash::fold(SHA256.best(Features::hardware()), &mut state, &[[0; 64]]);
+/// assert_eq!(state[0], 0x7ca5_1614);
+/// ```
+#[inline]
+pub fn fold<S, const BLOCK: usize>(
+    kernel: Bound<CompressOps<S, BLOCK>>,
+    state: &mut S,
+    blocks: &[[u8; BLOCK]],
+) {
+    compress(kernel, state, blocks, &[]);
 }
 
 /// A chaining value: the words that a compression function updates.

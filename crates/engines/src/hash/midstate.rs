@@ -20,8 +20,8 @@ use std::ops::Deref;
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use super::Hash;
 use super::chain::{Chain, Chaining};
+use super::family::Hash;
 use super::stream::Stream;
 use crate::Error;
 

@@ -1,12 +1,15 @@
 //! MD5, SHA-1 and SHA-2, chosen at run time.
 //!
-//! [`digest`] hashes a message that is there as a whole, [`Hasher`] one that comes in pieces.
+//! [`digest()`] hashes a message that is there as a whole, [`Hasher`] one that comes in pieces.
 //!
 //! Ref. RFC 1321; FIPS 180-4.
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod arch;
 pub(crate) mod chain;
+mod digest;
+pub(crate) mod family;
+pub(crate) mod job;
 pub(crate) mod lanes;
 mod midstate;
 #[cfg(target_arch = "x86_64")]
@@ -17,229 +20,29 @@ mod stream;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod words;
 
-use std::fmt;
-use std::io;
-use std::ops::Deref;
+use std::{fmt, io};
 
 use millstream_cpu::Features;
-use subtle::ConstantTimeEq;
-use zeroize::Zeroize;
 
-pub use chain::CompressOps;
 pub(crate) use chain::{Chain, Chaining, compress, wipe};
-pub use lanes::{HashJob, HashLanes, LanesOps};
+pub use chain::{CompressOps, fold};
+pub use digest::{Digest, MAX_DIGEST};
+pub use family::Hash;
+pub(crate) use family::{Family, each, family, map};
+pub use job::{HashJob, LanesOps};
+pub use lanes::HashLanes;
 pub use midstate::MidState;
 pub(crate) use midstate::{Kind, Saved, load};
 pub(crate) use stream::Stream;
 
-use crate::md5::{self, MD5};
-use crate::sha1::{self, SHA1};
-use crate::sha256::{self, SHA256};
-use crate::sha512::{self, SHA512};
+use crate::md5::MD5;
+use crate::sha1::SHA1;
+use crate::sha256::SHA256;
+use crate::sha512::SHA512;
 use crate::{Error, Kernel, Table};
 
-/// The longest digest of any hash here, in bytes.
-pub const MAX_DIGEST: usize = 64;
-
-/// A hash function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Hash {
-    /// MD5: legacy, and broken where collisions matter.
-    Md5,
-    /// SHA-1: legacy, and broken where collisions matter.
-    Sha1,
-    /// SHA-224.
-    Sha224,
-    /// SHA-256.
-    Sha256,
-    /// SHA-384.
-    Sha384,
-    /// SHA-512.
-    Sha512,
-    /// SHA-512/256.
-    Sha512_256,
-}
-
-impl Hash {
-    /// Every hash, weakest first.
-    pub const ALL: [Hash; 7] =
-        [Hash::Md5, Hash::Sha1, Hash::Sha224, Hash::Sha256, Hash::Sha384, Hash::Sha512, Hash::Sha512_256];
-
-    /// Its name, as in `sha512-256`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Hash::Md5 => "md5",
-            Hash::Sha1 => "sha1",
-            Hash::Sha224 => "sha224",
-            Hash::Sha256 => "sha256",
-            Hash::Sha384 => "sha384",
-            Hash::Sha512 => "sha512",
-            Hash::Sha512_256 => "sha512-256",
-        }
-    }
-
-    /// The hash of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Hash::ALL.into_iter().find(|hash| hash.name() == name)
-    }
-
-    /// Bytes in a digest.
-    #[inline]
-    pub const fn output_len(self) -> usize {
-        // From a `match` the compiler makes a version of each caller for every length.
-        const LEN: [usize; 7] = [
-            md5::LEN,
-            sha1::LEN,
-            sha256::LEN_224,
-            sha256::LEN,
-            sha512::LEN_384,
-            sha512::LEN,
-            sha512::LEN_256,
-        ];
-        LEN[self as usize]
-    }
-
-    /// Bytes in a block.
-    #[inline]
-    pub const fn block_len(self) -> usize {
-        match self {
-            Hash::Md5 | Hash::Sha1 | Hash::Sha224 | Hash::Sha256 => 64,
-            Hash::Sha384 | Hash::Sha512 | Hash::Sha512_256 => 128,
-        }
-    }
-
-    /// The longest message in bytes, as far as this crate counts: FIPS 180-4 §1 gives SHA-1 and
-    /// SHA-256 less than 2^64 bits, and MD5 and SHA-512 more than can be counted here.
-    const fn max_bytes(self) -> u64 {
-        match self {
-            Hash::Sha1 | Hash::Sha224 | Hash::Sha256 => u64::MAX >> 3,
-            _ => u64::MAX,
-        }
-    }
-
-    /// Its number in saved mid-states.
-    const fn code(self) -> u8 {
-        match self {
-            Hash::Md5 => 1,
-            Hash::Sha1 => 2,
-            Hash::Sha224 => 3,
-            Hash::Sha256 => 4,
-            Hash::Sha384 => 5,
-            Hash::Sha512 => 6,
-            Hash::Sha512_256 => 7,
-        }
-    }
-}
-
-impl fmt::Display for Hash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// A digest, or the tag of an HMAC. Two are compared in constant time.
-#[derive(Clone, Copy)]
-pub struct Digest {
-    bytes: [u8; MAX_DIGEST],
-    len: u8,
-}
-
-impl Digest {
-    /// No digest yet.
-    pub const EMPTY: Digest = Digest { bytes: [0; MAX_DIGEST], len: 0 };
-
-    /// The first bytes of a chaining value, as many as the hash gives out.
-    #[inline(always)]
-    pub(crate) fn new<S: Chaining>(hash: Hash, state: &S) -> Self {
-        let mut bytes = [0; MAX_DIGEST];
-        state.write(&mut bytes[..S::LEN]);
-        // What is cut off is nobody's business: of an HMAC it says more than its tag.
-        bytes[hash.output_len()..S::LEN].fill(0);
-        Digest { bytes, len: hash.output_len() as u8 }
-    }
-}
-
-impl Deref for Digest {
-    type Target = [u8];
-
-    #[inline(always)]
-    fn deref(&self) -> &[u8] {
-        &self.bytes[..usize::from(self.len)]
-    }
-}
-
-impl AsRef<[u8]> for Digest {
-    fn as_ref(&self) -> &[u8] {
-        self
-    }
-}
-
-impl PartialEq for Digest {
-    fn eq(&self, other: &Self) -> bool {
-        self.ct_eq(other).into()
-    }
-}
-
-impl Eq for Digest {}
-
-impl Zeroize for Digest {
-    fn zeroize(&mut self) {
-        chain::wipe(std::slice::from_mut(&mut self.bytes));
-    }
-}
-
-impl fmt::Debug for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-/// The same thing for each of the four compression functions.
-#[derive(Clone, Copy)]
-pub(crate) enum Family<A, B, C, D> {
-    Md5(A),
-    Sha1(B),
-    Sha256(C),
-    Sha512(D),
-}
-
-/// Evaluates one expression for whichever it is.
-macro_rules! each {
-    ($family:expr, $x:pat => $body:expr) => {
-        match $family {
-            $crate::hash::Family::Md5($x) => $body,
-            $crate::hash::Family::Sha1($x) => $body,
-            $crate::hash::Family::Sha256($x) => $body,
-            $crate::hash::Family::Sha512($x) => $body,
-        }
-    };
-}
-/// Makes from one family another.
-macro_rules! map {
-    ($family:expr, $x:pat => $body:expr) => {{
-        use $crate::hash::Family;
-        match $family {
-            Family::Md5($x) => Family::Md5($body),
-            Family::Sha1($x) => Family::Sha1($body),
-            Family::Sha256($x) => Family::Sha256($body),
-            Family::Sha512($x) => Family::Sha512($body),
-        }
-    }};
-}
-pub(crate) use {each, map};
-
-type Chains = Family<
-    Chain<md5::State, { md5::BLOCK }>,
-    Chain<sha1::State, { sha1::BLOCK }>,
-    Chain<sha256::State, { sha256::BLOCK }>,
-    Chain<sha512::State, { sha512::BLOCK }>,
->;
-type Streams = Family<
-    Stream<md5::State, { md5::BLOCK }>,
-    Stream<sha1::State, { sha1::BLOCK }>,
-    Stream<sha256::State, { sha256::BLOCK }>,
-    Stream<sha512::State, { sha512::BLOCK }>,
->;
+type Chains = family!(Chain);
+type Streams = family!(Stream);
 
 /// A hash bound to a kernel: what [`Hasher`], [`HmacKey`](crate::hmac::HmacKey) and
 /// [`Hkdf`](crate::hkdf::Hkdf) are made from.

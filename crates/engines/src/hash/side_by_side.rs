@@ -13,9 +13,9 @@ use std::cmp::Reverse;
 
 use zeroize::Zeroize;
 
-use super::Digest;
 use super::chain::{Chaining, compress, length_fits};
-use super::lanes::{Job, Side};
+use super::digest::Digest;
+use super::job::{Job, Side};
 use super::words::{Word, Words};
 use crate::lanes::{Lanes, schedule};
 
@@ -421,10 +421,10 @@ where
         jobs = later;
     }
     for last in &mut last {
-        super::wipe(last);
+        super::chain::wipe(last);
     }
     if J::KEYED {
-        super::wipe(&mut outer);
+        super::chain::wipe(&mut outer);
     }
     jobs
 }
@@ -522,7 +522,7 @@ unsafe fn scheduled<K, J, const WORDS: usize, const N: usize, const BLOCK: usize
         schedule(&mut lanes, jobs, K::LIVE);
         wipe(&mut lanes.state);
         for last in &mut last {
-            super::wipe(last);
+            super::chain::wipe(last);
         }
     }
 }
@@ -637,7 +637,7 @@ where
                 let mut digest = Digest::new(side.hash, &self.get(lane));
                 self.set(lane, job.outer(side));
                 let count = self.end(lane, &digest, before);
-                super::wipe(std::slice::from_mut(&mut digest.bytes));
+                super::chain::wipe(std::slice::from_mut(&mut digest.bytes));
                 count
             }
             _ => {
@@ -713,10 +713,10 @@ macro_rules! lanes_row {
      $crossover:expr, $hmac_crossover:expr, $note:literal) => {{
         $crate::hash::side_by_side::lanes_row!(@work digest HashJob $features [$($kernel $lanes),* $(; $pair)?]);
         $crate::hash::side_by_side::lanes_row!(@work sign HmacJob $features [$($kernel $lanes),* $(; $pair)?]);
-        $crate::hash::lanes::row(
+        $crate::hash::job::row(
             $name,
             millstream_cpu::FeatureSet::of($requires),
-            $crate::hash::lanes::LanesOps { crossover: $crossover, hmac_crossover: $hmac_crossover, digest, sign },
+            $crate::hash::job::LanesOps { crossover: $crossover, hmac_crossover: $hmac_crossover, digest, sign },
             $note,
         )
     }};

@@ -11,41 +11,11 @@ use std::fmt;
 
 use millstream_cpu::Features;
 
-use super::{HmacKey, check_length, compare};
-use crate::hash::lanes::{Job, Length, Side, Sides, pays};
+use super::job::HmacJob;
+use crate::hash::job::{Job, Length, Side, pays};
+use crate::hash::lanes::Sides;
 use crate::hash::{Chain, Digest, Family, Hash, each};
-use crate::{Crossover, Error, Kernel, md5, sha1, sha256, sha512};
-
-/// A message to sign, and its tag once that is done.
-#[derive(Debug)]
-pub struct HmacJob<'a> {
-    /// The key, of the hash for which the [`HmacLanes`] are.
-    pub key: &'a HmacKey,
-    /// The message.
-    pub data: &'a [u8],
-    /// Empty before. A protocol that truncates takes its first bytes.
-    pub tag: Digest,
-}
-
-impl<'a> HmacJob<'a> {
-    /// A message not signed yet.
-    #[inline(always)]
-    pub const fn new(key: &'a HmacKey, data: &'a [u8]) -> Self {
-        HmacJob { key, data, tag: Digest::EMPTY }
-    }
-
-    /// Compares the tag that was computed with as much of one as is given, in constant time.
-    ///
-    /// # Errors
-    /// As [`HmacKey::verify`].
-    pub fn verify(&self, tag: &[u8]) -> Result<(), Error> {
-        check_length(self.key.hash, tag)?;
-        if self.tag.len() < tag.len() {
-            return Err(Error::Authentication);
-        }
-        compare(&self.tag, tag)
-    }
-}
+use crate::{Crossover, Kernel, md5, sha1, sha256, sha512};
 
 /// Signs many messages at once.
 ///
@@ -125,17 +95,17 @@ impl fmt::Debug for HmacLanes {
     }
 }
 
-/// Signs one message after another, each with its key's own kernel.
-pub(crate) fn sign_direct<S, const BLOCK: usize>(_: &Side<S, BLOCK>, jobs: &mut [&mut HmacJob<'_>]) {
-    for job in jobs {
-        job.tag = job.key.sign(job.data);
-    }
-}
-
 impl Length for HmacJob<'_> {
     #[inline(always)]
     fn bytes(&self) -> usize {
         self.data.len()
+    }
+}
+
+/// Signs one message after another, each with its key's own kernel.
+pub(crate) fn sign_direct<S, const BLOCK: usize>(_: &Side<S, BLOCK>, jobs: &mut [&mut HmacJob<'_>]) {
+    for job in jobs {
+        job.tag = job.key.sign(job.data);
     }
 }
 

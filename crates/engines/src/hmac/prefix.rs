@@ -10,9 +10,9 @@
 
 use std::slice::from_ref;
 
-use super::{HmacKey, Outer, Pair};
+use super::key::{HmacKey, Outer, Pair};
 use crate::hash::{Chain, Chaining, Digest, Hash, MAX_DIGEST, each, wipe};
-use crate::masks::{equal, for_bytes, less, secret};
+use millstream_kernel::masks::{equal, for_bytes, less, secret};
 
 impl HmacKey {
     /// The tag of `header` and the first `len` bytes of `data`, where `len` is secret, at least

@@ -10,10 +10,15 @@
 
 mod arch;
 mod cipher;
-mod jobs;
+mod job;
+mod lanes;
 mod portable;
 mod sbox;
 mod schedule;
+#[cfg(target_arch = "x86_64")]
+mod side_by_side;
+#[cfg(target_arch = "x86_64")]
+mod sliced;
 mod vartime;
 
 use std::fmt;
@@ -21,7 +26,8 @@ use std::fmt;
 use millstream_cpu::{FeatureSet, Features};
 
 pub use cipher::{Keystream, Sums};
-pub use jobs::{F8Job, F8Lanes, F8LanesOps, F9Job, F9Lanes, F9LanesOps, UEA1_LANES, UIA1_LANES};
+pub use job::{F8Job, F8LanesOps, F9Job, F9LanesOps};
+pub use lanes::{F8Lanes, F9Lanes, UEA1_LANES, UIA1_LANES};
 pub use sbox::{S7, S9};
 pub use schedule::Schedule;
 

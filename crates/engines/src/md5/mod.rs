@@ -14,13 +14,13 @@ mod rounds;
 use millstream_cpu::{FeatureSet, Features};
 
 use crate::hash::chain::{self, Chain, Chaining};
-use crate::hash::{Hash, lanes as lane_rows};
+use crate::hash::{Hash, job as lane_rows};
 use crate::{Bound, Row, Standing, Table};
 
 /// Bytes in a block.
 pub const BLOCK: usize = 64;
 /// Bytes in a digest.
-pub const LEN: usize = 16;
+pub const LEN: usize = Hash::Md5.output_len();
 
 pub(crate) type State = [u32; 4];
 

@@ -13,13 +13,13 @@ mod portable;
 use millstream_cpu::{FeatureSet, Features};
 
 use crate::hash::chain::{self, Chain, Chaining, chaining_big_endian};
-use crate::hash::{Hash, lanes as lane_rows};
+use crate::hash::{Hash, job as lane_rows};
 use crate::{Bound, Row, Standing, Table};
 
 /// Bytes in a block.
 pub const BLOCK: usize = 64;
 /// Bytes in a digest.
-pub const LEN: usize = 20;
+pub const LEN: usize = Hash::Sha1.output_len();
 
 pub(crate) type State = [u32; 5];
 

@@ -10,15 +10,15 @@ mod portable;
 use millstream_cpu::{FeatureSet, Features};
 
 use crate::hash::chain::{self, Chain, Chaining, chaining_big_endian};
-use crate::hash::{Hash, lanes as lane_rows};
+use crate::hash::{Hash, job as lane_rows};
 use crate::{Bound, Row, Standing, Table};
 
 /// Bytes in a block.
 pub const BLOCK: usize = 64;
 /// Bytes in a SHA-256 digest.
-pub const LEN: usize = 32;
+pub const LEN: usize = Hash::Sha256.output_len();
 /// Bytes in a SHA-224 digest.
-pub const LEN_224: usize = 28;
+pub const LEN_224: usize = Hash::Sha224.output_len();
 
 pub(crate) type State = [u32; 8];
 

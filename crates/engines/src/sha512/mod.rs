@@ -10,17 +10,17 @@ mod portable;
 use millstream_cpu::{FeatureSet, Features};
 
 use crate::hash::chain::{self, Chain, Chaining, chaining_big_endian};
-use crate::hash::{Hash, lanes as lane_rows};
+use crate::hash::{Hash, job as lane_rows};
 use crate::{Bound, Row, Standing, Table};
 
 /// Bytes in a block.
 pub const BLOCK: usize = 128;
 /// Bytes in a SHA-512 digest.
-pub const LEN: usize = 64;
+pub const LEN: usize = Hash::Sha512.output_len();
 /// Bytes in a SHA-384 digest.
-pub const LEN_384: usize = 48;
+pub const LEN_384: usize = Hash::Sha384.output_len();
 /// Bytes in a SHA-512/256 digest.
-pub const LEN_256: usize = 32;
+pub const LEN_256: usize = Hash::Sha512_256.output_len();
 
 pub(crate) type State = [u64; 8];
 

@@ -5,10 +5,8 @@
 use std::fmt;
 use std::ops::Range;
 
-use millstream_cpu::Features;
-
+use super::ops::{HEADER, SealOps, interleaved};
 use super::padding::{pad, padded_len, remove_padding};
-use super::seal::{SEAL, SealOps, interleaved};
 use crate::aes::{Block, Cbc};
 use crate::compare::begins;
 use crate::hash::{Hash, MAX_DIGEST};
@@ -19,9 +17,6 @@ use crate::{Bound, Error, InOut, Kernel};
 const NAME: &str = "tls-aes-cbc-hmac";
 
 const BLOCK: usize = 16;
-
-/// Bytes of what the MAC covers before a record's length: its number (8), type (1) and version (2).
-pub const HEADER: usize = 11;
 
 /// The keys of one direction of a connection: of AES in CBC mode, and of HMAC.
 ///
@@ -52,15 +47,6 @@ pub struct CbcHmac {
 pub type Opened = Range<usize>;
 
 impl CbcHmac {
-    /// Keys on the fastest kernels that `features` allow.
-    ///
-    /// # Errors
-    /// [`Error::KeyLength`] unless the cipher's key has 16, 24 or 32 bytes.
-    pub fn new(features: Features, hash: Hash, cipher_key: &[u8], mac_key: &[u8]) -> Result<Self, Error> {
-        let (cbc, mac) = (Cbc::new(features, cipher_key)?, HmacKey::new(features, hash, mac_key));
-        Ok(CbcHmac::with_kernel(SEAL.best(features), cbc, mac))
-    }
-
     /// Keys that are there already, on any kernels, with the given kernel for both together.
     pub fn with_kernel(kernel: Bound<SealOps>, cbc: Cbc, mac: HmacKey) -> Self {
         CbcHmac { kernel, cbc, mac }

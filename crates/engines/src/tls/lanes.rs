@@ -6,7 +6,8 @@
 
 use millstream_cpu::Features;
 
-use super::cbc_hmac::{CbcHmac, HEADER, pseudo_header, vector_len};
+use super::cbc_hmac::{CbcHmac, pseudo_header, vector_len};
+use super::ops::HEADER;
 use crate::aes::{Block, CbcJob, CbcLanes};
 use crate::hash::{Digest, Hash};
 use crate::hmac::{HmacJob, HmacLanes};

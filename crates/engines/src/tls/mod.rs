@@ -12,10 +12,12 @@
 mod arch;
 mod cbc_hmac;
 mod lanes;
+mod ops;
 mod padding;
 mod seal;
 
-pub use cbc_hmac::{CbcHmac, HEADER, Opened};
+pub use cbc_hmac::{CbcHmac, Opened};
 pub use lanes::{CbcHmacJob, CbcHmacLanes};
+pub use ops::{HEADER, SealOps};
 pub use padding::{Unpadded, pad, padded_len, remove_padding};
-pub use seal::{SEAL, SealOps};
+pub use seal::SEAL;

@@ -7,7 +7,7 @@ use zeroize::Zeroize;
 
 use crate::Error;
 use crate::hash::MAX_DIGEST;
-use crate::masks::{equal, for_bytes, less, secret};
+use millstream_kernel::masks::{equal, for_bytes, less, secret};
 
 const NAME: &str = "tls-cbc";
 

@@ -89,7 +89,8 @@ pub fn aarch64(pipeline: &mut Pipeline) -> Result<(), String> {
     builds.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc");
     builds.env("CARGO_TARGET_DIR", &folder);
     run(builds)?;
-    let packages = ["--package", "millstream-cpu", "--package", "millstream-engines"];
+    let packages =
+        ["--package", "millstream-cpu", "--package", "millstream-kernel", "--package", "millstream-engines"];
     let mut arguments = vec!["test", ALL, "--release", "--target", AARCH64];
     arguments.extend(packages);
     let mut tests = command("cargo", &arguments);
@@ -115,7 +116,11 @@ pub fn miri(pipeline: &mut Pipeline) -> Result<(), String> {
         );
         return Ok(());
     }
-    interpret(pipeline, &["millstream-engines", "millstream-cwq", "millstream-accelerator"], &[])?;
+    interpret(
+        pipeline,
+        &["millstream-kernel", "millstream-engines", "millstream-cwq", "millstream-accelerator"],
+        &[],
+    )?;
     // Of these the libraries only: their other tests are processes that fork.
     interpret(pipeline, &["millstream-shm", "millstream"], &["--lib"])
 }

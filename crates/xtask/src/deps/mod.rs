@@ -23,7 +23,8 @@ const UNDER: &[&str] = &[
 /// free: tests may use anything.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("millstream-cpu", &[]),
-    ("millstream-engines", &["millstream-cpu"]),
+    ("millstream-kernel", &["millstream-cpu"]),
+    ("millstream-engines", &["millstream-kernel", "millstream-cpu"]),
     ("millstream-measure", &[]),
     ("millstream-files", &["millstream-engines", "millstream-cpu"]),
     ("millstream-cwq", &[]),

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use millstream_cpu::Features;
 use millstream_engines::Bound;
-use millstream_engines::hash::CompressOps;
+use millstream_engines::hash::{CompressOps, fold};
 use millstream_engines::md5::MD5;
 use millstream_engines::sha1::SHA1;
 use millstream_engines::sha256::SHA256;
@@ -75,7 +75,7 @@ fn set_singles<const WORDS: usize>(registers: &mut [u64; 32], words: [u32; WORDS
 pub fn md5(registers: &mut [u64; 32]) {
     static KERNEL: Kernel<[u32; 4], 64> = LazyLock::new(|| MD5.best(Features::hardware()));
     let mut state = singles::<4>(registers).map(u32::swap_bytes);
-    KERNEL.fold(&mut state, &[block(&registers[4..12])]);
+    fold(*KERNEL, &mut state, &[block(&registers[4..12])]);
     set_singles(registers, state.map(u32::swap_bytes));
 }
 
@@ -83,7 +83,7 @@ pub fn md5(registers: &mut [u64; 32]) {
 pub fn sha1(registers: &mut [u64; 32]) {
     static KERNEL: Kernel<[u32; 5], 64> = LazyLock::new(|| SHA1.best(Features::hardware()));
     let mut state = singles::<5>(registers);
-    KERNEL.fold(&mut state, &[block(&registers[4..12])]);
+    fold(*KERNEL, &mut state, &[block(&registers[4..12])]);
     set_singles(registers, state);
 }
 
@@ -91,7 +91,7 @@ pub fn sha1(registers: &mut [u64; 32]) {
 pub fn sha256(registers: &mut [u64; 32]) {
     static KERNEL: Kernel<[u32; 8], 64> = LazyLock::new(|| SHA256.best(Features::hardware()));
     let mut state = singles::<8>(registers);
-    KERNEL.fold(&mut state, &[block(&registers[4..12])]);
+    fold(*KERNEL, &mut state, &[block(&registers[4..12])]);
     set_singles(registers, state);
 }
 
@@ -100,7 +100,7 @@ pub fn sha512(registers: &mut [u64; 32]) {
     static KERNEL: Kernel<[u64; 8], 128> = LazyLock::new(|| SHA512.best(Features::hardware()));
     let data = block(&registers[8..24]);
     let (state, _) = registers.split_first_chunk_mut().expect("eight of 32 registers");
-    KERNEL.fold(state, &[data]);
+    fold(*KERNEL, state, &[data]);
 }
 
 fn md5_block(cpu: &mut Cpu, _op: &Op) -> Step {

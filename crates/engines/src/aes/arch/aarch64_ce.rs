@@ -7,7 +7,7 @@
 //! Ref. FIPS 197 §5.2, §5.3.5; Arm ARM, AESE, AESD, AESMC, AESIMC.
 //!
 //! # Safety
-//! A [`Vector`] is made from [`Keys`] only, whose maker vouches for `aes` and `neon`: that is the
+//! A [`Quad`] is made from [`Keys`] only, whose maker vouches for `aes` and `neon`: that is the
 //! witness of every intrinsic on one. Memory is touched through safe references alone.
 #![allow(unsafe_code)]
 
@@ -16,7 +16,7 @@ use std::arch::aarch64::*;
 use millstream_cpu::{Feature, FeatureSet};
 
 use super::{serial_tier, tier};
-use crate::aes::lanes::{self, Beside, Chain, Keys, Lane, Rounds, load_short, store_short};
+use crate::aes::vector::{self, Beside, Chain, Keys, Rounds, Vector, load_short, store_short};
 use crate::aes::{Block, Schedule, cbc, cfb, cmac, ctr, ecb, xts};
 use crate::{InOut, Kernel, Timing};
 
@@ -36,24 +36,24 @@ pub(crate) const SERIAL: Kernel = Kernel {
     note: "AESE and AESMC, one block after another: the mode allows no more",
 };
 
-tier!(Vector, Vector, "aes,neon");
-serial_tier!(Vector, "aes,neon");
+tier!(Quad, Quad, "aes,neon");
+serial_tier!(Quad, "aes,neon");
 
 /// One block.
 #[derive(Clone, Copy)]
-pub(crate) struct Vector(uint8x16_t);
+pub(crate) struct Quad(uint8x16_t);
 
-impl Lane for Vector {
+impl Vector for Quad {
     const BLOCKS: usize = 1;
 
     #[inline(always)]
     fn splat(_: &Keys<'_, Self>, block: &Block) -> Self {
-        Vector(get(block))
+        Quad(get(block))
     }
 
     #[inline(always)]
     fn load(_: &Keys<'_, Self>, data: &InOut<'_>, at: usize) -> Self {
-        Vector(get(&data.load(at)))
+        Quad(get(&data.load(at)))
     }
 
     #[inline(always)]
@@ -63,7 +63,7 @@ impl Lane for Vector {
 
     #[inline(always)]
     fn load_part(_: &Keys<'_, Self>, data: &InOut<'_>) -> Self {
-        Vector(get(&load_short(data.input()).to_le_bytes()))
+        Quad(get(&load_short(data.input()).to_le_bytes()))
     }
 
     #[inline(always)]
@@ -81,30 +81,30 @@ impl Lane for Vector {
     #[inline(always)]
     fn xor(self, other: Self) -> Self {
         // SAFETY: see the head of this file; so below.
-        unsafe { Vector(veorq_u8(self.0, other.0)) }
+        unsafe { Quad(veorq_u8(self.0, other.0)) }
     }
 
     #[inline(always)]
     fn encrypt<const N: usize>(
         keys: &Keys<'_, Self>,
-        lanes: [Self; N],
+        vectors: [Self; N],
         beside: &mut impl Beside<Self>,
     ) -> [Self; N] {
-        lanes::encrypt(keys, lanes, beside)
+        vector::encrypt(keys, vectors, beside)
     }
 
     #[inline(always)]
     fn decrypt<const N: usize>(
         keys: &Keys<'_, Self>,
-        lanes: [Self; N],
+        vectors: [Self; N],
         beside: &mut impl Beside<Self>,
     ) -> [Self; N] {
-        lanes::decrypt(keys, lanes, beside)
+        vector::decrypt(keys, vectors, beside)
     }
 
     #[inline(always)]
     fn count(_: &Keys<'_, Self>, start: u128) -> Self {
-        Vector(get(&start.to_le_bytes()))
+        Quad(get(&start.to_le_bytes()))
     }
 
     #[inline(always)]
@@ -112,7 +112,7 @@ impl Lane for Vector {
         // SAFETY: as above.
         unsafe {
             let n = vcombine_u64(vcreate_u64(n), vcreate_u64(0));
-            Vector(vreinterpretq_u8_u64(vaddq_u64(vreinterpretq_u64_u8(self.0), n)))
+            Quad(vreinterpretq_u8_u64(vaddq_u64(vreinterpretq_u64_u8(self.0), n)))
         }
     }
 
@@ -121,7 +121,7 @@ impl Lane for Vector {
         // SAFETY: as above.
         unsafe {
             let halves = vrev64q_u8(self.0);
-            Vector(vextq_u8::<8>(halves, halves))
+            Quad(vextq_u8::<8>(halves, halves))
         }
     }
 
@@ -133,38 +133,38 @@ impl Lane for Vector {
     #[inline(always)]
     fn times_x(self, k: u32) -> Self {
         // SAFETY: as above.
-        unsafe { Vector(times_x(self.0, k)) }
+        unsafe { Quad(times_x(self.0, k)) }
     }
 
     #[inline(always)]
     fn tweaks(_: &Keys<'_, Self>, tweak: &Block) -> Self {
-        Vector(get(tweak))
+        Quad(get(tweak))
     }
 }
 
-impl Rounds for Vector {
+impl Rounds for Quad {
     #[inline(always)]
     fn enc(self, key: Self) -> Self {
         // SAFETY: as above.
-        unsafe { Vector(enc(self.0, key.0)) }
+        unsafe { Quad(enc(self.0, key.0)) }
     }
 
     #[inline(always)]
     fn enc_last(self, key: Self) -> Self {
         // SAFETY: as above.
-        unsafe { Vector(enc_last(self.0, key.0)) }
+        unsafe { Quad(enc_last(self.0, key.0)) }
     }
 
     #[inline(always)]
     fn dec(self, key: Self) -> Self {
         // SAFETY: as above.
-        unsafe { Vector(dec(self.0, key.0)) }
+        unsafe { Quad(dec(self.0, key.0)) }
     }
 
     #[inline(always)]
     fn dec_last(self, key: Self) -> Self {
         // SAFETY: as above.
-        unsafe { Vector(dec_last(self.0, key.0)) }
+        unsafe { Quad(dec_last(self.0, key.0)) }
     }
 }
 
@@ -205,15 +205,15 @@ fn times_x(tweak: uint8x16_t, k: u32) -> uint8x16_t {
     veorq_u8(veorq_u8(shifted, across), reduced)
 }
 
-impl Chain for Vector {
+impl Chain for Quad {
     #[inline(always)]
     fn whitening(keys: &Keys<'_, Self>) -> Self {
-        lanes::whitening(keys)
+        vector::whitening(keys)
     }
 
     #[inline(always)]
     fn encrypt_whitened(self, keys: &Keys<'_, Self>, fold: Self) -> Self {
-        lanes::encrypt_whitened(self, keys, fold)
+        vector::encrypt_whitened(self, keys, fold)
     }
 }
 

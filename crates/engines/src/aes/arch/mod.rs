@@ -1,4 +1,4 @@
-//! The processor tiers, one file each: the lanes, and the modes compiled for them.
+//! The processor tiers, one file each: the vectors, and the modes compiled for them.
 
 #[cfg(target_arch = "aarch64")]
 pub(crate) mod aarch64_ce;
@@ -9,69 +9,69 @@ pub(crate) mod x86_64_vaes256;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod x86_64_vaes512;
 
-/// The modes' functions for one tier, compiled with its features: `$wide` lanes where blocks are
+/// The modes' functions for one tier, compiled with its features: `$wide` vectors where blocks are
 /// independent, `$one` where each waits for the one before.
 macro_rules! tier {
     ($wide:ty, $one:ty $(, $features:literal)?) => {
         $(#[target_feature(enable = $features)])?
         pub(crate) fn ecb_encrypt(schedule: &Schedule, data: InOut<'_>) {
-            // SAFETY: the features of the lanes are those of this function.
+            // SAFETY: the features of the vectors are those of this function.
             let keys = unsafe { Keys::<$wide>::new(schedule) };
             ecb::crypt::<_, false>(keys, data)
         }
 
         $(#[target_feature(enable = $features)])?
         pub(crate) fn ecb_decrypt(schedule: &Schedule, data: InOut<'_>) {
-            // SAFETY: the features of the lanes are those of this function.
+            // SAFETY: the features of the vectors are those of this function.
             let keys = unsafe { Keys::<$wide>::new(schedule) };
             ecb::crypt::<_, true>(keys, data)
         }
 
         $(#[target_feature(enable = $features)])?
         pub(crate) fn cbc_encrypt(schedule: &Schedule, chain: &mut Block, data: InOut<'_>) {
-            // SAFETY: the features of the lanes are those of this function.
+            // SAFETY: the features of the vectors are those of this function.
             let keys = unsafe { Keys::<$one>::new(schedule) };
             cbc::encrypt(keys, chain, data)
         }
 
         $(#[target_feature(enable = $features)])?
         pub(crate) fn cbc_decrypt(schedule: &Schedule, chain: &mut Block, data: InOut<'_>) {
-            // SAFETY: the features of the lanes are those of this function.
+            // SAFETY: the features of the vectors are those of this function.
             let keys = unsafe { Keys::<$wide>::new(schedule) };
             cbc::decrypt(keys, chain, data)
         }
 
         $(#[target_feature(enable = $features)])?
         pub(crate) fn ctr(schedule: &Schedule, counter: &mut Block, data: &mut InOut<'_>) {
-            // SAFETY: the features of the lanes are those of this function.
+            // SAFETY: the features of the vectors are those of this function.
             let keys = unsafe { Keys::<$wide>::new(schedule) };
             ctr::crypt(keys, counter, data)
         }
 
         $(#[target_feature(enable = $features)])?
         pub(crate) fn cfb_encrypt(schedule: &Schedule, chain: &mut Block, data: InOut<'_>) {
-            // SAFETY: the features of the lanes are those of this function.
+            // SAFETY: the features of the vectors are those of this function.
             let keys = unsafe { Keys::<$one>::new(schedule) };
             cfb::encrypt(keys, chain, data)
         }
 
         $(#[target_feature(enable = $features)])?
         pub(crate) fn cfb_decrypt(schedule: &Schedule, chain: &mut Block, data: InOut<'_>) {
-            // SAFETY: the features of the lanes are those of this function.
+            // SAFETY: the features of the vectors are those of this function.
             let keys = unsafe { Keys::<$wide>::new(schedule) };
             cfb::decrypt(keys, chain, data)
         }
 
         $(#[target_feature(enable = $features)])?
         pub(crate) fn xts_encrypt(schedule: &Schedule, tweak_schedule: &Schedule, start: xts::Start<'_>, data: InOut<'_>) {
-            // SAFETY: the features of the lanes are those of this function.
+            // SAFETY: the features of the vectors are those of this function.
             let keys = unsafe { (Keys::<$wide>::new(schedule), Keys::<$one>::new(schedule), Keys::<$one>::new(tweak_schedule)) };
             xts::crypt::<_, _, false>((keys.0, keys.1), keys.2, start, data)
         }
 
         $(#[target_feature(enable = $features)])?
         pub(crate) fn xts_decrypt(schedule: &Schedule, tweak_schedule: &Schedule, start: xts::Start<'_>, data: InOut<'_>) {
-            // SAFETY: the features of the lanes are those of this function.
+            // SAFETY: the features of the vectors are those of this function.
             let keys = unsafe { (Keys::<$wide>::new(schedule), Keys::<$one>::new(schedule), Keys::<$one>::new(tweak_schedule)) };
             xts::crypt::<_, _, true>((keys.0, keys.1), keys.2, start, data)
         }
@@ -83,7 +83,7 @@ macro_rules! serial_tier {
     ($one:ty $(, $features:literal)?) => {
         $(#[target_feature(enable = $features)])?
         pub(crate) fn cmac_absorb(schedule: &Schedule, chain: &mut Block, blocks: &[u8], last: u128) {
-            // SAFETY: the features of the lanes are those of this function.
+            // SAFETY: the features of the vectors are those of this function.
             let keys = unsafe { Keys::<$one>::new(schedule) };
             cmac::absorb(keys, chain, blocks, last)
         }
@@ -98,23 +98,23 @@ macro_rules! lanes_tier {
         #[target_feature(enable = $features)]
         pub(crate) fn cbc_lanes(jobs: &mut [&mut CbcJob<'_>], one_key: bool) {
             // SAFETY: the features of the lanes are those of this function.
-            unsafe { chains::encrypt::<_, $group, Xmm, $lanes>(jobs, one_key) }
+            unsafe { side_by_side::encrypt::<_, $group, Xmm, $lanes>(jobs, one_key) }
         }
 
         #[target_feature(enable = $features)]
         pub(crate) fn cfb_lanes(jobs: &mut [&mut CfbJob<'_>], one_key: bool) {
             // SAFETY: the features of the lanes are those of this function.
-            unsafe { chains::encrypt::<_, $group, Xmm, $lanes>(jobs, one_key) }
+            unsafe { side_by_side::encrypt::<_, $group, Xmm, $lanes>(jobs, one_key) }
         }
 
         #[target_feature(enable = $features)]
         pub(crate) fn cmac_lanes(jobs: &mut [&mut CmacJob<'_>], one_key: bool) {
             // SAFETY: the features of the lanes are those of this function.
-            unsafe { chains::encrypt::<_, $group, Xmm, $lanes>(jobs, one_key) }
+            unsafe { side_by_side::encrypt::<_, $group, Xmm, $lanes>(jobs, one_key) }
         }
 
         #[target_feature(enable = $features)]
-        pub(crate) fn ctr_many(jobs: &mut [&mut CtrJob<'_>], _: bool) {
+        pub(crate) fn ctr_lanes(jobs: &mut [&mut CtrJob<'_>], _: bool) {
             for job in jobs {
                 // SAFETY: the features of the lanes are those of this function.
                 let keys = unsafe { Keys::<$group>::new(&job.key.schedule) };
@@ -130,7 +130,7 @@ macro_rules! lane_rows {
     ($ops:ident { crossover: $crossover:expr, $($field:ident: $function:ident, $direct:ident),* }) => {{
         #[cfg(target_arch = "x86_64")]
         use $crate::aes::arch;
-        use $crate::aes::many;
+        use $crate::aes::lanes;
         const {
             &[
                 #[cfg(target_arch = "x86_64")]
@@ -149,7 +149,7 @@ macro_rules! lane_rows {
                     ops: $ops { crossover: $crossover, $($field: arch::x86_64_aesni::$function),* },
                 },
                 Row {
-                    kernel: many::DIRECT,
+                    kernel: lanes::DIRECT,
                     ops: $ops { crossover: Crossover::NEVER, $($field: |jobs, _| $direct(jobs)),* },
                 },
             ]

@@ -12,9 +12,9 @@ use std::arch::x86_64::*;
 
 use millstream_cpu::{Feature, FeatureSet};
 
-use crate::aes::lanes::{self, Beside, Chain, Keys, Lane, Rounds, load_short, store_short};
-use crate::aes::many::chains::{self, Group};
-use crate::aes::many::{CbcJob, CfbJob, CmacJob, CtrJob};
+use crate::aes::job::{CbcJob, CfbJob, CmacJob, CtrJob};
+use crate::aes::side_by_side::{self, Group};
+use crate::aes::vector::{self, Beside, Chain, Keys, Rounds, Vector, load_short, store_short};
 use crate::aes::{Block, Schedule, cbc, cfb, cmac, ctr, ecb, xts};
 use crate::{InOut, Kernel, Timing};
 
@@ -52,7 +52,7 @@ lanes_tier!(Xmm, 8, "aes,pclmulqdq,sse4.1");
 #[derive(Clone, Copy)]
 pub(crate) struct Xmm(__m128i);
 
-impl Lane for Xmm {
+impl Vector for Xmm {
     const BLOCKS: usize = 1;
 
     #[inline(always)]
@@ -96,19 +96,19 @@ impl Lane for Xmm {
     #[inline(always)]
     fn encrypt<const N: usize>(
         keys: &Keys<'_, Self>,
-        lanes: [Self; N],
+        vectors: [Self; N],
         beside: &mut impl Beside<Self>,
     ) -> [Self; N] {
-        lanes::encrypt(keys, lanes, beside)
+        vector::encrypt(keys, vectors, beside)
     }
 
     #[inline(always)]
     fn decrypt<const N: usize>(
         keys: &Keys<'_, Self>,
-        lanes: [Self; N],
+        vectors: [Self; N],
         beside: &mut impl Beside<Self>,
     ) -> [Self; N] {
-        lanes::decrypt(keys, lanes, beside)
+        vector::decrypt(keys, vectors, beside)
     }
 
     #[inline(always)]
@@ -191,12 +191,12 @@ impl Rounds for Xmm {
 impl Chain for Xmm {
     #[inline(always)]
     fn whitening(keys: &Keys<'_, Self>) -> Self {
-        lanes::whitening(keys)
+        vector::whitening(keys)
     }
 
     #[inline(always)]
     fn encrypt_whitened(self, keys: &Keys<'_, Self>, fold: Self) -> Self {
-        lanes::encrypt_whitened(self, keys, fold)
+        vector::encrypt_whitened(self, keys, fold)
     }
 }
 

@@ -15,9 +15,9 @@ use millstream_cpu::{Feature, FeatureSet};
 use super::x86_64_aesni::{Xmm, get, put, reversal};
 pub(crate) use super::x86_64_aesni::{expand, invert};
 use super::{lanes_tier, tier};
-use crate::aes::lanes::{self, Beside, Keys, Lane, Rounds};
-use crate::aes::many::chains::{self, Group};
-use crate::aes::many::{CbcJob, CfbJob, CmacJob, CtrJob};
+use crate::aes::job::{CbcJob, CfbJob, CmacJob, CtrJob};
+use crate::aes::side_by_side::{self, Group};
+use crate::aes::vector::{self, Beside, Keys, Rounds, Vector};
 use crate::aes::{Block, Schedule, cbc, cfb, ctr, ecb, xts};
 use crate::{InOut, Kernel, Timing};
 
@@ -86,7 +86,7 @@ impl Zmm {
     }
 }
 
-impl Lane for Zmm {
+impl Vector for Zmm {
     const BLOCKS: usize = 4;
 
     #[inline(always)]
@@ -155,19 +155,19 @@ impl Lane for Zmm {
     #[inline(always)]
     fn encrypt<const N: usize>(
         keys: &Keys<'_, Self>,
-        lanes: [Self; N],
+        vectors: [Self; N],
         beside: &mut impl Beside<Self>,
     ) -> [Self; N] {
-        lanes::encrypt(keys, lanes, beside)
+        vector::encrypt(keys, vectors, beside)
     }
 
     #[inline(always)]
     fn decrypt<const N: usize>(
         keys: &Keys<'_, Self>,
-        lanes: [Self; N],
+        vectors: [Self; N],
         beside: &mut impl Beside<Self>,
     ) -> [Self; N] {
-        lanes::decrypt(keys, lanes, beside)
+        vector::decrypt(keys, vectors, beside)
     }
 
     #[inline(always)]

@@ -13,13 +13,13 @@ use std::arch::aarch64::*;
 
 use millstream_cpu::{Feature, FeatureSet};
 
-use super::super::jobs::{CbcJob, CtrJob};
+use super::super::job::{CbcJob, CtrJob};
 use super::super::passes::{Cipher, MAX_WIDTH, passes};
 use super::super::schedule::Order;
+use super::super::side_by_side;
+use super::super::sliced::{self, Plane};
 use super::super::{Block, Ops};
 use super::halves::{IN, IN_4, Map, OUT, OUT_2, OUT_3, UNSHIFT};
-use super::lanes;
-use super::sliced::{self, Plane};
 
 pub(in super::super) const REQUIRES: FeatureSet = FeatureSet::of(&[Feature::Neon, Feature::Aes]);
 
@@ -159,11 +159,11 @@ pub(in super::super) const OPS: Ops = passes!(By16, "neon,aes");
 #[target_feature(enable = "neon,aes")]
 pub(in super::super) fn cbc_lanes(jobs: &mut [&mut CbcJob<'_>]) {
     // SAFETY: this function has the features. The direct kernel takes a whole pass for a block too.
-    unsafe { lanes::cbc::<Plane16, 16>(jobs, 1) }
+    unsafe { side_by_side::cbc::<Plane16, 16>(jobs, 1) }
 }
 
 #[target_feature(enable = "neon,aes")]
 pub(in super::super) fn ctr_lanes(jobs: &mut [&mut CtrJob<'_>]) {
     // SAFETY: this function has the features.
-    unsafe { lanes::ctr::<Plane16, 16>(jobs) }
+    unsafe { side_by_side::ctr::<Plane16, 16>(jobs) }
 }

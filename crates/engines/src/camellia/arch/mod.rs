@@ -4,12 +4,8 @@
 pub(super) mod aarch64_ce;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod halves;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-mod lanes;
 #[cfg(target_arch = "x86_64")]
 mod serial;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-mod sliced;
 #[cfg(target_arch = "x86_64")]
 pub(super) mod x86_64_aesni;
 #[cfg(target_arch = "x86_64")]

@@ -14,14 +14,14 @@ use std::arch::x86_64::*;
 
 use millstream_cpu::{Feature, FeatureSet};
 
-use super::super::jobs::{CbcJob, CtrJob};
+use super::super::job::{CbcJob, CtrJob};
 use super::super::passes::{Cipher, MAX_WIDTH, passes};
 use super::super::schedule::Order;
+use super::super::side_by_side;
+use super::super::sliced::{self, Plane};
 use super::super::{Block, Ops};
 use super::halves::{IN, IN_4, Map, OUT, OUT_2, OUT_3, UNSHIFT};
-use super::lanes;
 use super::serial::{self, Boxes};
-use super::sliced::{self, Plane};
 
 pub(in super::super) const REQUIRES: FeatureSet = FeatureSet::of(&[Feature::Avx, Feature::Aes]);
 
@@ -206,11 +206,11 @@ const FEWEST: usize = 3;
 #[target_feature(enable = "avx,aes")]
 pub(in super::super) fn cbc_lanes(jobs: &mut [&mut CbcJob<'_>]) {
     // SAFETY: this function has the features.
-    unsafe { lanes::cbc::<Plane16, 16>(jobs, FEWEST) }
+    unsafe { side_by_side::cbc::<Plane16, 16>(jobs, FEWEST) }
 }
 
 #[target_feature(enable = "avx,aes")]
 pub(in super::super) fn ctr_lanes(jobs: &mut [&mut CtrJob<'_>]) {
     // SAFETY: this function has the features.
-    unsafe { lanes::ctr::<Plane16, 16>(jobs) }
+    unsafe { side_by_side::ctr::<Plane16, 16>(jobs) }
 }

@@ -12,14 +12,14 @@ use std::arch::x86_64::*;
 
 use millstream_cpu::{Feature, FeatureSet};
 
-use super::super::jobs::{CbcJob, CtrJob};
+use super::super::job::{CbcJob, CtrJob};
 use super::super::passes::{Cipher, MAX_WIDTH, passes};
 use super::super::sbox::*;
 use super::super::schedule::Order;
+use super::super::side_by_side;
+use super::super::sliced::{self, Plane};
 use super::super::{Block, Ops};
-use super::lanes;
 use super::serial::{self, Boxes};
-use super::sliced::{self, Plane};
 
 pub(in super::super) const REQUIRES_256: FeatureSet = FeatureSet::of(&[Feature::Avx2, Feature::Gfni]);
 pub(in super::super) const REQUIRES_512: FeatureSet =
@@ -300,9 +300,9 @@ pub(in super::super) fn cbc_lanes_256(jobs: &mut [&mut CbcJob<'_>]) {
     // SAFETY: this function has the features.
     unsafe {
         if jobs.len() <= SOME {
-            lanes::cbc::<Plane128, 16>(jobs, FEWEST);
+            side_by_side::cbc::<Plane128, 16>(jobs, FEWEST);
         } else {
-            lanes::cbc::<Plane256, 32>(jobs, FEWEST_OF_32);
+            side_by_side::cbc::<Plane256, 32>(jobs, FEWEST_OF_32);
         }
     }
 }
@@ -312,9 +312,9 @@ pub(in super::super) fn ctr_lanes_256(jobs: &mut [&mut CtrJob<'_>]) {
     // SAFETY: this function has the features.
     unsafe {
         if jobs.len() <= SOME {
-            lanes::ctr::<Plane128, 16>(jobs);
+            side_by_side::ctr::<Plane128, 16>(jobs);
         } else {
-            lanes::ctr::<Plane256, 32>(jobs);
+            side_by_side::ctr::<Plane256, 32>(jobs);
         }
     }
 }
@@ -325,9 +325,9 @@ pub(in super::super) fn cbc_lanes_512(jobs: &mut [&mut CbcJob<'_>]) {
     // SAFETY: this function has the features.
     unsafe {
         if jobs.len() <= SOME {
-            lanes::cbc::<Plane128, 16>(jobs, FEWEST);
+            side_by_side::cbc::<Plane128, 16>(jobs, FEWEST);
         } else {
-            lanes::cbc::<Plane256, 32>(jobs, FEWEST_OF_32);
+            side_by_side::cbc::<Plane256, 32>(jobs, FEWEST_OF_32);
         }
     }
 }
@@ -338,9 +338,9 @@ pub(in super::super) fn ctr_lanes_512(jobs: &mut [&mut CtrJob<'_>]) {
     // SAFETY: this function has the features.
     unsafe {
         if jobs.len() <= SOME {
-            lanes::ctr::<Plane128, 16>(jobs);
+            side_by_side::ctr::<Plane128, 16>(jobs);
         } else {
-            lanes::ctr::<Plane256, 32>(jobs);
+            side_by_side::ctr::<Plane256, 32>(jobs);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! ChaCha20 with NEON: four blocks down the lanes; Poly1305 in 64-bit limbs, whose multiplications
+//! ChaCha20 with NEON: four blocks down the vectors; Poly1305 in 64-bit limbs, whose multiplications
 //! run beside the vectors.
 //!
 //! Ref. RFC 8439 §2.3, §2.4.
@@ -11,9 +11,9 @@
 
 use std::arch::aarch64::*;
 
-use super::super::lanes::{SIGMA, Words, double_round_down};
 use super::super::object::{self, CHACHA_BLOCK, Pad, Tier};
 use super::super::poly1305::Poly1305;
+use super::super::vector::{SIGMA, Words, double_round_down};
 use super::super::{Key, Nonce, Ops};
 use crate::InOut;
 use crate::aead::TAG;

@@ -1,6 +1,6 @@
 //! Poly1305 eight blocks side by side, in limbs of 44, 44 and 42 bits multiplied by AVX-512 IFMA.
 //!
-//! Lane `l` sums every eighth block; at the end lanes are multiplied by r^8 to r^1 and added up.
+//! Element `l` sums every eighth block; at the end elements are multiplied by r^8 to r^1 and added up.
 //! Two groups of eight share one reduction: with accumulator A and groups M, N the next
 //! accumulator is A r^16 + M r^8 + N.
 //!
@@ -14,7 +14,7 @@ use std::arch::x86_64::*;
 
 use super::super::poly1305::{BLOCK, Poly1305, Powers};
 
-/// Blocks in a group, one a lane.
+/// Blocks in a group, one an element.
 pub(super) const GROUP: usize = 8;
 
 /// From this many blocks on, powers of r and the final sum are paid for.
@@ -23,8 +23,8 @@ const VECTOR_BLOCKS: usize = 24;
 const MASK44: u64 = (1 << 44) - 1;
 const MASK42: u64 = (1 << 42) - 1;
 
-/// Which block of a group is in each lane: the order in which unpacking leaves them.
-pub(super) const BLOCK_OF_LANE: [u64; GROUP] = [0, 4, 1, 5, 2, 6, 3, 7];
+/// Which block of a group is in each element: the order in which unpacking leaves them.
+pub(super) const BLOCK_OF_ELEMENT: [u64; GROUP] = [0, 4, 1, 5, 2, 6, 3, 7];
 
 /// Three limbs of eight numbers.
 pub(super) type Limbs = [__m512i; 3];
@@ -40,9 +40,9 @@ pub(super) fn authenticate(mac: &mut Poly1305, data: &[u8]) {
         mac.powers = Some(powers(mac.r));
     }
     let Some(Powers(powers)) = &mac.powers else { return };
-    let lanes = [vector(&powers[0]), vector(&powers[1]), vector(&powers[2])];
+    let elements = [vector(&powers[0]), vector(&powers[1]), vector(&powers[2])];
     let r16 = [vector(&powers[3]), vector(&powers[4]), vector(&powers[5])];
-    // Lane 0 takes the first block of a group, so its power is r^8.
+    // Element 0 takes the first block of a group, so its power is r^8.
     let r8 = [splat(powers[0][0]), splat(powers[1][0]), splat(powers[2][0])];
 
     let (mut acc, mut rest) = first_group(limbs_of(mac.h), data);
@@ -57,7 +57,7 @@ pub(super) fn authenticate(mac: &mut Poly1305, data: &[u8]) {
         let product = add_products(multiply(acc, r16), multiply(whole_group(a), r8));
         acc = add(reduce(product), whole_group(b));
     }
-    mac.h = sum(reduce(multiply(acc, lanes)));
+    mac.h = sum(reduce(multiply(acc, elements)));
 }
 
 /// The first one to eight blocks, so many that whole groups follow, as the last blocks of a group
@@ -77,7 +77,7 @@ fn first_group(h: [u64; 3], data: &[u8]) -> (Limbs, &[u8]) {
             _mm512_maskz_loadu_epi64((words >> 8) as u8, start.wrapping_add(GROUP)),
         )
     };
-    let block_of_lane = vector(&BLOCK_OF_LANE);
+    let block_of_lane = vector(&BLOCK_OF_ELEMENT);
     let absent = splat(absent as u64);
     let present = _mm512_cmpge_epi64_mask(block_of_lane, absent);
     let begins = _mm512_cmpeq_epi64_mask(block_of_lane, absent);
@@ -99,7 +99,7 @@ fn whole_group(group: &[u8]) -> Limbs {
     split(low, high, splat(1 << 40))
 }
 
-/// Blocks 0 to 3 and 4 to 7 as limbs, in the order of [`BLOCK_OF_LANE`]; `top` is the bit 2^128 in
+/// Blocks 0 to 3 and 4 to 7 as limbs, in the order of [`BLOCK_OF_ELEMENT`]; `top` is the bit 2^128 in
 /// the third limb.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
@@ -178,30 +178,30 @@ fn twenty(a: __m512i) -> __m512i {
     _mm512_add_epi64(four, _mm512_slli_epi64::<2>(four))
 }
 
-/// r^8 to r^1 in the lanes of the blocks they multiply, and r^16 in all lanes.
+/// r^8 to r^1 in the elements of the blocks they multiply, and r^16 in all elements.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn powers(r: [u64; 2]) -> Powers {
     let limbs = limbs_of([r[0], r[1], 0]);
     let r1 = [splat(limbs[0]), splat(limbs[1]), splat(limbs[2])];
-    // Lane l needs r to the power of e + 1 with e = 7 - block: by the bits of e.
-    let exponent = _mm512_sub_epi64(splat(7), vector(&BLOCK_OF_LANE));
+    // Element l needs r to the power of e + 1 with e = 7 - block: by the bits of e.
+    let exponent = _mm512_sub_epi64(splat(7), vector(&BLOCK_OF_ELEMENT));
     let r2 = reduce(multiply(r1, r1));
     let r4 = reduce(multiply(r2, r2));
     let r8 = reduce(multiply(r4, r4));
     let r16 = reduce(multiply(r8, r8));
-    let lanes = choose(exponent, 1, r1, r2);
-    let lanes = choose(exponent, 2, lanes, reduce(multiply(lanes, r2)));
-    let lanes = choose(exponent, 4, lanes, reduce(multiply(lanes, r4)));
+    let elements = choose(exponent, 1, r1, r2);
+    let elements = choose(exponent, 2, elements, reduce(multiply(elements, r2)));
+    let elements = choose(exponent, 4, elements, reduce(multiply(elements, r4)));
     let mut powers = Powers([[0; 8]; 6]);
     for i in 0..3 {
-        powers.0[i] = array(lanes[i]);
+        powers.0[i] = array(elements[i]);
         powers.0[3 + i] = array(r16[i]);
     }
     powers
 }
 
-/// `set` in lanes whose exponent has the bit, else `clear`.
+/// `set` in elements whose exponent has the bit, else `clear`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn choose(exponent: __m512i, bit: u64, clear: Limbs, set: Limbs) -> Limbs {
@@ -213,7 +213,7 @@ fn choose(exponent: __m512i, bit: u64, clear: Limbs, set: Limbs) -> Limbs {
     limbs
 }
 
-/// The sum of all lanes, in the limbs of [`Poly1305`].
+/// The sum of all elements, in the limbs of [`Poly1305`].
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn sum(limbs: Limbs) -> [u64; 3] {

@@ -1,7 +1,7 @@
 //! Poly1305 four blocks side by side with AVX2, in limbs of 26 bits: the widest that the 32-bit
 //! multiplication takes with room to add up a row of products.
 //!
-//! Lane `l` sums every fourth block; at the end lanes are multiplied by r^4 to r and added up. Two
+//! Element `l` sums every fourth block; at the end elements are multiplied by r^4 to r and added up. Two
 //! groups of four share one reduction: with accumulator A and groups M, N the next accumulator is
 //! A r^8 + M r^4 + N.
 //!
@@ -16,7 +16,7 @@ use std::hint::black_box;
 
 use super::super::poly1305::{BLOCK, Poly1305, Powers, step};
 
-/// Blocks in a group, one a lane.
+/// Blocks in a group, one an element.
 pub(super) const GROUP: usize = 4;
 
 /// From this many blocks on, powers of r and the final sum are paid for.
@@ -47,7 +47,7 @@ pub(super) fn authenticate(mac: &mut Poly1305, data: &[u8]) {
         limbs[1][i] = splat(powers[i][0]);
         limbs[2][i] = splat(powers[i][4]);
     }
-    let [lanes, r4, r8] = [factor(limbs[0]), factor(limbs[1]), factor(limbs[2])];
+    let [elements, r4, r8] = [factor(limbs[0]), factor(limbs[1]), factor(limbs[2])];
 
     let (group, mut rest) = rest.split_at(GROUP * BLOCK);
     let h = limbs_of(mac.h);
@@ -69,7 +69,7 @@ pub(super) fn authenticate(mac: &mut Poly1305, data: &[u8]) {
         let product = add(multiply(reduce(acc), r8), multiply(split(a), r4));
         acc = add(product, split(b));
     }
-    mac.h = sum(reduce(multiply(reduce(acc), &lanes)));
+    mac.h = sum(reduce(multiply(reduce(acc), &elements)));
 }
 
 /// The limbs of four blocks, which unpacking leaves in the order 0, 2, 1, 3.
@@ -156,7 +156,7 @@ fn five(a: __m256i) -> __m256i {
     _mm256_add_epi64(a, _mm256_slli_epi64::<2>(a))
 }
 
-/// Limb by limb: r^4, r^2, r^3 and r, for the lanes in the order of [`split`]; then r^8.
+/// Limb by limb: r^4, r^2, r^3 and r, for the elements in the order of [`split`]; then r^8.
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
 fn powers(r: [u64; 2]) -> Powers {
@@ -171,14 +171,14 @@ fn powers(r: [u64; 2]) -> Powers {
     let columns = [limbs_of(r4), limbs_of(r2), limbs_of(r3), limbs_of(r1), limbs_of(r8)];
     let mut powers = Powers([[0; 8]; 6]);
     for i in 0..5 {
-        for (lane, column) in columns.iter().enumerate() {
-            powers.0[i][lane] = column[i];
+        for (element, column) in columns.iter().enumerate() {
+            powers.0[i][element] = column[i];
         }
     }
     powers
 }
 
-/// The sum of all lanes, in the limbs of [`Poly1305`].
+/// The sum of all elements, in the limbs of [`Poly1305`].
 #[inline]
 #[target_feature(enable = "avx2")]
 fn sum(limbs: Limbs) -> [u64; 3] {

@@ -10,10 +10,10 @@
 
 use std::arch::x86_64::*;
 
-use super::super::lanes::{SIGMA, double_round_down};
 use super::super::poly1305::BLOCK;
-use super::super::side::{Blocks, OneTimeKeys, Side, State, Strings, WIDEST, lanes_row};
-use super::ifma::{BLOCK_OF_LANE, GROUP, Limbs, add, array, join, multiply, reduce, splat, split};
+use super::super::side_by_side::{Blocks, OneTimeKeys, Side, State, Strings, WIDEST, lanes_row};
+use super::super::vector::{SIGMA, double_round_down};
+use super::ifma::{BLOCK_OF_ELEMENT, GROUP, Limbs, add, array, join, multiply, reduce, splat, split};
 use super::x86_64_avx512::{Avx512, Vector, transpose};
 use crate::Crossover;
 
@@ -186,7 +186,7 @@ unsafe fn absorb<const ALL: bool>(macs: &mut Macs, strings: &Strings<'_>, at: us
     }
 }
 
-/// Which lane of the limbs a group's message is in: see [`BLOCK_OF_LANE`].
+/// Which lane of the limbs a group's message is in: see [`BLOCK_OF_ELEMENT`].
 #[inline(always)]
 const fn lane_of(message: usize) -> usize {
     2 * (message % 4) + message / 4
@@ -213,7 +213,7 @@ fn accumulators(macs: &Macs) -> [[u64; 3]; WIDEST] {
         let [l0, l1, l2] = macs.h[set];
         let (l0, l1, l2) = (array(l0), array(l1), array(l2));
         for lane in 0..GROUP {
-            let message = set * GROUP + BLOCK_OF_LANE[lane] as usize;
+            let message = set * GROUP + BLOCK_OF_ELEMENT[lane] as usize;
             accumulators[message] = join([l0[lane], l1[lane], l2[lane]]);
         }
     }

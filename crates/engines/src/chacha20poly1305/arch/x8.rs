@@ -9,9 +9,9 @@
 
 use std::arch::x86_64::*;
 
-use super::super::lanes::SIGMA;
 use super::super::poly1305::{BLOCK, filled_up};
-use super::super::side::{Blocks, OneTimeKeys, Side, State, Strings, WIDEST, lanes_row};
+use super::super::side_by_side::{Blocks, OneTimeKeys, Side, State, Strings, WIDEST, lanes_row};
+use super::super::vector::SIGMA;
 use super::limbs26::{Factor, GROUP, Limbs, add, factor, join, multiply, reduce, split};
 use super::x86_64_avx2::{Avx2, Vector};
 use super::ymm::{self, Ymm};

@@ -1,4 +1,4 @@
-//! ChaCha20 with AVX2: eight blocks down the lanes in bulk, two or four across for short objects;
+//! ChaCha20 with AVX2: eight blocks down the vectors in bulk, two or four across for short objects;
 //! Poly1305 by four.
 //!
 //! Ref. RFC 8439 §2.3, §2.4.
@@ -11,9 +11,9 @@
 
 use std::arch::x86_64::*;
 
-use super::super::lanes::{Rows, Words};
 use super::super::object::{self, CHACHA_BLOCK, Pad, Tier};
 use super::super::poly1305::Poly1305;
+use super::super::vector::{Rows, Words};
 use super::super::{Key, Nonce, Ops};
 use super::limbs26;
 use super::ymm::{self, Ymm};

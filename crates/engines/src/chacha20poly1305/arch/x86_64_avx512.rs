@@ -1,4 +1,4 @@
-//! ChaCha20 with AVX-512: 16 blocks down the lanes in bulk, 4 to 20 blocks in one latency of the
+//! ChaCha20 with AVX-512: 16 blocks down the vectors in bulk, 4 to 20 blocks in one latency of the
 //! rounds for the head of an object; Poly1305 with AVX-512 IFMA.
 //!
 //! Ref. RFC 8439 §2.3, §2.4.
@@ -11,9 +11,9 @@
 
 use std::arch::x86_64::*;
 
-use super::super::lanes::{Rows, SIGMA, Words, double_round_across, double_round_down};
 use super::super::object::{self, CHACHA_BLOCK, Pad, Tier};
 use super::super::poly1305::Poly1305;
+use super::super::vector::{Rows, SIGMA, Words, double_round_across, double_round_down};
 use super::super::{Key, Nonce, Ops};
 use super::ifma;
 use super::ymm::{self, Ymm};

@@ -9,8 +9,8 @@
 
 use std::arch::x86_64::*;
 
-use super::super::lanes::{Rows, SIGMA, double_round_across, double_round_down};
 use super::super::object::CHACHA_BLOCK;
+use super::super::vector::{Rows, SIGMA, double_round_across, double_round_down};
 use super::super::{Key, Nonce};
 
 /// Blocks that [`down`] makes at once.

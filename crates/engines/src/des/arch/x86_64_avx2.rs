@@ -10,13 +10,14 @@ use core::arch::x86_64::*;
 
 use millstream_cpu::{Feature, FeatureSet};
 
-use crate::des::lanes::{CbcJob, Job, LanesOps, lane_entry_points};
+use crate::des::job::{CbcJob, Job, LanesOps, lane_entry_points};
 use crate::des::modes::Cipher;
 use crate::des::ops::{Ops, entry_points};
-use crate::des::schedule::{Groups, Schedule};
+use crate::des::schedule::Schedule;
+use crate::des::side_by_side::{self, Decipher, Progress, Sliced, Words, sliced};
 use crate::des::slices::{OneKey, Slice};
 use crate::des::tables::{EXPANSION, PLACE, TRUTH};
-use crate::des::waves::{self, Decipher, Progress, Sliced, Words, sliced};
+use crate::des::wiring::Groups;
 use crate::des::{circuits, serial};
 use crate::kernel::{Kernel, Row, Timing};
 use crate::lanes::Crossover;
@@ -53,7 +54,7 @@ unsafe fn run<'k, J: Job<'k>>(jobs: &mut [&mut J]) {
     for wave in jobs.chunks_mut(256) {
         let mut progress = Progress::new(wave);
         // SAFETY: the caller vouches for the kernel's features, which this function has.
-        unsafe { waves::in_slices::<__m256i, J, 256>(wave, &mut progress, FEWEST) };
+        unsafe { side_by_side::in_slices::<__m256i, J, 256>(wave, &mut progress, FEWEST) };
         progress.finish(wave);
     }
 }
@@ -61,21 +62,26 @@ unsafe fn run<'k, J: Job<'k>>(jobs: &mut [&mut J]) {
 #[target_feature(enable = "avx2")]
 unsafe fn decrypt(jobs: &mut [&mut CbcJob<'_>]) {
     // SAFETY: as above.
-    unsafe { waves::cbc_decrypt::<Avx2, 256>(jobs, FEWEST_BLOCKS) }
+    unsafe { side_by_side::cbc_decrypt::<Avx2, 256>(jobs, FEWEST_BLOCKS) }
 }
 
 impl Decipher<256> for Avx2 {
     #[inline(always)]
-    unsafe fn decipher(schedules: &[&Schedule; 256], one_key: bool, blocks: &mut waves::Row<256>, _: usize) {
+    unsafe fn decipher(
+        schedules: &[&Schedule; 256],
+        one_key: bool,
+        blocks: &mut side_by_side::Row<256>,
+        _: usize,
+    ) {
         // SAFETY: as the caller says.
-        unsafe { waves::decipher_sliced::<__m256i, 256>(schedules, one_key, blocks) }
+        unsafe { side_by_side::decipher_sliced::<__m256i, 256>(schedules, one_key, blocks) }
     }
 }
 
 enum Avx2 {}
 
 impl Cipher for Avx2 {
-    type Wide = waves::Row<256>;
+    type Wide = side_by_side::Row<256>;
     const WORTH: usize = 20;
 
     #[inline(always)]
@@ -92,7 +98,7 @@ impl Cipher for Avx2 {
     }
 
     #[inline(always)]
-    unsafe fn wide(schedule: &Schedule, direction: Direction, blocks: &mut waves::Row<256>, _: usize) {
+    unsafe fn wide(schedule: &Schedule, direction: Direction, blocks: &mut side_by_side::Row<256>, _: usize) {
         // SAFETY: as the caller says.
         unsafe { __m256i::one_key(OneKey { schedule, direction }, blocks) }
     }

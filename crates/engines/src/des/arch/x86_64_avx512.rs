@@ -11,13 +11,14 @@ use core::arch::x86_64::*;
 
 use millstream_cpu::{Feature, FeatureSet};
 
-use crate::des::lanes::{CbcJob, Job, LanesOps, lane_entry_points};
+use crate::des::job::{CbcJob, Job, LanesOps, lane_entry_points};
 use crate::des::modes::Cipher;
 use crate::des::ops::{Ops, entry_points};
-use crate::des::schedule::{Groups, Schedule};
+use crate::des::schedule::Schedule;
+use crate::des::side_by_side::{self, Batch, Decipher, Progress, Sliced, Transfer, sliced};
 use crate::des::slices::{OneKey, Slice, Ternary};
 use crate::des::tables::{EXPANSION, PLACE, TRUTH};
-use crate::des::waves::{self, Batch, Decipher, Progress, Sliced, Transfer, sliced};
+use crate::des::wiring::Groups;
 use crate::des::{circuits, serial};
 use crate::kernel::{Kernel, Row, Timing};
 use crate::lanes::Crossover;
@@ -55,7 +56,7 @@ unsafe fn run<'k, J: Job<'k>>(jobs: &mut [&mut J]) {
     for wave in jobs.chunks_mut(256) {
         let mut progress = Progress::new(wave);
         // SAFETY: the caller vouches for the kernel's features, which this function has.
-        unsafe { waves::in_slices::<Ymm, J, 256>(wave, &mut progress, FEWEST) };
+        unsafe { side_by_side::in_slices::<Ymm, J, 256>(wave, &mut progress, FEWEST) };
         progress.finish(wave);
     }
 }
@@ -63,14 +64,19 @@ unsafe fn run<'k, J: Job<'k>>(jobs: &mut [&mut J]) {
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512vl")]
 unsafe fn decrypt(jobs: &mut [&mut CbcJob<'_>]) {
     // SAFETY: as above.
-    unsafe { waves::cbc_decrypt::<Avx512, 256>(jobs, FEWEST_BLOCKS) }
+    unsafe { side_by_side::cbc_decrypt::<Avx512, 256>(jobs, FEWEST_BLOCKS) }
 }
 
 impl Decipher<256> for Avx512 {
     #[inline(always)]
-    unsafe fn decipher(schedules: &[&Schedule; 256], one_key: bool, blocks: &mut waves::Row<256>, _: usize) {
+    unsafe fn decipher(
+        schedules: &[&Schedule; 256],
+        one_key: bool,
+        blocks: &mut side_by_side::Row<256>,
+        _: usize,
+    ) {
         // SAFETY: as the caller says.
-        unsafe { waves::decipher_sliced::<Ymm, 256>(schedules, one_key, blocks) }
+        unsafe { side_by_side::decipher_sliced::<Ymm, 256>(schedules, one_key, blocks) }
     }
 }
 
@@ -145,7 +151,7 @@ pub(in crate::des) unsafe fn transpose(x: &mut [__m512i; 8]) {
 pub(in crate::des) enum Avx512 {}
 
 impl Cipher for Avx512 {
-    type Wide = waves::Row<512>;
+    type Wide = side_by_side::Row<512>;
     const WORTH: usize = 16;
 
     #[inline(always)]
@@ -162,7 +168,12 @@ impl Cipher for Avx512 {
     }
 
     #[inline(always)]
-    unsafe fn wide(schedule: &Schedule, direction: Direction, blocks: &mut waves::Row<512>, used: usize) {
+    unsafe fn wide(
+        schedule: &Schedule,
+        direction: Direction,
+        blocks: &mut side_by_side::Row<512>,
+        used: usize,
+    ) {
         let key = OneKey { schedule, direction };
         // SAFETY: as the caller says.
         unsafe {

@@ -13,12 +13,12 @@ use core::mem::MaybeUninit;
 use millstream_cpu::{Feature, FeatureSet};
 
 use super::x86_64_avx512::{Avx512, Lines, Ymm, transpose};
-use crate::des::lanes::{CbcJob, Job, LanesOps, lane_entry_points};
+use crate::des::job::{CbcJob, Job, LanesOps, lane_entry_points};
 use crate::des::modes::Cipher;
 use crate::des::ops::{Ops, entry_points};
-use crate::des::schedule::{Groups, MAX_ROUNDS, Schedule};
-use crate::des::waves::{self, Decipher, Form, Progress, Row};
-use crate::des::wiring::{COPIES, ENTER, LEAVE, SECOND, SUBSTITUTE, Tables};
+use crate::des::schedule::{MAX_ROUNDS, Schedule};
+use crate::des::side_by_side::{self, Decipher, Form, Progress, Row};
+use crate::des::wiring::{COPIES, ENTER, Groups, LEAVE, SECOND, SUBSTITUTE, Tables};
 use crate::kernel::{self, Kernel, Timing};
 use crate::lanes::Crossover;
 use crate::modes::Direction;
@@ -60,7 +60,7 @@ unsafe fn run<'k, J: Job<'k>>(jobs: &mut [&mut J]) {
         let mut progress = Progress::new(wave);
         // SAFETY: the caller vouches for the kernel's features, which this function has.
         unsafe {
-            waves::in_slices::<Ymm, J, 256>(wave, &mut progress, SLICES);
+            side_by_side::in_slices::<Ymm, J, 256>(wave, &mut progress, SLICES);
             for few in wave[..progress.live].chunks_mut(32) {
                 bytes(few, progress.done);
             }
@@ -75,13 +75,13 @@ unsafe fn bytes<'k, J: Job<'k>>(jobs: &mut [&mut J], done: usize) {
     let direction = Direction::Encrypt;
     // SAFETY: as the caller says.
     unsafe {
-        if waves::one_key(jobs) {
+        if side_by_side::one_key(jobs) {
             let key = OneKey { keys: jobs[0].keyed().schedule().ordered(), direction };
-            waves::chain(&key, jobs, &mut progress, 1);
+            side_by_side::chain(&key, jobs, &mut progress, 1);
         } else {
             let mut keys = ManyKeys::new(jobs[0].keyed().schedule().rounds());
-            keys.set(&waves::schedules(jobs), jobs.len(), direction);
-            waves::chain(&keys, jobs, &mut progress, 1);
+            keys.set(&side_by_side::schedules(jobs), jobs.len(), direction);
+            side_by_side::chain(&keys, jobs, &mut progress, 1);
             keys.wipe();
         }
     }
@@ -90,7 +90,7 @@ unsafe fn bytes<'k, J: Job<'k>>(jobs: &mut [&mut J], done: usize) {
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512vl,avx512vbmi,gfni")]
 unsafe fn decrypt(jobs: &mut [&mut CbcJob<'_>]) {
     // SAFETY: as above.
-    unsafe { waves::cbc_decrypt::<Vbmi, 256>(jobs, 3) }
+    unsafe { side_by_side::cbc_decrypt::<Vbmi, 256>(jobs, 3) }
 }
 
 enum Vbmi {}
@@ -131,7 +131,7 @@ impl Decipher<256> for Vbmi {
         // SAFETY: as the caller says.
         unsafe {
             if used >= SLICES {
-                waves::decipher_sliced::<Ymm, 256>(schedules, one_key, blocks);
+                side_by_side::decipher_sliced::<Ymm, 256>(schedules, one_key, blocks);
             } else {
                 for at in (0..used).step_by(32) {
                     let schedules = schedules[at..].first_chunk().expect("whole rows");

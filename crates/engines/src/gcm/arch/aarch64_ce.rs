@@ -14,7 +14,7 @@
 use std::arch::aarch64::*;
 
 use crate::aes::arch::aarch64_ce::expand as expand_key;
-use crate::gcm::lanes::{self, Vector, row};
+use crate::gcm::vector::{self, Vector, row};
 
 row!(Block128, 4, 128, "aes,neon", expand_key);
 
@@ -54,7 +54,7 @@ fn from_halves(low: u64, high: u64) -> uint8x16_t {
 }
 
 impl Vector for Block128 {
-    const LANES: usize = 1;
+    const BLOCKS: usize = 1;
     type One = Block128;
 
     #[inline(always)]
@@ -72,7 +72,7 @@ impl Vector for Block128 {
     #[inline(always)]
     unsafe fn load_part(from: *const u8, n: usize) -> Self {
         // SAFETY: as the caller.
-        unsafe { Self::one(lanes::read_part(from, n)) }
+        unsafe { Self::one(vector::read_part(from, n)) }
     }
 
     #[inline(always)]
@@ -90,12 +90,12 @@ impl Vector for Block128 {
     #[inline(always)]
     unsafe fn store_part(self, to: *mut u8, n: usize) {
         // SAFETY: as the caller.
-        unsafe { lanes::write_part(Self::value(self), to, n) }
+        unsafe { vector::write_part(Self::value(self), to, n) }
     }
 
     #[inline(always)]
     unsafe fn load_above(_: *const u8, _: usize) -> Self {
-        // SAFETY: as the caller; there is no lane above the first.
+        // SAFETY: as the caller; there is no place above the first.
         unsafe { Self::one(0) }
     }
 
@@ -106,7 +106,7 @@ impl Vector for Block128 {
     fn keep(self, n: usize) -> Self {
         debug_assert!(n <= 16);
         // SAFETY: 32 - n..48 - n is inside the mask.
-        unsafe { Block128(vandq_u8(self.0, vld1q_u8(lanes::KEEP.as_ptr().add(32 - n)))) }
+        unsafe { Block128(vandq_u8(self.0, vld1q_u8(vector::KEEP.as_ptr().add(32 - n)))) }
     }
 
     #[inline(always)]

@@ -10,8 +10,8 @@
 use std::arch::x86_64::*;
 
 use crate::aes::arch::x86_64_aesni::expand as expand_key;
-use crate::gcm::group::{self, Across, group_row};
-use crate::gcm::lanes::{self, Vector, row};
+use crate::gcm::side_by_side::{self, Across, group_row};
+use crate::gcm::vector::{self, Vector, row};
 
 row!(Block128, 8, 256, "aes,pclmulqdq,sse4.1", expand_key);
 group_row!(Block128, 4, "aes,pclmulqdq,sse4.1");
@@ -20,7 +20,7 @@ group_row!(Block128, 4, "aes,pclmulqdq,sse4.1");
 pub(super) struct Block128(pub(super) __m128i);
 
 impl Vector for Block128 {
-    const LANES: usize = 1;
+    const BLOCKS: usize = 1;
     type One = Block128;
 
     #[inline(always)]
@@ -38,13 +38,13 @@ impl Vector for Block128 {
     #[inline(always)]
     unsafe fn load_part(from: *const u8, n: usize) -> Self {
         // SAFETY: as the caller.
-        unsafe { Self::one(lanes::read_part(from, n)) }
+        unsafe { Self::one(vector::read_part(from, n)) }
     }
 
     #[inline(always)]
     unsafe fn load_block(from: *const u8, n: usize) -> Block128 {
         // SAFETY: as the caller.
-        unsafe { Self::one(lanes::read_part(from, n)) }
+        unsafe { Self::one(vector::read_part(from, n)) }
     }
 
     #[inline(always)]
@@ -56,12 +56,12 @@ impl Vector for Block128 {
     #[inline(always)]
     unsafe fn store_part(self, to: *mut u8, n: usize) {
         // SAFETY: as the caller.
-        unsafe { lanes::write_part(Self::value(self), to, n) }
+        unsafe { vector::write_part(Self::value(self), to, n) }
     }
 
     #[inline(always)]
     unsafe fn load_above(_: *const u8, _: usize) -> Self {
-        // SAFETY: as the caller; there is no lane above the first.
+        // SAFETY: as the caller; there is no place above the first.
         unsafe { Self::one(0) }
     }
 
@@ -72,7 +72,7 @@ impl Vector for Block128 {
     fn keep(self, n: usize) -> Self {
         debug_assert!(n <= 16);
         // SAFETY: 32 - n..48 - n is inside the mask.
-        unsafe { Block128(_mm_and_si128(self.0, _mm_loadu_si128(lanes::KEEP.as_ptr().add(32 - n).cast()))) }
+        unsafe { Block128(_mm_and_si128(self.0, _mm_loadu_si128(vector::KEEP.as_ptr().add(32 - n).cast()))) }
     }
 
     #[inline(always)]

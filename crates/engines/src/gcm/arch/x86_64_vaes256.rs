@@ -11,8 +11,8 @@ use std::arch::x86_64::*;
 
 use super::x86_64_aesni::Block128;
 use crate::aes::arch::x86_64_aesni::expand as expand_key;
-use crate::gcm::group::{self, Across, group_row};
-use crate::gcm::lanes::{self, Vector, row};
+use crate::gcm::side_by_side::{self, Across, group_row};
+use crate::gcm::vector::{self, Vector, row};
 
 row!(Block256, 8, 256, "aes,pclmulqdq,avx2,vaes,vpclmulqdq", expand_key);
 group_row!(Block256, 2, "aes,pclmulqdq,avx2,vaes,vpclmulqdq");
@@ -21,7 +21,7 @@ group_row!(Block256, 2, "aes,pclmulqdq,avx2,vaes,vpclmulqdq");
 pub(super) struct Block256(__m256i);
 
 impl Vector for Block256 {
-    const LANES: usize = 2;
+    const BLOCKS: usize = 2;
     type One = Block128;
 
     #[inline(always)]
@@ -91,7 +91,7 @@ impl Vector for Block256 {
         debug_assert!(n <= 32);
         // SAFETY: 32 - n..64 - n is inside the mask; `self` is the witness.
         unsafe {
-            Block256(_mm256_and_si256(self.0, _mm256_loadu_si256(lanes::KEEP.as_ptr().add(32 - n).cast())))
+            Block256(_mm256_and_si256(self.0, _mm256_loadu_si256(vector::KEEP.as_ptr().add(32 - n).cast())))
         }
     }
 

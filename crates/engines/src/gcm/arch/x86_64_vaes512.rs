@@ -13,10 +13,10 @@ use std::arch::x86_64::*;
 
 use super::x86_64_aesni::Block128;
 use crate::aes::arch::x86_64_aesni::expand as expand_key;
-use crate::gcm::group::{self, Across, group_row};
-use crate::gcm::lanes::{self, Vector, row};
+use crate::gcm::side_by_side::{self, Across, group_row};
+use crate::gcm::vector::{self, Vector, row};
 
-row!(Block512, 8, lanes::REACH, "aes,pclmulqdq,avx512f,avx512bw,avx512vl,vaes,vpclmulqdq,bmi2", expand_key);
+row!(Block512, 8, vector::REACH, "aes,pclmulqdq,avx512f,avx512bw,avx512vl,vaes,vpclmulqdq,bmi2", expand_key);
 group_row!(Block512, 1, "aes,pclmulqdq,avx512f,avx512bw,avx512vl,vaes,vpclmulqdq,bmi2");
 
 #[derive(Clone, Copy)]
@@ -43,7 +43,7 @@ fn pin(value: &mut __m512i) {
 }
 
 impl Vector for Block512 {
-    const LANES: usize = 4;
+    const BLOCKS: usize = 4;
     type One = Block128;
 
     #[inline(always)]
@@ -238,7 +238,7 @@ impl Across for Block512 {
         // SAFETY: `vectors` are the witness.
         unsafe {
             let [a, b, c, d] = [vectors[0].0, vectors[1].0, vectors[2].0, vectors[3].0];
-            // Lanes 0 and 2, and 1 and 3, of two vectors each.
+            // Places 0 and 2, and 1 and 3, of two vectors each.
             let a = _mm512_xor_si512(_mm512_shuffle_i64x2::<0x44>(a, b), _mm512_shuffle_i64x2::<0xee>(a, b));
             let b = _mm512_xor_si512(_mm512_shuffle_i64x2::<0x44>(c, d), _mm512_shuffle_i64x2::<0xee>(c, d));
             Block512(_mm512_xor_si512(_mm512_shuffle_i64x2::<0x88>(a, b), _mm512_shuffle_i64x2::<0xdd>(a, b)))

@@ -1,10 +1,6 @@
 //! Kernels for one processor tier each.
 
 #[cfg(target_arch = "x86_64")]
-mod lanes;
-#[cfg(target_arch = "x86_64")]
-mod sliced;
-#[cfg(target_arch = "x86_64")]
 mod stage;
 #[cfg(target_arch = "x86_64")]
 pub(super) mod x86_64_lanes256;

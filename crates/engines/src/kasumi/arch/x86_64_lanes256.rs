@@ -14,9 +14,9 @@ use std::arch::x86_64::*;
 
 use millstream_cpu::{Feature, FeatureSet};
 
-use super::super::jobs::{F8Job, F9Job};
-use super::lanes;
-use super::sliced::{Plane, Word};
+use super::super::job::{F8Job, F9Job};
+use super::super::side_by_side;
+use super::super::sliced::{Plane, Word};
 use super::stage::{FIRST_NARROW, Narrow, SECOND_NARROW};
 
 pub(in super::super) const REQUIRES: FeatureSet = FeatureSet::of(&[Feature::Avx2]);
@@ -166,11 +166,11 @@ impl Plane for Plane32 {
 #[target_feature(enable = "avx2")]
 pub(in super::super) fn f8(jobs: &mut [&mut F8Job<'_>]) {
     // SAFETY: this function has the features.
-    unsafe { lanes::f8::<Plane32, 32>(jobs, FEWEST) }
+    unsafe { side_by_side::f8::<Plane32, 32>(jobs, FEWEST) }
 }
 
 #[target_feature(enable = "avx2")]
 pub(in super::super) fn f9(jobs: &mut [&mut F9Job<'_>]) {
     // SAFETY: this function has the features.
-    unsafe { lanes::f9::<Plane32, 32>(jobs, FEWEST) }
+    unsafe { side_by_side::f9::<Plane32, 32>(jobs, FEWEST) }
 }

@@ -10,9 +10,9 @@
 
 use std::arch::x86_64::*;
 
-use super::super::jobs::{F8Job, F9Job};
-use super::lanes;
-use super::sliced::{Plane, Word};
+use super::super::job::{F8Job, F9Job};
+use super::super::side_by_side;
+use super::super::sliced::{Plane, Word};
 use super::stage::{FIRST, SECOND, Stage, stage};
 
 /// With fewer live lanes the direct kernel is faster.
@@ -172,11 +172,11 @@ impl Plane for Plane64 {
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,avx512vbmi2,gfni")]
 pub(in super::super) fn f8(jobs: &mut [&mut F8Job<'_>]) {
     // SAFETY: this function has the features.
-    unsafe { lanes::f8::<Plane64, 64>(jobs, FEWEST) }
+    unsafe { side_by_side::f8::<Plane64, 64>(jobs, FEWEST) }
 }
 
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,avx512vbmi2,gfni")]
 pub(in super::super) fn f9(jobs: &mut [&mut F9Job<'_>]) {
     // SAFETY: this function has the features.
-    unsafe { lanes::f9::<Plane64, 64>(jobs, FEWEST) }
+    unsafe { side_by_side::f9::<Plane64, 64>(jobs, FEWEST) }
 }

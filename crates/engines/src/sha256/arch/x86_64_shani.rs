@@ -13,7 +13,7 @@ use core::arch::x86_64::*;
 
 use millstream_cpu::{Feature, FeatureSet};
 
-use crate::hash::lanes::{Job, Side};
+use crate::hash::job::{Job, Side};
 use crate::hash::side_by_side::{self, PairKernel, lanes_row};
 use crate::hash::{HashJob, chain};
 use crate::hmac::HmacJob;

@@ -10,7 +10,7 @@ use crate::Crossover;
 use crate::Row;
 use crate::hash::HashJob;
 use crate::hash::arch::x86_64_avx2::W64x4;
-use crate::hash::lanes::{Job, Side};
+use crate::hash::job::{Job, Side};
 use crate::hash::side_by_side::{self, lane_kernel, lanes_row};
 use crate::hash::words::Words;
 use crate::hmac::HmacJob;

@@ -17,7 +17,7 @@ use crate::aes::{Block, Schedule};
 use crate::sha1::arch::x86_64_shani::{self as sha1, twenty};
 use crate::sha256::K;
 use crate::sha256::arch::x86_64_shani::{self as sha256, four_rounds};
-use crate::tls::seal::{Ahead, SealOps};
+use crate::tls::ops::{Ahead, SealOps};
 
 pub(in crate::tls) const OPS: SealOps = SealOps { sha1: Some(with_sha1), sha256: Some(with_sha256) };
 

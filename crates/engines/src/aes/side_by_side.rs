@@ -6,7 +6,7 @@
 //!
 //! Lanes in use are always the first ones: where an object ends and none follows, the last lane
 //! moves into its place. The lanes that remain in the last register do once more what the first lane
-//! does, and so need no memory of their own. (The scheduler of `lanes.rs` leaves lanes where they are;
+//! does, and so need no memory of their own. (The crate `kernel`'s scheduler leaves lanes where they are;
 //! here the last few objects run on fewer registers.)
 //!
 //! # Safety
@@ -19,9 +19,9 @@ use std::ptr;
 
 use zeroize::optimization_barrier;
 
-use super::Job;
-use crate::aes::lanes::{Keys, Rounds};
-use crate::aes::{Block, Schedule};
+use super::job::Chained;
+use super::vector::{Keys, Rounds};
+use super::{Block, Schedule};
 
 /// Rounds whose keys are held in registers, if any are: as many as four registers' lanes leave room for.
 const HELD: usize = 6;
@@ -55,29 +55,6 @@ pub(crate) trait Group: Rounds {
 
     /// Writes them one after another.
     fn put(self, blocks: &mut [Block]);
-}
-
-/// One object of a chaining mode.
-pub(crate) trait Chained<'k>: Job<'k> {
-    /// Whether the data goes in with the first round key (CBC) or with the last (CFB).
-    const BEFORE: bool;
-    /// Whether there is output, or the last chaining value is all (CMAC).
-    const WRITES: bool;
-
-    /// The chaining value to begin with and the whole blocks, of which there may be none.
-    fn begin(&mut self) -> Part;
-    /// After the whole blocks: whether there is one more block, which is then in `tail`.
-    fn tail(&mut self, chain: &mut Block, tail: &mut Block) -> bool;
-    /// The end: the last chaining value, and what became of the tail if there was one.
-    fn finish(&mut self, chain: &Block, tail: Option<&Block>);
-}
-
-/// Whole blocks of one object.
-pub(crate) struct Part {
-    pub(crate) chain: Block,
-    pub(crate) input: *const u8,
-    pub(crate) output: *mut u8,
-    pub(crate) blocks: usize,
 }
 
 /// Where the lanes' round keys come from.

@@ -3,14 +3,13 @@
 
 mod cbc;
 mod cfb;
-pub(crate) mod chains;
 mod cmac;
 mod ctr;
 
-pub use cbc::{CBC_LANES, CbcJob, CbcLanes, CbcLanesOps};
-pub use cfb::{CFB_LANES, CfbJob, CfbLanes, CfbLanesOps};
-pub use cmac::{CMAC_LANES, CmacJob, CmacLanes, CmacLanesOps};
-pub use ctr::{CTR_LANES, CtrJob, CtrLanes, CtrLanesOps};
+pub use cbc::{CBC_LANES, CbcLanes};
+pub use cfb::{CFB_LANES, CfbLanes};
+pub use cmac::{CMAC_LANES, CmacLanes};
+pub use ctr::{CTR_LANES, CtrLanes};
 
 use std::cmp::Reverse;
 use std::ptr;
@@ -18,6 +17,7 @@ use std::ptr;
 use millstream_cpu::{FeatureSet, Features};
 
 use super::Schedule;
+use super::job::Job;
 use crate::{Crossover, Kernel, Timing};
 
 /// The row that every table of lanes ends with.
@@ -38,14 +38,6 @@ pub(crate) const MACS: Crossover = Crossover(&[(32, 8), (64, 7), (128, 4), (usiz
 
 /// Where one call for many objects begins to pay in CTR.
 pub(crate) const INDEPENDENT: Crossover = Crossover(&[(usize::MAX, 2)]);
-
-/// One object, as the managers see it.
-pub(crate) trait Job<'k> {
-    /// The round keys.
-    fn schedule(&self) -> &'k Schedule;
-    /// Length in bytes.
-    fn bytes(&self) -> usize;
-}
 
 /// What the lanes of a tier can't mix: the number of rounds, and bitsliced round keys, which they don't
 /// take at all.

@@ -11,7 +11,7 @@
 #![allow(unsafe_code)]
 #![allow(clippy::missing_safety_doc, reason = "the head of this file says it for all")]
 
-use super::super::schedule::{Order, SUBKEYS};
+use super::schedule::{Order, SUBKEYS};
 
 /// A vector of bytes, in lanes of sixteen.
 pub(super) trait Plane: Copy {

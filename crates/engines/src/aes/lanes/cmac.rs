@@ -6,14 +6,12 @@
 //! A kernel's functions are called through its [`Bound`], the witness that its features exist.
 #![allow(unsafe_code)]
 
-use std::ptr;
-
 use millstream_cpu::Features;
 
-use super::chains::{Chained, Part};
-use super::{EVERY_LANE, Job, MACS, distribute, features_of};
+use super::{EVERY_LANE, MACS, distribute, features_of};
 use crate::aes::arch::lane_rows;
-use crate::aes::schedule::{Block, KEY_BITS, Schedule};
+use crate::aes::job::{CmacJob, CmacLanesOps};
+use crate::aes::schedule::KEY_BITS;
 use crate::aes::{CMAC, Cmac};
 use crate::{Algorithm, Bound, Crossover, Kernel, Row, Standing, Table};
 
@@ -28,22 +26,6 @@ pub static CMAC_LANES: Table<CmacLanesOps> = Table::new(
     lane_rows!(CmacLanesOps { crossover: MACS, sign: cmac_lanes, direct }),
     known_answer,
 );
-
-/// What a kernel of AES-CMAC in lanes offers.
-pub struct CmacLanesOps {
-    pub(crate) crossover: Crossover,
-    pub(crate) sign: unsafe fn(&mut [&mut CmacJob<'_>], bool),
-}
-
-/// One message to authenticate.
-pub struct CmacJob<'a> {
-    /// The key, on any kernel.
-    pub key: &'a Cmac,
-    /// The message, of any length.
-    pub data: &'a [u8],
-    /// The tag, once it has been computed. A shorter one is the first bytes of it.
-    pub tag: Block,
-}
 
 /// AES-CMAC of many messages at once, under one key or many.
 ///
@@ -98,45 +80,6 @@ impl CmacLanes {
 fn direct(jobs: &mut [&mut CmacJob<'_>]) {
     for job in jobs {
         job.tag = job.key.mac(job.data);
-    }
-}
-
-impl<'a> Job<'a> for CmacJob<'a> {
-    #[inline(always)]
-    fn schedule(&self) -> &'a Schedule {
-        &self.key.schedule
-    }
-
-    #[inline(always)]
-    fn bytes(&self) -> usize {
-        self.data.len()
-    }
-}
-
-impl<'a> Chained<'a> for CmacJob<'a> {
-    const BEFORE: bool = true;
-    const WRITES: bool = false;
-
-    #[inline(always)]
-    fn begin(&mut self) -> Part {
-        Part {
-            chain: [0; 16],
-            input: self.data.as_ptr(),
-            output: ptr::null_mut(),
-            blocks: self.data.len().saturating_sub(1) / 16,
-        }
-    }
-
-    #[inline(always)]
-    fn tail(&mut self, _: &mut Block, tail: &mut Block) -> bool {
-        let whole = self.data.len().saturating_sub(1) & !15;
-        *tail = self.key.last_number(&self.data[whole..]).to_le_bytes();
-        true
-    }
-
-    #[inline(always)]
-    fn finish(&mut self, chain: &Block, _: Option<&Block>) {
-        self.tag = *chain;
     }
 }
 

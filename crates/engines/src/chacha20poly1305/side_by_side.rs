@@ -14,7 +14,7 @@
 
 use zeroize::optimization_barrier;
 
-use super::jobs::ChaCha20Poly1305Job;
+use super::job::ChaCha20Poly1305Job;
 use super::object::{CHACHA_BLOCK, Tier};
 use super::poly1305::{BLOCK, Poly1305};
 use super::{KEY, Nonce, nonce_words, tags_match};
@@ -335,7 +335,7 @@ macro_rules! lanes_row {
     ($side:ty, $crossover:expr, $features:literal) => {
         pub(in super::super) const LANES: super::super::ChaCha20Poly1305LanesOps =
             super::super::ChaCha20Poly1305LanesOps::new(
-                <$side as super::super::side::Side>::WIDTH,
+                <$side as super::super::side_by_side::Side>::WIDTH,
                 $crossover,
                 seal_side,
                 open_side,
@@ -344,13 +344,13 @@ macro_rules! lanes_row {
         #[target_feature(enable = $features)]
         unsafe fn seal_side(jobs: &mut [&mut super::super::ChaCha20Poly1305Job<'_>]) {
             // SAFETY: the features are this function's.
-            unsafe { super::super::side::seal::<$side>(jobs) }
+            unsafe { super::super::side_by_side::seal::<$side>(jobs) }
         }
 
         #[target_feature(enable = $features)]
         unsafe fn open_side(jobs: &mut [&mut super::super::ChaCha20Poly1305Job<'_>]) {
             // SAFETY: the features are this function's.
-            unsafe { super::super::side::open::<$side>(jobs) }
+            unsafe { super::super::side_by_side::open::<$side>(jobs) }
         }
     };
 }

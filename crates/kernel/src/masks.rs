@@ -5,26 +5,26 @@ use subtle::BlackBox;
 
 /// A secret number: what the compiler can't reckon with.
 #[inline(always)]
-pub(crate) fn secret(number: usize) -> u32 {
+pub fn secret(number: usize) -> u32 {
     BlackBox::new(number as u32).get()
 }
 
 /// All ones where `a < b`, else zero. Both are below 2^31.
 #[inline(always)]
-pub(crate) fn less(a: u32, b: u32) -> u32 {
+pub fn less(a: u32, b: u32) -> u32 {
     ((a.wrapping_sub(b) as i32) >> 31) as u32
 }
 
 /// All ones where they are equal, else zero. Both are below 2^31.
 #[inline(always)]
-pub(crate) fn equal(a: u32, b: u32) -> u32 {
+pub fn equal(a: u32, b: u32) -> u32 {
     less(a ^ b, 1)
 }
 
 /// A mask for all bytes of a loop. If the compiler knew that it is all ones or zero, it would make two
 /// loops of the one and a branch between them.
 #[inline(always)]
-pub(crate) fn for_bytes(mask: u32) -> u8 {
+pub fn for_bytes(mask: u32) -> u8 {
     BlackBox::new(mask as u8).get()
 }
 

@@ -7,7 +7,7 @@ use subtle::{Choice, ConstantTimeEq};
 /// A tag that was computed begins with the one that was given, which may be cut.
 ///
 /// ```
-/// use millstream_engines::compare::begins;
+/// use millstream_kernel::compare::begins;
 ///
 /// assert!(bool::from(begins(b"a tag of 16 bytes", b"a tag")));
 /// assert!(!bool::from(begins(b"a tag of 16 bytes", b"a tap")));

@@ -16,7 +16,7 @@ use crate::Error;
 /// A kernel reads a block, computes, and writes it before it reads past it, so that both work.
 ///
 /// ```
-/// use millstream_engines::InOut;
+/// use millstream_kernel::InOut;
 ///
 /// let mut buffer = *b"in place";
 /// let mut pass = InOut::in_place(&mut buffer);
@@ -37,6 +37,7 @@ unsafe impl Send for InOut<'_> {}
 
 impl<'a> InOut<'a> {
     /// Reads and writes the same bytes.
+    #[inline]
     pub fn in_place(buffer: &'a mut [u8]) -> Self {
         let output = buffer.as_mut_ptr();
         InOut { input: output, output, len: buffer.len(), borrows: PhantomData }
@@ -46,6 +47,7 @@ impl<'a> InOut<'a> {
     ///
     /// # Errors
     /// [`Error::OutputLength`] when they are not of the same length.
+    #[inline]
     pub fn separate(input: &'a [u8], output: &'a mut [u8]) -> Result<Self, Error> {
         if input.len() != output.len() {
             return Err(Error::OutputLength { given: output.len(), needed: input.len() });
@@ -71,6 +73,7 @@ impl<'a> InOut<'a> {
     }
 
     /// Whether input and output are the same memory.
+    #[inline]
     pub fn is_in_place(&self) -> bool {
         self.input == self.output
     }
@@ -85,7 +88,7 @@ impl<'a> InOut<'a> {
     /// a load waits until they have left the store buffer, as long as a block takes.
     #[cfg_attr(miri, allow(unused_mut))]
     #[inline(always)]
-    pub(crate) fn word_by_word(mut self) -> Self {
+    pub fn word_by_word(mut self) -> Self {
         #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
         // SAFETY: no instruction; the pointers come out as they went in.
         #[allow(clippy::pointers_in_nomem_asm_block)]
@@ -183,6 +186,7 @@ impl<'a> InOut<'a> {
     }
 
     /// Copies the input to the output (nothing to do in place).
+    #[inline]
     pub fn copy(&mut self) {
         // SAFETY: both valid for `len` bytes; equal regions are allowed by `copy`.
         unsafe { std::ptr::copy(self.input, self.output, self.len) }
@@ -203,6 +207,7 @@ impl<'a> InOut<'a> {
 }
 
 impl<'a> From<&'a mut [u8]> for InOut<'a> {
+    #[inline]
     fn from(buffer: &'a mut [u8]) -> Self {
         InOut::in_place(buffer)
     }

@@ -141,18 +141,18 @@ impl<T> Table<T> {
 
 /// Bytes that a key has behind its kernel, so that both together are a multiple of 16: zeros. What is padding instead is copied along
 /// with a key from wherever it was made, and with it what lay on the stack there.
-pub(crate) type BesideKernel = [u8; 16 - size_of::<usize>()];
+pub type BesideKernel = [u8; 16 - size_of::<usize>()];
 
 /// The same for keys that are multiples of a cache line.
-pub(crate) type LineBesideKernel = [u8; 64 - size_of::<usize>()];
+pub type LineBesideKernel = [u8; 64 - size_of::<usize>()];
 
 /// Does not build if a key has padding.
+#[macro_export]
 macro_rules! no_padding {
     ($key:ty: $($field:ty),+) => {
         const _: () = assert!(size_of::<$key>() == 0 $(+ size_of::<$field>())+);
     };
 }
-pub(crate) use no_padding;
 
 /// A kernel whose required features are known to exist.
 pub struct Bound<T: 'static> {
@@ -167,7 +167,7 @@ impl<T> Bound<T> {
 
     /// Its functions. That `self` exists is the proof that their features do.
     #[inline(always)]
-    pub(crate) fn ops(&self) -> &'static T {
+    pub fn ops(&self) -> &'static T {
         &self.row.ops
     }
 }

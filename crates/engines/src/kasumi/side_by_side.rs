@@ -13,10 +13,10 @@
 #![allow(unsafe_code)]
 #![allow(clippy::missing_safety_doc, reason = "the head of this file says it for all")]
 
-use super::super::cipher::{Keystream, Sums};
-use super::super::jobs::{F8Job, F9Job};
-use super::super::{first_block_f9, keep_beyond, last_blocks};
+use super::cipher::{Keystream, Sums};
+use super::job::{F8Job, F9Job};
 use super::sliced::{self, Eight, Plane, Subkeys, key_row, place};
+use super::{first_block_f9, keep_beyond, last_blocks};
 use crate::lanes::{Lanes, schedule};
 
 /// Overwrites what held keys or chaining values.

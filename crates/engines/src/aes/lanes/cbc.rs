@@ -8,10 +8,10 @@
 
 use millstream_cpu::Features;
 
-use super::chains::{Chained, Part};
-use super::{CHAINS, EVERY_LANE, Job, distribute, features_of};
+use super::{CHAINS, EVERY_LANE, distribute, features_of};
 use crate::aes::arch::lane_rows;
-use crate::aes::schedule::{Block, KEY_BITS, Schedule};
+use crate::aes::job::{CbcJob, CbcLanesOps};
+use crate::aes::schedule::{Block, KEY_BITS};
 use crate::aes::{CBC, Cbc};
 use crate::modes::BlockMode;
 use crate::{Algorithm, Bound, Crossover, InOut, Kernel, Row, Standing, Table};
@@ -27,22 +27,6 @@ pub static CBC_LANES: Table<CbcLanesOps> = Table::new(
     lane_rows!(CbcLanesOps { crossover: CHAINS, encrypt: cbc_lanes, direct }),
     known_answer,
 );
-
-/// What a kernel of AES-CBC in lanes offers.
-pub struct CbcLanesOps {
-    pub(crate) crossover: Crossover,
-    pub(crate) encrypt: unsafe fn(&mut [&mut CbcJob<'_>], bool),
-}
-
-/// One object to pass through CBC: whole blocks, of which there may be none.
-pub struct CbcJob<'a> {
-    /// The key, on any kernel.
-    pub key: &'a Cbc,
-    /// The initialisation vector before, the last block of ciphertext after.
-    pub iv: Block,
-    /// The object; not moved or shortened, so that the result can be read through it.
-    pub data: InOut<'a>,
-}
 
 /// AES-CBC of many objects at once, under one key or many.
 ///
@@ -119,43 +103,6 @@ fn whole_blocks(jobs: &[&mut CbcJob<'_>]) {
 fn direct(jobs: &mut [&mut CbcJob<'_>]) {
     for job in jobs {
         job.key.encrypt(&mut job.iv, job.data.reborrow());
-    }
-}
-
-impl<'a> Job<'a> for CbcJob<'a> {
-    #[inline(always)]
-    fn schedule(&self) -> &'a Schedule {
-        &self.key.forward
-    }
-
-    #[inline(always)]
-    fn bytes(&self) -> usize {
-        self.data.len()
-    }
-}
-
-impl<'a> Chained<'a> for CbcJob<'a> {
-    const BEFORE: bool = true;
-    const WRITES: bool = true;
-
-    #[inline(always)]
-    fn begin(&mut self) -> Part {
-        Part {
-            chain: self.iv,
-            input: self.data.input_ptr(),
-            output: self.data.output_ptr(),
-            blocks: self.data.len() / 16,
-        }
-    }
-
-    #[inline(always)]
-    fn tail(&mut self, _: &mut Block, _: &mut Block) -> bool {
-        false
-    }
-
-    #[inline(always)]
-    fn finish(&mut self, chain: &Block, _: Option<&Block>) {
-        self.iv = *chain;
     }
 }
 

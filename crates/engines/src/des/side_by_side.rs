@@ -17,7 +17,7 @@ use std::marker::PhantomData;
 
 use zeroize::{Zeroize, optimization_barrier};
 
-use super::lanes::{CbcJob, Job, direct_decrypt};
+use super::job::{CbcJob, Job, direct_decrypt};
 use super::ops::BLOCK;
 use super::schedule::Schedule;
 use super::slices::{KeySlices, OneKey, Slice};
@@ -458,7 +458,7 @@ macro_rules! sliced {
         const _: () = {
             use $crate::des::schedule::Schedule;
             use $crate::des::slices::{KeySlices, OneKey, crypt};
-            use $crate::des::waves::{Row, Sliced, key_slices};
+            use $crate::des::side_by_side::{Row, Sliced, key_slices};
             use $crate::modes::Direction;
 
             impl Sliced<$width> for $slice {

@@ -1,9 +1,9 @@
 //! What the modes ask of a processor tier: registers of whole blocks, and proof that their
 //! instructions exist.
 //!
-//! A mode is written once, over [`Lane`], and is safe code. A value of a lane type can only be
+//! A mode is written once, over [`Vector`], and is safe code. A value of a vector type can only be
 //! made from a [`Keys`] of that type, and that only by someone who vouches for the tier's
-//! features; so a lane's own operations need no further proof.
+//! features; so a vector's own operations need no further proof.
 //!
 //! # Safety
 //! The one unsafe function is [`Keys::new`]. Everything here and in the modes is inlined into the
@@ -15,10 +15,10 @@ use std::marker::PhantomData;
 use super::{Block, Schedule};
 use crate::InOut;
 
-/// Round keys, and the proof that the lane type's features exist.
+/// Round keys, and the proof that the vector type's features exist.
 pub(crate) struct Keys<'k, L> {
     schedule: &'k Schedule,
-    lane: PhantomData<L>,
+    vector: PhantomData<L>,
 }
 
 impl<L> Clone for Keys<'_, L> {
@@ -30,14 +30,14 @@ impl<L> Clone for Keys<'_, L> {
 
 impl<L> Copy for Keys<'_, L> {}
 
-impl<'k, L: Lane> Keys<'k, L> {
+impl<'k, L: Vector> Keys<'k, L> {
     /// The round keys of `schedule`, which was expanded by the same tier.
     ///
     /// # Safety
-    /// The processor has the features of the lane type.
+    /// The processor has the features of the vector type.
     #[inline(always)]
     pub(crate) unsafe fn new(schedule: &'k Schedule) -> Self {
-        Keys { schedule, lane: PhantomData }
+        Keys { schedule, vector: PhantomData }
     }
 
     #[inline(always)]
@@ -45,13 +45,13 @@ impl<'k, L: Lane> Keys<'k, L> {
         self.schedule
     }
 
-    /// A round key in every block of a lane.
+    /// A round key in every block of a vector.
     #[inline(always)]
     pub(crate) fn round(&self, i: usize) -> L {
         L::splat(self, &self.schedule.encrypt[i])
     }
 
-    /// The last round key in every block of a lane.
+    /// The last round key in every block of a vector.
     #[inline(always)]
     fn last_round(&self) -> L {
         // Never more than 14; the mask spares the bounds check.
@@ -60,36 +60,36 @@ impl<'k, L: Lane> Keys<'k, L> {
 }
 
 /// One register of whole blocks, or what stands for one.
-pub(crate) trait Lane: Copy {
-    /// Blocks in a lane.
+pub(crate) trait Vector: Copy {
+    /// Blocks in a vector.
     const BLOCKS: usize;
-    /// Bytes in a lane.
+    /// Bytes in a vector.
     const BYTES: usize = 16 * Self::BLOCKS;
 
     /// `block` in every place.
     fn splat(keys: &Keys<'_, Self>, block: &Block) -> Self;
-    /// A whole lane of input, `at` bytes in.
+    /// A whole vector of input, `at` bytes in.
     fn load(keys: &Keys<'_, Self>, data: &InOut<'_>, at: usize) -> Self;
-    /// A whole lane of output, `at` bytes in.
+    /// A whole vector of output, `at` bytes in.
     fn store(self, data: &mut InOut<'_>, at: usize);
-    /// All of the input, which is shorter than a lane; zeros follow.
+    /// All of the input, which is shorter than a vector; zeros follow.
     fn load_part(keys: &Keys<'_, Self>, data: &InOut<'_>) -> Self;
-    /// All of the output, which is shorter than a lane.
+    /// All of the output, which is shorter than a vector.
     fn store_part(self, data: &mut InOut<'_>);
     /// The first block.
     fn first(self) -> Block;
 
     fn xor(self, other: Self) -> Self;
-    /// The cipher, on `N` lanes side by side and with what goes on beside them.
+    /// The cipher, on `N` vectors side by side and with what goes on beside them.
     fn encrypt<const N: usize>(
         keys: &Keys<'_, Self>,
-        lanes: [Self; N],
+        vectors: [Self; N],
         beside: &mut impl Beside<Self>,
     ) -> [Self; N];
-    /// The inverse cipher, on `N` lanes side by side and with what goes on beside them.
+    /// The inverse cipher, on `N` vectors side by side and with what goes on beside them.
     fn decrypt<const N: usize>(
         keys: &Keys<'_, Self>,
-        lanes: [Self; N],
+        vectors: [Self; N],
         beside: &mut impl Beside<Self>,
     ) -> [Self; N];
 
@@ -107,7 +107,7 @@ pub(crate) trait Lane: Copy {
         self
     }
 
-    /// The last block of `previous`, then all blocks of this lane but the last.
+    /// The last block of `previous`, then all blocks of this vector but the last.
     fn after(self, previous: Self) -> Self;
 
     /// Each block times x^`k` in the field of XTS, for `k` up to 32.
@@ -118,23 +118,23 @@ pub(crate) trait Lane: Copy {
 
 /// What a mode does beside the cipher. The rounds leave half of the processor's vector units idle,
 /// so what is done between them costs little.
-pub(crate) trait Beside<L: Lane> {
-    /// Once for each lane `i`, between the rounds: work for the lanes to come.
+pub(crate) trait Beside<L: Vector> {
+    /// Once for each vector `i`, between the rounds: work for the vectors to come.
     #[inline(always)]
     fn prepare(&mut self, _i: usize) {}
 
-    /// `lane` XOR what has to be in the output of lane `i`. It is asked for with the last round key,
+    /// `vector` XOR what has to be in the output of vector `i`. It is asked for with the last round key,
     /// which is XORed anyway, so that it is not on the path from input to output.
     #[inline(always)]
-    fn fold(&self, _i: usize, lane: L) -> L {
-        lane
+    fn fold(&self, _i: usize, vector: L) -> L {
+        vector
     }
 }
 
 /// Nothing beside the cipher.
 pub(crate) struct Alone;
 
-impl<L: Lane> Beside<L> for Alone {}
+impl<L: Vector> Beside<L> for Alone {}
 
 /// The XOR of the cipher's output onto data.
 pub(crate) struct Onto<'a, 'k, L> {
@@ -142,15 +142,15 @@ pub(crate) struct Onto<'a, 'k, L> {
     pub(crate) data: &'a InOut<'a>,
 }
 
-impl<L: Lane> Beside<L> for Onto<'_, '_, L> {
+impl<L: Vector> Beside<L> for Onto<'_, '_, L> {
     #[inline(always)]
-    fn fold(&self, i: usize, lane: L) -> L {
-        lane.xor(L::load(&self.keys, self.data, i * L::BYTES))
+    fn fold(&self, i: usize, vector: L) -> L {
+        vector.xor(L::load(&self.keys, self.data, i * L::BYTES))
     }
 }
 
-/// A lane of one block, for the modes where each block waits for the one before.
-pub(crate) trait Chain: Lane {
+/// A vector of one block, for the modes where each block waits for the one before.
+pub(crate) trait Chain: Vector {
     /// What the caller has to XOR into a block before [`Chain::encrypt_whitened`].
     fn whitening(keys: &Keys<'_, Self>) -> Self;
     /// For `self = x ^ whitening`, the cipher's output for `x`, XORed with `fold`. The XOR is not
@@ -158,9 +158,9 @@ pub(crate) trait Chain: Lane {
     fn encrypt_whitened(self, keys: &Keys<'_, Self>, fold: Self) -> Self;
 }
 
-/// The processor's own AES instructions, on every block of a lane: FIPS 197 §5.1 and §5.3.5.
+/// The processor's own AES instructions, on every block of a vector: FIPS 197 §5.1 and §5.3.5.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-pub(crate) trait Rounds: Lane {
+pub(crate) trait Rounds: Vector {
     /// SubBytes, ShiftRows, MixColumns, AddRoundKey.
     fn enc(self, key: Self) -> Self;
     /// SubBytes, ShiftRows, AddRoundKey.
@@ -171,24 +171,24 @@ pub(crate) trait Rounds: Lane {
     fn dec_last(self, key: Self) -> Self;
 }
 
-/// [`Lane::encrypt`] from the processor's rounds.
+/// [`Vector::encrypt`] from the processor's rounds.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline(always)]
 pub(crate) fn encrypt<L: Rounds, const N: usize>(
     keys: &Keys<'_, L>,
-    mut lanes: [L; N],
+    mut vectors: [L; N],
     beside: &mut impl Beside<L>,
 ) -> [L; N] {
     const { assert!(N <= 8) };
     let key = keys.round(0);
     for i in 0..N {
-        lanes[i] = lanes[i].xor(key);
+        vectors[i] = vectors[i].xor(key);
     }
     macro_rules! rounds {
         ($($round:literal)*) => {$(
             let key = keys.round($round);
             for i in 0..N {
-                lanes[i] = lanes[i].enc(key);
+                vectors[i] = vectors[i].enc(key);
             }
             if $round <= N {
                 beside.prepare($round - 1);
@@ -204,29 +204,29 @@ pub(crate) fn encrypt<L: Rounds, const N: usize>(
     }
     let key = keys.last_round();
     for i in 0..N {
-        lanes[i] = lanes[i].enc_last(beside.fold(i, key));
+        vectors[i] = vectors[i].enc_last(beside.fold(i, key));
     }
-    lanes
+    vectors
 }
 
-/// [`Lane::decrypt`] from the processor's rounds.
+/// [`Vector::decrypt`] from the processor's rounds.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline(always)]
 pub(crate) fn decrypt<L: Rounds, const N: usize>(
     keys: &Keys<'_, L>,
-    mut lanes: [L; N],
+    mut vectors: [L; N],
     beside: &mut impl Beside<L>,
 ) -> [L; N] {
     const { assert!(N <= 8) };
     let key = keys.round(0);
     for i in 0..N {
-        lanes[i] = lanes[i].xor(key);
+        vectors[i] = vectors[i].xor(key);
     }
     macro_rules! rounds {
         ($($round:literal)*) => {$(
             let key = keys.round($round);
             for i in 0..N {
-                lanes[i] = lanes[i].dec(key);
+                vectors[i] = vectors[i].dec(key);
             }
             if $round <= N {
                 beside.prepare($round - 1);
@@ -242,9 +242,9 @@ pub(crate) fn decrypt<L: Rounds, const N: usize>(
     }
     let key = keys.last_round();
     for i in 0..N {
-        lanes[i] = lanes[i].dec_last(beside.fold(i, key));
+        vectors[i] = vectors[i].dec_last(beside.fold(i, key));
     }
-    lanes
+    vectors
 }
 
 /// [`Chain::whitening`] for the processor's rounds: the first round key.
@@ -309,37 +309,37 @@ pub(crate) fn store_short(bytes: &mut [u8], number: u128) {
     }
 }
 
-/// What a parallel mode does with lanes side by side.
-pub(crate) trait Pass<L: Lane> {
-    /// `N` whole lanes.
-    fn lanes<const N: usize>(&mut self, data: InOut<'_>);
-    /// The end of the data: fewer bytes than a lane, and at least one.
+/// What a parallel mode does with vectors side by side.
+pub(crate) trait Pass<L: Vector> {
+    /// `N` whole vectors.
+    fn vectors<const N: usize>(&mut self, data: InOut<'_>);
+    /// The end of the data: fewer bytes than a vector, and at least one.
     fn part(&mut self, data: InOut<'_>);
 
-    /// Groups of eight lanes, at least one.
+    /// Groups of eight vectors, at least one.
     #[inline(always)]
     fn eights(&mut self, mut data: InOut<'_>) {
         while !data.is_empty() {
-            self.lanes::<8>(data.take(8 * L::BYTES));
+            self.vectors::<8>(data.take(8 * L::BYTES));
         }
     }
 }
 
-/// Takes a pass over all of `data`: eight lanes at a time, then what is left. The smaller groups
+/// Takes a pass over all of `data`: eight vectors at a time, then what is left. The smaller groups
 /// don't wait for each other, so the processor overlaps them.
 #[inline(always)]
-pub(crate) fn walk<L: Lane>(pass: &mut impl Pass<L>, mut data: InOut<'_>) {
+pub(crate) fn walk<L: Vector>(pass: &mut impl Pass<L>, mut data: InOut<'_>) {
     if data.len() >= 8 * L::BYTES {
         pass.eights(data.take(data.len() - data.len() % (8 * L::BYTES)));
     }
     if data.len() >= 4 * L::BYTES {
-        pass.lanes::<4>(data.take(4 * L::BYTES));
+        pass.vectors::<4>(data.take(4 * L::BYTES));
     }
     if data.len() >= 2 * L::BYTES {
-        pass.lanes::<2>(data.take(2 * L::BYTES));
+        pass.vectors::<2>(data.take(2 * L::BYTES));
     }
     if data.len() >= L::BYTES {
-        pass.lanes::<1>(data.take(L::BYTES));
+        pass.vectors::<1>(data.take(L::BYTES));
     }
     if !data.is_empty() {
         pass.part(data);

@@ -9,9 +9,9 @@
 #![allow(unsafe_code)]
 #![allow(clippy::missing_safety_doc, reason = "the head of this file says it for all")]
 
-use super::super::Block;
-use super::super::jobs::{CbcJob, CtrJob};
-use super::super::schedule::{Order, SUBKEYS};
+use super::Block;
+use super::job::{CbcJob, CtrJob};
+use super::schedule::{Order, SUBKEYS};
 use super::sliced::{self, Plane, Planes};
 use crate::lanes::{Lanes, schedule};
 use crate::modes::BlockMode;

@@ -9,9 +9,10 @@
 
 use millstream_cpu::Features;
 
-use super::{EVERY_LANE, INDEPENDENT, Job, distribute, features_of};
+use super::{EVERY_LANE, INDEPENDENT, distribute, features_of};
 use crate::aes::arch::lane_rows;
-use crate::aes::schedule::{Block, KEY_BITS, Schedule};
+use crate::aes::job::{CtrJob, CtrLanesOps};
+use crate::aes::schedule::KEY_BITS;
 use crate::aes::{CTR, Ctr};
 use crate::{Algorithm, Bound, Crossover, InOut, Kernel, Row, Standing, Table};
 
@@ -23,25 +24,9 @@ pub static CTR_LANES: Table<CtrLanesOps> = Table::new(
         standard: "NIST SP 800-38A §6.5",
         key_bits: KEY_BITS,
     },
-    lane_rows!(CtrLanesOps { crossover: INDEPENDENT, apply: ctr_many, direct }),
+    lane_rows!(CtrLanesOps { crossover: INDEPENDENT, apply: ctr_lanes, direct }),
     known_answer,
 );
-
-/// What a kernel of AES-CTR in lanes offers.
-pub struct CtrLanesOps {
-    pub(crate) crossover: Crossover,
-    pub(crate) apply: unsafe fn(&mut [&mut CtrJob<'_>], bool),
-}
-
-/// One object to encrypt or decrypt with CTR: any number of bytes.
-pub struct CtrJob<'a> {
-    /// The key, on any kernel.
-    pub key: &'a Ctr,
-    /// The first counter block; the same after.
-    pub counter: Block,
-    /// The object; not moved or shortened, so that the result can be read through it.
-    pub data: InOut<'a>,
-}
 
 /// AES-CTR of many objects at once, under one key or many.
 ///
@@ -100,18 +85,6 @@ impl CtrLanes {
 fn direct(jobs: &mut [&mut CtrJob<'_>]) {
     for job in jobs {
         job.key.apply(&job.counter, job.data.reborrow());
-    }
-}
-
-impl<'a> Job<'a> for CtrJob<'a> {
-    #[inline(always)]
-    fn schedule(&self) -> &'a Schedule {
-        &self.key.schedule
-    }
-
-    #[inline(always)]
-    fn bytes(&self) -> usize {
-        self.data.len()
     }
 }
 

@@ -5,34 +5,34 @@
 //! One short message waits for one latency after the other: the rounds of AES, the products of
 //! GHASH, their reduction. Four messages fill each other's waiting. What a message has one of (the
 //! pre-counter block, a block of associated data, the lengths, the reduction) stands *across*: a
-//! block of each message a lane. Its text stands *along*, successive blocks a vector, so that
+//! block of each message in a vector. Its text stands *along*, successive blocks a vector, so that
 //! messages may differ in length and vectors are loaded and stored whole.
 //!
 //! # Safety
-//! As in `lanes.rs`: a [`Vector`] at hand is the witness for its instructions, and pointers come
+//! As in `vector.rs`: a [`Vector`] at hand is the witness for its instructions, and pointers come
 //! from slices and [`InOut`](crate::InOut)s and stay within the lengths beside them.
 #![allow(unsafe_code)]
 
-use super::jobs::{Group as Jobs, LONGEST, MESSAGES, Tags};
-use super::lanes::{BLOCK, POLYNOMIAL, Powers, Sum, Vector, round_key};
+use super::job::{Group as Jobs, LONGEST, MESSAGES, Tags};
+use super::vector::{BLOCK, POLYNOMIAL, Powers, Sum, Vector, round_key};
 use super::{Key, POWERS, lengths};
 
 /// The text between two reductions, in bytes: with a block before it and one after it, no more
 /// blocks than a key has powers.
 const CHUNK: usize = (POWERS - 4) * BLOCK;
 
-/// Vectors that hold a block of several messages, one a lane.
+/// Vectors that hold a block of several messages, one a place.
 pub(super) trait Across: Vector {
-    /// The lanes' sums of as many vectors as there are lanes, one a lane.
+    /// The sums over the places of as many vectors as there are places, one a place.
     fn sums(vectors: &[Self]) -> Self;
 }
 
 /// The blocks of all messages, across.
 #[inline(always)]
 fn join<V: Across, const Q: usize>(blocks: [V::One; MESSAGES]) -> [V; Q] {
-    let mut joined = [V::join(&blocks[..V::LANES]); Q];
+    let mut joined = [V::join(&blocks[..V::BLOCKS]); Q];
     for q in 1..Q {
-        joined[q] = V::join(&blocks[q * V::LANES..][..V::LANES]);
+        joined[q] = V::join(&blocks[q * V::BLOCKS..][..V::BLOCKS]);
     }
     joined
 }
@@ -116,7 +116,7 @@ pub(super) unsafe fn messages<
         let hashes = group.chunk::<OPEN, Q>(sum);
         let mut tags = [[0; BLOCK]; MESSAGES];
         for q in 0..Q {
-            let to = tags[q * V::LANES..].as_flattened_mut().as_mut_ptr();
+            let to = tags[q * V::BLOCKS..].as_flattened_mut().as_mut_ptr();
             hashes[q].reverse().xor(masks[q]).store(to);
         }
         tags
@@ -228,10 +228,10 @@ impl<'k, V: Across, const EQUAL: bool, const ROUNDS: usize> Group<'k, V, EQUAL, 
             for q in 0..Q {
                 let mut low = [polynomial; MESSAGES];
                 let mut high = [polynomial; MESSAGES];
-                for l in 0..V::LANES {
-                    (low[l], high[l]) = (along[q * V::LANES + l].low, along[q * V::LANES + l].high);
+                for l in 0..V::BLOCKS {
+                    (low[l], high[l]) = (along[q * V::BLOCKS + l].low, along[q * V::BLOCKS + l].high);
                 }
-                let texts = Sum { low: V::sums(&low[..V::LANES]), high: V::sums(&high[..V::LANES]) };
+                let texts = Sum { low: V::sums(&low[..V::BLOCKS]), high: V::sums(&high[..V::BLOCKS]) };
                 sum[q] = sum[q].plus(texts);
                 hashes[q] = sum[q].reduce(polynomial);
             }
@@ -242,7 +242,7 @@ impl<'k, V: Across, const EQUAL: bool, const ROUNDS: usize> Group<'k, V, EQUAL, 
     /// All texts of one chunk; returns their sums, along.
     #[inline(always)]
     unsafe fn texts<const OPEN: bool>(&mut self) -> [Sum<V>; MESSAGES] {
-        let vector = BLOCK * V::LANES;
+        let vector = BLOCK * V::BLOCKS;
         // SAFETY: as the caller.
         unsafe {
             let mut along = [Sum::zero(); MESSAGES];
@@ -268,7 +268,7 @@ impl<'k, V: Across, const EQUAL: bool, const ROUNDS: usize> Group<'k, V, EQUAL, 
         &mut self,
         along: &mut [Sum<V>; MESSAGES],
     ) {
-        let vector = BLOCK * V::LANES;
+        let vector = BLOCK * V::BLOCKS;
         // SAFETY: as the caller; `n` bytes of a text are touched, which are left of it.
         unsafe {
             let mut state = self.states::<N>();
@@ -294,7 +294,7 @@ impl<'k, V: Across, const EQUAL: bool, const ROUNDS: usize> Group<'k, V, EQUAL, 
                 // Where no text is left, any power does.
                 let power = (self.left(m).div_ceil(BLOCK) + self.after).max(1);
                 for j in 0..N {
-                    let powers = Powers::falling(self.key(m), power - j * V::LANES);
+                    let powers = Powers::falling(self.key(m), power - j * V::BLOCKS);
                     along[m] = along[m].add(state[m][j], powers);
                 }
             }
@@ -311,7 +311,7 @@ impl<'k, V: Across, const EQUAL: bool, const ROUNDS: usize> Group<'k, V, EQUAL, 
     unsafe fn states<const N: usize>(&mut self) -> [[V; N]; MESSAGES] {
         // SAFETY: as the caller.
         unsafe {
-            let step = V::repeat(V::one(V::LANES as u128)).reverse();
+            let step = V::repeat(V::one(V::BLOCKS as u128)).reverse();
             let mut state = [[self.counters; N]; MESSAGES];
             for j in 0..N {
                 for m in 0..MESSAGES {
@@ -339,7 +339,7 @@ impl<'k, V: Across, const EQUAL: bool, const ROUNDS: usize> Group<'k, V, EQUAL, 
 macro_rules! group_row {
     ($vector:ty, $vectors:literal, $features:literal) => {
         use crate::gcm::GcmLanesOps;
-        use crate::gcm::jobs::{Group, MESSAGES, Tags};
+        use crate::gcm::job::{Group, MESSAGES, Tags};
 
         pub(in crate::gcm) const LANES: GcmLanesOps = GcmLanesOps::new(group::<false>, group::<true>);
 
@@ -359,7 +359,7 @@ macro_rules! group_row {
             before: &[u128; MESSAGES],
         ) -> Tags {
             // SAFETY: this function has the instructions.
-            unsafe { group::messages::<$vector, OPEN, EQUAL, ROUNDS, $vectors>(jobs, before) }
+            unsafe { side_by_side::messages::<$vector, OPEN, EQUAL, ROUNDS, $vectors>(jobs, before) }
         }
     };
 }

@@ -34,7 +34,7 @@ impl Crossover {
 /// `N` lanes of one kernel, each of which may hold one job.
 ///
 /// Everything is `#[inline(always)]` and made part of the tier's `#[target_feature]` function.
-pub(crate) trait Lanes<J, const N: usize> {
+pub trait Lanes<J, const N: usize> {
     /// Puts a job into a lane; returns the steps (blocks) it has to be run for.
     fn fill(&mut self, lane: usize, job: &mut J) -> usize;
 
@@ -55,7 +55,7 @@ pub(crate) trait Lanes<J, const N: usize> {
 
 /// Works off all jobs, on `N` lanes while at least `fewest` of them are live.
 #[inline(always)]
-pub(crate) fn schedule<J, L: Lanes<J, N>, const N: usize>(lanes: &mut L, jobs: &mut [&mut J], fewest: usize) {
+pub fn schedule<J, L: Lanes<J, N>, const N: usize>(lanes: &mut L, jobs: &mut [&mut J], fewest: usize) {
     /// The steps left of a lane that has no job: never the least.
     const IDLE: usize = usize::MAX;
     let mut left = [IDLE; N];

@@ -9,11 +9,10 @@
 
 use millstream_cpu::Features;
 
-use super::chains::{Chained, Part};
-use super::{CHAINS, EVERY_LANE, Job, distribute, features_of};
+use super::{CHAINS, EVERY_LANE, distribute, features_of};
 use crate::aes::arch::lane_rows;
-use crate::aes::lanes::{load_short, store_short};
-use crate::aes::schedule::{Block, KEY_BITS, Schedule};
+use crate::aes::job::{CfbJob, CfbLanesOps};
+use crate::aes::schedule::{Block, KEY_BITS};
 use crate::aes::{CFB, Cfb};
 use crate::{Algorithm, Bound, Crossover, InOut, Kernel, Row, Standing, Table};
 
@@ -28,22 +27,6 @@ pub static CFB_LANES: Table<CfbLanesOps> = Table::new(
     lane_rows!(CfbLanesOps { crossover: CHAINS, encrypt: cfb_lanes, direct }),
     known_answer,
 );
-
-/// What a kernel of AES-CFB128 in lanes offers.
-pub struct CfbLanesOps {
-    pub(crate) crossover: Crossover,
-    pub(crate) encrypt: unsafe fn(&mut [&mut CfbJob<'_>], bool),
-}
-
-/// One object to encrypt with CFB: any number of bytes.
-pub struct CfbJob<'a> {
-    /// The key, on any kernel.
-    pub key: &'a Cfb,
-    /// The initialisation vector before; after, the last whole block of ciphertext if there is one.
-    pub iv: Block,
-    /// The object; not moved or shortened, so that the result can be read through it.
-    pub data: InOut<'a>,
-}
 
 /// AES-CFB128 encryption of many objects at once, under one key or many.
 ///
@@ -102,49 +85,6 @@ fn direct(jobs: &mut [&mut CfbJob<'_>]) {
         job.key.encrypt(&job.iv, job.data.reborrow());
         if let Some(last) = job.data.output().as_chunks().0.last() {
             job.iv = *last;
-        }
-    }
-}
-
-impl<'a> Job<'a> for CfbJob<'a> {
-    #[inline(always)]
-    fn schedule(&self) -> &'a Schedule {
-        &self.key.schedule
-    }
-
-    #[inline(always)]
-    fn bytes(&self) -> usize {
-        self.data.len()
-    }
-}
-
-impl<'a> Chained<'a> for CfbJob<'a> {
-    const BEFORE: bool = false;
-    const WRITES: bool = true;
-
-    #[inline(always)]
-    fn begin(&mut self) -> Part {
-        Part {
-            chain: self.iv,
-            input: self.data.input_ptr(),
-            output: self.data.output_ptr(),
-            blocks: self.data.len() / 16,
-        }
-    }
-
-    #[inline(always)]
-    fn tail(&mut self, chain: &mut Block, tail: &mut Block) -> bool {
-        let whole = self.data.len() & !15;
-        self.iv = *chain;
-        *tail = load_short(&self.data.input()[whole..]).to_le_bytes();
-        self.data.len() > whole
-    }
-
-    #[inline(always)]
-    fn finish(&mut self, _: &Block, tail: Option<&Block>) {
-        if let Some(tail) = tail {
-            let whole = self.data.len() & !15;
-            store_short(&mut self.data.output()[whole..], u128::from_le_bytes(*tail));
         }
     }
 }

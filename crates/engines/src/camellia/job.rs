@@ -1,0 +1,73 @@
+//! One message's work for Camellia's lanes, and the functions of a lane kernel.
+//!
+//! Ref. RFC 3713; NIST SP 800-38A §6.2 (CBC), §6.5 (CTR).
+
+use super::{Block, Cbc, Ctr};
+use crate::{Crossover, InOut};
+
+/// One message for [`CbcLanes`](super::CbcLanes).
+///
+/// ```
+/// use millstream_cpu::Features;
+/// use millstream_engines::InOut;
+/// use millstream_engines::camellia::{Cbc, CbcJob, CbcLanes};
+///
+/// let features = Features::hardware();
+/// let (lanes, key) = (CbcLanes::new(features), Cbc::new(features, &[7; 16])?);
+/// let mut buffers = [[1; 32]; 5];
+/// let mut jobs = buffers.each_mut().map(|b| CbcJob { key: &key, iv: [0; 16], data: InOut::in_place(b) });
+/// lanes.encrypt(&mut jobs.each_mut());
+/// assert_eq!(jobs[4].iv, jobs[4].data.load(16));
+/// # Ok::<(), millstream_engines::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct CbcJob<'a> {
+    /// The key, of any size and on any kernel.
+    pub key: &'a Cbc,
+    /// The initialisation vector; afterwards the last ciphertext block.
+    pub iv: Block,
+    /// What is encrypted, in whole blocks.
+    pub data: InOut<'a>,
+}
+
+/// One message for [`CtrLanes`](super::CtrLanes).
+///
+/// ```
+/// use millstream_cpu::Features;
+/// use millstream_engines::InOut;
+/// use millstream_engines::camellia::{Ctr, CtrJob, CtrLanes};
+///
+/// let features = Features::hardware();
+/// let (lanes, key) = (CtrLanes::new(features), Ctr::new(features, &[7; 16])?);
+/// let mut buffers = [*b"of any length"; 5];
+/// let mut jobs = buffers.each_mut().map(|b| CtrJob { key: &key, counter: [0; 16], data: InOut::in_place(b) });
+/// lanes.apply(&mut jobs.each_mut());
+/// lanes.apply(&mut [&mut CtrJob { key: &key, counter: [0; 16], data: InOut::in_place(&mut buffers[3]) }]);
+/// assert_eq!(&buffers[3], b"of any length");
+/// # Ok::<(), millstream_engines::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct CtrJob<'a> {
+    /// The key, of any size and on any kernel.
+    pub key: &'a Ctr,
+    /// The first counter block, which stays as it is.
+    pub counter: Block,
+    /// What is encrypted or decrypted, any number of bytes.
+    pub data: InOut<'a>,
+}
+
+/// The functions of one row of [`CBC_LANES`](super::CBC_LANES).
+#[derive(Clone, Copy, Debug)]
+pub struct CbcLanesOps {
+    /// From how many messages on they pay.
+    pub(super) crossover: Crossover,
+    pub(super) encrypt: unsafe fn(&mut [&mut CbcJob<'_>]),
+}
+
+/// The functions of one row of [`CTR_LANES`](super::CTR_LANES).
+#[derive(Clone, Copy, Debug)]
+pub struct CtrLanesOps {
+    /// From how many messages on they pay.
+    pub(super) crossover: Crossover,
+    pub(super) apply: unsafe fn(&mut [&mut CtrJob<'_>]),
+}
