@@ -24,7 +24,7 @@
 //!    names say which bits they are. `needs` is the feature without which it is an illegal instruction. An
 //!    instruction with a condition has one row for each condition, because each has a name: write a `const fn` that
 //!    makes them.
-//! 2. **Its handler**, beside the row: a small function that takes the processor and the [`Op`]. It answers
+//! 2. **Its handler**, beside the row: a small function that takes the processor and the [`Op`](crate::cpu::Op). It answers
 //!    [`Step::Next`](crate::cpu::Step::Next), or stops with a trap before it has changed anything. All that it can
 //!    know from the word alone belongs in the closure of `decode`, which runs once for each place in a program, not
 //!    each time. [`Decode::Control`] is for transfers of control, [`Decode::Plain`] for everything else.

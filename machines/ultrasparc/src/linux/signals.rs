@@ -8,7 +8,7 @@
 mod actions;
 mod deliver;
 mod fault;
-mod frame;
+mod frames;
 
 use crate::linux::host;
 use crate::linux::structures::{Fields, guest_u32, guest_u64, host_u32, host_u64};
