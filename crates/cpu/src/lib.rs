@@ -43,6 +43,15 @@ macro_rules! features {
                 match self { $(Feature::$variant => $name,)* }
             }
 
+            /// Returns the name in `#[target_feature(enable = ...)]`.
+            pub const fn compiler_name(self) -> &'static str {
+                match self {
+                    Feature::Pclmul => "pclmulqdq",
+                    Feature::Vpclmul => "vpclmulqdq",
+                    other => other.name(),
+                }
+            }
+
             /// Returns a description in a few words.
             pub const fn summary(self) -> &'static str {
                 match self { $(Feature::$variant => $summary,)* }
@@ -142,6 +151,26 @@ impl FeatureSet {
         FeatureSet(bits)
     }
 
+    /// Returns the features of a list like `avx2,vaes` in the compiler's names. One literal can then say what a function is
+    /// compiled for, in `#[target_feature]`, and what its kernel requires.
+    ///
+    /// # Panics
+    /// When a name is no feature's. A constant does not compile then.
+    pub const fn parse(names: &str) -> Self {
+        let names = names.as_bytes();
+        let (mut set, mut begin, mut end) = (FeatureSet::EMPTY, 0, 0);
+        while end <= names.len() {
+            if end == names.len() || names[end] == b',' {
+                let (_, rest) = names.split_at(begin);
+                let (name, _) = rest.split_at(end - begin);
+                set = set.union(FeatureSet::of(&[by_compiler_name(name)]));
+                begin = end + 1;
+            }
+            end += 1;
+        }
+        set
+    }
+
     /// Returns the features in either set.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
@@ -176,6 +205,32 @@ impl FeatureSet {
     }
 }
 
+/// Finds the feature of that name in `#[target_feature]`.
+const fn by_compiler_name(name: &[u8]) -> Feature {
+    let mut i = 0;
+    while i < Feature::ALL.len() {
+        if is_same(Feature::ALL[i].compiler_name().as_bytes(), name) {
+            return Feature::ALL[i];
+        }
+        i += 1;
+    }
+    panic!("a name of no feature")
+}
+
+const fn is_same(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut i = 0;
+    while i < a.len() {
+        if a[i] != b[i] {
+            return false;
+        }
+        i += 1;
+    }
+    true
+}
+
 impl From<Feature> for FeatureSet {
     fn from(feature: Feature) -> Self {
         FeatureSet::of(&[feature])
@@ -198,5 +253,25 @@ impl std::fmt::Display for FeatureSet {
 impl std::fmt::Debug for FeatureSet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "FeatureSet({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_literal_names_the_features_that_it_enables() {
+        for &feature in Feature::ALL {
+            assert_eq!(FeatureSet::parse(feature.compiler_name()), feature.into());
+        }
+        let three = FeatureSet::of(&[Feature::Vaes, Feature::Vpclmul, Feature::Sse41]);
+        assert_eq!(FeatureSet::parse("vaes,vpclmulqdq,sse4.1"), three);
+    }
+
+    #[test]
+    #[should_panic(expected = "no feature")]
+    fn a_name_of_no_feature_is_refused() {
+        FeatureSet::parse("avx2,vpclmul");
     }
 }

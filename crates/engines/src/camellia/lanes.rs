@@ -18,61 +18,45 @@ use super::{ANSWER, Cbc, Ctr, KEY, algorithm};
 use crate::modes::{BlockMode, ByteStream, Direction};
 use crate::{Bound, Crossover, InOut, Kernel, Row, Table, Timing};
 
-macro_rules! rows {
-    ($ops:ident, $field:ident, $gfni512:ident, $gfni256:ident, $aes:ident, $each:ident, $crossover:expr) => {
-        &[
-            #[cfg(target_arch = "x86_64")]
-            Row {
-                kernel: Kernel {
-                    name: "x86_64-avx512gfni-x32",
-                    requires: arch::x86_64_gfni::REQUIRES_512,
-                    timing: Timing::Constant,
-                    note: "as in AVX2 registers, with three-way additions and twice as many registers",
-                },
-                ops: $ops { crossover: $crossover[0], $field: arch::x86_64_gfni::$gfni512 },
-            },
-            #[cfg(target_arch = "x86_64")]
-            Row {
-                kernel: Kernel {
-                    name: "x86_64-avx2gfni-x32",
-                    requires: arch::x86_64_gfni::REQUIRES_256,
-                    timing: Timing::Constant,
-                    note: "each byte of 32 messages' blocks in one register; up to 16 messages in half of one",
-                },
-                ops: $ops { crossover: $crossover[0], $field: arch::x86_64_gfni::$gfni256 },
-            },
-            #[cfg(target_arch = "x86_64")]
-            Row {
-                kernel: Kernel {
-                    name: "x86_64-aesni-x16",
-                    requires: arch::x86_64_aesni::REQUIRES,
-                    timing: Timing::Constant,
-                    note: "each byte of 16 messages' blocks in one register; the AES S-box between affine maps",
-                },
-                ops: $ops { crossover: $crossover[1], $field: arch::x86_64_aesni::$aes },
-            },
-            #[cfg(target_arch = "aarch64")]
-            Row {
-                kernel: Kernel {
-                    name: "aarch64-ce-x16",
-                    requires: arch::aarch64_ce::REQUIRES,
-                    timing: Timing::Constant,
-                    note: "each byte of 16 messages' blocks in one register; the AES S-box between affine maps",
-                },
-                ops: $ops { crossover: $crossover[1], $field: arch::aarch64_ce::$aes },
-            },
-            Row {
-                kernel: Kernel {
-                    name: "direct-x1",
-                    requires: FeatureSet::EMPTY,
-                    timing: Timing::Constant,
-                    note: "one after another, each on its key's own kernel",
-                },
-                ops: $ops { crossover: Crossover::NEVER, $field: $each },
-            },
-        ]
-    };
-}
+#[cfg(target_arch = "x86_64")]
+const GFNI_512: Kernel = Kernel {
+    name: "x86_64-avx512gfni-x32",
+    requires: arch::x86_64_gfni::REQUIRES_512,
+    timing: Timing::Constant,
+    note: "as in AVX2 registers, with three-way additions and twice as many registers",
+};
+
+#[cfg(target_arch = "x86_64")]
+const GFNI_256: Kernel = Kernel {
+    name: "x86_64-avx2gfni-x32",
+    requires: arch::x86_64_gfni::REQUIRES_256,
+    timing: Timing::Constant,
+    note: "each byte of 32 messages' blocks in one register; up to 16 messages in half of one",
+};
+
+#[cfg(target_arch = "x86_64")]
+const AESNI: Kernel = Kernel {
+    name: "x86_64-aesni-x16",
+    requires: arch::x86_64_aesni::REQUIRES,
+    timing: Timing::Constant,
+    note: "each byte of 16 messages' blocks in one register; the AES S-box between affine maps",
+};
+
+#[cfg(target_arch = "aarch64")]
+const AARCH64: Kernel = Kernel {
+    name: "aarch64-ce-x16",
+    requires: arch::aarch64_ce::REQUIRES,
+    timing: Timing::Constant,
+    note: "each byte of 16 messages' blocks in one register; the AES S-box between affine maps",
+};
+
+/// What both tables say of the row that has no lanes.
+const DIRECT: Kernel = Kernel {
+    name: "direct-x1",
+    requires: FeatureSet::EMPTY,
+    timing: Timing::Constant,
+    note: "one after another, each on its key's own kernel",
+};
 
 /// With GFNI and with AES instructions, measured on Zen 4 with different keys.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -89,7 +73,29 @@ const CTR_CROSSOVER: [Crossover; 2] = [
 /// The kernels of CBC encryption over many messages.
 pub static CBC_LANES: Table<CbcLanesOps> = Table::new(
     algorithm("camellia-cbc-lanes", "RFC 3713; SP 800-38A §6.2"),
-    rows!(CbcLanesOps, encrypt, cbc_lanes_512, cbc_lanes_256, cbc_lanes, encrypt_each, CBC_CROSSOVER),
+    &[
+        #[cfg(target_arch = "x86_64")]
+        Row {
+            kernel: GFNI_512,
+            ops: CbcLanesOps { crossover: CBC_CROSSOVER[0], encrypt: arch::x86_64_gfni::cbc_lanes_512 },
+        },
+        #[cfg(target_arch = "x86_64")]
+        Row {
+            kernel: GFNI_256,
+            ops: CbcLanesOps { crossover: CBC_CROSSOVER[0], encrypt: arch::x86_64_gfni::cbc_lanes_256 },
+        },
+        #[cfg(target_arch = "x86_64")]
+        Row {
+            kernel: AESNI,
+            ops: CbcLanesOps { crossover: CBC_CROSSOVER[1], encrypt: arch::x86_64_aesni::cbc_lanes },
+        },
+        #[cfg(target_arch = "aarch64")]
+        Row {
+            kernel: AARCH64,
+            ops: CbcLanesOps { crossover: CBC_CROSSOVER[1], encrypt: arch::aarch64_ce::cbc_lanes },
+        },
+        Row { kernel: DIRECT, ops: CbcLanesOps { crossover: Crossover::NEVER, encrypt: encrypt_each } },
+    ],
     |kernel| {
         let key = Cbc::new(Features::hardware(), &KEY).expect("sixteen bytes");
         let mut buffers = [KEY; 67];
@@ -103,7 +109,29 @@ pub static CBC_LANES: Table<CbcLanesOps> = Table::new(
 /// The kernels of CTR over many messages.
 pub static CTR_LANES: Table<CtrLanesOps> = Table::new(
     algorithm("camellia-ctr-lanes", "RFC 5528; SP 800-38A §6.5"),
-    rows!(CtrLanesOps, apply, ctr_lanes_512, ctr_lanes_256, ctr_lanes, apply_each, CTR_CROSSOVER),
+    &[
+        #[cfg(target_arch = "x86_64")]
+        Row {
+            kernel: GFNI_512,
+            ops: CtrLanesOps { crossover: CTR_CROSSOVER[0], apply: arch::x86_64_gfni::ctr_lanes_512 },
+        },
+        #[cfg(target_arch = "x86_64")]
+        Row {
+            kernel: GFNI_256,
+            ops: CtrLanesOps { crossover: CTR_CROSSOVER[0], apply: arch::x86_64_gfni::ctr_lanes_256 },
+        },
+        #[cfg(target_arch = "x86_64")]
+        Row {
+            kernel: AESNI,
+            ops: CtrLanesOps { crossover: CTR_CROSSOVER[1], apply: arch::x86_64_aesni::ctr_lanes },
+        },
+        #[cfg(target_arch = "aarch64")]
+        Row {
+            kernel: AARCH64,
+            ops: CtrLanesOps { crossover: CTR_CROSSOVER[1], apply: arch::aarch64_ce::ctr_lanes },
+        },
+        Row { kernel: DIRECT, ops: CtrLanesOps { crossover: Crossover::NEVER, apply: apply_each } },
+    ],
     |kernel| {
         let key = Ctr::new(Features::hardware(), &KEY).expect("sixteen bytes");
         let mut buffers = [[0; 16]; 67];

@@ -7,8 +7,6 @@
 //! only where they do.
 #![allow(unsafe_code)]
 
-#[cfg(target_arch = "x86_64")]
-use millstream_cpu::Feature;
 use millstream_cpu::{FeatureSet, Features};
 
 use super::job::{ChaCha20Poly1305Job, ChaCha20Poly1305LanesOps};
@@ -32,12 +30,7 @@ static ROWS: &[Row<ChaCha20Poly1305LanesOps>] = &[
     Row {
         kernel: Kernel {
             name: "x86_64-avx512ifma-x16",
-            requires: FeatureSet::of(&[
-                Feature::Avx512f,
-                Feature::Avx512bw,
-                Feature::Avx512vl,
-                Feature::Avx512ifma,
-            ]),
+            requires: super::arch::x16::LANES_REQUIRES,
             timing: Timing::Constant,
             note: "16 blocks of any messages; two times 8 MACs, a message a lane",
         },
@@ -47,7 +40,7 @@ static ROWS: &[Row<ChaCha20Poly1305LanesOps>] = &[
     Row {
         kernel: Kernel {
             name: "x86_64-avx2-x8",
-            requires: FeatureSet::of(&[Feature::Avx2, Feature::Bmi2]),
+            requires: super::arch::x8::LANES_REQUIRES,
             timing: Timing::Constant,
             note: "8 blocks of any messages; two times 4 MACs, a message a lane",
         },

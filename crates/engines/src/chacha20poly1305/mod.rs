@@ -17,7 +17,7 @@ mod side_by_side;
 mod state;
 mod vector;
 
-use millstream_cpu::{Feature, FeatureSet, Features};
+use millstream_cpu::{FeatureSet, Features};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::aead::{Aead, TAG};
@@ -74,12 +74,7 @@ const ROWS: &[Row<Ops>] = &[
     Row {
         kernel: Kernel {
             name: "x86_64-avx512ifma-by16",
-            requires: FeatureSet::of(&[
-                Feature::Avx512f,
-                Feature::Avx512bw,
-                Feature::Avx512vl,
-                Feature::Avx512ifma,
-            ]),
+            requires: FeatureSet::parse("avx512f,avx512bw,avx512vl,avx512ifma"),
             timing: Timing::Constant,
             note: "16 blocks in bulk, up to 20 in the first pass; Poly1305 in 52-bit multiply-adds by 8",
         },
@@ -89,7 +84,7 @@ const ROWS: &[Row<Ops>] = &[
     Row {
         kernel: Kernel {
             name: "x86_64-avx2-by8",
-            requires: FeatureSet::of(&[Feature::Avx2, Feature::Bmi2]),
+            requires: FeatureSet::parse("avx2,bmi2"),
             timing: Timing::Constant,
             note: "eight blocks in bulk; Poly1305 in 26-bit limbs by 4",
         },
@@ -99,7 +94,7 @@ const ROWS: &[Row<Ops>] = &[
     Row {
         kernel: Kernel {
             name: "aarch64-neon-by4",
-            requires: FeatureSet::of(&[Feature::Neon]),
+            requires: FeatureSet::parse("neon"),
             timing: Timing::Constant,
             note: "four blocks in vectors; Poly1305 in 64-bit limbs",
         },

@@ -333,6 +333,9 @@ fn extremes(strings: &[&[u8]]) -> (usize, usize) {
 /// Defines the functions of a row for one kernel. `$features` are those the row requires.
 macro_rules! lanes_row {
     ($side:ty, $crossover:expr, $features:literal) => {
+        pub(in super::super) const LANES_REQUIRES: millstream_cpu::FeatureSet =
+            millstream_cpu::FeatureSet::parse($features);
+
         pub(in super::super) const LANES: super::super::ChaCha20Poly1305LanesOps =
             super::super::ChaCha20Poly1305LanesOps::new(
                 <$side as super::super::side_by_side::Side>::WIDTH,

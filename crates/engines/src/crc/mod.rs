@@ -14,7 +14,9 @@ mod portable;
 
 use std::marker::PhantomData;
 
-use millstream_cpu::{Feature, FeatureSet, Features};
+#[cfg(target_arch = "aarch64")]
+use millstream_cpu::Feature;
+use millstream_cpu::{FeatureSet, Features};
 
 use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table, Timing};
 use polynomial::{multiply, x_to_the_bytes};
@@ -101,7 +103,7 @@ const PORTABLE: Kernel = Kernel {
 #[cfg(target_arch = "x86_64")]
 const VPCLMUL: Kernel = Kernel {
     name: "x86_64-vpclmul512-by4",
-    requires: FeatureSet::of(&[Feature::Avx512f, Feature::Vpclmul, Feature::Pclmul]),
+    requires: FeatureSet::parse("avx512f,vpclmulqdq,pclmulqdq"),
     timing: Timing::Constant,
     note: "256 bytes a step folded by carry-less multiplication",
 };
@@ -109,7 +111,7 @@ const VPCLMUL: Kernel = Kernel {
 #[cfg(target_arch = "x86_64")]
 const PCLMUL: Kernel = Kernel {
     name: "x86_64-pclmul-by4",
-    requires: FeatureSet::of(&[Feature::Pclmul, Feature::Sse41, Feature::Ssse3]),
+    requires: FeatureSet::parse("pclmulqdq,sse4.1,ssse3"),
     timing: Timing::Constant,
     note: "64 bytes a step folded by carry-less multiplication",
 };
@@ -117,7 +119,7 @@ const PCLMUL: Kernel = Kernel {
 #[cfg(target_arch = "aarch64")]
 const ARMV8: Kernel = Kernel {
     name: "aarch64-crc-by3",
-    requires: FeatureSet::of(&[Feature::Crc, Feature::Aes, Feature::Pmull]),
+    requires: FeatureSet::parse("crc,aes").union(FeatureSet::of(&[Feature::Pmull])),
     timing: Timing::Constant,
     note: "the CRC instructions on three stretches at once",
 };
@@ -139,7 +141,7 @@ const CRC32C_ROWS: &[Row<Ops<Castagnoli>>] = &[
     Row {
         kernel: Kernel {
             name: "x86_64-sse42-by3",
-            requires: FeatureSet::of(&[Feature::Sse42, Feature::Pclmul]),
+            requires: FeatureSet::parse("sse4.2,pclmulqdq"),
             timing: Timing::Constant,
             note: "the CRC32 instruction on three stretches at once",
         },

@@ -54,7 +54,25 @@ macro_rules! entry_points {
         Ops { ecb, cbc, cfb, mac }
     }};
 }
+
+/// The row of a kernel that is compiled for what it requires.
+#[cfg(target_arch = "x86_64")]
+macro_rules! row {
+    ($name:literal, $features:literal, $cipher:ty, $note:literal) => {
+        $crate::Row {
+            kernel: $crate::Kernel {
+                name: $name,
+                requires: millstream_cpu::FeatureSet::parse($features),
+                timing: $crate::Timing::Constant,
+                note: $note,
+            },
+            ops: $crate::des::ops::entry_points!($cipher, $features),
+        }
+    };
+}
 pub(super) use entry_points;
+#[cfg(target_arch = "x86_64")]
+pub(super) use row;
 
 /// An expanded key and the kernel it is used with.
 pub(super) struct Keyed {

@@ -7,8 +7,6 @@
 //! only where they do.
 #![allow(unsafe_code)]
 
-#[cfg(target_arch = "x86_64")]
-use millstream_cpu::Feature;
 use millstream_cpu::{FeatureSet, Features};
 
 use super::job::{ALONE, BLOCK, GcmJob, GcmLanesOps, Group, MESSAGES, Tags};
@@ -38,13 +36,7 @@ static ROWS: &[Row<GcmLanesOps>] = &[
     Row {
         kernel: Kernel {
             name: "x86_64-vaes512-x4",
-            requires: FeatureSet::of(&[
-                Feature::Vaes,
-                Feature::Vpclmul,
-                Feature::Avx512bw,
-                Feature::Avx512vl,
-                Feature::Bmi2,
-            ]),
+            requires: super::arch::x86_64_vaes512::LANES_REQUIRES,
             timing: Timing::Constant,
             note: "2 registers of text of each message; tags and reductions of 4 in one register",
         },
@@ -54,7 +46,7 @@ static ROWS: &[Row<GcmLanesOps>] = &[
     Row {
         kernel: Kernel {
             name: "x86_64-vaes256-x4",
-            requires: FeatureSet::of(&[Feature::Vaes, Feature::Vpclmul, Feature::Avx2]),
+            requires: super::arch::x86_64_vaes256::LANES_REQUIRES,
             timing: Timing::Constant,
             note: "2 registers of text of each message; tags and reductions of 4 in two registers",
         },
@@ -64,7 +56,7 @@ static ROWS: &[Row<GcmLanesOps>] = &[
     Row {
         kernel: Kernel {
             name: "x86_64-aesni-pclmul-x4",
-            requires: FeatureSet::of(&[Feature::Aes, Feature::Pclmul, Feature::Sse41]),
+            requires: super::arch::x86_64_aesni::LANES_REQUIRES,
             timing: Timing::Constant,
             note: "2 blocks of text of each message; tags and reductions of 4 side by side",
         },

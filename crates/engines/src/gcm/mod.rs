@@ -28,7 +28,9 @@ pub use state::State;
 /// A message in pieces, with its key: see [`AeadStream`](crate::aead::AeadStream).
 pub type Stream<'k> = crate::aead::Stream<'k, State>;
 
-use millstream_cpu::{Feature, FeatureSet, Features};
+use millstream_cpu::Features;
+#[cfg(target_arch = "aarch64")]
+use millstream_cpu::{Feature, FeatureSet};
 use zeroize::optimization_barrier;
 
 use crate::aead::{Aead, TAG};
@@ -36,6 +38,10 @@ use crate::aes::Schedule;
 use crate::compare::begins;
 use crate::kernel::{LineBesideKernel, no_padding};
 use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table, Timing};
+
+/// The compiler has no name for it: to it `aes` implies these instructions.
+#[cfg(target_arch = "aarch64")]
+const PMULL: FeatureSet = FeatureSet::of(&[Feature::Pmull]);
 
 const NAME: &str = "aes-gcm";
 
@@ -115,13 +121,7 @@ static ROWS: &[Row<GcmOps>] = &[
     Row {
         kernel: Kernel {
             name: "x86_64-vaes512-by32",
-            requires: FeatureSet::of(&[
-                Feature::Vaes,
-                Feature::Vpclmul,
-                Feature::Avx512bw,
-                Feature::Avx512vl,
-                Feature::Bmi2,
-            ]),
+            requires: arch::x86_64_vaes512::REQUIRES,
             timing: Timing::Constant,
             note: "8 registers of 4 blocks; masked loads and stores for what is not whole",
         },
@@ -131,7 +131,7 @@ static ROWS: &[Row<GcmOps>] = &[
     Row {
         kernel: Kernel {
             name: "x86_64-vaes256-by16",
-            requires: FeatureSet::of(&[Feature::Vaes, Feature::Vpclmul, Feature::Avx2]),
+            requires: arch::x86_64_vaes256::REQUIRES,
             timing: Timing::Constant,
             note: "8 registers of 2 blocks",
         },
@@ -141,7 +141,7 @@ static ROWS: &[Row<GcmOps>] = &[
     Row {
         kernel: Kernel {
             name: "x86_64-aesni-pclmul-by8",
-            requires: FeatureSet::of(&[Feature::Aes, Feature::Pclmul, Feature::Sse41]),
+            requires: arch::x86_64_aesni::REQUIRES,
             timing: Timing::Constant,
             note: "8 registers of a block",
         },
@@ -151,7 +151,7 @@ static ROWS: &[Row<GcmOps>] = &[
     Row {
         kernel: Kernel {
             name: "aarch64-ce-pmull-by4",
-            requires: FeatureSet::of(&[Feature::Aes, Feature::Pmull, Feature::Neon]),
+            requires: arch::aarch64_ce::REQUIRES.union(PMULL),
             timing: Timing::Constant,
             note: "4 registers of a block",
         },

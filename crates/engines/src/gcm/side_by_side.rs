@@ -341,6 +341,9 @@ macro_rules! group_row {
         use crate::gcm::GcmLanesOps;
         use crate::gcm::job::{Group, MESSAGES, Tags};
 
+        pub(in crate::gcm) const LANES_REQUIRES: millstream_cpu::FeatureSet =
+            millstream_cpu::FeatureSet::parse($features);
+
         pub(in crate::gcm) const LANES: GcmLanesOps = GcmLanesOps::new(group::<false>, group::<true>);
 
         #[target_feature(enable = $features)]

@@ -753,6 +753,9 @@ macro_rules! row {
         use crate::InOut;
         use crate::gcm::{GcmOps, Key};
 
+        pub(in crate::gcm) const REQUIRES: millstream_cpu::FeatureSet =
+            millstream_cpu::FeatureSet::parse($features);
+
         pub(in crate::gcm) const OPS: GcmOps =
             GcmOps { powers: true, expand, seal, open, encrypt, decrypt, ghash };
 

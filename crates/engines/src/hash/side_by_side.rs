@@ -709,13 +709,13 @@ pub(crate) use lane_kernel;
 /// A row whose kernels take over from one another as messages get fewer: lanes, the widest first, then
 /// pairs.
 macro_rules! lanes_row {
-    ($name:literal, $features:literal, $requires:expr, [$($kernel:ident $lanes:literal),* $(; $pair:ident)?],
+    ($name:literal, $features:literal, [$($kernel:ident $lanes:literal),* $(; $pair:ident)?],
      $crossover:expr, $hmac_crossover:expr, $note:literal) => {{
         $crate::hash::side_by_side::lanes_row!(@work digest HashJob $features [$($kernel $lanes),* $(; $pair)?]);
         $crate::hash::side_by_side::lanes_row!(@work sign HmacJob $features [$($kernel $lanes),* $(; $pair)?]);
         $crate::hash::job::row(
             $name,
-            millstream_cpu::FeatureSet::of($requires),
+            millstream_cpu::FeatureSet::parse($features),
             $crate::hash::job::LanesOps { crossover: $crossover, hmac_crossover: $hmac_crossover, digest, sign },
             $note,
         )

@@ -12,8 +12,6 @@
 mod arch;
 mod portable;
 
-#[cfg(target_arch = "x86_64")]
-use millstream_cpu::Feature;
 use millstream_cpu::{FeatureSet, Features};
 
 use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table, Timing};
@@ -42,7 +40,7 @@ const ROWS: &[Row<Ops>] = &[
     Row {
         kernel: Kernel {
             name: "x86_64-avx512-by4",
-            requires: FeatureSet::of(&[Feature::Avx512f, Feature::Avx512bw]),
+            requires: FeatureSet::parse("avx512f,avx512bw"),
             timing: Timing::Constant,
             note: "256 bytes a step in 64-bit lanes, the end masked",
         },
@@ -52,7 +50,7 @@ const ROWS: &[Row<Ops>] = &[
     Row {
         kernel: Kernel {
             name: "x86_64-avx2-by4",
-            requires: FeatureSet::of(&[Feature::Avx2]),
+            requires: FeatureSet::parse("avx2"),
             timing: Timing::Constant,
             note: "128 bytes a step in 64-bit lanes",
         },

@@ -1,7 +1,5 @@
 //! The kernels that seal a record: the MAC and the cipher one after the other, or in one pass.
 
-#[cfg(target_arch = "x86_64")]
-use millstream_cpu::Feature;
 use millstream_cpu::{FeatureSet, Features};
 
 use super::cbc_hmac::CbcHmac;
@@ -28,7 +26,7 @@ static ROWS: &[Row<SealOps>] = &[
     Row {
         kernel: Kernel {
             name: "x86_64-aesni-shani-by1",
-            requires: FeatureSet::of(&[Feature::Aes, Feature::Sha, Feature::Sse41]),
+            requires: FeatureSet::parse("aes,sha,sse4.1"),
             timing: Timing::Constant,
             note: "SHA-1 or SHA-256 beside the cipher, as one waits for its rounds",
         },

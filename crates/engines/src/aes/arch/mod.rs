@@ -13,6 +13,8 @@ pub(crate) mod x86_64_vaes512;
 /// independent, `$one` where each waits for the one before.
 macro_rules! tier {
     ($wide:ty, $one:ty $(, $features:literal)?) => {
+        $(const REQUIRES: millstream_cpu::FeatureSet = millstream_cpu::FeatureSet::parse($features);)?
+
         $(#[target_feature(enable = $features)])?
         pub(crate) fn ecb_encrypt(schedule: &Schedule, data: InOut<'_>) {
             // SAFETY: the features of the vectors are those of this function.
@@ -81,6 +83,8 @@ macro_rules! tier {
 /// [`tier`] for the modes that have nothing to do side by side.
 macro_rules! serial_tier {
     ($one:ty $(, $features:literal)?) => {
+        $(const SERIAL_REQUIRES: millstream_cpu::FeatureSet = millstream_cpu::FeatureSet::parse($features);)?
+
         $(#[target_feature(enable = $features)])?
         pub(crate) fn cmac_absorb(schedule: &Schedule, chain: &mut Block, blocks: &[u8], last: u128) {
             // SAFETY: the features of the vectors are those of this function.
@@ -95,6 +99,8 @@ macro_rules! serial_tier {
 #[cfg(target_arch = "x86_64")]
 macro_rules! lanes_tier {
     ($group:ty, $lanes:literal, $features:literal) => {
+        const LANES_REQUIRES: millstream_cpu::FeatureSet = millstream_cpu::FeatureSet::parse($features);
+
         #[target_feature(enable = $features)]
         pub(crate) fn cbc_lanes(jobs: &mut [&mut CbcJob<'_>], one_key: bool) {
             // SAFETY: the features of the lanes are those of this function.

@@ -10,8 +10,6 @@
 
 use std::arch::x86_64::*;
 
-use millstream_cpu::{Feature, FeatureSet};
-
 use crate::aes::job::{CbcJob, CfbJob, CmacJob, CtrJob};
 use crate::aes::side_by_side::{self, Group};
 use crate::aes::vector::{self, Beside, Chain, Keys, Rounds, Vector, load_short, store_short};
@@ -19,8 +17,6 @@ use crate::aes::{Block, Schedule, cbc, cfb, cmac, ctr, ecb, xts};
 use crate::{InOut, Kernel, Timing};
 
 use super::{lanes_tier, serial_tier, tier};
-
-const REQUIRES: FeatureSet = FeatureSet::of(&[Feature::Aes, Feature::Pclmul, Feature::Sse41]);
 
 pub(crate) const KERNEL: Kernel = Kernel {
     name: "x86_64-aesni-by8",
@@ -31,7 +27,7 @@ pub(crate) const KERNEL: Kernel = Kernel {
 
 pub(crate) const SERIAL: Kernel = Kernel {
     name: "x86_64-aesni-by1",
-    requires: REQUIRES,
+    requires: SERIAL_REQUIRES,
     timing: Timing::Constant,
     note: "AES-NI, one block after another: the mode allows no more",
 };
@@ -41,7 +37,7 @@ serial_tier!(Xmm, "aes,pclmulqdq,sse4.1");
 
 pub(crate) const LANES: Kernel = Kernel {
     name: "x86_64-aesni-x8",
-    requires: REQUIRES,
+    requires: LANES_REQUIRES,
     timing: Timing::Constant,
     note: "AES-NI on eight objects side by side",
 };
@@ -346,12 +342,12 @@ impl Group for Xmm {
 mod tests {
     use super::*;
     use crate::aes::schedule::expand_portable;
-    use millstream_cpu::Features;
+    use millstream_cpu::{FeatureSet, Features};
     use millstream_testkit::{Random, skip};
 
     #[test]
     fn miri_expands_as_the_portable_code_does() {
-        if !Features::hardware().contains(FeatureSet::of(&[Feature::Aes, Feature::Ssse3])) {
+        if !Features::hardware().contains(FeatureSet::parse("aes,ssse3")) {
             return skip("x86-64 key expansion needs aes ssse3");
         }
         let mut random = Random::new(2);

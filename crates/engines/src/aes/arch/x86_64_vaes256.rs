@@ -9,8 +9,6 @@
 
 use std::arch::x86_64::*;
 
-use millstream_cpu::{Feature, FeatureSet};
-
 use super::x86_64_aesni::{Xmm, get, put, reversal};
 pub(crate) use super::x86_64_aesni::{expand, invert};
 use super::{lanes_tier, tier};
@@ -19,9 +17,6 @@ use crate::aes::side_by_side::{self, Group};
 use crate::aes::vector::{self, Beside, Keys, Rounds, Vector, load_short, store_short};
 use crate::aes::{Block, Schedule, cbc, cfb, ctr, ecb, xts};
 use crate::{InOut, Kernel, Timing};
-
-const REQUIRES: FeatureSet =
-    FeatureSet::of(&[Feature::Aes, Feature::Pclmul, Feature::Vaes, Feature::Vpclmul, Feature::Avx2]);
 
 pub(crate) const KERNEL: Kernel = Kernel {
     name: "x86_64-vaes256-by16",
@@ -35,6 +30,7 @@ tier!(Ymm, Xmm, "aes,pclmulqdq,vaes,vpclmulqdq,avx2");
 pub(crate) const LANES: Kernel = Kernel {
     name: "x86_64-vaes256-x16",
     note: "VAES on eight 256-bit registers, each of two objects",
+    requires: LANES_REQUIRES,
     ..KERNEL
 };
 

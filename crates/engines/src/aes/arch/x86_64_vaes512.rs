@@ -10,8 +10,6 @@
 use std::arch::asm;
 use std::arch::x86_64::*;
 
-use millstream_cpu::{Feature, FeatureSet};
-
 use super::x86_64_aesni::{Xmm, get, put, reversal};
 pub(crate) use super::x86_64_aesni::{expand, invert};
 use super::{lanes_tier, tier};
@@ -20,16 +18,6 @@ use crate::aes::side_by_side::{self, Group};
 use crate::aes::vector::{self, Beside, Keys, Rounds, Vector};
 use crate::aes::{Block, Schedule, cbc, cfb, ctr, ecb, xts};
 use crate::{InOut, Kernel, Timing};
-
-const REQUIRES: FeatureSet = FeatureSet::of(&[
-    Feature::Aes,
-    Feature::Pclmul,
-    Feature::Vaes,
-    Feature::Vpclmul,
-    Feature::Avx512f,
-    Feature::Avx512bw,
-    Feature::Avx512vl,
-]);
 
 pub(crate) const KERNEL: Kernel = Kernel {
     name: "x86_64-vaes512-by32",
@@ -43,6 +31,7 @@ tier!(Zmm, Xmm, "aes,pclmulqdq,vaes,vpclmulqdq,avx512f,avx512bw,avx512vl");
 pub(crate) const LANES: Kernel = Kernel {
     name: "x86_64-vaes512-x16",
     note: "VAES on four 512-bit registers, each of four objects",
+    requires: LANES_REQUIRES,
     ..KERNEL
 };
 

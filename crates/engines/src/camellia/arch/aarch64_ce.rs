@@ -11,7 +11,7 @@
 
 use std::arch::aarch64::*;
 
-use millstream_cpu::{Feature, FeatureSet};
+use millstream_cpu::FeatureSet;
 
 use super::super::job::{CbcJob, CtrJob};
 use super::super::passes::{Cipher, MAX_WIDTH, passes};
@@ -21,7 +21,7 @@ use super::super::sliced::{self, Plane};
 use super::super::{Block, Ops};
 use super::halves::{IN, IN_4, Map, OUT, OUT_2, OUT_3, UNSHIFT};
 
-pub(in super::super) const REQUIRES: FeatureSet = FeatureSet::of(&[Feature::Neon, Feature::Aes]);
+pub(in super::super) const REQUIRES: FeatureSet = FeatureSet::parse("neon,aes");
 
 #[inline(always)]
 unsafe fn map(map: &'static Map, x: uint8x16_t) -> uint8x16_t {

@@ -12,7 +12,7 @@
 
 use std::arch::x86_64::*;
 
-use millstream_cpu::{Feature, FeatureSet};
+use millstream_cpu::FeatureSet;
 
 use super::super::job::{CbcJob, CtrJob};
 use super::super::passes::{Cipher, MAX_WIDTH, passes};
@@ -23,7 +23,7 @@ use super::super::{Block, Ops};
 use super::halves::{IN, IN_4, Map, OUT, OUT_2, OUT_3, UNSHIFT};
 use super::serial::{self, Boxes};
 
-pub(in super::super) const REQUIRES: FeatureSet = FeatureSet::of(&[Feature::Avx, Feature::Aes]);
+pub(in super::super) const REQUIRES: FeatureSet = FeatureSet::parse("avx,aes");
 
 /// The halves of each byte.
 #[inline(always)]

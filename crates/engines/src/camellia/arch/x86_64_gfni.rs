@@ -10,7 +10,7 @@
 
 use std::arch::x86_64::*;
 
-use millstream_cpu::{Feature, FeatureSet};
+use millstream_cpu::FeatureSet;
 
 use super::super::job::{CbcJob, CtrJob};
 use super::super::passes::{Cipher, MAX_WIDTH, passes};
@@ -21,9 +21,8 @@ use super::super::sliced::{self, Plane};
 use super::super::{Block, Ops};
 use super::serial::{self, Boxes};
 
-pub(in super::super) const REQUIRES_256: FeatureSet = FeatureSet::of(&[Feature::Avx2, Feature::Gfni]);
-pub(in super::super) const REQUIRES_512: FeatureSet =
-    FeatureSet::of(&[Feature::Avx512bw, Feature::Avx512vl, Feature::Gfni]);
+pub(in super::super) const REQUIRES_256: FeatureSet = FeatureSet::parse("avx2,gfni");
+pub(in super::super) const REQUIRES_512: FeatureSet = FeatureSet::parse("avx512bw,avx512vl,gfni");
 
 /// Up to so many blocks go in 128-bit registers.
 const SOME: usize = 16;

@@ -8,11 +8,11 @@
 
 use core::arch::x86_64::*;
 
-use millstream_cpu::{Feature, FeatureSet};
+use millstream_cpu::FeatureSet;
 
 use crate::des::job::{CbcJob, Job, LanesOps, lane_entry_points};
 use crate::des::modes::Cipher;
-use crate::des::ops::{Ops, entry_points};
+use crate::des::ops::{Ops, row};
 use crate::des::schedule::Schedule;
 use crate::des::side_by_side::{self, Decipher, Progress, Sliced, Words, sliced};
 use crate::des::slices::{OneKey, Slice};
@@ -23,20 +23,17 @@ use crate::kernel::{Kernel, Row, Timing};
 use crate::lanes::Crossover;
 use crate::modes::Direction;
 
-pub(in crate::des) const ROW: Row<Ops> = Row {
-    kernel: Kernel {
-        name: "x86_64-avx2-by256",
-        requires: FeatureSet::of(&[Feature::Avx2]),
-        timing: Timing::Constant,
-        note: "circuits across 256 blocks; truth tables shifted for one or two",
-    },
-    ops: entry_points!(Avx2, "avx2"),
-};
+pub(in crate::des) const ROW: Row<Ops> = row!(
+    "x86_64-avx2-by256",
+    "avx2",
+    Avx2,
+    "circuits across 256 blocks; truth tables shifted for one or two"
+);
 
 pub(in crate::des) const LANES: Row<LanesOps> = Row {
     kernel: Kernel {
         name: "x86_64-avx2-x256",
-        requires: FeatureSet::of(&[Feature::Avx2]),
+        requires: FeatureSet::parse("avx2"),
         timing: Timing::Constant,
         note: "bitsliced across 256 messages",
     },

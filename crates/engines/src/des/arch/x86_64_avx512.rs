@@ -9,11 +9,11 @@
 
 use core::arch::x86_64::*;
 
-use millstream_cpu::{Feature, FeatureSet};
+use millstream_cpu::FeatureSet;
 
 use crate::des::job::{CbcJob, Job, LanesOps, lane_entry_points};
 use crate::des::modes::Cipher;
-use crate::des::ops::{Ops, entry_points};
+use crate::des::ops::{Ops, row};
 use crate::des::schedule::Schedule;
 use crate::des::side_by_side::{self, Batch, Decipher, Progress, Sliced, Transfer, sliced};
 use crate::des::slices::{OneKey, Slice, Ternary};
@@ -24,20 +24,17 @@ use crate::kernel::{Kernel, Row, Timing};
 use crate::lanes::Crossover;
 use crate::modes::Direction;
 
-pub(in crate::des) const ROW: Row<Ops> = Row {
-    kernel: Kernel {
-        name: "x86_64-avx512-by512",
-        requires: FeatureSet::of(&[Feature::Avx512f, Feature::Avx512vl]),
-        timing: Timing::Constant,
-        note: "ternary-logic circuits across 512 or 256 blocks; truth tables rotated for one or two",
-    },
-    ops: entry_points!(Avx512, "avx2,avx512f,avx512vl"),
-};
+pub(in crate::des) const ROW: Row<Ops> = row!(
+    "x86_64-avx512-by512",
+    "avx512f,avx512vl",
+    Avx512,
+    "ternary-logic circuits across 512 or 256 blocks; truth tables rotated for one or two"
+);
 
 pub(in crate::des) const LANES: Row<LanesOps> = Row {
     kernel: Kernel {
         name: "x86_64-avx512-x256",
-        requires: FeatureSet::of(&[Feature::Avx512f, Feature::Avx512bw, Feature::Avx512vl]),
+        requires: FeatureSet::parse("avx512f,avx512bw,avx512vl"),
         timing: Timing::Constant,
         note: "ternary-logic circuits across 256 messages",
     },
@@ -48,10 +45,10 @@ pub(in crate::des) const LANES: Row<LanesOps> = Row {
 const FEWEST: usize = 7;
 const FEWEST_BLOCKS: usize = 18;
 
-sliced!(__m512i, 512, Lines, "avx2,avx512f,avx512vl");
-sliced!(Ymm, 256, Lines, "avx2,avx512f,avx512vl");
+sliced!(__m512i, 512, Lines, "avx512f,avx512vl");
+sliced!(Ymm, 256, Lines, "avx512f,avx512vl");
 
-#[target_feature(enable = "avx2,avx512f,avx512bw,avx512vl")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 unsafe fn run<'k, J: Job<'k>>(jobs: &mut [&mut J]) {
     for wave in jobs.chunks_mut(256) {
         let mut progress = Progress::new(wave);
@@ -61,7 +58,7 @@ unsafe fn run<'k, J: Job<'k>>(jobs: &mut [&mut J]) {
     }
 }
 
-#[target_feature(enable = "avx2,avx512f,avx512bw,avx512vl")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 unsafe fn decrypt(jobs: &mut [&mut CbcJob<'_>]) {
     // SAFETY: as above.
     unsafe { side_by_side::cbc_decrypt::<Avx512, 256>(jobs, FEWEST_BLOCKS) }

@@ -10,12 +10,12 @@
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
-use millstream_cpu::{Feature, FeatureSet};
+use millstream_cpu::FeatureSet;
 
 use super::x86_64_avx512::{Avx512, Lines, Ymm, transpose};
 use crate::des::job::{CbcJob, Job, LanesOps, lane_entry_points};
 use crate::des::modes::Cipher;
-use crate::des::ops::{Ops, entry_points};
+use crate::des::ops::{Ops, row};
 use crate::des::schedule::{MAX_ROUNDS, Schedule};
 use crate::des::side_by_side::{self, Decipher, Form, Progress, Row};
 use crate::des::wiring::{COPIES, ENTER, Groups, LEAVE, SECOND, SUBSTITUTE, Tables};
@@ -23,23 +23,14 @@ use crate::kernel::{self, Kernel, Timing};
 use crate::lanes::Crossover;
 use crate::modes::Direction;
 
-const REQUIRES: FeatureSet = FeatureSet::of(&[
-    Feature::Avx512f,
-    Feature::Avx512bw,
-    Feature::Avx512vl,
-    Feature::Avx512vbmi,
-    Feature::Gfni,
-]);
+const REQUIRES: FeatureSet = FeatureSet::parse("avx512f,avx512bw,avx512vl,avx512vbmi,gfni");
 
-pub(in crate::des) const ROW: kernel::Row<Ops> = kernel::Row {
-    kernel: Kernel {
-        name: "x86_64-vbmi-by512",
-        requires: REQUIRES,
-        timing: Timing::Constant,
-        note: "S-boxes in registers for up to 110 blocks, beyond that and for one as avx512",
-    },
-    ops: entry_points!(Vbmi, "avx2,avx512f,avx512bw,avx512vl,avx512vbmi,gfni"),
-};
+pub(in crate::des) const ROW: kernel::Row<Ops> = row!(
+    "x86_64-vbmi-by512",
+    "avx512f,avx512bw,avx512vl,avx512vbmi,gfni",
+    Vbmi,
+    "S-boxes in registers for up to 110 blocks, beyond that and for one as avx512"
+);
 
 pub(in crate::des) const LANES: kernel::Row<LanesOps> = kernel::Row {
     kernel: Kernel {
@@ -54,7 +45,7 @@ pub(in crate::des) const LANES: kernel::Row<LanesOps> = kernel::Row {
 /// The least number of messages, or of blocks to decipher, for which slices are faster.
 const SLICES: usize = 110;
 
-#[target_feature(enable = "avx2,avx512f,avx512bw,avx512vl,avx512vbmi,gfni")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,gfni")]
 unsafe fn run<'k, J: Job<'k>>(jobs: &mut [&mut J]) {
     for wave in jobs.chunks_mut(256) {
         let mut progress = Progress::new(wave);
@@ -87,7 +78,7 @@ unsafe fn bytes<'k, J: Job<'k>>(jobs: &mut [&mut J], done: usize) {
     }
 }
 
-#[target_feature(enable = "avx2,avx512f,avx512bw,avx512vl,avx512vbmi,gfni")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,gfni")]
 unsafe fn decrypt(jobs: &mut [&mut CbcJob<'_>]) {
     // SAFETY: as above.
     unsafe { side_by_side::cbc_decrypt::<Vbmi, 256>(jobs, 3) }
@@ -179,7 +170,7 @@ impl Form<32> for ManyKeys {
 }
 
 /// Ciphers the first `live` of 32 blocks.
-#[target_feature(enable = "avx2,avx512f,avx512bw,avx512vl,avx512vbmi,gfni")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,gfni")]
 unsafe fn crypt_some<K: Keys>(keys: &K, blocks: &mut Row<32>, live: usize) {
     // SAFETY: as above.
     unsafe {

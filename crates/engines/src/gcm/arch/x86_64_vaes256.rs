@@ -14,8 +14,8 @@ use crate::aes::arch::x86_64_aesni::expand as expand_key;
 use crate::gcm::side_by_side::{self, Across, group_row};
 use crate::gcm::vector::{self, Vector, row};
 
-row!(Block256, 8, 256, "aes,pclmulqdq,avx2,vaes,vpclmulqdq", expand_key);
-group_row!(Block256, 2, "aes,pclmulqdq,avx2,vaes,vpclmulqdq");
+row!(Block256, 8, 256, "vaes,vpclmulqdq,avx2", expand_key);
+group_row!(Block256, 2, "vaes,vpclmulqdq,avx2");
 
 #[derive(Clone, Copy)]
 pub(super) struct Block256(__m256i);

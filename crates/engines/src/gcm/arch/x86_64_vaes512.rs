@@ -16,8 +16,8 @@ use crate::aes::arch::x86_64_aesni::expand as expand_key;
 use crate::gcm::side_by_side::{self, Across, group_row};
 use crate::gcm::vector::{self, Vector, row};
 
-row!(Block512, 8, vector::REACH, "aes,pclmulqdq,avx512f,avx512bw,avx512vl,vaes,vpclmulqdq,bmi2", expand_key);
-group_row!(Block512, 1, "aes,pclmulqdq,avx512f,avx512bw,avx512vl,vaes,vpclmulqdq,bmi2");
+row!(Block512, 8, vector::REACH, "vaes,vpclmulqdq,avx512bw,avx512vl,bmi2", expand_key);
+group_row!(Block512, 1, "vaes,vpclmulqdq,avx512bw,avx512vl,bmi2");
 
 #[derive(Clone, Copy)]
 pub(super) struct Block512(__m512i);

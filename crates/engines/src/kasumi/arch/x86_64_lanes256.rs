@@ -12,14 +12,14 @@
 
 use std::arch::x86_64::*;
 
-use millstream_cpu::{Feature, FeatureSet};
+use millstream_cpu::FeatureSet;
 
 use super::super::job::{F8Job, F9Job};
 use super::super::side_by_side;
 use super::super::sliced::{Plane, Word};
 use super::stage::{FIRST_NARROW, Narrow, SECOND_NARROW};
 
-pub(in super::super) const REQUIRES: FeatureSet = FeatureSet::of(&[Feature::Avx2]);
+pub(in super::super) const REQUIRES: FeatureSet = FeatureSet::parse("avx2");
 
 /// With fewer live lanes the direct kernel is faster.
 const FEWEST: usize = 2;

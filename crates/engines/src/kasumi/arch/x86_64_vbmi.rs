@@ -17,7 +17,7 @@
 use std::arch::x86_64::*;
 use std::hint::black_box;
 
-use millstream_cpu::{Feature, FeatureSet};
+use millstream_cpu::FeatureSet;
 
 use super::super::Ops;
 use super::super::cipher::{Keystream, Sums};
@@ -25,13 +25,8 @@ use super::super::schedule::{self, Schedule, WIDE};
 use super::stage::{FIRST, SECOND, Stage};
 use crate::InOut;
 
-pub(in super::super) const REQUIRES: FeatureSet = FeatureSet::of(&[
-    Feature::Avx512bw,
-    Feature::Avx512vl,
-    Feature::Avx512vbmi,
-    Feature::Avx512vbmi2,
-    Feature::Gfni,
-]);
+pub(in super::super) const REQUIRES: FeatureSet =
+    FeatureSet::parse("avx512bw,avx512vl,avx512vbmi,avx512vbmi2,gfni");
 
 /// Which bytes of a split vector are low and high ones.
 #[derive(Clone, Copy)]

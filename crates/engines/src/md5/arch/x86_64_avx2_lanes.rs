@@ -4,8 +4,6 @@
 //! The rows' functions are entered with their features.
 #![allow(unsafe_code)]
 
-use millstream_cpu::Feature;
-
 use crate::Crossover;
 use crate::Row;
 use crate::hash::HashJob;
@@ -25,7 +23,6 @@ lane_kernel!(X8: W32x8, 8 lanes, "avx2", little endian true, fewest 2, live 2);
 pub(crate) const ROW: Row<LanesOps> = lanes_row!(
     "x86_64-avx2-x16",
     "avx2",
-    &[Feature::Avx2],
     [X16 16, X8 8],
     Crossover(&[(usize::MAX, 2)]),
     Crossover(&[(usize::MAX, 2)]),

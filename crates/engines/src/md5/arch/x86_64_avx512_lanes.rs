@@ -4,8 +4,6 @@
 //! The rows' functions are entered with their features.
 #![allow(unsafe_code)]
 
-use millstream_cpu::Feature;
-
 use crate::Crossover;
 use crate::Row;
 use crate::hash::HashJob;
@@ -26,7 +24,6 @@ lane_kernel!(X8: W32x8, 8 lanes, "avx512f,avx512bw,avx512vl,bmi2", little endian
 pub(crate) const ROW: Row<LanesOps> = lanes_row!(
     "x86_64-avx512-x32",
     "avx512f,avx512bw,avx512vl,bmi2",
-    &[Feature::Avx512f, Feature::Avx512bw, Feature::Avx512vl, Feature::Bmi2],
     [X32 32, X16 16, X8 8],
     Crossover(&[(usize::MAX, 2)]),
     Crossover(&[(usize::MAX, 2)]),

@@ -8,18 +8,14 @@
 
 use core::arch::aarch64::*;
 
-use millstream_cpu::{Feature, FeatureSet};
+use millstream_cpu::FeatureSet;
 
 use crate::Row;
 use crate::hash::chain;
 use crate::sha1::{BLOCK, CompressOps, K, State};
 
-pub(crate) const ROW: Row<CompressOps> = chain::row(
-    "aarch64-ce",
-    FeatureSet::of(&[Feature::Neon, Feature::Sha1Sha2]),
-    compress,
-    "bound by the latency of sha1c",
-);
+pub(crate) const ROW: Row<CompressOps> =
+    chain::row("aarch64-ce", FeatureSet::parse("neon,sha2"), compress, "bound by the latency of sha1c");
 
 /// Twenty rounds of one function, in groups of four.
 macro_rules! twenty {

@@ -4,8 +4,6 @@
 //! The rows' functions are entered with their features.
 #![allow(unsafe_code)]
 
-use millstream_cpu::Feature;
-
 use crate::Crossover;
 use crate::Row;
 use crate::hash::HashJob;
@@ -24,8 +22,7 @@ lane_kernel!(X8: W32x8, 8 lanes, "avx2", little endian false, fewest 5, live 3);
 
 pub(crate) const SHANI_ROW: Row<LanesOps> = lanes_row!(
     "x86_64-avx2-shani-x8",
-    "avx2,sha,sse4.1",
-    &[Feature::Avx2, Feature::Sha],
+    "avx2,sha",
     [X8 8; Pair],
     Crossover(&[(usize::MAX, 2)]),
     Crossover(&[(usize::MAX, 2)]),
@@ -35,7 +32,6 @@ pub(crate) const SHANI_ROW: Row<LanesOps> = lanes_row!(
 pub(crate) const ROW: Row<LanesOps> = lanes_row!(
     "x86_64-avx2-x8",
     "avx2",
-    &[Feature::Avx2],
     [X8 8],
     Crossover(&[(usize::MAX, 2)]),
     Crossover(&[(usize::MAX, 2)]),

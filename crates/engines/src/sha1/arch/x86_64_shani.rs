@@ -8,7 +8,7 @@
 
 use core::arch::x86_64::*;
 
-use millstream_cpu::{Feature, FeatureSet};
+use millstream_cpu::FeatureSet;
 
 use crate::Row;
 use crate::hash::chain;
@@ -17,7 +17,7 @@ use crate::sha1::{BLOCK, CompressOps, State};
 
 pub(crate) const ROW: Row<CompressOps> = chain::row(
     "x86_64-shani",
-    FeatureSet::of(&[Feature::Sha, Feature::Sse41]),
+    FeatureSet::parse("sha,sse4.1"),
     compress,
     "bound by the latency of sha1rnds4",
 );

@@ -16,7 +16,7 @@
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
-use millstream_cpu::{Feature, FeatureSet};
+use millstream_cpu::FeatureSet;
 
 use crate::Row;
 use crate::hash::chain;
@@ -24,7 +24,7 @@ use crate::sha256::{BLOCK, CompressOps, K, State};
 
 pub(crate) const ROW: Row<CompressOps> = chain::row(
     "x86_64-avx2",
-    FeatureSet::of(&[Feature::Avx2, Feature::Bmi1, Feature::Bmi2]),
+    FeatureSet::parse("avx2,bmi1,bmi2"),
     compress,
     "scalar rounds; the schedule of two blocks in vectors",
 );

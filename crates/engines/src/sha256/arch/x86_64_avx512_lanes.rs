@@ -4,8 +4,6 @@
 //! The rows' functions are entered with their features.
 #![allow(unsafe_code)]
 
-use millstream_cpu::Feature;
-
 use crate::Crossover;
 use crate::Row;
 use crate::hash::HashJob;
@@ -25,8 +23,7 @@ lane_kernel!(X8: W32x8, 8 lanes, "avx512f,avx512bw,avx512vl,bmi2", little endian
 
 pub(crate) const SHANI_ROW: Row<LanesOps> = lanes_row!(
     "x86_64-avx512-shani-x16",
-    "avx512f,avx512bw,avx512vl,bmi2,sha,sse4.1",
-    &[Feature::Avx512f, Feature::Avx512bw, Feature::Avx512vl, Feature::Bmi2, Feature::Sha],
+    "avx512f,avx512bw,avx512vl,bmi2,sha",
     [X16 16, X8 8; Pair],
     Crossover(&[(usize::MAX, 2)]),
     Crossover(&[(usize::MAX, 2)]),
@@ -36,7 +33,6 @@ pub(crate) const SHANI_ROW: Row<LanesOps> = lanes_row!(
 pub(crate) const ROW: Row<LanesOps> = lanes_row!(
     "x86_64-avx512-x16",
     "avx512f,avx512bw,avx512vl,bmi2",
-    &[Feature::Avx512f, Feature::Avx512bw, Feature::Avx512vl, Feature::Bmi2],
     [X16 16, X8 8],
     Crossover(&[(usize::MAX, 2)]),
     Crossover(&[(usize::MAX, 2)]),

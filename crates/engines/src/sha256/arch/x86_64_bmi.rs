@@ -3,7 +3,7 @@
 //!
 //! Ref. FIPS 180-4 §6.2.2.
 
-use millstream_cpu::{Feature, FeatureSet};
+use millstream_cpu::FeatureSet;
 
 use crate::Row;
 use crate::hash::chain;
@@ -11,7 +11,7 @@ use crate::sha256::{BLOCK, CompressOps, State, portable};
 
 pub(crate) const ROW: Row<CompressOps> = chain::row(
     "x86_64-bmi",
-    FeatureSet::of(&[Feature::Bmi1, Feature::Bmi2]),
+    FeatureSet::parse("bmi1,bmi2"),
     compress,
     "the portable rounds, a twentieth faster with RORX and ANDN",
 );

@@ -11,7 +11,7 @@
 
 use core::arch::x86_64::*;
 
-use millstream_cpu::{Feature, FeatureSet};
+use millstream_cpu::FeatureSet;
 
 use crate::hash::job::{Job, Side};
 use crate::hash::side_by_side::{self, PairKernel, lanes_row};
@@ -22,7 +22,7 @@ use crate::{Crossover, Row};
 
 pub(crate) const ROW: Row<CompressOps> = chain::row(
     "x86_64-shani",
-    FeatureSet::of(&[Feature::Sha, Feature::Sse41]),
+    FeatureSet::parse("sha,sse4.1"),
     compress,
     "bound by the latency of sha256rnds2",
 );
@@ -69,7 +69,6 @@ fn compress(state: &mut State, blocks: &[[u8; BLOCK]], last: &[[u8; BLOCK]]) {
 pub(crate) const PAIRS_ROW: Row<LanesOps> = lanes_row!(
     "x86_64-shani-x2",
     "sha,sse4.1",
-    &[Feature::Sha, Feature::Sse41],
     [; Pair],
     Crossover(&[(usize::MAX, 2)]),
     Crossover(&[(usize::MAX, 2)]),

@@ -8,18 +8,14 @@
 
 use core::arch::aarch64::*;
 
-use millstream_cpu::{Feature, FeatureSet};
+use millstream_cpu::FeatureSet;
 
 use crate::Row;
 use crate::hash::chain;
 use crate::sha512::{BLOCK, CompressOps, K, State};
 
-pub(crate) const ROW: Row<CompressOps> = chain::row(
-    "aarch64-ce",
-    FeatureSet::of(&[Feature::Neon, Feature::Sha3]),
-    compress,
-    "bound by the latency of sha512h",
-);
+pub(crate) const ROW: Row<CompressOps> =
+    chain::row("aarch64-ce", FeatureSet::parse("neon,sha3"), compress, "bound by the latency of sha512h");
 
 #[target_feature(enable = "neon,sha3")]
 fn compress(state: &mut State, blocks: &[[u8; BLOCK]], last: &[[u8; BLOCK]]) {

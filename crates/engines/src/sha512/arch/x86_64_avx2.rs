@@ -9,19 +9,13 @@
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
-use millstream_cpu::{Feature, FeatureSet};
-
 use super::x86_64_rounds::{compress, round, sixteen_rounds};
 use crate::Row;
 use crate::hash::chain;
 use crate::sha512::{BLOCK, CompressOps, K, State};
 
-pub(crate) const ROW: Row<CompressOps> = chain::row(
-    "x86_64-avx2",
-    FeatureSet::of(&[Feature::Avx2, Feature::Bmi1, Feature::Bmi2]),
-    compress,
-    "scalar rounds; the schedule of two blocks in vectors",
-);
+pub(crate) const ROW: Row<CompressOps> =
+    chain::row("x86_64-avx2", REQUIRES, compress, "scalar rounds; the schedule of two blocks in vectors");
 
 compress!("avx2,bmi1,bmi2", sigma0, sigma1);
 

@@ -4,8 +4,6 @@
 //! The rows' functions are entered with their features.
 #![allow(unsafe_code)]
 
-use millstream_cpu::Feature;
-
 use crate::Crossover;
 use crate::Row;
 use crate::hash::HashJob;
@@ -24,7 +22,6 @@ lane_kernel!(X4: W64x4, 4 lanes, "avx2", little endian false, fewest 3, live 3);
 pub(crate) const ROW: Row<LanesOps> = lanes_row!(
     "x86_64-avx2-x4",
     "avx2",
-    &[Feature::Avx2],
     [X4 4],
     Crossover(&[(usize::MAX, 3)]),
     Crossover(&[(usize::MAX, 3)]),

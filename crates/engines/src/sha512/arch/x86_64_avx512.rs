@@ -9,8 +9,6 @@
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
-use millstream_cpu::{Feature, FeatureSet};
-
 use super::x86_64_avx2::{load, store};
 use super::x86_64_rounds::{compress, round, sixteen_rounds};
 use crate::Row;
@@ -19,7 +17,7 @@ use crate::sha512::{BLOCK, CompressOps, K, State};
 
 pub(crate) const ROW: Row<CompressOps> = chain::row(
     "x86_64-avx512",
-    FeatureSet::of(&[Feature::Avx512f, Feature::Avx512vl, Feature::Bmi1, Feature::Bmi2]),
+    REQUIRES,
     compress,
     "scalar rounds; the schedule of two blocks in vectors, with their rotation and ternary logic",
 );

@@ -4,8 +4,6 @@
 //! The rows' functions are entered with their features.
 #![allow(unsafe_code)]
 
-use millstream_cpu::Feature;
-
 use crate::Crossover;
 use crate::Row;
 use crate::hash::HashJob;
@@ -25,7 +23,6 @@ lane_kernel!(X4: W64x4, 4 lanes, "avx512f,avx512bw,avx512vl,bmi2", little endian
 pub(crate) const ROW: Row<LanesOps> = lanes_row!(
     "x86_64-avx512-x8",
     "avx512f,avx512bw,avx512vl,bmi2",
-    &[Feature::Avx512f, Feature::Avx512bw, Feature::Avx512vl, Feature::Bmi2],
     [X8 8, X4 4],
     Crossover(&[(usize::MAX, 2)]),
     Crossover(&[(usize::MAX, 2)]),

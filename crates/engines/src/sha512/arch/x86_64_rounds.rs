@@ -103,6 +103,8 @@ macro_rules! sixteen_rounds {
 /// (4.12) and (4.13), on four words.
 macro_rules! compress {
     ($features:literal, $sigma0:ident, $sigma1:ident) => {
+        const REQUIRES: millstream_cpu::FeatureSet = millstream_cpu::FeatureSet::parse($features);
+
         #[target_feature(enable = $features)]
         fn compress(state: &mut State, blocks: &[[u8; BLOCK]], last: &[[u8; BLOCK]]) {
             let mut blocks = blocks.iter().chain(last);

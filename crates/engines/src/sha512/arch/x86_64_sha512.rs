@@ -14,18 +14,14 @@
 
 use core::arch::x86_64::*;
 
-use millstream_cpu::{Feature, FeatureSet};
+use millstream_cpu::FeatureSet;
 
 use crate::Row;
 use crate::hash::chain;
 use crate::sha512::{BLOCK, CompressOps, K, State};
 
-pub(crate) const ROW: Row<CompressOps> = chain::row(
-    "x86_64-sha512",
-    FeatureSet::of(&[Feature::Sha512, Feature::Avx2]),
-    compress,
-    "the processor's own rounds",
-);
+pub(crate) const ROW: Row<CompressOps> =
+    chain::row("x86_64-sha512", FeatureSet::parse("sha512,avx2"), compress, "the processor's own rounds");
 
 /// Rounds 4i to 4i + 3, on the words `$w`.
 macro_rules! four_rounds {
@@ -117,7 +113,7 @@ fn words(x: __m256i) -> [u64; 4] {
 mod tests {
     use super::*;
     use crate::sha512::portable;
-    use millstream_cpu::Features;
+    use millstream_cpu::{Feature, Features};
     use millstream_testkit::Random;
 
     #[target_feature(enable = "avx2")]
