@@ -6,18 +6,12 @@
 #![cfg(loom)]
 #![allow(dead_code, missing_docs)]
 
-// The mailbox's source names the crate that its doorbell is in. Here that is this one.
-extern crate self as millstream_shm;
-
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
-
 use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
 use millstream_cwq::ring::{Consumer, Producer, memory};
 
-use mailbox::{End, Mailbox};
+use mailbox::{Bell, End};
 use serving::Serving;
 
 /// Rather than time, preemptions are bounded: with three of them all the windows of these protocols are met, and a model
@@ -32,11 +26,6 @@ fn check(model: impl Fn() + Send + Sync + 'static) {
 struct Epoll {
     edges: Mutex<u64>,
     rung: Condvar,
-}
-
-thread_local! {
-    /// The epoll that the next bell made on this thread belongs to: nothing of a model may outlive it.
-    static HERE: std::cell::RefCell<Option<Arc<Epoll>>> = const { std::cell::RefCell::new(None) };
 }
 
 impl Epoll {
@@ -65,22 +54,14 @@ impl Epoll {
 /// In place of `millstream_shm::Doorbell`.
 pub struct Doorbell(Arc<Epoll>);
 
-impl Doorbell {
-    pub fn new() -> io::Result<Self> {
-        Ok(Doorbell(HERE.take().expect("an epoll")))
-    }
-
-    pub fn ring(&self) {
+impl Bell for Doorbell {
+    fn ring(&self) {
         *self.0.edges.lock().unwrap() += 1;
         self.0.rung.notify_one();
     }
 }
 
-impl AsFd for Doorbell {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        unreachable!("no descriptor in a model")
-    }
-}
+type Mailbox = mailbox::Mailbox<Serving, Doorbell>;
 
 /// The types that the mailbox is made of.
 mod sync {
@@ -102,19 +83,19 @@ mod serving {
     }
 }
 
-#[path = "../../broker/src/worker/mailbox.rs"]
+#[path = "../../host/src/mailbox.rs"]
 mod mailbox;
 
-/// The accelerator's thread as `Serving::run` has it, without the work: obeys, looks, says that it sleeps, looks again, sleeps.
+/// The accelerator's thread as `millstream_host::run` has it, without the work: obeys, looks, says that it sleeps, looks again, sleeps.
 struct Thread {
-    mailbox: Arc<Mailbox<Serving>>,
+    mailbox: Arc<Mailbox>,
     epoll: Arc<Epoll>,
     seen: u64,
     serving: Serving,
 }
 
 impl Thread {
-    fn new(mailbox: &Arc<Mailbox<Serving>>, epoll: &Arc<Epoll>) -> Self {
+    fn new(mailbox: &Arc<Mailbox>, epoll: &Arc<Epoll>) -> Self {
         Thread { mailbox: mailbox.clone(), epoll: epoll.clone(), seen: 0, serving: Serving::default() }
     }
 
@@ -143,10 +124,9 @@ impl Thread {
     }
 }
 
-fn worker() -> (Arc<Mailbox<Serving>>, Arc<Epoll>) {
+fn worker() -> (Arc<Mailbox>, Arc<Epoll>) {
     let epoll = Epoll::new();
-    HERE.set(Some(epoll.clone()));
-    (Arc::new(Mailbox::new().unwrap()), epoll)
+    (Arc::new(Mailbox::new(Doorbell(epoll.clone()))), epoll)
 }
 
 /// Whoever asks gets an answer, however the thread falls asleep meanwhile, and the end comes after what was asked before.

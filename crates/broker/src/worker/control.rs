@@ -9,20 +9,21 @@ use std::time::{Duration, Instant};
 use millstream_accelerator::{GrantId, KeySlots, MovedQueue, QueueId, SharedKeyMemory};
 use millstream_cpu::Features;
 use millstream_cwq::AlgorithmSet;
+use millstream_host::{End, Hosted};
 use millstream_protocol::{Grant, KeyRules, Message, Order, QueueCounts, Report};
 use millstream_shm::{Doorbell, Mapping, Received, Socket, wipe_stack};
 use rustix::event::{Timespec, epoll};
 use zeroize::Zeroizing;
 
 use super::Error;
+use super::doorbells::listen;
 use super::grant::{Parts, Refused, config};
 use super::handover::counts_of;
 use super::key_socket::KeySocket;
 use super::keys::Desk;
-use super::mailbox::{End, Mailbox};
 use super::memory::KeyRegions;
 use super::moves::{MOVES, Move};
-use super::serving::{Bells, Serving, listen};
+use super::serving::{Mailbox, Serving, WakeCounts};
 use super::share::Share;
 use crate::progress::{self, Counter};
 
@@ -59,7 +60,7 @@ enum Heard {
 /// What the control thread has.
 pub(super) struct Control {
     pub(super) broker: Socket,
-    pub(super) mailbox: Arc<Mailbox<Serving>>,
+    pub(super) mailbox: Arc<Mailbox>,
     /// Where the accelerator's thread sleeps.
     pub(super) doorbells: Arc<OwnedFd>,
     pub(super) features: Features,
@@ -79,7 +80,7 @@ pub(super) struct Control {
 impl Control {
     pub(super) fn new(
         broker: Socket,
-        mailbox: Arc<Mailbox<Serving>>,
+        mailbox: Arc<Mailbox>,
         doorbells: Arc<OwnedFd>,
         features: Features,
         memory: Arc<KeyRegions>,
@@ -242,7 +243,7 @@ impl Control {
         let memory = self.share(&parts.grant)?;
         let keys = KeySlots::with_memory(parts.grant.key_slots as usize, Some(memory.clone()));
         let socket = parts.socket.take();
-        self.begin(parts, queues, (keys, memory), Bells::default(), socket)
+        self.begin(parts, queues, (keys, memory), WakeCounts::default(), socket)
     }
 
     /// The reserve for a grant's keys.
@@ -272,7 +273,7 @@ impl Control {
         parts: Parts,
         moved: Vec<MovedQueue>,
         (slots, memory): (KeySlots, SharedKeyMemory),
-        bells: Bells,
+        wake_counts: WakeCounts,
         keys: Option<Socket>,
     ) -> Result<(), Refused> {
         let Parts { grant, arena, queues, doorbell, mappings, .. } = parts;
@@ -287,7 +288,7 @@ impl Control {
             for (queue, sleeper) in ids.iter().zip(sleepers) {
                 serving.attend(*queue, number, sleeper);
             }
-            *serving.bells_mut(number) = bells;
+            *serving.wake_counts_mut(number) = wake_counts;
             serving.serve(number, id);
             // A grant that moved here may have brought clients that sleep.
             serving.wake_clients();
@@ -456,14 +457,14 @@ fn count(serving: &Serving, grant: u64, id: GrantId, queues: &[QueueId]) -> Queu
     for queue in queues.iter().filter_map(|queue| serving.accelerator.stats(*queue)) {
         add(&mut sum, counts_of(&queue));
     }
-    let (filled, bells) = (serving.accelerator.filled(), serving.bells(grant));
+    let (filled, wake_counts) = (serving.accelerator.filled(), serving.wake_counts(grant));
     QueueCounts {
         // Lanes are filled with what all grants offer.
         batches: filled.calls,
         batched: filled.operations,
         keys: serving.accelerator.keys(id) as u32,
-        client_wakes: bells.wakes,
-        doorbells: bells.doorbells,
+        client_wakes: wake_counts.wakes,
+        doorbells: wake_counts.doorbells,
         ..sum
     }
 }

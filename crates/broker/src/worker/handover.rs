@@ -15,7 +15,7 @@ use millstream_shm::{Received, Socket};
 use zeroize::Zeroizing;
 
 use super::grant::Refused;
-use super::serving::Bells;
+use super::serving::WakeCounts;
 
 /// What came of one message.
 pub(super) enum Step {
@@ -32,7 +32,7 @@ pub(super) struct Leaving {
     queues: IntoIter<MovedQueue>,
     slots: IntoIter<MovedSlot>,
     /// What is counted for the grant as a whole goes with its first queue.
-    bells: Option<Bells>,
+    wake_counts: Option<WakeCounts>,
     /// None where the client has closed it, or lost it.
     keys: Option<Socket>,
     /// The next message, and whether it is the last; none where it was not made.
@@ -43,18 +43,18 @@ impl Leaving {
     pub(super) fn new(
         queues: Vec<MovedQueue>,
         slots: Vec<MovedSlot>,
-        bells: Bells,
+        wake_counts: WakeCounts,
         keys: Option<Socket>,
     ) -> Self {
         let (queues, slots) = (queues.into_iter(), slots.into_iter());
-        Leaving { queues, slots, bells: Some(bells), keys, next: None }
+        Leaving { queues, slots, wake_counts: Some(wake_counts), keys, next: None }
     }
 
     fn message(&mut self) -> (Zeroizing<Vec<u8>>, bool) {
         if let Some(queue) = self.queues.next() {
             let mut counts = counts_of(&queue.stats);
-            if let Some(bells) = self.bells.take() {
-                (counts.client_wakes, counts.doorbells) = (bells.wakes, bells.doorbells);
+            if let Some(wake_counts) = self.wake_counts.take() {
+                (counts.client_wakes, counts.doorbells) = (wake_counts.wakes, wake_counts.doorbells);
             }
             let Position { submissions: taken, completions: posted } = queue.position;
             (HandOver::Queue { taken, posted, counts }.encode(), false)
@@ -88,7 +88,7 @@ impl Leaving {
 pub(super) struct Moved {
     pub(super) queues: Vec<MovedQueue>,
     pub(super) slots: KeySlots,
-    pub(super) bells: Bells,
+    pub(super) wake_counts: WakeCounts,
     /// None where the client has closed it, or lost it.
     pub(super) keys: Option<Socket>,
 }
@@ -105,7 +105,7 @@ pub(super) struct Arriving {
 impl Arriving {
     pub(super) fn new(grant: &Grant, features: Features, memory: &SharedKeyMemory, inode: u64) -> Self {
         let slots = KeySlots::with_memory(grant.key_slots as usize, Some(memory.clone()));
-        let moved = Moved { queues: Vec::new(), slots, bells: Bells::default(), keys: None };
+        let moved = Moved { queues: Vec::new(), slots, wake_counts: WakeCounts::default(), keys: None };
         Arriving { moved, features, queues: grant.queues as usize, inode }
     }
 
@@ -127,11 +127,11 @@ impl Arriving {
             }
             Err(error) => return Err(Refused::Peer(error)),
         };
-        let Moved { queues, slots, bells, .. } = &mut self.moved;
+        let Moved { queues, slots, wake_counts, .. } = &mut self.moved;
         match HandOver::decode(&bytes).map_err(Refused::Message)? {
             HandOver::Queue { taken, posted, counts } if queues.len() < self.queues => {
-                bells.wakes += counts.client_wakes;
-                bells.doorbells += counts.doorbells;
+                wake_counts.wakes += counts.client_wakes;
+                wake_counts.doorbells += counts.doorbells;
                 let position = Position { submissions: taken, completions: posted };
                 queues.push(MovedQueue { position, stats: stats_of(&counts), ..MovedQueue::default() });
                 Ok(Step::Went)

@@ -9,8 +9,7 @@ use millstream_protocol::{KeyPurpose, KeyRefusal, KeyReply, KeyRequest, KeyRules
 use rustix::rand::{GetRandomFlags, getrandom};
 use zeroize::Zeroizing;
 
-use super::mailbox::Mailbox;
-use super::serving::Serving;
+use super::serving::{Mailbox, Serving};
 use crate::progress::Counter;
 
 /// The longest key, so that messages that carry one are never too long.
@@ -20,7 +19,7 @@ const MOST_BYTES: usize = 4000;
 pub(super) struct Desk<'a> {
     pub(super) features: Features,
     pub(super) memory: &'a SharedKeyMemory,
-    pub(super) mailbox: &'a Mailbox<Serving>,
+    pub(super) mailbox: &'a Mailbox,
     /// Where the broker sees whose request is in hand: nobody's, while it waits for the accelerator.
     pub(super) steps: &'a Counter,
     pub(super) grant: GrantId,

@@ -12,18 +12,17 @@
 
 mod control;
 mod descriptors;
+mod doorbells;
 mod grant;
 mod handover;
 mod key_socket;
 mod keys;
-mod mailbox;
 mod memory;
 mod moves;
 mod private;
 mod sandbox;
 mod serving;
 mod share;
-mod sync;
 
 use std::ffi::CStr;
 use std::fmt;
@@ -36,15 +35,14 @@ use std::time::Duration;
 
 use millstream_accelerator::Reserve;
 use millstream_cpu::Features;
+use millstream_host::{End, Pace};
 use millstream_protocol::Report;
-use millstream_shm::{SecretMemory, spawn_on_secret_stack};
-use rustix::event::epoll;
+use millstream_shm::{Doorbell, SecretMemory, spawn_on_secret_stack};
 
 use control::Control;
-use mailbox::{End, Mailbox};
 use private::Private;
 use sandbox::Filter;
-use serving::{MAILBOX, Pace, Serving, listen};
+use serving::{Mailbox, Serving};
 
 pub use sandbox::{BadRules, Role, Rule, SandboxError, all_rules};
 
@@ -164,8 +162,8 @@ pub fn run(config: Config) -> Result<(), Error> {
     let sandbox = sandbox::confine(config.user).map_err(Error::Sandbox)?;
     config.probe(None);
 
-    let mailbox = Arc::new(Mailbox::new().map_err(Error::Descriptors)?);
-    let doorbells = doorbells(&mailbox).map_err(Error::Descriptors)?;
+    let mailbox = Arc::new(Mailbox::new(Doorbell::new().map_err(Error::Descriptors)?));
+    let doorbells = doorbells::new_epoll(mailbox.bell()).map_err(Error::Descriptors)?;
     let (key_memory, wipes) = (private::kind(keys.kind(), heap, reserve), !keys.is_hidden());
     let thread =
         spawn(&config, accelerator, of_thread, features, reserve, wipes, mailbox.clone(), doorbells.clone())?;
@@ -206,13 +204,6 @@ impl Config {
     }
 }
 
-/// Where the accelerator's thread sleeps.
-fn doorbells(mailbox: &Mailbox<Serving>) -> io::Result<Arc<OwnedFd>> {
-    let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-    listen(&epoll, mailbox, MAILBOX)?;
-    Ok(Arc::new(epoll))
-}
-
 /// Starts a thread whose stack lies in memory for keys. What it returns comes through the channel. The thread stays, and
 /// ends with the process: so it needs none of the system calls that a thread's end takes.
 fn on_secret_stack<T: Send + 'static>(
@@ -240,20 +231,20 @@ fn spawn(
     features: Features,
     reserve: Reserve,
     wipes: bool,
-    mailbox: Arc<Mailbox<Serving>>,
+    mailbox: Arc<Mailbox>,
     doorbells: Arc<OwnedFd>,
 ) -> Result<Receiver<()>, Error> {
     let (ready, begun) = sync_channel(1);
-    let (config, pace) = (config.clone(), Pace { spin: config.spin, flush: config.flush, wipes });
+    let (config, pace) = (config.clone(), Pace { spin: config.spin, flush: config.flush });
     let body = move || {
-        let serving = Serving::new(features, pace, reserve, mailbox, doorbells);
+        let serving = Serving::new(features, pace, wipes, reserve, doorbells);
         let begun = pin(config.cpu).and_then(|()| filter.apply().map_err(Error::Sandbox));
         if begun.is_ok() {
             config.probe(Some(Role::Accelerator));
         }
         let may = begun.is_ok();
         if ready.send(begun).is_ok() && may {
-            serving.run();
+            serving.run(&mailbox);
         }
     };
     let thread = on_secret_stack(c"accelerator", stack, body)?;

@@ -202,7 +202,7 @@ impl Control {
                                 parts,
                                 moved.queues,
                                 (moved.slots, memory),
-                                moved.bells,
+                                moved.wake_counts,
                                 moved.keys,
                             );
                         }
@@ -221,9 +221,9 @@ impl Control {
             let released = serving.accelerator.release_grant(id)?;
             Some((released, serving.leave(number)))
         });
-        let (released, bells) = released.flatten().ok_or(Refused::Ended)?;
+        let (released, wake_counts) = released.flatten().ok_or(Refused::Ended)?;
         let queues = released.queues.into_iter().map(|(_, queue)| queue).collect();
         let keys = held.keys.map(KeySocket::into_socket);
-        Ok(Leaving::new(queues, released.keys.into_moved(), bells, keys))
+        Ok(Leaving::new(queues, released.keys.into_moved(), wake_counts, keys))
     }
 }

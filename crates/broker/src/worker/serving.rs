@@ -1,8 +1,7 @@
 //! The accelerator's thread: it looks at the rings of all grants, executes, wakes clients, and sleeps.
 
-use std::collections::{HashMap, VecDeque};
-use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::collections::HashMap;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,10 +9,10 @@ use millstream_accelerator::{Accelerator, FlushPolicy, GrantId, QueueId, Reserve
 use millstream_cpu::Features;
 use millstream_cwq::Completion;
 use millstream_cwq::ring::Producer;
-use millstream_shm::{Words, sleep, wipe_stack};
-use rustix::event::{Timespec, epoll};
+use millstream_host::{Blocked, End, Hosted, Pace};
+use millstream_shm::{Doorbell, Words, sleep, wipe_stack};
 
-use super::mailbox::{End, Mailbox};
+use super::doorbells::Doorbells;
 use super::memory::SharedArena;
 use crate::progress::Counter;
 
@@ -47,15 +46,8 @@ const BETWEEN: Duration = Duration::from_millis(2);
 /// A queue that offered nothing for so long goes to sleep by itself.
 const REST: Duration = Duration::from_millis(2);
 
-/// How the thread behaves.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Pace {
-    pub(super) spin: Duration,
-    pub(super) flush: Duration,
-    /// Whether the stack is wiped after each step that did something, a slice of a long operation or all of one, because it can be
-    /// read from outside.
-    pub(super) wipes: bool,
-}
+/// The mailbox of the accelerator's thread.
+pub(super) type Mailbox = millstream_host::Mailbox<Serving, Doorbell>;
 
 /// What is known of a queue beside what its accelerator knows.
 struct Client {
@@ -65,55 +57,48 @@ struct Client {
     completions: Producer<Words, { Completion::WORDS }>,
 }
 
-/// What is counted for a grant beside what its accelerator counts.
+/// Counts, for a grant, what the accelerator does not see.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Bells {
-    /// How often its client was woken.
+pub(super) struct WakeCounts {
+    /// The number of times that its client was woken.
     pub(super) wakes: u64,
-    /// How often its doorbell woke this thread.
+    /// The number of times that its doorbell woke this thread.
     pub(super) doorbells: u64,
 }
 
-/// What the thread has. Commands reach it between two steps.
+/// The accelerator of all grants, with what it owes each of their clients. Commands reach it between two steps.
 pub(super) struct Serving {
     pub(super) accelerator: Accelerator<SharedArena, Words>,
     clients: HashMap<QueueId, Client>,
-    bells: HashMap<u64, Bells>,
-    /// What the accelerator calls the grants whose doorbells are listened to.
+    wake_counts: HashMap<u64, WakeCounts>,
+    /// The names that the accelerator has for the grants whose doorbells are listened to.
     grants: HashMap<u64, GrantId>,
-    sleeps: u64,
-    mailbox: Arc<Mailbox<Serving>>,
-    /// All doorbells, and the mailbox's.
-    epoll: Arc<OwnedFd>,
-    events: Vec<epoll::Event>,
-    /// The grants that have rung and were not attended to yet.
-    rung: VecDeque<u64>,
-    /// When the next commands are obeyed while words are served; none, at once.
+    doorbells: Doorbells,
+    /// The time at which the next commands are obeyed while words are served; none, at once.
     obeys_at: Option<Instant>,
-    /// Whether words were served just now.
+    /// True when words were served just now.
     at_work: bool,
     pace: Pace,
+    /// True when the stack is wiped after each step that did something, a slice of a long operation or all of one, because it
+    /// can be read from outside.
+    wipes: bool,
     /// Shows the broker that this thread gets on.
     pub(super) turns: Counter,
-    began: Instant,
-    /// When it last looked for doorbells at work, and when it last had queues rest.
+    /// The last time at which it looked for doorbells at work, and the last at which it had queues rest.
     looked: Instant,
     rested: Instant,
     blocked: Duration,
-    /// Whether it went to work since something last ended, and nothing came of it: a client without room.
+    /// True after a step that found words but completed none, until operations end: a client's ring is full.
     in_vain: bool,
 }
-
-/// The number of the mailbox's bell among those of grants.
-pub(super) const MAILBOX: u64 = u64::MAX;
 
 impl Serving {
     pub(super) fn new(
         features: Features,
         pace: Pace,
+        wipes: bool,
         reserve: Reserve,
-        mailbox: Arc<Mailbox<Serving>>,
-        epoll: Arc<OwnedFd>,
+        doorbells: Arc<OwnedFd>,
     ) -> Self {
         let deadline = u64::try_from(pace.flush.as_nanos()).unwrap_or(u64::MAX);
         let mut accelerator = Accelerator::new(features, FlushPolicy { deadline, ..FlushPolicy::default() });
@@ -123,18 +108,14 @@ impl Serving {
         Serving {
             accelerator,
             clients: HashMap::new(),
-            bells: HashMap::new(),
+            wake_counts: HashMap::new(),
             grants: HashMap::new(),
-            sleeps: 0,
-            mailbox,
-            epoll,
-            events: Vec::with_capacity(32),
-            rung: VecDeque::with_capacity(32),
+            doorbells: Doorbells::new(doorbells),
             obeys_at: None,
             at_work: false,
             pace,
+            wipes,
             turns: Counter::of_turns(),
-            began,
             looked: began,
             rested: began,
             blocked: BLOCKED.0,
@@ -155,11 +136,11 @@ impl Serving {
         completions: Producer<Words, { Completion::WORDS }>,
     ) {
         self.clients.insert(queue, Client { grant, completions });
-        self.bells.entry(grant).or_default();
+        self.wake_counts.entry(grant).or_default();
     }
 
     /// A grant's queues are gone. Its clients look, if they sleep, what became of them.
-    pub(super) fn leave(&mut self, grant: u64) -> Bells {
+    pub(super) fn leave(&mut self, grant: u64) -> WakeCounts {
         self.clients.retain(|_, client| {
             if client.grant == grant {
                 sleep::wake(client.completions.sleep_word());
@@ -167,73 +148,43 @@ impl Serving {
             client.grant != grant
         });
         self.grants.remove(&grant);
-        self.bells.remove(&grant).unwrap_or_default()
+        self.wake_counts.remove(&grant).unwrap_or_default()
     }
 
-    pub(super) fn bells_mut(&mut self, grant: u64) -> &mut Bells {
-        self.bells.entry(grant).or_default()
+    pub(super) fn wake_counts_mut(&mut self, grant: u64) -> &mut WakeCounts {
+        self.wake_counts.entry(grant).or_default()
     }
 
-    pub(super) fn bells(&self, grant: u64) -> Bells {
-        self.bells.get(&grant).copied().unwrap_or_default()
+    pub(super) fn wake_counts(&self, grant: u64) -> WakeCounts {
+        self.wake_counts.get(&grant).copied().unwrap_or_default()
     }
 
     pub(super) fn sleeps(&self) -> u64 {
-        self.sleeps
+        self.doorbells.sleeps()
     }
 
-    /// Serves until it is told to end.
-    pub(super) fn run(mut self) {
-        let mut idle_since = None;
-        let end = loop {
-            self.turns.step_untouched();
-            if self.mailbox.is_told()
-                && self.may_obey()
-                && let Some(end) = self.obey()
-            {
-                break end;
-            }
-            self.look_about();
-            if self.accelerator.step(self.now()) > 0 {
-                if self.pace.wipes {
-                    wipe_stack();
-                }
-                self.wake_seen();
-                idle_since = None;
-                self.at_work = true;
-                self.in_vain = false;
-                self.blocked = BLOCKED.0;
-            } else if self.accelerator.held() == 0 {
-                self.idle(&mut idle_since);
-            } else {
-                // Slices may have been executed that ended nothing.
-                if self.pace.wipes {
-                    wipe_stack();
-                }
-                self.wake_clients();
-                std::hint::spin_loop();
-            }
-        };
-        if end == End::Finish {
+    /// Serves until the mailbox says to end.
+    pub(super) fn run(mut self, mailbox: &Mailbox) {
+        let pace = self.pace;
+        if millstream_host::run(&mut self, mailbox, pace) == End::Finish {
             let begin = Instant::now();
-            // Of a long operation a step ends nothing until its last slice.
+            // A step of a long operation ends nothing before its last slice.
             while (self.accelerator.step(u64::MAX) > 0 || self.accelerator.held() > 0)
                 && begin.elapsed() < FINISH
             {}
         }
         self.accelerator.flush();
-        if self.pace.wipes {
-            wipe_stack();
-        }
+        self.wipe();
         for client in self.clients.values() {
             sleep::wake(client.completions.sleep_word());
         }
     }
 
-    /// Nanoseconds, where anything depends on them: asking costs more than an empty step.
     #[inline]
-    fn now(&self) -> u64 {
-        if self.pace.flush.is_zero() { 0 } else { self.began.elapsed().as_nanos() as u64 }
+    fn wipe(&self) {
+        if self.wipes {
+            wipe_stack();
+        }
     }
 
     /// At work, has queues rest that are not used, and hears whose clients have rung since. Where all queues are at
@@ -248,135 +199,29 @@ impl Serving {
             return;
         }
         self.looked = now;
+        self.rest(now);
+        if self.accelerator.resting() > 0 || self.doorbells.have_rung() {
+            self.doorbells.hear();
+            self.answer();
+        }
+    }
+
+    /// Has queues rest that offered nothing for long.
+    #[inline]
+    fn rest(&mut self, now: Instant) {
         if now.duration_since(self.rested) >= REST {
             self.rested = now;
             self.accelerator.rest();
         }
-        if self.accelerator.resting() > 0 || !self.rung.is_empty() {
-            self.listen(Some(Timespec { tv_sec: 0, tv_nsec: 0 }));
-        }
     }
 
-    /// Whether words have had their part of the time since the last commands.
-    #[cold]
-    fn may_obey(&mut self) -> bool {
-        if self.at_work && self.obeys_at.is_some_and(|at| Instant::now() < at) {
-            return false;
-        }
-        self.obeys_at = None;
-        true
-    }
-
-    /// Does what the control thread wants.
-    #[cold]
-    fn obey(&mut self) -> Option<End> {
-        let began = Instant::now();
-        let (commands, end) = self.mailbox.take();
-        for command in commands {
-            command(self);
-        }
-        if self.pace.wipes {
-            wipe_stack();
-        }
-        let ended = Instant::now();
-        self.obeys_at = Some(ended + BETWEEN.min(OTHER_WORK * (ended - began)));
-        end
-    }
-
-    /// Does something for a grant, and charges it the time that it took, at least so many nanoseconds.
-    pub(super) fn at_expense<T>(&mut self, of: GrantId, least: u64, work: impl FnOnce(&mut Self) -> T) -> T {
-        let began = Instant::now();
-        let answer = work(self);
-        let taken = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.accelerator.charge(of, taken.max(least));
-        answer
-    }
-
-    /// Wakes every client that sleeps and has completions.
-    pub(super) fn wake_clients(&mut self) {
-        let Serving { accelerator, clients, bells, .. } = self;
-        accelerator.wake_clients(|queue| wake(clients, bells, queue));
-    }
-
-    /// Wakes those that are seen to sleep, and does not wait for what was written to be on its way.
-    fn wake_seen(&mut self) {
-        let Serving { accelerator, clients, bells, .. } = self;
-        accelerator.wake_seen(|queue| wake(clients, bells, queue));
-    }
-
-    /// Nothing to do: looks again for a while, then sleeps.
-    fn idle(&mut self, since: &mut Option<Instant>) {
-        self.wake_clients();
-        // A clock is asked once for many looks.
-        const LOOKS: u32 = 32;
-        for _ in 0..LOOKS {
-            if self.accelerator.has_work() && !std::mem::replace(&mut self.in_vain, true) {
-                return;
-            }
-            if self.mailbox.is_told() {
-                break;
-            }
-            std::hint::spin_loop();
-        }
-        let now = Instant::now();
-        let idle = now.duration_since(*since.get_or_insert(now));
-        self.at_work &= idle < IDLE;
-        if idle < self.pace.spin || self.mailbox.is_told() {
-            return;
-        }
-        if now.duration_since(self.rested) >= REST {
-            self.rested = now;
-            self.accelerator.rest();
-        }
-        self.accelerator.rest_all();
-        if self.accelerator.sleep() {
-            // Woken for nothing, it sleeps again at once.
-            self.wait(None);
-        } else if self.accelerator.step(self.now()) > 0 {
-            if self.pace.wipes {
-                wipe_stack();
-            }
-            self.wake_clients();
-            *since = None;
-        } else if self.accelerator.sleep_blocked() {
-            // Nobody rings when there is room again.
-            self.wait(Some(self.blocked));
-            self.blocked = BLOCKED.1.min(2 * self.blocked);
-        }
-    }
-
-    /// Sleeps until a doorbell rings, or the limit; not while there are some that have rung.
-    #[cold]
-    fn wait(&mut self, limit: Option<Duration>) {
-        self.sleeps += u64::from(self.rung.is_empty());
-        self.turns.step_untouched();
-        let limit = limit.map(|limit| Timespec {
-            tv_sec: limit.as_secs() as i64,
-            tv_nsec: i64::from(limit.subsec_nanos()),
-        });
-        self.listen(limit);
-        self.accelerator.wake();
-    }
-
-    /// Waits for doorbells until the limit. Queues that rested and whose clients have rung are looked at again, at the expense
-    /// of their grants. Nobody is heard again before all that have rung were attended to.
-    fn listen(&mut self, limit: Option<Timespec>) {
-        if self.rung.is_empty() {
-            self.events.clear();
-            // A signal ends it too: then it looks, and sleeps again.
-            let _ =
-                epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut self.events), limit.as_ref());
-            for event in &self.events {
-                // What is packed is copied first.
-                let data = event.data;
-                self.rung.push_back(data.u64());
-            }
-        }
+    /// Looks at queues again that rested and whose clients have rung, at the expense of their grants.
+    fn answer(&mut self) {
         let began = Instant::now();
         let mut before = began;
-        while let Some(grant) = self.rung.pop_front() {
-            if let Some(bells) = self.bells.get_mut(&grant) {
-                bells.doorbells += 1;
+        while let Some(grant) = self.doorbells.next_rung() {
+            if let Some(counts) = self.wake_counts.get_mut(&grant) {
+                counts.doorbells += 1;
             }
             let Some(id) = self.grants.get(&grant) else { continue };
             self.accelerator.attend(*id);
@@ -389,16 +234,127 @@ impl Serving {
             }
         }
     }
+
+    /// Does something for a grant, and charges it the time that it took, at least so many nanoseconds.
+    pub(super) fn at_expense<T>(&mut self, of: GrantId, least: u64, work: impl FnOnce(&mut Self) -> T) -> T {
+        let began = Instant::now();
+        let answer = work(self);
+        let taken = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.accelerator.charge(of, taken.max(least));
+        answer
+    }
 }
 
-fn wake(clients: &HashMap<QueueId, Client>, bells: &mut HashMap<u64, Bells>, queue: QueueId) {
+impl Hosted for Serving {
+    type Sleep = Doorbells;
+
+    #[inline]
+    fn step(&mut self, now: u64) -> usize {
+        self.accelerator.step(now)
+    }
+
+    #[inline]
+    fn held(&self) -> usize {
+        self.accelerator.held()
+    }
+
+    /// Returns true when queues offer something. What the last step could not take is no work before something has ended.
+    #[inline]
+    fn has_work(&mut self) -> bool {
+        self.accelerator.has_work() && !std::mem::replace(&mut self.in_vain, true)
+    }
+
+    #[inline]
+    fn wake_clients(&mut self) {
+        let Serving { accelerator, clients, wake_counts, .. } = self;
+        accelerator.wake_clients(|queue| wake(clients, wake_counts, queue));
+    }
+
+    #[inline]
+    fn wake_seen(&mut self) {
+        let Serving { accelerator, clients, wake_counts, .. } = self;
+        accelerator.wake_seen(|queue| wake(clients, wake_counts, queue));
+    }
+
+    fn fall_asleep(&mut self) -> bool {
+        self.accelerator.sleep()
+    }
+
+    fn wake_up(&mut self) {
+        self.answer();
+        self.accelerator.wake();
+    }
+
+    fn sleeper(&mut self) -> &mut Doorbells {
+        &mut self.doorbells
+    }
+
+    /// Has commands wait until words have had their part of the time since the last ones.
+    #[cold]
+    fn may_obey(&mut self) -> bool {
+        if self.at_work && self.obeys_at.is_some_and(|at| Instant::now() < at) {
+            return false;
+        }
+        self.obeys_at = None;
+        true
+    }
+
+    #[cold]
+    fn obeying<R>(&mut self, obey: impl FnOnce(&mut Self) -> R) -> R {
+        let began = Instant::now();
+        let said = obey(self);
+        self.wipe();
+        let ended = Instant::now();
+        self.obeys_at = Some(ended + BETWEEN.min(OTHER_WORK * (ended - began)));
+        said
+    }
+
+    #[inline]
+    fn before_turn(&mut self) {
+        self.turns.step_untouched();
+        self.look_about();
+    }
+
+    #[inline]
+    fn after_work(&mut self, ended: bool) {
+        self.wipe();
+        if ended {
+            self.at_work = true;
+            self.in_vain = false;
+            self.blocked = BLOCKED.0;
+        }
+    }
+
+    #[inline]
+    fn idles(&mut self, idle: Duration) {
+        self.at_work &= idle < IDLE;
+    }
+
+    fn before_sleep(&mut self, now: Instant) {
+        self.turns.step_untouched();
+        self.rest(now);
+        self.accelerator.rest_all();
+    }
+
+    /// Takes what was offered since the last look. Where that is nothing, words wait whose clients take no completions: nobody
+    /// rings when there is room again.
+    fn blocked(&mut self, now: u64) -> Blocked {
+        if self.accelerator.step(now) > 0 {
+            self.wipe();
+            self.wake_clients();
+            return Blocked::Worked;
+        }
+        if !self.accelerator.sleep_blocked() {
+            return Blocked::No;
+        }
+        let limit = self.blocked;
+        self.blocked = BLOCKED.1.min(2 * limit);
+        Blocked::For(limit)
+    }
+}
+
+fn wake(clients: &HashMap<QueueId, Client>, wake_counts: &mut HashMap<u64, WakeCounts>, queue: QueueId) {
     let Some(client) = clients.get(&queue) else { return };
     sleep::wake(client.completions.sleep_word());
-    bells.entry(client.grant).or_default().wakes += 1;
-}
-
-/// Waits for doorbells: for each no more than that it rang, never how often, so nothing is ever read there.
-pub(super) fn listen(epoll: &OwnedFd, bell: impl AsFd, number: u64) -> io::Result<()> {
-    let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
-    Ok(epoll::add(epoll, bell, epoll::EventData::new_u64(number), flags)?)
+    wake_counts.entry(client.grant).or_default().wakes += 1;
 }

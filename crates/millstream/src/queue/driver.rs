@@ -2,14 +2,11 @@
 
 use std::sync::Arc;
 
-use millstream_accelerator::{Accelerator, GrantId};
+use millstream_accelerator::GrantId;
 
 use super::isolated::Isolated;
-use super::parts::RingMemory;
+use super::parts::LocalAccelerator;
 use super::thread::client::Client;
-use crate::heap::Exclusive;
-
-pub(super) type LocalAccelerator = Accelerator<Exclusive, RingMemory>;
 
 /// The one who executes.
 pub(super) enum Driver {

@@ -2,14 +2,18 @@
 
 use std::sync::Arc;
 
+use millstream_accelerator::Accelerator;
 use millstream_shm::{Mapping, Rings, Words, buffer_bytes};
 
 use super::Config;
 use crate::Error;
-use crate::heap::{Buffer, Heap};
+use crate::heap::{Buffer, Exclusive, Heap};
 use crate::refusal::Refusal;
 
 pub(super) type RingMemory = Words;
+
+/// An accelerator in this process.
+pub(super) type LocalAccelerator = Accelerator<Exclusive, RingMemory>;
 
 /// Bytes of associated data that need no buffer of their own.
 pub(super) const AAD: usize = millstream_shm::AAD_BYTES;

@@ -12,6 +12,7 @@ use crate::run::{command, root};
 /// What both sides of the isolated path stand on.
 const UNDER: &[&str] = &[
     "millstream-accelerator",
+    "millstream-host",
     "millstream-shm",
     "millstream-protocol",
     "millstream-cwq",
@@ -30,6 +31,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("millstream-cwq", &[]),
     ("millstream-accelerator", &["millstream-engines", "millstream-cpu", "millstream-cwq"]),
     ("millstream-shm", &["millstream-cwq"]),
+    ("millstream-host", &["millstream-shm"]),
     ("millstream-protocol", &[]),
     ("millstream-observe", &["millstream-cpu"]),
     ("millstream-ultrasparc", &["millstream-engines", "millstream-cpu"]),

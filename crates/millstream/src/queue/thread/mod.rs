@@ -5,7 +5,8 @@
 //! looks into only when it is told to.
 
 pub(super) mod client;
-mod worker;
+mod serving;
+mod sleeper;
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use std::sync::mpsc::sync_channel;
 use std::thread::{self, JoinHandle};
 
 use millstream_cpu::Features;
+use millstream_host::{End, Pace};
 
 use super::driver::Driver;
 use super::parts::Parts;
@@ -20,7 +22,7 @@ use super::{Config, Queue, ThreadConfig};
 use crate::Error;
 use crate::refusal::Refusal;
 use client::{Client, Shared};
-use worker::Worker;
+use serving::Serving;
 
 pub(crate) use client::ThreadGrant;
 
@@ -61,12 +63,14 @@ impl AcceleratorThread {
         let (ready, started) = sync_channel(1);
         let of_thread = shared.clone();
         let body = move || {
+            of_thread.mailbox.bell().wakes_this_thread();
             let pinned = pin(config.cpu);
             let go = pinned.is_ok();
             let _ = ready.send(pinned);
-            let _end = End(of_thread.clone());
+            let _close = Close(of_thread.clone());
             if go {
-                Worker::new(of_thread, config).run();
+                let pace = Pace { spin: config.spin, flush: config.flush_deadline };
+                Serving::new(features, pace).run(&of_thread.mailbox);
             }
         };
         let handle = thread::Builder::new()
@@ -96,21 +100,19 @@ impl AcceleratorThread {
             return Err(Refusal::Forked.into());
         }
         let heap = Parts::heap(config, queues, true)?;
-        let thread = self.handle.as_ref().map(JoinHandle::thread).ok_or(Refusal::Gone)?.clone();
-        Ok(Arc::new(ThreadGrant::add(&self.shared, thread, heap, config.key_slots)?))
+        Ok(Arc::new(ThreadGrant::add(&self.shared, heap, config.key_slots)?))
     }
 }
 
 impl Drop for AcceleratorThread {
     fn drop(&mut self) {
-        self.shared.stop();
         if let Some(handle) = self.handle.take() {
             if self.shared.is_parents() {
                 // There is no such thread here to wait for.
                 std::mem::forget(handle);
                 return;
             }
-            handle.thread().unpark();
+            self.shared.mailbox.end(End::Finish);
             // A panic of the thread has been told to its clients already.
             let _ = handle.join();
         }
@@ -119,7 +121,7 @@ impl Drop for AcceleratorThread {
 
 impl fmt::Debug for AcceleratorThread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ended = self.shared.is_ended();
+        let ended = self.shared.mailbox.is_closed();
         write!(f, "AcceleratorThread({})", if ended { "ended" } else { "running" })
     }
 }
@@ -128,12 +130,12 @@ fn pin(cpu: Option<usize>) -> Result<(), std::io::ErrorKind> {
     cpu.map_or(Ok(()), |cpu| millstream_shm::pin(cpu).map_err(|error| error.kind()))
 }
 
-/// Says that the thread has ended, however that came. No command is left without an answer.
-struct End(Arc<Shared>);
+/// Closes the mailbox when the thread ends, however that comes. No command is left without an answer.
+struct Close(Arc<Shared>);
 
-impl Drop for End {
+impl Drop for Close {
     fn drop(&mut self) {
-        self.0.end();
+        self.0.mailbox.close();
     }
 }
 

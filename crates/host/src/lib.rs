@@ -1,0 +1,17 @@
+//! The loop of a thread that hosts an accelerator: it looks at the rings, executes, wakes clients, obeys commands, and sleeps.
+//!
+//! What is hosted is a [`Hosted`]: an accelerator and its clients. A program's own thread and a worker's run the same loop.
+//! They differ in how they [`Sleep`], in the [`Bell`] of their [`Mailbox`], and in what a worker owes clients who don't trust
+//! each other: it is in the hooks of [`Hosted`], and stays with the worker.
+#![forbid(unsafe_code)]
+
+mod bell;
+mod mailbox;
+mod run;
+mod sleep;
+mod sync;
+
+pub use bell::Unpark;
+pub use mailbox::{Bell, End, Mailbox};
+pub use run::{Blocked, Hosted, Pace, run};
+pub use sleep::{Park, Sleep};
