@@ -47,7 +47,7 @@ pub mod tls;
 
 pub use millstream_kernel::{self as kernel, compare, error, inout, lanes};
 pub use millstream_kernel::{
-    Algorithm, Bound, Crossover, Engine, Error, InOut, Kernel, Row, Standing, Table, Timing,
+    AlgorithmInfo, Bound, Crossover, Engine, Error, InOut, Kernel, Row, Standing, Table, Timing,
 };
 
 /// Every engine of this crate, in the order in which reports list them.

@@ -19,5 +19,5 @@ pub use error::Error;
 pub use inout::InOut;
 pub use lanes::Crossover;
 pub use table::{
-    Algorithm, BesideKernel, Bound, Engine, Kernel, LineBesideKernel, Row, Standing, Table, Timing,
+    AlgorithmInfo, BesideKernel, Bound, Engine, Kernel, LineBesideKernel, Row, Standing, Table, Timing,
 };

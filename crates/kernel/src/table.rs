@@ -46,9 +46,9 @@ impl fmt::Display for Standing {
     }
 }
 
-/// What an engine computes.
+/// Describes what an engine computes.
 #[derive(Debug)]
-pub struct Algorithm {
+pub struct AlgorithmInfo {
     /// Its name in lower case, as in `aes-gcm`.
     pub name: &'static str,
     /// How it stands.
@@ -85,7 +85,7 @@ pub struct Row<T> {
 /// All kernels of one engine, best first.
 pub struct Table<T: 'static> {
     /// What they compute.
-    pub algorithm: Algorithm,
+    pub algorithm: AlgorithmInfo,
     rows: &'static [Row<T>],
     known_answer: fn(Bound<T>) -> bool,
 }
@@ -98,7 +98,7 @@ impl<T> Table<T> {
     /// # Panics
     /// At compile time, when no row runs everywhere.
     pub const fn new(
-        algorithm: Algorithm,
+        algorithm: AlgorithmInfo,
         rows: &'static [Row<T>],
         known_answer: fn(Bound<T>) -> bool,
     ) -> Self {
@@ -189,7 +189,7 @@ impl<T> fmt::Debug for Bound<T> {
 /// An engine seen from outside: what reports and self-tests need to know.
 pub trait Engine: Sync {
     /// What it computes.
-    fn algorithm(&self) -> &'static Algorithm;
+    fn algorithm(&self) -> &'static AlgorithmInfo;
     /// Its kernels, best first.
     fn kernels(&self) -> Vec<&'static Kernel>;
     /// The kernel that is picked under `features`.
@@ -201,7 +201,7 @@ pub trait Engine: Sync {
 
 /// A table is `'static` wherever it is used: each engine has one, as a `static`.
 impl<T: Sync> Engine for &'static Table<T> {
-    fn algorithm(&self) -> &'static Algorithm {
+    fn algorithm(&self) -> &'static AlgorithmInfo {
         &self.algorithm
     }
 
@@ -233,7 +233,7 @@ mod tests {
         row("portable", FeatureSet::EMPTY, Timing::Constant),
     ];
     static TABLE: Table<u8> = Table::new(
-        Algorithm { name: "test", standing: Standing::Current, standard: "none", key_bits: &[] },
+        AlgorithmInfo { name: "test", standing: Standing::Current, standard: "none", key_bits: &[] },
         ROWS,
         |bound| *bound.ops() == 0,
     );

@@ -59,7 +59,7 @@ pub use millstream_accelerator::{AeadKey, Checksum, CipherKey, Key, MacKey, Oper
 pub use millstream_cpu::{Feature, FeatureSet, Features, Mask, MaskError, processor_name};
 pub use millstream_cwq as cwq;
 pub use millstream_engines::{
-    Algorithm, Bound, Engine, Error as EngineError, InOut, Kernel, Standing, Timing, aead, aes, camellia,
+    AlgorithmInfo, Bound, Engine, Error as EngineError, InOut, Kernel, Standing, Timing, aead, aes, camellia,
     chacha20poly1305, cmac, compare, crc, des, engines, gcm, hash, hkdf, hmac, ipsum, kasumi, kernel, md5,
     modes, rc4, sha1, sha256, sha512, tls,
 };
@@ -169,7 +169,25 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    /// Returns the cause behind what this wraps. The message repeats all that the wrapped error itself says, so that error is
+    /// no source: a report of sources would say it twice.
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Mask(error) => error.source(),
+            Error::Engine(error) => error.source(),
+            Error::Queue(refusal) => refusal.source(),
+            Error::Operation(status) => status.source(),
+            Error::Attach(error) => error.source(),
+            Error::Key(refusal) => refusal.source(),
+            Error::KeySlots
+            | Error::Thread(_)
+            | Error::Memory(_)
+            | Error::NoAnswer(_)
+            | Error::QueuesTaken => None,
+        }
+    }
+}
 
 impl From<MaskError> for Error {
     fn from(error: MaskError) -> Self {

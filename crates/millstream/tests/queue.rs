@@ -433,3 +433,26 @@ fn whatever_ends_first_nothing_dangles() {
     drop(queue);
     assert_eq!(ended[3].buffers.source.as_ref().unwrap()[..], [3; 3000]);
 }
+
+/// A report that prints an error and then its sources says nothing twice.
+#[test]
+fn no_source_says_what_the_message_said() {
+    let refused = Queue::inline(features(), SMALL)
+        .unwrap()
+        .submit(Request::digest(Hash::Sha256, Queue::inline(features(), SMALL).unwrap().buffer(1).unwrap()));
+    let refused = refused.expect_err("a buffer of another queue");
+    let wrapped = [
+        millstream::Error::from(Refusal::Full),
+        Status::Key.into(),
+        millstream::EngineError::Authentication.into(),
+    ];
+    let errors = wrapped.iter().map(|error| error as &dyn std::error::Error);
+    for error in errors.chain([&refused as &dyn std::error::Error]) {
+        let said = error.to_string();
+        let mut source = error.source();
+        while let Some(cause) = source {
+            assert!(!said.contains(&cause.to_string()), "{said}");
+            source = cause.source();
+        }
+    }
+}

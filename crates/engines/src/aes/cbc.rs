@@ -13,11 +13,11 @@ use super::schedule::{Block, Expand, Invert, KEY_BITS, Schedule};
 use super::vector::{Alone, Chain, Keys, Pass, Vector, walk};
 use crate::kernel::{BesideKernel, no_padding};
 use crate::modes::BlockMode;
-use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table};
+use crate::{AlgorithmInfo, Bound, Error, InOut, Kernel, Row, Standing, Table};
 
 /// The kernels of AES-CBC. They differ in decryption; encryption is one block at a time on all.
 pub static CBC: Table<CbcOps> = Table::new(
-    Algorithm {
+    AlgorithmInfo {
         name: Cbc::NAME,
         standing: Standing::Current,
         standard: "NIST SP 800-38A §6.2",

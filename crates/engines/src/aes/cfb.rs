@@ -13,11 +13,11 @@ use super::schedule::{Block, Expand, KEY_BITS, Schedule};
 use super::vector::{Alone, Chain, Keys, Onto, Pass, Vector, walk};
 use crate::kernel::{BesideKernel, no_padding};
 use crate::modes::{Direction, StreamMode};
-use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table};
+use crate::{AlgorithmInfo, Bound, Error, InOut, Kernel, Row, Standing, Table};
 
 /// The kernels of AES-CFB128. They differ in decryption; encryption is one block at a time on all.
 pub static CFB: Table<CfbOps> = Table::new(
-    Algorithm {
+    AlgorithmInfo {
         name: Cfb::NAME,
         standing: Standing::Current,
         standard: "NIST SP 800-38A §6.3",

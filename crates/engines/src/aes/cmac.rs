@@ -14,13 +14,13 @@ use super::schedule::{Block, Expand, KEY_BITS, Schedule};
 use super::vector::{Chain, Keys, load_short};
 use crate::cmac::{self, compare, double};
 use crate::kernel::{BesideKernel, no_padding};
-use crate::{Algorithm, Bound, Error, Kernel, Row, Standing, Table};
+use crate::{AlgorithmInfo, Bound, Error, Kernel, Row, Standing, Table};
 
 const NAME: &str = "aes-cmac";
 
 /// The kernels of AES-CMAC, all of them one block at a time.
 pub static CMAC: Table<CmacOps> = Table::new(
-    Algorithm {
+    AlgorithmInfo {
         name: NAME,
         standing: Standing::Current,
         standard: "NIST SP 800-38B, RFC 4493",

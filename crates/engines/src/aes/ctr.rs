@@ -15,11 +15,11 @@ use super::schedule::{Block, Expand, KEY_BITS, Schedule};
 use super::vector::{Alone, Beside, Keys, Onto, Pass, Vector, walk};
 use crate::kernel::{BesideKernel, no_padding};
 use crate::modes::{Direction, StreamMode};
-use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table};
+use crate::{AlgorithmInfo, Bound, Error, InOut, Kernel, Row, Standing, Table};
 
 /// The kernels of AES-CTR.
 pub static CTR: Table<CtrOps> = Table::new(
-    Algorithm {
+    AlgorithmInfo {
         name: Ctr::NAME,
         standing: Standing::Current,
         standard: "NIST SP 800-38A §6.5",

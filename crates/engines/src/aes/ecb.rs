@@ -13,11 +13,11 @@ use super::schedule::{Expand, Invert, KEY_BITS, Schedule};
 use super::vector::{Alone, Keys, Pass, Vector, walk};
 use crate::kernel::{BesideKernel, no_padding};
 use crate::modes::BlockMode;
-use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table};
+use crate::{AlgorithmInfo, Bound, Error, InOut, Kernel, Row, Standing, Table};
 
 /// The kernels of AES-ECB.
 pub static ECB: Table<EcbOps> = Table::new(
-    Algorithm {
+    AlgorithmInfo {
         name: Ecb::NAME,
         standing: Standing::Current,
         standard: "NIST SP 800-38A §6.1",

@@ -13,7 +13,7 @@ use super::schedule::{Block, Expand, Invert, Schedule};
 use super::vector::{Alone, Beside, Chain, Keys, Pass, Vector, load_short, store_short, walk};
 use crate::compare::begins;
 use crate::kernel::{BesideKernel, no_padding};
-use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table};
+use crate::{AlgorithmInfo, Bound, Error, InOut, Kernel, Row, Standing, Table};
 
 const NAME: &str = "aes-xts";
 
@@ -22,7 +22,7 @@ pub const MAX_DATA_UNIT: usize = 16 << 20;
 
 /// The kernels of AES-XTS.
 pub static XTS: Table<XtsOps> = Table::new(
-    Algorithm {
+    AlgorithmInfo {
         name: NAME,
         standing: Standing::Current,
         standard: "IEEE 1619-2018, NIST SP 800-38E",

@@ -31,7 +31,7 @@ pub use sbox::S1;
 pub use schedule::{Order, Schedule};
 
 use crate::modes::{BlockMode, Direction, StreamMode};
-use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table, Timing};
+use crate::{AlgorithmInfo, Bound, Error, InOut, Kernel, Row, Standing, Table, Timing};
 
 /// One block.
 pub type Block = [u8; 16];
@@ -96,8 +96,8 @@ static ROWS: &[Row<Ops>] = &[
     },
 ];
 
-const fn algorithm(name: &'static str, standard: &'static str) -> Algorithm {
-    Algorithm { name, standing: Standing::Current, standard, key_bits: &[128, 192, 256] }
+const fn algorithm(name: &'static str, standard: &'static str) -> AlgorithmInfo {
+    AlgorithmInfo { name, standing: Standing::Current, standard, key_bits: &[128, 192, 256] }
 }
 
 /// The kernels of ECB.

@@ -11,11 +11,11 @@ use millstream_cpu::{FeatureSet, Features};
 
 use super::job::{ChaCha20Poly1305Job, ChaCha20Poly1305LanesOps};
 use super::{ChaCha20Poly1305, example};
-use crate::{Algorithm, Bound, Crossover, InOut, Kernel, Row, Standing, Table, Timing};
+use crate::{AlgorithmInfo, Bound, Crossover, InOut, Kernel, Row, Standing, Table, Timing};
 
 /// The kernels of ChaCha20-Poly1305 over many messages.
 pub static CHACHA20_POLY1305_LANES: Table<ChaCha20Poly1305LanesOps> = Table::new(
-    Algorithm {
+    AlgorithmInfo {
         name: "chacha20-poly1305-lanes",
         standing: Standing::Current,
         standard: "RFC 8439 §2.8",

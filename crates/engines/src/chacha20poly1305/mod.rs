@@ -22,7 +22,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::aead::{Aead, TAG};
 use crate::compare::begins;
-use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table, Timing};
+use crate::{AlgorithmInfo, Bound, Error, InOut, Kernel, Row, Standing, Table, Timing};
 use poly1305::Poly1305;
 
 pub use job::{ChaCha20Poly1305Job, ChaCha20Poly1305LanesOps};
@@ -64,7 +64,7 @@ pub struct Ops {
 
 /// The kernels of ChaCha20-Poly1305.
 pub static CHACHA20_POLY1305: Table<Ops> = Table::new(
-    Algorithm { name: NAME, standing: Standing::Current, standard: "RFC 8439 §2.8", key_bits: &[256] },
+    AlgorithmInfo { name: NAME, standing: Standing::Current, standard: "RFC 8439 §2.8", key_bits: &[256] },
     ROWS,
     known_answer,
 );

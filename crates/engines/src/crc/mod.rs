@@ -18,7 +18,7 @@ use std::marker::PhantomData;
 use millstream_cpu::Feature;
 use millstream_cpu::{FeatureSet, Features};
 
-use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table, Timing};
+use crate::{AlgorithmInfo, Bound, Error, InOut, Kernel, Row, Standing, Table, Timing};
 use polynomial::{multiply, x_to_the_bytes};
 
 /// One of the two polynomials.
@@ -71,7 +71,7 @@ pub struct Ops<P> {
 
 /// The kernels of CRC-32.
 pub static CRC32: Table<Ops<Ieee>> = Table::new(
-    Algorithm {
+    AlgorithmInfo {
         name: Ieee::NAME,
         standing: Standing::NotCryptographic,
         standard: "IEEE 802.3 §3.2.9",
@@ -83,7 +83,7 @@ pub static CRC32: Table<Ops<Ieee>> = Table::new(
 
 /// The kernels of CRC32c.
 pub static CRC32C: Table<Ops<Castagnoli>> = Table::new(
-    Algorithm {
+    AlgorithmInfo {
         name: Castagnoli::NAME,
         standing: Standing::NotCryptographic,
         standard: "RFC 3720 §12.1",

@@ -34,7 +34,7 @@ pub use self::mac::{Mac, MacState, mac};
 pub use ops::{BLOCK, Ops};
 pub use schedule::Schedule;
 
-use crate::kernel::{Algorithm, Bound, Kernel, Row, Standing, Table};
+use crate::kernel::{AlgorithmInfo, Bound, Kernel, Row, Standing, Table};
 use crate::modes::{BlockMode, Direction, StreamMode};
 use crate::{Error, InOut};
 use ops::Keyed;
@@ -67,7 +67,7 @@ macro_rules! tables {
      $($(#[$doc:meta])* $table:ident $name:literal, $standard:literal, $bits:expr, $known:path;)*) => {
         $($(#[$doc])*
         pub static $table: Table<$ops> = Table::new(
-            Algorithm { name: $name, standing: Standing::Legacy, standard: $standard, key_bits: $bits },
+            AlgorithmInfo { name: $name, standing: Standing::Legacy, standard: $standard, key_bits: $bits },
             $rows,
             $known,
         );)*

@@ -11,7 +11,7 @@ use millstream_cpu::{FeatureSet, Features};
 
 use super::job::{ALONE, BLOCK, GcmJob, GcmLanesOps, Group, MESSAGES, Tags};
 use super::{Gcm, example, tags_match};
-use crate::{Algorithm, Bound, Crossover, InOut, Kernel, Row, Standing, Table, Timing};
+use crate::{AlgorithmInfo, Bound, Crossover, InOut, Kernel, Row, Standing, Table, Timing};
 
 /// The most blocks of text for which messages of different keys or lengths gain.
 const UNEQUAL_BLOCKS: u32 = 12;
@@ -21,7 +21,7 @@ const WINDOW: usize = 64;
 
 /// The kernels of AES-GCM over many messages.
 pub static GCM_LANES: Table<GcmLanesOps> = Table::new(
-    Algorithm {
+    AlgorithmInfo {
         name: "aes-gcm-lanes",
         standing: Standing::Current,
         standard: "NIST SP 800-38D",

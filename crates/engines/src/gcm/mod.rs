@@ -37,7 +37,7 @@ use crate::aead::{Aead, TAG};
 use crate::aes::Schedule;
 use crate::compare::begins;
 use crate::kernel::{LineBesideKernel, no_padding};
-use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table, Timing};
+use crate::{AlgorithmInfo, Bound, Error, InOut, Kernel, Row, Standing, Table, Timing};
 
 /// The compiler has no name for it: to it `aes` implies these instructions.
 #[cfg(target_arch = "aarch64")]
@@ -106,7 +106,7 @@ pub struct GcmOps {
 
 /// The kernels of AES-GCM.
 pub static GCM: Table<GcmOps> = Table::new(
-    Algorithm {
+    AlgorithmInfo {
         name: NAME,
         standing: Standing::Current,
         standard: "NIST SP 800-38D",

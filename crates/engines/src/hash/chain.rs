@@ -14,7 +14,7 @@ use millstream_cpu::FeatureSet;
 use zeroize::Zeroize;
 
 use super::family::Hash;
-use crate::{Algorithm, Bound, Kernel, Row, Standing, Table, Timing};
+use crate::{AlgorithmInfo, Bound, Kernel, Row, Standing, Table, Timing};
 
 type Compress<S, const BLOCK: usize> = unsafe fn(state: &mut S, blocks: &[[u8; BLOCK]], last: &[[u8; BLOCK]]);
 
@@ -179,7 +179,7 @@ pub(crate) const fn table<S, const BLOCK: usize>(
     rows: &'static [Row<CompressOps<S, BLOCK>>],
     known_answer: fn(Bound<CompressOps<S, BLOCK>>) -> bool,
 ) -> Table<CompressOps<S, BLOCK>> {
-    Table::new(Algorithm { name, standing, standard, key_bits: &[] }, rows, known_answer)
+    Table::new(AlgorithmInfo { name, standing, standard, key_bits: &[] }, rows, known_answer)
 }
 
 /// One row of such a table.

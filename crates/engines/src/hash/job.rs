@@ -14,7 +14,7 @@ use super::chain::{Chain, Chaining, CompressOps};
 use super::digest::Digest;
 use super::family::Hash;
 use crate::hmac::HmacJob;
-use crate::{Algorithm, Bound, Crossover, Kernel, Row, Standing, Table, Timing};
+use crate::{AlgorithmInfo, Bound, Crossover, Kernel, Row, Standing, Table, Timing};
 
 /// A message to hash, and its digest once that is done.
 #[derive(Debug)]
@@ -154,7 +154,7 @@ pub(crate) const fn table<S, const BLOCK: usize>(
     rows: &'static [Row<LanesOps<S, BLOCK>>],
     known_answer: fn(Bound<LanesOps<S, BLOCK>>) -> bool,
 ) -> Table<LanesOps<S, BLOCK>> {
-    Table::new(Algorithm { name, standing, standard, key_bits: &[] }, rows, known_answer)
+    Table::new(AlgorithmInfo { name, standing, standard, key_bits: &[] }, rows, known_answer)
 }
 
 /// One row of such a table.

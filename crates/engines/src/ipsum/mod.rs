@@ -14,7 +14,7 @@ mod portable;
 
 use millstream_cpu::{FeatureSet, Features};
 
-use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table, Timing};
+use crate::{AlgorithmInfo, Bound, Error, InOut, Kernel, Row, Standing, Table, Timing};
 
 const NAME: &str = "ip-checksum";
 
@@ -30,7 +30,7 @@ pub struct Ops {
 
 /// The kernels of the IP checksum.
 pub static IP_CHECKSUM: Table<Ops> = Table::new(
-    Algorithm { name: NAME, standing: Standing::NotCryptographic, standard: "RFC 1071", key_bits: &[] },
+    AlgorithmInfo { name: NAME, standing: Standing::NotCryptographic, standard: "RFC 1071", key_bits: &[] },
     ROWS,
     known_answer,
 );

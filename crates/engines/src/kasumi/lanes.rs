@@ -15,7 +15,7 @@ use millstream_cpu::{FeatureSet, Features};
 use super::arch;
 use super::job::{F8Job, F8LanesOps, F9Job, F9LanesOps};
 use super::{F8, F9, SELF_TEST_KEY, check_f8, check_f9};
-use crate::{Algorithm, Bound, Crossover, InOut, Kernel, Row, Standing, Table, Timing};
+use crate::{AlgorithmInfo, Bound, Crossover, InOut, Kernel, Row, Standing, Table, Timing};
 
 #[cfg(target_arch = "x86_64")]
 const AVX512: Kernel = Kernel {
@@ -51,7 +51,7 @@ const DIRECT: Kernel = Kernel {
 
 /// The kernels of f8 over many messages.
 pub static UEA1_LANES: Table<F8LanesOps> = Table::new(
-    Algorithm {
+    AlgorithmInfo {
         name: "kasumi-f8-lanes",
         standing: Standing::Telecom,
         standard: "TS 35.201 §3",
@@ -82,7 +82,7 @@ pub static UEA1_LANES: Table<F8LanesOps> = Table::new(
 
 /// The kernels of f9 over many messages.
 pub static UIA1_LANES: Table<F9LanesOps> = Table::new(
-    Algorithm {
+    AlgorithmInfo {
         name: "kasumi-f9-lanes",
         standing: Standing::Telecom,
         standard: "TS 35.201 §4",

@@ -33,7 +33,7 @@ pub use schedule::Schedule;
 
 use crate::compare::begins;
 use crate::kernel::{LineBesideKernel, no_padding};
-use crate::{Algorithm, Bound, Error, InOut, Kernel, Row, Standing, Table, Timing};
+use crate::{AlgorithmInfo, Bound, Error, InOut, Kernel, Row, Standing, Table, Timing};
 
 /// The functions of one kernel.
 #[derive(Clone, Copy)]
@@ -86,7 +86,12 @@ static ROWS: &[Row<Ops>] = &[
 
 /// The kernels of f8.
 pub static UEA1: Table<Ops> = Table::new(
-    Algorithm { name: "kasumi-f8", standing: Standing::Telecom, standard: "TS 35.201 §3", key_bits: &[128] },
+    AlgorithmInfo {
+        name: "kasumi-f8",
+        standing: Standing::Telecom,
+        standard: "TS 35.201 §3",
+        key_bits: &[128],
+    },
     ROWS,
     |kernel| {
         // TS 35.203 §3.4, the first four bytes of test set 1.
@@ -99,7 +104,12 @@ pub static UEA1: Table<Ops> = Table::new(
 
 /// The kernels of f9.
 pub static UIA1: Table<Ops> = Table::new(
-    Algorithm { name: "kasumi-f9", standing: Standing::Telecom, standard: "TS 35.201 §4", key_bits: &[128] },
+    AlgorithmInfo {
+        name: "kasumi-f9",
+        standing: Standing::Telecom,
+        standard: "TS 35.201 §4",
+        key_bits: &[128],
+    },
     ROWS,
     |kernel| {
         // TS 35.203 §4.4, test set 1.

@@ -13,7 +13,7 @@ mod portable;
 
 use millstream_cpu::{FeatureSet, Features};
 
-use crate::kernel::{Algorithm, Bound, Kernel, Row, Standing, Table, Timing};
+use crate::kernel::{AlgorithmInfo, Bound, Kernel, Row, Standing, Table, Timing};
 use crate::{Error, InOut};
 use portable::State;
 
@@ -35,7 +35,7 @@ static ROWS: &[Row<Ops>] = &[Row {
 
 /// RC4.
 pub static RC4: Table<Ops> = Table::new(
-    Algorithm {
+    AlgorithmInfo {
         name: "rc4",
         standing: Standing::Legacy,
         standard: "RFC 6229",

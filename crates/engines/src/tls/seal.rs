@@ -7,11 +7,11 @@ use super::ops::{HEADER, SealOps};
 use crate::aes::Cbc;
 use crate::hash::Hash;
 use crate::hmac::HmacKey;
-use crate::{Algorithm, Bound, Error, Kernel, Row, Standing, Table, Timing};
+use crate::{AlgorithmInfo, Bound, Error, Kernel, Row, Standing, Table, Timing};
 
 /// The kernels of AES-CBC with HMAC for TLS.
 pub static SEAL: Table<SealOps> = Table::new(
-    Algorithm {
+    AlgorithmInfo {
         name: "tls-aes-cbc-hmac",
         standing: Standing::Current,
         standard: "RFC 5246 §6.2.3.2",

@@ -212,7 +212,15 @@ impl fmt::Display for AttachError {
     }
 }
 
-impl std::error::Error for AttachError {}
+impl std::error::Error for AttachError {
+    /// Returns the cause behind an error that the message repeats.
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            AttachError::InProcess(error) => error.source(),
+            _ => None,
+        }
+    }
+}
 
 /// What to do about a refusal.
 fn remedy(why: protocol::Refusal) -> &'static str {

@@ -104,7 +104,15 @@ impl fmt::Display for ServiceKeyError {
     }
 }
 
-impl std::error::Error for ServiceKeyError {}
+impl std::error::Error for ServiceKeyError {
+    /// Returns the cause behind an error that the message repeats.
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            ServiceKeyError::Failed(error) => error.source(),
+            _ => None,
+        }
+    }
+}
 
 impl From<Error> for ServiceKeyError {
     fn from(error: Error) -> Self {

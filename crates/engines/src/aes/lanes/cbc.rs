@@ -14,11 +14,11 @@ use crate::aes::job::{CbcJob, CbcLanesOps};
 use crate::aes::schedule::{Block, KEY_BITS};
 use crate::aes::{CBC, Cbc};
 use crate::modes::BlockMode;
-use crate::{Algorithm, Bound, Crossover, InOut, Kernel, Row, Standing, Table};
+use crate::{AlgorithmInfo, Bound, Crossover, InOut, Kernel, Row, Standing, Table};
 
 /// The kernels of AES-CBC in lanes.
 pub static CBC_LANES: Table<CbcLanesOps> = Table::new(
-    Algorithm {
+    AlgorithmInfo {
         name: "aes-cbc-lanes",
         standing: Standing::Current,
         standard: "NIST SP 800-38A §6.2",

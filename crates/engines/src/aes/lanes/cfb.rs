@@ -14,11 +14,11 @@ use crate::aes::arch::lane_rows;
 use crate::aes::job::{CfbJob, CfbLanesOps};
 use crate::aes::schedule::{Block, KEY_BITS};
 use crate::aes::{CFB, Cfb};
-use crate::{Algorithm, Bound, Crossover, InOut, Kernel, Row, Standing, Table};
+use crate::{AlgorithmInfo, Bound, Crossover, InOut, Kernel, Row, Standing, Table};
 
 /// The kernels of AES-CFB128 in lanes.
 pub static CFB_LANES: Table<CfbLanesOps> = Table::new(
-    Algorithm {
+    AlgorithmInfo {
         name: "aes-cfb128-lanes",
         standing: Standing::Current,
         standard: "NIST SP 800-38A §6.3",

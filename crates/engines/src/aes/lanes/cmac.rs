@@ -13,11 +13,11 @@ use crate::aes::arch::lane_rows;
 use crate::aes::job::{CmacJob, CmacLanesOps};
 use crate::aes::schedule::KEY_BITS;
 use crate::aes::{CMAC, Cmac};
-use crate::{Algorithm, Bound, Crossover, Kernel, Row, Standing, Table};
+use crate::{AlgorithmInfo, Bound, Crossover, Kernel, Row, Standing, Table};
 
 /// The kernels of AES-CMAC in lanes.
 pub static CMAC_LANES: Table<CmacLanesOps> = Table::new(
-    Algorithm {
+    AlgorithmInfo {
         name: "aes-cmac-lanes",
         standing: Standing::Current,
         standard: "NIST SP 800-38B, RFC 4493",

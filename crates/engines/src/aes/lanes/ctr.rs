@@ -14,11 +14,11 @@ use crate::aes::arch::lane_rows;
 use crate::aes::job::{CtrJob, CtrLanesOps};
 use crate::aes::schedule::KEY_BITS;
 use crate::aes::{CTR, Ctr};
-use crate::{Algorithm, Bound, Crossover, InOut, Kernel, Row, Standing, Table};
+use crate::{AlgorithmInfo, Bound, Crossover, InOut, Kernel, Row, Standing, Table};
 
 /// The kernels of AES-CTR in lanes.
 pub static CTR_LANES: Table<CtrLanesOps> = Table::new(
-    Algorithm {
+    AlgorithmInfo {
         name: "aes-ctr-lanes",
         standing: Standing::Current,
         standard: "NIST SP 800-38A §6.5",
